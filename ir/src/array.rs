@@ -1,0 +1,354 @@
+//! Run-time values: dynamic arrays over `ndarray`, and scalars.
+//!
+//! An [`Array`] shares its buffer: cloning, transposing and slicing copy no elements, and writing copies only a buffer that
+//! somebody else holds too.
+
+use crate::dtype::DType;
+use crate::scalar::Scalar;
+use crate::types::{Dim, Type};
+use ndarray::{ArcArray, ArrayD, ArrayViewD, IxDyn};
+use num_complex::{Complex32, Complex64};
+
+/// A Rust type that is the element of an array of some dtype.
+pub trait Element: Copy + Send + Sync + 'static {
+    /// The dtype.
+    const DTYPE: DType;
+    /// The element as a scalar.
+    fn to_scalar(self) -> Scalar;
+    /// The scalar as an element; `None` if it has another dtype.
+    fn from_scalar(scalar: Scalar) -> Option<Self>;
+    /// The array with its dtype erased.
+    fn wrap(array: ArcArray<Self, IxDyn>) -> Array;
+    /// The array with this element type; `None` if it has another dtype.
+    fn unwrap(array: &Array) -> Option<&ArcArray<Self, IxDyn>>;
+    /// The same, to write to.
+    fn unwrap_mut(array: &mut Array) -> Option<&mut ArcArray<Self, IxDyn>>;
+}
+
+/// A dynamic array: a dtype, a shape, strides and a shared buffer.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "one variant a dtype")]
+pub enum Array {
+    Bool(ArcArray<bool, IxDyn>),
+    I8(ArcArray<i8, IxDyn>),
+    I16(ArcArray<i16, IxDyn>),
+    I32(ArcArray<i32, IxDyn>),
+    I64(ArcArray<i64, IxDyn>),
+    U8(ArcArray<u8, IxDyn>),
+    U16(ArcArray<u16, IxDyn>),
+    U32(ArcArray<u32, IxDyn>),
+    U64(ArcArray<u64, IxDyn>),
+    F32(ArcArray<f32, IxDyn>),
+    F64(ArcArray<f64, IxDyn>),
+    C64(ArcArray<Complex32, IxDyn>),
+    C128(ArcArray<Complex64, IxDyn>),
+}
+
+macro_rules! elements {
+    ($($ty:ty => $variant:ident),* $(,)?) => {$(
+        impl Element for $ty {
+            const DTYPE: DType = DType::$variant;
+            fn to_scalar(self) -> Scalar {
+                Scalar::$variant(self)
+            }
+            fn from_scalar(scalar: Scalar) -> Option<Self> {
+                if let Scalar::$variant(x) = scalar { Some(x) } else { None }
+            }
+            fn wrap(array: ArcArray<Self, IxDyn>) -> Array {
+                Array::$variant(array)
+            }
+            fn unwrap(array: &Array) -> Option<&ArcArray<Self, IxDyn>> {
+                if let Array::$variant(a) = array { Some(a) } else { None }
+            }
+            fn unwrap_mut(array: &mut Array) -> Option<&mut ArcArray<Self, IxDyn>> {
+                if let Array::$variant(a) = array { Some(a) } else { None }
+            }
+        }
+    )*};
+}
+elements!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32,
+    u64 => U64, f32 => F32, f64 => F64, Complex32 => C64, Complex64 => C128);
+
+/// Runs an expression with the typed array inside a dynamic one: `with_array!(array, |a| a.len())`.
+#[macro_export]
+macro_rules! with_array {
+    ($array:expr, |$a:ident| $body:expr) => {
+        match $array {
+            $crate::Array::Bool($a) => $body,
+            $crate::Array::I8($a) => $body,
+            $crate::Array::I16($a) => $body,
+            $crate::Array::I32($a) => $body,
+            $crate::Array::I64($a) => $body,
+            $crate::Array::U8($a) => $body,
+            $crate::Array::U16($a) => $body,
+            $crate::Array::U32($a) => $body,
+            $crate::Array::U64($a) => $body,
+            $crate::Array::F32($a) => $body,
+            $crate::Array::F64($a) => $body,
+            $crate::Array::C64($a) => $body,
+            $crate::Array::C128($a) => $body,
+        }
+    };
+}
+
+/// Runs an expression with `$t` standing for the element type of a dtype: `with_dtype!(dtype, T => size_of::<T>())`.
+#[macro_export]
+macro_rules! with_dtype {
+    ($dtype:expr, $t:ident => $body:expr) => {{
+        macro_rules! arm {
+            ($ty:ty) => {{
+                type $t = $ty;
+                $body
+            }};
+        }
+        match $dtype {
+            $crate::DType::Bool => arm!(bool),
+            $crate::DType::I8 => arm!(i8),
+            $crate::DType::I16 => arm!(i16),
+            $crate::DType::I32 => arm!(i32),
+            $crate::DType::I64 => arm!(i64),
+            $crate::DType::U8 => arm!(u8),
+            $crate::DType::U16 => arm!(u16),
+            $crate::DType::U32 => arm!(u32),
+            $crate::DType::U64 => arm!(u64),
+            $crate::DType::F32 => arm!(f32),
+            $crate::DType::F64 => arm!(f64),
+            $crate::DType::C64 => arm!($crate::Complex32),
+            $crate::DType::C128 => arm!($crate::Complex64),
+        }
+    }};
+}
+
+/// Applies an expression that maps a typed array to a typed array of the same element type.
+macro_rules! map_array {
+    ($array:expr, |$a:ident| $body:expr) => {
+        match $array {
+            Array::Bool($a) => Array::Bool($body),
+            Array::I8($a) => Array::I8($body),
+            Array::I16($a) => Array::I16($body),
+            Array::I32($a) => Array::I32($body),
+            Array::I64($a) => Array::I64($body),
+            Array::U8($a) => Array::U8($body),
+            Array::U16($a) => Array::U16($body),
+            Array::U32($a) => Array::U32($body),
+            Array::U64($a) => Array::U64($body),
+            Array::F32($a) => Array::F32($body),
+            Array::F64($a) => Array::F64($body),
+            Array::C64($a) => Array::C64($body),
+            Array::C128($a) => Array::C128($body),
+        }
+    };
+}
+
+impl Array {
+    /// An array of `shape`, in row-major order, with the elements that `f` gives for each flat index. `None` if `f` gives a scalar
+    /// of another dtype, or the shape has more elements than memory can address.
+    pub fn from_fn(dtype: DType, shape: &[usize], mut f: impl FnMut(usize) -> Scalar) -> Option<Array> {
+        let len = checked_len(shape)?;
+        with_dtype!(dtype, T => {
+            let elements: Option<Vec<T>> = (0..len).map(|i| T::from_scalar(f(i))).collect();
+            Some(T::wrap(ArcArray::from_shape_vec(IxDyn(shape), elements?).ok()?))
+        })
+    }
+
+    /// An array of `shape` filled with one scalar. `None` if memory can't address that many elements.
+    pub fn full(value: Scalar, shape: &[usize]) -> Option<Array> {
+        Array::from_fn(value.dtype(), shape, |_| value)
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Array::Bool(_) => DType::Bool,
+            Array::I8(_) => DType::I8,
+            Array::I16(_) => DType::I16,
+            Array::I32(_) => DType::I32,
+            Array::I64(_) => DType::I64,
+            Array::U8(_) => DType::U8,
+            Array::U16(_) => DType::U16,
+            Array::U32(_) => DType::U32,
+            Array::U64(_) => DType::U64,
+            Array::F32(_) => DType::F32,
+            Array::F64(_) => DType::F64,
+            Array::C64(_) => DType::C64,
+            Array::C128(_) => DType::C128,
+        }
+    }
+    /// The extents.
+    pub fn shape(&self) -> &[usize] {
+        with_array!(self, |a| a.shape())
+    }
+    /// The strides, in elements.
+    pub fn strides(&self) -> &[isize] {
+        with_array!(self, |a| a.strides())
+    }
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape().len()
+    }
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        with_array!(self, |a| a.len())
+    }
+    /// True if there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The element at `index`; `None` out of bounds.
+    pub fn get(&self, index: &[usize]) -> Option<Scalar> {
+        with_array!(self, |a| a.get(IxDyn(index)).map(|x| x.to_scalar()))
+    }
+    /// Writes the element at `index`, first copying the buffer if it is shared. False out of bounds or with another dtype.
+    pub fn set(&mut self, index: &[usize], value: Scalar) -> bool {
+        fn put<T: Element>(a: &mut ArcArray<T, IxDyn>, index: &[usize], value: Scalar) -> bool {
+            match (a.get_mut(IxDyn(index)), T::from_scalar(value)) {
+                (Some(slot), Some(x)) => {
+                    *slot = x;
+                    true
+                }
+                _ => false,
+            }
+        }
+        with_array!(self, |a| put(a, index, value))
+    }
+    /// The elements in row-major order.
+    pub fn iter(&self) -> Box<dyn Iterator<Item = Scalar> + '_> {
+        with_array!(self, |a| Box::new(a.iter().map(|x| x.to_scalar())))
+    }
+    /// The array read as `shape`: size-1 axes stretched, axes put in front, without copying. `None` if it can't broadcast to it.
+    pub fn broadcast(&self, shape: &[usize]) -> Option<Array> {
+        // `ArcArray` has no zero-stride constructor that shares; stretching copies only here.
+        Some(map_array!(self, |a| a.broadcast(IxDyn(shape))?.to_shared()))
+    }
+    /// The same elements with axes in another order, without copying; `axes` must be a permutation.
+    pub fn permuted(&self, axes: &[usize]) -> Array {
+        map_array!(self, |a| a.clone().permuted_axes(IxDyn(axes)))
+    }
+    /// The same elements in row-major order with another shape of as many elements; copies unless contiguous.
+    pub fn reshaped(&self, shape: &[usize]) -> Option<Array> {
+        if checked_len(shape)? != self.len() {
+            return None;
+        }
+        Some(map_array!(self, |a| a.to_shape(IxDyn(shape)).ok()?.to_shared()))
+    }
+    /// Each element cast as [`Scalar::cast`]; without copying if the dtype is the same.
+    pub fn cast(&self, to: DType) -> Array {
+        if self.dtype() == to {
+            return self.clone();
+        }
+        let mut elements = self.iter();
+        let zero = Scalar::zero(to);
+        let made = Array::from_fn(to, self.shape(), |_| elements.next().map_or(zero, |x| x.cast(to)));
+        // The shape is that of an array that exists, and every element has dtype `to`.
+        made.unwrap_or_else(|| unreachable!("casting keeps the shape"))
+    }
+    /// The dense type with constant dims.
+    pub fn ty(&self) -> Type {
+        Type::array(self.dtype(), self.shape().iter().map(|&n| Dim::Const(n as u64)).collect::<Vec<_>>())
+    }
+    /// Equal dtype, shape and bits.
+    pub fn same_bits(&self, other: &Array) -> bool {
+        self.dtype() == other.dtype() && self.shape() == other.shape() && self.iter().eq(other.iter())
+    }
+}
+
+impl PartialEq for Array {
+    fn eq(&self, other: &Self) -> bool {
+        self.same_bits(other)
+    }
+}
+
+impl<T: Element> From<ArrayD<T>> for Array {
+    fn from(array: ArrayD<T>) -> Self {
+        T::wrap(array.into_shared())
+    }
+}
+
+/// The number of elements of a shape, if memory can address them.
+pub fn checked_len(shape: &[usize]) -> Option<usize> {
+    // A zero extent doesn't excuse an absurd one beside it: ndarray counts the non-zero extents.
+    let nonzero = shape.iter().filter(|&&n| n != 0).try_fold(1usize, |len, &n| len.checked_mul(n))?;
+    (nonzero <= isize::MAX as usize / 16).then(|| if shape.contains(&0) { 0 } else { nonzero })
+}
+
+/// A run-time value: an array or a scalar.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are the documentation")]
+pub enum Datum {
+    Scalar(Scalar),
+    Array(Array),
+}
+
+impl Datum {
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Datum::Scalar(s) => s.dtype(),
+            Datum::Array(a) => a.dtype(),
+        }
+    }
+    /// The extents; none for scalars.
+    pub fn shape(&self) -> &[usize] {
+        match self {
+            Datum::Scalar(_) => &[],
+            Datum::Array(a) => a.shape(),
+        }
+    }
+    /// The type, with constant dims.
+    pub fn ty(&self) -> Type {
+        match self {
+            Datum::Scalar(s) => Type::scalar(s.dtype()),
+            Datum::Array(a) => a.ty(),
+        }
+    }
+    /// The scalar, if it is one.
+    pub fn as_scalar(&self) -> Option<Scalar> {
+        if let Datum::Scalar(s) = self { Some(*s) } else { None }
+    }
+    /// The array, if it is one.
+    pub fn as_array(&self) -> Option<&Array> {
+        if let Datum::Array(a) = self { Some(a) } else { None }
+    }
+    /// The array; a scalar becomes one of rank 0.
+    pub fn to_array(&self) -> Array {
+        match self {
+            Datum::Array(a) => a.clone(),
+            Datum::Scalar(s) => {
+                with_dtype!(s.dtype(), T => match T::from_scalar(*s) {
+                    Some(x) => T::wrap(ArcArray::from_elem(IxDyn(&[]), x)),
+                    None => unreachable!("the scalar has its own dtype"),
+                })
+            }
+        }
+    }
+}
+
+impl From<Scalar> for Datum {
+    fn from(s: Scalar) -> Self {
+        Datum::Scalar(s)
+    }
+}
+impl From<Array> for Datum {
+    fn from(a: Array) -> Self {
+        Datum::Array(a)
+    }
+}
+
+/// A borrowed strided view, with its dtype erased: how callers pass arrays without copying.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "one variant a dtype")]
+pub enum View<'a> {
+    Bool(ArrayViewD<'a, bool>),
+    I8(ArrayViewD<'a, i8>),
+    I16(ArrayViewD<'a, i16>),
+    I32(ArrayViewD<'a, i32>),
+    I64(ArrayViewD<'a, i64>),
+    U8(ArrayViewD<'a, u8>),
+    U16(ArrayViewD<'a, u16>),
+    U32(ArrayViewD<'a, u32>),
+    U64(ArrayViewD<'a, u64>),
+    F32(ArrayViewD<'a, f32>),
+    F64(ArrayViewD<'a, f64>),
+    C64(ArrayViewD<'a, Complex32>),
+    C128(ArrayViewD<'a, Complex64>),
+}

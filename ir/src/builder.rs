@@ -1,0 +1,230 @@
+//! Making instructions: literals get their dtypes, attributes are checked, result types are inferred.
+//!
+//! The builder, the parser and rewrites all come through [`infer`], so one mistake gives one message.
+
+use crate::attr::Attrs;
+use crate::error::TypeError;
+use crate::function::{Block, Function, Inst, Target, Value};
+use crate::loc::Loc;
+use crate::module::{Module, Signature};
+use crate::name::Name;
+use crate::op::{Arity, InferCx, LiteralCx, Op, Types};
+use crate::registry::{Registry, registry};
+use crate::scalar::{Literal, Scalar};
+use crate::types::Type;
+use smallvec::SmallVec;
+
+/// An operand as it is written: a value, or a literal that is yet to get a dtype.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arg {
+    /// A value.
+    Value(Value),
+    /// A literal.
+    Literal(Literal),
+}
+
+impl From<Value> for Arg {
+    fn from(v: Value) -> Self {
+        Arg::Value(v)
+    }
+}
+impl<T: Into<Literal>> From<T> for Arg {
+    fn from(x: T) -> Self {
+        Arg::Literal(x.into())
+    }
+}
+
+/// Turns literals into constants of the function, as the op's literal rule says. `wanted` overrules it where types are known from
+/// elsewhere (a callee's parameters).
+pub fn resolve_literals(
+    func: &mut Function,
+    op: Op,
+    args: &[Arg],
+    wanted: impl Fn(usize) -> Option<Type>,
+) -> Result<SmallVec<[Value; 3]>, TypeError> {
+    let dtypes: SmallVec<[_; 4]> = args
+        .iter()
+        .map(|arg| match arg {
+            Arg::Value(v) => Some(func.ty(*v).dtype()),
+            Arg::Literal(Literal::Typed(s)) => Some(s.dtype()),
+            Arg::Literal(_) => None,
+        })
+        .collect();
+    let mut values = SmallVec::new();
+    for (operand, arg) in args.iter().enumerate() {
+        values.push(match *arg {
+            Arg::Value(v) => v,
+            Arg::Literal(literal) => {
+                let dtype = match wanted(operand) {
+                    Some(ty) => literal.dtype_beside(Some(ty.dtype())),
+                    None => (op.literal)(&LiteralCx { literal, operand, dtypes: &dtypes }),
+                };
+                func.constant(literal_at(literal, dtype).map_err(|e| e.operand(operand))?)
+            }
+        });
+    }
+    Ok(values)
+}
+
+/// The literal at a dtype, or an error that says why not.
+pub fn literal_at(literal: Literal, dtype: crate::DType) -> Result<Scalar, TypeError> {
+    literal.at(dtype).ok_or_else(|| {
+        TypeError::new(format!("literal {literal} is no value of {dtype}"))
+            .help(format!("write it with a dtype, as `{literal}:f64`, or cast the other operand"))
+    })
+}
+
+/// Checks operand count and attributes, and infers the result types. Gives the attributes in schema order.
+pub fn infer(
+    func: &Function,
+    op: Op,
+    args: &[Value],
+    attrs: Attrs,
+    callee: Option<&Signature>,
+) -> Result<(Attrs, Types), TypeError> {
+    let types: SmallVec<[Type; 4]> = args.iter().map(|&v| func.ty(v).clone()).collect();
+    let consts: SmallVec<[Option<Scalar>; 4]> = args.iter().map(|&v| func.as_const(v)).collect();
+    infer_types(op, &types, &consts, attrs, callee)
+}
+
+/// The same from types alone.
+pub fn infer_types(
+    op: Op,
+    args: &[Type],
+    consts: &[Option<Scalar>],
+    attrs: Attrs,
+    callee: Option<&Signature>,
+) -> Result<(Attrs, Types), TypeError> {
+    let right = match op.arity {
+        Arity::Exactly(n) => args.len() == n,
+        Arity::AtLeast(n) => args.len() >= n,
+    };
+    if !right {
+        let wants = match op.arity {
+            Arity::Exactly(n) => format!("{n}"),
+            Arity::AtLeast(n) => format!("at least {n}"),
+        };
+        return Err(TypeError::new(format!("`{op}` takes {wants} operands, got {}", args.len())));
+    }
+    let attrs = attrs.normalize(op.attrs).map_err(|all| TypeError::new(format!("`{op}`: {}", all.join("; "))))?;
+    let types = (op.infer)(&InferCx { op, args, consts, attrs: &attrs, callee })?;
+    Ok((attrs, types))
+}
+
+/// Builds a function, block by block.
+pub struct FuncBuilder<'m> {
+    func: Function,
+    module: Option<&'m Module>,
+    at: Option<Block>,
+}
+
+impl<'m> FuncBuilder<'m> {
+    /// Begins a function with an entry block that has these parameters.
+    pub fn new(name: &str, params: &[(&str, Type)], results: Vec<Type>) -> Self {
+        let mut func = Function::new(name, results);
+        let entry = func.create_block(Some(Name::new("entry")));
+        for (name, ty) in params {
+            let v = func.add_block_param(entry, ty.clone());
+            func.set_value_name(v, Some(Name::new(name)));
+        }
+        FuncBuilder { func, module: None, at: Some(entry) }
+    }
+
+    /// Lets calls find their callees in a module.
+    pub fn in_module(mut self, module: &'m Module) -> Self {
+        self.module = Some(module);
+        self
+    }
+
+    /// The n-th parameter. Panics if there is none.
+    pub fn param(&self, index: usize) -> Value {
+        self.func.params()[index]
+    }
+
+    /// Adds a block with parameters; instructions still go to the current one.
+    pub fn block(&mut self, name: &str, params: &[(&str, Type)]) -> Block {
+        let block = self.func.create_block(Some(Name::new(name)));
+        for (name, ty) in params {
+            let v = self.func.add_block_param(block, ty.clone());
+            self.func.set_value_name(v, Some(Name::new(name)));
+        }
+        block
+    }
+
+    /// Makes a block the current one.
+    pub fn switch_to(&mut self, block: Block) {
+        self.at = Some(block);
+    }
+
+    /// A block's n-th parameter. Panics if there is none.
+    pub fn block_param(&self, block: Block, index: usize) -> Value {
+        self.func.block_params(block)[index]
+    }
+
+    /// Appends an instruction and gives its one result. An error if it has none or several.
+    pub fn op(&mut self, name: &str, args: impl IntoIterator<Item = impl Into<Arg>>) -> Result<Value, TypeError> {
+        self.op_with(name, args, Attrs::new())
+    }
+
+    /// The same, with attributes.
+    pub fn op_with(
+        &mut self,
+        name: &str,
+        args: impl IntoIterator<Item = impl Into<Arg>>,
+        attrs: Attrs,
+    ) -> Result<Value, TypeError> {
+        let inst = self.inst(name, args, attrs, [])?;
+        match self.func.inst(inst).results.as_slice() {
+            [one] => Ok(*one),
+            many => Err(TypeError::new(format!("`{name}` has {} results here, not one", many.len()))),
+        }
+    }
+
+    /// Appends an instruction.
+    pub fn inst(
+        &mut self,
+        name: &str,
+        args: impl IntoIterator<Item = impl Into<Arg>>,
+        attrs: Attrs,
+        targets: impl IntoIterator<Item = Target>,
+    ) -> Result<Inst, TypeError> {
+        let op = find_op(name)?;
+        let Some(block) = self.at else { return Err(TypeError::new("there is no current block")) };
+        let args: SmallVec<[Arg; 4]> = args.into_iter().map(Into::into).collect();
+        let callee = attrs.func("callee").and_then(|f| self.module.and_then(|m| m.signature(f)));
+        let returns = if op.name == "ret" { self.func.results.clone() } else { Vec::new() };
+        let values = resolve_literals(&mut self.func, op, &args, |i| {
+            callee.as_ref().and_then(|s| s.params.get(i).cloned()).or_else(|| returns.get(i).cloned())
+        })?;
+        let (attrs, types) = infer(&self.func, op, &values, attrs, callee.as_ref())?;
+        let inst = self.func.create_inst(op, values, attrs, targets, types, Loc::default());
+        self.func.append(block, inst);
+        Ok(inst)
+    }
+
+    /// Ends the current block by returning values.
+    pub fn ret(&mut self, args: impl IntoIterator<Item = impl Into<Arg>>) -> Result<(), TypeError> {
+        self.inst("ret", args, Attrs::new(), []).map(drop)
+    }
+
+    /// The function so far, to look at.
+    pub fn func(&self) -> &Function {
+        &self.func
+    }
+
+    /// The function.
+    pub fn finish(self) -> Function {
+        self.func
+    }
+}
+
+/// The op of a name, or an error with a suggestion.
+pub fn find_op(name: &str) -> Result<Op, TypeError> {
+    registry().op(name).ok_or_else(|| {
+        let hint = match Registry::suggest(name, registry().ops().map(|(op, _)| op.name)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "is the crate that registers it linked (`use my_plugin as _;`)?".to_string(),
+        };
+        TypeError::new(format!("unknown op `{name}`")).help(hint)
+    })
+}

@@ -1,0 +1,99 @@
+//! Errors of type rules and of evaluation.
+
+use crate::loc::Loc;
+use thiserror::Error;
+
+/// A type rule's refusal.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{message}")]
+pub struct TypeError {
+    /// What is wrong; one lower-case sentence.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// The operand at fault.
+    pub operand: Option<usize>,
+}
+
+impl TypeError {
+    /// An error with a message.
+    pub fn new(message: impl Into<String>) -> Self {
+        TypeError { message: message.into(), help: None, operand: None }
+    }
+    /// The same with advice.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+    /// The same, at one operand.
+    pub fn operand(mut self, index: usize) -> Self {
+        self.operand = Some(index);
+        self
+    }
+}
+
+/// What kind of failure an evaluation ended with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvalErrorKind {
+    /// Arguments do not fit the function, or shapes do not fit each other.
+    Shape,
+    /// An index out of bounds.
+    Index,
+    /// A value that the op is not defined for.
+    Value,
+    /// The program's own `raise`; holds the kind that it names.
+    Raised(String),
+    /// More steps or elements than allowed.
+    Limit,
+    /// Not supported by this evaluator or code generator.
+    Unsupported,
+}
+
+/// A failed evaluation: what, in which op, where.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{}{message}{}", .op.map(|o| format!("`{o}`: ")).unwrap_or_default(), if .loc.is_none() { String::new() } else { format!(" (line {})", .loc.line) })]
+pub struct EvalError {
+    /// Which kind.
+    pub kind: EvalErrorKind,
+    /// What happened, with values and dims.
+    pub message: String,
+    /// The op, once known.
+    pub op: Option<&'static str>,
+    /// The source place, once known.
+    pub loc: Loc,
+}
+
+impl EvalError {
+    /// An error of a kind.
+    pub fn new(kind: EvalErrorKind, message: impl Into<String>) -> Self {
+        EvalError { kind, message: message.into(), op: None, loc: Loc::default() }
+    }
+    /// A shape error.
+    pub fn shape(message: impl Into<String>) -> Self {
+        Self::new(EvalErrorKind::Shape, message)
+    }
+    /// An index error.
+    pub fn index(message: impl Into<String>) -> Self {
+        Self::new(EvalErrorKind::Index, message)
+    }
+    /// A value error.
+    pub fn value(message: impl Into<String>) -> Self {
+        Self::new(EvalErrorKind::Value, message)
+    }
+    /// A limit reached.
+    pub fn limit(message: impl Into<String>) -> Self {
+        Self::new(EvalErrorKind::Limit, message)
+    }
+    /// Not supported.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(EvalErrorKind::Unsupported, message)
+    }
+    /// Adds op and place where they are not there yet.
+    pub fn at(mut self, op: &'static str, loc: Loc) -> Self {
+        self.op.get_or_insert(op);
+        if self.loc.is_none() {
+            self.loc = loc;
+        }
+        self
+    }
+}

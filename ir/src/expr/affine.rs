@@ -1,0 +1,100 @@
+//! Affine forms over axes and symbols.
+
+use crate::name::Name;
+use smallvec::SmallVec;
+
+/// `sum of coefficient * symbol + constant`: an extent or a bound. Terms are sorted by symbol, coefficients are not 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct SymExpr {
+    terms: SmallVec<[(Name, i64); 1]>,
+    /// The constant.
+    pub constant: i64,
+}
+
+impl SymExpr {
+    /// A constant.
+    pub fn constant(constant: i64) -> Self {
+        SymExpr { terms: SmallVec::new(), constant }
+    }
+    /// A symbol.
+    pub fn symbol(name: Name) -> Self {
+        SymExpr { terms: SmallVec::from_iter([(name, 1)]), constant: 0 }
+    }
+    /// Adds `coefficient * name`. `None` on overflow.
+    pub fn add_term(mut self, name: Name, coefficient: i64) -> Option<Self> {
+        match self.terms.binary_search_by(|(n, _)| n.cmp(&name)) {
+            Ok(i) => {
+                self.terms[i].1 = self.terms[i].1.checked_add(coefficient)?;
+                if self.terms[i].1 == 0 {
+                    self.terms.remove(i);
+                }
+            }
+            Err(_) if coefficient == 0 => {}
+            Err(i) => self.terms.insert(i, (name, coefficient)),
+        }
+        Some(self)
+    }
+    /// The terms.
+    pub fn terms(&self) -> &[(Name, i64)] {
+        &self.terms
+    }
+    /// The value with symbols bound by `bind`. `None` if one is unbound, or on overflow.
+    pub fn eval(&self, bind: impl Fn(Name) -> Option<i64>) -> Option<i64> {
+        self.terms.iter().try_fold(self.constant, |sum, &(name, c)| sum.checked_add(c.checked_mul(bind(name)?)?))
+    }
+}
+
+/// `sum of coefficient * axis + symbols + constant`. Axes are numbered as in the expression, a nested expression's after those
+/// around it; terms are sorted by axis, coefficients are not 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Affine {
+    axes: SmallVec<[(u32, i64); 1]>,
+    /// The part without axes.
+    pub offset: SymExpr,
+}
+
+impl Affine {
+    /// A constant.
+    pub fn constant(constant: i64) -> Self {
+        Affine { axes: SmallVec::new(), offset: SymExpr::constant(constant) }
+    }
+    /// An axis.
+    pub fn axis(axis: u32) -> Self {
+        Affine { axes: SmallVec::from_iter([(axis, 1)]), offset: SymExpr::default() }
+    }
+    /// Adds `coefficient * axis`. `None` on overflow.
+    pub fn add_axis(mut self, axis: u32, coefficient: i64) -> Option<Self> {
+        match self.axes.binary_search_by_key(&axis, |(a, _)| *a) {
+            Ok(i) => {
+                self.axes[i].1 = self.axes[i].1.checked_add(coefficient)?;
+                if self.axes[i].1 == 0 {
+                    self.axes.remove(i);
+                }
+            }
+            Err(_) if coefficient == 0 => {}
+            Err(i) => self.axes.insert(i, (axis, coefficient)),
+        }
+        Some(self)
+    }
+    /// The axis terms.
+    pub fn axes(&self) -> &[(u32, i64)] {
+        &self.axes
+    }
+    /// The axis, if the form is just one axis.
+    pub fn as_axis(&self) -> Option<u32> {
+        match (self.axes.as_slice(), &self.offset) {
+            ([(axis, 1)], offset) if *offset == SymExpr::default() => Some(*axis),
+            _ => None,
+        }
+    }
+    /// The constant, if the form is one.
+    pub fn as_constant(&self) -> Option<i64> {
+        (self.axes.is_empty() && self.offset.terms().is_empty()).then_some(self.offset.constant)
+    }
+    /// The value at a point. `None` if an axis or a symbol is missing, or on overflow.
+    pub fn eval(&self, point: &[i64], bind: impl Fn(Name) -> Option<i64>) -> Option<i64> {
+        self.axes.iter().try_fold(self.offset.eval(bind)?, |sum, &(axis, c)| {
+            sum.checked_add(c.checked_mul(*point.get(axis as usize)?)?)
+        })
+    }
+}

@@ -1,0 +1,55 @@
+//! The scalar SSA body of an expression: a DAG, in order.
+
+use super::ArrayExpr;
+use crate::attr::Attrs;
+use crate::dtype::DType;
+use crate::loc::Loc;
+use crate::op::Op;
+use crate::scalar::Scalar;
+use smallvec::SmallVec;
+
+/// A value inside a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BodyRef {
+    /// The n-th operand of the expression.
+    Operand(u32),
+    /// The index along the n-th axis, as `i64`. In a nested expression its own axes come after those around it.
+    Axis(u32),
+    /// The n-th accumulator: in a finisher or a combining region only.
+    Acc(u32),
+    /// A result of an earlier instruction of this body.
+    Inst(u32, u8),
+    /// A constant.
+    Const(Scalar),
+}
+
+/// What a body instruction does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BodyOp {
+    /// An elementwise op, on scalars.
+    Op(Op, Attrs),
+    /// An expression whose axes are all reduce axes; its arguments are what it captures, its results scalars.
+    Nested(Box<ArrayExpr>),
+}
+
+/// An instruction of a body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyInst {
+    /// What it does.
+    pub op: BodyOp,
+    /// Its operands.
+    pub args: SmallVec<[BodyRef; 3]>,
+    /// The dtypes of its results.
+    pub dtypes: SmallVec<[DType; 1]>,
+    /// Where it was written.
+    pub loc: Loc,
+}
+
+/// A body: instructions, each using earlier ones, and the values that it yields.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Body {
+    /// In order.
+    pub insts: Vec<BodyInst>,
+    /// What comes out.
+    pub yields: Vec<BodyRef>,
+}

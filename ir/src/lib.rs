@@ -1,0 +1,39 @@
+//! The IR of Rewright.
+
+#![forbid(unsafe_code)]
+
+pub mod array;
+pub mod attr;
+pub mod builder;
+pub mod dtype;
+pub mod error;
+pub mod eval;
+pub mod expr;
+pub mod function;
+pub mod loc;
+pub mod module;
+pub mod name;
+pub mod op;
+pub mod registry;
+pub mod scalar;
+pub mod types;
+
+pub use array::{Array, Datum, Element, View};
+pub use attr::{Attr, AttrDef, AttrKind, Attrs, Presence, SliceSpec};
+pub use builder::{Arg, FuncBuilder};
+pub use dtype::{DType, Kind};
+pub use error::{EvalError, EvalErrorKind, TypeError};
+pub use eval::{EvalCx, Limits};
+pub use expr::ArrayExpr;
+pub use function::{Block, Function, Inst, InstData, Target, Value, ValueDef};
+pub use loc::Loc;
+pub use module::{Module, Signature};
+pub use name::Name;
+pub use num_complex::{Complex32, Complex64};
+pub use op::{Arity, Effects, Eval, InferCx, LiteralCx, Loop, Op, OpDef, Traits, Types};
+pub use registry::{Cost, InterfaceEntry, OpEntry, Origin, Registry, RegistryError, StyleDef, StyleEntry, registry};
+pub use scalar::{Literal, Scalar, Scalars};
+pub use types::{Dim, Type, broadcast_dims};
+
+#[doc(hidden)]
+pub use inventory;

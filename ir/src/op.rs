@@ -1,0 +1,319 @@
+//! What an op is: a `static` [`OpDef`], registered with [`register_op!`](crate::register_op) and compared by address.
+//!
+//! An op definition holds what every part of the system must know: name, operands, attributes, the type rule and
+//! the meaning. All else (lowering, cost, derivative) is an *interface* that any crate may submit for
+//! any op; see [`registry`](crate::registry).
+
+use crate::array::Datum;
+use crate::attr::{AttrDef, Attrs};
+use crate::dtype::DType;
+use crate::error::{EvalError, TypeError};
+use crate::eval::EvalCx;
+use crate::module::Signature;
+use crate::scalar::{Literal, Scalar, Scalars};
+use crate::types::{Dim, Type, broadcast_dims};
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+
+bitflags::bitflags! {
+    /// Properties of an op that rewrites ask for.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Traits: u32 {
+        /// Swapping the two operands never changes a bit of the result.
+        const COMMUTATIVE = 1;
+        /// Applying it to its own result changes nothing (`abs`, `floor`).
+        const IDEMPOTENT = 2;
+        /// The result is some of the operand's elements, at other places.
+        const VIEW = 4;
+        /// The result is a function of the index only.
+        const CONSTRUCTOR = 8;
+        /// Combines elements along axes.
+        const REDUCTION = 16;
+        /// Ends a block.
+        const TERMINATOR = 32;
+        /// May raise for some operand values (an index out of bounds). Still free to move or to drop when unused.
+        const PARTIAL = 64;
+    }
+}
+
+bitflags::bitflags! {
+    /// What an op does besides computing results. None means pure: free to move, share or drop.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Effects: u32 {
+        /// Changes what its first operand holds.
+        const WRITES = 1;
+        /// Ends the life of its first operand.
+        const FREES = 2;
+        /// Is seen outside (prints, raises): kept, and kept in order.
+        const IO = 4;
+        /// Has the effects of the function that it calls.
+        const CALLS = 8;
+    }
+}
+
+/// The dtypes that an elementwise op computes at, for given operand dtypes: operands are cast to `ins`, results are `outs`. NumPy
+/// calls this a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// One dtype an operand.
+    pub ins: SmallVec<[DType; 3]>,
+    /// One dtype a result.
+    pub outs: SmallVec<[DType; 2]>,
+}
+
+impl Loop {
+    /// All operands at `ins`, one result of dtype `out`.
+    pub fn uniform(arity: usize, ins: DType, out: DType) -> Self {
+        Loop { ins: SmallVec::from_elem(ins, arity), outs: SmallVec::from_elem(out, 1) }
+    }
+}
+
+/// Chooses the loop of an elementwise op; the error says which dtypes are accepted.
+pub type ResolveLoop = fn(&[DType], &Attrs) -> Result<Loop, String>;
+
+/// The meaning of an elementwise op on one element, operands being of the loop's dtypes.
+pub type ScalarFn = fn(&[Scalar], &Attrs) -> Result<Scalars, EvalError>;
+
+/// The meaning of any other op, on whole values.
+pub type ArrayFn = fn(&EvalCx<'_>, &[Datum]) -> Result<Vec<Datum>, EvalError>;
+
+/// The reference meaning of an op.
+#[derive(Clone, Copy)]
+pub enum Eval {
+    /// One element at a time, broadcast over the operands.
+    Elementwise {
+        /// Chooses dtypes.
+        resolve: ResolveLoop,
+        /// Computes one element.
+        scalar: ScalarFn,
+    },
+    /// Whole values at once.
+    Array(ArrayFn),
+    /// Moves control or touches the evaluator's state: the evaluator itself knows it.
+    Control,
+}
+
+/// How many operands an op takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arity {
+    /// Exactly so many.
+    Exactly(usize),
+    /// So many or more.
+    AtLeast(usize),
+}
+
+/// What a type rule sees.
+pub struct InferCx<'a> {
+    /// The op.
+    pub op: Op,
+    /// The operands' types.
+    pub args: &'a [Type],
+    /// The operands that are known constants.
+    pub consts: &'a [Option<Scalar>],
+    /// The attributes, in order and checked against the schema.
+    pub attrs: &'a Attrs,
+    /// The function that attribute `callee` names, if the module has it.
+    pub callee: Option<&'a Signature>,
+}
+
+/// The types of an instruction's results.
+pub type Types = SmallVec<[Type; 1]>;
+
+/// A type rule.
+pub type InferFn = fn(&InferCx<'_>) -> Result<Types, TypeError>;
+
+/// What is known where a literal operand is given its dtype.
+pub struct LiteralCx<'a> {
+    /// The literal.
+    pub literal: Literal,
+    /// Which operand it is.
+    pub operand: usize,
+    /// The dtypes of all operands; `None` for weak literals.
+    pub dtypes: &'a [Option<DType>],
+}
+
+/// The definition of an op. Build it in a `static`, starting at [`OpDef::elementwise`] or [`OpDef::new`], and register it.
+pub struct OpDef {
+    /// The name in IR text.
+    pub name: &'static str,
+    /// One line of documentation.
+    pub doc: &'static str,
+    /// The number of operands.
+    pub arity: Arity,
+    /// Properties.
+    pub traits: Traits,
+    /// Effects; none means pure.
+    pub effects: Effects,
+    /// The attributes.
+    pub attrs: &'static [AttrDef],
+    /// The dtype of literal operands.
+    pub literal: fn(&LiteralCx<'_>) -> DType,
+    /// The type rule.
+    pub infer: InferFn,
+    /// The meaning.
+    pub eval: Eval,
+}
+
+impl OpDef {
+    /// An op on whole values.
+    pub const fn new(name: &'static str, doc: &'static str, arity: Arity, infer: InferFn, eval: Eval) -> Self {
+        OpDef {
+            name,
+            doc,
+            arity,
+            traits: Traits::empty(),
+            effects: Effects::empty(),
+            attrs: &[],
+            literal: promote_literal,
+            infer,
+            eval,
+        }
+    }
+
+    /// An elementwise op: operands broadcast, dtypes by `resolve`, each element by `scalar`.
+    pub const fn elementwise(
+        name: &'static str,
+        doc: &'static str,
+        arity: usize,
+        resolve: ResolveLoop,
+        scalar: ScalarFn,
+    ) -> Self {
+        OpDef::new(name, doc, Arity::Exactly(arity), infer_elementwise, Eval::Elementwise { resolve, scalar })
+    }
+
+    /// The same with more properties.
+    pub const fn traits(mut self, traits: Traits) -> Self {
+        self.traits = self.traits.union(traits);
+        self
+    }
+    /// The same with effects.
+    pub const fn effects(mut self, effects: Effects) -> Self {
+        self.effects = effects;
+        self
+    }
+    /// The same with attributes.
+    pub const fn attrs(mut self, attrs: &'static [AttrDef]) -> Self {
+        self.attrs = attrs;
+        self
+    }
+    /// The same with a rule for literal operands.
+    pub const fn literals(mut self, rule: fn(&LiteralCx<'_>) -> DType) -> Self {
+        self.literal = rule;
+        self
+    }
+
+    /// True for elementwise ops.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(self.eval, Eval::Elementwise { .. })
+    }
+    /// True for ops without effects that end no block.
+    pub fn is_pure(&self) -> bool {
+        self.effects.is_empty() && !self.traits.contains(Traits::TERMINATOR)
+    }
+    /// True for ops that end a block.
+    pub fn is_terminator(&self) -> bool {
+        self.traits.contains(Traits::TERMINATOR)
+    }
+}
+
+/// A registered op. Equal if it is the same definition; ordered and hashed by name.
+#[derive(Clone, Copy)]
+pub struct Op(pub &'static OpDef);
+
+impl Deref for Op {
+    type Target = OpDef;
+    fn deref(&self) -> &OpDef {
+        self.0
+    }
+}
+impl PartialEq for Op {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+impl Eq for Op {}
+impl PartialEq<OpDef> for Op {
+    fn eq(&self, other: &OpDef) -> bool {
+        std::ptr::eq(self.0, other)
+    }
+}
+impl PartialOrd for Op {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Op {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.name.cmp(other.0.name)
+    }
+}
+impl Hash for Op {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name.hash(state);
+    }
+}
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+impl fmt::Debug for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+/// The default literal rule: NEP 50 promotion with all operands that have a dtype.
+pub fn promote_literal(cx: &LiteralCx<'_>) -> DType {
+    cx.literal.dtype_beside(promote_all(cx.dtypes.iter().flatten().copied()))
+}
+
+/// Literal operands are positions: `i64`.
+pub fn index_literal(cx: &LiteralCx<'_>) -> DType {
+    cx.literal.dtype_beside(Some(DType::I64))
+}
+
+/// The promotion of several dtypes; `None` of none.
+pub fn promote_all(dtypes: impl IntoIterator<Item = DType>) -> Option<DType> {
+    dtypes.into_iter().reduce(DType::promote)
+}
+
+/// The type rule of elementwise ops: shapes broadcast, dtypes come from the op's loop; scalars in, scalar out.
+pub fn infer_elementwise(cx: &InferCx<'_>) -> Result<Types, TypeError> {
+    let Eval::Elementwise { resolve, .. } = cx.op.eval else {
+        return Err(TypeError::new(format!("`{}` is not elementwise", cx.op)));
+    };
+    let dims = broadcast_types(cx.op, cx.args)?;
+    let dtypes: SmallVec<[DType; 3]> = cx.args.iter().map(Type::dtype).collect();
+    let found = resolve(&dtypes, cx.attrs).map_err(|why| {
+        let given: Vec<_> = dtypes.iter().map(DType::to_string).collect();
+        TypeError::new(format!("`{}` is not defined for {}", cx.op, given.join(", "))).help(why)
+    })?;
+    Ok(found.outs.iter().map(|&d| Type::from_parts(d, dims.clone())).collect())
+}
+
+/// The broadcast dims of operands: `None` if all are scalars.
+pub fn broadcast_types(op: Op, args: &[Type]) -> Result<Option<Vec<Dim>>, TypeError> {
+    let mut dims: Option<Vec<Dim>> = None;
+    for (i, arg) in args.iter().enumerate() {
+        if arg.style().is_some() {
+            return Err(TypeError::new(format!("`{op}` reads dense arrays, operand {i} is {arg}")).operand(i));
+        }
+        if !arg.is_array() {
+            continue;
+        }
+        dims = Some(match dims {
+            None => arg.dims().to_vec(),
+            Some(so_far) => broadcast_dims(&so_far, arg.dims()).map_err(|axis| {
+                let list: Vec<_> = args.iter().map(Type::to_string).collect();
+                TypeError::new(format!("`{op}` can't broadcast {} along axis {axis} of the result", list.join(", ")))
+                    .operand(i)
+                    .help("dims must be equal, or one of them 1, aligned at the last axis")
+            })?,
+        });
+    }
+    Ok(dims)
+}

@@ -1,0 +1,286 @@
+//! The process-wide registry: every op, interface and storage style that a linked crate submitted, sorted by name.
+
+use crate::name::Name;
+use crate::op::{Op, OpDef};
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::sync::LazyLock;
+use thiserror::Error;
+
+/// Which crate and line registered something. Made by [`origin!`](crate::origin).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Origin {
+    /// The crate.
+    pub krate: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// The source file.
+    pub file: &'static str,
+    /// The line.
+    pub line: u32,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}:{})", self.krate, self.file, self.line)
+    }
+}
+
+/// The place where this macro stands, as an [`Origin`].
+#[macro_export]
+macro_rules! origin {
+    () => {
+        $crate::Origin {
+            krate: env!("CARGO_PKG_NAME"),
+            version: env!("CARGO_PKG_VERSION"),
+            file: file!(),
+            line: line!(),
+        }
+    };
+}
+
+/// A submitted op.
+pub struct OpEntry {
+    /// The definition.
+    pub def: &'static OpDef,
+    /// Who submitted it.
+    pub origin: Origin,
+}
+inventory::collect!(OpEntry);
+
+/// Registers ops: `register_op!(ADD, SUB);`, each a `static OpDef`.
+#[macro_export]
+macro_rules! register_op {
+    ($($def:path),+ $(,)?) => {$(
+        $crate::inventory::submit! { $crate::OpEntry { def: &$def, origin: $crate::origin!() } }
+    )+};
+}
+
+/// Something that a crate says about an op besides its definition; `value` is of a type that is the interface.
+pub struct InterfaceEntry {
+    /// The op's name.
+    pub op: &'static str,
+    /// The interface's type.
+    pub kind: fn() -> TypeId,
+    /// The interface's type, for messages.
+    pub kind_name: fn() -> &'static str,
+    /// The value.
+    pub value: &'static (dyn Any + Sync),
+    /// Who submitted it.
+    pub origin: Origin,
+}
+inventory::collect!(InterfaceEntry);
+
+/// Registers an interface of an op: `register_interface!("exp", Cost, &Cost { cycles: 20 });`
+#[macro_export]
+macro_rules! register_interface {
+    ($op:expr, $kind:ty, $value:expr) => {
+        $crate::inventory::submit! { $crate::InterfaceEntry {
+            op: $op,
+            kind: ::std::any::TypeId::of::<$kind>,
+            kind_name: ::std::any::type_name::<$kind>,
+            value: { const VALUE: &'static $kind = $value; VALUE },
+            origin: $crate::origin!(),
+        } }
+    };
+}
+
+/// A storage style: how the elements of an array are kept.
+pub struct StyleDef {
+    /// The name after the semicolon of a type.
+    pub name: &'static str,
+    /// One line of documentation.
+    pub doc: &'static str,
+}
+
+/// A submitted style.
+pub struct StyleEntry {
+    /// The definition.
+    pub def: &'static StyleDef,
+    /// Who submitted it.
+    pub origin: Origin,
+}
+inventory::collect!(StyleEntry);
+
+/// Registers a storage style, a `static StyleDef`.
+#[macro_export]
+macro_rules! register_style {
+    ($def:path) => {
+        $crate::inventory::submit! { $crate::StyleEntry { def: &$def, origin: $crate::origin!() } }
+    };
+}
+
+static DENSE: StyleDef = StyleDef { name: "dense", doc: "every element in one strided buffer" };
+register_style!(DENSE);
+
+/// A clash between registrations.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum RegistryError {
+    /// One name, two registrations.
+    #[error("{what} `{name}` is registered twice: by {first} and by {second}")]
+    Duplicate {
+        /// "op", "storage style", or an interface and its op.
+        what: String,
+        /// The name.
+        name: String,
+        /// One place.
+        first: Origin,
+        /// The other.
+        second: Origin,
+    },
+    /// An interface for an op that nobody registered.
+    #[error("{origin} registers {interface} for op `{op}`, which no linked crate registers")]
+    Dangling {
+        /// The op.
+        op: &'static str,
+        /// The interface's type.
+        interface: &'static str,
+        /// The place.
+        origin: Origin,
+    },
+}
+
+/// Everything registered.
+pub struct Registry {
+    ops: IndexMap<&'static str, (Op, Origin)>,
+    by_name: FxHashMap<&'static str, Op>,
+    interfaces: FxHashMap<(usize, TypeId), &'static (dyn Any + Sync)>,
+    styles: IndexMap<&'static str, (&'static StyleDef, Origin)>,
+    errors: Vec<RegistryError>,
+}
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+    Registry::build(
+        inventory::iter::<OpEntry>.into_iter(),
+        inventory::iter::<InterfaceEntry>.into_iter(),
+        inventory::iter::<StyleEntry>.into_iter(),
+    )
+});
+
+/// The registry of this process.
+pub fn registry() -> &'static Registry {
+    &REGISTRY
+}
+
+impl Registry {
+    /// Builds a registry from entries in any order; clashes become [`errors`](Registry::errors).
+    pub fn build<'a>(
+        ops: impl Iterator<Item = &'a OpEntry>,
+        interfaces: impl Iterator<Item = &'a InterfaceEntry>,
+        styles: impl Iterator<Item = &'a StyleEntry>,
+    ) -> Registry {
+        let mut errors = Vec::new();
+        let mut ops: Vec<_> = ops.map(|e| (e.def.name, e.origin, Op(e.def))).collect();
+        ops.sort_by_key(|&(name, origin, _)| (name, origin));
+        let mut table: IndexMap<&'static str, (Op, Origin)> = IndexMap::new();
+        for (name, origin, op) in ops {
+            if let Some((_, first)) = table.get(name) {
+                errors.push(duplicate("op".into(), name, *first, origin));
+            } else {
+                table.insert(name, (op, origin));
+            }
+        }
+        let mut styles: Vec<_> = styles.map(|e| (e.def.name, e.origin, e.def)).collect();
+        styles.sort_by_key(|&(name, origin, _)| (name, origin));
+        let mut style_table: IndexMap<&'static str, (&'static StyleDef, Origin)> = IndexMap::new();
+        for (name, origin, def) in styles {
+            if let Some((_, first)) = style_table.get(name) {
+                errors.push(duplicate("storage style".into(), name, *first, origin));
+            } else {
+                style_table.insert(name, (def, origin));
+            }
+        }
+        let mut entries: Vec<_> = interfaces.collect();
+        entries.sort_by_key(|e| (e.op, (e.kind_name)(), e.origin));
+        let mut found: FxHashMap<(usize, TypeId), &'static (dyn Any + Sync)> = FxHashMap::default();
+        let mut places: FxHashMap<(usize, TypeId), Origin> = FxHashMap::default();
+        for e in entries {
+            let Some((op, _)) = table.get(e.op) else {
+                errors.push(RegistryError::Dangling { op: e.op, interface: (e.kind_name)(), origin: e.origin });
+                continue;
+            };
+            let key = (std::ptr::from_ref(op.0) as usize, (e.kind)());
+            if let Some(first) = places.get(&key) {
+                errors.push(duplicate((e.kind_name)().to_string(), e.op, *first, e.origin));
+            } else {
+                places.insert(key, e.origin);
+                found.insert(key, e.value);
+            }
+        }
+        let by_name = table.iter().map(|(name, (op, _))| (*name, *op)).collect();
+        Registry { ops: table, by_name, interfaces: found, styles: style_table, errors }
+    }
+
+    /// The op of a name.
+    pub fn op(&self, name: &str) -> Option<Op> {
+        self.by_name.get(name).copied()
+    }
+    /// All ops with their origins, sorted by name.
+    pub fn ops(&self) -> impl ExactSizeIterator<Item = (Op, Origin)> + '_ {
+        self.ops.values().copied()
+    }
+    /// All storage styles with their origins, sorted by name.
+    pub fn styles(&self) -> impl ExactSizeIterator<Item = (&'static StyleDef, Origin)> + '_ {
+        self.styles.values().copied()
+    }
+    /// True if the style is registered.
+    pub fn has_style(&self, name: Name) -> bool {
+        self.styles.contains_key(name.as_str())
+    }
+    /// Clashes between registrations; a program should refuse to go on where there are any.
+    pub fn errors(&self) -> &[RegistryError] {
+        &self.errors
+    }
+    /// The names closest to `name` among `names`, for "did you mean".
+    pub fn suggest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+        let limit = (name.chars().count() / 3).max(1);
+        names.map(|n| (edit_distance(name, n), n)).filter(|(d, _)| *d <= limit).min().map(|(_, n)| n)
+    }
+}
+
+impl Op {
+    /// What some crate registered about this op under the interface `T`.
+    pub fn interface<T: Any + Sync>(self) -> Option<&'static T> {
+        let key = (std::ptr::from_ref(self.0) as usize, TypeId::of::<T>());
+        (*registry().interfaces.get(&key)? as &dyn Any).downcast_ref()
+    }
+}
+
+fn duplicate(what: String, name: &str, first: Origin, second: Origin) -> RegistryError {
+    RegistryError::Duplicate { what, name: name.to_string(), first, second }
+}
+
+/// Levenshtein distance, in characters; names longer than 64 count as far from everything.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    if a.len() > 64 || b.len() > 64 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &cb) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(ca != cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Interface: what one element of an op costs, in cycles of a scalar unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Cycles an element; an op without this interface counts as 1.
+    pub cycles: u32,
+}
+
+impl Op {
+    /// Cycles an element, by the [`Cost`] interface; 1 where there is none.
+    pub fn cycles(self) -> u32 {
+        self.interface::<Cost>().map_or(1, |c| c.cycles)
+    }
+}

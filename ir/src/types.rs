@@ -1,0 +1,163 @@
+//! Types: a dtype, dims that may be symbols, and a storage style.
+
+use crate::dtype::DType;
+use crate::name::Name;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// The extent of one axis.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Dim {
+    /// A constant: `3`.
+    Const(u64),
+    /// A symbol, bound when the function is called: `n`. Equal symbols are equal extents.
+    Sym(Name),
+    /// Not known when compiling: `?`.
+    Any,
+}
+
+impl Dim {
+    /// NumPy's broadcasting of two dims: equal, or one of them 1. `Ok(Dim::Any)` where it can only be decided
+    /// (and is then checked) when the extents are known; `Err` where it can't hold.
+    pub fn broadcast(self, other: Dim) -> Result<Dim, ()> {
+        match (self, other) {
+            (a, b) if a == b => Ok(a),
+            (Dim::Const(1), d) | (d, Dim::Const(1)) => Ok(d),
+            (Dim::Const(_), Dim::Const(_)) => Err(()),
+            // A symbol beside a constant other than 1 is that constant, or 1.
+            (Dim::Const(c), _) | (_, Dim::Const(c)) => Ok(Dim::Const(c)),
+            _ => Ok(Dim::Any),
+        }
+    }
+
+    /// True where the two can be the same extent.
+    pub fn may_equal(self, other: Dim) -> bool {
+        !matches!((self, other), (Dim::Const(a), Dim::Const(b)) if a != b)
+    }
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Dim::Const(c) => write!(f, "{c}"),
+            Dim::Sym(s) => write!(f, "{s}"),
+            Dim::Any => f.write_str("?"),
+        }
+    }
+}
+impl From<u64> for Dim {
+    fn from(c: u64) -> Self {
+        Dim::Const(c)
+    }
+}
+impl From<&str> for Dim {
+    /// `"?"` is [`Dim::Any`], any other text a symbol.
+    fn from(s: &str) -> Self {
+        if s == "?" { Dim::Any } else { Dim::Sym(Name::new(s)) }
+    }
+}
+
+/// Broadcasts two lists of dims, aligned at the last axis. `Err(axis)` names the axis of the result that clashes.
+pub fn broadcast_dims(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, usize> {
+    let rank = a.len().max(b.len());
+    let at = |dims: &[Dim], axis: usize| {
+        let missing = rank - dims.len();
+        if axis < missing { Dim::Const(1) } else { dims[axis - missing] }
+    };
+    (0..rank).map(|axis| at(a, axis).broadcast(at(b, axis)).map_err(|()| axis)).collect()
+}
+
+/// The type of a value: a scalar (`f64`), or an array (`f64[n, 3]`; `f64[]` has rank 0) with a storage style where it is not dense
+/// (`f64[n, n; diagonal]`).
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Type {
+    dtype: DType,
+    dims: Option<Arc<[Dim]>>,
+    style: Option<Name>,
+}
+
+impl Type {
+    /// A scalar type.
+    pub fn scalar(dtype: DType) -> Self {
+        Type { dtype, dims: None, style: None }
+    }
+
+    /// A dense array type.
+    pub fn array(dtype: DType, dims: impl Into<Arc<[Dim]>>) -> Self {
+        Type { dtype, dims: Some(dims.into()), style: None }
+    }
+
+    /// The same type with a storage style; `None` is dense.
+    pub fn with_style(mut self, style: Option<Name>) -> Self {
+        self.style = style.filter(|s| *s != "dense");
+        self
+    }
+
+    /// The same dims and style with another dtype.
+    pub fn with_dtype(&self, dtype: DType) -> Self {
+        Type { dtype, ..self.clone() }
+    }
+
+    /// A scalar if `dims` is `None`, else a dense array.
+    pub fn from_parts(dtype: DType, dims: Option<Vec<Dim>>) -> Self {
+        Type { dtype, dims: dims.map(Arc::from), style: None }
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+    /// True for arrays, of rank 0 too.
+    pub fn is_array(&self) -> bool {
+        self.dims.is_some()
+    }
+    /// True for scalars.
+    pub fn is_scalar(&self) -> bool {
+        self.dims.is_none()
+    }
+    /// The dims; empty for scalars and for arrays of rank 0.
+    pub fn dims(&self) -> &[Dim] {
+        self.dims.as_deref().unwrap_or(&[])
+    }
+    /// The number of axes; 0 for scalars.
+    pub fn rank(&self) -> usize {
+        self.dims().len()
+    }
+    /// The storage style; `None` is dense.
+    pub fn style(&self) -> Option<Name> {
+        self.style
+    }
+
+    /// True where a value of this type may be given where `expected` is asked for: same dtype, rank and style, and dims that may be
+    /// equal. Dims of which that is not certain are checked at run time.
+    pub fn fits(&self, expected: &Type) -> bool {
+        self.dtype == expected.dtype
+            && self.style == expected.style
+            && self.is_array() == expected.is_array()
+            && self.rank() == expected.rank()
+            && self.dims().iter().zip(expected.dims()).all(|(a, b)| a.may_equal(*b))
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.dtype)?;
+        if let Some(dims) = &self.dims {
+            f.write_str("[")?;
+            for (i, dim) in dims.iter().enumerate() {
+                write!(f, "{}{dim}", if i > 0 { ", " } else { "" })?;
+            }
+            if let Some(style) = self.style {
+                write!(f, "; {style}")?;
+            }
+            f.write_str("]")?;
+        }
+        Ok(())
+    }
+}
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
