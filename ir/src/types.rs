@@ -18,16 +18,16 @@ pub enum Dim {
 }
 
 impl Dim {
-    /// NumPy's broadcasting of two dims: equal, or one of them 1. `Ok(Dim::Any)` where it can only be decided
-    /// (and is then checked) when the extents are known; `Err` where it can't hold.
-    pub fn broadcast(self, other: Dim) -> Result<Dim, ()> {
+    /// NumPy's broadcasting of two dims: equal, or one of them 1. `Some(Dim::Any)` where it can only be decided
+    /// (and is then checked) when the extents are known; `None` where it can't hold.
+    pub fn broadcast(self, other: Dim) -> Option<Dim> {
         match (self, other) {
-            (a, b) if a == b => Ok(a),
-            (Dim::Const(1), d) | (d, Dim::Const(1)) => Ok(d),
-            (Dim::Const(_), Dim::Const(_)) => Err(()),
+            (a, b) if a == b => Some(a),
+            (Dim::Const(1), d) | (d, Dim::Const(1)) => Some(d),
+            (Dim::Const(_), Dim::Const(_)) => None,
             // A symbol beside a constant other than 1 is that constant, or 1.
-            (Dim::Const(c), _) | (_, Dim::Const(c)) => Ok(Dim::Const(c)),
-            _ => Ok(Dim::Any),
+            (Dim::Const(c), _) | (_, Dim::Const(c)) => Some(Dim::Const(c)),
+            _ => Some(Dim::Any),
         }
     }
 
@@ -65,7 +65,7 @@ pub fn broadcast_dims(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, usize> {
         let missing = rank - dims.len();
         if axis < missing { Dim::Const(1) } else { dims[axis - missing] }
     };
-    (0..rank).map(|axis| at(a, axis).broadcast(at(b, axis)).map_err(|()| axis)).collect()
+    (0..rank).map(|axis| at(a, axis).broadcast(at(b, axis)).ok_or(axis)).collect()
 }
 
 /// The type of a value: a scalar (`f64`), or an array (`f64[n, 3]`; `f64[]` has rank 0) with a storage style where it is not dense

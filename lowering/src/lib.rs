@@ -1,1 +1,7 @@
-//! .
+//! Lowering: from `arrayexpr` to kernel IR to machine code.
+
+#![allow(unsafe_code, reason = "running machine code; each block argues its safety")]
+
+pub mod kernel;
+
+pub use kernel::{CodeGen, CompiledKernel, Kernel, KernelArgs, KernelBuilder, KernelError};

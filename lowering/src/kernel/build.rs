@@ -1,0 +1,115 @@
+//! Building kernels: levels follow from operands, equal pure instructions are one, constants fold where they trivially can.
+
+use super::{Binary, Buffer, Compare, KInst, KOp, KValue, Kernel, Part, Unary, ValueInfo};
+use rewright_ir::{DType, Loc, Scalar};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Appends instructions to a kernel.
+pub struct KernelBuilder {
+    kernel: Kernel,
+    loc: Loc,
+    /// Pure instructions by what they compute.
+    known: FxHashMap<(String, SmallVec<[KValue; 3]>, DType), KValue>,
+}
+
+impl KernelBuilder {
+    /// A kernel with so many loops.
+    pub fn new(axes: usize) -> Self {
+        KernelBuilder { kernel: Kernel { axes, ..Kernel::default() }, loc: Loc::default(), known: FxHashMap::default() }
+    }
+    /// Where the instructions that follow were written.
+    pub fn set_loc(&mut self, loc: Loc) {
+        self.loc = loc;
+    }
+    /// Adds a buffer.
+    pub fn buffer(&mut self, buffer: Buffer) -> u32 {
+        self.kernel.buffers.push(buffer);
+        self.kernel.buffers.len() as u32 - 1
+    }
+    /// Adds a scalar parameter of a real dtype, and reads it.
+    pub fn param(&mut self, dtype: DType) -> KValue {
+        self.kernel.params.push(dtype);
+        let index = self.kernel.params.len() as u32 - 1;
+        self.push(KOp::Param(index), &[], dtype)
+    }
+    /// A real constant.
+    pub fn constant(&mut self, scalar: Scalar) -> KValue {
+        self.push(KOp::Const(scalar.bits().0), &[], scalar.dtype())
+    }
+    /// The index along an axis, `i64`.
+    pub fn index(&mut self, axis: u32) -> KValue {
+        self.push(KOp::Index(axis), &[], DType::I64)
+    }
+    /// Loads the element at the current point; of a complex buffer one part.
+    pub fn load(&mut self, buffer: u32, part: Part) -> KValue {
+        let dtype = self.kernel.buffers[buffer as usize].dtype.real();
+        self.push(KOp::Load(buffer, part), &[], dtype)
+    }
+    /// Stores the element at the current point.
+    pub fn store(&mut self, buffer: u32, part: Part, value: KValue) {
+        self.push_many(KOp::Store(buffer, part), &[value], &[]);
+    }
+    /// One operand.
+    pub fn unary(&mut self, op: Unary, a: KValue) -> KValue {
+        let dtype = self.dtype(a);
+        self.push(KOp::Unary(op), &[a], dtype)
+    }
+    /// Two operands of one dtype.
+    pub fn binary(&mut self, op: Binary, a: KValue, b: KValue) -> KValue {
+        let dtype = self.dtype(a);
+        self.push(KOp::Binary(op), &[a, b], dtype)
+    }
+    /// A comparison, bool.
+    pub fn compare(&mut self, op: Compare, a: KValue, b: KValue) -> KValue {
+        self.push(KOp::Compare(op), &[a, b], DType::Bool)
+    }
+    /// `condition ? a : b`.
+    pub fn select(&mut self, condition: KValue, a: KValue, b: KValue) -> KValue {
+        if a == b {
+            return a;
+        }
+        let dtype = self.dtype(a);
+        self.push(KOp::Select, &[condition, a, b], dtype)
+    }
+    /// A conversion; of the same dtype it is nothing.
+    pub fn convert(&mut self, a: KValue, to: DType) -> KValue {
+        if self.dtype(a) == to { a } else { self.push(KOp::Convert, &[a], to) }
+    }
+    /// Any instruction with one result.
+    pub fn push(&mut self, op: KOp, args: &[KValue], dtype: DType) -> KValue {
+        // The debug form of an op states all that it is but not, for references and functions, all of its parameters.
+        let shareable = !matches!(op, KOp::Reference(_));
+        let key = (if shareable { format!("{op:?}") } else { String::new() }, SmallVec::from_slice(args), dtype);
+        if shareable && let Some(&v) = self.known.get(&key) {
+            return v;
+        }
+        let v = self.push_many(op, args, &[dtype]);
+        if shareable {
+            self.known.insert(key, v);
+        }
+        v
+    }
+    /// Any instruction; gives the first of its results.
+    pub fn push_many(&mut self, op: KOp, args: &[KValue], results: &[DType]) -> KValue {
+        let own = match &op {
+            KOp::Index(axis) => axis + 1,
+            KOp::Load(buffer, _) => self.kernel.buffers[*buffer as usize].level(),
+            _ => 0,
+        };
+        let level = args.iter().map(|a| self.kernel.values[a.0 as usize].level).fold(own, u32::max);
+        let first = KValue(self.kernel.values.len() as u32);
+        self.kernel.values.extend(results.iter().map(|&dtype| ValueInfo { dtype, level }));
+        let inst = KInst { op, args: SmallVec::from_slice(args), results: results.len() as u32, first, loc: self.loc };
+        self.kernel.insts.push(inst);
+        first
+    }
+    /// A value's dtype.
+    pub fn dtype(&self, value: KValue) -> DType {
+        self.kernel.dtype(value)
+    }
+    /// The kernel.
+    pub fn finish(self) -> Kernel {
+        self.kernel
+    }
+}

@@ -1,0 +1,34 @@
+//! Kernels as text, for people.
+
+use super::{KOp, Kernel};
+use std::fmt;
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, b) in self.buffers.iter().enumerate() {
+            let axes: Vec<_> = (0..self.axes).map(|a| if b.varies[a] { format!("i{a}") } else { "-".into() }).collect();
+            writeln!(f, "{} b{n}: {}[{}]", if b.written { "write" } else { "read " }, b.dtype, axes.join(", "))?;
+        }
+        for level in 0..=self.axes as u32 {
+            let indent = "  ".repeat(level as usize);
+            if level > 0 {
+                writeln!(f, "{}for i{}:", "  ".repeat(level as usize - 1), level - 1)?;
+            }
+            for inst in self.insts.iter().filter(|i| self.level(i) == level) {
+                let results: Vec<_> = (0..inst.results).map(|r| format!("v{}", inst.first.0 + r)).collect();
+                let args: Vec<_> = inst.args.iter().map(|a| format!("{a:?}")).collect();
+                write!(f, "{indent}")?;
+                if inst.results > 0 {
+                    write!(f, "{}: {} = ", results.join(", "), self.dtype(inst.first))?;
+                }
+                match &inst.op {
+                    KOp::Reference(r) => write!(f, "reference {}", r.op)?,
+                    KOp::Math(call) => write!(f, "call {}", call.name)?,
+                    op => write!(f, "{}", format!("{op:?}").to_lowercase())?,
+                }
+                writeln!(f, "{}{}", if args.is_empty() { "" } else { " " }, args.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}

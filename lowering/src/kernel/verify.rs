@@ -1,0 +1,103 @@
+//! Well-formedness of kernels, and what a code generator may refuse.
+
+use super::{KOp, KValue, Kernel, Unary};
+use rewright_ir::{DType, Kind};
+use thiserror::Error;
+
+/// Why a kernel can't be compiled.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum KernelError {
+    /// The kernel breaks a rule of the IR: a defect of what built it.
+    #[error("malformed kernel, instruction {inst}: {message}")]
+    Malformed {
+        /// The number of the instruction.
+        inst: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// The code generator has no way to do this.
+    #[error("{codegen} can't compile this kernel: {message}")]
+    Unsupported {
+        /// Which code generator.
+        codegen: &'static str,
+        /// Why.
+        message: String,
+    },
+}
+
+impl Kernel {
+    /// Checks the rules that code generators rely on.
+    pub fn verify(&self) -> Result<(), KernelError> {
+        for (number, inst) in self.insts.iter().enumerate() {
+            let fail = |message: String| Err(KernelError::Malformed { inst: number, message });
+            if let Some(late) = inst.args.iter().find(|a| a.0 >= inst.first.0) {
+                return fail(format!("operand {late:?} is not defined before"));
+            }
+            if inst.first.0 + inst.results > self.values.len() as u32 {
+                return fail("results beyond the value table".into());
+            }
+            let arg = |i: usize| inst.args.get(i).map(|&v| self.dtype(v));
+            let out = (inst.results > 0).then(|| self.dtype(inst.first));
+            let level = inst.args.iter().map(|a| self.values[a.0 as usize].level).max().unwrap_or(0);
+            if self.level(inst) < level || self.level(inst) > self.axes as u32 {
+                return fail("level below an operand's, or beyond the loops".into());
+            }
+            let arity = match &inst.op {
+                KOp::Const(_) | KOp::Param(_) | KOp::Index(_) | KOp::Load(..) => 0,
+                KOp::Store(..) | KOp::Unary(_) | KOp::Convert | KOp::Bitcast => 1,
+                KOp::Binary(_) | KOp::Compare(_) => 2,
+                KOp::Select | KOp::Fma => 3,
+                KOp::Math(call) => match call.ptr {
+                    super::MathPtr::F64x1(_) | super::MathPtr::F32x1(_) => 1,
+                    super::MathPtr::F64x2(_) | super::MathPtr::F32x2(_) => 2,
+                },
+                KOp::Reference(_) => inst.args.len(),
+            };
+            if inst.args.len() != arity {
+                return fail(format!("{arity} operands wanted, {} given", inst.args.len()));
+            }
+            if inst.results == 0 && !matches!(inst.op, KOp::Store(..)) {
+                return fail("no result".into());
+            }
+            if let Some(problem) = self.type_problem(&inst.op, &arg, out) {
+                return fail(problem);
+            }
+        }
+        Ok(())
+    }
+
+    fn type_problem(&self, op: &KOp, arg: &dyn Fn(usize) -> Option<DType>, out: Option<DType>) -> Option<String> {
+        let wrong =
+            |text: &str| Some(format!("{text}: operands {:?} {:?} {:?}, result {out:?}", arg(0), arg(1), arg(2)));
+        if out.is_some_and(|d| d.kind() == Kind::Complex) {
+            return wrong("values are real");
+        }
+        match op {
+            KOp::Param(n) if self.params.get(*n as usize).copied() != out => wrong("no such parameter"),
+            KOp::Index(axis) if *axis as usize >= self.axes || out != Some(DType::I64) => wrong("no such axis"),
+            KOp::Load(n, _) => match self.buffers.get(*n as usize) {
+                Some(b) if Some(b.dtype.real()) == out && b.varies.len() == self.axes => None,
+                _ => wrong("no such buffer, or of another dtype"),
+            },
+            KOp::Store(n, _) => match self.buffers.get(*n as usize) {
+                Some(b) if b.written && Some(b.dtype.real()) == arg(0) && b.varies.len() == self.axes => None,
+                _ => wrong("no such buffer to write, or of another dtype"),
+            },
+            KOp::Unary(Unary::PopCount | Unary::LeadingZeros) if !arg(0)?.is_int() => wrong("integers only"),
+            KOp::Unary(_) if arg(0) != out => wrong("one dtype"),
+            KOp::Binary(_) if arg(0) != out || arg(1) != out => wrong("one dtype"),
+            KOp::Compare(_) if arg(0) != arg(1) || out != Some(DType::Bool) => wrong("one dtype, bool result"),
+            KOp::Select if arg(0) != Some(DType::Bool) || arg(1) != out || arg(2) != out => {
+                wrong("bool, and one dtype")
+            }
+            KOp::Bitcast if arg(0)?.size() != out?.size() => wrong("one size"),
+            KOp::Fma if arg(0) != out || arg(1) != out || arg(2) != out || !out?.is_float() => wrong("one float dtype"),
+            _ => None,
+        }
+    }
+
+    /// True if a value is used by some instruction.
+    pub fn is_used(&self, value: KValue) -> bool {
+        self.insts.iter().any(|i| i.args.contains(&value))
+    }
+}
