@@ -14,6 +14,7 @@ pub mod loc;
 pub mod module;
 pub mod name;
 pub mod op;
+pub mod ops;
 pub mod registry;
 pub mod scalar;
 pub mod types;
