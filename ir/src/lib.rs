@@ -11,6 +11,7 @@ pub mod eval;
 pub mod expr;
 pub mod function;
 pub mod loc;
+pub mod math;
 pub mod module;
 pub mod name;
 pub mod op;

@@ -1,0 +1,203 @@
+//! Real functions of `f64`.
+
+use libm::Libm;
+
+macro_rules! from_libm {
+    ($($(#[$doc:meta])* $name:ident = $of:ident($($x:ident),*);)*) => {$(
+        $(#[$doc])*
+        pub extern "C" fn $name($($x: f64),*) -> f64 {
+            Libm::<f64>::$of($($x),*)
+        }
+    )*};
+}
+
+from_libm! {
+    /// e to the power x.
+    exp = exp(x);
+    /// 2 to the power x.
+    exp2 = exp2(x);
+    /// e to the power x, minus 1.
+    expm1 = expm1(x);
+    /// Natural logarithm.
+    log = log(x);
+    /// Logarithm to base 2.
+    log2 = log2(x);
+    /// Logarithm to base 10.
+    log10 = log10(x);
+    /// Logarithm of 1 plus x.
+    log1p = log1p(x);
+    /// Cube root.
+    cbrt = cbrt(x);
+    /// Sine.
+    sin = sin(x);
+    /// Cosine.
+    cos = cos(x);
+    /// Tangent.
+    tan = tan(x);
+    /// Inverse sine.
+    asin = asin(x);
+    /// Inverse cosine.
+    acos = acos(x);
+    /// Inverse tangent.
+    atan = atan(x);
+    /// Hyperbolic sine.
+    sinh = sinh(x);
+    /// Hyperbolic cosine.
+    cosh = cosh(x);
+    /// Hyperbolic tangent.
+    tanh = tanh(x);
+    /// Inverse hyperbolic sine.
+    asinh = asinh(x);
+    /// Inverse hyperbolic cosine.
+    acosh = acosh(x);
+    /// Inverse hyperbolic tangent.
+    atanh = atanh(x);
+    /// Error function.
+    erf = erf(x);
+    /// 1 minus the error function.
+    erfc = erfc(x);
+    /// Logarithm of the magnitude of the gamma function.
+    lgamma = lgamma(x);
+    /// x to the power y, C99's special cases.
+    power = pow(x, y);
+    /// The same as [`power`] on floats.
+    float_power = pow(x, y);
+    /// The angle of the point (x, y), `y` being the first argument.
+    atan2 = atan2(y, x);
+    /// Square root of the sum of squares, without undue overflow.
+    hypot = hypot(x, y);
+    /// The remainder of division toward zero, with the dividend's sign; exact.
+    fmod = fmod(x, y);
+    /// The next number from x toward y.
+    nextafter = nextafter(x, y);
+}
+
+/// 1 divided by the square root, each rounded.
+pub extern "C" fn rsqrt(x: f64) -> f64 {
+    1.0 / x.sqrt()
+}
+
+/// 1 divided by x.
+pub extern "C" fn reciprocal(x: f64) -> f64 {
+    1.0 / x
+}
+
+/// x times x.
+pub extern "C" fn square(x: f64) -> f64 {
+    x * x
+}
+
+/// -1, 0 or 1; NaN of NaN. Zeros of both signs give +0.
+pub extern "C" fn sign(x: f64) -> f64 {
+    if x > 0.0 {
+        1.0
+    } else if x < 0.0 {
+        -1.0
+    } else if x == 0.0 {
+        0.0
+    } else {
+        x
+    }
+}
+
+/// `1 / (1 + exp(-x))`, without losing the tail where `exp(-x)` overflows.
+pub extern "C" fn logistic(x: f64) -> f64 {
+    if x >= 0.0 {
+        1.0 / (1.0 + exp(-x))
+    } else {
+        let e = exp(x);
+        e / (1.0 + e)
+    }
+}
+
+/// Degrees to radians: one product with pi / 180.
+pub extern "C" fn deg2rad(x: f64) -> f64 {
+    x * (std::f64::consts::PI / 180.0)
+}
+
+/// Radians to degrees: one product with 180 / pi.
+pub extern "C" fn rad2deg(x: f64) -> f64 {
+    x * (180.0 / std::f64::consts::PI)
+}
+
+/// The distance to the next number away from zero, with x's sign; NaN of infinities.
+pub extern "C" fn spacing(x: f64) -> f64 {
+    if x.is_finite() { nextafter(x, f64::INFINITY.copysign(x)) - x } else { f64::NAN }
+}
+
+/// `log(exp(x) + exp(y))`, without overflow.
+pub extern "C" fn logaddexp(x: f64, y: f64) -> f64 {
+    if x == y {
+        return x + std::f64::consts::LN_2;
+    }
+    let gap = x - y;
+    if gap > 0.0 {
+        x + log1p(exp(-gap))
+    } else if gap <= 0.0 {
+        y + log1p(exp(gap))
+    } else {
+        gap
+    }
+}
+
+/// `log2(exp2(x) + exp2(y))`, without overflow.
+pub extern "C" fn logaddexp2(x: f64, y: f64) -> f64 {
+    if x == y {
+        return x + 1.0;
+    }
+    let gap = x - y;
+    if gap > 0.0 {
+        x + std::f64::consts::LOG2_E * log1p(exp2(-gap))
+    } else if gap <= 0.0 {
+        y + std::f64::consts::LOG2_E * log1p(exp2(gap))
+    } else {
+        gap
+    }
+}
+
+/// 0 below zero, 1 above, `at_zero` at it; NaN of NaN.
+pub extern "C" fn heaviside(x: f64, at_zero: f64) -> f64 {
+    if x == 0.0 {
+        at_zero
+    } else if x < 0.0 {
+        0.0
+    } else if x > 0.0 {
+        1.0
+    } else {
+        x
+    }
+}
+
+/// Floor of the quotient and the remainder of the divisor's sign, in Python's sense. The quotient is that of the exact remainder,
+/// so `1.0 // 0.1` is 9. By zero: the IEEE quotient, and NaN.
+pub fn divmod(a: f64, b: f64) -> (f64, f64) {
+    let rem = fmod(a, b);
+    if b == 0.0 {
+        return (a / b, rem);
+    }
+    let mut quotient = (a - rem) / b;
+    let mut rem = rem;
+    if rem == 0.0 {
+        rem = (0.0 as f64).copysign(b);
+    } else if (b < 0.0) != (rem < 0.0) {
+        rem += b;
+        quotient -= 1.0;
+    }
+    let floor = if quotient == 0.0 {
+        (0.0 as f64).copysign(a / b)
+    } else {
+        let down = quotient.floor();
+        if quotient - down > 0.5 { down + 1.0 } else { down }
+    };
+    (floor, rem)
+}
+
+/// The quotient of [`divmod`].
+pub extern "C" fn floordiv(a: f64, b: f64) -> f64 {
+    divmod(a, b).0
+}
+
+/// The remainder of [`divmod`].
+pub extern "C" fn mod_(a: f64, b: f64) -> f64 {
+    divmod(a, b).1
+}

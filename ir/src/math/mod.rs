@@ -1,0 +1,122 @@
+//! Real functions, each at `f64` and at `f32`: what the evaluator computes elements with, and what kernels call, so that
+//! both give the same bits on every machine.
+//!
+//! Code written for one of the two dtypes calls [`double`] or [`single`]; code that has an op's name in hand asks
+//! [`math_fn`]. Every function is total, raises nothing and keeps no state. Built on the `libm` crate, which is plain
+//! Rust; where that is less accurate than the bound that the oracle tests hold it to, the function here says what it does
+//! instead.
+
+pub mod double;
+pub mod single;
+
+/// A real function of floats.
+#[derive(Clone, Copy)]
+pub enum RealFn {
+    /// Of one argument.
+    Unary {
+        /// At `f64`.
+        f64: extern "C" fn(f64) -> f64,
+        /// At `f32`.
+        f32: extern "C" fn(f32) -> f32,
+    },
+    /// Of two arguments.
+    Binary {
+        /// At `f64`.
+        f64: extern "C" fn(f64, f64) -> f64,
+        /// At `f32`.
+        f32: extern "C" fn(f32, f32) -> f32,
+    },
+}
+
+/// A real function and the name of the op that it is the meaning of, on floats.
+#[derive(Clone, Copy)]
+pub struct MathFn {
+    /// The op's name: `exp`, `atan2`.
+    pub name: &'static str,
+    /// What to call.
+    pub function: RealFn,
+}
+
+macro_rules! table {
+    (unary: $($unary:ident)* ; binary: $($binary:ident)*) => {
+        /// Every function, unary ones first. An elementwise op of this name, at a loop with all operands and its one result
+        /// of one float dtype, means this function.
+        pub static MATH_FNS: &[MathFn] = &[
+            $(MathFn {
+                name: stringify!($unary),
+                function: RealFn::Unary { f64: double::$unary, f32: single::$unary },
+            },)*
+            $(MathFn {
+                name: stringify!($binary),
+                function: RealFn::Binary { f64: double::$binary, f32: single::$binary },
+            },)*
+        ];
+    };
+}
+
+table! {
+    unary:
+        exp exp2 expm1 log log2 log10 log1p cbrt rsqrt
+        sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
+        erf erfc lgamma logistic deg2rad rad2deg spacing sign reciprocal square;
+    binary:
+        power float_power atan2 hypot logaddexp logaddexp2 nextafter fmod floordiv mod_ heaviside
+}
+
+/// The function of an op's name. `mod`, a keyword of Rust, is the function `mod_`.
+pub fn math_fn(op: &str) -> Option<&'static MathFn> {
+    let name = if op == "mod" { "mod_" } else { op };
+    MATH_FNS.iter().find(|f| f.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_unique() {
+        for f in MATH_FNS {
+            assert_eq!(MATH_FNS.iter().filter(|g| g.name == f.name).count(), 1, "{}", f.name);
+        }
+        assert!(math_fn("no_such").is_none());
+        let Some(MathFn { function: RealFn::Binary { f64, f32 }, .. }) = math_fn("mod") else {
+            unreachable!("`mod` has two arguments")
+        };
+        assert_eq!((f64(-7.0, 3.0), f32(7.0, -3.0)), (2.0, -2.0));
+    }
+
+    #[test]
+    fn division_is_pythons() {
+        for (a, b, q, r) in [
+            (7.0, 2.0, 3.0, 1.0),
+            (-7.0, 2.0, -4.0, 1.0),
+            (7.0, -2.0, -4.0, -1.0),
+            (-7.0, -2.0, 3.0, -1.0),
+            (1.0, 0.1, 9.0, 0.09999999999999995),
+            (5.0, f64::INFINITY, 0.0, 5.0),
+            (-5.0, f64::INFINITY, -1.0, f64::INFINITY),
+        ] {
+            assert_eq!(double::floordiv(a, b), q, "{a} // {b}");
+            assert_eq!(double::mod_(a, b), r, "{a} % {b}");
+        }
+        assert_eq!(double::floordiv(1.0, 0.0), f64::INFINITY);
+        assert!(double::mod_(1.0, 0.0).is_nan());
+        assert_eq!(double::mod_(-0.0, 3.0).to_bits(), 0.0f64.to_bits(), "a zero remainder has the divisor's sign");
+        assert_eq!(double::mod_(6.0, -3.0).to_bits(), (-0.0f64).to_bits());
+    }
+
+    #[test]
+    fn logistic_keeps_its_tail() {
+        assert_eq!(double::logistic(0.0), 0.5);
+        assert_eq!(double::logistic(f64::INFINITY), 1.0);
+        assert!(double::logistic(-740.0) > 0.0, "1 / (1 + exp(740)) would have given 0");
+    }
+
+    #[test]
+    fn spacing_is_the_gap_away_from_zero() {
+        assert_eq!(double::spacing(1.0), f64::EPSILON);
+        assert_eq!(double::spacing(-1.0), -f64::EPSILON);
+        assert_eq!(single::spacing(0.0), f32::from_bits(1));
+        assert!(double::spacing(f64::INFINITY).is_nan());
+    }
+}
