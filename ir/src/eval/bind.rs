@@ -1,0 +1,72 @@
+//! Symbols of dims, bound to extents when a function is entered.
+
+use super::machine::value_label;
+use crate::array::Datum;
+use crate::error::EvalError;
+use crate::function::{Function, Value};
+use crate::name::Name;
+use crate::types::{Dim, Type};
+use rustc_hash::FxHashMap;
+
+/// The extents of a function's symbols, and the value that bound each.
+#[derive(Default)]
+pub(super) struct Symbols {
+    pub(super) extents: FxHashMap<Name, u64>,
+    origins: FxHashMap<Name, Value>,
+}
+
+impl Symbols {
+    /// Checks that a value is of a type; symbols that are not bound yet are bound. `what` names the value in errors.
+    pub(super) fn admit(
+        &mut self,
+        func: &Function,
+        what: impl Fn() -> String,
+        datum: &Datum,
+        ty: &Type,
+        origin: Option<Value>,
+    ) -> Result<(), EvalError> {
+        if ty.style().is_some() {
+            return Err(EvalError::unsupported(format!("{} is {ty}: the evaluator holds dense arrays", what())));
+        }
+        let (array, shape) = (matches!(datum, Datum::Array(_)), datum.shape());
+        let mut fits = datum.dtype() == ty.dtype() && array == ty.is_array() && shape.len() == ty.rank();
+        if fits {
+            for (&extent, &dim) in shape.iter().zip(ty.dims()) {
+                fits &= match dim {
+                    Dim::Any => true,
+                    Dim::Const(n) => n == extent as u64,
+                    Dim::Sym(name) => {
+                        *self.extents.entry(name).or_insert_with(|| {
+                            if let Some(value) = origin {
+                                self.origins.insert(name, value);
+                            }
+                            extent as u64
+                        }) == extent as u64
+                    }
+                };
+            }
+        }
+        if fits {
+            return Ok(());
+        }
+        Err(EvalError::shape(format!("{} is {}, its type is {ty}{}", what(), datum.ty(), self.explain(func, ty))))
+    }
+
+    /// What the symbols of a type are bound to, and by whom.
+    fn explain(&self, func: &Function, ty: &Type) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for dim in ty.dims() {
+            let Dim::Sym(name) = dim else { continue };
+            let Some(extent) = self.extents.get(name) else { continue };
+            let from = match self.origins.get(name) {
+                Some(&value) => format!(" from `{}`", value_label(func, value)),
+                None => String::new(),
+            };
+            let part = format!("{name} = {extent}{from}");
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        if parts.is_empty() { String::new() } else { format!(" with {}", parts.join(", ")) }
+    }
+}

@@ -1,0 +1,193 @@
+//! The reference evaluator: the plain meaning of every op, slow and obvious.
+//!
+//! Values are held by value: a view is a copy as far as anyone can tell, and only `store` (or a call that stores to its
+//! parameter) changes what a value holds. Every program ends, with results or with an error, within [`Limits`].
+//!
+//! ```
+//! use rewright_ir::{Datum, FuncBuilder, Limits, Scalar, DType, Type, eval::evaluate_function};
+//! let mut b = FuncBuilder::new("f", &[("x", Type::scalar(DType::I64))], vec![Type::scalar(DType::I64)]);
+//! let x = b.param(0);
+//! b.ret([x])?;
+//! let outcome = evaluate_function(&b.finish(), vec![Datum::Scalar(Scalar::I64(7))], Limits::default())?;
+//! assert_eq!(outcome.results, [Datum::Scalar(Scalar::I64(7))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bind;
+mod call;
+mod elementwise;
+mod machine;
+
+use crate::array::{Array, Datum, checked_len};
+use crate::attr::Attrs;
+use crate::dtype::DType;
+use crate::elements::Elements;
+use crate::error::EvalError;
+use crate::function::Function;
+use crate::module::Module;
+use crate::name::Name;
+use crate::op::{Arity, Eval, Op};
+use crate::scalar::Scalar;
+use crate::types::{Dim, Type};
+use rustc_hash::FxHashMap;
+use std::cell::Cell;
+
+pub use elementwise::broadcast_shapes;
+pub use machine::value_label;
+
+/// What an evaluation may use, so that every program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Instructions executed and elements computed, over all calls.
+    pub steps: u64,
+    /// Elements of one array, and points of one index space.
+    pub elements: u64,
+    /// Bytes in all arrays that live values hold, a shared buffer counted for each.
+    pub bytes: u64,
+    /// Depth of calls; no more than [`MAX_DEPTH`] counts.
+    pub depth: u32,
+}
+
+/// The deepest nesting of calls, whatever [`Limits::depth`] says: calls use the native stack.
+pub const MAX_DEPTH: u32 = 256;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { steps: 1 << 32, elements: 1 << 28, bytes: 1 << 33, depth: 128 }
+    }
+}
+
+/// What a program gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The function's results.
+    pub results: Vec<Datum>,
+    /// The arguments, with what was stored to them.
+    pub args: Vec<Datum>,
+    /// One string for each `print` that was executed.
+    pub printed: Vec<String>,
+}
+
+/// Evaluates a function of a module.
+pub fn evaluate(
+    module: &Module,
+    name: impl Into<Name>,
+    args: Vec<Datum>,
+    limits: Limits,
+) -> Result<Outcome, EvalError> {
+    let name = name.into();
+    let func = module
+        .get(name)
+        .ok_or_else(|| EvalError::unsupported(format!("there is no function `@{name}` in the module")))?;
+    machine::Machine::new(Some(module), limits).outcome(func, args)
+}
+
+/// Evaluates a function that calls no other.
+pub fn evaluate_function(func: &Function, args: Vec<Datum>, limits: Limits) -> Result<Outcome, EvalError> {
+    machine::Machine::new(None, limits).outcome(func, args)
+}
+
+/// Evaluates one pure op, as constant folding does. `results` are the types of its results, if they are known.
+pub fn evaluate_op(
+    op: Op,
+    attrs: &Attrs,
+    args: &[Datum],
+    results: &[Type],
+    limits: Limits,
+) -> Result<Vec<Datum>, EvalError> {
+    let (symbols, steps) = (FxHashMap::default(), Cell::new(limits.steps));
+    let cx = EvalCx { attrs, results, symbols: &symbols, module: None, limits, steps: &steps };
+    apply(op, &cx, args).map_err(|e| e.at(op.name, Default::default()))
+}
+
+/// Applies an elementwise or array op.
+fn apply(op: Op, cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    let right = match op.arity {
+        Arity::Exactly(n) => args.len() == n,
+        Arity::AtLeast(n) => args.len() >= n,
+    };
+    if !right {
+        return Err(EvalError::shape(format!("got {} operands", args.len())));
+    }
+    match op.eval {
+        Eval::Elementwise { resolve, scalar } => elementwise::apply(cx, resolve, scalar, args),
+        Eval::Array(f) => f(cx, args),
+        Eval::Control => Err(EvalError::unsupported("can only be evaluated in a function")),
+    }
+}
+
+/// What an op's array evaluation sees besides its operands.
+pub struct EvalCx<'a> {
+    /// The attributes.
+    pub attrs: &'a Attrs,
+    /// The types that the results have in the IR.
+    pub results: &'a [Type],
+    /// The extents that the function's symbols are bound to.
+    pub symbols: &'a FxHashMap<Name, u64>,
+    /// The module around.
+    pub module: Option<&'a Module>,
+    /// What may be used.
+    pub limits: Limits,
+    /// The steps that are left.
+    pub steps: &'a Cell<u64>,
+}
+
+impl EvalCx<'_> {
+    /// Uses up steps; an error when none are left.
+    pub fn spend(&self, steps: u64) -> Result<(), EvalError> {
+        match self.steps.get().checked_sub(steps) {
+            Some(left) => {
+                self.steps.set(left);
+                Ok(())
+            }
+            None => Err(EvalError::limit(format!("more than {} steps", self.limits.steps))),
+        }
+    }
+
+    /// The number of elements of a shape; an error if it is over the limit. To be asked before anything is allocated.
+    pub fn len(&self, shape: &[usize]) -> Result<usize, EvalError> {
+        match checked_len(shape).filter(|&n| n as u64 <= self.limits.elements) {
+            Some(n) => Ok(n),
+            None => Err(EvalError::limit(format!(
+                "an array of shape {shape:?} has more than {} elements",
+                self.limits.elements
+            ))),
+        }
+    }
+
+    /// An array of `shape`, in row-major order, with the elements that `f` gives for each flat index.
+    pub fn build(
+        &self,
+        dtype: DType,
+        shape: &[usize],
+        mut f: impl FnMut(usize) -> Result<Scalar, EvalError>,
+    ) -> Result<Array, EvalError> {
+        let len = self.len(shape)?;
+        self.spend(len as u64)?;
+        let mut elements = Elements::with_capacity(dtype, len)?;
+        for i in 0..len {
+            elements.push(f(i)?)?;
+        }
+        elements.into_array(shape)
+    }
+
+    /// The extent that a dim stands for.
+    pub fn extent(&self, dim: Dim) -> Result<u64, EvalError> {
+        match dim {
+            Dim::Const(n) => Ok(n),
+            Dim::Sym(name) => self.symbols.get(&name).copied().ok_or_else(|| {
+                EvalError::shape(format!("symbol `{name}` is bound by no parameter, so its extent is not known"))
+            }),
+            Dim::Any => Err(EvalError::shape("the extent of `?` is not known here")),
+        }
+    }
+
+    /// The extents that dims stand for.
+    pub fn shape(&self, dims: &[Dim]) -> Result<Vec<usize>, EvalError> {
+        let extent = |&dim: &Dim| {
+            let n = self.extent(dim)?;
+            usize::try_from(n).map_err(|_| EvalError::limit(format!("extent {n} is more than memory can hold")))
+        };
+        dims.iter().map(extent).collect()
+    }
+}
