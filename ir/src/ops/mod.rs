@@ -1,4 +1,7 @@
 //! The core ops, one file a family. Each registers itself; nothing here needs to be called.
+//!
+//! Names are NumPy's where it has one. In particular the elementwise smaller and greater of two are `minimum` and `maximum`; `min`, `max`,
+//! `sum`, `prod`, `any`, `all` are the reductions.
 
 pub mod control;
 pub mod effects;
