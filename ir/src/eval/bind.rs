@@ -1,6 +1,6 @@
 //! Symbols of dims, bound to extents when a function is entered.
 
-use super::machine::value_label;
+use super::message::mismatch;
 use crate::array::Datum;
 use crate::error::EvalError;
 use crate::function::{Function, Value};
@@ -49,24 +49,7 @@ impl Symbols {
         if fits {
             return Ok(());
         }
-        Err(EvalError::shape(format!("{} is {}, its type is {ty}{}", what(), datum.ty(), self.explain(func, ty))))
-    }
-
-    /// What the symbols of a type are bound to, and by whom.
-    fn explain(&self, func: &Function, ty: &Type) -> String {
-        let mut parts: Vec<String> = Vec::new();
-        for dim in ty.dims() {
-            let Dim::Sym(name) = dim else { continue };
-            let Some(extent) = self.extents.get(name) else { continue };
-            let from = match self.origins.get(name) {
-                Some(&value) => format!(" from `{}`", value_label(func, value)),
-                None => String::new(),
-            };
-            let part = format!("{name} = {extent}{from}");
-            if !parts.contains(&part) {
-                parts.push(part);
-            }
-        }
-        if parts.is_empty() { String::new() } else { format!(" with {}", parts.join(", ")) }
+        let bound = |name: Name| Some((*self.extents.get(&name)?, self.origins.get(&name).copied()));
+        Err(mismatch(func, &what(), &datum.ty(), ty, bound))
     }
 }

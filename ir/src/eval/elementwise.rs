@@ -96,7 +96,7 @@ pub(super) fn apply(
 
 /// Calls `f` with the operands' elements, cast to the loop's dtypes, for every element of the broadcast shape; scalars if all
 /// operands are.
-pub(super) fn map_elements(
+pub fn map_elements(
     cx: &EvalCx<'_>,
     dtypes: &Loop,
     args: &[Datum],

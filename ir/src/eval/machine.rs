@@ -1,6 +1,7 @@
 //! Running functions: frames, blocks, and the ops that only the evaluator can do.
 
 use super::bind::Symbols;
+use super::message::with_operands;
 use super::{EvalCx, Limits, MAX_DEPTH, Outcome, apply};
 use crate::array::Datum;
 use crate::error::{EvalError, EvalErrorKind};
@@ -366,22 +367,10 @@ impl Frame<'_> {
 
     /// Adds op, place and operands to an error that has no op yet.
     fn explain(&self, error: EvalError, data: &InstData) -> EvalError {
-        let tell = matches!(error.kind, EvalErrorKind::Shape | EvalErrorKind::Index | EvalErrorKind::Value);
-        if error.op.is_some() || !tell || data.args.is_empty() {
-            return error.at(data.op.name, data.loc);
-        }
-        let mut told: Vec<String> = Vec::new();
-        for &value in data.args.iter().take(6) {
-            let Ok(datum) = self.read(value) else { continue };
-            let label = value_label(self.func, value);
-            told.push(match datum {
-                Datum::Scalar(_) if self.func.as_const(value).is_some() => label,
-                Datum::Scalar(s) => format!("{label} = {s}"),
-                Datum::Array(a) => format!("{label}: {}", a.ty()),
-            });
-        }
-        let message = format!("{} (operands {})", error.message, told.join(", "));
-        EvalError { message, ..error }.at(data.op.name, data.loc)
+        with_operands(error, self.func, data, |operand| {
+            let datum = self.read(*data.args.get(operand)?).ok()?;
+            Some((datum.ty(), datum.as_scalar()))
+        })
     }
 }
 

@@ -17,6 +17,7 @@ mod bind;
 mod call;
 mod elementwise;
 mod machine;
+mod message;
 
 use crate::array::{Array, Datum, checked_len};
 use crate::attr::Attrs;
@@ -32,8 +33,9 @@ use crate::types::{Dim, Type};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 
-pub use elementwise::broadcast_shapes;
+pub use elementwise::{broadcast_shapes, map_elements};
 pub use machine::value_label;
+pub use message::{Bound, mismatch, with_operands};
 
 /// What an evaluation may use, so that every program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +103,7 @@ pub fn evaluate_op(
 }
 
 /// Applies an elementwise or array op.
-fn apply(op: Op, cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+pub fn apply(op: Op, cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let right = match op.arity {
         Arity::Exactly(n) => args.len() == n,
         Arity::AtLeast(n) => args.len() >= n,

@@ -1,0 +1,52 @@
+//! The words of errors that every way of running a function gives alike.
+
+use super::machine::value_label;
+use crate::error::{EvalError, EvalErrorKind};
+use crate::function::{Function, InstData, Value};
+use crate::name::Name;
+use crate::scalar::Scalar;
+use crate::types::{Dim, Type};
+
+/// What a symbol is bound to, and the value that bound it.
+pub type Bound = Option<(u64, Option<Value>)>;
+
+/// A value that is not of its type. `what` names the value, `bound` tells symbols.
+pub fn mismatch(func: &Function, what: &str, given: &Type, ty: &Type, bound: impl Fn(Name) -> Bound) -> EvalError {
+    let mut parts: Vec<String> = Vec::new();
+    for dim in ty.dims() {
+        let Dim::Sym(name) = *dim else { continue };
+        let Some((extent, origin)) = bound(name) else { continue };
+        let from = origin.map(|value| format!(" from `{}`", value_label(func, value))).unwrap_or_default();
+        let part = format!("{name} = {extent}{from}");
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    let with = if parts.is_empty() { String::new() } else { format!(" with {}", parts.join(", ")) };
+    EvalError::shape(format!("{what} is {given}, its type is {ty}{with}"))
+}
+
+/// Adds op, place and operands to an error that has no op yet. `read` tells an operand's type, and what it is if it is a scalar.
+pub fn with_operands(
+    error: EvalError,
+    func: &Function,
+    data: &InstData,
+    read: impl Fn(usize) -> Option<(Type, Option<Scalar>)>,
+) -> EvalError {
+    let tell = matches!(error.kind, EvalErrorKind::Shape | EvalErrorKind::Index | EvalErrorKind::Value);
+    if error.op.is_some() || !tell || data.args.is_empty() {
+        return error.at(data.op.name, data.loc);
+    }
+    let mut told: Vec<String> = Vec::new();
+    for (operand, &value) in data.args.iter().enumerate().take(6) {
+        let Some((ty, scalar)) = read(operand) else { continue };
+        let label = value_label(func, value);
+        told.push(match scalar {
+            Some(_) if func.as_const(value).is_some() => label,
+            Some(scalar) => format!("{label} = {scalar}"),
+            None => format!("{label}: {ty}"),
+        });
+    }
+    let message = format!("{} (operands {})", error.message, told.join(", "));
+    EvalError { message, ..error }.at(data.op.name, data.loc)
+}
