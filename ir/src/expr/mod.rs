@@ -20,9 +20,11 @@
 
 mod affine;
 mod body;
+mod monoid;
 
 pub use affine::{Affine, SymExpr};
 pub use body::{Body, BodyInst, BodyOp, BodyRef};
+pub use monoid::{BLOCK, LANES, TreeFold};
 
 use crate::dtype::DType;
 use crate::loc::Loc;

@@ -5,3 +5,5 @@
 
 pub mod control;
 pub mod effects;
+pub mod reduce;
+mod rule;

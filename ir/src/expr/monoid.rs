@@ -1,0 +1,302 @@
+//! The monoids with a name: identities, combination, and the fixed order in which sequences are combined.
+
+use super::Monoid;
+use crate::dtype::DType;
+use crate::scalar::Scalar;
+use num_complex::Complex;
+use std::cmp::Ordering;
+
+/// The number of interleaved partial results within a block of [`BLOCK`] elements.
+pub const LANES: usize = 8;
+
+/// The number of elements of a leaf of the combination tree.
+pub const BLOCK: usize = 128;
+
+impl Monoid {
+    /// The value that combining with changes nothing, for the accumulators in order; `None` where there is none at this dtype.
+    pub fn identity(self, dtype: DType) -> Option<Scalar> {
+        Some(match self {
+            Monoid::Sum => Scalar::zero(dtype),
+            Monoid::Prod => Scalar::one(dtype),
+            Monoid::Any => Scalar::Bool(false).cast(dtype),
+            Monoid::All => Scalar::Bool(true).cast(dtype),
+            Monoid::Min => greatest(dtype)?,
+            Monoid::Max => least(dtype)?,
+            Monoid::ArgMin | Monoid::ArgMax => return None,
+        })
+    }
+
+    /// The dtype that NumPy accumulates elements of a dtype at: sums and products of bools and integers are 64 bits wide.
+    pub fn accumulator(self, element: DType) -> DType {
+        match self {
+            Monoid::Sum | Monoid::Prod if element.is_unsigned() => DType::U64,
+            Monoid::Sum | Monoid::Prod if element.is_int() || element.is_bool() => DType::I64,
+            Monoid::Any | Monoid::All => DType::Bool,
+            _ => element,
+        }
+    }
+
+    /// Combines two scalars of one dtype. Integers wrap. Minimum and maximum give a NaN where there is one, and -0.0 is less than
+    /// 0.0; complex numbers are ordered by real part, then imaginary part. For `ArgMin` and `ArgMax` see
+    /// [`takes_right`](Monoid::takes_right).
+    pub fn combine(self, a: Scalar, b: Scalar) -> Scalar {
+        match self {
+            Monoid::Sum => add(a, b),
+            Monoid::Prod => mul(a, b),
+            Monoid::Any => Scalar::Bool(a.truthy() || b.truthy()).cast(a.dtype()),
+            Monoid::All => Scalar::Bool(a.truthy() && b.truthy()).cast(a.dtype()),
+            Monoid::Min | Monoid::Max | Monoid::ArgMin | Monoid::ArgMax => {
+                if self.takes_right(a, b) {
+                    b
+                } else {
+                    a
+                }
+            }
+        }
+    }
+
+    /// True where minimum or maximum of two scalars is the right one: it is beyond the left one, or the first NaN. Equal numbers
+    /// are told apart by the sign of zero, but not for `ArgMin` and `ArgMax`, which take the first.
+    pub fn takes_right(self, a: Scalar, b: Scalar) -> bool {
+        if is_nan(a) || is_nan(b) {
+            return !is_nan(a);
+        }
+        let signed_zeros = matches!(self, Monoid::Min | Monoid::Max);
+        match (self, compare(a, b, signed_zeros)) {
+            (Monoid::Min | Monoid::ArgMin, order) => order == Ordering::Greater,
+            (_, order) => order == Ordering::Less,
+        }
+    }
+}
+
+fn least(dtype: DType) -> Option<Scalar> {
+    Some(match dtype {
+        DType::Bool => Scalar::Bool(false),
+        DType::I8 => Scalar::I8(i8::MIN),
+        DType::I16 => Scalar::I16(i16::MIN),
+        DType::I32 => Scalar::I32(i32::MIN),
+        DType::I64 => Scalar::I64(i64::MIN),
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => Scalar::zero(dtype),
+        DType::F32 => Scalar::F32(f32::NEG_INFINITY),
+        DType::F64 => Scalar::F64(f64::NEG_INFINITY),
+        DType::C64 | DType::C128 => return None,
+    })
+}
+
+fn greatest(dtype: DType) -> Option<Scalar> {
+    Some(match dtype {
+        DType::Bool => Scalar::Bool(true),
+        DType::I8 => Scalar::I8(i8::MAX),
+        DType::I16 => Scalar::I16(i16::MAX),
+        DType::I32 => Scalar::I32(i32::MAX),
+        DType::I64 => Scalar::I64(i64::MAX),
+        DType::U8 => Scalar::U8(u8::MAX),
+        DType::U16 => Scalar::U16(u16::MAX),
+        DType::U32 => Scalar::U32(u32::MAX),
+        DType::U64 => Scalar::U64(u64::MAX),
+        DType::F32 => Scalar::F32(f32::INFINITY),
+        DType::F64 => Scalar::F64(f64::INFINITY),
+        DType::C64 | DType::C128 => return None,
+    })
+}
+
+fn is_nan(x: Scalar) -> bool {
+    match x {
+        Scalar::F32(x) => x.is_nan(),
+        Scalar::F64(x) => x.is_nan(),
+        Scalar::C64(z) => z.re.is_nan() || z.im.is_nan(),
+        Scalar::C128(z) => z.re.is_nan() || z.im.is_nan(),
+        _ => false,
+    }
+}
+
+/// The order of two numbers that are not NaN.
+fn compare(a: Scalar, b: Scalar, signed_zeros: bool) -> Ordering {
+    let floats = |a: f64, b: f64| match a.partial_cmp(&b) {
+        Some(Ordering::Equal) if signed_zeros => a.total_cmp(&b),
+        order => order.unwrap_or(Ordering::Equal),
+    };
+    match (a.to_i128(), b.to_i128()) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        _ => {
+            let (a, b) = (a.to_c128(), b.to_c128());
+            floats(a.re, b.re).then_with(|| floats(a.im, b.im))
+        }
+    }
+}
+
+/// Applies wrapping integer, float and complex arithmetic to two scalars of one dtype; bools count as no numbers here.
+macro_rules! arithmetic {
+    ($a:expr, $b:expr, $wrapping:ident, $op:tt, $bools:expr) => {
+        match ($a, $b) {
+            (Scalar::I8(a), Scalar::I8(b)) => Scalar::I8(a.$wrapping(b)),
+            (Scalar::I16(a), Scalar::I16(b)) => Scalar::I16(a.$wrapping(b)),
+            (Scalar::I32(a), Scalar::I32(b)) => Scalar::I32(a.$wrapping(b)),
+            (Scalar::I64(a), Scalar::I64(b)) => Scalar::I64(a.$wrapping(b)),
+            (Scalar::U8(a), Scalar::U8(b)) => Scalar::U8(a.$wrapping(b)),
+            (Scalar::U16(a), Scalar::U16(b)) => Scalar::U16(a.$wrapping(b)),
+            (Scalar::U32(a), Scalar::U32(b)) => Scalar::U32(a.$wrapping(b)),
+            (Scalar::U64(a), Scalar::U64(b)) => Scalar::U64(a.$wrapping(b)),
+            (Scalar::F32(a), Scalar::F32(b)) => Scalar::F32(a $op b),
+            (Scalar::F64(a), Scalar::F64(b)) => Scalar::F64(a $op b),
+            (a, b) => $bools(a, b),
+        }
+    };
+}
+
+/// The sum of two scalars of one dtype; of bools, "or".
+pub(crate) fn add(a: Scalar, b: Scalar) -> Scalar {
+    arithmetic!(a, b, wrapping_add, +, |a: Scalar, b: Scalar| match (a, b) {
+        (Scalar::C64(a), Scalar::C64(b)) => Scalar::C64(a + b),
+        (Scalar::C128(a), Scalar::C128(b)) => Scalar::C128(a + b),
+        _ => Scalar::Bool(a.truthy() || b.truthy()),
+    })
+}
+
+/// The product of two scalars of one dtype; of bools, "and". Complex numbers by the plain formula, as NumPy.
+pub(crate) fn mul(a: Scalar, b: Scalar) -> Scalar {
+    arithmetic!(a, b, wrapping_mul, *, |a: Scalar, b: Scalar| match (a, b) {
+        (Scalar::C64(a), Scalar::C64(b)) =>
+            Scalar::C64(Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)),
+        (Scalar::C128(a), Scalar::C128(b)) =>
+            Scalar::C128(Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)),
+        _ => Scalar::Bool(a.truthy() && b.truthy()),
+    })
+}
+
+/// Combines a sequence in a fixed order that can be computed in vectors and threads, and that bounds rounding errors as pairwise
+/// summation does:
+///
+/// - The sequence is cut into blocks of [`BLOCK`] elements, the last one maybe shorter.
+/// - In a block, element `i` goes to lane `i % `[`LANES`]; each lane is combined from left to right. The lanes are then combined
+///   as `((0 1)(2 3))((4 5)(6 7))`; a lane without elements is left out.
+/// - A run of `k` > 1 blocks is combined as the first `p` of them with the rest, where `p` is the greatest power of two below `k`.
+pub struct TreeFold<T, F> {
+    combine: F,
+    lanes: [Option<T>; LANES],
+    in_block: usize,
+    /// Partial results of 2^level blocks each, levels falling.
+    stack: Vec<(u32, T)>,
+}
+
+impl<T, E, F: FnMut(T, T) -> Result<T, E>> TreeFold<T, F> {
+    /// An empty sequence.
+    pub fn new(combine: F) -> Self {
+        TreeFold { combine, lanes: std::array::from_fn(|_| None), in_block: 0, stack: Vec::new() }
+    }
+
+    /// Appends an element.
+    pub fn push(&mut self, x: T) -> Result<(), E> {
+        let lane = &mut self.lanes[self.in_block % LANES];
+        *lane = Some(match lane.take() {
+            Some(so_far) => (self.combine)(so_far, x)?,
+            None => x,
+        });
+        self.in_block += 1;
+        if self.in_block == BLOCK { self.end_block() } else { Ok(()) }
+    }
+
+    fn end_block(&mut self) -> Result<(), E> {
+        self.in_block = 0;
+        let mut width = LANES;
+        while width > 1 {
+            for i in 0..width / 2 {
+                let (a, b) = (self.lanes[2 * i].take(), self.lanes[2 * i + 1].take());
+                self.lanes[i] = self.both(a, b)?;
+            }
+            width /= 2;
+        }
+        let Some(mut block) = self.lanes[0].take() else { return Ok(()) };
+        let mut level = 0;
+        while let Some((_, left)) = self.stack.pop_if(|(l, _)| *l == level) {
+            block = (self.combine)(left, block)?;
+            level += 1;
+        }
+        self.stack.push((level, block));
+        Ok(())
+    }
+
+    fn both(&mut self, a: Option<T>, b: Option<T>) -> Result<Option<T>, E> {
+        Ok(match (a, b) {
+            (Some(a), Some(b)) => Some((self.combine)(a, b)?),
+            (one, other) => one.or(other),
+        })
+    }
+
+    /// The combination of all; `None` if there were no elements. The fold is then empty again.
+    pub fn finish(&mut self) -> Result<Option<T>, E> {
+        self.end_block()?;
+        let mut right = None;
+        while let Some((_, left)) = self.stack.pop() {
+            right = self.both(Some(left), right)?;
+        }
+        Ok(right)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(n: usize) -> String {
+        let mut fold = TreeFold::new(|a: (usize, String), b: (usize, String)| {
+            Ok::<_, ()>((
+                a.0 + b.0,
+                if a.0 + b.0 <= 10 { format!("({} {})", a.1, b.1) } else { format!("{}+{}", a.0, b.0) },
+            ))
+        });
+        for i in 0..n {
+            fold.push((1, i.to_string())).unwrap();
+        }
+        fold.finish().unwrap().map_or("none".to_string(), |(_, text)| text)
+    }
+
+    #[test]
+    fn the_order_is_fixed() {
+        assert_eq!(shown(0), "none");
+        assert_eq!(shown(1), "0");
+        assert_eq!(shown(3), "((0 1) 2)");
+        assert_eq!(shown(10), "((((0 8) (1 9)) (2 3)) ((4 5) (6 7)))");
+        assert_eq!(shown(BLOCK), "64+64");
+        assert_eq!(shown(3 * BLOCK), "256+128");
+        assert_eq!(shown(7 * BLOCK + 5), "512+389");
+        assert_eq!(shown(8 * BLOCK), "512+512");
+    }
+
+    #[test]
+    fn rounding_errors_stay_small() {
+        let mut fold = TreeFold::new(|a: f32, b: f32| Ok::<_, ()>(a + b));
+        (0..1_000_000).for_each(|_| fold.push(0.1).unwrap());
+        let sum = fold.finish().unwrap().unwrap();
+        assert!((f64::from(sum) / (1e6 * f64::from(0.1f32)) - 1.0).abs() < 1e-6, "{sum}");
+    }
+
+    #[test]
+    fn identities_change_nothing() {
+        for monoid in Monoid::ALL {
+            for dtype in DType::ALL {
+                let Some(e) = monoid.identity(dtype) else { continue };
+                let nan = if dtype.is_complex() { 1.0 } else { f64::NAN };
+                for x in [Scalar::I8(3), Scalar::I8(-4), Scalar::F64(nan), Scalar::F64(0.5)] {
+                    let x = if matches!(monoid, Monoid::Any | Monoid::All) {
+                        Scalar::Bool(x.truthy()).cast(dtype)
+                    } else {
+                        x.cast(dtype)
+                    };
+                    assert_eq!(monoid.combine(e, x), x, "{monoid:?} {x:?}");
+                    assert_eq!(monoid.combine(x, e), x, "{monoid:?} {x:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn minima_propagate_nan_and_know_the_sign_of_zero() {
+        let (nan, zero, minus) = (Scalar::F64(f64::NAN), Scalar::F64(0.0), Scalar::F64(-0.0));
+        assert_eq!(Monoid::Min.combine(zero, nan), nan);
+        assert_eq!(Monoid::Max.combine(nan, zero), nan);
+        assert_eq!((Monoid::Min.combine(zero, minus), Monoid::Min.combine(minus, zero)), (minus, minus));
+        assert_eq!((Monoid::Max.combine(zero, minus), Monoid::Max.combine(minus, zero)), (zero, zero));
+        assert!(!Monoid::ArgMin.takes_right(zero, minus) && Monoid::ArgMin.takes_right(zero, nan));
+    }
+}

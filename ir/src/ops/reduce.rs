@@ -1,0 +1,134 @@
+//! Reductions over axes: `sum`, `prod`, `min`, `max`, `any`, `all`, `argmin`, `argmax`.
+//!
+//! NumPy's dtypes: sums and products of bools and integers are `i64`, of unsigned ones `u64`. A reduction that leaves no axis
+//! gives a scalar. The elements along the reduced axes, in row-major order, are combined in the fixed order of
+//! [`TreeFold`], which every schedule keeps. The
+//! smallest and the greatest of nothing are errors; the sum of nothing is 0, the product 1.
+
+use super::rule::{self, array, axes, one, refuse};
+use crate::array::Datum;
+use crate::attr::{AttrDef, AttrKind};
+use crate::dtype::DType;
+use crate::elements::Elements;
+use crate::error::{EvalError, TypeError};
+use crate::eval::EvalCx;
+use crate::expr::{Monoid, TreeFold};
+use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
+use crate::register_op;
+use crate::scalar::Scalar;
+use crate::types::{Dim, Type};
+
+const ATTRS: &[AttrDef] = &[
+    AttrDef::optional("axes", AttrKind::Ints, "the axes that are combined; all if absent"),
+    AttrDef::flag("keepdims", "the combined axes stay, with extent 1"),
+];
+
+macro_rules! reductions {
+    ($($static:ident $monoid:ident $eval:ident $name:literal $doc:literal $traits:expr;)*) => {$(
+        #[doc = $doc]
+        pub static $static: OpDef = OpDef::new($name, $doc, Arity::Exactly(1), infer, Eval::Array($eval))
+            .traits(Traits::REDUCTION.union($traits))
+            .attrs(ATTRS);
+        fn $eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+            reduce(cx, &$static, Monoid::$monoid, args)
+        }
+        register_op!($static);
+    )*};
+}
+reductions! {
+    SUM Sum eval_sum "sum" "the sum of elements along axes" Traits::empty();
+    PROD Prod eval_prod "prod" "the product of elements along axes" Traits::empty();
+    MIN Min eval_min "min" "the smallest element along axes; NaN if there is one" Traits::PARTIAL;
+    MAX Max eval_max "max" "the greatest element along axes; NaN if there is one" Traits::PARTIAL;
+    ANY Any eval_any "any" "whether any element along axes is true" Traits::empty();
+    ALL All eval_all "all" "whether all elements along axes are true" Traits::empty();
+    ARGMIN ArgMin eval_argmin "argmin" "the position of the first smallest element along an axis, or in row-major order" Traits::PARTIAL;
+    ARGMAX ArgMax eval_argmax "argmax" "the position of the first greatest element along an axis, or in row-major order" Traits::PARTIAL;
+}
+
+/// The monoid that a reduction op combines by; `None` for other ops.
+pub fn monoid(op: &OpDef) -> Option<Monoid> {
+    let table: [&'static OpDef; 8] = [&SUM, &PROD, &MIN, &MAX, &ANY, &ALL, &ARGMIN, &ARGMAX];
+    table.iter().zip(Monoid::ALL).find(|(def, _)| std::ptr::eq(**def, op)).map(|(_, m)| m)
+}
+
+fn result_dtype(monoid: Monoid, dtype: DType) -> DType {
+    match monoid {
+        Monoid::ArgMin | Monoid::ArgMax => DType::I64,
+        _ => monoid.accumulator(dtype),
+    }
+}
+
+fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
+    let ty = array(cx, 0)?;
+    let Some(monoid) = monoid(cx.op.0) else { return Err(refuse(cx, "is no reduction")) };
+    let reduced = axes(cx, cx.attrs.ints("axes"), ty.rank())?;
+    if monoid.accumulators() == 2 && cx.attrs.ints("axes").is_some() && reduced.len() != 1 {
+        return Err(refuse(cx, format!("goes along one axis or all, got {}", reduced.len())));
+    }
+    let keep = cx.attrs.flag("keepdims");
+    let mut dims: Vec<Dim> = Vec::new();
+    for (axis, &dim) in ty.dims().iter().enumerate() {
+        match reduced.contains(&axis) {
+            false => dims.push(dim),
+            true if keep => dims.push(Dim::Const(1)),
+            true => {}
+        }
+    }
+    let dtype = result_dtype(monoid, ty.dtype());
+    one(if dims.is_empty() { Type::scalar(dtype) } else { Type::array(dtype, dims) })
+}
+
+fn reduce(cx: &EvalCx<'_>, op: &'static OpDef, monoid: Monoid, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    let (ty, shape) = rule::result(cx, op, args)?;
+    let [Datum::Array(array)] = args else { return Err(EvalError::shape("reduces one array")) };
+    let reduced = rule::concrete(cx, op, &[array.ty()], |cx| axes(cx, cx.attrs.ints("axes"), array.rank()))?;
+    let kept = (0..array.rank()).filter(|a| !reduced.contains(a));
+    let mut sorted = reduced.clone();
+    sorted.sort_unstable();
+    let order: Vec<usize> = kept.chain(sorted).collect();
+    let rows = array.permuted(&order);
+    let elements = Elements::of(&rows);
+    let count: usize = reduced.iter().map(|&a| array.shape()[a]).product();
+    cx.spend(array.len() as u64)?;
+    let len = cx.len(&shape)?;
+    if count == 0 && len > 0 && matches!(monoid, Monoid::Min | Monoid::Max | Monoid::ArgMin | Monoid::ArgMax) {
+        return Err(EvalError::value(format!("there is no {} of zero elements", monoid.name())));
+    }
+    let (elements, at) = (&elements, monoid.accumulator(array.dtype()));
+    let row = |i: usize| (0..count).map(move |k| (k, elements.at(i * count + k).cast(at)));
+    if ty.is_scalar() {
+        return Ok(vec![Datum::Scalar(reduce_row(monoid, ty.dtype(), row(0))?)]);
+    }
+    let result = cx.build(ty.dtype(), &shape, |i| reduce_row(monoid, ty.dtype(), row(i)))?;
+    Ok(vec![Datum::Array(result)])
+}
+
+/// Combines the elements of one row, which are already at the accumulator's dtype.
+fn reduce_row(monoid: Monoid, out: DType, row: impl Iterator<Item = (usize, Scalar)>) -> Result<Scalar, EvalError> {
+    if monoid.accumulators() == 2 {
+        let first = row.reduce(|a, b| if monoid.takes_right(a.1, b.1) { b } else { a });
+        return Ok(Scalar::I64(first.map_or(0, |(k, _)| k as i64)));
+    }
+    let mut fold = TreeFold::new(|a, b| Ok::<_, EvalError>(monoid.combine(a, b)));
+    for (_, x) in row {
+        fold.push(x)?;
+    }
+    match fold.finish()?.or_else(|| monoid.identity(out)) {
+        Some(x) => Ok(x),
+        None => Err(EvalError::value(format!("there is no {} of zero elements", monoid.name()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reduction_op_has_its_monoid() {
+        for m in Monoid::ALL {
+            let op = crate::registry().op(m.name());
+            assert_eq!(op.and_then(|op| monoid(op.0)), Some(m));
+        }
+    }
+}
