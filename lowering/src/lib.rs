@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "running machine code; each block argues its safety")]
 
+pub mod cranelift;
 pub mod kernel;
 
 pub use kernel::{CodeGen, CompiledKernel, Kernel, KernelArgs, KernelBuilder, KernelError};

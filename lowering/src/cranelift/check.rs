@@ -1,0 +1,52 @@
+//! Which dtypes each operation is defined for, so that what follows need not think of any others.
+
+use crate::kernel::{Binary, KInst, KOp, Kernel, KernelError, MathPtr, Part, Unary};
+use rewright_ir::DType;
+
+/// Refuses kernels with operations at dtypes that they have no meaning for.
+pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
+    for (number, inst) in kernel.insts.iter().enumerate() {
+        if let Some(message) = problem(kernel, inst) {
+            return Err(KernelError::Malformed { inst: number, message });
+        }
+    }
+    Ok(())
+}
+
+fn problem(kernel: &Kernel, inst: &KInst) -> Option<String> {
+    let args: Vec<DType> = inst.args.iter().map(|&a| kernel.dtype(a)).collect();
+    let results: Vec<DType> = (0..inst.results).map(|r| kernel.values[(inst.first.0 + r) as usize].dtype).collect();
+    let fits = match &inst.op {
+        KOp::Unary(op) => match op {
+            Unary::Neg | Unary::Abs => !args[0].is_bool(),
+            Unary::Not => !args[0].is_float(),
+            Unary::Sqrt | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::Rint => args[0].is_float(),
+            Unary::PopCount | Unary::LeadingZeros => args[0].is_int(),
+        },
+        KOp::Binary(op) => match op {
+            Binary::Add | Binary::Sub | Binary::Mul => !args[0].is_bool(),
+            Binary::Div | Binary::CopySign => args[0].is_float(),
+            Binary::And | Binary::Or | Binary::Xor => !args[0].is_float(),
+            Binary::Quot | Binary::Rem | Binary::Shl | Binary::Shr | Binary::Min | Binary::Max => args[0].is_int(),
+        },
+        KOp::Math(call) => {
+            let dtype = match call.ptr {
+                MathPtr::F64x1(_) | MathPtr::F64x2(_) => DType::F64,
+                MathPtr::F32x1(_) | MathPtr::F32x2(_) => DType::F32,
+            };
+            args.iter().chain(&results).all(|&d| d == dtype)
+        }
+        KOp::Reference(r) => {
+            r.op.is_elementwise() && args == parts(&r.args) && results == parts(&r.results) && !results.is_empty()
+        }
+        KOp::Load(n, Part::Im) | KOp::Store(n, Part::Im) => kernel.buffers[*n as usize].dtype.is_complex(),
+        _ => true,
+    };
+    let one_result = matches!(inst.op, KOp::Reference(_) | KOp::Store(..)) || results.len() == 1;
+    (!fits || !one_result).then(|| format!("{:?} of {args:?} to {results:?}", inst.op))
+}
+
+/// The real dtypes that scalars of these dtypes are split into.
+fn parts(dtypes: &[DType]) -> Vec<DType> {
+    dtypes.iter().flat_map(|d| std::iter::repeat_n(d.real(), if d.is_complex() { 2 } else { 1 })).collect()
+}

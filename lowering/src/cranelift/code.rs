@@ -1,0 +1,170 @@
+//! Machine code in memory.
+
+use super::emit::Emitter;
+use super::runtime::Site;
+use super::{Cranelift, unsupported};
+use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, LibCall, UserFuncName, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::Module;
+use std::sync::{Mutex, OnceLock};
+
+/// A compiled kernel.
+///
+/// Its memory is written while it is writable and not executable, then made executable and no more writable.
+pub struct Code {
+    entry: unsafe extern "C" fn(*const KernelArgs),
+    /// The owner of the memory, given up when this is dropped. Nothing locks it for any other purpose than to be `Sync`.
+    module: Mutex<Option<JITModule>>,
+    /// The code holds the addresses of these.
+    _sites: Box<[Site]>,
+    /// For the listing, which is made when it is asked for.
+    codegen: Cranelift,
+    kernel: Kernel,
+    listing: OnceLock<Option<String>>,
+}
+
+impl Code {
+    /// Compiles a kernel.
+    pub fn new(codegen: &Cranelift, kernel: &Kernel) -> Result<Self, KernelError> {
+        let sites = sites(kernel);
+        let mut builder = JITBuilder::with_isa(codegen.isa.clone(), Box::new(|call| libcall_name(call).to_owned()));
+        for (name, address) in LIBCALLS {
+            builder.symbol(*name, address.0);
+        }
+        let mut module = JITModule::new(builder);
+        let mut context = function(codegen, kernel, &sites)?;
+        let id = module.declare_anonymous_function(&context.func.signature).map_err(unsupported)?;
+        let mut define = || -> Result<(), KernelError> {
+            module.define_function(id, &mut context).map_err(|why| unsupported(format!("{why:?}")))?;
+            module.finalize_definitions().map_err(unsupported)
+        };
+        if let Err(why) = define() {
+            free(module);
+            return Err(why);
+        }
+        let entry = module.get_finalized_function(id);
+        // SAFETY: the code at `entry` was made with this signature: one pointer, nothing returned, the C convention of this machine.
+        let entry = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*const KernelArgs)>(entry) };
+        Ok(Code {
+            entry,
+            module: Mutex::new(Some(module)),
+            _sites: sites,
+            codegen: codegen.clone(),
+            kernel: kernel.clone(),
+            listing: OnceLock::new(),
+        })
+    }
+}
+
+impl CompiledKernel for Code {
+    unsafe fn call(&self, args: &KernelArgs) {
+        // SAFETY: the caller vouches for what `args` points to, as the trait demands; the code is alive as long as `self`, and
+        // keeps all that it changes in registers, on its stack, in written buffers and in the call's own status.
+        unsafe { (self.entry)(args) }
+    }
+
+    fn disassembly(&self) -> Option<&str> {
+        let listing = self.listing.get_or_init(|| {
+            let mut context = function(&self.codegen, &self.kernel, &sites(&self.kernel)).ok()?;
+            context.set_disasm(true);
+            let code = context.compile(&*self.codegen.isa, &mut Default::default()).ok()?;
+            code.vcode.clone()
+        });
+        listing.as_deref()
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        let module = self.module.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(module) = module.take() {
+            free(module);
+        }
+    }
+}
+
+/// Frees code that nobody runs.
+fn free(module: JITModule) {
+    // SAFETY: the only pointer to the code is `Code::entry`, which either was never made, or is private and used only during `call`; a
+    // call borrows the `Code`, so none is going on while it is dropped, and none comes after.
+    unsafe { module.free_memory() }
+}
+
+fn sites(kernel: &Kernel) -> Box<[Site]> {
+    let site = |(number, inst): (usize, &crate::kernel::KInst)| match &inst.op {
+        KOp::Reference(r) => Some(Site { number, loc: inst.loc, reference: (**r).clone() }),
+        _ => None,
+    };
+    kernel.insts.iter().enumerate().filter_map(site).collect()
+}
+
+/// The function of a kernel, not yet compiled.
+fn function(codegen: &Cranelift, kernel: &Kernel, sites: &[Site]) -> Result<Context, KernelError> {
+    let mut context = Context::new();
+    context.func.signature.call_conv = codegen.isa.default_call_conv();
+    context.func.signature.params.push(AbiParam::new(types::I64));
+    context.func.name = UserFuncName::user(0, 0);
+    let mut parts = FunctionBuilderContext::new();
+    let builder = FunctionBuilder::new(&mut context.func, &mut parts);
+    let mut emitter = Emitter::new(builder, kernel, &*codegen.isa, sites)?;
+    emitter.kernel()?;
+    emitter.b.finalize(codegen.isa.frontend_config());
+    Ok(context)
+}
+
+struct Address(*const u8);
+// SAFETY: the addresses of functions, which are only copied.
+unsafe impl Sync for Address {}
+
+/// What processors without an instruction for it call.
+static LIBCALLS: &[(&str, Address)] = &[
+    ("ceilf", Address(libm_ceilf as *const u8)),
+    ("ceil", Address(libm_ceil as *const u8)),
+    ("floorf", Address(libm_floorf as *const u8)),
+    ("floor", Address(libm_floor as *const u8)),
+    ("truncf", Address(libm_truncf as *const u8)),
+    ("trunc", Address(libm_trunc as *const u8)),
+    ("nearbyintf", Address(libm_rintf as *const u8)),
+    ("nearbyint", Address(libm_rint as *const u8)),
+    ("fmaf", Address(libm_fmaf as *const u8)),
+    ("fma", Address(libm_fma as *const u8)),
+];
+
+fn libcall_name(call: LibCall) -> &'static str {
+    match call {
+        LibCall::CeilF32 => "ceilf",
+        LibCall::CeilF64 => "ceil",
+        LibCall::FloorF32 => "floorf",
+        LibCall::FloorF64 => "floor",
+        LibCall::TruncF32 => "truncf",
+        LibCall::TruncF64 => "trunc",
+        LibCall::NearestF32 => "nearbyintf",
+        LibCall::NearestF64 => "nearbyint",
+        LibCall::FmaF32 => "fmaf",
+        LibCall::FmaF64 => "fma",
+        _ => "unexpected",
+    }
+}
+
+macro_rules! libm_functions {
+    ($($name:ident = $function:ident($($arg:ident),*) $ty:ty;)*) => {$(
+        extern "C" fn $name($($arg: $ty),*) -> $ty {
+            libm::$function($($arg),*)
+        }
+    )*};
+}
+libm_functions! {
+    libm_ceilf = ceilf(x) f32;
+    libm_ceil = ceil(x) f64;
+    libm_floorf = floorf(x) f32;
+    libm_floor = floor(x) f64;
+    libm_truncf = truncf(x) f32;
+    libm_trunc = trunc(x) f64;
+    libm_rintf = rintf(x) f32;
+    libm_rint = rint(x) f64;
+    libm_fmaf = fmaf(x, y, z) f32;
+    libm_fma = fma(x, y, z) f64;
+}
