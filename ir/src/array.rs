@@ -139,6 +139,7 @@ macro_rules! map_array {
         }
     };
 }
+pub(crate) use map_array;
 
 impl Array {
     /// An array of `shape`, in row-major order, with the elements that `f` gives for each flat index. `None` if `f` gives a scalar

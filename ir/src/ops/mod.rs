@@ -4,6 +4,8 @@
 //! `sum`, `prod`, `any`, `all` are the reductions.
 
 pub mod control;
+pub mod create;
 pub mod effects;
 pub mod reduce;
 mod rule;
+pub mod view;
