@@ -35,7 +35,7 @@ pub use loc::Loc;
 pub use module::{Module, Signature};
 pub use name::Name;
 pub use num_complex::{Complex32, Complex64};
-pub use op::{Arity, Effects, Eval, InferCx, LiteralCx, Loop, Op, OpDef, Traits, Types};
+pub use op::{Arity, Effects, Eval, InferCx, LiteralCx, Loop, Op, OpDef, Traits, Types, eval_scalar};
 pub use registry::{Cost, InterfaceEntry, OpEntry, Origin, Registry, RegistryError, StyleDef, StyleEntry, registry};
 pub use scalar::{Literal, Scalar, Scalars};
 pub use types::{Dim, Type, broadcast_dims};

@@ -9,6 +9,7 @@ use crate::attr::{AttrDef, Attrs};
 use crate::dtype::DType;
 use crate::error::{EvalError, TypeError};
 use crate::eval::EvalCx;
+use crate::loc::Loc;
 use crate::module::Signature;
 use crate::scalar::{Literal, Scalar, Scalars};
 use crate::types::{Dim, Type, broadcast_dims};
@@ -293,6 +294,21 @@ pub fn infer_elementwise(cx: &InferCx<'_>) -> Result<Types, TypeError> {
         TypeError::new(format!("`{}` is not defined for {}", cx.op, given.join(", "))).help(why)
     })?;
     Ok(found.outs.iter().map(|&d| Type::from_parts(d, dims.clone())).collect())
+}
+
+/// Computes one element of an elementwise op: chooses its loop, casts the operands, applies the meaning.
+pub fn eval_scalar(op: Op, args: &[Scalar], attrs: &Attrs) -> Result<Scalars, EvalError> {
+    let Eval::Elementwise { resolve, scalar } = op.eval else {
+        return Err(EvalError::unsupported("not elementwise").at(op.name, Loc::default()));
+    };
+    if op.arity != Arity::Exactly(args.len()) {
+        let message = format!("got {} operands", args.len());
+        return Err(EvalError::shape(message).at(op.name, Loc::default()));
+    }
+    let dtypes: SmallVec<[DType; 3]> = args.iter().map(|a| a.dtype()).collect();
+    let found = resolve(&dtypes, attrs).map_err(|why| EvalError::value(why).at(op.name, Loc::default()))?;
+    let cast: SmallVec<[Scalar; 3]> = args.iter().zip(&found.ins).map(|(a, &to)| a.cast(to)).collect();
+    scalar(&cast, attrs).map_err(|e| e.at(op.name, Loc::default()))
 }
 
 /// The broadcast dims of operands: `None` if all are scalars.

@@ -72,6 +72,11 @@ from_libm! {
     nextafter = nextafter(x, y);
 }
 
+/// Square root, correctly rounded.
+pub extern "C" fn sqrt(x: f64) -> f64 {
+    x.sqrt()
+}
+
 /// 1 divided by the square root, each rounded.
 pub extern "C" fn rsqrt(x: f64) -> f64 {
     1.0 / x.sqrt()
@@ -178,13 +183,13 @@ pub fn divmod(a: f64, b: f64) -> (f64, f64) {
     let mut quotient = (a - rem) / b;
     let mut rem = rem;
     if rem == 0.0 {
-        rem = (0.0 as f64).copysign(b);
+        rem = 0.0f64.copysign(b);
     } else if (b < 0.0) != (rem < 0.0) {
         rem += b;
         quotient -= 1.0;
     }
     let floor = if quotient == 0.0 {
-        (0.0 as f64).copysign(a / b)
+        0.0f64.copysign(a / b)
     } else {
         let down = quotient.floor();
         if quotient - down > 0.5 { down + 1.0 } else { down }

@@ -3,9 +3,21 @@
 //! Names are NumPy's where it has one. In particular the elementwise smaller and greater of two are `minimum` and `maximum`; `min`, `max`,
 //! `sum`, `prod`, `any`, `all` are the reductions.
 
+#[macro_use]
+mod define;
+
+pub mod arithmetic;
+pub mod compare;
 pub mod control;
+pub mod convert;
 pub mod create;
 pub mod effects;
+pub mod floats;
+pub mod functions;
+pub mod integer;
+pub mod logic;
+mod loops;
+pub mod power;
 pub mod reduce;
 mod rule;
 pub mod view;

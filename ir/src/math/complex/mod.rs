@@ -1,0 +1,168 @@
+//! Arithmetic and order of complex numbers, at either precision.
+
+use super::{double, single};
+use num_complex::{Complex, Complex32, Complex64};
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// The parts of a complex number: `f32` or `f64`.
+pub trait Part:
+    Copy
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// NaN.
+    const NAN: Self;
+    /// Magnitude.
+    fn magnitude(self) -> Self;
+    /// -1, 0, 1 or NaN.
+    fn sign(self) -> Self;
+    /// Square root of the sum of squares.
+    fn hypot(self, other: Self) -> Self;
+    /// True for NaN.
+    fn is_nan(self) -> bool;
+    /// True for the infinities.
+    fn is_infinite(self) -> bool;
+}
+
+macro_rules! part {
+    ($($ty:ident $functions:ident)*) => {$(
+        impl Part for $ty {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const NAN: Self = <$ty>::NAN;
+            fn magnitude(self) -> Self {
+                self.abs()
+            }
+            fn sign(self) -> Self {
+                $functions::sign(self)
+            }
+            fn hypot(self, other: Self) -> Self {
+                $functions::hypot(self, other)
+            }
+            fn is_nan(self) -> bool {
+                <$ty>::is_nan(self)
+            }
+            fn is_infinite(self) -> bool {
+                <$ty>::is_infinite(self)
+            }
+        }
+    )*};
+}
+part!(f32 single f64 double);
+
+/// `a / b` by Smith's method. Division by zero divides each part by +0.
+pub fn quotient<T: Part>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
+    if b.re.magnitude() >= b.im.magnitude() {
+        if b.re == T::ZERO && b.im == T::ZERO {
+            return Complex::new(a.re / T::ZERO, a.im / T::ZERO);
+        }
+        let ratio = b.im / b.re;
+        let scale = T::ONE / (b.re + b.im * ratio);
+        Complex::new((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale)
+    } else {
+        let ratio = b.re / b.im;
+        let scale = T::ONE / (b.im + b.re * ratio);
+        Complex::new((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale)
+    }
+}
+
+/// `1 / z` by Smith's method.
+pub fn reciprocal<T: Part>(z: Complex<T>) -> Complex<T> {
+    if z.im.magnitude() <= z.re.magnitude() {
+        let ratio = z.im / z.re;
+        let divisor = z.re + z.im * ratio;
+        Complex::new(T::ONE / divisor, -ratio / divisor)
+    } else {
+        let ratio = z.re / z.im;
+        let divisor = z.re * ratio + z.im;
+        Complex::new(ratio / divisor, -T::ONE / divisor)
+    }
+}
+
+/// `z / |z|`; 0 of 0; along the axis of an infinite part; NaN where the direction is unknown.
+pub fn direction<T: Part>(z: Complex<T>) -> Complex<T> {
+    let length = z.re.hypot(z.im);
+    if length.is_nan() || (z.re.is_infinite() && z.im.is_infinite()) {
+        Complex::new(T::NAN, T::NAN)
+    } else if length.is_infinite() && z.re.is_infinite() {
+        Complex::new(z.re.sign(), T::ZERO)
+    } else if z.im.is_infinite() {
+        Complex::new(T::ZERO, z.im.sign())
+    } else if length == T::ZERO {
+        Complex::new(T::ZERO, T::ZERO)
+    } else {
+        Complex::new(z.re / length, z.im / length)
+    }
+}
+
+/// True if a part is NaN.
+pub fn is_nan<T: Part>(z: Complex<T>) -> bool {
+    z.re.is_nan() || z.im.is_nan()
+}
+
+/// `a < b` in lexicographic order; false where a NaN decides.
+pub fn lt<T: Part>(a: Complex<T>, b: Complex<T>) -> bool {
+    (a.re < b.re && !a.im.is_nan() && !b.im.is_nan()) || (a.re == b.re && a.im < b.im)
+}
+
+/// `a <= b` in lexicographic order; false where a NaN decides.
+pub fn le<T: Part>(a: Complex<T>, b: Complex<T>) -> bool {
+    (a.re < b.re && !a.im.is_nan() && !b.im.is_nan()) || (a.re == b.re && a.im <= b.im)
+}
+
+/// A function at `c64`: computed at `c128`, and rounded.
+pub fn single(f: fn(Complex64) -> Complex64, z: Complex32) -> Complex32 {
+    let w = f(Complex64::new(z.re as f64, z.im as f64));
+    Complex32::new(w.re as f32, w.im as f32)
+}
+
+macro_rules! functions {
+    ($($name:ident: |$z:ident| $body:expr;)*) => {$(
+        #[doc = concat!("The complex `", stringify!($name), "`.")]
+        pub fn $name($z: Complex64) -> Complex64 {
+            $body
+        }
+    )*};
+}
+functions! {
+    sqrt: |z| z.sqrt();
+    exp: |z| z.exp();
+    exp2: |z| z.exp2();
+    expm1: |z| z.exp() - 1.0;
+    log: |z| z.ln();
+    log2: |z| z.log2();
+    log10: |z| z.log10();
+    log1p: |z| (z + 1.0).ln();
+    sin: |z| z.sin();
+    cos: |z| z.cos();
+    tan: |z| z.tan();
+    asin: |z| z.asin();
+    acos: |z| z.acos();
+    atan: |z| z.atan();
+    sinh: |z| z.sinh();
+    cosh: |z| z.cosh();
+    tanh: |z| z.tanh();
+    asinh: |z| z.asinh();
+    acosh: |z| z.acosh();
+    atanh: |z| z.atanh();
+}
+
+/// A function of two arguments at `c64`: computed at `c128`, and rounded.
+pub fn single2(f: fn(Complex64, Complex64) -> Complex64, a: Complex32, b: Complex32) -> Complex32 {
+    let wide = |z: Complex32| Complex64::new(z.re as f64, z.im as f64);
+    let w = f(wide(a), wide(b));
+    Complex32::new(w.re as f32, w.im as f32)
+}
+
+/// `a` to the power `b`.
+pub fn power(a: Complex64, b: Complex64) -> Complex64 {
+    a.powc(b)
+}
