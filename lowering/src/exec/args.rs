@@ -1,0 +1,77 @@
+//! What a caller gives: scalars, arrays, and borrowed views of any strides.
+
+use super::value::{Held, Lent};
+use ndarray::{ArrayBase, ArrayView, Data, Dimension};
+use rewright_ir::{Array, Complex32, Complex64, Datum, Scalar, View};
+
+/// An argument of a call.
+#[derive(Clone, Debug)]
+pub enum Arg<'a> {
+    /// A scalar.
+    Scalar(Scalar),
+    /// An array, of which the run takes a share.
+    Array(&'a Array),
+    /// A borrowed view, which is read where it is.
+    View(View<'a>),
+}
+
+impl Arg<'_> {
+    /// What a slot then holds; it must not outlive the argument.
+    pub(super) fn hold(&self) -> Held {
+        match self {
+            Arg::Scalar(s) => Held::Scalar(*s),
+            Arg::Array(a) => Held::Array((*a).clone()),
+            Arg::View(v) => Held::Lent(Lent::of_view(v)),
+        }
+    }
+    /// A value of its own.
+    pub(super) fn to_datum(&self) -> Result<Datum, rewright_ir::EvalError> {
+        self.hold().into_datum()
+    }
+}
+
+impl From<Scalar> for Arg<'_> {
+    fn from(scalar: Scalar) -> Self {
+        Arg::Scalar(scalar)
+    }
+}
+impl<'a> From<&'a Array> for Arg<'a> {
+    fn from(array: &'a Array) -> Self {
+        Arg::Array(array)
+    }
+}
+impl<'a> From<View<'a>> for Arg<'a> {
+    fn from(view: View<'a>) -> Self {
+        Arg::View(view)
+    }
+}
+impl<'a> From<&'a Datum> for Arg<'a> {
+    fn from(datum: &'a Datum) -> Self {
+        match datum {
+            Datum::Scalar(s) => Arg::Scalar(*s),
+            Datum::Array(a) => Arg::Array(a),
+        }
+    }
+}
+
+macro_rules! from_rust {
+    ($($ty:ty => $variant:ident),*) => {$(
+        impl From<$ty> for Arg<'_> {
+            fn from(x: $ty) -> Self {
+                Arg::Scalar(x.into())
+            }
+        }
+        impl<'a, D: Dimension> From<ArrayView<'a, $ty, D>> for Arg<'a> {
+            fn from(view: ArrayView<'a, $ty, D>) -> Self {
+                Arg::View(View::$variant(view.into_dyn()))
+            }
+        }
+        impl<'a, S: Data<Elem = $ty>, D: Dimension> From<&'a ArrayBase<S, D, $ty>> for Arg<'a> {
+            fn from(array: &'a ArrayBase<S, D, $ty>) -> Self {
+                Arg::from(array.view())
+            }
+        }
+    )*};
+}
+from_rust!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+    f32 => F32, f64 => F64, Complex32 => C64, Complex64 => C128);

@@ -1,0 +1,421 @@
+//! From a function to its plan.
+
+use super::liveness::Liveness;
+use super::plan::*;
+use super::{LowerError, Remark};
+use indexmap::IndexSet;
+use rewright_ir::ops::{control, effects};
+use rewright_ir::{Block, Dim, Eval, Function, InstData, Module, Name, Scalar, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Plans a function and all that it calls.
+pub struct Planner<'m> {
+    module: &'m Module,
+    changed: FxHashMap<Name, Vec<bool>>,
+    /// Functions in the order in which they get numbers.
+    numbers: IndexSet<Name>,
+    /// Where steps run by the reference meaning.
+    pub remarks: Vec<Remark>,
+}
+
+impl<'m> Planner<'m> {
+    /// A planner for the functions of a module.
+    pub fn new(module: &'m Module) -> Self {
+        Planner { module, changed: changed_params(module), numbers: IndexSet::new(), remarks: Vec::new() }
+    }
+
+    /// Plans `name` first, and then what it calls.
+    pub fn plan(&mut self, name: Name) -> Result<Plan, LowerError> {
+        self.numbers.insert(name);
+        let mut functions = Vec::new();
+        while let Some(&name) = self.numbers.get_index(functions.len()) {
+            let func = self.module.get(name).ok_or(LowerError::NoFunction { name })?;
+            let changed = self.changed.get(&name).cloned().unwrap_or_default();
+            functions.push(FuncPlanner::new(self, func, changed).plan()?);
+        }
+        Ok(Plan { functions })
+    }
+}
+
+/// For each function, the parameters that it stores to, itself or through calls.
+fn changed_params(module: &Module) -> FxHashMap<Name, Vec<bool>> {
+    let mut changed: FxHashMap<Name, Vec<bool>> =
+        module.functions().map(|f| (f.name, vec![false; f.params().len()])).collect();
+    // Only these can write: looked for once.
+    let writers: Vec<(&Function, Vec<&InstData>)> = module
+        .functions()
+        .map(|func| {
+            let insts = func.blocks().flat_map(|b| func.insts(b)).map(|i| func.inst(i));
+            (func, insts.filter(|d| d.op == effects::STORE || d.op == effects::CALL).collect())
+        })
+        .collect();
+    loop {
+        let mut grew = false;
+        for (func, insts) in &writers {
+            let values: Vec<Value> = insts.iter().flat_map(|data| written(data, &changed)).collect();
+            for value in values {
+                let Some(index) = func.params().iter().position(|&p| p == value) else { continue };
+                if let Some(flag) = changed.get_mut(&func.name).and_then(|list| list.get_mut(index)) {
+                    grew |= !std::mem::replace(flag, true);
+                }
+            }
+        }
+        if !grew {
+            return changed;
+        }
+    }
+}
+
+/// The operands that an instruction writes to.
+fn written(data: &InstData, changed: &FxHashMap<Name, Vec<bool>>) -> Vec<Value> {
+    if data.op == effects::STORE {
+        return data.args.first().copied().into_iter().collect();
+    }
+    let flags = data.attrs.func("callee").and_then(|f| changed.get(&f));
+    data.args.iter().zip(flags.into_iter().flatten()).filter(|(_, c)| **c).map(|(&v, _)| v).collect()
+}
+
+/// Plans one function.
+struct FuncPlanner<'p, 'm> {
+    planner: &'p mut Planner<'m>,
+    func: &'m Function,
+    live: Liveness,
+    changed: Vec<bool>,
+    symbols: IndexSet<Name>,
+    slots: FxHashMap<Value, Slot>,
+    count: u32,
+    /// Slots of dead values of the current block.
+    spare: Vec<Slot>,
+    constants: Vec<(Slot, Scalar)>,
+    steps: Vec<Step>,
+    starts: FxHashMap<Block, usize>,
+    /// Uses that the current block has left.
+    left: FxHashMap<Value, u32>,
+}
+
+impl<'p, 'm> FuncPlanner<'p, 'm> {
+    fn new(planner: &'p mut Planner<'m>, func: &'m Function, changed: Vec<bool>) -> Self {
+        // What callers see of a changed parameter must be there at the end.
+        let kept: Vec<Value> = func.params().iter().zip(&changed).filter(|(_, c)| **c).map(|(&v, _)| v).collect();
+        FuncPlanner {
+            planner,
+            func,
+            live: Liveness::new(func, &kept),
+            changed,
+            symbols: IndexSet::new(),
+            slots: FxHashMap::default(),
+            count: 0,
+            spare: Vec::new(),
+            constants: Vec::new(),
+            steps: Vec::new(),
+            starts: FxHashMap::default(),
+            left: FxHashMap::default(),
+        }
+    }
+
+    fn plan(mut self) -> Result<FuncPlan, LowerError> {
+        let func = self.func;
+        let blocks = self.live.blocks.clone();
+        // Parameters first: they have the same slots wherever they are branched to from.
+        for &block in &blocks {
+            for &param in func.block_params(block) {
+                self.fresh(param);
+            }
+        }
+        let params = func.params().iter().map(|&v| self.def(v)).collect();
+        for &block in &blocks {
+            self.plan_block(block)?;
+        }
+        // Edges named blocks by their place in the list.
+        for step in &mut self.steps {
+            for edge in step.edges_mut() {
+                edge.to = self.starts[&blocks[edge.to]];
+            }
+        }
+        Ok(FuncPlan {
+            name: func.name,
+            loc: func.loc,
+            params,
+            changed: self.changed,
+            results: func.results.clone(),
+            symbols: self.symbols.into_iter().collect(),
+            slots: self.count,
+            constants: self.constants,
+            steps: self.steps,
+        })
+    }
+
+    // --- Slots -----------------------------------------------------------------------------------------------------
+
+    /// A slot of its own for a value.
+    fn fresh(&mut self, value: Value) -> Slot {
+        let slot = Slot(self.count);
+        self.count += 1;
+        self.slots.insert(value, slot);
+        slot
+    }
+
+    /// The slot of a value that is there already, or a constant.
+    fn slot(&mut self, value: Value) -> Slot {
+        if let Some(&slot) = self.slots.get(&value) {
+            return slot;
+        }
+        let slot = self.fresh(value);
+        if let Some(scalar) = self.func.as_const(value) {
+            self.constants.push((slot, scalar));
+        }
+        slot
+    }
+
+    /// A value that is being defined.
+    fn define(&mut self, value: Value) -> Def {
+        if !self.live.crosses(value)
+            && let Some(slot) = self.spare.pop()
+        {
+            self.slots.insert(value, slot);
+        }
+        self.def(value)
+    }
+
+    fn def(&mut self, value: Value) -> Def {
+        let ty = self.func.ty(value).clone();
+        Def { slot: self.slot(value), value, dims: self.dims(&ty), ty }
+    }
+
+    fn dims(&mut self, ty: &Type) -> SmallVec<[DimCheck; 4]> {
+        let check = |dim: &Dim| match *dim {
+            Dim::Any => DimCheck::Any,
+            Dim::Const(n) => DimCheck::Const(n),
+            Dim::Sym(name) => DimCheck::Symbol(self.symbols.insert_full(name).0 as u32),
+        };
+        ty.dims().iter().map(check).collect()
+    }
+
+    /// Counts off the uses that an instruction makes, and gives the values that die with it, each once.
+    fn dying(&mut self, block: Block, values: impl Iterator<Item = Value>) -> SmallVec<[Value; 4]> {
+        let mut dead = SmallVec::new();
+        for value in values {
+            if self.func.as_const(value).is_some() {
+                continue;
+            }
+            if let Some(left) = self.left.get_mut(&value) {
+                *left -= 1;
+                if *left == 0 && !self.live.at_end(block, value) {
+                    dead.push(value);
+                }
+            }
+        }
+        dead
+    }
+
+    /// Lets later values of the block use the slots of dead ones, and gives those slots that hold arrays.
+    fn release(&mut self, dead: &[Value]) -> Slots {
+        let mut free = Slots::new();
+        for &value in dead {
+            let slot = self.slots[&value];
+            // Parameters' slots are theirs, since branches write them early.
+            if !self.live.crosses(value) && self.func.def_inst(value).is_some() {
+                self.spare.push(slot);
+            }
+            if self.func.ty(value).is_array() {
+                free.push(slot);
+            }
+        }
+        free
+    }
+
+    fn param_index(&self, value: Value) -> Option<u32> {
+        self.func.params().iter().position(|&p| p == value).map(|i| i as u32)
+    }
+
+    // --- Blocks ----------------------------------------------------------------------------------------------------
+
+    fn plan_block(&mut self, block: Block) -> Result<(), LowerError> {
+        let func = self.func;
+        self.starts.insert(block, self.steps.len());
+        self.spare.clear();
+        self.left.clear();
+        for inst in func.insts(block) {
+            for value in func.inst(inst).uses() {
+                *self.left.entry(value).or_insert(0) += 1;
+            }
+        }
+        for inst in func.insts(block) {
+            let data = func.inst(inst);
+            let args = data.args.iter().map(|&v| self.slot(v)).collect();
+            if data.op.is_terminator() {
+                let kind = self.terminator(block, data)?;
+                self.steps.push(Step { kind, op: data.op, inst, args, defs: SmallVec::new(), free: Slots::new() });
+                continue;
+            }
+            let mut dead = self.dying(block, data.args.iter().copied());
+            let kind = self.inst(data, &dead)?;
+            let defs = data.results.iter().map(|&v| self.define(v)).collect();
+            dead.extend(
+                data.results.iter().copied().filter(|v| !self.left.contains_key(v) && !self.live.at_end(block, *v)),
+            );
+            let free = self.release(&dead);
+            if !matches!(kind, StepKind::Free) || !free.is_empty() {
+                self.steps.push(Step { kind, op: data.op, inst, args, defs, free });
+            }
+        }
+        Ok(())
+    }
+
+    /// An instruction that is no terminator; `dead` are its operands that die.
+    fn inst(&mut self, data: &InstData, dead: &[Value]) -> Result<StepKind, LowerError> {
+        let types: SmallVec<[_; 4]> = data.args.iter().map(|&v| self.func.ty(v).dtype()).collect();
+        Ok(match data.op.eval {
+            Eval::Elementwise { resolve, scalar } if data.args.iter().all(|&v| self.func.ty(v).is_scalar()) => {
+                let found = resolve(&types, &data.attrs).map_err(|why| self.refuse(data, &why))?;
+                StepKind::Scalar(ScalarStep { scalar, attrs: data.attrs.clone(), ins: found.ins })
+            }
+            Eval::Elementwise { .. } | Eval::Array(_) => {
+                self.remark(data, "it has no kernel");
+                StepKind::Array(ArrayEval::Op)
+            }
+            Eval::Control if data.op == effects::CALL => StepKind::Call(Box::new(self.call(data, dead)?)),
+            Eval::Control if data.op == effects::UFUNC => {
+                self.remark(data, "it calls a function for each element");
+                StepKind::Array(ArrayEval::Ufunc(self.callee(data)?))
+            }
+            Eval::Control if data.op == effects::STORE => {
+                StepKind::Store(data.args.first().and_then(|&v| self.param_index(v)))
+            }
+            Eval::Control if data.op == effects::DEL => StepKind::Free,
+            Eval::Control if data.op == effects::PRINT => StepKind::Print(data.attrs.str("label").map(str::to_string)),
+            Eval::Control => return Err(self.refuse(data, "no plan can have this op")),
+        })
+    }
+
+    /// The number of the function that an instruction calls.
+    fn callee(&mut self, data: &InstData) -> Result<usize, LowerError> {
+        let name = data.attrs.func("callee").ok_or_else(|| self.refuse(data, "names no function"))?;
+        if self.planner.module.get(name).is_none() {
+            return Err(LowerError::NoFunction { name });
+        }
+        Ok(self.planner.numbers.insert_full(name).0)
+    }
+
+    fn call(&mut self, data: &InstData, dead: &[Value]) -> Result<CallStep, LowerError> {
+        let callee = self.callee(data)?;
+        let name = self.planner.numbers[callee];
+        let changed = self.planner.changed.get(&name).cloned().unwrap_or_default();
+        let arg = |(i, &value): (usize, &Value)| {
+            let shared = data.args.iter().filter(|&&v| v == value).count() > 1;
+            let back = changed.get(i).copied().unwrap_or(false);
+            let owned = self.func.as_const(value).is_none();
+            let take = owned && !shared && (back || dead.contains(&value));
+            CallArg { take, back, param: self.param_index(value), shared }
+        };
+        Ok(CallStep { callee, args: data.args.iter().enumerate().map(arg).collect() })
+    }
+
+    fn terminator(&mut self, block: Block, data: &InstData) -> Result<StepKind, LowerError> {
+        // Everything that is alive here: what crosses, and what the terminator uses last.
+        let mut alive = self.live.all_at_end(block);
+        let kept = alive.clone();
+        alive.extend(self.dying(block, data.uses()));
+        let mut edges = Vec::new();
+        for n in 0..data.targets.len() {
+            edges.push(self.edge(data, n, &alive)?);
+        }
+        let op = data.op;
+        let mut edges = edges.into_iter();
+        let mut edge =
+            || edges.next().ok_or_else(|| LowerError::Invalid { message: format!("`{op}` has too few targets") });
+        Ok(if op == control::JUMP {
+            StepKind::Jump(Box::new(edge()?))
+        } else if op == control::BR_IF {
+            StepKind::BrIf(Box::new([edge()?, edge()?]))
+        } else if op == control::SWITCH {
+            let cases: Box<[i64]> = data.attrs.ints("cases").unwrap_or(&[]).into();
+            let edges = (0..=cases.len()).map(|_| edge()).collect::<Result<_, _>>()?;
+            StepKind::Switch(cases, edges)
+        } else if op == control::RET {
+            let mut results = Vec::new();
+            for (i, &value) in data.args.iter().enumerate() {
+                let last = !data.args[i + 1..].contains(&value);
+                let take = last && !kept.contains(&value) && self.func.as_const(value).is_none();
+                let ty =
+                    self.func.results.get(i).cloned().ok_or_else(|| self.refuse(data, "returns too many values"))?;
+                results.push(Return { take, dims: self.dims(&ty) });
+            }
+            StepKind::Ret(results.into())
+        } else if op == control::RAISE {
+            let text = |name| data.attrs.str(name).unwrap_or_default().to_string();
+            StepKind::Raise(Box::new((text("kind"), text("message"))))
+        } else {
+            return Err(self.refuse(data, "no plan can have this terminator"));
+        })
+    }
+
+    /// The way to the n-th target. `alive` is all that is alive where the block ends.
+    fn edge(&mut self, data: &InstData, n: usize, alive: &[Value]) -> Result<Edge, LowerError> {
+        let func = self.func;
+        let target = &data.targets[n];
+        let to = self.live.blocks.iter().position(|&b| b == target.block);
+        let to = to.ok_or_else(|| self.refuse(data, "branches out of the function"))?;
+        let params = func.block_params(target.block);
+        if params.len() != target.args.len() {
+            return Err(self.refuse(data, "gives another number of arguments than the block has parameters"));
+        }
+        let mut moves = Vec::new();
+        let mut checks = Vec::new();
+        let mut taken = Vec::new();
+        for (i, (&arg, &param)) in target.args.iter().zip(params).enumerate() {
+            let ends = alive.contains(&arg) && !self.live.at_begin(target.block, arg);
+            let take = ends && func.ty(arg).is_array() && !target.args[i + 1..].contains(&arg);
+            if take {
+                taken.push(arg);
+            }
+            moves.push(Move { from: self.slot(arg), to: self.slot(param), take });
+            if !implies(func.ty(arg), func.ty(param)) {
+                checks.push(self.def(param));
+            }
+        }
+        let ends = |v: &&Value| !self.live.at_begin(target.block, **v) && !taken.contains(*v);
+        // A block that branches to itself may give a parameter a new value, which must not be freed with the old one.
+        let free: Slots = alive
+            .iter()
+            .filter(ends)
+            .filter(|&&v| func.ty(v).is_array())
+            .map(|v| self.slots[v])
+            .filter(|slot| moves.iter().all(|m| m.to != *slot))
+            .collect();
+        Ok(Edge { to, moves: self.in_sequence(moves), checks, free })
+    }
+
+    /// Moves that happen all at once, as moves one after the other.
+    fn in_sequence(&mut self, moves: Vec<Move>) -> Vec<Move> {
+        let moves: Vec<Move> = moves.into_iter().filter(|m| m.from != m.to).collect();
+        let clash = moves.iter().enumerate().any(|(i, m)| moves[i + 1..].iter().any(|later| later.from == m.to));
+        if !clash {
+            return moves;
+        }
+        let mut first = Vec::new();
+        let mut second = Vec::new();
+        for m in moves {
+            let between = Slot(self.count);
+            self.count += 1;
+            first.push(Move { to: between, ..m });
+            second.push(Move { from: between, to: m.to, take: true });
+        }
+        first.extend(second);
+        first
+    }
+
+    fn remark(&mut self, data: &InstData, why: &str) {
+        self.planner.remarks.push(Remark { func: self.func.name, op: data.op, loc: data.loc, why: why.to_string() });
+    }
+
+    fn refuse(&self, data: &InstData, why: &str) -> LowerError {
+        LowerError::Invalid { message: format!("`@{}`, `{}` at {}: {why}", self.func.name, data.op, data.loc) }
+    }
+}
+
+/// True if every value of a type is one of another, symbols being the same function's.
+fn implies(given: &Type, wanted: &Type) -> bool {
+    given.dims().iter().zip(wanted.dims()).all(|(g, w)| *w == Dim::Any || g == w)
+}

@@ -1,0 +1,87 @@
+//! Frames: the slots of one activation of a function. They are kept and used again, so that a call allocates none.
+
+use super::plan::{DimCheck, FuncPlan};
+use super::value::Held;
+use rewright_ir::{Name, Value};
+use rustc_hash::FxHashMap;
+use std::sync::Mutex;
+
+/// The slots and symbols of one activation.
+#[derive(Debug, Default)]
+pub struct Frame {
+    /// One a slot of the plan.
+    pub slots: Vec<Held>,
+    /// What each symbol is bound to, and by which value.
+    pub symbols: Vec<Option<(u64, Option<Value>)>>,
+    /// What the function returned.
+    pub results: Vec<Held>,
+    /// For each parameter, whether it was stored to.
+    pub stored: Vec<bool>,
+}
+
+// SAFETY: the pointers that keep this from being `Send` are those of lent elements, which `clear` drops before a frame goes back to
+// its pool; nothing else moves frames between threads.
+unsafe impl Send for Frame {}
+
+impl Frame {
+    fn new(plan: &FuncPlan) -> Frame {
+        let mut slots = Vec::new();
+        slots.resize_with(plan.slots as usize, Held::default);
+        for &(slot, scalar) in &plan.constants {
+            slots[slot.0 as usize] = Held::Scalar(scalar);
+        }
+        Frame {
+            slots,
+            symbols: vec![None; plan.symbols.len()],
+            results: Vec::with_capacity(plan.results.len()),
+            stored: vec![false; plan.params.len()],
+        }
+    }
+
+    fn clear(&mut self) {
+        for slot in &mut self.slots {
+            if slot.is_array() {
+                *slot = Held::Empty;
+            }
+        }
+        self.symbols.fill(None);
+        self.results.clear();
+        self.stored.fill(false);
+    }
+
+    /// Checks extents, and binds the symbols that are not bound yet to them.
+    pub fn admits(&mut self, dims: &[DimCheck], shape: &[usize], origin: Option<Value>) -> bool {
+        dims.len() == shape.len()
+            && dims.iter().zip(shape).all(|(dim, &extent)| match *dim {
+                DimCheck::Any => true,
+                DimCheck::Const(n) => n == extent as u64,
+                DimCheck::Symbol(s) => {
+                    self.symbols[s as usize].get_or_insert((extent as u64, origin)).0 == extent as u64
+                }
+            })
+    }
+
+    /// The bound symbols by name.
+    pub fn symbols_by_name(&self, plan: &FuncPlan) -> FxHashMap<Name, u64> {
+        let bound = plan.symbols.iter().zip(&self.symbols);
+        bound.filter_map(|(&name, found)| Some((name, (*found)?.0))).collect()
+    }
+}
+
+/// The frames of one function that are not in use.
+#[derive(Debug, Default)]
+pub struct Pool(Mutex<Vec<Frame>>);
+
+impl Pool {
+    /// A frame in which nothing but the constants is defined.
+    pub fn take(&self, plan: &FuncPlan) -> Frame {
+        let kept = self.0.lock().unwrap_or_else(|e| e.into_inner()).pop();
+        kept.unwrap_or_else(|| Frame::new(plan))
+    }
+
+    /// Takes a frame back.
+    pub fn give_back(&self, mut frame: Frame) {
+        frame.clear();
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).push(frame);
+    }
+}

@@ -1,0 +1,159 @@
+//! Which values are alive at the ends of blocks: backward data flow over the values that cross blocks.
+
+use rewright_ir::{Block, Function, Value, ValueDef};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Values alive at block ends, constants left out.
+pub struct Liveness {
+    /// Values that are used outside of the block that defines them, numbered.
+    crossing: FxHashMap<Value, usize>,
+    live_in: FxHashMap<Block, BitSet>,
+    live_out: FxHashMap<Block, BitSet>,
+    /// Reachable blocks, in layout order.
+    pub blocks: Vec<Block>,
+}
+
+/// A set of small numbers.
+#[derive(Clone, PartialEq, Eq)]
+struct BitSet(Vec<u64>);
+
+impl BitSet {
+    fn new(len: usize) -> Self {
+        BitSet(vec![0; len.div_ceil(64)])
+    }
+    fn insert(&mut self, n: usize) {
+        self.0[n / 64] |= 1 << (n % 64);
+    }
+    fn remove(&mut self, n: usize) {
+        self.0[n / 64] &= !(1 << (n % 64));
+    }
+    fn contains(&self, n: usize) -> bool {
+        self.0[n / 64] >> (n % 64) & 1 == 1
+    }
+    /// True if it grew.
+    fn union(&mut self, other: &BitSet) -> bool {
+        let mut grew = false;
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            grew |= *b & !*a != 0;
+            *a |= *b;
+        }
+        grew
+    }
+}
+
+/// The block that defines a value; none for constants.
+pub fn home(func: &Function, value: Value) -> Option<Block> {
+    match func.def(value) {
+        ValueDef::Param(block, _) => Some(block),
+        ValueDef::Result(inst, _) => func.block_of(inst),
+        ValueDef::Const(_) => None,
+    }
+}
+
+fn reachable(func: &Function) -> Vec<Block> {
+    let mut seen = FxHashSet::default();
+    let mut todo: Vec<Block> = func.entry().into_iter().collect();
+    while let Some(block) = todo.pop() {
+        if seen.insert(block) {
+            todo.extend(func.successors(block));
+        }
+    }
+    func.blocks().filter(|b| seen.contains(b)).collect()
+}
+
+impl Liveness {
+    /// Computes it. `kept` are alive wherever the function ends.
+    pub fn new(func: &Function, kept: &[Value]) -> Liveness {
+        let blocks = reachable(func);
+        let mut crossing = FxHashMap::default();
+        let mut exposed: FxHashMap<Block, Vec<Value>> = FxHashMap::default();
+        for &block in &blocks {
+            for inst in func.insts(block) {
+                for value in func.inst(inst).uses() {
+                    if home(func, value).is_some_and(|h| h != block) {
+                        let next = crossing.len();
+                        crossing.entry(value).or_insert(next);
+                        exposed.entry(block).or_default().push(value);
+                    }
+                }
+            }
+        }
+        for &value in kept {
+            let next = crossing.len();
+            crossing.entry(value).or_insert(next);
+        }
+        let empty =
+            || -> FxHashMap<Block, BitSet> { blocks.iter().map(|&b| (b, BitSet::new(crossing.len()))).collect() };
+        let (mut live_in, mut live_out) = (empty(), empty());
+        for (block, values) in &exposed {
+            if let Some(set) = live_in.get_mut(block) {
+                values.iter().for_each(|v| set.insert(crossing[v]));
+            }
+        }
+        let mut defined: FxHashMap<Block, Vec<usize>> = FxHashMap::default();
+        for (&value, &n) in &crossing {
+            if let Some(block) = home(func, value) {
+                defined.entry(block).or_default().push(n);
+            }
+        }
+        for &block in &blocks {
+            if func.successors(block).next().is_none()
+                && let Some(set) = live_out.get_mut(&block)
+            {
+                kept.iter().for_each(|v| set.insert(crossing[v]));
+            }
+        }
+        loop {
+            let mut changed = false;
+            for &block in blocks.iter().rev() {
+                let Some(mut out) = live_out.remove(&block) else { continue };
+                for next in func.successors(block) {
+                    changed |= out.union(&live_in[&next]);
+                }
+                let mut through = out.clone();
+                for &n in defined.get(&block).into_iter().flatten() {
+                    through.remove(n);
+                }
+                if let Some(into) = live_in.get_mut(&block) {
+                    changed |= into.union(&through);
+                }
+                live_out.insert(block, out);
+            }
+            if !changed {
+                break;
+            }
+        }
+        Liveness { crossing, live_in, live_out, blocks }
+    }
+
+    /// True if a value is used, or kept, outside of the block that defines it.
+    pub fn crosses(&self, value: Value) -> bool {
+        self.crossing.contains_key(&value)
+    }
+    /// True if a value is alive where a block begins, its parameters left out.
+    pub fn at_begin(&self, block: Block, value: Value) -> bool {
+        self.holds(&self.live_in, block, value)
+    }
+    /// True if a value is alive where a block ends.
+    pub fn at_end(&self, block: Block, value: Value) -> bool {
+        self.holds(&self.live_out, block, value)
+    }
+    /// The crossing values that are alive where a block ends, in a fixed order.
+    pub fn all_at_end(&self, block: Block) -> Vec<Value> {
+        let mut alive: Vec<(usize, Value)> = self
+            .crossing
+            .iter()
+            .filter(|&(_, &n)| self.live_out.get(&block).is_some_and(|set| set.contains(n)))
+            .map(|(&v, &n)| (n, v))
+            .collect();
+        alive.sort_unstable_by_key(|&(n, _)| n);
+        alive.into_iter().map(|(_, v)| v).collect()
+    }
+
+    fn holds(&self, sets: &FxHashMap<Block, BitSet>, block: Block, value: Value) -> bool {
+        match (self.crossing.get(&value), sets.get(&block)) {
+            (Some(&n), Some(set)) => set.contains(n),
+            _ => false,
+        }
+    }
+}

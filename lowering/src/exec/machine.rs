@@ -1,0 +1,398 @@
+//! Running a plan.
+
+use super::Inner;
+use super::frame::Frame;
+use super::plan::*;
+use super::value::{Held, RawBuffer, copy_elements, row_major};
+use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismatch, value_label, with_operands};
+use rewright_ir::{Datum, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Type};
+use smallvec::SmallVec;
+use std::cell::{Cell, RefCell};
+
+/// One run: what it may still use, and what it printed.
+pub struct Machine<'e> {
+    exec: &'e Inner,
+    limits: Limits,
+    steps: Cell<u64>,
+    bytes: Cell<u64>,
+    depth: Cell<u32>,
+    /// Printing is not allowed: a ufunc's order of elements is not observable.
+    silent: Cell<bool>,
+    /// The lines printed.
+    pub printed: RefCell<Vec<String>>,
+}
+
+/// One activation: a function, its plan, its frame.
+pub struct Activation<'e, 'f> {
+    pub func: &'e Function,
+    pub plan: &'e FuncPlan,
+    pub frame: &'f mut Frame,
+}
+
+/// Where control goes after a step.
+enum Flow<'e> {
+    Next,
+    Along(&'e Edge),
+    Return,
+}
+
+impl<'e> Machine<'e> {
+    /// A run within limits.
+    pub fn new(exec: &'e Inner, limits: Limits) -> Self {
+        Machine {
+            exec,
+            limits,
+            steps: Cell::new(limits.steps),
+            bytes: Cell::new(0),
+            depth: Cell::new(0),
+            silent: Cell::new(false),
+            printed: RefCell::default(),
+        }
+    }
+
+    /// A function of the plan on a frame of it.
+    pub fn activation<'f>(&self, number: usize, frame: &'f mut Frame) -> Result<Activation<'e, 'f>, EvalError> {
+        let plan = &self.exec.plan.functions[number];
+        let func = self.exec.module.get(plan.name);
+        let func = func.ok_or_else(|| EvalError::unsupported(format!("there is no function `@{}`", plan.name)))?;
+        Ok(Activation { func, plan, frame })
+    }
+
+    /// Runs a function whose arguments are in their slots; its results are then in the frame.
+    pub fn run(&self, act: &mut Activation<'e, '_>) -> Result<(), EvalError> {
+        let depth = self.depth.get();
+        if depth >= self.limits.depth.min(MAX_DEPTH) {
+            return Err(EvalError::limit(format!("calls nest deeper than {depth}")));
+        }
+        self.depth.set(depth + 1);
+        let result = self.enter(act).and_then(|()| self.steps(act));
+        self.depth.set(depth);
+        result
+    }
+
+    /// Checks the arguments against the parameters' types.
+    fn enter(&self, act: &mut Activation<'e, '_>) -> Result<(), EvalError> {
+        for def in &act.plan.params {
+            self.admit(act, def, "argument")?;
+            self.charge(act.frame.slots[def.slot.0 as usize].bytes())?;
+        }
+        Ok(())
+    }
+
+    fn steps(&self, act: &mut Activation<'e, '_>) -> Result<(), EvalError> {
+        let plan = act.plan;
+        let mut at = 0;
+        while let Some(step) = plan.steps.get(at) {
+            match self.step(act, step).map_err(|e| explain(act, step, e))? {
+                Flow::Next => {
+                    for &slot in &step.free {
+                        self.put(act.frame, slot, Held::Empty)?;
+                    }
+                    at += 1;
+                }
+                Flow::Along(edge) => {
+                    self.follow(act, edge).map_err(|e| explain(act, step, e))?;
+                    at = edge.to;
+                }
+                Flow::Return => return Ok(()),
+            }
+        }
+        Err(EvalError::unsupported(format!("a block of `@{}` has no terminator", plan.name)))
+    }
+
+    fn step(&self, act: &mut Activation<'e, '_>, step: &'e Step) -> Result<Flow<'e>, EvalError> {
+        self.spend(1)?;
+        match &step.kind {
+            StepKind::Scalar(scalar) => self.scalar(act, step, scalar)?,
+            StepKind::Array(eval) => self.array(act, step, *eval)?,
+            StepKind::Store(param) => self.store(act, step, *param)?,
+            StepKind::Free => {}
+            StepKind::Call(call) => self.call(act, step, call)?,
+            StepKind::Print(label) => self.print(act, step, label.as_deref())?,
+            StepKind::Jump(edge) => return Ok(Flow::Along(edge)),
+            StepKind::BrIf(edges) => match self.operand(act, step, 0).scalar()? {
+                Scalar::Bool(yes) => return Ok(Flow::Along(&edges[usize::from(!yes)])),
+                other => return Err(EvalError::value(format!("the condition is {other}, not a bool"))),
+            },
+            StepKind::Switch(cases, edges) => {
+                let at = self.operand(act, step, 0).scalar()?;
+                let at = at.to_i128().ok_or_else(|| EvalError::value(format!("switches on {at}, not an integer")))?;
+                let case = cases.iter().position(|&c| i128::from(c) == at).unwrap_or(cases.len());
+                return Ok(Flow::Along(&edges[case]));
+            }
+            StepKind::Ret(results) => {
+                self.ret(act, step, results)?;
+                return Ok(Flow::Return);
+            }
+            StepKind::Raise(error) => {
+                return Err(EvalError::new(EvalErrorKind::Raised(error.0.clone()), error.1.clone()));
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    // --- Bookkeeping -----------------------------------------------------------------------------------------------
+
+    /// Uses up steps.
+    fn spend(&self, steps: u64) -> Result<(), EvalError> {
+        match self.steps.get().checked_sub(steps) {
+            Some(left) => {
+                self.steps.set(left);
+                Ok(())
+            }
+            None => Err(EvalError::limit(format!("more than {} steps", self.limits.steps))),
+        }
+    }
+
+    /// Counts bytes that are about to be held.
+    fn charge(&self, bytes: u64) -> Result<(), EvalError> {
+        let sum = self.bytes.get().saturating_add(bytes);
+        if sum > self.limits.bytes {
+            return Err(EvalError::limit(format!("live values hold more than {} bytes", self.limits.bytes)));
+        }
+        self.bytes.set(sum);
+        Ok(())
+    }
+
+    /// Puts a value in a slot.
+    #[inline]
+    fn put(&self, frame: &mut Frame, slot: Slot, held: Held) -> Result<(), EvalError> {
+        let slot = &mut frame.slots[slot.0 as usize];
+        if let Held::Array(_) = slot {
+            self.bytes.set(self.bytes.get().saturating_sub(slot.bytes()));
+        }
+        if let Held::Array(_) = held {
+            self.charge(held.bytes())?;
+        }
+        *slot = held;
+        Ok(())
+    }
+
+    /// Takes a value out of a slot.
+    fn take(&self, frame: &mut Frame, slot: Slot) -> Held {
+        let held = std::mem::take(&mut frame.slots[slot.0 as usize]);
+        self.bytes.set(self.bytes.get().saturating_sub(held.bytes()));
+        held
+    }
+
+    #[inline]
+    fn operand<'a>(&self, act: &'a Activation<'_, '_>, step: &Step, operand: usize) -> &'a Held {
+        step.args.get(operand).map_or(&Held::Empty, |slot| &act.frame.slots[slot.0 as usize])
+    }
+
+    /// Checks what a slot holds against its type, and binds symbols.
+    fn admit(&self, act: &mut Activation<'_, '_>, def: &Def, what: &str) -> Result<(), EvalError> {
+        let held = std::mem::take(&mut act.frame.slots[def.slot.0 as usize]);
+        let fits = held.dtype() == Some(def.ty.dtype())
+            && held.is_array() == def.ty.is_array()
+            && act.frame.admits(&def.dims, held.shape(), Some(def.value));
+        let given = if fits { None } else { held.ty() };
+        act.frame.slots[def.slot.0 as usize] = held;
+        if fits {
+            return Ok(());
+        }
+        Err(misfit(act, &format!("{what} `{}`", value_label(act.func, def.value)), given, &def.ty))
+    }
+
+    fn data(&self, act: &Activation<'_, '_>, step: &Step) -> Result<Vec<Datum>, EvalError> {
+        step.args.iter().map(|slot| act.frame.slots[slot.0 as usize].to_datum()).collect()
+    }
+
+    fn define(&self, act: &mut Activation<'_, '_>, step: &Step, results: Vec<Held>) -> Result<(), EvalError> {
+        if results.len() != step.defs.len() {
+            return Err(EvalError::shape(format!("gave {} results for {}", results.len(), step.defs.len())));
+        }
+        for (def, held) in step.defs.iter().zip(results) {
+            self.put(act.frame, def.slot, held)?;
+            self.admit(act, def, "result")?;
+        }
+        Ok(())
+    }
+
+    // --- Steps -----------------------------------------------------------------------------------------------------
+
+    #[inline]
+    fn scalar(&self, act: &mut Activation<'_, '_>, step: &Step, scalar: &ScalarStep) -> Result<(), EvalError> {
+        let mut args: SmallVec<[Scalar; 3]> = SmallVec::new();
+        for (slot, &to) in step.args.iter().zip(&scalar.ins) {
+            args.push(act.frame.slots[slot.0 as usize].scalar()?.cast(to));
+        }
+        let results = (scalar.scalar)(&args, &scalar.attrs)?;
+        if results.len() != step.defs.len() {
+            return Err(EvalError::value(format!("computed {} results", results.len())));
+        }
+        for (def, result) in step.defs.iter().zip(results) {
+            if result.dtype() != def.ty.dtype() {
+                return Err(EvalError::value(format!("computed {result} of dtype {}", result.dtype())));
+            }
+            act.frame.slots[def.slot.0 as usize] = Held::Scalar(result);
+        }
+        Ok(())
+    }
+
+    fn array(&self, act: &mut Activation<'_, '_>, step: &Step, eval: ArrayEval) -> Result<(), EvalError> {
+        let args = self.data(act, step)?;
+        let symbols = act.frame.symbols_by_name(act.plan);
+        let types: SmallVec<[Type; 1]> = step.defs.iter().map(|d| d.ty.clone()).collect();
+        let cx = EvalCx {
+            attrs: &act.func.inst(step.inst).attrs,
+            results: &types,
+            symbols: &symbols,
+            module: Some(&self.exec.module),
+            limits: self.limits,
+            steps: &self.steps,
+        };
+        let results = match eval {
+            ArrayEval::Op => apply(step.op, &cx, &args)?,
+            ArrayEval::Ufunc(callee) => self.ufunc(&cx, callee, &args)?,
+        };
+        self.define(act, step, results.into_iter().map(Held::from).collect())
+    }
+
+    fn ufunc(&self, cx: &EvalCx<'_>, callee: usize, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+        let plan = &self.exec.plan.functions[callee];
+        let dtypes = Loop {
+            ins: plan.params.iter().map(|p| p.ty.dtype()).collect(),
+            outs: plan.results.iter().map(Type::dtype).collect(),
+        };
+        let silent = self.silent.replace(true);
+        let mut frame = self.exec.pools[callee].take(plan);
+        let results = map_elements(cx, &dtypes, args, |element| {
+            for (param, &scalar) in plan.params.iter().zip(element) {
+                frame.slots[param.slot.0 as usize] = Held::Scalar(scalar);
+            }
+            self.run(&mut self.activation(callee, &mut frame)?)?;
+            frame.results.drain(..).map(|held| held.scalar()).collect()
+        });
+        self.silent.set(silent);
+        self.exec.pools[callee].give_back(frame);
+        results
+    }
+
+    /// Writes the second operand over the first. Where somebody else may see the first one's buffer, a new one takes its place.
+    fn store(&self, act: &mut Activation<'_, '_>, step: &Step, param: Option<u32>) -> Result<(), EvalError> {
+        let (dest, src) = match step.args[..] {
+            [dest, _] => (dest, self.operand(act, step, 1).to_datum()?),
+            _ => return Err(EvalError::shape("wants two operands")),
+        };
+        let old = &act.frame.slots[dest.0 as usize];
+        let Some(place) = old.place() else { return Err(EvalError::shape("writes into an array only")) };
+        let src = src.to_array().cast(place.dtype);
+        if broadcast_shapes([src.shape(), place.shape]).as_deref() != Some(place.shape) {
+            return Err(EvalError::shape("can't broadcast what is written"));
+        }
+        self.spend(place.shape.iter().product::<usize>() as u64)?;
+        let buffer = RawBuffer::new(place.dtype, place.shape)?;
+        let mut from = super::value::array_place(&src);
+        let skip = place.shape.len() - src.rank();
+        let mut strides = SmallVec::<[isize; 4]>::from_elem(0, place.shape.len());
+        for (axis, (&extent, &stride)) in from.shape.iter().zip(from.strides).enumerate() {
+            strides[skip + axis] = if extent == 1 { 0 } else { stride };
+        }
+        (from.shape, from.strides) = (place.shape, &strides);
+        let to = row_major(place.shape, place.dtype.size());
+        // SAFETY: with the strides of broadcasting every index of `shape` is an element of `src`; the buffer is new.
+        unsafe { copy_elements(&from, buffer.pointer(), &to) };
+        // SAFETY: all elements were just written, with elements of the same dtype.
+        let new = unsafe { buffer.into_array(place.shape) };
+        self.put(act.frame, dest, Held::Array(new))?;
+        if let Some(param) = param {
+            act.frame.stored[param as usize] = true;
+        }
+        Ok(())
+    }
+
+    fn call(&self, act: &mut Activation<'_, '_>, step: &Step, call: &CallStep) -> Result<(), EvalError> {
+        let plan = &self.exec.plan.functions[call.callee];
+        let mut frame = self.exec.pools[call.callee].take(plan);
+        for ((&from, arg), param) in step.args.iter().zip(&call.args).zip(&plan.params) {
+            let held = match arg.take {
+                true => self.take(act.frame, from),
+                false => act.frame.slots[from.0 as usize].clone(),
+            };
+            frame.slots[param.slot.0 as usize] = held;
+        }
+        let mut callee = self.activation(call.callee, &mut frame)?;
+        self.run(&mut callee)?;
+        for (i, (&from, arg)) in step.args.iter().zip(&call.args).enumerate().filter(|(_, (_, arg))| arg.back) {
+            if frame.stored[i] && arg.shared {
+                let message =
+                    format!("`@{}` stores to parameter {i}, which is given the same value as another", plan.name);
+                return Err(EvalError::value(message));
+            }
+            if frame.stored[i] || arg.take {
+                let held = self.take(&mut frame, plan.params[i].slot);
+                self.put(act.frame, from, held)?;
+            }
+            if let (true, Some(param)) = (frame.stored[i], arg.param) {
+                act.frame.stored[param as usize] = true;
+            }
+        }
+        for (def, held) in step.defs.iter().zip(frame.results.drain(..)) {
+            self.put(act.frame, def.slot, held)?;
+        }
+        self.exec.pools[call.callee].give_back(frame);
+        step.defs.iter().try_for_each(|def| self.admit(act, def, "result"))
+    }
+
+    fn print(&self, act: &Activation<'_, '_>, step: &Step, label: Option<&str>) -> Result<(), EvalError> {
+        if self.silent.get() {
+            return Err(EvalError::unsupported("a function that `ufunc` applies can't print"));
+        }
+        let values = self.data(act, step)?;
+        let line: Vec<String> =
+            label.map(str::to_string).into_iter().chain(values.iter().map(Datum::to_string)).collect();
+        let line = line.join(" ");
+        self.charge(line.len() as u64).map_err(|_| EvalError::limit("printed too much"))?;
+        self.printed.borrow_mut().push(line);
+        Ok(())
+    }
+
+    fn follow(&self, act: &mut Activation<'_, '_>, edge: &Edge) -> Result<(), EvalError> {
+        for m in &edge.moves {
+            let held = match m.take {
+                true => self.take(act.frame, m.from),
+                false => act.frame.slots[m.from.0 as usize].clone(),
+            };
+            self.put(act.frame, m.to, held)?;
+        }
+        for &slot in &edge.free {
+            self.put(act.frame, slot, Held::Empty)?;
+        }
+        edge.checks.iter().try_for_each(|def| self.admit(act, def, "block argument"))
+    }
+
+    fn ret(&self, act: &mut Activation<'_, '_>, step: &Step, results: &[Return]) -> Result<(), EvalError> {
+        for (i, (&from, result)) in step.args.iter().zip(results).enumerate() {
+            let held = match result.take {
+                true => self.take(act.frame, from),
+                false => act.frame.slots[from.0 as usize].clone(),
+            };
+            let ty = &act.plan.results[i];
+            let fits = held.dtype() == Some(ty.dtype())
+                && held.is_array() == ty.is_array()
+                && act.frame.admits(&result.dims, held.shape(), None);
+            if !fits {
+                let value = act.func.inst(step.inst).args[i];
+                return Err(misfit(act, &format!("returned `{}`", value_label(act.func, value)), held.ty(), ty));
+            }
+            act.frame.results.push(held);
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn misfit(act: &Activation<'_, '_>, what: &str, given: Option<Type>, ty: &Type) -> EvalError {
+    let Some(given) = given else { return EvalError::value(format!("{what} holds no value")) };
+    mismatch(act.func, what, &given, ty, |name| act.frame.symbols[act.plan.symbol(name)?])
+}
+
+/// Adds op, place and operands to an error.
+#[cold]
+fn explain(act: &Activation<'_, '_>, step: &Step, error: EvalError) -> EvalError {
+    with_operands(error, act.func, act.func.inst(step.inst), |operand| {
+        let held = &act.frame.slots[step.args.get(operand)?.0 as usize];
+        Some((held.ty()?, held.scalar().ok()))
+    })
+}

@@ -1,0 +1,181 @@
+//! Executables: a function with all that it calls, compiled once and called many times.
+//!
+//! ```
+//! use rewright_ir::{DType, Datum, FuncBuilder, Module, Scalar, Type};
+//! use rewright_lowering::exec::{Executable, Options};
+//! let mut b = FuncBuilder::new("f", &[("x", Type::scalar(DType::F64))], vec![Type::scalar(DType::F64)]);
+//! let x = b.param(0);
+//! b.ret([x])?;
+//! let mut module = Module::new();
+//! module.insert(b.finish());
+//! let f = Executable::compile(&module, "f", Options::default())?;
+//! assert_eq!(f.call(&[2.5.into()])?, [Datum::Scalar(Scalar::F64(2.5))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod args;
+mod build;
+mod frame;
+mod liveness;
+mod machine;
+pub mod plan;
+mod print;
+mod value;
+
+pub use args::Arg;
+pub use plan::Plan;
+
+use frame::{Frame, Pool};
+use machine::Machine;
+use rewright_ir::{Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, evaluate};
+use std::fmt;
+use thiserror::Error;
+
+/// How a function is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Backend {
+    /// By the reference evaluator.
+    Reference,
+    /// By a plan. What has no kernel runs by its reference meaning.
+    #[default]
+    Auto,
+}
+
+/// How to compile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// How the function is run.
+    pub backend: Backend,
+    /// What one call may use.
+    pub limits: Limits,
+}
+
+/// Why a function can't be compiled.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum LowerError {
+    /// The module has no such function.
+    #[error("there is no function `@{name}` in the module")]
+    NoFunction {
+        /// Its name.
+        name: Name,
+    },
+    /// The IR breaks a rule.
+    #[error("{message}")]
+    Invalid {
+        /// What is wrong, and where.
+        message: String,
+    },
+}
+
+/// A step that runs by the reference meaning of its op, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The function.
+    pub func: Name,
+    /// The op.
+    pub op: Op,
+    /// Where it was written.
+    pub loc: Loc,
+    /// The reason.
+    pub why: String,
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`@{}`, {}: `{}` runs by its reference meaning: {}", self.func, self.loc, self.op, self.why)
+    }
+}
+
+/// A compiled function. Calls may come from several threads at once.
+pub struct Executable {
+    inner: Inner,
+    options: Options,
+    remarks: Vec<Remark>,
+}
+
+/// What a run needs.
+struct Inner {
+    module: Module,
+    plan: Plan,
+    /// One a function of the plan.
+    pools: Vec<Pool>,
+}
+
+impl Executable {
+    /// Compiles a function of a module, and all that it calls.
+    pub fn compile(module: &Module, func: impl Into<Name>, options: Options) -> Result<Executable, LowerError> {
+        let mut planner = build::Planner::new(module);
+        let plan = planner.plan(func.into())?;
+        let remarks = planner.remarks;
+        let pools = plan.functions.iter().map(|_| Pool::default()).collect();
+        Ok(Executable { inner: Inner { module: module.clone(), plan, pools }, options, remarks })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.inner.plan
+    }
+
+    /// The steps that run by the reference meaning of their ops.
+    pub fn remarks(&self) -> &[Remark] {
+        &self.remarks
+    }
+
+    /// Calls the function. Arguments keep what they hold, whatever the function stores to its parameters.
+    pub fn call(&self, args: &[Arg<'_>]) -> Result<Vec<Datum>, EvalError> {
+        if self.options.backend == Backend::Reference {
+            return Ok(self.evaluate(args)?.results);
+        }
+        self.run(args, |frame, _| frame.results.drain(..).map(|held| held.into_datum()).collect())
+    }
+
+    /// Calls the function, and gives what it printed and stored besides its results.
+    pub fn outcome(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
+        if self.options.backend == Backend::Reference {
+            return self.evaluate(args);
+        }
+        let entry = &self.inner.plan.functions[0];
+        self.run(args, |frame, printed| {
+            let results = frame.results.drain(..).map(|held| held.into_datum()).collect::<Result<_, _>>()?;
+            let last = |(i, arg): (usize, &Arg<'_>)| match frame.stored[i] {
+                true => std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum(),
+                false => arg.to_datum(),
+            };
+            let args = args.iter().enumerate().map(last).collect::<Result<_, _>>()?;
+            Ok(Outcome { results, args, printed })
+        })
+    }
+
+    fn evaluate(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
+        let args = args.iter().map(Arg::to_datum).collect::<Result<_, _>>()?;
+        evaluate(&self.inner.module, self.inner.plan.functions[0].name, args, self.options.limits)
+    }
+
+    fn run<T>(
+        &self,
+        args: &[Arg<'_>],
+        finish: impl FnOnce(&mut Frame, Vec<String>) -> Result<T, EvalError>,
+    ) -> Result<T, EvalError> {
+        let plan = &self.inner.plan.functions[0];
+        if args.len() != plan.params.len() {
+            let message = format!("`@{}`: takes {} arguments, got {}", plan.name, plan.params.len(), args.len());
+            return Err(EvalError { loc: plan.loc, ..EvalError::shape(message) });
+        }
+        let mut frame = self.inner.pools[0].take(plan);
+        for (param, arg) in plan.params.iter().zip(args) {
+            frame.slots[param.slot.0 as usize] = arg.hold();
+        }
+        let machine = Machine::new(&self.inner, self.options.limits);
+        let result = machine.activation(0, &mut frame).and_then(|mut act| machine.run(&mut act));
+        let result = match result {
+            Ok(()) => finish(&mut frame, machine.printed.into_inner()),
+            // An error that is of no instruction is of the call of the function itself.
+            Err(e) if e.op.is_none() => {
+                Err(EvalError { message: format!("`@{}`: {}", plan.name, e.message), loc: plan.loc, ..e })
+            }
+            Err(e) => Err(e),
+        };
+        self.inner.pools[0].give_back(frame);
+        result
+    }
+}

@@ -1,0 +1,306 @@
+//! What slots hold, and the memory behind it.
+
+use rewright_ir::{Array, DType, Datum, Element, EvalError, Scalar, Type, View, with_array, with_dtype};
+use rewright_ir::{Dim, array::checked_len};
+use smallvec::SmallVec;
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+
+/// Extents.
+pub type Shape = SmallVec<[usize; 4]>;
+/// Distances between elements, in bytes.
+pub type Strides = SmallVec<[isize; 4]>;
+
+/// The value in a slot.
+#[derive(Clone, Debug, Default)]
+pub enum Held {
+    /// None yet, or none any more.
+    #[default]
+    Empty,
+    /// A scalar.
+    Scalar(Scalar),
+    /// An array with a share in its buffer.
+    Array(Array),
+    /// Elements in a buffer of the caller's.
+    Lent(Lent),
+}
+
+/// Elements at places of a buffer.
+///
+/// Whoever makes one sees to it that all elements are valid to read for as long as it is held: they are the caller's for the
+/// duration of the call.
+#[derive(Clone, Debug)]
+pub struct Lent {
+    /// The element type.
+    pub dtype: DType,
+    /// The first element.
+    pub pointer: *const u8,
+    /// The extents.
+    pub shape: Shape,
+    /// Distances in bytes.
+    pub strides: Strides,
+}
+
+/// Where an array's elements are, to read them.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The element type.
+    pub dtype: DType,
+    /// The first element.
+    pub pointer: *const u8,
+    /// The extents.
+    pub shape: &'a [usize],
+    /// Distances.
+    pub strides: &'a [isize],
+    /// What a distance of 1 is in bytes.
+    pub unit: isize,
+}
+
+impl Held {
+    /// The scalar; an error if it is none.
+    pub fn scalar(&self) -> Result<Scalar, EvalError> {
+        match self {
+            Held::Scalar(s) => Ok(*s),
+            _ => Err(EvalError::shape("wants a scalar")),
+        }
+    }
+    /// The element type; none of nothing.
+    pub fn dtype(&self) -> Option<DType> {
+        match self {
+            Held::Empty => None,
+            Held::Scalar(s) => Some(s.dtype()),
+            Held::Array(a) => Some(a.dtype()),
+            Held::Lent(l) => Some(l.dtype),
+        }
+    }
+    /// True for arrays.
+    pub fn is_array(&self) -> bool {
+        matches!(self, Held::Array(_) | Held::Lent(_))
+    }
+    /// The extents; none of scalars.
+    pub fn shape(&self) -> &[usize] {
+        match self {
+            Held::Empty | Held::Scalar(_) => &[],
+            Held::Array(a) => a.shape(),
+            Held::Lent(l) => &l.shape,
+        }
+    }
+    /// The type with constant dims; none of nothing.
+    pub fn ty(&self) -> Option<Type> {
+        let dims = || self.shape().iter().map(|&n| Dim::Const(n as u64)).collect::<Vec<_>>();
+        let dtype = self.dtype()?;
+        Some(if self.is_array() { Type::array(dtype, dims()) } else { Type::scalar(dtype) })
+    }
+    /// Bytes of the elements of an array that has a share in a buffer; a lent one counts where it was lent.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Held::Array(a) => (a.len() * a.dtype().size()) as u64,
+            _ => 0,
+        }
+    }
+    /// Where the elements are; none of scalars.
+    pub fn place(&self) -> Option<Place<'_>> {
+        match self {
+            Held::Empty | Held::Scalar(_) => None,
+            Held::Array(array) => Some(array_place(array)),
+            Held::Lent(l) => Some(l.place()),
+        }
+    }
+    /// A value of its own: elements that are lent by the caller, or stand in another order, are copied.
+    pub fn to_datum(&self) -> Result<Datum, EvalError> {
+        match self {
+            Held::Empty => Err(EvalError::value("holds no value")),
+            Held::Scalar(s) => Ok(Datum::Scalar(*s)),
+            Held::Array(a) => Ok(Datum::Array(a.clone())),
+            Held::Lent(l) => Ok(Datum::Array(l.to_array()?)),
+        }
+    }
+    /// The same, without a new share where there is one already.
+    pub fn into_datum(self) -> Result<Datum, EvalError> {
+        match self {
+            Held::Array(a) => Ok(Datum::Array(a)),
+            other => other.to_datum(),
+        }
+    }
+}
+
+impl From<Datum> for Held {
+    fn from(datum: Datum) -> Self {
+        match datum {
+            Datum::Scalar(s) => Held::Scalar(s),
+            Datum::Array(a) => Held::Array(a),
+        }
+    }
+}
+
+/// Where an array's elements are.
+pub fn array_place(array: &Array) -> Place<'_> {
+    with_array!(array, |a| Place {
+        dtype: array.dtype(),
+        pointer: a.as_ptr().cast(),
+        shape: a.shape(),
+        strides: a.strides(),
+        unit: array.dtype().size() as isize,
+    })
+}
+
+impl Lent {
+    /// What a caller's view denotes. It must not outlive the view's borrow.
+    pub fn of_view(view: &View<'_>) -> Lent {
+        macro_rules! lend {
+            ($($variant:ident)*) => {
+                match view {
+                    $(View::$variant(v) => Lent {
+                        dtype: DType::$variant,
+                        pointer: v.as_ptr().cast(),
+                        shape: v.shape().into(),
+                        strides: v.strides().iter().map(|s| s * DType::$variant.size() as isize).collect(),
+                    },)*
+                }
+            };
+        }
+        lend!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 C64 C128)
+    }
+
+    /// Where the elements are.
+    pub fn place(&self) -> Place<'_> {
+        Place { dtype: self.dtype, pointer: self.pointer, shape: &self.shape, strides: &self.strides, unit: 1 }
+    }
+
+    /// A copy in row-major order.
+    pub fn to_array(&self) -> Result<Array, EvalError> {
+        let buffer = RawBuffer::new(self.dtype, &self.shape)?;
+        let to = row_major(&self.shape, self.dtype.size());
+        // SAFETY: the elements are valid to read by the promise of `Lent`; the new buffer has room for as many, and nobody else
+        // knows it.
+        unsafe { copy_elements(&self.place(), buffer.pointer(), &to) };
+        // SAFETY: every element was just written, with elements of the same dtype.
+        Ok(unsafe { buffer.into_array(&self.shape) })
+    }
+}
+
+/// Row-major strides in bytes.
+pub fn row_major(shape: &[usize], size: usize) -> Strides {
+    let mut strides = Strides::from_elem(0, shape.len());
+    let mut step = size as isize;
+    for axis in (0..shape.len()).rev() {
+        strides[axis] = step;
+        step = step.wrapping_mul(shape[axis].max(1) as isize);
+    }
+    strides
+}
+
+/// Copies all elements of `from` to where `strides` (in bytes) say, from `to` on.
+///
+/// # Safety
+/// Every element of `from` is valid to read, every place written to is valid to write, and the two don't overlap.
+pub unsafe fn copy_elements(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
+    if from.shape.contains(&0) {
+        return;
+    }
+    match from.dtype.size() {
+        // SAFETY: the caller's promise; an element of each size is that many bytes, of any alignment.
+        1 => unsafe { copy_sized::<1>(from, to, strides) },
+        2 => unsafe { copy_sized::<2>(from, to, strides) },
+        4 => unsafe { copy_sized::<4>(from, to, strides) },
+        8 => unsafe { copy_sized::<8>(from, to, strides) },
+        _ => unsafe { copy_sized::<16>(from, to, strides) },
+    }
+}
+
+/// # Safety
+/// As [`copy_elements`], for elements of `N` bytes, of which there is at least one.
+unsafe fn copy_sized<const N: usize>(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
+    let rank = from.shape.len();
+    let inner = rank.saturating_sub(1);
+    let (count, source_step, target_step) = match rank {
+        0 => (1, 0, 0),
+        _ => (from.shape[inner], from.strides[inner] * from.unit, strides[inner]),
+    };
+    let mut index = Shape::from_elem(0, inner);
+    let (mut source, mut target) = (from.pointer, to);
+    loop {
+        let (mut s, mut t) = (source, target);
+        for _ in 0..count {
+            // SAFETY: `s` and `t` are the places of one element, inside the bounds that the caller vouches for.
+            unsafe { t.cast::<[u8; N]>().write(s.cast::<[u8; N]>().read()) };
+            s = s.wrapping_offset(source_step);
+            t = t.wrapping_offset(target_step);
+        }
+        let mut axis = inner;
+        loop {
+            let Some(next) = axis.checked_sub(1) else { return };
+            axis = next;
+            index[axis] += 1;
+            source = source.wrapping_offset(from.strides[axis] * from.unit);
+            target = target.wrapping_offset(strides[axis]);
+            if index[axis] < from.shape[axis] {
+                break;
+            }
+            let back = -(from.shape[axis] as isize);
+            index[axis] = 0;
+            source = source.wrapping_offset(back * from.strides[axis] * from.unit);
+            target = target.wrapping_offset(back * strides[axis]);
+        }
+    }
+}
+
+/// Memory for the elements of an array, not yet written.
+pub struct RawBuffer {
+    pointer: NonNull<u8>,
+    len: usize,
+    dtype: DType,
+}
+
+impl RawBuffer {
+    /// Memory for an array of `shape`; an error if there is not so much.
+    pub fn new(dtype: DType, shape: &[usize]) -> Result<RawBuffer, EvalError> {
+        let none = || EvalError::limit(format!("no memory for {dtype} elements of shape {shape:?}"));
+        let len = checked_len(shape).ok_or_else(none)?;
+        let layout = layout(dtype, len).ok_or_else(none)?;
+        if len == 0 {
+            let pointer = with_dtype!(dtype, T => NonNull::<T>::dangling().cast());
+            return Ok(RawBuffer { pointer, len, dtype });
+        }
+        // SAFETY: the layout's size is not 0, since there are elements.
+        let pointer = NonNull::new(unsafe { alloc(layout) }).ok_or_else(none)?;
+        Ok(RawBuffer { pointer, len, dtype })
+    }
+
+    /// The first element.
+    pub fn pointer(&self) -> *mut u8 {
+        self.pointer.as_ptr()
+    }
+
+    /// The array of these elements in row-major order.
+    ///
+    /// # Safety
+    /// Every element was written with a valid value of the dtype, and `shape` is the shape that the buffer was made for.
+    pub unsafe fn into_array(self, shape: &[usize]) -> Array {
+        with_dtype!(self.dtype, T => {
+            // SAFETY: the pointer came from the global allocator with exactly the layout of so many `T` (or it dangles and there
+            // are none), all of them are initialized, and `self` is forgotten, so the vector is the only owner.
+            let elements = unsafe { Vec::from_raw_parts(self.pointer.cast::<T>().as_ptr(), self.len, self.len) };
+            std::mem::forget(self);
+            match ndarray::ArcArray::from_shape_vec(ndarray::IxDyn(shape), elements) {
+                Ok(array) => T::wrap(array),
+                Err(_) => unreachable!("the shape is the buffer's"),
+            }
+        })
+    }
+}
+
+impl Drop for RawBuffer {
+    fn drop(&mut self) {
+        if let Some(layout) = layout(self.dtype, self.len)
+            && self.len > 0
+        {
+            // SAFETY: allocated with this layout by `new`, and given to nobody.
+            unsafe { dealloc(self.pointer.as_ptr(), layout) };
+        }
+    }
+}
+
+fn layout(dtype: DType, len: usize) -> Option<Layout> {
+    with_dtype!(dtype, T => Layout::array::<T>(len).ok())
+}
