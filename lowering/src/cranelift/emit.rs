@@ -108,7 +108,7 @@ impl<'a> Emitter<'a> {
             signatures: FxHashMap::default(),
             slots: None,
         };
-        let most = |of: fn(&Site) -> usize| sites.iter().map(|s| of(s)).max();
+        let most = |of: fn(&Site) -> usize| sites.iter().map(of).max();
         if let (Some(ins), Some(outs)) = (most(|s| parts(&s.reference.args)), most(|s| parts(&s.reference.results))) {
             emitter.slots = Some((emitter.slot(ins.max(1) * 8)?, emitter.slot(outs * 8)?));
         }

@@ -1,1 +1,3 @@
+//! The tool with the built-in ops and rewrites only.
+
 fn main() {}
