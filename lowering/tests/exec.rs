@@ -292,3 +292,93 @@ fn threads_share_an_executable() {
         }
     });
 }
+
+#[test]
+fn stores_are_in_place_where_nobody_else_can_see_them() {
+    let mut b = FuncBuilder::new("f", &[("x", i64s(&["n", "m"])), ("v", int())], vec![i64s(&["m", "n"])]);
+    let (x, v) = (b.param(0), b.param(1));
+    b.inst("store", [x, v], Attrs::new(), []).unwrap();
+    let t = b.op("transpose", [x]).unwrap();
+    b.inst("store", [x, t], Attrs::new(), []).unwrap_or_else(|_| panic!());
+    b.ret([t]).unwrap();
+    let m = module([b.finish()]);
+    let out = both(&m, "f", &[ints(&[2, 2]), num(4)]).unwrap();
+    assert_eq!(out.args[0], Datum::Array(Array::full(Scalar::I64(4), &[2, 2]).unwrap()));
+
+    let mut b = FuncBuilder::new("g", &[("x", i64s(&["n"])), ("v", int())], vec![]);
+    let (x, v) = (b.param(0), b.param(1));
+    b.inst("store", [x, v], Attrs::new(), []).unwrap();
+    b.ret(no_args()).unwrap();
+    let g = compile(&module([b.finish()]), "g", Backend::Auto, Limits::default());
+    let address = |datum: &Datum| match datum.as_array() {
+        Some(Array::I64(a)) => a.as_ptr(),
+        _ => panic!("an i64 array"),
+    };
+    let mut args = [ints(&[5]), num(8)];
+    let before = address(&args[0]);
+    g.call_mut(&mut args).unwrap();
+    assert_eq!(address(&args[0]), before, "the only share: in place");
+    assert_eq!(args[0], Datum::Array(Array::full(Scalar::I64(8), &[5]).unwrap()));
+    let other = args[0].clone();
+    args[1] = num(9);
+    g.call_mut(&mut args).unwrap();
+    assert_ne!(address(&args[0]), before, "somebody else has a share");
+    assert_eq!(other, Datum::Array(Array::full(Scalar::I64(8), &[5]).unwrap()));
+    args[1] = Datum::Scalar(Scalar::F64(1.0));
+    assert!(g.call_mut(&mut args).is_err());
+    assert_eq!(args[0], Datum::Array(Array::full(Scalar::I64(9), &[5]).unwrap()), "kept on an error");
+}
+
+#[test]
+fn views_read_the_operand_in_another_way() {
+    let slices = |list: &[(Option<i64>, Option<i64>, i64)]| {
+        let specs: Vec<SliceSpec> = list.iter().map(|&(start, stop, step)| SliceSpec { start, stop, step }).collect();
+        Attrs::new().with("at", Attr::Slices(specs.into()))
+    };
+    let axes = |list: &[i64]| Attrs::new().with("axes", Attr::Ints(list.into()));
+    let dims = |list: &[u64]| {
+        let dims: Vec<Dim> = list.iter().map(|&n| Dim::Const(n)).collect();
+        Attrs::new().with("dims", Attr::Dims(dims.into()))
+    };
+    let chains: Vec<Vec<(&str, Attrs)>> = vec![
+        vec![("transpose", Attrs::new().with("perm", Attr::Ints([2, 0, 1].into())))],
+        vec![("slice", slices(&[(None, None, -1), (Some(1), None, 2)])), ("flip", axes(&[-1]))],
+        vec![("slice", slices(&[(Some(5), None, 1)])), ("transpose", Attrs::new())],
+        vec![("expand_dims", axes(&[1, -1])), ("squeeze", axes(&[1])), ("flip", Attrs::new())],
+        vec![(
+            "diagonal",
+            Attrs::new().with("offset", Attr::Int(1)).with("axis1", Attr::Int(2)).with("axis2", Attr::Int(0)),
+        )],
+        vec![("diagonal", Attrs::new().with("offset", Attr::Int(-9)))],
+        vec![
+            ("reshape", dims(&[4, 6])),
+            ("slice", slices(&[(None, None, 1), (Some(2), Some(3), 1)])),
+            ("broadcast_in_dim", dims(&[2, 4, 6])),
+        ],
+        vec![("transpose", Attrs::new()), ("reshape", dims(&[24]))],
+        vec![
+            ("slice", slices(&[(Some(1), None, 1), (Some(1), Some(2), 1), (Some(-1), None, 1)])),
+            ("item", Attrs::new()),
+            ("to_array", Attrs::new()),
+        ],
+    ];
+    for chain in chains {
+        let mut b = FuncBuilder::new("f", &[("x", i64s(&["2", "3", "4"]))], vec![]);
+        let mut x = b.param(0);
+        for (op, attrs) in &chain {
+            x = b.op_with(op, [x], attrs.clone()).unwrap();
+        }
+        let y = b.op("test_add", [x, x]).unwrap();
+        let mut f = b.func().clone();
+        f.results = vec![f.ty(x).clone(), f.ty(y).clone()];
+        let block = f.entry().unwrap();
+        let inst = f.create_inst(registry().op("ret").unwrap(), [x, y], Attrs::new(), [], Types::new(), Loc::default());
+        f.append(block, inst);
+        let m = module([f]);
+        both(&m, "f", &[ints(&[2, 3, 4])]).unwrap();
+        let f = compile(&m, "f", Backend::Auto, Limits::default());
+        let wide = ndarray::Array3::from_shape_fn((4, 3, 4), |(i, j, k)| (12 * (i / 2) + 4 * j + k) as i64);
+        let lent = f.call(&[wide.slice(ndarray::s![..;2, .., ..]).into()]).unwrap();
+        assert_eq!(lent, f.call(&[(&ints(&[2, 3, 4])).into()]).unwrap(), "{chain:?}");
+    }
+}

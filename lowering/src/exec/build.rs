@@ -2,6 +2,7 @@
 
 use super::liveness::Liveness;
 use super::plan::*;
+use super::view::ViewOp;
 use super::{LowerError, Remark};
 use indexmap::IndexSet;
 use rewright_ir::ops::{control, effects};
@@ -271,6 +272,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 let found = resolve(&types, &data.attrs).map_err(|why| self.refuse(data, &why))?;
                 StepKind::Scalar(ScalarStep { scalar, attrs: data.attrs.clone(), ins: found.ins })
             }
+            Eval::Array(_) if let Some(view) = self.view(data) => StepKind::View(view),
             Eval::Elementwise { .. } | Eval::Array(_) => {
                 self.remark(data, "it has no kernel");
                 StepKind::Array(ArrayEval::Op)
@@ -287,6 +289,12 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             Eval::Control if data.op == effects::PRINT => StepKind::Print(data.attrs.str("label").map(str::to_string)),
             Eval::Control => return Err(self.refuse(data, "no plan can have this op")),
         })
+    }
+
+    fn view(&mut self, data: &InstData) -> Option<ViewOp> {
+        let (&[arg], &[result]) = (&data.args[..], &data.results[..]) else { return None };
+        let (ty, result) = (self.func.ty(arg), self.func.ty(result));
+        ViewOp::of(data.op, &data.attrs, ty, |ty| self.dims(ty), result)
     }
 
     /// The number of the function that an instruction calls.

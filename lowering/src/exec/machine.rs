@@ -3,7 +3,8 @@
 use super::Inner;
 use super::frame::Frame;
 use super::plan::*;
-use super::value::{Held, RawBuffer, copy_elements, row_major};
+use super::value::{Held, Shape, Strides, overwrite};
+use super::view::ViewOp;
 use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismatch, value_label, with_operands};
 use rewright_ir::{Datum, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Type};
 use smallvec::SmallVec;
@@ -104,6 +105,7 @@ impl<'e> Machine<'e> {
         self.spend(1)?;
         match &step.kind {
             StepKind::Scalar(scalar) => self.scalar(act, step, scalar)?,
+            StepKind::View(view) => self.view(act, step, view)?,
             StepKind::Array(eval) => self.array(act, step, *eval)?,
             StepKind::Store(param) => self.store(act, step, *param)?,
             StepKind::Free => {}
@@ -230,6 +232,17 @@ impl<'e> Machine<'e> {
         Ok(())
     }
 
+    fn view(&self, act: &mut Activation<'_, '_>, step: &Step, view: &ViewOp) -> Result<(), EvalError> {
+        let [def] = &step.defs[..] else { return Err(EvalError::shape("has one result")) };
+        match view.apply(self.operand(act, step, 0), &def.dims, act.frame) {
+            Some(held) => {
+                self.put(act.frame, def.slot, held)?;
+                self.admit(act, def, "result")
+            }
+            None => self.array(act, step, ArrayEval::Op),
+        }
+    }
+
     fn array(&self, act: &mut Activation<'_, '_>, step: &Step, eval: ArrayEval) -> Result<(), EvalError> {
         let args = self.data(act, step)?;
         let symbols = act.frame.symbols_by_name(act.plan);
@@ -282,19 +295,18 @@ impl<'e> Machine<'e> {
             return Err(EvalError::shape("can't broadcast what is written"));
         }
         self.spend(place.shape.iter().product::<usize>() as u64)?;
-        let buffer = RawBuffer::new(place.dtype, place.shape)?;
+        let shape = Shape::from(place.shape);
+        let mut strides = Strides::from_elem(0, shape.len());
         let mut from = super::value::array_place(&src);
-        let skip = place.shape.len() - src.rank();
-        let mut strides = SmallVec::<[isize; 4]>::from_elem(0, place.shape.len());
+        let skip = shape.len() - src.rank();
         for (axis, (&extent, &stride)) in from.shape.iter().zip(from.strides).enumerate() {
             strides[skip + axis] = if extent == 1 { 0 } else { stride };
         }
-        (from.shape, from.strides) = (place.shape, &strides);
-        let to = row_major(place.shape, place.dtype.size());
-        // SAFETY: with the strides of broadcasting every index of `shape` is an element of `src`; the buffer is new.
-        unsafe { copy_elements(&from, buffer.pointer(), &to) };
-        // SAFETY: all elements were just written, with elements of the same dtype.
-        let new = unsafe { buffer.into_array(place.shape) };
+        (from.shape, from.strides) = (&shape, &strides);
+        let old = self.take(act.frame, dest);
+        // SAFETY: with the strides of broadcasting, every index of `shape` is that of an element of `src`, which `dest` can't share
+        // a buffer with if it is alone in its own.
+        let new = unsafe { overwrite(old, &from) }?;
         self.put(act.frame, dest, Held::Array(new))?;
         if let Some(param) = param {
             act.frame.stored[param as usize] = true;
@@ -312,15 +324,14 @@ impl<'e> Machine<'e> {
             };
             frame.slots[param.slot.0 as usize] = held;
         }
-        let mut callee = self.activation(call.callee, &mut frame)?;
-        self.run(&mut callee)?;
+        let ended = self.activation(call.callee, &mut frame).and_then(|mut callee| self.run(&mut callee));
         for (i, (&from, arg)) in step.args.iter().zip(&call.args).enumerate().filter(|(_, (_, arg))| arg.back) {
-            if frame.stored[i] && arg.shared {
+            if frame.stored[i] && arg.shared && ended.is_ok() {
                 let message =
                     format!("`@{}` stores to parameter {i}, which is given the same value as another", plan.name);
                 return Err(EvalError::value(message));
             }
-            if frame.stored[i] || arg.take {
+            if arg.take || (frame.stored[i] && !arg.shared) {
                 let held = self.take(&mut frame, plan.params[i].slot);
                 self.put(act.frame, from, held)?;
             }
@@ -328,6 +339,7 @@ impl<'e> Machine<'e> {
                 act.frame.stored[param as usize] = true;
             }
         }
+        ended?;
         for (def, held) in step.defs.iter().zip(frame.results.drain(..)) {
             self.put(act.frame, def.slot, held)?;
         }

@@ -21,15 +21,18 @@ mod machine;
 pub mod plan;
 mod print;
 mod value;
+mod view;
 
 pub use args::Arg;
 pub use plan::Plan;
 
 use frame::{Frame, Pool};
 use machine::Machine;
-use rewright_ir::{Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, evaluate};
+use rewright_ir::{Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, Scalar, evaluate};
+use smallvec::SmallVec;
 use std::fmt;
 use thiserror::Error;
+use value::Held;
 
 /// How a function is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -126,7 +129,10 @@ impl Executable {
         if self.options.backend == Backend::Reference {
             return Ok(self.evaluate(args)?.results);
         }
-        self.run(args, |frame, _| frame.results.drain(..).map(|held| held.into_datum()).collect())
+        self.run(args.iter().map(Arg::hold), |frame, ended| {
+            ended?;
+            frame.results.drain(..).map(Held::into_datum).collect()
+        })
     }
 
     /// Calls the function, and gives what it printed and stored besides its results.
@@ -135,8 +141,9 @@ impl Executable {
             return self.evaluate(args);
         }
         let entry = &self.inner.plan.functions[0];
-        self.run(args, |frame, printed| {
-            let results = frame.results.drain(..).map(|held| held.into_datum()).collect::<Result<_, _>>()?;
+        self.run(args.iter().map(Arg::hold), |frame, ended| {
+            let printed = ended?;
+            let results = frame.results.drain(..).map(Held::into_datum).collect::<Result<_, _>>()?;
             let last = |(i, arg): (usize, &Arg<'_>)| match frame.stored[i] {
                 true => std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum(),
                 false => arg.to_datum(),
@@ -146,35 +153,69 @@ impl Executable {
         })
     }
 
-    fn evaluate(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
-        let args = args.iter().map(Arg::to_datum).collect::<Result<_, _>>()?;
-        evaluate(&self.inner.module, self.inner.plan.functions[0].name, args, self.options.limits)
+    /// Calls the function, and leaves in the arguments what it stored to them: in place where the caller holds the only share of an
+    /// array's buffer. After an error they hold what was stored until then.
+    pub fn call_mut(&self, args: &mut [Datum]) -> Result<Vec<Datum>, EvalError> {
+        if self.options.backend == Backend::Reference {
+            let outcome = evaluate(&self.inner.module, self.name(), args.to_vec(), self.options.limits)?;
+            args.clone_from_slice(&outcome.args);
+            return Ok(outcome.results);
+        }
+        let entry = &self.inner.plan.functions[0];
+        self.check_count(args.len())?;
+        let hold = |(i, arg): (usize, &mut Datum)| match entry.changed.get(i) {
+            Some(true) => Held::from(std::mem::replace(arg, Datum::Scalar(Scalar::Bool(false)))),
+            _ => Held::from(arg.clone()),
+        };
+        let held: SmallVec<[Held; 4]> = args.iter_mut().enumerate().map(hold).collect();
+        self.run(held, |frame, ended| {
+            for (i, arg) in args.iter_mut().enumerate().filter(|(i, _)| entry.changed[*i]) {
+                *arg = std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum()?;
+            }
+            ended?;
+            frame.results.drain(..).map(Held::into_datum).collect()
+        })
     }
 
+    fn name(&self) -> Name {
+        self.inner.plan.functions[0].name
+    }
+
+    fn evaluate(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
+        let args = args.iter().map(Arg::to_datum).collect::<Result<_, _>>()?;
+        evaluate(&self.inner.module, self.name(), args, self.options.limits)
+    }
+
+    fn check_count(&self, given: usize) -> Result<(), EvalError> {
+        let plan = &self.inner.plan.functions[0];
+        if given == plan.params.len() {
+            return Ok(());
+        }
+        let message = format!("`@{}`: takes {} arguments, got {given}", plan.name, plan.params.len());
+        Err(EvalError { loc: plan.loc, ..EvalError::shape(message) })
+    }
+
+    /// Runs the function; `finish` gets the frame, and what was printed or went wrong.
     fn run<T>(
         &self,
-        args: &[Arg<'_>],
-        finish: impl FnOnce(&mut Frame, Vec<String>) -> Result<T, EvalError>,
+        args: impl IntoIterator<Item = Held, IntoIter: ExactSizeIterator>,
+        finish: impl FnOnce(&mut Frame, Result<Vec<String>, EvalError>) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
+        let args = args.into_iter();
+        self.check_count(args.len())?;
         let plan = &self.inner.plan.functions[0];
-        if args.len() != plan.params.len() {
-            let message = format!("`@{}`: takes {} arguments, got {}", plan.name, plan.params.len(), args.len());
-            return Err(EvalError { loc: plan.loc, ..EvalError::shape(message) });
-        }
         let mut frame = self.inner.pools[0].take(plan);
         for (param, arg) in plan.params.iter().zip(args) {
-            frame.slots[param.slot.0 as usize] = arg.hold();
+            frame.slots[param.slot.0 as usize] = arg;
         }
         let machine = Machine::new(&self.inner, self.options.limits);
-        let result = machine.activation(0, &mut frame).and_then(|mut act| machine.run(&mut act));
-        let result = match result {
-            Ok(()) => finish(&mut frame, machine.printed.into_inner()),
-            // An error that is of no instruction is of the call of the function itself.
-            Err(e) if e.op.is_none() => {
-                Err(EvalError { message: format!("`@{}`: {}", plan.name, e.message), loc: plan.loc, ..e })
-            }
-            Err(e) => Err(e),
-        };
+        let ended =
+            machine.activation(0, &mut frame).and_then(|mut act| machine.run(&mut act)).map_err(|e| match e.op {
+                // An error that is of no instruction is of the call of the function itself.
+                None => EvalError { message: format!("`@{}`: {}", plan.name, e.message), loc: plan.loc, ..e },
+                Some(_) => e,
+            });
+        let result = finish(&mut frame, ended.map(|()| machine.printed.into_inner()));
         self.inner.pools[0].give_back(frame);
         result
     }

@@ -3,6 +3,7 @@
 //! A slot holds one value. Values that live within one block share slots; the others have one each. Every step names the slots
 //! that hold arrays for the last time, so buffers are given back as early as they can be.
 
+use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
 use rewright_ir::{Attrs, DType, Inst, Loc, Name, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
@@ -90,6 +91,8 @@ pub struct Step {
 pub enum StepKind {
     /// Computes scalars from scalars.
     Scalar(ScalarStep),
+    /// Reads the operand in another way; where that can't be done without copying, by the op's reference meaning.
+    View(ViewOp),
     /// Computes whole values by the op's reference meaning.
     Array(ArrayEval),
     /// Writes the second operand into the first; holds the parameter that this is, if it is one.

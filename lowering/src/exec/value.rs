@@ -21,14 +21,14 @@ pub enum Held {
     Scalar(Scalar),
     /// An array with a share in its buffer.
     Array(Array),
-    /// Elements in a buffer of the caller's.
+    /// Elements in a buffer of the caller's, or of `keep`, at any places.
     Lent(Lent),
 }
 
 /// Elements at places of a buffer.
 ///
 /// Whoever makes one sees to it that all elements are valid to read for as long as it is held: they are the caller's for the
-/// duration of the call.
+/// duration of the call, or those of `keep`.
 #[derive(Clone, Debug)]
 pub struct Lent {
     /// The element type.
@@ -39,6 +39,8 @@ pub struct Lent {
     pub shape: Shape,
     /// Distances in bytes.
     pub strides: Strides,
+    /// What keeps the buffer alive; none if it is the caller's.
+    pub keep: Option<Array>,
 }
 
 /// Where an array's elements are, to read them.
@@ -155,6 +157,7 @@ impl Lent {
                         pointer: v.as_ptr().cast(),
                         shape: v.shape().into(),
                         strides: v.strides().iter().map(|s| s * DType::$variant.size() as isize).collect(),
+                        keep: None,
                     },)*
                 }
             };
@@ -169,13 +172,8 @@ impl Lent {
 
     /// A copy in row-major order.
     pub fn to_array(&self) -> Result<Array, EvalError> {
-        let buffer = RawBuffer::new(self.dtype, &self.shape)?;
-        let to = row_major(&self.shape, self.dtype.size());
-        // SAFETY: the elements are valid to read by the promise of `Lent`; the new buffer has room for as many, and nobody else
-        // knows it.
-        unsafe { copy_elements(&self.place(), buffer.pointer(), &to) };
-        // SAFETY: every element was just written, with elements of the same dtype.
-        Ok(unsafe { buffer.into_array(&self.shape) })
+        // SAFETY: the elements are valid to read by the promise of `Lent`; there is no old buffer.
+        unsafe { overwrite(Held::Empty, &self.place()) }
     }
 }
 
@@ -243,6 +241,34 @@ unsafe fn copy_sized<const N: usize>(from: &Place<'_>, to: *mut u8, strides: &[i
             target = target.wrapping_offset(back * strides[axis]);
         }
     }
+}
+
+/// An array with the elements of `from`: in the buffer of `old`, which has the same dtype and shape, if nobody else can see that,
+/// else in a new one.
+///
+/// # Safety
+/// Every element of `from` is valid to read, and none is in the buffer of `old` if `old` alone has a share in that.
+pub unsafe fn overwrite(old: Held, from: &Place<'_>) -> Result<Array, EvalError> {
+    if let Held::Array(old) = old
+        && old.shape() == from.shape
+        && old.dtype() == from.dtype
+    {
+        let own = with_array!(old, |a| a.try_into_owned_nocopy().ok().map(|mut own| {
+            let strides: Strides = own.strides().iter().map(|s| s * from.dtype.size() as isize).collect();
+            // SAFETY: the array is the only owner of its elements, which are as many as those of `from`; that those are not
+            // among them is the caller's promise.
+            unsafe { copy_elements(from, own.as_mut_ptr().cast(), &strides) };
+            Element::wrap(own.into_shared())
+        }));
+        if let Some(own) = own {
+            return Ok(own);
+        }
+    }
+    let buffer = RawBuffer::new(from.dtype, from.shape)?;
+    // SAFETY: `from` is valid to read by the caller's promise; the buffer is new, and has room for as many elements.
+    unsafe { copy_elements(from, buffer.pointer(), &row_major(from.shape, from.dtype.size())) };
+    // SAFETY: all elements were just written, with elements of the same dtype.
+    Ok(unsafe { buffer.into_array(from.shape) })
 }
 
 /// Memory for the elements of an array, not yet written.

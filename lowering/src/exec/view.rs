@@ -1,0 +1,222 @@
+//! View ops: the same buffer, read in another way.
+//!
+//! What can't be a view (a reshape of elements that don't lie in a row), or is wrong, is left to the op's reference meaning.
+
+use super::frame::Frame;
+use super::plan::DimCheck;
+use super::value::{Held, Lent, Place, Shape, Strides, row_major};
+use rewright_ir::ops::view;
+use rewright_ir::{Attrs, Op, Scalar, SliceSpec, Type};
+use smallvec::SmallVec;
+
+/// What a view op does to places.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ViewOp {
+    /// For each axis of the result, the operand's.
+    Transpose(SmallVec<[usize; 4]>),
+    /// Positions of the leading axes.
+    Slice(SmallVec<[SliceSpec; 2]>),
+    /// Axes whose order is reversed.
+    Flip(SmallVec<[usize; 4]>),
+    /// Axes of extent 1 put in, by their places in the result.
+    Expand(SmallVec<[usize; 4]>),
+    /// Axes of extent 1 dropped.
+    Squeeze(SmallVec<[usize; 4]>),
+    /// The elements on a diagonal of two axes, along a last axis.
+    Diagonal(i64, usize, usize),
+    /// For each axis of the operand, the result's; and the result's dims.
+    Broadcast(SmallVec<[usize; 4]>, SmallVec<[DimCheck; 4]>),
+    /// The same elements in a row.
+    Reshape,
+    /// The only element, as a scalar.
+    Item,
+    /// The array itself.
+    Same,
+}
+
+/// Axes that count from the end where they are negative; `None` if one is out of range.
+fn axes(list: &[i64], rank: usize) -> Option<SmallVec<[usize; 4]>> {
+    let axis = |&at: &i64| usize::try_from(if at < 0 { at + rank as i64 } else { at }).ok().filter(|&a| a < rank);
+    list.iter().map(axis).collect()
+}
+
+impl ViewOp {
+    /// What an op does, if it is a view of an array of type `ty`. `dims` makes checks of dims.
+    pub fn of(
+        op: Op,
+        attrs: &Attrs,
+        ty: &Type,
+        dims: impl FnOnce(&Type) -> SmallVec<[DimCheck; 4]>,
+        result: &Type,
+    ) -> Option<ViewOp> {
+        let rank = ty.rank();
+        let all = || (0..rank).collect::<SmallVec<[usize; 4]>>();
+        let listed = |name: &str, rank| attrs.ints(name).map(|list| axes(list, rank));
+        if !ty.is_array() || ty.style().is_some() {
+            None
+        } else if op == view::TRANSPOSE {
+            listed("perm", rank).unwrap_or_else(|| Some((0..rank).rev().collect())).map(ViewOp::Transpose)
+        } else if op == view::SLICE {
+            Some(ViewOp::Slice(attrs.slices("at")?.into()))
+        } else if op == view::FLIP {
+            listed("axes", rank).unwrap_or_else(|| Some(all())).map(ViewOp::Flip)
+        } else if op == view::EXPAND_DIMS {
+            listed("axes", result.rank())?.map(ViewOp::Expand)
+        } else if op == view::SQUEEZE {
+            let ones = || all().into_iter().filter(|&a| ty.dims()[a] == rewright_ir::Dim::Const(1)).collect();
+            listed("axes", rank).unwrap_or_else(|| Some(ones())).map(ViewOp::Squeeze)
+        } else if op == view::DIAGONAL {
+            let at = |name, default| Some(axes(&[attrs.int(name).unwrap_or(default)], rank)?[0]);
+            Some(ViewOp::Diagonal(attrs.int("offset").unwrap_or(0), at("axis1", 0)?, at("axis2", 1)?))
+        } else if op == view::BROADCAST_IN_DIM {
+            let into = result.rank();
+            let aligned = || Some((into.checked_sub(rank)?..into).collect());
+            let to = listed("axes", into).unwrap_or_else(aligned)?;
+            Some(ViewOp::Broadcast(to, dims(result)))
+        } else if op == view::RESHAPE {
+            Some(ViewOp::Reshape)
+        } else if op == view::ITEM {
+            Some(ViewOp::Item)
+        } else if op == view::TO_ARRAY {
+            Some(ViewOp::Same)
+        } else {
+            None
+        }
+    }
+
+    /// What the view of `held` is, of the extents that `dims` allow; `None` if it is none.
+    pub fn apply(&self, held: &Held, dims: &[DimCheck], frame: &Frame) -> Option<Held> {
+        let place = held.place()?;
+        if *self == ViewOp::Item {
+            return element(&place).map(Held::Scalar);
+        }
+        if *self == ViewOp::Same {
+            return Some(held.clone());
+        }
+        let (offset, shape, strides) = self.geometry(&place, dims, frame)?;
+        let keep = match held {
+            Held::Array(array) => Some(array.clone()),
+            Held::Lent(lent) => lent.keep.clone(),
+            _ => None,
+        };
+        // Without elements there is no place to go to.
+        let pointer = if shape.contains(&0) { place.pointer } else { place.pointer.wrapping_offset(offset) };
+        Some(Held::Lent(Lent { dtype: place.dtype, pointer, shape, strides, keep }))
+    }
+
+    /// Offset, extents and strides, in bytes.
+    fn geometry(&self, place: &Place<'_>, dims: &[DimCheck], frame: &Frame) -> Option<(isize, Shape, Strides)> {
+        let mut shape: Shape = place.shape.into();
+        let mut strides: Strides = place.strides.iter().map(|s| s * place.unit).collect();
+        let mut offset = 0;
+        match self {
+            ViewOp::Transpose(perm) => {
+                let (s, t) = (shape.clone(), strides.clone());
+                shape = perm.iter().map(|&a| s[a]).collect();
+                strides = perm.iter().map(|&a| t[a]).collect();
+            }
+            ViewOp::Slice(specs) => {
+                for (axis, spec) in specs.iter().enumerate() {
+                    let (start, count) = spec.resolve(shape[axis] as u64);
+                    offset += start as isize * strides[axis];
+                    shape[axis] = count as usize;
+                    strides[axis] = if count > 1 { strides[axis].checked_mul(spec.step as isize)? } else { 0 };
+                }
+            }
+            ViewOp::Flip(list) => {
+                for &axis in list {
+                    offset += (shape[axis] as isize - 1) * strides[axis];
+                    strides[axis] = -strides[axis];
+                }
+            }
+            ViewOp::Expand(list) => {
+                let mut sorted = list.clone();
+                sorted.sort_unstable();
+                for &axis in &sorted {
+                    shape.insert(axis, 1);
+                    strides.insert(axis, 0);
+                }
+            }
+            ViewOp::Squeeze(list) => {
+                let mut sorted = list.clone();
+                sorted.sort_unstable();
+                for &axis in sorted.iter().rev() {
+                    if shape.remove(axis) != 1 {
+                        return None;
+                    }
+                    strides.remove(axis);
+                }
+            }
+            ViewOp::Diagonal(along, rows, columns) => {
+                let (row, column) = (along.min(&0).unsigned_abs() as usize, *along.max(&0) as usize);
+                let count = shape[*rows].saturating_sub(row).min(shape[*columns].saturating_sub(column));
+                if count > 0 {
+                    offset += row as isize * strides[*rows] + column as isize * strides[*columns];
+                }
+                let step = strides[*rows] + strides[*columns];
+                for axis in [*rows.max(columns), *rows.min(columns)] {
+                    shape.remove(axis);
+                    strides.remove(axis);
+                }
+                shape.push(count);
+                strides.push(step);
+            }
+            ViewOp::Broadcast(to, dims) => {
+                let mut wide = extents(dims, frame);
+                let mut steps = Strides::from_elem(0, wide.len());
+                for (axis, &at) in to.iter().enumerate() {
+                    let extent = *wide[at].get_or_insert(shape[axis]);
+                    match shape[axis] {
+                        n if n == extent => steps[at] = strides[axis],
+                        1 => {}
+                        _ => return None,
+                    }
+                }
+                shape = wide.into_iter().collect::<Option<Shape>>()?;
+                strides = steps;
+                rewright_ir::array::checked_len(&shape)?;
+            }
+            ViewOp::Reshape => {
+                let in_row = row_major(&shape, place.dtype.size());
+                let empty = shape.contains(&0);
+                if !empty && (0..shape.len()).any(|a| shape[a] != 1 && strides[a] != in_row[a]) {
+                    return None;
+                }
+                let len: usize = shape.iter().product();
+                let mut found = extents(dims, frame);
+                let rest: usize = found.iter().flatten().product();
+                if let Some(open) = found.iter_mut().find(|d| d.is_none()) {
+                    *open = len.checked_div(rest);
+                }
+                shape = found.into_iter().collect::<Option<Shape>>()?;
+                if rewright_ir::array::checked_len(&shape)? != len {
+                    return None;
+                }
+                strides = row_major(&shape, place.dtype.size());
+            }
+            ViewOp::Item | ViewOp::Same => return None,
+        }
+        Some((offset, shape, strides))
+    }
+}
+
+/// The extents that dims stand for, where that is known.
+fn extents(dims: &[DimCheck], frame: &Frame) -> SmallVec<[Option<usize>; 4]> {
+    let extent = |dim: &DimCheck| match *dim {
+        DimCheck::Any => None,
+        DimCheck::Const(n) => usize::try_from(n).ok(),
+        DimCheck::Symbol(s) => frame.symbols[s as usize].map(|(n, _)| n as usize),
+    };
+    dims.iter().map(extent).collect()
+}
+
+/// The only element.
+fn element(place: &Place<'_>) -> Option<Scalar> {
+    if place.shape.iter().any(|&n| n != 1) {
+        return None;
+    }
+    rewright_ir::with_dtype!(place.dtype, T => {
+        // SAFETY: the place has one element, of this dtype and valid to read; a view of the caller's may lie unaligned.
+        Some(rewright_ir::Element::to_scalar(unsafe { place.pointer.cast::<T>().read_unaligned() }))
+    })
+}
