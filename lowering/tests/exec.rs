@@ -54,7 +54,7 @@ fn module(functions: impl IntoIterator<Item = Function>) -> Module {
     module
 }
 fn compile(module: &Module, name: &str, backend: Backend, limits: Limits) -> Executable {
-    Executable::compile(module, name, Options { backend, limits, ..Options::default() }).unwrap()
+    Executable::compile(module, name, Options { backend, limits }).unwrap()
 }
 
 /// Runs a function by a plan and by the reference evaluator, twice each, and checks that they agree.
