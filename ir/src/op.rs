@@ -2,7 +2,7 @@
 //!
 //! An op definition holds what every part of the system must know: name, operands, attributes, the type rule and
 //! the meaning. All else (lowering, cost, derivative) is an *interface* that any crate may submit for
-//! any op; see [`registry`](crate::registry).
+//! any op; see [`registry`](mod@crate::registry).
 
 use crate::array::Datum;
 use crate::attr::{AttrDef, Attrs};

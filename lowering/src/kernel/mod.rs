@@ -6,7 +6,7 @@
 //! any number of points at once, since points are independent.
 //!
 //! Values are real: complex numbers are pairs of floats, split when they are loaded and joined when they are stored. Every
-//! instruction is total and has one meaning, stated at its variant, which [`interp`](crate::interp) implements plainly and
+//! instruction is total and has one meaning, stated at its variant, which the interpreter implements plainly and
 //! all code generators reproduce bit for bit (NaN payloads excepted).
 //!
 //! Extents, base pointers and strides are given with each call: see [`KernelArgs`].
