@@ -17,14 +17,22 @@
 //! For every point of the index space that the guard admits, operands are read through their maps, the body computes
 //! scalars, and these are either the results at that point (no reduce axis), or combined along the reduce axes by
 //! monoids, finished, and then are the results.
+//!
+//! Conditions of the guard that name no reduce axis say for which points of the parallel axes there are results at all; the
+//! others say which points are combined. Combination follows the order of [`TreeFold`]. Results are arrays, of rank 0 where
+//! they have no dims; those of a nested expression are scalars.
 
 mod affine;
 mod body;
+mod eval;
 mod monoid;
+mod verify;
 
 pub use affine::{Affine, SymExpr};
 pub use body::{Body, BodyInst, BodyOp, BodyRef};
+pub(crate) use eval::evaluate;
 pub use monoid::{BLOCK, LANES, TreeFold};
+pub use verify::{MAX_NESTING, Problem, verify};
 
 use crate::dtype::DType;
 use crate::loc::Loc;
@@ -210,7 +218,8 @@ pub enum Init {
     Identity,
     /// These values, one an accumulator.
     Values(Vec<Scalar>),
-    /// The elements of the instruction's n-th operands, arrays of the result's dims, one an accumulator.
+    /// The elements of the instruction's n-th operands, one an accumulator: arrays of the shape of the result of that number
+    /// (the last one if there are fewer), read where that result is written.
     Existing(Vec<u32>),
 }
 
@@ -272,8 +281,8 @@ pub struct ArrayExpr {
     pub body: Body,
     /// How yields combine along reduce axes; empty if there are none.
     pub reductions: Vec<Reduction>,
-    /// What is computed from the accumulators ([`BodyRef::Acc`], all reductions' in order) and parallel axes; `None` yields the
-    /// accumulators themselves.
+    /// What is computed from the accumulators ([`BodyRef::Acc`], all reductions' in order), parallel axes, and operands whose
+    /// positions depend on no reduce axis; `None` yields the accumulators themselves.
     pub finish: Option<Body>,
     /// The results, one for each value that the last body yields.
     pub outs: Vec<Out>,

@@ -36,9 +36,8 @@ impl Monoid {
         }
     }
 
-    /// Combines two scalars of one dtype. Integers wrap. Minimum and maximum give a NaN where there is one, and -0.0 is less than
-    /// 0.0; complex numbers are ordered by real part, then imaginary part. For `ArgMin` and `ArgMax` see
-    /// [`takes_right`](Monoid::takes_right).
+    /// Combines two scalars of one dtype. Integers wrap. Minimum and maximum are the ops `minimum` and `maximum`: a NaN where there
+    /// is one, the first of equal ones; complex numbers are ordered by real part, then imaginary part.
     pub fn combine(self, a: Scalar, b: Scalar) -> Scalar {
         match self {
             Monoid::Sum => add(a, b),
@@ -55,17 +54,13 @@ impl Monoid {
         }
     }
 
-    /// True where minimum or maximum of two scalars is the right one: it is beyond the left one, or the first NaN. Equal numbers
-    /// are told apart by the sign of zero, but not for `ArgMin` and `ArgMax`, which take the first.
+    /// True where minimum or maximum of two scalars is the right one: it is beyond the left one, or the first NaN.
     pub fn takes_right(self, a: Scalar, b: Scalar) -> bool {
         if is_nan(a) || is_nan(b) {
             return !is_nan(a);
         }
-        let signed_zeros = matches!(self, Monoid::Min | Monoid::Max);
-        match (self, compare(a, b, signed_zeros)) {
-            (Monoid::Min | Monoid::ArgMin, order) => order == Ordering::Greater,
-            (_, order) => order == Ordering::Less,
-        }
+        let beyond = if matches!(self, Monoid::Min | Monoid::ArgMin) { Ordering::Less } else { Ordering::Greater };
+        compare(b, a) == beyond
     }
 }
 
@@ -111,11 +106,8 @@ fn is_nan(x: Scalar) -> bool {
 }
 
 /// The order of two numbers that are not NaN.
-fn compare(a: Scalar, b: Scalar, signed_zeros: bool) -> Ordering {
-    let floats = |a: f64, b: f64| match a.partial_cmp(&b) {
-        Some(Ordering::Equal) if signed_zeros => a.total_cmp(&b),
-        order => order.unwrap_or(Ordering::Equal),
-    };
+fn compare(a: Scalar, b: Scalar) -> Ordering {
+    let floats = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or(Ordering::Equal);
     match (a.to_i128(), b.to_i128()) {
         (Some(a), Some(b)) => a.cmp(&b),
         _ => {
@@ -171,9 +163,13 @@ pub(crate) fn mul(a: Scalar, b: Scalar) -> Scalar {
 /// - In a block, element `i` goes to lane `i % `[`LANES`]; each lane is combined from left to right. The lanes are then combined
 ///   as `((0 1)(2 3))((4 5)(6 7))`; a lane without elements is left out.
 /// - A run of `k` > 1 blocks is combined as the first `p` of them with the rest, where `p` is the greatest power of two below `k`.
+///
+/// Monoids that don't commute have one lane; what doesn't associate is combined from left to right.
 pub struct TreeFold<T, F> {
     combine: F,
     lanes: [Option<T>; LANES],
+    width: usize,
+    block: usize,
     in_block: usize,
     /// Partial results of 2^level blocks each, levels falling.
     stack: Vec<(u32, T)>,
@@ -182,23 +178,34 @@ pub struct TreeFold<T, F> {
 impl<T, E, F: FnMut(T, T) -> Result<T, E>> TreeFold<T, F> {
     /// An empty sequence.
     pub fn new(combine: F) -> Self {
-        TreeFold { combine, lanes: std::array::from_fn(|_| None), in_block: 0, stack: Vec::new() }
+        let lanes = std::array::from_fn(|_| None);
+        TreeFold { combine, lanes, width: LANES, block: BLOCK, in_block: 0, stack: Vec::new() }
+    }
+
+    /// An empty sequence whose elements keep their order: the combination associates, but doesn't commute.
+    pub fn in_order(combine: F) -> Self {
+        TreeFold { width: 1, ..TreeFold::new(combine) }
+    }
+
+    /// An empty sequence that is combined from left to right.
+    pub fn sequential(combine: F) -> Self {
+        TreeFold { width: 1, block: usize::MAX, ..TreeFold::new(combine) }
     }
 
     /// Appends an element.
     pub fn push(&mut self, x: T) -> Result<(), E> {
-        let lane = &mut self.lanes[self.in_block % LANES];
+        let lane = &mut self.lanes[self.in_block % self.width];
         *lane = Some(match lane.take() {
             Some(so_far) => (self.combine)(so_far, x)?,
             None => x,
         });
         self.in_block += 1;
-        if self.in_block == BLOCK { self.end_block() } else { Ok(()) }
+        if self.in_block == self.block { self.end_block() } else { Ok(()) }
     }
 
     fn end_block(&mut self) -> Result<(), E> {
         self.in_block = 0;
-        let mut width = LANES;
+        let mut width = self.width;
         while width > 1 {
             for i in 0..width / 2 {
                 let (a, b) = (self.lanes[2 * i].take(), self.lanes[2 * i + 1].take());
@@ -264,6 +271,19 @@ mod tests {
     }
 
     #[test]
+    fn order_is_kept_where_it_matters() {
+        let join = |a: String, b: String| Ok::<_, ()>(format!("{a}{b}"));
+        let all: String = (0..1000).map(|i| format!("{i},")).collect();
+        for mut fold in [TreeFold::in_order(join), TreeFold::sequential(join)] {
+            (0..1000).for_each(|i| fold.push(format!("{i},")).unwrap());
+            assert_eq!(fold.finish(), Ok(Some(all.clone())));
+        }
+        let mut left = TreeFold::sequential(|a: i64, b: i64| Ok::<_, ()>(a - b));
+        (0..300).for_each(|i| left.push(i).unwrap());
+        assert_eq!(left.finish(), Ok(Some(-(299 * 300) / 2)));
+    }
+
+    #[test]
     fn rounding_errors_stay_small() {
         let mut fold = TreeFold::new(|a: f32, b: f32| Ok::<_, ()>(a + b));
         (0..1_000_000).for_each(|_| fold.push(0.1).unwrap());
@@ -291,12 +311,29 @@ mod tests {
     }
 
     #[test]
-    fn minima_propagate_nan_and_know_the_sign_of_zero() {
+    fn minima_propagate_nan_and_keep_the_first_of_equal_ones() {
         let (nan, zero, minus) = (Scalar::F64(f64::NAN), Scalar::F64(0.0), Scalar::F64(-0.0));
         assert_eq!(Monoid::Min.combine(zero, nan), nan);
         assert_eq!(Monoid::Max.combine(nan, zero), nan);
-        assert_eq!((Monoid::Min.combine(zero, minus), Monoid::Min.combine(minus, zero)), (minus, minus));
-        assert_eq!((Monoid::Max.combine(zero, minus), Monoid::Max.combine(minus, zero)), (zero, zero));
+        for monoid in [Monoid::Min, Monoid::Max] {
+            assert_eq!((monoid.combine(zero, minus), monoid.combine(minus, zero)), (zero, minus));
+        }
         assert!(!Monoid::ArgMin.takes_right(zero, minus) && Monoid::ArgMin.takes_right(zero, nan));
+    }
+
+    #[test]
+    fn minima_are_those_of_the_elementwise_ops() {
+        let samples = [f64::NAN, 1.0, -1.0, 0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 3.5, 200.0, -7.0];
+        let attrs = crate::Attrs::new();
+        for (monoid, op) in [(Monoid::Min, "minimum"), (Monoid::Max, "maximum"), (Monoid::Sum, "add"), (Monoid::Prod, "mul")] {
+            let op = crate::registry().op(op).unwrap();
+            for dtype in DType::ALL {
+                for (a, b) in samples.iter().flat_map(|a| samples.iter().map(move |b| (a, b))) {
+                    let (a, b) = (Scalar::F64(*a).cast(dtype), Scalar::F64(*b).cast(dtype));
+                    let elementwise = crate::op::eval_scalar(op, &[a, b], &attrs).unwrap();
+                    assert_eq!(monoid.combine(a, b), elementwise[0], "{monoid:?} {a:?} {b:?}");
+                }
+            }
+        }
     }
 }

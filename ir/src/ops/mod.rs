@@ -7,6 +7,7 @@
 mod define;
 
 pub mod arithmetic;
+pub mod arrayexpr;
 pub mod compare;
 pub mod control;
 pub mod convert;

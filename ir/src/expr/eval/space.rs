@@ -1,0 +1,323 @@
+//! An index space with its bounds filled in, and the walk over its points.
+
+use super::super::verify::{existing_out, extent_sources};
+use super::super::{ArrayExpr, AxisKind, Condition, Init, Test};
+use super::Env;
+use super::body::{BodyPlan, Layout, leading_dtypes};
+use super::fold::{Accs, ReductionPlan};
+use super::position::{Form, Place, Read, bound};
+use crate::dtype::DType;
+use crate::error::EvalError;
+use crate::scalar::Scalar;
+
+/// An expression ready to be evaluated.
+pub(super) struct Space<'a> {
+    expr: &'a ArrayExpr,
+    /// The number of axes around.
+    outer: usize,
+    /// The bounds of all axes, those around first.
+    pub(super) ranges: Vec<(i64, i64)>,
+    parallel: Vec<usize>,
+    reduce: Vec<usize>,
+    /// Conditions on parallel axes alone say whether a point has results.
+    guard: Vec<(Form, Test)>,
+    /// Conditions on reduce axes say whether a point is combined.
+    inner_guard: Vec<(Form, Test)>,
+    reads: Vec<Read>,
+    body: BodyPlan<'a>,
+    reductions: Vec<ReductionPlan<'a>>,
+    finish: Option<BodyPlan<'a>>,
+}
+
+impl<'a> Space<'a> {
+    /// Resolves an expression inside of axes with these bounds. `captures` are the dtypes of what a nested one is given.
+    pub(super) fn new(
+        expr: &'a ArrayExpr,
+        around: &[(i64, i64)],
+        captures: &[DType],
+        env: &Env<'_>,
+    ) -> Result<Self, EvalError> {
+        let mut ranges = around.to_vec();
+        for (i, axis) in expr.axes.iter().enumerate() {
+            let hi = match &axis.hi {
+                Some(hi) => bound(hi, env)?,
+                None => inferred(expr, (around.len() + i) as u32, env)?,
+            };
+            ranges.push((bound(&axis.lo, env)?, hi));
+        }
+        let range = |axis: u32| ranges.get(axis as usize).copied();
+        let reads: Vec<Read> = expr.operands.iter().map(|o| Read::new(o, env, range)).collect::<Result<_, _>>()?;
+        let missing = reads.iter().any(|r| matches!(r, Read::Capture(k) if *k >= captures.len()));
+        if missing {
+            return Err(EvalError::unsupported("a capture is missing"));
+        }
+        let of_kind = |kind| {
+            let own = expr.axes.iter().enumerate();
+            own.filter(move |(_, a)| a.kind == kind).map(|(i, _)| around.len() + i).collect::<Vec<usize>>()
+        };
+        let (parallel, reduce) = (of_kind(AxisKind::Parallel), of_kind(AxisKind::Reduce));
+        let (mut guard, mut inner_guard) = (Vec::new(), Vec::new());
+        for Condition { form, test } in &expr.guard {
+            let inner = form.axes().iter().any(|(a, _)| reduce.contains(&(*a as usize)));
+            let list = if inner { &mut inner_guard } else { &mut guard };
+            list.push((Form::new(form, env)?, *test));
+        }
+        let dtypes = leading_dtypes(expr);
+        let operands = expr.operands.len();
+        let accumulators = dtypes.len() - operands;
+        let body = BodyPlan::new(&expr.body, Layout { operands, accumulators }, &dtypes, &ranges, env)?;
+        let finish = match &expr.finish {
+            Some(finish) => Some(BodyPlan::new(finish, Layout { operands, accumulators }, &dtypes, &ranges, env)?),
+            None => None,
+        };
+        let reductions = expr.reductions.iter().map(|r| ReductionPlan::new(r, env)).collect::<Result<_, _>>()?;
+        Ok(Space {
+            expr,
+            outer: around.len(),
+            ranges,
+            parallel,
+            reduce,
+            guard,
+            inner_guard,
+            reads,
+            body,
+            reductions,
+            finish,
+        })
+    }
+
+    /// The number of points along some axes.
+    fn points(&self, axes: &[usize]) -> Option<u64> {
+        axes.iter().try_fold(1u64, |n, &a| {
+            let (lo, hi) = self.ranges[a];
+            n.checked_mul(u64::try_from(i128::from(hi) - i128::from(lo)).unwrap_or(0))
+        })
+    }
+
+    /// Calls `each` with the values of the results at every point of the parallel axes, in row-major order. `places` are needed
+    /// where accumulators start from existing elements.
+    pub(super) fn run(
+        &self,
+        captures: &[Scalar],
+        point: &mut Vec<i64>,
+        places: &[Place],
+        env: &Env<'_>,
+        mut each: impl FnMut(&[Scalar], &[i64]) -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
+        let (outer, inner) = (self.points(&self.parallel), self.points(&self.reduce));
+        let points = outer.zip(inner).and_then(|(a, b)| a.checked_mul(b));
+        let Some(points) = points.filter(|&n| n.max(outer.unwrap_or(0)) <= env.cx.limits.elements) else {
+            let limit = env.cx.limits.elements;
+            return Err(EvalError::limit(format!("the index space has more than {limit} points")));
+        };
+        env.cx.spend(points.saturating_mul(1 + self.body.len() as u64).saturating_add(outer.unwrap_or(0)))?;
+        point.truncate(self.outer);
+        point.extend(self.ranges[self.outer..].iter().map(|(lo, _)| *lo));
+        if outer == Some(0) {
+            return Ok(());
+        }
+        let mut slots: Vec<Scalar> = Vec::new();
+        let mut results: Vec<Scalar> = Vec::new();
+        loop {
+            if holds(&self.guard, point)? {
+                results.clear();
+                self.results_at(captures, point, places, env, &mut slots, &mut results)?;
+                each(&results, point)?;
+            }
+            if !self.advance(&self.parallel, point) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// One point on along some axes, in row-major order; false at the end, the point then being the first again.
+    fn advance(&self, axes: &[usize], point: &mut [i64]) -> bool {
+        for &axis in axes.iter().rev() {
+            let (lo, hi) = self.ranges[axis];
+            point[axis] += 1;
+            if point[axis] < hi {
+                return true;
+            }
+            point[axis] = lo;
+        }
+        false
+    }
+
+    /// Fills the slots of operands that a body reads.
+    fn read(
+        &self,
+        body: &BodyPlan<'_>,
+        captures: &[Scalar],
+        point: &[i64],
+        slots: &mut Vec<Scalar>,
+        env: &Env<'_>,
+    ) -> Result<(), EvalError> {
+        slots.resize(self.reads.len() + self.expr.accumulators().count(), Scalar::Bool(false));
+        for &k in &body.reads {
+            slots[k] = self.reads[k].at(point, captures, env)?;
+        }
+        Ok(())
+    }
+
+    /// The values of the results at a point of the parallel axes.
+    fn results_at(
+        &self,
+        captures: &[Scalar],
+        point: &mut Vec<i64>,
+        places: &[Place],
+        env: &Env<'_>,
+        slots: &mut Vec<Scalar>,
+        results: &mut Vec<Scalar>,
+    ) -> Result<(), EvalError> {
+        if self.reductions.is_empty() {
+            self.read(&self.body, captures, point, slots, env)?;
+            self.body.run(slots, point, env)?;
+            results.extend(self.body.yields.iter().map(|slot| slot.read(slots, point)));
+            return Ok(());
+        }
+        let accumulated = self.reduce_at(captures, point, places, env, slots)?;
+        let Some(finish) = &self.finish else {
+            results.extend(accumulated);
+            return Ok(());
+        };
+        self.read(finish, captures, point, slots, env)?;
+        slots.truncate(self.reads.len());
+        slots.extend(accumulated);
+        finish.run(slots, point, env)?;
+        results.extend(finish.yields.iter().map(|slot| slot.read(slots, point)));
+        Ok(())
+    }
+
+    /// The accumulators after all points of the reduce axes.
+    fn reduce_at(
+        &self,
+        captures: &[Scalar],
+        point: &mut Vec<i64>,
+        places: &[Place],
+        env: &Env<'_>,
+        slots: &mut Vec<Scalar>,
+    ) -> Result<Vec<Scalar>, EvalError> {
+        let mut inits: Vec<Option<Accs>> = Vec::new();
+        let mut first = 0;
+        for plan in &self.reductions {
+            inits.push(match &plan.reduction.init {
+                Init::Existing(args) => Some(self.existing(args, first, plan, point, places, env)?),
+                _ => plan.init(),
+            });
+            first += plan.reduction.accumulators.len();
+        }
+        let mut folds: Vec<_> =
+            self.reductions.iter().map(|plan| plan.fold(|a, b| plan.combine(&a, &b, env))).collect();
+        for ((plan, fold), init) in self.reductions.iter().zip(&mut folds).zip(&mut inits) {
+            if plan.starts_sequence()
+                && let Some(init) = init.take()
+            {
+                fold.push(init)?;
+            }
+        }
+        if self.points(&self.reduce) != Some(0) {
+            loop {
+                if holds(&self.inner_guard, point)? {
+                    self.read(&self.body, captures, point, slots, env)?;
+                    self.body.run(slots, point, env)?;
+                    let mut yields = self.body.yields.iter();
+                    for (plan, fold) in self.reductions.iter().zip(&mut folds) {
+                        let dtypes = &plan.reduction.accumulators;
+                        fold.push(
+                            dtypes.iter().zip(&mut yields).map(|(&d, s)| s.read(slots, point).cast(d)).collect(),
+                        )?;
+                    }
+                }
+                if !self.advance(&self.reduce, point) {
+                    break;
+                }
+            }
+        }
+        let mut accumulated = Vec::new();
+        for ((plan, fold), init) in self.reductions.iter().zip(&mut folds).zip(inits) {
+            accumulated.extend(plan.finish(init, fold.finish()?, env)?);
+        }
+        Ok(accumulated)
+    }
+
+    /// The elements that accumulators start from.
+    fn existing(
+        &self,
+        args: &[u32],
+        first: usize,
+        plan: &ReductionPlan<'_>,
+        point: &[i64],
+        places: &[Place],
+        env: &Env<'_>,
+    ) -> Result<Accs, EvalError> {
+        let mut found = Accs::new();
+        for (k, (&arg, &dtype)) in args.iter().zip(&plan.reduction.accumulators).enumerate() {
+            let which = existing_out(self.expr, first + k)
+                .and_then(|out| self.expr.outs.iter().position(|o| std::ptr::eq(o, out)));
+            let Some((result, place)) = which.and_then(|w| Some((w, places.get(w)?))) else {
+                return Err(EvalError::unsupported("a nested expression can't start from arrays"));
+            };
+            if env.shape(arg as usize) != place.shape {
+                return Err(EvalError::shape(format!(
+                    "accumulator {} starts from an array of shape {:?}, result {result} has shape {:?}",
+                    first + k,
+                    env.shape(arg as usize),
+                    place.shape
+                )));
+            }
+            found.push(env.elements[arg as usize].at(place.at(point, result, env)?).cast(dtype));
+        }
+        Ok(found)
+    }
+
+    /// The results of a nested expression, which are scalars.
+    pub(super) fn scalars(
+        &self,
+        captures: &[Scalar],
+        point: &mut Vec<i64>,
+        env: &Env<'_>,
+    ) -> Result<Vec<Scalar>, EvalError> {
+        let mut results = None;
+        self.run(captures, point, &[], env, |values, _| {
+            results = Some(values.iter().zip(&self.expr.outs).map(|(s, out)| s.cast(out.dtype)).collect());
+            Ok(())
+        })?;
+        point.truncate(self.outer);
+        let filled = || self.expr.outs.iter().map(|out| out.fill).collect::<Option<Vec<_>>>();
+        results.or_else(filled).ok_or_else(|| EvalError::value("a guard leaves a nested expression without a value"))
+    }
+}
+
+fn holds(guard: &[(Form, Test)], point: &[i64]) -> Result<bool, EvalError> {
+    for (form, test) in guard {
+        let value = form.at(point)?;
+        let holds = match test {
+            Test::NotPositive => value <= 0,
+            Test::Zero => value == 0,
+            Test::DivisibleBy(n) => value.rem_euclid(i128::from(*n)) == 0,
+        };
+        if !holds {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The extent of an axis without an upper bound: the broadcast of those that operands have there.
+fn inferred(expr: &ArrayExpr, axis: u32, env: &Env<'_>) -> Result<i64, EvalError> {
+    let mut extent = 1;
+    for (arg, dim) in extent_sources(expr, axis) {
+        let n = env.shape(arg as usize).get(dim).copied().unwrap_or(1);
+        extent = match (extent, n) {
+            (a, 1) => a,
+            (1, b) => b,
+            (a, b) if a == b => a,
+            (a, b) => {
+                return Err(EvalError::shape(format!(
+                    "operands have extents {a} and {b} along axis {axis} of the index space, which don't broadcast"
+                )));
+            }
+        };
+    }
+    Ok(extent as i64)
+}

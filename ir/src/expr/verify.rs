@@ -1,0 +1,538 @@
+//! Well-formedness of expressions: what can be said without extents.
+//!
+//! Everything that reads an expression may rely on it: references are in range and in order, dtypes are those that the ops
+//! compute, maps have as many positions as dims, and results as many as there are yields.
+
+use super::{
+    Affine, ArrayExpr, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Index, IndexExpr, Init, Mode, Monoid,
+    Operand, Out, Reduction, Source, SymExpr, Test, Write,
+};
+use crate::builder::infer_types;
+use crate::dtype::DType;
+use crate::loc::Loc;
+use crate::name::Name;
+use crate::types::{Dim, Type};
+use smallvec::SmallVec;
+
+/// How deep expressions, and positions that are read from arrays, may nest.
+pub const MAX_NESTING: usize = 8;
+
+/// Something that is wrong with an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What.
+    pub message: String,
+    /// Where, if it is of one instruction of a body.
+    pub loc: Loc,
+}
+
+/// Everything that is wrong with an expression whose instruction has operands of these types.
+pub fn verify(expr: &ArrayExpr, args: &[Type]) -> Vec<Problem> {
+    let mut verifier = Verifier { args, problems: Vec::new(), loc: Loc::default() };
+    verifier.expression(expr, &Scope::default());
+    verifier.problems
+}
+
+impl ArrayExpr {
+    /// The dtypes of all accumulators, in order.
+    pub fn accumulators(&self) -> impl Iterator<Item = DType> + '_ {
+        self.reductions.iter().flat_map(|r| r.accumulators.iter().copied())
+    }
+}
+
+/// What an expression sees of those around it, and after its own axes are added, what its parts see.
+#[derive(Clone, Default)]
+struct Scope {
+    /// Every axis, and whether it may be used here.
+    axes: Vec<(Name, bool)>,
+    /// Names of axes and operands.
+    names: Vec<Name>,
+    /// What a nested expression is given.
+    captures: Option<Vec<Option<DType>>>,
+    depth: usize,
+}
+
+/// Which of an expression's bodies.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Body,
+    Finish,
+    Region,
+}
+
+struct Verifier<'a> {
+    args: &'a [Type],
+    problems: Vec<Problem>,
+    loc: Loc,
+}
+
+impl Verifier<'_> {
+    fn problem(&mut self, message: impl Into<String>) {
+        self.problems.push(Problem { message: message.into(), loc: self.loc });
+    }
+
+    /// Checks an expression; gives the dtypes of its results.
+    fn expression(&mut self, expr: &ArrayExpr, outer: &Scope) -> Vec<DType> {
+        let results = expr.outs.iter().map(|o| o.dtype).collect();
+        if outer.depth > MAX_NESTING {
+            self.problem(format!("expressions nest deeper than {MAX_NESTING}"));
+            return results;
+        }
+        let mut scope = outer.clone();
+        scope.depth += 1;
+        // Operands of an expression around this one can't be seen; its axes can.
+        scope.names = outer.axes.iter().map(|(name, _)| *name).collect();
+        for axis in &expr.axes {
+            self.name(&mut scope, axis.name, "axis");
+            scope.axes.push((axis.name, true));
+        }
+        for (i, axis) in expr.axes.iter().enumerate() {
+            self.axis(expr, axis, outer.axes.len() + i, outer);
+        }
+        for condition in &expr.guard {
+            self.affine(&condition.form, &scope, "the guard");
+            if matches!(condition.test, Test::DivisibleBy(n) if n <= 0) {
+                self.problem("the guard divides by a number that is not positive");
+            }
+        }
+        for operand in &expr.operands {
+            self.name(&mut scope, operand.name, "operand");
+            self.operand(operand, &scope);
+        }
+        let mut finish_scope = scope.clone();
+        for (i, axis) in expr.axes.iter().enumerate() {
+            finish_scope.axes[outer.axes.len() + i].1 = axis.kind == AxisKind::Parallel;
+        }
+        let yields = self.body(&expr.body, expr, &scope, &[], Place::Body);
+        let yields = self.reductions(expr, yields, &finish_scope);
+        self.outs(expr, yields.len(), outer, &finish_scope);
+        results
+    }
+
+    fn name(&mut self, scope: &mut Scope, name: Name, what: &str) {
+        if scope.names.contains(&name) {
+            self.problem(format!("{what} `{name}` has a name that is taken"));
+        }
+        scope.names.push(name);
+    }
+
+    fn axis(&mut self, expr: &ArrayExpr, axis: &Axis, number: usize, outer: &Scope) {
+        if outer.captures.is_some() && axis.kind == AxisKind::Parallel {
+            self.problem(format!("axis `{}` of a nested expression must be a reduce axis", axis.name));
+        }
+        if axis.hi.is_some() {
+            return;
+        }
+        if axis.lo != SymExpr::default() {
+            self.problem(format!("axis `{}` has no upper bound, so its lower bound must be 0", axis.name));
+        }
+        if !extent_sources(expr, number as u32).any(|_| true) {
+            self.problem(format!(
+                "the extent of axis `{}` can't be inferred: no operand is indexed by just it",
+                axis.name
+            ));
+        }
+    }
+
+    fn affine(&mut self, form: &Affine, scope: &Scope, what: &str) {
+        for &(axis, _) in form.axes() {
+            match scope.axes.get(axis as usize) {
+                None => self.problem(format!("{what} names axis {axis}, there are {}", scope.axes.len())),
+                Some((name, false)) => self.problem(format!("{what} can't depend on the reduce axis `{name}`")),
+                Some((_, true)) => {}
+            }
+        }
+    }
+
+    // --- Operands ----------------------------------------------------------------------------------------------------
+
+    fn operand(&mut self, operand: &Operand, scope: &Scope) {
+        let what = format!("operand `{}`", operand.name);
+        let found = match &operand.source {
+            Source::Capture(k) => match scope.captures.as_ref().map(|c| c.get(*k as usize)) {
+                Some(Some(dtype)) => dtype.map(|d| (d, Some(0))),
+                Some(None) => return self.problem(format!("{what} is capture {k}, which is not given")),
+                None => return self.problem(format!("{what} captures, but the expression is not nested")),
+            },
+            Source::Array(n) | Source::Scalar(n) | Source::Component(n, _) => {
+                let Some(ty) = self.args.get(*n as usize) else {
+                    return self
+                        .problem(format!("{what} is operand {n} of the instruction, which has {}", self.args.len()));
+                };
+                match &operand.source {
+                    Source::Array(_) if ty.is_scalar() || ty.style().is_some() => {
+                        return self.problem(format!("{what} is read as a dense array and is {ty}"));
+                    }
+                    Source::Scalar(_) if ty.rank() != 0 || ty.style().is_some() => {
+                        return self.problem(format!("{what} is read as a scalar and is {ty}"));
+                    }
+                    Source::Component(_, part) if ty.style().is_none() => {
+                        return self
+                            .problem(format!("{what} is component `{part}` of {ty}, which has no storage style"));
+                    }
+                    // Only the style knows what its components are.
+                    Source::Component(..) => None,
+                    _ => Some((ty.dtype(), Some(ty.rank()))),
+                }
+            }
+        };
+        if let Some((dtype, rank)) = found {
+            if dtype != operand.dtype {
+                self.problem(format!("{what} has dtype {}, its source {dtype}", operand.dtype));
+            }
+            if rank.is_some_and(|r| r != operand.index.len()) {
+                let rank = rank.unwrap_or_default();
+                self.problem(format!("{what} has {} positions for {rank} dims", operand.index.len()));
+            }
+        }
+        for index in &operand.index {
+            self.index(index, operand, scope, &what);
+        }
+    }
+
+    fn index(&mut self, index: &Index, operand: &Operand, scope: &Scope, what: &str) {
+        self.position(&index.expr, scope, what, 0);
+        match index.mode {
+            Mode::Broadcast if plain_axis(&index.expr).is_none() => {
+                self.problem(format!("{what} broadcasts along something that is not an axis"));
+            }
+            Mode::Proved if matches!(index.expr, IndexExpr::Gather { .. }) => {
+                self.problem(format!("{what} claims that positions read from an array are in bounds"));
+            }
+            Mode::Pad(value) if value.dtype() != operand.dtype => {
+                self.problem(format!("{what} has dtype {} and is padded with {}", operand.dtype, value.dtype()));
+            }
+            _ => {}
+        }
+    }
+
+    fn position(&mut self, position: &IndexExpr, scope: &Scope, what: &str, depth: usize) {
+        if depth > MAX_NESTING {
+            return self.problem(format!("{what} reads positions nested deeper than {MAX_NESTING}"));
+        }
+        match position {
+            IndexExpr::Affine(form) => self.affine(form, scope, what),
+            IndexExpr::FloorDiv(form, divisor) | IndexExpr::Mod(form, divisor) => {
+                self.affine(form, scope, what);
+                if *divisor <= 0 {
+                    self.problem(format!("{what} divides by {divisor}, which is not positive"));
+                }
+            }
+            IndexExpr::Gather { arg, index, offset } => {
+                self.affine(offset, scope, what);
+                match self.args.get(*arg as usize) {
+                    Some(ty) if !ty.is_array() || ty.style().is_some() || !ty.dtype().is_int() => {
+                        self.problem(format!("{what} reads positions from {ty}, which is no dense array of integers"));
+                    }
+                    Some(ty) if ty.rank() != index.len() => {
+                        self.problem(format!("{what} reads positions from {ty} at {} positions", index.len()))
+                    }
+                    Some(_) => {}
+                    None => self.problem(format!(
+                        "{what} reads positions from operand {arg} of the instruction, which has {}",
+                        self.args.len()
+                    )),
+                }
+                for inner in index {
+                    self.position(inner, scope, what, depth + 1);
+                }
+            }
+        }
+    }
+
+    // --- Bodies ------------------------------------------------------------------------------------------------------
+
+    /// Checks a body; gives the dtypes of its yields, where they are known.
+    fn body(
+        &mut self,
+        body: &Body,
+        expr: &ArrayExpr,
+        scope: &Scope,
+        accs: &[DType],
+        place: Place,
+    ) -> Vec<Option<DType>> {
+        for (i, inst) in body.insts.iter().enumerate() {
+            self.loc = inst.loc;
+            let args: SmallVec<[Option<DType>; 3]> =
+                inst.args.iter().map(|r| self.reference(r, body, i, expr, scope, accs, place)).collect();
+            match &inst.op {
+                BodyOp::Op(..) => self.body_op(inst, &args),
+                BodyOp::Nested(_) if place == Place::Region => {
+                    self.problem("a combining region holds no nested expression")
+                }
+                BodyOp::Nested(nested) => {
+                    let inner = Scope { captures: Some(args.to_vec()), ..scope.clone() };
+                    let dtypes = self.expression(nested, &inner);
+                    self.loc = inst.loc;
+                    if dtypes[..] != inst.dtypes[..] {
+                        self.problem(format!("a nested expression has results of {dtypes:?}, not {:?}", inst.dtypes));
+                    }
+                }
+            }
+        }
+        self.loc = Loc::default();
+        let end = body.insts.len();
+        body.yields.iter().map(|r| self.reference(r, body, end, expr, scope, accs, place)).collect()
+    }
+
+    fn body_op(&mut self, inst: &BodyInst, args: &[Option<DType>]) {
+        let BodyOp::Op(op, attrs) = &inst.op else { return };
+        if !op.is_elementwise() {
+            return self.problem(format!("`{op}` is not elementwise"));
+        }
+        let Some(known) = args.iter().map(|d| d.map(Type::scalar)).collect::<Option<SmallVec<[Type; 3]>>>() else {
+            return;
+        };
+        let consts: SmallVec<[_; 3]> =
+            inst.args.iter().map(|r| if let BodyRef::Const(s) = r { Some(*s) } else { None }).collect();
+        match infer_types(*op, &known, &consts, attrs.clone(), None) {
+            Err(e) => self.problem(e.message),
+            Ok((_, types)) if !types.iter().map(Type::dtype).eq(inst.dtypes.iter().copied()) => {
+                let found: Vec<_> = types.iter().map(Type::dtype).collect();
+                self.problem(format!("`{op}` computes {found:?} here, not {:?}", inst.dtypes));
+            }
+            Ok(_) => {}
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a reference means something only with all that is around it")]
+    fn reference(
+        &mut self,
+        r: &BodyRef,
+        body: &Body,
+        at: usize,
+        expr: &ArrayExpr,
+        scope: &Scope,
+        accs: &[DType],
+        place: Place,
+    ) -> Option<DType> {
+        let found =
+            match *r {
+                BodyRef::Const(s) => Ok(s.dtype()),
+                BodyRef::Operand(_) | BodyRef::Axis(_) if place == Place::Region => {
+                    Err("a combining region sees accumulators and constants only".to_string())
+                }
+                BodyRef::Operand(k) => match expr.operands.get(k as usize) {
+                    None => Err(format!("operand {k} of {} is used", expr.operands.len())),
+                    Some(operand) => {
+                        if place == Place::Finish {
+                            // Read again, at a point of the parallel axes.
+                            operand
+                                .index
+                                .iter()
+                                .for_each(|index| self.index(index, operand, scope, "what a finisher reads"));
+                        }
+                        Ok(operand.dtype)
+                    }
+                },
+                BodyRef::Axis(k) => match scope.axes.get(k as usize) {
+                    None => Err(format!("axis {k} of {} is used", scope.axes.len())),
+                    Some((name, false)) => Err(format!("the reduce axis `{name}` is used after the reduction")),
+                    Some(_) => Ok(DType::I64),
+                },
+                BodyRef::Acc(k) => {
+                    accs.get(k as usize).copied().ok_or_else(|| format!("accumulator {k} of {} is used", accs.len()))
+                }
+                BodyRef::Inst(i, result) => match body.insts.get(i as usize) {
+                    Some(inst) if (i as usize) < at => inst.dtypes.get(result as usize).copied().ok_or_else(|| {
+                        format!("result {result} of instruction {i} is used, it has {}", inst.dtypes.len())
+                    }),
+                    _ => Err(format!("instruction {i} is used before it is computed")),
+                },
+            };
+        found.map_err(|message| self.problem(message)).ok()
+    }
+
+    // --- Reductions and results --------------------------------------------------------------------------------------
+
+    /// Checks the reductions and the finisher; gives the dtypes of what the outs get.
+    fn reductions(&mut self, expr: &ArrayExpr, yields: Vec<Option<DType>>, scope: &Scope) -> Vec<Option<DType>> {
+        let reduces = expr.axes.iter().any(|a| a.kind == AxisKind::Reduce);
+        if expr.reductions.is_empty() {
+            if reduces {
+                self.problem("there are reduce axes, and nothing says how points along them combine");
+            }
+            if expr.finish.is_some() {
+                self.problem("there is a finisher, and nothing that it finishes");
+            }
+            return yields;
+        }
+        if !reduces {
+            self.problem("there are reductions, and no reduce axis");
+        }
+        let accs: Vec<DType> = expr.accumulators().collect();
+        if accs.len() != yields.len() {
+            self.problem(format!("the body yields {} values for {} accumulators", yields.len(), accs.len()));
+        }
+        let mut first = 0;
+        for reduction in &expr.reductions {
+            self.reduction(reduction, expr, first, scope);
+            first += reduction.accumulators.len();
+        }
+        match &expr.finish {
+            Some(finish) => self.body(finish, expr, scope, &accs, Place::Finish),
+            None => accs.into_iter().map(Some).collect(),
+        }
+    }
+
+    fn reduction(&mut self, reduction: &Reduction, expr: &ArrayExpr, first: usize, scope: &Scope) {
+        let accs = &reduction.accumulators;
+        match &reduction.combine {
+            Combine::Builtin(monoid) => {
+                if monoid.accumulators() != accs.len() {
+                    self.problem(format!(
+                        "`{}` has {} accumulators, not {}",
+                        monoid.name(),
+                        monoid.accumulators(),
+                        accs.len()
+                    ));
+                }
+                if monoid.accumulators() == 2 && !accs.get(1).is_some_and(|d| d.is_int()) {
+                    self.problem(format!("the position of `{}` must be an integer", monoid.name()));
+                }
+                if reduction.identity.is_some() {
+                    self.problem(format!("the identity of `{}` is known and can't be given", monoid.name()));
+                }
+            }
+            Combine::Region(body) => {
+                let both: Vec<DType> = accs.iter().chain(accs).copied().collect();
+                let yields = self.body(body, expr, scope, &both, Place::Region);
+                if !accs.is_empty() && yields.iter().all(Option::is_some) && !yields.iter().flatten().eq(accs) {
+                    let found: Vec<DType> = yields.into_iter().flatten().collect();
+                    self.problem(format!("a combining region yields {found:?} for accumulators of {accs:?}"));
+                }
+                if accs.is_empty() {
+                    self.problem("a combining region without accumulators");
+                }
+            }
+        }
+        let lists = [reduction.identity.as_ref(), if let Init::Values(v) = &reduction.init { Some(v) } else { None }];
+        for values in lists.into_iter().flatten() {
+            if !values.iter().map(|s| s.dtype()).eq(accs.iter().copied()) {
+                self.problem(format!("starting values or identity don't fit the accumulators, which are {accs:?}"));
+            }
+        }
+        if let Init::Existing(args) = &reduction.init {
+            if args.len() != accs.len() {
+                self.problem(format!("{} accumulators start from {} operands", accs.len(), args.len()));
+            }
+            for (k, arg) in args.iter().enumerate() {
+                self.existing(*arg, first + k, expr, scope);
+            }
+        }
+    }
+
+    fn existing(&mut self, arg: u32, accumulator: usize, expr: &ArrayExpr, scope: &Scope) {
+        let rank = existing_out(expr, accumulator).map(|out| out.dims.len());
+        match self.args.get(arg as usize) {
+            _ if scope.captures.is_some() => {
+                self.problem("accumulators of a nested expression can't start from arrays")
+            }
+            Some(ty) if !ty.is_array() || ty.style().is_some() || Some(ty.rank()) != rank => self.problem(format!(
+                "accumulator {accumulator} starts from {ty}, which is no dense array of its result's rank"
+            )),
+            Some(_) => {}
+            None => self.problem(format!("accumulator {accumulator} starts from operand {arg}, which is not there")),
+        }
+    }
+
+    fn outs(&mut self, expr: &ArrayExpr, yields: usize, outer: &Scope, scope: &Scope) {
+        if expr.outs.len() != yields {
+            self.problem(format!("{yields} values are computed for {} results", expr.outs.len()));
+        }
+        for (k, out) in expr.outs.iter().enumerate() {
+            let what = format!("result {k}");
+            if out.dims.len() != out.index.len() {
+                self.problem(format!("{what} has {} positions for {} dims", out.index.len(), out.dims.len()));
+            }
+            if outer.captures.is_some() && !out.dims.is_empty() {
+                self.problem("a nested expression gives scalars");
+            }
+            for (position, dim) in out.index.iter().zip(&out.dims) {
+                self.position(position, scope, &what, 0);
+                if *dim == Dim::Any && plain_axis(position).is_none() {
+                    self.problem(format!("{what} needs a dim where it is not indexed by just an axis"));
+                }
+            }
+            if out.fill.is_some_and(|f| f.dtype() != out.dtype) {
+                self.problem(format!("{what} has dtype {} and is filled with another", out.dtype));
+            }
+            match out.write {
+                Write::Combine(Monoid::ArgMin | Monoid::ArgMax) => {
+                    self.problem(format!("{what} can't combine positions of minima or maxima"));
+                }
+                Write::Unique if self.problems.is_empty() => self.unique(expr, out, outer.axes.len(), &what),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reports an axis of more than one point that a map, which is to be injective, doesn't depend on.
+    fn unique(&mut self, expr: &ArrayExpr, out: &Out, first: usize, what: &str) {
+        for (i, axis) in expr.axes.iter().enumerate() {
+            let number = (first + i) as u32;
+            let uses = |form: &Affine| form.axes().iter().any(|(a, _)| *a == number);
+            let guarded = expr.guard.iter().any(|c| uses(&c.form));
+            let single = axis
+                .hi
+                .as_ref()
+                .is_some_and(|hi| hi.terms() == axis.lo.terms() && hi.constant.saturating_sub(axis.lo.constant) <= 1);
+            let counts = axis.kind == AxisKind::Parallel && !guarded && !single;
+            if counts && !out.index.iter().any(|p| depends(p, &uses)) {
+                self.problem(format!("{what} is written at one place by all points along axis `{}`", axis.name));
+            }
+        }
+    }
+}
+
+fn depends(position: &IndexExpr, uses: &impl Fn(&Affine) -> bool) -> bool {
+    match position {
+        IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => uses(form),
+        IndexExpr::Gather { index, offset, .. } => uses(offset) || index.iter().any(|p| depends(p, uses)),
+    }
+}
+
+/// The axis that a position is just.
+pub(crate) fn plain_axis(position: &IndexExpr) -> Option<u32> {
+    if let IndexExpr::Affine(form) = position { form.as_axis() } else { None }
+}
+
+/// The result at whose elements an accumulator that starts from existing elements finds them: its own, or the last one.
+pub(crate) fn existing_out(expr: &ArrayExpr, accumulator: usize) -> Option<&Out> {
+    expr.outs.get(accumulator).or(expr.outs.last())
+}
+
+/// The dims (operand of the instruction, dim) that say what the extent of an axis without an upper bound is: those that are indexed
+/// by just this axis, in the expression, in what it reads positions from, and in expressions nested in it.
+pub(crate) fn extent_sources(expr: &ArrayExpr, axis: u32) -> impl Iterator<Item = (u32, usize)> + '_ {
+    let mut found = Vec::new();
+    let mut work = vec![expr];
+    while let Some(expr) = work.pop() {
+        for operand in &expr.operands {
+            let positions: Vec<&IndexExpr> = operand.index.iter().map(|i| &i.expr).collect();
+            let source = if let Source::Array(n) = operand.source { Some(n) } else { None };
+            positions_of(source, &positions, axis, &mut found, 0);
+        }
+        for out in &expr.outs {
+            positions_of(None, &out.index.iter().collect::<Vec<_>>(), axis, &mut found, 0);
+        }
+        for inst in expr.body.insts.iter().chain(expr.finish.iter().flat_map(|f| &f.insts)) {
+            if let BodyOp::Nested(nested) = &inst.op {
+                work.push(nested);
+            }
+        }
+    }
+    found.into_iter()
+}
+
+fn positions_of(source: Option<u32>, positions: &[&IndexExpr], axis: u32, found: &mut Vec<(u32, usize)>, depth: usize) {
+    for (dim, position) in positions.iter().enumerate() {
+        match (position, source) {
+            (IndexExpr::Gather { arg, index, .. }, _) if depth <= MAX_NESTING => {
+                positions_of(Some(*arg), &index.iter().collect::<Vec<_>>(), axis, found, depth + 1);
+            }
+            (position, Some(source)) if plain_axis(position) == Some(axis) => found.push((source, dim)),
+            _ => {}
+        }
+    }
+}
