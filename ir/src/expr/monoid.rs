@@ -325,7 +325,9 @@ mod tests {
     fn minima_are_those_of_the_elementwise_ops() {
         let samples = [f64::NAN, 1.0, -1.0, 0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 3.5, 200.0, -7.0];
         let attrs = crate::Attrs::new();
-        for (monoid, op) in [(Monoid::Min, "minimum"), (Monoid::Max, "maximum"), (Monoid::Sum, "add"), (Monoid::Prod, "mul")] {
+        for (monoid, op) in
+            [(Monoid::Min, "minimum"), (Monoid::Max, "maximum"), (Monoid::Sum, "add"), (Monoid::Prod, "mul")]
+        {
             let op = crate::registry().op(op).unwrap();
             for dtype in DType::ALL {
                 for (a, b) in samples.iter().flat_map(|a| samples.iter().map(move |b| (a, b))) {
