@@ -5,6 +5,7 @@
 pub mod array;
 pub mod attr;
 pub mod builder;
+pub mod diag;
 pub mod dtype;
 pub mod elements;
 pub mod error;
@@ -20,11 +21,13 @@ pub mod ops;
 pub mod registry;
 pub mod scalar;
 pub mod show;
+pub mod text;
 pub mod types;
 
 pub use array::{Array, Datum, Element, View};
 pub use attr::{Attr, AttrDef, AttrKind, Attrs, Presence, SliceSpec};
 pub use builder::{Arg, FuncBuilder};
+pub use diag::{Diagnostic, Diagnostics};
 pub use dtype::{DType, Kind};
 pub use elements::Elements;
 pub use error::{EvalError, EvalErrorKind, TypeError};
@@ -38,6 +41,7 @@ pub use num_complex::{Complex32, Complex64};
 pub use op::{Arity, Effects, Eval, InferCx, LiteralCx, Loop, Op, OpDef, Traits, Types, eval_scalar};
 pub use registry::{Cost, InterfaceEntry, OpEntry, Origin, Registry, RegistryError, StyleDef, StyleEntry, registry};
 pub use scalar::{Literal, Scalar, Scalars};
+pub use text::{parse_function, parse_module, print_function, print_inst, print_module};
 pub use types::{Dim, Type, broadcast_dims};
 
 #[doc(hidden)]

@@ -41,6 +41,10 @@ impl Module {
     pub fn functions(&self) -> impl ExactSizeIterator<Item = &Function> + DoubleEndedIterator {
         self.functions.values()
     }
+    /// The functions themselves, in order.
+    pub fn into_functions(self) -> impl ExactSizeIterator<Item = Function> {
+        self.functions.into_values()
+    }
     /// All names, in order.
     pub fn names(&self) -> impl ExactSizeIterator<Item = Name> + '_ {
         self.functions.keys().copied()

@@ -1,0 +1,249 @@
+//! Diagnostics: every error of a text, each with its place, a caret picture and advice.
+
+use crate::error::TypeError;
+use crate::loc::Loc;
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, SourceCode, SourceSpan, SpanContents};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// So many errors are kept; more are only counted.
+const MAX_ERRORS: usize = 100;
+
+/// So many bytes of a line are shown on each side of a place.
+const MAX_CONTEXT: usize = 160;
+
+/// A text and the name of the file that it came from.
+#[derive(Debug, Default)]
+struct Source {
+    name: String,
+    text: String,
+    line_starts: OnceLock<Vec<usize>>,
+}
+
+impl Source {
+    /// Byte offsets at which lines begin.
+    fn line_starts(&self) -> &[usize] {
+        self.line_starts.get_or_init(|| {
+            std::iter::once(0)
+                .chain(self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i + 1))
+                .collect()
+        })
+    }
+
+    fn char_boundary(&self, mut at: usize) -> usize {
+        at = at.min(self.text.len());
+        while !self.text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    }
+}
+
+/// The lines around a span, cut where they are too long to be looked at.
+impl SourceCode for Source {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let end = span.offset().checked_add(span.len()).filter(|&e| e <= self.text.len());
+        let Some(end) = end else { return Err(MietteError::OutOfBounds) };
+        let starts = self.line_starts();
+        let line_of = |at: usize| starts.partition_point(|&s| s <= at).saturating_sub(1);
+        let line_end = |line: usize| starts.get(line + 1).map_or(self.text.len(), |s| s - 1);
+        let first = line_of(span.offset()).saturating_sub(before);
+        let last = (line_of(end) + after).min(starts.len() - 1);
+        let low = self.char_boundary(starts[first].max(span.offset().saturating_sub(MAX_CONTEXT)));
+        let high = self.char_boundary(line_end(last).min(end + MAX_CONTEXT)).max(end);
+        let line = line_of(low);
+        let data = &self.text.as_bytes()[low..high];
+        let column = self.text[starts[line]..low].chars().count();
+        let lines = data.iter().filter(|b| **b == b'\n').count() + 1;
+        Ok(Box::new(miette::MietteSpanContents::new_named(
+            self.name.clone(),
+            data,
+            (low, high - low).into(),
+            line,
+            column,
+            lines,
+        )))
+    }
+}
+
+/// One error of a text.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// What is wrong; one lower-case sentence.
+    pub message: String,
+    /// What to say at the place; empty for a caret alone.
+    pub label: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// The place; none if the error has no place in the text.
+    pub loc: Loc,
+    source: Arc<Source>,
+}
+
+impl Diagnostic {
+    /// An error without a place yet.
+    pub fn new(message: impl Into<String>) -> Self {
+        Diagnostic {
+            message: message.into(),
+            label: String::new(),
+            help: None,
+            loc: Loc::default(),
+            source: Arc::default(),
+        }
+    }
+    /// The same, at a place.
+    pub fn at(mut self, loc: Loc) -> Self {
+        self.loc = loc;
+        self
+    }
+    /// The same, with words at the place.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+    /// The same, with advice.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+    /// The same, with advice if there is some.
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
+        self.help = help.or(self.help);
+        self
+    }
+}
+
+impl From<TypeError> for Diagnostic {
+    fn from(e: TypeError) -> Self {
+        Diagnostic::new(e.message).maybe_help(e.help)
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+impl std::error::Error for Diagnostic {}
+
+impl miette::Diagnostic for Diagnostic {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        (!self.loc.is_none()).then_some(&*self.source as &dyn SourceCode)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        if self.loc.is_none() {
+            return None;
+        }
+        let label = if self.label.is_empty() { "here".to_string() } else { self.label.clone() };
+        let span = LabeledSpan::new(Some(label), self.loc.start as usize, self.loc.len as usize);
+        Some(Box::new(std::iter::once(span)))
+    }
+}
+
+/// All errors of one text, in the order in which they stand there.
+#[derive(Clone, Debug)]
+pub struct Diagnostics {
+    source: Arc<Source>,
+    errors: Vec<Diagnostic>,
+    omitted: usize,
+}
+
+impl Diagnostics {
+    /// No errors yet.
+    pub fn new(file_name: &str, text: &str) -> Self {
+        let source = Source { name: file_name.to_string(), text: text.to_string(), ..Source::default() };
+        Diagnostics { source: Arc::new(source), errors: Vec::new(), omitted: 0 }
+    }
+
+    /// Errors that were found elsewhere (a verifier's, an evaluator's), shown in the text that they are of.
+    pub fn from_errors(
+        file_name: &str,
+        text: &str,
+        errors: impl IntoIterator<Item = (Loc, String, Option<String>)>,
+    ) -> Self {
+        let mut all = Diagnostics::new(file_name, text);
+        for (loc, message, help) in errors {
+            all.push(Diagnostic::new(message).at(loc).maybe_help(help));
+        }
+        all
+    }
+
+    /// Adds an error; beyond a hundred they are only counted.
+    pub fn push(&mut self, mut error: Diagnostic) {
+        if self.errors.len() >= MAX_ERRORS {
+            self.omitted += 1;
+            return;
+        }
+        let end = error.loc.start as usize + error.loc.len as usize;
+        if end > self.source.text.len() {
+            error.loc = Loc::default();
+        }
+        error.source = self.source.clone();
+        self.errors.push(error);
+    }
+
+    /// Brings the errors into the order of the text; those without a place come first.
+    pub fn sort(&mut self) {
+        self.errors.sort_by_key(|e| (e.loc.start, e.loc.line));
+    }
+
+    /// True where further errors would only be counted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors.len() >= MAX_ERRORS
+    }
+
+    /// The errors.
+    pub fn errors(&self) -> &[Diagnostic] {
+        &self.errors
+    }
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// All errors with pictures, as a terminal shows them.
+    pub fn render(&self, colour: bool) -> String {
+        let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+        let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(110);
+        let mut out = String::new();
+        for error in &self.errors {
+            if handler.render_report(&mut out, error).is_err() {
+                out.push_str(&error.message);
+                out.push('\n');
+            }
+        }
+        if self.omitted > 0 {
+            out.push_str(&format!("  and {} more\n", self.omitted));
+        }
+        out
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.errors.len() + self.omitted;
+        write!(f, "{count} error{} in {}", if count == 1 { "" } else { "s" }, self.source.name)?;
+        for e in &self.errors {
+            write!(f, "\n{}:{}: {}", self.source.name, e.loc, e.message)?;
+            if let Some(help) = &e.help {
+                write!(f, " ({help})")?;
+            }
+        }
+        Ok(())
+    }
+}
+impl std::error::Error for Diagnostics {}
+
+impl miette::Diagnostic for Diagnostics {
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+        Some(Box::new(self.errors.iter().map(|e| e as &dyn miette::Diagnostic)))
+    }
+}

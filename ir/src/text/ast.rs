@@ -1,0 +1,164 @@
+//! What the parser finds in a text before names have types: functions, blocks, instructions.
+
+use crate::attr::Attrs;
+use crate::loc::Loc;
+use crate::name::Name;
+use crate::op::Op;
+use crate::scalar::Literal;
+use crate::types::Type;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// What defines a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PDef {
+    /// Nothing yet.
+    Undefined,
+    /// Something that has an error of its own: no more is said about it.
+    Poison,
+    /// The n-th parameter of a block.
+    Param,
+    /// A result of the n-th instruction.
+    Result(u32),
+}
+
+/// A value by its name.
+#[derive(Debug)]
+pub(super) struct PValue<'a> {
+    /// The name; for `%0` that is `0`, which is no name.
+    pub name: &'a str,
+    pub numbered: bool,
+    pub def: PDef,
+    /// Where it is defined, or else where it is first used.
+    pub loc: Loc,
+}
+
+/// A parameter; no type where that has an error.
+#[derive(Debug)]
+pub(super) struct PParam {
+    pub value: u32,
+    pub ty: Option<Type>,
+}
+
+/// A block by its name.
+#[derive(Debug)]
+pub(super) struct PBlock<'a> {
+    pub name: &'a str,
+    pub defined: bool,
+    pub loc: Loc,
+    pub params: Vec<PParam>,
+    /// Its instructions, as a range of the function's.
+    pub insts: std::ops::Range<usize>,
+}
+
+/// An operand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum POperand {
+    /// A value of the function, by number.
+    Value(u32),
+    Literal(Literal),
+}
+
+/// An operand and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PArg {
+    pub operand: POperand,
+    pub loc: Loc,
+}
+
+/// A branch target.
+#[derive(Debug)]
+pub(super) struct PTarget {
+    pub block: u32,
+    pub args: SmallVec<[PArg; 2]>,
+    pub loc: Loc,
+}
+
+/// An instruction whose syntax is right.
+#[derive(Debug)]
+pub(super) struct PInst {
+    pub op: Op,
+    pub results: SmallVec<[u32; 1]>,
+    pub args: SmallVec<[PArg; 2]>,
+    pub attrs: Attrs,
+    pub targets: Vec<PTarget>,
+    /// The result types, where they are written.
+    pub types: Option<Vec<Type>>,
+    /// The op's name.
+    pub op_loc: Loc,
+    /// All of it, as far as its first line goes.
+    pub loc: Loc,
+    /// The instruction in words, where there is no text to point at.
+    pub place: Option<Box<str>>,
+}
+
+/// A function.
+#[derive(Debug)]
+pub(super) struct PFunction<'a> {
+    pub name: Name,
+    pub loc: Loc,
+    pub params: Vec<PParam>,
+    /// The result types; none where they have an error.
+    pub results: Option<Vec<Type>>,
+    /// Blocks by number; `order` has those that are defined.
+    pub blocks: Vec<PBlock<'a>>,
+    pub order: Vec<u32>,
+    pub insts: Vec<PInst>,
+    pub values: Vec<PValue<'a>>,
+    value_ids: FxHashMap<(bool, &'a str), u32>,
+    block_ids: FxHashMap<&'a str, u32>,
+}
+
+impl<'a> PFunction<'a> {
+    pub fn new(name: Name, loc: Loc) -> Self {
+        PFunction {
+            name,
+            loc,
+            params: Vec::new(),
+            results: Some(Vec::new()),
+            blocks: Vec::new(),
+            order: Vec::new(),
+            insts: Vec::new(),
+            values: Vec::new(),
+            value_ids: FxHashMap::default(),
+            block_ids: FxHashMap::default(),
+        }
+    }
+
+    /// The number of a value, by its name.
+    pub fn value(&mut self, name: &'a str, numbered: bool, loc: Loc) -> u32 {
+        let next = self.values.len() as u32;
+        let id = *self.value_ids.entry((numbered, name)).or_insert(next);
+        if id == next {
+            self.values.push(PValue { name, numbered, def: PDef::Undefined, loc });
+        }
+        id
+    }
+
+    /// Defines a value. The place of an earlier definition comes back as an error.
+    pub fn define(&mut self, id: u32, def: PDef, loc: Loc) -> Result<(), Loc> {
+        let value = &mut self.values[id as usize];
+        match value.def {
+            PDef::Undefined => {
+                (value.def, value.loc) = (def, loc);
+                Ok(())
+            }
+            _ => Err(value.loc),
+        }
+    }
+
+    /// The number of a block, by its name.
+    pub fn block(&mut self, name: &'a str, loc: Loc) -> u32 {
+        let next = self.blocks.len() as u32;
+        let id = *self.block_ids.entry(name).or_insert(next);
+        if id == next {
+            self.blocks.push(PBlock { name, defined: false, loc, params: Vec::new(), insts: 0..0 });
+        }
+        id
+    }
+
+    /// The parameters of a block: those of the first one are the function's.
+    pub fn block_params(&self, id: u32) -> &[PParam] {
+        if self.order.first() == Some(&id) { &self.params } else { &self.blocks[id as usize].params }
+    }
+}

@@ -1,0 +1,192 @@
+//! Parsing of modules, functions and blocks.
+
+use super::ast::{PDef, PFunction, PParam};
+use super::lexer::Kind;
+use super::parser::{Parsed, Parser, clip};
+use crate::diag::Diagnostic;
+use crate::name::Name;
+use crate::types::Type;
+
+impl<'a> Parser<'a> {
+    /// All functions of the text, also those with errors.
+    pub fn module(&mut self) -> Vec<PFunction<'a>> {
+        let mut functions = Vec::new();
+        while !self.is(Kind::End) {
+            if self.at_func() {
+                functions.extend(self.function());
+                continue;
+            }
+            let _ = self.expected::<()>("a function, as `func @f(%x: f64[n]) -> f64[n] {`");
+            while !self.is(Kind::End) && !(self.token().first && self.at_func()) {
+                self.bump();
+            }
+        }
+        functions
+    }
+
+    /// A function. None if not even its name could be read.
+    fn function(&mut self) -> Option<PFunction<'a>> {
+        self.bump();
+        let token = self.bump();
+        let name = match self.name_of(token) {
+            Ok(name) => Name::new(name),
+            Err(_) => return None,
+        };
+        let mut f = PFunction::new(name, token.loc);
+        if self.header(&mut f).is_err() {
+            f.results = None;
+            self.skip_to_body();
+        }
+        if self.eat(Kind::LBrace) {
+            self.body(&mut f);
+        }
+        Some(f)
+    }
+
+    /// `(%x: f64[n]) -> f64[n]`, up to the brace.
+    fn header(&mut self, f: &mut PFunction<'a>) -> Parsed<()> {
+        self.expect(Kind::LParen, "`(` and the parameters")?;
+        f.params = self.params(f)?;
+        if self.eat(Kind::Arrow) {
+            f.results = Some(self.result_types()?);
+        }
+        if self.is(Kind::LBrace) { Ok(()) } else { self.expected("`{`") }
+    }
+
+    fn result_types(&mut self) -> Parsed<Vec<Type>> {
+        if self.eat(Kind::LParen) {
+            return self.list(Kind::RParen, "`,` or `)`", Self::ty);
+        }
+        self.types()
+    }
+
+    /// Skips to the brace that opens a function's body.
+    fn skip_to_body(&mut self) {
+        while !matches!(self.kind(), Kind::LBrace | Kind::RBrace | Kind::End) && !(self.token().first && self.at_func())
+        {
+            self.bump();
+        }
+    }
+
+    /// Parameters up to the closing parenthesis.
+    fn params(&mut self, f: &mut PFunction<'a>) -> Parsed<Vec<PParam>> {
+        let mut params = Vec::new();
+        self.list(Kind::RParen, "`,` or `)`", |p| {
+            let token = p.expect(Kind::Value, "a parameter, as `%x: f64[n]`")?;
+            let value = p.value_id(f, token)?;
+            if let Err(first) = f.define(value, PDef::Param, token.loc) {
+                let message = format!("value `%{}` is defined twice", clip(f.values[value as usize].name));
+                p.report(Diagnostic::new(message).at(token.loc).help(format!("first in line {}", first.line)));
+            }
+            p.expect(Kind::Colon, "`:` and the parameter's type")?;
+            // A wrong type must not hide the parameters after it.
+            let ty = match p.ty() {
+                Ok(ty) => Some(ty),
+                Err(_) => {
+                    p.skip_param();
+                    None
+                }
+            };
+            params.push(PParam { value, ty });
+            Ok(())
+        })?;
+        Ok(params)
+    }
+
+    /// Skips to the comma or parenthesis after a parameter.
+    fn skip_param(&mut self) {
+        let mut depth = 0usize;
+        while !matches!(self.kind(), Kind::LBrace | Kind::RBrace | Kind::End) {
+            match self.kind() {
+                Kind::Comma | Kind::RParen if depth == 0 => return,
+                Kind::LBracket => depth += 1,
+                Kind::RBracket => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// Blocks up to the closing brace.
+    fn body(&mut self, f: &mut PFunction<'a>) {
+        let mut current = None;
+        while !self.is(Kind::RBrace) {
+            if self.is(Kind::End) || (self.token().first && self.at_func()) {
+                let _ = self.expected::<()>(&format!("`}}` at the end of `@{}`", clip(&f.name)));
+                self.close_block(f, current);
+                return;
+            }
+            if self.at_label() {
+                self.close_block(f, current);
+                current = self.label(f).ok();
+                if current.is_none() {
+                    self.skip_line();
+                }
+                continue;
+            }
+            if current.is_none() && f.order.is_empty() {
+                let entry = f.block("entry", f.loc);
+                f.blocks[entry as usize].defined = true;
+                f.order.push(entry);
+                current = Some((entry, f.insts.len()));
+            }
+            let before = self.position();
+            if self.instruction(f).is_err() {
+                self.skip_line();
+            }
+            if self.position() == before {
+                self.bump();
+            }
+        }
+        self.bump();
+        self.close_block(f, current);
+        if !self.at_line_end() {
+            let _ = self.expected::<()>("a new line after `}`");
+            self.skip_line();
+        }
+    }
+
+    fn close_block(&mut self, f: &mut PFunction<'a>, current: Option<(u32, usize)>) {
+        if let Some((block, first)) = current {
+            f.blocks[block as usize].insts = first..f.insts.len();
+        }
+    }
+
+    /// `name:`, `name(%x: f64):`, `name():`.
+    fn at_label(&self) -> bool {
+        if !matches!(self.kind(), Kind::Ident | Kind::Str) {
+            return false;
+        }
+        match self.ahead(1).kind {
+            Kind::Colon => true,
+            Kind::LParen => matches!(self.ahead(2).kind, Kind::Value | Kind::RParen),
+            _ => false,
+        }
+    }
+
+    fn label(&mut self, f: &mut PFunction<'a>) -> Parsed<(u32, usize)> {
+        let (name, loc) = self.name("a block's name")?;
+        let id = f.block(name, loc);
+        if f.blocks[id as usize].defined {
+            let first = f.blocks[id as usize].loc;
+            let message = format!("block `{}` is defined twice", clip(name));
+            self.report(Diagnostic::new(message).at(loc).help(format!("first in line {}", first.line)));
+        }
+        let is_entry = f.order.is_empty();
+        let again = std::mem::replace(&mut f.blocks[id as usize].defined, true);
+        if !again {
+            f.blocks[id as usize].loc = loc;
+            f.order.push(id);
+        }
+        let params = if self.eat(Kind::LParen) { self.params(f)? } else { Vec::new() };
+        if is_entry && !params.is_empty() {
+            let error = Diagnostic::new("the first block has the function's parameters, and no others").at(loc);
+            self.report(error.help("write them in the function's header only"));
+        }
+        self.expect(Kind::Colon, "`:` after the block's name")?;
+        if !again {
+            f.blocks[id as usize].params = params;
+        }
+        Ok((id, f.insts.len()))
+    }
+}

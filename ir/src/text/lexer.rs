@@ -1,0 +1,346 @@
+//! Tokens of IR text.
+
+use crate::loc::Loc;
+
+/// The kind of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the punctuation marks are what they are called")]
+pub(super) enum Kind {
+    /// `add`, `entry`, `f64`.
+    Ident,
+    /// `%x`, `%0`, `%"any text"`.
+    Value,
+    /// `@f`, `@"any text"`.
+    Func,
+    /// `12`, `0xff`.
+    Int,
+    /// `1.5`, `1e-3`.
+    Float,
+    /// `2.0j`.
+    Imaginary,
+    /// `"text"`, closed.
+    Str,
+    LParen,
+    RParen,
+    LBracket,
+    RBracket,
+    LBrace,
+    RBrace,
+    Comma,
+    Colon,
+    Semicolon,
+    Equals,
+    EqualsEquals,
+    Less,
+    LessEquals,
+    Greater,
+    GreaterEquals,
+    Plus,
+    Minus,
+    Star,
+    SlashSlash,
+    Percent,
+    Question,
+    Dot,
+    DotDot,
+    Arrow,
+    Hash,
+    Dollar,
+    /// A byte that begins no token, or a string without an end.
+    Bad,
+    /// After the last token; any number of times.
+    End,
+}
+
+/// A token: its kind and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    pub kind: Kind,
+    /// True if it is the first of its line.
+    pub first: bool,
+    pub loc: Loc,
+}
+
+impl Token {
+    /// The byte offset after it.
+    pub fn end(self) -> u32 {
+        self.loc.start + self.loc.len
+    }
+}
+
+struct Lexer<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    line: u32,
+    line_start: usize,
+    /// Bytes of this line that continue a character.
+    continuation: usize,
+    /// Open square brackets: inside, `//` is floor division.
+    brackets: usize,
+    first: bool,
+    tokens: Vec<Token>,
+}
+
+fn is_ident_start(b: u8) -> bool {
+    b.is_ascii_alphabetic() || b == b'_'
+}
+fn is_ident(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}
+
+/// True if the text can stand for a name without quotes.
+pub(super) fn is_plain_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(|&b| is_ident_start(b)) && bytes.iter().all(|&b| is_ident(b))
+}
+
+/// All tokens of a text; the last one is [`Kind::End`]. The text must be shorter than 4 GiB.
+pub(super) fn lex(text: &str) -> Vec<Token> {
+    let mut lexer = Lexer {
+        bytes: text.as_bytes(),
+        at: 0,
+        line: 1,
+        line_start: 0,
+        continuation: 0,
+        brackets: 0,
+        first: true,
+        tokens: Vec::with_capacity(text.len() / 4),
+    };
+    lexer.run();
+    lexer.tokens
+}
+
+impl Lexer<'_> {
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn run(&mut self) {
+        loop {
+            self.skip_blanks();
+            let start = self.at;
+            let (line, col) = (self.line, start - self.line_start - self.continuation + 1);
+            let kind = if start < self.bytes.len() { self.token() } else { Kind::End };
+            let len = (self.at - start) as u32;
+            let loc = Loc { line, col: col as u32, start: start as u32, len };
+            self.tokens.push(Token { kind, first: self.first, loc });
+            self.first = false;
+            if kind == Kind::End {
+                return;
+            }
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        while let Some(&b) = self.bytes.get(self.at) {
+            match b {
+                b'\n' => {
+                    self.at += 1;
+                    self.new_line();
+                }
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'/' if self.peek(1) == b'/' && (self.brackets == 0 || self.first) => {
+                    while self.at < self.bytes.len() && self.bytes[self.at] != b'\n' {
+                        self.count_continuation();
+                        self.at += 1;
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn new_line(&mut self) {
+        self.line += 1;
+        self.line_start = self.at;
+        self.continuation = 0;
+        self.first = true;
+    }
+
+    fn count_continuation(&mut self) {
+        self.continuation += usize::from(self.bytes[self.at] & 0xc0 == 0x80);
+    }
+
+    fn skip_while(&mut self, accept: fn(u8) -> bool) {
+        while self.bytes.get(self.at).is_some_and(|&b| accept(b)) {
+            self.at += 1;
+        }
+    }
+
+    fn token(&mut self) -> Kind {
+        let b = self.bytes[self.at];
+        match b {
+            b'%' | b'@' => self.sigil(b),
+            b'"' => self.string(Kind::Str),
+            b'0'..=b'9' => self.number(),
+            _ if is_ident_start(b) => {
+                self.skip_while(is_ident);
+                // Names of ops may have dots inside.
+                while self.peek(0) == b'.' && is_ident_start(self.peek(1)) {
+                    self.at += 1;
+                    self.skip_while(is_ident);
+                }
+                Kind::Ident
+            }
+            _ => self.punctuation(b),
+        }
+    }
+
+    fn sigil(&mut self, b: u8) -> Kind {
+        let named = if b == b'%' { Kind::Value } else { Kind::Func };
+        self.at += 1;
+        match self.peek(0) {
+            b'"' => self.string(named),
+            next if is_ident(next) => {
+                self.skip_while(is_ident);
+                named
+            }
+            _ if b == b'%' => Kind::Percent,
+            _ => Kind::Bad,
+        }
+    }
+
+    fn string(&mut self, kind: Kind) -> Kind {
+        self.at += 1;
+        while let Some(&b) = self.bytes.get(self.at) {
+            match b {
+                b'"' => {
+                    self.at += 1;
+                    return kind;
+                }
+                b'\n' => return Kind::Bad,
+                b'\\' if self.peek(1) != b'\n' && self.at + 1 < self.bytes.len() => self.at += 1,
+                _ => {}
+            }
+            self.count_continuation();
+            self.at += 1;
+        }
+        Kind::Bad
+    }
+
+    fn number(&mut self) -> Kind {
+        if self.peek(0) == b'0' && self.peek(1) == b'x' && self.peek(2).is_ascii_hexdigit() {
+            self.at += 2;
+            self.skip_while(|b| b.is_ascii_hexdigit());
+            return Kind::Int;
+        }
+        let digits = |b: u8| b.is_ascii_digit();
+        let mut kind = Kind::Int;
+        self.skip_while(digits);
+        if self.peek(0) == b'.' && self.peek(1) != b'.' {
+            kind = Kind::Float;
+            self.at += 1;
+            self.skip_while(digits);
+        }
+        let sign = usize::from(matches!(self.peek(1), b'+' | b'-'));
+        if matches!(self.peek(0), b'e' | b'E') && self.peek(1 + sign).is_ascii_digit() {
+            kind = Kind::Float;
+            self.at += 1 + sign;
+            self.skip_while(digits);
+        }
+        if self.peek(0) == b'j' && !is_ident(self.peek(1)) {
+            self.at += 1;
+            return Kind::Imaginary;
+        }
+        kind
+    }
+
+    fn punctuation(&mut self, b: u8) -> Kind {
+        let (kind, len) = match (b, self.peek(1)) {
+            (b'-', b'>') => (Kind::Arrow, 2),
+            (b'=', b'=') => (Kind::EqualsEquals, 2),
+            (b'<', b'=') => (Kind::LessEquals, 2),
+            (b'>', b'=') => (Kind::GreaterEquals, 2),
+            (b'.', b'.') => (Kind::DotDot, 2),
+            (b'/', b'/') => (Kind::SlashSlash, 2),
+            (b'(', _) => (Kind::LParen, 1),
+            (b')', _) => (Kind::RParen, 1),
+            (b'[', _) => (Kind::LBracket, 1),
+            (b']', _) => (Kind::RBracket, 1),
+            (b'{', _) => (Kind::LBrace, 1),
+            (b'}', _) => (Kind::RBrace, 1),
+            (b',', _) => (Kind::Comma, 1),
+            (b':', _) => (Kind::Colon, 1),
+            (b';', _) => (Kind::Semicolon, 1),
+            (b'=', _) => (Kind::Equals, 1),
+            (b'<', _) => (Kind::Less, 1),
+            (b'>', _) => (Kind::Greater, 1),
+            (b'+', _) => (Kind::Plus, 1),
+            (b'-', _) => (Kind::Minus, 1),
+            (b'*', _) => (Kind::Star, 1),
+            (b'?', _) => (Kind::Question, 1),
+            (b'.', _) => (Kind::Dot, 1),
+            (b'#', _) => (Kind::Hash, 1),
+            (b'$', _) => (Kind::Dollar, 1),
+            _ => return self.bad_character(),
+        };
+        match kind {
+            Kind::LBracket => self.brackets += 1,
+            Kind::RBracket => self.brackets = self.brackets.saturating_sub(1),
+            // A bracket that was left open ends here at the latest, so that comments after it are comments.
+            Kind::LBrace | Kind::RBrace => self.brackets = 0,
+            _ => {}
+        }
+        self.at += len;
+        kind
+    }
+
+    fn bad_character(&mut self) -> Kind {
+        self.at += 1;
+        while self.at < self.bytes.len() && self.bytes[self.at] & 0xc0 == 0x80 {
+            self.count_continuation();
+            self.at += 1;
+        }
+        Kind::Bad
+    }
+}
+
+/// The text inside a quoted name or string, with its escapes read. `None` if an escape is wrong.
+pub(super) fn unescape(quoted: &str) -> Option<String> {
+    let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    let mut out = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        out.push(match chars.next()? {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            '0' => '\0',
+            '"' => '"',
+            '\'' => '\'',
+            '\\' => '\\',
+            'u' => {
+                let rest = chars.as_str().strip_prefix('{')?;
+                let (digits, after) = rest.split_once('}')?;
+                if digits.len() > 6 {
+                    return None;
+                }
+                chars = after.chars();
+                char::from_u32(u32::from_str_radix(digits, 16).ok()?)?
+            }
+            _ => return None,
+        });
+    }
+    Some(out)
+}
+
+/// The text in quotes, with what needs it escaped.
+pub(super) fn escape(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c.is_control() => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

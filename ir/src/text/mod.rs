@@ -1,0 +1,72 @@
+//! The text form of functions: a parser that reports every error, and a printer that it reads back exactly.
+//!
+//! ```text
+//! func @count(%x: f64[n], %limit: i64) -> f64[n], i64 {
+//! entry:
+//!   jump loop(0, %x)
+//! loop(%i: i64, %y: f64[n]):
+//!   %more = lt %i, %limit
+//!   br_if %more, body, done
+//! body:
+//!   %0 = mul %y, 2.0            // a literal takes the dtype that NumPy's promotion gives it; `2.0:f32` states one
+//!   %1 = add %i, 1 : i64        // result types may be stated
+//!   jump loop(%1, %0)
+//! done:
+//!   ret %y, %i
+//! }
+//! ```
+//!
+//! The first block has the function's parameters. An instruction ends with its line, unless that ends with a comma or inside
+//! brackets. Operands come first, then attributes as `axes=[0], keepdims=true`; a call is `call @f(%x)`. Terminators name blocks
+//! with arguments; `switch %i, 0: a(%x), 7: b, default: c` has cases. Numbers are no names: `%0` is an anonymous value. Any text
+//! can be a name in quotes: `%"a b"`. Blocks may stand in any order, and uses before definitions.
+
+mod ast;
+mod attrs;
+mod function;
+mod inst;
+mod lexer;
+mod literal;
+mod names;
+mod numbers;
+mod parser;
+mod printer;
+mod resolve;
+mod types;
+
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::function::Function;
+use crate::module::Module;
+use crate::registry::registry;
+pub use names::Names;
+use parser::Parser;
+pub use printer::{Printer, print_function, print_inst, print_module};
+
+/// Parses all functions of a text. `file_name` is for messages.
+pub fn parse_module(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
+    let mut parser = Parser::new(text, file_name);
+    let functions = parser.module();
+    let mut errors = parser.errors;
+    for clash in registry().errors() {
+        errors.push(Diagnostic::new(clash.to_string()));
+    }
+    let module = resolve::resolve_module(functions, &mut errors);
+    errors.sort();
+    if errors.is_empty() { Ok(module) } else { Err(errors) }
+}
+
+/// Parses a text that holds one function, which calls no other.
+pub fn parse_function(text: &str) -> Result<Function, Diagnostics> {
+    const FILE: &str = "function";
+    let module = parse_module(text, FILE)?;
+    let found = module.len();
+    let mut functions = module.into_functions();
+    match (functions.next(), found) {
+        (Some(function), 1) => Ok(function),
+        _ => {
+            let mut errors = Diagnostics::new(FILE, text);
+            errors.push(Diagnostic::new(format!("expected one function, found {found}")));
+            Err(errors)
+        }
+    }
+}

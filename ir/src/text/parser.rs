@@ -1,0 +1,211 @@
+//! The parser's position in a text, and what all its parts share: expecting tokens, names and errors.
+
+use super::lexer::{Kind, Token, lex, unescape};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::loc::Loc;
+use crate::name::Name;
+
+/// The error has been reported; what was being read is given up.
+#[derive(Debug)]
+pub(super) struct Failed;
+
+pub(super) type Parsed<T> = Result<T, Failed>;
+
+/// The deepest nesting of brackets, expressions and gathers.
+pub(super) const MAX_NESTING: usize = 64;
+
+pub(super) struct Parser<'a> {
+    pub text: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    pub errors: Diagnostics,
+    pub nesting: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub fn new(text: &'a str, file_name: &str) -> Self {
+        let mut errors = Diagnostics::new(file_name, text);
+        let tokens = if text.len() < u32::MAX as usize {
+            lex(text)
+        } else {
+            errors.push(Diagnostic::new("the text is longer than 4 GiB"));
+            lex("")
+        };
+        Parser { text, tokens, at: 0, errors, nesting: 0 }
+    }
+
+    pub fn token(&self) -> Token {
+        self.tokens[self.at]
+    }
+    /// A token further on.
+    pub fn ahead(&self, n: usize) -> Token {
+        self.tokens[(self.at + n).min(self.tokens.len() - 1)]
+    }
+    pub fn kind(&self) -> Kind {
+        self.token().kind
+    }
+    pub fn loc(&self) -> Loc {
+        self.token().loc
+    }
+    /// The token before.
+    pub fn last(&self) -> Token {
+        self.tokens[self.at.saturating_sub(1)]
+    }
+    pub fn bump(&mut self) -> Token {
+        let token = self.token();
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+    pub fn position(&self) -> usize {
+        self.at
+    }
+    pub fn is(&self, kind: Kind) -> bool {
+        self.kind() == kind
+    }
+    pub fn eat(&mut self, kind: Kind) -> bool {
+        let found = self.is(kind);
+        if found {
+            self.bump();
+        }
+        found
+    }
+    pub fn is_word(&self, word: &str) -> bool {
+        self.is(Kind::Ident) && self.slice(self.token()) == word
+    }
+    pub fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.bump();
+        }
+        found
+    }
+    pub fn expect(&mut self, kind: Kind, what: &str) -> Parsed<Token> {
+        if self.is(kind) { Ok(self.bump()) } else { self.expected(what) }
+    }
+    /// The text of a token.
+    pub fn slice(&self, token: Token) -> &'a str {
+        &self.text[token.loc.start as usize..token.end() as usize]
+    }
+
+    /// The text that a name token stands for, without sigil and quotes.
+    pub fn name_of(&mut self, token: Token) -> Parsed<&'a str> {
+        let text = self.slice(token);
+        let bare = text.strip_prefix(['%', '@']).unwrap_or(text);
+        if !bare.starts_with('"') {
+            return Ok(bare);
+        }
+        match unescape(bare) {
+            Some(name) => Ok(Name::new(&name).as_str()),
+            None => self.fail(Diagnostic::new("this string has an unknown escape").at(token.loc).help(ESCAPES)),
+        }
+    }
+
+    /// The text of a string token.
+    pub fn string_of(&mut self, token: Token) -> Parsed<String> {
+        match unescape(self.slice(token)) {
+            Some(text) => Ok(text),
+            None => self.fail(Diagnostic::new("this string has an unknown escape").at(token.loc).help(ESCAPES)),
+        }
+    }
+
+    /// A plain or quoted name.
+    pub fn name(&mut self, what: &str) -> Parsed<(&'a str, Loc)> {
+        if !matches!(self.kind(), Kind::Ident | Kind::Str) {
+            return self.expected(what);
+        }
+        let token = self.bump();
+        Ok((self.name_of(token)?, token.loc))
+    }
+
+    /// `@f`.
+    pub fn func_name(&mut self) -> Parsed<(Name, Loc)> {
+        let token = self.expect(Kind::Func, "a function's name, as `@f`")?;
+        Ok((Name::new(self.name_of(token)?), token.loc))
+    }
+
+    /// True at the end of an instruction: a new line, a closing brace, or the end.
+    pub fn at_line_end(&self) -> bool {
+        self.token().first || matches!(self.kind(), Kind::RBrace | Kind::End)
+    }
+
+    pub fn report(&mut self, error: Diagnostic) {
+        self.errors.push(error);
+    }
+    pub fn fail<T>(&mut self, error: Diagnostic) -> Parsed<T> {
+        self.errors.push(error);
+        Err(Failed)
+    }
+    /// The error that something else stands here.
+    pub fn expected<T>(&mut self, what: &str) -> Parsed<T> {
+        let token = self.token();
+        let found = match token.kind {
+            Kind::End => "the end of the text".to_string(),
+            Kind::Bad if self.slice(token).contains('"') => "a string without an end".to_string(),
+            _ => format!("`{}`", clip(self.slice(token))),
+        };
+        self.fail(
+            Diagnostic::new(format!("expected {what}, found {found}")).at(token.loc).label(format!("expected {what}")),
+        )
+    }
+
+    /// Runs a part of the parser one level deeper; an error where that is too deep.
+    pub fn nested<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.nesting >= MAX_NESTING {
+            let loc = self.loc();
+            return self.fail(Diagnostic::new(format!("nested more than {MAX_NESTING} levels deep")).at(loc));
+        }
+        self.nesting += 1;
+        let result = part(self);
+        self.nesting -= 1;
+        result
+    }
+
+    /// Items separated by commas, up to a closing token, which is consumed.
+    pub fn list<T>(&mut self, close: Kind, end: &str, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut items = Vec::new();
+        while !self.is(close) {
+            items.push(item(self)?);
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(close, end)?;
+        Ok(items)
+    }
+
+    /// Skips to the next line on which something can begin, outside of the braces that are opened on the way.
+    pub fn skip_line(&mut self) {
+        let mut depth = 0usize;
+        loop {
+            let token = self.token();
+            let starts = token.first && (depth == 0 || self.at_func());
+            match token.kind {
+                Kind::End => return,
+                Kind::RBrace if depth == 0 => return,
+                _ if starts && token.kind != Kind::RBrace => return,
+                Kind::RBrace => depth -= 1,
+                Kind::LBrace => depth += 1,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// True where a function begins.
+    pub fn at_func(&self) -> bool {
+        self.is_word("func") && self.ahead(1).kind == Kind::Func
+    }
+}
+
+const ESCAPES: &str = "known are \\n, \\t, \\r, \\0, \\\", \\\\ and \\u{..}";
+
+/// The text, cut where it is too long for a message.
+pub(super) fn clip(text: &str) -> String {
+    const MAX: usize = 40;
+    if text.chars().nth(MAX).is_none() {
+        return text.to_string();
+    }
+    text.chars().take(MAX).chain("...".chars()).collect()
+}

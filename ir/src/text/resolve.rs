@@ -1,0 +1,328 @@
+//! From syntax to functions: names become values and blocks, literals get dtypes, result types are inferred.
+//!
+//! Instructions are made in the order in which they need each other's results, not in that of the text: a block may stand
+//! before the blocks that dominate it. They are put into their blocks in the order of the text afterwards.
+
+use super::ast::{PArg, PDef, PFunction, PInst, POperand, PParam};
+use super::parser::clip;
+use crate::builder::{Arg, infer, literal_at, resolve_literals};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::error::TypeError;
+use crate::function::{Block, Function, Inst, Target, Value};
+use crate::module::{Module, Signature};
+use crate::name::Name;
+use crate::op::{Op, Types};
+use crate::registry::Registry;
+use crate::types::Type;
+use indexmap::IndexMap;
+use smallvec::SmallVec;
+
+/// The signatures of a module's functions; none where a header has errors.
+pub(super) type Signatures = IndexMap<Name, Option<Signature>>;
+
+/// Makes the module. Where there are errors, what comes back is not complete.
+pub(super) fn resolve_module(functions: Vec<PFunction<'_>>, errors: &mut Diagnostics) -> Module {
+    let mut signatures = Signatures::new();
+    for f in &functions {
+        if signatures.insert(f.name, signature(f)).is_some() {
+            errors.push(Diagnostic::new(format!("function `@{}` is defined twice", clip(&f.name))).at(f.loc));
+        }
+    }
+    let mut module = Module::new();
+    for f in functions {
+        module.insert(resolve_function(&f, &signatures, errors));
+    }
+    module
+}
+
+fn signature(f: &PFunction<'_>) -> Option<Signature> {
+    let params = f.params.iter().map(|p| p.ty.clone()).collect::<Option<Vec<_>>>()?;
+    Some(Signature { params, results: f.results.clone()? })
+}
+
+fn resolve_function(f: &PFunction<'_>, signatures: &Signatures, errors: &mut Diagnostics) -> Function {
+    let mut func = Function::new(f.name, f.results.clone().unwrap_or_default());
+    func.loc = f.loc;
+    let mut resolver = Resolver {
+        f,
+        func,
+        signatures,
+        errors,
+        values: vec![None; f.values.len()],
+        blocks: vec![None; f.blocks.len()],
+        made: vec![None; f.insts.len()],
+        state: vec![State::Untouched; f.insts.len()],
+    };
+    resolver.names();
+    resolver.make_blocks();
+    resolver.make_insts();
+    resolver.link();
+    resolver.func
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Untouched,
+    /// Its operands are being made.
+    Begun,
+    /// Made, or given up.
+    Done,
+}
+
+pub(super) struct Resolver<'a, 'e> {
+    f: &'a PFunction<'a>,
+    pub func: Function,
+    pub signatures: &'a Signatures,
+    errors: &'e mut Diagnostics,
+    /// Values that exist; one that never will belongs to something with an error.
+    values: Vec<Option<Value>>,
+    blocks: Vec<Option<Block>>,
+    made: Vec<Option<Inst>>,
+    state: Vec<State>,
+}
+
+/// An instruction that can't be made: because of an error here, or of one reported before.
+pub(super) enum Refused {
+    Now(Box<Diagnostic>),
+    Before,
+}
+impl From<Diagnostic> for Refused {
+    fn from(error: Diagnostic) -> Self {
+        Refused::Now(Box::new(error))
+    }
+}
+
+impl Resolver<'_, '_> {
+    /// Reports values and blocks that are used and not defined.
+    fn names(&mut self) {
+        for value in self.f.values.iter().filter(|v| v.def == PDef::Undefined) {
+            let known = self.f.values.iter().filter(|v| v.def != PDef::Undefined).map(|v| v.name);
+            let near = Registry::suggest(value.name, known).map(|n| format!("did you mean `%{n}`?"));
+            let message = format!("value `%{}` is not defined", clip(value.name));
+            self.errors.push(Diagnostic::new(message).at(value.loc).maybe_help(near));
+            if self.errors.is_full() {
+                break;
+            }
+        }
+        for block in self.f.blocks.iter().filter(|b| !b.defined) {
+            let known = self.f.blocks.iter().filter(|b| b.defined).map(|b| b.name);
+            let near = Registry::suggest(block.name, known).map(|n| format!("did you mean `{n}`?"));
+            let message = format!("there is no block `{}` in `@{}`", clip(block.name), clip(&self.f.name));
+            self.errors.push(Diagnostic::new(message).at(block.loc).maybe_help(near));
+            if self.errors.is_full() {
+                break;
+            }
+        }
+        if self.f.order.is_empty() && !self.f.params.is_empty() {
+            let message = format!("`@{}` has parameters and no block", clip(&self.f.name));
+            self.errors.push(Diagnostic::new(message).at(self.f.loc));
+        }
+    }
+
+    fn make_blocks(&mut self) {
+        for &id in &self.f.order {
+            let block = self.func.create_block(Some(Name::new(self.f.blocks[id as usize].name)));
+            self.blocks[id as usize] = Some(block);
+            for param in self.f.block_params(id) {
+                self.make_param(block, param);
+            }
+        }
+    }
+
+    fn make_param(&mut self, block: Block, param: &PParam) {
+        let Some(ty) = &param.ty else { return };
+        let value = self.func.add_block_param(block, ty.clone());
+        self.name_value(param.value, value);
+    }
+
+    fn name_value(&mut self, id: u32, value: Value) {
+        let known = &self.f.values[id as usize];
+        if !known.numbered {
+            self.func.set_value_name(value, Some(Name::new(known.name)));
+        }
+        self.values[id as usize] = Some(value);
+    }
+
+    fn make_insts(&mut self) {
+        let mut stack = Vec::new();
+        for root in 0..self.f.insts.len() as u32 {
+            stack.push(root);
+            while let Some(&at) = stack.last() {
+                let state = self.state[at as usize];
+                match state {
+                    State::Done => {
+                        stack.pop();
+                    }
+                    State::Untouched if self.push_needed(at, &mut stack) => {}
+                    _ => {
+                        self.make(at);
+                        stack.pop();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Pushes the instructions whose results one needs. False if there are none to wait for.
+    fn push_needed(&mut self, at: u32, stack: &mut Vec<u32>) -> bool {
+        self.state[at as usize] = State::Begun;
+        let before = stack.len();
+        let inst = &self.f.insts[at as usize];
+        for arg in inst.args.iter().chain(inst.targets.iter().flat_map(|t| &t.args)) {
+            let POperand::Value(id) = arg.operand else { continue };
+            let PDef::Result(def) = self.f.values[id as usize].def else { continue };
+            match self.state[def as usize] {
+                State::Untouched => stack.push(def),
+                State::Begun => self.report_cycle(at, arg),
+                State::Done => {}
+            }
+        }
+        stack.len() > before
+    }
+
+    fn report_cycle(&mut self, at: u32, arg: &PArg) {
+        let POperand::Value(id) = arg.operand else { return };
+        let message = format!("value `%{}` is needed for its own definition", clip(self.f.values[id as usize].name));
+        let help = "values go around a loop as arguments of its first block";
+        let inst = &self.f.insts[at as usize];
+        self.errors.push(placed(Diagnostic::new(message).at(arg.loc).help(help), inst));
+    }
+
+    fn make(&mut self, at: u32) {
+        let f = self.f;
+        self.state[at as usize] = State::Done;
+        let inst = &f.insts[at as usize];
+        match self.build(inst) {
+            Ok(made) => {
+                let results = self.func.inst(made).results.clone();
+                for (&id, value) in inst.results.iter().zip(results) {
+                    self.name_value(id, value);
+                }
+                self.made[at as usize] = Some(made);
+            }
+            Err(Refused::Now(error)) => self.errors.push(placed(*error, inst)),
+            Err(Refused::Before) => {}
+        }
+    }
+
+    fn build(&mut self, inst: &PInst) -> Result<Inst, Refused> {
+        let callee = self.callee(inst)?;
+        let args = self.operands(&inst.args)?;
+        let attrs = inst.attrs.clone();
+        let at_operand = |e: TypeError| {
+            let loc = e.operand.and_then(|i| inst.args.get(i)).map_or(inst.op_loc, |a| a.loc);
+            Refused::from(Diagnostic::from(e).at(loc))
+        };
+        let op = inst.op;
+        let returns: &[Type] = if is_ret(op) { self.f.results.as_deref().ok_or(Refused::Before)? } else { &[] };
+        let wanted = |i: usize| {
+            let param = callee.as_ref().and_then(|s| s.params.get(i));
+            param.or_else(|| returns.get(i)).cloned()
+        };
+        let values = resolve_literals(&mut self.func, op, &args, wanted).map_err(at_operand)?;
+        let (attrs, types) = infer(&self.func, op, &values, attrs, callee.as_ref()).map_err(at_operand)?;
+        check_types(inst, &types)?;
+        let targets = self.targets(inst)?;
+        Ok(self.func.create_inst(op, values, attrs, targets, types, inst.loc))
+    }
+
+    /// The signature of the function that an instruction calls.
+    fn callee(&self, inst: &PInst) -> Result<Option<Signature>, Refused> {
+        let Some(name) = inst.attrs.func("callee") else { return Ok(None) };
+        match self.signatures.get(&name) {
+            Some(Some(signature)) => Ok(Some(signature.clone())),
+            Some(None) => Err(Refused::Before),
+            None => {
+                let near = Registry::suggest(&name, self.signatures.keys().map(|n| n.as_str()));
+                let error = Diagnostic::new(format!("there is no function `@{}` in the module", clip(&name)));
+                Err(error.at(inst.op_loc).maybe_help(near.map(|n| format!("did you mean `@{n}`?"))).into())
+            }
+        }
+    }
+
+    fn operands(&self, args: &[PArg]) -> Result<SmallVec<[Arg; 4]>, Refused> {
+        args.iter()
+            .map(|arg| match arg.operand {
+                POperand::Literal(literal) => Ok(Arg::Literal(literal)),
+                POperand::Value(id) => self.values[id as usize].map(Arg::Value).ok_or(Refused::Before),
+            })
+            .collect()
+    }
+
+    fn targets(&mut self, inst: &PInst) -> Result<SmallVec<[Target; 2]>, Refused> {
+        let f = self.f;
+        let mut targets = SmallVec::new();
+        for target in &inst.targets {
+            let block = self.blocks[target.block as usize].ok_or(Refused::Before)?;
+            let params = f.block_params(target.block);
+            if params.len() != target.args.len() {
+                let name = clip(f.blocks[target.block as usize].name);
+                let (want, got) = (params.len(), target.args.len());
+                let plural = if want == 1 { "" } else { "s" };
+                let message = format!("block `{name}` takes {want} argument{plural}, got {got}");
+                return Err(Diagnostic::new(message).at(target.loc).into());
+            }
+            let args = target.args.iter().zip(params).map(|(arg, param)| self.branch_arg(arg, param));
+            let args = args.collect::<Result<_, Refused>>()?;
+            targets.push(Target { block, args });
+        }
+        Ok(targets)
+    }
+
+    fn branch_arg(&mut self, arg: &PArg, param: &PParam) -> Result<Value, Refused> {
+        match arg.operand {
+            POperand::Value(id) => self.values[id as usize].ok_or(Refused::Before),
+            POperand::Literal(literal) => {
+                let ty = param.ty.as_ref().ok_or(Refused::Before)?;
+                let scalar = literal_at(literal, literal.dtype_beside(Some(ty.dtype())));
+                Ok(self.func.constant(scalar.map_err(|e| Diagnostic::from(e).at(arg.loc))?))
+            }
+        }
+    }
+
+    fn link(&mut self) {
+        for &id in &self.f.order {
+            let Some(block) = self.blocks[id as usize] else { continue };
+            for at in self.f.blocks[id as usize].insts.clone() {
+                if let Some(inst) = self.made[at] {
+                    self.func.append(block, inst);
+                }
+            }
+        }
+    }
+}
+
+fn is_ret(op: Op) -> bool {
+    op == crate::ops::control::RET
+}
+
+/// The number of results and their types, against what is written.
+fn check_types(inst: &PInst, types: &Types) -> Result<(), Diagnostic> {
+    let given = inst.results.len();
+    if given != types.len() {
+        let plural = if types.len() == 1 { "" } else { "s" };
+        let message = format!("`{}` has {} result{plural} here, {given} named", inst.op, types.len());
+        let names: Vec<_> = (0..types.len()).map(|i| format!("%r{i}")).collect();
+        let help = match types.len() {
+            0 => "leave the names and `=` out".to_string(),
+            _ => format!("write `{} = {} ...`", names.join(", "), inst.op),
+        };
+        return Err(Diagnostic::new(message).at(inst.op_loc).help(help));
+    }
+    match &inst.types {
+        Some(written) if written[..] != types[..] => {
+            let list = |types: &[Type]| types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ");
+            let message = format!("the result is {}, not {}", list(types), list(written));
+            Err(Diagnostic::new(message).at(inst.op_loc).label(format!("{} here", list(types))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Names the instruction in words where there is no place in a text.
+fn placed(mut error: Diagnostic, inst: &PInst) -> Diagnostic {
+    if let Some(place) = &inst.place {
+        error.message = format!("{place}: {}", error.message);
+    }
+    error
+}

@@ -1,0 +1,110 @@
+//! Parsing of types: `f64`, `f64[n, 3, ?]`, `f64[n, n; diagonal]`.
+
+use super::lexer::Kind;
+use super::parser::{Parsed, Parser, clip};
+use crate::diag::Diagnostic;
+use crate::dtype::DType;
+use crate::name::Name;
+use crate::registry::{Registry, registry};
+use crate::types::{Dim, Type};
+
+/// The largest rank of a type.
+const MAX_RANK: usize = 64;
+
+impl<'a> Parser<'a> {
+    /// `f64`.
+    pub fn dtype(&mut self) -> Parsed<DType> {
+        if !self.is(Kind::Ident) {
+            return self.expected("a dtype");
+        }
+        let token = self.bump();
+        let text = self.slice(token);
+        match text.parse() {
+            Ok(dtype) => Ok(dtype),
+            Err(()) => {
+                let near = Registry::suggest(text, DType::ALL.iter().map(|d| d.name()));
+                let help = near.map(|n| format!("did you mean `{n}`?")).unwrap_or_else(|| {
+                    let all: Vec<_> = DType::ALL.iter().map(|d| d.name()).collect();
+                    format!("there are {}", all.join(", "))
+                });
+                self.fail(Diagnostic::new(format!("unknown dtype `{}`", clip(text))).at(token.loc).help(help))
+            }
+        }
+    }
+
+    /// `n`, `3` or `?`.
+    pub fn dim(&mut self) -> Parsed<Dim> {
+        let token = self.token();
+        match token.kind {
+            Kind::Question => {
+                self.bump();
+                Ok(Dim::Any)
+            }
+            Kind::Int => {
+                self.bump();
+                match self.slice(token).parse() {
+                    Ok(extent) => Ok(Dim::Const(extent)),
+                    Err(_) => self.fail(Diagnostic::new("this extent does not fit 64 bits").at(token.loc)),
+                }
+            }
+            _ => Ok(Dim::Sym(Name::new(self.name("a dim: a number, a symbol or `?`")?.0))),
+        }
+    }
+
+    /// A list of dims up to `close`, which is not consumed.
+    fn dims(&mut self) -> Parsed<Vec<Dim>> {
+        let mut dims = Vec::new();
+        while !matches!(self.kind(), Kind::RBracket | Kind::Semicolon) {
+            if dims.len() == MAX_RANK {
+                let loc = self.loc();
+                return self.fail(Diagnostic::new(format!("an array has at most {MAX_RANK} dims")).at(loc));
+            }
+            dims.push(self.dim()?);
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        Ok(dims)
+    }
+
+    /// `[n, 3]`.
+    pub fn bracketed_dims(&mut self) -> Parsed<Vec<Dim>> {
+        self.expect(Kind::LBracket, "`[`")?;
+        let dims = self.dims()?;
+        self.expect(Kind::RBracket, "`,` or `]`")?;
+        Ok(dims)
+    }
+
+    /// A type.
+    pub fn ty(&mut self) -> Parsed<Type> {
+        let dtype = self.dtype()?;
+        if !self.is(Kind::LBracket) || self.token().first {
+            return Ok(Type::scalar(dtype));
+        }
+        self.bump();
+        let dims = self.dims()?;
+        let style = if self.eat(Kind::Semicolon) { Some(self.style()?) } else { None };
+        self.expect(Kind::RBracket, "`,` or `]`")?;
+        Ok(Type::array(dtype, dims).with_style(style))
+    }
+
+    fn style(&mut self) -> Parsed<Name> {
+        let (name, loc) = self.name("a storage style")?;
+        if registry().has_style(Name::new(name)) {
+            return Ok(Name::new(name));
+        }
+        let near = Registry::suggest(name, registry().styles().map(|(s, _)| s.name));
+        let help =
+            near.map_or("is the crate that registers it linked?".to_string(), |n| format!("did you mean `{n}`?"));
+        self.fail(Diagnostic::new(format!("unknown storage style `{}`", clip(name))).at(loc).help(help))
+    }
+
+    /// Types separated by commas, at least one.
+    pub fn types(&mut self) -> Parsed<Vec<Type>> {
+        let mut types = vec![self.ty()?];
+        while self.eat(Kind::Comma) {
+            types.push(self.ty()?);
+        }
+        Ok(types)
+    }
+}
