@@ -17,7 +17,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let _ = self.expected::<()>("a function, as `func @f(%x: f64[n]) -> f64[n] {`");
-            while !self.is(Kind::End) && !(self.token().first && self.at_func()) {
+            while !self.is(Kind::End) && !self.at_next_func() {
                 self.bump();
             }
         }
@@ -62,8 +62,7 @@ impl<'a> Parser<'a> {
 
     /// Skips to the brace that opens a function's body.
     fn skip_to_body(&mut self) {
-        while !matches!(self.kind(), Kind::LBrace | Kind::RBrace | Kind::End) && !(self.token().first && self.at_func())
-        {
+        while !matches!(self.kind(), Kind::LBrace | Kind::RBrace | Kind::End) && !self.at_next_func() {
             self.bump();
         }
     }
@@ -111,7 +110,7 @@ impl<'a> Parser<'a> {
     fn body(&mut self, f: &mut PFunction<'a>) {
         let mut current = None;
         while !self.is(Kind::RBrace) {
-            if self.is(Kind::End) || (self.token().first && self.at_func()) {
+            if self.is(Kind::End) || self.at_next_func() {
                 let _ = self.expected::<()>(&format!("`}}` at the end of `@{}`", clip(&f.name)));
                 self.close_block(f, current);
                 return;

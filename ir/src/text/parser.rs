@@ -193,6 +193,11 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// True where a line begins with a function: whatever came before has ended.
+    pub fn at_next_func(&self) -> bool {
+        self.token().first && self.at_func()
+    }
+
     /// True where a function begins.
     pub fn at_func(&self) -> bool {
         self.is_word("func") && self.ahead(1).kind == Kind::Func
