@@ -109,7 +109,7 @@ fn function(codegen: &Cranelift, kernel: &Kernel, sites: &[Site]) -> Result<Cont
     context.func.name = UserFuncName::user(0, 0);
     let mut parts = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut parts);
-    let mut emitter = Emitter::new(builder, kernel, &*codegen.isa, sites)?;
+    let mut emitter = Emitter::new(builder, kernel, &*codegen.isa, sites, codegen.features)?;
     emitter.kernel()?;
     emitter.b.finalize(codegen.isa.frontend_config());
     Ok(context)

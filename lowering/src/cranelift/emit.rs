@@ -12,7 +12,11 @@ use rewright_ir::DType;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
+use super::Features;
+use super::lanes::Group;
+use super::plan::Plan;
 use super::runtime::{Site, parts};
+use super::staging::Staging;
 
 /// Builds the function of one kernel.
 pub struct Emitter<'a> {
@@ -40,6 +44,14 @@ pub struct Emitter<'a> {
     pub signatures: FxHashMap<&'static str, SigRef>,
     /// Where operands and results of reference calls are.
     pub slots: Option<(StackSlot, StackSlot)>,
+    /// How the innermost loop is run.
+    pub plan: Plan,
+    /// Where rows are copied to whose elements are not adjacent.
+    pub staging: Staging,
+    /// Whether no row has to be copied; nothing if there is no vector loop.
+    pub adjacent: Option<Value>,
+    /// What a vector loop is doing.
+    pub group: Option<Group>,
 }
 
 /// The fields of the kernel's arguments.
@@ -89,7 +101,9 @@ impl<'a> Emitter<'a> {
         kernel: &'a Kernel,
         isa: &'a dyn TargetIsa,
         sites: &'a [Site],
+        features: Features,
     ) -> Result<Self, KernelError> {
+        let plan = Plan::new(kernel, features);
         let mut levels = vec![Vec::new(); kernel.axes + 1];
         for (number, inst) in kernel.insts.iter().enumerate() {
             levels[kernel.level(inst) as usize].push(number);
@@ -107,6 +121,10 @@ impl<'a> Emitter<'a> {
             levels: Rc::new(levels),
             signatures: FxHashMap::default(),
             slots: None,
+            staging: Staging::new(kernel, &plan),
+            plan,
+            adjacent: None,
+            group: None,
         };
         let most = |of: fn(&Site) -> usize| sites.iter().map(of).max();
         if let (Some(ins), Some(outs)) = (most(|s| parts(&s.reference.args)), most(|s| parts(&s.reference.results))) {

@@ -38,6 +38,9 @@ impl Emitter<'_> {
 
         let extents = self.extents(extents)?;
         self.pointers = (0..self.kernel.buffers.len()).map(|n| self.word(pointers, n)).collect::<Result<_, _>>()?;
+        if self.plan.lanes > 1 {
+            self.adjacent = Some(self.adjacent()?);
+        }
         self.nest(&extents)?;
 
         let exit = self.exit()?;
@@ -67,10 +70,13 @@ impl Emitter<'_> {
     fn nest(&mut self, extents: &[Value]) -> Result<(), KernelError> {
         let mut open: Vec<Open> = Vec::new();
         self.level(0)?;
-        for (axis, &extent) in extents.iter().enumerate() {
-            let first = self.int(types::I64, 0);
-            open.push(self.open(axis, first, extent));
-            self.level(axis + 1)?;
+        if let Some((&innermost, outer)) = extents.split_last() {
+            for (axis, &extent) in outer.iter().enumerate() {
+                let first = self.int(types::I64, 0);
+                open.push(self.open(axis, first, extent));
+                self.level(axis + 1)?;
+            }
+            self.row(innermost)?;
         }
         while let Some(one) = open.pop() {
             self.close(one)?;
@@ -78,10 +84,21 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// The innermost loop one point at a time, from index `first` on, which is below the extent; the addresses are of its element.
+    pub fn points(&mut self, axis: usize, first: Value, extent: Value) -> Result<(), KernelError> {
+        let open = self.open(axis, first, extent);
+        self.level(axis + 1)?;
+        self.close(open)
+    }
+
+    /// The buffers whose address changes along an axis.
+    pub fn moving(&self, axis: usize) -> Vec<usize> {
+        (0..self.kernel.buffers.len()).filter(|&n| self.kernel.buffers[n].varies[axis]).collect()
+    }
+
     /// Begins a loop at index `first`, which is below the extent.
     fn open(&mut self, axis: usize, first: Value, extent: Value) -> Open {
-        let moving: Vec<usize> =
-            (0..self.kernel.buffers.len()).filter(|&n| self.kernel.buffers[n].varies[axis]).collect();
+        let moving = self.moving(axis);
         let header = self.block(std::iter::repeat_n::<Type>(types::I64, 1 + moving.len()));
         let mut start = vec![first];
         start.extend(moving.iter().map(|&n| self.pointers[n]));

@@ -7,19 +7,49 @@ mod check;
 mod code;
 mod convert;
 mod emit;
+mod lanes;
 mod loops;
 mod memory;
+mod plan;
+mod rows;
 mod runtime;
 mod scalar;
+mod staging;
+mod vector;
+mod vector_convert;
+mod vector_memory;
+mod widths;
 
 use crate::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};
-use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 
 /// The code generator. Cheap to clone; make one and keep it, since finding out what the processor can do takes a while.
 #[derive(Clone)]
 pub struct Cranelift {
     isa: OwnedTargetIsa,
+    features: Features,
+}
+
+/// What is used of the processor.
+#[derive(Clone, Copy, Debug)]
+struct Features {
+    /// 128-bit vectors.
+    vectors: bool,
+    /// Fused multiply-add as an instruction.
+    fma: bool,
+}
+
+impl Features {
+    fn of(isa: &dyn TargetIsa) -> Self {
+        let has = |name: &str| isa.isa_flags().iter().any(|f| f.name == name && f.as_bool() == Some(true));
+        match isa.name() {
+            // Below that shuffles, rounding and minima are so slow that scalars are better.
+            "x64" => Features { vectors: has("has_ssse3") && has("has_sse41"), fma: has("has_fma") },
+            "aarch64" => Features { vectors: true, fma: true },
+            _ => Features { vectors: false, fma: false },
+        }
+    }
 }
 
 impl Cranelift {
@@ -30,7 +60,13 @@ impl Cranelift {
         if isa.pointer_bits() != 64 {
             return Err(unsupported("only 64-bit processors"));
         }
-        Ok(Cranelift { isa })
+        Ok(Cranelift { features: Features::of(&*isa), isa })
+    }
+
+    /// The same, but for code without vectors: one point after the other.
+    pub fn without_vectors(mut self) -> Self {
+        self.features.vectors = false;
+        self
     }
 }
 

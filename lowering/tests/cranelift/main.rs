@@ -4,37 +4,48 @@
 
 mod arena;
 mod case;
+mod ops;
+mod random;
 
-use case::{Call, Layout};
-use rewright_ir::{DType, Scalar};
+use case::{Call, run};
 use rewright_lowering::cranelift::Cranelift;
-use rewright_lowering::kernel::{Binary, Buffer, CodeGen, KernelBuilder, Part};
+use rewright_lowering::kernel::{CodeGen, CompiledKernel, Kernel};
 
-#[test]
-fn two_a_plus_three_b() {
-    let mut k = KernelBuilder::new(2);
-    let read = |varies: [bool; 2]| Buffer { dtype: DType::F64, written: false, varies: varies.into_iter().collect() };
-    let (a, b) = (k.buffer(read([true, true])), k.buffer(read([false, true])));
-    let out = k.buffer(Buffer { dtype: DType::F64, written: true, varies: [true, true].into_iter().collect() });
-    let (two, three) = (k.constant(Scalar::F64(2.0)), k.constant(Scalar::F64(3.0)));
-    let (x, y) = (k.load(a, Part::Re), k.load(b, Part::Re));
-    let (x, y) = (k.binary(Binary::Mul, two, x), k.binary(Binary::Mul, three, y));
-    let sum = k.binary(Binary::Add, x, y);
-    k.store(out, Part::Re, sum);
-    let kernel = k.finish();
-    let code = Cranelift::new().unwrap().compile(&kernel).unwrap();
-    let extents = vec![3, 5];
-    let layouts = (0..3).map(|n| Layout::dense(&kernel, n, &extents)).collect();
-    let call = Call { extents, layouts, params: vec![], seed: 1 };
-    let outcome = case::run(&kernel, &*code, &call);
-    println!("{}", code.disassembly().unwrap());
-    let get = |n: usize, i: usize| {
-        let m = &outcome.memory[n];
-        let at = m.len() - [120, 40, 120][n] + i * 8;
-        f64::from_le_bytes(m[at..at + 8].try_into().unwrap())
+/// Asserts that a kernel does the same interpreted, compiled for vectors, and compiled without.
+pub fn same(kernel: &Kernel, calls: impl IntoIterator<Item = Call>) {
+    let vectors = Cranelift::new().unwrap();
+    let compile = |generator: &dyn CodeGen| -> Box<dyn CompiledKernel> {
+        generator.compile(kernel).unwrap_or_else(|why| panic!("{}: {why}\n{kernel}", generator.name()))
     };
-    for i in 0..15 {
-        let want = 2.0 * get(0, i) + 3.0 * get(1, i % 5);
-        assert!(get(2, i) == want || want.is_nan() && get(2, i).is_nan());
+    let oracle = compile(&vectors.clone().without_vectors());
+    let compiled = [compile(&vectors), compile(&vectors.without_vectors())];
+    for call in calls {
+        let want = run(kernel, &*oracle, &call);
+        for (code, what) in compiled.iter().zip(["with vectors", "without vectors"]) {
+            let got = run(kernel, &**code, &call);
+            if got != want {
+                panic!(
+                    "{what}\n{kernel}\n{call:?}\n{}\n{}",
+                    difference(kernel, &call, &want, &got),
+                    code.disassembly().unwrap_or("")
+                );
+            }
+        }
     }
+}
+
+fn difference(kernel: &Kernel, call: &Call, want: &case::Outcome, got: &case::Outcome) -> String {
+    for (n, (a, b)) in want.memory.iter().zip(&got.memory).enumerate() {
+        if let Some(at) = (0..a.len()).find(|&i| a[i] != b[i]) {
+            let from_end = a.len() - at;
+            let size = kernel.buffers[n].dtype.size();
+            return format!(
+                "buffer {n}, {from_end} bytes from its end (element size {size}, gap {}): want {:02x?}, got {:02x?}",
+                call.layouts[n].gap,
+                &a[at..(at + 8).min(a.len())],
+                &b[at..(at + 8).min(b.len())]
+            );
+        }
+    }
+    format!("want {} {:?}, got {} {:?}", want.failed, want.error, got.failed, got.error)
 }

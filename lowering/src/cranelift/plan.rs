@@ -1,0 +1,138 @@
+//! How the innermost loop is run: how many points at once, and which instructions on vectors.
+
+use super::Features;
+use crate::kernel::{Binary, KInst, KOp, Kernel, Unary};
+use rewright_ir::DType;
+
+/// Above so many vector instructions a round of the loop is not made longer.
+const ENOUGH: usize = 256;
+/// Above so many the points of a round are as few as fill one vector.
+const MANY: usize = 4000;
+/// Above so many instructions there is no vector loop at all.
+const TOO_MANY: usize = 20_000;
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The points of one group: a value of the widest dtype fills up to four vectors, one of the narrowest at most one. 1 means that there is
+    /// no vector loop.
+    pub lanes: usize,
+    /// How many groups one round of the loop computes.
+    pub groups: usize,
+    /// For each instruction of the innermost level, whether it is done on vectors rather than lane by lane.
+    pub vector: Vec<bool>,
+}
+
+impl Plan {
+    /// Decides for a kernel.
+    pub fn new(kernel: &Kernel, features: Features) -> Self {
+        let inner = kernel.axes as u32;
+        let insts: Vec<(usize, &KInst)> =
+            kernel.insts.iter().enumerate().filter(|(_, i)| kernel.level(i) == inner).collect();
+        let scalar = Plan { lanes: 1, groups: 1, vector: Vec::new() };
+        // An op by its reference meaning may fail, and the first point that fails must be the one reported.
+        let point_by_point = insts.iter().any(|(_, i)| matches!(i.op, KOp::Reference(_)));
+        if kernel.axes == 0 || !features.vectors || point_by_point || insts.len() > TOO_MANY {
+            return scalar;
+        }
+        let vector = forms(kernel, &insts, features);
+        let sizes = insts.iter().flat_map(|&(n, i)| sizes(kernel, i, vector[n]));
+        let (least, most) = sizes.fold((16, 1), |(least, most), size| (size.min(least), size.max(most)));
+        let (most, fewest) = (most.min(8), 16 / most.min(8));
+        let mut lanes = (16 / least.min(most)).min(64 / most);
+        if insts.len() * (lanes * most / 16).max(1) > MANY {
+            lanes = fewest;
+        }
+        let chunks = (lanes * most / 16).max(1);
+        let calls = insts.iter().any(|(_, i)| matches!(i.op, KOp::Math(_)));
+        let groups = if calls { 1 } else { (4 / chunks).min(ENOUGH / (insts.len() * chunks).max(1)).max(1) };
+        Plan { lanes, groups, vector }
+    }
+}
+
+/// The sizes of what an instruction needs vectors for.
+fn sizes(kernel: &Kernel, inst: &KInst, vector: bool) -> Vec<usize> {
+    match &inst.op {
+        KOp::Load(buffer, _) | KOp::Store(buffer, _) => vec![kernel.buffers[*buffer as usize].dtype.real().size()],
+        _ if !vector => Vec::new(),
+        _ => {
+            let results = (0..inst.results).map(|r| kernel.values[(inst.first.0 + r) as usize].dtype);
+            let dtypes = inst.args.iter().map(|&a| kernel.dtype(a)).chain(results);
+            // A bool is as wide as what it goes with.
+            dtypes.filter(|d| !d.is_bool()).map(DType::size).collect()
+        }
+    }
+}
+
+/// Whether an instruction can be done on vectors.
+fn vectorizes(kernel: &Kernel, inst: &KInst, features: Features) -> bool {
+    let from = inst.args.last().map(|&a| kernel.dtype(a));
+    let to = (inst.results > 0).then(|| kernel.dtype(inst.first));
+    let wide_int = |d: Option<DType>| matches!(d, Some(DType::I64 | DType::U64));
+    match &inst.op {
+        KOp::Unary(Unary::PopCount | Unary::LeadingZeros) => false,
+        KOp::Binary(Binary::Quot | Binary::Rem) => false,
+        // One count for all lanes, or none.
+        KOp::Binary(Binary::Shl | Binary::Shr) => kernel.values[inst.args[1].0 as usize].level < kernel.axes as u32,
+        KOp::Convert => {
+            let rounds_once = !(wide_int(from) && to == Some(DType::F32));
+            let saturates = !(wide_int(to) && from.is_some_and(DType::is_float));
+            rounds_once && saturates
+        }
+        KOp::Fma => features.fma,
+        KOp::Math(_) | KOp::Reference(_) => false,
+        _ => true,
+    }
+}
+
+/// What a value naturally is.
+#[derive(Clone, Copy, PartialEq)]
+enum Nature {
+    /// Loaded, an index, or the same at all points: as it is wanted.
+    Either,
+    Vectors,
+    Lanes,
+}
+
+/// Which instructions to do on vectors: those that can, but for those in between others that can't, where packing lanes into vectors
+/// and back would cost more than it saves.
+fn forms(kernel: &Kernel, insts: &[(usize, &KInst)], features: Features) -> Vec<bool> {
+    let mut nature = vec![Nature::Either; kernel.values.len()];
+    let mut vector = vec![true; kernel.insts.len()];
+    for &(n, inst) in insts {
+        let mut operands = inst.args.iter().map(|a| nature[a.0 as usize]).filter(|&k| k != Nature::Either);
+        let own = match inst.op {
+            KOp::Load(..) | KOp::Index(_) | KOp::Const(_) | KOp::Param(_) => Nature::Either,
+            _ if !vectorizes(kernel, inst, features) => Nature::Lanes,
+            _ => match operands.next() {
+                Some(Nature::Lanes) if operands.all(|k| k == Nature::Lanes) => Nature::Lanes,
+                _ => Nature::Vectors,
+            },
+        };
+        vector[n] = vectorizes(kernel, inst, features);
+        for r in 0..inst.results {
+            nature[(inst.first.0 + r) as usize] = own;
+        }
+    }
+    let mut wanted_as_vector = vec![false; kernel.values.len()];
+    let mut wanted_as_lanes = vec![false; kernel.values.len()];
+    for &(n, inst) in insts.iter().rev() {
+        let first = inst.first.0 as usize;
+        match inst.op {
+            // A store takes what there is.
+            KOp::Store(..) => continue,
+            _ if !vector[n] => {}
+            _ => {
+                let lanes_only = wanted_as_lanes[first] && !wanted_as_vector[first];
+                vector[n] = match nature[first] {
+                    Nature::Lanes => wanted_as_vector[first],
+                    Nature::Either => !lanes_only,
+                    Nature::Vectors => true,
+                };
+            }
+        }
+        let wanted = if vector[n] { &mut wanted_as_vector } else { &mut wanted_as_lanes };
+        inst.args.iter().for_each(|a| wanted[a.0 as usize] = true);
+    }
+    vector
+}

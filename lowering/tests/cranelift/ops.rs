@@ -1,0 +1,108 @@
+//! Every operation at every dtype, on special values.
+
+use crate::case::{Call, Layout, Random};
+use crate::same;
+use rewright_ir::DType;
+use rewright_lowering::kernel::{Binary, Buffer, Compare, KOp, KernelBuilder, Part, Unary};
+
+const REAL: [DType; 11] = [
+    DType::Bool,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::F32,
+    DType::F64,
+];
+
+/// `out = op(a, b, c)` along one axis, long enough for all kinds of rounds, against other elements; the last operand also the same everywhere.
+fn one_op(op: KOp, operands: &[DType], result: DType) {
+    for uniform in [false, true] {
+        let mut k = KernelBuilder::new(1);
+        let mut args = Vec::new();
+        for (n, &dtype) in operands.iter().enumerate() {
+            let varies = !(uniform && n + 1 == operands.len());
+            let buffer = k.buffer(Buffer { dtype, written: false, varies: [varies].into_iter().collect() });
+            args.push(k.load(buffer, Part::Re));
+        }
+        let out = k.buffer(Buffer { dtype: result, written: true, varies: [true].into_iter().collect() });
+        let value = k.push(op.clone(), &args, result);
+        k.store(out, Part::Re, value);
+        let kernel = k.finish();
+        let mut random = Random(1);
+        let calls = (0..if uniform { 40 } else { 4 }).map(|_| {
+            let extents = vec![if uniform { 150 } else { 400 }];
+            let layouts = (0..=operands.len()).map(|n| Layout::dense(&kernel, n, &extents)).collect();
+            Call { extents, layouts, params: vec![], seed: random.next() }
+        });
+        same(&kernel, calls);
+    }
+}
+
+#[test]
+fn unary() {
+    for dtype in REAL {
+        let ops: &[Unary] = match dtype {
+            DType::Bool => &[Unary::Not],
+            DType::F32 | DType::F64 => {
+                &[Unary::Neg, Unary::Abs, Unary::Sqrt, Unary::Floor, Unary::Ceil, Unary::Trunc, Unary::Rint]
+            }
+            _ => &[Unary::Neg, Unary::Abs, Unary::Not, Unary::PopCount, Unary::LeadingZeros],
+        };
+        ops.iter().for_each(|&op| one_op(KOp::Unary(op), &[dtype], dtype));
+    }
+}
+
+#[test]
+fn binary() {
+    use Binary::*;
+    for dtype in REAL {
+        let ops: &[Binary] = match dtype {
+            DType::Bool => &[And, Or, Xor],
+            DType::F32 | DType::F64 => &[Add, Sub, Mul, Div, CopySign],
+            _ => &[Add, Sub, Mul, Quot, Rem, And, Or, Xor, Shl, Shr, Min, Max],
+        };
+        ops.iter().for_each(|&op| one_op(KOp::Binary(op), &[dtype, dtype], dtype));
+    }
+}
+
+#[test]
+fn comparisons() {
+    for dtype in REAL {
+        for op in [Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le] {
+            one_op(KOp::Compare(op), &[dtype, dtype], DType::Bool);
+        }
+    }
+}
+
+#[test]
+fn select() {
+    REAL.into_iter().for_each(|dtype| one_op(KOp::Select, &[DType::Bool, dtype, dtype], dtype));
+}
+
+#[test]
+fn fused_multiply_add() {
+    [DType::F32, DType::F64].into_iter().for_each(|dtype| one_op(KOp::Fma, &[dtype; 3], dtype));
+}
+
+#[test]
+fn conversions() {
+    for from in REAL {
+        for to in REAL.into_iter().filter(|&to| to != from) {
+            one_op(KOp::Convert, &[from], to);
+        }
+    }
+}
+
+#[test]
+fn bitcasts() {
+    for from in REAL {
+        for to in REAL.into_iter().filter(|&to| to.size() == from.size()) {
+            one_op(KOp::Bitcast, &[from], to);
+        }
+    }
+}
