@@ -4,7 +4,9 @@
 
 pub mod cranelift;
 pub mod exec;
+pub mod interp;
 pub mod kernel;
 
 pub use exec::{Executable, LowerError, Options};
+pub use interp::Interp;
 pub use kernel::{CodeGen, CompiledKernel, Kernel, KernelArgs, KernelBuilder, KernelError};

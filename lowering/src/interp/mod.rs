@@ -1,0 +1,187 @@
+//! The code generator `interp`: runs kernels as they are written, one instruction and one point at a time. It is the oracle for the
+//! other code generators, so it is as plain as can be.
+
+mod scalar;
+
+use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Reference};
+use rewright_ir::{DType, Eval, EvalError, Scalar};
+use smallvec::SmallVec;
+
+/// The code generator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interp;
+
+impl CodeGen for Interp {
+    fn name(&self) -> &'static str {
+        "interp"
+    }
+    fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError> {
+        kernel.verify()?;
+        let mut levels = vec![Vec::new(); kernel.axes + 1];
+        for (number, inst) in kernel.insts.iter().enumerate() {
+            levels[kernel.level(inst) as usize].push(number);
+        }
+        Ok(Box::new(Interpreted { kernel: kernel.clone(), levels }))
+    }
+}
+
+struct Interpreted {
+    kernel: Kernel,
+    /// The instructions of each level, in order.
+    levels: Vec<Vec<usize>>,
+}
+
+impl CompiledKernel for Interpreted {
+    unsafe fn call(&self, args: &KernelArgs) {
+        let kernel = &self.kernel;
+        // SAFETY: the caller promises an extent an axis.
+        let extents: Vec<u64> = (0..kernel.axes).map(|axis| unsafe { *args.extents.add(axis) }).collect();
+        if extents.contains(&0) {
+            return;
+        }
+        let values = kernel.values.iter().map(|v| Scalar::zero(v.dtype)).collect();
+        let mut run = Run { code: self, args, values, index: vec![0; kernel.axes], extents };
+        // SAFETY: the caller's promise is passed on, and every index stays below its extent.
+        if let Err((number, error)) = unsafe { run.level(0) } {
+            // SAFETY: the caller promises a status that is valid for the call and used by nobody else meanwhile.
+            let status = unsafe { &mut *args.status };
+            let inst = &kernel.insts[number];
+            let name = if let KOp::Reference(r) = &inst.op { r.op.0.name } else { "kernel" };
+            status.failed = number as u64 + 1;
+            status.error = Some(Box::new(error.at(name, inst.loc)));
+        }
+    }
+}
+
+/// One call.
+struct Run<'a> {
+    code: &'a Interpreted,
+    args: &'a KernelArgs,
+    extents: Vec<u64>,
+    values: Vec<Scalar>,
+    index: Vec<u64>,
+}
+
+impl Run<'_> {
+    /// Runs the instructions of a level, and then the loop inside of it. An error comes with its instruction.
+    ///
+    /// # Safety
+    /// As [`CompiledKernel::call`], and the indices of the loops around are below their extents.
+    unsafe fn level(&mut self, level: usize) -> Result<(), (usize, EvalError)> {
+        let code = self.code;
+        for &number in &code.levels[level] {
+            // SAFETY: passed on.
+            unsafe { self.inst(&code.kernel.insts[number]) }.map_err(|e| (number, e))?;
+        }
+        if level < code.kernel.axes {
+            for i in 0..self.extents[level] {
+                self.index[level] = i;
+                // SAFETY: passed on; `i` is below the extent.
+                unsafe { self.level(level + 1) }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Run::level`].
+    unsafe fn inst(&mut self, inst: &KInst) -> Result<(), EvalError> {
+        let args: SmallVec<[Scalar; 3]> = inst.args.iter().map(|&KValue(v)| self.values[v as usize]).collect();
+        let first = inst.first.0 as usize;
+        match &inst.op {
+            KOp::Store(buffer, part) => {
+                // SAFETY: passed on; the kernel is verified, so the value is of the buffer's dtype.
+                unsafe { write(self.address(*buffer, *part), args[0]) };
+            }
+            KOp::Reference(reference) => reference_results(reference, &args, &mut self.values[first..])?,
+            KOp::Load(buffer, part) => {
+                let dtype = self.code.kernel.buffers[*buffer as usize].dtype.real();
+                // SAFETY: passed on.
+                self.values[first] = unsafe { read(self.address(*buffer, *part), dtype) };
+            }
+            KOp::Param(n) => {
+                let dtype = self.code.kernel.params[*n as usize];
+                // SAFETY: the caller promises a word a parameter, and the kernel is verified to use no others.
+                self.values[first] = Scalar::from_bits(dtype, (unsafe { *self.args.params.add(*n as usize) }, 0));
+            }
+            KOp::Index(axis) => self.values[first] = Scalar::I64(self.index[*axis as usize] as i64),
+            op => {
+                let dtype = self.code.kernel.values[first].dtype;
+                self.values[first] = scalar::compute(op, &args, dtype)
+                    .ok_or_else(|| EvalError::unsupported(format!("{op:?} is not defined for {args:?}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The address of a buffer's element at the current point, or of one part of it.
+    ///
+    /// # Safety
+    /// As [`Run::level`].
+    unsafe fn address(&self, buffer: u32, part: Part) -> *mut u8 {
+        let (kernel, n) = (&self.code.kernel, buffer as usize);
+        let b = &kernel.buffers[n];
+        let mut offset = if part == Part::Im { b.dtype.real().size() as i64 } else { 0 };
+        for axis in (0..kernel.axes).filter(|&axis| b.varies[axis]) {
+            // SAFETY: the caller promises a stride for each buffer and axis.
+            let stride = unsafe { *self.args.strides.add(n * kernel.axes + axis) };
+            offset = offset.wrapping_add(stride.wrapping_mul(self.index[axis] as i64));
+        }
+        // SAFETY: the caller promises a pointer a buffer.
+        let base = unsafe { *self.args.pointers.add(n) };
+        base.wrapping_offset(offset as isize)
+    }
+}
+
+/// # Safety
+/// There is a float, integer or bool of this dtype, at any alignment.
+unsafe fn read(from: *const u8, dtype: DType) -> Scalar {
+    let mut word = [0; 8];
+    // SAFETY: real dtypes have up to 8 bytes, all of which the caller promises to be readable.
+    unsafe { std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), dtype.size()) };
+    Scalar::from_bits(dtype, (shift_to_low(u64::from_ne_bytes(word), dtype), 0))
+}
+
+/// # Safety
+/// There is room for a scalar of its dtype, at any alignment, and nobody else reads or writes it meanwhile.
+unsafe fn write(to: *mut u8, value: Scalar) {
+    let word = shift_to_low(value.bits().0, value.dtype()).to_ne_bytes();
+    // SAFETY: real dtypes have up to 8 bytes, all of which the caller promises to be writable.
+    unsafe { std::ptr::copy_nonoverlapping(word.as_ptr(), to, value.dtype().size()) };
+}
+
+/// Moves the bytes that come first in memory to the low end of a word, or back: on big-endian machines they are at the high end.
+fn shift_to_low(word: u64, dtype: DType) -> u64 {
+    if cfg!(target_endian = "big") { word.rotate_left(8 * dtype.size() as u32) } else { word }
+}
+
+/// Computes an op by its reference meaning, from and to the parts of its scalars.
+fn reference_results(reference: &Reference, args: &[Scalar], results: &mut [Scalar]) -> Result<(), EvalError> {
+    let Eval::Elementwise { scalar, .. } = reference.op.eval else {
+        return Err(EvalError::unsupported("not elementwise"));
+    };
+    let mut words = args.iter().map(|s| s.bits().0);
+    let mut next = || words.next().unwrap_or_default();
+    let operands: SmallVec<[Scalar; 3]> = reference
+        .args
+        .iter()
+        .map(|&dtype| {
+            let re = next();
+            Scalar::from_bits(dtype, (re, if dtype.is_complex() { next() } else { 0 }))
+        })
+        .collect();
+    let given = scalar(&operands, &reference.attrs)?;
+    if !given.iter().map(|s| s.dtype()).eq(reference.results.iter().copied()) {
+        return Err(EvalError::unsupported(format!("gave {given:?} where {:?} was promised", reference.results)));
+    }
+    let parts = given.iter().flat_map(|s| {
+        let ((re, im), real) = (s.bits(), s.dtype().real());
+        let imaginary = s.dtype().is_complex().then(|| Scalar::from_bits(real, (im, 0)));
+        std::iter::once(Scalar::from_bits(real, (re, 0))).chain(imaginary)
+    });
+    results.iter_mut().zip(parts).for_each(|(to, part)| *to = part);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
