@@ -119,7 +119,8 @@ enum Undo {
     Type(Value, Type),
     Name(Value, Option<Name>),
     BlockCreated(Block),
-    BlockRemoved(Block, usize),
+    /// The blocks, and the order before.
+    BlocksRemoved(Vec<Block>, Vec<Block>),
     ParamAdded(Block),
     ParamRemoved(Block, usize, Value),
 }
@@ -296,15 +297,20 @@ impl Function {
         block
     }
 
-    /// Takes a block out of the layout, with its instructions; the values it defines must be unused outside.
-    pub fn remove_block(&mut self, block: Block) {
-        while let Some(inst) = self.blocks[block].last {
-            self.erase(inst);
-        }
-        if let Some(at) = self.order.iter().position(|&b| b == block) {
-            self.order.remove(at);
+    /// Takes blocks out of the layout, with their instructions; the values that they define must be unused elsewhere.
+    pub fn remove_blocks(&mut self, blocks: &[Block]) {
+        for &block in blocks {
+            while let Some(inst) = self.blocks[block].last {
+                self.erase(inst);
+            }
             self.blocks[block].linked = false;
-            self.record(Undo::BlockRemoved(block, at));
+        }
+        let rest = self.order.iter().copied().filter(|&b| self.blocks[b].linked).collect();
+        let before = std::mem::replace(&mut self.order, rest);
+        if self.journal.is_some() {
+            self.record(Undo::BlocksRemoved(blocks.into(), before));
+        } else {
+            blocks.iter().for_each(|&block| self.drop_block(block));
         }
     }
 
@@ -452,9 +458,7 @@ impl Function {
             match undo {
                 // Unless it was erased and undone, or never linked at all, the instruction stays.
                 Undo::Erased(inst) => self.drop_inst(inst),
-                Undo::BlockRemoved(block, _) => {
-                    self.blocks.remove(block);
-                }
+                Undo::BlocksRemoved(blocks, _) => blocks.into_iter().for_each(|block| self.drop_block(block)),
                 _ => {}
             }
         }
@@ -480,9 +484,9 @@ impl Function {
                     self.order.retain(|&b| b != block);
                     self.blocks.remove(block);
                 }
-                Undo::BlockRemoved(block, at) => {
-                    self.order.insert(at, block);
-                    self.blocks[block].linked = true;
+                Undo::BlocksRemoved(blocks, before) => {
+                    self.order = before;
+                    blocks.into_iter().for_each(|block| self.blocks[block].linked = true);
                 }
                 Undo::ParamAdded(block) => {
                     if let Some(v) = self.blocks[block].params.pop() {
@@ -520,7 +524,10 @@ impl Function {
     }
 
     fn remove_use(&mut self, value: Value) {
-        self.values[value].uses -= 1;
+        // Blocks that are removed together may use each other's values, which are gone by then.
+        if let Some(data) = self.values.get_mut(value) {
+            data.uses -= 1;
+        }
     }
 
     fn swap_targets(&mut self, inst: Inst, targets: SmallVec<[Target; 0]>) -> SmallVec<[Target; 0]> {
@@ -609,6 +616,12 @@ impl Function {
     fn unlink_recorded(&mut self, inst: Inst) {
         if let Some((block, next)) = self.unlink(inst) {
             self.record(Undo::Unlinked(inst, block, next));
+        }
+    }
+
+    fn drop_block(&mut self, block: Block) {
+        for param in self.blocks.remove(block).map(|b| b.params).unwrap_or_default() {
+            self.values.remove(param);
         }
     }
 

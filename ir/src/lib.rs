@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod array;
 pub mod attr;
 pub mod builder;
@@ -23,6 +24,7 @@ pub mod scalar;
 pub mod show;
 pub mod text;
 pub mod types;
+pub mod verify;
 
 pub use array::{Array, Datum, Element, View};
 pub use attr::{Attr, AttrDef, AttrKind, Attrs, Presence, SliceSpec};
@@ -43,6 +45,7 @@ pub use registry::{Cost, InterfaceEntry, OpEntry, Origin, Registry, RegistryErro
 pub use scalar::{Literal, Scalar, Scalars};
 pub use text::{parse_function, parse_module, print_function, print_inst, print_module};
 pub use types::{Dim, Type, broadcast_dims};
+pub use verify::{VerifyError, VerifyErrors, verify_function, verify_module};
 
 #[doc(hidden)]
 pub use inventory;

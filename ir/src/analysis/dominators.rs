@@ -1,0 +1,236 @@
+//! Dominator trees.
+//!
+//! The algorithm is that of Lengauer and Tarjan ("A fast algorithm for finding dominators in a flowgraph", 1979) with path
+//! compression, O(m log n). The simpler one of Cooper, Harvey and Kennedy (2001) is faster on small graphs and quadratic on a long
+//! chain whose blocks all leave to one exit, which is what a check after every operation gives.
+
+use crate::function::{Block, Function, Inst, Value, ValueDef};
+use slotmap::SecondaryMap;
+use smallvec::SmallVec;
+
+/// The blocks that branch to each block, in layout order, each as often as it branches there.
+pub fn predecessors(func: &Function) -> SecondaryMap<Block, SmallVec<[Block; 2]>> {
+    let mut preds: SecondaryMap<Block, SmallVec<[Block; 2]>> = SecondaryMap::new();
+    for block in func.blocks() {
+        preds.insert(block, SmallVec::new());
+    }
+    for block in func.blocks() {
+        for to in func.successors(block) {
+            if let Some(list) = preds.get_mut(to) {
+                list.push(block);
+            }
+        }
+    }
+    preds
+}
+
+/// The dominator tree of the blocks that can be reached.
+#[derive(Clone, Debug)]
+pub struct Dominators {
+    /// Reverse postorder.
+    order: Vec<Block>,
+    /// Positions in `order`.
+    index: SecondaryMap<Block, u32>,
+    /// Positions of immediate dominators; the entry's is its own.
+    idom: Vec<u32>,
+    /// When a walk of the tree enters and leaves each block.
+    span: Vec<(u32, u32)>,
+    /// Positions in the order in which a walk of the tree enters them.
+    walk: Vec<u32>,
+}
+
+impl Dominators {
+    /// Computes the tree.
+    pub fn of(func: &Function) -> Self {
+        let search = Search::from_entry(func);
+        let idom_of_number = search.immediate_dominators();
+        let count = search.vertex.len();
+        let order: Vec<Block> = search.postorder.iter().rev().map(|&n| search.vertex[n as usize]).collect();
+        let mut index = SecondaryMap::new();
+        for (at, &block) in order.iter().enumerate() {
+            index.insert(block, at as u32);
+        }
+        let position = |number: u32| index[search.vertex[number as usize]];
+        let mut idom = vec![0; count];
+        for number in 0..count as u32 {
+            idom[position(number) as usize] = position(idom_of_number[number as usize]);
+        }
+        let (span, walk) = tree_walk(&idom);
+        Dominators { order, index, idom, span, walk }
+    }
+
+    /// The blocks that can be reached, in reverse postorder: each before those that it dominates.
+    pub fn reverse_postorder(&self) -> &[Block] {
+        &self.order
+    }
+    /// The blocks that can be reached, in preorder of the tree: what one dominates follows it immediately.
+    pub fn tree_order(&self) -> impl Iterator<Item = Block> + '_ {
+        self.walk.iter().map(|&at| self.order[at as usize])
+    }
+    /// True if there is a path from the entry.
+    pub fn is_reachable(&self, block: Block) -> bool {
+        self.index.contains_key(block)
+    }
+    /// The immediate dominator; none for the entry and for what can't be reached.
+    pub fn idom(&self, block: Block) -> Option<Block> {
+        let &at = self.index.get(block)?;
+        let up = self.idom[at as usize];
+        (up != at).then(|| self.order[up as usize])
+    }
+    /// True if every path from the entry to `b` goes through `a`; a block dominates itself. What can't be reached is dominated by
+    /// everything.
+    pub fn dominates(&self, a: Block, b: Block) -> bool {
+        match (self.index.get(a), self.index.get(b)) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(&a), Some(&b)) => {
+                let ((enter, leave), at) = (self.span[a as usize], self.span[b as usize].0);
+                enter <= at && at < leave
+            }
+        }
+    }
+    /// True if the value is defined wherever `inst` stands. Constants are everywhere.
+    pub fn value_reaches(&self, func: &Function, value: Value, inst: Inst) -> bool {
+        let Some(at) = func.block_of(inst) else { return false };
+        match func.def(value) {
+            ValueDef::Const(_) => true,
+            ValueDef::Param(block, _) => self.dominates(block, at),
+            ValueDef::Result(def, _) => match func.block_of(def) {
+                Some(block) if block == at => func.comes_before(def, inst) || !self.is_reachable(at),
+                Some(block) => self.dominates(block, at),
+                None => false,
+            },
+        }
+    }
+}
+
+/// A depth-first search; vertices are numbered in the order of discovery.
+struct Search {
+    vertex: Vec<Block>,
+    parent: Vec<u32>,
+    preds: Vec<SmallVec<[u32; 2]>>,
+    postorder: Vec<u32>,
+}
+
+impl Search {
+    fn from_entry(func: &Function) -> Self {
+        let mut search = Search { vertex: vec![], parent: vec![], preds: vec![], postorder: vec![] };
+        let mut number: SecondaryMap<Block, u32> = SecondaryMap::new();
+        let mut stack: Vec<(u32, usize)> = Vec::new();
+        let discover = |search: &mut Search, number: &mut SecondaryMap<Block, u32>, block: Block, parent: u32| {
+            let n = search.vertex.len() as u32;
+            number.insert(block, n);
+            search.vertex.push(block);
+            search.parent.push(parent);
+            search.preds.push(SmallVec::new());
+            n
+        };
+        if let Some(entry) = func.entry() {
+            stack.push((discover(&mut search, &mut number, entry, 0), 0));
+        }
+        while let Some((from, next)) = stack.last_mut() {
+            let from = *from;
+            let targets = func.terminator(search.vertex[from as usize]).map(|t| func.inst(t).targets.as_slice());
+            let target = targets.and_then(|list| list.get(*next)).map(|t| t.block);
+            *next += 1;
+            match target {
+                None => {
+                    search.postorder.push(from);
+                    stack.pop();
+                }
+                Some(block) if !func.has_block(block) => {}
+                Some(block) => {
+                    let known = number.get(block).copied();
+                    let n = known.unwrap_or_else(|| discover(&mut search, &mut number, block, from));
+                    search.preds[n as usize].push(from);
+                    if known.is_none() {
+                        stack.push((n, 0));
+                    }
+                }
+            }
+        }
+        search
+    }
+
+    fn immediate_dominators(&self) -> Vec<u32> {
+        let count = self.vertex.len();
+        let mut semi: Vec<u32> = (0..count as u32).collect();
+        let mut idom = vec![0; count];
+        let mut bucket: Vec<SmallVec<[u32; 1]>> = vec![SmallVec::new(); count];
+        let mut forest = Forest { ancestor: vec![None; count], label: semi.clone(), path: Vec::new() };
+        for w in (1..count as u32).rev() {
+            for &v in &self.preds[w as usize] {
+                let u = forest.eval(v, &semi);
+                semi[w as usize] = semi[w as usize].min(semi[u as usize]);
+            }
+            bucket[semi[w as usize] as usize].push(w);
+            let parent = self.parent[w as usize];
+            forest.ancestor[w as usize] = Some(parent);
+            for v in std::mem::take(&mut bucket[parent as usize]) {
+                let u = forest.eval(v, &semi);
+                idom[v as usize] = if semi[u as usize] < semi[v as usize] { u } else { parent };
+            }
+        }
+        for w in 1..count {
+            if idom[w] != semi[w] {
+                idom[w] = idom[idom[w] as usize];
+            }
+        }
+        idom
+    }
+}
+
+/// The forest of Lengauer and Tarjan: `eval` gives the vertex of least semidominator on the path to the root.
+struct Forest {
+    ancestor: Vec<Option<u32>>,
+    label: Vec<u32>,
+    path: Vec<u32>,
+}
+
+impl Forest {
+    fn eval(&mut self, v: u32, semi: &[u32]) -> u32 {
+        let mut at = v;
+        while let Some(up) = self.ancestor[at as usize] {
+            if self.ancestor[up as usize].is_none() {
+                break;
+            }
+            self.path.push(at);
+            at = up;
+        }
+        while let Some(at) = self.path.pop() {
+            let Some(up) = self.ancestor[at as usize] else { continue };
+            if semi[self.label[up as usize] as usize] < semi[self.label[at as usize] as usize] {
+                self.label[at as usize] = self.label[up as usize];
+            }
+            self.ancestor[at as usize] = self.ancestor[up as usize];
+        }
+        self.label[v as usize]
+    }
+}
+
+/// Entry and exit times of a walk of the tree, and the order of entries.
+fn tree_walk(idom: &[u32]) -> (Vec<(u32, u32)>, Vec<u32>) {
+    let count = idom.len();
+    let mut children: Vec<SmallVec<[u32; 2]>> = vec![SmallVec::new(); count];
+    for at in (1..count).rev() {
+        children[idom[at] as usize].push(at as u32);
+    }
+    let mut span = vec![(0, 0); count];
+    let mut walk = Vec::with_capacity(count);
+    let mut stack: Vec<u32> = Vec::new();
+    if count > 0 {
+        walk.push(0);
+        stack.push(0);
+    }
+    while let Some(&at) = stack.last() {
+        if let Some(child) = children[at as usize].pop() {
+            span[child as usize].0 = walk.len() as u32;
+            walk.push(child);
+            stack.push(child);
+        } else {
+            span[at as usize].1 = walk.len() as u32;
+            stack.pop();
+        }
+    }
+    (span, walk)
+}

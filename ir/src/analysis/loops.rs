@@ -1,0 +1,129 @@
+//! Natural loops and how they nest.
+//!
+//! A back edge goes to a block that dominates where it comes from. Loops are found from the innermost out, and a search that meets
+//! a loop found before goes on at that loop's header, so each block is looked at once a loop that it is the header of.
+
+use super::dominators::{Dominators, predecessors};
+use crate::function::{Block, Function};
+use slotmap::SecondaryMap;
+use smallvec::SmallVec;
+
+/// A loop of a [`Loops`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LoopId(u32);
+
+/// A natural loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// The block through which it is entered.
+    pub header: Block,
+    /// The blocks that branch back to the header.
+    pub latches: Vec<Block>,
+    /// The loop around it.
+    pub parent: Option<LoopId>,
+    /// The number of loops that it is in, itself included.
+    pub depth: u32,
+}
+
+/// The loops of a function.
+#[derive(Clone, Debug, Default)]
+pub struct Loops {
+    loops: Vec<Loop>,
+    innermost: SecondaryMap<Block, LoopId>,
+}
+
+impl Loops {
+    /// Finds them.
+    pub fn of(func: &Function, dominators: &Dominators) -> Self {
+        let mut this = Loops::default();
+        let mut tops = Vec::new();
+        let preds = predecessors(func);
+        for &header in dominators.reverse_postorder().iter().rev() {
+            let back = |&p: &Block| dominators.is_reachable(p) && dominators.dominates(header, p);
+            let mut latches: Vec<Block> = preds[header].iter().copied().filter(back).collect();
+            latches.dedup();
+            if !latches.is_empty() {
+                tops.push(this.loops.len() as u32);
+                this.grow(header, latches, dominators, &preds, &mut tops);
+            }
+        }
+        // Outer loops were found after inner ones.
+        for at in (0..this.loops.len()).rev() {
+            this.loops[at].depth = this.loops[at].parent.map_or(1, |p| this.loops[p.0 as usize].depth + 1);
+        }
+        this
+    }
+
+    fn grow(
+        &mut self,
+        header: Block,
+        latches: Vec<Block>,
+        dominators: &Dominators,
+        preds: &SecondaryMap<Block, SmallVec<[Block; 2]>>,
+        tops: &mut [u32],
+    ) {
+        let id = LoopId(self.loops.len() as u32);
+        let mut stack = latches.clone();
+        self.loops.push(Loop { header, latches, parent: None, depth: 0 });
+        if !self.innermost.contains_key(header) {
+            self.innermost.insert(header, id);
+        }
+        while let Some(block) = stack.pop() {
+            if block == header || !dominators.is_reachable(block) {
+                continue;
+            }
+            match self.innermost.get(block).copied() {
+                None => {
+                    self.innermost.insert(block, id);
+                    stack.extend(preds[block].iter().copied());
+                }
+                Some(inner) => {
+                    let outer = outermost(tops, inner.0);
+                    if outer != id.0 {
+                        tops[outer as usize] = id.0;
+                        self.loops[outer as usize].parent = Some(id);
+                        let inner_header = self.loops[outer as usize].header;
+                        stack.extend(preds[inner_header].iter().copied());
+                    }
+                }
+            }
+        }
+    }
+
+    /// All loops, inner ones before those around them.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (LoopId, &Loop)> {
+        self.loops.iter().enumerate().map(|(i, l)| (LoopId(i as u32), l))
+    }
+    /// A loop.
+    pub fn get(&self, id: LoopId) -> &Loop {
+        &self.loops[id.0 as usize]
+    }
+    /// The innermost loop that a block is in.
+    pub fn innermost(&self, block: Block) -> Option<LoopId> {
+        self.innermost.get(block).copied()
+    }
+    /// The number of loops that a block is in.
+    pub fn depth(&self, block: Block) -> u32 {
+        self.innermost(block).map_or(0, |id| self.get(id).depth)
+    }
+    /// True if a block is in a loop, or in one inside of it.
+    pub fn contains(&self, id: LoopId, block: Block) -> bool {
+        let mut at = self.innermost(block);
+        while let Some(found) = at {
+            if found == id {
+                return true;
+            }
+            at = self.get(found).parent;
+        }
+        false
+    }
+}
+
+/// The outermost loop found so far around a loop; paths are halved on the way.
+fn outermost(tops: &mut [u32], mut at: u32) -> u32 {
+    while tops[at as usize] != at {
+        tops[at as usize] = tops[tops[at as usize] as usize];
+        at = tops[at as usize];
+    }
+    at
+}

@@ -1,0 +1,114 @@
+//! One instruction: operands, attributes, result types, targets.
+
+use super::Verifier;
+use crate::builder::infer;
+use crate::function::{Inst, InstData, Target};
+use crate::op::Effects;
+use crate::ops::{control, effects};
+use crate::types::Type;
+
+impl Verifier<'_> {
+    pub(super) fn inst(&mut self, inst: Inst) {
+        let data = self.func.inst(inst);
+        let missing: Vec<_> = data.uses().filter(|&v| !self.is_defined(v)).collect();
+        for value in &missing {
+            let label = self.label(*value);
+            self.sound = false;
+            self.error(data.loc, format!("`{}` uses {label}, which is defined nowhere", data.op), None);
+        }
+        if missing.is_empty() {
+            self.types(data);
+            self.targets(data);
+        }
+        if data.op == control::RET {
+            self.ret(data);
+        }
+    }
+
+    /// Operand count, attributes and result types, by the op's own rule.
+    fn types(&mut self, data: &InstData) {
+        let func = self.func;
+        let declared: Vec<Type> = data.results.iter().map(|&v| func.ty(v).clone()).collect();
+        self.styles(&declared, data.loc);
+        let callee = data.attrs.func("callee");
+        let is_call = data.op.effects.contains(Effects::CALLS) || data.op == effects::UFUNC;
+        if is_call && self.module.is_none() {
+            return;
+        }
+        let signature = callee.and_then(|name| match name == func.name {
+            // The module may hold an older version of this very function.
+            true => Some(func.signature()),
+            false => self.module.and_then(|m| m.signature(name)),
+        });
+        match infer(func, data.op, &data.args, data.attrs.clone(), signature.as_ref()) {
+            Err(e) => self.error(data.loc, e.message, e.help.as_deref()),
+            Ok((attrs, types)) => {
+                if types[..] != declared[..] {
+                    let list = |types: &[Type]| types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ");
+                    let (have, want) = (list(&declared), list(&types));
+                    let count = format!("`{}` has {} results, it gives {}", data.op, declared.len(), types.len());
+                    let message = match declared.len() == types.len() {
+                        true => format!("`{}` gives {want}, its result is declared as {have}", data.op),
+                        false => count,
+                    };
+                    self.error(data.loc, message, None);
+                }
+                if attrs != data.attrs {
+                    let message = format!("attributes of `{}` are not in the order of its definition", data.op);
+                    self.error(data.loc, message, Some("`Attrs::normalize` brings them into it"));
+                }
+            }
+        }
+    }
+
+    fn targets(&mut self, data: &InstData) {
+        let wanted = match control::target_count(data.op, &data.attrs) {
+            None if !data.op.is_terminator() => Some(0),
+            other => other,
+        };
+        if let Some(wanted) = wanted.filter(|&n| n != data.targets.len()) {
+            self.error(data.loc, format!("`{}` has {wanted} targets, got {}", data.op, data.targets.len()), None);
+        }
+        for target in &data.targets {
+            self.target(data, target);
+        }
+    }
+
+    fn target(&mut self, data: &InstData, target: &Target) {
+        let func = self.func;
+        let label = self.block_label(target.block);
+        if !func.has_block(target.block) {
+            self.sound = false;
+            return self.error(data.loc, format!("`{}` branches to {label}", data.op), None);
+        }
+        if func.entry() == Some(target.block) {
+            let help = "a loop that begins the function needs a block before it";
+            self.error(data.loc, format!("`{}` branches to the entry block", data.op), Some(help));
+        }
+        let params = func.block_params(target.block);
+        if params.len() != target.args.len() {
+            let (want, got) = (params.len(), target.args.len());
+            return self.error(data.loc, format!("{label} takes {want} arguments, got {got}"), None);
+        }
+        for (i, (&arg, &param)) in target.args.iter().zip(params).enumerate() {
+            let (given, wanted) = (func.ty(arg), func.ty(param));
+            if !given.fits(wanted) {
+                self.error(data.loc, format!("argument {i} of {label} is {given}, its parameter {wanted}"), None);
+            }
+        }
+    }
+
+    fn ret(&mut self, data: &InstData) {
+        let func = self.func;
+        if data.args.len() != func.results.len() {
+            let (want, got) = (func.results.len(), data.args.len());
+            return self.error(data.loc, format!("`@{}` has {want} results, `ret` gives {got}", func.name), None);
+        }
+        for (i, (&arg, wanted)) in data.args.iter().zip(&func.results).enumerate() {
+            if func.has_value(arg) && !func.ty(arg).fits(wanted) {
+                let given = func.ty(arg).to_string();
+                self.error(data.loc, format!("result {i} of `@{}` is {wanted}, `ret` gives {given}", func.name), None);
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The verifier: what must hold of a function for anything else to be said about it. It reports everything that does not.
+//!
+//! - There is an entry block, and nothing branches to it.
+//! - Every block ends with a terminator, and has no other. Targets are blocks of the function, and branch arguments fit the parameters
+//!   in number and type.
+//! - Operands are values of the function, and every use is dominated by its definition. In blocks that can't be reached everything is.
+//! - Operands and attributes are as the op's definition says, and results have the types that its type rule infers.
+//! - Callees are functions of the module. Without a module, calls are not looked at.
+//! - What `ret` gives fits the function's results.
+//! - Storage styles are registered.
+//! - No value is used after a `del`, on any path on which it is not defined anew.
+
+mod inst;
+
+use crate::analysis::Dominators;
+use crate::analysis::liveness::{Liveness, ended_values};
+use crate::function::{Block, Function, Inst, Value, ValueDef};
+use crate::loc::Loc;
+use crate::module::Module;
+use crate::name::Name;
+use crate::op::Effects;
+use crate::registry::registry;
+use crate::types::Type;
+use slotmap::SecondaryMap;
+use std::cell::OnceCell;
+use std::fmt;
+use thiserror::Error;
+
+/// Something that does not hold.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`@{function}`{}: {message}{}", if .loc.is_none() { String::new() } else { format!(" line {}", .loc.line) }, .help.as_deref().map(|h| format!(" ({h})")).unwrap_or_default())]
+pub struct VerifyError {
+    /// The function.
+    pub function: Name,
+    /// The place; nowhere if the function was not read from a text.
+    pub loc: Loc,
+    /// What is wrong; one lower-case sentence.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+/// Everything that does not hold, in layout order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct VerifyErrors(pub Vec<VerifyError>);
+
+impl fmt::Display for VerifyErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            write!(f, "{}{error}", if i > 0 { "\n" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+impl std::error::Error for VerifyErrors {}
+
+/// Verifies every function of a module.
+pub fn verify_module(module: &Module) -> Result<(), VerifyErrors> {
+    finish(module.functions().flat_map(|f| errors_of(f, Some(module))).collect())
+}
+
+/// Verifies one function. `module` has its callees; without one, calls are not looked at.
+pub fn verify_function(func: &Function, module: Option<&Module>) -> Result<(), VerifyErrors> {
+    finish(errors_of(func, module))
+}
+
+fn finish(errors: Vec<VerifyError>) -> Result<(), VerifyErrors> {
+    if errors.is_empty() { Ok(()) } else { Err(VerifyErrors(errors)) }
+}
+
+fn errors_of(func: &Function, module: Option<&Module>) -> Vec<VerifyError> {
+    let mut cx = Verifier::new(func, module);
+    cx.styles(&func.results, func.loc);
+    match func.entry() {
+        None => cx.error(func.loc, "the function has no blocks", Some("it needs one, that ends with `ret`")),
+        Some(_) => func.blocks().for_each(|b| cx.block(b)),
+    }
+    if cx.sound {
+        cx.dominance();
+        cx.dels();
+    }
+    cx.errors
+}
+
+/// Checks one function.
+pub(crate) struct Verifier<'a> {
+    func: &'a Function,
+    module: Option<&'a Module>,
+    errors: Vec<VerifyError>,
+    labels: OnceCell<SecondaryMap<Value, usize>>,
+    /// All operands and targets exist, so that paths can be followed.
+    sound: bool,
+}
+
+impl<'a> Verifier<'a> {
+    fn new(func: &'a Function, module: Option<&'a Module>) -> Self {
+        Verifier { func, module, errors: Vec::new(), labels: OnceCell::new(), sound: true }
+    }
+
+    fn error(&mut self, loc: Loc, message: impl Into<String>, help: Option<&str>) {
+        let loc = if loc.is_none() { self.func.loc } else { loc };
+        let error =
+            VerifyError { function: self.func.name, loc, message: message.into(), help: help.map(str::to_string) };
+        self.errors.push(error);
+    }
+
+    /// A value as text shows it.
+    fn label(&self, value: Value) -> String {
+        let func = self.func;
+        if !func.has_value(value) {
+            return "%?".to_string();
+        }
+        if let Some(scalar) = func.as_const(value) {
+            return scalar.to_string();
+        }
+        if let Some(name) = func.value_name(value) {
+            return format!("%{name}");
+        }
+        let labels = self.labels.get_or_init(|| number(func));
+        labels.get(value).map_or_else(|| "%?".to_string(), |n| format!("%{n}"))
+    }
+
+    fn block_label(&self, block: Block) -> String {
+        if !self.func.has_block(block) {
+            return "a block that is not in the function".to_string();
+        }
+        match self.func.block_name(block) {
+            Some(name) => format!("`{name}`"),
+            None => format!("block {}", self.func.blocks().position(|b| b == block).unwrap_or_default()),
+        }
+    }
+
+    fn styles(&mut self, types: &[Type], loc: Loc) {
+        for ty in types {
+            if let Some(style) = ty.style().filter(|&s| !registry().has_style(s)) {
+                let known: Vec<_> = registry().styles().map(|(s, _)| s.name).collect();
+                let near = crate::Registry::suggest(&style, known.iter().copied());
+                let help = near.map(|n| format!("did you mean `{n}`?"));
+                self.error(loc, format!("{ty} has storage style `{style}`, which nobody registers"), help.as_deref());
+            }
+        }
+    }
+
+    fn block(&mut self, block: Block) {
+        let func = self.func;
+        let params: Vec<Type> = func.block_params(block).iter().map(|&p| func.ty(p).clone()).collect();
+        let loc = func.first_inst(block).map_or(func.loc, |i| func.inst(i).loc);
+        self.styles(&params, loc);
+        if func.terminator(block).is_none() {
+            let label = self.block_label(block);
+            let loc = func.insts(block).next_back().map_or(loc, |i| func.inst(i).loc);
+            let help = Some("`jump`, `br_if`, `switch`, `ret` and `raise` are terminators");
+            self.error(loc, format!("{label} does not end with a terminator"), help);
+        }
+        for inst in func.insts(block) {
+            let data = func.inst(inst);
+            if data.op.is_terminator() && func.next_inst(inst).is_some() {
+                let label = self.block_label(block);
+                self.error(data.loc, format!("`{}` stands in the middle of {label}", data.op), None);
+            }
+            self.inst(inst);
+        }
+    }
+
+    fn dominance(&mut self) {
+        let func = self.func;
+        let dominators = Dominators::of(func);
+        for inst in func.blocks().flat_map(|b| func.insts(b)) {
+            let data = func.inst(inst);
+            for value in data.uses() {
+                if !dominators.value_reaches(func, value, inst) {
+                    let label = self.label(value);
+                    let message = format!("`{}` uses {label}, which is not defined on every path to it", data.op);
+                    let help =
+                        "values go from block to block as block arguments where their definition does not dominate";
+                    self.error(data.loc, message, Some(help));
+                }
+            }
+        }
+    }
+
+    fn dels(&mut self) {
+        let func = self.func;
+        let ended = ended_values(func);
+        if ended.is_empty() {
+            return;
+        }
+        let liveness = Liveness::of_values(func, ended);
+        for inst in func.blocks().flat_map(|b| func.insts(b)) {
+            let data = func.inst(inst);
+            if !data.op.effects.contains(Effects::FREES) {
+                continue;
+            }
+            for &value in data.args.iter().filter(|&&v| func.as_const(v).is_none()) {
+                if liveness.live_after(func, value, inst) {
+                    self.used_after_del(inst, value);
+                }
+            }
+        }
+    }
+
+    fn used_after_del(&mut self, del: Inst, value: Value) {
+        let func = self.func;
+        let label = self.label(value);
+        let later = func.users(value).into_iter().find(|&u| func.comes_before(del, u));
+        let loc = func.inst(del).loc;
+        match later {
+            Some(user) => {
+                let data = func.inst(user);
+                let line = if loc.is_none() { String::new() } else { format!(" in line {}", loc.line) };
+                self.error(data.loc, format!("`{}` uses {label} after its `del`{line}", data.op), None);
+            }
+            None => self.error(loc, format!("{label} is used after this `del`, on some path"), None),
+        }
+    }
+
+    /// True if a value is there to be used.
+    fn is_defined(&self, value: Value) -> bool {
+        let func = self.func;
+        func.has_value(value)
+            && match func.def(value) {
+                ValueDef::Const(_) => true,
+                ValueDef::Result(inst, _) => func.is_linked(inst),
+                ValueDef::Param(block, index) => {
+                    func.has_block(block) && func.block_params(block).get(index as usize) == Some(&value)
+                }
+            }
+    }
+}
+
+/// The numbers of anonymous values.
+fn number(func: &Function) -> SecondaryMap<Value, usize> {
+    let values = func.blocks().flat_map(|b| {
+        let results = func.insts(b).flat_map(|i| func.inst(i).results.iter().copied());
+        func.block_params(b).iter().copied().chain(results)
+    });
+    values.filter(|&v| func.value_name(v).is_none()).enumerate().map(|(n, v)| (v, n)).collect()
+}
