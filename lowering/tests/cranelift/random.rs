@@ -259,7 +259,7 @@ fn layout(kernel: &Kernel, buffer: usize, extents: &[u64], plain: bool, random: 
 
 #[test]
 fn random_kernels() {
-    let count = std::env::var("CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
+    let count = std::env::var("CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     let first = std::env::var("FIRST").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     for seed in first..first + count {
         let (kernel, mut random) = kernel(Random(seed));
