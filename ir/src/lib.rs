@@ -17,7 +17,6 @@ pub mod loc;
 pub mod math;
 pub mod module;
 pub mod name;
-pub mod npy;
 pub mod op;
 pub mod ops;
 pub mod registry;

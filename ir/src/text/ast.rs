@@ -1,5 +1,6 @@
 //! What the parser finds in a text before names have types: functions, blocks, instructions.
 
+use super::expr_ast::PExpr;
 use crate::attr::Attrs;
 use crate::loc::Loc;
 use crate::name::Name;
@@ -82,6 +83,8 @@ pub(super) struct PInst {
     pub args: SmallVec<[PArg; 2]>,
     pub attrs: Attrs,
     pub targets: Vec<PTarget>,
+    /// The expression of an `arrayexpr`, which becomes an attribute once the operands have types.
+    pub expr: Option<Box<PExpr>>,
     /// The result types, where they are written.
     pub types: Option<Vec<Type>>,
     /// The op's name.

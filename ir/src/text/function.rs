@@ -117,9 +117,10 @@ impl<'a> Parser<'a> {
             }
             if self.at_label() {
                 self.close_block(f, current);
+                let start = self.position();
                 current = self.label(f).ok();
                 if current.is_none() {
-                    self.skip_line();
+                    self.recover(start);
                 }
                 continue;
             }
@@ -129,19 +130,17 @@ impl<'a> Parser<'a> {
                 f.order.push(entry);
                 current = Some((entry, f.insts.len()));
             }
-            let before = self.position();
+            let start = self.position();
             if self.instruction(f).is_err() {
-                self.skip_line();
-            }
-            if self.position() == before {
-                self.bump();
+                self.recover(start);
             }
         }
         self.bump();
         self.close_block(f, current);
         if !self.at_line_end() {
+            let start = self.position();
             let _ = self.expected::<()>("a new line after `}`");
-            self.skip_line();
+            self.recover(start);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::builder::find_op;
 use crate::diag::Diagnostic;
 use crate::loc::Loc;
 use crate::op::Op;
+use crate::ops::arrayexpr::ARRAYEXPR;
 use crate::ops::control::{SWITCH, target_count};
 use smallvec::SmallVec;
 
@@ -72,12 +73,15 @@ impl<'a> Parser<'a> {
             args: SmallVec::new(),
             attrs: Attrs::new(),
             targets: Vec::new(),
+            expr: None,
             types: None,
             op_loc: token.loc,
             loc: start,
             place: None,
         };
-        if self.is(Kind::Func) && !self.token().first {
+        if op == ARRAYEXPR {
+            self.array_expression(f, &mut inst)?;
+        } else if self.is(Kind::Func) && !self.token().first {
             self.callee(f, &mut inst)?;
             if self.eat(Kind::Comma) {
                 self.items(f, &mut inst)?;
@@ -101,7 +105,11 @@ impl<'a> Parser<'a> {
         if self.at_line_end() {
             return Ok(());
         }
-        let wanted = if inst.types.is_some() { "the end of the line" } else { "`,`, `:` or the end of the line" };
+        let wanted = if inst.types.is_some() || inst.expr.is_some() {
+            "the end of the line"
+        } else {
+            "`,`, `:` or the end of the line"
+        };
         self.expected(wanted)
     }
 

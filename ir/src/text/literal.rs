@@ -224,6 +224,12 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Digits of an integer, without a sign.
+    pub fn wide_int(&mut self) -> Parsed<i128> {
+        let token = self.expect(Kind::Int, "an integer")?;
+        self.int_digits(self.slice(token), token.loc)
+    }
+
     /// An `i64`.
     pub fn int(&mut self, what: &str) -> Parsed<i64> {
         let start = self.loc();

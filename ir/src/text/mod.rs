@@ -23,6 +23,10 @@
 
 mod ast;
 mod attrs;
+mod expr;
+mod expr_ast;
+mod expr_body;
+mod expr_index;
 mod function;
 mod inst;
 mod lexer;
@@ -30,8 +34,12 @@ mod literal;
 mod names;
 mod numbers;
 mod parser;
+mod print_expr;
+mod print_forms;
+mod print_order;
 mod printer;
 mod resolve;
+mod resolve_expr;
 mod types;
 
 use crate::diag::{Diagnostic, Diagnostics};

@@ -95,6 +95,11 @@ impl Uniquifier {
         self.reserved.extend(names);
     }
 
+    /// True if the name is given out.
+    pub fn has(&self, name: Name) -> bool {
+        self.taken.contains(&name)
+    }
+
     /// The name if it is free, else the name and a number.
     pub fn name(&mut self, name: Name) -> Name {
         if self.taken.insert(name) {

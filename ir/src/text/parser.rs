@@ -175,17 +175,27 @@ impl<'a> Parser<'a> {
         Ok(items)
     }
 
-    /// Skips to the next line on which something can begin, outside of the braces that are opened on the way.
-    pub fn skip_line(&mut self) {
+    /// Gives up what began at token `start`: skips to the next line on which something can begin, outside of the braces that
+    /// were opened on the way.
+    pub fn recover(&mut self, start: usize) {
         let mut depth = 0usize;
+        for token in &self.tokens[start..self.at] {
+            match token.kind {
+                Kind::LBrace => depth += 1,
+                Kind::RBrace => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        if start == self.at && !self.is(Kind::RBrace) {
+            depth += usize::from(self.bump().kind == Kind::LBrace);
+        }
         loop {
             let token = self.token();
-            let starts = token.first && (depth == 0 || self.at_func());
             match token.kind {
                 Kind::End => return,
                 Kind::RBrace if depth == 0 => return,
-                _ if starts && token.kind != Kind::RBrace => return,
                 Kind::RBrace => depth -= 1,
+                _ if token.first && (depth == 0 || self.at_func()) => return,
                 Kind::LBrace => depth += 1,
                 _ => {}
             }

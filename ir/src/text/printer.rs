@@ -138,7 +138,10 @@ impl<'f> Printer<'f> {
         }
         out.push_str(if data.results.is_empty() { "" } else { " = " });
         out.push_str(data.op.name);
-        self.write_operation(data, out);
+        match data.attrs.expr() {
+            Some(expr) => self.write_array_expr(expr, &data.args, 2, out),
+            None => self.write_operation(data, out),
+        }
     }
 
     fn write_operation(&self, data: &InstData, out: &mut String) {

@@ -5,6 +5,8 @@
 
 use super::ast::{PArg, PDef, PFunction, PInst, POperand, PParam};
 use super::parser::clip;
+use super::resolve_expr::resolve_expr;
+use crate::attr::Attr;
 use crate::builder::{Arg, infer, literal_at, resolve_literals};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::error::TypeError;
@@ -208,7 +210,11 @@ impl Resolver<'_, '_> {
     fn build(&mut self, inst: &PInst) -> Result<Inst, Refused> {
         let callee = self.callee(inst)?;
         let args = self.operands(&inst.args)?;
-        let attrs = inst.attrs.clone();
+        let mut attrs = inst.attrs.clone();
+        if let Some(expr) = &inst.expr {
+            let types = self.types_of(&args);
+            attrs.set("expr".into(), Attr::Expr(resolve_expr(expr, &types, inst.loc)?));
+        }
         let at_operand = |e: TypeError| {
             let loc = e.operand.and_then(|i| inst.args.get(i)).map_or(inst.op_loc, |a| a.loc);
             Refused::from(Diagnostic::from(e).at(loc))
@@ -224,6 +230,14 @@ impl Resolver<'_, '_> {
         check_types(inst, &types)?;
         let targets = self.targets(inst)?;
         Ok(self.func.create_inst(op, values, attrs, targets, types, inst.loc))
+    }
+
+    fn types_of(&self, args: &[Arg]) -> Vec<Type> {
+        let ty = |arg: &Arg| match arg {
+            Arg::Value(v) => self.func.ty(*v).clone(),
+            Arg::Literal(literal) => Type::scalar(literal.dtype_beside(None)),
+        };
+        args.iter().map(ty).collect()
     }
 
     /// The signature of the function that an instruction calls.

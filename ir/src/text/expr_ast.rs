@@ -1,0 +1,110 @@
+//! What the parser finds of an `arrayexpr` before its operands have types.
+
+use crate::attr::Attrs;
+use crate::dtype::DType;
+use crate::expr::{Axis, BodyRef, Condition, IndexExpr, Mode, Monoid, Source, Write};
+use crate::loc::Loc;
+use crate::name::Name;
+use crate::op::Op;
+use crate::scalar::Literal;
+use crate::types::Type;
+
+/// A number whose dtype is not known yet, and where it is.
+pub(super) type PNumber = (Literal, Loc);
+
+#[derive(Debug)]
+pub(super) struct PExpr {
+    pub axes: Vec<Axis>,
+    pub guard: Vec<Condition>,
+    pub operands: Vec<PRead>,
+    pub body: PBody,
+    pub reductions: Vec<PReduction>,
+    pub finish: Option<PBody>,
+    /// None where every result is written at all parallel axes.
+    pub outs: Option<Vec<POut>>,
+    pub types: Vec<Type>,
+    pub loc: Loc,
+    /// What a nested expression is given by the body around it.
+    pub captures: Vec<PRef>,
+}
+
+/// An operand.
+#[derive(Debug)]
+pub(super) struct PRead {
+    pub name: Name,
+    pub loc: Loc,
+    pub source: Source,
+    pub dtype: Option<DType>,
+    pub index: Vec<PIndex>,
+}
+
+#[derive(Debug)]
+pub(super) struct PIndex {
+    pub expr: IndexExpr,
+    pub mode: PMode,
+}
+
+#[derive(Debug)]
+pub(super) enum PMode {
+    Known(Mode),
+    Pad(PNumber),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct PBody {
+    pub insts: Vec<PBodyInst>,
+    pub yields: Vec<PRef>,
+}
+
+#[derive(Debug)]
+pub(super) struct PBodyInst {
+    pub op: PBodyOp,
+    pub args: Vec<PRef>,
+    pub results: usize,
+    pub loc: Loc,
+}
+
+#[derive(Debug)]
+pub(super) enum PBodyOp {
+    Op(Op, Attrs),
+    /// Its arguments are the captures.
+    Nested(Box<PExpr>),
+}
+
+/// A value of a body, and where it is named.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PRef {
+    Known(BodyRef, Loc),
+    Number(Literal, Loc),
+}
+
+#[derive(Debug)]
+pub(super) struct PReduction {
+    pub combine: PCombine,
+    pub accumulators: Vec<DType>,
+    pub identity: Option<Vec<PNumber>>,
+    pub init: PInit,
+    pub associative: bool,
+    pub commutative: bool,
+    pub idempotent: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum PCombine {
+    Builtin(Monoid),
+    Region(PBody),
+}
+
+#[derive(Debug)]
+pub(super) enum PInit {
+    Identity,
+    Values(Vec<PNumber>),
+    Existing(Vec<u32>),
+}
+
+#[derive(Debug)]
+pub(super) struct POut {
+    pub index: Vec<IndexExpr>,
+    pub fill: Option<PNumber>,
+    pub write: Write,
+}

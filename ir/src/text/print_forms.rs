@@ -1,0 +1,117 @@
+//! Printing of affine forms and of axes.
+
+use super::lexer::escape;
+use super::names::write_name;
+use crate::expr::{Axis, AxisKind, SymExpr};
+use crate::name::Name;
+use std::fmt::Write;
+
+/// Writes an axis: `k: reduce 1..m`.
+pub(super) fn write_axis(axis: &Axis, name: Name, out: &mut String) {
+    write_name(name, out);
+    out.push_str(": ");
+    if axis.kind == AxisKind::Reduce {
+        out.push_str("reduce ");
+    }
+    if axis.lo != SymExpr::default() {
+        bound(&axis.lo).write(out);
+        out.push_str("..");
+    }
+    match &axis.hi {
+        Some(hi) => bound(hi).write(out),
+        None => out.push('?'),
+    }
+}
+
+fn bound(form: &SymExpr) -> Terms {
+    let mut terms = Terms::default();
+    terms.symbols(form, &[]);
+    terms
+}
+
+/// The terms of an affine form, as they are written: names with coefficients, and a constant.
+#[derive(Default)]
+pub(super) struct Terms {
+    terms: Vec<(String, i64)>,
+    constant: i64,
+}
+
+impl Terms {
+    pub fn push(&mut self, name: String, coefficient: i64) {
+        self.terms.push((name, coefficient));
+    }
+
+    /// Adds symbols; one that would be taken for an axis is quoted.
+    pub fn symbols(&mut self, form: &SymExpr, axes: &[Name]) {
+        self.constant = form.constant;
+        for &(symbol, c) in form.terms() {
+            let mut text = String::new();
+            if axes.contains(&symbol) || symbol == "reduce" {
+                escape(&symbol, &mut text);
+            } else {
+                write_name(symbol, &mut text);
+            }
+            self.push(text, c);
+        }
+    }
+
+    /// Every term with its sign, those that are added first.
+    fn signed(&self) -> impl Iterator<Item = (bool, String)> + '_ {
+        let term = |(name, c): &(String, i64)| match c.unsigned_abs() {
+            1 => (*c < 0, name.clone()),
+            n => (*c < 0, format!("{n}*{name}")),
+        };
+        let constant = (self.constant != 0).then(|| (self.constant < 0, self.constant.unsigned_abs().to_string()));
+        let all: Vec<_> = self.terms.iter().map(term).chain(constant).collect();
+        let (negative, positive): (Vec<_>, Vec<_>) = all.into_iter().partition(|(negative, _)| *negative);
+        positive.into_iter().chain(negative)
+    }
+
+    pub fn write(&self, out: &mut String) {
+        let mut first = true;
+        for (negative, text) in self.signed() {
+            out.push_str(match (first, negative) {
+                (true, false) => "",
+                (true, true) => "-",
+                (false, false) => " + ",
+                (false, true) => " - ",
+            });
+            out.push_str(&text);
+            first = false;
+        }
+        if first {
+            out.push('0');
+        }
+    }
+
+    /// As something added to what stands before.
+    pub fn write_signed(&self, out: &mut String) {
+        for (negative, text) in self.signed() {
+            out.push_str(if negative { " - " } else { " + " });
+            out.push_str(&text);
+        }
+    }
+
+    /// In parentheses unless it is one term.
+    pub fn write_closed(&self, out: &mut String) {
+        let mut terms = self.signed();
+        match (terms.next(), terms.next()) {
+            (None, _) => out.push('0'),
+            (Some((false, text)), None) => out.push_str(&text),
+            _ => {
+                out.push('(');
+                self.write(out);
+                out.push(')');
+            }
+        }
+    }
+
+    /// Compared with 0, every term on the side where it has no sign.
+    pub fn write_compared(&self, relation: &str, out: &mut String) {
+        let side = |wanted: bool| {
+            let terms: Vec<_> = self.signed().filter(|(n, _)| *n == wanted).map(|(_, text)| text).collect();
+            if terms.is_empty() { "0".to_string() } else { terms.join(" + ") }
+        };
+        let _ = write!(out, "{} {relation} {}", side(false), side(true));
+    }
+}
