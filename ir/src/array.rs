@@ -6,7 +6,7 @@
 use crate::dtype::DType;
 use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
-use ndarray::{ArcArray, ArrayD, ArrayViewD, IxDyn};
+use ndarray::{ArcArray, ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn};
 use num_complex::{Complex32, Complex64};
 
 /// A Rust type that is the element of an array of some dtype.
@@ -23,6 +23,8 @@ pub trait Element: Copy + Send + Sync + 'static {
     fn unwrap(array: &Array) -> Option<&ArcArray<Self, IxDyn>>;
     /// The same, to write to.
     fn unwrap_mut(array: &mut Array) -> Option<&mut ArcArray<Self, IxDyn>>;
+    /// The view with its dtype erased.
+    fn wrap_view(view: ArrayViewD<'_, Self>) -> View<'_>;
 }
 
 /// A dynamic array: a dtype, a shape, strides and a shared buffer.
@@ -62,6 +64,9 @@ macro_rules! elements {
             }
             fn unwrap_mut(array: &mut Array) -> Option<&mut ArcArray<Self, IxDyn>> {
                 if let Array::$variant(a) = array { Some(a) } else { None }
+            }
+            fn wrap_view(view: ArrayViewD<'_, Self>) -> View<'_> {
+                View::$variant(view)
             }
         }
     )*};
@@ -243,6 +248,10 @@ impl Array {
         // The shape is that of an array that exists, and every element has dtype `to`.
         made.unwrap_or_else(|| unreachable!("casting keeps the shape"))
     }
+    /// A borrowed view of the whole array.
+    pub fn view(&self) -> View<'_> {
+        with_array!(self, |a| Element::wrap_view(a.view()))
+    }
     /// The dense type with constant dims.
     pub fn ty(&self) -> Type {
         Type::array(self.dtype(), self.shape().iter().map(|&n| Dim::Const(n as u64)).collect::<Vec<_>>())
@@ -352,4 +361,62 @@ pub enum View<'a> {
     F64(ArrayViewD<'a, f64>),
     C64(ArrayViewD<'a, Complex32>),
     C128(ArrayViewD<'a, Complex64>),
+}
+
+impl<'a, T: Element, D: Dimension> From<ArrayView<'a, T, D>> for View<'a> {
+    fn from(view: ArrayView<'a, T, D>) -> Self {
+        T::wrap_view(view.into_dyn())
+    }
+}
+
+/// Runs an expression with the typed view inside a dynamic one.
+macro_rules! with_view {
+    ($view:expr, |$v:ident| $body:expr) => {
+        with_view!(@ $view, $v, $body, Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 C64 C128)
+    };
+    (@ $view:expr, $v:ident, $body:expr, $($variant:ident)*) => {
+        match $view {
+            $(View::$variant($v) => $body,)*
+        }
+    };
+}
+
+impl View<'_> {
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        fn of<T: Element>(_: &ArrayViewD<'_, T>) -> DType {
+            T::DTYPE
+        }
+        with_view!(self, |v| of(v))
+    }
+    /// The extents.
+    pub fn shape(&self) -> &[usize] {
+        with_view!(self, |v| v.shape())
+    }
+    /// The strides, in elements.
+    pub fn strides(&self) -> &[isize] {
+        with_view!(self, |v| v.strides())
+    }
+    /// An array with a copy of the elements, in row-major order.
+    pub fn to_array(&self) -> Array {
+        with_view!(self, |v| Element::wrap(v.as_standard_layout().to_shared()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Axis, Slice, array};
+
+    #[test]
+    fn views_borrow_what_they_show() {
+        let matrix = array![[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]];
+        let view = View::from(matrix.slice_axis(Axis(1), Slice::new(0, None, -2)));
+        assert_eq!((view.dtype(), view.shape(), view.strides()), (DType::F32, &[2, 2][..], &[3, -2][..]));
+        let array = view.to_array();
+        assert_eq!(array.iter().map(|s| s.to_f64()).collect::<Vec<_>>(), [3.0, 1.0, 6.0, 4.0]);
+        assert_eq!(array.view().to_array(), array);
+        let (View::F32(inner), Array::F32(outer)) = (array.view(), &array) else { panic!("the dtype is kept") };
+        assert_eq!(inner.as_ptr(), outer.as_ptr(), "a view of an array copies nothing");
+    }
 }

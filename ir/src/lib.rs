@@ -17,6 +17,7 @@ pub mod loc;
 pub mod math;
 pub mod module;
 pub mod name;
+pub mod npy;
 pub mod op;
 pub mod ops;
 pub mod registry;

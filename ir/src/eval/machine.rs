@@ -10,6 +10,7 @@ use crate::module::Module;
 use crate::op::Eval;
 use crate::ops::{control, effects};
 use crate::scalar::Scalar;
+use crate::show::shown_len;
 use crate::types::Type;
 use rustc_hash::FxHashSet;
 use slotmap::SecondaryMap;
@@ -310,12 +311,18 @@ impl<'m> Machine<'m> {
             return Err(EvalError::unsupported("a function that `ufunc` applies can't print"));
         }
         let args = frame.read_all(&data.args)?;
+        // A line takes some hundred bytes an element while it is laid out.
+        let shown = args.iter().fold(0u64, |n, arg| n.saturating_add(shown_len(arg.shape()) as u64));
+        self.cx(frame, data, &[]).spend(shown)?;
+        if self.bytes.get().saturating_add(shown.saturating_mul(128)) > self.limits.bytes {
+            return Err(EvalError::limit("prints too much"));
+        }
         let label = data.attrs.str("label").map(str::to_string);
         let line: Vec<String> = label.into_iter().chain(args.iter().map(Datum::to_string)).collect();
         let line = line.join(" ");
         let bytes = self.bytes.get() + line.len() as u64;
         if bytes > self.limits.bytes {
-            return Err(EvalError::limit("printed too much"));
+            return Err(EvalError::limit("prints too much"));
         }
         self.bytes.set(bytes);
         self.printed.borrow_mut().push(line);
