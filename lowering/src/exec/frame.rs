@@ -1,5 +1,6 @@
 //! Frames: the slots of one activation of a function. They are kept and used again, so that a call allocates none.
 
+use super::out::OutPlace;
 use super::plan::{DimCheck, FuncPlan};
 use super::value::Held;
 use rewright_ir::{Name, Value};
@@ -17,10 +18,12 @@ pub struct Frame {
     pub results: Vec<Held>,
     /// For each parameter, whether it was stored to.
     pub stored: Vec<bool>,
+    /// For each result, where the caller wants it; empty if the caller wants new arrays.
+    pub into: Vec<OutPlace>,
 }
 
-// SAFETY: the pointers that keep this from being `Send` are those of lent elements, which `clear` drops before a frame goes back to
-// its pool; nothing else moves frames between threads.
+// SAFETY: the pointers that keep this from being `Send` are those of lent elements and of results' places, which `clear` drops
+// before a frame goes back to its pool; nothing else moves frames between threads.
 unsafe impl Send for Frame {}
 
 impl Frame {
@@ -35,6 +38,7 @@ impl Frame {
             symbols: vec![None; plan.symbols.len()],
             results: Vec::with_capacity(plan.results.len()),
             stored: vec![false; plan.params.len()],
+            into: Vec::with_capacity(plan.results.len()),
         }
     }
 
@@ -47,6 +51,7 @@ impl Frame {
         self.symbols.fill(None);
         self.results.clear();
         self.stored.fill(false);
+        self.into.clear();
     }
 
     /// Checks extents, and binds the symbols that are not bound yet to them.

@@ -6,7 +6,7 @@ use super::plan::*;
 use super::value::{Held, Shape, Strides, overwrite};
 use super::view::ViewOp;
 use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismatch, value_label, with_operands};
-use rewright_ir::{Datum, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Type};
+use rewright_ir::{Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Type};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 
@@ -66,7 +66,7 @@ impl<'e> Machine<'e> {
             return Err(EvalError::limit(format!("calls nest deeper than {depth}")));
         }
         self.depth.set(depth + 1);
-        let result = self.enter(act).and_then(|()| self.steps(act));
+        let result = self.enter(act).and_then(|()| self.check_places(act)).and_then(|()| self.steps(act));
         self.depth.set(depth);
         result
     }
@@ -76,6 +76,27 @@ impl<'e> Machine<'e> {
         for def in &act.plan.params {
             self.admit(act, def, "argument")?;
             self.charge(act.frame.slots[def.slot.0 as usize].bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Checks the places that the caller gives for results against the result types, as far as their extents are known.
+    fn check_places(&self, act: &Activation<'e, '_>) -> Result<(), EvalError> {
+        for (i, (place, ty)) in act.frame.into.iter().zip(&act.plan.results).enumerate() {
+            let fits = |(&dim, &extent): (&Dim, &usize)| match dim {
+                Dim::Any => true,
+                Dim::Const(n) => n == extent as u64,
+                Dim::Sym(name) => {
+                    let bound = act.plan.symbol(name).and_then(|s| act.frame.symbols[s]);
+                    bound.is_none_or(|(n, _)| n == extent as u64)
+                }
+            };
+            let right = place.dtype == ty.dtype()
+                && place.shape.len() == ty.rank()
+                && ty.dims().iter().zip(&place.shape).all(fits);
+            if !right {
+                return Err(misfit(act, &format!("the buffer for result {i}"), Some(place.ty()), ty));
+            }
         }
         Ok(())
     }

@@ -18,16 +18,19 @@ mod build;
 mod frame;
 mod liveness;
 mod machine;
+mod out;
 pub mod plan;
 mod print;
 mod value;
 mod view;
 
 pub use args::Arg;
+pub use out::ViewMut;
 pub use plan::Plan;
 
 use frame::{Frame, Pool};
 use machine::Machine;
+use out::write_all;
 use rewright_ir::{Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, Scalar, evaluate};
 use smallvec::SmallVec;
 use std::fmt;
@@ -177,6 +180,27 @@ impl Executable {
         })
     }
 
+    /// Calls the function, and writes its results to buffers of the caller's, without making arrays for them. A scalar result goes to a
+    /// buffer of rank 0. Dtypes and extents are checked before anything runs, as far as they are known then. A buffer may be an
+    /// argument's too ([`ViewMut::from_raw`]): the function then reads what was there before. On an error the buffers hold
+    /// nothing certain.
+    pub fn call_into(&self, args: &[Arg<'_>], outs: &mut [ViewMut<'_>]) -> Result<(), EvalError> {
+        let plan = &self.inner.plan.functions[0];
+        if outs.len() != plan.results.len() {
+            let message = format!("`@{}`: gives {} results, got {} buffers", plan.name, plan.results.len(), outs.len());
+            return Err(EvalError { loc: plan.loc, ..EvalError::shape(message) });
+        }
+        if self.options.backend == Backend::Reference {
+            let places: Vec<_> = outs.iter().map(ViewMut::place).collect();
+            let mut results: Vec<Held> = self.evaluate(args)?.results.into_iter().map(Held::from).collect();
+            return write_all(&places, &mut results);
+        }
+        self.run_into(args.iter().map(Arg::hold), outs, |frame, ended| {
+            ended?;
+            write_all(&frame.into, &mut frame.results)
+        })
+    }
+
     fn name(&self) -> Name {
         self.inner.plan.functions[0].name
     }
@@ -201,6 +225,16 @@ impl Executable {
         args: impl IntoIterator<Item = Held, IntoIter: ExactSizeIterator>,
         finish: impl FnOnce(&mut Frame, Result<Vec<String>, EvalError>) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
+        self.run_into(args, &[], finish)
+    }
+
+    /// The same, with places for results.
+    fn run_into<T>(
+        &self,
+        args: impl IntoIterator<Item = Held, IntoIter: ExactSizeIterator>,
+        outs: &[ViewMut<'_>],
+        finish: impl FnOnce(&mut Frame, Result<Vec<String>, EvalError>) -> Result<T, EvalError>,
+    ) -> Result<T, EvalError> {
         let args = args.into_iter();
         self.check_count(args.len())?;
         let plan = &self.inner.plan.functions[0];
@@ -208,6 +242,7 @@ impl Executable {
         for (param, arg) in plan.params.iter().zip(args) {
             frame.slots[param.slot.0 as usize] = arg;
         }
+        frame.into.extend(outs.iter().map(ViewMut::place));
         let machine = Machine::new(&self.inner, self.options.limits);
         let ended =
             machine.activation(0, &mut frame).and_then(|mut act| machine.run(&mut act)).map_err(|e| match e.op {
