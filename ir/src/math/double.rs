@@ -48,8 +48,6 @@ from_libm! {
     tanh = tanh(x);
     /// Inverse hyperbolic sine.
     asinh = asinh(x);
-    /// Inverse hyperbolic cosine.
-    acosh = acosh(x);
     /// Inverse hyperbolic tangent.
     atanh = atanh(x);
     /// Error function.
@@ -70,6 +68,11 @@ from_libm! {
     fmod = fmod(x, y);
     /// The next number from x toward y.
     nextafter = nextafter(x, y);
+}
+
+/// Inverse hyperbolic cosine; NaN below 1.
+pub extern "C" fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { Libm::<f64>::acosh(x) }
 }
 
 /// Square root, correctly rounded.
@@ -127,7 +130,13 @@ pub extern "C" fn rad2deg(x: f64) -> f64 {
 
 /// The distance to the next number away from zero, with x's sign; NaN of infinities.
 pub extern "C" fn spacing(x: f64) -> f64 {
-    if x.is_finite() { nextafter(x, f64::INFINITY.copysign(x)) - x } else { f64::NAN }
+    if x == 0.0 {
+        f64::from_bits(1)
+    } else if x.is_finite() {
+        nextafter(x, f64::INFINITY.copysign(x)) - x
+    } else {
+        f64::NAN
+    }
 }
 
 /// `log(exp(x) + exp(y))`, without overflow.

@@ -8,6 +8,7 @@
 
 pub mod complex;
 pub mod double;
+mod double_double;
 pub mod single;
 
 /// A real function of floats.

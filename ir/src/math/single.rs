@@ -48,8 +48,6 @@ from_libm! {
     tanh = tanh(x);
     /// Inverse hyperbolic sine.
     asinh = asinh(x);
-    /// Inverse hyperbolic cosine.
-    acosh = acosh(x);
     /// Inverse hyperbolic tangent.
     atanh = atanh(x);
     /// Error function.
@@ -70,6 +68,11 @@ from_libm! {
     fmod = fmod(x, y);
     /// The next number from x toward y.
     nextafter = nextafter(x, y);
+}
+
+/// Inverse hyperbolic cosine; NaN below 1.
+pub extern "C" fn acosh(x: f32) -> f32 {
+    if x < 1.0 { f32::NAN } else { Libm::<f32>::acosh(x) }
 }
 
 /// Square root, correctly rounded.
@@ -127,37 +130,23 @@ pub extern "C" fn rad2deg(x: f32) -> f32 {
 
 /// The distance to the next number away from zero, with x's sign; NaN of infinities.
 pub extern "C" fn spacing(x: f32) -> f32 {
-    if x.is_finite() { nextafter(x, f32::INFINITY.copysign(x)) - x } else { f32::NAN }
+    if x == 0.0 {
+        f32::from_bits(1)
+    } else if x.is_finite() {
+        nextafter(x, f32::INFINITY.copysign(x)) - x
+    } else {
+        f32::NAN
+    }
 }
 
 /// `log(exp(x) + exp(y))`, without overflow.
 pub extern "C" fn logaddexp(x: f32, y: f32) -> f32 {
-    if x == y {
-        return x + std::f32::consts::LN_2;
-    }
-    let gap = x - y;
-    if gap > 0.0 {
-        x + log1p(exp(-gap))
-    } else if gap <= 0.0 {
-        y + log1p(exp(gap))
-    } else {
-        gap
-    }
+    super::double::logaddexp(x as f64, y as f64) as f32
 }
 
 /// `log2(exp2(x) + exp2(y))`, without overflow.
 pub extern "C" fn logaddexp2(x: f32, y: f32) -> f32 {
-    if x == y {
-        return x + 1.0;
-    }
-    let gap = x - y;
-    if gap > 0.0 {
-        x + std::f32::consts::LOG2_E * log1p(exp2(-gap))
-    } else if gap <= 0.0 {
-        y + std::f32::consts::LOG2_E * log1p(exp2(gap))
-    } else {
-        gap
-    }
+    super::double::logaddexp2(x as f64, y as f64) as f32
 }
 
 /// 0 below zero, 1 above, `at_zero` at it; NaN of NaN.

@@ -1,4 +1,12 @@
-//! Arithmetic and order of complex numbers, at either precision.
+//! Arithmetic and order of complex numbers, at either precision; their functions, at `c128`.
+
+mod exponential;
+mod inverse;
+mod logarithm;
+
+pub use exponential::{cos, cosh, exp, exp2, expm1, sin, sinh, tan, tanh};
+pub use inverse::{acos, acosh, asin, asinh, atan, atanh};
+pub use logarithm::{log, log1p, log2, log10, power, sqrt};
 
 use super::{double, single};
 use num_complex::{Complex, Complex32, Complex64};
@@ -124,45 +132,9 @@ pub fn single(f: fn(Complex64) -> Complex64, z: Complex32) -> Complex32 {
     Complex32::new(w.re as f32, w.im as f32)
 }
 
-macro_rules! functions {
-    ($($name:ident: |$z:ident| $body:expr;)*) => {$(
-        #[doc = concat!("The complex `", stringify!($name), "`.")]
-        pub fn $name($z: Complex64) -> Complex64 {
-            $body
-        }
-    )*};
-}
-functions! {
-    sqrt: |z| z.sqrt();
-    exp: |z| z.exp();
-    exp2: |z| z.exp2();
-    expm1: |z| z.exp() - 1.0;
-    log: |z| z.ln();
-    log2: |z| z.log2();
-    log10: |z| z.log10();
-    log1p: |z| (z + 1.0).ln();
-    sin: |z| z.sin();
-    cos: |z| z.cos();
-    tan: |z| z.tan();
-    asin: |z| z.asin();
-    acos: |z| z.acos();
-    atan: |z| z.atan();
-    sinh: |z| z.sinh();
-    cosh: |z| z.cosh();
-    tanh: |z| z.tanh();
-    asinh: |z| z.asinh();
-    acosh: |z| z.acosh();
-    atanh: |z| z.atanh();
-}
-
 /// A function of two arguments at `c64`: computed at `c128`, and rounded.
 pub fn single2(f: fn(Complex64, Complex64) -> Complex64, a: Complex32, b: Complex32) -> Complex32 {
     let wide = |z: Complex32| Complex64::new(z.re as f64, z.im as f64);
     let w = f(wide(a), wide(b));
     Complex32::new(w.re as f32, w.im as f32)
-}
-
-/// `a` to the power `b`.
-pub fn power(a: Complex64, b: Complex64) -> Complex64 {
-    a.powc(b)
 }

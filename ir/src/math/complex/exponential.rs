@@ -1,0 +1,168 @@
+//! Complex exponentials, and the trigonometric and hyperbolic functions that they make.
+//!
+//! Special values are those of C99, Annex G, and NumPy's where that leaves a sign open. Products of a real exponential and a sine
+//! or cosine are formed in two halves where the exponential alone would overflow.
+
+use crate::math::double;
+use crate::math::double_double::Dd;
+use num_complex::Complex64;
+
+/// Natural logarithm of 2.
+const LN_2: Dd = Dd { hi: std::f64::consts::LN_2, lo: 2.3190468138462996e-17 };
+
+/// Beyond this `exp` overflows.
+const EXP_MAX: f64 = 709.0;
+
+/// `exp(x) * f`, for |f| <= 1, which may be finite where `exp(x)` is not.
+fn exp_times(x: f64, f: f64) -> f64 {
+    if x > EXP_MAX && x.is_finite() {
+        let half = double::exp(x / 2.0);
+        half * f * half
+    } else {
+        double::exp(x) * f
+    }
+}
+
+/// e to the power z.
+pub fn exp(z: Complex64) -> Complex64 {
+    if z.im == 0.0 {
+        return Complex64::new(double::exp(z.re), z.im);
+    }
+    if !z.im.is_finite() {
+        return match z.re {
+            f64::NEG_INFINITY => Complex64::new(0.0, 0.0f64.copysign(z.im)),
+            f64::INFINITY => Complex64::new(f64::INFINITY, f64::NAN),
+            _ => Complex64::new(f64::NAN, f64::NAN),
+        };
+    }
+    Complex64::new(exp_times(z.re, double::cos(z.im)), exp_times(z.re, double::sin(z.im)))
+}
+
+/// e to the power of a number given to more than double precision, within the range of `exp`.
+pub(super) fn exp_of(re: Dd, im: Dd) -> Complex64 {
+    let (sine, cosine) = (double::sin(im.hi), double::cos(im.hi));
+    let near = |f: f64| f + f * re.lo;
+    Complex64::new(exp_times(re.hi, near(cosine - sine * im.lo)), exp_times(re.hi, near(sine + cosine * im.lo)))
+}
+
+/// 2 to the power z.
+pub fn exp2(z: Complex64) -> Complex64 {
+    if z.im == 0.0 || !z.re.is_finite() || !z.im.is_finite() {
+        let scaled = exp(Complex64::new(z.re * LN_2.hi, z.im * LN_2.hi));
+        return if z.im == 0.0 { Complex64::new(double::exp2(z.re), scaled.im) } else { scaled };
+    }
+    exp_of(LN_2 * Dd::new(z.re), LN_2 * Dd::new(z.im))
+}
+
+/// e to the power z, minus 1.
+pub fn expm1(z: Complex64) -> Complex64 {
+    let im = exp_times(z.re, double::sin(z.im));
+    if z.re.abs() < 1.0 && z.im.abs() < 3.2 {
+        // The real part, exp(x) cos(y) - 1, cancels along a curve through 0.
+        if z.re.abs().max(z.im.abs()) < 1e-5 {
+            let cosine = Dd::product(z.im, z.im).scale(-0.5);
+            let re = Dd::new(z.re) + Dd::product(z.re, z.re).scale(0.5) + cosine;
+            let cubic = z.re * (z.re * z.re / 6.0 - z.im * z.im / 2.0);
+            return Complex64::new(if z.re == 0.0 && z.im == 0.0 { z.re } else { re.value() + cubic }, im);
+        }
+        let (_, cosine) = Dd::new(z.im).sin_cos();
+        let re = Dd::new(z.re).exp() * cosine - Dd::new(1.0);
+        return Complex64::new(re.value(), im);
+    }
+    let half = double::sin(z.im / 2.0);
+    Complex64::new(double::expm1(z.re) * double::cos(z.im) - 2.0 * half * half, im)
+}
+
+/// Hyperbolic cosine.
+pub fn cosh(z: Complex64) -> Complex64 {
+    let (x, y) = (z.re, z.im);
+    if y == 0.0 {
+        return Complex64::new(double::cosh(x), if x.is_nan() { y } else { y * x.signum() });
+    }
+    if !y.is_finite() {
+        let re = if x.is_infinite() { f64::INFINITY } else { f64::NAN };
+        return Complex64::new(re, if x == 0.0 { 0.0 } else { f64::NAN });
+    }
+    if x.abs() > EXP_MAX {
+        let re = exp_times(x.abs(), 0.5 * double::cos(y));
+        return Complex64::new(re, exp_times(x.abs(), 0.5 * double::sin(y)) * x.signum());
+    }
+    Complex64::new(double::cosh(x) * double::cos(y), double::sinh(x) * double::sin(y))
+}
+
+/// Hyperbolic sine.
+pub fn sinh(z: Complex64) -> Complex64 {
+    let (x, y) = (z.re, z.im);
+    if y == 0.0 {
+        return Complex64::new(double::sinh(x), y);
+    }
+    if !y.is_finite() {
+        let re = if x == 0.0 {
+            x
+        } else if x.is_infinite() {
+            f64::INFINITY
+        } else {
+            f64::NAN
+        };
+        return Complex64::new(re, f64::NAN);
+    }
+    if x.abs() > EXP_MAX {
+        let re = exp_times(x.abs(), 0.5 * double::cos(y)) * x.signum();
+        return Complex64::new(re, exp_times(x.abs(), 0.5 * double::sin(y)));
+    }
+    Complex64::new(double::sinh(x) * double::cos(y), double::cosh(x) * double::sin(y))
+}
+
+/// Hyperbolic tangent: `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`.
+pub fn tanh(z: Complex64) -> Complex64 {
+    let (x, y) = (z.re, z.im);
+    if x.is_infinite() {
+        let im = if y.is_finite() { double::sin(y) * double::cos(y) } else { y };
+        return Complex64::new(x.signum(), 0.0f64.copysign(im));
+    }
+    if x.is_nan() || !y.is_finite() {
+        let re = if x == 0.0 { x } else { f64::NAN };
+        return Complex64::new(re, if y == 0.0 { y } else { f64::NAN });
+    }
+    let (sine, cosine) = (double::sin(y), double::cos(y));
+    if x.abs() > 20.0 {
+        let e = double::exp(-x.abs());
+        return Complex64::new(1.0f64.copysign(x), 4.0 * sine * cosine * e * e);
+    }
+    let (sinh, cosh) = (double::sinh(x), double::cosh(x));
+    // The squares of tiny parts would underflow; there, to first order, the other part is that of a real function.
+    if y.abs() < 1e-140 {
+        return Complex64::new(double::tanh(x), y / (cosh * cosh));
+    }
+    if x.abs() < 1e-140 {
+        return Complex64::new(x / (cosine * cosine), double::tan(y));
+    }
+    let divisor = Dd::sum_of_squares(sinh, cosine);
+    let re = Dd::product(sinh, cosh) / divisor;
+    let im = Dd::product(sine, cosine) / divisor;
+    Complex64::new(re.value(), im.value())
+}
+
+/// Turns a function of `iz` into one of `z`: `-i f(iz)`.
+fn turned(f: fn(Complex64) -> Complex64, z: Complex64) -> Complex64 {
+    let w = f(Complex64::new(-z.im, z.re));
+    Complex64::new(w.im, -w.re)
+}
+
+/// Sine.
+pub fn sin(z: Complex64) -> Complex64 {
+    if z.im.is_infinite() && !z.re.is_finite() {
+        return Complex64::new(f64::NAN, f64::INFINITY);
+    }
+    turned(sinh, z)
+}
+
+/// Cosine.
+pub fn cos(z: Complex64) -> Complex64 {
+    cosh(Complex64::new(-z.im, z.re))
+}
+
+/// Tangent.
+pub fn tan(z: Complex64) -> Complex64 {
+    turned(tanh, z)
+}
