@@ -1,0 +1,101 @@
+//! How near the answers must be.
+
+use rewright_ir::{DType, Op, Scalar};
+
+/// What differences are measured in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Units in the last place of each part.
+    Part,
+    /// Units in the last place of each part, or of 1 where that is more: the answer is a sum of numbers near 1 that may cancel.
+    Sum,
+    /// Units in the last place of the greater part of a complex number: the lesser part may cancel.
+    Modulus,
+}
+
+/// The greatest difference from the correctly rounded value that is accepted, by op; of integers, bools, infinities, NaN and the
+/// signs of zeros none is. Ops that are not named are exact. The numbers are worst cases over the table: of `f32` and `f64`, and of
+/// the parts of complex numbers.
+pub const BOUNDS: &[(&str, u64, u64, Unit)] = &[
+    ("abs", 1, 0, Unit::Part),
+    ("acos", 1, 1, Unit::Part),
+    ("acosh", 1, 1, Unit::Part),
+    ("angle", 1, 0, Unit::Part),
+    ("asin", 1, 1, Unit::Part),
+    ("asinh", 1, 1, Unit::Part),
+    ("atan", 1, 1, Unit::Part),
+    ("atan2", 1, 0, Unit::Part),
+    ("atanh", 1, 1, Unit::Part),
+    ("cos", 1, 2, Unit::Part),
+    ("cosh", 1, 2, Unit::Part),
+    ("erf", 1, 0, Unit::Part),
+    ("erfc", 2, 0, Unit::Part),
+    ("exp", 1, 2, Unit::Part),
+    ("exp2", 0, 3, Unit::Part),
+    ("expm1", 1, 2, Unit::Sum),
+    ("float_power", 1, 2, Unit::Modulus),
+    ("hypot", 1, 0, Unit::Part),
+    ("lgamma", 2, 0, Unit::Sum),
+    ("log", 1, 1, Unit::Part),
+    ("log10", 1, 1, Unit::Part),
+    ("log1p", 1, 1, Unit::Part),
+    ("log2", 1, 2, Unit::Part),
+    ("logaddexp", 2, 0, Unit::Sum),
+    ("logaddexp2", 2, 0, Unit::Sum),
+    ("logistic", 1, 0, Unit::Part),
+    ("power", 1, 2, Unit::Modulus),
+    ("sign", 0, 2, Unit::Part),
+    ("sin", 1, 2, Unit::Part),
+    ("sinh", 1, 2, Unit::Part),
+    ("tan", 1, 3, Unit::Part),
+    ("tanh", 2, 2, Unit::Part),
+];
+
+pub fn bound(op: Op, dtype: DType) -> (u64, Unit) {
+    let Some(&(_, real, complex, unit)) = BOUNDS.iter().find(|(name, ..)| *name == op.name) else {
+        return (0, Unit::Part);
+    };
+    if !dtype.is_complex() {
+        return (real, if unit == Unit::Modulus { Unit::Part } else { unit });
+    }
+    (complex, unit)
+}
+
+/// Units between two results; `u64::MAX` where one is special and the other is not the same.
+pub fn distance(got: Scalar, expected: Scalar, unit: Unit) -> u64 {
+    if got.dtype() != expected.dtype() {
+        return u64::MAX;
+    }
+    if !got.dtype().is_complex() && !got.dtype().is_float() {
+        return if got == expected { 0 } else { u64::MAX };
+    }
+    let single = got.dtype().real() == DType::F32;
+    let (a, b) = (got.to_c128(), expected.to_c128());
+    let least = match unit {
+        Unit::Part => 0.0,
+        Unit::Sum => 1.0,
+        Unit::Modulus => b.re.abs().max(b.im.abs()),
+    };
+    let least = if least.is_finite() { least } else { 0.0 };
+    part(a.re, b.re, least, single).max(part(a.im, b.im, least, single))
+}
+
+fn part(a: f64, b: f64, least: f64, single: bool) -> u64 {
+    if a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()) {
+        0
+    } else if !a.is_finite() || !b.is_finite() || (a == 0.0 && b == 0.0 && least == 0.0) {
+        u64::MAX
+    } else {
+        ((a - b).abs() / ulp(b.abs().max(least), single)).ceil() as u64
+    }
+}
+
+/// A unit in the last place.
+fn ulp(x: f64, single: bool) -> f64 {
+    if single {
+        let x = x as f32;
+        (f32::from_bits(x.to_bits() + 1) - x) as f64
+    } else {
+        f64::from_bits(x.to_bits() + 1) - x
+    }
+}
