@@ -112,7 +112,7 @@ fn infer_ufunc(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     Ok(signature.results.iter().map(|ty| Type::from_parts(ty.dtype(), dims.clone())).collect())
 }
 
-fn store_literal(cx: &LiteralCx<'_>) -> DType {
+pub(super) fn store_literal(cx: &LiteralCx<'_>) -> DType {
     cx.literal.dtype_beside(cx.dtypes.first().copied().flatten())
 }
 

@@ -67,6 +67,34 @@ pub(super) fn axes(cx: &InferCx<'_>, list: Option<&[i64]>, rank: usize) -> Resul
     Ok(found)
 }
 
+/// Checks that the operands from `first` on are scalar integers, which are positions of leading axes; gives their number.
+pub(super) fn positions(cx: &InferCx<'_>, first: usize) -> Result<usize, TypeError> {
+    let given = cx.args.get(first..).unwrap_or(&[]);
+    match given.iter().position(|ty| !ty.is_scalar() || !ty.dtype().is_int()) {
+        None => Ok(given.len()),
+        Some(i) => {
+            let operand = first + i;
+            let error = refuse(cx, format!("wants scalar integers for positions, operand {operand} is {}", given[i]));
+            let help = "`item` gives the element of an array that has one, `gather` reads at arrays of positions";
+            Err(error.operand(operand).help(help))
+        }
+    }
+}
+
+/// A position along an axis, counting from the end where it is negative.
+pub(super) fn position(at: Scalar, axis: usize, extent: usize) -> Result<usize, EvalError> {
+    let found = at.to_i128().and_then(|at| usize::try_from(if at < 0 { at + extent as i128 } else { at }).ok());
+    found.filter(|&at| at < extent).ok_or_else(|| {
+        EvalError::index(format!("position {at} is out of bounds along axis {axis}, which has extent {extent}"))
+    })
+}
+
+/// The positions that scalar operands hold, one for each leading axis of `shape`.
+pub(super) fn leading(args: &[Datum], shape: &[usize]) -> Result<SmallVec<[usize; 4]>, EvalError> {
+    let scalar = |arg: &Datum| arg.as_scalar().ok_or_else(|| EvalError::shape("wants scalar positions"));
+    args.iter().zip(shape).enumerate().map(|(axis, (arg, &extent))| position(scalar(arg)?, axis, extent)).collect()
+}
+
 /// The attributes with symbols replaced by what they are bound to.
 fn bound_attrs(cx: &EvalCx<'_>) -> Result<Attrs, EvalError> {
     let mut attrs = cx.attrs.clone();
@@ -109,4 +137,54 @@ pub(super) fn concrete<R>(
 ) -> Result<R, EvalError> {
     let infer = InferCx { op: Op(op), args: types, consts: &[], attrs: cx.attrs, callee: None };
     f(&infer).map_err(|e| EvalError::shape(e.message))
+}
+
+/// Short forms for the tests of array ops.
+#[cfg(test)]
+pub(super) mod testing {
+    use crate::array::{Array, Datum};
+    use crate::attr::Attrs;
+    use crate::builder::{find_op, infer_types};
+    use crate::dtype::DType;
+    use crate::error::TypeError;
+    use crate::eval::{Limits, evaluate_op};
+    use crate::scalar::Scalar;
+    use crate::types::{Dim, Type};
+
+    /// A type from its text.
+    pub fn ty(text: &str) -> Type {
+        let dtype = |name: &str| DType::ALL.into_iter().find(|d| d.name() == name).unwrap();
+        let Some((name, dims)) = text.split_once('[') else { return Type::scalar(dtype(text)) };
+        let dims = dims.trim_end_matches(']').split(", ").filter(|d| !d.is_empty());
+        Type::array(dtype(name), dims.map(|d| d.parse().map_or_else(|_| Dim::from(d), Dim::Const)).collect::<Vec<_>>())
+    }
+
+    /// An array of a type with constant dims: 0, 1, 2, ...
+    pub fn array(text: &str) -> Datum {
+        let ty = ty(text);
+        let extent = |d: &Dim| if let Dim::Const(n) = d { *n as usize } else { panic!("{d} has no extent") };
+        let shape: Vec<usize> = ty.dims().iter().map(extent).collect();
+        Datum::Array(Array::from_fn(ty.dtype(), &shape, |i| Scalar::I64(i as i64).cast(ty.dtype())).unwrap())
+    }
+
+    pub fn int(i: i64) -> Datum {
+        Datum::Scalar(Scalar::I64(i))
+    }
+
+    /// The type of an op's one result.
+    pub fn infer(op: &str, args: &[&str], attrs: Attrs) -> Result<Type, TypeError> {
+        let args: Vec<Type> = args.iter().map(|text| ty(text)).collect();
+        let (_, types) = infer_types(find_op(op)?, &args, &vec![None; args.len()], attrs, None)?;
+        Ok(types[0].clone())
+    }
+
+    pub fn message(found: Result<Type, TypeError>) -> String {
+        found.unwrap_err().message
+    }
+
+    /// An op's one result.
+    pub fn eval(op: &str, args: &[Datum], attrs: Attrs) -> Result<Datum, String> {
+        let op = find_op(op).map_err(|e| e.message)?;
+        evaluate_op(op, &attrs, args, &[], Limits::default()).map(|r| r[0].clone()).map_err(|e| e.to_string())
+    }
 }

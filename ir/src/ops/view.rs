@@ -236,22 +236,29 @@ fn eval_reshape(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError
 
 // --- slice and flip --------------------------------------------------------------------------------------------------
 
-fn infer_slice(cx: &InferCx<'_>) -> Result<Types, TypeError> {
-    let ty = array(cx, 0)?;
+/// The dims that the slices `at` leave of the axes of `ty` after the first `skip`.
+pub(super) fn sliced_dims(cx: &InferCx<'_>, ty: &Type, skip: usize) -> Result<Vec<Dim>, TypeError> {
     let at = cx.attrs.slices("at").unwrap_or(&[]);
-    if at.len() > ty.rank() {
-        return Err(refuse(cx, format!("has {} slices for {ty}", at.len())).operand(0));
-    }
+    let dims = ty.dims().get(skip..).filter(|dims| at.len() <= dims.len());
+    let Some(dims) = dims else {
+        let positions = if skip > 0 { format!("{skip} positions and ") } else { String::new() };
+        return Err(refuse(cx, format!("has {positions}{} slices for {ty}", at.len())).operand(0));
+    };
     if at.iter().any(|s| s.step == 0) {
         return Err(refuse(cx, "has a step of 0"));
     }
-    let dims = ty.dims().iter().enumerate().map(|(axis, &dim)| match (at.get(axis), dim) {
+    let left = |(axis, &dim): (usize, &Dim)| match (at.get(axis), dim) {
         (None, _) => dim,
         (Some(SliceSpec { start: None, stop: None, step: 1 | -1 }), _) => dim,
         (Some(spec), Dim::Const(n)) => Dim::Const(spec.resolve(n).1),
         _ => Dim::Any,
-    });
-    one(Type::array(ty.dtype(), dims.collect::<Vec<_>>()))
+    };
+    Ok(dims.iter().enumerate().map(left).collect())
+}
+
+fn infer_slice(cx: &InferCx<'_>) -> Result<Types, TypeError> {
+    let ty = array(cx, 0)?;
+    one(Type::array(ty.dtype(), sliced_dims(cx, ty, 0)?))
 }
 
 fn eval_slice(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
@@ -261,21 +268,22 @@ fn eval_slice(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> 
 
 /// The positions of the leading axes that the slices say.
 pub(super) fn sliced(mut array: Array, at: &[SliceSpec]) -> Array {
-    for (axis, spec) in at.iter().enumerate() {
-        let (start, count) = spec.resolve(array.shape()[axis] as u64);
-        array = along(array, axis, start as isize, count as isize, spec.step as isize);
+    for (axis, &spec) in at.iter().enumerate() {
+        let slice = along(spec, array.shape()[axis]);
+        array = map_array!(array, |a| a.slice_axis_move(Axis(axis), slice));
     }
     array
 }
 
-/// `count` positions of an axis from `start` by `step`.
-fn along(array: Array, axis: usize, start: isize, count: isize, step: isize) -> Array {
+/// The positions of an axis of `extent` elements that an entry says.
+pub(super) fn along(spec: SliceSpec, extent: usize) -> Slice {
+    let (start, count) = spec.resolve(extent as u64);
+    let (start, count, step) = (start as isize, count as isize, spec.step as isize);
     // `Slice` counts its step from the end of a range where it is negative.
     let span = if count == 0 { 0 } else { (count - 1) * step.abs() + 1 };
     let low = if step > 0 || count == 0 { start } else { start + (count - 1) * step };
     let step = if count <= 1 { 1 } else { step };
-    let slice = Slice::new(low, Some(low + span), step);
-    map_array!(array, |a| a.slice_axis_move(Axis(axis), slice))
+    Slice::new(low, Some(low + span), step)
 }
 
 fn infer_flip(cx: &InferCx<'_>) -> Result<Types, TypeError> {
