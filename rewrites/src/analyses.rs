@@ -1,0 +1,94 @@
+//! What is known of a function, computed when it is asked for and kept until a change makes it wrong.
+
+use crate::change::Touched;
+use crate::match_cx::MatchCx;
+use rewright_ir::analysis::liveness::ended_values;
+use rewright_ir::analysis::{Dominators, Liveness, Loops, ModuleEffects, written_values};
+use rewright_ir::op::Effects;
+use rewright_ir::{Function, Inst, Module, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::any::{Any, TypeId};
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+/// The analyses of one function. Made by the driver; anybody else may make one to try a rewrite's `matches`.
+#[derive(Default)]
+pub struct Analyses {
+    dominators: OnceCell<Dominators>,
+    loops: OnceCell<Loops>,
+    liveness: OnceCell<Liveness>,
+    written: OnceCell<FxHashSet<Value>>,
+    module_effects: Rc<OnceCell<ModuleEffects>>,
+    /// Values that some `del` may end; some may be gone.
+    ended: OnceCell<RefCell<FxHashSet<Value>>>,
+    own: RefCell<FxHashMap<TypeId, Rc<dyn Any>>>,
+}
+
+impl Analyses {
+    /// Analyses that share the module's effects with those of other functions.
+    pub(crate) fn sharing(module_effects: Rc<OnceCell<ModuleEffects>>) -> Self {
+        Analyses { module_effects, ..Analyses::default() }
+    }
+    pub(crate) fn dominators(&self, func: &Function) -> &Dominators {
+        self.dominators.get_or_init(|| Dominators::of(func))
+    }
+    pub(crate) fn loops(&self, func: &Function) -> &Loops {
+        self.loops.get_or_init(|| Loops::of(func, self.dominators(func)))
+    }
+    pub(crate) fn liveness(&self, func: &Function) -> &Liveness {
+        self.liveness.get_or_init(|| Liveness::of(func))
+    }
+    pub(crate) fn module_effects(&self, module: &Module) -> &ModuleEffects {
+        self.module_effects.get_or_init(|| ModuleEffects::of(module))
+    }
+    pub(crate) fn written(&self, func: &Function, module: &Module) -> &FxHashSet<Value> {
+        self.written.get_or_init(|| written_values(func, self.module_effects(module)))
+    }
+    /// True if there may be a `del` of the old value, or of the new one that takes its place.
+    pub(crate) fn may_be_ended(&self, func: &Function, old: Value, new: Value) -> bool {
+        let mut ended = self.ended.get_or_init(|| RefCell::new(ended_values(func).into_iter().collect())).borrow_mut();
+        let found = ended.contains(&old) || ended.contains(&new);
+        if found {
+            ended.insert(new);
+        }
+        found
+    }
+    /// Takes note of a new instruction that may be a `del`.
+    pub(crate) fn ends(&self, func: &Function, inst: Inst) {
+        let data = func.inst(inst);
+        if data.op.effects.contains(Effects::FREES)
+            && let Some(ended) = self.ended.get()
+        {
+            ended.borrow_mut().extend(data.args.iter().copied());
+        }
+    }
+    pub(crate) fn own<T: 'static>(&self, cx: &MatchCx<'_>, compute: impl FnOnce(&MatchCx<'_>) -> T) -> Rc<T> {
+        let key = TypeId::of::<T>();
+        let kept = self.own.borrow().get(&key).cloned().and_then(|kept| kept.downcast::<T>().ok());
+        kept.unwrap_or_else(|| {
+            let made = Rc::new(compute(cx));
+            self.own.borrow_mut().insert(key, made.clone());
+            made
+        })
+    }
+
+    /// Forgets what a change has made wrong.
+    pub(crate) fn forget(&mut self, func: &Function, module: &Module, touched: &Touched) {
+        self.own.borrow_mut().clear();
+        self.liveness.take();
+        if touched.edges {
+            self.dominators.take();
+            self.loops.take();
+        }
+        if touched.writers_gone {
+            self.written.take();
+        } else if let Some(written) = self.written.get_mut() {
+            // An operand that was replaced has no use left, so it does not matter that it is still in the set.
+            let effects = self.module_effects.get_or_init(|| ModuleEffects::of(module));
+            let writes = Effects::WRITES | Effects::CALLS;
+            let writers =
+                touched.insts.iter().filter(|&&i| func.is_linked(i) && func.inst(i).op.effects.intersects(writes));
+            writers.for_each(|&i| written.extend(effects.inst(func, i).writes));
+        }
+    }
+}

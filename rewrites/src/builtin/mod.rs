@@ -1,0 +1,1 @@
+//! The rewrites that come with Rewright, one file each, each written and registered just as a plugin's is.

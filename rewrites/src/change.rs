@@ -1,0 +1,109 @@
+//! What a rewrite changed, as the rewriter saw it.
+
+use indexmap::IndexSet;
+use rewright_ir::op::Effects;
+use rewright_ir::{Block, Function, Inst, Op, Value, ValueDef};
+use rustc_hash::FxBuildHasher;
+
+/// One change of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// An instruction was put in.
+    Inserted(Inst),
+    /// An instruction was taken out. Its key is dead.
+    Erased(Inst, Op),
+    /// An instruction stands elsewhere.
+    Moved(Inst),
+    /// An operand or branch argument was replaced.
+    Operand(Inst, usize),
+    /// Attributes were replaced.
+    Attrs(Inst),
+    /// A terminator's targets were replaced.
+    Targets(Inst),
+    /// All uses of a value were replaced by another one.
+    Replaced {
+        /// The value that was used.
+        old: Value,
+        /// The value that is used now.
+        new: Value,
+    },
+    /// A value's type became more precise.
+    Type(Value),
+    /// A block was made.
+    BlockCreated(Block),
+    /// A block was taken out. Its key is dead.
+    BlockRemoved(Block),
+    /// A block has a parameter more.
+    ParamAdded(Block),
+    /// A block has a parameter less.
+    ParamRemoved(Block),
+}
+
+type Set<T> = IndexSet<T, FxBuildHasher>;
+
+/// What a transaction touched: what worklists, caches and the final check need to know.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
+    /// Instructions that are new or have changed.
+    pub insts: Set<Inst>,
+    /// Values whose users have changed.
+    pub values: Set<Value>,
+    /// Blocks whose instructions, parameters or incoming branches have changed.
+    pub blocks: Set<Block>,
+    /// Uses of values of other blocks that stood in a block before, and so may stand there again.
+    pub known_uses: Set<(Block, Value)>,
+    /// Blocks that have other parameters.
+    pub params: Set<Block>,
+    /// Branches have changed.
+    pub edges: bool,
+    /// There may be branches between blocks that had none.
+    pub new_edges: bool,
+    /// Instructions that may have written to values are gone.
+    pub writers_gone: bool,
+}
+
+impl Touched {
+    /// An instruction that stands in a block is about to change, or has.
+    pub fn inst(&mut self, func: &Function, inst: Inst) {
+        let data = func.inst(inst);
+        self.insts.insert(inst);
+        if let Some(block) = func.block_of(inst) {
+            self.blocks.insert(block);
+        }
+        for value in data.uses() {
+            self.use_of(func, value);
+        }
+        self.values.extend(data.results.iter().copied());
+    }
+
+    /// An instruction is about to go.
+    pub fn erased(&mut self, func: &Function, inst: Inst) {
+        self.writers_gone |= func.inst(inst).op.effects.intersects(Effects::WRITES | Effects::CALLS);
+    }
+
+    /// A value has gained or lost a use.
+    pub fn use_of(&mut self, func: &Function, value: Value) {
+        let home = match func.def(value) {
+            ValueDef::Const(_) => return,
+            ValueDef::Param(block, _) => Some(block),
+            ValueDef::Result(inst, _) => func.block_of(inst),
+        };
+        self.values.insert(value);
+        self.blocks.extend(home);
+    }
+
+    /// The uses of an instruction that is about to go or change are known to be reached by their definitions.
+    pub fn know_uses(&mut self, func: &Function, inst: Inst) {
+        let Some(block) = func.block_of(inst) else { return };
+        for value in func.inst(inst).uses() {
+            let elsewhere = match func.def(value) {
+                ValueDef::Const(_) => false,
+                ValueDef::Param(home, _) => home != block,
+                ValueDef::Result(def, _) => func.block_of(def) != Some(block),
+            };
+            if elsewhere {
+                self.known_uses.insert((block, value));
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! One application of a rewrite: a transaction.
+
+use super::Verify;
+use super::plan::{Group, Id};
+use super::turn::{Pending, Place, Turn};
+use crate::analyses::Analyses;
+use crate::error::RewriteError;
+use crate::observer::Event;
+use crate::rewrite::AnyMatch;
+use crate::rewriter::{Outcome, Rewriter};
+use rewright_ir::Loc;
+use rewright_ir::verify::VerifyErrors;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// Calls a rewrite's code; a panic becomes an error. Whatever it had in its hands is undone or thrown away by the caller.
+pub(super) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, RewriteError> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| RewriteError::Panicked(message(payload)))
+}
+
+fn message(payload: Box<dyn Any + Send>) -> String {
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => {
+            payload.downcast_ref::<&str>().map_or_else(|| "without a message".to_string(), |s| s.to_string())
+        }
+    }
+}
+
+impl Turn<'_, '_> {
+    /// Applies what was found, or undoes it.
+    pub fn apply(
+        &mut self,
+        groups: &[Group],
+        id: Id,
+        place: Place,
+        found: AnyMatch<'static>,
+    ) -> Result<(), RewriteError> {
+        let (seq, rewrite, loc) = (self.run.seq, self.run.plan.rewrites[id].def.name, place.loc(&self.func));
+        if self.tally[id].applied >= self.run.options.fuel_for(self.from) {
+            let limit = self.tally[id].applied;
+            let error = RewriteError::Fuel { step: self.run.plan.step(id), function: self.func.name, limit };
+            return self.give_up(&[id], error);
+        }
+        self.run.seq += 1;
+        self.run.observer.event(&Event::Match { seq, rewrite, func: &self.func, loc });
+        let begun = self.run.options.times.then(Instant::now);
+        let size = self.func.inst_count();
+        let result = self.transaction(place, found);
+        let time = begun.map_or(Duration::ZERO, |t| t.elapsed());
+        self.run.report.stats[id].time += time;
+        self.ask_again(groups, place);
+        match result {
+            Err(cause) => {
+                let error = self.failed(id, loc, cause);
+                self.run.observer.event(&Event::Failed { seq, rewrite, func: &self.func, error: &error });
+                self.sit_out(&[id], error)
+            }
+            Ok(outcome) => {
+                self.run.report.stats[id].applied += 1;
+                self.tally[id].applied += 1;
+                self.tally[id].grown += self.func.inst_count() as i64 - size as i64;
+                let changes = &outcome.log;
+                self.run.observer.event(&Event::Applied { seq, rewrite, func: &self.func, changes, time });
+                for said in outcome.said {
+                    self.remark(id, said.kind, said.loc, said.message);
+                }
+                for (pending, group) in self.pending.iter_mut().zip(groups) {
+                    match (pending, group) {
+                        (Pending::Insts(list), Group::Roots(roots)) => list.touch(&self.func, roots, &outcome.touched),
+                        (Pending::Blocks(list), _) => list.touch(&self.func, &outcome.touched),
+                        _ => {}
+                    }
+                }
+                self.ends(id, &outcome.touched)
+            }
+        }
+    }
+
+    /// Applies and checks, or undoes everything.
+    fn transaction(&mut self, place: Place, found: AnyMatch<'static>) -> Result<Outcome, RewriteError> {
+        let root = if let Place::Inst(inst) = place { Some(inst) } else { None };
+        self.func.begin();
+        let mut rewriter = Rewriter::new(&mut self.func, self.module, &self.analyses, root);
+        let each = self.run.options.verify == Verify::Each;
+        let done = guarded(|| {
+            found.0.apply(&mut rewriter)?;
+            if rewriter.changes().is_empty() { Err(RewriteError::Idle) } else { rewriter.check(each) }
+        });
+        let outcome = rewriter.into_outcome();
+        match done.and_then(|result| result) {
+            Ok(()) => {
+                self.func.commit();
+                self.analyses.forget(&self.func, self.module, &outcome.touched);
+                Ok(outcome)
+            }
+            Err(cause) => {
+                self.func.rollback();
+                // Some may have been computed half way.
+                self.analyses = Analyses::sharing(self.run.effects.clone());
+                Err(cause)
+            }
+        }
+    }
+
+    /// The other rewrites, and the same one, may match at the place now, or still.
+    fn ask_again(&mut self, groups: &[Group], place: Place) {
+        for (pending, group) in self.pending.iter_mut().zip(groups) {
+            match (pending, group, place) {
+                (Pending::Insts(list), Group::Roots(roots), Place::Inst(inst)) => list.push(&self.func, roots, inst),
+                (Pending::Blocks(list), _, Place::Block(block)) => list.push(&self.func, block),
+                _ => {}
+            }
+        }
+    }
+
+    /// Checks, after an application, that there is an end to them.
+    fn ends(&mut self, id: Id, touched: &crate::change::Touched) -> Result<(), RewriteError> {
+        if let Some((ids, forms)) = self.cycles.applied(&self.func, id, touched) {
+            let steps = ids.iter().map(|&id| self.run.plan.step(id)).collect();
+            let error = RewriteError::Cycle { function: self.func.name, steps, forms: Box::new(forms) };
+            return self.give_up(&ids, error);
+        }
+        let to = self.func.inst_count();
+        if to > self.run.options.max_size_for(self.from) && self.tally[id].grown > 0 {
+            let mut ids: Vec<Id> = (0..self.tally.len()).filter(|&id| self.tally[id].grown > 0).collect();
+            ids.sort_by_key(|&id| std::cmp::Reverse(self.tally[id].grown));
+            ids.truncate(3);
+            let steps = ids.iter().map(|&id| self.run.plan.step(id)).collect();
+            let error = RewriteError::Growth { function: self.func.name, from: self.from, to, steps };
+            return self.give_up(&ids, error);
+        }
+        Ok(())
+    }
+
+    pub fn failed(&self, id: Id, loc: Loc, cause: RewriteError) -> RewriteError {
+        RewriteError::Failed { step: self.run.plan.step(id), function: self.func.name, loc, cause: Box::new(cause) }
+    }
+
+    /// An error that no single application is to blame for.
+    pub fn give_up(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
+        self.run.observer.event(&Event::GaveUp { func: &self.func, error: &error });
+        self.sit_out(ids, error)
+    }
+
+    /// Ends the run, or takes rewrites out for the rest of this function and goes on.
+    fn sit_out(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
+        if !self.run.options.keep_going {
+            return Err(error);
+        }
+        self.run.report.failures.push(error);
+        ids.iter().for_each(|&id| self.tally[id].out = true);
+        Ok(())
+    }
+
+    /// The function is not valid at the end, though every application passed.
+    pub fn invalid(&self, why: VerifyErrors) -> RewriteError {
+        let applied = (0..self.tally.len()).filter(|&id| self.tally[id].applied > 0);
+        let steps = applied.map(|id| self.run.plan.step(id)).collect();
+        RewriteError::InvalidAtEnd { function: self.func.name, steps, errors: why }
+    }
+}

@@ -1,0 +1,127 @@
+//! Finding out that rewrites undo each other.
+//!
+//! Brent's cycle detection ("An improved Monte Carlo factorization algorithm", 1980) over the forms of a function: one form is kept,
+//! and replaced after 1, 2, 4, 8, ... more applications; a form that equals the one kept closes a cycle. Comparing whole functions
+//! after each application would take quadratic time, so there is a sketch that is kept up to date at the cost of what was touched: the
+//! sum of a hash of each instruction. Only where sketches agree is the whole function hashed, and that not more often than
+//! the applications so far pay for.
+
+use super::plan::Id;
+use crate::change::Touched;
+use indexmap::IndexSet;
+use rewright_ir::analysis::{hash_attrs, structural_hash};
+use rewright_ir::{Function, Inst, ValueDef, print_function};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+
+/// Before so many applications nothing is kept: most functions never get there.
+const START: u64 = 64;
+
+struct Kept {
+    at: u64,
+    sketch: u64,
+    hash: u64,
+}
+
+/// The forms that a function had.
+#[derive(Default)]
+pub(super) struct Cycles {
+    applications: u64,
+    sketch: u64,
+    parts: FxHashMap<Inst, u64>,
+    kept: Option<Kept>,
+    /// Instructions hashed, which is what it costs to look twice.
+    spent: u64,
+    since: IndexSet<Id, FxBuildHasher>,
+    closed: Option<(Vec<Id>, String)>,
+}
+
+impl Cycles {
+    /// Takes note of an application. Gives the rewrites of a cycle and two of its forms, once it has been closed and goes on.
+    pub fn applied(&mut self, func: &Function, id: Id, touched: &Touched) -> Option<(Vec<Id>, [String; 2])> {
+        if let Some((ids, form)) = self.closed.take() {
+            let (a, b) = differing(&form, &print_function(func));
+            return Some((ids, [a, b]));
+        }
+        self.applications += 1;
+        if self.applications < START {
+            return None;
+        }
+        if self.kept.is_none() {
+            let all = func.blocks().flat_map(|b| func.insts(b));
+            self.parts = all.map(|inst| (inst, part(func, inst))).collect();
+            self.sketch = self.parts.values().fold(0, |sum, part| sum.wrapping_add(*part));
+            self.keep(func);
+            return None;
+        }
+        touched.insts.iter().for_each(|&inst| self.update(func, inst));
+        self.since.insert(id);
+        if self.closes(func) {
+            let ids = self.since.iter().copied().collect();
+            self.closed = Some((ids, print_function(func)));
+        } else if self.kept.as_ref().is_some_and(|k| self.applications >= 2 * k.at) {
+            self.keep(func);
+        }
+        None
+    }
+
+    fn keep(&mut self, func: &Function) {
+        self.kept = Some(Kept { at: self.applications, sketch: self.sketch, hash: structural_hash(func) });
+        self.since.clear();
+    }
+
+    fn update(&mut self, func: &Function, inst: Inst) {
+        let new = func.is_linked(inst).then(|| part(func, inst));
+        let old = match new {
+            Some(new) => self.parts.insert(inst, new),
+            None => self.parts.remove(&inst),
+        };
+        self.sketch = self.sketch.wrapping_add(new.unwrap_or(0)).wrapping_sub(old.unwrap_or(0));
+    }
+
+    fn closes(&mut self, func: &Function) -> bool {
+        let Some(kept) = self.kept.as_ref().filter(|k| k.sketch == self.sketch) else { return false };
+        let cost = func.inst_count() as u64;
+        if self.spent > 16 * self.applications + 8 * cost {
+            return false;
+        }
+        self.spent += cost;
+        structural_hash(func) == kept.hash
+    }
+}
+
+/// A hash of one instruction: op, attributes, result types, and of its operands only what they are, not what went into them.
+fn part(func: &Function, inst: Inst) -> u64 {
+    let mut h = FxHasher::default();
+    let data = func.inst(inst);
+    data.op.hash(&mut h);
+    hash_attrs(&data.attrs, &mut h);
+    data.results.iter().for_each(|&r| func.ty(r).hash(&mut h));
+    for value in data.uses() {
+        match func.def(value) {
+            ValueDef::Const(scalar) => (0u8, scalar).hash(&mut h),
+            ValueDef::Param(_, index) => (1u8, index).hash(&mut h),
+            ValueDef::Result(def, index) => (2u8, func.inst(def).op, index).hash(&mut h),
+        }
+    }
+    // Sums of `FxHasher`'s values agree too often.
+    let x = h.finish() ^ (h.finish() >> 32);
+    x.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// The lines in which two texts differ, with a few around; at most 40 of each.
+fn differing(a: &str, b: &str) -> (String, String) {
+    let (a, b): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
+    let prefix = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let suffix = a[prefix..].iter().rev().zip(b[prefix..].iter().rev()).take_while(|(x, y)| x == y).count();
+    let cut = |lines: &[&str]| {
+        let (from, to) = (prefix.saturating_sub(3), (lines.len() - suffix + 3).min(lines.len()));
+        let shown = &lines[from..to.min(from + 40)];
+        let mut text: Vec<&str> = Vec::new();
+        text.extend((from > 0).then_some("..."));
+        text.extend(shown);
+        text.extend((from + shown.len() < lines.len()).then_some("..."));
+        text.join("\n")
+    };
+    (cut(&a), cut(&b))
+}

@@ -1,0 +1,73 @@
+//! Runs rewrites to a fixed point.
+//!
+//! Every application is a transaction on the function's journal, checked where it touched something and undone if it fails. What
+//! it touched, and what is near enough to see that, is asked about again, and nothing else: the time is that of the
+//! changes, not of the function's size for each.
+
+mod apply;
+mod cycle;
+mod missed;
+mod options;
+mod pending;
+mod plan;
+mod report;
+mod turn;
+
+pub use options::{Options, Verify};
+pub use report::{Report, RewriteStats};
+
+use crate::error::RewriteError;
+use crate::observer::Observer;
+use crate::pipeline::Pipeline;
+use plan::Plan;
+use rewright_ir::analysis::ModuleEffects;
+use rewright_ir::{Function, Module, Name, verify_module};
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::time::Duration;
+use turn::Turn;
+
+/// What the turns of all functions share.
+struct Run<'a> {
+    plan: Plan,
+    options: &'a Options,
+    observer: &'a mut dyn Observer,
+    report: Report,
+    /// The number of the next application.
+    seq: u64,
+    /// Of the module as it was: a rewritten function never does more than it did.
+    effects: Rc<OnceCell<ModuleEffects>>,
+}
+
+/// Runs a pipeline over a module. On an error the module is as it was.
+pub(crate) fn run(
+    pipeline: &Pipeline,
+    module: &mut Module,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Report, RewriteError> {
+    verify_module(module).map_err(RewriteError::InvalidInput)?;
+    let plan = Plan::of(pipeline);
+    let stats =
+        plan.rewrites.iter().map(|e| RewriteStats { rewrite: e.def.name, asked: 0, applied: 0, time: Duration::ZERO });
+    let report = Report { stats: stats.collect(), ..Report::default() };
+    let mut run = Run { plan, options, observer, report, seq: 0, effects: Rc::default() };
+    let names: Vec<Name> = module.names().filter(|name| options.only.is_none_or(|only| only == *name)).collect();
+    let mut before: Vec<Function> = Vec::new();
+    for name in names {
+        // The module keeps the form before, for calls of the function by itself.
+        let Some(func) = module.get(name).cloned() else { continue };
+        match Turn::new(&mut run, module, func).run() {
+            Ok(func) => before.extend(module.insert(func)),
+            // Nobody knows which application to undo: the function stays what it was.
+            Err(error @ RewriteError::InvalidAtEnd { .. }) if options.keep_going => run.report.failures.push(error),
+            Err(error) => {
+                for func in before {
+                    module.insert(func);
+                }
+                return Err(error);
+            }
+        }
+    }
+    Ok(run.report)
+}

@@ -1,0 +1,214 @@
+//! One function's turn.
+
+use super::Run;
+use super::cycle::Cycles;
+use super::missed::MissedMatches;
+use super::pending::{PendingBlocks, PendingInsts};
+use super::plan::{Blocks, Group, Id, Roots};
+use crate::analyses::Analyses;
+use crate::error::RewriteError;
+use crate::match_cx::MatchCx;
+use crate::observer::{Event, Remark, RemarkKind};
+use crate::rewrite::{AnyMatch, NoMatch};
+use rewright_ir::{Block, Function, Inst, Loc, Module, verify_function};
+use std::time::{Duration, Instant};
+
+/// Where a rewrite is asked whether it matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Place {
+    Inst(Inst),
+    Block(Block),
+}
+
+impl Place {
+    /// Its place in the source: a block's is that of its first instruction.
+    pub fn loc(self, func: &Function) -> Loc {
+        match self {
+            Place::Inst(inst) if func.is_linked(inst) => func.inst(inst).loc,
+            Place::Block(block) if func.has_block(block) => {
+                func.first_inst(block).map_or_else(Loc::default, |i| func.inst(i).loc)
+            }
+            _ => Loc::default(),
+        }
+    }
+}
+
+pub(super) enum Pending {
+    Insts(PendingInsts),
+    Blocks(PendingBlocks),
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        match self {
+            Pending::Insts(list) => list.is_empty(),
+            Pending::Blocks(list) => list.is_empty(),
+        }
+    }
+}
+
+/// The state of one function's turn.
+pub(super) struct Turn<'a, 'r> {
+    pub run: &'a mut Run<'r>,
+    pub module: &'a Module,
+    pub func: Function,
+    pub analyses: Analyses,
+    /// What is yet to be looked at, for each group.
+    pub pending: Vec<Pending>,
+    pub tally: Vec<Tally>,
+    pub missed: MissedMatches,
+    pub cycles: Cycles,
+    /// Instructions at the beginning.
+    pub from: usize,
+}
+
+/// What a rewrite did to this function.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tally {
+    pub applied: u64,
+    /// Instructions that there are more.
+    pub grown: i64,
+    /// It failed, and sits out.
+    pub out: bool,
+}
+
+impl<'a, 'r> Turn<'a, 'r> {
+    pub fn new(run: &'a mut Run<'r>, module: &'a Module, func: Function) -> Self {
+        let pending = run.plan.groups.iter().map(|group| match group {
+            Group::Roots(roots) => Pending::Insts(PendingInsts::all(&func, roots)),
+            Group::Blocks(_) => Pending::Blocks(PendingBlocks::all(&func)),
+        });
+        Turn {
+            pending: pending.collect(),
+            tally: vec![Tally::default(); run.plan.rewrites.len()],
+            analyses: Analyses::sharing(run.effects.clone()),
+            missed: MissedMatches::default(),
+            cycles: Cycles::default(),
+            from: func.inst_count(),
+            run,
+            module,
+            func,
+        }
+    }
+
+    /// Goes round the groups until nothing is left to look at. Gives the function.
+    pub fn run(mut self) -> Result<Function, RewriteError> {
+        self.run.observer.event(&Event::Begin { func: &self.func });
+        while !self.stopped() && self.pending.iter().any(|p| !p.is_empty()) {
+            for group in 0..self.pending.len() {
+                self.group(group)?;
+            }
+        }
+        if self.tally.iter().any(|t| t.applied > 0) {
+            verify_function(&self.func, Some(self.module)).map_err(|why| self.invalid(why))?;
+        }
+        for (id, loc, message) in std::mem::take(&mut self.missed).finish(&self.func) {
+            self.remark(id, RemarkKind::Missed, loc, message);
+        }
+        self.run.observer.event(&Event::End { func: &self.func });
+        Ok(self.func)
+    }
+
+    /// As many applications as the options allow.
+    fn stopped(&self) -> bool {
+        self.run.options.stop_after.is_some_and(|limit| self.run.seq >= limit)
+    }
+
+    fn group(&mut self, at: usize) -> Result<(), RewriteError> {
+        // The plan is only read, but `self` is not.
+        let groups = std::mem::take(&mut self.run.plan.groups);
+        let done = match &groups[at] {
+            Group::Roots(roots) => self.roots(&groups, at, roots),
+            Group::Blocks(blocks) => self.blocks(&groups, at, blocks),
+        };
+        self.run.plan.groups = groups;
+        done
+    }
+
+    fn roots(&mut self, groups: &[Group], at: usize, roots: &Roots) -> Result<(), RewriteError> {
+        while !self.stopped() {
+            let Pending::Insts(list) = &mut self.pending[at] else { break };
+            let Some(inst) = list.pop() else { break };
+            if !self.func.is_linked(inst) {
+                continue;
+            }
+            let place = Place::Inst(inst);
+            for &(id, rewrite) in roots.at(self.func.inst(inst).op) {
+                let Some(found) = self.ask(id, place, |cx| rewrite.find(cx, inst))? else { continue };
+                self.apply(groups, id, place, found)?;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn blocks(&mut self, groups: &[Group], at: usize, blocks: &Blocks) -> Result<(), RewriteError> {
+        while let Pending::Blocks(list) = &mut self.pending[at] {
+            let round = list.in_order(&self.func);
+            for &block in &round {
+                if self.stopped() {
+                    return Ok(());
+                }
+                let Pending::Blocks(list) = &mut self.pending[at] else { break };
+                if !list.take(block) || !self.func.has_block(block) {
+                    continue;
+                }
+                let func = &self.func;
+                if !func.insts(block).any(|i| blocks.starts_at(func.inst(i).op)) {
+                    continue;
+                }
+                let place = Place::Block(block);
+                if let Some(found) = self.ask(blocks.id, place, |cx| blocks.rewrite.find(cx, block))? {
+                    self.apply(groups, blocks.id, place, found)?;
+                }
+            }
+            if round.is_empty() || !blocks.star {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks whether a rewrite matches.
+    fn ask(
+        &mut self,
+        id: Id,
+        place: Place,
+        find: impl FnOnce(&MatchCx<'_>) -> Result<AnyMatch<'static>, NoMatch>,
+    ) -> Result<Option<AnyMatch<'static>>, RewriteError> {
+        if self.tally[id].out {
+            return Ok(None);
+        }
+        let begun = self.run.options.times.then(Instant::now);
+        let cx = MatchCx::new(&self.func, self.module, &self.analyses);
+        let found = super::apply::guarded(|| find(&cx));
+        let stats = &mut self.run.report.stats[id];
+        stats.asked += 1;
+        stats.time += begun.map_or(Duration::ZERO, |t| t.elapsed());
+        match found {
+            Ok(Ok(found)) => {
+                self.missed.note(id, place, None);
+                Ok(Some(found))
+            }
+            Ok(Err(why)) => {
+                if !why.reasons().is_empty() {
+                    let rewrite = self.run.plan.rewrites[id].def.name;
+                    self.run.observer.event(&Event::NoMatch { rewrite, func: &self.func, why: &why });
+                }
+                self.missed.note(id, place, Some(why));
+                Ok(None)
+            }
+            Err(panic) => {
+                let error = self.failed(id, place.loc(&self.func), panic);
+                self.give_up(&[id], error).map(|()| None)
+            }
+        }
+    }
+
+    pub fn remark(&mut self, id: Id, kind: RemarkKind, loc: Loc, message: String) {
+        let remark =
+            Remark { rewrite: self.run.plan.rewrites[id].def.name, function: self.func.name, kind, loc, message };
+        self.run.observer.event(&Event::Remark(&remark));
+        self.run.report.remarks.push(remark);
+    }
+}

@@ -1,0 +1,126 @@
+//! What can go wrong.
+
+use rewright_ir::verify::VerifyErrors;
+use rewright_ir::{Name, Origin, TypeError};
+use std::fmt;
+use thiserror::Error;
+
+/// A rewrite, and who registered it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The name.
+    pub rewrite: &'static str,
+    /// Who registered it.
+    pub origin: Origin,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` of {}", self.rewrite, self.origin)
+    }
+}
+
+/// Why a rewrite, or a whole run, failed. `apply` returns the first few; the driver adds who and where.
+#[derive(Clone, Debug, Error)]
+pub enum RewriteError {
+    /// A type rule refused an instruction that a rewrite wanted to make.
+    #[error("{}{}", .0.message, help(.0.help.as_deref()))]
+    Type(#[from] TypeError),
+    /// The rewriter refused a change that would leave invalid IR.
+    #[error("{0}")]
+    Refused(String),
+    /// The rewrite's own reason.
+    #[error("{0}")]
+    Other(String),
+    /// The function is not valid after the rewrite.
+    #[error("it leaves invalid IR: {0}")]
+    Invalid(VerifyErrors),
+    /// The rewrite matched and changed nothing.
+    #[error("it matched and changed nothing")]
+    Idle,
+    /// The rewrite panicked.
+    #[error("it panicked: {0}")]
+    Panicked(String),
+    /// An application failed, and was undone.
+    #[error("rewrite {step} failed in `@{function}`{}: {cause}", place(.loc))]
+    Failed {
+        /// The rewrite.
+        step: Step,
+        /// The function.
+        function: Name,
+        /// Where it matched.
+        loc: rewright_ir::Loc,
+        /// Why.
+        cause: Box<RewriteError>,
+    },
+    /// The function came back to a form that it had before.
+    #[error(
+        "rewrites undo each other in `@{function}`, for ever: {}\nthe function has this form\n{}\nand this one\n{}",
+        list(.steps), .forms[0], .forms[1]
+    )]
+    Cycle {
+        /// The function.
+        function: Name,
+        /// The rewrites that were applied from one form to its next occurrence, each once.
+        steps: Vec<Step>,
+        /// Two forms on the way, as text.
+        forms: Box<[String; 2]>,
+    },
+    /// A rewrite was applied more often than allowed.
+    #[error("rewrite {step} was applied {limit} times to `@{function}` and still matches: does it ever end?")]
+    Fuel {
+        /// The rewrite.
+        step: Step,
+        /// The function.
+        function: Name,
+        /// How often it may be.
+        limit: u64,
+    },
+    /// The function has grown beyond bounds.
+    #[error("`@{function}` grew from {from} instructions to {to}, mostly by {}", list(.steps))]
+    Growth {
+        /// The function.
+        function: Name,
+        /// Instructions at first.
+        from: usize,
+        /// Instructions when it was stopped.
+        to: usize,
+        /// The rewrites that made it grow, worst first.
+        steps: Vec<Step>,
+    },
+    /// The function is not valid after all rewrites, though each application passed the check of what it touched.
+    #[error("`@{function}` is not valid after {}: {errors}\nwhich one it was can be found by verifying after each", list(.steps))]
+    InvalidAtEnd {
+        /// The function.
+        function: Name,
+        /// The rewrites that were applied.
+        steps: Vec<Step>,
+        /// What is wrong.
+        errors: VerifyErrors,
+    },
+    /// The function is not valid before any rewrite.
+    #[error("the input is not valid: {0}")]
+    InvalidInput(VerifyErrors),
+}
+
+impl RewriteError {
+    /// A reason of the rewrite's own.
+    pub fn new(message: impl Into<String>) -> Self {
+        RewriteError::Other(message.into())
+    }
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        RewriteError::Refused(message.into())
+    }
+}
+
+fn help(text: Option<&str>) -> String {
+    text.map(|t| format!(" ({t})")).unwrap_or_default()
+}
+
+fn place(loc: &rewright_ir::Loc) -> String {
+    if loc.is_none() { String::new() } else { format!(" at line {}", loc.line) }
+}
+
+fn list(steps: &[Step]) -> String {
+    steps.iter().map(Step::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,119 @@
+//! What `matches` sees.
+
+use crate::analyses::Analyses;
+use rewright_ir::analysis::{Dominators, InstEffects, Liveness, Loops, ModuleEffects};
+use rewright_ir::op::Effects;
+use rewright_ir::{Block, Function, Inst, Module, Scalar, Signature, Value, ValueDef};
+use std::rc::Rc;
+
+/// The function to look at, the module around, and analyses, computed on demand and kept until the function changes.
+#[derive(Clone, Copy)]
+pub struct MatchCx<'a> {
+    func: &'a Function,
+    module: &'a Module,
+    analyses: &'a Analyses,
+}
+
+impl<'a> MatchCx<'a> {
+    /// A context for a function of a module. `module` holds the function's callees; what it holds under the function's own name is
+    /// only asked for a signature.
+    pub fn new(func: &'a Function, module: &'a Module, analyses: &'a Analyses) -> Self {
+        MatchCx { func, module, analyses }
+    }
+    /// The function.
+    pub fn func(&self) -> &'a Function {
+        self.func
+    }
+    /// The module, for callees.
+    pub fn module(&self) -> &'a Module {
+        self.module
+    }
+    /// The signature of the function that an instruction calls or applies.
+    pub fn callee(&self, inst: Inst) -> Option<Signature> {
+        self.func.inst(inst).attrs.func("callee").and_then(|name| self.module.signature(name))
+    }
+
+    /// The dominator tree. Kept until branches change.
+    pub fn dominators(&self) -> &'a Dominators {
+        self.analyses.dominators(self.func)
+    }
+    /// The loops. Kept until branches change.
+    pub fn loops(&self) -> &'a Loops {
+        self.analyses.loops(self.func)
+    }
+    /// What is live where. Kept until anything changes: a rewrite that asks at every instruction takes quadratic time.
+    pub fn liveness(&self) -> &'a Liveness {
+        self.analyses.liveness(self.func)
+    }
+    /// The effects of every function of the module.
+    pub fn module_effects(&self) -> &'a ModuleEffects {
+        self.analyses.module_effects(self.module)
+    }
+    /// A rewrite's own analysis, by its type. Kept until anything changes.
+    ///
+    /// A block rewrite that plans for the whole function does it here: the first block that it is asked about pays, and if it applies
+    /// the whole plan at once, so does the first block after that.
+    pub fn cached<T: 'static>(&self, compute: impl FnOnce(&MatchCx<'_>) -> T) -> Rc<T> {
+        self.analyses.own(self, compute)
+    }
+
+    /// What an instruction does, through calls too.
+    pub fn effects(&self, inst: Inst) -> InstEffects {
+        if self.func.inst(inst).op.effects.is_empty() {
+            return InstEffects::default();
+        }
+        self.module_effects().inst(self.func, inst)
+    }
+    /// True if the instruction does nothing but compute results: calls of functions without effects too.
+    pub fn is_pure(&self, inst: Inst) -> bool {
+        let op = self.func.inst(inst).op;
+        op.is_pure() || (op.effects == Effects::CALLS && !op.is_terminator() && self.effects(inst).is_pure())
+    }
+    /// True if some instruction may write to the value: what it holds depends on when it is read. Kept until an instruction with
+    /// effects changes.
+    pub fn is_written(&self, value: Value) -> bool {
+        self.analyses.written(self.func, self.module).contains(&value)
+    }
+
+    /// The constant that an operand is.
+    pub fn operand_const(&self, inst: Inst, operand: usize) -> Option<Scalar> {
+        self.func.inst(inst).args.get(operand).and_then(|&v| self.func.as_const(v))
+    }
+    /// The instruction that defines an operand, if its op has this name.
+    pub fn operand_op(&self, inst: Inst, operand: usize, op: &str) -> Option<Inst> {
+        let def = self.func.inst(inst).args.get(operand).and_then(|&v| self.func.def_inst(v))?;
+        (self.func.inst(def).op.name == op).then_some(def)
+    }
+    /// True if the value is defined wherever the instruction stands.
+    pub fn reaches(&self, value: Value, inst: Inst) -> bool {
+        let (func, home) = (self.func, self.func.block_of(inst));
+        match func.def(value) {
+            ValueDef::Const(_) => true,
+            ValueDef::Param(block, _) if Some(block) == home => true,
+            ValueDef::Result(def, _) if func.block_of(def) == home => func.comes_before(def, inst),
+            _ => self.dominators().value_reaches(func, value, inst),
+        }
+    }
+    /// True if [`Rewriter::replace`](crate::Rewriter::replace) would take these values for the instruction's results: as many, each
+    /// of the same type or one that says more, each there where the instruction stands, and nobody writes to old or new.
+    pub fn can_replace(&self, inst: Inst, values: &[Value]) -> bool {
+        let results = &self.func.inst(inst).results;
+        results.len() == values.len()
+            && results.iter().zip(values).all(|(&old, &new)| {
+                refines(self.func.ty(new), self.func.ty(old))
+                    && self.reaches(new, inst)
+                    && !self.is_written(old)
+                    && !self.is_written(new)
+            })
+    }
+    /// True if a block can be reached.
+    pub fn is_reachable(&self, block: Block) -> bool {
+        self.dominators().is_reachable(block)
+    }
+}
+
+/// True if a value of type `new` may stand wherever one of type `old` does: the same, except for dims that were `?`.
+pub(crate) fn refines(new: &rewright_ir::Type, old: &rewright_ir::Type) -> bool {
+    use rewright_ir::Dim;
+    new == old || (new.fits(old) && new.dims().iter().zip(old.dims()).all(|(n, o)| n == o || *o == Dim::Any))
+}

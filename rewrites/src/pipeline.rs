@@ -1,0 +1,182 @@
+//! Pipelines: which rewrites, in which order.
+
+use crate::def::RewriteEntry;
+use crate::driver::{self, Options, Report};
+use crate::error::RewriteError;
+use crate::observer::Observer;
+use crate::registry::{RewriteRegistry, RewriteRegistryError, names, rewrites};
+use rewright_ir::{Module, Registry};
+use std::fmt;
+use thiserror::Error;
+
+/// A pipeline string that says nothing that can be run.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PipelineError {
+    /// A name that no linked crate registers.
+    #[error("there is no rewrite `{name}`{}", match .near { Some(n) => format!("; did you mean `{n}`?"), None => format!("; there are {}; is the crate that registers it linked (`use my_plugin as _;`)?", .known) })]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The byte in the pipeline string at which it begins.
+        at: usize,
+        /// The one that may be meant.
+        near: Option<&'static str>,
+        /// All that there are.
+        known: String,
+    },
+    /// Two commas with nothing between.
+    #[error("the pipeline has an empty place at byte {at}")]
+    Empty {
+        /// The byte at which something should be.
+        at: usize,
+    },
+    /// `-name` where the rewrite is not in the pipeline so far.
+    #[error("`-{name}` takes out a rewrite that is not in the pipeline before it")]
+    NotThere {
+        /// The name.
+        name: String,
+        /// The byte in the pipeline string at which it begins.
+        at: usize,
+    },
+    /// Registrations clash.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Registry(Vec<RewriteRegistryError>),
+}
+
+impl PipelineError {
+    /// The byte in the pipeline string at which the error is.
+    pub fn at(&self) -> Option<usize> {
+        match self {
+            PipelineError::Unknown { at, .. } | PipelineError::Empty { at } | PipelineError::NotThere { at, .. } => {
+                Some(*at)
+            }
+            PipelineError::Registry(_) => None,
+        }
+    }
+}
+
+/// A rewrite of a pipeline.
+#[derive(Clone, Copy)]
+pub struct Stop {
+    /// The rewrite.
+    pub entry: RewriteEntry,
+    /// Written with a star: to a fixed point of its own before the next one begins.
+    pub star: bool,
+}
+
+/// Rewrites in an order, run to a fixed point of all of them.
+///
+/// The text form is a list of names: `"fold, cse, array-expr*, dce"`. `default` stands for the default pipeline, `-name` takes a
+/// rewrite out of what is before it, and a star after a name runs that rewrite to a fixed point of its own whenever its turn comes.
+/// Nothing at all is a pipeline that does nothing.
+///
+/// The pipeline goes round, each rewrite in turn, until none matches anywhere. Neighbouring root rewrites without a star
+/// work together, on one worklist, until none of them matches; a block rewrite without a star visits each block that changed
+/// once in a turn.
+#[derive(Clone)]
+pub struct Pipeline {
+    stops: Vec<Stop>,
+}
+
+impl Pipeline {
+    /// Reads a pipeline string.
+    pub fn parse(text: &str) -> Result<Self, PipelineError> {
+        Self::parse_in(rewrites(), text)
+    }
+
+    /// The same, with the rewrites of another registry.
+    pub fn parse_in(registry: &RewriteRegistry, text: &str) -> Result<Self, PipelineError> {
+        check(registry)?;
+        let mut stops: Vec<Stop> = Vec::new();
+        if text.trim().is_empty() {
+            return Ok(Pipeline { stops });
+        }
+        let mut begin = 0;
+        for part in text.split(',') {
+            let at = begin + (part.len() - part.trim_start().len());
+            begin += part.len() + 1;
+            parse_part(registry, part.trim(), at, &mut stops)?;
+        }
+        Ok(Pipeline { stops })
+    }
+
+    /// The default pipeline: every rewrite that is not opt-in, by stage and constraints, then greatest benefit, then name.
+    pub fn by_default() -> Result<Self, PipelineError> {
+        Self::by_default_of(rewrites())
+    }
+    /// The same, with the rewrites of another registry.
+    pub fn by_default_of(registry: &RewriteRegistry) -> Result<Self, PipelineError> {
+        check(registry)?;
+        Ok(Pipeline { stops: registry.by_default().map(|entry| Stop { entry, star: false }).collect() })
+    }
+    /// The rewrites, in order.
+    pub fn stops(&self) -> &[Stop] {
+        &self.stops
+    }
+
+    /// Runs the rewrites over every function of a module. On an error the module is as it was.
+    pub fn run(
+        &self,
+        module: &mut Module,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Result<Report, RewriteError> {
+        driver::run(self, module, options, observer)
+    }
+}
+
+fn check(registry: &RewriteRegistry) -> Result<(), PipelineError> {
+    match registry.errors() {
+        [] => Ok(()),
+        clashes => Err(PipelineError::Registry(clashes.to_vec())),
+    }
+}
+
+fn parse_part(registry: &RewriteRegistry, part: &str, at: usize, stops: &mut Vec<Stop>) -> Result<(), PipelineError> {
+    let (name, star) = match part.strip_suffix('*') {
+        Some(name) => (name.trim_end(), true),
+        None => (part, false),
+    };
+    if name.is_empty() {
+        return Err(PipelineError::Empty { at });
+    }
+    if name == "default" {
+        stops.extend(registry.by_default().map(|entry| Stop { entry, star }));
+        return Ok(());
+    }
+    if let Some(name) = name.strip_prefix('-') {
+        let name = name.trim_start();
+        let entry = find(registry, name, at)?;
+        let before = stops.len();
+        stops.retain(|s| s.entry.def.name != entry.def.name);
+        let gone = stops.len() < before;
+        return if gone { Ok(()) } else { Err(PipelineError::NotThere { name: name.to_string(), at }) };
+    }
+    stops.push(Stop { entry: find(registry, name, at)?, star });
+    Ok(())
+}
+
+fn find(registry: &RewriteRegistry, name: &str, at: usize) -> Result<RewriteEntry, PipelineError> {
+    registry.get(name).ok_or_else(|| {
+        let all: Vec<&'static str> = registry.iter().map(|e| e.def.name).collect();
+        let near = Registry::suggest(name, all.iter().copied()).and_then(|n| all.iter().find(|a| **a == n).copied());
+        PipelineError::Unknown { name: name.to_string(), at, near, known: names(registry) }
+    })
+}
+
+/// The text form; reading it gives the same pipeline.
+impl fmt::Display for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, stop) in self.stops.iter().enumerate() {
+            let (comma, star) = (if i > 0 { ", " } else { "" }, if stop.star { "*" } else { "" });
+            write!(f, "{comma}{}{star}", stop.entry.def.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pipeline({:?})", self.to_string())
+    }
+}

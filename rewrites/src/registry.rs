@@ -1,0 +1,201 @@
+//! Every rewrite that a linked crate registered, sorted by name, and the order of the default pipeline.
+
+use crate::def::{RewriteDef, RewriteEntry};
+use indexmap::IndexMap;
+use rewright_ir::{Origin, registry};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt::Write;
+use std::sync::LazyLock;
+use thiserror::Error;
+
+/// A clash between registrations.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum RewriteRegistryError {
+    /// One name, two registrations.
+    #[error("rewrite `{name}` is registered twice: by {first} and by {second}")]
+    Duplicate {
+        /// The name.
+        name: &'static str,
+        /// One place.
+        first: Origin,
+        /// The other.
+        second: Origin,
+    },
+    /// A name that a pipeline string can't hold.
+    #[error("`{name}` of {origin} is no name for a rewrite: lower-case words with hyphens are")]
+    Name {
+        /// The name.
+        name: &'static str,
+        /// The place.
+        origin: Origin,
+    },
+    /// A root that nobody registered.
+    #[error("rewrite `{rewrite}` of {origin} starts at op `{op}`, which no linked crate registers")]
+    UnknownRoot {
+        /// The rewrite.
+        rewrite: &'static str,
+        /// The op.
+        op: &'static str,
+        /// The place.
+        origin: Origin,
+    },
+    /// Constraints that can't all hold.
+    #[error("rewrites can't be put in order: {}", .0.join(", "))]
+    Order(
+        /// Who wants to be before whom, around the cycle.
+        Vec<String>,
+    ),
+}
+
+/// Rewrites by name.
+pub struct RewriteRegistry {
+    entries: IndexMap<&'static str, RewriteEntry>,
+    order: Vec<&'static str>,
+    errors: Vec<RewriteRegistryError>,
+}
+
+static REGISTRY: LazyLock<RewriteRegistry> =
+    LazyLock::new(|| RewriteRegistry::build(rewright_ir::inventory::iter::<RewriteEntry>.into_iter().copied()));
+
+/// The rewrites of this process.
+pub fn rewrites() -> &'static RewriteRegistry {
+    &REGISTRY
+}
+
+impl RewriteRegistry {
+    /// Builds a registry from entries in any order; clashes become [`errors`](RewriteRegistry::errors).
+    pub fn build(entries: impl IntoIterator<Item = RewriteEntry>) -> Self {
+        let mut errors = Vec::new();
+        let mut list: Vec<RewriteEntry> = entries.into_iter().collect();
+        list.sort_by_key(|e| (e.def.name, e.origin));
+        let mut table: IndexMap<&'static str, RewriteEntry> = IndexMap::new();
+        for entry in list {
+            let (name, origin) = (entry.def.name, entry.origin);
+            if !is_name(name) {
+                errors.push(RewriteRegistryError::Name { name, origin });
+            }
+            let unknown = entry.def.roots.iter().filter(|op| registry().op(op).is_none());
+            errors.extend(unknown.map(|op| RewriteRegistryError::UnknownRoot { rewrite: name, op, origin }));
+            match table.get(name) {
+                Some(first) => {
+                    errors.push(RewriteRegistryError::Duplicate { name, first: first.origin, second: origin });
+                }
+                None => {
+                    table.insert(name, entry);
+                }
+            }
+        }
+        let (order, cycles) = sort(&table);
+        errors.extend(cycles);
+        RewriteRegistry { entries: table, order, errors }
+    }
+
+    /// The rewrite of a name.
+    pub fn get(&self, name: &str) -> Option<RewriteEntry> {
+        self.entries.get(name).copied()
+    }
+    /// All, sorted by name.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = RewriteEntry> + '_ {
+        self.entries.values().copied()
+    }
+    /// Those of the default pipeline, in its order: by stage and constraints, then greatest benefit, then name.
+    pub fn by_default(&self) -> impl Iterator<Item = RewriteEntry> + '_ {
+        self.order.iter().filter_map(|name| self.get(name)).filter(|e| e.def.by_default)
+    }
+    /// Clashes between registrations; nothing runs where there are any.
+    pub fn errors(&self) -> &[RewriteRegistryError] {
+        &self.errors
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let word = |w: &str| !w.is_empty() && w.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    name != "default" && name.split(['-', '.']).all(word)
+}
+
+/// An edge of the order: who, before whom, and why.
+type Edges = Vec<Vec<(usize, String)>>;
+
+fn constraints(table: &IndexMap<&'static str, RewriteEntry>) -> Edges {
+    let mut edges: Edges = vec![Vec::new(); table.len()];
+    for (at, entry) in table.values().enumerate() {
+        let RewriteDef { name, before, after, .. } = entry.def;
+        for (index, later, _) in before.iter().filter_map(|n| table.get_full(n)) {
+            edges[at].push((index, format!("`{name}` before `{later}` (says {})", entry.origin)));
+        }
+        for (index, earlier, _) in after.iter().filter_map(|n| table.get_full(n)) {
+            edges[index].push((at, format!("`{earlier}` before `{name}` (says {})", entry.origin)));
+        }
+    }
+    edges
+}
+
+/// Kahn's topological sort, taking the best rewrite that is free at each step.
+fn sort(table: &IndexMap<&'static str, RewriteEntry>) -> (Vec<&'static str>, Vec<RewriteRegistryError>) {
+    let edges = constraints(table);
+    let mut waits = vec![0usize; table.len()];
+    edges.iter().flatten().for_each(|&(to, _)| waits[to] += 1);
+    let rank = |at: usize| {
+        let def = table[at].def;
+        Reverse((def.stage, Reverse(def.benefit), at))
+    };
+    let mut free: BinaryHeap<_> = (0..table.len()).filter(|&at| waits[at] == 0).map(rank).collect();
+    let mut order = Vec::new();
+    while let Some(Reverse((_, _, at))) = free.pop() {
+        order.push(table[at].def.name);
+        for &(to, _) in &edges[at] {
+            waits[to] -= 1;
+            if waits[to] == 0 {
+                free.push(rank(to));
+            }
+        }
+    }
+    let cycles = cycles(&edges, &waits);
+    order.extend((0..table.len()).filter(|&at| waits[at] > 0).map(|at| table[at].def.name));
+    (order, cycles)
+}
+
+/// The cycles among the rewrites that still wait, each told once.
+fn cycles(edges: &Edges, waits: &[usize]) -> Vec<RewriteRegistryError> {
+    let mut found = Vec::new();
+    let mut seen = vec![false; waits.len()];
+    // What waits has an edge into it from something else that waits: going backwards always ends in a cycle.
+    let back = |at: usize| {
+        let from = |&from: &usize| waits[from] > 0 && edges[from].iter().any(|&(to, _)| to == at);
+        (0..waits.len()).find(from)
+    };
+    for start in (0..waits.len()).filter(|&at| waits[at] > 0) {
+        let mut path = vec![start];
+        let mut at = start;
+        while let Some(prev) = back(at) {
+            if let Some(begin) = path.iter().position(|&p| p == prev) {
+                let cycle: Vec<usize> = path[begin..].iter().rev().copied().collect();
+                if !cycle.iter().any(|&c| seen[c]) {
+                    found.push(RewriteRegistryError::Order(explain(edges, &cycle)));
+                }
+                cycle.iter().for_each(|&c| seen[c] = true);
+                break;
+            }
+            path.push(prev);
+            at = prev;
+        }
+    }
+    found
+}
+
+fn explain(edges: &Edges, cycle: &[usize]) -> Vec<String> {
+    let next = cycle.iter().cycle().skip(1);
+    let edge = |(&from, &to): (&usize, &usize)| edges[from].iter().find(|&&(t, _)| t == to).map(|(_, why)| why.clone());
+    cycle.iter().zip(next).filter_map(edge).collect()
+}
+
+/// The entries as a list for messages: "`cse`, `dce`, `fold`".
+pub(crate) fn names(registry: &RewriteRegistry) -> String {
+    let mut text = String::new();
+    for entry in registry.iter() {
+        // Writing to a string can't fail.
+        let _ = write!(text, "{}`{}`", if text.is_empty() { "" } else { ", " }, entry.def.name);
+    }
+    text
+}

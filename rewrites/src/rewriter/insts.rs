@@ -1,0 +1,281 @@
+//! New instructions, and changes of instructions.
+
+use super::{Point, Rewriter};
+use crate::change::Change;
+use crate::error::RewriteError;
+use crate::match_cx::refines;
+use rewright_ir::builder::{find_op, infer, resolve_literals};
+use rewright_ir::op::Effects;
+use rewright_ir::{Arg, Attrs, Block, Inst, Op, Target, Type, TypeError, Value, ValueDef};
+use smallvec::SmallVec;
+
+impl Rewriter<'_> {
+    /// Puts in an instruction and gives its one result.
+    pub fn op(&mut self, name: &str, args: impl IntoIterator<Item = impl Into<Arg>>) -> Result<Value, RewriteError> {
+        self.op_with(name, args, Attrs::new())
+    }
+
+    /// The same, with attributes.
+    pub fn op_with(
+        &mut self,
+        name: &str,
+        args: impl IntoIterator<Item = impl Into<Arg>>,
+        attrs: Attrs,
+    ) -> Result<Value, RewriteError> {
+        let inst = self.insert(find_op(name)?, args, attrs)?;
+        match self.func.inst(inst).results.as_slice() {
+            [one] => Ok(*one),
+            many => Err(RewriteError::refused(format!("`{name}` has {} results here, not one", many.len()))),
+        }
+    }
+
+    /// Puts in an instruction: literals get dtypes, attributes are checked and result types inferred.
+    pub fn insert(
+        &mut self,
+        op: Op,
+        args: impl IntoIterator<Item = impl Into<Arg>>,
+        attrs: Attrs,
+    ) -> Result<Inst, RewriteError> {
+        if op.is_terminator() {
+            return Err(RewriteError::refused(format!("`{op}` ends a block: use `set_terminator`")));
+        }
+        self.insert_any(op, args, attrs, SmallVec::new())
+    }
+
+    pub(super) fn insert_any(
+        &mut self,
+        op: Op,
+        args: impl IntoIterator<Item = impl Into<Arg>>,
+        attrs: Attrs,
+        targets: SmallVec<[Target; 0]>,
+    ) -> Result<Inst, RewriteError> {
+        let args: SmallVec<[Arg; 4]> = args.into_iter().map(Into::into).collect();
+        for arg in &args {
+            if let Arg::Value(value) = arg {
+                self.alive(*value)?;
+            }
+        }
+        let callee = attrs.func("callee").and_then(|name| self.signature(name));
+        let returns: &[Type] = if op.name == "ret" { &self.func.results.clone() } else { &[] };
+        let values = resolve_literals(self.func, op, &args, |i| {
+            callee.as_ref().and_then(|s| s.params.get(i).cloned()).or_else(|| returns.get(i).cloned())
+        })?;
+        let (attrs, types) = infer(self.func, op, &values, attrs, callee.as_ref())?;
+        let inst = self.func.create_inst(op, values, attrs, targets, types, self.loc);
+        self.place(inst)?;
+        self.fresh.insert(inst);
+        self.touched.inst(self.func, inst);
+        self.analyses.ends(self.func, inst);
+        self.log.push(Change::Inserted(inst));
+        self.operands_reach(inst)?;
+        Ok(inst)
+    }
+
+    /// Links a new instruction at the point.
+    fn place(&mut self, inst: Inst) -> Result<(), RewriteError> {
+        let ends = self.func.inst(inst).op.is_terminator();
+        match self.point {
+            None => return Err(RewriteError::refused("set a point before making instructions")),
+            Some(Point::Before(at)) => {
+                self.linked(at)?;
+                self.func.insert_before(at, inst);
+            }
+            Some(Point::After(at)) => {
+                let block = self.linked(at)?;
+                match self.func.next_inst(at) {
+                    Some(next) => self.func.insert_before(next, inst),
+                    None if self.func.inst(at).op.is_terminator() => {
+                        return Err(RewriteError::refused("nothing can stand after a terminator"));
+                    }
+                    None => self.func.append(block, inst),
+                }
+                self.point = Some(Point::After(inst));
+            }
+            Some(Point::End(block)) => {
+                self.has_block(block)?;
+                if self.func.terminator(block).is_some() {
+                    return Err(RewriteError::refused("nothing can stand after a terminator"));
+                }
+                self.func.append(block, inst);
+            }
+        }
+        match ends && self.func.next_inst(inst).is_some() {
+            true => Err(RewriteError::refused("a terminator can only stand at the end of a block")),
+            false => Ok(()),
+        }
+    }
+
+    /// The operands of a new instruction are defined where it stands, as far as can be said before the rewrite is done.
+    fn operands_reach(&self, inst: Inst) -> Result<(), RewriteError> {
+        let home = self.linked(inst)?;
+        for value in self.func.inst(inst).uses() {
+            let reached = match self.func.def(value) {
+                ValueDef::Const(_) => true,
+                ValueDef::Result(def, _) if self.func.block_of(def) == Some(home) => self.func.comes_before(def, inst),
+                _ => true,
+            };
+            if !reached {
+                let message = format!("`{}` uses a value that is defined after it", self.func.inst(inst).op);
+                return Err(RewriteError::refused(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the attributes of an instruction. Its result types must stay what they are, or become more precise.
+    pub fn set_attrs(&mut self, inst: Inst, attrs: Attrs) -> Result<(), RewriteError> {
+        self.linked(inst)?;
+        let data = self.func.inst(inst);
+        let callee = attrs.func("callee").and_then(|name| self.signature(name));
+        let (attrs, types) = infer(self.func, data.op, &data.args, attrs, callee.as_ref())?;
+        if attrs == data.attrs {
+            return Ok(());
+        }
+        self.touched.inst(self.func, inst);
+        self.func.set_attrs(inst, attrs);
+        self.log.push(Change::Attrs(inst));
+        self.retype(inst, &types)
+    }
+
+    /// Replaces one use. Slot `index` counts operands first, then branch arguments.
+    pub fn set_use(&mut self, inst: Inst, index: usize, value: Value) -> Result<(), RewriteError> {
+        self.linked(inst)?;
+        self.alive(value)?;
+        let Some(old) = self.func.inst(inst).uses().nth(index) else {
+            return Err(RewriteError::refused(format!("there is no use {index}")));
+        };
+        if old == value {
+            return Ok(());
+        }
+        self.touched.know_uses(self.func, inst);
+        self.touched.inst(self.func, inst);
+        self.func.set_use(inst, index, value);
+        self.touched.use_of(self.func, value);
+        self.log.push(Change::Operand(inst, index));
+        if index < self.func.inst(inst).args.len() { self.reinfer(inst) } else { Ok(()) }
+    }
+
+    /// Moves an instruction before another one of any block.
+    pub fn move_before(&mut self, inst: Inst, at: Inst) -> Result<(), RewriteError> {
+        let (from, to) = (self.linked(inst)?, self.linked(at)?);
+        if self.func.inst(inst).op.is_terminator() {
+            return Err(RewriteError::refused("a terminator can't be moved"));
+        }
+        if inst == at || self.func.next_inst(inst) == Some(at) {
+            return Ok(());
+        }
+        self.touched.inst(self.func, inst);
+        self.touched.blocks.extend([from, to]);
+        self.func.move_before(at, inst);
+        let results = self.func.inst(inst).results.clone();
+        for result in results {
+            self.touched.insts.extend(self.func.users(result));
+        }
+        self.log.push(Change::Moved(inst));
+        Ok(())
+    }
+
+    /// Takes an instruction out. Its results must be unused.
+    pub fn erase(&mut self, inst: Inst) -> Result<(), RewriteError> {
+        self.linked(inst)?;
+        let data = self.func.inst(inst);
+        if data.op.is_terminator() {
+            return Err(RewriteError::refused("a terminator can't be erased: use `set_terminator`"));
+        }
+        if let Some(&used) = data.results.iter().find(|&&r| self.func.use_count(r) > 0) {
+            let count = self.func.use_count(used);
+            return Err(RewriteError::refused(format!("`{}` can't be erased: it has {count} uses left", data.op)));
+        }
+        self.erase_unchecked(inst);
+        Ok(())
+    }
+
+    pub(super) fn erase_unchecked(&mut self, inst: Inst) {
+        self.touched.know_uses(self.func, inst);
+        self.touched.inst(self.func, inst);
+        self.touched.erased(self.func, inst);
+        let op = self.func.inst(inst).op;
+        self.func.erase(inst);
+        self.log.push(Change::Erased(inst, op));
+    }
+
+    /// Takes out instructions, and block parameters with the branch arguments for them, which nothing else uses. Among themselves
+    /// they may use each other in any way.
+    pub fn erase_all(&mut self, insts: &[Inst], params: &[(Block, usize)]) -> Result<(), RewriteError> {
+        for &(block, index) in params {
+            self.has_block(block)?;
+            if self.func.block_params(block).len() <= index || self.func.entry() == Some(block) {
+                return Err(RewriteError::refused("only a parameter of a block that is not the entry can be erased"));
+            }
+        }
+        let values: Vec<Value> = params.iter().map(|&(block, index)| self.func.block_params(block)[index]).collect();
+        self.drop_branch_args(params);
+        for &inst in insts.iter().rev() {
+            self.linked(inst)?;
+            if self.func.inst(inst).op.is_terminator() {
+                return Err(RewriteError::refused("a terminator can't be erased: use `set_terminator`"));
+            }
+            self.erase_unchecked(inst);
+        }
+        let results = insts.iter().flat_map(|&i| self.func.inst(i).results.iter().copied());
+        if results.chain(values.iter().copied()).any(|v| self.func.use_count(v) > 0) {
+            return Err(RewriteError::refused("what is to be erased is used elsewhere"));
+        }
+        for value in values {
+            self.remove_param_value(value);
+        }
+        Ok(())
+    }
+
+    /// Infers the result types of an instruction again, and those of its users where they change.
+    pub(super) fn reinfer(&mut self, inst: Inst) -> Result<(), RewriteError> {
+        let data = self.func.inst(inst);
+        let callee = data.attrs.func("callee").and_then(|name| self.signature(name));
+        let (_, types) = infer(self.func, data.op, &data.args, data.attrs.clone(), callee.as_ref())?;
+        self.retype(inst, &types)
+    }
+
+    /// Gives results more precise types, and so on for their users.
+    fn retype(&mut self, inst: Inst, types: &[Type]) -> Result<(), RewriteError> {
+        let mut work: Vec<(Inst, SmallVec<[Type; 1]>)> = vec![(inst, types.into())];
+        while let Some((inst, types)) = work.pop() {
+            let results = self.func.inst(inst).results.clone();
+            if results.len() != types.len() {
+                let op = self.func.inst(inst).op;
+                return Err(RewriteError::refused(format!("`{op}` would have {} results now", types.len())));
+            }
+            for (result, ty) in results.into_iter().zip(types) {
+                if *self.func.ty(result) == ty {
+                    continue;
+                }
+                if !refines(&ty, self.func.ty(result)) {
+                    let (op, old) = (self.func.inst(inst).op, self.func.ty(result));
+                    return Err(RewriteError::refused(format!("`{op}` would give {ty} instead of {old}")));
+                }
+                self.set_type(result, ty);
+                for user in self.func.users(result) {
+                    work.extend(self.types_now(user)?.map(|types| (user, types)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_type(&mut self, value: Value, ty: Type) {
+        self.func.set_type(value, ty);
+        self.touched.use_of(self.func, value);
+        self.touched.insts.extend(self.func.def_inst(value));
+        self.touched.insts.extend(self.func.users(value));
+        self.log.push(Change::Type(value));
+    }
+
+    /// What the type rule gives now; nothing for terminators and ops without results.
+    fn types_now(&self, inst: Inst) -> Result<Option<SmallVec<[Type; 1]>>, TypeError> {
+        let data = self.func.inst(inst);
+        if data.results.is_empty() && !data.op.effects.intersects(Effects::WRITES | Effects::CALLS) {
+            return Ok(None);
+        }
+        let callee = data.attrs.func("callee").and_then(|name| self.signature(name));
+        infer(self.func, data.op, &data.args, data.attrs.clone(), callee.as_ref()).map(|(_, types)| Some(types))
+    }
+}

@@ -1,0 +1,153 @@
+//! The only way to change a function.
+//!
+//! Each call checks what it is asked to do and refuses with an error what would leave invalid IR, so that the error comes from the
+//! line of the rewrite that made it. What can only be seen at the end - a definition that no longer stands before a use, a block without
+//! a terminator - is checked when the rewrite is done; then, too, everything is undone and the rewrite is named.
+
+mod blocks;
+mod check;
+mod insts;
+mod values;
+
+use crate::analyses::Analyses;
+use crate::change::{Change, Touched};
+use crate::error::RewriteError;
+use crate::observer::RemarkKind;
+use rewright_ir::{Block, Function, Inst, Loc, Module, Name, Signature, Value, ValueDef};
+use rustc_hash::FxHashSet;
+
+/// Where new instructions go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// Before an instruction.
+    Before(Inst),
+    /// After an instruction that is no terminator.
+    After(Inst),
+    /// At the end of a block that has no terminator yet.
+    End(Block),
+}
+
+/// A remark in the making.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub kind: RemarkKind,
+    pub loc: Loc,
+    pub message: String,
+}
+
+/// Changes a function, one application of a rewrite at a time.
+///
+/// The *point* is where [`op`](Rewriter::op) puts new instructions: before the root in a root rewrite; a block rewrite sets it
+/// first. Several new instructions in a row stand in the order in which they were made.
+pub struct Rewriter<'a> {
+    func: &'a mut Function,
+    module: &'a Module,
+    analyses: &'a Analyses,
+    point: Option<Point>,
+    loc: Loc,
+    log: Vec<Change>,
+    touched: Touched,
+    fresh: FxHashSet<Inst>,
+    said: Vec<Said>,
+}
+
+/// What a rewriter leaves behind.
+pub(crate) struct Outcome {
+    pub log: Vec<Change>,
+    pub touched: Touched,
+    pub said: Vec<Said>,
+}
+
+impl<'a> Rewriter<'a> {
+    /// `root` is where new instructions go and what they take their place in the source from.
+    pub(crate) fn new(func: &'a mut Function, module: &'a Module, analyses: &'a Analyses, root: Option<Inst>) -> Self {
+        let loc = root.map(|i| func.inst(i).loc).unwrap_or_default();
+        Rewriter {
+            func,
+            module,
+            analyses,
+            point: root.map(Point::Before),
+            loc,
+            log: Vec::new(),
+            touched: Touched::default(),
+            fresh: FxHashSet::default(),
+            said: Vec::new(),
+        }
+    }
+
+    pub(crate) fn into_outcome(self) -> Outcome {
+        Outcome { log: self.log, touched: self.touched, said: self.said }
+    }
+
+    /// The function as it is now.
+    pub fn func(&self) -> &Function {
+        self.func
+    }
+    /// The module around.
+    pub fn module(&self) -> &Module {
+        self.module
+    }
+    /// What was changed so far.
+    pub fn changes(&self) -> &[Change] {
+        &self.log
+    }
+    /// Sets where new instructions go.
+    pub fn set_point(&mut self, point: Point) {
+        self.point = Some(point);
+        self.loc = match point {
+            Point::Before(inst) | Point::After(inst) if self.func.is_linked(inst) => self.func.inst(inst).loc,
+            _ => self.loc,
+        };
+    }
+    /// Sets the source place of new instructions; [`set_point`](Rewriter::set_point) sets it to that of the instruction.
+    pub fn set_loc(&mut self, loc: Loc) {
+        self.loc = loc;
+    }
+    /// Says that something was done.
+    pub fn remark(&mut self, loc: Loc, message: impl Into<String>) {
+        self.say(RemarkKind::Done, loc, message);
+    }
+    /// Says that something was not done, and why.
+    pub fn missed(&mut self, loc: Loc, message: impl Into<String>) {
+        self.say(RemarkKind::Missed, loc, message);
+    }
+    /// Says something worth knowing.
+    pub fn note(&mut self, loc: Loc, message: impl Into<String>) {
+        self.say(RemarkKind::Note, loc, message);
+    }
+
+    fn say(&mut self, kind: RemarkKind, loc: Loc, message: impl Into<String>) {
+        self.said.push(Said { kind, loc, message: message.into() });
+    }
+
+    /// The signature of a callee.
+    fn signature(&self, name: Name) -> Option<Signature> {
+        if name == self.func.name { Some(self.func.signature()) } else { self.module.signature(name) }
+    }
+
+    // --- Checks ----------------------------------------------------------------------------------------------------
+
+    fn linked(&self, inst: Inst) -> Result<Block, RewriteError> {
+        self.func.block_of(inst).ok_or_else(|| RewriteError::refused("the instruction is not in the function any more"))
+    }
+
+    fn has_block(&self, block: Block) -> Result<(), RewriteError> {
+        match self.func.has_block(block) {
+            true => Ok(()),
+            false => Err(RewriteError::refused("the block is not in the function any more")),
+        }
+    }
+
+    /// A value that is there to be used.
+    fn alive(&self, value: Value) -> Result<(), RewriteError> {
+        let there = self.func.has_value(value)
+            && match self.func.def(value) {
+                ValueDef::Const(_) => true,
+                ValueDef::Result(inst, _) => self.func.is_linked(inst),
+                ValueDef::Param(block, index) => {
+                    self.func.has_block(block) && self.func.block_params(block).get(index as usize) == Some(&value)
+                }
+            };
+        if there { Ok(()) } else { Err(RewriteError::refused("a value is used that is not in the function any more")) }
+    }
+}

@@ -1,0 +1,132 @@
+//! Replacing values.
+
+use super::Rewriter;
+use crate::change::Change;
+use crate::error::RewriteError;
+use crate::match_cx::refines;
+use rewright_ir::op::Effects;
+use rewright_ir::{Arg, Attrs, Inst, Literal, Scalar, Value};
+use smallvec::SmallVec;
+
+impl Rewriter<'_> {
+    /// The value of a constant.
+    pub fn constant(&mut self, scalar: impl Into<Scalar>) -> Value {
+        self.func.constant(scalar.into())
+    }
+
+    /// Makes every user of an instruction's results use these values, and takes the instruction out.
+    ///
+    /// Each value has the type of the result, or one with constants or symbols for some of its `?`. Where a `store` or a call may
+    /// write to the one or the other, only a value that was made in this very application, and is used for nothing else yet, can take
+    /// a result's place: what a value holds depends on when it is read.
+    ///
+    /// The `del`s of old and new become one, after the last use, or none.
+    pub fn replace(&mut self, inst: Inst, values: &[Value]) -> Result<(), RewriteError> {
+        self.linked(inst)?;
+        let results = self.func.inst(inst).results.clone();
+        if results.len() != values.len() {
+            let (op, want, got) = (self.func.inst(inst).op, results.len(), values.len());
+            return Err(RewriteError::refused(format!("`{op}` has {want} results, got {got} values for them")));
+        }
+        for (old, &new) in results.into_iter().zip(values) {
+            self.replace_uses(old, new)?;
+        }
+        self.erase(inst)
+    }
+
+    /// Puts an instruction in an instruction's place.
+    pub fn replace_with(
+        &mut self,
+        inst: Inst,
+        name: &str,
+        args: impl IntoIterator<Item = impl Into<Arg>>,
+        attrs: Attrs,
+    ) -> Result<Inst, RewriteError> {
+        self.linked(inst)?;
+        self.set_point(super::Point::Before(inst));
+        let new = self.insert(rewright_ir::builder::find_op(name)?, args, attrs)?;
+        let values = self.func.inst(new).results.clone();
+        self.replace(inst, &values)?;
+        Ok(new)
+    }
+
+    /// Replaces the results of an instruction by constants.
+    pub fn replace_with_constants(&mut self, inst: Inst, scalars: &[Scalar]) -> Result<(), RewriteError> {
+        let values: SmallVec<[Value; 2]> = scalars.iter().map(|&s| self.constant(s)).collect();
+        self.replace(inst, &values)
+    }
+
+    /// Makes every user of one value use another, under the conditions of [`replace`](Rewriter::replace).
+    pub fn replace_uses(&mut self, old: Value, new: Value) -> Result<(), RewriteError> {
+        self.alive(old)?;
+        self.alive(new)?;
+        if old == new {
+            return Err(RewriteError::refused("a value can't replace itself"));
+        }
+        self.may_replace(old, new)?;
+        let refined = self.func.ty(old) != self.func.ty(new);
+        if self.is_fresh(new) && self.func.value_name(new).is_none() {
+            self.func.set_value_name(new, self.func.value_name(old));
+        }
+        let users = self.func.users(old);
+        for &user in &users {
+            self.touched.know_uses(self.func, user);
+            self.touched.inst(self.func, user);
+        }
+        self.func.replace_all_uses(old, new);
+        self.touched.use_of(self.func, new);
+        self.touched.use_of(self.func, old);
+        self.log.push(Change::Replaced { old, new });
+        let constant = self.func.as_const(new).is_some();
+        for user in users {
+            // A type rule may look at constants.
+            let data = self.func.inst(user);
+            if refined || (constant && !data.op.is_elementwise() && !data.results.is_empty()) {
+                self.reinfer(user)?;
+            }
+        }
+        if self.analyses.may_be_ended(self.func, old, new) { self.settle_dels(new) } else { Ok(()) }
+    }
+
+    fn may_replace(&self, old: Value, new: Value) -> Result<(), RewriteError> {
+        let (have, want) = (self.func.ty(new), self.func.ty(old));
+        if !refines(have, want) {
+            return Err(RewriteError::refused(format!("a value of type {have} can't replace one of type {want}")));
+        }
+        let written = self.analyses.written(self.func, self.module);
+        let moves_along = self.is_fresh(new) && self.func.use_count(new) == 0;
+        if !moves_along && (written.contains(&old) || written.contains(&new)) {
+            let message = "a value that something writes to can't be replaced by, or replace, another one";
+            return Err(RewriteError::refused(message));
+        }
+        Ok(())
+    }
+
+    /// The value was made in this application.
+    fn is_fresh(&self, value: Value) -> bool {
+        self.func.def_inst(value).is_some_and(|inst| self.fresh.contains(&inst))
+    }
+
+    /// Of the `del`s of a value that took another's place, keeps the last one where it stands after all uses, in one block.
+    fn settle_dels(&mut self, value: Value) -> Result<(), RewriteError> {
+        let users = self.func.users(value);
+        let is_del = |&&inst: &&Inst| self.func.inst(inst).op.effects.contains(Effects::FREES);
+        let dels: SmallVec<[Inst; 4]> = users.iter().filter(is_del).copied().collect();
+        let last = dels.iter().copied().reduce(|a, b| if self.func.comes_before(a, b) { b } else { a });
+        let keep = last.filter(|&last| {
+            let home = self.func.def_inst(value).and_then(|i| self.func.block_of(i));
+            // A value of another block may be needed again on the way round a loop.
+            home == self.func.block_of(last) && users.iter().all(|&u| u == last || self.func.comes_before(u, last))
+        });
+        for del in dels.into_iter().filter(|&d| Some(d) != keep) {
+            self.erase(del)?;
+        }
+        Ok(())
+    }
+
+    /// A literal at a dtype, as a value; an error if the dtype can't hold it.
+    pub fn literal(&mut self, literal: impl Into<Literal>, dtype: rewright_ir::DType) -> Result<Value, RewriteError> {
+        let scalar = rewright_ir::builder::literal_at(literal.into(), dtype)?;
+        Ok(self.constant(scalar))
+    }
+}
