@@ -80,5 +80,5 @@ entry:
 ";
     let x = f64s(&[2, 4], |i| i as f64);
     let changed = f64s(&[2, 4], |i| if i > 4 { 9.0 } else { i as f64 });
-    assert_eq!(run(text, &[x.clone()]).unwrap(), [x, changed]);
+    assert_eq!(run(text, std::slice::from_ref(&x)).unwrap(), [x, changed]);
 }

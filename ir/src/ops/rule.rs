@@ -95,6 +95,17 @@ pub(super) fn leading(args: &[Datum], shape: &[usize]) -> Result<SmallVec<[usize
     args.iter().zip(shape).enumerate().map(|(axis, (arg, &extent))| position(scalar(arg)?, axis, extent)).collect()
 }
 
+/// What two dims that must be equal say together: a constant says most, a symbol more than nothing. `None` if they can't be
+/// equal.
+pub(super) fn equal(a: Dim, b: Dim) -> Option<Dim> {
+    match (a, b) {
+        _ if !a.may_equal(b) => None,
+        (Dim::Const(_), _) | (_, Dim::Any) => Some(a),
+        (_, Dim::Const(_)) | (Dim::Any, _) => Some(b),
+        (Dim::Sym(_), Dim::Sym(_)) => Some(a),
+    }
+}
+
 /// The attributes with symbols replaced by what they are bound to.
 fn bound_attrs(cx: &EvalCx<'_>) -> Result<Attrs, EvalError> {
     let mut attrs = cx.attrs.clone();
