@@ -32,7 +32,7 @@ pub use affine::{Affine, SymExpr};
 pub use body::{Body, BodyInst, BodyOp, BodyRef};
 pub(crate) use eval::evaluate;
 pub use monoid::{BLOCK, LANES, TreeFold};
-pub use verify::{MAX_NESTING, Problem, verify};
+pub use verify::{MAX_NESTING, Problem, extent_sources, verify};
 
 use crate::dtype::DType;
 use crate::loc::Loc;

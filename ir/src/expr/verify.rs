@@ -504,7 +504,7 @@ pub(crate) fn existing_out(expr: &ArrayExpr, accumulator: usize) -> Option<&Out>
 
 /// The dims (operand of the instruction, dim) that say what the extent of an axis without an upper bound is: those that are indexed
 /// by just this axis, in the expression, in what it reads positions from, and in expressions nested in it.
-pub(crate) fn extent_sources(expr: &ArrayExpr, axis: u32) -> impl Iterator<Item = (u32, usize)> + '_ {
+pub fn extent_sources(expr: &ArrayExpr, axis: u32) -> impl Iterator<Item = (u32, usize)> + '_ {
     let mut found = Vec::new();
     let mut work = vec![expr];
     while let Some(expr) = work.pop() {

@@ -22,6 +22,10 @@ impl KernelBuilder {
     pub fn set_loc(&mut self, loc: Loc) {
         self.loc = loc;
     }
+    /// The number of loops.
+    pub fn axes(&self) -> usize {
+        self.kernel.axes
+    }
     /// Adds a buffer.
     pub fn buffer(&mut self, buffer: Buffer) -> u32 {
         self.kernel.buffers.push(buffer);

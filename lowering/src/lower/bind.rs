@@ -1,0 +1,268 @@
+//! What one call of a kernel needs: extents, shapes of results, strides.
+
+use super::{Access, Lowered, Param, Place, Position};
+use crate::kernel::Part;
+use rewright_ir::expr::Affine;
+use rewright_ir::{Dim, Name, Scalar};
+use smallvec::SmallVec;
+
+/// Extents.
+pub type Extents = SmallVec<[usize; 4]>;
+
+/// An array as a call has it. A scalar has neither extents nor strides.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Strided<'a> {
+    /// The extents.
+    pub shape: &'a [usize],
+    /// Distances between elements, one an axis.
+    pub strides: &'a [isize],
+    /// What a distance of 1 is in bytes.
+    pub unit: isize,
+}
+
+/// The index space of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// The first index of each axis.
+    pub starts: SmallVec<[i64; 4]>,
+    /// The number of points along each.
+    pub extents: SmallVec<[u64; 4]>,
+    /// The number of all points.
+    pub points: u64,
+}
+
+/// The shape of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultShape {
+    /// The extents.
+    pub shape: Extents,
+    /// What the result must be filled with first, as the kernel does not write every element.
+    pub fill: Option<Scalar>,
+}
+
+/// Loops and addresses of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bound {
+    /// Extents of the loops.
+    pub extents: SmallVec<[u64; 4]>,
+    /// Distance in bytes, buffer by buffer, one an axis.
+    pub strides: SmallVec<[i64; 16]>,
+    /// For each buffer, the distance in bytes of the element at the first point from the array's first element.
+    pub offsets: SmallVec<[isize; 6]>,
+}
+
+/// What symbols are bound to.
+type Symbols<'a> = &'a dyn Fn(Name) -> Option<i64>;
+
+impl Lowered {
+    /// The index space for operands of these shapes. `None` if something does not fit.
+    pub fn space(&self, args: &[Strided<'_>], symbols: Symbols<'_>) -> Option<Space> {
+        let mut space = Space { points: 1, ..Space::default() };
+        for axis in &self.bounds {
+            let lo = axis.lo.eval(symbols)?;
+            let hi = match &axis.hi {
+                Some(hi) => hi.eval(symbols)?,
+                None => broadcast(axis.sources.iter().map(|&(arg, dim)| extent(args, arg, dim)))?,
+            };
+            let extent = u64::try_from(hi.checked_sub(lo)?).unwrap_or(0);
+            space.points = space.points.checked_mul(extent)?;
+            space.starts.push(lo);
+            space.extents.push(extent);
+        }
+        let reads = self.accesses.iter().filter_map(|a| if let Place::Arg(n) = a.place { Some((n, a)) } else { None });
+        for (arg, access) in reads {
+            let shape = args.get(arg as usize)?.shape;
+            let fits = access.positions.len() == shape.len()
+                && access.positions.iter().zip(shape).all(|(p, &n)| space.admits(p, n, symbols));
+            if !fits {
+                return None;
+            }
+        }
+        Some(space)
+    }
+
+    /// The shape of a result. `None` if what is written does not fit it.
+    pub fn result_shape(&self, result: usize, space: &Space, symbols: Symbols<'_>) -> Option<ResultShape> {
+        let map = self.results.get(result)?;
+        let (mut shape, mut whole) = (Extents::new(), true);
+        for (dim, &axis) in map.dims.iter().zip(&map.axes) {
+            let (lo, count) = (space.starts[axis as usize], space.extents[axis as usize]);
+            let hi = if count == 0 { lo } else { lo.checked_add(i64::try_from(count).ok()?)? };
+            let extent = match *dim {
+                Dim::Any => hi.max(0),
+                Dim::Const(n) => i64::try_from(n).ok()?,
+                Dim::Sym(name) => symbols(name)?,
+            };
+            if count > 0 && (lo < 0 || hi > extent) {
+                return None;
+            }
+            whole &= lo == 0 && hi == extent;
+            shape.push(usize::try_from(extent).ok()?);
+        }
+        let elsewhere = |axis: usize| !map.axes.contains(&(axis as u32)) && space.extents[axis] > 1;
+        let several = !map.last_wins && (0..space.extents.len()).any(elsewhere);
+        let len = rewright_ir::array::checked_len(&shape)?;
+        whole &= space.points > 0 || len == 0;
+        match map.fill {
+            _ if several && space.points > 0 => None,
+            _ if whole => Some(ResultShape { shape, fill: None }),
+            None => None,
+            fill => Some(ResultShape { shape, fill }),
+        }
+    }
+
+    /// Loops and addresses for operands that [`space`](Lowered::space) admitted, and results of the shapes that
+    /// [`result_shape`](Lowered::result_shape) gave. Axes along which all arrays go on evenly are merged into one.
+    pub fn bind(
+        &self,
+        space: &Space,
+        args: &[Strided<'_>],
+        results: &[Strided<'_>],
+        symbols: Symbols<'_>,
+    ) -> Option<Bound> {
+        let axes = space.extents.len();
+        let mut bound = Bound { extents: space.extents.clone(), ..Bound::default() };
+        for access in &self.accesses {
+            let array = match access.place {
+                Place::Arg(n) => args.get(n as usize)?,
+                Place::Result(n) => results.get(n as usize)?,
+            };
+            let first = bound.strides.len();
+            bound.strides.extend(std::iter::repeat_n(0, axes));
+            let offset = address(access, array, space, &mut bound.strides[first..], symbols)?;
+            bound.offsets.push(offset);
+        }
+        self.merge(&mut bound);
+        Some(bound)
+    }
+
+    /// Makes inner loops longer, and outer ones of extent 1, where all buffers allow it.
+    fn merge(&self, bound: &mut Bound) {
+        let axes = bound.extents.len();
+        let Some(mut into) = axes.checked_sub(1) else { return };
+        for axis in (0..into).rev() {
+            if self.merges(bound, axis, into) {
+                let inner = bound.extents[into];
+                bound.extents[into] *= bound.extents[axis];
+                bound.extents[axis] = 1;
+                if inner == 1 {
+                    bound.strides.chunks_exact_mut(axes).for_each(|s| s[into] = s[axis]);
+                }
+            } else {
+                into = axis;
+            }
+        }
+    }
+
+    /// True if an axis and a later one, with those between them of extent 1, are one for all buffers.
+    fn merges(&self, bound: &Bound, axis: usize, into: usize) -> bool {
+        let (outer, inner) = (bound.extents[axis], bound.extents[into]);
+        if self.indexed[axis] || self.indexed[into] {
+            return false;
+        }
+        if outer == 1 {
+            return true;
+        }
+        let strides = bound.strides.chunks_exact(bound.extents.len());
+        self.kernel.buffers.iter().zip(strides).all(|(buffer, strides)| {
+            let even = inner == 1 || (inner as i64).checked_mul(strides[into]) == Some(strides[axis]);
+            let step = if inner == 1 { strides[axis] } else { strides[into] };
+            even && (buffer.varies[into] || step == 0)
+        })
+    }
+
+    /// The words of the parameters; `scalar` gives the operands that are scalars.
+    pub fn param_words(&self, space: &Space, scalar: impl Fn(u32) -> Option<Scalar>) -> Option<SmallVec<[u64; 4]>> {
+        let word = |param: &Param| match *param {
+            Param::Arg(n, Part::Re) => Some(scalar(n)?.bits().0),
+            Param::Arg(n, Part::Im) => Some(scalar(n)?.bits().1),
+            Param::Start(axis) => Some(space.starts[axis as usize] as u64),
+        };
+        self.params.iter().map(word).collect()
+    }
+}
+
+/// The extent of a dim; 1 where there is none, as of scalars.
+fn extent(args: &[Strided<'_>], arg: u32, dim: usize) -> usize {
+    args.get(arg as usize).and_then(|a| a.shape.get(dim)).copied().unwrap_or(1)
+}
+
+/// NumPy's broadcast of extents.
+fn broadcast(extents: impl Iterator<Item = usize>) -> Option<i64> {
+    let mut all = 1;
+    for extent in extents {
+        all = match (all, extent) {
+            (a, 1) => a,
+            (1, b) => b,
+            (a, b) if a == b => a,
+            _ => return None,
+        };
+    }
+    i64::try_from(all).ok()
+}
+
+impl Space {
+    /// True if a position is inside of a dim at all points.
+    fn admits(&self, position: &Position, extent: usize, symbols: Symbols<'_>) -> bool {
+        match position {
+            Position::Only => extent == 1,
+            Position::Stretched(axis) => {
+                let axis = *axis as usize;
+                extent == 1 || (self.starts[axis] == 0 && self.extents[axis] == extent as u64)
+            }
+            Position::At(form) => self.inside(form, extent, symbols).unwrap_or(false),
+        }
+    }
+
+    fn inside(&self, form: &Affine, extent: usize, symbols: Symbols<'_>) -> Option<bool> {
+        let mut least = i128::from(form.offset.eval(symbols)?);
+        let mut most = least;
+        for &(axis, factor) in form.axes() {
+            let (lo, count) = (self.starts[axis as usize], self.extents[axis as usize]);
+            if count == 0 {
+                return Some(true);
+            }
+            let (first, factor) = (i128::from(lo), i128::from(factor));
+            let ends = [first, first + i128::from(count) - 1].map(|i| i.checked_mul(factor));
+            let [Some(a), Some(b)] = ends else { return None };
+            least = least.checked_add(a.min(b))?;
+            most = most.checked_add(a.max(b))?;
+        }
+        Some(least >= 0 && most < extent as i128)
+    }
+}
+
+/// Adds up the strides of an access, and gives the offset of its first point, in bytes.
+fn address(
+    access: &Access,
+    array: &Strided<'_>,
+    space: &Space,
+    strides: &mut [i64],
+    symbols: Symbols<'_>,
+) -> Option<isize> {
+    if array.shape.len() != access.positions.len() || array.strides.len() != access.positions.len() {
+        return None;
+    }
+    // What is beyond 64 bits belongs to axes with one point or none, where it is of no consequence.
+    let mut offset = 0i64;
+    for (dim, position) in access.positions.iter().enumerate() {
+        let step = array.strides[dim].wrapping_mul(array.unit) as i64;
+        match position {
+            Position::Only => {}
+            Position::Stretched(axis) => {
+                if array.shape[dim] != 1 {
+                    strides[*axis as usize] = strides[*axis as usize].wrapping_add(step);
+                }
+            }
+            Position::At(form) => {
+                offset = offset.wrapping_add(form.offset.eval(symbols)?.wrapping_mul(step));
+                for &(axis, factor) in form.axes() {
+                    let (axis, along) = (axis as usize, factor.wrapping_mul(step));
+                    strides[axis] = strides[axis].wrapping_add(along);
+                    offset = offset.wrapping_add(space.starts[axis].wrapping_mul(along));
+                }
+            }
+        }
+    }
+    Some(offset as isize)
+}

@@ -1,0 +1,291 @@
+//! From expressions to kernels: an [`ArrayExpr`] becomes a loop nest with its body inside, at the dtypes that it has, for any
+//! extents and strides.
+//!
+//! [`lower()`] makes the kernel, and says for each of its buffers which operand or result of the instruction it is and how that is
+//! addressed; [`Lowered::space`], [`Lowered::result_shape`] and [`Lowered::bind`] give what one call of it needs. All of them answer
+//! `None` where something does not fit: the reference evaluator then does the call, or says exactly what is wrong.
+//!
+//! Lowered are expressions whose axes are all parallel, with operands read at affine positions that stay inside of them, and each
+//! result indexed by some of the axes. The others say why they are not.
+
+mod bind;
+mod elementwise;
+
+pub use bind::{Bound, Extents, ResultShape, Space, Strided};
+pub use elementwise::elementwise;
+
+use crate::kernel::{Buffer, KOp, Kernel, KernelBuilder, Part};
+use crate::scalar::{Elem, Elems, ScalarCx};
+use rewright_ir::expr::{
+    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
+    extent_sources, verify,
+};
+use rewright_ir::{ArrayExpr, DType, Dim, Scalar, Type};
+use smallvec::SmallVec;
+use thiserror::Error;
+
+/// Why an expression has no kernel.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{reason}")]
+pub struct NotLowered {
+    /// The reason; goes on after "it is computed by its reference meaning: ".
+    pub reason: String,
+}
+
+impl NotLowered {
+    fn because<T>(reason: impl Into<String>) -> Result<T, NotLowered> {
+        Err(NotLowered { reason: reason.into() })
+    }
+}
+
+/// A kernel, and what its loops, buffers and parameters are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lowered {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The bounds of its loops.
+    pub bounds: Vec<Bounds>,
+    /// One a buffer.
+    pub accesses: Vec<Access>,
+    /// One a parameter.
+    pub params: Vec<Param>,
+    /// What is known of the results.
+    pub results: Vec<ResultMap>,
+    /// The loops whose index is used as a value: they can't be merged with others.
+    pub indexed: Vec<bool>,
+}
+
+/// The bounds of a loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    /// The first index.
+    pub lo: SymExpr,
+    /// One past the last; `None` if it follows from operands.
+    pub hi: Option<SymExpr>,
+    /// The dims (operand of the instruction, dim) that it follows from.
+    pub sources: Vec<(u32, usize)>,
+}
+
+/// What a buffer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The instruction's n-th operand, an array.
+    Arg(u32),
+    /// The instruction's n-th result.
+    Result(u32),
+}
+
+/// A buffer, and the position along each of its dims.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// What it is.
+    pub place: Place,
+    /// One position a dim.
+    pub positions: Vec<Position>,
+}
+
+/// Where along a dim.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Position {
+    /// There; must be inside.
+    At(Affine),
+    /// At this axis, or at 0 if the dim has extent 1.
+    Stretched(u32),
+    /// The only one of a dim of extent 1.
+    Only,
+}
+
+/// What a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param {
+    /// The instruction's n-th operand, a scalar, or a part of it.
+    Arg(u32, Part),
+    /// The first index of an axis.
+    Start(u32),
+}
+
+/// How a result is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultMap {
+    /// Its dtype.
+    pub dtype: DType,
+    /// Its dims.
+    pub dims: Vec<Dim>,
+    /// The axis along each dim.
+    pub axes: SmallVec<[u32; 4]>,
+    /// What elements hold that are not written.
+    pub fill: Option<Scalar>,
+    /// Several points may write one element, and the last one stays.
+    pub last_wins: bool,
+}
+
+/// Makes the kernel of an expression whose instruction has operands of these types.
+pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
+    if let Some(problem) = verify(expr, args).into_iter().next() {
+        return NotLowered::because(format!("it is malformed: {}", problem.message));
+    }
+    if !expr.reductions.is_empty() || expr.axes.iter().any(|a| a.kind == AxisKind::Reduce) {
+        return NotLowered::because("it reduces along an axis");
+    }
+    if !expr.guard.is_empty() {
+        return NotLowered::because("it has a guard");
+    }
+    let mut lowering =
+        Lowering { k: KernelBuilder::new(expr.axes.len()), args, accesses: Vec::new(), params: Vec::new() };
+    let operands = expr.operands.iter().map(|o| lowering.operand(o)).collect::<Result<Vec<_>, _>>()?;
+    let yields = lowering.body(&expr.body, &operands, &expr.axes)?;
+    let mut results = Vec::new();
+    for (number, (out, value)) in expr.outs.iter().zip(yields).enumerate() {
+        results.push(lowering.result(number as u32, out, value)?);
+    }
+    let Lowering { k, accesses, params, .. } = lowering;
+    let kernel = k.finish();
+    let indexed = |axis| kernel.insts.iter().any(|i| matches!(i.op, KOp::Index(a) if a as usize == axis));
+    let indexed = (0..expr.axes.len()).map(indexed).collect();
+    let bounds = expr.axes.iter().enumerate().map(|(number, axis)| Bounds {
+        lo: axis.lo.clone(),
+        hi: axis.hi.clone(),
+        sources: extent_sources(expr, number as u32).collect(),
+    });
+    Ok(Lowered { bounds: bounds.collect(), accesses, params, results, indexed, kernel })
+}
+
+/// A kernel while it is made.
+struct Lowering<'a> {
+    k: KernelBuilder,
+    args: &'a [Type],
+    /// One a buffer.
+    accesses: Vec<Access>,
+    params: Vec<Param>,
+}
+
+impl Lowering<'_> {
+    fn param(&mut self, param: Param, dtype: DType) -> crate::kernel::KValue {
+        self.params.push(param);
+        self.k.param(dtype)
+    }
+
+    /// The element that an operand reads at the current point.
+    fn operand(&mut self, operand: &Operand) -> Result<Elem, NotLowered> {
+        let arg = match operand.source {
+            Source::Array(n) => n,
+            Source::Scalar(n) if self.args[n as usize].is_array() => n,
+            Source::Scalar(n) => {
+                let (dtype, real) = (operand.dtype, operand.dtype.real());
+                let re = self.param(Param::Arg(n, Part::Re), real);
+                let im = dtype.is_complex().then(|| self.param(Param::Arg(n, Part::Im), real));
+                return Ok(Elem { dtype, re, im });
+            }
+            Source::Component(..) => return NotLowered::because("it reads components of a storage style"),
+            Source::Capture(_) => return NotLowered::because("it captures a value"),
+        };
+        let dims = self.args[arg as usize].dims();
+        let position = |(index, dim): (&rewright_ir::expr::Index, &Dim)| {
+            let form = match &index.expr {
+                IndexExpr::Affine(form) => form,
+                IndexExpr::Gather { .. } => return NotLowered::because("it reads at positions found in an array"),
+                IndexExpr::FloorDiv(..) | IndexExpr::Mod(..) => {
+                    return NotLowered::because("it reads at quotients or remainders of indices");
+                }
+            };
+            match index.mode {
+                Mode::Proved | Mode::Check => Ok(Position::At(form.clone())),
+                Mode::Broadcast if *dim == Dim::Const(1) => Ok(Position::Only),
+                Mode::Broadcast => match form.as_axis() {
+                    Some(axis) => Ok(Position::Stretched(axis)),
+                    None => NotLowered::because("it stretches along more than an axis"),
+                },
+                Mode::Wrap | Mode::Clamp | Mode::Pad(_) => NotLowered::because("it reads beyond the ends of an array"),
+            }
+        };
+        let positions = operand.index.iter().zip(dims).map(position).collect::<Result<Vec<_>, _>>()?;
+        let buffer = self.access(Access { place: Place::Arg(arg), positions }, operand.dtype);
+        let re = self.k.load(buffer, Part::Re);
+        let im = operand.dtype.is_complex().then(|| self.k.load(buffer, Part::Im));
+        Ok(Elem { dtype: operand.dtype, re, im })
+    }
+
+    /// The buffer of an access; equal ones have one.
+    fn access(&mut self, access: Access, dtype: DType) -> u32 {
+        if let Some(known) = self.accesses.iter().position(|a| *a == access) {
+            return known as u32;
+        }
+        let mut varies: SmallVec<[bool; 4]> = SmallVec::from_elem(false, self.k.axes());
+        for position in &access.positions {
+            match position {
+                Position::At(form) => form.axes().iter().for_each(|(axis, _)| varies[*axis as usize] = true),
+                Position::Stretched(axis) => varies[*axis as usize] = true,
+                Position::Only => {}
+            }
+        }
+        let written = matches!(access.place, Place::Result(_));
+        self.accesses.push(access);
+        self.k.buffer(Buffer { dtype, written, varies })
+    }
+
+    /// What a body yields.
+    fn body(&mut self, body: &Body, operands: &[Elem], axes: &[Axis]) -> Result<Vec<Elem>, NotLowered> {
+        let mut done: Vec<Elems> = Vec::with_capacity(body.insts.len());
+        for inst in &body.insts {
+            let BodyOp::Op(op, attrs) = &inst.op else {
+                return NotLowered::because("an expression is nested in it");
+            };
+            let mut args: SmallVec<[Elem; 3]> = SmallVec::new();
+            for arg in &inst.args {
+                args.push(self.value(arg, operands, &done, axes)?);
+            }
+            self.k.set_loc(inst.loc);
+            let results = ScalarCx { k: &mut self.k, attrs }.apply(*op, attrs, &args);
+            done.push(results.map_err(|reason| NotLowered { reason })?);
+        }
+        body.yields.iter().map(|value| self.value(value, operands, &done, axes)).collect()
+    }
+
+    fn value(&mut self, value: &BodyRef, operands: &[Elem], done: &[Elems], axes: &[Axis]) -> Result<Elem, NotLowered> {
+        Ok(match *value {
+            BodyRef::Operand(n) => operands[n as usize],
+            BodyRef::Inst(n, result) => done[n as usize][result as usize],
+            BodyRef::Const(scalar) => ScalarCx { k: &mut self.k, attrs: &rewright_ir::Attrs::new() }.constant(scalar),
+            BodyRef::Axis(axis) => {
+                let mut index = self.k.index(axis);
+                if axes[axis as usize].lo != SymExpr::default() {
+                    let known = self.params.iter().position(|p| *p == Param::Start(axis));
+                    let start = match known {
+                        Some(n) => self.k.push(KOp::Param(n as u32), &[], DType::I64),
+                        None => self.param(Param::Start(axis), DType::I64),
+                    };
+                    index = self.k.binary(crate::kernel::Binary::Add, start, index);
+                }
+                Elem::real(DType::I64, index)
+            }
+            BodyRef::Acc(_) => return NotLowered::because("it reads an accumulator outside of a reduction"),
+        })
+    }
+
+    /// Writes a result.
+    fn result(&mut self, number: u32, out: &Out, value: Elem) -> Result<ResultMap, NotLowered> {
+        let plain = |position: &IndexExpr| match position {
+            IndexExpr::Affine(form) => form.as_axis(),
+            _ => None,
+        };
+        let axes: Option<SmallVec<[u32; 4]>> = out.index.iter().map(plain).collect();
+        let Some(axes) = axes else {
+            return NotLowered::because(format!("result {number} is written at positions that are not just axes"));
+        };
+        if (1..axes.len()).any(|n| axes[..n].contains(&axes[n])) {
+            return NotLowered::because(format!("result {number} is written on a diagonal"));
+        }
+        if matches!(out.write, Write::Combine(_)) {
+            return NotLowered::because(format!("result {number} combines what is written at one place"));
+        }
+        let value = ScalarCx { k: &mut self.k, attrs: &rewright_ir::Attrs::new() }.cast(value, out.dtype);
+        let positions = axes.iter().map(|&a| Position::At(Affine::axis(a))).collect();
+        let buffer = self.access(Access { place: Place::Result(number), positions }, out.dtype);
+        self.k.store(buffer, Part::Re, value.re);
+        if let Some(im) = value.im {
+            self.k.store(buffer, Part::Im, im);
+        }
+        let last_wins = out.write == Write::LastWins;
+        Ok(ResultMap { dtype: out.dtype, dims: out.dims.clone(), axes, fill: out.fill, last_wins })
+    }
+}

@@ -1,0 +1,210 @@
+//! Every elementwise op that is registered, at every one of its loops: the kernel gives the bits of the reference evaluator, interpreted
+//! and compiled, on vectors and without.
+
+#![allow(unsafe_code, reason = "calling compiled kernels")]
+
+mod call;
+mod values;
+
+use call::{Compiled, assert_same};
+use rewright_ir::op::ResolveLoop;
+use rewright_ir::{
+    Arity, Array, Attr, AttrKind, Attrs, DType, Datum, Dim, Eval, Limits, Loc, Loop, Op, Scalar, Type, evaluate_op,
+    registry,
+};
+use rewright_lowering::kernel::KOp;
+use rewright_lowering::lower::elementwise;
+use values::{Layout, Random, matrix, special};
+
+type DTypes = fn(DType) -> bool;
+
+/// The ops that are computed by their reference meaning, point by point: at which dtypes, and why.
+const BY_REFERENCE: &[(&str, DTypes, &str)] = &[
+    ("gcd", DType::is_int, "a loop"),
+    ("lcm", DType::is_int, "a loop"),
+    ("power", |d| d.is_int() || d.is_complex(), "negative exponents are errors; complex powers are no real function"),
+    ("float_power", DType::is_complex, "complex powers are no real function"),
+    ("sqrt exp exp2 expm1 log log2 log10 log1p", DType::is_complex, "complex functions"),
+    ("sin cos tan asin acos atan", DType::is_complex, "complex functions"),
+    ("sinh cosh tanh asinh acosh atanh", DType::is_complex, "complex functions"),
+];
+
+fn by_reference(op: Op, dtype: DType) -> bool {
+    BY_REFERENCE.iter().any(|(names, at, _)| names.split(' ').any(|n| n == op.name) && at(dtype))
+}
+
+/// Attribute lists to try an op with: every dtype, and several integers.
+fn attr_choices(op: Op) -> Vec<Attrs> {
+    let mut choices = vec![Attrs::new()];
+    for def in op.attrs {
+        let values: Vec<Attr> = match def.kind {
+            AttrKind::DType => DType::ALL.map(Attr::DType).to_vec(),
+            AttrKind::Int => [0, 1, 2, 3, 7, 10, -1, -4].map(Attr::Int).to_vec(),
+            other => panic!("`{}` has an attribute of kind {other:?}: say which values to try", op.name),
+        };
+        let with =
+            |attrs: &Attrs| -> Vec<Attrs> { values.iter().map(|v| attrs.clone().with(def.name, v.clone())).collect() };
+        choices = choices.iter().flat_map(with).collect();
+    }
+    choices
+}
+
+/// The loops of an op: the dtypes that it computes at.
+fn loops(resolve: ResolveLoop, arity: usize, attrs: &Attrs) -> Vec<Loop> {
+    let mut found: Vec<Loop> = Vec::new();
+    for number in 0..DType::ALL.len().pow(arity as u32) {
+        let dtypes: Vec<DType> = (0..arity as u32).map(|k| DType::ALL[number / 13usize.pow(k) % 13]).collect();
+        if let Ok(at) = resolve(&dtypes, attrs)
+            && at.ins[..] == dtypes[..]
+        {
+            found.push(at);
+        }
+    }
+    found
+}
+
+/// The op on operands, by the reference evaluator and by its kernel.
+fn check(op: Op, attrs: &Attrs, compiled: &Compiled, args: &[Datum]) {
+    let want = evaluate_op(op, attrs, args, &[], Limits::default());
+    for (name, code) in &compiled.codes {
+        let got = compiled.run(&**code, args).expect("the call fits");
+        match (&want, got) {
+            (Ok(want), Ok(got)) => {
+                for (want, got) in want.iter().zip(&got) {
+                    assert_same(want, got, |at| describe(op, attrs, compiled, args, name, at));
+                }
+            }
+            (Err(want), Err(got)) => assert_eq!((&want.kind, &want.message), (&got.kind, &got.message), "{op} {name}"),
+            (want, got) => panic!("{op} {attrs:?} {name}: want {want:?}, got {got:?}"),
+        }
+    }
+}
+
+fn describe(op: Op, attrs: &Attrs, compiled: &Compiled, args: &[Datum], code: &str, at: usize) -> String {
+    let shapes: Vec<_> = args.iter().map(Datum::shape).collect();
+    let values: Vec<_> = args.iter().map(|a| a.to_array().iter().nth(at.min(a.to_array().len() - 1))).collect();
+    format!("{op} {attrs:?}, {code}, shapes {shapes:?}, operands there {values:?}\n{}", compiled.lowered.kernel)
+}
+
+fn each_loop(mut each: impl FnMut(Op, &Attrs, &Loop)) -> usize {
+    let mut count = 0;
+    for (op, _) in registry().ops() {
+        let (Eval::Elementwise { resolve, .. }, Arity::Exactly(arity)) = (op.eval, op.arity) else { continue };
+        for attrs in attr_choices(op) {
+            for at in loops(resolve, arity, &attrs) {
+                count += 1;
+                each(op, &attrs, &at);
+            }
+        }
+    }
+    count
+}
+
+#[test]
+fn every_loop_has_a_lowering_or_a_reason() {
+    let mut missing = Vec::new();
+    let count = each_loop(|op, attrs, at| {
+        let types: Vec<Type> = at.ins.iter().map(|&d| Type::array(d, [Dim::Any])).collect();
+        let expr = elementwise(op, attrs, &types, Loc::default()).unwrap();
+        let kernel = rewright_lowering::lower(&expr, &types).unwrap().kernel;
+        let lowered = !kernel.insts.iter().any(|i| matches!(i.op, KOp::Reference(_)));
+        if lowered == by_reference(op, at.ins[0]) {
+            missing.push(format!(
+                "{op} at {:?}: {}",
+                at.ins,
+                if lowered { "is listed for nothing" } else { "missing" }
+            ));
+        }
+    });
+    assert!(count > 500, "{count} loops");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// Elements for the n-th operand of an op; an integer power has no negative exponent here.
+fn pool(op: Op, dtype: DType, operand: usize) -> Vec<Scalar> {
+    let mut pool = special(dtype);
+    if op.name == "power" && operand == 1 && dtype.is_signed() {
+        pool.retain(|s| s.to_i128() >= Some(0));
+    }
+    pool
+}
+
+/// Every pair of special elements, and as many triples.
+fn special_tuples(op: Op, at: &Loop) -> Vec<Datum> {
+    let pools: Vec<Vec<Scalar>> = at.ins.iter().enumerate().map(|(k, &d)| pool(op, d, k)).collect();
+    let count: usize = pools.iter().take(2).map(Vec::len).product();
+    let mut random = Random(7);
+    let operand = |(k, pool): (usize, &Vec<Scalar>)| {
+        let element = |n: usize| match k {
+            0 => pool[n % pool.len()],
+            1 => pool[n / pools[0].len() % pool.len()],
+            _ => random.pick(pool),
+        };
+        Datum::Array(Array::from_fn(at.ins[k], &[count], element).unwrap())
+    };
+    pools.iter().enumerate().map(operand).collect()
+}
+
+#[test]
+fn special_elements_in_rows() {
+    each_loop(|op, attrs, at| {
+        let types: Vec<Type> = at.ins.iter().map(|&d| Type::array(d, [Dim::Any])).collect();
+        let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()).unwrap(), &types);
+        check(op, attrs, &compiled, &special_tuples(op, at));
+    });
+}
+
+#[test]
+fn every_layout() {
+    let mut random = Random(11);
+    each_loop(|op, attrs, at| {
+        let types: Vec<Type> = at.ins.iter().map(|&d| Type::array(d, [Dim::Any, Dim::Any])).collect();
+        let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()).unwrap(), &types);
+        let pools: Vec<Vec<Scalar>> = at.ins.iter().enumerate().map(|(k, &d)| pool(op, d, k)).collect();
+        for shape in [[1, 1], [1, 7], [3, 1], [2, 67], [5, 3], [0, 4], [4, 0]] {
+            for layout in Layout::ALL {
+                // Each operand as it is, and stretched along one axis or both.
+                for stretched in 0..4usize.pow(at.ins.len().min(2) as u32) {
+                    if layout != Layout::Rows && stretched % 3 != 1 && stretched != 0 {
+                        continue;
+                    }
+                    let operand = |k: usize| {
+                        let (rows, columns) = (stretched >> (2 * k) & 1 == 1, stretched >> (2 * k + 1) & 1 == 1);
+                        let shape = [if rows { 1 } else { shape[0] }, if columns { 1 } else { shape[1] }];
+                        Datum::Array(matrix(at.ins[k], shape, layout, || random.pick(&pools[k])))
+                    };
+                    let args: Vec<Datum> = (0..at.ins.len()).map(operand).collect();
+                    check(op, attrs, &compiled, &args);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn scalars_beside_arrays() {
+    let mut random = Random(13);
+    each_loop(|op, attrs, at| {
+        if at.ins.len() < 2 {
+            return;
+        }
+        for scalar in 0..at.ins.len() {
+            let ty = |(k, &d): (usize, &DType)| {
+                if k == scalar { Type::scalar(d) } else { Type::array(d, [Dim::Any]) }
+            };
+            let types: Vec<Type> = at.ins.iter().enumerate().map(ty).collect();
+            let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()).unwrap(), &types);
+            for n in [1, 7, 70] {
+                let mut operand = |k: usize| {
+                    let pool = pool(op, at.ins[k], k);
+                    if k == scalar {
+                        return Datum::Scalar(random.pick(&pool));
+                    }
+                    Datum::Array(Array::from_fn(at.ins[k], &[n], |_| random.pick(&pool)).unwrap())
+                };
+                let args: Vec<Datum> = (0..at.ins.len()).map(&mut operand).collect();
+                check(op, attrs, &compiled, &args);
+            }
+        }
+    });
+}
