@@ -208,6 +208,10 @@ impl Diagnostics {
     pub fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }
+    /// Their number, with those that are only counted.
+    pub fn count(&self) -> usize {
+        self.errors.len() + self.omitted
+    }
 
     /// All errors with pictures, as a terminal shows them.
     pub fn render(&self, colour: bool) -> String {
@@ -229,7 +233,7 @@ impl Diagnostics {
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.errors.len() + self.omitted;
+        let count = self.count();
         write!(f, "{count} error{} in {}", if count == 1 { "" } else { "s" }, self.source.name)?;
         for e in &self.errors {
             write!(f, "\n{}:{}: {}", self.source.name, e.loc, e.message)?;

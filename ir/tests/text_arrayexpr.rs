@@ -302,6 +302,18 @@ entry:
   %7 = arrayexpr [i: n, k: reduce n] (x = %a[k]) {
     yield x
   } : f64[n]
+  %8 = arrayexpr [i: n] (x = %a[i]) {
+    t0 = and x
+    t1 = add t0, x
+    t2 = bitand x, 1.5
+    yield t1
+  } : f64[n]
+  %9 = arrayexpr [i: n] (x = %a[i, i], y = %b) {
+    yield x
+  } : f64[n]
+  %10 = arrayexpr [i: n] (x = %a[i, i], y = %b) {
+    yield x, y
+  } : f64[n]
   ret %a
 }
 ";
@@ -318,6 +330,13 @@ entry:
             "22:8:the result types of an `arrayexpr` are missing",
             "25:39:what is divided is one term, or in parentheses",
             "28:3:there are reduce axes, and nothing says how points along them combine",
+            "32:5:`and` takes 2 operands, got 1",
+            "34:5:`bitand` is not defined for f64, f64",
+            "37:3:operand `x` has 2 positions for 1 dims",
+            "37:3:operand `y` is read as a scalar and is f64[n]",
+            "40:3:operand `x` has 2 positions for 1 dims",
+            "40:3:operand `y` is read as a scalar and is f64[n]",
+            "40:3:2 values are computed for 1 results",
         ]
     );
 }

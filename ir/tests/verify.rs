@@ -4,11 +4,12 @@ use pretty_assertions::assert_eq;
 use rewright_ir::op::Types;
 use rewright_ir::*;
 
+/// Parsed, but not verified yet.
 fn module(text: &str) -> Module {
-    parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}", e.render(false)))
+    parse_unverified(text, "test.ir").unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 fn function(text: &str) -> Function {
-    parse_function(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
+    module(text).into_functions().next().unwrap()
 }
 /// The errors of a function without a module, one a line.
 fn errors(func: &Function) -> String {

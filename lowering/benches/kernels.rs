@@ -4,9 +4,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rewright_ir::{DType, Scalar};
+use rewright_lowering::Interp;
 use rewright_lowering::cranelift::Cranelift;
 use rewright_lowering::kernel::{Binary, Buffer, CodeGen, Kernel, KernelArgs, KernelBuilder, Part, Status};
-use rewright_lowering::Interp;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ fn buffer(k: &mut KernelBuilder, dtype: DType, written: bool) -> u32 {
 /// `2*a + 3*b` on f64.
 fn two_a_plus_three_b() -> Kernel {
     let mut k = KernelBuilder::new(1);
-    let (a, b, out) = (buffer(&mut k, DType::F64, false), buffer(&mut k, DType::F64, false), buffer(&mut k, DType::F64, true));
+    let (a, b, out) =
+        (buffer(&mut k, DType::F64, false), buffer(&mut k, DType::F64, false), buffer(&mut k, DType::F64, true));
     let (two, three) = (k.constant(Scalar::F64(2.0)), k.constant(Scalar::F64(3.0)));
     let (x, y) = (k.load(a, Part::Re), k.load(b, Part::Re));
     let (x, y) = (k.binary(Binary::Mul, two, x), k.binary(Binary::Mul, three, y));
@@ -62,7 +63,8 @@ fn run(c: &mut Criterion, name: &str, kernel: &Kernel) {
     let vectors = Cranelift::new().unwrap();
     let scalars = vectors.clone().without_vectors();
     for size in [1_000u64, 30_000, 1_000_000] {
-        let mut memory: Vec<Vec<u64>> = kernel.buffers.iter().map(|_| vec![0x3FF8_0000_0000_0001; size as usize]).collect();
+        let mut memory: Vec<Vec<u64>> =
+            kernel.buffers.iter().map(|_| vec![0x3FF8_0000_0000_0001; size as usize]).collect();
         let pointers: Vec<*mut u8> = memory.iter_mut().map(|m| m.as_mut_ptr().cast()).collect();
         let strides: Vec<i64> = kernel.buffers.iter().map(|b| b.dtype.size() as i64).collect();
         let mut status = Status::default();

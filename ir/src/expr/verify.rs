@@ -437,6 +437,9 @@ impl Verifier<'_> {
     }
 
     fn outs(&mut self, expr: &ArrayExpr, yields: usize, outer: &Scope, scope: &Scope) {
+        if expr.outs.is_empty() {
+            self.problem("there are no results");
+        }
         if expr.outs.len() != yields {
             self.problem(format!("{yields} values are computed for {} results", expr.outs.len()));
         }

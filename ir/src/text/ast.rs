@@ -108,6 +108,8 @@ pub(super) struct PFunction<'a> {
     pub order: Vec<u32>,
     pub insts: Vec<PInst>,
     pub values: Vec<PValue<'a>>,
+    /// It has errors already.
+    pub failed: bool,
     value_ids: FxHashMap<(bool, &'a str), u32>,
     block_ids: FxHashMap<&'a str, u32>,
 }
@@ -123,6 +125,7 @@ impl<'a> PFunction<'a> {
             order: Vec::new(),
             insts: Vec::new(),
             values: Vec::new(),
+            failed: false,
             value_ids: FxHashMap::default(),
             block_ids: FxHashMap::default(),
         }

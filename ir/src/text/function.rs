@@ -33,6 +33,7 @@ impl<'a> Parser<'a> {
             Err(_) => return None,
         };
         let mut f = PFunction::new(name, token.loc);
+        let errors = self.errors.count();
         if self.header(&mut f).is_err() {
             f.results = None;
             self.skip_to_body();
@@ -40,6 +41,7 @@ impl<'a> Parser<'a> {
         if self.eat(Kind::LBrace) {
             self.body(&mut f);
         }
+        f.failed = self.errors.count() > errors;
         Some(f)
     }
 

@@ -50,15 +50,28 @@ pub use names::Names;
 use parser::Parser;
 pub use printer::{Printer, print_function, print_inst, print_module};
 
-/// Parses all functions of a text. `file_name` is for messages.
+/// Parses and verifies all functions of a text. `file_name` is for messages.
 pub fn parse_module(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
+    parse(text, file_name, true)
+}
+
+/// Parses all functions of a text without verifying them: names, types and syntax are right, but blocks may have no end, branches
+/// the wrong arguments, and definitions need not dominate uses. For tools that show what is wrong with a function.
+pub fn parse_unverified(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
+    parse(text, file_name, false)
+}
+
+fn parse(text: &str, file_name: &str, verified: bool) -> Result<Module, Diagnostics> {
     let mut parser = Parser::new(text, file_name);
-    let functions = parser.module();
+    let mut functions = parser.module();
     let mut errors = parser.errors;
     for clash in registry().errors() {
         errors.push(Diagnostic::new(clash.to_string()));
     }
-    let module = resolve::resolve_module(functions, &mut errors);
+    let module = resolve::resolve_module(&mut functions, &mut errors);
+    if verified {
+        resolve::verify_resolved(&functions, &module, &mut errors);
+    }
     errors.sort();
     if errors.is_empty() { Ok(module) } else { Err(errors) }
 }

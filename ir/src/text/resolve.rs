@@ -16,6 +16,7 @@ use crate::name::Name;
 use crate::op::{Op, Types};
 use crate::registry::Registry;
 use crate::types::Type;
+use crate::verify::verify_function;
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
@@ -23,18 +24,31 @@ use smallvec::SmallVec;
 pub(super) type Signatures = IndexMap<Name, Option<Signature>>;
 
 /// Makes the module. Where there are errors, what comes back is not complete.
-pub(super) fn resolve_module(functions: Vec<PFunction<'_>>, errors: &mut Diagnostics) -> Module {
+pub(super) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagnostics) -> Module {
     let mut signatures = Signatures::new();
-    for f in &functions {
+    for f in functions.iter() {
         if signatures.insert(f.name, signature(f)).is_some() {
             errors.push(Diagnostic::new(format!("function `@{}` is defined twice", clip(&f.name))).at(f.loc));
         }
     }
     let mut module = Module::new();
     for f in functions {
-        module.insert(resolve_function(&f, &signatures, errors));
+        let before = errors.count();
+        module.insert(resolve_function(f, &signatures, errors));
+        f.failed |= errors.count() > before;
     }
     module
+}
+
+/// Reports what the verifier finds. Of a function that has errors already it would only say what they lead to.
+pub(super) fn verify_resolved(functions: &[PFunction<'_>], module: &Module, errors: &mut Diagnostics) {
+    let complete = functions.iter().all(|f| signature(f).is_some());
+    for func in functions.iter().filter(|f| !f.failed).filter_map(|f| module.get(f.name)) {
+        for error in verify_function(func, complete.then_some(module)).err().into_iter().flat_map(|all| all.0) {
+            let message = if error.loc.is_none() { error.to_string() } else { error.message };
+            errors.push(Diagnostic::new(message).at(error.loc).maybe_help(error.help));
+        }
+    }
 }
 
 fn signature(f: &PFunction<'_>) -> Option<Signature> {
@@ -213,7 +227,8 @@ impl Resolver<'_, '_> {
         let mut attrs = inst.attrs.clone();
         if let Some(expr) = &inst.expr {
             let types = self.types_of(&args);
-            attrs.set("expr".into(), Attr::Expr(resolve_expr(expr, &types, inst.loc)?));
+            let resolved = resolve_expr(expr, &types, inst.loc, self.errors).ok_or(Refused::Before)?;
+            attrs.set("expr".into(), Attr::Expr(resolved));
         }
         let at_operand = |e: TypeError| {
             let loc = e.operand.and_then(|i| inst.args.get(i)).map_or(inst.op_loc, |a| a.loc);

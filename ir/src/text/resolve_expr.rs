@@ -7,7 +7,7 @@ use super::expr_ast::{
 use super::resolve::Refused;
 use crate::attr::Attrs;
 use crate::builder::{infer_types, literal_at};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::dtype::DType;
 use crate::error::TypeError;
 use crate::expr::{
@@ -21,20 +21,22 @@ use crate::types::Type;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The expression, verified. `args` are the types of the instruction's operands.
-pub(super) fn resolve_expr(expr: &PExpr, args: &[Type], loc: Loc) -> Result<Arc<ArrayExpr>, Refused> {
-    let made = Resolver { args }.expression(expr, 0, None)?;
-    match verify(&made, args).into_iter().next() {
-        None => Ok(Arc::new(made)),
-        Some(problem) => {
-            let at = if problem.loc.is_none() { loc } else { problem.loc };
-            Err(Diagnostic::new(problem.message).at(at).into())
-        }
+/// The expression, verified; none where errors were reported. `args` are the types of the instruction's operands.
+pub(super) fn resolve_expr(expr: &PExpr, args: &[Type], loc: Loc, errors: &mut Diagnostics) -> Option<Arc<ArrayExpr>> {
+    let mut resolver = Resolver { args, errors };
+    let made = resolver.expression(expr, 0, None);
+    let made = resolver.report(made)?;
+    let problems = verify(&made, args);
+    for problem in &problems {
+        let at = if problem.loc.is_none() { loc } else { problem.loc };
+        errors.push(Diagnostic::new(&problem.message).at(at));
     }
+    problems.is_empty().then(|| Arc::new(made))
 }
 
-struct Resolver<'a> {
+struct Resolver<'a, 'e> {
     args: &'a [Type],
+    errors: &'e mut Diagnostics,
 }
 
 /// The dtypes of what a body can name.
@@ -45,22 +47,51 @@ struct Scope<'a> {
     axes: usize,
 }
 
-type Resolved<T> = Result<T, Diagnostic>;
+type Resolved<T> = Result<T, Refused>;
+
+/// The instructions of a body so far. Of one with an error nothing is known but that it is one.
+#[derive(Default)]
+struct Before {
+    insts: Vec<BodyInst>,
+    refused: Vec<bool>,
+}
 
 /// What an instruction of a body does, to what, and the dtypes of its results.
 type Operation = (BodyOp, SmallVec<[BodyRef; 3]>, SmallVec<[DType; 1]>);
 
-impl Resolver<'_> {
+impl Resolver<'_, '_> {
+    /// Reports an error, so that what comes after it can be looked at too.
+    fn report<T>(&mut self, found: Resolved<T>) -> Option<T> {
+        match found {
+            Ok(found) => return Some(found),
+            Err(Refused::Now(error)) => self.errors.push(*error),
+            Err(Refused::Before) => {}
+        }
+        None
+    }
+
+    /// All items, or every error of them.
+    fn all<A, T>(&mut self, items: &[A], mut make: impl FnMut(&mut Self, &A) -> Resolved<T>) -> Resolved<Vec<T>> {
+        let mut made = Vec::with_capacity(items.len());
+        for item in items {
+            let found = make(self, item);
+            made.extend(self.report(found));
+        }
+        if made.len() == items.len() { Ok(made) } else { Err(Refused::Before) }
+    }
+
     /// `captures` are the dtypes that a nested expression is given.
-    fn expression(&self, expr: &PExpr, outer_axes: usize, captures: Option<&[DType]>) -> Resolved<ArrayExpr> {
-        let operands = expr.operands.iter().map(|read| self.operand(read, captures)).collect::<Resolved<Vec<_>>>()?;
+    fn expression(&mut self, expr: &PExpr, outer_axes: usize, captures: Option<&[DType]>) -> Resolved<ArrayExpr> {
+        let operands = self.all(&expr.operands, |this, read| this.operand(read, captures))?;
         let axes = outer_axes + expr.axes.len();
         let mut scope = Scope { operands: &operands, accumulators: Vec::new(), axes };
-        let body = self.body(&expr.body, &scope)?;
-        let reductions = expr.reductions.iter().map(|r| self.reduction(r, axes)).collect::<Resolved<Vec<_>>>()?;
+        let body = self.body(&expr.body, &scope);
+        let body = self.report(body);
+        let reductions = self.all(&expr.reductions, |this, r| this.reduction(r, axes))?;
         scope.accumulators = reductions.iter().flat_map(|r| r.accumulators.iter().copied()).collect();
         let finish = expr.finish.as_ref().map(|b| self.body(b, &scope)).transpose()?;
         let outs = self.outs(expr, outer_axes, captures.is_some())?;
+        let body = body.ok_or(Refused::Before)?;
         Ok(ArrayExpr {
             axes: expr.axes.clone(),
             guard: expr.guard.clone(),
@@ -81,7 +112,7 @@ impl Resolver<'_> {
             Source::Capture(k) => captures.and_then(|c| c.get(*k as usize)).copied(),
         };
         let Some(dtype) = read.dtype.or(found) else {
-            return Err(Diagnostic::new(format!("operand `{}` has no source", read.name)).at(read.loc));
+            return Err(Diagnostic::new(format!("operand `{}` has no source", read.name)).at(read.loc).into());
         };
         let index = read.index.iter().map(|index| {
             let mode = match &index.mode {
@@ -94,23 +125,29 @@ impl Resolver<'_> {
         Ok(Operand { name: read.name, source: read.source.clone(), dtype, index })
     }
 
-    fn body(&self, body: &PBody, scope: &Scope<'_>) -> Resolved<Body> {
-        let mut made = Body::default();
+    fn body(&mut self, body: &PBody, scope: &Scope<'_>) -> Resolved<Body> {
+        let mut before = Before::default();
         for inst in &body.insts {
-            let inst = self.body_inst(inst, &made.insts, scope)?;
-            made.insts.push(inst);
+            let made = self.body_inst(inst, &before, scope);
+            let made = self.report(made);
+            before.refused.push(made.is_none());
+            before.insts.push(made.unwrap_or_else(|| BodyInst {
+                op: BodyOp::Op(Op(&crate::ops::arrayexpr::ARRAYEXPR), Attrs::new()),
+                args: SmallVec::new(),
+                dtypes: SmallVec::new(),
+                loc: inst.loc,
+            }));
         }
-        let yields = body.yields.iter().map(natural).collect::<Resolved<Vec<_>>>()?;
-        made.yields = yields;
-        Ok(made)
+        let yields = self.all(&body.yields, |_, r| natural(r))?;
+        if before.refused.contains(&true) { Err(Refused::Before) } else { Ok(Body { insts: before.insts, yields }) }
     }
 
-    fn body_inst(&self, inst: &PBodyInst, before: &[BodyInst], scope: &Scope<'_>) -> Resolved<BodyInst> {
+    fn body_inst(&mut self, inst: &PBodyInst, before: &Before, scope: &Scope<'_>) -> Resolved<BodyInst> {
         let (op, args, dtypes) = match &inst.op {
-            PBodyOp::Op(op, attrs) => self.body_op(*op, attrs, inst, before, scope)?,
+            PBodyOp::Op(op, attrs) => body_op(*op, attrs, inst, before, scope)?,
             PBodyOp::Nested(nested) => {
                 let args = nested.captures.iter().map(natural).collect::<Resolved<SmallVec<[_; 3]>>>()?;
-                let captures: Vec<DType> = args.iter().map(|r| scope.dtype(*r, before)).collect();
+                let captures = args.iter().map(|r| scope.dtype(*r, before)).collect::<Resolved<Vec<DType>>>()?;
                 let expr = self.expression(nested, scope.axes, Some(&captures))?;
                 let dtypes = expr.outs.iter().map(|o| o.dtype).collect();
                 (BodyOp::Nested(Box::new(expr)), args, dtypes)
@@ -118,33 +155,12 @@ impl Resolver<'_> {
         };
         if inst.results != dtypes.len() {
             let message = format!("there are {} results here, {} named", dtypes.len(), inst.results);
-            return Err(Diagnostic::new(message).at(inst.loc));
+            return Err(Diagnostic::new(message).at(inst.loc).into());
         }
         Ok(BodyInst { op, args, dtypes, loc: inst.loc })
     }
 
-    fn body_op(
-        &self,
-        op: Op,
-        attrs: &Attrs,
-        inst: &PBodyInst,
-        before: &[BodyInst],
-        scope: &Scope<'_>,
-    ) -> Resolved<Operation> {
-        if !op.is_elementwise() {
-            let error = Diagnostic::new(format!("`{op}` is not elementwise")).at(inst.loc);
-            return Err(error.help("a body is made of elementwise ops and nested `arrayexpr`s"));
-        }
-        let args = op_args(op, inst, before, scope)?;
-        let types: SmallVec<[Type; 3]> = args.iter().map(|r| Type::scalar(scope.dtype(*r, before))).collect();
-        let constant = |r: &BodyRef| if let BodyRef::Const(s) = r { Some(*s) } else { None };
-        let consts: SmallVec<[_; 3]> = args.iter().map(constant).collect();
-        let found = infer_types(op, &types, &consts, attrs.clone(), None);
-        let (attrs, types) = found.map_err(|e| at_argument(e, inst))?;
-        Ok((BodyOp::Op(op, attrs), args, types.iter().map(Type::dtype).collect()))
-    }
-
-    fn reduction(&self, reduction: &PReduction, axes: usize) -> Resolved<Reduction> {
+    fn reduction(&mut self, reduction: &PReduction, axes: usize) -> Resolved<Reduction> {
         let accumulators = &reduction.accumulators;
         let combine = match &reduction.combine {
             PCombine::Builtin(monoid) => Combine::Builtin(*monoid),
@@ -179,18 +195,18 @@ impl Resolver<'_> {
             && outs.len() != expr.types.len()
         {
             let message = format!("{} results are written, {} types stated", outs.len(), expr.types.len());
-            return Err(Diagnostic::new(message).at(expr.loc));
+            return Err(Diagnostic::new(message).at(expr.loc).into());
         }
         if expr.types.is_empty() {
             let error = Diagnostic::new("the result types of an `arrayexpr` are missing").at(expr.loc);
-            return Err(error.help("write them at the end, as `: f64[n]`"));
+            return Err(error.help("write them at the end, as `: f64[n]`").into());
         }
         let mut outs = Vec::with_capacity(expr.types.len());
         for (k, ty) in expr.types.iter().enumerate() {
             if ty.is_scalar() != nested || ty.style().is_some() {
                 let wanted = if nested { "a scalar" } else { "a dense array, of rank 0 if it has no dims" };
                 let message = format!("result {k} of this expression is {wanted}, not {ty}");
-                return Err(Diagnostic::new(message).at(expr.loc));
+                return Err(Diagnostic::new(message).at(expr.loc).into());
             }
             let dims = ty.dims().to_vec();
             outs.push(match expr.outs.as_ref().and_then(|o| o.get(k)) {
@@ -200,7 +216,7 @@ impl Resolver<'_> {
                 }
                 None if dims.len() != parallel => {
                     let message = format!("result {k} is {ty}, but there are {parallel} parallel axes");
-                    return Err(Diagnostic::new(message).at(expr.loc));
+                    return Err(Diagnostic::new(message).at(expr.loc).into());
                 }
                 None => {
                     let index = parallel_index(&expr.axes, outer_axes);
@@ -213,31 +229,44 @@ impl Resolver<'_> {
 }
 
 impl Scope<'_> {
-    /// The dtype of a value. The parser makes references to what exists only; a capture of a region may be none.
-    fn dtype(&self, r: BodyRef, before: &[BodyInst]) -> DType {
+    /// The dtype of a value, unless what computes it has an error.
+    fn dtype(&self, r: BodyRef, before: &Before) -> Resolved<DType> {
         let found = match r {
             BodyRef::Const(s) => Some(s.dtype()),
             BodyRef::Operand(k) => self.operands.get(k as usize).map(|o| o.dtype),
             BodyRef::Axis(_) => Some(DType::I64),
             BodyRef::Acc(k) => self.accumulators.get(k as usize).copied(),
-            BodyRef::Inst(i, k) => before.get(i as usize).and_then(|inst| inst.dtypes.get(k as usize)).copied(),
+            BodyRef::Inst(i, _) if before.refused.get(i as usize) == Some(&true) => return Err(Refused::Before),
+            BodyRef::Inst(i, k) => before.insts.get(i as usize).and_then(|inst| inst.dtypes.get(k as usize)).copied(),
         };
         // The verifier reports what is not there.
-        found.unwrap_or(DType::F64)
+        Ok(found.unwrap_or(DType::F64))
     }
 }
 
+fn body_op(op: Op, attrs: &Attrs, inst: &PBodyInst, before: &Before, scope: &Scope<'_>) -> Resolved<Operation> {
+    if !op.is_elementwise() {
+        let error = Diagnostic::new(format!("`{op}` is not elementwise")).at(inst.loc);
+        return Err(error.help("a body is made of elementwise ops and nested `arrayexpr`s").into());
+    }
+    let args = op_args(op, inst, before, scope)?;
+    let ty = |r: &BodyRef| scope.dtype(*r, before).map(Type::scalar);
+    let types = args.iter().map(ty).collect::<Resolved<SmallVec<[Type; 3]>>>()?;
+    let constant = |r: &BodyRef| if let BodyRef::Const(s) = r { Some(*s) } else { None };
+    let consts: SmallVec<[_; 3]> = args.iter().map(constant).collect();
+    let found = infer_types(op, &types, &consts, attrs.clone(), None);
+    let (attrs, types) = found.map_err(|e| at_argument(e, inst))?;
+    Ok((BodyOp::Op(op, attrs), args, types.iter().map(Type::dtype).collect()))
+}
+
 /// The arguments of an op, its literals being constants of the dtype that its rule says.
-fn op_args(op: Op, inst: &PBodyInst, before: &[BodyInst], scope: &Scope<'_>) -> Resolved<SmallVec<[BodyRef; 3]>> {
-    let dtypes: SmallVec<[Option<DType>; 4]> = inst
-        .args
-        .iter()
-        .map(|arg| match arg {
-            PRef::Known(r, _) => Some(scope.dtype(*r, before)),
-            PRef::Number(Literal::Typed(s), _) => Some(s.dtype()),
-            PRef::Number(..) => None,
-        })
-        .collect();
+fn op_args(op: Op, inst: &PBodyInst, before: &Before, scope: &Scope<'_>) -> Resolved<SmallVec<[BodyRef; 3]>> {
+    let dtype = |arg: &PRef| match arg {
+        PRef::Known(r, _) => scope.dtype(*r, before).map(Some),
+        PRef::Number(Literal::Typed(s), _) => Ok(Some(s.dtype())),
+        PRef::Number(..) => Ok(None),
+    };
+    let dtypes = inst.args.iter().map(dtype).collect::<Resolved<SmallVec<[Option<DType>; 4]>>>()?;
     let make = |(operand, arg): (usize, &PRef)| match *arg {
         PRef::Known(r, _) => Ok(r),
         PRef::Number(literal, loc) => {
@@ -267,5 +296,5 @@ fn natural(r: &PRef) -> Resolved<BodyRef> {
 /// A number at the dtype that it takes beside another.
 fn number((literal, loc): &PNumber, beside: Option<DType>) -> Resolved<Scalar> {
     let dtype = literal.dtype_beside(beside);
-    literal_at(*literal, dtype).map_err(|e| Diagnostic::from(e).at(*loc))
+    Ok(literal_at(*literal, dtype).map_err(|e| Diagnostic::from(e).at(*loc))?)
 }
