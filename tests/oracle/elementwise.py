@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes elementwise.txt and promotion.txt: what NumPy 2.4 answers for the elementwise ops.
+"""Writes the tables of what NumPy 2.4 answers for the elementwise ops.
 
-Run it in this folder; it needs numpy, scipy and mpmath. A block of elementwise.txt is a header
+Run it in this folder; it needs numpy, scipy and mpmath. The tables are elementwise.txt (numbers), loops.txt (result dtypes by
+operand dtypes), literals.txt (the same with literals), promotion.txt and ufuncs.txt. A block of elementwise.txt is a header
 
     op operand-dtypes -> result-dtypes [attribute=value]
 
@@ -37,6 +38,14 @@ NAME = {d: n for n, d in DTYPES.items()}
 BOOL, INTS, FLOATS, COMPLEX = NAMES[:1], NAMES[1:9], NAMES[9:11], NAMES[11:]
 REALS, ALL = INTS + FLOATS, NAMES
 RNG = np.random.default_rng(20240923)
+# Where an op's name is not the ufunc's.
+RENAMED = """
+sub=subtract mul=multiply div=divide floordiv=floor_divide mod=remainder neg=negative pos=positive abs=absolute eq=equal
+ne=not_equal lt=less le=less_equal gt=greater ge=greater_equal and=logical_and or=logical_or xor=logical_xor not=logical_not
+bitand=bitwise_and bitor=bitwise_or bitxor=bitwise_xor bit_count=bitwise_count conj=conjugate atan2=arctan2 asin=arcsin acos=arccos
+atan=arctan asinh=arcsinh acosh=arccosh atanh=arctanh
+"""
+RENAMED = dict(word.split("=") for word in RENAMED.split())
 WIDE = {"f": np.longdouble, "d": np.longdouble, "F": np.clongdouble, "D": np.clongdouble}
 
 
@@ -117,6 +126,13 @@ class Table:
 
 
 TABLE = Table()
+USED = {}
+
+
+def ufunc_of(op):
+    """NumPy's ufunc that an op is."""
+    USED[op] = np._core.umath.clip if op == "clip" else getattr(np, RENAMED.get(op, op))
+    return USED[op]
 
 
 def loop(ufunc, names):
@@ -182,7 +198,8 @@ def exactly(function, column, wide):
     return out
 
 
-def unary(op, ufunc, wide=False, only=ALL, extra=(), count=48):
+def unary(op, wide=False, only=ALL, extra=(), count=48):
+    ufunc = ufunc_of(op)
     for name in only:
         if loop(ufunc, [name]) is None or op in REJECT_BOOL and name == "bool":
             continue
@@ -197,8 +214,9 @@ def unary(op, ufunc, wide=False, only=ALL, extra=(), count=48):
 REJECT_BOOL = {"neg", "pos", "sign", "sub", "gcd", "lcm"}
 
 
-def binary(op, ufunc, wide=False, keep=lambda a, b: True, count=16):
+def binary(op, wide=False, keep=lambda a, b: True, count=16):
     """Specials against specials at each dtype, and a few cases at each pair of dtypes."""
+    ufunc = ufunc_of(op)
     for a, b in itertools.product(ALL, ALL):
         if loop(ufunc, [a, b]) is None or op in REJECT_BOOL and (a, b) == ("bool", "bool"):
             continue
@@ -221,16 +239,10 @@ def rows(op, function, names, cases, attr=""):
 
 
 def arithmetic():
-    for op, ufunc in dict(add=np.add, sub=np.subtract, mul=np.multiply, div=np.divide).items():
-        binary(op, ufunc)
-    for op, ufunc in dict(floordiv=np.floor_divide, mod=np.remainder, fmod=np.fmod, divmod=np.divmod).items():
-        binary(op, ufunc)
-    for op, ufunc in dict(neg=np.negative, pos=np.positive, abs=np.absolute, fabs=np.fabs, sign=np.sign, square=np.square).items():
-        unary(op, ufunc, wide=False)
-    unary("reciprocal", np.reciprocal, only=FLOATS + COMPLEX)
-    for name in INTS:
-        column = array([x for x in specials(name) if x != 0], name)
-        TABLE.block("reciprocal", [column], [np.reciprocal(column)])
+    for op in "add sub mul div floordiv mod fmod divmod".split():
+        binary(op)
+    for op in "neg pos abs fabs sign square reciprocal".split():
+        unary(op)
     for name in FLOATS:
         cases = list(itertools.product(specials(name, True)[:9], repeat=3))
         cases = [cases[i] for i in sorted(RNG.choice(len(cases), 120, False))]
@@ -263,26 +275,22 @@ def round_to(exact, dtype):
 
 
 def power():
-    def keep(a, b):
-        if isinstance(b, (bool, np.bool_)) or not isinstance(b, np.integer) or b >= 0:
-            return True
-        return np.result_type(a, b).kind not in "iu"
+    def defined(x, y, kind):
+        if kind == "i":
+            return y >= 0
+        # Complex powers of great or small numbers overflow on the way, at one precision or another.
+        return kind != "c" or not np.isfinite([x, y]).all() or abs(y) < 40 and 1e-9 < abs(x) < 1e9 or y == 0
 
-    names = [np.power, np.float_power]
-    for a, b in itertools.product(ALL, ALL):
-        for op, ufunc in zip(["power", "float_power"], names):
-            kind = loop(ufunc, [a, b])[1][0].kind
-            if a == b and (op == "power" or a in FLOATS + COMPLEX):
-                pairs = list(itertools.product(specials(a, True), specials(b, True)))
-                pairs += list(zip(randoms(a, 40), randoms(b, 40)))
-            else:
-                pairs = list(zip(randoms(a, 2), randoms(b, 2)))
-            pairs = [p for p in pairs if kind != "i" or p[1] >= 0]
-            if kind == "c":
-                pairs = [p for p in pairs if not np.isfinite(p).all() or abs(p[1]) < 40 and 1e-9 < abs(p[0]) < 1e9 or p[1] == 0]
-            if pairs:
-                columns = [array(c, n) for c, n in zip(zip(*pairs), (a, b))]
-                TABLE.block(op, columns, apply(ufunc, columns, kind not in "iu"))
+    for op, a, b in itertools.product(["power", "float_power"], ALL, ALL):
+        ufunc = ufunc_of(op)
+        kind = loop(ufunc, [a, b])[1][0].kind
+        if a == b and (op == "power" or a in FLOATS + COMPLEX):
+            pairs = list(itertools.product(specials(a, True), specials(b, True)))
+            pairs += list(zip(randoms(a, 40), randoms(b, 40)))
+        else:
+            pairs = [(DTYPES[a].type(2), DTYPES[b].type(2))] + list(zip(randoms(a, 2), randoms(b, 2)))
+        columns = [array(c, n) for c, n in zip(zip(*[p for p in pairs if defined(*p, kind)]), (a, b))]
+        TABLE.block(op, columns, apply(ufunc, columns, kind not in "iu"))
     for name in INTS + FLOATS + COMPLEX:
         for n in [0, 1, 2, 3, 7, -1, -2] if name in FLOATS + COMPLEX else [0, 1, 2, 3, 7]:
             values = specials(name, True) + randoms(name, 8)
@@ -303,26 +311,20 @@ def squaring(x, n):
 
 
 def comparisons():
-    for op, ufunc in dict(eq=np.equal, ne=np.not_equal, lt=np.less, le=np.less_equal, gt=np.greater, ge=np.greater_equal).items():
-        binary(op, ufunc, count=4)
+    for op in "eq ne lt le gt ge".split():
+        binary(op, count=4)
     for a, b in [("i64", "u64"), ("u64", "i64"), ("i8", "u64"), ("u64", "i32")]:
         pairs = list(itertools.product(specials(a), specials(b)))
-        for op, ufunc in dict(eq=np.equal, lt=np.less, ge=np.greater_equal).items():
-            rows(op, ufunc, [a, b], pairs)
-
-    def unordered(a, b):
-        return not (np.real(a) == 0 and np.real(b) == 0)
-
-    for op, ufunc in dict(minimum=np.minimum, maximum=np.maximum, fmin=np.fmin, fmax=np.fmax).items():
-        binary(op, ufunc, keep=unordered, count=4)
-    clip = np._core.umath.clip
+        for op in "eq ne lt le gt ge".split():
+            rows(op, ufunc_of(op), [a, b], pairs)
+    for op in "minimum maximum fmin fmax".split():
+        binary(op, count=4)
     for name in ALL:
         values = specials(name, True)
-        cases = [c for c in itertools.product(values, values[:6], values[-6:]) if [np.real(x) for x in c].count(0) < 2]
+        cases = list(itertools.product(values, values[:6], values[-6:]))
         cases = [cases[i] for i in sorted(RNG.choice(len(cases), min(60, len(cases)), False))]
-        if cases:
-            columns = [array(c, name) for c in zip(*cases)]
-            TABLE.block("clip", columns, apply(clip, columns))
+        columns = [array(c, name) for c in zip(*cases)]
+        TABLE.block("clip", columns, apply(ufunc_of("clip"), columns))
     for a, b in itertools.product(ALL, ALL):
         cases = [(c, x, y) for c in (False, True) for x, y in zip(randoms(a, 1), randoms(b, 1))]
         rows("where", np.where, ["bool", a, b], cases)
@@ -331,39 +333,39 @@ def comparisons():
 
 
 def logic():
-    for op, ufunc in {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}.items():
+    for op in "and or xor".split():
         for a, b in itertools.product(ALL, ALL):
             some = specials(a, True)[:3] + specials(a, True)[-2:] if a == b else specials(a, True)[:1] + randoms(a, 1)
             other = specials(b, True)[:2] + specials(b, True)[-1:]
             columns = [array(c, n) for c, n in zip(zip(*itertools.product(some, other)), (a, b))]
-            TABLE.block(op, columns, apply(ufunc, columns))
-    unary("not", np.logical_not, count=2)
-    for op, ufunc in dict(bitand=np.bitwise_and, bitor=np.bitwise_or, bitxor=np.bitwise_xor).items():
-        binary(op, ufunc, count=4)
-    for op, ufunc in dict(left_shift=np.left_shift, right_shift=np.right_shift, gcd=np.gcd, lcm=np.lcm).items():
-        binary(op, ufunc)
-    unary("invert", np.invert)
-    unary("bit_count", np.bitwise_count)
+            TABLE.block(op, columns, apply(ufunc_of(op), columns))
+    unary("not", count=2)
+    for op in "bitand bitor bitxor".split():
+        binary(op, count=4)
+    for op in "left_shift right_shift gcd lcm".split():
+        binary(op)
+    unary("invert")
+    unary("bit_count")
 
 
 def parts():
     for op in "rint floor ceil trunc modf frexp spacing isnan isinf isfinite signbit".split():
-        unary(op, getattr(np, op), count=20)
+        unary(op, count=20)
     for op in "copysign nextafter heaviside".split():
-        binary(op, getattr(np, op), count=8)
+        binary(op, count=8)
     for a in BOOL + REALS:
         for b in BOOL + INTS:
             if loop(np.ldexp, [a, b]):
                 xs = specials(a, a != b) if b == "i32" else randoms(a, 3)
                 ns = [0, 1, -1, 5, -1074, 1000, 3000, -30] if b in ("i32", "i64", "i16") else randoms(b, 2)
                 columns = [array(c, n) for c, n in zip(zip(*itertools.product(xs, ns)), (a, b))]
-                TABLE.block("ldexp", columns, apply(np.ldexp, columns))
+                TABLE.block("ldexp", columns, apply(ufunc_of("ldexp"), columns))
     for name in ALL:
         values = [(x,) for x in (specials(name, True) + randoms(name, 4))]
         for op, function in dict(real=np.real, imag=np.imag).items():
             rows(op, lambda x, f=function: np.ascontiguousarray(f(x)), [name], values)
         rows("angle", angle, [name], values)
-    unary("conj", np.conjugate, count=4)
+    unary("conj", count=4)
     for name in FLOATS:
         pairs = list(itertools.product(specials(name, True)[:6] + specials(name, True)[-2:], repeat=2))
         rows("complex", lambda a, b: join(a, b), [name, name], pairs)
@@ -389,12 +391,18 @@ def angle(z):
 
 def casts():
     for a, b in itertools.product(ALL, ALL):
-        column = array(specials(a, True) + randoms(a, 4), a)
-        if DTYPES[a].kind in "fc" and DTYPES[b].kind in "iu":
-            info = np.iinfo(DTYPES[b])
-            whole = [Fraction(float(x)) if np.isfinite(x) else None for x in column.real]
-            column = column[[w is not None and info.min - 1 < w < info.max + 1 and abs(w) < 2**62 for w in whole]]
-        TABLE.block("cast", [column], [column.astype(DTYPES[b])], f"to={b}")
+        column = array(specials(a, a not in FLOATS) + randoms(a, 4), a)
+        with_range = DTYPES[a].kind in "fc" and DTYPES[b].kind in "iu"
+        TABLE.block("cast", [column], [saturate(column, DTYPES[b]) if with_range else column.astype(DTYPES[b])], f"to={b}")
+
+
+def saturate(column, to):
+    """Floats as integers: toward zero. Beyond the range, where NumPy's answer is undefined, the nearest integer; of NaN 0."""
+    info = np.iinfo(to)
+    whole = [0 if np.isnan(x) else int(x) if np.isfinite(x) else int(np.sign(x)) << 64 for x in column.real]
+    for x, w in zip(column, whole):
+        assert not info.min <= w <= info.max or np.isnan(x) or abs(x) > 2**62 or x.astype(to) == w
+    return np.array([min(max(w, info.min), info.max) for w in whole], to)
 
 
 EXTRA = {
@@ -414,15 +422,14 @@ EXTRA.update(log2=EXTRA["log"], log10=EXTRA["log"], log1p=EXTRA["log"] + EXTRA["
 def functions():
     names = "sqrt exp exp2 expm1 log log2 log10 log1p cbrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
     for op in names.split():
-        ufunc = getattr(np, op)
         wide = op != "sqrt"
-        unary(op, ufunc, wide, BOOL + INTS, count=0)
-        unary(op, ufunc, wide, FLOATS, EXTRA.get(op, ()), count=100)
-        unary(op, ufunc, True, COMPLEX, count=100)
-    for op, ufunc in dict(deg2rad=np.deg2rad, rad2deg=np.rad2deg).items():
-        unary(op, ufunc, count=10)
-    for op, ufunc in dict(atan2=np.arctan2, hypot=np.hypot, logaddexp=np.logaddexp, logaddexp2=np.logaddexp2).items():
-        binary(op, ufunc, True, count=60)
+        unary(op, wide, BOOL + INTS, count=0)
+        unary(op, wide, FLOATS, EXTRA.get(op, ()), count=100)
+        unary(op, True, COMPLEX, count=100)
+    for op in "deg2rad rad2deg".split():
+        unary(op, count=10)
+    for op in "atan2 hypot logaddexp logaddexp2".split():
+        binary(op, True, count=60)
     for name in FLOATS:
         column = array(specials(name) + randoms(name, 60), name)
         logistic = scipy.special.expit(column.astype(np.longdouble)).astype(column.dtype)
@@ -462,22 +469,57 @@ def lgamma(x):
 
 def promotion():
     """Every pair of dtypes; then each with a weak literal of each kind."""
-    lines = []
     for a, b in itertools.product(ALL, ALL):
-        lines.append(f"{a} {b} {NAME[np.result_type(DTYPES[a], DTYPES[b])]}")
+        yield f"{a} {b} {NAME[np.result_type(DTYPES[a], DTYPES[b])]}"
     for a in ALL:
-        for kind, literal in {"bool": True, "int": 1, "float": 1.5, "complex": 1j}.items():
-            lines.append(f"{a} {kind} {NAME[(np.ones(1, DTYPES[a]) + literal).dtype]}")
-    return lines
+        for kind, literal in LITERALS.items():
+            yield f"{a} {kind} {NAME[(np.ones(1, DTYPES[a]) + literal).dtype]}"
+
+
+LITERALS = {"bool": True, "int": 1, "float": 1.5, "complex": 1j}
+
+
+def result_dtypes(ufunc, *args):
+    """The dtypes of the results, as `f64/i32` if there are two; `-` if the ufunc refuses the operands."""
+    try:
+        results = ufunc(*args)
+    except (TypeError, OverflowError):
+        return "-"
+    results = results if isinstance(results, tuple) else (results,)
+    return "/".join("f32" if r.dtype == np.float16 else NAME[r.dtype] for r in results)
+
+
+def loops():
+    """A line for each ufunc and its operands but the last: the results at every dtype of the last one."""
+    one = {n: np.ones(1, DTYPES[n]) for n in ALL}
+    for op, ufunc in USED.items():
+        for first in itertools.product(ALL, repeat=ufunc.nin - 1):
+            found = [result_dtypes(ufunc, *[one[n] for n in first], one[last]) for last in ALL]
+            yield " ".join([op, *first, "->", *found])
+
+
+def literals():
+    """A line for each ufunc of two operands and dtype: the results with literals second, then with literals first."""
+    for op, ufunc in USED.items():
+        for name in ALL if ufunc.nin == 2 else []:
+            one = np.ones(1, DTYPES[name])
+            found = [result_dtypes(ufunc, one, x) for x in LITERALS.values()]
+            found += [result_dtypes(ufunc, x, one) for x in LITERALS.values()]
+            yield " ".join([op, name, "->", *found])
+
+
+def ufuncs():
+    """The names of NumPy's ufuncs."""
+    return sorted(n for n in dir(np) if isinstance(getattr(np, n), np.ufunc))
 
 
 def main():
     for part in (arithmetic, power, comparisons, logic, parts, functions):
         part()
-    with open("elementwise.txt", "w") as f:
-        f.write("\n".join(TABLE.lines) + "\n")
-    with open("promotion.txt", "w") as f:
-        f.write("\n".join(promotion()) + "\n")
+    files = dict(elementwise=TABLE.lines, promotion=promotion(), loops=loops(), literals=literals(), ufuncs=ufuncs())
+    for name, lines in files.items():
+        with open(name + ".txt", "w") as f:
+            f.write("\n".join(lines) + "\n")
     print(f"{len(TABLE.lines)} lines; {len(DIFFERENT)} cases where the long double loop has another special value:")
     for case in DIFFERENT if "-v" in sys.argv else DIFFERENT[:20]:
         print(*case)

@@ -22,8 +22,22 @@ fn is_finite(x: Scalar) -> bool {
     z.re.is_finite() && z.im.is_finite()
 }
 
+fn same_number(a: Scalar, b: Scalar) -> bool {
+    a.to_c128() == b.to_c128()
+}
+
 /// Differences in answers. Each must show in at least one case of the table.
 pub const DIFFERENCES: &[Difference] = &[
+    Difference {
+        ops: &["minimum", "maximum", "fmin", "fmax", "clip"],
+        holds: |args| same_number(args[0], args[1]) || args.get(2).is_some_and(|&hi| same_number(args[0], hi)),
+        why: "Of zeros of different sign it is the first operand, on every machine; NumPy's choice depends on the machine.",
+    },
+    Difference {
+        ops: &["reciprocal"],
+        holds: |args| args[0].to_i128() == Some(0),
+        why: "Of the integer 0 it is 0, as for every integer division by zero; NumPy's answer is undefined.",
+    },
     Difference {
         ops: &["clip"],
         holds: |args| args[1].dtype().is_complex() && (has_nan(args[1]) || has_nan(args[2])),
@@ -45,3 +59,10 @@ pub const DIFFERENCES: &[Difference] = &[
         why: "Powers of c64 are computed at c128 and rounded, so that products with an infinite exponent do not meet an underflowed zero.",
     },
 ];
+
+/// Differences in dtypes: op, operands as the tables name them (`literal` for an integer literal), reason.
+pub const DTYPE_DIFFERENCES: &[(&str, [&str; 2], &str)] = &[(
+    "ldexp",
+    ["literal", "bool"],
+    "An integer literal is scaled at f32 beside every exponent; NumPy scales it at f64 beside a bool.",
+)];

@@ -2,14 +2,15 @@
 
 mod bounds;
 mod differences;
+mod dtypes;
 mod table;
 
 use bounds::{bound, distance};
 use differences::DIFFERENCES;
 use rewright_ir::op::eval_scalar;
-use rewright_ir::{Arity, Attr, Attrs, DType, Eval, Literal, Op, registry};
+use rewright_ir::{Arity, Attr, Attrs, DType, Eval, Op, registry};
 use std::collections::{BTreeMap, BTreeSet};
-use table::{Block, blocks, dtype};
+use table::{Block, blocks};
 
 /// What one op's cases add up to.
 #[derive(Default)]
@@ -118,24 +119,4 @@ fn every_loop_of_every_op_has_cases() {
             }
         }
     }
-}
-
-#[test]
-fn dtypes_promote_as_in_numpy() {
-    let text = table::text("promotion.txt");
-    for line in text.lines() {
-        let words: Vec<_> = line.split(' ').collect();
-        let [a, b, expected] = words[..] else { panic!("{line}") };
-        let a = dtype(a);
-        let literal = match b {
-            "bool" => Some(Literal::Bool(true)),
-            "int" => Some(Literal::Int(1)),
-            "float" => Some(Literal::Float(1.5)),
-            "complex" => Some(Literal::Complex(0.0, 1.0)),
-            _ => None,
-        };
-        let b = literal.map_or_else(|| dtype(b), |l| l.dtype_beside(Some(a)));
-        assert_eq!(a.promote(b), dtype(expected), "{line}");
-    }
-    assert_eq!(text.lines().count(), 13 * 13 + 13 * 4);
 }
