@@ -10,6 +10,9 @@ use num_complex::Complex64;
 /// Natural logarithm of 2.
 const LN_2: Dd = Dd { hi: std::f64::consts::LN_2, lo: 2.3190468138462996e-17 };
 
+/// 2 pi.
+const TURN: Dd = Dd { hi: std::f64::consts::TAU, lo: 2.4492935982947064e-16 };
+
 /// Beyond this `exp` overflows.
 const EXP_MAX: f64 = 709.0;
 
@@ -57,20 +60,25 @@ pub fn exp2(z: Complex64) -> Complex64 {
 /// e to the power z, minus 1.
 pub fn expm1(z: Complex64) -> Complex64 {
     let im = exp_times(z.re, double::sin(z.im));
-    if z.re.abs() < 1.0 && z.im.abs() < 3.2 {
-        // The real part, exp(x) cos(y) - 1, cancels along a curve through 0.
-        if z.re.abs().max(z.im.abs()) < 1e-5 {
-            let cosine = Dd::product(z.im, z.im).scale(-0.5);
-            let re = Dd::new(z.re) + Dd::product(z.re, z.re).scale(0.5) + cosine;
-            let cubic = z.re * (z.re * z.re / 6.0 - z.im * z.im / 2.0);
-            return Complex64::new(if z.re == 0.0 && z.im == 0.0 { z.re } else { re.value() + cubic }, im);
-        }
-        let (_, cosine) = Dd::new(z.im).sin_cos();
-        let re = Dd::new(z.re).exp() * cosine - Dd::new(1.0);
-        return Complex64::new(re.value(), im);
-    }
     let half = double::sin(z.im / 2.0);
-    Complex64::new(double::expm1(z.re) * double::cos(z.im) - 2.0 * half * half, im)
+    let re = double::expm1(z.re) * double::cos(z.im) - 2.0 * half * half;
+    // The difference of exp(x) cos(y) and 1 cancels along curves through 0 and the multiples of 2 pi i.
+    let cancels = re.abs() < 0.5 && z.re < 30.0 && z.im.abs() < 1e6;
+    Complex64::new(if cancels { expm1_re(z.re, z.im) } else { re }, im)
+}
+
+/// `exp(x) cos(y) - 1`, near 0.
+fn expm1_re(x: f64, y: f64) -> f64 {
+    if x == 0.0 && y == 0.0 {
+        return x;
+    }
+    if x.abs().max(y.abs()) < 1e-5 {
+        let re = Dd::new(x) + Dd::product(x, x).scale(0.5) + Dd::product(y, y).scale(-0.5);
+        return re.value() + x * (x * x / 6.0 - y * y / 2.0);
+    }
+    let turns = (y / TURN.hi).round_ties_even();
+    let (_, cosine) = (Dd::new(y) - TURN * Dd::new(turns)).sin_cos();
+    (Dd::new(x).exp() * cosine - Dd::new(1.0)).value()
 }
 
 /// Hyperbolic cosine.
