@@ -66,3 +66,11 @@ pub const DTYPE_DIFFERENCES: &[(&str, [&str; 2], &str)] = &[(
     ["literal", "bool"],
     "An integer literal is scaled at f32 beside every exponent; NumPy scales it at f64 beside a bool.",
 )];
+
+/// What holds of many ops, or of what NumPy leaves undefined; the table's script says where it applies them.
+pub const GENERAL: &[&str] = &[
+    "There is no half precision: where NumPy computes at f16 (`sqrt` of bool, i8 and u8), these ops compute at f32.",
+    "Floats cast to integers go toward zero and saturate, and NaN gives 0; NumPy's answer beyond the range is undefined.",
+    "Functions have one implementation, in portable code, for every machine; NumPy's differ between machines in the last place.",
+    "Nothing warns: division by zero, overflow and invalid operands silently give the values that NumPy gives beside its warning.",
+];

@@ -2,7 +2,9 @@
 
 mod bounds;
 mod differences;
+mod docs;
 mod dtypes;
+mod names;
 mod table;
 
 use bounds::{bound, distance};
@@ -33,8 +35,8 @@ fn check(block: &Block<'_>, case: &str, tally: &mut Tally, differ: &mut BTreeSet
         return tally.failures.push(format!("{}: result dtypes are {dtypes:?}", block.header));
     }
     for (&g, &e) in got.iter().zip(&expected) {
-        let (most, unit) = bound(block.op, g.dtype());
-        let units = distance(g, e, unit);
+        let (most, unit) = bound(block.op, block.ins.iter().any(|d| d.is_complex()));
+        let units = distance(&args, g, e, unit);
         let on_purpose = DIFFERENCES.iter().position(|d| d.ops.contains(&block.op.name) && (d.holds)(&args));
         if let (true, Some(difference)) = (units > most, on_purpose) {
             differ.insert(difference);

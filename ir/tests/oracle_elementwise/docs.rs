@@ -1,0 +1,156 @@
+//! `docs/ops.md`: the ops, their dtypes, and where they differ from NumPy. Written from the registry and the lists in this folder
+//! when the environment variable `REWRIGHT_BLESS` is set; checked otherwise.
+
+use crate::bounds::{Unit, bound};
+use crate::differences::{DIFFERENCES, DTYPE_DIFFERENCES, GENERAL};
+use crate::names::{ABSENT, NO_UFUNC, numpy_names};
+use crate::{arity, elementwise, tuples};
+use rewright_ir::{Attr, Attrs, DType, Eval, Loop, Op};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Dtypes that ops treat alike.
+const FAMILIES: &[(&str, &[DType])] = &[
+    ("signed", &[DType::I8, DType::I16, DType::I32, DType::I64]),
+    ("unsigned", &[DType::U8, DType::U16, DType::U32, DType::U64]),
+    ("float", &[DType::F32, DType::F64]),
+    ("complex", &[DType::C64, DType::C128]),
+];
+
+const INTRODUCTION: &str = "\
+# Elementwise ops
+
+<!-- Written by: REWRIGHT_BLESS=1 cargo test -p rewright-ir --test oracle_elementwise -->
+
+Operands broadcast as in NumPy. An op computes at one of its *loops*: the first one, from the narrowest dtype up, that every
+operand can safely be cast to. The column lists the operands' dtype and, after an arrow, the results' where that is another one;
+`int` stands for i8 to i64 and u8 to u64, `float` for f32 and f64, `complex` for c64 and c128. *ulp* is
+the greatest difference from the correctly rounded value that the tests accept, in units in the last place, of real operands and
+of complex ones, where it holds for each part. `(of x)` says that the unit is that of the greatest operand where all are
+negative and the value is less, for sums that cancel; `(of z)` that it is that of the greater part. An op without a number is exact, or rounds as IEEE 754 says. The last
+column is NumPy's ufunc, or what computes the same.
+";
+
+/// A loop's results in terms of its operands' dtype, unless they are the same for all loops.
+fn relation(at: DType, outs: &[DType], constant: bool) -> String {
+    let name = |out: &DType| match *out {
+        out if constant => out.name(),
+        out if out == at => "same",
+        out if out == at.real() => "its real dtype",
+        out if out == at.to_complex() => "its complex dtype",
+        out => out.name(),
+    };
+    let names: Vec<_> = outs.iter().map(name).collect();
+    if names == ["same"] { String::new() } else { format!(" → {}", names.join(", ")) }
+}
+
+/// The loops of an op, by the dtypes of the operands.
+fn loops(op: Op) -> BTreeMap<Vec<DType>, Loop> {
+    let Eval::Elementwise { resolve, .. } = op.eval else { unreachable!("elementwise") };
+    let attrs = Attrs::new().with("to", Attr::DType(DType::F64)).with("n", Attr::Int(3));
+    let found = tuples(arity(op)).into_iter().filter_map(|t| resolve(&t, &attrs).ok());
+    found.map(|l| (l.ins.to_vec(), l)).collect()
+}
+
+/// The column of loops: families where all members are alike.
+fn dtypes(op: Op) -> String {
+    if op.name == "cast" {
+        return "any → `to`".into();
+    }
+    let loops = loops(op);
+    let constant =
+        loops.len() > 1 && loops.values().collect::<Vec<_>>().windows(2).all(|two| two[0].outs == two[1].outs);
+    // The dtype that the last operand is computed at stands for all, where the others are of it too or are a condition.
+    let main = |ins: &[DType]| {
+        let at = *ins.last().expect("an operand");
+        let skip = if op.name == "where" { 1 } else { 0 };
+        ins[skip..].iter().all(|&d| d == at).then_some(at)
+    };
+    let uniform: BTreeMap<DType, String> =
+        loops.iter().filter_map(|(ins, l)| main(ins).map(|at| (at, relation(at, &l.outs, constant)))).collect();
+    let mut entries: Vec<(String, String)> = Vec::new();
+    let mut done = BTreeSet::<DType>::new();
+    for at in DType::ALL {
+        let Some(relation) = uniform.get(&at).filter(|_| !done.contains(&at)) else { continue };
+        let family = FAMILIES.iter().find(|(_, members)| members.contains(&at));
+        let whole = family.filter(|(_, members)| members.iter().all(|d| uniform.get(d) == Some(relation)));
+        let name = whole.map_or(at.name(), |(name, _)| name);
+        done.extend(whole.map_or(&[][..], |(_, members)| members));
+        entries.push((name.to_string(), relation.clone()));
+    }
+    for (ins, l) in loops.iter().filter(|(ins, _)| main(ins).is_none()) {
+        let names: Vec<_> = ins.iter().map(|d| d.name()).collect();
+        entries.push((format!("({})", names.join(", ")), relation(ins[0], &l.outs, constant)));
+    }
+    joined(entries)
+}
+
+/// Names with the same results go together: `bool, int, float → bool`.
+fn joined(entries: Vec<(String, String)>) -> String {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, relation) in entries {
+        match groups.iter_mut().find(|(r, _)| *r == relation) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((relation, vec![name])),
+        }
+    }
+    let text = |(relation, names): &(String, Vec<String>)| {
+        names.join(", ").replace("signed, unsigned", "int").replace("unint", "unsigned") + relation
+    };
+    groups.iter().map(text).collect::<Vec<_>>().join("; ")
+}
+
+fn error(op: Op) -> String {
+    let column = |complex: bool| match bound(op, complex) {
+        (0, _) => String::new(),
+        (most, Unit::Part) => most.to_string(),
+        (most, Unit::Operand) => format!("{most} (of x)"),
+        (most, Unit::Modulus) => format!("{most} (of z)"),
+    };
+    format!("{} | {}", column(false), column(true))
+}
+
+fn page() -> Result<String, std::fmt::Error> {
+    let mut page = INTRODUCTION.to_string();
+    writeln!(
+        page,
+        "\n| op | operands | meaning | loops | ulp | ulp, complex | NumPy |\n|---|---|---|---|---|---|---|"
+    )?;
+    for op in elementwise() {
+        let numpy = match numpy_names(op.name) {
+            Some(names) => names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
+            None => NO_UFUNC.iter().find(|(name, _)| *name == op.name).map_or("", |(_, same)| same).to_string(),
+        };
+        writeln!(page, "| `{op}` | {} | {} | {} | {} | {numpy} |", arity(op), op.doc, dtypes(op), error(op))?;
+    }
+    writeln!(page, "\n## Where they differ from NumPy\n")?;
+    for text in GENERAL {
+        writeln!(page, "- {text}")?;
+    }
+    for difference in DIFFERENCES {
+        let ops: Vec<_> = difference.ops.iter().map(|op| format!("`{op}`")).collect();
+        writeln!(page, "- {}: {}", ops.join(", "), difference.why)?;
+    }
+    for (op, _, why) in DTYPE_DIFFERENCES {
+        writeln!(page, "- `{op}`: {why}")?;
+    }
+    writeln!(page, "\n## NumPy's ufuncs that are no elementwise op\n")?;
+    for (name, why) in ABSENT {
+        writeln!(page, "- `{name}`: {why}")?;
+    }
+    Ok(page)
+}
+
+#[test]
+fn the_page_of_ops_is_up_to_date() -> Result<(), Box<dyn std::error::Error>> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/ops.md");
+    let page = page()?;
+    if std::env::var_os("REWRIGHT_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().ok_or("a folder")?)?;
+        std::fs::write(&path, &page)?;
+    }
+    let found = std::fs::read_to_string(&path)?;
+    pretty_assertions::assert_eq!(found, page, "docs/ops.md is out of date: its first lines say how to write it");
+    Ok(())
+}
