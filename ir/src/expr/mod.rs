@@ -19,19 +19,21 @@
 //! monoids, finished, and then are the results.
 //!
 //! Conditions of the guard that name no reduce axis say for which points of the parallel axes there are results at all; the
-//! others say which points are combined. Combination follows the order of [`TreeFold`]. Results are arrays, of rank 0 where
+//! others say which points are combined. Points are combined in the order of [`Fold`], whose rows are the reduce axes after the
+//! last parallel one. Results are arrays, of rank 0 where
 //! they have no dims; those of a nested expression are scalars.
 
 mod affine;
 mod body;
 mod eval;
 mod monoid;
+mod order;
 mod verify;
 
 pub use affine::{Affine, SymExpr};
 pub use body::{Body, BodyInst, BodyOp, BodyRef};
 pub(crate) use eval::evaluate;
-pub use monoid::{BLOCK, LANES, TreeFold};
+pub use order::{Fold, Order};
 pub use verify::{MAX_NESTING, Problem, extent_sources, verify};
 
 use crate::dtype::DType;

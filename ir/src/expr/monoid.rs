@@ -1,16 +1,10 @@
-//! The monoids with a name: identities, combination, and the fixed order in which sequences are combined.
+//! The monoids with a name: identities and combination.
 
 use super::Monoid;
 use crate::dtype::DType;
 use crate::scalar::Scalar;
 use num_complex::Complex;
 use std::cmp::Ordering;
-
-/// The number of interleaved partial results within a block of [`BLOCK`] elements.
-pub const LANES: usize = 8;
-
-/// The number of elements of a leaf of the combination tree.
-pub const BLOCK: usize = 128;
 
 impl Monoid {
     /// The value that combining with changes nothing, for the accumulators in order; `None` where there is none at this dtype.
@@ -156,140 +150,9 @@ pub(crate) fn mul(a: Scalar, b: Scalar) -> Scalar {
     })
 }
 
-/// Combines a sequence in a fixed order that can be computed in vectors and threads, and that bounds rounding errors as pairwise
-/// summation does:
-///
-/// - The sequence is cut into blocks of [`BLOCK`] elements, the last one maybe shorter.
-/// - In a block, element `i` goes to lane `i % `[`LANES`]; each lane is combined from left to right. The lanes are then combined
-///   as `((0 1)(2 3))((4 5)(6 7))`; a lane without elements is left out.
-/// - A run of `k` > 1 blocks is combined as the first `p` of them with the rest, where `p` is the greatest power of two below `k`.
-///
-/// Monoids that don't commute have one lane; what doesn't associate is combined from left to right.
-pub struct TreeFold<T, F> {
-    combine: F,
-    lanes: [Option<T>; LANES],
-    width: usize,
-    block: usize,
-    in_block: usize,
-    /// Partial results of 2^level blocks each, levels falling.
-    stack: Vec<(u32, T)>,
-}
-
-impl<T, E, F: FnMut(T, T) -> Result<T, E>> TreeFold<T, F> {
-    /// An empty sequence.
-    pub fn new(combine: F) -> Self {
-        let lanes = std::array::from_fn(|_| None);
-        TreeFold { combine, lanes, width: LANES, block: BLOCK, in_block: 0, stack: Vec::new() }
-    }
-
-    /// An empty sequence whose elements keep their order: the combination associates, but doesn't commute.
-    pub fn in_order(combine: F) -> Self {
-        TreeFold { width: 1, ..TreeFold::new(combine) }
-    }
-
-    /// An empty sequence that is combined from left to right.
-    pub fn sequential(combine: F) -> Self {
-        TreeFold { width: 1, block: usize::MAX, ..TreeFold::new(combine) }
-    }
-
-    /// Appends an element.
-    pub fn push(&mut self, x: T) -> Result<(), E> {
-        let lane = &mut self.lanes[self.in_block % self.width];
-        *lane = Some(match lane.take() {
-            Some(so_far) => (self.combine)(so_far, x)?,
-            None => x,
-        });
-        self.in_block += 1;
-        if self.in_block == self.block { self.end_block() } else { Ok(()) }
-    }
-
-    fn end_block(&mut self) -> Result<(), E> {
-        self.in_block = 0;
-        let mut width = self.width;
-        while width > 1 {
-            for i in 0..width / 2 {
-                let (a, b) = (self.lanes[2 * i].take(), self.lanes[2 * i + 1].take());
-                self.lanes[i] = self.both(a, b)?;
-            }
-            width /= 2;
-        }
-        let Some(mut block) = self.lanes[0].take() else { return Ok(()) };
-        let mut level = 0;
-        while let Some((_, left)) = self.stack.pop_if(|(l, _)| *l == level) {
-            block = (self.combine)(left, block)?;
-            level += 1;
-        }
-        self.stack.push((level, block));
-        Ok(())
-    }
-
-    fn both(&mut self, a: Option<T>, b: Option<T>) -> Result<Option<T>, E> {
-        Ok(match (a, b) {
-            (Some(a), Some(b)) => Some((self.combine)(a, b)?),
-            (one, other) => one.or(other),
-        })
-    }
-
-    /// The combination of all; `None` if there were no elements. The fold is then empty again.
-    pub fn finish(&mut self) -> Result<Option<T>, E> {
-        self.end_block()?;
-        let mut right = None;
-        while let Some((_, left)) = self.stack.pop() {
-            right = self.both(Some(left), right)?;
-        }
-        Ok(right)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn shown(n: usize) -> String {
-        let mut fold = TreeFold::new(|a: (usize, String), b: (usize, String)| {
-            Ok::<_, ()>((
-                a.0 + b.0,
-                if a.0 + b.0 <= 10 { format!("({} {})", a.1, b.1) } else { format!("{}+{}", a.0, b.0) },
-            ))
-        });
-        for i in 0..n {
-            fold.push((1, i.to_string())).unwrap();
-        }
-        fold.finish().unwrap().map_or("none".to_string(), |(_, text)| text)
-    }
-
-    #[test]
-    fn the_order_is_fixed() {
-        assert_eq!(shown(0), "none");
-        assert_eq!(shown(1), "0");
-        assert_eq!(shown(3), "((0 1) 2)");
-        assert_eq!(shown(10), "((((0 8) (1 9)) (2 3)) ((4 5) (6 7)))");
-        assert_eq!(shown(BLOCK), "64+64");
-        assert_eq!(shown(3 * BLOCK), "256+128");
-        assert_eq!(shown(7 * BLOCK + 5), "512+389");
-        assert_eq!(shown(8 * BLOCK), "512+512");
-    }
-
-    #[test]
-    fn order_is_kept_where_it_matters() {
-        let join = |a: String, b: String| Ok::<_, ()>(format!("{a}{b}"));
-        let all: String = (0..1000).map(|i| format!("{i},")).collect();
-        for mut fold in [TreeFold::in_order(join), TreeFold::sequential(join)] {
-            (0..1000).for_each(|i| fold.push(format!("{i},")).unwrap());
-            assert_eq!(fold.finish(), Ok(Some(all.clone())));
-        }
-        let mut left = TreeFold::sequential(|a: i64, b: i64| Ok::<_, ()>(a - b));
-        (0..300).for_each(|i| left.push(i).unwrap());
-        assert_eq!(left.finish(), Ok(Some(-(299 * 300) / 2)));
-    }
-
-    #[test]
-    fn rounding_errors_stay_small() {
-        let mut fold = TreeFold::new(|a: f32, b: f32| Ok::<_, ()>(a + b));
-        (0..1_000_000).for_each(|_| fold.push(0.1).unwrap());
-        let sum = fold.finish().unwrap().unwrap();
-        assert!((f64::from(sum) / (1e6 * f64::from(0.1f32)) - 1.0).abs() < 1e-6, "{sum}");
-    }
 
     #[test]
     fn identities_change_nothing() {

@@ -6,7 +6,7 @@ use crate::attr::{AttrDef, AttrKind};
 use crate::elements::Elements;
 use crate::error::{EvalError, TypeError};
 use crate::eval::EvalCx;
-use crate::expr::{Monoid, TreeFold};
+use crate::expr::{Fold, Monoid, Order};
 use crate::op::{Arity, Eval, InferCx, OpDef, Types};
 use crate::register_op;
 use crate::scalar::Scalar;
@@ -103,7 +103,8 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let element = |flat: usize| {
         let (batch, row, column) = (flat / columns / rows, flat / columns % rows, flat % columns);
         let (a_start, b_start) = ((batch * rows + row) * inner, (batch * columns + column) * inner);
-        let mut sum = TreeFold::new(|x, y| Ok::<_, EvalError>(Monoid::Sum.combine(x, y)));
+        let add = |x, y| Ok::<_, EvalError>(Monoid::Sum.combine(x, y));
+        let mut sum = Fold::new(Order::of(Monoid::Sum, dtype), inner, Some(Scalar::zero(dtype)), add);
         for k in 0..inner {
             sum.push(Monoid::Prod.combine(a.at(a_start + k).cast(dtype), b.at(b_start + k).cast(dtype)))?;
         }

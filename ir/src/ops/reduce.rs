@@ -1,9 +1,11 @@
 //! Reductions over axes: `sum`, `prod`, `min`, `max`, `any`, `all`, `argmin`, `argmax`.
 //!
 //! NumPy's dtypes: sums and products of bools and integers are `i64`, of unsigned ones `u64`. A reduction that leaves no axis
-//! gives a scalar. The elements along the reduced axes, in row-major order, are combined in the fixed order of
-//! [`TreeFold`], which every schedule keeps. The
-//! smallest and the greatest of nothing are errors; the sum of nothing is 0, the product 1.
+//! gives a scalar. The smallest and the greatest of nothing are errors; the sum of nothing is 0, the product 1.
+//!
+//! Elements are combined in the order of [`Fold`], whose rows go along the reduced axes after the last axis that is kept; every
+//! schedule keeps it. That is NumPy's order for arrays in row-major order, bit for bit, where the last axis that is kept
+//! has not the extent 1.
 
 use super::rule::{self, array, axes, one, refuse};
 use crate::array::Datum;
@@ -12,7 +14,7 @@ use crate::dtype::DType;
 use crate::elements::Elements;
 use crate::error::{EvalError, TypeError};
 use crate::eval::EvalCx;
-use crate::expr::{Monoid, TreeFold};
+use crate::expr::{Fold, Monoid, Order};
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
 use crate::scalar::Scalar;
@@ -96,28 +98,33 @@ fn reduce(cx: &EvalCx<'_>, op: &'static OpDef, monoid: Monoid, args: &[Datum]) -
         return Err(EvalError::value(format!("there is no {} of zero elements", monoid.name())));
     }
     let (elements, at) = (&elements, monoid.accumulator(array.dtype()));
-    let row = |i: usize| (0..count).map(move |k| (k, elements.at(i * count + k).cast(at)));
+    let last_kept = (0..array.rank()).rev().find(|a| !reduced.contains(a));
+    let row: usize = reduced.iter().filter(|&&a| last_kept < Some(a)).map(|&a| array.shape()[a]).product();
+    let reduce_one = |i: usize| {
+        let own = (0..count).map(|k| elements.at(i * count + k).cast(at));
+        if monoid.accumulators() == 2 { Ok(position(monoid, own)) } else { combined(monoid, at, row, own) }
+    };
     if ty.is_scalar() {
-        return Ok(vec![Datum::Scalar(reduce_row(monoid, ty.dtype(), row(0))?)]);
+        return Ok(vec![Datum::Scalar(reduce_one(0)?)]);
     }
-    let result = cx.build(ty.dtype(), &shape, |i| reduce_row(monoid, ty.dtype(), row(i)))?;
-    Ok(vec![Datum::Array(result)])
+    Ok(vec![Datum::Array(cx.build(ty.dtype(), &shape, reduce_one)?)])
 }
 
-/// Combines the elements of one row, which are already at the accumulator's dtype.
-fn reduce_row(monoid: Monoid, out: DType, row: impl Iterator<Item = (usize, Scalar)>) -> Result<Scalar, EvalError> {
-    if monoid.accumulators() == 2 {
-        let first = row.reduce(|a, b| if monoid.takes_right(a.1, b.1) { b } else { a });
-        return Ok(Scalar::I64(first.map_or(0, |(k, _)| k as i64)));
-    }
-    let mut fold = TreeFold::new(|a, b| Ok::<_, EvalError>(monoid.combine(a, b)));
-    for (_, x) in row {
+/// Combines elements of dtype `at`, in rows of `row`.
+fn combined(monoid: Monoid, at: DType, row: usize, own: impl Iterator<Item = Scalar>) -> Result<Scalar, EvalError> {
+    // The identity of a minimum would hide that there is nothing.
+    let start = monoid.identity(at).filter(|_| !matches!(monoid, Monoid::Min | Monoid::Max));
+    let mut fold = Fold::new(Order::of(monoid, at), row, start, |a, b| Ok::<_, EvalError>(monoid.combine(a, b)));
+    for x in own {
         fold.push(x)?;
     }
-    match fold.finish()?.or_else(|| monoid.identity(out)) {
-        Some(x) => Ok(x),
-        None => Err(EvalError::value(format!("there is no {} of zero elements", monoid.name()))),
-    }
+    fold.finish()?.ok_or_else(|| EvalError::value(format!("there is no {} of zero elements", monoid.name())))
+}
+
+/// The position of the first minimum or maximum.
+fn position(monoid: Monoid, own: impl Iterator<Item = Scalar>) -> Scalar {
+    let first = own.enumerate().reduce(|a, b| if monoid.takes_right(a.1, b.1) { b } else { a });
+    Scalar::I64(first.map_or(0, |(k, _)| k as i64))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Reductions with their parts resolved.
 
-use super::super::{Combine, Init, Monoid, Reduction, TreeFold};
+use super::super::{Combine, Fold, Init, Monoid, Reduction};
 use super::Env;
 use super::body::{BodyPlan, Layout};
 use crate::dtype::DType;
@@ -29,13 +29,14 @@ impl<'a> ReductionPlan<'a> {
         Ok(ReductionPlan { reduction, region })
     }
 
-    /// A fold in the order that the reduction allows.
-    pub(super) fn fold<F: FnMut(Accs, Accs) -> Result<Accs, EvalError>>(&self, combine: F) -> TreeFold<Accs, F> {
-        match self.reduction {
-            Reduction { associative: true, commutative: true, .. } => TreeFold::new(combine),
-            Reduction { associative: true, .. } => TreeFold::in_order(combine),
-            _ => TreeFold::sequential(combine),
-        }
+    /// A fold in the order that the reduction asks for, over rows of so many points, from starting values.
+    pub(super) fn fold<F: FnMut(Accs, Accs) -> Result<Accs, EvalError>>(
+        &self,
+        row: usize,
+        start: Option<Accs>,
+        combine: F,
+    ) -> Fold<Accs, F> {
+        Fold::new(self.reduction.order(), row, start, combine)
     }
 
     pub(super) fn combine(&self, a: &Accs, b: &Accs, env: &Env<'_>) -> Result<Accs, EvalError> {
@@ -54,32 +55,13 @@ impl<'a> ReductionPlan<'a> {
         Ok(a.iter().zip(b).map(|(&a, &b)| monoid.combine(a, b)).collect())
     }
 
-    /// The accumulators at the end: what was folded, combined with the starting values `init`; `None` starts from nothing.
-    pub(super) fn finish(&self, init: Option<Accs>, folded: Option<Accs>, env: &Env<'_>) -> Result<Accs, EvalError> {
-        match (init, folded) {
-            (Some(init), Some(folded)) => self.combine(&init, &folded, env),
-            (Some(one), None) | (None, Some(one)) => Ok(one),
-            (None, None) => self.identity(),
-        }
-    }
-
-    fn identity(&self) -> Result<Accs, EvalError> {
+    /// The starting values that are known before anything is read: those written in the expression, or the identity.
+    pub(super) fn start(&self) -> Option<Accs> {
         let dtypes = &self.reduction.accumulators;
-        let found: Option<Accs> = match (&self.reduction.combine, &self.reduction.identity) {
-            (_, Some(values)) => Some(values.iter().copied().collect()),
-            (Combine::Builtin(monoid), None) => dtypes.iter().map(|&d| monoid.identity(d)).collect(),
-            (Combine::Region(_), None) => None,
-        };
-        found.ok_or_else(|| EvalError::value("reduces zero elements by something that has no identity"))
-    }
-
-    /// The starting values that are written in the expression; `None` for the identity.
-    pub(super) fn init(&self) -> Option<Accs> {
-        if let Init::Values(values) = &self.reduction.init { Some(values.iter().copied().collect()) } else { None }
-    }
-
-    /// True where the starting values are the leftmost element of a combination from left to right.
-    pub(super) fn starts_sequence(&self) -> bool {
-        !self.reduction.associative
+        match (&self.reduction.init, &self.reduction.combine, &self.reduction.identity) {
+            (Init::Values(values), _, _) | (_, _, Some(values)) => Some(values.iter().copied().collect()),
+            (_, Combine::Builtin(monoid), None) => dtypes.iter().map(|&d| monoid.identity(d)).collect(),
+            (_, Combine::Region(_), None) => None,
+        }
     }
 }

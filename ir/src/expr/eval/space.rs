@@ -19,6 +19,8 @@ pub(super) struct Space<'a> {
     pub(super) ranges: Vec<(i64, i64)>,
     parallel: Vec<usize>,
     reduce: Vec<usize>,
+    /// The reduce axes after the last parallel one.
+    row: Vec<usize>,
     /// Conditions on parallel axes alone say whether a point has results.
     guard: Vec<(Form, Test)>,
     /// Conditions on reduce axes say whether a point is combined.
@@ -56,6 +58,7 @@ impl<'a> Space<'a> {
             own.filter(move |(_, a)| a.kind == kind).map(|(i, _)| around.len() + i).collect::<Vec<usize>>()
         };
         let (parallel, reduce) = (of_kind(AxisKind::Parallel), of_kind(AxisKind::Reduce));
+        let row = reduce.iter().copied().filter(|a| parallel.last() < Some(a)).collect();
         let (mut guard, mut inner_guard) = (Vec::new(), Vec::new());
         for Condition { form, test } in &expr.guard {
             let inner = form.axes().iter().any(|(a, _)| reduce.contains(&(*a as usize)));
@@ -77,6 +80,7 @@ impl<'a> Space<'a> {
             ranges,
             parallel,
             reduce,
+            row,
             guard,
             inner_guard,
             reads,
@@ -197,23 +201,15 @@ impl<'a> Space<'a> {
         env: &Env<'_>,
         slots: &mut Vec<Scalar>,
     ) -> Result<Vec<Scalar>, EvalError> {
-        let mut inits: Vec<Option<Accs>> = Vec::new();
-        let mut first = 0;
+        let (mut folds, mut first) = (Vec::new(), 0);
+        let row = self.points(&self.row).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
         for plan in &self.reductions {
-            inits.push(match &plan.reduction.init {
+            let start = match &plan.reduction.init {
                 Init::Existing(args) => Some(self.existing(args, first, plan, point, places, env)?),
-                _ => plan.init(),
-            });
+                _ => plan.start(),
+            };
+            folds.push(plan.fold(row, start, |a, b| plan.combine(&a, &b, env)));
             first += plan.reduction.accumulators.len();
-        }
-        let mut folds: Vec<_> =
-            self.reductions.iter().map(|plan| plan.fold(|a, b| plan.combine(&a, &b, env))).collect();
-        for ((plan, fold), init) in self.reductions.iter().zip(&mut folds).zip(&mut inits) {
-            if plan.starts_sequence()
-                && let Some(init) = init.take()
-            {
-                fold.push(init)?;
-            }
         }
         if self.points(&self.reduce) != Some(0) {
             loop {
@@ -227,6 +223,8 @@ impl<'a> Space<'a> {
                             dtypes.iter().zip(&mut yields).map(|(&d, s)| s.read(slots, point).cast(d)).collect(),
                         )?;
                     }
+                } else {
+                    folds.iter_mut().try_for_each(|fold| fold.skip())?;
                 }
                 if !self.advance(&self.reduce, point) {
                     break;
@@ -234,8 +232,9 @@ impl<'a> Space<'a> {
             }
         }
         let mut accumulated = Vec::new();
-        for ((plan, fold), init) in self.reductions.iter().zip(&mut folds).zip(inits) {
-            accumulated.extend(plan.finish(init, fold.finish()?, env)?);
+        for fold in folds {
+            let nothing = || EvalError::value("reduces zero elements by something that has no identity");
+            accumulated.extend(fold.finish()?.ok_or_else(nothing)?);
         }
         Ok(accumulated)
     }
