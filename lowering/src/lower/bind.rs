@@ -93,7 +93,7 @@ impl Lowered {
                 Dim::Const(n) => i64::try_from(n).ok()?,
                 Dim::Sym(name) => symbols(name)?,
             };
-            if count > 0 && (lo < 0 || hi > extent) {
+            if space.points > 0 && (lo < 0 || hi > extent) {
                 return None;
             }
             whole &= lo == 0 && hi == extent;

@@ -1,12 +1,8 @@
 //! Every elementwise op that is registered, at every one of its loops: the kernel gives the bits of the reference evaluator, interpreted
 //! and compiled, on vectors and without.
 
-#![allow(unsafe_code, reason = "calling compiled kernels")]
-
-mod call;
-mod values;
-
-use call::{Compiled, assert_same};
+use crate::call::{Compiled, assert_same};
+use crate::values::{Layout, Random, matrix, special};
 use rewright_ir::op::ResolveLoop;
 use rewright_ir::{
     Arity, Array, Attr, AttrKind, Attrs, DType, Datum, Dim, Eval, Limits, Loc, Loop, Op, Scalar, Type, evaluate_op,
@@ -14,7 +10,6 @@ use rewright_ir::{
 };
 use rewright_lowering::kernel::KOp;
 use rewright_lowering::lower::elementwise;
-use values::{Layout, Random, matrix, special};
 
 type DTypes = fn(DType) -> bool;
 
