@@ -15,7 +15,7 @@ fn compile(text: &str, backend: Backend) -> Executable {
 
 /// Runs a check by every backend.
 fn each(text: &str, check: impl Fn(&Executable)) {
-    for backend in [Backend::Reference, Backend::Auto] {
+    for backend in Backend::ALL {
         check(&compile(text, backend));
     }
 }

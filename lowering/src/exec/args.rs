@@ -1,5 +1,6 @@
 //! What a caller gives: scalars, arrays, and borrowed views of any strides.
 
+use super::buffers::Buffers;
 use super::value::{Held, Lent};
 use ndarray::{ArrayBase, ArrayView, Data, Dimension};
 use rewright_ir::{Array, Complex32, Complex64, Datum, Scalar, View};
@@ -26,7 +27,7 @@ impl Arg<'_> {
     }
     /// A value of its own.
     pub(super) fn to_datum(&self) -> Result<Datum, rewright_ir::EvalError> {
-        self.hold().into_datum()
+        self.hold().into_datum(&mut Buffers::default())
     }
 }
 

@@ -1,10 +1,15 @@
 //! From a function to its plan.
 
+use super::launch::Launch;
 use super::liveness::Liveness;
 use super::plan::*;
 use super::view::ViewOp;
-use super::{LowerError, Remark};
+use super::wrap::{wrap, wrap_store};
+use super::{LowerError, Remark, cache};
+use crate::kernel::CodeGen;
+use crate::lower::lower;
 use indexmap::IndexSet;
+use rewright_ir::ops::arrayexpr::ARRAYEXPR;
 use rewright_ir::ops::{control, effects};
 use rewright_ir::{Block, Dim, Eval, Function, InstData, Module, Name, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
@@ -13,6 +18,8 @@ use smallvec::SmallVec;
 /// Plans a function and all that it calls.
 pub struct Planner<'m> {
     module: &'m Module,
+    /// What compiles kernels; without it everything runs by its reference meaning.
+    codegen: Option<&'static dyn CodeGen>,
     changed: FxHashMap<Name, Vec<bool>>,
     /// Functions in the order in which they get numbers.
     numbers: IndexSet<Name>,
@@ -22,8 +29,8 @@ pub struct Planner<'m> {
 
 impl<'m> Planner<'m> {
     /// A planner for the functions of a module.
-    pub fn new(module: &'m Module) -> Self {
-        Planner { module, changed: changed_params(module), numbers: IndexSet::new(), remarks: Vec::new() }
+    pub fn new(module: &'m Module, codegen: Option<&'static dyn CodeGen>) -> Self {
+        Planner { module, codegen, changed: changed_params(module), numbers: IndexSet::new(), remarks: Vec::new() }
     }
 
     /// Plans `name` first, and then what it calls.
@@ -93,6 +100,8 @@ struct FuncPlanner<'p, 'm> {
     starts: FxHashMap<Block, usize>,
     /// Uses that the current block has left.
     left: FxHashMap<Value, u32>,
+    /// What the current block returns, with the positions.
+    exits: FxHashMap<Value, u32>,
 }
 
 impl<'p, 'm> FuncPlanner<'p, 'm> {
@@ -112,6 +121,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             steps: Vec::new(),
             starts: FxHashMap::default(),
             left: FxHashMap::default(),
+            exits: FxHashMap::default(),
         }
     }
 
@@ -237,7 +247,12 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         self.starts.insert(block, self.steps.len());
         self.spare.clear();
         self.left.clear();
+        self.exits.clear();
         for inst in func.insts(block) {
+            if func.inst(inst).op == control::RET {
+                let results = func.inst(inst).args.iter().enumerate();
+                self.exits.extend(results.map(|(position, &value)| (value, position as u32)));
+            }
             for value in func.inst(inst).uses() {
                 *self.left.entry(value).or_insert(0) += 1;
             }
@@ -273,22 +288,59 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 StepKind::Scalar(ScalarStep { scalar, attrs: data.attrs.clone(), ins: found.ins })
             }
             Eval::Array(_) if let Some(view) = self.view(data) => StepKind::View(view),
-            Eval::Elementwise { .. } | Eval::Array(_) => {
-                self.remark(data, "it has no kernel");
-                StepKind::Array(ArrayEval::Op)
-            }
+            Eval::Elementwise { .. } | Eval::Array(_) => self.kernel(data, Meaning::Array(ArrayEval::Op)),
             Eval::Control if data.op == effects::CALL => StepKind::Call(Box::new(self.call(data, dead)?)),
             Eval::Control if data.op == effects::UFUNC => {
-                self.remark(data, "it calls a function for each element");
-                StepKind::Array(ArrayEval::Ufunc(self.callee(data)?))
+                let meaning = Meaning::Array(ArrayEval::Ufunc(self.callee(data)?));
+                self.kernel(data, meaning)
             }
             Eval::Control if data.op == effects::STORE => {
-                StepKind::Store(data.args.first().and_then(|&v| self.param_index(v)))
+                let param = data.args.first().and_then(|&v| self.param_index(v));
+                self.kernel(data, Meaning::Store(param))
             }
             Eval::Control if data.op == effects::DEL => StepKind::Free,
             Eval::Control if data.op == effects::PRINT => StepKind::Print(data.attrs.str("label").map(str::to_string)),
             Eval::Control => return Err(self.refuse(data, "no plan can have this op")),
         })
+    }
+
+    /// A kernel for an instruction; a remark, and the meaning alone, where there is none.
+    fn kernel(&mut self, data: &InstData, meaning: Meaning) -> StepKind {
+        match self.launch(data, meaning) {
+            Ok(launch) => {
+                let exits = data.results.iter().map(|v| self.exits.get(v).copied()).collect();
+                StepKind::Kernel(Box::new(KernelStep { launch, exits, meaning }))
+            }
+            Err(why) => {
+                self.remark(data, &why);
+                match meaning {
+                    Meaning::Array(eval) => StepKind::Array(eval),
+                    Meaning::Store(param) => StepKind::Store(param),
+                }
+            }
+        }
+    }
+
+    /// The compiled kernel of an instruction; else why there is none.
+    fn launch(&self, data: &InstData, meaning: Meaning) -> Result<Launch, String> {
+        let codegen = self.planner.codegen.ok_or("there is no code generator")?;
+        let wrapped;
+        let expr = match (meaning, data.attrs.expr()) {
+            (Meaning::Store(_), _) => {
+                wrapped = wrap_store(self.func, data)?;
+                &wrapped
+            }
+            (_, Some(expr)) if data.op == ARRAYEXPR => expr,
+            _ if !data.op.is_elementwise() && data.op != effects::UFUNC => return Err("it has no kernel".into()),
+            _ => {
+                wrapped = wrap(self.planner.module, self.func, data)?;
+                &wrapped
+            }
+        };
+        let types: Vec<Type> = data.args.iter().map(|&v| self.func.ty(v).clone()).collect();
+        let lowered = lower(expr, &types).map_err(|e| e.reason)?;
+        let compiled = cache::compile(codegen, &lowered.kernel).map_err(|e| e.to_string())?;
+        Ok(Launch { lowered, compiled })
     }
 
     fn view(&mut self, data: &InstData) -> Option<ViewOp> {

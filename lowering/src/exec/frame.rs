@@ -1,11 +1,12 @@
 //! Frames: the slots of one activation of a function. They are kept and used again, so that a call allocates none.
 
-use super::out::OutPlace;
+use super::buffers::Buffers;
+use super::out::{OutPlace, ViewMut};
 use super::plan::{DimCheck, FuncPlan};
 use super::value::Held;
 use rewright_ir::{Name, Value};
 use rustc_hash::FxHashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// The slots and symbols of one activation.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub struct Frame {
     pub stored: Vec<bool>,
     /// For each result, where the caller wants it; empty if the caller wants new arrays.
     pub into: Vec<OutPlace>,
+    /// Memory for the elements of arrays; the machine's while it runs.
+    pub buffers: Buffers,
 }
 
 // SAFETY: the pointers that keep this from being `Send` are those of lent elements and of results' places, which `clear` drops
@@ -39,19 +42,32 @@ impl Frame {
             results: Vec::with_capacity(plan.results.len()),
             stored: vec![false; plan.params.len()],
             into: Vec::with_capacity(plan.results.len()),
+            buffers: Buffers::default(),
         }
     }
 
-    fn clear(&mut self) {
+    /// Empties it; the memory of arrays goes to `buffers`.
+    pub fn clear(&mut self, buffers: &mut Buffers) {
         for slot in &mut self.slots {
             if slot.is_array() {
-                *slot = Held::Empty;
+                std::mem::take(slot).recycle(buffers);
             }
         }
         self.symbols.fill(None);
-        self.results.clear();
+        self.results.drain(..).for_each(|held| held.recycle(buffers));
         self.stored.fill(false);
         self.into.clear();
+    }
+
+    /// Takes places for results. Kernels write there if no argument and no other result has elements there.
+    pub fn aim(&mut self, outs: &[ViewMut<'_>], plan: &FuncPlan) {
+        self.into.extend(outs.iter().map(ViewMut::place));
+        for i in 0..self.into.len() {
+            let place = &self.into[i];
+            let args_apart = plan.params.iter().all(|p| place.is_apart(&self.slots[p.slot.0 as usize]));
+            let others_apart = (0..self.into.len()).all(|j| i == j || place.is_apart_from(&self.into[j]));
+            self.into[i].direct = args_apart && others_apart;
+        }
     }
 
     /// Checks extents, and binds the symbols that are not bound yet to them.
@@ -80,13 +96,17 @@ pub struct Pool(Mutex<Vec<Frame>>);
 impl Pool {
     /// A frame in which nothing but the constants is defined.
     pub fn take(&self, plan: &FuncPlan) -> Frame {
-        let kept = self.0.lock().unwrap_or_else(|e| e.into_inner()).pop();
+        let kept = self.frames().pop();
         kept.unwrap_or_else(|| Frame::new(plan))
     }
 
-    /// Takes a frame back.
-    pub fn give_back(&self, mut frame: Frame) {
-        frame.clear();
-        self.0.lock().unwrap_or_else(|e| e.into_inner()).push(frame);
+    /// Takes a cleared frame back.
+    pub fn give_back(&self, frame: Frame) {
+        self.frames().push(frame);
+    }
+
+    /// The frames that are not in use.
+    pub fn frames(&self) -> MutexGuard<'_, Vec<Frame>> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 }

@@ -1,9 +1,10 @@
 //! Running a plan.
 
 use super::Inner;
+use super::buffers::Buffers;
 use super::frame::Frame;
 use super::plan::*;
-use super::value::{Held, Shape, Strides, overwrite};
+use super::value::{Held, Shape, Strides, array_place, overwrite};
 use super::view::ViewOp;
 use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismatch, value_label, with_operands};
 use rewright_ir::{Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Type};
@@ -13,14 +14,16 @@ use std::cell::{Cell, RefCell};
 /// One run: what it may still use, and what it printed.
 pub struct Machine<'e> {
     exec: &'e Inner,
-    limits: Limits,
+    pub(super) limits: Limits,
     steps: Cell<u64>,
-    bytes: Cell<u64>,
+    pub(super) bytes: Cell<u64>,
     depth: Cell<u32>,
     /// Printing is not allowed: a ufunc's order of elements is not observable.
     silent: Cell<bool>,
     /// The lines printed.
     pub printed: RefCell<Vec<String>>,
+    /// Memory for the elements of arrays.
+    pub buffers: RefCell<Buffers>,
 }
 
 /// One activation: a function, its plan, its frame.
@@ -38,8 +41,8 @@ enum Flow<'e> {
 }
 
 impl<'e> Machine<'e> {
-    /// A run within limits.
-    pub fn new(exec: &'e Inner, limits: Limits) -> Self {
+    /// A run within limits, with memory that may be used.
+    pub fn new(exec: &'e Inner, limits: Limits, buffers: Buffers) -> Self {
         Machine {
             exec,
             limits,
@@ -48,6 +51,7 @@ impl<'e> Machine<'e> {
             depth: Cell::new(0),
             silent: Cell::new(false),
             printed: RefCell::default(),
+            buffers: RefCell::new(buffers),
         }
     }
 
@@ -126,6 +130,10 @@ impl<'e> Machine<'e> {
         self.spend(1)?;
         match &step.kind {
             StepKind::Scalar(scalar) => self.scalar(act, step, scalar)?,
+            StepKind::Kernel(kernel) => match kernel.meaning {
+                Meaning::Array(eval) => self.kernel(act, step, kernel, eval)?,
+                Meaning::Store(param) => self.store_kernel(act, step, kernel, param)?,
+            },
             StepKind::View(view) => self.view(act, step, view)?,
             StepKind::Array(eval) => self.array(act, step, *eval)?,
             StepKind::Store(param) => self.store(act, step, *param)?,
@@ -157,7 +165,7 @@ impl<'e> Machine<'e> {
     // --- Bookkeeping -----------------------------------------------------------------------------------------------
 
     /// Uses up steps.
-    fn spend(&self, steps: u64) -> Result<(), EvalError> {
+    pub(super) fn spend(&self, steps: u64) -> Result<(), EvalError> {
         match self.steps.get().checked_sub(steps) {
             Some(left) => {
                 self.steps.set(left);
@@ -179,10 +187,11 @@ impl<'e> Machine<'e> {
 
     /// Puts a value in a slot.
     #[inline]
-    fn put(&self, frame: &mut Frame, slot: Slot, held: Held) -> Result<(), EvalError> {
+    pub(super) fn put(&self, frame: &mut Frame, slot: Slot, held: Held) -> Result<(), EvalError> {
         let slot = &mut frame.slots[slot.0 as usize];
-        if let Held::Array(_) = slot {
+        if slot.is_array() {
             self.bytes.set(self.bytes.get().saturating_sub(slot.bytes()));
+            std::mem::take(slot).recycle(&mut self.buffers.borrow_mut());
         }
         if let Held::Array(_) = held {
             self.charge(held.bytes())?;
@@ -192,7 +201,7 @@ impl<'e> Machine<'e> {
     }
 
     /// Takes a value out of a slot.
-    fn take(&self, frame: &mut Frame, slot: Slot) -> Held {
+    pub(super) fn take(&self, frame: &mut Frame, slot: Slot) -> Held {
         let held = std::mem::take(&mut frame.slots[slot.0 as usize]);
         self.bytes.set(self.bytes.get().saturating_sub(held.bytes()));
         held
@@ -217,8 +226,14 @@ impl<'e> Machine<'e> {
         Err(misfit(act, &format!("{what} `{}`", value_label(act.func, def.value)), given, &def.ty))
     }
 
+    fn give_back(&self, number: usize, mut frame: Frame) {
+        frame.clear(&mut self.buffers.borrow_mut());
+        self.exec.pools[number].give_back(frame);
+    }
+
     fn data(&self, act: &Activation<'_, '_>, step: &Step) -> Result<Vec<Datum>, EvalError> {
-        step.args.iter().map(|slot| act.frame.slots[slot.0 as usize].to_datum()).collect()
+        let buffers = &mut self.buffers.borrow_mut();
+        step.args.iter().map(|slot| act.frame.slots[slot.0 as usize].to_datum(buffers)).collect()
     }
 
     fn define(&self, act: &mut Activation<'_, '_>, step: &Step, results: Vec<Held>) -> Result<(), EvalError> {
@@ -264,7 +279,8 @@ impl<'e> Machine<'e> {
         }
     }
 
-    fn array(&self, act: &mut Activation<'_, '_>, step: &Step, eval: ArrayEval) -> Result<(), EvalError> {
+    pub(super) fn array(&self, act: &mut Activation<'_, '_>, step: &Step, eval: ArrayEval) -> Result<(), EvalError> {
+        self.buffers.borrow_mut().stats.reference += 1;
         let args = self.data(act, step)?;
         let symbols = act.frame.symbols_by_name(act.plan);
         let types: SmallVec<[Type; 1]> = step.defs.iter().map(|d| d.ty.clone()).collect();
@@ -299,14 +315,14 @@ impl<'e> Machine<'e> {
             frame.results.drain(..).map(|held| held.scalar()).collect()
         });
         self.silent.set(silent);
-        self.exec.pools[callee].give_back(frame);
+        self.give_back(callee, frame);
         results
     }
 
     /// Writes the second operand over the first. Where somebody else may see the first one's buffer, a new one takes its place.
-    fn store(&self, act: &mut Activation<'_, '_>, step: &Step, param: Option<u32>) -> Result<(), EvalError> {
+    pub(super) fn store(&self, act: &mut Activation<'_, '_>, step: &Step, param: Option<u32>) -> Result<(), EvalError> {
         let (dest, src) = match step.args[..] {
-            [dest, _] => (dest, self.operand(act, step, 1).to_datum()?),
+            [dest, _] => (dest, self.operand(act, step, 1).to_datum(&mut self.buffers.borrow_mut())?),
             _ => return Err(EvalError::shape("wants two operands")),
         };
         let old = &act.frame.slots[dest.0 as usize];
@@ -318,7 +334,7 @@ impl<'e> Machine<'e> {
         self.spend(place.shape.iter().product::<usize>() as u64)?;
         let shape = Shape::from(place.shape);
         let mut strides = Strides::from_elem(0, shape.len());
-        let mut from = super::value::array_place(&src);
+        let mut from = array_place(&src);
         let skip = shape.len() - src.rank();
         for (axis, (&extent, &stride)) in from.shape.iter().zip(from.strides).enumerate() {
             strides[skip + axis] = if extent == 1 { 0 } else { stride };
@@ -327,7 +343,7 @@ impl<'e> Machine<'e> {
         let old = self.take(act.frame, dest);
         // SAFETY: with the strides of broadcasting, every index of `shape` is that of an element of `src`, which `dest` can't share
         // a buffer with if it is alone in its own.
-        let new = unsafe { overwrite(old, &from) }?;
+        let new = unsafe { overwrite(old, &from, &mut self.buffers.borrow_mut()) }?;
         self.put(act.frame, dest, Held::Array(new))?;
         if let Some(param) = param {
             act.frame.stored[param as usize] = true;
@@ -364,7 +380,7 @@ impl<'e> Machine<'e> {
         for (def, held) in step.defs.iter().zip(frame.results.drain(..)) {
             self.put(act.frame, def.slot, held)?;
         }
-        self.exec.pools[call.callee].give_back(frame);
+        self.give_back(call.callee, frame);
         step.defs.iter().try_for_each(|def| self.admit(act, def, "result"))
     }
 

@@ -14,26 +14,38 @@
 //! ```
 
 mod args;
+mod buffers;
 mod build;
+mod cache;
 mod frame;
+mod launch;
 mod liveness;
 mod machine;
 mod out;
 pub mod plan;
 mod print;
+mod run_kernel;
+mod stats;
 mod value;
 mod view;
+mod wrap;
 
 pub use args::Arg;
 pub use out::ViewMut;
 pub use plan::Plan;
+pub use stats::Stats;
 
+use crate::cranelift::Cranelift;
+use crate::interp::Interp;
+use crate::kernel::{CodeGen, KernelError};
+use buffers::Buffers;
 use frame::{Frame, Pool};
 use machine::Machine;
 use out::write_all;
 use rewright_ir::{Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, Scalar, evaluate};
 use smallvec::SmallVec;
 use std::fmt;
+use std::sync::LazyLock;
 use thiserror::Error;
 use value::Held;
 
@@ -42,9 +54,30 @@ use value::Held;
 pub enum Backend {
     /// By the reference evaluator.
     Reference,
-    /// By a plan. What has no kernel runs by its reference meaning.
+    /// By a plan, and kernels by the interpreter [`Interp`](crate::Interp). What has no kernel runs by its reference meaning.
+    Interp,
+    /// The same with machine code for kernels, by [`Cranelift`](crate::cranelift::Cranelift).
+    Cranelift,
+    /// The best that this machine has: `Cranelift`, else `Interp`.
     #[default]
     Auto,
+}
+
+impl Backend {
+    /// All.
+    pub const ALL: [Backend; 4] = [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::Auto];
+
+    /// The code generator; none for the reference evaluator.
+    fn codegen(self) -> Result<Option<&'static dyn CodeGen>, LowerError> {
+        // Finding out what the processor can do takes a while, so that is done once.
+        static CRANELIFT: LazyLock<Result<Cranelift, KernelError>> = LazyLock::new(Cranelift::new);
+        Ok(match (self, &*CRANELIFT) {
+            (Backend::Reference, _) => None,
+            (Backend::Cranelift | Backend::Auto, Ok(cranelift)) => Some(cranelift),
+            (Backend::Cranelift, Err(why)) => return Err(LowerError::NoCodeGen { why: why.clone() }),
+            (Backend::Interp | Backend::Auto, _) => Some(&Interp),
+        })
+    }
 }
 
 /// How to compile.
@@ -64,6 +97,12 @@ pub enum LowerError {
     NoFunction {
         /// Its name.
         name: Name,
+    },
+    /// This machine can't have the code generator that was asked for.
+    #[error("this code generator is not available here: {why}")]
+    NoCodeGen {
+        /// What it says.
+        why: KernelError,
     },
     /// The IR breaks a rule.
     #[error("{message}")]
@@ -96,6 +135,7 @@ impl fmt::Display for Remark {
 pub struct Executable {
     inner: Inner,
     options: Options,
+    codegen: Option<&'static str>,
     remarks: Vec<Remark>,
 }
 
@@ -110,11 +150,13 @@ struct Inner {
 impl Executable {
     /// Compiles a function of a module, and all that it calls.
     pub fn compile(module: &Module, func: impl Into<Name>, options: Options) -> Result<Executable, LowerError> {
-        let mut planner = build::Planner::new(module);
+        let codegen = options.backend.codegen()?;
+        let mut planner = build::Planner::new(module, codegen);
         let plan = planner.plan(func.into())?;
-        let remarks = planner.remarks;
+        let remarks = if codegen.is_some() { planner.remarks } else { Vec::new() };
         let pools = plan.functions.iter().map(|_| Pool::default()).collect();
-        Ok(Executable { inner: Inner { module: module.clone(), plan, pools }, options, remarks })
+        let codegen = codegen.map(CodeGen::name);
+        Ok(Executable { inner: Inner { module: module.clone(), plan, pools }, options, codegen, remarks })
     }
 
     /// The plan.
@@ -122,9 +164,26 @@ impl Executable {
         &self.inner.plan
     }
 
+    /// The code generator of its kernels; none if it is run by the reference evaluator.
+    pub fn codegen(&self) -> Option<&'static str> {
+        self.codegen
+    }
+
     /// The steps that run by the reference meaning of their ops.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
+    }
+
+    /// What the calls that have ended did.
+    pub fn stats(&self) -> Stats {
+        let mut sum = Stats::default();
+        self.inner.pools[0].frames().iter().for_each(|frame| sum += frame.buffers.stats);
+        sum
+    }
+
+    /// Gives memory that is kept for later calls back to the allocator.
+    pub fn trim(&self) {
+        self.inner.pools[0].frames().iter_mut().for_each(|frame| frame.buffers.trim());
     }
 
     /// Calls the function. Arguments keep what they hold, whatever the function stores to its parameters.
@@ -132,9 +191,9 @@ impl Executable {
         if self.options.backend == Backend::Reference {
             return Ok(self.evaluate(args)?.results);
         }
-        self.run(args.iter().map(Arg::hold), |frame, ended| {
+        self.run(args.iter().map(Arg::hold), |frame, buffers, ended| {
             ended?;
-            frame.results.drain(..).map(Held::into_datum).collect()
+            frame.results.drain(..).map(|held| held.into_datum(buffers)).collect()
         })
     }
 
@@ -144,11 +203,11 @@ impl Executable {
             return self.evaluate(args);
         }
         let entry = &self.inner.plan.functions[0];
-        self.run(args.iter().map(Arg::hold), |frame, ended| {
+        self.run(args.iter().map(Arg::hold), |frame, buffers, ended| {
             let printed = ended?;
-            let results = frame.results.drain(..).map(Held::into_datum).collect::<Result<_, _>>()?;
+            let results = frame.results.drain(..).map(|held| held.into_datum(buffers)).collect::<Result<_, _>>()?;
             let last = |(i, arg): (usize, &Arg<'_>)| match frame.stored[i] {
-                true => std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum(),
+                true => std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum(buffers),
                 false => arg.to_datum(),
             };
             let args = args.iter().enumerate().map(last).collect::<Result<_, _>>()?;
@@ -171,12 +230,12 @@ impl Executable {
             _ => Held::from(arg.clone()),
         };
         let held: SmallVec<[Held; 4]> = args.iter_mut().enumerate().map(hold).collect();
-        self.run(held, |frame, ended| {
+        self.run(held, |frame, buffers, ended| {
             for (i, arg) in args.iter_mut().enumerate().filter(|(i, _)| entry.changed[*i]) {
-                *arg = std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum()?;
+                *arg = std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum(buffers)?;
             }
             ended?;
-            frame.results.drain(..).map(Held::into_datum).collect()
+            frame.results.drain(..).map(|held| held.into_datum(buffers)).collect()
         })
     }
 
@@ -193,11 +252,11 @@ impl Executable {
         if self.options.backend == Backend::Reference {
             let places: Vec<_> = outs.iter().map(ViewMut::place).collect();
             let mut results: Vec<Held> = self.evaluate(args)?.results.into_iter().map(Held::from).collect();
-            return write_all(&places, &mut results);
+            return write_all(&places, &mut results, &mut Buffers::default());
         }
-        self.run_into(args.iter().map(Arg::hold), outs, |frame, ended| {
+        self.run_into(args.iter().map(Arg::hold), outs, |frame, buffers, ended| {
             ended?;
-            write_all(&frame.into, &mut frame.results)
+            write_all(&frame.into, &mut frame.results, buffers)
         })
     }
 
@@ -223,7 +282,7 @@ impl Executable {
     fn run<T>(
         &self,
         args: impl IntoIterator<Item = Held, IntoIter: ExactSizeIterator>,
-        finish: impl FnOnce(&mut Frame, Result<Vec<String>, EvalError>) -> Result<T, EvalError>,
+        finish: impl FnOnce(&mut Frame, &mut Buffers, Result<Vec<String>, EvalError>) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
         self.run_into(args, &[], finish)
     }
@@ -233,7 +292,7 @@ impl Executable {
         &self,
         args: impl IntoIterator<Item = Held, IntoIter: ExactSizeIterator>,
         outs: &[ViewMut<'_>],
-        finish: impl FnOnce(&mut Frame, Result<Vec<String>, EvalError>) -> Result<T, EvalError>,
+        finish: impl FnOnce(&mut Frame, &mut Buffers, Result<Vec<String>, EvalError>) -> Result<T, EvalError>,
     ) -> Result<T, EvalError> {
         let args = args.into_iter();
         self.check_count(args.len())?;
@@ -242,15 +301,18 @@ impl Executable {
         for (param, arg) in plan.params.iter().zip(args) {
             frame.slots[param.slot.0 as usize] = arg;
         }
-        frame.into.extend(outs.iter().map(ViewMut::place));
-        let machine = Machine::new(&self.inner, self.options.limits);
+        frame.aim(outs, plan);
+        let machine = Machine::new(&self.inner, self.options.limits, std::mem::take(&mut frame.buffers));
         let ended =
             machine.activation(0, &mut frame).and_then(|mut act| machine.run(&mut act)).map_err(|e| match e.op {
                 // An error that is of no instruction is of the call of the function itself.
                 None => EvalError { message: format!("`@{}`: {}", plan.name, e.message), loc: plan.loc, ..e },
                 Some(_) => e,
             });
-        let result = finish(&mut frame, ended.map(|()| machine.printed.into_inner()));
+        let mut buffers = machine.buffers.into_inner();
+        let result = finish(&mut frame, &mut buffers, ended.map(|()| machine.printed.into_inner()));
+        frame.clear(&mut buffers);
+        frame.buffers = buffers;
         self.inner.pools[0].give_back(frame);
         result
     }

@@ -1,5 +1,6 @@
 //! Buffers of the caller's that results are written to.
 
+use super::buffers::Buffers;
 use super::value::{Held, Shape, Strides, copy_elements, overwrite};
 use ndarray::{ArrayBase, ArrayViewMut, DataMut, Dimension};
 use rewright_ir::{Complex32, Complex64, DType, Dim, Element, EvalError, Scalar, Type};
@@ -26,6 +27,8 @@ pub struct OutPlace {
     pub shape: Shape,
     /// Distances in bytes.
     pub strides: Strides,
+    /// A kernel may write here before the function has ended: no argument has an element here.
+    pub direct: bool,
 }
 
 impl ViewMut<'_> {
@@ -36,7 +39,7 @@ impl ViewMut<'_> {
     /// may be written, and nobody else writes or reads them, but through arguments and results of calls that are given this view,
     /// for as long as it lives. They are aligned, and different indices lead to different elements.
     pub unsafe fn from_raw(dtype: DType, pointer: *mut u8, shape: &[usize], strides: &[isize]) -> Self {
-        let place = OutPlace { dtype, pointer, shape: shape.into(), strides: strides.into() };
+        let place = OutPlace { dtype, pointer, shape: shape.into(), strides: strides.into(), direct: false };
         ViewMut { place, life: PhantomData }
     }
 
@@ -69,6 +72,11 @@ impl OutPlace {
     pub fn is_apart(&self, held: &Held) -> bool {
         let theirs = held.place().and_then(|p| span(p.pointer, p.shape, p.strides.iter().map(|s| s * p.unit), p.dtype));
         apart(self.span(), theirs)
+    }
+
+    /// True if no element of it can be one of `other`.
+    pub fn is_apart_from(&self, other: &OutPlace) -> bool {
+        apart(self.span(), other.span())
     }
 
     /// True if `held` is what is here.
@@ -114,7 +122,7 @@ impl OutPlace {
 }
 
 /// Writes results to their places, all or none.
-pub fn write_all(places: &[OutPlace], results: &mut [Held]) -> Result<(), EvalError> {
+pub fn write_all(places: &[OutPlace], results: &mut [Held], buffers: &mut Buffers) -> Result<(), EvalError> {
     places.iter().zip(&*results).try_for_each(|(place, held)| place.check(held))?;
     // A result may be lent from where another one is about to be written.
     for (i, held) in results.iter_mut().enumerate() {
@@ -123,7 +131,7 @@ pub fn write_all(places: &[OutPlace], results: &mut [Held]) -> Result<(), EvalEr
             && let Some(from) = held.place()
         {
             // SAFETY: the elements are valid to read while they are held; there is no old buffer.
-            let copy = unsafe { overwrite(Held::Empty, &from) }?;
+            let copy = unsafe { overwrite(Held::Empty, &from, buffers) }?;
             *held = Held::Array(copy);
         }
     }
@@ -169,6 +177,7 @@ macro_rules! from_rust {
                     pointer: view.as_mut_ptr().cast(),
                     shape: view.shape().into(),
                     strides: view.strides().iter().map(|s| s * size_of::<$ty>() as isize).collect(),
+                    direct: false,
                 };
                 ViewMut { place, life: PhantomData }
             }

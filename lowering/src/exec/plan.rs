@@ -3,6 +3,7 @@
 //! A slot holds one value. Values that live within one block share slots; the others have one each. Every step names the slots
 //! that hold arrays for the last time, so buffers are given back as early as they can be.
 
+use super::launch::Launch;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
 use rewright_ir::{Attrs, DType, Inst, Loc, Name, Op, Scalar, Type, Value};
@@ -91,6 +92,8 @@ pub struct Step {
 pub enum StepKind {
     /// Computes scalars from scalars.
     Scalar(ScalarStep),
+    /// Runs a kernel.
+    Kernel(Box<KernelStep>),
     /// Reads the operand in another way; where that can't be done without copying, by the op's reference meaning.
     View(ViewOp),
     /// Computes whole values by the op's reference meaning.
@@ -124,6 +127,26 @@ pub struct ScalarStep {
     pub attrs: Attrs,
     /// The dtypes that operands are cast to.
     pub ins: SmallVec<[DType; 3]>,
+}
+
+/// A kernel, and what is done where its operands don't fit it.
+#[derive(Debug)]
+pub struct KernelStep {
+    /// The kernel.
+    pub launch: Launch,
+    /// For each result, its position among the function's results if the block ends by returning it.
+    pub exits: SmallVec<[Option<u32>; 1]>,
+    /// What the step is without a kernel, which tells what is wrong.
+    pub meaning: Meaning,
+}
+
+/// What a step with a kernel means.
+#[derive(Clone, Copy, Debug)]
+pub enum Meaning {
+    /// It computes whole values.
+    Array(ArrayEval),
+    /// It writes the second operand into the first; holds the parameter that this is, if it is one.
+    Store(Option<u32>),
 }
 
 /// How a step computes whole values.

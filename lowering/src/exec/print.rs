@@ -37,6 +37,7 @@ impl fmt::Display for Step {
         }
         match &self.kind {
             StepKind::Scalar(_) => write!(f, "scalar {}", self.op)?,
+            StepKind::Kernel(_) => write!(f, "kernel {}", self.op)?,
             StepKind::View(_) => write!(f, "view {}", self.op)?,
             StepKind::Array(ArrayEval::Op) => write!(f, "reference {}", self.op)?,
             StepKind::Array(ArrayEval::Ufunc(callee)) => write!(f, "reference {} {callee}", self.op)?,

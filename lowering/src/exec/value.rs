@@ -1,10 +1,8 @@
 //! What slots hold, and the memory behind it.
 
-use rewright_ir::{Array, DType, Datum, Element, EvalError, Scalar, Type, View, with_array, with_dtype};
-use rewright_ir::{Dim, array::checked_len};
+use super::buffers::Buffers;
+use rewright_ir::{Array, DType, Datum, Dim, Element, EvalError, Scalar, Type, View, with_array, with_dtype};
 use smallvec::SmallVec;
-use std::alloc::{Layout, alloc, dealloc};
-use std::ptr::NonNull;
 
 /// Extents.
 pub type Shape = SmallVec<[usize; 4]>;
@@ -109,19 +107,26 @@ impl Held {
         }
     }
     /// A value of its own: elements that are lent by the caller, or stand in another order, are copied.
-    pub fn to_datum(&self) -> Result<Datum, EvalError> {
+    pub fn to_datum(&self, buffers: &mut Buffers) -> Result<Datum, EvalError> {
         match self {
             Held::Empty => Err(EvalError::value("holds no value")),
             Held::Scalar(s) => Ok(Datum::Scalar(*s)),
             Held::Array(a) => Ok(Datum::Array(a.clone())),
-            Held::Lent(l) => Ok(Datum::Array(l.to_array()?)),
+            Held::Lent(l) => Ok(Datum::Array(l.to_array(buffers)?)),
         }
     }
     /// The same, without a new share where there is one already.
-    pub fn into_datum(self) -> Result<Datum, EvalError> {
+    pub fn into_datum(self, buffers: &mut Buffers) -> Result<Datum, EvalError> {
         match self {
             Held::Array(a) => Ok(Datum::Array(a)),
-            other => other.to_datum(),
+            other => other.to_datum(buffers),
+        }
+    }
+    /// Ends its life: the memory goes to `buffers`, if nobody else holds it.
+    pub fn recycle(self, buffers: &mut Buffers) {
+        match self {
+            Held::Array(array) | Held::Lent(Lent { keep: Some(array), .. }) => buffers.recycle(array),
+            _ => {}
         }
     }
 }
@@ -171,10 +176,18 @@ impl Lent {
     }
 
     /// A copy in row-major order.
-    pub fn to_array(&self) -> Result<Array, EvalError> {
+    pub fn to_array(&self, buffers: &mut Buffers) -> Result<Array, EvalError> {
         // SAFETY: the elements are valid to read by the promise of `Lent`; there is no old buffer.
-        unsafe { overwrite(Held::Empty, &self.place()) }
+        unsafe { overwrite(Held::Empty, &self.place(), buffers) }
     }
+}
+
+/// Where a result is written.
+pub struct Target {
+    /// The first element.
+    pub pointer: *mut u8,
+    /// Distances in bytes.
+    pub strides: Strides,
 }
 
 /// Row-major strides in bytes.
@@ -243,90 +256,64 @@ unsafe fn copy_sized<const N: usize>(from: &Place<'_>, to: *mut u8, strides: &[i
     }
 }
 
-/// An array with the elements of `from`: in the buffer of `old`, which has the same dtype and shape, if nobody else can see that,
+/// Writes a scalar to all elements of a target.
+///
+/// # Safety
+/// The target has a place, valid to write, for each element of an array of this shape and dtype.
+pub unsafe fn fill_elements(scalar: Scalar, dtype: DType, shape: &[usize], to: &Target) {
+    with_dtype!(dtype, T => if let Some(x) = T::from_scalar(scalar) {
+        let strides = Strides::from_elem(0, shape.len());
+        let from = Place { dtype, pointer: std::ptr::from_ref(&x).cast(), shape, strides: &strides, unit: 0 };
+        // SAFETY: every element of `from` is `x`; the target is as the caller promises, and `x` is not in it.
+        unsafe { copy_elements(&from, to.pointer, &to.strides) };
+    });
+}
+
+/// An array of a dtype and shape whose elements `write` has written: in the buffer of `old`, if that is such an array and nobody
+/// else can see it, else in a new one.
+///
+/// # Safety
+/// Where it succeeds, `write` has written a valid value at every place of the target.
+pub unsafe fn write_over(
+    old: Held,
+    dtype: DType,
+    shape: &[usize],
+    buffers: &mut Buffers,
+    write: impl FnOnce(Target) -> Result<(), EvalError>,
+) -> Result<Array, EvalError> {
+    let mut write = Some(write);
+    if let Held::Array(old) = old
+        && old.shape() == shape
+        && old.dtype() == dtype
+    {
+        let own = with_array!(old, |a| a.try_into_owned_nocopy().ok().map(|mut own| {
+            let strides = own.strides().iter().map(|s| s * dtype.size() as isize).collect();
+            let target = Target { pointer: own.as_mut_ptr().cast(), strides };
+            write.take().map_or(Ok(()), |write| write(target))?;
+            Ok(Element::wrap(own.into_shared()))
+        }));
+        if let Some(done) = own {
+            return done;
+        }
+    }
+    let buffer = buffers.get(dtype, shape)?;
+    let target = Target { pointer: buffer.pointer(), strides: row_major(shape, dtype.size()) };
+    write.take().map_or(Ok(()), |write| write(target))?;
+    // SAFETY: all elements were just written, by the caller's promise.
+    Ok(unsafe { buffer.into_array(dtype, shape) })
+}
+
+/// An array with the elements of `from`: in the buffer of `old`, if that has the same dtype and shape and nobody else can see it,
 /// else in a new one.
 ///
 /// # Safety
 /// Every element of `from` is valid to read, and none is in the buffer of `old` if `old` alone has a share in that.
-pub unsafe fn overwrite(old: Held, from: &Place<'_>) -> Result<Array, EvalError> {
-    if let Held::Array(old) = old
-        && old.shape() == from.shape
-        && old.dtype() == from.dtype
-    {
-        let own = with_array!(old, |a| a.try_into_owned_nocopy().ok().map(|mut own| {
-            let strides: Strides = own.strides().iter().map(|s| s * from.dtype.size() as isize).collect();
-            // SAFETY: the array is the only owner of its elements, which are as many as those of `from`; that those are not
-            // among them is the caller's promise.
-            unsafe { copy_elements(from, own.as_mut_ptr().cast(), &strides) };
-            Element::wrap(own.into_shared())
-        }));
-        if let Some(own) = own {
-            return Ok(own);
-        }
-    }
-    let buffer = RawBuffer::new(from.dtype, from.shape)?;
-    // SAFETY: `from` is valid to read by the caller's promise; the buffer is new, and has room for as many elements.
-    unsafe { copy_elements(from, buffer.pointer(), &row_major(from.shape, from.dtype.size())) };
-    // SAFETY: all elements were just written, with elements of the same dtype.
-    Ok(unsafe { buffer.into_array(from.shape) })
-}
-
-/// Memory for the elements of an array, not yet written.
-pub struct RawBuffer {
-    pointer: NonNull<u8>,
-    len: usize,
-    dtype: DType,
-}
-
-impl RawBuffer {
-    /// Memory for an array of `shape`; an error if there is not so much.
-    pub fn new(dtype: DType, shape: &[usize]) -> Result<RawBuffer, EvalError> {
-        let none = || EvalError::limit(format!("no memory for {dtype} elements of shape {shape:?}"));
-        let len = checked_len(shape).ok_or_else(none)?;
-        let layout = layout(dtype, len).ok_or_else(none)?;
-        if len == 0 {
-            let pointer = with_dtype!(dtype, T => NonNull::<T>::dangling().cast());
-            return Ok(RawBuffer { pointer, len, dtype });
-        }
-        // SAFETY: the layout's size is not 0, since there are elements.
-        let pointer = NonNull::new(unsafe { alloc(layout) }).ok_or_else(none)?;
-        Ok(RawBuffer { pointer, len, dtype })
-    }
-
-    /// The first element.
-    pub fn pointer(&self) -> *mut u8 {
-        self.pointer.as_ptr()
-    }
-
-    /// The array of these elements in row-major order.
-    ///
-    /// # Safety
-    /// Every element was written with a valid value of the dtype, and `shape` is the shape that the buffer was made for.
-    pub unsafe fn into_array(self, shape: &[usize]) -> Array {
-        with_dtype!(self.dtype, T => {
-            // SAFETY: the pointer came from the global allocator with exactly the layout of so many `T` (or it dangles and there
-            // are none), all of them are initialized, and `self` is forgotten, so the vector is the only owner.
-            let elements = unsafe { Vec::from_raw_parts(self.pointer.cast::<T>().as_ptr(), self.len, self.len) };
-            std::mem::forget(self);
-            match ndarray::ArcArray::from_shape_vec(ndarray::IxDyn(shape), elements) {
-                Ok(array) => T::wrap(array),
-                Err(_) => unreachable!("the shape is the buffer's"),
-            }
-        })
-    }
-}
-
-impl Drop for RawBuffer {
-    fn drop(&mut self) {
-        if let Some(layout) = layout(self.dtype, self.len)
-            && self.len > 0
-        {
-            // SAFETY: allocated with this layout by `new`, and given to nobody.
-            unsafe { dealloc(self.pointer.as_ptr(), layout) };
-        }
-    }
-}
-
-fn layout(dtype: DType, len: usize) -> Option<Layout> {
-    with_dtype!(dtype, T => Layout::array::<T>(len).ok())
+pub unsafe fn overwrite(old: Held, from: &Place<'_>, buffers: &mut Buffers) -> Result<Array, EvalError> {
+    let copy = |target: Target| {
+        // SAFETY: `from` is valid to read, and apart from the target, by the caller's promise; both have the same shape and dtype.
+        unsafe { copy_elements(from, target.pointer, &target.strides) };
+        Ok(())
+    };
+    // SAFETY: all elements are copied.
+    unsafe { write_over(old, from.dtype, from.shape, buffers, copy) }
 }

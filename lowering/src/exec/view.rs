@@ -211,7 +211,7 @@ fn extents(dims: &[DimCheck], frame: &Frame) -> SmallVec<[Option<usize>; 4]> {
 }
 
 /// The only element.
-fn element(place: &Place<'_>) -> Option<Scalar> {
+pub fn element(place: &Place<'_>) -> Option<Scalar> {
     if place.shape.iter().any(|&n| n != 1) {
         return None;
     }

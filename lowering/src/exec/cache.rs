@@ -1,0 +1,82 @@
+//! Compiled kernels, shared by all executables of the process: the same kernel is compiled once for a code generator.
+
+use crate::kernel::{CodeGen, CompiledKernel, KInst, Kernel, KernelError};
+use rewright_ir::Loc;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::fmt::Write;
+use std::hash::Hasher;
+use std::sync::{Arc, LazyLock, Mutex, Weak};
+
+/// Entries whose kernel and code generator hash alike. Those that no executable uses any more are dropped as the cache grows.
+#[derive(Default)]
+struct Cache {
+    entries: FxHashMap<u64, Vec<Entry>>,
+    len: usize,
+    sweep_at: usize,
+}
+
+struct Entry {
+    codegen: &'static str,
+    kernel: Kernel,
+    compiled: Weak<dyn CompiledKernel>,
+}
+
+static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Default::default);
+
+/// The compiled kernel; from the cache, if an equal one (wherever it was written) is still in use.
+pub fn compile(codegen: &dyn CodeGen, kernel: &Kernel) -> Result<Arc<dyn CompiledKernel>, KernelError> {
+    let key = without_places(kernel);
+    let hash = hash(codegen.name(), &key);
+    if let Some(found) = lock().find(hash, codegen.name(), &key) {
+        return Ok(found);
+    }
+    // Compiled outside of the lock; of two threads that compile the same kernel, the later one's is kept.
+    let compiled: Arc<dyn CompiledKernel> = codegen.compile(kernel)?.into();
+    lock().insert(hash, Entry { codegen: codegen.name(), kernel: key, compiled: Arc::downgrade(&compiled) });
+    Ok(compiled)
+}
+
+fn lock() -> std::sync::MutexGuard<'static, Cache> {
+    CACHE.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// The kernel as if it was written nowhere.
+fn without_places(kernel: &Kernel) -> Kernel {
+    let insts = kernel.insts.iter().map(|inst| KInst { loc: Loc::default(), ..inst.clone() }).collect();
+    Kernel { insts, ..kernel.clone() }
+}
+
+/// A hash of the debug form, which leaves out some of what makes kernels differ: equality decides.
+fn hash(codegen: &str, kernel: &Kernel) -> u64 {
+    struct Sink(FxHasher);
+    impl Write for Sink {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.write(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut sink = Sink(FxHasher::default());
+    // Writing to a hasher never fails.
+    let _ = write!(sink, "{codegen} {kernel:?}");
+    sink.0.finish()
+}
+
+impl Cache {
+    fn find(&self, hash: u64, codegen: &str, kernel: &Kernel) -> Option<Arc<dyn CompiledKernel>> {
+        let entries = self.entries.get(&hash)?.iter();
+        entries.filter(|e| e.codegen == codegen && e.kernel == *kernel).find_map(|e| e.compiled.upgrade())
+    }
+
+    fn insert(&mut self, hash: u64, entry: Entry) {
+        if self.len >= self.sweep_at {
+            self.entries.retain(|_, list| {
+                list.retain(|e| e.compiled.strong_count() > 0);
+                !list.is_empty()
+            });
+            self.len = self.entries.values().map(Vec::len).sum();
+            self.sweep_at = 2 * self.len + 64;
+        }
+        self.entries.entry(hash).or_default().push(entry);
+        self.len += 1;
+    }
+}

@@ -1,0 +1,136 @@
+//! Kernels of steps: what they are made from, and calling them with what slots hold.
+
+use super::frame::Frame;
+use super::plan::{FuncPlan, Step};
+use super::value::{Held, Target};
+use crate::kernel::{CompiledKernel, KOp, KernelArgs, Status};
+use crate::lower::{Lowered, Place, ResultShape, Space, Strided};
+use rewright_ir::{EvalError, Name};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A compiled expression.
+pub struct Launch {
+    /// The kernel, and what its loops, buffers and parameters are.
+    pub lowered: Lowered,
+    /// The same, ready to run.
+    pub compiled: Arc<dyn CompiledKernel>,
+}
+
+/// What one call of a kernel covers.
+pub struct Extent {
+    /// The points.
+    pub space: Space,
+    /// The results.
+    pub results: SmallVec<[ResultShape; 4]>,
+}
+
+impl Launch {
+    /// What a call with the operands that a frame holds covers; `None` if something does not fit.
+    pub fn extent(&self, plan: &FuncPlan, frame: &Frame, step: &Step) -> Option<Extent> {
+        let symbols = |name: Name| symbol(plan, frame, name);
+        let space = self.lowered.space(&operands(frame, step), &symbols)?;
+        let results = 0..self.lowered.results.len();
+        let results = results.map(|r| self.lowered.result_shape(r, &space, &symbols)).collect::<Option<_>>()?;
+        Some(Extent { space, results })
+    }
+
+    /// Runs the kernel at every point, reading the operands in the frame and writing to `targets`, one a result.
+    ///
+    /// # Safety
+    /// `extent` is what [`extent`](Launch::extent) gave for what the frame holds. Each target has a place, valid to write, for each
+    /// element of its result's shape and dtype, and none of these is an element that is read, or of another target.
+    pub unsafe fn run(
+        &self,
+        plan: &FuncPlan,
+        frame: &Frame,
+        step: &Step,
+        extent: &Extent,
+        targets: &[Target],
+    ) -> Result<(), EvalError> {
+        if extent.space.points == 0 {
+            return Ok(());
+        }
+        let results: SmallVec<[Strided<'_>; 4]> = targets
+            .iter()
+            .zip(&extent.results)
+            .map(|(target, result)| Strided { shape: &result.shape, strides: &target.strides, unit: 1 })
+            .collect();
+        let symbols = |name: Name| symbol(plan, frame, name);
+        let bound = self.lowered.bind(&extent.space, &operands(frame, step), &results, &symbols);
+        let bound = bound.ok_or_else(|| EvalError::shape("an operand can't be addressed"))?;
+        let mut pointers: SmallVec<[*mut u8; 6]> = SmallVec::new();
+        for ((access, &offset), buffer) in
+            self.lowered.accesses.iter().zip(&bound.offsets).zip(&self.lowered.kernel.buffers)
+        {
+            let (dtype, start) = match access.place {
+                Place::Result(n) => (self.lowered.results[n as usize].dtype, targets[n as usize].pointer),
+                Place::Arg(n) => match operand(frame, step, n).and_then(Held::place) {
+                    Some(place) => (place.dtype, place.pointer.cast_mut()),
+                    None => return Err(wrong_kind()),
+                },
+            };
+            if dtype != buffer.dtype {
+                return Err(wrong_kind());
+            }
+            pointers.push(start.wrapping_offset(offset));
+        }
+        let params = self.lowered.param_words(&extent.space, |arg| operand(frame, step, arg)?.scalar().ok());
+        let params = params.ok_or_else(wrong_kind)?;
+        let mut status = Status::default();
+        let args = KernelArgs {
+            extents: bound.extents.as_ptr(),
+            pointers: pointers.as_ptr(),
+            strides: bound.strides.as_ptr(),
+            params: params.as_ptr(),
+            status: &mut status,
+        };
+        // SAFETY: `bind` and `param_words` gave an entry for each loop, buffer and parameter. Operands have the dtypes that the kernel
+        // reads, and `space` has admitted only positions inside of their extents, where elements are valid to read while the
+        // frame holds them. The targets are the caller's promise: valid to write, and apart from all else.
+        unsafe { self.compiled.call(&args) };
+        match status.failed {
+            0 => Ok(()),
+            failed => Err(self.failure(failed, status.error)),
+        }
+    }
+
+    /// The error of a failed instruction. A kernel is shared by equal ones, written elsewhere: the place is this one's.
+    #[cold]
+    fn failure(&self, failed: u64, error: Option<Box<EvalError>>) -> EvalError {
+        let error = error.map_or_else(|| EvalError::value("can't be computed"), |e| *e);
+        let inst = usize::try_from(failed - 1).ok().and_then(|n| self.lowered.kernel.insts.get(n));
+        match inst.map(|inst| (&inst.op, inst.loc)) {
+            Some((KOp::Reference(r), loc)) => EvalError { op: Some(r.op.name), loc, ..error },
+            _ => error,
+        }
+    }
+}
+
+#[cold]
+fn wrong_kind() -> EvalError {
+    EvalError::value("an operand holds no value of its type")
+}
+
+fn symbol(plan: &FuncPlan, frame: &Frame, name: Name) -> Option<i64> {
+    i64::try_from(frame.symbols[plan.symbol(name)?]?.0).ok()
+}
+
+fn operand<'f>(frame: &'f Frame, step: &Step, number: u32) -> Option<&'f Held> {
+    Some(&frame.slots[step.args.get(number as usize)?.0 as usize])
+}
+
+/// The operands as a kernel's binding sees them.
+fn operands<'f>(frame: &'f Frame, step: &Step) -> SmallVec<[Strided<'f>; 4]> {
+    let strided = |held: &'f Held| match held.place() {
+        Some(place) => Strided { shape: place.shape, strides: place.strides, unit: place.unit },
+        None => Strided::default(),
+    };
+    step.args.iter().map(|slot| strided(&frame.slots[slot.0 as usize])).collect()
+}
+
+impl std::fmt::Debug for Launch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Launch").field("lowered", &self.lowered).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,127 @@
+//! Running the steps that have kernels.
+
+use super::buffers::RawBuffer;
+use super::launch::Extent;
+use super::machine::{Activation, Machine};
+use super::plan::{ArrayEval, Def, KernelStep, Step};
+use super::value::{Held, Lent, Shape, Target, fill_elements, row_major, write_over};
+use rewright_ir::EvalError;
+use rewright_ir::array::checked_len;
+use smallvec::SmallVec;
+
+impl Machine<'_> {
+    /// Runs a kernel; where the operands don't fit it, the op's reference meaning says why.
+    pub(super) fn kernel(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        kernel: &KernelStep,
+        eval: ArrayEval,
+    ) -> Result<(), EvalError> {
+        let extent = kernel.launch.extent(act.plan, act.frame, step);
+        let Some(extent) = extent.filter(|e| fit(act, &step.defs, e)) else { return self.array(act, step, eval) };
+        self.points(extent.space.points)?;
+        let mut buffers: SmallVec<[Option<RawBuffer>; 4]> = SmallVec::new();
+        let mut targets: SmallVec<[Target; 4]> = SmallVec::new();
+        for ((def, result), exit) in step.defs.iter().zip(&extent.results).zip(&kernel.exits) {
+            let (dtype, shape) = (def.ty.dtype(), &result.shape);
+            let place = exit.and_then(|at| act.frame.into.get(at as usize));
+            let target = match place.filter(|p| p.direct && p.dtype == dtype && p.shape == *shape) {
+                Some(place) => {
+                    buffers.push(None);
+                    Target { pointer: place.pointer, strides: place.strides.clone() }
+                }
+                None => {
+                    self.room(shape, dtype.size())?;
+                    let buffer = self.buffers.borrow_mut().get(dtype, shape)?;
+                    let target = Target { pointer: buffer.pointer(), strides: row_major(shape, dtype.size()) };
+                    buffers.push(Some(buffer));
+                    target
+                }
+            };
+            if let Some(fill) = result.fill {
+                // SAFETY: the target is one of the places that are argued for below.
+                unsafe { fill_elements(fill, dtype, shape, &target) };
+            }
+            targets.push(target);
+        }
+        // SAFETY: the extent is that of these operands. The targets are new buffers of their results' shapes and dtypes, or the caller's
+        // for such results, which no argument has elements in, and each is the target of only one value of a block that is
+        // then returned.
+        unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &targets) }?;
+        self.buffers.borrow_mut().stats.kernels += 1;
+        for (((def, result), buffer), target) in step.defs.iter().zip(extent.results).zip(buffers).zip(targets) {
+            let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
+            let held = match buffer {
+                // SAFETY: the kernel, and what filled it before, have written every element with values of the dtype.
+                Some(buffer) => Held::Array(unsafe { buffer.into_array(dtype, &shape) }),
+                None => Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None }),
+            };
+            self.put(act.frame, def.slot, held)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a kernel that computes what is stored to the first operand.
+    pub(super) fn store_kernel(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        kernel: &KernelStep,
+        param: Option<u32>,
+    ) -> Result<(), EvalError> {
+        let extent = kernel.launch.extent(act.plan, act.frame, step);
+        let (Some(extent), Some(&dest)) = (extent, step.args.first()) else { return self.store(act, step, param) };
+        let (Some(dtype), [result]) = (act.frame.slots[dest.0 as usize].dtype(), &extent.results[..]) else {
+            return self.store(act, step, param);
+        };
+        if *result.shape != *act.frame.slots[dest.0 as usize].shape() || result.fill.is_some() {
+            return self.store(act, step, param);
+        }
+        self.points(extent.space.points)?;
+        let old = self.take(act.frame, dest);
+        let mut buffers = self.buffers.borrow_mut();
+        let run = |target| {
+            // SAFETY: the extent is that of these operands, of which the first is not read; the target has the result's dtype and shape,
+            // and is new or in no other slot, so that no operand has elements there.
+            unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &[target]) }
+        };
+        // SAFETY: the kernel writes every element of the result.
+        let new = unsafe { write_over(old, dtype, &result.shape, &mut buffers, run) }?;
+        buffers.stats.kernels += 1;
+        drop(buffers);
+        self.put(act.frame, dest, Held::Array(new))?;
+        if let Some(param) = param {
+            act.frame.stored[param as usize] = true;
+        }
+        Ok(())
+    }
+
+    /// Counts the points of an index space.
+    fn points(&self, points: u64) -> Result<(), EvalError> {
+        if points > self.limits.elements {
+            let limit = self.limits.elements;
+            return Err(EvalError::limit(format!("the index space has more than {limit} points")));
+        }
+        self.spend(points)
+    }
+
+    /// An error if there may not be another array of so many elements.
+    fn room(&self, shape: &[usize], size: usize) -> Result<(), EvalError> {
+        let len = checked_len(shape).filter(|&len| len as u64 <= self.limits.elements);
+        let Some(len) = len else {
+            let limit = self.limits.elements;
+            return Err(EvalError::limit(format!("an array of shape {shape:?} has more than {limit} elements")));
+        };
+        if self.bytes.get().saturating_add(len.saturating_mul(size) as u64) > self.limits.bytes {
+            return Err(EvalError::limit(format!("live values hold more than {} bytes", self.limits.bytes)));
+        }
+        Ok(())
+    }
+}
+
+/// True if results have the dims that their types promise.
+fn fit(act: &mut Activation<'_, '_>, defs: &[Def], extent: &Extent) -> bool {
+    let mut results = defs.iter().zip(&extent.results);
+    results.all(|(def, result)| act.frame.admits(&def.dims, &result.shape, Some(def.value)))
+}

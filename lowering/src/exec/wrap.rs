@@ -1,0 +1,173 @@
+//! One elementwise instruction as an array expression, so that code that no rewrite has fused runs on the same code generators.
+
+use rewright_ir::expr::{
+    Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
+    Write,
+};
+use rewright_ir::ops::{control, effects};
+use rewright_ir::{
+    ArrayExpr, Attr, Attrs, DType, Dim, Function, InstData, Loc, Module, Name, Type, Value, ValueDef, builder,
+};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+/// An elementwise op or ufunc as an expression over the instruction's operands; else why not.
+pub fn wrap(module: &Module, func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
+    let result = data.results.first().map(|&r| func.ty(r)).ok_or("it has no result")?;
+    let types: Vec<Type> = data.args.iter().map(|&v| func.ty(v).clone()).collect();
+    let mut wrapper = Wrapper::new(result.dims(), &types)?;
+    let args: SmallVec<[BodyRef; 3]> = data.args.iter().map(|&v| wrapper.read(func, data, v)).collect();
+    let yields = if data.op == effects::UFUNC {
+        wrapper.inline(module, func, data, &args)?
+    } else {
+        let dtypes = data.results.iter().map(|&r| func.ty(r).dtype()).collect();
+        wrapper.push(BodyOp::Op(data.op, data.attrs.clone()), args, dtypes, data.loc)
+    };
+    let outs = data.results.iter().map(|&r| (func.ty(r).dtype(), func.ty(r).dims().to_vec())).collect();
+    Ok(wrapper.finish(yields, outs, data.loc))
+}
+
+/// The expression that a `store` writes: operand 1, broadcast to the dims of operand 0 and cast to its dtype.
+pub fn wrap_store(func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
+    let (&[dest, src], loc) = (&data.args[..], data.loc) else { return Err("it has not two operands".into()) };
+    let (to, from) = (func.ty(dest), func.ty(src));
+    let mut wrapper = Wrapper::new(to.dims(), &[to.clone(), from.clone()])?;
+    let read = wrapper.read(func, data, src);
+    let value = wrapper.cast(read, from.dtype(), to.dtype(), loc)?;
+    Ok(wrapper.finish(smallvec![value], vec![(to.dtype(), to.dims().to_vec())], loc))
+}
+
+struct Wrapper {
+    dims: Vec<Dim>,
+    axes: Vec<Axis>,
+    operands: Vec<Operand>,
+    known: FxHashMap<Value, BodyRef>,
+    body: Body,
+}
+
+impl Wrapper {
+    fn new(dims: &[Dim], types: &[Type]) -> Result<Wrapper, String> {
+        let taken = |name: &Name| types.iter().flat_map(Type::dims).chain(dims).any(|d| *d == Dim::Sym(*name));
+        let mut names = (0..).map(|n| Name::from(format!("i{n}"))).filter(|n| !taken(n));
+        let mut axes = Vec::new();
+        for (dim, name) in dims.iter().zip(&mut names) {
+            let hi = match *dim {
+                Dim::Const(c) => Some(SymExpr::constant(i64::try_from(c).map_err(|_| "an extent is too great")?)),
+                Dim::Sym(s) => Some(SymExpr::symbol(s)),
+                Dim::Any => None,
+            };
+            axes.push(Axis { name, lo: SymExpr::default(), hi, kind: AxisKind::Parallel });
+        }
+        let dims = dims.to_vec();
+        Ok(Wrapper { dims, axes, operands: Vec::new(), known: FxHashMap::default(), body: Body::default() })
+    }
+
+    /// What an operand of the instruction is in the body.
+    fn read(&mut self, func: &Function, data: &InstData, value: Value) -> BodyRef {
+        if let Some(scalar) = func.as_const(value) {
+            return BodyRef::Const(scalar);
+        }
+        if let Some(&known) = self.known.get(&value) {
+            return known;
+        }
+        let ty = func.ty(value);
+        let arg = data.args.iter().position(|&v| v == value).unwrap_or_default() as u32;
+        let skip = self.dims.len().saturating_sub(ty.rank());
+        let index = |(d, &dim): (usize, &Dim)| {
+            let axis = skip + d;
+            let at = |form, mode| Index { expr: IndexExpr::Affine(form), mode };
+            match dim == self.dims[axis] {
+                true if dim != Dim::Any => at(Affine::axis(axis as u32), Mode::Proved),
+                _ if dim == Dim::Const(1) => at(Affine::constant(0), Mode::Proved),
+                _ => at(Affine::axis(axis as u32), Mode::Broadcast),
+            }
+        };
+        let index = ty.dims().iter().enumerate().map(index).collect();
+        let source = if ty.rank() > 0 { Source::Array(arg) } else { Source::Scalar(arg) };
+        let name = Name::from(format!("x{}", self.operands.len()));
+        self.operands.push(Operand { name, source, dtype: ty.dtype(), index });
+        let read = BodyRef::Operand(self.operands.len() as u32 - 1);
+        self.known.insert(value, read);
+        read
+    }
+
+    fn push(
+        &mut self,
+        op: BodyOp,
+        args: SmallVec<[BodyRef; 3]>,
+        dtypes: SmallVec<[DType; 1]>,
+        loc: Loc,
+    ) -> SmallVec<[BodyRef; 2]> {
+        let at = self.body.insts.len() as u32;
+        let results = (0..dtypes.len()).map(|r| BodyRef::Inst(at, r as u8)).collect();
+        self.body.insts.push(BodyInst { op, args, dtypes, loc });
+        results
+    }
+
+    fn cast(&mut self, value: BodyRef, from: DType, to: DType, loc: Loc) -> Result<BodyRef, String> {
+        if from == to {
+            return Ok(value);
+        }
+        let op = builder::find_op("cast").map_err(|e| e.message)?;
+        let attrs = Attrs::new().with("to", Attr::DType(to));
+        Ok(self.push(BodyOp::Op(op, attrs), smallvec![value], smallvec![to], loc)[0])
+    }
+
+    /// The body of a function of scalars that is one block of elementwise ops.
+    fn inline(
+        &mut self,
+        module: &Module,
+        func: &Function,
+        data: &InstData,
+        args: &[BodyRef],
+    ) -> Result<SmallVec<[BodyRef; 2]>, String> {
+        let name = data.attrs.func("callee").ok_or("it names no function")?;
+        let callee = module.get(name).ok_or_else(|| format!("there is no function `@{name}`"))?;
+        let Some(entry) = callee.entry().filter(|_| callee.blocks().len() == 1) else {
+            return Err(format!("`@{name}` has control flow"));
+        };
+        let mut inner: FxHashMap<Value, BodyRef> = FxHashMap::default();
+        for ((&param, &arg), &read) in callee.params().iter().zip(&data.args).zip(args) {
+            inner.insert(param, self.cast(read, func.ty(arg).dtype(), callee.ty(param).dtype(), data.loc)?);
+        }
+        for inst in callee.insts(entry) {
+            let step = callee.inst(inst);
+            let get = |&v: &Value| match callee.def(v) {
+                ValueDef::Const(s) => Some(BodyRef::Const(s)),
+                _ => inner.get(&v).copied(),
+            };
+            let args: Option<SmallVec<[BodyRef; 3]>> = step.args.iter().map(get).collect();
+            let args = args.ok_or_else(|| format!("`@{name}` uses a value before it is defined"))?;
+            if step.op == control::RET {
+                return Ok(args.into_iter().collect());
+            }
+            if !step.op.is_elementwise() {
+                return Err(format!("`@{name}` contains `{}`", step.op));
+            }
+            let dtypes = step.results.iter().map(|&r| callee.ty(r).dtype()).collect();
+            let results = self.push(BodyOp::Op(step.op, step.attrs.clone()), args, dtypes, data.loc);
+            inner.extend(step.results.iter().copied().zip(results));
+        }
+        Err(format!("`@{name}` does not return"))
+    }
+
+    fn finish(mut self, yields: SmallVec<[BodyRef; 2]>, outs: Vec<(DType, Vec<Dim>)>, loc: Loc) -> ArrayExpr {
+        self.body.yields = yields.into_iter().collect();
+        let index: Vec<IndexExpr> =
+            (0..self.axes.len()).map(|axis| IndexExpr::Affine(Affine::axis(axis as u32))).collect();
+        let outs = outs
+            .into_iter()
+            .map(|(dtype, dims)| Out { dtype, dims, index: index.clone(), fill: None, write: Write::Unique })
+            .collect();
+        ArrayExpr {
+            axes: self.axes,
+            guard: Vec::new(),
+            operands: self.operands,
+            body: self.body,
+            reductions: Vec::new(),
+            finish: None,
+            outs,
+            locs: vec![loc],
+        }
+    }
+}

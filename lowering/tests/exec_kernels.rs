@@ -1,0 +1,429 @@
+//! Executables run kernels: the same bits from the reference evaluator, the interpreter and machine code, whatever the shapes and
+//! strides, and errors that say the same.
+
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use rewright_ir::text::parse_module;
+use rewright_ir::{Array, DType, Datum, EvalError, EvalErrorKind, Limits, Outcome, Scalar};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+
+fn compile_with(text: &str, options: Options) -> Executable {
+    let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let name = module.functions().next().unwrap().name;
+    Executable::compile(&module, name, options).unwrap()
+}
+fn compile(text: &str, backend: Backend) -> Executable {
+    compile_with(text, Options { backend, ..Options::default() })
+}
+
+/// One function on every backend, compiled once.
+struct Every(Vec<Executable>);
+
+impl Every {
+    fn new(text: &str) -> Every {
+        Every(Backend::ALL.iter().map(|&backend| compile(text, backend)).collect())
+    }
+    /// What all backends give.
+    #[track_caller]
+    fn outcome(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
+        let all: Vec<_> = self.0.iter().map(|f| f.outcome(args)).collect();
+        for (backend, found) in Backend::ALL.iter().zip(&all) {
+            match (found, &all[0]) {
+                (Err(found), Err(wanted)) => assert_eq!(found.to_string(), wanted.to_string(), "{backend:?}"),
+                _ => assert_eq!(found, &all[0], "{backend:?}"),
+            }
+        }
+        all.into_iter().next().unwrap()
+    }
+    #[track_caller]
+    fn call(&self, args: &[Arg<'_>]) -> Vec<Datum> {
+        self.outcome(args).unwrap().results
+    }
+    /// Every step had a kernel.
+    #[track_caller]
+    fn all_kernels(self) -> Every {
+        for f in &self.0[1..] {
+            assert_eq!(f.remarks(), [], "{}", f.plan());
+        }
+        self
+    }
+}
+
+fn array(datum: &Datum) -> &ndarray::ArcArray<f64, ndarray::IxDyn> {
+    match datum {
+        Datum::Array(Array::F64(a)) => a,
+        other => panic!("no f64 array: {other}"),
+    }
+}
+
+const CHAIN: &str = "func @f(%a: f64[n, m], %b: f64[n, m], %c: f64[n, m]) -> f64[n, m] {
+entry:
+  %0 = mul %a, %b
+  %1 = sub %a, %b
+  %2 = mul %c, %1
+  %3 = mul %2, 0.5
+  %4 = add %0, %3
+  %5 = add %4, 1.0
+  ret %5
+}";
+const FUSED_CHAIN: &str = "func @f(%a: f64[n, m], %b: f64[n, m], %c: f64[n, m]) -> f64[n, m] {
+entry:
+  %0 = arrayexpr [i: n, j: m] (x = %a[i, j], y = %b[i, j], z = %c[i, j]) {
+    t0 = mul x, y
+    t1 = sub x, y
+    t2 = mul z, t1
+    t3 = mul t2, 0.5
+    t4 = add t0, t3
+    t5 = add t4, 1.0
+    yield t5
+  } : f64[n, m]
+  ret %0
+}";
+
+/// Views of one shape with all sorts of strides.
+fn views<'a>(of: &'a Array2<f64>, row: &'a Array1<f64>, one: &'a Array1<f64>) -> Vec<ArrayView2<'a, f64>> {
+    vec![
+        of.view(),
+        of.slice(s![..;-1, ..]),
+        of.slice(s![.., ..;-1]),
+        of.slice(s![..;-1, ..;-1]),
+        row.broadcast(of.dim()).unwrap(),
+        one.broadcast(of.dim()).unwrap(),
+    ]
+}
+
+#[test]
+fn any_strides_and_any_shapes_of_one_compile() {
+    let (unfused, fused) = (Every::new(CHAIN).all_kernels(), Every::new(FUSED_CHAIN).all_kernels());
+    for (rows, columns) in [(1, 1), (1, 5), (7, 1), (3, 4), (16, 16), (5, 33), (0, 4), (4, 0)] {
+        let make = |k: usize| Array2::from_shape_fn((rows, columns), |(i, j)| ((7 * i + 3 * j + k) % 11) as f64 - 4.5);
+        let (a, wide) = (make(0), Array2::from_shape_fn((2 * rows, 3 * columns), |(i, j)| (i * j) as f64 / 8.0));
+        let transposed = Array2::from_shape_fn((columns, rows), |(i, j)| i as f64 - 0.25 * j as f64);
+        let (row, one) = (Array1::from_iter((0..columns).map(|j| j as f64 / 3.0)), Array1::from_elem(1, -7.0));
+        let mut seconds = vec![transposed.t(), wide.slice(s![..;2, ..;3]), wide.slice(s![..;-2, ..;-3])];
+        seconds.extend(views(&a, &row, &one));
+        for b in &seconds {
+            for c in &seconds {
+                let want = &a * b + &(&(c * &(&a - b)) * 0.5) + 1.0;
+                let args = [(&a).into(), b.view().into(), c.view().into()];
+                let found = unfused.call(&args);
+                assert_eq!(found, fused.call(&args));
+                assert_eq!(array(&found[0]), &want.into_dyn());
+            }
+        }
+    }
+}
+
+#[test]
+fn views_inside_of_the_function_are_read_where_they_are() {
+    let f = Every::new(
+        "func @f(%a: f64[n, m], %b: f64[m, n]) -> f64[m, n], f64[?, m] {
+entry:
+  %t = transpose %a
+  %0 = sub %t, %b
+  %1 = flip %0, axes=[0]
+  %2 = mul %1, %b
+  %s = slice %a, at=[1::2]
+  %3 = add %s, %s
+  ret %2, %3
+}",
+    )
+    .all_kernels();
+    let a = Array2::from_shape_fn((3, 5), |(i, j)| (10 * i + j) as f64);
+    let b = Array2::from_shape_fn((5, 3), |(i, j)| (i + 2 * j) as f64);
+    let found = f.call(&[(&a).into(), (&b).into()]);
+    let difference = &a.t() - &b;
+    assert_eq!(array(&found[0]), &(&difference.slice(s![..;-1, ..]) * &b).into_dyn());
+    assert_eq!(array(&found[1]), &(&a.slice(s![1..;2, ..]) * 2.0).into_dyn());
+}
+
+#[test]
+fn shapes_broadcast_as_they_come() {
+    let text = "func @f(%x: f64[a, b], %y: f64[c, d], %k: f64[d]) -> f64[?, ?] {
+entry:
+  %0 = add %x, %y
+  %1 = mul %0, %k
+  ret %1
+}";
+    let f = Every::new(text).all_kernels();
+    let make = |rows, columns| Array2::from_shape_fn((rows, columns), |(i, j)| 1.0 + (i * 10 + j) as f64);
+    for (x, y) in
+        [((3, 4), (3, 4)), ((3, 1), (1, 4)), ((1, 1), (3, 4)), ((3, 4), (1, 1)), ((0, 1), (1, 4)), ((1, 4), (0, 4))]
+    {
+        let (x, y) = (make(x.0, x.1), make(y.0, y.1));
+        let k = Array1::from_iter((0..y.ncols()).map(|i| i as f64 - 1.0));
+        let found = f.call(&[(&x).into(), (&y).into(), (&k).into()]);
+        assert_eq!(array(&found[0]), &((&x + &y) * &k).into_dyn());
+    }
+    let error =
+        f.outcome(&[(&make(3, 4)).into(), (&make(2, 4)).into(), (&Array1::<f64>::zeros(4)).into()]).unwrap_err();
+    assert_eq!((error.kind.clone(), error.op, error.loc.line), (EvalErrorKind::Shape, Some("add"), 3));
+    for said in ["%x: f64[3, 4]", "%y: f64[2, 4]", "broadcast"] {
+        assert!(error.message.contains(said), "{error}");
+    }
+    let error =
+        f.outcome(&[(&make(3, 4)).into(), (&make(3, 4)).into(), (&Array1::<f64>::zeros(5)).into()]).unwrap_err();
+    for said in ["`@f`: argument `%k`", "f64[5]", "d = 4 from `%y`"] {
+        assert!(error.message.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn dtypes_promote_and_constants_have_theirs() {
+    let f = Every::new(
+        "func @f(%i: i32[n], %x: f32[n], %z: c64[n], %b: bool[n], %u: u8[n], %k: i64) -> f64[n], c128[n], u8[n], f32[n], i64[n], bool[n] {
+entry:
+  %0 = add %i, %x
+  %1 = mul %0, %z
+  %2 = add %u, 250
+  %3 = where %b, %x, 0.5
+  %4 = add %u, %k
+  %5 = lt %i, %u
+  %6 = xor %5, %b
+  ret %0, %1, %2, %3, %4, %6
+}",
+    )
+    .all_kernels();
+    let n = 37;
+    let list = |f: &dyn Fn(usize) -> Scalar, dtype| Array::from_fn(dtype, &[n], f).unwrap();
+    let args = [
+        list(&|i| Scalar::I32(i as i32 * 3 - 40), DType::I32),
+        list(&|i| Scalar::F32(i as f32 / 3.0), DType::F32),
+        list(&|i| Scalar::C64(num_complex::Complex32::new(i as f32, -0.5)), DType::C64),
+        list(&|i| Scalar::Bool(i % 3 == 0), DType::Bool),
+        list(&|i| Scalar::U8(i as u8), DType::U8),
+    ];
+    let mut given: Vec<Arg<'_>> = args.iter().map(Arg::from).collect();
+    given.push((-7i64).into());
+    let found = f.call(&given);
+    assert_eq!(found[2].as_array().unwrap().get(&[9]), Some(Scalar::U8(3)), "integers wrap");
+    assert_eq!(found[3].as_array().unwrap().get(&[1]), Some(Scalar::F32(0.5)));
+    assert_eq!(found[4].as_array().unwrap().get(&[2]), Some(Scalar::I64(-5)));
+}
+
+const MANDELBROT: &str = "func @mandelbrot(%cx: f64[w], %cy: f64[h, 1], %count: i64[h, w], %limit: i64) -> f64[h, w] {
+entry:
+  %x = add %cx, %count
+  %y = add %cy, %count
+  jump head(0, %x, %y)
+head(%i: i64, %zx: f64[h, w], %zy: f64[h, w]):
+  %more = lt %i, %limit
+  br_if %more, body, done
+body:
+  %xx = mul %zx, %zx
+  %yy = mul %zy, %zy
+  %norm = add %xx, %yy
+  %inside = le %norm, 4.0
+  %new = add %count, %inside
+  store %count, %new
+  %d = sub %xx, %yy
+  %nx = add %d, %cx
+  %xy = mul %zx, %zy
+  %p = mul %xy, 2.0
+  %ny = add %p, %cy
+  %kx = where %inside, %nx, %zx
+  %ky = where %inside, %ny, %zy
+  %j = add %i, 1
+  jump head(%j, %kx, %ky)
+done:
+  ret %zx
+}";
+
+/// The same, by hand.
+fn mandelbrot(cx: f64, cy: f64, limit: i64) -> i64 {
+    let (mut x, mut y, mut count) = (cx, cy, 0);
+    for _ in 0..limit {
+        if x * x + y * y > 4.0 {
+            break;
+        }
+        count += 1;
+        (x, y) = (x * x - y * y + cx, 2.0 * (x * y) + cy);
+    }
+    count
+}
+
+#[test]
+fn loops_with_stores() {
+    let f = Every::new(MANDELBROT).all_kernels();
+    let cx = Array1::from_iter((0..40).map(|i| -2.0 + i as f64 * 0.075));
+    let cy = Array2::from_shape_fn((30, 1), |(i, _)| -1.125 + i as f64 * 0.075);
+    let count = Array2::<i64>::zeros((30, 40));
+    let found = f.outcome(&[(&cx).into(), (&cy).into(), (&count).into(), 50i64.into()]).unwrap();
+    let want = Array2::from_shape_fn((30, 40), |(i, j)| mandelbrot(cx[j], cy[[i, 0]], 50));
+    assert_eq!(found.args[2], Datum::Array(want.into_dyn().into()));
+    assert!(count.iter().all(|&c| c == 0), "the caller's array is the caller's");
+}
+
+#[test]
+fn ufuncs_of_straight_code_are_kernels() {
+    let text = "func @f(%x: f64[n], %k: i64) -> f64[n], bool[n] {
+entry:
+  %0, %1 = ufunc @g(%x, %k)
+  ret %0, %1
+}
+func @g(%a: f64, %b: f64) -> f64, bool {
+entry:
+  %0 = mul %a, %a
+  %1 = add %0, %b
+  %2 = gt %1, 10.0
+  ret %1, %2
+}";
+    let f = Every::new(text).all_kernels();
+    let x = Array1::from_iter((0..9).map(f64::from));
+    let found = f.call(&[(&x).into(), 3i64.into()]);
+    assert_eq!(array(&found[0]), &x.mapv(|x| x * x + 3.0).into_dyn());
+}
+
+#[test]
+fn what_has_no_kernel_runs_by_its_meaning_and_says_so() {
+    let text = "func @f(%x: f64[n, m]) -> f64[m], f64[n, m] {
+entry:
+  %0 = mul %x, 2.0
+  %1 = sum %0, axes=[0]
+  %2 = ufunc @g(%x)
+  ret %1, %2
+}
+func @g(%a: f64) -> f64 {
+entry:
+  %0 = lt %a, 0.0
+  br_if %0, low, high
+low:
+  ret 0.0
+high:
+  ret %a
+}";
+    let f = Every::new(text);
+    let x = Array2::from_shape_fn((3, 2), |(i, j)| i as f64 - j as f64);
+    let found = f.call(&[(&x).into()]);
+    assert_eq!(array(&found[0]), &(&x * 2.0).sum_axis(Axis(0)).into_dyn());
+    assert_eq!(f.0[0].remarks(), [], "the reference evaluator was asked for");
+    for f in &f.0[1..] {
+        let remarks: Vec<String> = f.remarks().iter().map(ToString::to_string).collect();
+        assert_eq!(remarks.len(), 2, "{remarks:?}");
+        assert!(remarks[0].contains("`sum` runs by its reference meaning") && remarks[0].contains("4:"), "{remarks:?}");
+        assert!(remarks[1].contains("`ufunc`") && remarks[1].contains("`@g` has control flow"), "{remarks:?}");
+        assert_eq!((f.stats().kernels, f.stats().reference), (1, 2));
+    }
+    assert_eq!(f.0[3].codegen(), f.0[2].codegen());
+    assert_eq!((f.0[0].codegen(), f.0[1].codegen()), (None, Some("interp")));
+}
+
+#[test]
+fn errors_inside_of_a_kernel_have_the_place_of_their_own_instruction() {
+    // Both functions have the same kernel.
+    let first = "func @f(%x: i64[n], %y: i64[n]) -> i64[n] {
+entry:
+  %0 = power %x, %y
+  ret %0
+}";
+    let second = first.replace("entry:", "entry:\n  print %x");
+    let (first, second) = (Every::new(first), Every::new(&second));
+    let x = Array1::from_elem(5, 3i64);
+    let good = Array1::from_elem(5, 2i64);
+    let bad = Array1::from_vec(vec![1i64, 2, -1, 2, 0]);
+    for (f, line) in [(&first, 3), (&second, 4)] {
+        assert_eq!(
+            f.call(&[(&x).into(), (&good).into()]),
+            [Datum::Array(Array1::from_elem(5, 9i64).into_dyn().into())]
+        );
+        for f in &f.0 {
+            let error = f.call(&[(&x).into(), (&bad).into()]).unwrap_err();
+            assert_eq!(
+                (error.kind.clone(), error.op, error.loc.line),
+                (EvalErrorKind::Value, Some("power"), line),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn expressions_with_parts_left_to_a_fill() {
+    let text = "func @f(%x: f64[n], %y: f64[m]) -> f64[n, m], f64[n] {
+entry:
+  %0 = arrayexpr [i: n, j: 1..m] (a = %x[i], b = %y[j - 1]) {
+    t0 = mul a, b
+    t1 = add t0, j
+    yield t1
+  } into ([i, j] fill -1.0) : f64[n, m]
+  %1 = arrayexpr [i: n] (a = %x[n - 1 - i]) {
+    yield a
+  } : f64[n]
+  ret %0, %1
+}";
+    let f = Every::new(text).all_kernels();
+    for (n, m) in [(3, 4), (2, 1), (0, 3)] {
+        let x = Array1::from_iter((0..n).map(|i| i as f64 + 0.5));
+        let y = Array1::from_iter((0..m).map(|i| i as f64 - 2.0));
+        let found = f.call(&[(&x).into(), (&y).into()]);
+        let want = Array2::from_shape_fn((n, m), |(i, j)| if j == 0 { -1.0 } else { x[i] * y[j - 1] + j as f64 });
+        assert_eq!(array(&found[0]), &want.into_dyn());
+        assert_eq!(array(&found[1]), &x.slice(s![..;-1]).to_owned().into_dyn());
+    }
+}
+
+#[test]
+fn arrays_of_rank_0_and_scalars() {
+    let f = Every::new(
+        "func @f(%x: f64[], %k: f64, %y: f64[n]) -> f64[], f64[n], f64 {
+entry:
+  %0 = add %x, %k
+  %1 = mul %0, %y
+  %2 = mul %k, 2.0
+  ret %0, %1, %2
+}",
+    )
+    .all_kernels();
+    let (x, y) = (ndarray::arr0(1.5), Array1::from_vec(vec![1.0, 2.0]));
+    let found = f.call(&[(&x).into(), 0.5.into(), (&y).into()]);
+    assert_eq!(array(&found[0]).shape(), [0; 0]);
+    assert_eq!(array(&found[1]), &ndarray::arr1(&[2.0, 4.0]).into_dyn());
+    assert_eq!(found[2], Datum::Scalar(Scalar::F64(1.0)));
+}
+
+#[test]
+fn limits_hold_for_kernels() {
+    let text = "func @f(%x: f64[n], %y: f64[m, 1]) -> f64[m, n] {
+entry:
+  %0 = add %x, %y
+  ret %0
+}";
+    let (x, y) = (Array1::<f64>::zeros(1000), Array2::<f64>::zeros((1000, 1)));
+    for limits in [
+        Limits { elements: 999_999, ..Limits::default() },
+        Limits { bytes: 7_999_999, ..Limits::default() },
+        Limits { steps: 999_999, ..Limits::default() },
+    ] {
+        for backend in [Backend::Reference, Backend::Cranelift] {
+            let f = compile_with(text, Options { backend, limits });
+            let error = f.call(&[(&x).into(), (&y).into()]).unwrap_err();
+            assert_eq!(error.kind, EvalErrorKind::Limit, "{backend:?} {limits:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_call_one_executable_at_once() {
+    let (chain, loops) = (compile(CHAIN, Backend::Auto), compile(MANDELBROT, Backend::Auto));
+    std::thread::scope(|scope| {
+        for t in 1..=6usize {
+            let (chain, loops) = (&chain, &loops);
+            scope.spawn(move || {
+                for n in 1..30 {
+                    let a = Array2::from_shape_fn((t, n), |(i, j)| (i * n + j) as f64);
+                    let want = (&a * &a + 1.0).into_dyn();
+                    assert_eq!(array(&chain.call(&[(&a).into(), (&a).into(), (&a).into()]).unwrap()[0]), &want);
+                    let (cx, cy) = (Array1::from_elem(n, 0.25), Array2::from_elem((t, 1), 0.5));
+                    let mut args: Vec<Datum> = vec![
+                        Datum::Array(cx.into_dyn().into()),
+                        Datum::Array(cy.into_dyn().into()),
+                        Datum::Array(Array2::<i64>::zeros((t, n)).into_dyn().into()),
+                        Datum::Scalar(Scalar::I64(20)),
+                    ];
+                    loops.call_mut(&mut args).unwrap();
+                    let want = Array2::from_elem((t, n), mandelbrot(0.25, 0.5, 20));
+                    assert_eq!(args[2], Datum::Array(want.into_dyn().into()));
+                }
+            });
+        }
+    });
+}
