@@ -575,7 +575,7 @@ impl Function {
             None => self.blocks[block].last = Some(inst),
         }
         if position == low {
-            self.renumber(block);
+            self.make_room(inst);
         }
         self.linked += 1;
         let uses: SmallVec<[Value; 8]> = self.inst(inst).uses().collect();
@@ -584,13 +584,36 @@ impl Function {
         }
     }
 
-    fn renumber(&mut self, block: Block) {
-        let mut at = self.blocks[block].first;
-        let mut position = 0;
-        while let Some(inst) = at {
-            position += GAP;
-            self.insts[inst].node.position = position;
-            at = self.insts[inst].node.next;
+    /// Spreads the positions around an instruction that was given its neighbour's: over the smallest aligned range of positions that is
+    /// sparse enough, where larger ranges must be sparser. An insertion takes logarithmic time, amortized, wherever insertions fall.
+    ///
+    /// Bender, Cole, Demaine, Farach-Colton, Zito: Two simplified algorithms for maintaining order in a list. ESA 2002.
+    fn make_room(&mut self, inst: Inst) {
+        const SPARSER: f64 = 4.0 / 3.0;
+        let position = |f: &Self, inst: Inst| f.insts[inst].node.position;
+        let at = position(self, inst);
+        let (mut first, mut last, mut count) = (inst, inst, 1u64);
+        let mut room = 1.0;
+        for bits in 1..u64::BITS {
+            room *= SPARSER;
+            let width = 1u64 << bits;
+            let base = at & !(width - 1);
+            while let Some(prev) = self.insts[first].node.prev.filter(|&p| position(self, p) >= base) {
+                (first, count) = (prev, count + 1);
+            }
+            while let Some(next) = self.insts[last].node.next.filter(|&n| position(self, n) - base < width) {
+                (last, count) = (next, count + 1);
+            }
+            if count as f64 <= room {
+                let step = width / count;
+                let mut next = Some(first);
+                for n in 0..count {
+                    let Some(inst) = next else { return };
+                    self.insts[inst].node.position = base + n * step;
+                    next = self.insts[inst].node.next;
+                }
+                return;
+            }
         }
     }
 
