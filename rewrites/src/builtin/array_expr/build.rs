@@ -1,0 +1,335 @@
+//! A group as an array expression.
+
+use super::candidate::{Role, is_del};
+use super::plan::{Group, Member};
+use super::prune::prune;
+use super::views::{AxisMap, look_through};
+use crate::MatchCx;
+use rewright_ir::expr::{
+    Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
+    Write,
+};
+use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Function, Inst, Loc, Name, TypeError, Value, ValueDef, builder};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
+
+/// An array expression, ready to be an instruction.
+pub struct Built {
+    /// The expression.
+    pub expr: ArrayExpr,
+    /// The instruction's operands.
+    pub args: Vec<Value>,
+    /// The values that its results replace.
+    pub results: Vec<Value>,
+}
+
+/// Builds the expression of a group.
+pub fn build(cx: &MatchCx<'_>, group: &Group) -> Result<Built, TypeError> {
+    let func = cx.func();
+    let Some(root) = group.members.last() else { return Err(TypeError::new("a group without members")) };
+    let dims = func.ty(func.inst(root.inst).results[0]).dims().to_vec();
+    let mut builder = Builder {
+        cx,
+        func,
+        members: group.members.iter().map(|m| m.inst).collect(),
+        axes: axes(func, group, &dims),
+        dims,
+        args: Vec::new(),
+        arg_of: FxHashMap::default(),
+        operands: Vec::new(),
+        operand_of: FxHashMap::default(),
+        names: FxHashMap::default(),
+        body: Body::default(),
+        refs: FxHashMap::default(),
+        locs: Vec::new(),
+    };
+    let symbols = builder.axes.iter().filter_map(|a| a.hi.as_ref()?.terms().first().map(|t| t.0));
+    builder.names.extend(builder.axes.iter().map(|a| a.name).chain(symbols).map(|name| (name, 1)));
+    for member in &group.members {
+        builder.member(member)?;
+    }
+    Ok(builder.finish(group))
+}
+
+/// The axes: named `i`, `j`, ... around the symbols in use, with the extents of the dims.
+fn axes(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Axis> {
+    let mut taken: FxHashSet<Name> = FxHashSet::default();
+    let types = group.members.iter().flat_map(|m| {
+        let data = func.inst(m.inst);
+        data.args.iter().chain(&data.results).map(|&v| func.ty(v)).collect::<Vec<_>>()
+    });
+    for dim in types.flat_map(|ty| ty.dims()) {
+        if let Dim::Sym(s) = dim {
+            taken.insert(*s);
+        }
+    }
+    let letters = ["i", "j", "k", "l"].map(String::from).into_iter();
+    let mut names = letters.chain((4..).map(|n| format!("i{n}"))).map(Name::from).filter(|n| !taken.contains(n));
+    dims.iter()
+        .zip(&mut names)
+        .map(|(dim, name)| {
+            let hi = match *dim {
+                Dim::Const(c) => i64::try_from(c).ok().map(SymExpr::constant),
+                Dim::Sym(s) => Some(SymExpr::symbol(s)),
+                Dim::Any => None,
+            };
+            Axis { name, lo: SymExpr::default(), hi, kind: AxisKind::Parallel }
+        })
+        .collect()
+}
+
+struct Builder<'a> {
+    cx: &'a MatchCx<'a>,
+    func: &'a Function,
+    members: FxHashSet<Inst>,
+    axes: Vec<Axis>,
+    dims: Vec<Dim>,
+    args: Vec<Value>,
+    arg_of: FxHashMap<Value, u32>,
+    operands: Vec<Operand>,
+    /// Operands by what they read and how; scalars have no indices.
+    operand_of: FxHashMap<(Source, Vec<Index>), u32>,
+    /// Names in use, with the next number to try after them.
+    names: FxHashMap<Name, u32>,
+    body: Body,
+    /// What each value that a member computes is in the body.
+    refs: FxHashMap<Value, BodyRef>,
+    locs: Vec<Loc>,
+}
+
+impl Builder<'_> {
+    fn member(&mut self, member: &Member) -> Result<(), TypeError> {
+        let data = self.func.inst(member.inst);
+        let yields: SmallVec<[BodyRef; 2]> = match member.candidate.role {
+            Role::Elementwise => {
+                let args = data.args.iter().map(|&v| self.read(member, v)).collect();
+                let dtypes = data.results.iter().map(|&r| self.func.ty(r).dtype()).collect();
+                self.push(BodyOp::Op(data.op, data.attrs.clone()), args, dtypes, data.loc)
+            }
+            Role::Ufunc(name) => self.inline_function(member, name)?,
+            Role::Expression => self.inline_expression(member)?,
+        };
+        self.refs.extend(data.results.iter().copied().zip(yields));
+        if !data.loc.is_none() {
+            self.locs.push(data.loc);
+        }
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        op: BodyOp,
+        args: SmallVec<[BodyRef; 3]>,
+        dtypes: SmallVec<[DType; 1]>,
+        loc: Loc,
+    ) -> SmallVec<[BodyRef; 2]> {
+        let at = self.body.insts.len() as u32;
+        let results = (0..dtypes.len()).map(|r| BodyRef::Inst(at, r as u8)).collect();
+        self.body.insts.push(BodyInst { op, args, dtypes, loc });
+        results
+    }
+
+    /// What an operand of a member is in the body.
+    fn read(&mut self, member: &Member, value: Value) -> BodyRef {
+        if let ValueDef::Const(scalar) = self.func.def(value) {
+            return BodyRef::Const(scalar);
+        }
+        let viewed = look_through(self.cx, value);
+        if let Some(&inside) = self.refs.get(&viewed.base).filter(|_| self.is_member(viewed.base)) {
+            return inside;
+        }
+        let ty = self.func.ty(value);
+        let offset = member.map.len() - ty.rank();
+        let lies: AxisMap = member.map[offset..].iter().copied().collect();
+        if let Some(view) = viewed.map.as_ref().filter(|view| self.view_is_exact(value, &viewed.base, view, &lies)) {
+            let through = view.iter().map(|axis| axis.and_then(|a| lies[a])).collect();
+            return BodyRef::Operand(self.operand(viewed.base, &through));
+        }
+        BodyRef::Operand(self.operand(value, &lies))
+    }
+
+    fn is_member(&self, value: Value) -> bool {
+        self.func.def_inst(value).is_some_and(|i| self.members.contains(&i))
+    }
+
+    /// Whether reading the base of a view loses no extent: an axis that the base does not run along has extent 1, or the group's.
+    fn view_is_exact(&self, value: Value, base: &Value, view: &AxisMap, lies: &AxisMap) -> bool {
+        let base_dims = self.func.ty(*base).dims();
+        self.func.ty(value).dims().iter().enumerate().all(|(axis, &dim)| {
+            let runs = view.iter().position(|&a| a == Some(axis));
+            let covered = runs.is_some_and(|a| base_dims[a] == dim);
+            covered || dim == Dim::Const(1) || (dim != Dim::Any && lies[axis].is_some_and(|g| self.dims[g] == dim))
+        })
+    }
+
+    /// The operand that reads a value whose axis `a` lies at axis `lies[a]` of the group.
+    fn operand(&mut self, value: Value, lies: &AxisMap) -> u32 {
+        let ty = self.func.ty(value);
+        let index = ty
+            .dims()
+            .iter()
+            .zip(lies)
+            .map(|(&dim, &axis)| match axis.filter(|_| dim != Dim::Const(1)) {
+                None => Index { expr: IndexExpr::Affine(Affine::constant(0)), mode: Mode::Proved },
+                Some(g) => Index {
+                    expr: IndexExpr::Affine(Affine::axis(g as u32)),
+                    mode: if dim == self.dims[g] && dim != Dim::Any { Mode::Proved } else { Mode::Broadcast },
+                },
+            })
+            .collect();
+        self.operand_at(value, index)
+    }
+
+    fn operand_at(&mut self, value: Value, index: Vec<Index>) -> u32 {
+        let args = &mut self.args;
+        let arg = *self.arg_of.entry(value).or_insert_with(|| {
+            args.push(value);
+            args.len() as u32 - 1
+        });
+        let source = if self.func.ty(value).rank() > 0 { Source::Array(arg) } else { Source::Scalar(arg) };
+        if let Some(&known) = self.operand_of.get(&(source.clone(), index.clone())) {
+            return known;
+        }
+        let number = self.operands.len() as u32;
+        let name = self.name_for(value);
+        let dtype = self.func.ty(value).dtype();
+        self.operand_of.insert((source.clone(), index.clone()), number);
+        self.operands.push(Operand { name, source, dtype, index });
+        number
+    }
+
+    /// A name for the element of a value: its own where it has one that can stand in a body.
+    fn name_for(&mut self, value: Value) -> Name {
+        let own = self.func.value_name(value).filter(|n| can_name(n));
+        let base = own.map_or("x", |n| n.as_str());
+        let mut name = Name::new(base);
+        while self.names.contains_key(&name) {
+            let next = self.names.entry(Name::new(base)).or_insert(1);
+            name = Name::from(format!("{base}_{next}"));
+            *next += 1;
+        }
+        self.names.insert(name, 1);
+        name
+    }
+
+    /// Takes in a scalar function's instructions, arguments cast to its parameters.
+    fn inline_function(&mut self, member: &Member, name: Name) -> Result<SmallVec<[BodyRef; 2]>, TypeError> {
+        let missing = || TypeError::new(format!("there is no function `@{name}`"));
+        let callee = self.cx.module().get(name).ok_or_else(missing)?;
+        let data = self.func.inst(member.inst);
+        let mut inner: FxHashMap<Value, BodyRef> = FxHashMap::default();
+        for (&param, &arg) in callee.params().iter().zip(&data.args) {
+            let read = self.read(member, arg);
+            let (from, to) = (self.func.ty(arg).dtype(), callee.ty(param).dtype());
+            inner.insert(param, self.cast(read, from, to, data.loc)?);
+        }
+        let entry = callee.entry().ok_or_else(missing)?;
+        let get = |inner: &FxHashMap<Value, BodyRef>, v: Value| match callee.def(v) {
+            ValueDef::Const(s) => Some(BodyRef::Const(s)),
+            _ => inner.get(&v).copied(),
+        };
+        for inst in callee.insts(entry) {
+            let step = callee.inst(inst);
+            let args: Option<SmallVec<[BodyRef; 3]>> = step.args.iter().map(|&v| get(&inner, v)).collect();
+            let args = args.ok_or_else(|| TypeError::new(format!("`@{name}` uses a value before it is defined")))?;
+            if step.op.is_terminator() {
+                return Ok(args.into_iter().collect());
+            }
+            let dtypes = step.results.iter().map(|&r| callee.ty(r).dtype()).collect();
+            let results = self.push(BodyOp::Op(step.op, step.attrs.clone()), args, dtypes, data.loc);
+            inner.extend(step.results.iter().copied().zip(results));
+        }
+        Err(TypeError::new(format!("`@{name}` does not return")))
+    }
+
+    fn cast(&mut self, value: BodyRef, from: DType, to: DType, loc: Loc) -> Result<BodyRef, TypeError> {
+        if from == to {
+            return Ok(value);
+        }
+        let op = builder::find_op("cast")?;
+        let attrs = Attrs::new().with("to", Attr::DType(to));
+        Ok(self.push(BodyOp::Op(op, attrs), smallvec![value], smallvec![to], loc)[0])
+    }
+
+    /// Takes in an expression: its operands through the member's map, its body as it is.
+    fn inline_expression(&mut self, member: &Member) -> Result<SmallVec<[BodyRef; 2]>, TypeError> {
+        let data = self.func.inst(member.inst);
+        let expr = data.attrs.expr().ok_or_else(|| TypeError::new("an `arrayexpr` without expression"))?.clone();
+        let mut operands: Vec<BodyRef> = Vec::with_capacity(expr.operands.len());
+        for operand in &expr.operands {
+            let (Source::Array(arg) | Source::Scalar(arg)) = operand.source else {
+                return Err(TypeError::new("an operand that can't be taken in"));
+            };
+            let value = data.args[arg as usize];
+            let base = look_through(self.cx, value).base;
+            let inside = self.refs.get(&base).filter(|_| self.is_member(base)).copied();
+            operands.push(match (self.func.def(value), inside) {
+                (ValueDef::Const(scalar), _) => BodyRef::Const(scalar),
+                (_, Some(inside)) => inside,
+                _ => {
+                    let lies = operand.index.iter().map(|i| match &i.expr {
+                        IndexExpr::Affine(form) => form.as_axis().and_then(|a| member.map[a as usize]),
+                        _ => None,
+                    });
+                    let lies: AxisMap = lies.collect();
+                    BodyRef::Operand(self.operand(value, &lies))
+                }
+            });
+        }
+        let base = self.body.insts.len() as u32;
+        let shift = |r: BodyRef| match r {
+            BodyRef::Operand(n) => operands[n as usize],
+            BodyRef::Inst(n, result) => BodyRef::Inst(n + base, result),
+            BodyRef::Axis(a) => match member.map[a as usize] {
+                Some(g) => BodyRef::Axis(g as u32),
+                None => BodyRef::Const(rewright_ir::Scalar::I64(0)),
+            },
+            other => other,
+        };
+        for inst in &expr.body.insts {
+            let args = inst.args.iter().map(|&r| shift(r)).collect();
+            self.body.insts.push(BodyInst { args, ..inst.clone() });
+        }
+        self.locs.extend(expr.locs.iter().copied());
+        Ok(expr.body.yields.iter().map(|&r| shift(r)).collect())
+    }
+
+    /// The results are what others than members and the views between them use.
+    fn finish(mut self, group: &Group) -> Built {
+        let gone: FxHashSet<Inst> = self.members.iter().chain(&group.views).copied().collect();
+        let mut results = Vec::new();
+        let mut outs = Vec::new();
+        for value in group.members.iter().flat_map(|m| self.func.inst(m.inst).results.iter().copied()) {
+            if self.func.users(value).iter().all(|u| gone.contains(u) || is_del(self.func, *u)) {
+                continue;
+            }
+            let ty = self.func.ty(value);
+            let index = (0..self.axes.len()).map(|axis| IndexExpr::Affine(Affine::axis(axis as u32))).collect();
+            outs.push(Out { dtype: ty.dtype(), dims: ty.dims().to_vec(), index, fill: None, write: Write::Unique });
+            self.body.yields.push(self.refs[&value]);
+            results.push(value);
+        }
+        prune(&mut self.body, &mut self.operands, &mut self.args);
+        let expr = ArrayExpr {
+            axes: self.axes,
+            guard: Vec::new(),
+            operands: self.operands,
+            body: self.body,
+            reductions: Vec::new(),
+            finish: None,
+            outs,
+            locs: self.locs,
+        };
+        Built { expr, args: self.args, results }
+    }
+}
+
+/// Whether a value's name can stand for its element: an identifier that is none of the words that bodies use.
+fn can_name(name: &str) -> bool {
+    const WORDS: [&str; 8] = ["yield", "reduce", "where", "inf", "NaN", "true", "false", "arrayexpr"];
+    let mut chars = name.chars();
+    let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let temporary =
+        ["t", "u"].iter().any(|p| name.strip_prefix(p).is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit())));
+    first && !temporary && !WORDS.contains(&name) && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

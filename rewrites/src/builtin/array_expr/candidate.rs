@@ -1,0 +1,131 @@
+//! What may become part of an array expression.
+
+use crate::MatchCx;
+use rewright_ir::expr::{AxisKind, Index, IndexExpr, Mode, Source, SymExpr, Write};
+use rewright_ir::{ArrayExpr, Dim, Effects, Function, Inst, Name, Type, Value};
+
+/// How an instruction is taken into a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// An elementwise op: one body instruction.
+    Elementwise,
+    /// A scalar function applied elementwise: its instructions.
+    Ufunc(Name),
+    /// An array expression: its body.
+    Expression,
+}
+
+/// An instruction that may join others.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// How it is taken in.
+    pub role: Role,
+    /// Cycles an element.
+    pub cycles: u32,
+}
+
+impl Candidate {
+    /// The instruction as a candidate, if it is one.
+    pub fn of(cx: &MatchCx<'_>, inst: Inst) -> Option<Candidate> {
+        let func = cx.func();
+        let data = func.inst(inst);
+        let dense = |ty: &Type| ty.style().is_none();
+        let result = func.ty(*data.results.first()?);
+        // Rank 0 is one element: nothing to run a loop over.
+        if !result.is_array() || result.rank() == 0 || !data.results.iter().any(|&r| is_needed(func, r)) {
+            return None;
+        }
+        if !data.results.iter().chain(&data.args).all(|&v| dense(func.ty(v))) {
+            return None;
+        }
+        if data.op.is_elementwise() {
+            return Some(Candidate { role: Role::Elementwise, cycles: data.op.cycles() });
+        }
+        if data.op.name == "ufunc" {
+            let name = data.attrs.func("callee")?;
+            let callee = cx.module().get(name)?;
+            return straight_line(callee).ok().map(|cycles| Candidate { role: Role::Ufunc(name), cycles });
+        }
+        let expr = data.attrs.expr()?;
+        is_simple(func, &data.args, expr).then(|| {
+            let cycles = expr.body.insts.iter().map(|i| match &i.op {
+                rewright_ir::expr::BodyOp::Op(op, _) => op.cycles(),
+                rewright_ir::expr::BodyOp::Nested(_) => u32::MAX / 2,
+            });
+            Candidate { role: Role::Expression, cycles: cycles.fold(0, u32::saturating_add) }
+        })
+    }
+}
+
+/// True if something uses the value, other than to end its life.
+pub fn is_needed(func: &Function, value: Value) -> bool {
+    func.use_count(value) > 0 && func.users(value).iter().any(|&user| !is_del(func, user))
+}
+
+/// True for `del`, which is no use that needs the value.
+pub fn is_del(func: &Function, inst: Inst) -> bool {
+    func.inst(inst).op.effects.contains(Effects::FREES)
+}
+
+/// The cycles of a scalar function that is one block of elementwise ops; else why it can't be taken into a body.
+pub fn straight_line(callee: &Function) -> Result<u32, String> {
+    let Some(entry) = callee.entry() else { return Err("it has no body".into()) };
+    if callee.blocks().len() > 1 {
+        return Err("it has control flow".into());
+    }
+    let mut cycles = 0u32;
+    for inst in callee.insts(entry) {
+        let op = callee.inst(inst).op;
+        if op.name == "ret" {
+            return Ok(cycles);
+        }
+        if !op.is_elementwise() || op.effects != Effects::empty() {
+            return Err(format!("it contains `{op}`"));
+        }
+        cycles = cycles.saturating_add(op.cycles());
+    }
+    Err("it does not return".into())
+}
+
+/// True for expressions such as this rewrite makes: parallel axes from 0, operands that are read whole or broadcast, every result at
+/// every point.
+fn is_simple(func: &Function, args: &[Value], expr: &ArrayExpr) -> bool {
+    let zero = SymExpr::default();
+    let axes = expr.axes.iter().all(|a| a.kind == AxisKind::Parallel && a.lo == zero);
+    let whole = |dim: Dim, index: &Index| match &index.expr {
+        IndexExpr::Affine(form) => match form.as_axis() {
+            Some(axis) => index.mode == Mode::Broadcast || covers(expr.axes[axis as usize].hi.as_ref(), dim),
+            None => form.as_constant() == Some(0) && dim == Dim::Const(1),
+        },
+        _ => false,
+    };
+    let operands = expr.operands.iter().all(|o| match o.source {
+        Source::Scalar(_) => true,
+        Source::Array(arg) => {
+            let dims = func.ty(args[arg as usize]).dims();
+            let plain = o.index.iter().all(|i| matches!(i.mode, Mode::Proved | Mode::Broadcast));
+            plain && o.index.len() == dims.len() && dims.iter().zip(&o.index).all(|(&dim, index)| whole(dim, index))
+        }
+        _ => false,
+    });
+    let outs = expr.outs.iter().all(|o| {
+        let identity = |(axis, index): (usize, &IndexExpr)| match index {
+            IndexExpr::Affine(form) => form.as_axis() == Some(axis as u32),
+            _ => false,
+        };
+        o.fill.is_none()
+            && o.write == Write::Unique
+            && o.index.len() == expr.axes.len()
+            && o.index.iter().enumerate().all(identity)
+    });
+    axes && operands && outs && expr.guard.is_empty() && expr.reductions.is_empty() && expr.finish.is_none()
+}
+
+/// Whether an axis with this end runs over all of a dim.
+fn covers(end: Option<&SymExpr>, dim: Dim) -> bool {
+    end.is_some_and(|end| match dim {
+        Dim::Const(c) => i64::try_from(c).is_ok_and(|c| *end == SymExpr::constant(c)),
+        Dim::Sym(s) => *end == SymExpr::symbol(s),
+        Dim::Any => false,
+    })
+}

@@ -1,0 +1,175 @@
+//! `array-expr`: chains of array operations become one `arrayexpr` node each.
+//!
+//! The elementwise ops, applied scalar functions and array expressions of a block are planned together ([`plan`]): which of them join,
+//! and why others do not. A group's body is built ([`build`]) by taking in its members one by one, views between them as index maps.
+//! What others need of a group comes out as a result of its node. Then the block is put in an order in which every node stands as a
+//! unit ([`order`]), and the nodes take the places of their members.
+
+mod build;
+mod candidate;
+mod effects;
+mod order;
+mod plan;
+mod prune;
+mod space;
+mod views;
+
+use crate::{MatchCx, NoMatch, Point, Rewrite, RewriteDef, RewriteError, Rewriter, Stage, register_rewrite};
+use build::{Built, build};
+use candidate::{Candidate, Role, is_needed, straight_line};
+use order::{Unit, order};
+use plan::{Plan, plan};
+use rewright_ir::builder::find_op;
+use rewright_ir::{Attr, Attrs, Block, Inst, Loc, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+pub use views::AxisView;
+
+/// The rewrite.
+pub struct ArrayExprs;
+
+/// Its definition.
+pub static ARRAY_EXPR: RewriteDef =
+    RewriteDef::block("array-expr", "Fuses chains of array operations into one `arrayexpr` each.", &ArrayExprs)
+        .stage(Stage::BeforeLowering);
+register_rewrite!(ARRAY_EXPR);
+
+/// What is to be done in a block.
+pub struct Fusion {
+    nodes: Vec<Node>,
+    /// The order of what stays, with the nodes as units.
+    order: Vec<Unit>,
+    /// `del`s of values that are gone.
+    dropped: Vec<Inst>,
+}
+
+/// A node that takes the place of instructions.
+struct Node {
+    built: Built,
+    /// The members, and the views between them, in block order.
+    parts: Vec<Inst>,
+    /// How many of them are members.
+    members: usize,
+    loc: Loc,
+}
+
+impl Rewrite for ArrayExprs {
+    type Match = Fusion;
+
+    fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Fusion, NoMatch> {
+        if !cx.func().insts(block).any(|inst| may_join(cx, block, inst)) {
+            return Err(left_apart(cx, block));
+        }
+        let plan = plan(cx, block);
+        if plan.groups.is_empty() {
+            let missed = plan.missed.into_iter().map(|m| NoMatch::because(m.reason).at(cx.func().inst(m.producer).loc));
+            return Err(missed.fold(left_apart(cx, block), NoMatch::and));
+        }
+        fusion(cx, &plan).map_err(|error| NoMatch::because(error.to_string()))
+    }
+
+    fn apply(&self, found: Fusion, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        for &del in &found.dropped {
+            rw.erase(del)?;
+        }
+        put_in_order(&found, rw)?;
+        let mut replaced = FxHashMap::default();
+        for node in found.nodes {
+            replace(node, &mut replaced, rw)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an instruction may be something to do: one that is not in a node yet, or a node that reads another one of the block, or has
+/// results that nothing needs.
+fn may_join(cx: &MatchCx<'_>, block: Block, inst: Inst) -> bool {
+    let func = cx.func();
+    match Candidate::of(cx, inst) {
+        None => false,
+        Some(Candidate { role: Role::Expression, .. }) => {
+            let data = func.inst(inst);
+            let is_node = |inst: Inst| func.block_of(inst) == Some(block) && func.inst(inst).attrs.expr().is_some();
+            data.results.iter().any(|&r| !is_needed(func, r))
+                || data.args.iter().any(|&arg| func.def_inst(views::look_through(cx, arg).base).is_some_and(is_node))
+        }
+        Some(_) => true,
+    }
+}
+
+/// Applied functions that can't be taken into a body, and why.
+fn left_apart(cx: &MatchCx<'_>, block: Block) -> NoMatch {
+    let func = cx.func();
+    let mut reasons = NoMatch::quiet();
+    for inst in func.insts(block) {
+        let data = func.inst(inst);
+        let callee =
+            data.attrs.func("callee").filter(|_| data.op.name == "ufunc").and_then(|name| cx.module().get(name));
+        if let Some(Err(reason)) = callee.map(straight_line) {
+            let message = format!("`ufunc @{}` is computed apart: {reason}", callee.map_or("", |c| c.name.as_str()));
+            reasons = reasons.and(NoMatch::because(message).at(data.loc));
+        }
+    }
+    reasons
+}
+
+fn fusion(cx: &MatchCx<'_>, plan: &Plan) -> Result<Fusion, rewright_ir::TypeError> {
+    let func = cx.func();
+    let at: FxHashMap<Inst, usize> = plan.insts.iter().enumerate().map(|(at, &inst)| (inst, at)).collect();
+    let mut nodes = Vec::with_capacity(plan.groups.len());
+    for group in &plan.groups {
+        let mut parts: Vec<Inst> = group.members.iter().map(|m| m.inst).chain(group.views.iter().copied()).collect();
+        parts.sort_by_key(|inst| at.get(inst));
+        let loc = group.members.last().map(|m| func.inst(m.inst).loc).unwrap_or_default();
+        nodes.push(Node { built: build(cx, group)?, parts, members: group.members.len(), loc });
+    }
+    let order = order(func, plan);
+    let kept: FxHashSet<Inst> =
+        order.iter().filter_map(|u| if let Unit::Inst(i) = u { Some(*i) } else { None }).collect();
+    let dels = (0..).zip(&plan.insts).filter(|(at, _)| plan.effects.del(*at).is_some()).map(|(_, &inst)| inst);
+    let dropped = dels.filter(|inst| !kept.contains(inst)).collect();
+    Ok(Fusion { nodes, order, dropped })
+}
+
+/// Moves instructions up, one after the other, until the block has the order; the parts of a node stand together.
+fn put_in_order(found: &Fusion, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+    let flat = found.order.iter().flat_map(|unit| match unit {
+        Unit::Inst(inst) => std::slice::from_ref(inst),
+        Unit::Group(number) => &found.nodes[*number].parts,
+    });
+    let flat: Vec<Inst> = flat.copied().collect();
+    let block = flat.first().and_then(|&inst| rw.func().block_of(inst));
+    let mut next = block.and_then(|block| rw.func().first_inst(block));
+    for inst in flat {
+        match next {
+            Some(at) if at == inst => next = rw.func().next_inst(at),
+            Some(at) => rw.move_before(inst, at)?,
+            None => return Err(RewriteError::refused("the order names an instruction twice")),
+        }
+    }
+    Ok(())
+}
+
+/// Puts a node in the place of its parts. It may read results of nodes before it, which have taken the place of others.
+fn replace(node: Node, replaced: &mut FxHashMap<Value, Value>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+    let Some(&first) = node.parts.first() else { return Ok(()) };
+    rw.set_point(Point::Before(first));
+    rw.set_loc(node.loc);
+    let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(node.built.expr)));
+    let args: Vec<Value> = node.built.args.iter().map(|arg| *replaced.get(arg).unwrap_or(arg)).collect();
+    let inst = rw.insert(find_op("arrayexpr")?, args, attrs)?;
+    let results = rw.func().inst(inst).results.clone();
+    for (&old, &new) in node.built.results.iter().zip(&results) {
+        rw.replace_uses(old, new)?;
+        replaced.insert(old, new);
+    }
+    for &part in node.parts.iter().rev() {
+        rw.erase(part)?;
+    }
+    if node.members > 1 {
+        let outs = if results.len() == 1 { String::new() } else { format!(" with {} results", results.len()) };
+        rw.remark(node.loc, format!("fused {} operations into one `arrayexpr`{outs}", node.members));
+    }
+    Ok(())
+}

@@ -1,0 +1,389 @@
+//! Which instructions of a block become one node.
+//!
+//! Two candidates may join along an edge from producer to consumer. Joining must not create a cycle through something that stays
+//! outside, nor move a read past a write. Both follow from *levels*: a candidate's level is at least that of its producers, and one
+//! more than that of producers that it can't join; what stays outside is one level above the candidates that it depends on; an
+//! instruction that writes depends on earlier readers of what it writes, and later readers depend on it. Only candidates of one
+//! level join. A path from a group through the outside and back would climb a level, so there is none, and a block in which groups
+//! stand as units can always be put in order.
+//!
+//! Levels are as low as possible at first; then a candidate whose consumers all are higher is raised to them, which joins it to work
+//! that waits for something else anyway. Every step is one pass over the block: the time is linear.
+
+use super::candidate::{Candidate, Role, is_del, is_needed};
+use super::effects::BlockEffects;
+use super::space::{Relation, Spaces, align, relate};
+use super::views::{AxisMap, Viewed, look_through};
+use crate::MatchCx;
+use rewright_ir::expr::{BodyOp, BodyRef, Index, IndexExpr, Source};
+use rewright_ir::{Block, Function, Inst, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// What is computed again for every element along a broadcast axis may cost so many cycles at most.
+const MAX_REPEATED_CYCLES: u32 = 4;
+
+/// A value with so many uses is not looked at use by use.
+const MANY: usize = 16;
+
+/// A candidate's place in a group.
+pub struct Member {
+    /// The instruction.
+    pub inst: Inst,
+    /// How it is taken in.
+    pub candidate: Candidate,
+    /// The axis of the group along which each of its own axes runs; `None` where its extent is 1.
+    pub map: AxisMap,
+}
+
+/// Instructions that become one node.
+#[derive(Default)]
+pub struct Group {
+    /// In block order; the last one has the group's own space.
+    pub members: Vec<Member>,
+    /// Views between members, which nothing else needs.
+    pub views: Vec<Inst>,
+}
+
+/// A producer that does not join a consumer, and why.
+pub struct Missed {
+    /// The producer.
+    pub producer: Inst,
+    /// The reason.
+    pub reason: String,
+}
+
+/// The plan for a block.
+pub struct Plan {
+    /// Its instructions, by position.
+    pub insts: Vec<Inst>,
+    /// The groups, in the order of their last members.
+    pub groups: Vec<Group>,
+    /// The order that effects impose.
+    pub effects: BlockEffects,
+    /// What did not join.
+    pub missed: Vec<Missed>,
+}
+
+/// An edge along which two candidates may join.
+struct Edge {
+    producer: u32,
+    consumer: u32,
+    /// `None`: the same space, axis by axis. Else the producer is private to the consumer, and this is where its axes lie.
+    map: Option<AxisMap>,
+    views: SmallVec<[Inst; 2]>,
+}
+
+/// What is known of an instruction of the block.
+#[derive(Clone, Default)]
+struct Node {
+    candidate: Option<Candidate>,
+    level: u32,
+    /// What joined it so far is used by it alone, and it by one instruction alone.
+    private: bool,
+    /// Cycles an element, with all that joined it.
+    cycles: u32,
+    /// It reads through a view that sets an extent: it can't be taken to a space where that extent may be another.
+    pinned: bool,
+}
+
+/// Plans a block. The plan has no groups if there is nothing to do.
+pub fn plan(cx: &MatchCx<'_>, block: Block) -> Plan {
+    let func = cx.func();
+    let insts: Vec<Inst> = func.insts(block).collect();
+    let nodes = insts.iter().map(|&i| Node { candidate: Candidate::of(cx, i), ..Node::default() }).collect();
+    let mut planner = Planner {
+        cx,
+        func,
+        at: insts.iter().enumerate().map(|(at, &i)| (i, at as u32)).collect(),
+        effects: BlockEffects::of(cx, &insts),
+        insts,
+        nodes,
+        spaces: Spaces::default(),
+        edges: Vec::new(),
+        missed: Vec::new(),
+    };
+    planner.assign_levels();
+    planner.raise_levels();
+    let groups = planner.groups();
+    Plan { insts: planner.insts, groups, effects: planner.effects, missed: planner.missed }
+}
+
+struct Planner<'a> {
+    cx: &'a MatchCx<'a>,
+    func: &'a Function,
+    insts: Vec<Inst>,
+    at: FxHashMap<Inst, u32>,
+    nodes: Vec<Node>,
+    effects: BlockEffects,
+    spaces: Spaces,
+    edges: Vec<Edge>,
+    missed: Vec<Missed>,
+}
+
+impl Planner<'_> {
+    fn node(&self, at: u32) -> &Node {
+        &self.nodes[at as usize]
+    }
+    /// The op that computes a result: for a result of a node, the op in its body.
+    fn op_name(&self, at: u32, result: Value) -> &'static str {
+        let data = self.func.inst(self.insts[at as usize]);
+        let Some(expr) = data.attrs.expr() else { return data.op.name };
+        let number = data.results.iter().position(|&r| r == result).unwrap_or_default();
+        match expr.body.yields.get(number) {
+            Some(&BodyRef::Inst(n, _)) => match &expr.body.insts[n as usize].op {
+                BodyOp::Op(op, _) => op.name,
+                BodyOp::Nested(_) => data.op.name,
+            },
+            _ => data.op.name,
+        }
+    }
+    /// The position at which a value is computed, if that is in this block.
+    fn position(&self, value: Value) -> Option<u32> {
+        self.at.get(&self.func.def_inst(value)?).copied()
+    }
+    /// The level of what depends on the instruction at `at` from outside of its group.
+    fn level_after(&self, at: u32) -> u32 {
+        let node = self.node(at);
+        node.level + u32::from(node.candidate.is_some())
+    }
+
+    fn assign_levels(&mut self) {
+        for at in 0..self.insts.len() as u32 {
+            if self.effects.del(at).is_some() {
+                continue;
+            }
+            let operands: SmallVec<[Value; 4]> = self.func.inst(self.insts[at as usize]).uses().collect();
+            let mut level = self.effects.after(at).iter().map(|&b| self.level_after(b)).max().unwrap_or(0);
+            if self.node(at).candidate.is_some() {
+                level = level.max(self.join(at, &operands));
+            } else {
+                let producers = operands.iter().filter_map(|&v| self.position(v));
+                level = level.max(producers.map(|p| self.level_after(p)).max().unwrap_or(0));
+            }
+            self.nodes[at as usize].level = level;
+        }
+    }
+
+    /// Finds the edges along which the candidate at `at` may join its producers; gives the level that follows from them.
+    fn join(&mut self, at: u32, operands: &[Value]) -> u32 {
+        let inst = self.insts[at as usize];
+        let candidate = self.node(at).candidate;
+        for &result in &self.func.inst(inst).results {
+            if candidate.is_some_and(|c| c.role != Role::Expression) {
+                self.spaces.record(self.func, result, operands.iter().copied());
+            }
+        }
+        let mut node = Node { private: true, cycles: candidate.map_or(0, |c| c.cycles), candidate, ..Node::default() };
+        let mut seen: FxHashSet<Value> = FxHashSet::default();
+        for &operand in operands.iter().filter(|v| seen.insert(**v)) {
+            let viewed = look_through(self.cx, operand);
+            let from = self.position(viewed.base).filter(|&from| self.node(from).candidate.is_some());
+            node.pinned |= !viewed.views.is_empty() || node.candidate.is_some_and(|c| c.role == Role::Expression);
+            let joined = from.map(|from| (from, self.edge(from, at, operand, &viewed)));
+            match joined {
+                Some((from, Ok(map))) => {
+                    let producer = self.node(from);
+                    node.level = node.level.max(producer.level);
+                    node.private &= producer.private && self.is_private(from, inst, &viewed.views);
+                    node.cycles = node.cycles.saturating_add(producer.cycles);
+                    node.pinned |= producer.pinned;
+                    self.edges.push(Edge { producer: from, consumer: at, map, views: viewed.views });
+                }
+                _ => {
+                    if let Some(direct) = self.position(operand) {
+                        node.level = node.level.max(self.level_after(direct));
+                    }
+                    if let Some((from, Err(reason))) = joined {
+                        let producer = self.insts[from as usize];
+                        self.missed.push(Missed { producer, reason });
+                    }
+                }
+            }
+        }
+        self.nodes[at as usize] = node;
+        self.nodes[at as usize].level
+    }
+
+    /// Whether all that the producer at `from` computes is used through these views alone, by the consumer alone.
+    fn is_private(&self, from: u32, consumer: Inst, views: &[Inst]) -> bool {
+        let results = |inst: Inst| &self.func.inst(inst).results;
+        let mut user = consumer;
+        for &view in views {
+            if !self.is_only_user(results(view), user) {
+                return false;
+            }
+            user = view;
+        }
+        self.is_only_user(results(self.insts[from as usize]), user)
+    }
+
+    fn is_only_user(&self, results: &[Value], user: Inst) -> bool {
+        let uses = self.func.inst(user).uses().filter(|v| results.contains(v)).count();
+        let others = results.iter().map(|&r| self.func.use_count(r)).sum::<usize>() - uses;
+        let only_del = |&r: &Value| self.func.users(r).iter().all(|&u| u == user || is_del(self.func, u));
+        others == 0 || (others < MANY && results.iter().all(only_del))
+    }
+
+    /// Whether the producer at `from` may join the consumer at `at`, which reads it as `operand`; else why not.
+    fn edge(&self, from: u32, at: u32, operand: Value, viewed: &Viewed) -> Result<Option<AxisMap>, String> {
+        let name = self.op_name(from, viewed.base);
+        let results = &self.func.inst(self.insts[from as usize]).results;
+        if results.iter().any(|&r| self.cx.is_written(r)) {
+            return Err(format!("`{name}` is computed apart: what it computes is stored to later"));
+        }
+        let Some(&result) = self.func.inst(self.insts[at as usize]).results.first() else {
+            return Err(format!("`{name}` is computed apart: nothing comes of what reads it"));
+        };
+        let consumer = self.op_name(at, result);
+        let own = self.spaces.of(self.func, result);
+        let inner = self.spaces.of(self.func, viewed.base);
+        let Some(lies) = self.lies(at, operand, own.len()) else {
+            return Err(format!("`{name}` is computed apart: `{consumer}` reads it in more than one way"));
+        };
+        let map: AxisMap = match &viewed.map {
+            None => lies,
+            Some(view) => view.iter().map(|axis| axis.and_then(|a| lies[a])).collect(),
+        };
+        let relation = relate(&inner, &own, &map);
+        if relation == Relation::Same && viewed.views.is_empty() && map.iter().copied().eq((0..own.len()).map(Some)) {
+            return Ok(None);
+        }
+        if !self.node(from).private || !self.is_private(from, self.insts[at as usize], &viewed.views) {
+            return Err(format!(
+                "`{name}` is computed apart: its shape is not that of `{consumer}`, and it is needed elsewhere too"
+            ));
+        }
+        let producer = self.node(from);
+        if relation == Relation::Repeated && (producer.cycles > MAX_REPEATED_CYCLES || producer.pinned) {
+            return Err(format!(
+                "`{name}` is computed apart: inside `{consumer}` its {} cycles an element might be spent again along a \
+                 broadcast axis (limit {MAX_REPEATED_CYCLES})",
+                producer.cycles
+            ));
+        }
+        Ok(Some(map))
+    }
+
+    /// The axes of the space at `at` along which the axes of an operand run; `None` if it is read in several ways.
+    fn lies(&self, at: u32, operand: Value, rank: usize) -> Option<AxisMap> {
+        let data = self.func.inst(self.insts[at as usize]);
+        let Some(expr) = data.attrs.expr() else { return Some(align(self.func.ty(operand).rank(), rank)) };
+        let reads = expr.operands.iter().filter(|o| match o.source {
+            Source::Array(arg) => data.args[arg as usize] == operand,
+            _ => false,
+        });
+        let axis = |index: &Index| match &index.expr {
+            IndexExpr::Affine(form) => form.as_axis().map(|a| a as usize),
+            _ => None,
+        };
+        let mut maps = reads.map(|o| o.index.iter().map(axis).collect::<AxisMap>());
+        let first = maps.next()?;
+        let mut once: SmallVec<[usize; 4]> = first.iter().flatten().copied().collect();
+        once.sort_unstable();
+        (once.windows(2).all(|pair| pair[0] != pair[1]) && maps.all(|map| map == first)).then_some(first)
+    }
+
+    /// Raises candidates to the level of consumers that wait for something else.
+    fn raise_levels(&mut self) {
+        let mut bound = vec![u32::MAX; self.insts.len()];
+        let mut joined: FxHashMap<u32, SmallVec<[u32; 4]>> = FxHashMap::default();
+        for edge in &self.edges {
+            joined.entry(edge.consumer).or_default().push(edge.producer);
+        }
+        joined.values_mut().for_each(|producers| producers.sort_unstable());
+        let dissolved: FxHashSet<Inst> =
+            self.edges.iter().filter(|e| e.map.is_some()).flat_map(|e| e.views.iter().copied()).collect();
+        for at in (0..self.insts.len() as u32).rev() {
+            let inst = self.insts[at as usize];
+            let data = self.func.inst(inst);
+            // What ends the block, or a life, comes after everything and holds nothing back; nor does a view that would go.
+            if self.effects.del(at).is_some() || data.op.is_terminator() || dissolved.contains(&inst) {
+                continue;
+            }
+            let node = &mut self.nodes[at as usize];
+            if node.candidate.is_some() && bound[at as usize] != u32::MAX {
+                node.level = node.level.max(bound[at as usize]);
+            }
+            let level = node.level;
+            let joined = joined.get(&at).map_or(&[][..], |producers| producers);
+            for &from in joined {
+                bound[from as usize] = bound[from as usize].min(level);
+            }
+            let outside = data.uses().filter_map(|v| self.position(v)).filter(|p| joined.binary_search(p).is_err());
+            for from in outside.chain(self.effects.after(at).iter().copied()) {
+                bound[from as usize] = bound[from as usize].min(level.saturating_sub(1));
+            }
+        }
+    }
+
+    /// Joins candidates of one level along the edges. Groups that are one node already are left out.
+    fn groups(&mut self) -> Vec<Group> {
+        let n = self.insts.len();
+        let mut sets = UnionFind::new(n);
+        // The edge along which a candidate is taken into its consumer; a private one has only one.
+        let mut taken: Vec<Option<usize>> = vec![None; n];
+        for (number, edge) in self.edges.iter().enumerate() {
+            if self.node(edge.producer).level == self.node(edge.consumer).level {
+                sets.union(edge.producer, edge.consumer);
+                taken[edge.producer as usize] = Some(number);
+            }
+        }
+        let mut groups: Vec<Group> = Vec::new();
+        let mut number: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut maps: Vec<AxisMap> = vec![AxisMap::new(); n];
+        // Consumers before producers, whose maps go on from theirs.
+        for at in (0..n as u32).rev() {
+            let Some(candidate) = self.node(at).candidate else { continue };
+            let inst = self.insts[at as usize];
+            let group = *number.entry(sets.find(at)).or_insert_with(|| {
+                groups.push(Group::default());
+                groups.len() - 1
+            });
+            maps[at as usize] = match taken[at as usize].map(|e| &self.edges[e]) {
+                None => (0..self.rank(inst)).map(Some).collect(),
+                Some(Edge { consumer, map: None, .. }) => maps[*consumer as usize].clone(),
+                Some(Edge { consumer, map: Some(map), views, .. }) => {
+                    groups[group].views.extend(views);
+                    map.iter().map(|axis| axis.and_then(|a| maps[*consumer as usize][a])).collect()
+                }
+            };
+            groups[group].members.push(Member { inst, candidate, map: maps[at as usize].clone() });
+        }
+        groups.retain(|g| g.members.len() > 1 || !self.is_settled(&g.members[0]));
+        groups.reverse();
+        groups.iter_mut().for_each(|g| g.members.reverse());
+        groups
+    }
+
+    /// A node of which everything is needed.
+    fn is_settled(&self, member: &Member) -> bool {
+        let results = &self.func.inst(member.inst).results;
+        member.candidate.role == Role::Expression && results.iter().all(|&r| is_needed(self.func, r))
+    }
+
+    fn rank(&self, inst: Inst) -> usize {
+        self.func.inst(inst).results.first().map_or(0, |&r| self.func.ty(r).rank())
+    }
+}
+
+/// Disjoint sets with path halving.
+struct UnionFind(Vec<u32>);
+
+impl UnionFind {
+    fn new(n: usize) -> Self {
+        UnionFind((0..n as u32).collect())
+    }
+    fn find(&mut self, mut x: u32) -> u32 {
+        while self.0[x as usize] != x {
+            self.0[x as usize] = self.0[self.0[x as usize] as usize];
+            x = self.0[x as usize];
+        }
+        x
+    }
+    fn union(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        // The later instruction stands for the set, which keeps the numbering of groups by block order.
+        self.0[a.min(b) as usize] = a.max(b);
+    }
+}

@@ -1,0 +1,60 @@
+//! Takes out of a body what none of its results needs.
+
+use rewright_ir::Value;
+use rewright_ir::expr::{Body, BodyRef, Operand, Source};
+
+/// Drops body instructions that no result depends on, operands that no instruction reads, and arguments that no operand reads.
+pub fn prune(body: &mut Body, operands: &mut Vec<Operand>, args: &mut Vec<Value>) {
+    let mut insts = vec![false; body.insts.len()];
+    let mut read = vec![false; operands.len()];
+    let mut mark = |insts: &mut Vec<bool>, r: &BodyRef| match *r {
+        BodyRef::Inst(n, _) => insts[n as usize] = true,
+        BodyRef::Operand(n) => read[n as usize] = true,
+        _ => {}
+    };
+    body.yields.iter().for_each(|r| mark(&mut insts, r));
+    for at in (0..body.insts.len()).rev() {
+        if insts[at] {
+            body.insts[at].args.iter().for_each(|r| mark(&mut insts, r));
+        }
+    }
+    let used = |operand: &Operand| match operand.source {
+        Source::Array(arg) | Source::Scalar(arg) => Some(arg as usize),
+        _ => None,
+    };
+    let mut given = vec![false; args.len()];
+    let kept = operands.iter().zip(&read).filter(|(_, read)| **read);
+    kept.filter_map(|(operand, _)| used(operand)).for_each(|arg| given[arg] = true);
+
+    let (inst_at, operand_at, arg_at) = (places(&insts), places(&read), places(&given));
+    let moved = |r: &mut BodyRef| match r {
+        BodyRef::Inst(n, _) => *n = inst_at[*n as usize],
+        BodyRef::Operand(n) => *n = operand_at[*n as usize],
+        _ => {}
+    };
+    retain(&mut body.insts, &insts);
+    retain(operands, &read);
+    retain(args, &given);
+    body.insts.iter_mut().flat_map(|inst| inst.args.iter_mut()).for_each(moved);
+    body.yields.iter_mut().for_each(moved);
+    for operand in operands {
+        if let Source::Array(arg) | Source::Scalar(arg) = &mut operand.source {
+            *arg = arg_at[*arg as usize];
+        }
+    }
+}
+
+/// Where each of what is kept will stand.
+fn places(kept: &[bool]) -> Vec<u32> {
+    let before = |count: &mut u32, &kept: &bool| {
+        let place = *count;
+        *count += u32::from(kept);
+        Some(place)
+    };
+    kept.iter().scan(0, before).collect()
+}
+
+fn retain<T>(list: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    list.retain(|_| kept.next().is_some_and(|&k| k));
+}

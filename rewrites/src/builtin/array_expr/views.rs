@@ -1,0 +1,100 @@
+//! Views that fusion reads through: those that only insert, drop, stretch or permute axes.
+
+use crate::MatchCx;
+use rewright_ir::{Dim, Inst, InstData, Type, Value, register_interface};
+use smallvec::SmallVec;
+
+/// For each axis of a view's operand, the axis of the result that runs along it; `None` where the operand's extent is 1.
+pub type AxisMap = SmallVec<[Option<usize>; 4]>;
+
+/// Interface: an op whose result is its first operand with axes inserted, dropped, stretched or permuted. Array expressions then read
+/// the operand itself, through a map.
+pub struct AxisView {
+    /// The map, or `None` if this instruction is more than that.
+    pub map: fn(inst: &InstData, operand: &Type, result: &Type) -> Option<AxisMap>,
+}
+
+/// A value, seen through the views that it may come out of.
+pub struct Viewed {
+    /// What is read in the end.
+    pub base: Value,
+    /// For each axis of the base the axis of the value; `None` if there is no view.
+    pub map: Option<AxisMap>,
+    /// The views, the outermost (the value itself) first.
+    pub views: SmallVec<[Inst; 2]>,
+}
+
+/// Looks through a chain of views, as far as they and what they read hold still.
+pub fn look_through(cx: &MatchCx<'_>, value: Value) -> Viewed {
+    let func = cx.func();
+    let mut seen = Viewed { base: value, map: None, views: SmallVec::new() };
+    while let Some(inst) = func.def_inst(seen.base) {
+        let data = func.inst(inst);
+        let Some(view) = data.op.interface::<AxisView>() else { break };
+        let operand = data.args[0];
+        let (from, to) = (func.ty(operand), func.ty(seen.base));
+        if !from.is_array() || from.style().is_some() || cx.is_written(seen.base) || cx.is_written(operand) {
+            break;
+        }
+        let Some(step) = (view.map)(data, from, to) else { break };
+        seen.map = Some(match &seen.map {
+            None => step,
+            Some(outer) => step.iter().map(|axis| axis.and_then(|a| outer[a])).collect(),
+        });
+        seen.base = operand;
+        seen.views.push(inst);
+    }
+    seen
+}
+
+register_interface!("broadcast_in_dim", AxisView, &AxisView { map: broadcast_map });
+register_interface!("expand_dims", AxisView, &AxisView { map: expand_map });
+register_interface!("squeeze", AxisView, &AxisView { map: squeeze_map });
+register_interface!("transpose", AxisView, &AxisView { map: transpose_map });
+
+/// An axis as it is written: a negative one counts from the end.
+fn axis(written: i64, rank: usize) -> Option<usize> {
+    let place = if written < 0 { written + rank as i64 } else { written };
+    usize::try_from(place).ok().filter(|&a| a < rank)
+}
+
+fn broadcast_map(inst: &InstData, operand: &Type, result: &Type) -> Option<AxisMap> {
+    match inst.attrs.ints("axes") {
+        Some(axes) => axes.iter().map(|&a| axis(a, result.rank()).map(Some)).collect(),
+        None => Some(super::space::align(operand.rank(), result.rank())),
+    }
+}
+
+fn expand_map(inst: &InstData, _operand: &Type, result: &Type) -> Option<AxisMap> {
+    let new: Option<SmallVec<[usize; 4]>> = inst.attrs.ints("axes")?.iter().map(|&a| axis(a, result.rank())).collect();
+    let new = new?;
+    Some((0..result.rank()).filter(|a| !new.contains(a)).map(Some).collect())
+}
+
+fn squeeze_map(inst: &InstData, operand: &Type, result: &Type) -> Option<AxisMap> {
+    let dropped: Option<SmallVec<[usize; 4]>> = match inst.attrs.ints("axes") {
+        Some(axes) => axes.iter().map(|&a| axis(a, operand.rank())).collect(),
+        None => Some((0..operand.rank()).filter(|&a| operand.dims()[a] == Dim::Const(1)).collect()),
+    };
+    let dropped = dropped?;
+    // An extent that is 1 only at run time is checked by the view itself, so the view must stay.
+    if dropped.iter().any(|&a| operand.dims()[a] != Dim::Const(1)) || dropped.len() + result.rank() != operand.rank() {
+        return None;
+    }
+    let mut kept = 0..result.rank();
+    (0..operand.rank()).map(|a| if dropped.contains(&a) { Some(None) } else { kept.next().map(Some) }).collect()
+}
+
+fn transpose_map(inst: &InstData, operand: &Type, _result: &Type) -> Option<AxisMap> {
+    let rank = operand.rank();
+    match inst.attrs.ints("perm") {
+        None => Some((0..rank).rev().map(Some).collect()),
+        Some(perm) => {
+            let mut map = AxisMap::from_elem(None, rank);
+            for (result_axis, &a) in perm.iter().enumerate() {
+                map[axis(a, rank)?] = Some(result_axis);
+            }
+            Some(map)
+        }
+    }
+}
