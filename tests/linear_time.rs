@@ -1,0 +1,99 @@
+//! The optimizer's time grows linearly with the function, whatever its shape, and nothing recurses.
+
+use cpu_time::ThreadTime;
+use rewright_ir::{Arg, DType, Dim, FuncBuilder, Module, Name, Type, Value};
+use rewright_rewrites::{NoObserver, Options, Pipeline};
+use std::time::Duration;
+
+const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+
+/// Time an op at the largest size may be so many times that at the smallest: room for caches and noise, none for a square.
+const SLACK: f64 = 8.0;
+
+fn vector() -> Type {
+    Type::array(DType::F64, vec![Dim::from("n")])
+}
+
+/// `n` ops in a row.
+fn chain(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
+    let mut last = b.param(0);
+    for i in 0..n {
+        let op = ["add", "mul", "sub"][i % 3];
+        last = b.op(op, [Arg::from(last), Arg::from(1.5 + (i % 7) as f64)]).expect("floats");
+    }
+    vec![last]
+}
+
+/// `n` ops, each of the two before: every intermediate is shared.
+fn ladder(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
+    let (mut x, mut y) = (b.param(0), b.param(1));
+    for i in 0..n {
+        let op = ["add", "mul", "maximum"][i % 3];
+        (x, y) = (y, b.op(op, [x, y]).expect("floats"));
+    }
+    vec![x, y]
+}
+
+/// `n` ops that all read one value, summed by a reduction every so often, which cuts the chains.
+fn fan(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
+    let root = b.param(0);
+    let mut total = b.op("sum", [root]).expect("floats");
+    let mut last = root;
+    for i in 0..n {
+        last = b.op("add", [root, last]).expect("floats");
+        if i % 50 == 49 {
+            let s = b.op("sum", [last]).expect("floats");
+            total = b.op("add", [total, s]).expect("floats");
+        }
+    }
+    vec![last, total]
+}
+
+/// `n` times the same op: all but one are redundant.
+fn redundant(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
+    let (x, y) = (b.param(0), b.param(1));
+    let mut last = x;
+    for _ in 0..n / 2 {
+        let same = b.op("mul", [x, y]).expect("floats");
+        last = b.op("add", [last, same]).expect("floats");
+    }
+    vec![last]
+}
+
+/// Builds a function of so many ops, and gives what it returns.
+type Shape = fn(&mut FuncBuilder<'_>, usize) -> Vec<Value>;
+
+fn optimize(shape: Shape, n: usize) -> Duration {
+    let mut b = FuncBuilder::new("f", &[("x", vector()), ("y", vector())], Vec::new());
+    let results = shape(&mut b, n);
+    let types = results.iter().map(|&v| b.func().ty(v).clone()).collect();
+    b.ret(results).expect("results");
+    let mut func = b.finish();
+    func.results = types;
+    let mut module = Module::new();
+    module.insert(func);
+    let pipeline = Pipeline::parse("default").expect("the default pipeline");
+    let began = ThreadTime::now();
+    pipeline.run(&mut module, &Options::default(), &mut NoObserver).expect("it ends");
+    let time = began.elapsed();
+    let left = module.get(Name::new("f")).map_or(0, |f| f.inst_count());
+    assert!(left < n.max(100), "nothing was fused: {left} instructions of {n} are left");
+    time
+}
+
+#[test]
+fn time_an_op_stays_the_same_from_a_thousand_ops_to_a_hundred_thousand() {
+    let shapes: [(&str, Shape); 4] = [("chain", chain), ("ladder", ladder), ("fan", fan), ("redundant", redundant)];
+    for (name, shape) in shapes {
+        let per_op: Vec<f64> = SIZES
+            .iter()
+            .map(|&n| {
+                // The best of three: other work on the machine only adds.
+                let best = (0..3).map(|_| optimize(shape, n)).min().unwrap_or_default();
+                best.as_secs_f64() * 1e9 / n as f64
+            })
+            .collect();
+        println!("{name}: {:.0}, {:.0}, {:.0} ns an op at {SIZES:?} ops", per_op[0], per_op[1], per_op[2]);
+        assert!(per_op[2] < SLACK * per_op[0], "{name} grows faster than linearly: {per_op:?} ns an op");
+    }
+}
