@@ -53,7 +53,7 @@ fn reference(module: &Module, args: &[Datum]) -> Ran {
 }
 
 fn compare(program: &Program, stage: &str, module: &Module, expected: &Ran) -> Result<(), TestCaseError> {
-    for backend in [Backend::Auto] {
+    for backend in [Backend::Reference, Backend::Auto] {
         let what = format!("{backend:?}, {stage}");
         let executable = Executable::compile(module, "f", Options { backend, ..Options::default() })
             .map_err(|e| fail(program, &format!("{what}: {e}")))?;
