@@ -1,0 +1,208 @@
+//! The ops on whole arrays against NumPy's answers; `tests/oracle/arrays.py` wrote the table and says what its lines mean.
+
+use rewright_ir::*;
+use std::collections::BTreeMap;
+
+/// The 64 bits that the n-th random element is made of.
+fn mix(z: u64) -> u64 {
+    let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn random(dtype: DType, seed: u64, i: u64) -> Scalar {
+    let number = |i: u64| {
+        let z = mix(seed << 32 | i);
+        (z, ((z >> 40) as f64 - f64::from(1 << 23)) * 2f64.powi((z & 15) as i32 - 24))
+    };
+    match dtype.kind() {
+        Kind::Bool => Scalar::Bool(number(i).0 & 1 == 1),
+        Kind::Int => Scalar::from_bits(dtype, (number(i).0 & (u64::MAX >> (64 - 8 * dtype.size())), 0)),
+        Kind::Float => Scalar::F64(number(i).1).cast(dtype),
+        Kind::Complex => Scalar::C128(Complex64::new(number(2 * i).1, number(2 * i + 1).1)).cast(dtype),
+    }
+}
+
+/// The scalar of bits in hexadecimal.
+fn element(dtype: DType, text: &str) -> Scalar {
+    let part = |t: &str| match (t, dtype) {
+        ("nan", DType::F32 | DType::C64) => u64::from(f32::NAN.to_bits()),
+        ("nan", _) => f64::NAN.to_bits(),
+        _ => u64::from_str_radix(t, 16).unwrap(),
+    };
+    let (a, b) = text.split_once(':').unwrap_or((text, "0"));
+    Scalar::from_bits(dtype, (part(a), part(b)))
+}
+
+fn datum(text: &str) -> Datum {
+    let (ty, elements) = text.split_once([' ', '[']).unwrap();
+    let dtype: DType = ty.parse().unwrap();
+    if let Some(elements) = elements.strip_prefix("= ") {
+        return Datum::Scalar(element(dtype, elements));
+    }
+    let (dims, elements) = elements.split_once(']').unwrap();
+    let shape: Vec<usize> = dims.split(", ").filter(|d| !d.is_empty()).map(|d| d.parse().unwrap()).collect();
+    let array = match elements.trim().split_once(' ').unwrap_or((elements.trim(), "")) {
+        ("random", seed) => {
+            let seed = seed.parse().unwrap();
+            Array::from_fn(dtype, &shape, |i| random(dtype, seed, i as u64))
+        }
+        ("=", listed) => {
+            let listed: Vec<Scalar> = listed.split(' ').filter(|w| !w.is_empty()).map(|w| element(dtype, w)).collect();
+            Array::from_fn(dtype, &shape, |i| listed[i])
+        }
+        other => panic!("no elements: {other:?}"),
+    };
+    Datum::Array(array.unwrap())
+}
+
+/// The same value with its elements in another order in memory.
+fn column_major(datum: &Datum) -> Datum {
+    let Datum::Array(array) = datum else { return datum.clone() };
+    let reversed: Vec<usize> = (0..array.rank()).rev().collect();
+    let transposed = array.permuted(&reversed);
+    let copied: Vec<Scalar> = transposed.iter().collect();
+    let copy = Array::from_fn(array.dtype(), transposed.shape(), |i| copied[i]).unwrap();
+    Datum::Array(copy.permuted(&reversed))
+}
+
+struct Case<'a> {
+    op: &'a str,
+    inst: &'a str,
+    args: Vec<Datum>,
+    /// `None` where NumPy has an error.
+    expected: Option<Datum>,
+}
+
+fn cases(table: &str) -> Vec<Case<'_>> {
+    let mut lines = table.lines().peekable();
+    let mut cases = Vec::new();
+    while let Some(inst) = lines.next() {
+        let mut args = Vec::new();
+        while let Some(line) = lines.next_if(|l| l.starts_with('<')) {
+            args.push(datum(&line[2..]));
+        }
+        let result = lines.next().and_then(|l| l.strip_prefix("> ")).unwrap();
+        let expected = (result != "error").then(|| datum(result));
+        cases.push(Case { op: inst.split(' ').next().unwrap(), inst, args, expected });
+    }
+    cases
+}
+
+/// What the dims of parameters say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Known {
+    /// Their extents.
+    Constants,
+    /// Which are equal: extents other than 0 and 1 are symbols.
+    Symbols,
+    /// Nothing.
+    Nothing,
+}
+
+impl Known {
+    fn ty(self, datum: &Datum) -> Type {
+        let dim = |&n: &usize| match self {
+            Known::Symbols if n > 1 => Dim::from(format!("n{n}").as_str()),
+            Known::Nothing => Dim::Any,
+            _ => Dim::Const(n as u64),
+        };
+        match datum {
+            Datum::Scalar(s) => Type::scalar(s.dtype()),
+            Datum::Array(a) => Type::array(a.dtype(), a.shape().iter().map(dim).collect::<Vec<_>>()),
+        }
+    }
+}
+
+impl Case<'_> {
+    /// A function of this instruction; `Err` if its types are not right.
+    fn function(&self, known: Known) -> Result<Module, String> {
+        let params: Vec<String> =
+            self.args.iter().enumerate().map(|(i, a)| format!("%p{i}: {}", known.ty(a))).collect();
+        let (result, value) = match &self.expected {
+            Some(expected) => (format!(" -> {}", Known::Nothing.ty(expected)), " %r"),
+            None => (String::new(), ""),
+        };
+        let (params, inst) = (params.join(", "), self.inst.replace('%', "%p"));
+        let text = format!("func @f({params}){result} {{\nentry:\n  %r = {inst}\n  ret{value}\n}}\n");
+        parse_module(&text, "case").map_err(|e| e.render(false).to_string())
+    }
+
+    /// The type of the instruction's result.
+    fn inferred(module: &Module) -> Type {
+        let func = module.functions().next().unwrap();
+        let inst = func.first_inst(func.entry().unwrap()).unwrap();
+        func.ty(func.inst(inst).results[0]).clone()
+    }
+
+    /// What is wrong, if anything is.
+    fn check(&self, known: Known) -> Result<(), String> {
+        let Some(expected) = &self.expected else {
+            let found = self
+                .function(known)
+                .and_then(|m| evaluate(&m, "f", self.args.clone(), Limits::default()).map_err(|e| e.to_string()));
+            return found
+                .map_or_else(|e| if e.contains(self.op) { Ok(()) } else { Err(e) }, |_| Err("no error".into()));
+        };
+        let module = match self.function(known) {
+            // Which axes have extent 1 must be known.
+            Err(_) if self.inst == "squeeze %0" && known != Known::Constants => return Ok(()),
+            other => other?,
+        };
+        let ty = Self::inferred(&module);
+        if !expected.ty().fits(&ty) || (known == Known::Constants && self.op != "compress" && ty != expected.ty()) {
+            return Err(format!("inferred {ty} for {}", expected.ty()));
+        }
+        for args in [self.args.clone(), self.args.iter().map(column_major).collect()] {
+            let found = evaluate(&module, "f", args, Limits::default()).map_err(|e| e.to_string())?.results;
+            if !same(&found[0], expected) {
+                return Err(format!("found\n{:?}\n for\n{expected:?}", found[0]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Equal but for the payloads of NaNs.
+fn same(a: &Datum, b: &Datum) -> bool {
+    let canonical = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
+    let equal = |a: Scalar, b: Scalar| match a.dtype().kind() {
+        Kind::Float => canonical(a.to_f64()) == canonical(b.to_f64()),
+        Kind::Complex => {
+            let (a, b) = (a.to_c128(), b.to_c128());
+            (canonical(a.re), canonical(a.im)) == (canonical(b.re), canonical(b.im))
+        }
+        _ => a == b,
+    };
+    a.ty() == b.ty() && a.to_array().iter().zip(b.to_array().iter()).all(|(a, b)| equal(a, b))
+}
+
+#[test]
+fn arrays_are_as_numpy_has_them() {
+    let cases = cases(include_str!("../../tests/oracle/arrays.txt"));
+    let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for case in &cases {
+        *count.entry(case.op).or_default() += 1;
+        for known in [Known::Constants, Known::Symbols, Known::Nothing] {
+            if let Err(why) = case.check(known) {
+                let args: Vec<String> = case.args.iter().map(|a| a.ty().to_string()).collect();
+                wrong.push(format!("{} of {}, {known:?} known: {why:.600}", case.inst, args.join(", ")));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {} are wrong:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong[..wrong.len().min(20)].join("\n")
+    );
+    let ops = "transpose flip slice reshape expand_dims squeeze diagonal broadcast_in_dim item to_array full iota eye tri \
+        constant sum prod min max any all argmin argmax getitem dim take gather compress update concat stack dot_general";
+    for op in ops.split_ascii_whitespace() {
+        assert!(count.get(op).is_some_and(|&n| n >= 2), "{op}: {count:?}");
+    }
+    assert!(cases.len() > 2500, "{}", cases.len());
+}
