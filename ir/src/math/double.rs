@@ -1,5 +1,6 @@
 //! Real functions of `f64`.
 
+use super::double_double::Dd;
 use libm::Libm;
 
 macro_rules! from_libm {
@@ -139,19 +140,24 @@ pub extern "C" fn spacing(x: f64) -> f64 {
     }
 }
 
+/// The greater of two numbers minus the lesser, and what that difference lacks.
+fn gap(x: f64, y: f64) -> (f64, f64) {
+    let (greater, lesser) = if x > y { (x, y) } else { (y, x) };
+    let gap = Dd::sum(greater, -lesser);
+    (gap.hi, gap.lo)
+}
+
 /// `log(exp(x) + exp(y))`, without overflow.
 pub extern "C" fn logaddexp(x: f64, y: f64) -> f64 {
     if x == y {
         return x + std::f64::consts::LN_2;
     }
-    let gap = x - y;
-    if gap > 0.0 {
-        x + log1p(exp(-gap))
-    } else if gap <= 0.0 {
-        y + log1p(exp(gap))
-    } else {
-        gap
+    if x.is_nan() || y.is_nan() {
+        return x + y;
     }
+    let (gap, rest) = gap(x, y);
+    let ratio = exp(-gap);
+    x.max(y) + if ratio > 0.0 { log1p(ratio - ratio * rest) } else { 0.0 }
 }
 
 /// `log2(exp2(x) + exp2(y))`, without overflow.
@@ -159,14 +165,13 @@ pub extern "C" fn logaddexp2(x: f64, y: f64) -> f64 {
     if x == y {
         return x + 1.0;
     }
-    let gap = x - y;
-    if gap > 0.0 {
-        x + std::f64::consts::LOG2_E * log1p(exp2(-gap))
-    } else if gap <= 0.0 {
-        y + std::f64::consts::LOG2_E * log1p(exp2(gap))
-    } else {
-        gap
+    if x.is_nan() || y.is_nan() {
+        return x + y;
     }
+    let (gap, rest) = gap(x, y);
+    let ratio = exp2(-gap);
+    let log = if ratio > 0.0 { log1p(ratio - ratio * rest * std::f64::consts::LN_2) } else { 0.0 };
+    x.max(y) + std::f64::consts::LOG2_E * log
 }
 
 /// 0 below zero, 1 above, `at_zero` at it; NaN of NaN.

@@ -44,11 +44,13 @@ pub fn exp(z: Complex64) -> Complex64 {
 /// e to the power of a number given to more than double precision, within the range of `exp`.
 pub(super) fn exp_of(re: Dd, im: Dd) -> Complex64 {
     let (sine, cosine) = (double::sin(im.hi), double::cos(im.hi));
+    let (turn, rest) = (double::sin(im.lo), double::cos(im.lo));
     let near = |f: f64| f + f * re.lo;
-    Complex64::new(exp_times(re.hi, near(cosine - sine * im.lo)), exp_times(re.hi, near(sine + cosine * im.lo)))
+    let (cosine, sine) = (cosine * rest - sine * turn, sine * rest + cosine * turn);
+    Complex64::new(exp_times(re.hi, near(cosine)), exp_times(re.hi, near(sine)))
 }
 
-/// 2 to the power z.
+/// 2 to the power z; near the true value for angles up to 1e15.
 pub fn exp2(z: Complex64) -> Complex64 {
     if z.im == 0.0 || !z.re.is_finite() || !z.im.is_finite() {
         let scaled = exp(Complex64::new(z.re * LN_2.hi, z.im * LN_2.hi));
@@ -57,7 +59,7 @@ pub fn exp2(z: Complex64) -> Complex64 {
     exp_of(LN_2 * Dd::new(z.re), LN_2 * Dd::new(z.im))
 }
 
-/// e to the power z, minus 1.
+/// e to the power z, minus 1; near the true value, where it cancels, for imaginary parts up to 1e6.
 pub fn expm1(z: Complex64) -> Complex64 {
     let im = exp_times(z.re, double::sin(z.im));
     let half = double::sin(z.im / 2.0);
@@ -74,7 +76,8 @@ fn expm1_re(x: f64, y: f64) -> f64 {
     }
     if x.abs().max(y.abs()) < 1e-5 {
         let re = Dd::new(x) + Dd::product(x, x).scale(0.5) + Dd::product(y, y).scale(-0.5);
-        return re.value() + x * (x * x / 6.0 - y * y / 2.0);
+        let (x2, y2) = (x * x, y * y);
+        return re.value() + (x * (x2 / 6.0 - y2 / 2.0) + (x2 * x2 - 6.0 * x2 * y2 + y2 * y2) / 24.0);
     }
     let turns = (y / TURN.hi).round_ties_even();
     let (_, cosine) = (Dd::new(y) - TURN * Dd::new(turns)).sin_cos();

@@ -46,12 +46,14 @@ pub fn sqrt(z: Complex64) -> Complex64 {
     }
     // Halved exponents of an even scale undo it exactly.
     let half = exponent(z) / 2;
-    let z = scaled(z, -2 * half);
-    let length = Dd::sum_of_squares(z.re, z.im).sqrt();
-    let root = (length + Dd::new(z.re.abs())).scale(0.5).sqrt();
+    let near = scaled(z, -2 * half);
+    let length = Dd::sum_of_squares(near.re, near.im).sqrt();
+    let root = (length + Dd::new(near.re.abs())).scale(0.5).sqrt();
+    let root = Dd { hi: libm::ldexp(root.hi, half), lo: libm::ldexp(root.lo, half) };
+    // Of the part as it was given: beside a great one it may underflow in `near`.
     let other = (Dd::new(z.im.abs()) / root).scale(0.5).value();
     let (re, im) = if z.re >= 0.0 { (root.value(), other) } else { (other, root.value()) };
-    scaled(Complex64::new(re, im.copysign(z.im)), half)
+    Complex64::new(re, im.copysign(z.im))
 }
 
 /// The sum of the terms and -1, accurately: `|z|^2 - 1` where |z| is near 1.
@@ -139,9 +141,11 @@ impl Wide {
     }
 }
 
-/// `a` to the power of a small integer, by repeated squaring.
+/// A finite number to the power of a small integer, by repeated squaring of its mantissa.
 fn integer_power(a: Complex64, n: i32) -> Complex64 {
-    let mut base = Wide { re: Dd::new(a.re), im: Dd::new(a.im) };
+    let shift = exponent(a);
+    let near = scaled(a, -shift);
+    let mut base = Wide { re: Dd::new(near.re), im: Dd::new(near.im) };
     let mut power = Wide { re: Dd::new(1.0), im: Dd::new(0.0) };
     let mut rest = n.unsigned_abs();
     while rest > 0 {
@@ -157,10 +161,10 @@ fn integer_power(a: Complex64, n: i32) -> Complex64 {
         let square = power.re * power.re + power.im * power.im;
         power = Wide { re: power.re / square, im: -power.im / square };
     }
-    Complex64::new(power.re.value(), power.im.value())
+    scaled(Complex64::new(power.re.value(), power.im.value()), shift * n)
 }
 
-/// The same in plain double precision, which handles what overflows.
+/// The same of any number, in plain double precision.
 fn plain_power(a: Complex64, n: i32) -> Complex64 {
     let (mut base, mut power, mut rest) = (a, Complex64::new(1.0, 0.0), n.unsigned_abs());
     while rest > 0 {
@@ -188,9 +192,8 @@ pub fn power(a: Complex64, b: Complex64) -> Complex64 {
         if b.re == 1.0 {
             return a;
         }
-        let wide = integer_power(a, b.re as i32);
-        let usual = |x: f64| x == 0.0 || (1e-250..1e250).contains(&x.abs());
-        return if usual(wide.re) && usual(wide.im) { wide } else { plain_power(a, b.re as i32) };
+        let n = b.re as i32;
+        return if a.re.is_finite() && a.im.is_finite() { integer_power(a, n) } else { plain_power(a, n) };
     }
     general_power(a, b)
 }
