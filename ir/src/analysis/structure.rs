@@ -68,7 +68,10 @@ fn hash_attr(attr: &Attr, h: &mut impl Hasher) {
         Attr::DType(x) => x.hash(h),
         Attr::Scalar(x) => x.hash(h),
         Attr::Func(x) => x.hash(h),
-        Attr::Array(x) => (x.dtype(), x.shape()).hash(h),
+        Attr::Array(x) => {
+            (x.dtype(), x.shape()).hash(h);
+            x.iter().for_each(|element| element.hash(h));
+        }
         // A body is a tree of many types; its `Debug` form is made of the same parts as its equality.
         Attr::Expr(x) => {
             let mut text = HashText(h);
