@@ -2,14 +2,28 @@
 
 use crate::change::Touched;
 use crate::match_cx::MatchCx;
-use rewright_ir::analysis::liveness::ended_values;
 use rewright_ir::analysis::{Dominators, Liveness, Loops, ModuleEffects, written_values};
 use rewright_ir::op::Effects;
 use rewright_ir::{Function, Inst, Module, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::any::{Any, TypeId};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
+
+/// The `del`s of each value; some may be gone, or end something else by now.
+type Dels = FxHashMap<Value, SmallVec<[Inst; 1]>>;
+
+fn dels(func: &Function) -> Dels {
+    let mut found = Dels::default();
+    for inst in func.blocks().flat_map(|b| func.insts(b)) {
+        let data = func.inst(inst);
+        if data.op.effects.contains(Effects::FREES) {
+            data.args.iter().for_each(|&value| found.entry(value).or_default().push(inst));
+        }
+    }
+    found
+}
 
 /// The analyses of one function. Made by the driver; anybody else may make one to try a rewrite's `matches`.
 #[derive(Default)]
@@ -19,8 +33,7 @@ pub struct Analyses {
     liveness: OnceCell<Liveness>,
     written: OnceCell<FxHashSet<Value>>,
     module_effects: Rc<OnceCell<ModuleEffects>>,
-    /// Values that some `del` may end; some may be gone.
-    ended: OnceCell<RefCell<FxHashSet<Value>>>,
+    ended: OnceCell<RefCell<Dels>>,
     own: RefCell<FxHashMap<TypeId, Rc<dyn Any>>>,
 }
 
@@ -44,22 +57,25 @@ impl Analyses {
     pub(crate) fn written(&self, func: &Function, module: &Module) -> &FxHashSet<Value> {
         self.written.get_or_init(|| written_values(func, self.module_effects(module)))
     }
-    /// True if there may be a `del` of the old value, or of the new one that takes its place.
-    pub(crate) fn may_be_ended(&self, func: &Function, old: Value, new: Value) -> bool {
-        let mut ended = self.ended.get_or_init(|| RefCell::new(ended_values(func).into_iter().collect())).borrow_mut();
-        let found = ended.contains(&old) || ended.contains(&new);
-        if found {
-            ended.insert(new);
-        }
-        found
+    /// The `del`s of a value.
+    pub(crate) fn dels(&self, func: &Function, value: Value) -> SmallVec<[Inst; 2]> {
+        let ended = self.ended.get_or_init(|| RefCell::new(dels(func))).borrow();
+        let there = |&del: &Inst| func.is_linked(del) && func.inst(del).args.contains(&value);
+        ended.get(&value).into_iter().flatten().copied().filter(there).collect()
     }
-    /// Takes note of a new instruction that may be a `del`.
+    /// Takes note of an instruction that may be a `del`, of the operands that it has now.
     pub(crate) fn ends(&self, func: &Function, inst: Inst) {
         let data = func.inst(inst);
         if data.op.effects.contains(Effects::FREES)
             && let Some(ended) = self.ended.get()
         {
-            ended.borrow_mut().extend(data.args.iter().copied());
+            let mut ended = ended.borrow_mut();
+            for &value in &data.args {
+                let list = ended.entry(value).or_default();
+                if !list.contains(&inst) {
+                    list.push(inst);
+                }
+            }
         }
     }
     pub(crate) fn own<T: 'static>(&self, cx: &MatchCx<'_>, compute: impl FnOnce(&MatchCx<'_>) -> T) -> Rc<T> {

@@ -92,9 +92,10 @@ impl Touched {
         self.blocks.extend(home);
     }
 
-    /// The uses of an instruction that is about to go or change are known to be reached by their definitions.
+    /// The uses of an instruction that is about to go or change are known to be reached by their definitions, unless it has changed
+    /// before.
     pub fn know_uses(&mut self, func: &Function, inst: Inst) {
-        let Some(block) = func.block_of(inst) else { return };
+        let Some(block) = func.block_of(inst).filter(|_| !self.insts.contains(&inst)) else { return };
         for value in func.inst(inst).uses() {
             let elsewhere = match func.def(value) {
                 ValueDef::Const(_) => false,

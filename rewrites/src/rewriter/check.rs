@@ -23,7 +23,7 @@ impl Rewriter<'_> {
         for &inst in self.touched.insts.iter().filter(|&&i| self.func.is_linked(i)) {
             self.check_inst(inst, &dominators)?;
         }
-        Ok(())
+        self.check_dels()
     }
 
     /// Branches to blocks that have other parameters now.

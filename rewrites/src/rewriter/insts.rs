@@ -150,6 +150,7 @@ impl Rewriter<'_> {
         self.touched.know_uses(self.func, inst);
         self.touched.inst(self.func, inst);
         self.func.set_use(inst, index, value);
+        self.analyses.ends(self.func, inst);
         self.touched.use_of(self.func, value);
         self.log.push(Change::Operand(inst, index));
         if index < self.func.inst(inst).args.len() { self.reinfer(inst) } else { Ok(()) }

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod check;
+mod dels;
 mod insts;
 mod values;
 

@@ -1,10 +1,10 @@
 //! Replacing values.
 
 use super::Rewriter;
+use super::dels::Ends;
 use crate::change::Change;
 use crate::error::RewriteError;
 use crate::match_cx::refines;
-use rewright_ir::op::Effects;
 use rewright_ir::{Arg, Attrs, Inst, Literal, Scalar, Value};
 use smallvec::SmallVec;
 
@@ -64,6 +64,7 @@ impl Rewriter<'_> {
             return Err(RewriteError::refused("a value can't replace itself"));
         }
         self.may_replace(old, new)?;
+        let ends = Ends::of(self, old, new);
         let refined = self.func.ty(old) != self.func.ty(new);
         if self.is_fresh(new) && self.func.value_name(new).is_none() {
             self.func.set_value_name(new, self.func.value_name(old));
@@ -78,14 +79,14 @@ impl Rewriter<'_> {
         self.touched.use_of(self.func, old);
         self.log.push(Change::Replaced { old, new });
         let constant = self.func.as_const(new).is_some();
-        for user in users {
+        for &user in &users {
             // A type rule may look at constants.
             let data = self.func.inst(user);
             if refined || (constant && !data.op.is_elementwise() && !data.results.is_empty()) {
                 self.reinfer(user)?;
             }
         }
-        if self.analyses.may_be_ended(self.func, old, new) { self.settle_dels(new) } else { Ok(()) }
+        self.settle(ends, new, &users)
     }
 
     fn may_replace(&self, old: Value, new: Value) -> Result<(), RewriteError> {
@@ -105,23 +106,6 @@ impl Rewriter<'_> {
     /// The value was made in this application.
     fn is_fresh(&self, value: Value) -> bool {
         self.func.def_inst(value).is_some_and(|inst| self.fresh.contains(&inst))
-    }
-
-    /// Of the `del`s of a value that took another's place, keeps the last one where it stands after all uses, in one block.
-    fn settle_dels(&mut self, value: Value) -> Result<(), RewriteError> {
-        let users = self.func.users(value);
-        let is_del = |&&inst: &&Inst| self.func.inst(inst).op.effects.contains(Effects::FREES);
-        let dels: SmallVec<[Inst; 4]> = users.iter().filter(is_del).copied().collect();
-        let last = dels.iter().copied().reduce(|a, b| if self.func.comes_before(a, b) { b } else { a });
-        let keep = last.filter(|&last| {
-            let home = self.func.def_inst(value).and_then(|i| self.func.block_of(i));
-            // A value of another block may be needed again on the way round a loop.
-            home == self.func.block_of(last) && users.iter().all(|&u| u == last || self.func.comes_before(u, last))
-        });
-        for del in dels.into_iter().filter(|&d| Some(d) != keep) {
-            self.erase(del)?;
-        }
-        Ok(())
     }
 
     /// A literal at a dtype, as a value; an error if the dtype can't hold it.
