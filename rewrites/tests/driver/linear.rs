@@ -1,0 +1,141 @@
+//! Time grows with the size of the function and no faster. What is counted is how often rewrites are asked, which is the same on every
+//! machine; and functions of 100,000 instructions take seconds, where quadratic time would take hours.
+
+use crate::common::{module, run_module};
+use pretty_assertions::assert_eq;
+use rewright_ir::{Arg, DType, FuncBuilder, Function, Module, Type, Value};
+
+const SIZES: [usize; 2] = [10_000, 100_000];
+
+fn function(build: impl FnOnce(&mut FuncBuilder<'_>, Value) -> Value) -> Function {
+    let scalar = Type::scalar(DType::F64);
+    let mut b = FuncBuilder::new("f", &[("x", scalar.clone())], vec![scalar]);
+    let x = b.param(0);
+    let last = build(&mut b, x);
+    b.ret([last]).unwrap();
+    b.finish()
+}
+
+/// The number of questions an instruction, with so many applications, for both sizes.
+fn asked(pipeline: &str, applied: impl Fn(usize) -> u64, build: impl Fn(usize) -> Function) {
+    let questions = SIZES.map(|n| {
+        let mut module = Module::new();
+        module.insert(build(n));
+        let begun = std::time::Instant::now();
+        let report = run_module(&mut module, pipeline);
+        if std::env::var_os("REWRIGHT_TIMES").is_some() {
+            eprintln!("{pipeline} on {n}: {:?}", begun.elapsed());
+        }
+        assert_eq!(report.applications(), applied(n));
+        report.stats.iter().map(|s| s.asked).sum::<u64>() as f64 / n as f64
+    });
+    assert!(questions[1] < questions[0] * 1.1 + 0.1, "{questions:?}");
+}
+
+fn op(b: &mut FuncBuilder<'_>, name: &str, args: impl IntoIterator<Item = impl Into<Arg>>) -> Value {
+    b.op(name, args).unwrap()
+}
+
+#[test]
+fn a_chain_that_vanishes() {
+    asked("test-neg-neg, test-sweep", |n| n as u64, |n| function(|b, x| (0..n).fold(x, |v, _| op(b, "neg", [v]))));
+}
+
+#[test]
+fn a_chain_where_each_op_is_replaced() {
+    asked(
+        "test-double, test-sweep",
+        |n| n as u64,
+        |n| function(|b, x| (0..n).fold(x, |v, _| op(b, "mul", [Arg::from(v), Arg::from(2.0)]))),
+    );
+}
+
+#[test]
+fn a_value_that_everything_uses() {
+    asked(
+        "test-double, test-sweep",
+        |n| n as u64,
+        |n| {
+            function(|b, x| {
+                let doubles: Vec<Value> = (0..n).map(|_| op(b, "mul", [Arg::from(x), Arg::from(2.0)])).collect();
+                doubles.into_iter().fold(x, |sum, d| op(b, "sub", [sum, d]))
+            })
+        },
+    );
+}
+
+#[test]
+fn a_dag_of_shared_values() {
+    asked(
+        "test-double, test-neg-neg, test-sweep",
+        |n| n as u64,
+        |n| {
+            function(|b, x| {
+                let (mut v, mut w) = (x, x);
+                for _ in 0..n {
+                    let d = op(b, "mul", [Arg::from(v), Arg::from(2.0)]);
+                    (v, w) = (op(b, "sub", [d, w]), v);
+                }
+                v
+            })
+        },
+    );
+}
+
+#[test]
+fn equal_ops_become_one() {
+    asked(
+        "test-share",
+        |_| 1,
+        |n| {
+            function(|b, x| {
+                let all: Vec<Value> = (0..n).map(|_| op(b, "sin", [x])).collect();
+                all.into_iter().fold(x, |sum, d| op(b, "sub", [sum, d]))
+            })
+        },
+    );
+}
+
+#[test]
+fn many_ops_come_to_stand_at_one_place() {
+    asked(
+        "test-crowd",
+        |_| 1,
+        |n| {
+            function(|b, x| {
+                for _ in 0..n {
+                    op(b, "cos", [x]);
+                }
+                x
+            })
+        },
+    );
+}
+
+#[test]
+fn many_blocks_each_with_a_change() {
+    let blocks = |n: usize| {
+        let mut text = String::from("func @f(%x: f64) -> f64 {\nentry:\n  jump b0(%x)\n");
+        for i in 0..n {
+            let next = i + 1;
+            text += &format!("b{i}(%v{i}: f64):\n  %d{i} = mul %v{i}, 2.0\n  jump b{next}(%d{i})\n");
+        }
+        text += &format!("b{n}(%r: f64):\n  ret %r\n}}\n");
+        module(&text).into_functions().next().unwrap()
+    };
+    asked("test-double, test-sweep, test-share", |n| n as u64, blocks);
+}
+
+#[test]
+fn many_values_with_an_end() {
+    let dels = |n: usize| {
+        let mut text = String::from("func @f(%x: f64[n]) -> f64[n] {\nentry:\n  %v0 = neg %x\n");
+        for i in 0..n {
+            let next = i + 1;
+            text += &format!("  %v{next} = mul %v{i}, 2.0\n  %w{i} = mul %x, 2.0\n  del %v{i}\n  del %w{i}\n");
+        }
+        text += &format!("  ret %v{n}\n}}\n");
+        module(&text).into_functions().next().unwrap()
+    };
+    asked("test-double, test-sweep", |n| 2 * n as u64, dels);
+}

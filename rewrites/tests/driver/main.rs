@@ -1,0 +1,12 @@
+//! What the driver guarantees, shown by small rewrites of the tests' own.
+
+mod common;
+mod ends;
+mod fixed_point;
+mod linear;
+mod observer;
+mod order;
+mod pipeline;
+mod rewriter;
+mod termination;
+mod transactions;

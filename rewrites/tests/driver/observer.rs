@@ -1,0 +1,135 @@
+//! Whoever watches sees everything, in order.
+
+use crate::common::{module, scalars};
+use pretty_assertions::assert_eq;
+use rewright_ir::print_function;
+use rewright_rewrites::prelude::*;
+use rewright_rewrites::{Change, Event, Options, Pipeline, RemarkKind};
+
+/// One line an event.
+fn watch(body: &str, pipeline: &str, options: &Options) -> (Vec<String>, Result<(), RewriteError>) {
+    let mut lines = Vec::new();
+    let mut observer = |event: &Event<'_>| {
+        lines.push(match event {
+            Event::Begin { func } => format!("begin {}", func.name),
+            Event::NoMatch { rewrite, why, .. } => format!("no {rewrite}: {}", why.reasons()[0].message),
+            Event::Match { seq, rewrite, loc, .. } => format!("{seq} match {rewrite} line {}", loc.line),
+            Event::Applied { seq, rewrite, changes, .. } => format!("{seq} applied {rewrite}: {}", kinds(changes)),
+            Event::Failed { seq, rewrite, .. } => format!("{seq} failed {rewrite}"),
+            Event::GaveUp { error, .. } => format!("gave up: {}", error.to_string().lines().next().unwrap_or("")),
+            Event::Remark(remark) => format!("remark {remark}"),
+            Event::End { func } => format!("end {}", func.name),
+        });
+    };
+    let mut module = module(&scalars(body));
+    let done = Pipeline::parse(pipeline).unwrap().run(&mut module, options, &mut observer).map(drop);
+    (lines, done)
+}
+
+fn kinds(changes: &[Change]) -> String {
+    let kind = |c: &Change| match c {
+        Change::Inserted(_) => "inserted",
+        Change::Erased(..) => "erased",
+        Change::Replaced { .. } => "replaced",
+        _ => "other",
+    };
+    changes.iter().map(kind).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_event_in_order() {
+    let body = "  %a = mul %x, 2.0\n  %b = mul %y, 3.0\n  %c = sub %a, %b\n  %d = exp %c\n  ret %d\n";
+    let (lines, done) = watch(body, "test-double, bad-errs, test-one-exp", &Options::default());
+    done.unwrap();
+    let want = [
+        "begin f",
+        "0 match test-double line 3",
+        "0 applied test-double: inserted replaced erased",
+        "remark test-double: @f line 3: an addition is cheaper",
+        "no test-double: the factor is not 2",
+        "1 match test-one-exp line 3",
+        "1 applied test-one-exp: replaced erased",
+        // Asked again, for its user's user has changed.
+        "no test-double: the factor is not 2",
+        "remark test-double: @f line 4: the factor is not 2",
+        "end f",
+    ];
+    assert_eq!(lines, want);
+}
+
+#[test]
+fn failures_too() {
+    let body = "  %a = mul %x, 2.0\n  %b = sin %a\n  ret %b\n";
+    let (lines, done) = watch(body, "bad-errs, test-double", &Options::default());
+    done.unwrap_err();
+    let first = ["begin f", "0 match test-double line 3", "0 applied test-double: inserted replaced erased"];
+    let remark = "remark test-double: @f line 3: an addition is cheaper";
+    let stop = ["1 match bad-errs line 4", "1 failed bad-errs"];
+    assert_eq!(lines, [&first[..], &[remark], &stop].concat());
+    let (lines, done) = watch(body, "bad-errs, bad-look", &Options { keep_going: true, ..Options::default() });
+    done.unwrap();
+    let starts = ["begin f", "0 match bad-errs line 4", "0 failed bad-errs", "gave up: rewrite `bad-look` of", "end f"];
+    assert_eq!(lines.len(), starts.len());
+    assert!(lines.iter().zip(starts).all(|(line, start)| line.starts_with(start)), "{lines:?}");
+}
+
+#[test]
+fn the_function_is_as_it_is_at_that_moment() {
+    let body = "  %a = mul %x, 2.0\n  ret %a\n";
+    let mut forms = Vec::new();
+    let mut observer = |event: &Event<'_>| match event {
+        Event::Match { func, .. } | Event::Applied { func, .. } | Event::Failed { func, .. } => {
+            forms.push(print_function(func));
+        }
+        _ => {}
+    };
+    let mut module = module(&scalars(body));
+    Pipeline::parse("test-double").unwrap().run(&mut module, &Options::default(), &mut observer).unwrap();
+    assert_eq!(forms, [scalars(body), scalars("  %a = add %x, %x\n  ret %a\n")]);
+}
+
+/// Says no, with a reason, until there is a `neg`.
+struct Picky;
+impl Rewrite for Picky {
+    type Match = Inst;
+    fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Inst, NoMatch> {
+        let func = cx.func();
+        let of = |name: &str| func.insts(block).find(|&i| func.inst(i).op.name == name);
+        let Some(root) = of("tanh") else { return Err(NoMatch::quiet()) };
+        let loc = func.inst(root).loc;
+        let two = NoMatch::because("there is no exp").at(loc).and(NoMatch::because("nor anything like it"));
+        if of("add").is_some() { Ok(root) } else { Err(two) }
+    }
+    fn apply(&self, root: Inst, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let x = rw.func().inst(root).args[0];
+        rw.note(Default::default(), "at last");
+        rw.replace(root, &[x])
+    }
+}
+static PICKY: RewriteDef = RewriteDef::block("watch-picky", "takes out a tanh", &Picky).opt_in();
+register_rewrite!(PICKY);
+
+#[test]
+fn reasons_that_no_longer_hold_are_no_remarks() {
+    let body = "  %a = tanh %x\n  %b = mul %y, 2.0\n  %c = sub %a, %b\n  ret %c\n";
+    let (_, report) = crate::common::run(&scalars(body), "watch-picky, test-double");
+    let said: Vec<_> = report.remarks.iter().map(|r| (r.kind, r.to_string())).collect();
+    let done = "test-double: @f line 4: an addition is cheaper".to_string();
+    let note = "watch-picky: @f: at last".to_string();
+    assert_eq!(said, [(RemarkKind::Done, done), (RemarkKind::Note, note)]);
+    let (_, report) = crate::common::run(&scalars(body), "watch-picky");
+    let said: Vec<_> = report.remarks.iter().map(|r| (r.kind, r.loc.line, r.message.as_str())).collect();
+    let missed = RemarkKind::Missed;
+    assert_eq!(said, [(missed, 3, "there is no exp"), (missed, 3, "nor anything like it")]);
+}
+
+#[test]
+fn times_only_if_asked_for() {
+    let body = "  %a = mul %x, 2.0\n  ret %a\n";
+    let time = |options: &Options| {
+        let report = crate::common::run_with(&mut module(&scalars(body)), "test-double", options).unwrap();
+        report.stats[0].time
+    };
+    assert!(time(&Options::default()).is_zero());
+    assert!(!time(&Options { times: true, ..Options::default() }).is_zero());
+}
