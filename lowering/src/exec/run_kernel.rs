@@ -75,6 +75,10 @@ impl Machine<'_> {
         let (Some(dtype), [result]) = (act.frame.slots[dest.0 as usize].dtype(), &extent.results[..]) else {
             return self.store(act, step, param);
         };
+        // The kernel would look for its operand in a slot that is empty while its array is written.
+        if step.args.get(1) == Some(&dest) {
+            return self.store(act, step, param);
+        }
         if *result.shape != *act.frame.slots[dest.0 as usize].shape() || result.fill.is_some() {
             return self.store(act, step, param);
         }
