@@ -1,0 +1,185 @@
+//! Identities of elementwise ops.
+
+use super::{Better, Root, dtypes_of};
+use crate::prelude::*;
+use rewright_ir::op::Traits;
+use rewright_ir::{Dim, Kind, eval_scalar};
+use smallvec::smallvec;
+
+impl Root<'_> {
+    pub(super) fn elementwise(&self) -> Option<Better> {
+        match self.data.args[..] {
+            [_] if self.data.op.name == "cast" => self.cast(),
+            [_] => self.unary(),
+            [x, y] => match (self.constant(0), self.constant(1)) {
+                (Some(_), Some(_)) => None,
+                (Some(c), None) => self.turned_round(c),
+                (None, Some(c)) => self.with_constant(c),
+                (None, None) if x == y => self.with_itself(),
+                (None, None) => None,
+            },
+            [_, x, y] if self.data.op.name == "where" => self.selection(x, y),
+            _ => None,
+        }
+    }
+
+    fn unary(&self) -> Option<Better> {
+        let (op, dtype) = (self.data.op, self.arg_ty(0).dtype());
+        let nothing_to_do = match op.name {
+            "pos" => true,
+            "real" | "conj" => !dtype.is_complex(),
+            "abs" => dtype.is_bool() || dtype.is_unsigned(),
+            "floor" | "ceil" | "trunc" => dtype.is_bool() || dtype.is_int(),
+            _ => false,
+        };
+        if nothing_to_do {
+            return Some(Better::Value(self.arg(0)));
+        }
+        let first = self.inner(0, op.name)?;
+        if matches!(op.name, "neg" | "not" | "invert" | "conj") {
+            return Some(Better::Value(first.args[0]));
+        }
+        let again = op.traits.contains(Traits::IDEMPOTENT) && first.attrs == self.data.attrs;
+        again.then(|| Better::Value(self.arg(0)))
+    }
+
+    /// A constant on the left goes to the right.
+    fn turned_round(&self, constant: Scalar) -> Option<Better> {
+        let op = self.data.op;
+        let turned = match op.name {
+            "lt" => "gt",
+            "gt" => "lt",
+            "le" => "ge",
+            "ge" => "le",
+            // Of two NaNs an op may give the first.
+            name => Some(name).filter(|_| op.traits.contains(Traits::COMMUTATIVE) && !is_nan(constant))?,
+        };
+        let turned = if turned == op.name { op } else { rewright_ir::registry().op(turned)? };
+        Some(Better::Op(turned, smallvec![self.arg(1).into(), self.arg(0).into()], self.data.attrs.clone()))
+    }
+
+    /// A constant on the right that does nothing, decides everything, or joins one before it.
+    fn with_constant(&self, constant: Scalar) -> Option<Better> {
+        let (func, name) = (self.cx.func(), self.data.op.name);
+        let found = dtypes_of(func, self.data)?;
+        let (at, constant) = (found.ins[0], constant.cast(found.ins[1]));
+        if at == self.arg_ty(0).dtype() && neutral_on_the_right(name, at) == Some(constant) {
+            return Some(Better::Value(self.arg(0)));
+        }
+        if let Some(decided) = decided_by(name, constant).filter(|_| self.ty().is_scalar()) {
+            return Some(Better::Constant(decided));
+        }
+        self.with_constant_before(constant)
+    }
+
+    /// `(x + c) + d` is `x + (c + d)` for integers, which wrap.
+    fn with_constant_before(&self, constant: Scalar) -> Option<Better> {
+        let (func, op) = (self.cx.func(), self.data.op);
+        if !matches!(op.name, "add" | "mul" | "bitand" | "bitor" | "bitxor") {
+            return None;
+        }
+        let first = self.inner(0, op.name)?;
+        let before = func.as_const(first.args[1])?;
+        let at = constant.dtype();
+        let all_there = at.is_int()
+            && func.ty(first.args[0]).dtype() == at
+            && [first, self.data].iter().all(|data| {
+                dtypes_of(func, data).is_some_and(|found| found.ins.iter().chain(&found.outs).all(|&d| d == at))
+            });
+        let x = self.later(first.args[0]).filter(|x| all_there && func.as_const(*x).is_none())?;
+        let both = eval_scalar(op, &[before.cast(at), constant], &self.data.attrs).ok()?;
+        Some(Better::Op(op, smallvec![x.into(), both[0].into()], self.data.attrs.clone()))
+    }
+
+    /// One operand twice.
+    fn with_itself(&self) -> Option<Better> {
+        let (name, x) = (self.data.op.name, self.arg(0));
+        let ty = self.arg_ty(0);
+        if matches!(name, "bitand" | "bitor" | "and" | "or" | "minimum" | "maximum" | "fmin" | "fmax") {
+            return Some(Better::Value(x));
+        }
+        // NaN is not equal to itself, and infinity minus infinity not 0.
+        if !ty.is_scalar() || ty.dtype().kind() > Kind::Int {
+            return None;
+        }
+        match name {
+            "sub" | "bitxor" => Some(Better::Constant(Scalar::zero(ty.dtype()))),
+            "eq" | "le" | "ge" => Some(Better::Constant(Scalar::Bool(true))),
+            "ne" | "lt" | "gt" | "xor" => Some(Better::Constant(Scalar::Bool(false))),
+            _ => None,
+        }
+    }
+
+    /// `where` of a decided condition, or of no choice.
+    fn selection(&self, x: Value, y: Value) -> Option<Better> {
+        let (taken, others) = match self.constant(0) {
+            Some(condition) if condition.truthy() => (x, smallvec::SmallVec::from([y, y])),
+            Some(_) => (y, smallvec::SmallVec::from([x, x])),
+            None if x == y => (x, smallvec::SmallVec::<[Value; 2]>::from([self.arg(0), x])),
+            None => return None,
+        };
+        // The others may not stretch it.
+        let taken_ty = self.cx.func().ty(taken);
+        let known = !taken_ty.dims().contains(&Dim::Any);
+        let stretches_not = |&other: &Value| {
+            let ty = self.cx.func().ty(other);
+            other == taken || ty.rank() == 0 || (known && ty.dims() == taken_ty.dims())
+        };
+        others.iter().all(stretches_not).then_some(Better::Value(taken))
+    }
+}
+
+fn is_nan(scalar: Scalar) -> bool {
+    let z = scalar.to_c128();
+    z.re.is_nan() || z.im.is_nan()
+}
+
+/// The right operand with which an op computed at `dtype` gives its left one, whatever that is.
+fn neutral_on_the_right(op: &str, dtype: DType) -> Option<Scalar> {
+    let kind = dtype.kind();
+    let real = kind <= Kind::Float;
+    match op {
+        // Of bools, `add` is `or` and `mul` is `and`. 0.0 would turn -0.0 into 0.0.
+        "add" => Some(Scalar::zero(dtype)).map(|zero| if kind >= Kind::Float { negative(zero) } else { zero }),
+        "sub" => Some(Scalar::zero(dtype)),
+        "mul" if real => Some(Scalar::one(dtype)),
+        "div" if kind == Kind::Float => Some(Scalar::one(dtype)),
+        "floordiv" | "power" if kind == Kind::Int => Some(Scalar::one(dtype)),
+        "bitor" | "bitxor" | "left_shift" | "right_shift" => Some(Scalar::zero(dtype)),
+        "bitand" => Some(ones(dtype)),
+        "or" | "xor" | "ne" if dtype.is_bool() => Some(Scalar::Bool(false)),
+        "and" | "eq" if dtype.is_bool() => Some(Scalar::Bool(true)),
+        _ => None,
+    }
+}
+
+/// What an op gives with this right operand, whatever the left one is.
+fn decided_by(op: &str, constant: Scalar) -> Option<Scalar> {
+    let dtype = constant.dtype();
+    let (is_zero, is_ones) = (constant == Scalar::zero(dtype), constant == ones(dtype));
+    match op {
+        "mul" if dtype.kind() <= Kind::Int && is_zero => Some(constant),
+        "add" if dtype.is_bool() && is_ones => Some(constant),
+        "bitand" if is_zero => Some(constant),
+        "bitor" if is_ones => Some(constant),
+        "and" if !constant.truthy() => Some(Scalar::Bool(false)),
+        "or" if constant.truthy() => Some(Scalar::Bool(true)),
+        _ => None,
+    }
+}
+
+/// The zero whose parts have the sign bit.
+fn negative(zero: Scalar) -> Scalar {
+    match zero {
+        Scalar::F32(x) => Scalar::F32(-x),
+        Scalar::F64(x) => Scalar::F64(-x),
+        Scalar::C64(z) => Scalar::C64(-z),
+        Scalar::C128(z) => Scalar::C128(-z),
+        other => other,
+    }
+}
+
+/// The integer or bool all of whose bits are set.
+fn ones(dtype: DType) -> Scalar {
+    Scalar::from_bits(dtype, (u64::MAX, u64::MAX))
+}

@@ -1,0 +1,44 @@
+//! Casts that do nothing, and casts of casts.
+
+use super::{Better, Root};
+use crate::prelude::*;
+use rewright_ir::Kind;
+use smallvec::smallvec;
+
+impl Root<'_> {
+    pub(super) fn cast(&self) -> Option<Better> {
+        if self.arg_ty(0) == self.ty() {
+            return Some(Better::Value(self.arg(0)));
+        }
+        let first = self.inner(0, "cast")?;
+        let x = first.args[0];
+        let (from, through, to) = (self.cx.func().ty(x).dtype(), self.arg_ty(0).dtype(), self.ty().dtype());
+        if !loses_nothing(from, through) {
+            return None;
+        }
+        if from == to {
+            return Some(Better::Value(x));
+        }
+        // An integer that is cast to a float and on to an integer saturates, one that is cast to an integer wraps.
+        let same_conversion = from.kind() == through.kind() || from.is_bool();
+        let x = self.later(x).filter(|_| same_conversion)?;
+        Some(Better::Op(self.data.op, smallvec![x.into()], self.data.attrs.clone()))
+    }
+}
+
+/// True if every value of `from` is one of `to`, and comes back from there.
+fn loses_nothing(from: DType, to: DType) -> bool {
+    let bits = |dtype: DType| dtype.size() * 8;
+    match (from.kind(), to.kind()) {
+        (Kind::Bool, _) => true,
+        (Kind::Int, Kind::Int) => {
+            let holds = if from.is_signed() == to.is_signed() { bits(from) <= bits(to) } else { bits(from) < bits(to) };
+            holds && (to.is_signed() || from.is_unsigned())
+        }
+        // A float holds the integers of its digits.
+        (Kind::Int, Kind::Float | Kind::Complex) => bits(from) <= if to.real() == DType::F32 { 16 } else { 32 },
+        (Kind::Float, Kind::Float | Kind::Complex) => bits(from) <= bits(to.real()),
+        (Kind::Complex, Kind::Complex) => bits(from) <= bits(to),
+        _ => false,
+    }
+}

@@ -1,0 +1,148 @@
+//! `canonicalize`: algebraic identities that hold bit for bit, and one way to write what can be written in two.
+
+mod algebra;
+mod branches;
+mod casts;
+mod views;
+
+use crate::prelude::*;
+use rewright_ir::builder::infer_types;
+use rewright_ir::op::{Effects, Eval, Loop};
+use rewright_ir::{InstData, Target};
+use smallvec::SmallVec;
+
+/// Replaces instructions by simpler ones that give the same, and orders operands, so that other rewrites have fewer forms to know.
+///
+/// What it knows:
+///
+/// - Constants go to the right of commutative ops; a comparison with a constant on its left is turned round.
+/// - A second `neg`, `not`, `invert` or `conj` takes back the first; `abs`, `floor` and their like do nothing a second time, nor
+///   where the operand's dtype has no other values.
+/// - Neutral constants: `x + 0` and `x - 0` of integers, `x - 0.0` and `x + -0.0` of floats (`x + 0.0` is not `x` where x is -0.0), `x * 1`,
+///   `x / 1.0`, shifts by 0, `and`, `or` and `xor`, bitwise or logical, with nothing or everything, `where` with a decided condition.
+/// - Constants that decide a scalar: an integer times 0, `and` with nothing, `or` with everything.
+/// - One operand twice: `x & x`, `minimum x, x`, `where c, x, x`; integer scalars `x - x`, `x ^ x`, `x == x`.
+/// - Two integer constants become one: `(x + 1) + 2` is `x + 3`, which is exact since integers wrap; likewise products and bitwise ops.
+/// - A cast to the dtype that the operand has; casts there and back without loss; of two casts, the first if it loses nothing.
+/// - Views that show everything in its place, transposes of transposes, reshapes of reshapes, a flip flipped back.
+/// - A branch whose targets are all the same is a `jump`; a branch on `not x` is one on x with its targets swapped.
+///
+/// Each is exact: the result has the same bits, whatever the operands hold, signed zeros and infinities included, and a NaN stays one.
+/// No result's type changes, so an identity whose remaining operand has another dtype or other dims does not apply. Where a
+/// rewritten instruction reads an operand later than the original ones did, nothing may store to it or end it.
+pub struct Canonicalize;
+
+static CANONICALIZE: RewriteDef = RewriteDef::root(
+    "canonicalize",
+    "algebraic identities that hold bit for bit, and one order of operands",
+    &Canonicalize,
+)
+.stage(Stage::AfterInference)
+.after(&["fold"])
+.benefit(5)
+.reach(1);
+register_rewrite!(CANONICALIZE);
+
+/// What an instruction can be instead.
+pub enum Better {
+    /// A value that there is.
+    Value(Value),
+    /// A constant.
+    Constant(Scalar),
+    /// Another instruction.
+    Op(Op, SmallVec<[Arg; 3]>, Attrs),
+    /// Another terminator.
+    Terminator(&'static str, SmallVec<[Value; 1]>, SmallVec<[Target; 2]>),
+}
+
+impl RootRewrite for Canonicalize {
+    type Match = (Inst, Better);
+
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        let at = Root { cx: *cx, inst: root, data: cx.func().inst(root) };
+        let found = at.better().filter(|better| at.fits(better));
+        found.map(|better| (root, better)).ok_or(NoMatch::quiet())
+    }
+
+    fn apply(&self, (root, better): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        match better {
+            Better::Value(value) => rw.replace(root, &[value]),
+            Better::Constant(scalar) => rw.replace_with_constants(root, &[scalar]),
+            Better::Op(op, args, attrs) => rw.replace_with(root, op.name, args, attrs).map(drop),
+            Better::Terminator(name, args, targets) => match rw.func().block_of(root) {
+                Some(block) => rw.set_terminator(block, name, args, Attrs::new(), targets).map(drop),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// The instruction that is looked at.
+struct Root<'a> {
+    cx: MatchCx<'a>,
+    inst: Inst,
+    data: &'a InstData,
+}
+
+impl<'a> Root<'a> {
+    fn better(&self) -> Option<Better> {
+        if self.data.op.is_terminator() {
+            return self.branch();
+        }
+        let ([_], false) = (&self.data.results[..], self.data.args.is_empty()) else { return None };
+        if self.data.op.is_elementwise() { self.elementwise() } else { self.view() }
+    }
+
+    /// True if it can take the instruction's place: it is of the same type, and whatever it reads is still what it was.
+    fn fits(&self, better: &Better) -> bool {
+        let func = self.cx.func();
+        match better {
+            Better::Value(value) => func.ty(*value) == self.ty() && self.cx.can_replace(self.inst, &[*value]),
+            Better::Constant(scalar) => *self.ty() == Type::scalar(scalar.dtype()),
+            Better::Op(op, args, attrs) => {
+                let operand = |arg: &Arg| match arg {
+                    Arg::Value(v) => (func.ty(*v).clone(), func.as_const(*v)),
+                    Arg::Literal(Literal::Typed(s)) => (Type::scalar(s.dtype()), Some(*s)),
+                    Arg::Literal(l) => (Type::scalar(l.dtype_beside(None)), None),
+                };
+                let (types, consts): (SmallVec<[Type; 3]>, SmallVec<[_; 3]>) = args.iter().map(operand).unzip();
+                infer_types(*op, &types, &consts, attrs.clone(), None)
+                    .is_ok_and(|(_, types)| types[..] == [self.ty().clone()])
+            }
+            Better::Terminator(..) => true,
+        }
+    }
+
+    /// The type of the one result.
+    fn ty(&self) -> &'a Type {
+        self.cx.func().ty(self.data.results[0])
+    }
+    fn arg(&self, operand: usize) -> Value {
+        self.data.args[operand]
+    }
+    fn arg_ty(&self, operand: usize) -> &'a Type {
+        self.cx.func().ty(self.arg(operand))
+    }
+    fn constant(&self, operand: usize) -> Option<Scalar> {
+        self.cx.operand_const(self.inst, operand)
+    }
+    /// The instruction that defines an operand, if it is one of this op with one result which nothing stores to.
+    fn inner(&self, operand: usize, op: &str) -> Option<&'a InstData> {
+        let def = self.cx.operand_op(self.inst, operand, op)?;
+        let data = self.cx.func().inst(def);
+        (data.results.len() == 1 && !self.cx.is_written(self.arg(operand))).then_some(data)
+    }
+    /// The value, if it can be read later than where it is read now: nothing stores to it, and no `del` ends it.
+    fn later(&self, value: Value) -> Option<Value> {
+        let func = self.cx.func();
+        let ends = |&user: &Inst| func.inst(user).op.effects.contains(Effects::FREES);
+        (!self.cx.is_written(value) && !func.users(value).iter().any(ends)).then_some(value)
+    }
+}
+
+/// The dtypes that an elementwise instruction computes at.
+fn dtypes_of(func: &Function, data: &InstData) -> Option<Loop> {
+    let Eval::Elementwise { resolve, .. } = data.op.eval else { return None };
+    let dtypes: SmallVec<[DType; 3]> = data.args.iter().map(|&v| func.ty(v).dtype()).collect();
+    resolve(&dtypes, &data.attrs).ok()
+}

@@ -1,0 +1,114 @@
+//! Views that show everything in its place, and views of views.
+
+use super::{Better, Root};
+use crate::prelude::*;
+use rewright_ir::op::InferCx;
+use rewright_ir::ops::view::{broadcast_axes, permutation};
+use rewright_ir::{Dim, InstData, SliceSpec};
+use smallvec::{SmallVec, smallvec};
+
+impl Root<'_> {
+    pub(super) fn view(&self) -> Option<Better> {
+        let shows_all = match self.data.op.name {
+            "transpose" => return self.transpose(),
+            "reshape" | "expand_dims" | "squeeze" | "to_array" => return self.reshape(),
+            "flip" => return self.flip(),
+            "item" => {
+                let scalar = self.inner(0, "to_array")?.args[0];
+                return Some(Better::Value(scalar));
+            }
+            "slice" => self.data.attrs.slices("at")?.iter().all(|&spec| spec == SliceSpec::FULL),
+            "broadcast_in_dim" => self.stretches_nothing(),
+            _ => false,
+        };
+        shows_all.then(|| Better::Value(self.arg(0)))
+    }
+
+    fn transpose(&self) -> Option<Better> {
+        let perm = perm_of(self.cx.func(), self.data)?;
+        if in_order(&perm) {
+            return Some(Better::Value(self.arg(0)));
+        }
+        if let Some(first) = self.inner(0, "transpose") {
+            let x = first.args[0];
+            let inner = perm_of(self.cx.func(), first)?;
+            let both: SmallVec<[usize; 4]> = perm.iter().map(|&axis| inner[axis]).collect();
+            if in_order(&both) {
+                return Some(Better::Value(x));
+            }
+            return Some(Better::Op(self.data.op, smallvec![self.later(x)?.into()], perm_attrs(&both)));
+        }
+        // Written in the shorter of two ways.
+        let attrs = perm_attrs(&perm);
+        (attrs != self.data.attrs && attrs.is_empty())
+            .then(|| Better::Op(self.data.op, smallvec![self.arg(0).into()], attrs))
+    }
+
+    /// Ops that keep the elements in row-major order: the shape says all about the result.
+    fn reshape(&self) -> Option<Better> {
+        if self.has_shape_of(self.arg(0)) {
+            return Some(Better::Value(self.arg(0)));
+        }
+        let first = ["reshape", "expand_dims", "squeeze", "to_array"].iter().find_map(|op| self.inner(0, op))?;
+        let x = first.args[0];
+        if self.has_shape_of(x) {
+            return Some(Better::Value(x));
+        }
+        let x = self.later(x).filter(|_| self.data.op.name == "reshape")?;
+        Some(Better::Op(self.data.op, smallvec![x.into()], self.data.attrs.clone()))
+    }
+
+    /// True if a value of as many elements is certain to have the result's shape.
+    fn has_shape_of(&self, x: Value) -> bool {
+        let (ty, have) = (self.ty(), self.cx.func().ty(x));
+        ty == have && (ty.rank() == 1 || !ty.dims().contains(&Dim::Any))
+    }
+
+    fn flip(&self) -> Option<Better> {
+        let axes = |data: &InstData| -> SmallVec<[usize; 4]> {
+            let rank = self.ty().rank();
+            let from_start = |&axis: &i64| if axis < 0 { axis + rank as i64 } else { axis } as usize;
+            let mut axes = match data.attrs.ints("axes") {
+                Some(list) => list.iter().map(from_start).collect(),
+                None => (0..rank).collect::<SmallVec<[usize; 4]>>(),
+            };
+            axes.sort_unstable();
+            axes
+        };
+        let here = axes(self.data);
+        if here.is_empty() {
+            return Some(Better::Value(self.arg(0)));
+        }
+        let first = self.inner(0, "flip")?;
+        (axes(first) == here).then(|| Better::Value(first.args[0]))
+    }
+
+    /// True if a `broadcast_in_dim` has no new axes and stretches none.
+    fn stretches_nothing(&self) -> bool {
+        let ty = self.arg_ty(0);
+        let args = [ty.clone()];
+        let infer = InferCx { op: self.data.op, args: &args, consts: &[], attrs: &self.data.attrs, callee: None };
+        let (Ok(axes), Some(dims)) = (broadcast_axes(&infer), self.data.attrs.dims("dims")) else { return false };
+        // `?` stands for the operand's own extent; a dim that is not known may be stretched.
+        let kept = |(&want, &have): (&Dim, &Dim)| want == Dim::Any || want == have;
+        dims.len() == ty.rank() && in_order(&axes) && dims.iter().zip(ty.dims()).all(kept)
+    }
+}
+
+/// The operand's axis of each result axis of a `transpose`.
+fn perm_of(func: &Function, data: &InstData) -> Option<SmallVec<[usize; 4]>> {
+    let args = [func.ty(data.args[0]).clone()];
+    permutation(&InferCx { op: data.op, args: &args, consts: &[], attrs: &data.attrs, callee: None }).ok()
+}
+
+fn in_order(axes: &[usize]) -> bool {
+    axes.iter().enumerate().all(|(at, &axis)| at == axis)
+}
+
+/// No attribute says that the axes are reversed.
+fn perm_attrs(perm: &[usize]) -> Attrs {
+    if perm.iter().rev().enumerate().all(|(at, &axis)| at == axis) {
+        return Attrs::new();
+    }
+    Attrs::new().with("perm", Attr::Ints(perm.iter().map(|&axis| axis as i64).collect()))
+}

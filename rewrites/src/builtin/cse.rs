@@ -1,0 +1,165 @@
+//! `cse`: computes once what is computed twice.
+
+use crate::prelude::*;
+use rewright_ir::analysis::hash_attrs;
+use rewright_ir::analysis::liveness::ended_values;
+use rewright_ir::op::Traits;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// Common subexpression elimination: where an instruction without effects computes what one that dominates it has computed, its users
+/// read the results of that one.
+///
+/// Two instructions compute the same if op, operands and attributes are the same, constants bit for bit, and operands of commutative ops
+/// in any order. The blocks are walked in preorder of the dominator tree, with a table of what was computed on the way down (as in
+/// Briggs, Cooper and Simpson, "Value numbering", 1997, section 3.2), and operands are looked up as what they have become, so that all
+/// copies of a long expression go at once. All of it is one application, in linear time.
+///
+/// It is exact because an op without effects gives the same for the same operands. What an operand holds that something stores to
+/// depends on when it is read: two instructions that read such an operand count as the same only in one block with no
+/// store to it between. Values that something stores to are never shared, and what a `del` may have ended is not used again.
+pub struct Cse;
+
+static CSE: RewriteDef = RewriteDef::block("cse", "computes once what is computed twice", &Cse)
+    .stage(Stage::AfterInference)
+    .after(&["fold", "canonicalize"]);
+register_rewrite!(CSE);
+
+/// Instructions, each with an earlier one that computes the same, in an order in which one can be replaced after the other.
+pub struct Twins(Vec<(Inst, Inst)>);
+
+impl Rewrite for Cse {
+    type Match = Rc<Twins>;
+
+    fn matches(&self, cx: &MatchCx<'_>, _: Block) -> Result<Self::Match, NoMatch> {
+        let twins = cx.cached(Twins::of);
+        if twins.0.is_empty() { Err(NoMatch::quiet()) } else { Ok(twins) }
+    }
+
+    fn apply(&self, twins: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        twins.0.iter().try_for_each(|&(inst, earlier)| {
+            let results = rw.func().inst(earlier).results.clone();
+            rw.replace(inst, &results)
+        })
+    }
+}
+
+/// An operand: which value, and, where something stores to it, which of the contents that it has one after the other; else 0.
+type Operand = (Value, u64);
+
+/// What an instruction computes.
+struct Key<'f> {
+    op: Op,
+    operands: SmallVec<[Operand; 3]>,
+    attrs: &'f Attrs,
+}
+
+impl PartialEq for Key<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.op == other.op && self.operands == other.operands && self.attrs == other.attrs
+    }
+}
+/// Attributes are equal if their bits are.
+impl Eq for Key<'_> {}
+impl Hash for Key<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.op.hash(state);
+        self.operands.hash(state);
+        hash_attrs(self.attrs, state);
+    }
+}
+
+impl Twins {
+    fn of(cx: &MatchCx<'_>) -> Twins {
+        let mut walk = Walk {
+            cx: *cx,
+            table: FxHashMap::default(),
+            same: FxHashMap::default(),
+            versions: FxHashMap::default(),
+            last_version: 0,
+            ever_ended: ended_values(cx.func()).into_iter().collect(),
+            ended: FxHashSet::default(),
+            twins: Vec::new(),
+        };
+        for block in cx.dominators().tree_order() {
+            walk.versions.clear();
+            walk.ended.clear();
+            cx.func().insts(block).for_each(|inst| walk.inst(block, inst));
+        }
+        Twins(walk.twins)
+    }
+}
+
+/// A walk over the dominator tree.
+struct Walk<'a> {
+    cx: MatchCx<'a>,
+    /// The latest instruction of each kind. One that does not dominate where the walk has got to never will again.
+    table: FxHashMap<Key<'a>, Inst>,
+    /// What takes the place of results of twins.
+    same: FxHashMap<Value, Value>,
+    /// The contents, in this block so far, of the values that something stores to.
+    versions: FxHashMap<Value, u64>,
+    last_version: u64,
+    /// Values that some `del` ends.
+    ever_ended: FxHashSet<Value>,
+    /// Values that a `del` has ended in this block so far.
+    ended: FxHashSet<Value>,
+    twins: Vec<(Inst, Inst)>,
+}
+
+impl Walk<'_> {
+    fn inst(&mut self, block: Block, inst: Inst) {
+        let data = self.cx.func().inst(inst);
+        if !data.op.effects.is_empty() {
+            let effects = self.cx.effects(inst);
+            for value in effects.writes {
+                self.versions.remove(&value);
+            }
+            self.ended.extend(effects.frees);
+        }
+        if data.results.is_empty() || !self.cx.is_pure(inst) {
+            return;
+        }
+        let mut operands: SmallVec<[Operand; 3]> = data.args.iter().map(|&v| self.operand(v)).collect();
+        if data.op.traits.contains(Traits::COMMUTATIVE) {
+            operands.sort_unstable();
+        }
+        let key = Key { op: data.op, operands, attrs: &data.attrs };
+        // Looked up first, since what is there decides what is put in.
+        let earlier = self.table.get(&key).copied().filter(|&earlier| self.can_take(block, inst, earlier));
+        match (earlier, self.table.entry(key)) {
+            (Some(earlier), _) => {
+                let results = &self.cx.func().inst(earlier).results;
+                self.same.extend(data.results.iter().copied().zip(results.iter().copied()));
+                self.twins.push((inst, earlier));
+            }
+            (None, Entry::Occupied(mut slot)) => drop(slot.insert(inst)),
+            (None, Entry::Vacant(slot)) => drop(slot.insert(inst)),
+        }
+    }
+
+    fn operand(&mut self, value: Value) -> Operand {
+        let value = self.same.get(&value).copied().unwrap_or(value);
+        if !self.cx.is_written(value) {
+            return (value, 0);
+        }
+        let last = &mut self.last_version;
+        let version = self.versions.entry(value).or_insert_with(|| {
+            *last += 1;
+            *last
+        });
+        (value, *version)
+    }
+
+    /// True if the results of an instruction that computes the same can be used instead.
+    fn can_take(&self, block: Block, inst: Inst, earlier: Inst) -> bool {
+        let func = self.cx.func();
+        let results = &func.inst(earlier).results;
+        let here = func.block_of(earlier) == Some(block);
+        let ended = if here { &self.ended } else { &self.ever_ended };
+        !results.iter().any(|r| ended.contains(r)) && self.cx.can_replace(inst, results)
+    }
+}

@@ -1,0 +1,135 @@
+//! `dce`: removes what nothing needs.
+
+use crate::prelude::*;
+use rewright_ir::ValueDef;
+use rewright_ir::op::Effects;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// Dead code elimination: removes blocks that can't be reached, instructions without effects and block parameters whose values are not
+/// needed, and the `del`s of such values.
+///
+/// A value is needed if it is an operand of an instruction with effects or of a terminator, of an instruction whose result is needed,
+/// or a branch argument for a parameter that is. Marking from the effects backwards finds also what only keeps itself alive, such as a
+/// loop's counter that nothing reads (Cytron, Ferrante, Rosen, Wegman and Zadeck, "Efficiently computing static single assignment
+/// form and the control dependence graph", 1991, section 7.1; branches are all kept here, so that loops that never end do not end).
+///
+/// It is exact because what it removes computes values only, which nobody reads. An op that may fail on some operands and whose result
+/// is not needed goes too, and so does its error. What is dead in the whole function goes in one application, in linear time.
+pub struct Dce;
+
+static DCE: RewriteDef = RewriteDef::block("dce", "removes what nothing needs", &Dce)
+    .stage(Stage::AfterInference)
+    .after(&["fold", "canonicalize", "cse"]);
+register_rewrite!(DCE);
+
+/// What is dead in a function.
+#[derive(Default)]
+pub struct Dead {
+    blocks: Vec<Block>,
+    insts: Vec<Inst>,
+    params: Vec<(Block, usize)>,
+}
+
+impl Rewrite for Dce {
+    type Match = Rc<Dead>;
+
+    fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
+        if !may_hold_dead(cx, block) {
+            return Err(NoMatch::quiet());
+        }
+        let dead = cx.cached(Dead::of);
+        let none = dead.blocks.is_empty() && dead.insts.is_empty() && dead.params.is_empty();
+        if none { Err(NoMatch::quiet()) } else { Ok(dead) }
+    }
+
+    fn apply(&self, dead: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        if !dead.blocks.is_empty() {
+            rw.remove_blocks(&dead.blocks)?;
+        }
+        rw.erase_all(&dead.insts, &dead.params)
+    }
+}
+
+/// A quick look at one block, which finds something in at least one block of a function that holds anything dead: at the end of each
+/// chain of dead instructions one has no use but `del`s, or leads into a dead block parameter.
+fn may_hold_dead(cx: &MatchCx<'_>, block: Block) -> bool {
+    let func = cx.func();
+    if func.entry() != Some(block) && (!func.block_params(block).is_empty() || !cx.is_reachable(block)) {
+        return true;
+    }
+    func.insts(block).any(|inst| {
+        let data = func.inst(inst);
+        let unused = || data.results.iter().all(|&r| func.use_count(r) == 0);
+        data.op.effects.contains(Effects::FREES) || (!data.op.is_terminator() && unused() && cx.is_pure(inst))
+    })
+}
+
+impl Dead {
+    fn of(cx: &MatchCx<'_>) -> Dead {
+        let func = cx.func();
+        let needed = needed(cx);
+        let mut dead = Dead::default();
+        for block in func.blocks() {
+            if !cx.is_reachable(block) {
+                dead.blocks.push(block);
+                continue;
+            }
+            if func.entry() != Some(block) {
+                let params = func.block_params(block).iter().enumerate().filter(|(_, p)| !needed.contains(*p));
+                dead.params.extend(params.map(|(index, _)| (block, index)));
+            }
+            dead.insts.extend(func.insts(block).filter(|&inst| is_dead(cx, inst, &needed)));
+        }
+        dead
+    }
+}
+
+/// True if an instruction, of a block that can be reached, is not needed.
+fn is_dead(cx: &MatchCx<'_>, inst: Inst, needed: &FxHashSet<Value>) -> bool {
+    let func = cx.func();
+    let data = func.inst(inst);
+    if data.op.effects != Effects::FREES {
+        return cx.is_pure(inst) && !data.results.iter().any(|r| needed.contains(r));
+    }
+    // Ending the life of a value goes with the value. A constant has none.
+    data.args.iter().all(|&value| match func.def(value) {
+        ValueDef::Const(_) => true,
+        ValueDef::Param(block, _) => func.entry() != Some(block) && !needed.contains(&value),
+        ValueDef::Result(def, _) => {
+            cx.is_pure(def) && !func.inst(def).results.iter().any(|result| needed.contains(result))
+        }
+    })
+}
+
+/// The values that are needed, of the blocks that can be reached.
+fn needed(cx: &MatchCx<'_>) -> FxHashSet<Value> {
+    let func = cx.func();
+    let mut work: Vec<Value> = Vec::new();
+    // For each block, the branches to it: the terminator, and which of its targets.
+    let mut branches: FxHashMap<Block, Vec<(Inst, usize)>> = FxHashMap::default();
+    for inst in func.blocks().filter(|&b| cx.is_reachable(b)).flat_map(|b| func.insts(b)) {
+        let data = func.inst(inst);
+        if data.op.effects != Effects::FREES && !cx.is_pure(inst) {
+            work.extend(data.args.iter().copied());
+        }
+        for (index, target) in data.targets.iter().enumerate() {
+            branches.entry(target.block).or_default().push((inst, index));
+        }
+    }
+    let mut needed: FxHashSet<Value> = FxHashSet::default();
+    while let Some(value) = work.pop() {
+        if !needed.insert(value) {
+            continue;
+        }
+        match func.def(value) {
+            ValueDef::Const(_) => {}
+            ValueDef::Result(def, _) => work.extend(func.inst(def).args.iter().filter(|v| !needed.contains(*v))),
+            ValueDef::Param(block, param) => {
+                let into = branches.get(&block).into_iter().flatten();
+                work.extend(into.map(|&(from, index)| func.inst(from).targets[index].args[param as usize]));
+            }
+        }
+    }
+    needed
+}

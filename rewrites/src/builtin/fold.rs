@@ -1,0 +1,264 @@
+//! `fold`: computes what only depends on constants.
+
+use crate::prelude::*;
+use rewright_ir::{Target, ValueDef, eval_scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// Constant folding: computes elementwise ops whose operands are constants, replaces block parameters for which every branch gives the
+/// same constant, and branches on constants by `jump`s. Blocks that nothing goes to any more are removed.
+///
+/// The algorithm is sparse conditional constant propagation (Wegman and Zadeck, "Constant propagation with conditional branches",
+/// 1991). It begins with the assumption that nothing but the entry is ever reached and no value is known yet, and drops what the
+/// function contradicts; so it finds constants that are only constant because a branch on one of them is never taken, and
+/// those that go round a loop. Everything that it finds in the function is folded in one application, in linear time.
+///
+/// It is exact because constants are computed by the op's own meaning of one element, at the op's own dtypes: by that of the reference
+/// evaluator. An op that would fail, such as a negative power of an integer, is left to fail when it runs.
+pub struct Fold;
+
+static FOLD: RewriteDef = RewriteDef::block("fold", "computes what only depends on constants", &Fold)
+    .stage(Stage::AfterInference)
+    .benefit(10);
+register_rewrite!(FOLD);
+
+/// What can be folded in a function.
+#[derive(Default)]
+pub struct Constants {
+    /// Results and block parameters that are constant.
+    values: Vec<(Value, Scalar)>,
+    /// The instructions that have such results.
+    insts: Vec<Inst>,
+    /// Such parameters.
+    params: Vec<(Block, usize)>,
+    /// Branches that always go the same way: to which of their targets.
+    branches: Vec<(Inst, usize)>,
+    /// Blocks that are never reached.
+    unreached: Vec<Block>,
+}
+
+impl Rewrite for Fold {
+    type Match = Rc<Constants>;
+
+    fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
+        let func = cx.func();
+        if !func.insts(block).any(|inst| takes_constants(func, inst)) {
+            return Err(NoMatch::quiet());
+        }
+        let found = cx.cached(Constants::of);
+        if found.values.is_empty() && found.branches.is_empty() { Err(NoMatch::quiet()) } else { Ok(found) }
+    }
+
+    fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        for &(branch, taken) in &found.branches {
+            let data = rw.func().inst(branch);
+            let (op, loc, target) = (data.op, data.loc, data.targets[taken].clone());
+            let Some(block) = rw.func().block_of(branch) else { continue };
+            rw.set_terminator(block, "jump", Vec::<Value>::new(), Attrs::new(), [target])?;
+            rw.remark(loc, format!("`{op}` always goes the same way"));
+        }
+        if !found.unreached.is_empty() {
+            rw.remove_blocks(&found.unreached)?;
+        }
+        for &(value, scalar) in &found.values {
+            if rw.func().use_count(value) > 0 {
+                let constant = rw.constant(scalar);
+                rw.replace_uses(value, constant)?;
+            }
+        }
+        rw.erase_all(&found.insts, &found.params)
+    }
+}
+
+/// A quick look at one instruction: constants come into a function where ops, branches or block parameters take them.
+fn takes_constants(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    let constant = |v: &Value| func.as_const(*v).is_some();
+    if data.op.is_terminator() {
+        let decided = data.targets.len() > 1 && data.args.iter().any(constant);
+        return decided || data.targets.iter().any(|t| t.args.iter().any(constant));
+    }
+    data.op.is_elementwise() && data.args.iter().all(constant)
+}
+
+/// What is known of a value. Nothing at all: it is not computed on any path that is known to be taken.
+#[derive(Clone, Copy, PartialEq)]
+enum Known {
+    /// Always this constant.
+    Constant(Scalar),
+    /// More than one constant, or something that is only known when it runs.
+    Varies,
+}
+
+impl Constants {
+    fn of(cx: &MatchCx<'_>) -> Constants {
+        let func = cx.func();
+        let mut solver = Solver {
+            func,
+            known: FxHashMap::default(),
+            reached: FxHashSet::default(),
+            blocks: Vec::new(),
+            insts: Vec::new(),
+        };
+        solver.solve();
+        let mut found = Constants::default();
+        for block in func.blocks() {
+            if solver.reached.contains(&block) {
+                found.collect(func, &solver, block);
+            } else {
+                found.unreached.push(block);
+            }
+        }
+        found
+    }
+
+    fn collect(&mut self, func: &Function, solver: &Solver<'_>, block: Block) {
+        for (index, &param) in func.block_params(block).iter().enumerate() {
+            if let Some(Known::Constant(scalar)) = solver.known.get(&param) {
+                self.values.push((param, *scalar));
+                self.params.push((block, index));
+            }
+        }
+        for inst in func.insts(block) {
+            let data = func.inst(inst);
+            let scalars: SmallVec<[(Value, Scalar); 2]> = data
+                .results
+                .iter()
+                .filter_map(|r| if let Some(Known::Constant(s)) = solver.known.get(r) { Some((*r, *s)) } else { None })
+                .collect();
+            if !scalars.is_empty() && scalars.len() == data.results.len() {
+                self.values.extend(scalars);
+                self.insts.push(inst);
+            }
+            if data.targets.len() > 1
+                && let Some(taken) = solver.taken(inst)
+            {
+                self.branches.push((inst, taken));
+            }
+        }
+    }
+}
+
+/// The algorithm's state.
+struct Solver<'a> {
+    func: &'a Function,
+    /// What is known of values that are not constants of the pool.
+    known: FxHashMap<Value, Known>,
+    reached: FxHashSet<Block>,
+    /// Blocks just reached, whose instructions are yet to be looked at.
+    blocks: Vec<Block>,
+    /// Instructions of reached blocks, to be looked at again.
+    insts: Vec<Inst>,
+}
+
+impl Solver<'_> {
+    fn solve(&mut self) {
+        let func = self.func;
+        if let Some(entry) = func.entry() {
+            func.params().iter().for_each(|&p| self.learn(p, Known::Varies));
+            self.reach(entry);
+        }
+        loop {
+            if let Some(inst) = self.insts.pop() {
+                self.look(inst);
+            } else if let Some(block) = self.blocks.pop() {
+                func.insts(block).for_each(|inst| self.look(inst));
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn reach(&mut self, block: Block) {
+        if self.reached.insert(block) {
+            self.blocks.push(block);
+        }
+    }
+
+    fn known(&self, value: Value) -> Option<Known> {
+        match self.func.def(value) {
+            ValueDef::Const(scalar) => Some(Known::Constant(scalar)),
+            _ => self.known.get(&value).copied(),
+        }
+    }
+
+    /// Takes note of what a value may be besides what it is known to be. Looks at its users again if that says something new.
+    fn learn(&mut self, value: Value, new: Known) {
+        let old = self.known.get(&value).copied();
+        let joined = match old {
+            None => new,
+            Some(old) if old == new => old,
+            Some(_) => Known::Varies,
+        };
+        if old != Some(joined) {
+            self.known.insert(value, joined);
+            let func = self.func;
+            let reached = |inst: &Inst| func.block_of(*inst).is_some_and(|b| self.reached.contains(&b));
+            self.insts.extend(func.users(value).into_iter().filter(reached));
+        }
+    }
+
+    fn look(&mut self, inst: Inst) {
+        let func = self.func;
+        let data = func.inst(inst);
+        if data.op.is_terminator() {
+            return self.branch(inst);
+        }
+        let operands: SmallVec<[Option<Known>; 3]> = data.args.iter().map(|&v| self.known(v)).collect();
+        let known = |k: &Option<Known>| if let Some(Known::Constant(s)) = k { Some(*s) } else { None };
+        if !data.op.is_elementwise() || operands.contains(&Some(Known::Varies)) {
+            return data.results.iter().for_each(|&r| self.learn(r, Known::Varies));
+        }
+        let scalars: SmallVec<[Scalar; 3]> = operands.iter().filter_map(known).collect();
+        if scalars.len() < operands.len() {
+            // Some operand is not known yet: there will be another look.
+            return;
+        }
+        let computed = eval_scalar(data.op, &scalars, &data.attrs).ok();
+        for (index, &result) in data.results.iter().enumerate() {
+            let scalar = computed.as_ref().and_then(|c| c.get(index)).copied();
+            let fits = scalar.filter(|s| *func.ty(result) == Type::scalar(s.dtype()));
+            self.learn(result, fits.map_or(Known::Varies, Known::Constant));
+        }
+    }
+
+    fn branch(&mut self, inst: Inst) {
+        let func = self.func;
+        let data = func.inst(inst);
+        let undecided = data.targets.len() > 1 && data.args.iter().any(|&v| self.known(v).is_none());
+        if undecided {
+            return;
+        }
+        match self.taken(inst) {
+            Some(taken) => self.go(&data.targets[taken]),
+            None => data.targets.iter().for_each(|target| self.go(target)),
+        }
+    }
+
+    fn go(&mut self, target: &Target) {
+        let func = self.func;
+        for (&param, &arg) in func.block_params(target.block).iter().zip(&target.args) {
+            if let Some(known) = self.known(arg) {
+                self.learn(param, known);
+            }
+        }
+        self.reach(target.block);
+    }
+
+    /// The one target that a branch goes to, if its operand decides that.
+    fn taken(&self, inst: Inst) -> Option<usize> {
+        let data = self.func.inst(inst);
+        let [operand] = data.args[..] else { return None };
+        let Some(Known::Constant(scalar)) = self.known(operand) else { return None };
+        let taken = match data.op.name {
+            "br_if" => usize::from(scalar == Scalar::Bool(false)),
+            "switch" => {
+                let (at, cases) = (scalar.to_i128()?, data.attrs.ints("cases")?);
+                cases.iter().position(|&case| i128::from(case) == at).unwrap_or(cases.len())
+            }
+            _ => return None,
+        };
+        Some(taken).filter(|&t| t < data.targets.len())
+    }
+}

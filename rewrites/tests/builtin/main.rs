@@ -1,0 +1,44 @@
+//! The rewrites that come with Rewright: text before and after, and random programs before and after.
+
+mod canonicalize;
+mod cse;
+mod dce;
+mod fold;
+mod random;
+mod scale;
+
+use rewright_ir::{Module, parse_module, print_module, verify_module};
+use rewright_rewrites::{NoObserver, Options, Pipeline, Report};
+
+fn parse(text: &str) -> Module {
+    parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}", e.render(false)))
+}
+
+fn run(pipeline: &str, module: &mut Module) -> Report {
+    let report = Pipeline::parse(pipeline).unwrap().run(module, &Options::default(), &mut NoObserver);
+    let report = report.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(verify_module(module), Ok(()));
+    report
+}
+
+/// Runs rewrites over a text of functions.
+fn optimized(pipeline: &str, text: &str) -> String {
+    let mut module = parse(text);
+    run(pipeline, &mut module);
+    print_module(&module)
+}
+
+/// The rewrites make of the first text the second, and nothing more of that.
+#[track_caller]
+fn becomes(pipeline: &str, before: &str, after: &str) {
+    // Functions are printed with an empty line between.
+    let printed = after.replace("}\nfunc", "}\n\nfunc");
+    pretty_assertions::assert_eq!(optimized(pipeline, before), printed);
+    pretty_assertions::assert_eq!(optimized(pipeline, after), printed);
+}
+
+/// The rewrites leave the text alone.
+#[track_caller]
+fn stays(pipeline: &str, text: &str) {
+    becomes(pipeline, text, text);
+}

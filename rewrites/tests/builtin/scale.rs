@@ -1,0 +1,92 @@
+//! Long functions take time in proportion to their length.
+
+use crate::run;
+use rewright_ir::{Arg, Attrs, DType, FuncBuilder, Module, Target, Type, Value};
+
+const LENGTH: usize = 20_000;
+
+fn alone(b: FuncBuilder<'_>) -> Module {
+    let mut module = Module::new();
+    module.insert(b.finish());
+    module
+}
+
+/// A function of `%x: i64` that gives what `grow` makes of it.
+fn chain(grow: impl Fn(&mut FuncBuilder<'_>, Value, usize) -> Value) -> Module {
+    let int = Type::scalar(DType::I64);
+    let mut b = FuncBuilder::new("f", &[("x", int.clone())], vec![int]);
+    let x = b.param(0);
+    let last = (0..LENGTH).fold(x, |last, n| grow(&mut b, last, n));
+    b.ret([last]).unwrap();
+    alone(b)
+}
+
+/// Runs, and checks that nothing was asked about much more often than there are instructions.
+fn run_linear(pipeline: &str, mut module: Module) -> usize {
+    let before: usize = module.functions().map(|f| f.inst_count()).sum();
+    let report = run(pipeline, &mut module);
+    let asked: u64 = report.stats.iter().map(|s| s.asked).sum();
+    assert!(asked <= 8 * before as u64, "asked {asked} times about {before} instructions");
+    module.functions().map(|f| f.inst_count()).sum()
+}
+
+#[test]
+fn chains_of_constants() {
+    let m = chain(|b, last, n| match n {
+        0 => b.op("add", [1, 2]).unwrap(),
+        _ => b.op("bitxor", [last.into(), Arg::from(n as i64)]).unwrap(),
+    });
+    assert_eq!(run_linear("fold", m), 1);
+}
+
+#[test]
+fn chains_of_identities() {
+    let m = chain(|b, last, _| b.op("mul", [Arg::from(1), last.into()]).unwrap());
+    assert_eq!(run_linear("canonicalize, dce", m), 1);
+    let m = chain(|b, last, _| b.op("neg", [last]).unwrap());
+    assert_eq!(run_linear("canonicalize, dce", m), 1);
+    let m = chain(|b, last, _| b.op("add", [last.into(), Arg::from(3)]).unwrap());
+    assert_eq!(run_linear("canonicalize, dce", m), 2);
+}
+
+#[test]
+fn chains_of_copies() {
+    let m = chain(|b, last, _| {
+        let copies = [b.op("neg", [last]).unwrap(), b.op("neg", [last]).unwrap()];
+        b.op("bitand", copies).unwrap()
+    });
+    assert_eq!(run_linear("cse", m), 2 * LENGTH + 1);
+}
+
+#[test]
+fn chains_of_nothing() {
+    let m = chain(|b, last, _| {
+        b.op("neg", [last]).unwrap();
+        last
+    });
+    assert_eq!(run_linear("dce", m), 1);
+    let m = chain(|b, last, _| b.op("neg", [last]).unwrap());
+    assert_eq!(run_linear("fold, cse, dce", m), LENGTH + 1);
+}
+
+#[test]
+fn chains_of_blocks() {
+    let (int, to) = (Type::scalar(DType::I64), |block, arg: Value| Target { block, args: [arg].into_iter().collect() });
+    let mut b = FuncBuilder::new("f", &[("x", int.clone())], vec![int.clone()]);
+    let exit = b.block("exit", &[("r", int.clone())]);
+    b.switch_to(exit);
+    b.ret([b.block_param(exit, 0)]).unwrap();
+    let first = b.func().entry().unwrap();
+    b.switch_to(first);
+    let mut last = b.op("add", [1, 1]).unwrap();
+    for _ in 0..LENGTH / 10 {
+        let next = b.block("next", &[("k", int.clone())]);
+        let decided = b.op("ge", [last.into(), Arg::from(0)]).unwrap();
+        b.inst("br_if", [decided], Attrs::new(), [to(next, last), to(exit, last)]).unwrap();
+        b.switch_to(next);
+        last = b.op("add", [b.block_param(next, 0).into(), Arg::from(1)]).unwrap();
+    }
+    b.inst("jump", Vec::<Value>::new(), Attrs::new(), [to(exit, last)]).unwrap();
+    // What is left is a jump in every block.
+    assert_eq!(run_linear("fold, dce", alone(b)), LENGTH / 10 + 2);
+}
