@@ -2,6 +2,60 @@
 
 #![forbid(unsafe_code)]
 
+mod args;
+mod commands;
 pub mod compare;
+mod diff;
+mod engine;
+mod error;
 pub mod fixture;
+mod output;
+mod program;
 pub mod value;
+
+pub use error::Error;
+
+use args::{Cli, Command};
+use clap::Parser;
+use output::Out;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The whole tool, with the rewrites, ops and styles of every crate that the program links.
+///
+/// Answers with 0 when done, 1 when the input is wrong, 2 when the command line is.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Where even this can't be written there is nobody to tell.
+            let _ = e.print();
+            return ExitCode::from(if e.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let mut out = Out::stdout();
+    let result = engine::start_up().and_then(|()| dispatch(cli, &mut out));
+    let result = result.and_then(|done| Ok(out.flush().map(|()| done)?));
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        // Whoever read the output has seen enough.
+        Err(Error::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(e) => {
+            let _ = out.flush();
+            let stderr = io::stderr();
+            let _ = write!(&stderr, "{}", e.render(output::wants_color(&stderr)));
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Carries out a command; false if what it looked at is wrong, and it has said so.
+fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
+    match cli.command {
+        Command::Run(args) => commands::run::run(out, &args).map(|()| true),
+        Command::Exec(args) => commands::exec::exec(out, &args).map(|()| true),
+        Command::Test(args) => commands::test::test(out, &args),
+        Command::List(args) => Ok(commands::list::list(out, args.what).map(|()| true)?),
+    }
+}

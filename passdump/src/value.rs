@@ -2,7 +2,8 @@
 
 use crate::compare::converts_exactly;
 use rewright::{Array, DType, Datum, Dim, Literal, Scalar, Type};
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -217,18 +218,16 @@ impl ValueSpec {
     /// The value for a parameter of type `ty`: an array or scalar of the parameter's dtype. A file's array must have that dtype
     /// already (`load` reads it); numbers convert where they are exactly representable, except that a float written without a
     /// suffix takes the nearest value.
-    pub fn for_param<E: From<FitError>>(
+    pub fn for_param<E: Display>(
         &self,
         ty: &Type,
-        load: impl FnOnce(&std::path::Path) -> Result<Array, E>,
-    ) -> Result<Datum, E> {
+        load: impl FnOnce(&Path) -> Result<Array, E>,
+    ) -> Result<Datum, FitError> {
         let datum = match self {
-            ValueSpec::File(path) => file_value(load(path)?, ty).map_err(E::from)?,
-            ValueSpec::Literals { shape, elements, dtype } => {
-                literal_value(shape.as_deref(), elements, *dtype, ty).map_err(E::from)?
-            }
+            ValueSpec::File(path) => file_value(load(path).map_err(|e| FitError(e.to_string()))?, ty)?,
+            ValueSpec::Literals { shape, elements, dtype } => literal_value(shape.as_deref(), elements, *dtype, ty)?,
         };
-        check_shape(&datum, ty).map_err(E::from)?;
+        check_shape(&datum, ty)?;
         Ok(datum)
     }
 }
@@ -305,8 +304,8 @@ mod tests {
         }
     }
     fn at(text: &str, ty: &Type) -> Result<Datum, String> {
-        let no_file = |path: &std::path::Path| Err(FitError(format!("no file {}", path.display())));
-        parse(text).for_param::<FitError>(ty, no_file).map_err(|e| e.0)
+        let no_file = |path: &Path| Err(FitError(format!("no file {}", path.display())));
+        parse(text).for_param(ty, no_file).map_err(|e| e.0)
     }
     fn array(dtype: DType, dims: &[&str]) -> Type {
         Type::array(dtype, dims.iter().map(|d| d.parse().map_or(Dim::from(*d), Dim::Const)).collect::<Vec<_>>())

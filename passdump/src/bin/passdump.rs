@@ -1,3 +1,7 @@
-//! The tool with the built-in ops and rewrites only.
+//! The tool with the rewrites of Rewright itself.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    rewright_passdump::main()
+}

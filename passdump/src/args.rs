@@ -1,0 +1,188 @@
+//! The command line.
+
+use crate::engine::Backend;
+use crate::value::{ValueError, ValueSpec};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Shows, runs and tests what rewrites make of array programs.
+#[derive(Debug, Parser)]
+#[command(name = "passdump", bin_name = "passdump", version, about, max_term_width = 100)]
+#[command(after_help = "Exit status: 0 done, 1 the input is wrong, 2 usage.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Rewrite a program and print it
+    #[command(after_help = "Example:\n  passdump run fixtures/real/black_scholes.ron --diff")]
+    Run(RunArgs),
+    /// Rewrite, compile and call a function, and print its results
+    #[command(after_help = "Examples:\n  passdump exec fixtures/real/black_scholes.ron --time\n  \
+        passdump exec f.ir --arg 'x=[1, 2, 3]' --arg y=@y.npy --out 0=sum.npy")]
+    Exec(ExecArgs),
+    /// Check fixtures
+    #[command(after_help = "Examples:\n  passdump test fixtures\n  passdump test fixtures/fusion --bless")]
+    Test(TestArgs),
+    /// List what is registered, and by which crate and line
+    #[command(after_help = "Examples:\n  passdump list\n  passdump list rewrites")]
+    List(ListArgs),
+}
+
+/// The program that a command works on.
+#[derive(Debug, Args)]
+pub struct InputArgs {
+    /// A fixture (.ron) or IR text (.ir); `-` is the standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The function; `run` shows all if not given, `exec` calls the fixture's own or the last one
+    #[arg(long, value_name = "NAME")]
+    pub func: Option<String>,
+    /// The rewrites, such as "fold, cse, dce"; the fixture's own or the default ones if not given
+    #[arg(long, value_name = "P")]
+    pub pipeline: Option<String>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Print the function after every application of a rewrite
+    #[arg(long, conflicts_with = "diff")]
+    pub print_after_all: bool,
+    /// Show what every application of a rewrite changed
+    #[arg(long)]
+    pub diff: bool,
+}
+
+/// Arguments of `exec`.
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// What runs the function
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: Backend,
+    /// A parameter's value: a number, a nested list, with a dtype suffix if need be (`[1, 2]:f32`), or @FILE.npy; a
+    /// fixture's first run gives what is not given
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub args: Vec<ArgBinding>,
+    /// Write a result, by its number or name, to an .npy file instead of printing it
+    #[arg(long = "out", value_name = "RESULT=PATH.npy")]
+    pub outs: Vec<OutBinding>,
+    /// Print the rewritten function too, and how long everything took
+    #[arg(long)]
+    pub time: bool,
+}
+
+/// Arguments of `test`.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Fixtures, or folders of them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Write what came out into the fixtures' `output`, `error` and empty `expect` fields
+    #[arg(long)]
+    pub bless: bool,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// What to list; everything if not given
+    #[arg(value_enum)]
+    pub what: Option<Listing>,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Listing {
+    /// Rewrites
+    Rewrites,
+    /// Ops
+    Ops,
+    /// Storage styles
+    Styles,
+}
+
+/// `NAME=VALUE`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArgBinding {
+    /// The parameter.
+    pub name: String,
+    /// Its value.
+    pub value: ValueSpec,
+}
+
+impl FromStr for ArgBinding {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = split(text, "NAME=VALUE")?;
+        let value = value.parse().map_err(|e: ValueError| pointed(value, &e))?;
+        Ok(ArgBinding { name: name.to_string(), value })
+    }
+}
+
+/// `RESULT=PATH.npy`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutBinding {
+    /// The result: its number, or the name that the returned value has.
+    pub result: String,
+    /// Where to write it.
+    pub path: PathBuf,
+}
+
+impl FromStr for OutBinding {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (result, path) = split(text, "RESULT=PATH.npy")?;
+        Ok(OutBinding { result: result.to_string(), path: path.into() })
+    }
+}
+
+fn split<'a>(text: &'a str, form: &str) -> Result<(&'a str, &'a str), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("expected {form}"))?;
+    let name = name.trim();
+    let name = name.strip_prefix('%').unwrap_or(name);
+    if name.is_empty() { Err(format!("expected {form}, with a name before the `=`")) } else { Ok((name, value)) }
+}
+
+/// The message with the value below it and carets under the place.
+fn pointed(value: &str, error: &ValueError) -> String {
+    if value.len() > 120 || value.contains('\n') {
+        return format!("{error} (at byte {})", error.at);
+    }
+    let indent = value[..error.at].chars().count();
+    let width = value[error.at..error.at + error.len].chars().count().max(1);
+    format!("{error}\n    {value}\n    {}{}", " ".repeat(indent), "^".repeat(width))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn bindings_split_at_the_first_equals_sign() {
+        let out: OutBinding = "0=a=b.npy".parse().unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(out, OutBinding { result: "0".into(), path: "a=b.npy".into() });
+        let arg: ArgBinding = "%x=1".parse().unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(arg.name, "x");
+        assert!("=1".parse::<ArgBinding>().is_err() && "x".parse::<ArgBinding>().is_err());
+        let why = "x=[1, é2]".parse::<ArgBinding>();
+        assert_eq!(why, Err("`é2` is not a number\n    [1, é2]\n        ^^".into()));
+    }
+}

@@ -1,0 +1,170 @@
+//! `passdump exec`: rewrites, compiles and calls a function.
+
+use crate::args::{ExecArgs, OutBinding};
+use crate::engine::{self, Callable, Rewritten};
+use crate::error::Error;
+use crate::fixture::param_name;
+use crate::output::{Out, Tone};
+use crate::program::Program;
+use rewright::rewrites::Verify;
+use rewright::{Datum, Function, Limits, Outcome, Value};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// How long calls are repeated to measure one.
+const MEASURE: Duration = Duration::from_millis(250);
+
+/// Calls are repeated at most so often.
+const MAX_CALLS: usize = 1000;
+
+/// Rewrites, compiles, calls, and prints or saves the results.
+pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
+    let program = Program::load(&args.input)?;
+    let func = program.function()?;
+    let values = bind(args, &program, func)?;
+    let names = result_names(func);
+    let saves = places(&args.outs, &names)?;
+
+    let start = Instant::now();
+    let rewritten = engine::rewrite(&program.module, &program.pipeline, program.source(), Verify::Last, None)?;
+    let rewriting = start.elapsed();
+    let start = Instant::now();
+    let compiled = engine::compile(&rewritten.module, program.func, args.backend, Limits::default())?;
+    let compiling = start.elapsed();
+    let outcome = compiled.outcome(&values).map_err(|e| Error::eval(&program.name, &program.text, &e))?;
+
+    if args.time {
+        writeln!(out, "{}\n", engine::print(&rewritten.module).trim_end())?;
+    }
+    show(out, &outcome, &names, &saves)?;
+    for (i, (after, before)) in outcome.args.iter().zip(&values).enumerate() {
+        if after != before {
+            let name = param_name(func, i, func.params()[i]);
+            titled(out, &format!("{name} after the call"), after)?;
+        }
+    }
+    if args.time {
+        let calls = measure(&compiled, &values);
+        report(out, &rewritten, &compiled, [rewriting, compiling], &calls)?;
+    }
+    Ok(())
+}
+
+/// The arguments, in the order of the parameters: what the command line gives, else what the fixture's first run gives.
+fn bind(args: &ExecArgs, program: &Program, func: &Function) -> Result<Vec<Datum>, Error> {
+    let names: Vec<String> = func.params().iter().enumerate().map(|(i, &p)| param_name(func, i, p)).collect();
+    for (i, binding) in args.args.iter().enumerate() {
+        if !names.contains(&binding.name) {
+            let list = names.join(", ");
+            let message = format!("--arg: `@{}` has no parameter `{}`; it has {list}", func.name, binding.name);
+            return Err(Error::message(message));
+        }
+        if args.args[..i].iter().any(|earlier| earlier.name == binding.name) {
+            return Err(Error::message(format!("--arg: `{}` is given twice", binding.name)));
+        }
+    }
+    let fallback = program.case.as_ref().and_then(|c| Some((c, c.fixture.runs.first()?)));
+    let value = |(name, &param): (&String, &Value)| {
+        if let Some(binding) = args.args.iter().find(|b| b.name == *name) {
+            let found = binding.value.for_param(func.ty(param), engine::read_npy);
+            return found.map_err(|e| Error::message(format!("--arg {name}: {e}")));
+        }
+        match fallback.and_then(|(case, run)| Some((case, run.args.get(name)?))) {
+            Some((case, spec)) => case.value(spec),
+            None => Err(Error::message(format!(
+                "parameter `{name}: {}` of `@{}` has no value; give it with --arg '{name}=...'",
+                func.ty(param),
+                func.name
+            ))),
+        }
+    };
+    names.iter().zip(func.params()).map(value).collect()
+}
+
+/// What the results are called: as the values that are returned, or by their numbers.
+fn result_names(func: &Function) -> Vec<String> {
+    let returned = func.blocks().filter_map(|b| func.terminator(b)).map(|i| func.inst(i)).find(|i| i.op.name == "ret");
+    let name = |i: usize| {
+        let value = returned.and_then(|r| r.args.get(i).copied());
+        value.and_then(|v| func.value_name(v)).map_or_else(|| i.to_string(), |n| n.to_string())
+    };
+    (0..func.results.len()).map(name).collect()
+}
+
+/// Where each result goes, for those that are saved.
+fn places<'a>(outs: &'a [OutBinding], names: &[String]) -> Result<Vec<Option<&'a OutBinding>>, Error> {
+    let mut places = vec![None; names.len()];
+    for binding in outs {
+        let number = binding.result.parse().ok().filter(|&i| i < names.len());
+        let Some(i) = names.iter().position(|n| *n == binding.result).or(number) else {
+            let message = format!("--out: there is no result `{}`; there are {}", binding.result, names.join(", "));
+            return Err(Error::message(message));
+        };
+        if places[i].is_some() {
+            return Err(Error::message(format!("--out: result `{}` is given twice", binding.result)));
+        }
+        places[i] = Some(binding);
+    }
+    Ok(places)
+}
+
+/// Prints what the program printed and gave, and saves what is to be saved.
+fn show(out: &mut Out, outcome: &Outcome, names: &[String], saves: &[Option<&OutBinding>]) -> Result<(), Error> {
+    for line in &outcome.printed {
+        writeln!(out, "{line}")?;
+    }
+    for (i, result) in outcome.results.iter().enumerate() {
+        let name = names.get(i).map_or("", String::as_str);
+        match saves.get(i).copied().flatten() {
+            None => titled(out, name, result)?,
+            Some(binding) => {
+                engine::write_npy(&binding.path, &result.to_array())?;
+                let title = out.tone(Tone::Strong, format!("{name}: {}", result.ty()));
+                writeln!(out, "{title} -> {}", binding.path.display())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn titled(out: &mut Out, name: &str, value: &Datum) -> Result<(), Error> {
+    out.line(Tone::Strong, format!("{name}: {}", value.ty()))?;
+    Ok(writeln!(out, "{value}")?)
+}
+
+/// Times of calls, shortest first.
+fn measure(compiled: &Callable, values: &[Datum]) -> Vec<Duration> {
+    let begin = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < MAX_CALLS && (times.is_empty() || begin.elapsed() < MEASURE) {
+        let start = Instant::now();
+        let result = compiled.call(values);
+        let time = start.elapsed();
+        if result.is_err() {
+            break;
+        }
+        times.push(time);
+    }
+    times.sort();
+    times
+}
+
+fn report(
+    out: &mut Out,
+    rewritten: &Rewritten,
+    compiled: &Callable,
+    [rewriting, compiling]: [Duration; 2],
+    calls: &[Duration],
+) -> Result<(), Error> {
+    writeln!(out)?;
+    let mut rows = vec![
+        vec!["rewriting".into(), format!("{rewriting:.1?}"), format!("{} applications", rewritten.applications)],
+        vec!["compiling".into(), format!("{compiling:.1?}"), compiled.summary()],
+    ];
+    if let Some(best) = calls.first() {
+        let median = calls[calls.len() / 2];
+        rows.push(vec!["call".into(), format!("{best:.1?}"), format!("best of {}, median {median:.1?}", calls.len())]);
+    }
+    out.table(&rows)?;
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! `passdump list`: what is registered, and where.
+
+use crate::args::Listing;
+use crate::output::{Out, Tone};
+use rewright::op::{Arity, Eval};
+use rewright::rewrites::{RewriteEntry, rewrites};
+use rewright::{Op, OpDef, Origin, Stage, Traits, registry};
+use std::io::{self, Write};
+
+/// Prints one list, or all of them.
+pub fn list(out: &mut Out, what: Option<Listing>) -> io::Result<()> {
+    let wanted = |listing| what.is_none_or(|w| w == listing);
+    if wanted(Listing::Rewrites) {
+        section(out, what, "rewrites", all_rewrites())?;
+    }
+    if wanted(Listing::Ops) {
+        section(out, what, "ops", ops())?;
+    }
+    if wanted(Listing::Styles) {
+        section(out, what, "storage styles", styles())?;
+    }
+    Ok(())
+}
+
+fn section(out: &mut Out, what: Option<Listing>, title: &str, rows: Vec<Vec<String>>) -> io::Result<()> {
+    if what.is_none() {
+        out.line(Tone::Strong, format!("{title} ({})", rows.len()))?;
+    }
+    out.table(&rows)?;
+    if what.is_none() {
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn place(origin: Origin) -> String {
+    format!("{} {}:{}", origin.krate, origin.file, origin.line)
+}
+
+fn all_rewrites() -> Vec<Vec<String>> {
+    let row = |entry: &RewriteEntry| {
+        let def = entry.def;
+        let stage = match (def.by_default, def.stage) {
+            (false, _) => "on request",
+            (true, Stage::BeforeInference) => "before inference",
+            (true, Stage::AfterInference) => "after inference",
+            (true, Stage::BeforeLowering) => "before lowering",
+        };
+        let roots = match def.roots {
+            [] => "any op".into(),
+            few if few.len() <= 3 => few.join(", "),
+            many => format!("{}, ... ({})", many[..2].join(", "), many.len()),
+        };
+        vec![def.name.into(), stage.into(), roots, def.doc.into(), place(entry.origin)]
+    };
+    rewrites().iter().map(|entry| row(&entry)).collect()
+}
+
+fn ops() -> Vec<Vec<String>> {
+    let row = |(op, origin): (Op, Origin)| vec![op.name.into(), form(&op), op.doc.into(), place(origin)];
+    registry().ops().map(row).collect()
+}
+
+fn form(op: &OpDef) -> String {
+    let arity = match op.arity {
+        Arity::Exactly(n) => n.to_string(),
+        Arity::AtLeast(n) => format!("{n}+"),
+    };
+    let kind = match op.eval {
+        Eval::Elementwise { .. } => "elementwise",
+        _ if op.is_terminator() => "terminator",
+        _ if op.traits.contains(Traits::VIEW) => "view",
+        _ if op.traits.contains(Traits::CONSTRUCTOR) => "constructor",
+        _ if op.traits.contains(Traits::REDUCTION) => "reduction",
+        _ if !op.effects.is_empty() => "effect",
+        _ => "array",
+    };
+    format!("{kind}/{arity}")
+}
+
+fn styles() -> Vec<Vec<String>> {
+    registry().styles().map(|(style, origin)| vec![style.name.into(), style.doc.into(), place(origin)]).collect()
+}

@@ -1,0 +1,230 @@
+//! What the tool asks of the compiler, in one place.
+
+use crate::error::Error;
+use crate::fixture::Span;
+use clap::ValueEnum;
+use rewright::exec::{self, Arg, Executable};
+use rewright::ir::npy::{self, NpyError};
+use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Verify};
+use rewright::{
+    Array, Datum, Diagnostics, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry,
+};
+use std::path::Path;
+
+/// The pipeline where neither command line nor fixture says one.
+pub const DEFAULT_PIPELINE: &str = "default";
+
+/// What runs functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// The reference evaluator
+    Reference,
+    /// The interpreter of kernels
+    Interp,
+    /// Machine code by Cranelift
+    Cranelift,
+    /// The best of the others
+    Auto,
+}
+
+impl Backend {
+    /// Those that a fixture's runs go through, the reference evaluator first.
+    pub const ALL: [Backend; 3] = [Backend::Reference, Backend::Interp, Backend::Cranelift];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Reference => "reference",
+            Backend::Interp => "interp",
+            Backend::Cranelift => "cranelift",
+            Backend::Auto => "auto",
+        }
+    }
+
+    fn of_lowering(self) -> exec::Backend {
+        match self {
+            Backend::Reference => exec::Backend::Reference,
+            Backend::Interp => exec::Backend::Interp,
+            Backend::Cranelift => exec::Backend::Cranelift,
+            Backend::Auto => exec::Backend::Auto,
+        }
+    }
+}
+
+/// Clashes between registrations, all at once.
+pub fn start_up() -> Result<(), Error> {
+    let mut clashes: Vec<String> = registry().errors().iter().map(ToString::to_string).collect();
+    clashes.extend(rewrites::rewrites().errors().iter().map(ToString::to_string));
+    if clashes.is_empty() { Ok(()) } else { Err(Error::Start(clashes)) }
+}
+
+/// Parses a text and verifies what it says.
+pub fn parse(name: &str, text: &str) -> Result<Module, Error> {
+    let module = parse_module(text, name)?;
+    match rewright::verify_module(&module) {
+        Ok(()) => Ok(module),
+        Err(errors) => {
+            let errors = errors.0.into_iter().map(|e| (e.loc, format!("`@{}`: {}", e.function, e.message), e.help));
+            Err(Diagnostics::from_errors(name, text, errors).into())
+        }
+    }
+}
+
+/// The text of a module.
+pub fn print(module: &Module) -> String {
+    module.to_string()
+}
+
+/// A rewritten module.
+pub struct Rewritten {
+    /// The module.
+    pub module: Module,
+    /// What the rewrites had to say, each thing once.
+    pub remarks: Vec<String>,
+    /// How often one was applied.
+    pub applications: u64,
+}
+
+/// One application of a rewrite.
+pub struct Application {
+    /// Its number, from 1.
+    pub number: usize,
+    /// The rewrite.
+    pub rewrite: &'static str,
+    /// The function.
+    pub func: Name,
+    /// The function's text before.
+    pub before: String,
+    /// The function's text after.
+    pub after: String,
+}
+
+/// Called with every application.
+pub type Watch<'w> = &'w mut dyn FnMut(&Application);
+
+/// Makes applications of events for somebody who wants to see them.
+struct Watcher<'w> {
+    applications: usize,
+    before: String,
+    watch: Watch<'w>,
+}
+
+impl Observer for Watcher<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Match { func, .. } => self.before = func.to_string(),
+            Event::Applied { rewrite, func, .. } => {
+                self.applications += 1;
+                let (before, after) = (std::mem::take(&mut self.before), func.to_string());
+                (self.watch)(&Application { number: self.applications, rewrite, func: func.name, before, after });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Runs a pipeline over a module of a text, with its name.
+pub fn rewrite(
+    module: &Module,
+    pipeline: &str,
+    (name, text): (&str, &str),
+    verify: Verify,
+    watch: Option<Watch<'_>>,
+) -> Result<Rewritten, Error> {
+    let pipeline = read_pipeline(pipeline)?;
+    let mut module = module.clone();
+    let options = Options { verify, ..Options::default() };
+    let result = match watch {
+        Some(watch) => {
+            let mut watcher = Watcher { applications: 0, before: String::new(), watch };
+            pipeline.run(&mut module, &options, &mut watcher)
+        }
+        None => pipeline.run(&mut module, &options, &mut NoObserver),
+    };
+    let report = result.map_err(|e| Error::rewrite(name, text, &e))?;
+    let mut remarks: Vec<String> = Vec::new();
+    for remark in report.remarks.iter().map(ToString::to_string) {
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+    Ok(Rewritten { module, remarks, applications: report.applications() })
+}
+
+fn read_pipeline(text: &str) -> Result<Pipeline, Error> {
+    Pipeline::parse(text).map_err(|e| match e.at() {
+        Some(at) => {
+            let end = text[at..].find(',').map_or(text.len(), |comma| at + comma);
+            Error::at(Path::new("pipeline"), text, Span { start: at, end }, e.to_string())
+        }
+        None => Error::message(e.to_string()),
+    })
+}
+
+/// A function that is ready to be called.
+pub enum Callable {
+    /// By the reference evaluator.
+    Reference(Box<Module>, Name, Limits),
+    /// By what was compiled.
+    Compiled(Box<Executable>),
+}
+
+/// Makes a function ready to be called.
+pub fn compile(module: &Module, func: Name, backend: Backend, limits: Limits) -> Result<Callable, Error> {
+    if backend == Backend::Reference {
+        return Ok(Callable::Reference(Box::new(module.clone()), func, limits));
+    }
+    let options = exec::Options { backend: backend.of_lowering(), limits };
+    let executable = Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))?;
+    Ok(Callable::Compiled(Box::new(executable)))
+}
+
+impl Callable {
+    /// Calls it, for the results alone.
+    pub fn call(&self, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+        match self {
+            Callable::Reference(..) => Ok(self.outcome(args)?.results),
+            Callable::Compiled(executable) => executable.call(&borrow(args)),
+        }
+    }
+
+    /// Calls it.
+    pub fn outcome(&self, args: &[Datum]) -> Result<Outcome, EvalError> {
+        match self {
+            Callable::Reference(module, func, limits) => evaluate(module, *func, args.to_vec(), *limits),
+            Callable::Compiled(executable) => executable.outcome(&borrow(args)),
+        }
+    }
+
+    /// What was made of it, in short.
+    pub fn summary(&self) -> String {
+        match self {
+            Callable::Reference(..) => "nothing: the reference evaluator runs it".into(),
+            Callable::Compiled(executable) => {
+                let steps: usize = executable.plan().functions.iter().map(|f| f.steps.len()).sum();
+                format!("{steps} steps, {} of them by reference", executable.remarks().len())
+            }
+        }
+    }
+}
+
+fn borrow(args: &[Datum]) -> Vec<Arg<'_>> {
+    args.iter().map(Arg::from).collect()
+}
+
+/// Reads an array.
+pub fn read_npy(path: &Path) -> Result<Array, Error> {
+    npy::read(path).map_err(|e| npy_error(path, &e))
+}
+
+/// Writes an array.
+pub fn write_npy(path: &Path, array: &Array) -> Result<(), Error> {
+    npy::write(path, array).map_err(|e| npy_error(path, &e))
+}
+
+fn npy_error(path: &Path, error: &NpyError) -> Error {
+    match error {
+        NpyError::Io { .. } => Error::message(error.to_string()),
+        _ => Error::message(format!("{}: {error}", path.display())),
+    }
+}

@@ -1,0 +1,111 @@
+//! What can be wrong with what a user gives.
+
+use crate::fixture::Span;
+use rewright::{Diagnostic, Diagnostics, EvalError, Loc, RewriteError};
+use std::io;
+use std::path::Path;
+use thiserror::Error;
+
+/// An error of the input, or of the system while it is read or results are written.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// Wrong, with no place to point at.
+    #[error("{0}")]
+    Message(String),
+    /// A file that can't be read or written.
+    #[error("{path}: {error}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// What crates registered doesn't go together.
+    #[error("{}", .0.join("; "))]
+    Start(Vec<String>),
+    /// Errors with their places in a text.
+    #[error("{0}")]
+    Diagnostics(Box<Diagnostics>),
+    /// The results can't be written to where they should go.
+    #[error("{0}")]
+    Output(#[from] io::Error),
+}
+
+impl Error {
+    /// An error without a place.
+    pub fn message(message: impl Into<String>) -> Error {
+        Error::Message(message.into())
+    }
+
+    /// An error about a file.
+    pub fn file(path: &Path, error: io::Error) -> Error {
+        Error::File { path: path.display().to_string(), error }
+    }
+
+    /// An error at a place of a text.
+    pub fn at(path: &Path, text: &str, span: Span, message: impl Into<String>) -> Error {
+        let mut all = Diagnostics::new(&path.display().to_string(), text);
+        all.push(Diagnostic::new(message).at(locate(text, span)));
+        Error::from(all)
+    }
+
+    /// The failure of a run, shown in the text of the program.
+    pub fn eval(name: &str, text: &str, error: &EvalError) -> Error {
+        let message = EvalError { loc: Loc::default(), ..error.clone() }.to_string();
+        let mut all = Diagnostics::new(name, text);
+        all.push(Diagnostic::new(message).at(error.loc));
+        Error::from(all)
+    }
+
+    /// The failure of a pipeline, shown where the rewrite matched in the text of the program.
+    pub fn rewrite(name: &str, text: &str, error: &RewriteError) -> Error {
+        let loc = match error {
+            RewriteError::Failed { loc, .. } => *loc,
+            _ => Loc::default(),
+        };
+        let mut all = Diagnostics::new(name, text);
+        all.push(Diagnostic::new(error.to_string()).at(loc));
+        Error::from(all)
+    }
+
+    /// The message alone, of the first error if there are several.
+    pub fn headline(&self) -> String {
+        match self {
+            Error::Diagnostics(all) => all.errors().first().map_or(String::new(), |e| e.message.clone()),
+            other => other.to_string(),
+        }
+    }
+
+    /// The error as a terminal shows it.
+    pub fn render(&self, color: bool) -> String {
+        match self {
+            Error::Diagnostics(all) => all.render(color),
+            Error::Start(clashes) => clashes.iter().map(|clash| plain(clash, color)).collect(),
+            other => plain(&other.to_string(), color),
+        }
+    }
+}
+
+impl From<Diagnostics> for Error {
+    fn from(all: Diagnostics) -> Self {
+        Error::Diagnostics(Box::new(all))
+    }
+}
+
+/// An error without a picture.
+fn plain(message: &str, color: bool) -> String {
+    let title = if color { "\x1b[31merror\x1b[0m" } else { "error" };
+    format!("{title}: {message}\n")
+}
+
+/// The place of a span.
+fn locate(text: &str, span: Span) -> Loc {
+    let before = &text[..span.start];
+    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+    Loc {
+        line: before.matches('\n').count() as u32 + 1,
+        col: before[line_start..].chars().count() as u32 + 1,
+        start: span.start as u32,
+        len: (span.end - span.start) as u32,
+    }
+}

@@ -1,0 +1,88 @@
+//! Writing to the terminal, or to whatever stands in its place.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+/// Where a command writes its results.
+pub struct Out {
+    stream: Box<dyn Write>,
+    color: bool,
+}
+
+/// What a piece of output is; a terminal that can shows it by its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// A heading or a name.
+    Strong,
+    /// Something that is new, or went well.
+    Good,
+    /// Something that is gone, or went wrong.
+    Bad,
+    /// Something that matters less.
+    Faint,
+}
+
+impl Tone {
+    fn code(self) -> &'static str {
+        match self {
+            Tone::Strong => "1",
+            Tone::Good => "32",
+            Tone::Bad => "31",
+            Tone::Faint => "2",
+        }
+    }
+}
+
+/// True where colours are wanted: on a terminal, unless `NO_COLOR` is set.
+pub fn wants_color(stream: &impl IsTerminal) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    stream.is_terminal() && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+}
+
+impl Out {
+    /// The standard output.
+    pub fn stdout() -> Out {
+        let stdout = io::stdout();
+        let color = wants_color(&stdout);
+        Out { stream: Box::new(BufWriter::new(stdout)), color }
+    }
+
+    /// The text in a tone.
+    pub fn tone(&self, tone: Tone, text: impl AsRef<str>) -> String {
+        let text = text.as_ref();
+        match self.color && !text.is_empty() {
+            true => format!("\x1b[{}m{text}\x1b[0m", tone.code()),
+            false => text.to_string(),
+        }
+    }
+
+    /// A line in a tone.
+    pub fn line(&mut self, tone: Tone, text: impl AsRef<str>) -> io::Result<()> {
+        let text = self.tone(tone, text);
+        writeln!(self, "{text}")
+    }
+
+    /// A table: columns padded to their longest cell, the last one not at all. Cells of the first column are strong.
+    pub fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in rows {
+            for (c, cell) in row.iter().enumerate() {
+                let padding = if c + 1 == row.len() { 0 } else { widths[c] - cell.chars().count() + 2 };
+                let shown = if c == 0 { self.tone(Tone::Strong, cell) } else { cell.clone() };
+                write!(self, "{shown}{}", " ".repeat(padding))?;
+            }
+            writeln!(self)?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}

@@ -1,0 +1,222 @@
+//! The command line from outside: what is printed where, and the exit status.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const HALVES: &str = "func @f(%x: f64[n]) -> f64[n] {\nentry:\n  %half = mul %x, 0.5\n  ret %half\n}\n";
+
+fn passdump(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_passdump"));
+    command.args(args).env_remove("NO_COLOR");
+    command
+}
+
+/// Runs with a text on the standard input.
+fn feed(args: &[&str], input: &str) -> Output {
+    let piped = passdump(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = piped.unwrap_or_else(|e| panic!("{e}"));
+    if let Some(mut stdin) = child.stdin.take() {
+        // A child that doesn't read its input closes it.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    child.wait_with_output().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+#[track_caller]
+fn done(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}{}", stdout(output), stderr(output));
+    assert_eq!(stderr(output), "");
+    stdout(output)
+}
+#[track_caller]
+fn wrong(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1), "{}{}", stdout(output), stderr(output));
+    assert_eq!(stdout(output), "");
+    stderr(output)
+}
+#[track_caller]
+fn misused(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2), "{}{}", stdout(output), stderr(output));
+    stderr(output)
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"))
+}
+fn write(dir: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
+    let path = dir.path().join(name);
+    std::fs::write(&path, text).unwrap_or_else(|e| panic!("{e}"));
+    path
+}
+
+#[test]
+fn usage_is_explained() {
+    for command in ["run", "exec", "test", "list"] {
+        let help = done(&feed(&[command, "--help"], ""));
+        assert!(help.contains("Example") && help.contains(&format!("passdump {command}")), "{help}");
+    }
+    assert!(done(&feed(&["--help"], "")).contains("exec"));
+    assert!(done(&feed(&["--version"], "")).starts_with("passdump "));
+    assert!(misused(&feed(&[], "")).contains("Usage"));
+    assert!(misused(&feed(&["rum"], "")).contains("'run'"));
+    assert!(misused(&feed(&["run", "-", "--diff", "--print-after-all"], "")).contains("cannot be used with"));
+    assert!(misused(&feed(&["exec", "-", "--backend", "gpu"], "")).contains("cranelift"));
+    let bad_value = misused(&feed(&["exec", "-", "--arg", "x=[1, a]"], ""));
+    assert!(bad_value.contains("`a` is not a number") && bad_value.contains("[1, a]\n"), "{bad_value}");
+}
+
+#[test]
+fn lists_name_crate_and_line() {
+    let ops = done(&feed(&["list", "ops"], ""));
+    let add = ops.lines().find(|l| l.starts_with("add ")).unwrap_or_else(|| panic!("{ops}"));
+    assert!(add.contains("elementwise/2") && add.contains("rewright-ir ir/src/ops/"), "{add}");
+    assert!(done(&feed(&["list", "styles"], "")).starts_with("dense "));
+    let all = done(&feed(&["list"], ""));
+    assert!(all.contains("ops (") && all.contains("storage styles ("));
+    assert!(!all.contains('\x1b'), "colours in a pipe");
+    assert!(misused(&feed(&["list", "oops"], "")).contains("'ops'"));
+}
+
+#[test]
+fn a_reader_that_stops_reading_is_no_error() {
+    let spawned = passdump(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = spawned.unwrap_or_else(|e| panic!("{e}"));
+    drop(child.stdout.take());
+    let mut message = String::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        stderr.read_to_string(&mut message).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let status = child.wait().unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((status.code(), message.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn run_prints_a_program_that_it_can_read() {
+    let text = done(&feed(&["run", "-", "--pipeline", ""], HALVES));
+    assert_eq!(text, HALVES);
+}
+
+#[test]
+fn wrong_programs_are_shown_with_carets() {
+    let error = wrong(&feed(&["run", "-"], &HALVES.replace("mul %x", "mull %x")));
+    assert!(error.contains("mull") && error.contains("stdin:3") && error.contains("mul"), "{error}");
+    assert!(wrong(&feed(&["run", "no/such/file.ir"], "")).contains("no/such/file.ir"));
+    assert!(wrong(&feed(&["run", "-", "--func", "g"], HALVES)).contains("@f"));
+    assert!(wrong(&feed(&["run", "-", "--pipeline", "no-such-rewrite"], HALVES)).contains("no-such-rewrite"));
+    // In a fixture, the place is that of the file.
+    let dir = folder();
+    let text = format!(
+        "Fixture(\n  about: \"\",\n  input: r#\"\n{}\"#,\n  output: \"\",\n)\n",
+        HALVES.replace("mul ", "mull ")
+    );
+    let path = write(&dir, "wrong.ron", &text);
+    let error = wrong(&feed(&["run", &path.display().to_string()], ""));
+    assert!(error.contains("wrong.ron:6"), "{error}");
+    let path = write(&dir, "unknown.ron", "Fixture(\n  about: \"\",\n  inptu: \"\",\n)");
+    let error = wrong(&feed(&["run", &path.display().to_string()], ""));
+    assert!(error.contains("inptu") && error.contains("unknown.ron:3"), "{error}");
+}
+
+#[test]
+fn exec_computes() {
+    for backend in ["reference", "interp", "cranelift", "auto"] {
+        let text = done(&feed(&["exec", "-", "--arg", "x=[1, 2, 3]", "--backend", backend], HALVES));
+        assert_eq!(text, "half: f64[3]\n[0.5 1.  1.5]\n");
+    }
+    let timed = done(&feed(&["exec", "-", "--arg", "x=[1, 2, 3]", "--time"], HALVES));
+    for part in ["func @f", "[0.5 1.  1.5]", "rewriting", "compiling", "call"] {
+        assert!(timed.contains(part), "{part}: {timed}");
+    }
+}
+
+#[test]
+fn exec_reads_and_writes_npy() {
+    let dir = folder();
+    let file = dir.path().join("half.npy").display().to_string();
+    let saved = done(&feed(&["exec", "-", "--arg", "x=[1, 2, 3]", "--out", &format!("half={file}")], HALVES));
+    assert_eq!(saved, format!("half: f64[3] -> {file}\n"));
+    let again = done(&feed(&["exec", "-", "--arg", &format!("x=@{file}")], HALVES));
+    assert_eq!(again, "half: f64[3]\n[0.25 0.5  0.75]\n");
+    let error = wrong(&feed(&["exec", "-", "--arg", &format!("x=@{file}")], &HALVES.replace("f64", "f32")));
+    assert!(error.contains("f64") && error.contains("f32"), "{error}");
+}
+
+#[test]
+fn exec_says_what_is_wrong_with_arguments() {
+    assert!(wrong(&feed(&["exec", "-"], HALVES)).contains("--arg 'x=...'"));
+    assert!(wrong(&feed(&["exec", "-", "--arg", "y=1"], HALVES)).contains("no parameter `y`"));
+    assert!(wrong(&feed(&["exec", "-", "--arg", "x=1"], HALVES)).contains("f64[n]"));
+    assert!(wrong(&feed(&["exec", "-", "--arg", "x=[1]", "--arg", "x=[2]"], HALVES)).contains("twice"));
+    assert!(wrong(&feed(&["exec", "-", "--arg", "x=[1]", "--out", "z=z.npy"], HALVES)).contains("no result `z`"));
+    let two = "func @f(%x: f64[n], %y: f64[n]) -> f64[n] {\nentry:\n  %z = add %x, %y\n  ret %z\n}\n";
+    let error = wrong(&feed(&["exec", "-", "--arg", "x=[1, 2]", "--arg", "y=[1, 2, 3]"], two));
+    assert!(error.contains('2') && error.contains('3') && error.contains("stdin:1"), "{error}");
+}
+
+fn fixture(output: &str, expect: &str) -> String {
+    format!(
+        "Fixture(\n  about: \"halves\", // kept\n  input: r#\"\n{HALVES}\"#,\n  output: {output},\n  \
+         runs: [Run(args: {{\"x\": f64([2], [1, 2])}}, expect: {expect})],\n)\n"
+    )
+}
+
+#[test]
+fn fixtures_are_checked_and_blessed() {
+    let dir = folder();
+    let path = write(&dir, "half.ron", &fixture("\"\"", "[]"));
+    let file = path.display().to_string();
+    let failed = feed(&["test", &file], "");
+    let text = stdout(&failed);
+    assert_eq!(failed.status.code(), Some(1));
+    for part in ["FAILED", "+ func @f", "expects 0 results", "0 passed, 1 failed", &format!("test {file} --bless")] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(done(&feed(&["test", &file, "--bless"], "")).contains("blessed"));
+    let blessed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(blessed, fixture(&format!("r#\"\n{HALVES}\"#"), "[f64([2], [0.5, 1.0])]"));
+    let folder = dir.path().display().to_string();
+    assert_eq!(done(&feed(&["test", &folder], "")), "1 passed, 0 failed\n");
+}
+
+#[test]
+fn failures_name_run_backend_element_and_values() {
+    let dir = folder();
+    let path = write(&dir, "half.ron", &fixture(&format!("r#\"{HALVES}\"#"), "[f64([2], [0.5, 1.5])]"));
+    let failed = feed(&["test", &path.display().to_string()], "");
+    assert_eq!(failed.status.code(), Some(1));
+    let text = stdout(&failed);
+    assert!(
+        text.contains("run 0, reference, before rewriting, result 0: element [1]: wanted 1.5, found 1.0"),
+        "{text}"
+    );
+    assert!(wrong(&feed(&["test", "no/such/folder"], "")).contains("no/such/folder"));
+}
+
+#[test]
+fn a_fixture_gives_its_own_arguments() {
+    let dir = folder();
+    let path = write(&dir, "half.ron", &fixture("\"\"", "[]")).display().to_string();
+    assert_eq!(done(&feed(&["exec", &path], "")), "half: f64[2]\n[0.5 1. ]\n");
+    assert_eq!(done(&feed(&["exec", &path, "--arg", "x=[4]"], "")), "half: f64[1]\n[2.]\n");
+}
+
+#[test]
+fn no_input_makes_it_panic() {
+    let long = "[".repeat(1 << 20);
+    for input in ["", "\0", "func", "Fixture(", "#![", "Fixture()", "é", &long, &format!("Fixture{long}")] {
+        for command in ["run", "exec"] {
+            wrong(&feed(&[command, "-"], input));
+        }
+    }
+    let dir = folder();
+    let path = dir.path().join("bytes.ir");
+    std::fs::write(&path, [0xff, 0xfe, 0]).unwrap_or_else(|e| panic!("{e}"));
+    assert!(wrong(&feed(&["run", &path.display().to_string()], "")).contains("bytes.ir"));
+}
