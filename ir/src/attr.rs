@@ -6,11 +6,12 @@ use crate::expr::ArrayExpr;
 use crate::name::Name;
 use crate::scalar::Scalar;
 use crate::types::Dim;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The value of an attribute.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "one variant an attribute kind, documented at AttrKind")]
 pub enum Attr {
     Bool(bool),
@@ -27,7 +28,8 @@ pub enum Attr {
 }
 
 /// One axis of a slice, as in Python: `start:stop:step`, negative positions counting from the end, all clamped to the extent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SliceSpec {
     /// First position; none is the end that `step` starts from.
     pub start: Option<i64>,

@@ -21,6 +21,7 @@ pub mod npy;
 pub mod op;
 pub mod ops;
 pub mod registry;
+pub mod ron;
 pub mod scalar;
 pub mod show;
 pub mod text;

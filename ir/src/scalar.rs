@@ -2,13 +2,12 @@
 
 use crate::dtype::{DType, Kind};
 use num_complex::{Complex32, Complex64};
-use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
 /// A value of one dtype. Equality and hash are of dtype and bits: NaN equals itself, and -0.0
 /// differs from 0.0.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "one variant a dtype")]
 pub enum Scalar {
     Bool(bool),

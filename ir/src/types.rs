@@ -70,7 +70,7 @@ pub fn broadcast_dims(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, usize> {
 
 /// The type of a value: a scalar (`f64`), or an array (`f64[n, 3]`; `f64[]` has rank 0) with a storage style where it is not dense
 /// (`f64[n, n; diagonal]`).
-#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Type {
     dtype: DType,
     dims: Option<Arc<[Dim]>>,

@@ -1,10 +1,12 @@
 //! Affine forms over axes and symbols.
 
 use crate::name::Name;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// `sum of coefficient * symbol + constant`: an extent or a bound. Terms are sorted by symbol, coefficients are not 0.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "SymData", into = "SymData")]
 pub struct SymExpr {
     terms: SmallVec<[(Name, i64); 1]>,
     /// The constant.
@@ -46,7 +48,8 @@ impl SymExpr {
 
 /// `sum of coefficient * axis + symbols + constant`. Axes are numbered as in the expression, a nested expression's after those
 /// around it; terms are sorted by axis, coefficients are not 0.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "AffineData", into = "AffineData")]
 pub struct Affine {
     axes: SmallVec<[(u32, i64); 1]>,
     /// The part without axes.
@@ -98,3 +101,57 @@ impl Affine {
         })
     }
 }
+
+/// What is written of a [`SymExpr`]; terms may come in any order.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Sym", deny_unknown_fields)]
+struct SymData {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    terms: Vec<(Name, i64)>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    constant: i64,
+}
+
+/// What is written of an [`Affine`].
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Affine", deny_unknown_fields)]
+struct AffineData {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    axes: Vec<(u32, i64)>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    offset: SymExpr,
+}
+
+fn is_zero(x: &i64) -> bool {
+    *x == 0
+}
+fn is_default(x: &SymExpr) -> bool {
+    *x == SymExpr::default()
+}
+
+impl From<SymExpr> for SymData {
+    fn from(form: SymExpr) -> Self {
+        SymData { terms: form.terms.to_vec(), constant: form.constant }
+    }
+}
+impl TryFrom<SymData> for SymExpr {
+    type Error = &'static str;
+    fn try_from(data: SymData) -> Result<Self, Self::Error> {
+        let add = |form: SymExpr, (name, c)| form.add_term(name, c);
+        data.terms.into_iter().try_fold(SymExpr::constant(data.constant), add).ok_or(TOO_LARGE)
+    }
+}
+impl From<Affine> for AffineData {
+    fn from(form: Affine) -> Self {
+        AffineData { axes: form.axes.to_vec(), offset: form.offset }
+    }
+}
+impl TryFrom<AffineData> for Affine {
+    type Error = &'static str;
+    fn try_from(data: AffineData) -> Result<Self, Self::Error> {
+        let constant = Affine { axes: SmallVec::new(), offset: data.offset };
+        data.axes.into_iter().try_fold(constant, |form, (axis, c)| form.add_axis(axis, c)).ok_or(TOO_LARGE)
+    }
+}
+
+const TOO_LARGE: &str = "a coefficient does not fit 64 bits";

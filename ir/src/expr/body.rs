@@ -6,10 +6,11 @@ use crate::dtype::DType;
 use crate::loc::Loc;
 use crate::op::Op;
 use crate::scalar::Scalar;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// A value inside a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum BodyRef {
     /// The n-th operand of the expression.
     Operand(u32),
@@ -24,7 +25,7 @@ pub enum BodyRef {
 }
 
 /// What a body instruction does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum BodyOp {
     /// An elementwise op, on scalars.
     Op(Op, Attrs),
@@ -33,7 +34,8 @@ pub enum BodyOp {
 }
 
 /// An instruction of a body.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BodyInst {
     /// What it does.
     pub op: BodyOp,
@@ -42,13 +44,16 @@ pub struct BodyInst {
     /// The dtypes of its results.
     pub dtypes: SmallVec<[DType; 1]>,
     /// Where it was written.
+    #[serde(skip)]
     pub loc: Loc,
 }
 
 /// A body: instructions, each using earlier ones, and the values that it yields.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Body {
     /// In order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub insts: Vec<BodyInst>,
     /// What comes out.
     pub yields: Vec<BodyRef>,

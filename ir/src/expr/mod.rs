@@ -41,9 +41,10 @@ use crate::loc::Loc;
 use crate::name::Name;
 use crate::scalar::Scalar;
 use crate::types::Dim;
+use serde::{Deserialize, Serialize};
 
 /// Whether an axis is of the result or summed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AxisKind {
     /// Points along it are independent.
     Parallel,
@@ -52,7 +53,8 @@ pub enum AxisKind {
 }
 
 /// An axis of the index space: `lo <= index < hi`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Axis {
     /// Its name in text; unique in the expression.
     pub name: Name,
@@ -66,7 +68,8 @@ pub struct Axis {
 }
 
 /// A condition on a point; the guard is a conjunction of these.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Condition {
     /// The affine form that is tested.
     pub form: Affine,
@@ -75,7 +78,7 @@ pub struct Condition {
 }
 
 /// The tests of a [`Condition`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Test {
     /// `form <= 0`.
     NotPositive,
@@ -86,7 +89,7 @@ pub enum Test {
 }
 
 /// Where an operand's elements come from.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Source {
     /// The instruction's n-th operand, an array: one index a dim.
     Array(u32),
@@ -99,7 +102,8 @@ pub enum Source {
 }
 
 /// An operand: the name of the element in the body, and how it is read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Operand {
     /// Its name in text; unique in the expression.
     pub name: Name,
@@ -108,11 +112,13 @@ pub struct Operand {
     /// The dtype of the element.
     pub dtype: DType,
     /// One index for each dim of the source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub index: Vec<Index>,
 }
 
 /// The index along one dim of a source, and what happens outside of its bounds.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Index {
     /// The position.
     pub expr: IndexExpr,
@@ -121,7 +127,7 @@ pub struct Index {
 }
 
 /// A position along one dim.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum IndexExpr {
     /// An affine form of axes and symbols.
     Affine(Affine),
@@ -141,7 +147,7 @@ pub enum IndexExpr {
 }
 
 /// What a position outside of a dim means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
     /// Equal extents say that it can't happen; checked once a call against the extents.
     Proved,
@@ -158,7 +164,7 @@ pub enum Mode {
 }
 
 /// How a monoid combines two accumulator tuples.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Combine {
     /// A known one.
     Builtin(Monoid),
@@ -167,7 +173,7 @@ pub enum Combine {
 }
 
 /// The monoids with a name in text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Monoid {
     /// Addition.
     Sum,
@@ -214,7 +220,7 @@ impl Monoid {
 }
 
 /// What accumulators hold before the first element; applied once, never once a thread.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Init {
     /// The monoid's identity. An error if it has none at this dtype (`min` of floats has infinity, a region has what it declares).
     Identity,
@@ -226,13 +232,15 @@ pub enum Init {
 }
 
 /// One reduction over all reduce axes. It consumes as many consecutive yields of the body as it has accumulators.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Reduction {
     /// How two tuples combine.
     pub combine: Combine,
     /// The accumulators' dtypes; yields are cast to them.
     pub accumulators: Vec<DType>,
     /// The identity of a region, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Vec<Scalar>>,
     /// The starting value.
     pub init: Init,
@@ -245,7 +253,7 @@ pub struct Reduction {
 }
 
 /// What happens where several points write one element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Write {
     /// The map is injective; checked before anything runs.
     Unique,
@@ -256,7 +264,8 @@ pub enum Write {
 }
 
 /// A result: its type, and where each point writes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Out {
     /// Element dtype; what is yielded is cast to it.
     pub dtype: DType,
@@ -265,29 +274,36 @@ pub struct Out {
     /// One position for each dim, over the parallel axes; a point outside is an error.
     pub index: Vec<IndexExpr>,
     /// What elements hold that no point writes; needed unless every element is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<Scalar>,
     /// Several points on one element.
     pub write: Write,
 }
 
 /// The node. See the [module's page](self).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ArrayExpr {
     /// The index space, outermost axis first.
     pub axes: Vec<Axis>,
     /// Points at which a condition fails are skipped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guard: Vec<Condition>,
     /// What is read at each point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<Operand>,
     /// What is computed at each point.
     pub body: Body,
     /// How yields combine along reduce axes; empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reductions: Vec<Reduction>,
     /// What is computed from the accumulators ([`BodyRef::Acc`], all reductions' in order), parallel axes, and operands whose
     /// positions depend on no reduce axis; `None` yields the accumulators themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Body>,
     /// The results, one for each value that the last body yields.
     pub outs: Vec<Out>,
     /// Where the fused instructions were written.
+    #[serde(skip)]
     pub locs: Vec<Loc>,
 }

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 /// What defines a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PDef {
+pub(crate) enum PDef {
     /// Nothing yet.
     Undefined,
     /// Something that has an error of its own: no more is said about it.
@@ -25,7 +25,7 @@ pub(super) enum PDef {
 
 /// A value by its name.
 #[derive(Debug)]
-pub(super) struct PValue<'a> {
+pub(crate) struct PValue<'a> {
     /// The name; for `%0` that is `0`, which is no name.
     pub name: &'a str,
     pub numbered: bool,
@@ -36,14 +36,14 @@ pub(super) struct PValue<'a> {
 
 /// A parameter; no type where that has an error.
 #[derive(Debug)]
-pub(super) struct PParam {
+pub(crate) struct PParam {
     pub value: u32,
     pub ty: Option<Type>,
 }
 
 /// A block by its name.
 #[derive(Debug)]
-pub(super) struct PBlock<'a> {
+pub(crate) struct PBlock<'a> {
     pub name: &'a str,
     pub defined: bool,
     pub loc: Loc,
@@ -54,7 +54,7 @@ pub(super) struct PBlock<'a> {
 
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum POperand {
+pub(crate) enum POperand {
     /// A value of the function, by number.
     Value(u32),
     Literal(Literal),
@@ -62,14 +62,14 @@ pub(super) enum POperand {
 
 /// An operand and where it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PArg {
+pub(crate) struct PArg {
     pub operand: POperand,
     pub loc: Loc,
 }
 
 /// A branch target.
 #[derive(Debug)]
-pub(super) struct PTarget {
+pub(crate) struct PTarget {
     pub block: u32,
     pub args: SmallVec<[PArg; 2]>,
     pub loc: Loc,
@@ -77,7 +77,7 @@ pub(super) struct PTarget {
 
 /// An instruction whose syntax is right.
 #[derive(Debug)]
-pub(super) struct PInst {
+pub(crate) struct PInst {
     pub op: Op,
     pub results: SmallVec<[u32; 1]>,
     pub args: SmallVec<[PArg; 2]>,
@@ -97,7 +97,7 @@ pub(super) struct PInst {
 
 /// A function.
 #[derive(Debug)]
-pub(super) struct PFunction<'a> {
+pub(crate) struct PFunction<'a> {
     pub name: Name,
     pub loc: Loc,
     pub params: Vec<PParam>,

@@ -18,7 +18,7 @@ const MAX_AXES: usize = 64;
 const MAX_OPERANDS: usize = 4096;
 
 /// What names mean while an expression is parsed.
-pub(super) struct ExprCx<'c, 'a> {
+pub(crate) struct ExprCx<'c, 'a> {
     pub function: &'c mut PFunction<'a>,
     /// The instruction's operands so far, in the order of their first appearance.
     args: Vec<PArg>,
@@ -32,7 +32,7 @@ pub(super) struct ExprCx<'c, 'a> {
 
 /// What names mean in the bodies of one expression.
 #[derive(Default)]
-pub(super) struct Level {
+pub(crate) struct Level {
     pub operands: FxHashMap<Name, u32>,
     pub locals: FxHashMap<Name, BodyRef>,
     /// What is captured from the body around, and its number.

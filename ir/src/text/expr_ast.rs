@@ -10,10 +10,10 @@ use crate::scalar::Literal;
 use crate::types::Type;
 
 /// A number whose dtype is not known yet, and where it is.
-pub(super) type PNumber = (Literal, Loc);
+pub(crate) type PNumber = (Literal, Loc);
 
 #[derive(Debug)]
-pub(super) struct PExpr {
+pub(crate) struct PExpr {
     pub axes: Vec<Axis>,
     pub guard: Vec<Condition>,
     pub operands: Vec<PRead>,
@@ -30,7 +30,7 @@ pub(super) struct PExpr {
 
 /// An operand.
 #[derive(Debug)]
-pub(super) struct PRead {
+pub(crate) struct PRead {
     pub name: Name,
     pub loc: Loc,
     pub source: Source,
@@ -39,25 +39,25 @@ pub(super) struct PRead {
 }
 
 #[derive(Debug)]
-pub(super) struct PIndex {
+pub(crate) struct PIndex {
     pub expr: IndexExpr,
     pub mode: PMode,
 }
 
 #[derive(Debug)]
-pub(super) enum PMode {
+pub(crate) enum PMode {
     Known(Mode),
     Pad(PNumber),
 }
 
 #[derive(Debug, Default)]
-pub(super) struct PBody {
+pub(crate) struct PBody {
     pub insts: Vec<PBodyInst>,
     pub yields: Vec<PRef>,
 }
 
 #[derive(Debug)]
-pub(super) struct PBodyInst {
+pub(crate) struct PBodyInst {
     pub op: PBodyOp,
     pub args: Vec<PRef>,
     pub results: usize,
@@ -65,7 +65,7 @@ pub(super) struct PBodyInst {
 }
 
 #[derive(Debug)]
-pub(super) enum PBodyOp {
+pub(crate) enum PBodyOp {
     Op(Op, Attrs),
     /// Its arguments are the captures.
     Nested(Box<PExpr>),
@@ -73,13 +73,13 @@ pub(super) enum PBodyOp {
 
 /// A value of a body, and where it is named.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum PRef {
+pub(crate) enum PRef {
     Known(BodyRef, Loc),
     Number(Literal, Loc),
 }
 
 #[derive(Debug)]
-pub(super) struct PReduction {
+pub(crate) struct PReduction {
     pub combine: PCombine,
     pub accumulators: Vec<DType>,
     pub identity: Option<Vec<PNumber>>,
@@ -90,20 +90,20 @@ pub(super) struct PReduction {
 }
 
 #[derive(Debug)]
-pub(super) enum PCombine {
+pub(crate) enum PCombine {
     Builtin(Monoid),
     Region(PBody),
 }
 
 #[derive(Debug)]
-pub(super) enum PInit {
+pub(crate) enum PInit {
     Identity,
     Values(Vec<PNumber>),
     Existing(Vec<u32>),
 }
 
 #[derive(Debug)]
-pub(super) struct POut {
+pub(crate) struct POut {
     pub index: Vec<IndexExpr>,
     pub fill: Option<PNumber>,
     pub write: Write,

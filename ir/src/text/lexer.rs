@@ -5,7 +5,7 @@ use crate::loc::Loc;
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the punctuation marks are what they are called")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// `add`, `entry`, `f64`.
     Ident,
     /// `%x`, `%0`, `%"any text"`.
@@ -54,7 +54,7 @@ pub(super) enum Kind {
 
 /// A token: its kind and where it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
+pub(crate) struct Token {
     pub kind: Kind,
     /// True if it is the first of its line.
     pub first: bool,

@@ -28,7 +28,7 @@ enum Digits<'a> {
 
 /// A number as it is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Number<'a> {
+pub(crate) enum Number<'a> {
     Bool(bool),
     Real(RealPart<'a>),
     Complex(RealPart<'a>, RealPart<'a>),
@@ -36,7 +36,7 @@ pub(super) enum Number<'a> {
 
 /// One part of a number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RealPart<'a>(Part<'a>);
+pub(crate) struct RealPart<'a>(Part<'a>);
 
 impl RealPart<'_> {
     fn int(self) -> Option<i128> {

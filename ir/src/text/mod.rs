@@ -21,7 +21,7 @@
 //! with arguments; `switch %i, 0: a(%x), 7: b, default: c` has cases. Numbers are no names: `%0` is an anonymous value. Any text
 //! can be a name in quotes: `%"a b"`. Blocks may stand in any order, and uses before definitions.
 
-mod ast;
+pub(crate) mod ast;
 mod attrs;
 mod expr;
 mod expr_ast;
@@ -47,8 +47,11 @@ use crate::function::Function;
 use crate::module::Module;
 use crate::registry::registry;
 pub use names::Names;
-use parser::Parser;
+pub(crate) use numbers::{write_array, write_scalar};
+pub(crate) use parser::{Failed, Parser, whole};
+pub(crate) use printer::write_type;
 pub use printer::{Printer, print_function, print_inst, print_module};
+pub(crate) use resolve::{resolve_module, verify_resolved};
 
 /// Parses and verifies all functions of a text. `file_name` is for messages.
 pub fn parse_module(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
@@ -68,9 +71,9 @@ fn parse(text: &str, file_name: &str, verified: bool) -> Result<Module, Diagnost
     for clash in registry().errors() {
         errors.push(Diagnostic::new(clash.to_string()));
     }
-    let module = resolve::resolve_module(&mut functions, &mut errors);
+    let module = resolve_module(&mut functions, &mut errors);
     if verified {
-        resolve::verify_resolved(&functions, &module, &mut errors);
+        verify_resolved(&functions, &module, &mut errors);
     }
     errors.sort();
     if errors.is_empty() { Ok(module) } else { Err(errors) }

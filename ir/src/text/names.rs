@@ -65,6 +65,11 @@ impl Names {
         }
     }
 
+    /// A block's name; none if it is not in the function.
+    pub(super) fn block_name(&self, block: Block) -> Option<Name> {
+        self.blocks.get(block).copied()
+    }
+
     /// Writes a block's name.
     pub fn block(&self, block: Block, out: &mut String) {
         match self.blocks.get(block) {

@@ -61,7 +61,7 @@ fn pair(out: &mut String, re: impl FnOnce(&mut String), im: impl FnOnce(&mut Str
 }
 
 /// Writes a scalar, with its dtype unless it is a bool or `suffix` is false.
-pub(super) fn write_scalar(scalar: Scalar, suffix: bool, out: &mut String) {
+pub(crate) fn write_scalar(scalar: Scalar, suffix: bool, out: &mut String) {
     write_weak(scalar, out);
     if suffix && !matches!(scalar, Scalar::Bool(_)) {
         let _ = write!(out, ":{}", scalar.dtype());
@@ -69,7 +69,7 @@ pub(super) fn write_scalar(scalar: Scalar, suffix: bool, out: &mut String) {
 }
 
 /// Writes constant data with its dtype, and with its shape if that can't be seen.
-pub(super) fn write_array(array: &Array, out: &mut String) {
+pub(crate) fn write_array(array: &Array, out: &mut String) {
     let shape = array.shape();
     if array.is_empty() {
         let _ = write!(out, "[]:{}", array.dtype());

@@ -7,14 +7,14 @@ use crate::name::Name;
 
 /// The error has been reported; what was being read is given up.
 #[derive(Debug)]
-pub(super) struct Failed;
+pub(crate) struct Failed;
 
-pub(super) type Parsed<T> = Result<T, Failed>;
+pub(crate) type Parsed<T> = Result<T, Failed>;
 
 /// The deepest nesting of brackets, expressions and gathers.
 pub(super) const MAX_NESTING: usize = 64;
 
-pub(super) struct Parser<'a> {
+pub(crate) struct Parser<'a> {
     pub text: &'a str,
     tokens: Vec<Token>,
     at: usize,
@@ -119,6 +119,11 @@ impl<'a> Parser<'a> {
         Ok((self.name_of(token)?, token.loc))
     }
 
+    /// `%x`.
+    pub fn expect_value(&mut self) -> Parsed<Token> {
+        self.expect(Kind::Value, "a value, as `%x`")
+    }
+
     /// `@f`.
     pub fn func_name(&mut self) -> Parsed<(Name, Loc)> {
         let token = self.expect(Kind::Func, "a function's name, as `@f`")?;
@@ -211,6 +216,18 @@ impl<'a> Parser<'a> {
     /// True where a function begins.
     pub fn at_func(&self) -> bool {
         self.is_word("func") && self.ahead(1).kind == Kind::Func
+    }
+}
+
+/// Reads all of a text as one part of the syntax; the error is the first message.
+pub(crate) fn whole<'a, T>(text: &'a str, read: impl FnOnce(&mut Parser<'a>) -> Parsed<T>) -> Result<T, String> {
+    let mut parser = Parser::new(text, "");
+    let found = read(&mut parser);
+    let ended = parser.is(Kind::End);
+    match (found, parser.errors.errors().first()) {
+        (Ok(found), None) if ended => Ok(found),
+        (_, Some(error)) => Err(format!("in `{}`: {error}", clip(text))),
+        _ => Err(format!("in `{}`: there is more than is read", clip(text))),
     }
 }
 

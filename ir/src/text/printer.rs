@@ -93,6 +93,11 @@ impl<'f> Printer<'f> {
         out
     }
 
+    /// A block's name, without the quotes that it may need in text.
+    pub(crate) fn block_name(&self, block: Block) -> String {
+        self.names.block_name(block).map_or_else(|| "?".to_string(), |n| n.to_string())
+    }
+
     fn header(&self, out: &mut String) {
         out.push_str("func @");
         write_func_name(self.func.name, out);
@@ -300,7 +305,7 @@ pub(super) fn write_dim(dim: &Dim, out: &mut String) {
     }
 }
 
-pub(super) fn write_type(ty: &Type, out: &mut String) {
+pub(crate) fn write_type(ty: &Type, out: &mut String) {
     out.push_str(ty.dtype().name());
     if ty.is_array() {
         out.push('[');

@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 pub(super) type Signatures = IndexMap<Name, Option<Signature>>;
 
 /// Makes the module. Where there are errors, what comes back is not complete.
-pub(super) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagnostics) -> Module {
+pub(crate) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagnostics) -> Module {
     let mut signatures = Signatures::new();
     for f in functions.iter() {
         if signatures.insert(f.name, signature(f)).is_some() {
@@ -41,7 +41,7 @@ pub(super) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagn
 }
 
 /// Reports what the verifier finds. Of a function that has errors already it would only say what they lead to.
-pub(super) fn verify_resolved(functions: &[PFunction<'_>], module: &Module, errors: &mut Diagnostics) {
+pub(crate) fn verify_resolved(functions: &[PFunction<'_>], module: &Module, errors: &mut Diagnostics) {
     let complete = functions.iter().all(|f| signature(f).is_some());
     for func in functions.iter().filter(|f| !f.failed).filter_map(|f| module.get(f.name)) {
         for error in verify_function(func, complete.then_some(module)).err().into_iter().flat_map(|all| all.0) {
@@ -115,7 +115,7 @@ impl Resolver<'_, '_> {
             let known = self.f.values.iter().filter(|v| v.def != PDef::Undefined).map(|v| v.name);
             let near = Registry::suggest(value.name, known).map(|n| format!("did you mean `%{n}`?"));
             let message = format!("value `%{}` is not defined", clip(value.name));
-            self.errors.push(Diagnostic::new(message).at(value.loc).maybe_help(near));
+            self.errors.push(in_function(self.f, message).at(value.loc).maybe_help(near));
             if self.errors.is_full() {
                 break;
             }
@@ -124,7 +124,7 @@ impl Resolver<'_, '_> {
             let known = self.f.blocks.iter().filter(|b| b.defined).map(|b| b.name);
             let near = Registry::suggest(block.name, known).map(|n| format!("did you mean `{n}`?"));
             let message = format!("there is no block `{}` in `@{}`", clip(block.name), clip(&self.f.name));
-            self.errors.push(Diagnostic::new(message).at(block.loc).maybe_help(near));
+            self.errors.push(in_function(self.f, message).at(block.loc).maybe_help(near));
             if self.errors.is_full() {
                 break;
             }
@@ -346,6 +346,11 @@ fn check_types(inst: &PInst, types: &Types) -> Result<(), Diagnostic> {
         }
         _ => Ok(()),
     }
+}
+
+/// An error of a function, that names it where there is no text to point at.
+fn in_function(f: &PFunction<'_>, message: String) -> Diagnostic {
+    Diagnostic::new(if f.loc.is_none() { format!("`@{}`: {message}", f.name) } else { message })
 }
 
 /// Names the instruction in words where there is no place in a text.
