@@ -26,6 +26,7 @@
 mod affine;
 mod body;
 mod eval;
+mod inline;
 mod monoid;
 mod order;
 mod verify;
@@ -33,6 +34,7 @@ mod verify;
 pub use affine::{Affine, SymExpr};
 pub use body::{Body, BodyInst, BodyOp, BodyRef};
 pub(crate) use eval::evaluate;
+pub use inline::inline_function;
 pub use order::{Fold, Order};
 pub use verify::{MAX_NESTING, Problem, extent_sources, verify};
 
