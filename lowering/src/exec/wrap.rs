@@ -2,12 +2,10 @@
 
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
-    Write,
+    Write, inline_function,
 };
-use rewright_ir::ops::{control, effects};
-use rewright_ir::{
-    ArrayExpr, Attr, Attrs, DType, Dim, Function, InstData, Loc, Module, Name, Type, Value, ValueDef, builder,
-};
+use rewright_ir::ops::effects;
+use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Function, InstData, Loc, Module, Name, Type, Value, builder};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -113,7 +111,7 @@ impl Wrapper {
         Ok(self.push(BodyOp::Op(op, attrs), smallvec![value], smallvec![to], loc)[0])
     }
 
-    /// The body of a function of scalars that is one block of elementwise ops.
+    /// The body of a function of scalars.
     fn inline(
         &mut self,
         module: &Module,
@@ -123,32 +121,8 @@ impl Wrapper {
     ) -> Result<SmallVec<[BodyRef; 2]>, String> {
         let name = data.attrs.func("callee").ok_or("it names no function")?;
         let callee = module.get(name).ok_or_else(|| format!("there is no function `@{name}`"))?;
-        let Some(entry) = callee.entry().filter(|_| callee.blocks().len() == 1) else {
-            return Err(format!("`@{name}` has control flow"));
-        };
-        let mut inner: FxHashMap<Value, BodyRef> = FxHashMap::default();
-        for ((&param, &arg), &read) in callee.params().iter().zip(&data.args).zip(args) {
-            inner.insert(param, self.cast(read, func.ty(arg).dtype(), callee.ty(param).dtype(), data.loc)?);
-        }
-        for inst in callee.insts(entry) {
-            let step = callee.inst(inst);
-            let get = |&v: &Value| match callee.def(v) {
-                ValueDef::Const(s) => Some(BodyRef::Const(s)),
-                _ => inner.get(&v).copied(),
-            };
-            let args: Option<SmallVec<[BodyRef; 3]>> = step.args.iter().map(get).collect();
-            let args = args.ok_or_else(|| format!("`@{name}` uses a value before it is defined"))?;
-            if step.op == control::RET {
-                return Ok(args.into_iter().collect());
-            }
-            if !step.op.is_elementwise() {
-                return Err(format!("`@{name}` contains `{}`", step.op));
-            }
-            let dtypes = step.results.iter().map(|&r| callee.ty(r).dtype()).collect();
-            let results = self.push(BodyOp::Op(step.op, step.attrs.clone()), args, dtypes, data.loc);
-            inner.extend(step.results.iter().copied().zip(results));
-        }
-        Err(format!("`@{name}` does not return"))
+        let args: SmallVec<[_; 3]> = args.iter().zip(&data.args).map(|(&a, &v)| (a, func.ty(v).dtype())).collect();
+        inline_function(&mut self.body.insts, module, callee, &args)
     }
 
     fn finish(mut self, yields: SmallVec<[BodyRef; 2]>, outs: Vec<(DType, Vec<Dim>)>, loc: Loc) -> ArrayExpr {

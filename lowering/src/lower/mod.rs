@@ -9,10 +9,8 @@
 //! result indexed by some of the axes. The others say why they are not.
 
 mod bind;
-mod elementwise;
 
 pub use bind::{Bound, Extents, ResultShape, Space, Strided};
-pub use elementwise::elementwise;
 
 use crate::kernel::{Buffer, KOp, Kernel, KernelBuilder, Part};
 use crate::scalar::{Elem, Elems, ScalarCx};

@@ -1,12 +1,13 @@
 //! What lowering refuses, and what a call of a kernel is bound to.
 
+use crate::single::elementwise;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source,
     SymExpr, Test, Write,
 };
 use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Loc, Name, Scalar, Type, registry};
 use rewright_lowering::lower;
-use rewright_lowering::lower::{Lowered, Strided, elementwise};
+use rewright_lowering::lower::{Lowered, Strided};
 
 fn matrix(dtype: DType) -> Type {
     Type::array(dtype, [Dim::Any, Dim::Any])
@@ -15,7 +16,7 @@ fn matrix(dtype: DType) -> Type {
 /// `[i, j] (x = %0[i, j], y = %1[j])  yield add x, y`.
 fn sum_of_rows() -> (ArrayExpr, Vec<Type>) {
     let types = vec![matrix(DType::F64), Type::array(DType::F64, [Dim::Any])];
-    (elementwise(registry().op("add").unwrap(), &Attrs::new(), &types, Loc::default()).unwrap(), types)
+    (elementwise(registry().op("add").unwrap(), &Attrs::new(), &types, Loc::default()), types)
 }
 
 fn refusal(change: impl FnOnce(&mut ArrayExpr)) -> String {
@@ -68,7 +69,7 @@ fn refusals_say_why() {
 #[test]
 fn equal_reads_are_one_buffer() {
     let types = vec![Type::array(DType::F64, [Dim::Any])];
-    let mut expr = elementwise(registry().op("square").unwrap(), &Attrs::new(), &types, Loc::default()).unwrap();
+    let mut expr = elementwise(registry().op("square").unwrap(), &Attrs::new(), &types, Loc::default());
     let mut again = expr.operands[0].clone();
     again.name = Name::new("again");
     expr.operands.push(again);
@@ -87,7 +88,7 @@ fn axes_that_go_on_evenly_are_one_loop() {
     assert_eq!(extents(&lowered, &[&[4, 5], &[1]]), Some(vec![1, 20]), "one element is read again for all");
     assert_eq!(extents(&lowered, &[&[4, 1], &[1]]), Some(vec![1, 4]), "a column is as good as a row");
     let both = [matrix(DType::F64), matrix(DType::F64)];
-    let add = elementwise(registry().op("add").unwrap(), &Attrs::new(), &both, Loc::default()).unwrap();
+    let add = elementwise(registry().op("add").unwrap(), &Attrs::new(), &both, Loc::default());
     let add = lower(&add, &both).unwrap();
     assert_eq!(extents(&add, &[&[4, 5], &[4, 5]]), Some(vec![1, 20]));
     assert_eq!(extents(&add, &[&[4, 5], &[4, 1]]), Some(vec![4, 5]));

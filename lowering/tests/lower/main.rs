@@ -6,4 +6,5 @@ mod binding;
 mod call;
 mod expressions;
 mod ops;
+mod single;
 mod values;

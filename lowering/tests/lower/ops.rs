@@ -2,6 +2,7 @@
 //! and compiled, on vectors and without.
 
 use crate::call::{Compiled, assert_same};
+use crate::single::elementwise;
 use crate::values::{Layout, Random, matrix, special};
 use rewright_ir::op::ResolveLoop;
 use rewright_ir::{
@@ -9,7 +10,6 @@ use rewright_ir::{
     registry,
 };
 use rewright_lowering::kernel::KOp;
-use rewright_lowering::lower::elementwise;
 
 type DTypes = fn(DType) -> bool;
 
@@ -100,7 +100,7 @@ fn every_loop_has_a_lowering_or_a_reason() {
     let mut missing = Vec::new();
     let count = each_loop(|op, attrs, at| {
         let types: Vec<Type> = at.ins.iter().map(|&d| Type::array(d, [Dim::Any])).collect();
-        let expr = elementwise(op, attrs, &types, Loc::default()).unwrap();
+        let expr = elementwise(op, attrs, &types, Loc::default());
         let kernel = rewright_lowering::lower(&expr, &types).unwrap().kernel;
         let lowered = !kernel.insts.iter().any(|i| matches!(i.op, KOp::Reference(_)));
         if lowered == by_reference(op, at.ins[0]) {
@@ -144,7 +144,7 @@ fn special_tuples(op: Op, at: &Loop) -> Vec<Datum> {
 fn special_elements_in_rows() {
     each_loop(|op, attrs, at| {
         let types: Vec<Type> = at.ins.iter().map(|&d| Type::array(d, [Dim::Any])).collect();
-        let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()).unwrap(), &types);
+        let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()), &types);
         check(op, attrs, &compiled, &special_tuples(op, at));
     });
 }
@@ -154,7 +154,7 @@ fn every_layout() {
     let mut random = Random(11);
     each_loop(|op, attrs, at| {
         let types: Vec<Type> = at.ins.iter().map(|&d| Type::array(d, [Dim::Any, Dim::Any])).collect();
-        let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()).unwrap(), &types);
+        let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()), &types);
         let pools: Vec<Vec<Scalar>> = at.ins.iter().enumerate().map(|(k, &d)| pool(op, d, k)).collect();
         for shape in [[1, 1], [1, 7], [3, 1], [2, 67], [5, 3], [0, 4], [4, 0]] {
             for layout in Layout::ALL {
@@ -188,7 +188,7 @@ fn scalars_beside_arrays() {
                 if k == scalar { Type::scalar(d) } else { Type::array(d, [Dim::Any]) }
             };
             let types: Vec<Type> = at.ins.iter().enumerate().map(ty).collect();
-            let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()).unwrap(), &types);
+            let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()), &types);
             for n in [1, 7, 70] {
                 let mut operand = |k: usize| {
                     let pool = pool(op, at.ins[k], k);

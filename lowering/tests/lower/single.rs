@@ -1,6 +1,5 @@
-//! One elementwise op as an expression, so that it has a kernel without having been fused with others.
+//! One elementwise op as an expression.
 
-use super::NotLowered;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
     Write,
@@ -9,12 +8,10 @@ use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Eval, Loc, Name, Op, Type};
 use smallvec::SmallVec;
 
 /// The expression of an elementwise op on operands of these types, at least one an array, which broadcast.
-pub fn elementwise(op: Op, attrs: &Attrs, args: &[Type], loc: Loc) -> Result<ArrayExpr, NotLowered> {
-    let Eval::Elementwise { resolve, .. } = op.eval else {
-        return NotLowered::because(format!("`{op}` is not elementwise"));
-    };
+pub fn elementwise(op: Op, attrs: &Attrs, args: &[Type], loc: Loc) -> ArrayExpr {
+    let Eval::Elementwise { resolve, .. } = op.eval else { panic!("`{op}` is not elementwise") };
     let dtypes: SmallVec<[DType; 3]> = args.iter().map(Type::dtype).collect();
-    let found = resolve(&dtypes, attrs).map_err(|reason| NotLowered { reason })?;
+    let found = resolve(&dtypes, attrs).unwrap();
     let rank = args.iter().map(Type::rank).max().unwrap_or(0);
     let operand = |(number, ty): (usize, &Type)| {
         let at = |dim: usize| IndexExpr::Affine(Affine::axis((rank - ty.rank() + dim) as u32));
@@ -41,7 +38,7 @@ pub fn elementwise(op: Op, attrs: &Attrs, args: &[Type], loc: Loc) -> Result<Arr
         dtypes: found.outs.iter().copied().collect(),
         loc,
     };
-    Ok(ArrayExpr {
+    ArrayExpr {
         axes: (0..rank).map(axis).collect(),
         guard: Vec::new(),
         operands: args.iter().enumerate().map(operand).collect(),
@@ -50,5 +47,5 @@ pub fn elementwise(op: Op, attrs: &Attrs, args: &[Type], loc: Loc) -> Result<Arr
         finish: None,
         outs: found.outs.iter().map(out).collect(),
         locs: vec![loc],
-    })
+    }
 }
