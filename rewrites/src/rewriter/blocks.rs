@@ -19,6 +19,17 @@ impl Rewriter<'_> {
         attrs: Attrs,
         targets: impl IntoIterator<Item = Target>,
     ) -> Result<Inst, RewriteError> {
+        self.whole(|rw| rw.change_terminator(block, name, args, attrs, targets))
+    }
+
+    fn change_terminator(
+        &mut self,
+        block: Block,
+        name: &str,
+        args: impl IntoIterator<Item = impl Into<Arg>>,
+        attrs: Attrs,
+        targets: impl IntoIterator<Item = Target>,
+    ) -> Result<Inst, RewriteError> {
         self.has_block(block)?;
         let op = find_op(name)?;
         if !op.is_terminator() {
@@ -119,6 +130,10 @@ impl Rewriter<'_> {
 
     /// Takes out blocks that nothing else branches to and whose values nothing else uses. Among themselves they may do both.
     pub fn remove_blocks(&mut self, blocks: &[Block]) -> Result<(), RewriteError> {
+        self.whole(|rw| rw.drop_blocks(blocks))
+    }
+
+    fn drop_blocks(&mut self, blocks: &[Block]) -> Result<(), RewriteError> {
         let gone: FxHashSet<Block> = blocks.iter().copied().collect();
         if gone.len() != blocks.len() || self.func.entry().is_some_and(|entry| gone.contains(&entry)) {
             return Err(RewriteError::refused("the entry block can't be removed, nor a block twice"));

@@ -10,6 +10,9 @@ use std::cell::OnceCell;
 impl Rewriter<'_> {
     /// Checks that the function is valid, looking only at what has changed. `all` looks at everything.
     pub(crate) fn check(&self, all: bool) -> Result<(), RewriteError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
         if all || self.touched.new_edges {
             return verify_function(self.func, Some(self.module)).map_err(RewriteError::Invalid);
         }
@@ -68,11 +71,21 @@ impl Rewriter<'_> {
         match self.func.def(value) {
             ValueDef::Const(_) => true,
             ValueDef::Param(home, _) if home == block => true,
-            ValueDef::Result(def, _) if self.func.block_of(def) == Some(block) => self.func.comes_before(def, inst),
+            ValueDef::Result(def, _) if self.func.block_of(def) == Some(block) => {
+                self.func.comes_before(def, inst) || !self.is_reachable(block)
+            }
             _ if self.touched.known_uses.contains(&(block, value)) => true,
             // Where branches only went, what dominated before still does.
             _ if !self.touched.edges => self.analyses.dominators(self.func).value_reaches(self.func, value, inst),
             _ => dominators.get_or_init(|| Dominators::of(self.func)).value_reaches(self.func, value, inst),
+        }
+    }
+
+    /// True if there is a path from the entry to the block as things are now.
+    pub(super) fn is_reachable(&self, block: Block) -> bool {
+        match self.touched.edges {
+            true => Dominators::of(self.func).is_reachable(block),
+            false => self.analyses.dominators(self.func).is_reachable(block),
         }
     }
 }

@@ -79,7 +79,9 @@ impl Rewriter<'_> {
         }
         let liveness = Liveness::of_values(self.func, far.iter().copied());
         for value in far {
-            if self.analyses.dels(self.func, value).into_iter().any(|del| liveness.live_after(self.func, value, del)) {
+            let dels = self.analyses.dels(self.func, value).into_iter();
+            let mut reached = dels.filter(|&del| self.func.block_of(del).is_some_and(|b| self.is_reachable(b)));
+            if reached.any(|del| liveness.live_after(self.func, value, del)) {
                 return Err(RewriteError::refused("a value is used after its `del`, on some path"));
             }
         }
@@ -88,7 +90,8 @@ impl Rewriter<'_> {
 
     /// A `del` that is new or stands elsewhere: all uses count.
     fn new_end(&self, value: Value, del: Inst) -> Result<bool, RewriteError> {
-        let mut far = false;
+        // In a loop that the definition is outside of it would come again.
+        let mut far = self.func.block_of(del) != self.home(value);
         for user in self.func.users(value).into_iter().filter(|&user| user != del) {
             far |= self.after(value, user, del)?;
         }
@@ -98,7 +101,7 @@ impl Rewriter<'_> {
     /// An error if a use stands after a `del` of the same block; true if only paths can tell.
     fn after(&self, value: Value, user: Inst, del: Inst) -> Result<bool, RewriteError> {
         let (here, there, home) = (self.func.block_of(user), self.func.block_of(del), self.home(value));
-        if here == there && self.func.comes_before(del, user) {
+        if here == there && self.func.comes_before(del, user) && there.is_some_and(|b| self.is_reachable(b)) {
             let message = format!("`{}` uses a value after its `del`", self.func.inst(user).op);
             return Err(RewriteError::refused(message));
         }

@@ -111,7 +111,9 @@ impl Rewriter<'_> {
         for value in self.func.inst(inst).uses() {
             let reached = match self.func.def(value) {
                 ValueDef::Const(_) => true,
-                ValueDef::Result(def, _) if self.func.block_of(def) == Some(home) => self.func.comes_before(def, inst),
+                ValueDef::Result(def, _) if self.func.block_of(def) == Some(home) => {
+                    self.func.comes_before(def, inst) || !self.is_reachable(home)
+                }
                 _ => true,
             };
             if !reached {
@@ -124,6 +126,10 @@ impl Rewriter<'_> {
 
     /// Replaces the attributes of an instruction. Its result types must stay what they are, or become more precise.
     pub fn set_attrs(&mut self, inst: Inst, attrs: Attrs) -> Result<(), RewriteError> {
+        self.whole(|rw| rw.change_attrs(inst, attrs))
+    }
+
+    fn change_attrs(&mut self, inst: Inst, attrs: Attrs) -> Result<(), RewriteError> {
         self.linked(inst)?;
         let data = self.func.inst(inst);
         let callee = attrs.func("callee").and_then(|name| self.signature(name));
@@ -139,6 +145,10 @@ impl Rewriter<'_> {
 
     /// Replaces one use. Slot `index` counts operands first, then branch arguments.
     pub fn set_use(&mut self, inst: Inst, index: usize, value: Value) -> Result<(), RewriteError> {
+        self.whole(|rw| rw.change_use(inst, index, value))
+    }
+
+    fn change_use(&mut self, inst: Inst, index: usize, value: Value) -> Result<(), RewriteError> {
         self.linked(inst)?;
         self.alive(value)?;
         let Some(old) = self.func.inst(inst).uses().nth(index) else {
@@ -203,6 +213,10 @@ impl Rewriter<'_> {
     /// Takes out instructions, and block parameters with the branch arguments for them, which nothing else uses. Among themselves
     /// they may use each other in any way.
     pub fn erase_all(&mut self, insts: &[Inst], params: &[(Block, usize)]) -> Result<(), RewriteError> {
+        self.whole(|rw| rw.erase_together(insts, params))
+    }
+
+    fn erase_together(&mut self, insts: &[Inst], params: &[(Block, usize)]) -> Result<(), RewriteError> {
         for &(block, index) in params {
             self.has_block(block)?;
             if self.func.block_params(block).len() <= index || self.func.entry() == Some(block) {

@@ -50,6 +50,8 @@ pub struct Rewriter<'a> {
     touched: Touched,
     fresh: FxHashSet<Inst>,
     said: Vec<Said>,
+    /// A change that was refused half way.
+    broken: Option<RewriteError>,
 }
 
 /// What a rewriter leaves behind.
@@ -73,6 +75,7 @@ impl<'a> Rewriter<'a> {
             touched: Touched::default(),
             fresh: FxHashSet::default(),
             said: Vec::new(),
+            broken: None,
         }
     }
 
@@ -119,6 +122,18 @@ impl<'a> Rewriter<'a> {
 
     fn say(&mut self, kind: RemarkKind, loc: Loc, message: impl Into<String>) {
         self.said.push(Said { kind, loc, message: message.into() });
+    }
+
+    /// Makes a change of several steps. If it is refused half way, so is the whole application, even if the rewrite goes on.
+    fn whole<T>(&mut self, change: impl FnOnce(&mut Self) -> Result<T, RewriteError>) -> Result<T, RewriteError> {
+        let before = self.func.pending_changes();
+        let result = change(self);
+        if let Err(error) = &result
+            && self.func.pending_changes() != before
+        {
+            self.broken.get_or_insert_with(|| error.clone());
+        }
+        result
     }
 
     /// The signature of a callee.

@@ -22,6 +22,10 @@ impl Rewriter<'_> {
     ///
     /// The `del`s of old and new become one, after the last use, or none.
     pub fn replace(&mut self, inst: Inst, values: &[Value]) -> Result<(), RewriteError> {
+        self.whole(|rw| rw.replace_results(inst, values))
+    }
+
+    fn replace_results(&mut self, inst: Inst, values: &[Value]) -> Result<(), RewriteError> {
         self.linked(inst)?;
         let results = self.func.inst(inst).results.clone();
         if results.len() != values.len() {
@@ -58,6 +62,10 @@ impl Rewriter<'_> {
 
     /// Makes every user of one value use another, under the conditions of [`replace`](Rewriter::replace).
     pub fn replace_uses(&mut self, old: Value, new: Value) -> Result<(), RewriteError> {
+        self.whole(|rw| rw.change_uses(old, new))
+    }
+
+    fn change_uses(&mut self, old: Value, new: Value) -> Result<(), RewriteError> {
         self.alive(old)?;
         self.alive(new)?;
         if old == new {
