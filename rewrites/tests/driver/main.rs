@@ -1,5 +1,6 @@
 //! What the driver guarantees, shown by small rewrites of the tests' own.
 
+mod chaos;
 mod common;
 mod ends;
 mod fixed_point;
