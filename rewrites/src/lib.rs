@@ -5,10 +5,13 @@
 //! rewrite's own, so applying without a match can't be written down. There are two forms: a [`RootRewrite`] looks at one
 //! instruction and what is around it, a [`Rewrite`] at a whole basic block.
 //!
+//! This is a complete plugin, and a run of it:
+//!
 //! ```
 //! use rewright_rewrites::prelude::*;
+//! use rewright_rewrites::{NoObserver, Options, Pipeline};
+//! use rewright_ir::{parse_module, print_module};
 //!
-//! /// `sqrt(x) * sqrt(x)` is not `x` in floats, but `neg (neg x)` is.
 //! struct NegNeg;
 //!
 //! impl RootRewrite for NegNeg {
@@ -16,7 +19,7 @@
 //!     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
 //!         let inner = cx.operand_op(root, 0, "neg").ok_or(NoMatch::quiet())?;
 //!         let x = cx.func().inst(inner).args[0];
-//!         if cx.can_replace(root, &[x]) { Ok((root, x)) } else { Err(NoMatch::quiet()) }
+//!         if cx.can_replace(root, &[x]) { Ok((root, x)) } else { Err(NoMatch::because("the operand is written to")) }
 //!     }
 //!     fn apply(&self, (root, x): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
 //!         rw.replace(root, &[x])
@@ -25,24 +28,29 @@
 //!
 //! static NEG_NEG: RewriteDef = RewriteDef::root("neg-neg", "neg (neg x) is x", &NegNeg).roots(&["neg"]).opt_in();
 //! register_rewrite!(NEG_NEG);
-//! ```
 //!
-//! A [`Pipeline`] names rewrites, `"fold, cse, array-expr*, dce"`, and runs them to a fixed point: until no rewrite matches anywhere.
-//! It asks again only where something changed. Every application is a transaction: one that fails, panics, does nothing or leaves
-//! invalid IR is undone and named, and rewrites that undo each other are found out and shown.
-//!
-//! ```
-//! # use rewright_rewrites::{Pipeline, Options, NoObserver};
-//! # use rewright_ir::{FuncBuilder, Module, Type, DType};
-//! let mut b = FuncBuilder::new("f", &[("x", Type::scalar(DType::F64))], vec![Type::scalar(DType::F64)]);
-//! let x = b.param(0);
-//! b.ret([x])?;
-//! let mut module = Module::new();
-//! module.insert(b.finish());
-//! let report = Pipeline::parse("default")?.run(&mut module, &Options::default(), &mut NoObserver)?;
-//! assert_eq!(report.applications(), 0);
+//! let text = "func @f(%x: f64[n]) -> f64[n] {\nentry:\n  %a = neg %x\n  %b = neg %a\n  ret %b\n}\n";
+//! let mut module = parse_module(text, "f.ir")?;
+//! let report = Pipeline::parse("neg-neg")?.run(&mut module, &Options::default(), &mut NoObserver)?;
+//! assert_eq!(report.applied("neg-neg"), 1);
+//! assert!(print_module(&module).contains("ret %x"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A crate of rewrites says [`plugin!`] once, so that programs can make sure with [`link_plugins!`] that it is there.
+//!
+//! A [`Pipeline`] names rewrites, `"fold, cse, array-expr*, dce"`, or is the `default` one, and runs them to a fixed point: until no
+//! rewrite matches anywhere. It asks again only where something changed. Every application is a transaction: one that fails, panics,
+//! does nothing or leaves invalid IR is undone and named ([`RewriteError`]), and rewrites that undo each other, or never end, are
+//! found out and shown. An [`Observer`] sees every [`Event`]; the [`Report`] has the numbers and the [`Remark`]s: what was
+//! done and what was not, and why.
+//!
+//! # How much time it takes
+//!
+//! The driver takes time in proportion to what changes: an application costs its own changes, the uses that they touch and what is
+//! near enough to see them, whatever the size of the function. Only new branches between blocks have the whole function verified
+//! again. So a rewrite keeps a run linear if its `matches` looks at few instructions (root form), or if it does all that there is to
+//! do in a block at once (block form).
 
 #![forbid(unsafe_code)]
 
