@@ -1,9 +1,9 @@
 //! `array-expr`: chains of array operations become one `arrayexpr` node each.
 //!
-//! The elementwise ops, applied scalar functions and array expressions of a block are planned together ([`plan`]): which of them join,
-//! and why others do not. A group's body is built ([`build`]) by taking in its members one by one, views between them as index maps.
+//! The elementwise ops, applied scalar functions and array expressions of a block are planned together (`plan`): which of them join,
+//! and why others do not. A group's body is built (`build`) by taking in its members one by one, views between them as index maps.
 //! What others need of a group comes out as a result of its node. Then the block is put in an order in which every node stands as a
-//! unit ([`order`]), and the nodes take the places of their members.
+//! unit (`order`), and the nodes take the places of their members.
 
 mod build;
 mod candidate;
