@@ -1,0 +1,141 @@
+//! `docs/array-ops.md`: the ops on whole arrays, with an example of each. Written from the registry and the examples here when
+//! the environment variable `REWRIGHT_BLESS` is set; checked otherwise.
+
+use rewright_ir::*;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+const INTRODUCTION: &str = "\
+# Ops on whole arrays
+
+<!-- Written by: REWRIGHT_BLESS=1 cargo test -p rewright-ir --test array_ops_page -->
+
+Axes are numbered from 0, and from the last one where they are negative. Extents that are not known when compiling are
+checked when the op runs; an error names the op, the operands with their extents, and the line. An op
+marked *view* has elements of its operand at other places, and copies none where strides can say which; as every value it keeps
+them whatever is stored afterwards. Every op is tested against NumPy's results, bit for bit.
+";
+
+const NOTES: &str = "\
+## Reductions
+
+Sums and products of bools and signed integers are `i64`, of unsigned ones `u64`. Where no axis is left the result is a scalar.
+`min`, `max`, `argmin` and `argmax` of no elements are errors; a NaN is the least and the greatest element.
+
+The order of combination is fixed, whatever the layout in memory, the vectors and the threads. It is NumPy's for arrays in row-major order:
+the reduced axes after the last axis that is kept are rows, of which sums are pairwise (in blocks of 128 elements and eight partial
+sums, complex numbers in 64 and four); rows are combined one after the other; products go from left to right. NumPy differs in two
+cases: it orders by the layout in memory where that is not row-major, and it takes an axis of extent 1 that is kept after the
+reduced ones for no axis.
+
+## Where they differ from NumPy
+
+- `take` and `gather` have no modes: positions count from the end where they are negative, and one out of bounds is an error.
+- `update` is what an assignment to a part of an array makes of it, as a new array; it casts as `store` does, not from floats to
+  integers.
+- `dot_general` sums in the order of `sum`; NumPy's products of matrices have the order of the BLAS that it is built with.
+- `squeeze` without `axes` needs dims that are constants.
+";
+
+/// An op's example: parameters, instruction, type of its result, and NumPy's words for it.
+const EXAMPLES: &[[&str; 4]] = &[
+    ["%x: f64[n, m]", "all %x, axes=[1]", "bool[n]", "x.all(axis=1)"],
+    ["%x: f64[n, m]", "any %x, axes=[1]", "bool[n]", "x.any(axis=1)"],
+    ["%x: f64[n, m]", "argmax %x, axes=[1]", "i64[n]", "x.argmax(axis=1)"],
+    ["%x: f64[n, m]", "argmin %x", "i64", "x.argmin()"],
+    ["%x: f64[n]", "broadcast_in_dim %x, dims=[n, 3], axes=[0]", "f64[n, 3]", "np.broadcast_to(x[:, None], (n, 3))"],
+    ["%x: f64[n, m], %c: bool[n]", "compress %x, %c", "f64[?, m]", "x[c]"],
+    ["%x: f64[n, 3], %y: f32[n, 2]", "concat %x, %y, axis=1", "f64[n, 5]", "np.concatenate([x, y], axis=1)"],
+    ["", "constant value=[[1.0, 2.0], [3.0, 4.0]]:f32", "f32[2, 2]", "np.array([[1, 2], [3, 4]], 'f')"],
+    ["%x: f64[n, n]", "diagonal %x", "f64[n]", "np.diagonal(x)"],
+    ["%x: f64[n, m]", "dim %x, axis=1", "i64", "x.shape[1]"],
+    ["%x: f64[n, k], %y: f64[k, m]", "dot_general %x, %y, lhs_contract=[1], rhs_contract=[0]", "f64[n, m]", "x @ y"],
+    ["%x: f64[n]", "expand_dims %x, axes=[0]", "f64[1, n]", "x[None, :]"],
+    ["%x: f64[n]", "eye dims=[n, n], offset=1", "f64[n, n]", "np.eye(n, n, 1)"],
+    ["%x: f64[n, m]", "flip %x, axes=[0]", "f64[n, m]", "np.flip(x, 0)"],
+    ["%x: f64[n], %v: f64", "full %v, dims=[n]", "f64[n]", "np.full(n, v)"],
+    ["%x: f64[n, m], %i: i64[k], %j: i64[k]", "gather %x, %i, %j", "f64[k]", "x[i, j]"],
+    ["%x: f64[n, m], %i: i64", "getitem %x, %i", "f64[m]", "x[i]"],
+    ["%x: f64[n]", "iota dims=[n], dtype=i32", "i32[n]", "np.arange(n, dtype='i')"],
+    ["%x: f64[1, 1]", "item %x", "f64", "x.item()"],
+    ["%x: f64[n, m]", "max %x, axes=[0]", "f64[m]", "x.max(axis=0)"],
+    ["%x: f64[n, m]", "min %x", "f64", "x.min()"],
+    ["%x: u8[n, m]", "prod %x, axes=[1]", "u64[n]", "x.prod(axis=1)"],
+    ["%x: f64[n, 6]", "reshape %x, dims=[n, 2, 3]", "f64[n, 2, 3]", "x.reshape(n, 2, 3)"],
+    ["%x: f64[n, 5]", "slice %x, at=[::-1, 1:]", "f64[n, 4]", "x[::-1, 1:]"],
+    ["%x: f64[n, 1]", "squeeze %x, axes=[1]", "f64[n]", "x.squeeze(1)"],
+    ["%x: f64[n], %y: f64[n]", "stack %x, %y", "f64[2, n]", "np.stack([x, y])"],
+    ["%x: f32[n, m]", "sum %x, axes=[1], keepdims=true", "f32[n, 1]", "x.sum(axis=1, keepdims=True)"],
+    ["%x: f64[n, m], %i: i64[k]", "take %x, %i, axis=1", "f64[n, k]", "np.take(x, i, axis=1)"],
+    ["%x: f64", "to_array %x", "f64[]", "np.asarray(x)"],
+    ["%x: f64[n, m]", "transpose %x", "f64[m, n]", "x.T"],
+    ["%x: f64[n]", "tri dims=[n, n]", "f64[n, n]", "np.tri(n)"],
+    ["%x: f64[n, m], %v: f64, %i: i64", "update %x, %v, %i, at=[1:]", "f64[n, m]", "x[i, 1:] = v"],
+];
+
+/// The ops of the page, in order.
+fn ops() -> Vec<Op> {
+    let all = registry().ops().map(|(op, _)| op);
+    all.filter(|op| matches!(op.eval, Eval::Array(_)) && op.name != "arrayexpr").collect()
+}
+
+fn attribute(def: &AttrDef) -> String {
+    let presence = match def.presence {
+        Presence::Required => String::new(),
+        Presence::Optional => ", optional".to_string(),
+        Presence::False => ", false if absent".to_string(),
+        Presence::Int(n) => format!(", {n} if absent"),
+    };
+    format!("`{}`{presence}: {}", def.name, def.doc)
+}
+
+fn page() -> Result<String, std::fmt::Error> {
+    let mut page = INTRODUCTION.to_string();
+    writeln!(page, "\n| op | meaning | attributes | example | its result | NumPy |\n|---|---|---|---|---|---|")?;
+    for op in ops() {
+        let [params, inst, result, numpy] = example(op).unwrap_or_default();
+        let view = if op.traits.contains(Traits::VIEW) { " *View.*" } else { "" };
+        let attrs: Vec<String> = op.attrs.iter().map(attribute).collect();
+        let given = if params.is_empty() { String::new() } else { format!(" of `{params}`") };
+        let (first, rest) = op.doc.split_at(1);
+        writeln!(
+            page,
+            "| `{op}` | {}{rest}.{view} | {} | `{inst}`{given} | `{result}` | `{numpy}` |",
+            first.to_uppercase(),
+            attrs.join("<br>")
+        )?;
+    }
+    write!(page, "\n{NOTES}")?;
+    Ok(page)
+}
+
+fn example(op: Op) -> Option<[&'static str; 4]> {
+    EXAMPLES.iter().copied().find(|example| example[1].split(' ').next() == Some(op.name))
+}
+
+#[test]
+fn every_op_has_an_example_that_is_true() {
+    let names: Vec<&str> = ops().iter().map(|op| op.name).collect();
+    let shown: Vec<&str> = EXAMPLES.iter().filter_map(|example| example[1].split(' ').next()).collect();
+    assert_eq!(shown, names);
+    for [params, inst, result, _] in EXAMPLES {
+        let text = format!("func @f({params}) {{\nentry:\n  %r = {inst}\n  ret\n}}\n");
+        let module = parse_module(&text, "example").unwrap_or_else(|e| panic!("{}", e.render(false)));
+        assert_eq!(module.to_string(), text);
+        let func = module.functions().next().unwrap();
+        let first = func.first_inst(func.entry().unwrap()).unwrap();
+        assert_eq!(func.ty(func.inst(first).results[0]).to_string(), *result, "{inst}");
+    }
+}
+
+#[test]
+fn the_page_is_up_to_date() -> Result<(), Box<dyn std::error::Error>> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/array-ops.md");
+    let page = page()?;
+    if std::env::var_os("REWRIGHT_BLESS").is_some() {
+        std::fs::write(&path, &page)?;
+    }
+    let found = std::fs::read_to_string(&path)?;
+    pretty_assertions::assert_eq!(found, page, "docs/array-ops.md is out of date: its first lines say how to write it");
+    Ok(())
+}
