@@ -284,12 +284,15 @@ entry:
 }
 func @g(%a: f64) -> f64 {
 entry:
-  %0 = lt %a, 0.0
-  br_if %0, low, high
-low:
-  ret 0.0
-high:
-  ret %a
+  jump head(%a)
+head(%b: f64):
+  %0 = gt %b, 1.0
+  br_if %0, body, done
+body:
+  %1 = mul %b, 0.5
+  jump head(%1)
+done:
+  ret %b
 }";
     let f = Every::new(text);
     let x = Array2::from_shape_fn((3, 2), |(i, j)| i as f64 - j as f64);
@@ -300,7 +303,7 @@ high:
         let remarks: Vec<String> = f.remarks().iter().map(ToString::to_string).collect();
         assert_eq!(remarks.len(), 2, "{remarks:?}");
         assert!(remarks[0].contains("`sum` runs by its reference meaning") && remarks[0].contains("4:"), "{remarks:?}");
-        assert!(remarks[1].contains("`ufunc`") && remarks[1].contains("`@g` has control flow"), "{remarks:?}");
+        assert!(remarks[1].contains("`ufunc`") && remarks[1].contains("`@g` has a loop"), "{remarks:?}");
         assert_eq!((f.stats().kernels, f.stats().reference), (1, 2));
     }
     assert_eq!(f.0[3].codegen(), f.0[2].codegen());
@@ -325,6 +328,8 @@ entry:
             f.call(&[(&x).into(), (&good).into()]),
             [Datum::Array(Array1::from_elem(5, 9i64).into_dyn().into())]
         );
+        let error = f.outcome(&[(&x).into(), (&bad).into()]).unwrap_err();
+        assert!(error.message.contains("%y: i64[5]"), "{error}");
         for f in &f.0 {
             let error = f.call(&[(&x).into(), (&bad).into()]).unwrap_err();
             assert_eq!(
@@ -378,6 +383,49 @@ entry:
     assert_eq!(array(&found[0]).shape(), [0; 0]);
     assert_eq!(array(&found[1]), &ndarray::arr1(&[2.0, 4.0]).into_dyn());
     assert_eq!(found[2], Datum::Scalar(Scalar::F64(1.0)));
+}
+
+#[test]
+fn constructors_are_kernels() {
+    let f = Every::new(
+        "func @f(%x: f64[n, m], %k: u8) -> u8[n], f32[m, n], i64[n, 3, m], f64[n, m], bool[m, n], f64[] {
+entry:
+  %0 = full %k, dims=[n]
+  %1 = iota dims=[m, n], axis=-1, dtype=f32
+  %2 = iota dims=[n, 3, m], axis=1
+  %3 = eye dims=[n, m], offset=-1
+  %4 = tri dims=[m, n], offset=1, dtype=bool
+  %5 = full 2.5, dims=[]
+  ret %0, %1, %2, %3, %4, %5
+}",
+    )
+    .all_kernels();
+    for shape in [(4, 3), (1, 7), (0, 2)] {
+        f.call(&[(&Array2::<f64>::zeros(shape)).into(), 9u8.into()]);
+    }
+}
+
+#[test]
+fn what_is_stored_is_cast_and_broadcast() {
+    let f = Every::new(
+        "func @f(%x: f64[n, m], %y: i32[m], %z: f64[n, m]) -> f64[n, m] {
+entry:
+  store %z, %x
+  store %x, %y
+  store %x, %x
+  %0 = transpose %z
+  %1 = transpose %0
+  store %z, %1
+  store %z, 7
+  ret %1
+}",
+    )
+    .all_kernels();
+    let (x, z) = (Array2::<f64>::zeros((3, 4)), Array2::<f64>::ones((3, 4)));
+    let found = f.outcome(&[(&x).into(), (&Array1::from_vec(vec![1i32, 2, 3, 4])).into(), (&z).into()]).unwrap();
+    assert_eq!(array(&found.args[0]).index_axis(Axis(0), 2), ndarray::arr1(&[1.0, 2.0, 3.0, 4.0]).into_dyn());
+    assert_eq!(array(&found.args[2]), &Array2::from_elem((3, 4), 7.0).into_dyn());
+    assert_eq!(array(&found.results[0]), &x.into_dyn());
 }
 
 #[test]

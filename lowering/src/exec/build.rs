@@ -11,7 +11,7 @@ use crate::lower::lower;
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
 use rewright_ir::ops::{control, effects};
-use rewright_ir::{Block, Dim, Eval, Function, InstData, Module, Name, Scalar, Type, Value};
+use rewright_ir::{Block, Dim, Eval, Function, InstData, Module, Name, Scalar, Type, Value, verify_function};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -39,6 +39,8 @@ impl<'m> Planner<'m> {
         let mut functions = Vec::new();
         while let Some(&name) = self.numbers.get_index(functions.len()) {
             let func = self.module.get(name).ok_or(LowerError::NoFunction { name })?;
+            // Memory safety rests on what is verified: that values are of their types.
+            verify_function(func, Some(self.module)).map_err(|e| LowerError::Invalid { message: e.to_string() })?;
             let changed = self.changed.get(&name).cloned().unwrap_or_default();
             functions.push(FuncPlanner::new(self, func, changed).plan()?);
         }
@@ -331,7 +333,6 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 &wrapped
             }
             (_, Some(expr)) if data.op == ARRAYEXPR => expr,
-            _ if !data.op.is_elementwise() && data.op != effects::UFUNC => return Err("it has no kernel".into()),
             _ => {
                 wrapped = wrap(self.planner.module, self.func, data)?;
                 &wrapped

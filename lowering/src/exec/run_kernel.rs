@@ -48,7 +48,9 @@ impl Machine<'_> {
         // SAFETY: the extent is that of these operands. The targets are new buffers of their results' shapes and dtypes, or the caller's
         // for such results, which no argument has elements in, and each is the target of only one value of a block that is
         // then returned.
-        unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &targets) }?;
+        let ended = unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &targets) };
+        // Of an op that is a kernel of its own the operands are told too.
+        ended.map_err(|e| if step.op.is_elementwise() { EvalError { op: None, ..e } } else { e })?;
         self.buffers.borrow_mut().stats.kernels += 1;
         for (((def, result), buffer), target) in step.defs.iter().zip(extent.results).zip(buffers).zip(targets) {
             let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
@@ -71,15 +73,13 @@ impl Machine<'_> {
         param: Option<u32>,
     ) -> Result<(), EvalError> {
         let extent = kernel.launch.extent(act.plan, act.frame, step);
-        let (Some(extent), Some(&dest)) = (extent, step.args.first()) else { return self.store(act, step, param) };
+        let (Some(extent), &[dest, src]) = (extent, &step.args[..]) else { return self.store(act, step, param) };
         let (Some(dtype), [result]) = (act.frame.slots[dest.0 as usize].dtype(), &extent.results[..]) else {
             return self.store(act, step, param);
         };
-        // The kernel would look for its operand in a slot that is empty while its array is written.
-        if step.args.get(1) == Some(&dest) {
-            return self.store(act, step, param);
-        }
-        if *result.shape != *act.frame.slots[dest.0 as usize].shape() || result.fill.is_some() {
+        // Of a value that is stored to itself the slot is empty while it is written.
+        let whole = *result.shape == *act.frame.slots[dest.0 as usize].shape() && result.fill.is_none();
+        if !whole || dest == src {
             return self.store(act, step, param);
         }
         self.points(extent.space.points)?;

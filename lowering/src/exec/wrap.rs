@@ -1,22 +1,28 @@
-//! One elementwise instruction as an array expression, so that code that no rewrite has fused runs on the same code generators.
+//! One instruction as an array expression, so that code that no rewrite has fused runs on the same code generators.
 
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
     Write, inline_function,
 };
-use rewright_ir::ops::effects;
+use rewright_ir::ops::{create, effects};
 use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Function, InstData, Loc, Module, Name, Type, Value, builder};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-/// An elementwise op or ufunc as an expression over the instruction's operands; else why not.
+/// An elementwise op, a ufunc or a constructor as an expression over the instruction's operands; else why not.
 pub fn wrap(module: &Module, func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
+    let constructs = [&create::FULL, &create::IOTA, &create::EYE, &create::TRI].into_iter().any(|op| data.op == *op);
+    if !(data.op.is_elementwise() || data.op == effects::UFUNC || constructs) {
+        return Err("it has no kernel".to_string());
+    }
     let result = data.results.first().map(|&r| func.ty(r)).ok_or("it has no result")?;
     let types: Vec<Type> = data.args.iter().map(|&v| func.ty(v).clone()).collect();
     let mut wrapper = Wrapper::new(result.dims(), &types)?;
     let args: SmallVec<[BodyRef; 3]> = data.args.iter().map(|&v| wrapper.read(func, data, v)).collect();
     let yields = if data.op == effects::UFUNC {
         wrapper.inline(module, func, data, &args)?
+    } else if constructs {
+        smallvec![wrapper.construct(data, &args, result.dtype())?]
     } else {
         let dtypes = data.results.iter().map(|&r| func.ty(r).dtype()).collect();
         wrapper.push(BodyOp::Op(data.op, data.attrs.clone()), args, dtypes, data.loc)
@@ -109,6 +115,30 @@ impl Wrapper {
         let op = builder::find_op("cast").map_err(|e| e.message)?;
         let attrs = Attrs::new().with("to", Attr::DType(to));
         Ok(self.push(BodyOp::Op(op, attrs), smallvec![value], smallvec![to], loc)[0])
+    }
+
+    /// One of an op, found by its name, on integers, or on such and bools.
+    fn apply(&mut self, op: &str, args: [BodyRef; 2], dtype: DType, loc: Loc) -> Result<BodyRef, String> {
+        let op = builder::find_op(op).map_err(|e| e.message)?;
+        Ok(self.push(BodyOp::Op(op, Attrs::new()), args.into_iter().collect(), smallvec![dtype], loc)[0])
+    }
+
+    /// The element of a constructor.
+    fn construct(&mut self, data: &InstData, args: &[BodyRef], to: DType) -> Result<BodyRef, String> {
+        let attrs = &data.attrs;
+        if data.op == create::FULL {
+            return args.first().copied().ok_or_else(|| "it has no operand".to_string());
+        }
+        if data.op == create::IOTA {
+            let axis = attrs.int("axis").unwrap_or(0);
+            let axis = if axis < 0 { axis + self.axes.len() as i64 } else { axis };
+            return self.cast(BodyRef::Axis(u32::try_from(axis).map_err(|e| e.to_string())?), DType::I64, to, data.loc);
+        }
+        let above = self.apply("sub", [BodyRef::Axis(1), BodyRef::Axis(0)], DType::I64, data.loc)?;
+        let offset = BodyRef::Const(attrs.int("offset").unwrap_or(0).into());
+        let test = if data.op == create::EYE { "eq" } else { "le" };
+        let one = self.apply(test, [above, offset], DType::Bool, data.loc)?;
+        self.cast(one, DType::Bool, to, data.loc)
     }
 
     /// The body of a function of scalars.
