@@ -22,11 +22,12 @@ os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", "X86_V3 X86_V4 AVX512_ICL AVX5
 import itertools
 import sys
 import warnings
-from fractions import Fraction
 
 import mpmath
 import numpy as np
 import scipy.special
+
+from exact import fma, saturate, special_function, squaring
 
 warnings.simplefilter("ignore")
 assert np.finfo(np.longdouble).nmant == 63, "this script needs 80-bit long doubles"
@@ -251,29 +252,6 @@ def arithmetic():
         rows("fma", fma, [name] * 3, cases + near)
 
 
-def fma(a, b, c):
-    return np.array([one_rounding(*x) for x in zip(a, b, c)], a.dtype)
-
-
-def one_rounding(a, b, c):
-    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
-    if exact == 0:
-        return a * b + c
-    return round_to(exact, a.dtype)
-
-
-def round_to(exact, dtype):
-    """A fraction rounded to nearest, once: to 53 bits and odd first, which the second rounding can't spoil."""
-    try:
-        near = float(exact)
-    except OverflowError:
-        near = np.inf if exact > 0 else -np.inf
-    if dtype == np.float32 and np.isfinite(near) and Fraction(near) != exact:
-        if not int(np.float64(near).view("u8")) & 1:
-            near = np.nextafter(near, np.inf if exact > near else -np.inf)
-    return dtype.type(near)
-
-
 def power():
     def defined(x, y, kind):
         if kind == "i":
@@ -295,19 +273,6 @@ def power():
         for n in [0, 1, 2, 3, 7, -1, -2] if name in FLOATS + COMPLEX else [0, 1, 2, 3, 7]:
             values = specials(name, True) + randoms(name, 8)
             rows("integer_power", lambda x: squaring(x, n), [name], [(v,) for v in values], f"n={n}")
-
-
-def squaring(x, n):
-    """The product that the op's documentation states."""
-    power, base, rest = None, x, abs(n)
-    while rest:
-        if rest & 1:
-            power = base if power is None else power * base
-        rest >>= 1
-        if rest:
-            base = base * base
-    power = np.ones_like(x) if power is None else power
-    return np.reciprocal(power) if n < 0 else power
 
 
 def comparisons():
@@ -396,15 +361,6 @@ def casts():
         TABLE.block("cast", [column], [saturate(column, DTYPES[b]) if with_range else column.astype(DTYPES[b])], f"to={b}")
 
 
-def saturate(column, to):
-    """Floats as integers: toward zero. Beyond the range, where NumPy's answer is undefined, the nearest integer; of NaN 0."""
-    info = np.iinfo(to)
-    whole = [0 if np.isnan(x) else int(x) if np.isfinite(x) else int(np.sign(x)) << 64 for x in column.real]
-    for x, w in zip(column, whole):
-        assert not info.min <= w <= info.max or np.isnan(x) or abs(x) > 2**62 or x.astype(to) == w
-    return np.array([min(max(w, info.min), info.max) for w in whole], to)
-
-
 EXTRA = {
     "exp": [1.0, 88.7, -87.3, -103.9, 709.78, 709.79, -708.3, -744.4, 1e-20],
     "sin": [3.1415927, 6.2831855, 1e5, 1e8, 710.0, 11.0, 22.0, 355.0, 1e300, 33.0],
@@ -440,31 +396,6 @@ def functions():
             TABLE.block(op, [values], [special_function(op, values)])
     rows("erf", lambda x: special_function("erf", x.astype("f")), ["i8"], [(-3,), (0,), (1,)])
     rows("lgamma", lambda x: special_function("lgamma", x.astype("d")), ["u32"], [(3,), (0,), (100,)])
-
-
-def special_function(op, values):
-    """By mpmath, rounded once; checked against scipy."""
-    mpmath.mp.prec = 200
-    function = dict(erf=mpmath.erf, erfc=mpmath.erfc, lgamma=lgamma)[op]
-    plain = dict(erf=scipy.special.erf, erfc=scipy.special.erfc, lgamma=scipy.special.gammaln)[op](values)
-    out = np.empty_like(values)
-    for i, x in enumerate(values):
-        pole = op == "lgamma" and x <= 0 and x == np.floor(x)
-        far = op != "lgamma" and abs(x) > 30
-        if np.isfinite(x) and not pole and not far and function(mpmath.mpf(float(x))) != 0:
-            m, e = mpmath.frexp(function(mpmath.mpf(float(x))))
-            exact = Fraction(int(mpmath.ldexp(m, 220))) * Fraction(2) ** (int(e) - 220)
-            out[i] = round_to(exact, values.dtype)
-            near = out[i] == plain[i] or abs(out[i] - plain[i]) <= 1e-6 * abs(out[i]) + (1e-6 if op == "lgamma" else 2e-45)
-            assert near or abs(x) < 1e-300, (op, x, out[i], plain[i])
-        else:
-            out[i] = plain[i]
-    return out
-
-
-def lgamma(x):
-    """The real logarithm of the magnitude of the gamma function."""
-    return mpmath.re(mpmath.loggamma(x)) if x > 0 else mpmath.log(abs(mpmath.gamma(x)))
 
 
 def promotion():

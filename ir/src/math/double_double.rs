@@ -14,7 +14,7 @@ pub(super) struct Dd {
 }
 
 /// Natural logarithm of 2.
-const LN_2: Dd = Dd { hi: std::f64::consts::LN_2, lo: 2.3190468138462996e-17 };
+pub(super) const LN_2: Dd = Dd { hi: std::f64::consts::LN_2, lo: 2.3190468138462996e-17 };
 
 impl Dd {
     pub const fn new(x: f64) -> Self {

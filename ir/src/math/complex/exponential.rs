@@ -4,11 +4,8 @@
 //! or cosine are formed in two halves where the exponential alone would overflow.
 
 use crate::math::double;
-use crate::math::double_double::Dd;
+use crate::math::double_double::{Dd, LN_2};
 use num_complex::Complex64;
-
-/// Natural logarithm of 2.
-const LN_2: Dd = Dd { hi: std::f64::consts::LN_2, lo: 2.3190468138462996e-17 };
 
 /// 2 pi.
 const TURN: Dd = Dd { hi: std::f64::consts::TAU, lo: 2.4492935982947064e-16 };

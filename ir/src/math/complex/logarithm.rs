@@ -5,7 +5,7 @@
 use super::exponential::exp_of;
 use super::reciprocal;
 use crate::math::double;
-use crate::math::double_double::Dd;
+use crate::math::double_double::{Dd, LN_2};
 use num_complex::Complex64;
 
 /// Natural logarithm of 2, the first part with zeros at its end, so that products with exponents are exact.
@@ -205,8 +205,7 @@ fn general_power(a: Complex64, b: Complex64) -> Complex64 {
     }
     let shift = exponent(a);
     let near = scaled(a, -shift);
-    let ln_2 = Dd { hi: std::f64::consts::LN_2, lo: 2.3190468138462996e-17 };
-    let length = Dd::sum_of_squares(near.re, near.im).log().scale(0.5) + ln_2 * Dd::new(shift as f64);
+    let length = Dd::sum_of_squares(near.re, near.im).log().scale(0.5) + LN_2 * Dd::new(shift as f64);
     let angle = Dd::atan2(near.im, near.re);
     let log = Wide { re: length, im: angle };
     let product = log.times(Wide { re: Dd::new(b.re), im: Dd::new(b.im) });
