@@ -132,7 +132,7 @@ fn mixed(dtype: DType, shape: &[usize]) -> Datum {
         let x = if i % 29 == 7 { f64::NAN } else { x };
         match dtype.kind() {
             Kind::Complex => Scalar::C128(Complex64::new(x, (i % 5) as f64)).cast(dtype),
-            Kind::Bool => Scalar::Bool(i % 3 > 0),
+            Kind::Bool => Scalar::Bool(!i.is_multiple_of(3)),
             _ => Scalar::F64(x).cast(dtype),
         }
     };
