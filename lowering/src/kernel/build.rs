@@ -11,12 +11,19 @@ pub struct KernelBuilder {
     loc: Loc,
     /// Pure instructions by what they compute.
     known: FxHashMap<(String, SmallVec<[KValue; 3]>, DType), KValue>,
+    /// The bits of constants.
+    constants: FxHashMap<KValue, u64>,
 }
 
 impl KernelBuilder {
     /// A kernel with so many loops.
     pub fn new(axes: usize) -> Self {
-        KernelBuilder { kernel: Kernel { axes, ..Kernel::default() }, loc: Loc::default(), known: FxHashMap::default() }
+        KernelBuilder {
+            kernel: Kernel { axes, ..Kernel::default() },
+            loc: Loc::default(),
+            known: FxHashMap::default(),
+            constants: FxHashMap::default(),
+        }
     }
     /// Where the instructions that follow were written.
     pub fn set_loc(&mut self, loc: Loc) {
@@ -39,7 +46,9 @@ impl KernelBuilder {
     }
     /// A real constant.
     pub fn constant(&mut self, scalar: Scalar) -> KValue {
-        self.push(KOp::Const(scalar.bits().0), &[], scalar.dtype())
+        let value = self.push(KOp::Const(scalar.bits().0), &[], scalar.dtype());
+        self.constants.insert(value, scalar.bits().0);
+        value
     }
     /// The index along an axis, `i64`.
     pub fn index(&mut self, axis: u32) -> KValue {
@@ -111,6 +120,10 @@ impl KernelBuilder {
     /// A value's dtype.
     pub fn dtype(&self, value: KValue) -> DType {
         self.kernel.dtype(value)
+    }
+    /// The constant that a value is, if it is one.
+    pub fn as_constant(&self, value: KValue) -> Option<Scalar> {
+        Some(Scalar::from_bits(self.dtype(value), (*self.constants.get(&value)?, 0)))
     }
     /// The kernel.
     pub fn finish(self) -> Kernel {

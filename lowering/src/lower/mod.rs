@@ -14,6 +14,7 @@ pub use bind::{Bound, Extents, ResultShape, Space, Strided};
 
 use crate::kernel::{Buffer, KOp, Kernel, KernelBuilder, Part};
 use crate::scalar::{Elem, Elems, ScalarCx};
+use indexmap::IndexSet;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyOp, BodyRef, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
     extent_sources, verify,
@@ -65,7 +66,7 @@ pub struct Bounds {
 }
 
 /// What a buffer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The instruction's n-th operand, an array.
     Arg(u32),
@@ -74,7 +75,7 @@ pub enum Place {
 }
 
 /// A buffer, and the position along each of its dims.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
     /// What it is.
     pub place: Place,
@@ -83,7 +84,7 @@ pub struct Access {
 }
 
 /// Where along a dim.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
     /// There; must be inside.
     At(Affine),
@@ -129,7 +130,7 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         return NotLowered::because("it has a guard");
     }
     let mut lowering =
-        Lowering { k: KernelBuilder::new(expr.axes.len()), args, accesses: Vec::new(), params: Vec::new() };
+        Lowering { k: KernelBuilder::new(expr.axes.len()), args, accesses: IndexSet::new(), params: Vec::new() };
     let operands = expr.operands.iter().map(|o| lowering.operand(o)).collect::<Result<Vec<_>, _>>()?;
     let yields = lowering.body(&expr.body, &operands, &expr.axes)?;
     let mut results = Vec::new();
@@ -145,7 +146,7 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         hi: axis.hi.clone(),
         sources: extent_sources(expr, number as u32).collect(),
     });
-    Ok(Lowered { bounds: bounds.collect(), accesses, params, results, indexed, kernel })
+    Ok(Lowered { bounds: bounds.collect(), accesses: accesses.into_iter().collect(), params, results, indexed, kernel })
 }
 
 /// A kernel while it is made.
@@ -153,7 +154,7 @@ struct Lowering<'a> {
     k: KernelBuilder,
     args: &'a [Type],
     /// One a buffer.
-    accesses: Vec<Access>,
+    accesses: IndexSet<Access>,
     params: Vec<Param>,
 }
 
@@ -205,7 +206,7 @@ impl Lowering<'_> {
 
     /// The buffer of an access; equal ones have one.
     fn access(&mut self, access: Access, dtype: DType) -> u32 {
-        if let Some(known) = self.accesses.iter().position(|a| *a == access) {
+        if let Some(known) = self.accesses.get_index_of(&access) {
             return known as u32;
         }
         let mut varies: SmallVec<[bool; 4]> = SmallVec::from_elem(false, self.k.axes());
@@ -217,7 +218,7 @@ impl Lowering<'_> {
             }
         }
         let written = matches!(access.place, Place::Result(_));
-        self.accesses.push(access);
+        self.accesses.insert(access);
         self.k.buffer(Buffer { dtype, written, varies })
     }
 

@@ -1,5 +1,5 @@
-//! Powers. An integer power that the kernel does not know may fail, and one of complex numbers is no function of the table: both are
-//! left to their reference meaning.
+//! Powers. A power of integers may fail unless the exponent is a constant, and one of complex numbers is no function of the table: both
+//! are left to their reference meaning.
 
 use super::arithmetic::product;
 use super::division::reciprocal;
@@ -9,16 +9,30 @@ use super::lower;
 use rewright_ir::Scalar;
 
 lower! {
-    "power" => |cx, args| if args[0].dtype.is_float() { call(cx, args, "power") } else { None };
+    "power" => |cx, args| if args[0].dtype.is_int() { constant_power(cx, args) } else { call(cx, args, "power") };
     "float_power" => |cx, args| call(cx, args, "float_power");
     "integer_power" => integer_power;
 }
 
-/// By repeated squaring from the lowest bit of the exponent, in the order in which the op says that products are rounded.
+/// The power of an integer with a constant exponent that is not negative.
+fn constant_power(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
+    let n = cx.k.as_constant(args[1].re)?.to_i128()?;
+    let n = u64::try_from(n).ok()?;
+    by_squaring(cx, args[0], n).only()
+}
+
 fn integer_power(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let n = cx.attrs.int("n")?;
-    let x = args[0];
-    let (mut base, mut rest) = (x, n.unsigned_abs());
+    let power = by_squaring(cx, args[0], n.unsigned_abs());
+    if n >= 0 {
+        return power.only();
+    }
+    if power.dtype.is_int() { None } else { reciprocal(cx, power).only() }
+}
+
+/// Repeated squaring from the lowest bit of the exponent, in the order in which `integer_power` says that products are rounded.
+fn by_squaring(cx: &mut ScalarCx<'_>, x: Elem, n: u64) -> Elem {
+    let (mut base, mut rest) = (x, n);
     let mut power: Option<Elem> = None;
     while rest > 0 {
         if rest & 1 == 1 {
@@ -32,9 +46,5 @@ fn integer_power(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
             base = product(cx, base, base);
         }
     }
-    let power = power.unwrap_or_else(|| cx.constant(Scalar::one(x.dtype)));
-    if n >= 0 {
-        return power.only();
-    }
-    if x.dtype.is_int() { None } else { reciprocal(cx, power).only() }
+    power.unwrap_or_else(|| cx.constant(Scalar::one(x.dtype)))
 }

@@ -4,6 +4,7 @@
 use crate::call::{Compiled, assert_same};
 use crate::single::elementwise;
 use crate::values::{Layout, Random, matrix, special};
+use rewright_ir::expr::BodyRef;
 use rewright_ir::op::ResolveLoop;
 use rewright_ir::{
     Arity, Array, Attr, AttrKind, Attrs, DType, Datum, Dim, Eval, Limits, Loc, Loop, Op, Scalar, Type, evaluate_op,
@@ -202,4 +203,23 @@ fn scalars_beside_arrays() {
             }
         }
     });
+}
+
+#[test]
+fn integer_powers_with_a_constant_exponent_are_products() {
+    let op = registry().op("power").unwrap();
+    let attrs = Attrs::new();
+    for dtype in [DType::I8, DType::I32, DType::U16, DType::I64] {
+        let types = [Type::array(dtype, [Dim::Any]), Type::scalar(dtype)];
+        let bases = special(dtype);
+        let array = Datum::Array(Array::from_fn(dtype, &[bases.len()], |n| bases[n]).unwrap());
+        for n in [0, 1, 2, 3, 7, 20, 127] {
+            let n = Scalar::I64(n).cast(dtype);
+            let mut expr = elementwise(op, &attrs, &types, Loc::default());
+            expr.body.insts[0].args[1] = BodyRef::Const(n);
+            let compiled = Compiled::new(&expr, &types);
+            assert!(!compiled.lowered.kernel.insts.iter().any(|i| matches!(i.op, KOp::Reference(_))));
+            check(op, &attrs, &compiled, &[array.clone(), Datum::Scalar(n)]);
+        }
+    }
 }
