@@ -54,6 +54,7 @@ pub fn resolve_literals(
     for (operand, arg) in args.iter().enumerate() {
         values.push(match *arg {
             Arg::Value(v) => v,
+            Arg::Literal(Literal::Typed(scalar)) => func.constant(scalar),
             Arg::Literal(literal) => {
                 let dtype = match wanted(operand) {
                     Some(ty) => literal.dtype_beside(Some(ty.dtype())),

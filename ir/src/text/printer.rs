@@ -253,6 +253,9 @@ pub(super) fn weakest(
         let beside: SmallVec<[_; 4]> = (0..dtypes.len()).map(known).collect();
         let wrong = (0..scalars.len()).find(|&operand| {
             let (Some(literal), Some(scalar)) = (literals[operand], scalars[operand]) else { return false };
+            if matches!(literal, Literal::Typed(_)) {
+                return false;
+            }
             let dtype = match wanted(operand) {
                 Some(dtype) => literal.dtype_beside(Some(dtype)),
                 None => (op.literal)(&LiteralCx { literal, operand, dtypes: &beside }),
@@ -260,8 +263,8 @@ pub(super) fn weakest(
             !reads_as(literal, dtype, scalar)
         });
         match wrong.and_then(|i| scalars[i].map(|s| (i, s))) {
-            Some((i, s)) if !matches!(literals[i], Some(Literal::Typed(_))) => literals[i] = Some(typed(s)),
-            _ => return literals,
+            Some((i, s)) => literals[i] = Some(typed(s)),
+            None => return literals,
         }
     }
 }

@@ -269,6 +269,7 @@ fn op_args(op: Op, inst: &PBodyInst, before: &Before, scope: &Scope<'_>) -> Reso
     let dtypes = inst.args.iter().map(dtype).collect::<Resolved<SmallVec<[Option<DType>; 4]>>>()?;
     let make = |(operand, arg): (usize, &PRef)| match *arg {
         PRef::Known(r, _) => Ok(r),
+        PRef::Number(Literal::Typed(scalar), _) => Ok(BodyRef::Const(scalar)),
         PRef::Number(literal, loc) => {
             let dtype = (op.literal)(&LiteralCx { literal, operand, dtypes: &dtypes });
             Ok(BodyRef::Const(literal_at(literal, dtype).map_err(|e| Diagnostic::from(e).at(loc))?))
