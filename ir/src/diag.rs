@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 /// So many errors are kept; more are only counted.
 const MAX_ERRORS: usize = 100;
 
-/// So many bytes of a line are shown on each side of a place.
+/// So many bytes of a line are shown on each side of a place, and of a place itself.
 const MAX_CONTEXT: usize = 160;
 
 /// A text and the name of the file that it came from.
@@ -143,7 +143,9 @@ impl miette::Diagnostic for Diagnostic {
             return None;
         }
         let label = if self.label.is_empty() { "here".to_string() } else { self.label.clone() };
-        let span = LabeledSpan::new(Some(label), self.loc.start as usize, self.loc.len as usize);
+        let start = self.loc.start as usize;
+        let end = self.source.char_boundary((start + self.loc.len as usize).min(start + MAX_CONTEXT));
+        let span = LabeledSpan::new(Some(label), start, end.saturating_sub(start));
         Some(Box::new(std::iter::once(span)))
     }
 }

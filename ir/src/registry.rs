@@ -235,8 +235,11 @@ impl Registry {
     }
     /// The names closest to `name` among `names`, for "did you mean".
     pub fn suggest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-        let limit = (name.chars().count() / 3).max(1);
-        names.map(|n| (edit_distance(name, n), n)).filter(|(d, _)| *d <= limit).min().map(|(_, n)| n)
+        let count = name.chars().count();
+        let limit = (count / 3).max(1);
+        // Of names that are as near, people mean the one that begins alike.
+        let nearness = |n: &'a str| (edit_distance(name, n), !n.starts_with(name.chars().next().unwrap_or('\0')), n);
+        names.map(nearness).filter(|(d, ..)| *d <= limit && *d < count).min().map(|(.., n)| n)
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) struct PParam {
 pub(crate) struct PBlock<'a> {
     pub name: &'a str,
     pub defined: bool,
+    /// Some instruction of it could not be read.
+    pub failed: bool,
     pub loc: Loc,
     pub params: Vec<PParam>,
     /// Its instructions, as a range of the function's.
@@ -158,7 +160,7 @@ impl<'a> PFunction<'a> {
         let next = self.blocks.len() as u32;
         let id = *self.block_ids.entry(name).or_insert(next);
         if id == next {
-            self.blocks.push(PBlock { name, defined: false, loc, params: Vec::new(), insts: 0..0 });
+            self.blocks.push(PBlock { name, defined: false, failed: false, loc, params: Vec::new(), insts: 0..0 });
         }
         id
     }

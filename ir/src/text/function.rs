@@ -134,6 +134,9 @@ impl<'a> Parser<'a> {
             }
             let start = self.position();
             if self.instruction(f).is_err() {
+                if let Some((block, _)) = current {
+                    f.blocks[block as usize].failed = true;
+                }
                 self.recover(start);
             }
         }

@@ -36,6 +36,9 @@ pub(crate) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagn
         let before = errors.count();
         module.insert(resolve_function(f, &signatures, errors));
         f.failed |= errors.count() > before;
+        if f.failed {
+            open_blocks(f, errors);
+        }
     }
     module
 }
@@ -47,6 +50,19 @@ pub(crate) fn verify_resolved(functions: &[PFunction<'_>], module: &Module, erro
         for error in verify_function(func, complete.then_some(module)).err().into_iter().flat_map(|all| all.0) {
             let message = if error.loc.is_none() { error.to_string() } else { error.message };
             errors.push(Diagnostic::new(message).at(error.loc).maybe_help(error.help));
+        }
+    }
+}
+
+/// Reports blocks that nothing ends. The verifier does so for functions without other errors.
+fn open_blocks(f: &PFunction<'_>, errors: &mut Diagnostics) {
+    for &id in &f.order {
+        let block = &f.blocks[id as usize];
+        let last = f.insts[block.insts.clone()].last();
+        if !block.failed && !last.is_some_and(|i| i.op.is_terminator()) {
+            let message = format!("`{}` does not end with a terminator", clip(block.name));
+            let loc = last.map_or(block.loc, |i| i.loc);
+            errors.push(in_function(f, message).at(loc).help(crate::verify::TERMINATORS));
         }
     }
 }

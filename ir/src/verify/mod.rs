@@ -83,6 +83,9 @@ fn errors_of(func: &Function, module: Option<&Module>) -> Vec<VerifyError> {
     cx.errors
 }
 
+/// What may end a block.
+pub(crate) const TERMINATORS: &str = "`jump`, `br_if`, `switch`, `ret` and `raise` are terminators";
+
 /// Checks one function.
 pub(crate) struct Verifier<'a> {
     func: &'a Function,
@@ -150,8 +153,7 @@ impl<'a> Verifier<'a> {
         if func.terminator(block).is_none() {
             let label = self.block_label(block);
             let loc = func.insts(block).next_back().map_or(loc, |i| func.inst(i).loc);
-            let help = Some("`jump`, `br_if`, `switch`, `ret` and `raise` are terminators");
-            self.error(loc, format!("{label} does not end with a terminator"), help);
+            self.error(loc, format!("{label} does not end with a terminator"), Some(TERMINATORS));
         }
         for inst in func.insts(block) {
             let data = func.inst(inst);

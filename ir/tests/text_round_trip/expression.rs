@@ -108,8 +108,9 @@ impl Maker<'_> {
             0 => IndexExpr::FloorDiv(self.affine(), self.rng.range(1, 4)),
             1 => IndexExpr::Mod(self.affine(), self.rng.range(1, 4)),
             2 if depth < 2 => {
-                let positions: Vec<usize> =
-                    (0..self.types.len()).filter(|&n| self.types[n].is_array() && self.types[n].dtype().is_int()).collect();
+                let positions: Vec<usize> = (0..self.types.len())
+                    .filter(|&n| self.types[n].is_array() && self.types[n].dtype().is_int())
+                    .collect();
                 if positions.is_empty() {
                     return IndexExpr::Affine(self.affine());
                 }
@@ -239,15 +240,7 @@ impl Maker<'_> {
             let init = if self.rng.one_in(2) { Init::Values(values(self.rng)) } else { Init::Identity };
             let mut flag = || self.rng.one_in(2);
             let (associative, commutative, idempotent) = (flag(), flag(), flag());
-            reductions.push(Reduction {
-                combine,
-                accumulators,
-                identity,
-                init,
-                associative,
-                commutative,
-                idempotent,
-            });
+            reductions.push(Reduction { combine, accumulators, identity, init, associative, commutative, idempotent });
         }
     }
 
@@ -258,7 +251,12 @@ impl Maker<'_> {
         let (mut fill, mut write) = (None, Write::Unique);
         if self.rng.one_in(4) && parallel > 0 {
             fill = Some(self.rng.scalar(dtype));
-            write = *self.rng.pick(&[Write::LastWins, Write::Unique, Write::Combine(Monoid::Sum), Write::Combine(Monoid::Min)]);
+            write = *self.rng.pick(&[
+                Write::LastWins,
+                Write::Unique,
+                Write::Combine(Monoid::Sum),
+                Write::Combine(Monoid::Min),
+            ]);
             if self.rng.one_in(2) {
                 index.reverse();
                 dims.reverse();

@@ -38,19 +38,23 @@ fn every_op_is_among_the_random_ones() {
     }
     let missing: Vec<_> = registry().ops().map(|(op, _)| op.name).filter(|n| !coverage.ops.contains(n)).collect();
     assert_eq!(missing, Vec::<&str>::new());
-    for (what, seen) in [("nested", coverage.nested), ("reducing", coverage.reducing), ("gathering", coverage.gathering)] {
+    for (what, seen) in
+        [("nested", coverage.nested), ("reducing", coverage.reducing), ("gathering", coverage.gathering)]
+    {
         assert!(seen > 5, "only {seen} {what} expressions");
     }
 }
 
 #[test]
 fn names_of_every_kind_are_kept_apart() {
-    let names = ["x", "x", "x_1", "12", "true", "NaN", "inf", "a b", "", "\"", "\\", "\n", "é", "日本", "func", "\u{7f}", "%"];
+    let names =
+        ["x", "x", "x_1", "12", "true", "NaN", "inf", "a b", "", "\"", "\\", "\n", "é", "日本", "func", "\u{7f}", "%"];
     let mut func = Function::new("odd name\t", vec![Type::scalar(DType::F64)]);
     let entry = func.create_block(Some("inf".into()));
     let mut values = Vec::new();
     for name in names {
-        let value = func.add_block_param(entry, Type::array(DType::F64, [Dim::from("a b"), Dim::from("true"), Dim::Any]));
+        let value =
+            func.add_block_param(entry, Type::array(DType::F64, [Dim::from("a b"), Dim::from("true"), Dim::Any]));
         func.set_value_name(value, Some(name.into()));
         values.push(value);
     }
@@ -59,7 +63,14 @@ fn names_of_every_kind_are_kept_apart() {
         let op = |name| registry().op(name).unwrap();
         let previous: Vec<Block> = func.blocks().collect();
         let from = previous[previous.len() - 2];
-        let jump = func.create_inst(op("jump"), [], Attrs::new(), [Target { block, args: vec![].into() }], vec![].into(), Loc::default());
+        let jump = func.create_inst(
+            op("jump"),
+            [],
+            Attrs::new(),
+            [Target { block, args: vec![].into() }],
+            vec![].into(),
+            Loc::default(),
+        );
         func.append(from, jump);
     }
     let last = func.blocks().next_back().unwrap();

@@ -36,7 +36,9 @@ impl Rng {
         match self.below(3) {
             0 => Scalar::from_bits(dtype, (self.next(), self.next())).cast(dtype),
             1 => Scalar::F64(self.range(-20, 20) as f64 / 4.0).cast(dtype),
-            _ => *self.pick(&[0.0, -0.0, 1.0, f64::INFINITY, f64::NAN, 1e-310, 0.1].map(|x| Scalar::F64(x).cast(dtype))),
+            _ => {
+                *self.pick(&[0.0, -0.0, 1.0, f64::INFINITY, f64::NAN, 1e-310, 0.1].map(|x| Scalar::F64(x).cast(dtype)))
+            }
         }
     }
 }
@@ -332,9 +334,8 @@ impl<'r, 'm> Generator<'r, 'm> {
         let flag = self.constant(Scalar::Bool(true));
         self.end("br_if", vec![flag], Attrs::new(), &[(bad, &[]), (good, &[])]);
         self.builder.switch_to(bad);
-        let attrs = Attrs::new()
-            .with("kind", Attr::Str("ValueError".into()))
-            .with("message", Attr::Str("not \"good\"".into()));
+        let attrs =
+            Attrs::new().with("kind", Attr::Str("ValueError".into())).with("message", Attr::Str("not \"good\"".into()));
         self.end("raise", vec![], attrs, &[]);
         self.builder.switch_to(good);
         let last = self.scope[self.scope.len() - 1];
@@ -349,7 +350,8 @@ impl<'r, 'm> Generator<'r, 'm> {
     }
 
     fn end(&mut self, op: &str, args: Vec<Value>, attrs: Attrs, targets: &[(Block, &[Value])]) {
-        let targets = targets.iter().map(|(block, args)| Target { block: *block, args: args.iter().copied().collect() });
+        let targets =
+            targets.iter().map(|(block, args)| Target { block: *block, args: args.iter().copied().collect() });
         let inst = self.builder.inst(op, args, attrs, targets.collect::<Vec<_>>()).unwrap();
         self.coverage.ops.insert(self.builder.func().inst(inst).op.name);
     }
