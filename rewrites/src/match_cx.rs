@@ -75,6 +75,11 @@ impl<'a> MatchCx<'a> {
         self.analyses.written(self.func, self.module).contains(&value)
     }
 
+    /// True if some `del` ends the value: it can't be read just anywhere that its definition reaches. Kept up to date.
+    pub fn is_ended(&self, value: Value) -> bool {
+        !self.analyses.dels(self.func, value).is_empty()
+    }
+
     /// The constant that an operand is.
     pub fn operand_const(&self, inst: Inst, operand: usize) -> Option<Scalar> {
         self.func.inst(inst).args.get(operand).and_then(|&v| self.func.as_const(v))

@@ -5,6 +5,7 @@ mod cse;
 mod dce;
 mod fold;
 mod random;
+mod random_blocks;
 mod scale;
 
 use rewright_ir::{Module, parse_module, print_module, verify_module};

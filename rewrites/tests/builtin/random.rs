@@ -122,7 +122,17 @@ impl Builder {
                 };
                 self.push(data.op.name, &args, data.attrs);
             }
-            4 => self.push("store", &[self.value(&step.operands[0].1).into(), y], Attrs::new()),
+            // What was read before is read again after a store to it.
+            4 => {
+                let value = self.value(&step.operands[0].1);
+                let data = self.b.func().def_inst(value).map(|def| self.b.func().inst(def).clone());
+                let written = data.as_ref().filter(|_| step.flag).map_or(value, |data| data.args[0]);
+                self.push("store", &[written.into(), y], Attrs::new());
+                if let Some(data) = data {
+                    let args: Vec<Arg> = data.args.iter().map(|&v| v.into()).collect();
+                    self.push(data.op.name, &args, data.attrs);
+                }
+            }
             5 => self.push("print", &[self.value(&step.operands[0].1).into()], Attrs::new()),
             6 | 7 => self.view(step),
             8 => self.push("cast", &[x], Attrs::new().with("to", Attr::DType(*step.op.get(&DType::ALL)))),

@@ -1,4 +1,4 @@
-//! Long functions take time in proportion to their length.
+//! Long functions take time in proportion to their length. What is counted is questions; `REWRIGHT_TIMES=1` shows times too.
 
 use crate::run;
 use rewright_ir::{Arg, Attrs, DType, FuncBuilder, Module, Target, Type, Value};
@@ -24,7 +24,11 @@ fn chain(grow: impl Fn(&mut FuncBuilder<'_>, Value, usize) -> Value) -> Module {
 /// Runs, and checks that nothing was asked about much more often than there are instructions.
 fn run_linear(pipeline: &str, mut module: Module) -> usize {
     let before: usize = module.functions().map(|f| f.inst_count()).sum();
+    let begun = std::time::Instant::now();
     let report = run(pipeline, &mut module);
+    if std::env::var_os("REWRIGHT_TIMES").is_some() {
+        eprintln!("{pipeline} on {before}: {:?}", begun.elapsed());
+    }
     let asked: u64 = report.stats.iter().map(|s| s.asked).sum();
     assert!(asked <= 8 * before as u64, "asked {asked} times about {before} instructions");
     module.functions().map(|f| f.inst_count()).sum()

@@ -7,7 +7,7 @@ mod views;
 
 use crate::prelude::*;
 use rewright_ir::builder::infer_types;
-use rewright_ir::op::{Effects, Eval, Loop};
+use rewright_ir::op::{Eval, Loop};
 use rewright_ir::{InstData, Target};
 use smallvec::SmallVec;
 
@@ -134,9 +134,7 @@ impl<'a> Root<'a> {
     }
     /// The value, if it can be read later than where it is read now: nothing stores to it, and no `del` ends it.
     fn later(&self, value: Value) -> Option<Value> {
-        let func = self.cx.func();
-        let ends = |&user: &Inst| func.inst(user).op.effects.contains(Effects::FREES);
-        (!self.cx.is_written(value) && !func.users(value).iter().any(ends)).then_some(value)
+        (!self.cx.is_written(value) && !self.cx.is_ended(value)).then_some(value)
     }
 }
 
