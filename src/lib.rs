@@ -54,9 +54,14 @@ pub use rewright_rewrites::{
 /// What programs and plugins need most: `use rewright::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Array, Attr, Attrs, Block, DType, Datum, Dim, EvalError, Executable, FuncBuilder, Function, Inst, Literal,
+        Arg, Array, Attr, Attrs, Block, DType, Datum, Dim, EvalError, Executable, FuncBuilder, Function, Inst, Literal,
         Loop, MatchCx, Module, Name, NoMatch, NoObserver, Op, OpDef, Pipeline, Point, Rewrite, RewriteDef,
         RewriteError, Rewriter, RootRewrite, Scalar, Scalars, Stage, Traits, Type, TypeError, Value, eval_scalar,
         parse_module, register_interface, register_op, register_rewrite, register_style, registry,
     };
 }
+
+/// The README's plug-in compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
