@@ -10,7 +10,7 @@ use crate::kernel::CodeGen;
 use crate::lower::lower;
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
-use rewright_ir::ops::{control, effects};
+use rewright_ir::ops::{control, dim, effects, getitem, update};
 use rewright_ir::{Block, Dim, Eval, Function, InstData, Module, Name, Scalar, Type, Value, verify_function};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -290,6 +290,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 StepKind::Scalar(ScalarStep { scalar, attrs: data.attrs.clone(), ins: found.ins })
             }
             Eval::Array(_) if let Some(view) = self.view(data) => StepKind::View(view),
+            Eval::Array(_) if let Some(part) = self.part(data, dead) => part,
             Eval::Elementwise { .. } | Eval::Array(_) => self.kernel(data, Meaning::Array(ArrayEval::Op)),
             Eval::Control if data.op == effects::CALL => StepKind::Call(Box::new(self.call(data, dead)?)),
             Eval::Control if data.op == effects::UFUNC => {
@@ -348,6 +349,25 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         let (&[arg], &[result]) = (&data.args[..], &data.results[..]) else { return None };
         let (ty, result) = (self.func.ty(arg), self.func.ty(result));
         ViewOp::of(data.op, &data.attrs, ty, |ty| self.dims(ty), result)
+    }
+
+    /// Reads and updates at positions.
+    fn part(&self, data: &InstData, dead: &[Value]) -> Option<StepKind> {
+        let (&first, rest) = data.args.split_first()?;
+        let ty = self.func.ty(first);
+        if ty.style().is_some() {
+            None
+        } else if data.op == getitem::GETITEM {
+            Some(StepKind::GetItem)
+        } else if data.op == dim::DIM {
+            let axis = data.attrs.int("axis")?;
+            let axis = if axis < 0 { axis + ty.rank() as i64 } else { axis };
+            usize::try_from(axis).ok().map(StepKind::Dim)
+        } else if data.op == update::UPDATE && dead.contains(&first) && !rest.contains(&first) {
+            Some(StepKind::Update(data.attrs.slices("at").unwrap_or_default().into()))
+        } else {
+            None
+        }
     }
 
     /// The number of the function that an instruction calls.

@@ -135,6 +135,9 @@ impl<'e> Machine<'e> {
                 Meaning::Store(param) => self.store_kernel(act, step, kernel, param)?,
             },
             StepKind::View(view) => self.view(act, step, view)?,
+            StepKind::GetItem => self.getitem(act, step)?,
+            StepKind::Dim(axis) => self.dim(act, step, *axis)?,
+            StepKind::Update(slices) => self.update(act, step, slices)?,
             StepKind::Array(eval) => self.array(act, step, *eval)?,
             StepKind::Store(param) => self.store(act, step, *param)?,
             StepKind::Free => {}
@@ -208,12 +211,12 @@ impl<'e> Machine<'e> {
     }
 
     #[inline]
-    fn operand<'a>(&self, act: &'a Activation<'_, '_>, step: &Step, operand: usize) -> &'a Held {
+    pub(super) fn operand<'a>(&self, act: &'a Activation<'_, '_>, step: &Step, operand: usize) -> &'a Held {
         step.args.get(operand).map_or(&Held::Empty, |slot| &act.frame.slots[slot.0 as usize])
     }
 
     /// Checks what a slot holds against its type, and binds symbols.
-    fn admit(&self, act: &mut Activation<'_, '_>, def: &Def, what: &str) -> Result<(), EvalError> {
+    pub(super) fn admit(&self, act: &mut Activation<'_, '_>, def: &Def, what: &str) -> Result<(), EvalError> {
         let held = std::mem::take(&mut act.frame.slots[def.slot.0 as usize]);
         let fits = held.dtype() == Some(def.ty.dtype())
             && held.is_array() == def.ty.is_array()

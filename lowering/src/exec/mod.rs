@@ -22,6 +22,7 @@ mod launch;
 mod liveness;
 mod machine;
 mod out;
+mod parts;
 pub mod plan;
 mod print;
 mod run_kernel;

@@ -6,7 +6,7 @@
 use super::launch::Launch;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
-use rewright_ir::{Attrs, DType, Inst, Loc, Name, Op, Scalar, Type, Value};
+use rewright_ir::{Attrs, DType, Inst, Loc, Name, Op, Scalar, SliceSpec, Type, Value};
 use smallvec::SmallVec;
 
 /// The number of a slot of a frame.
@@ -96,6 +96,12 @@ pub enum StepKind {
     Kernel(Box<KernelStep>),
     /// Reads the operand in another way; where that can't be done without copying, by the op's reference meaning.
     View(ViewOp),
+    /// Reads an element, or a view of the axes that are left.
+    GetItem,
+    /// The extent of this axis.
+    Dim(usize),
+    /// Replaces a part of the first operand, which dies with it; these are the slices.
+    Update(SmallVec<[SliceSpec; 2]>),
     /// Computes whole values by the op's reference meaning.
     Array(ArrayEval),
     /// Writes the second operand into the first; holds the parameter that this is, if it is one.

@@ -269,6 +269,19 @@ pub unsafe fn fill_elements(scalar: Scalar, dtype: DType, shape: &[usize], to: &
     });
 }
 
+/// Lets `write` write over elements of an array, if nobody else holds it; else gives it back as an error.
+pub fn in_place(array: Array, write: impl FnOnce(Target)) -> Result<Array, Array> {
+    let size = array.dtype().size() as isize;
+    with_array!(array, |a| match a.try_into_owned_nocopy() {
+        Ok(mut own) => {
+            let strides = own.strides().iter().map(|s| s * size).collect();
+            write(Target { pointer: own.as_mut_ptr().cast(), strides });
+            Ok(Element::wrap(own.into_shared()))
+        }
+        Err(shared) => Err(Element::wrap(shared)),
+    })
+}
+
 /// An array of a dtype and shape whose elements `write` has written: in the buffer of `old`, if that is such an array and nobody
 /// else can see it, else in a new one.
 ///
@@ -286,14 +299,9 @@ pub unsafe fn write_over(
         && old.shape() == shape
         && old.dtype() == dtype
     {
-        let own = with_array!(old, |a| a.try_into_owned_nocopy().ok().map(|mut own| {
-            let strides = own.strides().iter().map(|s| s * dtype.size() as isize).collect();
-            let target = Target { pointer: own.as_mut_ptr().cast(), strides };
-            write.take().map_or(Ok(()), |write| write(target))?;
-            Ok(Element::wrap(own.into_shared()))
-        }));
-        if let Some(done) = own {
-            return done;
+        let mut ended = Ok(());
+        if let Ok(array) = in_place(old, |target| ended = write.take().map_or(Ok(()), |write| write(target))) {
+            return ended.map(|()| array);
         }
     }
     let buffer = buffers.get(dtype, shape)?;

@@ -94,14 +94,9 @@ impl ViewOp {
             return Some(held.clone());
         }
         let (offset, shape, strides) = self.geometry(&place, dims, frame)?;
-        let keep = match held {
-            Held::Array(array) => Some(array.clone()),
-            Held::Lent(lent) => lent.keep.clone(),
-            _ => None,
-        };
         // Without elements there is no place to go to.
         let pointer = if shape.contains(&0) { place.pointer } else { place.pointer.wrapping_offset(offset) };
-        Some(Held::Lent(Lent { dtype: place.dtype, pointer, shape, strides, keep }))
+        lend(held, pointer, shape, strides).map(Held::Lent)
     }
 
     /// Offset, extents and strides, in bytes.
@@ -208,6 +203,16 @@ fn extents(dims: &[DimCheck], frame: &Frame) -> SmallVec<[Option<usize>; 4]> {
         DimCheck::Symbol(s) => frame.symbols[s as usize].map(|(n, _)| n as usize),
     };
     dims.iter().map(extent).collect()
+}
+
+/// Elements of what is held, which is kept alive; the pointer and strides lead to no others.
+pub fn lend(held: &Held, pointer: *const u8, shape: Shape, strides: Strides) -> Option<Lent> {
+    let keep = match held {
+        Held::Array(array) => Some(array.clone()),
+        Held::Lent(lent) => lent.keep.clone(),
+        _ => return None,
+    };
+    Some(Lent { dtype: held.dtype()?, pointer, shape, strides, keep })
 }
 
 /// The only element.
