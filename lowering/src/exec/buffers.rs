@@ -27,6 +27,7 @@ impl RawBuffer {
         }
         // SAFETY: the layout's size is not 0.
         let pointer = NonNull::new(unsafe { alloc(layout) })?;
+        prefer_huge_pages(pointer, bytes);
         Some(RawBuffer { pointer, bytes, align })
     }
 
@@ -87,6 +88,23 @@ impl Drop for RawBuffer {
         }
     }
 }
+
+/// Asks for huge pages behind large blocks: taking a fault for every small page costs more than computing what is written to it.
+#[cfg(target_os = "linux")]
+fn prefer_huge_pages(pointer: NonNull<u8>, bytes: usize) {
+    const LARGE: usize = 4 << 20;
+    const PAGE: usize = 64 << 10;
+    let skipped = pointer.addr().get().next_multiple_of(PAGE) - pointer.addr().get();
+    if bytes >= LARGE {
+        let len = (bytes - skipped) / PAGE * PAGE;
+        // SAFETY: the range lies inside of the block, which nobody else uses; advice does not change what it holds. Where it is refused
+        // nothing happens.
+        unsafe { libc::madvise(pointer.as_ptr().add(skipped).cast(), len, libc::MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn prefer_huge_pages(_: NonNull<u8>, _: usize) {}
 
 /// Memory that is used again, and counts of what was new.
 #[derive(Debug, Default)]
