@@ -132,7 +132,9 @@ impl Lowered {
             let offset = address(access, array, space, &mut bound.strides[first..], symbols)?;
             bound.offsets.push(offset);
         }
-        self.merge(&mut bound);
+        if space.points > 0 {
+            self.merge(&mut bound);
+        }
         Some(bound)
     }
 
