@@ -17,6 +17,7 @@ mod scalar;
 mod staging;
 mod vector;
 mod vector_convert;
+mod vector_divide;
 mod vector_memory;
 mod widths;
 

@@ -1,6 +1,7 @@
 //! How the innermost loop is run: how many points at once, and which instructions on vectors.
 
 use super::Features;
+use super::vector_divide::dividing_dtype;
 use crate::kernel::{Binary, KInst, KOp, Kernel, Unary};
 use rewright_ir::DType;
 
@@ -55,6 +56,10 @@ fn sizes(kernel: &Kernel, inst: &KInst, vector: bool) -> Vec<usize> {
     match &inst.op {
         KOp::Load(buffer, _) | KOp::Store(buffer, _) => vec![kernel.buffers[*buffer as usize].dtype.real().size()],
         _ if !vector => Vec::new(),
+        KOp::Binary(Binary::Quot | Binary::Rem) => {
+            let dtype = kernel.dtype(inst.first);
+            vec![dtype.size(), dividing_dtype(dtype).size()]
+        }
         _ => {
             let results = (0..inst.results).map(|r| kernel.values[(inst.first.0 + r) as usize].dtype);
             let dtypes = inst.args.iter().map(|&a| kernel.dtype(a)).chain(results);
@@ -71,7 +76,7 @@ fn vectorizes(kernel: &Kernel, inst: &KInst, features: Features) -> bool {
     let wide_int = |d: Option<DType>| matches!(d, Some(DType::I64 | DType::U64));
     match &inst.op {
         KOp::Unary(Unary::PopCount | Unary::LeadingZeros) => false,
-        KOp::Binary(Binary::Quot | Binary::Rem) => false,
+        KOp::Binary(Binary::Quot | Binary::Rem) => !wide_int(to),
         // One count for all lanes, or none.
         KOp::Binary(Binary::Shl | Binary::Shr) => kernel.values[inst.args[1].0 as usize].level < kernel.axes as u32,
         KOp::Convert => {

@@ -64,6 +64,7 @@ impl Emitter<'_> {
                 self.vector_unary(*op, to, &a)
             }
             (KOp::Binary(op @ (Binary::Shl | Binary::Shr)), &[a, count]) => self.vector_shift(*op, to, a, count),
+            (KOp::Binary(op @ (Binary::Quot | Binary::Rem)), &[a, b]) => self.vector_divide(*op, to, a, b),
             (KOp::Binary(op), &[a, b]) => {
                 let (a, b) = (self.vector(a)?, self.vector(b)?);
                 self.vector_binary(*op, to, &a, &b)
@@ -107,7 +108,8 @@ impl Emitter<'_> {
         Ok(self.each(a, a.elem, apply))
     }
 
-    fn vector_binary(&mut self, op: Binary, dtype: DType, a: &Vector, b: &Vector) -> Result<Vector, KernelError> {
+    /// An operation on two vectors of one dtype.
+    pub fn vector_binary(&mut self, op: Binary, dtype: DType, a: &Vector, b: &Vector) -> Result<Vector, KernelError> {
         let (float, signed, wide) = (dtype.is_float(), dtype.is_signed(), dtype.size() == 8);
         let apply: fn(&mut Self, Value, Value) -> Value = match op {
             Binary::Add if float => |e, x, y| e.b.ins().fadd(x, y),

@@ -50,7 +50,8 @@ impl Emitter<'_> {
         })
     }
 
-    fn vector_int_to_float(&mut self, from: DType, to: DType, a: Vector) -> Result<Vector, KernelError> {
+    /// Integers to floats, but for 64-bit ones to `f32`.
+    pub fn vector_int_to_float(&mut self, from: DType, to: DType, a: Vector) -> Result<Vector, KernelError> {
         match (from, to) {
             (DType::U64, DType::F64) => {
                 return Ok(self.each(&a, types::F64, |e, x| e.b.ins().fcvt_from_uint(types::F64X2, x)));
@@ -166,7 +167,7 @@ impl Emitter<'_> {
     }
 
     /// Floats in the range of `i32`, toward zero.
-    fn truncate_floats(&mut self, a: &Vector) -> Vector {
+    pub fn truncate_floats(&mut self, a: &Vector) -> Vector {
         let x64 = self.isa.name() == "x64";
         self.each(a, types::I32, |e, x| {
             if x64 { e.b.ins().x86_cvtt2dq(types::I32X4, x) } else { e.b.ins().fcvt_to_sint_sat(types::I32X4, x) }
@@ -174,7 +175,7 @@ impl Emitter<'_> {
     }
 
     /// Doubles in the range of `i32` or of `u32`, toward zero: added to 1.5 * 2^52, a whole number's low bits are those of the sum.
-    fn truncate_doubles(&mut self, a: &Vector) -> Result<Vector, KernelError> {
+    pub fn truncate_doubles(&mut self, a: &Vector) -> Result<Vector, KernelError> {
         let magic = self.vector_constant(types::F64, 0x4338_0000_0000_0000)?;
         let longs = self.each(a, types::I64, |e, x| {
             let whole = e.b.ins().trunc(x);

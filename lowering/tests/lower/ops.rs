@@ -223,3 +223,50 @@ fn integer_powers_with_a_constant_exponent_are_products() {
         }
     }
 }
+
+/// Pairs of integers about whose quotient a float could be mistaken: next to multiples of the divisor.
+fn close_divisions(dtype: DType, count: usize) -> [Datum; 2] {
+    let mut random = Random(17);
+    let mut pairs = Vec::new();
+    for _ in 0..count {
+        let (bits, shift) = (random.next(), random.next() % 64);
+        let b = Scalar::U64(bits >> shift).cast(dtype);
+        let (Some(divisor), many) = (b.to_i128(), i128::from(random.next() >> (random.next() % 64))) else { continue };
+        for near in [-1, 0, 1] {
+            pairs.push((Scalar::I64((divisor.wrapping_mul(many) + near) as i64).cast(dtype), b));
+        }
+    }
+    let column = |f: &dyn Fn(usize) -> Scalar| Datum::Array(Array::from_fn(dtype, &[pairs.len()], f).unwrap());
+    [column(&|n| pairs[n].0), column(&|n| pairs[n].1)]
+}
+
+#[test]
+fn integer_division_is_exact() {
+    for name in ["floordiv", "mod", "fmod", "divmod"] {
+        let (op, attrs) = (registry().op(name).unwrap(), Attrs::new());
+        for dtype in DType::ALL.into_iter().filter(|d| d.is_int()) {
+            let types = [Type::array(dtype, [Dim::Any]), Type::array(dtype, [Dim::Any])];
+            let compiled = Compiled::new(&elementwise(op, &attrs, &types, Loc::default()), &types);
+            check(op, &attrs, &compiled, &close_divisions(dtype, 6000));
+            if dtype.size() == 1 {
+                let byte = |n: usize| Scalar::I64(n as i64).cast(dtype);
+                let all = |f: &dyn Fn(usize) -> Scalar| Datum::Array(Array::from_fn(dtype, &[1 << 16], f).unwrap());
+                check(op, &attrs, &compiled, &[all(&|n| byte(n >> 8)), all(&|n| byte(n & 255))]);
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_are_divided_by_constants() {
+    let (op, attrs) = (registry().op("floordiv").unwrap(), Attrs::new());
+    for dtype in DType::ALL.into_iter().filter(|d| d.is_int()) {
+        let types = [Type::array(dtype, [Dim::Any]), Type::scalar(dtype)];
+        let [dividends, _] = close_divisions(dtype, 300);
+        for divisor in special(dtype) {
+            let mut expr = elementwise(op, &attrs, &types, Loc::default());
+            expr.body.insts[0].args[1] = BodyRef::Const(divisor);
+            check(op, &attrs, &Compiled::new(&expr, &types), &[dividends.clone(), Datum::Scalar(divisor)]);
+        }
+    }
+}
