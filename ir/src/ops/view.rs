@@ -165,12 +165,12 @@ fn eval_transpose(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErr
 
 // --- reshape ---------------------------------------------------------------------------------------------------------
 
-/// Symbols sorted, and the product of constants; `None` if a dim is `?` or the product doesn't fit.
+/// Symbols sorted, and the product of constants, or the greatest number if that is less; `None` if a dim is `?`.
 fn factors(dims: &[Dim]) -> Option<(Vec<Dim>, u64)> {
-    let (mut symbols, mut product) = (Vec::new(), 1u64);
+    let (mut symbols, mut product) = (Vec::new(), if dims.contains(&Dim::Const(0)) { 0 } else { 1u64 });
     for &dim in dims {
         match dim {
-            Dim::Const(n) => product = product.checked_mul(n)?,
+            Dim::Const(n) => product = product.saturating_mul(n),
             Dim::Sym(_) => symbols.push(dim),
             Dim::Any => return None,
         }
@@ -231,6 +231,7 @@ fn list(dims: &[Dim]) -> String {
 
 fn eval_reshape(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let (_, shape) = rule::result(cx, &RESHAPE, args)?;
+    cx.len(&shape)?;
     done(operand(args)?.reshaped(&shape))
 }
 
@@ -279,10 +280,12 @@ pub(super) fn sliced(mut array: Array, at: &[SliceSpec]) -> Array {
 pub(super) fn along(spec: SliceSpec, extent: usize) -> Slice {
     let (start, count) = spec.resolve(extent as u64);
     let (start, count, step) = (start as isize, count as isize, spec.step as isize);
+    if count <= 1 {
+        return Slice::new(start, Some(start + count), 1);
+    }
     // `Slice` counts its step from the end of a range where it is negative.
-    let span = if count == 0 { 0 } else { (count - 1) * step.abs() + 1 };
-    let low = if step > 0 || count == 0 { start } else { start + (count - 1) * step };
-    let step = if count <= 1 { 1 } else { step };
+    let span = (count - 1) * step.abs() + 1;
+    let low = if step > 0 { start } else { start + (count - 1) * step };
     Slice::new(low, Some(low + span), step)
 }
 
