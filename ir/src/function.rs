@@ -12,8 +12,10 @@ use crate::op::Types;
 use crate::scalar::Scalar;
 use crate::types::Type;
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
 use slotmap::{SlotMap, new_key_type};
 use smallvec::SmallVec;
+use std::collections::hash_map::Entry;
 
 new_key_type! {
     /// A value: a block parameter, a result of an instruction, or a constant.
@@ -76,6 +78,10 @@ impl InstData {
     /// Every value that the instruction uses: operands, then branch arguments.
     pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
         self.args.iter().copied().chain(self.targets.iter().flat_map(|t| t.args.iter().copied()))
+    }
+    /// It has so many operands that looking through them for every one of them takes too long.
+    fn is_wide(&self) -> bool {
+        self.args.len() > 16
     }
     fn uses_mut(&mut self) -> impl Iterator<Item = &mut Value> + '_ {
         self.args.iter_mut().chain(self.targets.iter_mut().flat_map(|t| t.args.iter_mut()))
@@ -144,6 +150,8 @@ pub struct Function {
     constants: IndexMap<Scalar, Value>,
     journal: Option<Vec<Undo>>,
     linked: usize,
+    /// How often instructions with many operands use each value.
+    wide_uses: FxHashMap<(Inst, Value), u32>,
 }
 
 impl Function {
@@ -160,6 +168,7 @@ impl Function {
             constants: IndexMap::new(),
             journal: None,
             linked: 0,
+            wide_uses: FxHashMap::default(),
         }
     }
 
@@ -274,7 +283,13 @@ impl Function {
         if list.len() <= 1 { live.collect() } else { live.filter(|&i| seen.insert(i)).collect() }
     }
     fn uses_value(&self, inst: Inst, value: Value) -> bool {
-        self.insts.get(inst).is_some_and(|e| e.node.block.is_some() && e.data.uses().any(|v| v == value))
+        self.insts.get(inst).is_some_and(|e| {
+            e.node.block.is_some()
+                && match e.data.is_wide() {
+                    true => self.wide_uses.contains_key(&(inst, value)),
+                    false => e.data.uses().any(|v| v == value),
+                }
+        })
     }
 
     // --- Changing --------------------------------------------------------------------------------------------------
@@ -397,7 +412,7 @@ impl Function {
             return;
         }
         if self.is_linked(inst) {
-            self.remove_use(old);
+            self.remove_use(old, inst);
             self.add_use(value, inst);
         }
         self.record(Undo::Operand(inst, index, old));
@@ -517,13 +532,24 @@ impl Function {
         let data = &mut self.values[value];
         data.uses += 1;
         data.users.push(inst);
+        if self.insts[inst].data.is_wide() {
+            *self.wide_uses.entry((inst, value)).or_default() += 1;
+        }
         if data.users.len() > 8 && data.users.len() > 2 * data.uses as usize {
             let live = self.users(value);
             self.values[value].users = live.into_iter().collect();
         }
     }
 
-    fn remove_use(&mut self, value: Value) {
+    fn remove_use(&mut self, value: Value, inst: Inst) {
+        if self.insts[inst].data.is_wide()
+            && let Entry::Occupied(mut count) = self.wide_uses.entry((inst, value))
+        {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
         // Blocks that are removed together may use each other's values, which are gone by then.
         if let Some(data) = self.values.get_mut(value) {
             data.uses -= 1;
@@ -539,7 +565,7 @@ impl Function {
         let old = std::mem::replace(&mut self.insts[inst].data.targets, targets);
         if linked {
             for v in before {
-                self.remove_use(v);
+                self.remove_use(v, inst);
             }
             for v in branch_args(self) {
                 self.add_use(v, inst);
@@ -631,7 +657,7 @@ impl Function {
         self.linked -= 1;
         let uses: SmallVec<[Value; 8]> = self.inst(inst).uses().collect();
         for v in uses {
-            self.remove_use(v);
+            self.remove_use(v, inst);
         }
         Some((block, node.next))
     }
