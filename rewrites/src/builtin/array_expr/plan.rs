@@ -19,6 +19,7 @@ use rewright_ir::expr::{BodyOp, BodyRef, Index, IndexExpr, Source};
 use rewright_ir::{Block, Function, Inst, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::cell::RefCell;
 
 /// What is computed again for every element along a broadcast axis may cost so many cycles at most.
 const MAX_REPEATED_CYCLES: u32 = 4;
@@ -102,6 +103,7 @@ pub fn plan(cx: &MatchCx<'_>, block: Block) -> Plan {
         spaces: Spaces::default(),
         edges: Vec::new(),
         missed: Vec::new(),
+        only_users: RefCell::default(),
     };
     planner.assign_levels();
     planner.raise_levels();
@@ -119,6 +121,8 @@ struct Planner<'a> {
     spaces: Spaces,
     edges: Vec<Edge>,
     missed: Vec<Missed>,
+    /// Whether the second is the only user of the first. Two expressions may have thousands of values in common.
+    only_users: RefCell<FxHashMap<(Inst, Inst), bool>>,
 }
 
 impl Planner<'_> {
@@ -207,22 +211,25 @@ impl Planner<'_> {
 
     /// Whether all that the producer at `from` computes is used through these views alone, by the consumer alone.
     fn is_private(&self, from: u32, consumer: Inst, views: &[Inst]) -> bool {
-        let results = |inst: Inst| &self.func.inst(inst).results;
         let mut user = consumer;
         for &view in views {
-            if !self.is_only_user(results(view), user) {
+            if !self.is_only_user(view, user) {
                 return false;
             }
             user = view;
         }
-        self.is_only_user(results(self.insts[from as usize]), user)
+        self.is_only_user(self.insts[from as usize], user)
     }
 
-    fn is_only_user(&self, results: &[Value], user: Inst) -> bool {
-        let uses = self.func.inst(user).uses().filter(|v| results.contains(v)).count();
-        let others = results.iter().map(|&r| self.func.use_count(r)).sum::<usize>() - uses;
-        let only_del = |&r: &Value| self.func.users(r).iter().all(|&u| u == user || is_del(self.func, u));
-        others == 0 || (others < MANY && results.iter().all(only_del))
+    fn is_only_user(&self, of: Inst, user: Inst) -> bool {
+        let find = || {
+            let results = &self.func.inst(of).results;
+            let uses = self.func.inst(user).uses().filter(|&v| self.func.def_inst(v) == Some(of)).count();
+            let others = results.iter().map(|&r| self.func.use_count(r)).sum::<usize>() - uses;
+            let only_del = |&r: &Value| self.func.users(r).iter().all(|&u| u == user || is_del(self.func, u));
+            others == 0 || (others < MANY && results.iter().all(only_del))
+        };
+        *self.only_users.borrow_mut().entry((of, user)).or_insert_with(find)
     }
 
     /// Whether the producer at `from` may join the consumer at `at`, which reads it as `operand`; else why not.
