@@ -3,7 +3,7 @@
 use indexmap::IndexSet;
 use rewright_ir::op::Effects;
 use rewright_ir::{Block, Function, Inst, Op, Value, ValueDef};
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// One change of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ type Set<T> = IndexSet<T, FxBuildHasher>;
 pub(crate) struct Touched {
     /// Instructions that are new or have changed.
     pub insts: Set<Inst>,
+    /// Those of them whose uses and results are in `values`.
+    noted: FxHashSet<Inst>,
     /// Values whose users have changed.
     pub values: Set<Value>,
     /// Blocks whose instructions, parameters or incoming branches have changed.
@@ -65,11 +67,15 @@ pub(crate) struct Touched {
 impl Touched {
     /// An instruction that stands in a block is about to change, or has.
     pub fn inst(&mut self, func: &Function, inst: Inst) {
-        let data = func.inst(inst);
         self.insts.insert(inst);
         if let Some(block) = func.block_of(inst) {
             self.blocks.insert(block);
         }
+        // Changes of single uses are told one by one, and some instructions have very many.
+        if !self.noted.insert(inst) {
+            return;
+        }
+        let data = func.inst(inst);
         for value in data.uses() {
             self.use_of(func, value);
         }

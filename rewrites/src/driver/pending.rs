@@ -2,8 +2,9 @@
 
 use super::plan::Roots;
 use crate::change::Touched;
+use indexmap::IndexSet;
 use rewright_ir::{Block, Function, Inst};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// A value with more users than this changes a user more or less without their being asked again for that alone: else a value that
 /// everything uses would make the time quadratic.
@@ -37,39 +38,40 @@ impl PendingInsts {
         }
     }
 
-    /// Puts in what an application touched, and what is near enough to see it.
+    /// Puts in what an application touched, and what is near enough to see it: users, their users and so on, and definitions of
+    /// operands, as far as the rewrites reach.
     pub fn touch(&mut self, func: &Function, roots: &Roots, touched: &Touched) {
-        for def in touched.values.iter().filter(|&&v| func.has_value(v)).filter_map(|&v| func.def_inst(v)) {
-            if func.is_linked(def) {
-                self.near(func, roots, def, Some(FEW));
-            }
-        }
-        for &inst in touched.insts.iter().filter(|&&i| func.is_linked(i)) {
-            self.near(func, roots, inst, None);
-        }
+        let values = touched.values.iter().filter(|&&v| func.has_value(v));
+        let defs: Ring = values.filter_map(|&v| func.def_inst(v)).filter(|&i| func.is_linked(i)).collect();
+        let insts: Ring = touched.insts.iter().copied().filter(|&i| func.is_linked(i)).collect();
+        self.rings(func, roots, defs.clone(), |inst, next| users(func, inst, FEW, next));
+        self.rings(func, roots, insts.clone(), |inst, next| users(func, inst, usize::MAX, next));
+        self.rings(func, roots, defs.union(&insts).copied().collect(), |inst, next| {
+            next.extend(func.inst(inst).uses().filter_map(|v| func.def_inst(v)));
+        });
     }
 
-    /// Puts in an instruction and those within reach: users, their users and so on, and definitions of operands.
-    fn near(&mut self, func: &Function, roots: &Roots, inst: Inst, few: Option<usize>) {
-        let mut ring = vec![inst];
+    /// Puts in instructions and those around them, ring by ring, so that the innermost come first.
+    fn rings(&mut self, func: &Function, roots: &Roots, inner: Ring, around: impl Fn(Inst, &mut Ring)) {
+        let mut seen = inner;
+        let mut begin = 0;
         for _ in 0..roots.reach {
-            let mut next = Vec::new();
-            for &at in &ring {
-                let results = func.inst(at).results.iter();
-                for &value in results.filter(|&&v| few.is_none_or(|few| func.use_count(v) <= few)) {
-                    next.extend(func.users(value));
-                }
-            }
-            next.iter().for_each(|&user| self.push(func, roots, user));
-            ring = next;
+            let mut next = Ring::default();
+            seen.iter().skip(begin).for_each(|&inst| around(inst, &mut next));
+            begin = seen.len();
+            seen.extend(next);
         }
-        let mut ring = vec![inst];
-        for _ in 0..roots.reach {
-            let defs = |at: &Inst| func.inst(*at).uses().filter_map(|v| func.def_inst(v)).collect::<Vec<_>>();
-            ring = ring.iter().flat_map(defs).collect();
-            ring.iter().for_each(|&def| self.push(func, roots, def));
-        }
-        self.push(func, roots, inst);
+        seen.iter().rev().for_each(|&inst| self.push(func, roots, inst));
+    }
+}
+
+/// Instructions, each once, in an order that does not depend on keys.
+type Ring = IndexSet<Inst, FxBuildHasher>;
+
+/// The users of the results that have no more than some.
+fn users(func: &Function, inst: Inst, most: usize, to: &mut Ring) {
+    for &value in func.inst(inst).results.iter().filter(|&&v| func.use_count(v) <= most) {
+        to.extend(func.users(value));
     }
 }
 

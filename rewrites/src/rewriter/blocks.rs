@@ -123,7 +123,7 @@ impl Rewriter<'_> {
             self.edges_change(&before, targets.iter().map(|t| t.block));
         }
         self.func.set_targets(terminator, targets);
-        self.touched.inst(self.func, terminator);
+        self.func.inst(terminator).uses().for_each(|value| self.touched.use_of(self.func, value));
         self.log.push(Change::Targets(terminator));
         Ok(())
     }

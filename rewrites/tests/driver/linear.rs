@@ -139,3 +139,67 @@ fn many_values_with_an_end() {
     };
     asked("test-double, test-sweep", |n| 2 * n as u64, dels);
 }
+
+/// What the default pipeline asks and applies for each instruction does not grow.
+fn by_default(build: impl Fn(usize) -> Function) {
+    let work = SIZES.map(|n| {
+        let mut module = Module::new();
+        module.insert(build(n));
+        let begun = std::time::Instant::now();
+        let options = rewright_rewrites::Options { times: true, ..Default::default() };
+        let report = crate::common::run_with(&mut module, "default", &options).unwrap();
+        if std::env::var_os("REWRIGHT_TIMES").is_some() {
+            let stats: Vec<_> = report.stats.iter().map(|s| (s.rewrite, s.asked, s.applied, s.time)).collect();
+            eprintln!("default on {n}: {:?} {stats:?}", begun.elapsed());
+        }
+        let asked = report.stats.iter().map(|s| s.asked).sum::<u64>();
+        (asked + report.applications()) as f64 / n as f64
+    });
+    assert!(work[1] < work[0] * 1.1 + 0.1, "{work:?}");
+}
+
+#[test]
+fn chains_by_default() {
+    by_default(|n| {
+        function(|b, x| {
+            (0..n).fold(x, |v, i| match i % 5 {
+                0 => op(b, "mul", [Arg::from(v), Arg::from(1.0)]),
+                1 => op(b, "neg", [v]),
+                2 => op(b, "add", [Arg::from(v), Arg::from(x)]),
+                3 => op(b, "sin", [v]),
+                _ => op(b, "neg", [v]),
+            })
+        })
+    });
+}
+
+#[test]
+fn dags_by_default() {
+    by_default(|n| {
+        function(|b, x| {
+            let (mut v, mut w) = (x, x);
+            for i in 0..n / 4 {
+                let twin = [op(b, "mul", [v, w]), op(b, "mul", [v, w])];
+                let unused = op(b, "exp", [twin[i % 2]]);
+                let next = op(b, "sub", twin);
+                (v, w) = (op(b, "add", [next, v]), if i % 7 == 0 { unused } else { v });
+            }
+            v
+        })
+    });
+}
+
+#[test]
+fn array_dags_by_default() {
+    by_default(|n| {
+        let mut text = String::from(
+            "func @f(%x: f64[n], %y: f64[n, n]) -> (f64[n], f64[n, n]) {\nentry:\n  %v0 = neg %x\n  %w0 = neg %y\n",
+        );
+        for i in 0..n / 3 {
+            let j = i + 1;
+            text += &format!("  %v{j} = add %v{i}, %x\n  %w{j} = mul %w{i}, %v{i}\n  %u{j} = mul %w{i}, %v{i}\n");
+        }
+        text += &format!("  ret %v{0}, %w{0}\n}}\n", n / 3);
+        module(&text).into_functions().next().unwrap()
+    });
+}
