@@ -31,7 +31,7 @@ pub struct ArrayExprs;
 
 /// Its definition.
 pub static ARRAY_EXPR: RewriteDef =
-    RewriteDef::block("array-expr", "Fuses chains of array operations into one `arrayexpr` each.", &ArrayExprs)
+    RewriteDef::block("array-expr", "fuses chains of array operations into one `arrayexpr` each", &ArrayExprs)
         .stage(Stage::BeforeLowering);
 register_rewrite!(ARRAY_EXPR);
 
