@@ -55,9 +55,9 @@ use value::Held;
 pub enum Backend {
     /// By the reference evaluator.
     Reference,
-    /// By a plan, and kernels by the interpreter [`Interp`](crate::Interp). What has no kernel runs by its reference meaning.
+    /// By a plan, and kernels by the interpreter [`Interp`]. What has no kernel runs by its reference meaning.
     Interp,
-    /// The same with machine code for kernels, by [`Cranelift`](crate::cranelift::Cranelift).
+    /// The same with machine code for kernels, by [`Cranelift`].
     Cranelift,
     /// The best that this machine has: `Cranelift`, else `Interp`.
     #[default]
