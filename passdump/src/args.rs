@@ -37,7 +37,7 @@ pub enum Command {
 /// The program that a command works on.
 #[derive(Debug, Args)]
 pub struct InputArgs {
-    /// A fixture (.ron) or IR text (.ir); `-` is the standard input
+    /// A fixture or a module in RON (.ron), or IR text (.ir); `-` is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The function; `run` shows all if not given, `exec` calls the fixture's own or the last one
@@ -60,6 +60,18 @@ pub struct RunArgs {
     /// Show what every application of a rewrite changed
     #[arg(long)]
     pub diff: bool,
+    /// The form to print the program in
+    #[arg(long, value_enum, default_value = "text")]
+    pub emit: Emit,
+}
+
+/// The forms of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// IR text
+    Text,
+    /// RON
+    Ron,
 }
 
 /// Arguments of `exec`.

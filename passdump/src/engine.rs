@@ -3,9 +3,11 @@
 use crate::error::Error;
 use crate::fixture::Span;
 use clap::ValueEnum;
+use indexmap::IndexSet;
 use rewright::exec::{self, Arg, Executable};
 use rewright::ir::npy::{self, NpyError};
-use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Verify};
+use rewright::ir::ron;
+use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, Verify};
 use rewright::{
     Array, Datum, Diagnostics, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry,
 };
@@ -58,8 +60,20 @@ pub fn start_up() -> Result<(), Error> {
     if clashes.is_empty() { Ok(()) } else { Err(Error::Start(clashes)) }
 }
 
+/// How a program is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As IR text.
+    Text,
+    /// As RON.
+    Ron,
+}
+
 /// Parses a text and verifies what it says.
-pub fn parse(name: &str, text: &str) -> Result<Module, Error> {
+pub fn parse(name: &str, text: &str, form: Form) -> Result<Module, Error> {
+    if form == Form::Ron {
+        return Ok(ron::from_ron(text, name)?);
+    }
     let module = parse_module(text, name)?;
     match rewright::verify_module(&module) {
         Ok(()) => Ok(module),
@@ -71,8 +85,11 @@ pub fn parse(name: &str, text: &str) -> Result<Module, Error> {
 }
 
 /// The text of a module.
-pub fn print(module: &Module) -> String {
-    module.to_string()
+pub fn print(module: &Module, form: Form) -> Result<String, Error> {
+    match form {
+        Form::Text => Ok(module.to_string()),
+        Form::Ron => ron::to_ron(module).map_err(|e| Error::message(e.to_string())),
+    }
 }
 
 /// A rewritten module.
@@ -80,7 +97,7 @@ pub struct Rewritten {
     /// The module.
     pub module: Module,
     /// What the rewrites had to say, each thing once.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<Remark>,
     /// How often one was applied.
     pub applications: u64,
 }
@@ -142,13 +159,9 @@ pub fn rewrite(
         None => pipeline.run(&mut module, &options, &mut NoObserver),
     };
     let report = result.map_err(|e| Error::rewrite(name, text, &e))?;
-    let mut remarks: Vec<String> = Vec::new();
-    for remark in report.remarks.iter().map(ToString::to_string) {
-        if !remarks.contains(&remark) {
-            remarks.push(remark);
-        }
-    }
-    Ok(Rewritten { module, remarks, applications: report.applications() })
+    let applications = report.applications();
+    let remarks: IndexSet<Remark> = report.remarks.into_iter().collect();
+    Ok(Rewritten { module, remarks: remarks.into_iter().collect(), applications })
 }
 
 fn read_pipeline(text: &str) -> Result<Pipeline, Error> {
@@ -196,14 +209,11 @@ impl Callable {
         }
     }
 
-    /// What was made of it, in short.
-    pub fn summary(&self) -> String {
+    /// What was compiled; nothing by the reference evaluator.
+    pub fn executable(&self) -> Option<&Executable> {
         match self {
-            Callable::Reference(..) => "nothing: the reference evaluator runs it".into(),
-            Callable::Compiled(executable) => {
-                let steps: usize = executable.plan().functions.iter().map(|f| f.steps.len()).sum();
-                format!("{steps} steps, {} of them by reference", executable.remarks().len())
-            }
+            Callable::Reference(..) => None,
+            Callable::Compiled(executable) => Some(executable),
         }
     }
 }

@@ -61,6 +61,16 @@ impl Out {
         writeln!(self, "{text}")
     }
 
+    /// What is to be told beside a program, as comments of it.
+    pub fn comments(&mut self, remarks: impl IntoIterator<Item = impl ToString>) -> io::Result<()> {
+        for remark in remarks {
+            for line in remark.to_string().lines() {
+                self.line(Tone::Faint, format!("// {line}"))?;
+            }
+        }
+        Ok(())
+    }
+
     /// A table: columns padded to their longest cell, the last one not at all. Cells of the first column are strong.
     pub fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! The program that a command works on: FILE with the function and the pipeline chosen.
 
 use crate::args::InputArgs;
-use crate::engine;
+use crate::engine::{self, Form};
 use crate::error::Error;
 use crate::fixture::{Case, choose};
 use rewright::{Function, Module, Name};
@@ -28,22 +28,18 @@ impl Program {
     /// Reads FILE, or the standard input for `-`.
     pub fn load(input: &InputArgs) -> Result<Program, Error> {
         let text = read(&input.file)?;
-        let extension = input.file.extension().and_then(|e| e.to_str());
-        let is_fixture = match extension {
-            Some("ron") => true,
-            Some("ir") => false,
-            _ => text.trim_start().starts_with("Fixture") || text.trim_start().starts_with("#!["),
-        };
-        let case = if is_fixture { Some(Case::read(&input.file, text.clone())?) } else { None };
+        let kind = Kind::of(input.file.extension().and_then(|e| e.to_str()), &text);
+        let case = if kind == Kind::Fixture { Some(Case::read(&input.file, text.clone())?) } else { None };
         let (name, text, module) = match &case {
             Some(case) => {
-                let (name, text) = case.ir();
+                let source = case.source();
                 let module = case.module()?;
-                (name, text, module)
+                (source.name, source.text, module)
             }
             None => {
                 let name = if input.file == Path::new("-") { "stdin".into() } else { input.file.display().to_string() };
-                let module = engine::parse(&name, &text)?;
+                let form = if kind == Kind::Ron { Form::Ron } else { Form::Text };
+                let module = engine::parse(&name, &text, form)?;
                 (name, text, module)
             }
         };
@@ -66,6 +62,37 @@ impl Program {
     }
 }
 
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Fixture,
+    Ron,
+    Text,
+}
+
+impl Kind {
+    /// By the extension, and where that leaves it open, by the first word.
+    fn of(extension: Option<&str>, text: &str) -> Kind {
+        let word = first_word(text);
+        match extension {
+            Some("ir") => Kind::Text,
+            _ if word.starts_with("Module") => Kind::Ron,
+            Some("ron") => Kind::Fixture,
+            _ if word.starts_with("Fixture") || word.starts_with("#![") => Kind::Fixture,
+            _ => Kind::Text,
+        }
+    }
+}
+
+/// The text from its first word on, which is behind comments.
+fn first_word(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some(comment) = rest.strip_prefix("//") {
+        rest = comment.find('\n').map_or("", |end| comment[end..].trim_start());
+    }
+    rest
+}
+
 fn read(file: &Path) -> Result<String, Error> {
     if file != Path::new("-") {
         return std::fs::read_to_string(file).map_err(|e| Error::file(file, e));
@@ -73,4 +100,24 @@ fn read(file: &Path) -> Result<String, Error> {
     let mut text = String::new();
     let read = std::io::stdin().lock().read_to_string(&mut text);
     read.map(|_| text).map_err(|e| Error::file(Path::new("standard input"), e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_follow_extension_and_first_word() {
+        for (extension, text, kind) in [
+            (Some("ir"), "Fixture(", Kind::Text),
+            (Some("ron"), "", Kind::Fixture),
+            (Some("ron"), "// 1: dce in @f\n// 2\n  Module([])", Kind::Ron),
+            (None, "Module([])", Kind::Ron),
+            (None, "// about\nFixture(", Kind::Fixture),
+            (None, "func @f", Kind::Text),
+            (None, "// nothing", Kind::Text),
+        ] {
+            assert_eq!(Kind::of(extension, text), kind, "{extension:?} {text}");
+        }
+    }
 }

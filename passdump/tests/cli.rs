@@ -104,6 +104,68 @@ fn run_prints_a_program_that_it_can_read() {
 }
 
 #[test]
+fn both_forms_can_be_read_again() {
+    let printed = done(&feed(&["run", "-", "--pipeline", "array-expr"], &chain("mul %0, 2.0")));
+    let rewritten = code(&printed);
+    assert!(rewritten.contains("arrayexpr"), "{printed}");
+    let ron = done(&feed(&["run", "-", "--pipeline", "array-expr", "--emit", "ron"], &chain("mul %0, 2.0")));
+    assert!(ron.starts_with("Module(["), "{ron}");
+    assert_eq!(done(&feed(&["run", "-", "--pipeline", ""], &ron)), rewritten);
+    assert_eq!(done(&feed(&["run", "-", "--pipeline", ""], &printed)), rewritten);
+    let dir = folder();
+    let path = write(&dir, "module.ron", &ron).display().to_string();
+    assert_eq!(done(&feed(&["exec", &path, "--arg", "x=[1, 2]"], "")), "0: f64[2]\n[4. 6.]\n");
+    let broken = wrong(&feed(&["run", "-"], &ron.replace("f64[n]", "f65[n]")));
+    assert!(broken.contains("f65"), "{broken}");
+}
+
+/// A program without the comments around it.
+fn code(text: &str) -> String {
+    text.lines().filter(|l| !l.starts_with("//")).map(|l| format!("{l}\n")).collect()
+}
+
+/// Two ops in a row.
+fn chain(second: &str) -> String {
+    format!("func @f(%x: f64[n]) -> f64[n] {{\nentry:\n  %0 = add %x, 1.0\n  %1 = {second}\n  ret %1\n}}\n")
+}
+
+#[test]
+fn every_application_is_shown() {
+    let steps = ["run", "-", "--pipeline", "array-expr, dce"];
+    let diff = done(&feed(&[&steps[..], &["--diff"]].concat(), &chain("mul %0, 2.0")));
+    assert!(diff.starts_with("// 1: array-expr in @f\n"), "{diff}");
+    for line in ["-   %1 = mul %0, 2.0", "  entry:", "// in the end", "func @f"] {
+        assert!(diff.lines().any(|l| l.starts_with(line)), "{line}: {diff}");
+    }
+    assert!(diff.lines().any(|l| l.starts_with('+') && l.contains("arrayexpr")), "{diff}");
+    let whole = done(&feed(&[&steps[..], &["--print-after-all"]].concat(), &chain("mul %0, 2.0")));
+    assert!(whole.matches("func @f").count() > 1 && !whole.contains("\n-"), "{whole}");
+    let last = whole.split("// in the end\n").nth(1).unwrap_or_default();
+    assert_eq!(done(&feed(&["run", "-", "--pipeline", ""], last)), code(last));
+}
+
+#[test]
+fn one_function_is_shown_if_asked_for() {
+    let two = format!("{}\n{}", chain("mul %0, 2.0").replace("@f", "@g"), chain("mul %0, 2.0"));
+    let all = done(&feed(&["run", "-", "--pipeline", "array-expr", "--diff"], &two));
+    assert!(all.contains("in @g") && all.contains("in @f"), "{all}");
+    let one = done(&feed(&["run", "-", "--pipeline", "array-expr", "--diff", "--func", "g"], &two));
+    assert!(one.contains("func @g") && !one.contains("@f"), "{one}");
+    // The default pipeline does what the named ones do here.
+    assert!(done(&feed(&["run", "-"], &chain("mul %0, 2.0"))).contains("arrayexpr"));
+}
+
+#[test]
+fn remarks_are_comments() {
+    let costly =
+        "func @f(%x: f64[m], %a: f64[n, m]) -> f64[n, m] {\nentry:\n  %0 = sin %x\n  %1 = add %0, %a\n  ret %1\n}\n";
+    let text = done(&feed(&["run", "-", "--pipeline", "array-expr"], costly));
+    let remark = text.lines().last().unwrap_or_default();
+    assert!(remark.starts_with("// array-expr: @f line 3") && remark.contains("`sin`"), "{text}");
+    assert_eq!(done(&feed(&["run", "-", "--pipeline", ""], &text)), code(&text));
+}
+
+#[test]
 fn wrong_programs_are_shown_with_carets() {
     let error = wrong(&feed(&["run", "-"], &HALVES.replace("mul %x", "mull %x")));
     assert!(error.contains("mull") && error.contains("stdin:3") && error.contains("mul"), "{error}");
@@ -131,9 +193,19 @@ fn exec_computes() {
         assert_eq!(text, "half: f64[3]\n[0.5 1.  1.5]\n");
     }
     let timed = done(&feed(&["exec", "-", "--arg", "x=[1, 2, 3]", "--time"], HALVES));
-    for part in ["func @f", "[0.5 1.  1.5]", "rewriting", "compiling", "call"] {
+    for part in [
+        "func @f",
+        "[0.5 1.  1.5]",
+        "rewriting  ",
+        "compiling  ",
+        "call  ",
+        "median of",
+        "allocates 1 buffer (24 bytes)",
+    ] {
         assert!(timed.contains(part), "{part}: {timed}");
     }
+    let timed = done(&feed(&["exec", "-", "--arg", "x=[1, 2, 3]", "--time", "--backend", "reference"], HALVES));
+    assert!(timed.contains("by reference") && !timed.contains("allocates"), "{timed}");
 }
 
 #[test]
@@ -146,6 +218,18 @@ fn exec_reads_and_writes_npy() {
     assert_eq!(again, "half: f64[3]\n[0.25 0.5  0.75]\n");
     let error = wrong(&feed(&["exec", "-", "--arg", &format!("x=@{file}")], &HALVES.replace("f64", "f32")));
     assert!(error.contains("f64") && error.contains("f32"), "{error}");
+}
+
+#[test]
+fn exec_prints_what_the_function_prints_and_stores() {
+    let text =
+        "func @f(%x: f64[n]) -> i64, i64 {\nentry:\n  print %x, label=\"before\"\n  store %x, 0.5\n  ret 1, 2\n}\n";
+    for backend in ["reference", "cranelift"] {
+        let text = done(&feed(&["exec", "-", "--arg", "x=[1, 2]", "--backend", backend], text));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains("[1. 2.]"), "{text}");
+        assert_eq!(lines[1..], ["0: i64", "1", "1: i64", "2", "x after the call: f64[2]", "[0.5 0.5]"]);
+    }
 }
 
 #[test]
@@ -183,6 +267,70 @@ fn fixtures_are_checked_and_blessed() {
     assert_eq!(blessed, fixture(&format!("r#\"\n{HALVES}\"#"), "[f64([2], [0.5, 1.0])]"));
     let folder = dir.path().display().to_string();
     assert_eq!(done(&feed(&["test", &folder], "")), "1 passed, 0 failed\n");
+}
+
+#[test]
+fn remarks_are_blessed_too() {
+    let costly =
+        "func @f(%x: f64[m], %a: f64[n, m]) -> f64[n, m] {\nentry:\n  %0 = sin %x\n  %1 = add %0, %a\n  ret %1\n}\n";
+    let dir = folder();
+    let fixture =
+        format!("Fixture(\n  about: \"\", pipeline: \"array-expr\",\n  input: r#\"{costly}\"#,\n  remarks: [],\n)\n");
+    let path = write(&dir, "costly.ron", &fixture);
+    let file = path.display().to_string();
+    let failed = stdout(&feed(&["test", &file], ""));
+    assert!(failed.contains("wanted no remarks") && failed.contains("there is: array-expr: @f"), "{failed}");
+    done(&feed(&["test", &file, "--bless"], ""));
+    let blessed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(blessed.contains("remarks: [\"array-expr: @f") && blessed.contains("`sin`"), "{blessed}");
+    assert_eq!(done(&feed(&["test", &file], "")), "1 passed, 0 failed\n");
+    let other = write(&dir, "other.ron", &fixture.replace("remarks: []", "remarks: [\"no such thing\"]"));
+    let failed = stdout(&feed(&["test", &other.display().to_string()], ""));
+    assert!(failed.contains("no remark says \"no such thing\""), "{failed}");
+}
+
+#[test]
+fn only_what_holds_is_blessed() {
+    let dir = folder();
+    let text = fixture("\"\"", "[f64([2], [0.5, 1.5])]");
+    let path = write(&dir, "half.ron", &text);
+    let failed = feed(&["test", &path.display().to_string(), "--bless"], "");
+    assert_eq!(failed.status.code(), Some(1));
+    let shown = stdout(&failed);
+    assert!(shown.contains("not blessed") && shown.contains("wanted 1.5, found 1.0"), "{shown}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text);
+}
+
+#[test]
+fn every_fixture_of_a_folder_is_checked() {
+    let dir = folder();
+    std::fs::create_dir(dir.path().join("b")).unwrap_or_else(|e| panic!("{e}"));
+    write(&dir, "c.ron", "Fixture(");
+    write(&dir, "b/a.ron", &fixture(&format!("r#\"{HALVES}\"#"), "[f64([2], [0.5, 1])]"));
+    write(&dir, "a.ron", &fixture("\"\"", "[f64([2], [0.5, 1])]"));
+    write(&dir, "note.txt", "no fixture");
+    let failed = feed(&["test", &dir.path().display().to_string()], "");
+    assert_eq!(failed.status.code(), Some(1));
+    let text = stdout(&failed);
+    assert!(text.ends_with("1 passed, 2 failed\n"), "{text}");
+    let places = ["a.ron", "c.ron"].map(|name| text.find(&format!("FAILED {}", dir.path().join(name).display())));
+    assert!(places[0].is_some() && places[0] < places[1], "{text}");
+    let empty = folder();
+    assert!(wrong(&feed(&["test", &empty.path().display().to_string()], "")).contains("no fixture"));
+}
+
+#[test]
+fn fixtures_can_be_trees() {
+    let ron = done(&feed(&["run", "-", "--pipeline", "", "--emit", "ron"], HALVES));
+    let dir = folder();
+    let text = fixture(&format!("r#\"{HALVES}\"#"), "[f64([2], [0.5, 1])]");
+    let tree = text.replace(&format!("r#\"\n{HALVES}\"#"), ron.trim());
+    assert!(tree.contains("input: Module(["), "{tree}");
+    let path = write(&dir, "tree.ron", &tree);
+    assert_eq!(done(&feed(&["test", &path.display().to_string()], "")), "1 passed, 0 failed\n");
+    write(&dir, "tree.ron", &tree.replace("\"mul\"", "\"mull\""));
+    let failed = stdout(&feed(&["test", &path.display().to_string()], ""));
+    assert!(failed.contains("mull"), "{failed}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::fixture::param_name;
 use crate::output::{Out, Tone};
 use crate::program::Program;
+use rewright::exec::{Executable, Stats};
 use rewright::rewrites::Verify;
 use rewright::{Datum, Function, Limits, Outcome, Value};
 use std::io::Write;
@@ -29,23 +30,26 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let rewritten = engine::rewrite(&program.module, &program.pipeline, program.source(), Verify::Last, None)?;
     let rewriting = start.elapsed();
     let start = Instant::now();
-    let compiled = engine::compile(&rewritten.module, program.func, args.backend, Limits::default())?;
+    let callable = engine::compile(&rewritten.module, program.func, args.backend, Limits::default())?;
     let compiling = start.elapsed();
-    let outcome = compiled.outcome(&values).map_err(|e| Error::eval(&program.name, &program.text, &e))?;
+    let outcome = callable.outcome(&values).map_err(|e| Error::eval(&program.name, &program.text, &e))?;
 
+    let stats = callable.executable().map(Executable::stats);
     if args.time {
-        writeln!(out, "{}\n", engine::print(&rewritten.module).trim_end())?;
+        writeln!(out, "{}", rewritten.module.to_string().trim_end())?;
+        out.comments(&rewritten.remarks)?;
+        writeln!(out)?;
     }
     show(out, &outcome, &names, &saves)?;
     for (i, (after, before)) in outcome.args.iter().zip(&values).enumerate() {
-        if after != before {
+        if !after.to_array().same_bits(&before.to_array()) {
             let name = param_name(func, i, func.params()[i]);
             titled(out, &format!("{name} after the call"), after)?;
         }
     }
     if args.time {
-        let calls = measure(&compiled, &values);
-        report(out, &rewritten, &compiled, [rewriting, compiling], &calls)?;
+        let calls = measure(&callable, &values);
+        report(out, &rewritten, &callable, stats, [rewriting, compiling], &calls)?;
     }
     Ok(())
 }
@@ -81,14 +85,19 @@ fn bind(args: &ExecArgs, program: &Program, func: &Function) -> Result<Vec<Datum
     names.iter().zip(func.params()).map(value).collect()
 }
 
-/// What the results are called: as the values that are returned, or by their numbers.
+/// What the results are called: as the values that are returned, or by their numbers where these have no name of their own.
 fn result_names(func: &Function) -> Vec<String> {
     let returned = func.blocks().filter_map(|b| func.terminator(b)).map(|i| func.inst(i)).find(|i| i.op.name == "ret");
-    let name = |i: usize| {
-        let value = returned.and_then(|r| r.args.get(i).copied());
-        value.and_then(|v| func.value_name(v)).map_or_else(|| i.to_string(), |n| n.to_string())
+    let named = |i: usize| {
+        let name = func.value_name(*returned?.args.get(i)?)?.to_string();
+        (!name.bytes().all(|b| b.is_ascii_digit())).then_some(name)
     };
-    (0..func.results.len()).map(name).collect()
+    let mut names: Vec<String> = Vec::new();
+    for i in 0..func.results.len() {
+        let name = named(i).filter(|name| !names.contains(name));
+        names.push(name.unwrap_or_else(|| i.to_string()));
+    }
+    names
 }
 
 /// Where each result goes, for those that are saved.
@@ -133,12 +142,12 @@ fn titled(out: &mut Out, name: &str, value: &Datum) -> Result<(), Error> {
 }
 
 /// Times of calls, shortest first.
-fn measure(compiled: &Callable, values: &[Datum]) -> Vec<Duration> {
+fn measure(callable: &Callable, values: &[Datum]) -> Vec<Duration> {
     let begin = Instant::now();
     let mut times = Vec::new();
     while times.len() < MAX_CALLS && (times.is_empty() || begin.elapsed() < MEASURE) {
         let start = Instant::now();
-        let result = compiled.call(values);
+        let result = callable.call(values);
         let time = start.elapsed();
         if result.is_err() {
             break;
@@ -149,22 +158,35 @@ fn measure(compiled: &Callable, values: &[Datum]) -> Vec<Duration> {
     times
 }
 
+/// Times, and what one call does.
 fn report(
     out: &mut Out,
     rewritten: &Rewritten,
-    compiled: &Callable,
+    callable: &Callable,
+    stats: Option<Stats>,
     [rewriting, compiling]: [Duration; 2],
     calls: &[Duration],
 ) -> Result<(), Error> {
-    writeln!(out)?;
+    let generator = callable.executable().map_or(Some("reference"), Executable::codegen).unwrap_or("reference");
     let mut rows = vec![
-        vec!["rewriting".into(), format!("{rewriting:.1?}"), format!("{} applications", rewritten.applications)],
-        vec!["compiling".into(), format!("{compiling:.1?}"), compiled.summary()],
+        vec!["rewriting".into(), format!("{rewriting:.1?}"), count(rewritten.applications, "application")],
+        vec!["compiling".into(), format!("{compiling:.1?}"), format!("by {generator}")],
     ];
     if let Some(best) = calls.first() {
         let median = calls[calls.len() / 2];
-        rows.push(vec!["call".into(), format!("{best:.1?}"), format!("best of {}, median {median:.1?}", calls.len())]);
+        let note = format!("median of {}, the fastest {best:.1?}", count(calls.len() as u64, "call"));
+        rows.push(vec!["call".into(), format!("{median:.1?}"), note]);
     }
+    writeln!(out)?;
     out.table(&rows)?;
-    Ok(())
+    if let Some(stats) = stats {
+        let allocated = format!("{} ({} bytes)", count(stats.allocations, "buffer"), stats.bytes);
+        let (kernels, others) = (count(stats.kernels, "kernel"), count(stats.reference, "op"));
+        writeln!(out, "a call runs {kernels}, and {others} by reference meaning; it allocates {allocated}")?;
+    }
+    Ok(out.comments(callable.executable().map_or(&[][..], Executable::remarks))?)
+}
+
+fn count(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

@@ -1,8 +1,8 @@
 //! `passdump run`: rewrites a program and prints it.
 
-use crate::args::RunArgs;
+use crate::args::{Emit, RunArgs};
 use crate::diff;
-use crate::engine::{self, Application, Watch};
+use crate::engine::{self, Application, Form, Watch};
 use crate::error::Error;
 use crate::output::{Out, Tone};
 use crate::program::Program;
@@ -36,13 +36,13 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<(), Error> {
         }
         None => rewritten.module,
     };
-    writeln!(out, "{}", engine::print(&shown).trim_end())?;
-    for remark in &rewritten.remarks {
-        for line in remark.lines() {
-            out.line(Tone::Faint, format!("// {line}"))?;
-        }
-    }
-    Ok(())
+    let form = match args.emit {
+        Emit::Text => Form::Text,
+        Emit::Ron => Form::Ron,
+    };
+    writeln!(out, "{}", engine::print(&shown, form)?.trim_end())?;
+    let remarks = rewritten.remarks.iter().filter(|r| only.is_none_or(|f| f == r.function));
+    Ok(out.comments(remarks)?)
 }
 
 /// Shows one application of a rewrite.
