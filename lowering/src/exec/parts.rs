@@ -44,8 +44,13 @@ impl Machine<'_> {
         let Some(new) = self.replacement(act, step, to.dtype, &to.shape)? else {
             return self.array(act, step, ArrayEval::Op);
         };
-        let Held::Array(array) = self.take(act.frame, dest) else {
-            return Err(EvalError::value("an update was planned of what is no array"));
+        let array = match self.take(act.frame, dest) {
+            Held::Array(array) => array,
+            // The caller's memory, which a view of theirs only lends.
+            lent => {
+                self.put(act.frame, dest, lent)?;
+                return self.array(act, step, ArrayEval::Op);
+            }
         };
         let written = in_place(array, |whole| {
             let target = Target { pointer: whole.pointer.wrapping_offset(to.offset), strides: to.strides.clone() };
