@@ -65,3 +65,8 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;
+
+/// The guide's rewrite compiles and does what the guide says.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/rewrites.md")]
+pub struct RewritesGuide;

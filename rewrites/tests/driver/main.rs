@@ -8,6 +8,7 @@ mod linear;
 mod observer;
 mod order;
 mod pipeline;
+mod plugins;
 mod rewriter;
 mod termination;
 mod transactions;

@@ -1,0 +1,26 @@
+//! Plugins are there, or the program says which is not.
+
+use pretty_assertions::assert_eq;
+use rewright_rewrites::plugin::{VERSION, check_plugins, plugins};
+use rewright_rewrites::{PluginError, link_plugins};
+
+mod this_crate {
+    rewright_rewrites::plugin!();
+}
+
+#[test]
+fn a_plugin_is_found_once_it_is_linked() {
+    link_plugins!(this_crate).unwrap();
+    assert_eq!(
+        plugins().iter().map(|p| (p.origin.krate, p.built_for)).collect::<Vec<_>>(),
+        [(this_crate::link(), VERSION)]
+    );
+}
+
+#[test]
+fn all_that_are_missing_are_named() {
+    let missing = ["nobody", "nobody-else"];
+    let errors = check_plugins(&["nobody", this_crate::link(), "nobody-else"]).unwrap_err();
+    assert_eq!(errors, missing.map(PluginError::Missing));
+    assert!(errors[0].to_string().starts_with("plugin `nobody` is linked but registered nothing"));
+}
