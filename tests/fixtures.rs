@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The command that runs passdump, for the advice that failures give.
-const TOOL: &str = "cargo run --bin passdump --";
+const TOOL: &str = "cargo run -p rewright-passdump --";
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();

@@ -1,4 +1,24 @@
-//! passdump shows what a pipeline does: it optimizes, runs and tests IR programs.
+//! passdump shows what rewrites make of array programs, runs them, and checks fixtures.
+//!
+//! It is a library so that everybody can have one with their own ops and rewrites in it: a crate that registers some links them into
+//! a binary of three lines.
+//!
+//! ```no_run
+//! # mod my_plugin {}
+//! use my_plugin as _;
+//! fn main() -> std::process::ExitCode {
+//!     rewright_passdump::main()
+//! }
+//! ```
+//!
+//! A test of that crate calls [`fixture::assert_all`], which checks its fixtures: each with the reference evaluator and every code
+//! generator, before and after rewriting. `plugins/template` in the repository is such a crate, to be copied.
+//!
+//! - [`fixture`] reads, checks and blesses fixtures;
+//! - [`value`] reads argument values of the command line;
+//! - [`compare`] compares results by units in the last place.
+//!
+//! `docs/passdump.md` in the repository describes the command line, `docs/testing.md` the fixtures.
 
 #![forbid(unsafe_code)]
 
