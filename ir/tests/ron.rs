@@ -181,3 +181,19 @@ fn nesting_is_bounded() {
     let deep = format!("Module([Function(name: \"f\", blocks: {}", "[".repeat(100_000));
     assert!(from_ron(&deep, "deep.ron").is_err());
 }
+
+/// The examples of the page on the IR are what it says.
+#[test]
+fn examples_of_the_page_are_read() {
+    let page = include_str!("../../docs/ir.md");
+    let blocks = |kind: &str| -> Vec<String> {
+        let fence = format!("```{kind}\n");
+        let parts = page.split(&fence).skip(1);
+        parts.filter_map(|p| p.split("```").next()).map(str::to_string).collect()
+    };
+    let (texts, trees) = (blocks("ir"), blocks("ron"));
+    assert_eq!((texts.len(), trees.len()), (2, 1));
+    texts.iter().for_each(|text| drop(same(text)));
+    let module = from_ron(&trees[0], "ir.md").unwrap_or_else(|e| panic!("{}", e.render(false)));
+    same(&module.to_string());
+}
