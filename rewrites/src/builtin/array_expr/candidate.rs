@@ -1,7 +1,7 @@
 //! What may become part of an array expression.
 
 use crate::MatchCx;
-use rewright_ir::expr::{AxisKind, Index, IndexExpr, Mode, Source, SymExpr, Write};
+use rewright_ir::expr::{AxisKind, BodyInst, BodyOp, Index, IndexExpr, Mode, Source, SymExpr, Write};
 use rewright_ir::{ArrayExpr, Dim, Effects, Function, Inst, Name, Type, Value};
 
 /// How an instruction is taken into a body.
@@ -48,10 +48,8 @@ impl Candidate {
         }
         let expr = data.attrs.expr()?;
         is_simple(func, &data.args, expr).then(|| {
-            let cycles = expr.body.insts.iter().map(|i| match &i.op {
-                rewright_ir::expr::BodyOp::Op(op, _) => op.cycles(),
-                rewright_ir::expr::BodyOp::Nested(_) => u32::MAX / 2,
-            });
+            let op = |i: &BodyInst| if let BodyOp::Op(op, _) = &i.op { Some(op.cycles()) } else { None };
+            let cycles = expr.body.insts.iter().filter_map(op);
             Candidate { role: Role::Expression, cycles: cycles.fold(0, u32::saturating_add) }
         })
     }
@@ -88,7 +86,7 @@ pub fn straight_line(callee: &Function) -> Result<u32, String> {
 }
 
 /// True for expressions such as this rewrite makes: parallel axes from 0, operands that are read whole or broadcast, every result at
-/// every point.
+/// every point. Nested expressions name operands and axes of those around them, so they stay where they are.
 fn is_simple(func: &Function, args: &[Value], expr: &ArrayExpr) -> bool {
     let zero = SymExpr::default();
     let axes = expr.axes.iter().all(|a| a.kind == AxisKind::Parallel && a.lo == zero);
@@ -118,7 +116,8 @@ fn is_simple(func: &Function, args: &[Value], expr: &ArrayExpr) -> bool {
             && o.index.len() == expr.axes.len()
             && o.index.iter().enumerate().all(identity)
     });
-    axes && operands && outs && expr.guard.is_empty() && expr.reductions.is_empty() && expr.finish.is_none()
+    let flat = expr.body.insts.iter().all(|i| matches!(i.op, BodyOp::Op(..)));
+    axes && operands && outs && flat && expr.guard.is_empty() && expr.reductions.is_empty() && expr.finish.is_none()
 }
 
 /// Whether an axis with this end runs over all of a dim.
