@@ -8,7 +8,7 @@
 //! - Callees are functions of the module. Without a module, calls are not looked at.
 //! - What `ret` gives fits the function's results.
 //! - Storage styles are registered.
-//! - No value is used after a `del`, on any path on which it is not defined anew; paths that can't be reached count too.
+//! - No value is used after a `del` that can be reached, on any path on which it is not defined anew.
 
 mod inst;
 
@@ -76,8 +76,9 @@ fn errors_of(func: &Function, module: Option<&Module>) -> Vec<VerifyError> {
         Some(_) => func.blocks().for_each(|b| cx.block(b)),
     }
     if cx.sound {
-        cx.dominance();
-        cx.dels();
+        let dominators = Dominators::of(func);
+        cx.dominance(&dominators);
+        cx.dels(&dominators);
     }
     cx.errors
 }
@@ -164,9 +165,8 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn dominance(&mut self) {
+    fn dominance(&mut self, dominators: &Dominators) {
         let func = self.func;
-        let dominators = Dominators::of(func);
         for inst in func.blocks().flat_map(|b| func.insts(b)) {
             let data = func.inst(inst);
             for value in data.uses() {
@@ -181,14 +181,15 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn dels(&mut self) {
+    fn dels(&mut self, dominators: &Dominators) {
         let func = self.func;
         let ended = ended_values(func);
         if ended.is_empty() {
             return;
         }
         let liveness = Liveness::of_values(func, ended);
-        for inst in func.blocks().flat_map(|b| func.insts(b)) {
+        let reachable = func.blocks().filter(|&b| dominators.is_reachable(b));
+        for inst in reachable.flat_map(|b| func.insts(b)) {
             let data = func.inst(inst);
             if !data.op.effects.contains(Effects::FREES) {
                 continue;
