@@ -3,7 +3,7 @@
 use super::candidate::{Role, is_del};
 use super::plan::{Group, Member};
 use super::prune::prune;
-use super::views::{AxisMap, look_through};
+use super::views::{AxisMap, is_exact, look_through};
 use crate::MatchCx;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
@@ -141,7 +141,8 @@ impl Builder<'_> {
         let ty = self.func.ty(value);
         let offset = member.map.len() - ty.rank();
         let lies: AxisMap = member.map[offset..].iter().copied().collect();
-        if let Some(view) = viewed.map.as_ref().filter(|view| self.view_is_exact(value, &viewed.base, view, &lies)) {
+        let exact = |view: &&AxisMap| is_exact(self.func, value, viewed.base, view, &lies, &self.dims);
+        if let Some(view) = viewed.map.as_ref().filter(exact) {
             let through = view.iter().map(|axis| axis.and_then(|a| lies[a])).collect();
             return BodyRef::Operand(self.operand(viewed.base, &through));
         }
@@ -150,16 +151,6 @@ impl Builder<'_> {
 
     fn is_member(&self, value: Value) -> bool {
         self.func.def_inst(value).is_some_and(|i| self.members.contains(&i))
-    }
-
-    /// Whether reading the base of a view loses no extent: an axis that the base does not run along has extent 1, or the group's.
-    fn view_is_exact(&self, value: Value, base: &Value, view: &AxisMap, lies: &AxisMap) -> bool {
-        let base_dims = self.func.ty(*base).dims();
-        self.func.ty(value).dims().iter().enumerate().all(|(axis, &dim)| {
-            let runs = view.iter().position(|&a| a == Some(axis));
-            let covered = runs.is_some_and(|a| base_dims[a] == dim);
-            covered || dim == Dim::Const(1) || (dim != Dim::Any && lies[axis].is_some_and(|g| self.dims[g] == dim))
-        })
     }
 
     /// The operand that reads a value whose axis `a` lies at axis `lies[a]` of the group.
@@ -309,7 +300,7 @@ impl Builder<'_> {
             self.body.yields.push(self.refs[&value]);
             results.push(value);
         }
-        prune(&mut self.body, &mut self.operands, &mut self.args);
+        prune(&mut self.body, &self.axes, &mut self.operands, &mut self.args);
         let expr = ArrayExpr {
             axes: self.axes,
             guard: Vec::new(),

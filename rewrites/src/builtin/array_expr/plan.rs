@@ -13,7 +13,7 @@
 use super::candidate::{Candidate, Role, is_del, is_needed};
 use super::effects::BlockEffects;
 use super::space::{Relation, Spaces, align, relate};
-use super::views::{AxisMap, Viewed, look_through};
+use super::views::{AxisMap, Viewed, is_exact, look_through};
 use crate::MatchCx;
 use rewright_ir::expr::{BodyOp, BodyRef, Index, IndexExpr, Source};
 use rewright_ir::{Block, Function, Inst, Value};
@@ -74,6 +74,9 @@ struct Edge {
     map: Option<AxisMap>,
     views: SmallVec<[Inst; 2]>,
 }
+
+/// The producer of an operand, and how it may join; else why not.
+type Joint = (u32, Result<Option<AxisMap>, String>);
 
 /// What is known of an instruction of the block.
 #[derive(Clone, Default)]
@@ -180,13 +183,25 @@ impl Planner<'_> {
         }
         let mut node = Node { private: true, cycles: candidate.map_or(0, |c| c.cycles), candidate, ..Node::default() };
         let mut seen: FxHashSet<Value> = FxHashSet::default();
+        let mut found: Vec<(Value, Viewed, Option<Joint>)> = Vec::with_capacity(operands.len());
+        let mut maps: FxHashMap<u32, Option<AxisMap>> = FxHashMap::default();
+        let mut torn: FxHashSet<u32> = FxHashSet::default();
         for &operand in operands.iter().filter(|v| seen.insert(**v)) {
             let viewed = look_through(self.cx, operand);
             let from = self.position(viewed.base).filter(|&from| self.node(from).candidate.is_some());
+            let joint = from.map(|from| (from, self.edge(from, at, operand, &viewed)));
+            // A producer joins with all that is read of it, at one place, or not at all.
+            if let Some((from, map)) = &joint
+                && map.as_ref().map_or(true, |map| maps.entry(*from).or_insert_with(|| map.clone()) != map)
+            {
+                torn.insert(*from);
+            }
+            found.push((operand, viewed, joint));
+        }
+        for (operand, viewed, joint) in found {
             node.pinned |= !viewed.views.is_empty() || node.candidate.is_some_and(|c| c.role == Role::Expression);
-            let joined = from.map(|from| (from, self.edge(from, at, operand, &viewed)));
-            match joined {
-                Some((from, Ok(map))) => {
+            match joint {
+                Some((from, Ok(map))) if !torn.contains(&from) => {
                     let producer = self.node(from);
                     node.level = node.level.max(producer.level);
                     node.private &= producer.private && self.is_private(from, inst, &viewed.views);
@@ -194,13 +209,15 @@ impl Planner<'_> {
                     node.pinned |= producer.pinned;
                     self.edges.push(Edge { producer: from, consumer: at, map, views: viewed.views });
                 }
-                _ => {
+                joint => {
                     if let Some(direct) = self.position(operand) {
                         node.level = node.level.max(self.level_after(direct));
                     }
-                    if let Some((from, Err(reason))) = joined {
+                    if let Some((from, map)) = joint {
+                        let name = self.op_name(from, viewed.base);
+                        let torn = || format!("`{name}` is computed apart: its results are read at different places");
                         let producer = self.insts[from as usize];
-                        self.missed.push(Missed { producer, reason });
+                        self.missed.push(Missed { producer, reason: map.err().unwrap_or_else(torn) });
                     }
                 }
             }
@@ -250,7 +267,10 @@ impl Planner<'_> {
         };
         let map: AxisMap = match &viewed.map {
             None => lies,
-            Some(view) => view.iter().map(|axis| axis.and_then(|a| lies[a])).collect(),
+            Some(view) if is_exact(self.func, operand, viewed.base, view, &lies, self.func.ty(result).dims()) => {
+                view.iter().map(|axis| axis.and_then(|a| lies[a])).collect()
+            }
+            Some(_) => return Err(format!("`{name}` is computed apart: a view of it sets an extent for `{consumer}`")),
         };
         let relation = relate(&inner, &own, &map);
         if relation == Relation::Same && viewed.views.is_empty() && map.iter().copied().eq((0..own.len()).map(Some)) {

@@ -1,12 +1,17 @@
 //! Takes out of a body what none of its results needs.
 
 use rewright_ir::Value;
-use rewright_ir::expr::{Body, BodyRef, Operand, Source};
+use rewright_ir::expr::{Axis, Body, BodyRef, Index, IndexExpr, Operand, Source};
 
-/// Drops body instructions that no result depends on, operands that no instruction reads, and arguments that no operand reads.
-pub fn prune(body: &mut Body, operands: &mut Vec<Operand>, args: &mut Vec<Value>) {
+/// Drops body instructions that no result depends on, operands that no instruction reads, and arguments that no operand reads. Operands
+/// that an axis has its extent from stay.
+pub fn prune(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, args: &mut Vec<Value>) {
     let mut insts = vec![false; body.insts.len()];
-    let mut read = vec![false; operands.len()];
+    let sets_extent = |index: &Index| match &index.expr {
+        IndexExpr::Affine(form) => form.as_axis().is_some_and(|axis| axes[axis as usize].hi.is_none()),
+        _ => false,
+    };
+    let mut read: Vec<bool> = operands.iter().map(|operand| operand.index.iter().any(sets_extent)).collect();
     let mut mark = |insts: &mut Vec<bool>, r: &BodyRef| match *r {
         BodyRef::Inst(n, _) => insts[n as usize] = true,
         BodyRef::Operand(n) => read[n as usize] = true,

@@ -1,7 +1,7 @@
 //! Views that fusion reads through: those that only insert, drop, stretch or permute axes.
 
 use crate::MatchCx;
-use rewright_ir::{Dim, Inst, InstData, Type, Value, register_interface};
+use rewright_ir::{Dim, Function, Inst, InstData, Type, Value, register_interface};
 use smallvec::SmallVec;
 
 /// For each axis of a view's operand, the axis of the result that runs along it; `None` where the operand's extent is 1.
@@ -24,7 +24,7 @@ pub struct Viewed {
     pub views: SmallVec<[Inst; 2]>,
 }
 
-/// Looks through a chain of views, as far as they and what they read hold still.
+/// Looks through a chain of views, as far as they and what they read hold still and live on.
 pub fn look_through(cx: &MatchCx<'_>, value: Value) -> Viewed {
     let func = cx.func();
     let mut seen = Viewed { base: value, map: None, views: SmallVec::new() };
@@ -33,7 +33,8 @@ pub fn look_through(cx: &MatchCx<'_>, value: Value) -> Viewed {
         let Some(view) = data.op.interface::<AxisView>() else { break };
         let operand = data.args[0];
         let (from, to) = (func.ty(operand), func.ty(seen.base));
-        if !from.is_array() || from.style().is_some() || cx.is_written(seen.base) || cx.is_written(operand) {
+        let holds = !cx.is_written(seen.base) && !cx.is_written(operand) && !cx.is_ended(operand);
+        if !from.is_array() || from.style().is_some() || !holds {
             break;
         }
         let Some(step) = (view.map)(data, from, to) else { break };
@@ -45,6 +46,17 @@ pub fn look_through(cx: &MatchCx<'_>, value: Value) -> Viewed {
         seen.views.push(inst);
     }
     seen
+}
+
+/// Whether reading the base of a view loses no extent in a space with these dims, in which the axes of the view lie at `lies`: an axis
+/// that the base does not run along has extent 1, or that of the space.
+pub fn is_exact(func: &Function, value: Value, base: Value, view: &AxisMap, lies: &AxisMap, dims: &[Dim]) -> bool {
+    let base_dims = func.ty(base).dims();
+    func.ty(value).dims().iter().enumerate().all(|(axis, &dim)| {
+        let runs = view.iter().position(|&a| a == Some(axis));
+        let covered = runs.is_some_and(|a| base_dims[a] == dim);
+        covered || dim == Dim::Const(1) || (dim != Dim::Any && lies[axis].is_some_and(|g| dims[g] == dim))
+    })
 }
 
 register_interface!("broadcast_in_dim", AxisView, &AxisView { map: broadcast_map });
