@@ -5,7 +5,7 @@
 //! array for the result.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ndarray::Array1;
+use ndarray::{Array1, Array2, s};
 use num_complex::Complex64;
 use rewright_ir::text::parse_module;
 use rewright_lowering::exec::{Arg, Executable, Options, ViewMut};
@@ -165,7 +165,7 @@ fn ratio<T: Number>(chain: &Chain, n: usize) {
 fn ratios(_: &mut Criterion) {
     println!("unfused / fused = ratio, microseconds: fastest, median");
     for chain in CHAINS {
-        for n in [1_000, 30_000, 1_000_000, 10_000_000] {
+        for n in [8, 1_000, 30_000, 1_000_000, 10_000_000] {
             ratio::<f64>(chain, n);
         }
         ratio::<f32>(chain, 1_000_000);
@@ -188,6 +188,47 @@ fn chains(c: &mut Criterion) {
             });
         }
         group.finish();
+    }
+}
+
+/// One fused kernel on operands that lie in memory in different ways.
+fn layouts(_: &mut Criterion) {
+    const N: usize = 1000;
+    let text = "func @f(%a: f64[n, m], %b: f64[n, m]) -> f64[n, m] {
+    entry:
+      %r = arrayexpr [i: n, j: m] (x = %a[i, j], y = %b[i, j]) {
+        t0 = mul x, 2.0
+        t1 = add t0, y
+        yield t1
+      } : f64[n, m]
+      ret %r
+    }";
+    let module = parse_module(text, "layouts").unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let f = Executable::compile(&module, "f", Options::default()).unwrap();
+    println!("1000 x 1000 f64, microseconds: fastest, median");
+    let (a, b) = (Array2::from_elem((N, N), 1.5), Array2::from_elem((N, N), 2.5));
+    let (row, wide) = (Array1::from_elem(N, 0.5), Array2::from_elem((N, 2 * N), 1.5));
+    let mut out = Array2::<f64>::zeros((N, N));
+    for (what, a, b) in [
+        ("in a row", a.view(), b.view()),
+        ("every other column", wide.slice(s![.., ..;2]), b.view()),
+        ("one backwards", a.slice(s![.., ..;-1]), b.view()),
+        ("one stretched row", row.broadcast((N, N)).unwrap(), b.view()),
+        ("one transposed", a.t(), b.view()),
+        ("both transposed", a.t(), b.t()),
+    ] {
+        let args = [a.into(), b.into()];
+        let mut times: [Vec<Duration>; 2] = Default::default();
+        for _ in 0..201 {
+            let start = Instant::now();
+            f.call_into(black_box(&args), &mut [(&mut out).into()]).unwrap();
+            times[0].push(start.elapsed());
+            let start = Instant::now();
+            black_box(f.call(black_box(&args)).unwrap());
+            times[1].push(start.elapsed());
+        }
+        let [into, new] = times.map(summary);
+        println!("{what:20}  into {:8.1} {:8.1}  new {:8.1} {:8.1}", into[0], into[1], new[0], new[1]);
     }
 }
 
@@ -228,5 +269,5 @@ fn calls(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, ratios, calls, chains);
+criterion_group!(benches, calls, layouts, chains, ratios);
 criterion_main!(benches);

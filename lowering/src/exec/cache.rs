@@ -80,3 +80,43 @@ impl Cache {
         self.len += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interp::Interp;
+    use crate::kernel::{Binary, Buffer, KernelBuilder, Part};
+    use rewright_ir::DType;
+
+    /// `x + c`, written on a line.
+    fn plus(c: f64, line: u32) -> Kernel {
+        let mut k = KernelBuilder::new(1);
+        let [x, out] = [false, true]
+            .map(|written| k.buffer(Buffer { dtype: DType::F64, written, varies: [true].into_iter().collect() }));
+        k.set_loc(Loc { line, ..Loc::default() });
+        let (value, c) = (k.load(x, Part::Re), k.constant(c.into()));
+        let sum = k.binary(Binary::Add, value, c);
+        k.store(out, Part::Re, sum);
+        k.finish()
+    }
+
+    #[test]
+    fn equal_kernels_are_compiled_once_while_somebody_uses_them() {
+        let first = compile(&Interp, &plus(41.5, 1)).unwrap();
+        let again = compile(&Interp, &plus(41.5, 2)).unwrap();
+        let other = compile(&Interp, &plus(41.25, 1)).unwrap();
+        assert!(Arc::ptr_eq(&first, &again) && !Arc::ptr_eq(&first, &other));
+        let weak = Arc::downgrade(&first);
+        drop((first, again));
+        assert!(weak.upgrade().is_none(), "the cache keeps no kernel alive");
+        assert!(compile(&Interp, &plus(41.5, 1)).is_ok());
+    }
+
+    #[test]
+    fn what_nobody_uses_is_forgotten() {
+        for n in 0..1000 {
+            compile(&Interp, &plus(1000.0 + f64::from(n), 1)).unwrap();
+        }
+        assert!(lock().len < 500, "{}", lock().len);
+    }
+}

@@ -1,17 +1,43 @@
-//! Executables: a function with all that it calls, compiled once and called many times.
+//! Executables: a function with all that it calls, compiled once and called many times, from any number of threads, with any shapes
+//! that fit its types.
 //!
 //! ```
-//! use rewright_ir::{DType, Datum, FuncBuilder, Module, Scalar, Type};
+//! use ndarray::{Array1, array};
+//! use rewright_ir::text::parse_module;
 //! use rewright_lowering::exec::{Executable, Options};
-//! let mut b = FuncBuilder::new("f", &[("x", Type::scalar(DType::F64))], vec![Type::scalar(DType::F64)]);
-//! let x = b.param(0);
-//! b.ret([x])?;
-//! let mut module = Module::new();
-//! module.insert(b.finish());
-//! let f = Executable::compile(&module, "f", Options::default())?;
-//! assert_eq!(f.call(&[2.5.into()])?, [Datum::Scalar(Scalar::F64(2.5))]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let text = "func @axpy(%a: f64, %x: f64[n], %y: f64[n]) -> f64[n] {
+//! entry:
+//!   %0 = arrayexpr [i: n] (s = %a, u = %x[i], v = %y[i]) {
+//!     t0 = mul s, u
+//!     t1 = add t0, v
+//!     yield t1
+//!   } : f64[n]
+//!   ret %0
+//! }";
+//! let module = parse_module(text, "axpy.ir").map_err(|e| e.render(false))?;
+//! let axpy = Executable::compile(&module, "axpy", Options::default())?;
+//! // Arrays and views of any strides are read where they are.
+//! let (x, y) = (array![1.0, 2.0, 3.0], array![10.0, 20.0, 30.0]);
+//! let results = axpy.call(&[2.0.into(), (&x).into(), y.slice(ndarray::s![..;-1]).into()])?;
+//! assert_eq!(results[0].to_string(), "[32. 24. 16.]");
+//! // Results may go to the caller's buffers.
+//! let mut out = Array1::zeros(3);
+//! axpy.call_into(&[2.0.into(), (&x).into(), (&y).into()], &mut [(&mut out).into()])?;
+//! assert_eq!(out, array![12.0, 24.0, 36.0]);
+//! // Nothing ran but kernels.
+//! assert!(axpy.remarks().is_empty());
+//! # Ok(())
+//! # }
 //! ```
+//!
+//! Compiling makes a [`Plan`]: a list of steps on numbered slots. Array expressions are kernels, and so are elementwise ops, `ufunc`s,
+//! constructors and stores that nobody fused: each is wrapped as an expression of its own. Equal kernels are compiled once
+//! in a process. Views, elements and extents are read without copying. What has no kernel runs by the
+//! reference meaning of its op, which is correct and slow: [`Executable::remarks`] says what that is, and why.
+//!
+//! Memory for results is new, and not zeroed where a kernel writes all of it. Memory of temporaries is used again as soon as they are
+//! dead, in the same call and in later ones. [`Executable::stats`] counts all that.
 
 mod args;
 mod buffers;
