@@ -114,6 +114,26 @@ fn any_strides_and_any_shapes_of_one_compile() {
 }
 
 #[test]
+fn results_lie_in_memory_as_operands_do() {
+    let f = Every::new(CHAIN).all_kernels();
+    let a = Array2::from_shape_fn((5, 7), |(i, j)| (7 * i + j) as f64);
+    let b = Array2::from_shape_fn((7, 5), |(i, j)| (i + j) as f64);
+    let found = f.call(&[a.t().into(), a.t().into(), a.t().into()]);
+    assert_eq!(array(&found[0]), &(&a.t() * &a.t() + 1.0).into_dyn());
+    let strides = |args: &[Arg<'_>]| array(&compile(CHAIN, Backend::Auto).call(args).unwrap()[0]).strides().to_vec();
+    assert_eq!(strides(&[a.t().into(), a.t().into(), a.t().into()]), [1, 7], "all transposed");
+    assert_eq!(strides(&[(&b).into(), (&b).into(), (&b).into()]), [5, 1]);
+    // Rows of 3 axes, the middle one the outermost in memory.
+    let text = "func @f(%x: i64[a, b, c], %k: i64) -> i64[a, b, c] {\nentry:\n  %0 = add %x, %k\n  ret %0\n}";
+    let cube = ndarray::Array3::from_shape_fn((4, 2, 3), |(i, j, k)| (100 * i + 10 * j + k) as i64);
+    let view = cube.view().permuted_axes([1, 0, 2]);
+    let found = Every::new(text).call(&[view.into(), 5i64.into()]);
+    assert_eq!(found[0], Datum::Array((&view + 5).into_dyn().into()));
+    let planned = compile(text, Backend::Auto).call(&[view.into(), 5i64.into()]).unwrap();
+    assert_eq!(planned[0].as_array().unwrap().strides(), [3, 6, 1]);
+}
+
+#[test]
 fn views_inside_of_the_function_are_read_where_they_are() {
     let f = Every::new(
         "func @f(%a: f64[n, m], %b: f64[m, n]) -> f64[m, n], f64[?, m] {

@@ -56,11 +56,11 @@ impl RawBuffer {
             && self.bytes.is_multiple_of(size)
     }
 
-    /// The array of these elements in row-major order.
+    /// The array of these elements, which lie row by row, or with axes in another order: the outermost in memory first.
     ///
     /// # Safety
     /// The buffer was got for this dtype and shape, and every element was written with a valid value.
-    pub unsafe fn into_array(self, dtype: DType, shape: &[usize]) -> Array {
+    pub unsafe fn into_array(self, dtype: DType, shape: &[usize], order: Option<&[usize]>) -> Array {
         with_dtype!(dtype, T => {
             let len = checked_len(shape).unwrap_or_default();
             // SAFETY: the block came from the global allocator (or there is none, for no elements) with the alignment of `T` and a
@@ -70,11 +70,20 @@ impl RawBuffer {
                 Vec::from_raw_parts(self.pointer.cast::<T>().as_ptr(), len, self.bytes / size_of::<T>())
             };
             std::mem::forget(self);
-            match ndarray::ArcArray::from_shape_vec(ndarray::IxDyn(shape), elements) {
-                Ok(array) => T::wrap(array),
-                Err(_) => unreachable!("the shape is the buffer's"),
-            }
+            let Some(order) = order else { return wrap(shape, elements) };
+            let sorted: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
+            let mut back = vec![0; order.len()];
+            order.iter().enumerate().for_each(|(place, &axis)| back[axis] = place);
+            wrap(&sorted, elements).permuted(&back)
         })
+    }
+}
+
+/// An array of elements row by row.
+fn wrap<T: Element>(shape: &[usize], elements: Vec<T>) -> Array {
+    match ndarray::ArcArray::from_shape_vec(ndarray::IxDyn(shape), elements) {
+        Ok(array) => T::wrap(array),
+        Err(_) => unreachable!("there are as many elements as the shape says"),
     }
 }
 
@@ -162,7 +171,7 @@ mod tests {
         // SAFETY: the buffer has room for so many bytes, and zeros are valid elements of every dtype.
         unsafe {
             buffer.pointer().write_bytes(0, bytes);
-            buffer.into_array(dtype, shape)
+            buffer.into_array(dtype, shape, None)
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::frame::Frame;
 use super::plan::{FuncPlan, Step};
-use super::value::{Held, Target};
+use super::value::{Held, Shape, Strides, Target, row_major};
 use crate::kernel::{CompiledKernel, KOp, KernelArgs, Status};
-use crate::lower::{Lowered, Place, ResultShape, Space, Strided};
+use crate::lower::{Lowered, Order, Place, ResultShape, Space, Strided};
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -23,16 +23,31 @@ pub struct Extent {
     pub space: Space,
     /// The results.
     pub results: SmallVec<[ResultShape; 4]>,
+    /// The order of axes in which new results had better lie in memory, if not row by row.
+    pub order: Option<Order>,
+}
+
+impl Extent {
+    /// Strides, in bytes, of a new result of this shape: dense, and in the best order.
+    pub fn strides(&self, shape: &[usize], size: usize) -> Strides {
+        let Some(order) = &self.order else { return row_major(shape, size) };
+        let sorted: Shape = order.iter().map(|&axis| shape[axis]).collect();
+        let mut strides = Strides::from_elem(0, shape.len());
+        order.iter().zip(row_major(&sorted, size)).for_each(|(&axis, stride)| strides[axis] = stride);
+        strides
+    }
 }
 
 impl Launch {
     /// What a call with the operands that a frame holds covers; `None` if something does not fit.
     pub fn extent(&self, plan: &FuncPlan, frame: &Frame, step: &Step) -> Option<Extent> {
         let symbols = |name: Name| symbol(plan, frame, name);
-        let space = self.lowered.space(&operands(frame, step), &symbols)?;
+        let args = operands(frame, step);
+        let space = self.lowered.space(&args, &symbols)?;
         let results = 0..self.lowered.results.len();
         let results = results.map(|r| self.lowered.result_shape(r, &space, &symbols)).collect::<Option<_>>()?;
-        Some(Extent { space, results })
+        let order = self.lowered.memory_order(&space, &args);
+        Some(Extent { space, results, order })
     }
 
     /// Runs the kernel at every point, reading the operands in the frame and writing to `targets`, one a result.

@@ -4,7 +4,7 @@ use super::buffers::RawBuffer;
 use super::launch::Extent;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Def, KernelStep, Step};
-use super::value::{Held, Lent, Shape, Target, fill_elements, row_major, write_over};
+use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use rewright_ir::EvalError;
 use rewright_ir::array::checked_len;
 use smallvec::SmallVec;
@@ -34,7 +34,7 @@ impl Machine<'_> {
                 None => {
                     self.room(shape, dtype.size())?;
                     let buffer = self.buffers.borrow_mut().get(dtype, shape)?;
-                    let target = Target { pointer: buffer.pointer(), strides: row_major(shape, dtype.size()) };
+                    let target = Target { pointer: buffer.pointer(), strides: extent.strides(shape, dtype.size()) };
                     buffers.push(Some(buffer));
                     target
                 }
@@ -52,11 +52,11 @@ impl Machine<'_> {
         // Of an op that is a kernel of its own the operands are told too.
         ended.map_err(|e| if step.op.is_elementwise() { EvalError { op: None, ..e } } else { e })?;
         self.buffers.borrow_mut().stats.kernels += 1;
-        for (((def, result), buffer), target) in step.defs.iter().zip(extent.results).zip(buffers).zip(targets) {
+        for (((def, result), buffer), target) in step.defs.iter().zip(&extent.results).zip(buffers).zip(targets) {
             let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
             let held = match buffer {
                 // SAFETY: the kernel, and what filled it before, have written every element with values of the dtype.
-                Some(buffer) => Held::Array(unsafe { buffer.into_array(dtype, &shape) }),
+                Some(buffer) => Held::Array(unsafe { buffer.into_array(dtype, &shape, extent.order.as_deref()) }),
                 None => Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None }),
             };
             self.put(act.frame, def.slot, held)?;

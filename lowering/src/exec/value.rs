@@ -308,7 +308,7 @@ pub unsafe fn write_over(
     let target = Target { pointer: buffer.pointer(), strides: row_major(shape, dtype.size()) };
     write.take().map_or(Ok(()), |write| write(target))?;
     // SAFETY: all elements were just written, by the caller's promise.
-    Ok(unsafe { buffer.into_array(dtype, shape) })
+    Ok(unsafe { buffer.into_array(dtype, shape, None) })
 }
 
 /// An array with the elements of `from`: in the buffer of `old`, if that has the same dtype and shape and nobody else can see it,

@@ -112,7 +112,8 @@ impl Lowered {
     }
 
     /// Loops and addresses for operands that [`space`](Lowered::space) admitted, and results of the shapes that
-    /// [`result_shape`](Lowered::result_shape) gave. Axes along which all arrays go on evenly are merged into one.
+    /// [`result_shape`](Lowered::result_shape) gave. Loops are put in the order of memory where any order does, and axes along which all arrays go on evenly are
+    /// merged into one.
     pub fn bind(
         &self,
         space: &Space,
@@ -133,6 +134,7 @@ impl Lowered {
             bound.offsets.push(offset);
         }
         if space.points > 0 {
+            self.sort_loops(&mut bound);
             self.merge(&mut bound);
         }
         Some(bound)

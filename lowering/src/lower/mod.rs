@@ -9,8 +9,10 @@
 //! result indexed by some of the axes. The others say why they are not.
 
 mod bind;
+mod order;
 
 pub use bind::{Bound, Extents, ResultShape, Space, Strided};
+pub use order::Order;
 
 use crate::kernel::{Buffer, KOp, Kernel, KernelBuilder, Part};
 use crate::scalar::{Elem, Elems, ScalarCx};
@@ -52,6 +54,8 @@ pub struct Lowered {
     pub results: Vec<ResultMap>,
     /// The loops whose index is used as a value: they can't be merged with others.
     pub indexed: Vec<bool>,
+    /// The loops may be in any order.
+    pub free_order: bool,
 }
 
 /// The bounds of a loop.
@@ -146,7 +150,15 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         hi: axis.hi.clone(),
         sources: extent_sources(expr, number as u32).collect(),
     });
-    Ok(Lowered { bounds: bounds.collect(), accesses: accesses.into_iter().collect(), params, results, indexed, kernel })
+    Ok(Lowered {
+        bounds: bounds.collect(),
+        accesses: accesses.into_iter().collect(),
+        params,
+        results,
+        indexed,
+        free_order: order::is_free(&kernel),
+        kernel,
+    })
 }
 
 /// A kernel while it is made.
