@@ -22,7 +22,7 @@
 //! let results = axpy.call(&[2.0.into(), (&x).into(), y.slice(ndarray::s![..;-1]).into()])?;
 //! assert_eq!(results[0].to_string(), "[32. 24. 16.]");
 //! // Results may go to the caller's buffers.
-//! let mut out = Array1::zeros(3);
+//! let mut out = Array1::<f64>::zeros(3);
 //! axpy.call_into(&[2.0.into(), (&x).into(), (&y).into()], &mut [(&mut out).into()])?;
 //! assert_eq!(out, array![12.0, 24.0, 36.0]);
 //! // Nothing ran but kernels.

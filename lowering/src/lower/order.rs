@@ -17,7 +17,7 @@ pub(super) fn is_free(kernel: &Kernel) -> bool {
 /// Axes by falling weights; those of equal weight stay in order.
 fn falling<W: Ord>(axes: usize, weight: impl Fn(usize) -> W) -> Order {
     let mut order: Order = (0..axes).collect();
-    order.sort_by(|&a, &b| weight(b).cmp(&weight(a)));
+    order.sort_by_key(|&axis| std::cmp::Reverse(weight(axis)));
     order
 }
 
