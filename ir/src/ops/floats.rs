@@ -67,9 +67,9 @@ elementwise! {
             }
         };
     }
-    /// The magnitude of the first operand with the sign of the second.
+    /// The magnitude of the first operand with the sign of the second; NaN counts as positive.
     COPYSIGN = "copysign"(2), loops::floats {
-        float(x, y) => x.copysign(y);
+        float(x, y) => if y.is_nan() { x.abs() } else { x.copysign(y) };
     }
     /// The next float from the first operand toward the second.
     NEXTAFTER = "nextafter"(2), loops::floats, cycles 4 {
@@ -104,8 +104,8 @@ elementwise! {
         complex(z) => z.re.is_finite() && z.im.is_finite();
         any([_x]) => true;
     }
-    /// True where the sign bit is set, of -0.0 and NaN too.
+    /// True where the sign bit is set, of -0.0 too; not for NaN, whose sign depends on the machine that made it.
     SIGNBIT = "signbit"(1), loops::floats_to_bool {
-        float(x) => x.is_sign_negative();
+        float(x) => x.is_sign_negative() && !x.is_nan();
     }
 }

@@ -179,9 +179,9 @@ impl ViewOp {
                 }
                 let len: usize = shape.iter().product();
                 let mut found = extents(dims, frame);
-                let rest: usize = found.iter().flatten().product();
+                let rest = found.iter().flatten().try_fold(1usize, |all, &n| all.checked_mul(n));
                 if let Some(open) = found.iter_mut().find(|d| d.is_none()) {
-                    *open = len.checked_div(rest);
+                    *open = rest.and_then(|rest| len.checked_div(rest));
                 }
                 shape = found.into_iter().collect::<Option<Shape>>()?;
                 if rewright_ir::array::checked_len(&shape)? != len {

@@ -14,7 +14,13 @@ lower! {
     "modf" => modf;
     "frexp" => frexp;
     "ldexp" => ldexp;
-    "copysign" => |cx, args| Elem::real(args[0].dtype, cx.k.binary(Binary::CopySign, args[0].re, args[1].re)).only();
+    "copysign" => |cx, args| {
+        let real = |x| Elem::real(args[0].dtype, x);
+        let positive = real(cx.k.unary(Unary::Abs, args[0].re));
+        let signed = real(cx.k.binary(Binary::CopySign, args[0].re, args[1].re));
+        let nan = cx.is_nan(args[1].re);
+        cx.select(nan, positive, signed).only()
+    };
     "nextafter" => |cx, args| Elem::real(args[0].dtype, cx.math("nextafter", &[args[0].re, args[1].re])?).only();
     "spacing" => |cx, args| Elem::real(args[0].dtype, cx.math("spacing", &[args[0].re])?).only();
     "heaviside" => heaviside;
@@ -32,7 +38,9 @@ lower! {
     "signbit" => |cx, args| {
         let bits = Bits::of(args[0].dtype);
         let (word, zero) = (cx.k.push(KOp::Bitcast, &[args[0].re], bits.signed), cx.int(bits.signed, 0));
-        Elem::real(DType::Bool, cx.lt(word, zero)).only()
+        let (negative, nan) = (cx.lt(word, zero), cx.is_nan(args[0].re));
+        let number = cx.not(nan);
+        Elem::real(DType::Bool, cx.and(negative, number)).only()
     };
 }
 
