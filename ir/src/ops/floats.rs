@@ -12,7 +12,7 @@ pub fn ldexp_literal(cx: &LiteralCx<'_>) -> DType {
         return cx.literal.dtype_beside(Some(DType::I64));
     }
     let dtype = cx.literal.dtype_beside(None);
-    if dtype.kind() <= Kind::Int { DType::F32 } else { dtype }
+    if dtype.kind() == Kind::Int { DType::F32 } else { dtype }
 }
 
 /// An exponent beyond which every product with a power of two is 0 or infinite.
