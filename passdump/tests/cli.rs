@@ -368,3 +368,14 @@ fn no_input_makes_it_panic() {
     std::fs::write(&path, [0xff, 0xfe, 0]).unwrap_or_else(|e| panic!("{e}"));
     assert!(wrong(&feed(&["run", &path.display().to_string()], "")).contains("bytes.ir"));
 }
+
+/// An error inside a node is at the line of the op that it came from, whatever runs it.
+#[test]
+fn an_error_inside_a_node_points_to_the_op_that_it_came_from() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/errors/fused_error_place.ron");
+    for backend in ["reference", "interp", "cranelift"] {
+        let output = passdump(&["exec", file, "--backend", backend, "--arg", "a=[1,2]", "--arg", "b=[2,-1]"]).output();
+        let said = wrong(&output.unwrap_or_else(|e| panic!("{e}")));
+        assert!(said.contains("fused_error_place.ron:8:"), "{backend}: {said}");
+    }
+}

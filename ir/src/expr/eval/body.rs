@@ -6,6 +6,7 @@ use super::space::Space;
 use crate::attr::Attrs;
 use crate::dtype::DType;
 use crate::error::EvalError;
+use crate::loc::Loc;
 use crate::op::{Eval, ScalarFn};
 use crate::scalar::Scalar;
 use smallvec::SmallVec;
@@ -26,8 +27,18 @@ pub(super) struct Layout {
 }
 
 enum Step<'a> {
-    Op { name: &'static str, scalar: ScalarFn, attrs: &'a Attrs, args: SmallVec<[(Slot, DType); 3]>, results: usize },
-    Nested { space: Box<Space<'a>>, captures: SmallVec<[Slot; 4]> },
+    Op {
+        name: &'static str,
+        loc: Loc,
+        scalar: ScalarFn,
+        attrs: &'a Attrs,
+        args: SmallVec<[(Slot, DType); 3]>,
+        results: usize,
+    },
+    Nested {
+        space: Box<Space<'a>>,
+        captures: SmallVec<[Slot; 4]>,
+    },
 }
 
 /// A body.
@@ -83,7 +94,7 @@ impl<'a> BodyPlan<'a> {
                     let args: SmallVec<[DType; 3]> = inst.args.iter().map(dtype).collect();
                     let found = resolve(&args, attrs).map_err(EvalError::value)?;
                     let args = inst.args.iter().map(slot).zip(found.ins).collect();
-                    Step::Op { name: op.name, scalar, attrs, args, results: inst.dtypes.len() }
+                    Step::Op { name: op.name, loc: inst.loc, scalar, attrs, args, results: inst.dtypes.len() }
                 }
                 BodyOp::Nested(nested) => {
                     let captures: Vec<DType> = inst.args.iter().map(dtype).collect();
@@ -112,9 +123,9 @@ impl<'a> BodyPlan<'a> {
         for step in &self.steps {
             element.clear();
             match step {
-                Step::Op { name, scalar, attrs, args, results } => {
+                Step::Op { name, loc, scalar, attrs, args, results } => {
                     element.extend(args.iter().map(|(slot, dtype)| slot.read(slots, point).cast(*dtype)));
-                    let found = scalar(&element, attrs).map_err(|e| e.at(name, Default::default()))?;
+                    let found = scalar(&element, attrs).map_err(|e| e.at(name, *loc))?;
                     if found.len() != *results {
                         return Err(EvalError::value(format!(
                             "`{name}` computed {} results, not {results}",
