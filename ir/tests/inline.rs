@@ -18,8 +18,8 @@ fn module(text: &str) -> Module {
 fn expression(module: &Module, dtypes: &[DType]) -> Result<ArrayExpr, String> {
     let f = module.get("f".into()).unwrap();
     let args: Vec<_> = dtypes.iter().enumerate().map(|(k, &d)| (BodyRef::Operand(k as u32), d)).collect();
-    let mut insts = Vec::new();
-    let yields = inline_function(&mut insts, module, f, &args)?.to_vec();
+    let mut body = Body::default();
+    body.yields = inline_function(&mut body, module, f, &args)?.to_vec();
     let at = || IndexExpr::Affine(Affine::axis(0));
     let operand = |(k, &dtype): (usize, &DType)| Operand {
         name: format!("x{k}").as_str().into(),
@@ -32,7 +32,7 @@ fn expression(module: &Module, dtypes: &[DType]) -> Result<ArrayExpr, String> {
         axes: vec![Axis { name: "i".into(), lo: SymExpr::default(), hi: None, kind: AxisKind::Parallel }],
         guard: vec![],
         operands: dtypes.iter().enumerate().map(operand).collect(),
-        body: Body { insts, yields },
+        body,
         reductions: vec![],
         finish: None,
         outs: f.results.iter().map(|ty| out(ty.dtype())).collect(),

@@ -1,10 +1,11 @@
 //! The scalar SSA body of an expression: a DAG, in order.
 
 use super::ArrayExpr;
-use crate::attr::Attrs;
+use crate::attr::{Attr, Attrs};
 use crate::dtype::DType;
 use crate::loc::Loc;
 use crate::op::Op;
+use crate::ops::convert;
 use crate::scalar::Scalar;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -57,4 +58,33 @@ pub struct Body {
     pub insts: Vec<BodyInst>,
     /// What comes out.
     pub yields: Vec<BodyRef>,
+}
+
+impl Body {
+    /// Appends an instruction; gives its results.
+    pub fn push(
+        &mut self,
+        op: BodyOp,
+        args: impl IntoIterator<Item = BodyRef>,
+        dtypes: impl IntoIterator<Item = DType>,
+        loc: Loc,
+    ) -> SmallVec<[BodyRef; 2]> {
+        let number = self.insts.len() as u32;
+        let inst = BodyInst { op, args: args.into_iter().collect(), dtypes: dtypes.into_iter().collect(), loc };
+        let results = (0..inst.dtypes.len()).map(|r| BodyRef::Inst(number, r as u8)).collect();
+        self.insts.push(inst);
+        results
+    }
+
+    /// A value at another dtype: itself, another constant, or a `cast` that is appended.
+    pub fn cast(&mut self, value: BodyRef, from: DType, to: DType, loc: Loc) -> BodyRef {
+        match value {
+            _ if from == to => value,
+            BodyRef::Const(s) => BodyRef::Const(s.cast(to)),
+            _ => {
+                let op = BodyOp::Op(Op(&convert::CAST), Attrs::new().with("to", Attr::DType(to)));
+                self.push(op, [value], [to], loc)[0]
+            }
+        }
+    }
 }

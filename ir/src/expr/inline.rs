@@ -4,19 +4,19 @@
 //! comes along the edge that is taken. That is right as long as nothing of it can fail where it would not have run; loops can't
 //! be taken in at all.
 
-use super::{BodyInst, BodyOp, BodyRef};
+use super::{Body, BodyOp, BodyRef};
 use crate::analysis::Dominators;
-use crate::attr::{Attr, Attrs};
+use crate::attr::Attrs;
 use crate::dtype::DType;
 use crate::function::{Block, Function, Inst, InstData, Value, ValueDef};
 use crate::loc::Loc;
 use crate::module::Module;
 use crate::op::{Eval, Op, OpDef, Traits};
-use crate::ops::{compare, control, convert, effects, logic, power};
+use crate::ops::{compare, control, effects, logic, power};
 use crate::scalar::Scalar;
 use crate::types::Type;
 use rustc_hash::FxHashMap;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// The deepest nesting of calls that is taken in.
@@ -27,12 +27,12 @@ const MAX_INSTS: usize = 1 << 12;
 /// Appends to a body what a function of scalars computes of `args`, values with their dtypes, which are cast to its parameters'. Gives the
 /// results, or says why the function can't be computed in a body; the body is then of no use.
 pub fn inline_function(
-    body: &mut Vec<BodyInst>,
+    body: &mut Body,
     module: &Module,
     func: &Function,
     args: &[(BodyRef, DType)],
 ) -> Result<SmallVec<[BodyRef; 2]>, String> {
-    let first = body.len();
+    let first = body.insts.len();
     Inliner { body, first, module }.call(func, args, &Path::Always, 0, func.loc)
 }
 
@@ -57,7 +57,7 @@ struct Edge {
 type Ways = SmallVec<[(Option<Block>, Edge); 2]>;
 
 struct Inliner<'a> {
-    body: &'a mut Vec<BodyInst>,
+    body: &'a mut Body,
     first: usize,
     module: &'a Module,
 }
@@ -109,7 +109,7 @@ impl Inliner<'_> {
         let mut frame = Frame { func, values: FxHashMap::default(), depth };
         let mut entry: SmallVec<[BodyRef; 2]> = SmallVec::new();
         for (&(arg, from), &param) in args.iter().zip(func.params()) {
-            entry.push(self.cast(arg, from, func.ty(param).dtype(), loc)?);
+            entry.push(self.body.cast(arg, from, func.ty(param).dtype(), loc));
         }
         let mut edges: FxHashMap<Block, Vec<Edge>> = FxHashMap::default();
         let mut returned: Vec<Edge> = Vec::new();
@@ -146,31 +146,22 @@ impl Inliner<'_> {
 
     // --- Instructions ------------------------------------------------------------------------------------------------
 
-    fn push(&mut self, inst: BodyInst) -> Result<SmallVec<[BodyRef; 2]>, String> {
-        if self.body.len() - self.first >= MAX_INSTS {
-            return Err(format!("it has more than {MAX_INSTS} instructions"));
+    fn push(
+        &mut self,
+        op: BodyOp,
+        args: impl IntoIterator<Item = BodyRef>,
+        dtypes: impl IntoIterator<Item = DType>,
+        loc: Loc,
+    ) -> Result<SmallVec<[BodyRef; 2]>, String> {
+        match self.body.insts.len() - self.first < MAX_INSTS {
+            true => Ok(self.body.push(op, args, dtypes, loc)),
+            false => Err(format!("it has more than {MAX_INSTS} instructions")),
         }
-        let number = u32::try_from(self.body.len()).map_err(|_| "the body is too long".to_string())?;
-        let results = (0..inst.dtypes.len()).map(|r| BodyRef::Inst(number, r as u8)).collect();
-        self.body.push(inst);
-        Ok(results)
     }
 
     /// One result of an op.
     fn op(&mut self, op: &'static OpDef, args: &[BodyRef], dtype: DType, loc: Loc) -> Result<BodyRef, String> {
-        let op = BodyOp::Op(Op(op), Attrs::new());
-        Ok(self.push(BodyInst { op, args: args.into(), dtypes: smallvec![dtype], loc })?[0])
-    }
-
-    fn cast(&mut self, value: BodyRef, from: DType, to: DType, loc: Loc) -> Result<BodyRef, String> {
-        if from == to {
-            return Ok(value);
-        }
-        if let BodyRef::Const(s) = value {
-            return Ok(BodyRef::Const(s.cast(to)));
-        }
-        let op = BodyOp::Op(Op(&convert::CAST), Attrs::new().with("to", Attr::DType(to)));
-        Ok(self.push(BodyInst { op, args: smallvec![value], dtypes: smallvec![to], loc })?[0])
+        Ok(self.push(BodyOp::Op(Op(op), Attrs::new()), args.iter().copied(), [dtype], loc)?[0])
     }
 
     fn inst(&mut self, frame: &mut Frame<'_>, inst: Inst, path: &Path) -> Result<(), String> {
@@ -189,9 +180,8 @@ impl Inliner<'_> {
             if !data.op.is_elementwise() || !data.op.is_pure() {
                 return Err(format!("`@{}` contains `{}`", func.name, data.op));
             }
-            let dtypes = data.results.iter().map(|&r| func.ty(r).dtype()).collect();
-            let op = BodyOp::Op(data.op, data.attrs.clone());
-            self.push(BodyInst { op, args: args.iter().map(|a| a.0).collect(), dtypes, loc: data.loc })?
+            let dtypes = data.results.iter().map(|&r| func.ty(r).dtype());
+            self.push(BodyOp::Op(data.op, data.attrs.clone()), args.iter().map(|a| a.0), dtypes, data.loc)?
         };
         frame.values.extend(data.results.iter().copied().zip(results));
         Ok(())

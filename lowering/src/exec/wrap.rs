@@ -1,11 +1,11 @@
 //! One instruction as an array expression, so that code that no rewrite has fused runs on the same code generators.
 
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
-    Write, inline_function,
+    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
+    inline_function,
 };
-use rewright_ir::ops::{create, effects};
-use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Function, InstData, Loc, Module, Name, Type, Value, builder};
+use rewright_ir::ops::{arithmetic, compare, create, effects};
+use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Function, InstData, Loc, Module, Name, Op, OpDef, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -24,8 +24,8 @@ pub fn wrap(module: &Module, func: &Function, data: &InstData) -> Result<ArrayEx
     } else if constructs {
         smallvec![wrapper.construct(data, &args, result.dtype())?]
     } else {
-        let dtypes = data.results.iter().map(|&r| func.ty(r).dtype()).collect();
-        wrapper.push(BodyOp::Op(data.op, data.attrs.clone()), args, dtypes, data.loc)
+        let dtypes = data.results.iter().map(|&r| func.ty(r).dtype());
+        wrapper.body.push(BodyOp::Op(data.op, data.attrs.clone()), args, dtypes, data.loc)
     };
     let outs = data.results.iter().map(|&r| (func.ty(r).dtype(), func.ty(r).dims().to_vec())).collect();
     Ok(wrapper.finish(yields, outs, data.loc))
@@ -37,7 +37,7 @@ pub fn wrap_store(func: &Function, data: &InstData) -> Result<ArrayExpr, String>
     let (to, from) = (func.ty(dest), func.ty(src));
     let mut wrapper = Wrapper::new(to.dims(), &[to.clone(), from.clone()])?;
     let read = wrapper.read(func, data, src);
-    let value = wrapper.cast(read, from.dtype(), to.dtype(), loc)?;
+    let value = wrapper.body.cast(read, from.dtype(), to.dtype(), loc);
     Ok(wrapper.finish(smallvec![value], vec![(to.dtype(), to.dims().to_vec())], loc))
 }
 
@@ -95,32 +95,9 @@ impl Wrapper {
         read
     }
 
-    fn push(
-        &mut self,
-        op: BodyOp,
-        args: SmallVec<[BodyRef; 3]>,
-        dtypes: SmallVec<[DType; 1]>,
-        loc: Loc,
-    ) -> SmallVec<[BodyRef; 2]> {
-        let at = self.body.insts.len() as u32;
-        let results = (0..dtypes.len()).map(|r| BodyRef::Inst(at, r as u8)).collect();
-        self.body.insts.push(BodyInst { op, args, dtypes, loc });
-        results
-    }
-
-    fn cast(&mut self, value: BodyRef, from: DType, to: DType, loc: Loc) -> Result<BodyRef, String> {
-        if from == to {
-            return Ok(value);
-        }
-        let op = builder::find_op("cast").map_err(|e| e.message)?;
-        let attrs = Attrs::new().with("to", Attr::DType(to));
-        Ok(self.push(BodyOp::Op(op, attrs), smallvec![value], smallvec![to], loc)[0])
-    }
-
-    /// One of an op, found by its name, on integers, or on such and bools.
-    fn apply(&mut self, op: &str, args: [BodyRef; 2], dtype: DType, loc: Loc) -> Result<BodyRef, String> {
-        let op = builder::find_op(op).map_err(|e| e.message)?;
-        Ok(self.push(BodyOp::Op(op, Attrs::new()), args.into_iter().collect(), smallvec![dtype], loc)[0])
+    /// One result of an op without attributes.
+    fn apply(&mut self, op: &'static OpDef, args: [BodyRef; 2], dtype: DType, loc: Loc) -> BodyRef {
+        self.body.push(BodyOp::Op(Op(op), Attrs::new()), args, [dtype], loc)[0]
     }
 
     /// The element of a constructor.
@@ -132,13 +109,14 @@ impl Wrapper {
         if data.op == create::IOTA {
             let axis = attrs.int("axis").unwrap_or(0);
             let axis = if axis < 0 { axis + self.axes.len() as i64 } else { axis };
-            return self.cast(BodyRef::Axis(u32::try_from(axis).map_err(|e| e.to_string())?), DType::I64, to, data.loc);
+            let index = BodyRef::Axis(u32::try_from(axis).map_err(|e| e.to_string())?);
+            return Ok(self.body.cast(index, DType::I64, to, data.loc));
         }
-        let above = self.apply("sub", [BodyRef::Axis(1), BodyRef::Axis(0)], DType::I64, data.loc)?;
+        let above = self.apply(&arithmetic::SUB, [BodyRef::Axis(1), BodyRef::Axis(0)], DType::I64, data.loc);
         let offset = BodyRef::Const(attrs.int("offset").unwrap_or(0).into());
-        let test = if data.op == create::EYE { "eq" } else { "le" };
-        let one = self.apply(test, [above, offset], DType::Bool, data.loc)?;
-        self.cast(one, DType::Bool, to, data.loc)
+        let test = if data.op == create::EYE { &compare::EQ } else { &compare::LE };
+        let one = self.apply(test, [above, offset], DType::Bool, data.loc);
+        Ok(self.body.cast(one, DType::Bool, to, data.loc))
     }
 
     /// The body of a function of scalars.
@@ -152,7 +130,7 @@ impl Wrapper {
         let name = data.attrs.func("callee").ok_or("it names no function")?;
         let callee = module.get(name).ok_or_else(|| format!("there is no function `@{name}`"))?;
         let args: SmallVec<[_; 3]> = args.iter().zip(&data.args).map(|(&a, &v)| (a, func.ty(v).dtype())).collect();
-        inline_function(&mut self.body.insts, module, callee, &args)
+        inline_function(&mut self.body, module, callee, &args)
     }
 
     fn finish(mut self, yields: SmallVec<[BodyRef; 2]>, outs: Vec<(DType, Vec<Dim>)>, loc: Loc) -> ArrayExpr {

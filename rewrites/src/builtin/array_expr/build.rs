@@ -7,11 +7,11 @@ use super::views::{AxisMap, is_exact, look_through};
 use crate::MatchCx;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
-    Write,
+    Write, inline_function,
 };
-use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Function, Inst, Loc, Name, TypeError, Value, ValueDef, builder};
+use rewright_ir::{ArrayExpr, Dim, Function, Inst, Loc, Name, TypeError, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// An array expression, ready to be an instruction.
 pub struct Built {
@@ -102,11 +102,11 @@ impl Builder<'_> {
         let data = self.func.inst(member.inst);
         let yields: SmallVec<[BodyRef; 2]> = match member.candidate.role {
             Role::Elementwise => {
-                let args = data.args.iter().map(|&v| self.read(member, v)).collect();
-                let dtypes = data.results.iter().map(|&r| self.func.ty(r).dtype()).collect();
-                self.push(BodyOp::Op(data.op, data.attrs.clone()), args, dtypes, data.loc)
+                let args: SmallVec<[BodyRef; 3]> = data.args.iter().map(|&v| self.read(member, v)).collect();
+                let dtypes = data.results.iter().map(|&r| self.func.ty(r).dtype());
+                self.body.push(BodyOp::Op(data.op, data.attrs.clone()), args, dtypes, data.loc)
             }
-            Role::Ufunc(name) => self.inline_function(member, name)?,
+            Role::Ufunc(name) => self.applied(member, name)?,
             Role::Expression => self.inline_expression(member)?,
         };
         self.refs.extend(data.results.iter().copied().zip(yields));
@@ -114,19 +114,6 @@ impl Builder<'_> {
             self.locs.push(data.loc);
         }
         Ok(())
-    }
-
-    fn push(
-        &mut self,
-        op: BodyOp,
-        args: SmallVec<[BodyRef; 3]>,
-        dtypes: SmallVec<[DType; 1]>,
-        loc: Loc,
-    ) -> SmallVec<[BodyRef; 2]> {
-        let at = self.body.insts.len() as u32;
-        let results = (0..dtypes.len()).map(|r| BodyRef::Inst(at, r as u8)).collect();
-        self.body.insts.push(BodyInst { op, args, dtypes, loc });
-        results
     }
 
     /// What an operand of a member is in the body.
@@ -203,43 +190,14 @@ impl Builder<'_> {
         name
     }
 
-    /// Takes in a scalar function's instructions, arguments cast to its parameters.
-    fn inline_function(&mut self, member: &Member, name: Name) -> Result<SmallVec<[BodyRef; 2]>, TypeError> {
-        let missing = || TypeError::new(format!("there is no function `@{name}`"));
-        let callee = self.cx.module().get(name).ok_or_else(missing)?;
+    /// Takes in a function of scalars.
+    fn applied(&mut self, member: &Member, name: Name) -> Result<SmallVec<[BodyRef; 2]>, TypeError> {
+        let callee = self.cx.module().get(name);
+        let callee = callee.ok_or_else(|| TypeError::new(format!("there is no function `@{name}`")))?;
         let data = self.func.inst(member.inst);
-        let mut inner: FxHashMap<Value, BodyRef> = FxHashMap::default();
-        for (&param, &arg) in callee.params().iter().zip(&data.args) {
-            let read = self.read(member, arg);
-            let (from, to) = (self.func.ty(arg).dtype(), callee.ty(param).dtype());
-            inner.insert(param, self.cast(read, from, to, data.loc)?);
-        }
-        let entry = callee.entry().ok_or_else(missing)?;
-        let get = |inner: &FxHashMap<Value, BodyRef>, v: Value| match callee.def(v) {
-            ValueDef::Const(s) => Some(BodyRef::Const(s)),
-            _ => inner.get(&v).copied(),
-        };
-        for inst in callee.insts(entry) {
-            let step = callee.inst(inst);
-            let args: Option<SmallVec<[BodyRef; 3]>> = step.args.iter().map(|&v| get(&inner, v)).collect();
-            let args = args.ok_or_else(|| TypeError::new(format!("`@{name}` uses a value before it is defined")))?;
-            if step.op.is_terminator() {
-                return Ok(args.into_iter().collect());
-            }
-            let dtypes = step.results.iter().map(|&r| callee.ty(r).dtype()).collect();
-            let results = self.push(BodyOp::Op(step.op, step.attrs.clone()), args, dtypes, data.loc);
-            inner.extend(step.results.iter().copied().zip(results));
-        }
-        Err(TypeError::new(format!("`@{name}` does not return")))
-    }
-
-    fn cast(&mut self, value: BodyRef, from: DType, to: DType, loc: Loc) -> Result<BodyRef, TypeError> {
-        if from == to {
-            return Ok(value);
-        }
-        let op = builder::find_op("cast")?;
-        let attrs = Attrs::new().with("to", Attr::DType(to));
-        Ok(self.push(BodyOp::Op(op, attrs), smallvec![value], smallvec![to], loc)[0])
+        let read = |&v: &Value| (self.read(member, v), self.func.ty(v).dtype());
+        let args: SmallVec<[_; 3]> = data.args.iter().map(read).collect();
+        inline_function(&mut self.body, self.cx.module(), callee, &args).map_err(TypeError::new)
     }
 
     /// Takes in an expression: its operands through the member's map, its body as it is.

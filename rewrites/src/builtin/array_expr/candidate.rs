@@ -1,8 +1,10 @@
 //! What may become part of an array expression.
 
 use crate::MatchCx;
-use rewright_ir::expr::{AxisKind, BodyInst, BodyOp, Index, IndexExpr, Mode, Source, SymExpr, Write};
-use rewright_ir::{ArrayExpr, Dim, Effects, Function, Inst, Name, Type, Value};
+use rewright_ir::expr::{
+    AxisKind, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Source, SymExpr, Write, inline_function,
+};
+use rewright_ir::{ArrayExpr, Dim, Effects, Function, Inst, Module, Name, Type, Value};
 
 /// How an instruction is taken into a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,15 +46,31 @@ impl Candidate {
         if data.op.name == "ufunc" {
             let name = data.attrs.func("callee")?;
             let callee = cx.module().get(name)?;
-            return straight_line(callee).ok().map(|cycles| Candidate { role: Role::Ufunc(name), cycles });
+            return applied_cycles(cx.module(), callee)
+                .ok()
+                .map(|cycles| Candidate { role: Role::Ufunc(name), cycles });
         }
         let expr = data.attrs.expr()?;
-        is_simple(func, &data.args, expr).then(|| {
-            let op = |i: &BodyInst| if let BodyOp::Op(op, _) = &i.op { Some(op.cycles()) } else { None };
-            let cycles = expr.body.insts.iter().filter_map(op);
-            Candidate { role: Role::Expression, cycles: cycles.fold(0, u32::saturating_add) }
-        })
+        is_simple(func, &data.args, expr).then(|| Candidate { role: Role::Expression, cycles: cycles(&expr.body) })
     }
+}
+
+/// The cycles that a body takes at one point.
+fn cycles(body: &Body) -> u32 {
+    let each = body.insts.iter().map(|i| match &i.op {
+        BodyOp::Op(op, _) => op.cycles(),
+        BodyOp::Nested(_) => u32::MAX / 2,
+    });
+    each.fold(0, u32::saturating_add)
+}
+
+/// The cycles that a function of scalars takes in a body; else why it can't be taken into one.
+pub fn applied_cycles(module: &Module, callee: &Function) -> Result<u32, String> {
+    let param = |(n, &p): (usize, &Value)| (BodyRef::Operand(n as u32), callee.ty(p).dtype());
+    let args: Vec<_> = callee.params().iter().enumerate().map(param).collect();
+    let mut body = Body::default();
+    inline_function(&mut body, module, callee, &args)?;
+    Ok(cycles(&body))
 }
 
 /// True if something uses the value, other than to end its life.
@@ -63,26 +81,6 @@ pub fn is_needed(func: &Function, value: Value) -> bool {
 /// True for `del`, which is no use that needs the value.
 pub fn is_del(func: &Function, inst: Inst) -> bool {
     func.inst(inst).op.effects.contains(Effects::FREES)
-}
-
-/// The cycles of a scalar function that is one block of elementwise ops; else why it can't be taken into a body.
-pub fn straight_line(callee: &Function) -> Result<u32, String> {
-    let Some(entry) = callee.entry() else { return Err("it has no body".into()) };
-    if callee.blocks().len() > 1 {
-        return Err("it has control flow".into());
-    }
-    let mut cycles = 0u32;
-    for inst in callee.insts(entry) {
-        let op = callee.inst(inst).op;
-        if op.name == "ret" {
-            return Ok(cycles);
-        }
-        if !op.is_elementwise() || op.effects != Effects::empty() {
-            return Err(format!("it contains `{op}`"));
-        }
-        cycles = cycles.saturating_add(op.cycles());
-    }
-    Err("it does not return".into())
 }
 
 /// True for expressions such as this rewrite makes: parallel axes from 0, operands that are read whole or broadcast, every result at

@@ -16,7 +16,7 @@ mod views;
 
 use crate::{MatchCx, NoMatch, Point, Rewrite, RewriteDef, RewriteError, Rewriter, Stage, register_rewrite};
 use build::{Built, build};
-use candidate::{Candidate, Role, is_needed, straight_line};
+use candidate::{Candidate, Role, applied_cycles, is_needed};
 use order::{Unit, order};
 use plan::{Plan, plan};
 use rewright_ir::builder::find_op;
@@ -106,7 +106,7 @@ fn left_apart(cx: &MatchCx<'_>, block: Block) -> NoMatch {
         let data = func.inst(inst);
         let callee =
             data.attrs.func("callee").filter(|_| data.op.name == "ufunc").and_then(|name| cx.module().get(name));
-        if let Some(Err(reason)) = callee.map(straight_line) {
+        if let Some(Err(reason)) = callee.map(|c| applied_cycles(cx.module(), c)) {
             let message = format!("`ufunc @{}` is computed apart: {reason}", callee.map_or("", |c| c.name.as_str()));
             reasons = reasons.and(NoMatch::because(message).at(data.loc));
         }
