@@ -1,0 +1,251 @@
+//! The primitive changes. Each keeps the use lists true and records its inverse.
+
+use super::journal::Undo;
+use super::layout::Node;
+use super::{Block, BlockData, Function, Inst, InstData, InstEntry, Target, Value, ValueData, ValueDef};
+use crate::attr::Attrs;
+use crate::loc::Loc;
+use crate::name::Name;
+use crate::op::{Op, Types};
+use crate::scalar::Scalar;
+use crate::types::Type;
+use smallvec::SmallVec;
+use std::collections::hash_map::Entry;
+
+impl Function {
+    /// The value of a constant; the same constant is the same value.
+    pub fn constant(&mut self, scalar: Scalar) -> Value {
+        if let Some(&v) = self.constants.get(&scalar) {
+            return v;
+        }
+        let v = self.new_value(Type::scalar(scalar.dtype()), ValueDef::Const(scalar));
+        self.constants.insert(scalar, v);
+        v
+    }
+
+    /// Appends an empty block.
+    pub fn create_block(&mut self, name: Option<Name>) -> Block {
+        let block = self.blocks.insert(BlockData { name, linked: true, ..BlockData::default() });
+        self.order.push(block);
+        self.record(Undo::BlockCreated(block));
+        block
+    }
+
+    /// Takes blocks out of the layout, with their instructions; the values that they define must be unused elsewhere.
+    pub fn remove_blocks(&mut self, blocks: &[Block]) {
+        for &block in blocks {
+            while let Some(inst) = self.blocks[block].last {
+                self.erase(inst);
+            }
+            self.blocks[block].linked = false;
+        }
+        let rest = self.order.iter().copied().filter(|&b| self.blocks[b].linked).collect();
+        let before = std::mem::replace(&mut self.order, rest);
+        if self.journal.is_some() {
+            self.record(Undo::BlocksRemoved(blocks.into(), before));
+        } else {
+            blocks.iter().for_each(|&block| self.drop_block(block));
+        }
+    }
+
+    /// Adds a parameter at the end of a block's list. Branches to the block must then give one argument more.
+    pub fn add_block_param(&mut self, block: Block, ty: Type) -> Value {
+        let index = self.blocks[block].params.len() as u32;
+        let v = self.new_value(ty, ValueDef::Param(block, index));
+        self.blocks[block].params.push(v);
+        self.record(Undo::ParamAdded(block));
+        v
+    }
+
+    /// Removes a parameter; it must be unused. Branches to the block must then give one argument less.
+    pub fn remove_block_param(&mut self, block: Block, index: usize) {
+        let v = self.blocks[block].params.remove(index);
+        self.renumber_params(block);
+        self.record(Undo::ParamRemoved(block, index, v));
+    }
+
+    /// Makes an instruction, not yet in any block, with results of the given types.
+    pub fn create_inst(
+        &mut self,
+        op: Op,
+        args: impl IntoIterator<Item = Value>,
+        attrs: Attrs,
+        targets: impl IntoIterator<Item = Target>,
+        results: Types,
+        loc: Loc,
+    ) -> Inst {
+        let data = InstData {
+            op,
+            args: args.into_iter().collect(),
+            attrs,
+            targets: targets.into_iter().collect(),
+            results: SmallVec::new(),
+            loc,
+        };
+        let inst = self.insts.insert(InstEntry { data, node: Node::default() });
+        for (i, ty) in results.into_iter().enumerate() {
+            let v = self.new_value(ty, ValueDef::Result(inst, i as u32));
+            self.insts[inst].data.results.push(v);
+        }
+        self.record(Undo::Created(inst));
+        inst
+    }
+
+    /// Puts an instruction at the end of a block.
+    pub fn append(&mut self, block: Block, inst: Inst) {
+        self.link(inst, block, None);
+        self.record(Undo::Linked(inst));
+    }
+
+    /// Puts an instruction before another one.
+    pub fn insert_before(&mut self, at: Inst, inst: Inst) {
+        if let Some(block) = self.block_of(at) {
+            self.link(inst, block, Some(at));
+            self.record(Undo::Linked(inst));
+        }
+    }
+
+    /// Moves a linked instruction before another one.
+    pub fn move_before(&mut self, at: Inst, inst: Inst) {
+        if at != inst {
+            self.unlink_recorded(inst);
+            self.insert_before(at, inst);
+        }
+    }
+
+    /// Takes an instruction out; its results must be unused. The key is dead afterwards.
+    pub fn erase(&mut self, inst: Inst) {
+        self.unlink_recorded(inst);
+        if self.journal.is_some() {
+            self.record(Undo::Erased(inst));
+        } else {
+            self.drop_inst(inst);
+        }
+    }
+
+    /// Replaces one use: slot `index` counts operands first, then branch arguments.
+    pub fn set_use(&mut self, inst: Inst, index: usize, value: Value) {
+        let Some(slot) = self.insts[inst].data.uses_mut().nth(index) else { return };
+        let old = std::mem::replace(slot, value);
+        if old == value {
+            return;
+        }
+        if self.is_linked(inst) {
+            self.remove_use(old, inst);
+            self.add_use(value, inst);
+        }
+        self.record(Undo::Operand(inst, index, old));
+    }
+
+    /// Makes every user of `old` use `new` instead.
+    pub fn replace_all_uses(&mut self, old: Value, new: Value) {
+        if old == new {
+            return;
+        }
+        for inst in self.users(old) {
+            let slots: SmallVec<[usize; 4]> =
+                self.inst(inst).uses().enumerate().filter(|(_, v)| *v == old).map(|(i, _)| i).collect();
+            for slot in slots {
+                self.set_use(inst, slot, new);
+            }
+        }
+        self.values[old].users.clear();
+    }
+
+    /// Replaces the attributes.
+    pub fn set_attrs(&mut self, inst: Inst, attrs: Attrs) {
+        let old = std::mem::replace(&mut self.insts[inst].data.attrs, attrs);
+        self.record(Undo::Attrs(inst, old));
+    }
+
+    /// Replaces the branch targets of a terminator.
+    pub fn set_targets(&mut self, inst: Inst, targets: impl IntoIterator<Item = Target>) {
+        let old = self.swap_targets(inst, targets.into_iter().collect());
+        self.record(Undo::Targets(inst, old));
+    }
+
+    /// Changes a value's type.
+    pub fn set_type(&mut self, value: Value, ty: Type) {
+        let old = std::mem::replace(&mut self.values[value].ty, ty);
+        self.record(Undo::Type(value, old));
+    }
+
+    /// Names a value, or makes it anonymous.
+    pub fn set_value_name(&mut self, value: Value, name: Option<Name>) {
+        let old = std::mem::replace(&mut self.values[value].name, name);
+        self.record(Undo::Name(value, old));
+    }
+
+    // --- Uses and removal ------------------------------------------------------------------------------------------
+
+    pub(super) fn new_value(&mut self, ty: Type, def: ValueDef) -> Value {
+        self.values.insert(ValueData { ty, def, name: None, uses: 0, users: SmallVec::new() })
+    }
+
+    pub(super) fn add_use(&mut self, value: Value, inst: Inst) {
+        let data = &mut self.values[value];
+        data.uses += 1;
+        data.users.push(inst);
+        if self.insts[inst].data.is_wide() {
+            *self.wide_uses.entry((inst, value)).or_default() += 1;
+        }
+        if data.users.len() > 8 && data.users.len() > 2 * data.uses as usize {
+            let live = self.users(value);
+            self.values[value].users = live.into_iter().collect();
+        }
+    }
+
+    pub(super) fn remove_use(&mut self, value: Value, inst: Inst) {
+        if self.insts[inst].data.is_wide()
+            && let Entry::Occupied(mut count) = self.wide_uses.entry((inst, value))
+        {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+        // Blocks that are removed together may use each other's values, which are gone by then.
+        if let Some(data) = self.values.get_mut(value) {
+            data.uses -= 1;
+        }
+    }
+
+    pub(super) fn swap_targets(&mut self, inst: Inst, targets: SmallVec<[Target; 0]>) -> SmallVec<[Target; 0]> {
+        let linked = self.is_linked(inst);
+        let branch_args = |f: &Self| -> SmallVec<[Value; 8]> {
+            f.inst(inst).targets.iter().flat_map(|t| t.args.iter().copied()).collect()
+        };
+        let before = branch_args(self);
+        let old = std::mem::replace(&mut self.insts[inst].data.targets, targets);
+        if linked {
+            for v in before {
+                self.remove_use(v, inst);
+            }
+            for v in branch_args(self) {
+                self.add_use(v, inst);
+            }
+        }
+        old
+    }
+
+    pub(super) fn renumber_params(&mut self, block: Block) {
+        for i in 0..self.blocks[block].params.len() {
+            let v = self.blocks[block].params[i];
+            self.values[v].def = ValueDef::Param(block, i as u32);
+        }
+    }
+
+    pub(super) fn drop_block(&mut self, block: Block) {
+        for param in self.blocks.remove(block).map(|b| b.params).unwrap_or_default() {
+            self.values.remove(param);
+        }
+    }
+
+    pub(super) fn drop_inst(&mut self, inst: Inst) {
+        if let Some(entry) = self.insts.remove(inst) {
+            for v in entry.data.results {
+                self.values.remove(v);
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Transactions: the inverse of every primitive change, recorded and undone.
+
+use super::{Block, Function, Inst, Target, Value};
+use crate::attr::Attrs;
+use crate::name::Name;
+use crate::types::Type;
+use smallvec::SmallVec;
+
+/// The inverse of one primitive change.
+#[derive(Clone, Debug)]
+pub(super) enum Undo {
+    Created(Inst),
+    Linked(Inst),
+    Unlinked(Inst, Block, Option<Inst>),
+    Erased(Inst),
+    Operand(Inst, usize, Value),
+    Attrs(Inst, Attrs),
+    Targets(Inst, SmallVec<[Target; 0]>),
+    Type(Value, Type),
+    Name(Value, Option<Name>),
+    BlockCreated(Block),
+    /// The blocks, and the order before.
+    BlocksRemoved(Vec<Block>, Vec<Block>),
+    ParamAdded(Block),
+    ParamRemoved(Block, usize, Value),
+}
+
+impl Function {
+    /// Begins to record changes. Ends with [`commit`](Function::commit) or [`rollback`](Function::rollback).
+    pub fn begin(&mut self) {
+        self.journal.get_or_insert_with(Vec::new);
+    }
+    /// The number of changes recorded since [`begin`](Function::begin).
+    pub fn pending_changes(&self) -> usize {
+        self.journal.as_ref().map_or(0, Vec::len)
+    }
+    /// Keeps the recorded changes.
+    pub fn commit(&mut self) {
+        for undo in self.journal.take().unwrap_or_default() {
+            match undo {
+                // Unless it was erased and undone, or never linked at all, the instruction stays.
+                Undo::Erased(inst) => self.drop_inst(inst),
+                Undo::BlocksRemoved(blocks, _) => blocks.into_iter().for_each(|block| self.drop_block(block)),
+                _ => {}
+            }
+        }
+    }
+    /// Undoes the recorded changes, latest first: the function is as it was at [`begin`](Function::begin).
+    pub fn rollback(&mut self) {
+        for undo in self.journal.take().unwrap_or_default().into_iter().rev() {
+            match undo {
+                Undo::Created(inst) => self.drop_inst(inst),
+                Undo::Linked(inst) => {
+                    self.unlink(inst);
+                }
+                Undo::Unlinked(inst, block, next) => self.link(inst, block, next),
+                Undo::Erased(_) => {}
+                Undo::Operand(inst, index, old) => self.set_use(inst, index, old),
+                Undo::Attrs(inst, old) => self.insts[inst].data.attrs = old,
+                Undo::Targets(inst, old) => {
+                    self.swap_targets(inst, old);
+                }
+                Undo::Type(value, old) => self.values[value].ty = old,
+                Undo::Name(value, old) => self.values[value].name = old,
+                Undo::BlockCreated(block) => {
+                    self.order.retain(|&b| b != block);
+                    self.blocks.remove(block);
+                }
+                Undo::BlocksRemoved(blocks, before) => {
+                    self.order = before;
+                    blocks.into_iter().for_each(|block| self.blocks[block].linked = true);
+                }
+                Undo::ParamAdded(block) => {
+                    if let Some(v) = self.blocks[block].params.pop() {
+                        self.values.remove(v);
+                    }
+                }
+                Undo::ParamRemoved(block, index, v) => {
+                    self.blocks[block].params.insert(index, v);
+                    self.renumber_params(block);
+                }
+            }
+        }
+    }
+
+    pub(super) fn record(&mut self, undo: Undo) {
+        if let Some(journal) = &mut self.journal {
+            journal.push(undo);
+        }
+    }
+}
