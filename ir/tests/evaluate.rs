@@ -1,26 +1,6 @@
 //! The evaluator: control flow, calls, stores, shapes and limits.
 
-use rewright_ir::op::promote_all;
 use rewright_ir::*;
-
-static ADD: OpDef = OpDef::elementwise("test_add", "adds integers", 2, resolve_add, |xs, _| match (xs[0], xs[1]) {
-    (Scalar::I64(a), Scalar::I64(b)) => Ok([Scalar::I64(a.wrapping_add(b))].into_iter().collect()),
-    _ => Err(EvalError::value("only i64")),
-});
-static LESS: OpDef = OpDef::elementwise("test_less", "compares integers", 2, resolve_less, |xs, _| {
-    Ok([Scalar::Bool(xs[0].to_i128() < xs[1].to_i128())].into_iter().collect())
-});
-register_op!(ADD, LESS);
-
-fn resolve_add(dtypes: &[DType], _: &Attrs) -> Result<Loop, String> {
-    match promote_all(dtypes.iter().copied()) {
-        Some(DType::I64) => Ok(Loop::uniform(2, DType::I64, DType::I64)),
-        _ => Err("wants i64".to_string()),
-    }
-}
-fn resolve_less(dtypes: &[DType], _: &Attrs) -> Result<Loop, String> {
-    resolve_add(dtypes, &Attrs::new()).map(|_| Loop::uniform(2, DType::I64, DType::Bool))
-}
 
 fn i64s(dims: &[&str]) -> Type {
     let dims: Vec<Dim> = dims.iter().map(|s| s.parse().map_or_else(|_| Dim::from(*s), Dim::Const)).collect();
@@ -59,14 +39,14 @@ fn sum_below() -> Function {
     let body = b.block("body", &[]);
     let done = b.block("done", &[]);
     let (n, i, s) = (b.param(0), b.block_param(head, 0), b.block_param(head, 1));
-    let start = b.op("test_add", [Arg::from(0), Arg::from(0)]).unwrap();
+    let start = b.op("add", [Arg::from(0), Arg::from(0)]).unwrap();
     b.inst("jump", no_args(), Attrs::new(), [jump(head, &[start, start])]).unwrap();
     b.switch_to(head);
-    let more = b.op("test_less", [i, n]).unwrap();
+    let more = b.op("lt", [i, n]).unwrap();
     b.inst("br_if", [more], Attrs::new(), [jump(body, &[]), jump(done, &[])]).unwrap();
     b.switch_to(body);
-    let t = b.op("test_add", [s, i]).unwrap();
-    let j = b.op("test_add", [Arg::from(i), Arg::from(1)]).unwrap();
+    let t = b.op("add", [s, i]).unwrap();
+    let j = b.op("add", [Arg::from(i), Arg::from(1)]).unwrap();
     b.inst("jump", no_args(), Attrs::new(), [jump(head, &[j, t])]).unwrap();
     b.switch_to(done);
     b.ret([s]).unwrap();
@@ -129,7 +109,7 @@ fn stores_reach_the_caller_and_nobody_else() {
     let m = module([fill()]);
     let mut b = FuncBuilder::new("f", &[("x", i64s(&["n"])), ("y", i64s(&["n"]))], vec![i64s(&["n"]); 3]).in_module(&m);
     let (x, y) = (b.param(0), b.param(1));
-    let before = b.op("test_add", [Arg::from(x), Arg::from(0)]).unwrap();
+    let before = b.op("add", [Arg::from(x), Arg::from(0)]).unwrap();
     let filled = b.op_with("call", [Arg::from(x), Arg::from(5)], callee("fill")).unwrap();
     b.inst("store", [y, x], Attrs::new(), []).unwrap();
     b.ret([before, filled, x]).unwrap();
@@ -197,7 +177,7 @@ fn ufuncs_apply_to_each_element_with_broadcasting() {
     let mut b = FuncBuilder::new("f", &[("x", i64s(&["n", "1"])), ("y", i64s(&["n"]))], vec![i64s(&["n", "n"])]);
     let m = {
         let mut g = FuncBuilder::new("g", &[("a", int()), ("b", int())], vec![int()]);
-        let s = g.op("test_add", [g.param(0), g.param(1)]).unwrap();
+        let s = g.op("add", [g.param(0), g.param(1)]).unwrap();
         g.ret([s]).unwrap();
         module([g.finish()])
     };
@@ -214,7 +194,7 @@ fn ufuncs_apply_to_each_element_with_broadcasting() {
 #[test]
 fn symbols_are_bound_once() {
     let mut b = FuncBuilder::new("f", &[("x", i64s(&["n"])), ("y", i64s(&["m", "n"]))], vec![i64s(&["m", "n"])]);
-    let r = b.op("test_add", [b.param(0), b.param(1)]).unwrap();
+    let r = b.op("add", [b.param(0), b.param(1)]).unwrap();
     b.ret([r]).unwrap();
     let f = b.finish();
     assert!(evaluate_function(&f, vec![ints(&[3]), ints(&[2, 3])], Limits::default()).is_ok());
@@ -232,7 +212,7 @@ fn symbols_are_bound_once() {
 #[test]
 fn results_are_checked_against_their_types() {
     let mut b = FuncBuilder::new("f", &[("x", i64s(&["?"])), ("y", i64s(&["?"]))], vec![i64s(&["3"])]);
-    let r = b.op("test_add", [b.param(0), b.param(1)]).unwrap();
+    let r = b.op("add", [b.param(0), b.param(1)]).unwrap();
     b.ret([r]).unwrap();
     let f = b.finish();
     assert!(evaluate_function(&f, vec![ints(&[3]), ints(&[1])], Limits::default()).is_ok());
@@ -240,13 +220,13 @@ fn results_are_checked_against_their_types() {
     assert!(returned.to_string().contains("returned `%0` is i64[4], its type is i64[3]"), "{returned}");
     let clash = evaluate_function(&f, vec![ints(&[4]), ints(&[3])], Limits::default()).unwrap_err();
     assert!(clash.to_string().contains("operands %x: i64[4], %y: i64[3]"), "{clash}");
-    assert_eq!(clash.op, Some("test_add"));
+    assert_eq!(clash.op, Some("add"));
 }
 
 #[test]
 fn arrays_are_limited_before_they_are_made() {
     let mut b = FuncBuilder::new("f", &[("x", i64s(&["n", "1"])), ("y", i64s(&["n"]))], vec![]);
-    b.op("test_add", [b.param(0), b.param(1)]).unwrap();
+    b.op("add", [b.param(0), b.param(1)]).unwrap();
     b.ret(no_args()).unwrap();
     let f = b.finish();
     let args = || vec![ints(&[1000, 1]), ints(&[1000])];

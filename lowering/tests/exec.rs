@@ -1,28 +1,8 @@
 //! Executables: control flow, calls, stores, shapes and limits are as the reference evaluator has them.
 
 use ndarray::{Array1, Array2};
-use rewright_ir::op::promote_all;
 use rewright_ir::*;
 use rewright_lowering::exec::{Arg as Given, Backend, Executable, Options};
-
-static ADD: OpDef = OpDef::elementwise("test_add", "adds integers", 2, resolve_add, |xs, _| match (xs[0], xs[1]) {
-    (Scalar::I64(a), Scalar::I64(b)) => Ok([Scalar::I64(a.wrapping_add(b))].into_iter().collect()),
-    _ => Err(EvalError::value("only i64")),
-});
-static LESS: OpDef = OpDef::elementwise("test_less", "compares integers", 2, resolve_less, |xs, _| {
-    Ok([Scalar::Bool(xs[0].to_i128() < xs[1].to_i128())].into_iter().collect())
-});
-register_op!(ADD, LESS);
-
-fn resolve_add(dtypes: &[DType], _: &Attrs) -> Result<Loop, String> {
-    match promote_all(dtypes.iter().copied()) {
-        Some(DType::I64) => Ok(Loop::uniform(2, DType::I64, DType::I64)),
-        _ => Err("wants i64".to_string()),
-    }
-}
-fn resolve_less(dtypes: &[DType], _: &Attrs) -> Result<Loop, String> {
-    resolve_add(dtypes, &Attrs::new()).map(|_| Loop::uniform(2, DType::I64, DType::Bool))
-}
 
 fn i64s(dims: &[&str]) -> Type {
     let dims: Vec<Dim> = dims.iter().map(|s| s.parse().map_or_else(|_| Dim::from(*s), Dim::Const)).collect();
@@ -78,14 +58,14 @@ fn sum_below() -> Function {
     let body = b.block("body", &[]);
     let done = b.block("done", &[]);
     let (n, i, s) = (b.param(0), b.block_param(head, 0), b.block_param(head, 1));
-    let start = b.op("test_add", [Arg::from(0), Arg::from(0)]).unwrap();
+    let start = b.op("add", [Arg::from(0), Arg::from(0)]).unwrap();
     b.inst("jump", no_args(), Attrs::new(), [jump(head, &[start, start])]).unwrap();
     b.switch_to(head);
-    let more = b.op("test_less", [i, n]).unwrap();
+    let more = b.op("lt", [i, n]).unwrap();
     b.inst("br_if", [more], Attrs::new(), [jump(body, &[]), jump(done, &[])]).unwrap();
     b.switch_to(body);
-    let t = b.op("test_add", [s, i]).unwrap();
-    let j = b.op("test_add", [Arg::from(i), Arg::from(1)]).unwrap();
+    let t = b.op("add", [s, i]).unwrap();
+    let j = b.op("add", [Arg::from(i), Arg::from(1)]).unwrap();
     b.inst("jump", no_args(), Attrs::new(), [jump(head, &[j, t])]).unwrap();
     b.switch_to(done);
     b.ret([s]).unwrap();
@@ -117,15 +97,15 @@ fn swapped_block_arguments_move_at_once() {
     let head = b.block("head", &[("i", int()), ("p", i64s(&["a"])), ("q", i64s(&["a"]))]);
     let body = b.block("body", &[]);
     let done = b.block("done", &[]);
-    let zero = b.op("test_add", [0, 0]).unwrap();
+    let zero = b.op("add", [0, 0]).unwrap();
     let (n, x, y) = (b.param(0), b.param(1), b.param(2));
     let (i, p, q) = (b.block_param(head, 0), b.block_param(head, 1), b.block_param(head, 2));
     b.inst("jump", no_args(), Attrs::new(), [jump(head, &[zero, x, y])]).unwrap();
     b.switch_to(head);
-    let more = b.op("test_less", [i, n]).unwrap();
+    let more = b.op("lt", [i, n]).unwrap();
     b.inst("br_if", [more], Attrs::new(), [jump(body, &[]), jump(done, &[])]).unwrap();
     b.switch_to(body);
-    let j = b.op("test_add", [Arg::from(i), Arg::from(1)]).unwrap();
+    let j = b.op("add", [Arg::from(i), Arg::from(1)]).unwrap();
     b.inst("jump", no_args(), Attrs::new(), [jump(head, &[j, q, p])]).unwrap();
     b.switch_to(done);
     b.ret([p, q]).unwrap();
@@ -162,7 +142,7 @@ fn switches_and_raises() {
 fn fill() -> Function {
     let mut b = FuncBuilder::new("fill", &[("a", i64s(&["n"])), ("v", i64s(&["?"]))], vec![i64s(&["n"])]);
     let (a, v) = (b.param(0), b.param(1));
-    let before = b.op("test_add", [Arg::from(a), Arg::from(0)]).unwrap();
+    let before = b.op("add", [Arg::from(a), Arg::from(0)]).unwrap();
     b.inst("store", [a, v], Attrs::new(), []).unwrap();
     b.ret([before]).unwrap();
     b.finish()
@@ -190,7 +170,7 @@ fn calls_give_results_and_what_they_stored() {
     let mut m = module([fill()]);
     let mut b = FuncBuilder::new("main", &[("x", i64s(&["k"]))], vec![i64s(&["k"]), i64s(&["k"])]).in_module(&m);
     let x = b.param(0);
-    let y = b.op("test_add", [Arg::from(x), Arg::from(1)]).unwrap();
+    let y = b.op("add", [Arg::from(x), Arg::from(1)]).unwrap();
     let before = b.op_with("call", [y, x], callee("fill")).unwrap();
     b.inst("print", [before, y], Attrs::new().with("label", Attr::Str("now".into())), []).unwrap();
     b.ret([before, y]).unwrap();
@@ -232,7 +212,7 @@ fn recursion_ends_at_the_depth_limit() {
 fn ufuncs_run_a_function_for_each_element() {
     let mut b = FuncBuilder::new("twice", &[("x", int())], vec![int()]);
     let x = b.param(0);
-    let y = b.op("test_add", [x, x]).unwrap();
+    let y = b.op("add", [x, x]).unwrap();
     b.ret([y]).unwrap();
     let mut m = module([b.finish()]);
     let mut b = FuncBuilder::new("main", &[("x", i64s(&["n", "m"]))], vec![i64s(&["n", "m"])]).in_module(&m);
@@ -270,7 +250,7 @@ fn wrong_arguments_are_refused_before_anything_runs() {
 fn strided_views_are_read_where_they_are() {
     let mut b = FuncBuilder::new("f", &[("x", i64s(&["n", "m"]))], vec![i64s(&["n", "m"])]);
     let x = b.param(0);
-    let y = b.op("test_add", [Arg::from(x), Arg::from(1)]).unwrap();
+    let y = b.op("add", [Arg::from(x), Arg::from(1)]).unwrap();
     b.ret([y]).unwrap();
     let f = compile(&module([b.finish()]), "f", Backend::Auto, Limits::default());
     let own = Array2::from_shape_fn((4, 6), |(i, j)| (10 * i + j) as i64);
@@ -370,7 +350,7 @@ fn views_read_the_operand_in_another_way() {
         for (op, attrs) in &chain {
             x = b.op_with(op, [x], attrs.clone()).unwrap();
         }
-        let y = b.op("test_add", [x, x]).unwrap();
+        let y = b.op("add", [x, x]).unwrap();
         let mut f = b.func().clone();
         f.results = vec![f.ty(x).clone(), f.ty(y).clone()];
         let block = f.entry().unwrap();

@@ -44,6 +44,21 @@ pub struct Outcome {
     pub memory: Vec<Vec<u8>>,
 }
 
+/// Every dtype but the complex ones.
+pub const REAL: [DType; 11] = [
+    DType::Bool,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::F32,
+    DType::F64,
+];
+
 /// A small random number generator, the same everywhere.
 #[derive(Clone)]
 pub struct Random(pub u64);

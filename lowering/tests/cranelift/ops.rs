@@ -1,23 +1,9 @@
 //! Every operation at every dtype, on special values.
 
-use crate::case::{Call, Layout, Random};
+use crate::case::{Call, Layout, REAL, Random};
 use crate::same;
 use rewright_ir::DType;
 use rewright_lowering::kernel::{Binary, Buffer, Compare, KOp, KernelBuilder, Part, Unary};
-
-const REAL: [DType; 11] = [
-    DType::Bool,
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::F32,
-    DType::F64,
-];
 
 /// `out = op(a, b, c)` along one axis, long enough for all kinds of rounds, against other elements; the last operand also the same everywhere.
 fn one_op(op: KOp, operands: &[DType], result: DType) {

@@ -1,26 +1,12 @@
 //! Random kernels on random layouts.
 
-use crate::case::{Call, Layout, Random, element, special};
+use crate::case::{Call, Layout, REAL, Random, element, special};
 use crate::same;
 use rewright_ir::{Attrs, DType, EvalError, Op, OpDef, Scalar, Scalars};
 use rewright_lowering::kernel::{
     Binary, Buffer, Compare, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part, Reference, Unary,
 };
 use smallvec::SmallVec;
-
-const REAL: [DType; 11] = [
-    DType::Bool,
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::F32,
-    DType::F64,
-];
 
 /// An op that swaps the parts of a complex number, and fails on one with two equal parts.
 static SWAP: OpDef = OpDef::elementwise("swap_parts", "For tests.", 1, |_, _| Err("not used".into()), swap);
