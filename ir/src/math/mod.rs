@@ -7,9 +7,10 @@
 //! instead.
 
 pub mod complex;
-pub mod double;
 mod double_double;
-pub mod single;
+mod real;
+
+pub use real::{double, single};
 
 /// A real function of floats.
 #[derive(Clone, Copy)]
