@@ -227,7 +227,7 @@ from_rust!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8,
 
 /// A number as it is written, before an op gives it a dtype. Weak in the sense of NEP 50: it takes
 /// the dtype of what it is combined with, unless its own kind is a later one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names are the documentation")]
 pub enum Literal {
     Bool(bool),
@@ -236,6 +236,22 @@ pub enum Literal {
     Complex(f64, f64),
     /// Written with a dtype suffix, so not weak: `2.0:f32`.
     Typed(Scalar),
+}
+
+/// Floats are compared by their bits, as those of scalars are: 0.0 is not -0.0.
+impl PartialEq for Literal {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Literal::Bool(a), Literal::Bool(b)) => a == b,
+            (Literal::Int(a), Literal::Int(b)) => a == b,
+            (Literal::Float(a), Literal::Float(b)) => Scalar::F64(*a) == Scalar::F64(*b),
+            (Literal::Complex(a, b), Literal::Complex(c, d)) => {
+                Scalar::C128(Complex64::new(*a, *b)) == Scalar::C128(Complex64::new(*c, *d))
+            }
+            (Literal::Typed(a), Literal::Typed(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 impl Literal {

@@ -1,6 +1,7 @@
 //! What a rewrite states about itself, and how it is registered.
 
 use crate::rewrite::{AnyRewrite, AnyRootRewrite};
+use crate::rule::Rule;
 use rewright_ir::Origin;
 
 /// When a rewrite runs in the default pipeline: all of an earlier stage come first.
@@ -14,13 +15,15 @@ pub enum Stage {
     BeforeLowering,
 }
 
-/// The two forms.
+/// The three forms.
 #[derive(Clone, Copy)]
 pub enum Form {
     /// A [`Rewrite`](crate::Rewrite).
     Block(&'static dyn AnyRewrite),
     /// A [`RootRewrite`](crate::RootRewrite).
     Root(&'static dyn AnyRootRewrite),
+    /// A declarative [`Rule`].
+    Rule(&'static Rule),
 }
 
 /// The definition of a rewrite. Build it in a `static`, starting at [`RewriteDef::root`] or [`RewriteDef::block`], and register it
@@ -50,7 +53,7 @@ pub struct RewriteDef {
 }
 
 impl RewriteDef {
-    const fn new(name: &'static str, doc: &'static str, form: Form) -> Self {
+    pub(crate) const fn new(name: &'static str, doc: &'static str, form: Form) -> Self {
         RewriteDef {
             name,
             doc,

@@ -60,6 +60,7 @@ pub mod change;
 pub mod def;
 pub mod driver;
 pub mod error;
+pub mod facts;
 pub mod match_cx;
 pub mod observer;
 pub mod pipeline;
@@ -68,6 +69,7 @@ pub mod prelude;
 pub mod registry;
 pub mod rewrite;
 pub mod rewriter;
+pub mod rule;
 
 pub use analyses::Analyses;
 pub use change::Change;

@@ -62,6 +62,8 @@ pub struct Stop {
     pub entry: RewriteEntry,
     /// Written with a star: to a fixed point of its own before the next one begins.
     pub star: bool,
+    /// Written by its name, not part of `default`.
+    pub named: bool,
 }
 
 /// Rewrites in an order, run to a fixed point of all of them.
@@ -107,7 +109,7 @@ impl Pipeline {
     /// The same, with the rewrites of another registry.
     pub fn by_default_of(registry: &RewriteRegistry) -> Result<Self, PipelineError> {
         check(registry)?;
-        Ok(Pipeline { stops: registry.by_default().map(|entry| Stop { entry, star: false }).collect() })
+        Ok(Pipeline { stops: registry.by_default().map(|entry| Stop { entry, star: false, named: false }).collect() })
     }
     /// The rewrites, in order.
     pub fn stops(&self) -> &[Stop] {
@@ -141,7 +143,7 @@ fn parse_part(registry: &RewriteRegistry, part: &str, at: usize, stops: &mut Vec
         return Err(PipelineError::Empty { at });
     }
     if name == "default" {
-        stops.extend(registry.by_default().map(|entry| Stop { entry, star }));
+        stops.extend(registry.by_default().map(|entry| Stop { entry, star, named: false }));
         return Ok(());
     }
     if let Some(name) = name.strip_prefix('-') {
@@ -152,7 +154,7 @@ fn parse_part(registry: &RewriteRegistry, part: &str, at: usize, stops: &mut Vec
         let gone = stops.len() < before;
         return if gone { Ok(()) } else { Err(PipelineError::NotThere { name: name.to_string(), at }) };
     }
-    stops.push(Stop { entry: find(registry, name, at)?, star });
+    stops.push(Stop { entry: find(registry, name, at)?, star, named: true });
     Ok(())
 }
 

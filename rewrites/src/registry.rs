@@ -1,6 +1,7 @@
 //! Every rewrite that a linked crate registered, sorted by name, and the order of the default pipeline.
 
 use crate::def::{RewriteDef, RewriteEntry};
+use crate::rule::{RuleEntry, RuleErrors, condition};
 use indexmap::IndexMap;
 use rewright_ir::{Origin, registry};
 use std::cmp::Reverse;
@@ -40,6 +41,24 @@ pub enum RewriteRegistryError {
         /// The place.
         origin: Origin,
     },
+    /// A rule that says nothing that can be applied.
+    #[error("{errors}\n  written at {origin}")]
+    Rule {
+        /// What is wrong with it.
+        errors: RuleErrors,
+        /// The place.
+        origin: Origin,
+    },
+    /// One name, two conditions of rules.
+    #[error("condition `{name}` is registered twice: by {first} and by {second}")]
+    DuplicateCondition {
+        /// The name.
+        name: &'static str,
+        /// One place.
+        first: Origin,
+        /// The other.
+        second: Origin,
+    },
     /// Constraints that can't all hold.
     #[error("rewrites can't be put in order: {}", .0.join(", "))]
     Order(
@@ -55,8 +74,10 @@ pub struct RewriteRegistry {
     errors: Vec<RewriteRegistryError>,
 }
 
-static REGISTRY: LazyLock<RewriteRegistry> =
-    LazyLock::new(|| RewriteRegistry::build(rewright_ir::inventory::iter::<RewriteEntry>.into_iter().copied()));
+static REGISTRY: LazyLock<RewriteRegistry> = LazyLock::new(|| {
+    let rules: Vec<RuleEntry> = rewright_ir::inventory::iter::<RuleEntry>.into_iter().copied().collect();
+    RewriteRegistry::build_with(rewright_ir::inventory::iter::<RewriteEntry>.into_iter().copied(), &rules)
+});
 
 /// The rewrites of this process.
 pub fn rewrites() -> &'static RewriteRegistry {
@@ -66,8 +87,21 @@ pub fn rewrites() -> &'static RewriteRegistry {
 impl RewriteRegistry {
     /// Builds a registry from entries in any order; clashes become [`errors`](RewriteRegistry::errors).
     pub fn build(entries: impl IntoIterator<Item = RewriteEntry>) -> Self {
-        let mut errors = Vec::new();
+        Self::build_with(entries, &[])
+    }
+
+    /// The same with rules, such as a file has.
+    pub fn build_with(entries: impl IntoIterator<Item = RewriteEntry>, rules: &[RuleEntry]) -> Self {
+        let mut errors = duplicate_conditions();
         let mut list: Vec<RewriteEntry> = entries.into_iter().collect();
+        let mut rules = rules.to_vec();
+        rules.sort_by_key(|rule| (rule.def.name, rule.origin));
+        for rule in rules {
+            match rule.rewrites() {
+                Ok(rewrites) => list.extend(rewrites),
+                Err(wrong) => errors.push(RewriteRegistryError::Rule { errors: wrong, origin: rule.origin }),
+            }
+        }
         list.sort_by_key(|e| (e.def.name, e.origin));
         let mut table: IndexMap<&'static str, RewriteEntry> = IndexMap::new();
         for entry in list {
@@ -107,6 +141,16 @@ impl RewriteRegistry {
     pub fn errors(&self) -> &[RewriteRegistryError] {
         &self.errors
     }
+}
+
+fn duplicate_conditions() -> Vec<RewriteRegistryError> {
+    let same = condition::condition_entries().windows(2).filter(|pair| pair[0].def.name == pair[1].def.name);
+    let error = |pair: &[&condition::ConditionEntry]| RewriteRegistryError::DuplicateCondition {
+        name: pair[0].def.name,
+        first: pair[0].origin,
+        second: pair[1].origin,
+    };
+    same.map(error).collect()
 }
 
 fn is_name(name: &str) -> bool {

@@ -329,6 +329,15 @@ fn write_slice(spec: &SliceSpec, out: &mut String) {
     }
 }
 
+/// As in the text form.
+impl std::fmt::Display for Attr {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut out = String::new();
+        write_attr(self, &mut out);
+        f.write_str(&out)
+    }
+}
+
 pub(super) fn write_attr(value: &Attr, out: &mut String) {
     let bracketed = |out: &mut String, inside: &mut dyn FnMut(&mut String)| {
         out.push('[');

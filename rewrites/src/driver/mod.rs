@@ -47,7 +47,7 @@ pub(crate) fn run(
     observer: &mut dyn Observer,
 ) -> Result<Report, RewriteError> {
     verify_module(module).map_err(RewriteError::InvalidInput)?;
-    let plan = Plan::of(pipeline);
+    let plan = Plan::of(pipeline, options.liberties);
     let stats =
         plan.rewrites.iter().map(|e| RewriteStats { rewrite: e.def.name, asked: 0, applied: 0, time: Duration::ZERO });
     let report = Report { stats: stats.collect(), ..Report::default() };

@@ -1,5 +1,6 @@
 //! How a pipeline is to be run.
 
+use crate::rule::Liberties;
 use rewright_ir::Name;
 
 /// When the whole function is verified. What an application touched is checked after every one in any case.
@@ -29,6 +30,8 @@ pub struct Options {
     pub stop_after: Option<u64>,
     /// Takes times. Reports differ from run to run then.
     pub times: bool,
+    /// What results may differ in. Rules that take other liberties are not applied.
+    pub liberties: Liberties,
     /// Rewrites this function only.
     pub only: Option<Name>,
 }

@@ -4,6 +4,8 @@ use crate::def::{Form, RewriteEntry};
 use crate::error::Step;
 use crate::pipeline::Pipeline;
 use crate::rewrite::{AnyRewrite, AnyRootRewrite};
+use crate::rule::tree::RuleTree;
+use crate::rule::{Liberties, Rule};
 use rewright_ir::{Op, registry};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -11,8 +13,14 @@ use smallvec::SmallVec;
 /// A rewrite's place in [`Plan::rewrites`].
 pub(super) type Id = usize;
 
-/// A root rewrite of the plan.
-pub(super) type RootStop = (Id, &'static dyn AnyRootRewrite);
+/// Who is asked at an instruction.
+#[derive(Clone, Copy)]
+pub(super) enum RootStop {
+    /// A root rewrite of the plan.
+    Rewrite(Id, &'static dyn AnyRootRewrite),
+    /// The rules, all at once, where the first of them stands in the pipeline.
+    Rules,
+}
 
 /// Root rewrites that work together.
 pub(super) struct Roots {
@@ -20,6 +28,10 @@ pub(super) struct Roots {
     by_op: FxHashMap<usize, SmallVec<[RootStop; 4]>>,
     /// How far the one that looks farthest looks.
     pub reach: u8,
+    /// Those that are rules, in pipeline order.
+    rules: Vec<(Id, &'static Rule)>,
+    /// The same as one tree.
+    pub tree: RuleTree,
 }
 
 impl Roots {
@@ -27,10 +39,24 @@ impl Roots {
     pub fn at(&self, op: Op) -> &[RootStop] {
         self.by_op.get(&address(op)).map_or(&[], |list| list)
     }
-    fn add(&mut self, id: Id, entry: &RewriteEntry, rewrite: &'static dyn AnyRootRewrite) {
+    fn new() -> Self {
+        Roots { by_op: FxHashMap::default(), reach: 0, rules: Vec::new(), tree: RuleTree::new(Vec::new()) }
+    }
+    fn add(&mut self, id: Id, entry: &RewriteEntry, form: Form) {
+        let stop = match form {
+            Form::Root(rewrite) => RootStop::Rewrite(id, rewrite),
+            Form::Rule(rule) => {
+                self.rules.push((id, rule));
+                RootStop::Rules
+            }
+            Form::Block(_) => return,
+        };
         let ops = registry().ops().map(|(op, _)| op);
         for op in ops.filter(|op| entry.def.roots.is_empty() || entry.def.roots.contains(&op.name)) {
-            self.by_op.entry(address(op)).or_default().push((id, rewrite));
+            let stops = self.by_op.entry(address(op)).or_default();
+            if !matches!(stop, RootStop::Rules) || !stops.iter().any(|s| matches!(s, RootStop::Rules)) {
+                stops.push(stop);
+            }
         }
         self.reach = self.reach.max(entry.def.reach);
     }
@@ -61,11 +87,15 @@ pub(super) enum Group {
 pub(super) struct Plan {
     pub rewrites: Vec<RewriteEntry>,
     pub groups: Vec<Group>,
+    /// Rules that the pipeline names and that can't be applied.
+    pub left_out: Vec<(Id, &'static Rule)>,
 }
 
 impl Plan {
-    pub fn of(pipeline: &Pipeline) -> Self {
-        let mut plan = Plan { rewrites: Vec::new(), groups: Vec::new() };
+    /// The plan of a pipeline. Rules that take liberties which are not granted have no part in it, nor have those that are not
+    /// for the driver.
+    pub fn of(pipeline: &Pipeline, granted: Liberties) -> Self {
+        let mut plan = Plan { rewrites: Vec::new(), groups: Vec::new(), left_out: Vec::new() };
         let mut open = false;
         for stop in pipeline.stops() {
             let def = stop.entry.def;
@@ -78,17 +108,28 @@ impl Plan {
                 Form::Block(rewrite) => {
                     let roots = def.roots.iter().filter_map(|name| registry().op(name)).map(address).collect();
                     plan.groups.push(Group::Blocks(Blocks { id, rewrite, star: stop.star, roots }));
+                    open = false;
                 }
-                Form::Root(rewrite) => {
+                Form::Rule(rule) if !rule.is_greedy() || !granted.contains(rule.liberties) => {
+                    if stop.named {
+                        plan.left_out.push((id, rule));
+                    }
+                }
+                form => {
                     if !open || stop.star {
-                        plan.groups.push(Group::Roots(Roots { by_op: FxHashMap::default(), reach: 0 }));
+                        plan.groups.push(Group::Roots(Roots::new()));
                     }
                     if let Some(Group::Roots(roots)) = plan.groups.last_mut() {
-                        roots.add(id, &stop.entry, rewrite);
+                        roots.add(id, &stop.entry, form);
                     }
+                    open = !stop.star;
                 }
             }
-            open = matches!(def.form, Form::Root(_)) && !stop.star;
+        }
+        for group in &mut plan.groups {
+            if let Group::Roots(roots) = group {
+                roots.tree = RuleTree::new(std::mem::take(&mut roots.rules));
+            }
         }
         plan
     }

@@ -4,7 +4,7 @@ use super::Run;
 use super::cycle::Cycles;
 use super::missed::MissedMatches;
 use super::pending::{PendingBlocks, PendingInsts};
-use super::plan::{Blocks, Group, Id, Roots};
+use super::plan::{Blocks, Group, Id, RootStop, Roots};
 use crate::analyses::Analyses;
 use crate::error::RewriteError;
 use crate::match_cx::MatchCx;
@@ -94,6 +94,7 @@ impl<'a, 'r> Turn<'a, 'r> {
     /// Goes round the groups until nothing is left to look at. Gives the function.
     pub fn run(mut self) -> Result<Function, RewriteError> {
         self.run.observer.event(&Event::Begin { func: &self.func });
+        self.left_out();
         while !self.stopped() && self.pending.iter().any(|p| !p.is_empty()) {
             for group in 0..self.pending.len() {
                 self.group(group)?;
@@ -107,6 +108,25 @@ impl<'a, 'r> Turn<'a, 'r> {
         }
         self.run.observer.event(&Event::End { func: &self.func });
         Ok(self.func)
+    }
+
+    /// Says which rules have no part in the run although the pipeline names them, where their op is there.
+    fn left_out(&mut self) {
+        let granted = self.run.options.liberties;
+        let list = self.run.plan.left_out.clone();
+        for (id, rule) in list {
+            let func = &self.func;
+            if func.blocks().flat_map(|b| func.insts(b)).any(|i| func.inst(i).op == rule.root().op) {
+                let message = match rule.is_greedy() {
+                    true => format!(
+                        "it is not applied: it takes liberties that are not granted: {}",
+                        rule.liberties - granted
+                    ),
+                    false => "it is not applied: it is for equality saturation only".to_string(),
+                };
+                self.remark(id, RemarkKind::Missed, Loc::default(), message);
+            }
+        }
     }
 
     /// As many applications as the options allow.
@@ -133,8 +153,14 @@ impl<'a, 'r> Turn<'a, 'r> {
                 continue;
             }
             let place = Place::Inst(inst);
-            for &(id, rewrite) in roots.at(self.func.inst(inst).op) {
-                let Some(found) = self.ask(id, place, |cx| rewrite.find(cx, inst))? else { continue };
+            for stop in roots.at(self.func.inst(inst).op) {
+                let found = match *stop {
+                    RootStop::Rewrite(id, rewrite) => {
+                        self.ask(id, place, |cx| rewrite.find(cx, inst))?.map(|found| (id, found))
+                    }
+                    RootStop::Rules => self.ask_rules(roots, inst),
+                };
+                let Some((id, found)) = found else { continue };
                 self.apply(groups, id, place, found)?;
                 break;
             }
@@ -167,6 +193,17 @@ impl<'a, 'r> Turn<'a, 'r> {
             }
         }
         Ok(())
+    }
+
+    /// Asks which rule matches, of all of them at once. One that does counts as asked.
+    fn ask_rules(&mut self, roots: &Roots, inst: Inst) -> Option<(Id, AnyMatch<'static>)> {
+        let begun = self.run.options.times.then(Instant::now);
+        let cx = MatchCx::new(&self.func, self.module, &self.analyses);
+        let (id, found) = roots.tree.find(&cx, inst, |id| self.tally[id].out)?;
+        let stats = &mut self.run.report.stats[id];
+        stats.asked += 1;
+        stats.time += begun.map_or(Duration::ZERO, |t| t.elapsed());
+        Some((id, AnyMatch(Box::new(found))))
     }
 
     /// Asks whether a rewrite matches.

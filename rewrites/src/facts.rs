@@ -1,0 +1,150 @@
+//! What is certain of every element of a value: that it is not NaN, not below zero, and so on.
+//!
+//! A [`FactsRule`] says it of an op's results, given what is known of its operands. It is an interface of ops, so a crate that
+//! registers an op can teach the conditions of rules about it.
+
+use rewright_ir::op::Traits;
+use rewright_ir::{DType, Function, Kind, Op, Scalar, Value, register_interface};
+use smallvec::SmallVec;
+
+bitflags::bitflags! {
+    /// What is certain of every element of a value, or of both parts of every element.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct Facts: u8 {
+        /// Not NaN.
+        const NOT_NAN = 1;
+        /// Not an infinity.
+        const NOT_INF = 2;
+        /// Not below zero; it may be -0.0 or NaN.
+        const NONNEG = 4;
+        /// Not a zero of either sign.
+        const NONZERO = 8;
+        /// Not -0.0.
+        const NO_NEG_ZERO = 16;
+        /// A number: neither NaN nor an infinity.
+        const FINITE = Self::NOT_NAN.bits() | Self::NOT_INF.bits();
+    }
+}
+
+/// What an op's results are known for.
+pub struct FactsRule(pub fn(&FactsCx<'_>) -> Facts);
+
+/// What a [`FactsRule`] sees. All operands and the result have the same dtype, which is a float.
+pub struct FactsCx<'a> {
+    /// What is known of each operand.
+    pub args: &'a [Facts],
+    /// All operands are one value.
+    pub same: bool,
+}
+
+impl Facts {
+    /// What is certain of a dtype's values.
+    pub fn of_dtype(dtype: DType) -> Facts {
+        match dtype.kind() {
+            Kind::Int if !dtype.is_unsigned() => Facts::FINITE | Facts::NO_NEG_ZERO,
+            Kind::Bool | Kind::Int => Facts::FINITE | Facts::NO_NEG_ZERO | Facts::NONNEG,
+            Kind::Float | Kind::Complex => Facts::empty(),
+        }
+    }
+
+    /// What is certain of a constant.
+    pub fn of_scalar(scalar: Scalar) -> Facts {
+        let z = scalar.to_c128();
+        let parts: &[f64] = if scalar.dtype().is_complex() { &[z.re, z.im] } else { &[z.re] };
+        let all = |fact: Facts, test: fn(f64) -> bool| match parts.iter().all(|&x| test(x)) {
+            true => fact,
+            false => Facts::empty(),
+        };
+        Facts::of_dtype(scalar.dtype())
+            | all(Facts::NOT_NAN, |x| !x.is_nan())
+            | all(Facts::NOT_INF, |x| !x.is_infinite())
+            // A NaN is not below zero.
+            | all(Facts::NONNEG, |x| x.is_nan() || x >= 0.0)
+            | all(Facts::NONZERO, |x| x != 0.0)
+            | all(Facts::NO_NEG_ZERO, |x| x != 0.0 || x.is_sign_positive())
+    }
+
+    /// What is certain of an op's results.
+    pub fn of_op(op: Op, dtypes: &[DType], result: DType, args: &[Facts], same: bool) -> Facts {
+        let known = Facts::of_dtype(result);
+        if op.traits.contains(Traits::VIEW) {
+            return known | args.first().copied().unwrap_or_default();
+        }
+        let floats = result.is_float() && dtypes.iter().all(|&d| d == result);
+        match op.interface::<FactsRule>() {
+            Some(rule) if floats => known | rule.0(&FactsCx { args, same }),
+            _ => known,
+        }
+    }
+
+    /// What is certain of a value, looking so many definitions back.
+    pub fn of_value(func: &Function, value: Value, depth: u8) -> Facts {
+        let dtype = func.ty(value).dtype();
+        if let Some(scalar) = func.as_const(value) {
+            return Facts::of_scalar(scalar);
+        }
+        let Some(inst) = func.def_inst(value).filter(|_| depth > 0) else { return Facts::of_dtype(dtype) };
+        let data = func.inst(inst);
+        let dtypes: SmallVec<[DType; 3]> = data.args.iter().map(|&arg| func.ty(arg).dtype()).collect();
+        let args: SmallVec<[Facts; 3]> = data.args.iter().map(|&arg| Facts::of_value(func, arg, depth - 1)).collect();
+        let same = data.args.iter().all(|arg| *arg == data.args[0]);
+        Facts::of_op(data.op, &dtypes, dtype, &args, same)
+    }
+}
+
+impl FactsCx<'_> {
+    fn all(&self) -> Facts {
+        self.args.iter().fold(Facts::all(), |all, &facts| all & facts)
+    }
+    fn any(&self) -> Facts {
+        self.args.iter().fold(Facts::empty(), |any, &facts| any | facts)
+    }
+}
+
+fn keep(condition: bool, facts: Facts) -> Facts {
+    if condition { facts } else { Facts::empty() }
+}
+
+const ABS: FactsRule = FactsRule(|cx| {
+    let kept = cx.all() & (Facts::FINITE | Facts::NONZERO);
+    kept | Facts::NONNEG | Facts::NO_NEG_ZERO
+});
+const SQRT: FactsRule = FactsRule(|cx| {
+    let x = cx.all();
+    // The root of -0.0 is -0.0; that of anything below is NaN.
+    let kept = x & (Facts::NOT_INF | Facts::NONZERO | Facts::NO_NEG_ZERO);
+    kept | Facts::NONNEG | keep(x.contains(Facts::NONNEG), x & Facts::NOT_NAN)
+});
+const EXP: FactsRule = FactsRule(|cx| cx.all() & Facts::NOT_NAN | Facts::NONNEG | Facts::NO_NEG_ZERO);
+const ADD: FactsRule = FactsRule(|cx| {
+    let both = cx.all();
+    // A sum is -0.0 only if both terms are.
+    let signs = both & Facts::NONNEG | cx.any() & Facts::NO_NEG_ZERO;
+    let one_sign = both.contains(Facts::NONNEG | Facts::NOT_NAN);
+    signs
+        | keep(both.contains(Facts::FINITE) || one_sign, Facts::NOT_NAN)
+        | keep(both.contains(Facts::NONNEG) && cx.any().contains(Facts::NONZERO), Facts::NONZERO)
+});
+const MUL: FactsRule = FactsRule(|cx| {
+    let both = cx.all();
+    let square = keep(cx.same, Facts::NONNEG | Facts::NO_NEG_ZERO | both & Facts::NOT_NAN);
+    let kept = both & Facts::NONNEG | keep(both.contains(Facts::NONNEG | Facts::NO_NEG_ZERO), Facts::NO_NEG_ZERO);
+    square | kept | keep(both.contains(Facts::FINITE), Facts::NOT_NAN)
+});
+const EXTREMUM: FactsRule = FactsRule(|cx| cx.all() & !Facts::NO_NEG_ZERO);
+const KEPT: FactsRule = FactsRule(|cx| cx.all() & (Facts::FINITE | Facts::NONZERO));
+const ROUNDED: FactsRule = FactsRule(|cx| cx.all() & (Facts::FINITE | Facts::NONNEG));
+
+register_interface!("abs", FactsRule, &ABS);
+register_interface!("sqrt", FactsRule, &SQRT);
+register_interface!("exp", FactsRule, &EXP);
+register_interface!("exp2", FactsRule, &EXP);
+register_interface!("add", FactsRule, &ADD);
+register_interface!("mul", FactsRule, &MUL);
+register_interface!("minimum", FactsRule, &EXTREMUM);
+register_interface!("maximum", FactsRule, &EXTREMUM);
+register_interface!("neg", FactsRule, &KEPT);
+register_interface!("floor", FactsRule, &ROUNDED);
+register_interface!("ceil", FactsRule, &ROUNDED);
+register_interface!("trunc", FactsRule, &ROUNDED);
+register_interface!("rint", FactsRule, &ROUNDED);

@@ -1,0 +1,144 @@
+//! Conditions of rules: `nonneg(?x)`, `power_of_two(?c)`.
+//!
+//! A condition is a `static` [`ConditionDef`], registered with [`register_condition!`](crate::register_condition) from any crate.
+
+use crate::facts::Facts;
+use rewright_ir::{Dim, Origin, Scalar, Type};
+use std::sync::LazyLock;
+
+/// What is known of a variable's value when a rule is to be applied.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Its type.
+    pub ty: &'a Type,
+    /// The constant that it is.
+    pub constant: Option<Scalar>,
+    /// What is certain of its elements.
+    pub facts: Facts,
+}
+
+/// The definition of a condition.
+pub struct ConditionDef {
+    /// The name in rules.
+    pub name: &'static str,
+    /// One line of documentation.
+    pub doc: &'static str,
+    /// How many variables it is about.
+    pub arity: usize,
+    /// True if it is certain. In doubt it is false.
+    pub holds: fn(&[Known<'_>]) -> bool,
+    /// True if it is true of these elements: rules are checked on such.
+    pub sample: fn(&[Scalar]) -> bool,
+}
+
+/// A submitted condition.
+pub struct ConditionEntry {
+    /// The definition.
+    pub def: &'static ConditionDef,
+    /// Who submitted it.
+    pub origin: Origin,
+}
+rewright_ir::inventory::collect!(ConditionEntry);
+
+/// Registers conditions: `register_condition!(EVEN);`, each a `static ConditionDef`.
+#[macro_export]
+macro_rules! register_condition {
+    ($($def:path),+ $(,)?) => {$(
+        $crate::rewright_ir::inventory::submit! {
+            $crate::rule::ConditionEntry { def: &$def, origin: $crate::rewright_ir::origin!() }
+        }
+    )+};
+}
+
+static CONDITIONS: LazyLock<Vec<&'static ConditionEntry>> = LazyLock::new(|| {
+    let mut all: Vec<_> = rewright_ir::inventory::iter::<ConditionEntry>.into_iter().collect();
+    all.sort_by_key(|entry| (entry.def.name, entry.origin));
+    all
+});
+
+/// The conditions of this process with who registered them, sorted by name.
+pub fn condition_entries() -> &'static [&'static ConditionEntry] {
+    &CONDITIONS
+}
+
+/// The conditions of this process, sorted by name.
+pub fn conditions() -> impl Iterator<Item = &'static ConditionDef> {
+    CONDITIONS.iter().map(|entry| entry.def)
+}
+
+const fn about_one(
+    name: &'static str,
+    doc: &'static str,
+    holds: fn(&[Known<'_>]) -> bool,
+    sample: fn(&[Scalar]) -> bool,
+) -> ConditionDef {
+    ConditionDef { name, doc, arity: 1, holds, sample }
+}
+
+static NONNEG: ConditionDef = about_one(
+    "nonneg",
+    "no element is below zero; -0.0 and NaN are not",
+    |known| known[0].facts.contains(Facts::NONNEG),
+    |x| Facts::of_scalar(x[0]).contains(Facts::NONNEG),
+);
+static NONZERO: ConditionDef = about_one(
+    "nonzero",
+    "no element is a zero",
+    |known| known[0].facts.contains(Facts::NONZERO),
+    |x| Facts::of_scalar(x[0]).contains(Facts::NONZERO),
+);
+static FINITE: ConditionDef = about_one(
+    "finite",
+    "no element is NaN or an infinity",
+    |known| known[0].facts.contains(Facts::FINITE),
+    |x| Facts::of_scalar(x[0]).contains(Facts::FINITE),
+);
+static NOT_NAN: ConditionDef = about_one(
+    "not_nan",
+    "no element is NaN",
+    |known| known[0].facts.contains(Facts::NOT_NAN),
+    |x| Facts::of_scalar(x[0]).contains(Facts::NOT_NAN),
+);
+static NO_NEG_ZERO: ConditionDef = about_one(
+    "no_neg_zero",
+    "no element is -0.0",
+    |known| known[0].facts.contains(Facts::NO_NEG_ZERO),
+    |x| Facts::of_scalar(x[0]).contains(Facts::NO_NEG_ZERO),
+);
+static POWER_OF_TWO: ConditionDef = about_one(
+    "power_of_two",
+    "a constant that is a power of two, as is its reciprocal",
+    |known| known[0].constant.is_some_and(is_power_of_two),
+    |x| is_power_of_two(x[0]),
+);
+static BELOW_WIDTH: ConditionDef = about_one(
+    "below_width",
+    "a constant number of bits, from 0 to one less than its dtype has",
+    |known| known[0].constant.is_some_and(is_below_width),
+    |x| is_below_width(x[0]),
+);
+static SCALAR: ConditionDef = about_one("scalar", "not an array", |known| !known[0].ty.is_array(), |_| true);
+static SAME_SHAPE: ConditionDef = ConditionDef {
+    name: "same_shape",
+    doc: "two values of the same extents",
+    arity: 2,
+    holds: |known| {
+        let [a, b] = [known[0].ty.dims(), known[1].ty.dims()];
+        a == b && !a.contains(&Dim::Any)
+    },
+    sample: |_| true,
+};
+register_condition!(NONNEG, NONZERO, FINITE, NOT_NAN, NO_NEG_ZERO, POWER_OF_TWO, BELOW_WIDTH, SCALAR, SAME_SHAPE);
+
+fn is_power_of_two(scalar: Scalar) -> bool {
+    match scalar {
+        Scalar::F32(x) => x.is_normal() && x.recip().is_normal() && x.to_bits() << 9 == 0,
+        Scalar::F64(x) => x.is_normal() && x.recip().is_normal() && x.to_bits() << 12 == 0,
+        other => other.to_i128().is_some_and(|i| i > 0 && i & (i - 1) == 0),
+    }
+}
+
+fn is_below_width(scalar: Scalar) -> bool {
+    let bits = 8 * scalar.dtype().size() as i128;
+    scalar.to_i128().is_some_and(|i| (0..bits).contains(&i))
+}

@@ -1,0 +1,72 @@
+//! How a rule is written down and registered.
+
+use super::parse::{RuleErrors, parse_rule};
+use super::{Direction, Rule};
+use crate::def::{Form, RewriteDef, RewriteEntry};
+use rewright_ir::Origin;
+
+/// A rule as it is written: its name and its text.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleDef {
+    /// The name in pipelines.
+    pub name: &'static str,
+    /// The text; see [`rule`](mod@crate::rule).
+    pub text: &'static str,
+}
+
+/// A submitted rule.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleEntry {
+    /// The rule.
+    pub def: RuleDef,
+    /// Who submitted it.
+    pub origin: Origin,
+}
+rewright_ir::inventory::collect!(RuleEntry);
+
+/// Registers a rule under a name: `rule! { "neg-neg": (neg (neg ?x)) => ?x }`. The syntax is that of the module [`rule`](mod@crate::rule).
+///
+/// Parentheses that do not match and variables that nothing binds are errors of the compiler; unknown ops, wrong numbers of operands
+/// and dtypes that clash are errors when the program starts, which name the line.
+///
+/// ```compile_fail
+/// rewright_rewrites::rule! { "unbound": (neg ?x) => ?y }
+/// ```
+#[macro_export]
+macro_rules! rule {
+    ($name:literal : $($body:tt)+) => {
+        const _: () = {
+            const TEXT: &str = stringify!($($body)+);
+            $crate::rule::syntax::check(TEXT);
+            $crate::rewright_ir::inventory::submit! {
+                $crate::rule::RuleEntry {
+                    def: $crate::rule::RuleDef { name: $name, text: TEXT },
+                    origin: $crate::rewright_ir::origin!(),
+                }
+            }
+        };
+    };
+}
+
+impl RuleEntry {
+    /// The rewrites that a rule is: two for `<=>`. They live as long as the process, as those of statics do.
+    pub fn rewrites(&self) -> Result<Vec<RewriteEntry>, RuleErrors> {
+        let rule = parse_rule(self.def.name, self.def.text)?;
+        let reversed = rule.reversed();
+        Ok(std::iter::once(rule).chain(reversed).map(|rule| entry(rule, self.origin)).collect())
+    }
+}
+
+/// Rules that have no place in the driver's worklist are there all the same: to be listed, checked and saturated with.
+fn entry(rule: Rule, origin: Origin) -> RewriteEntry {
+    let rule: &'static Rule = Box::leak(Box::new(rule));
+    let roots = Box::leak(Box::new([rule.root().op.0.name]));
+    let mut def = RewriteDef::new(rule.name.as_str(), rule.text.as_str(), Form::Rule(rule))
+        .roots(roots)
+        .benefit(rule.benefit)
+        .reach(rule.depth() + if rule.conditions.is_empty() { 0 } else { super::apply::FACTS_DEPTH });
+    if !rule.by_default || rule.direction != Direction::Rewrites {
+        def = def.opt_in();
+    }
+    RewriteEntry { def: Box::leak(Box::new(def)), origin }
+}

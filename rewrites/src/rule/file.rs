@@ -1,0 +1,57 @@
+//! Rules from files, to try an idea without compiling anything.
+
+use super::def::{RuleDef, RuleEntry};
+use rewright_ir::{Name, Origin};
+use serde::Deserialize;
+use std::path::Path;
+use thiserror::Error;
+
+/// Why a file holds no rules.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{file}:{line}: {message}")]
+pub struct RuleFileError {
+    /// The file.
+    pub file: String,
+    /// The line, from 1; 0 if the file can't be read.
+    pub line: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A rule of a file.
+#[derive(Deserialize)]
+#[serde(rename = "Rule", deny_unknown_fields)]
+struct Written {
+    name: String,
+    rule: String,
+}
+
+/// Reads a file of rules: a RON list of `Rule(name: "neg-neg", rule: "(neg (neg ?x)) => ?x")`.
+pub fn read_rules(path: &Path) -> Result<Vec<RuleEntry>, RuleFileError> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|e| RuleFileError { file: file.clone(), line: 0, message: e.to_string() })?;
+    parse_rules(&text, &file)
+}
+
+/// Reads the text of a file of rules. The rules live as long as the process.
+pub fn parse_rules(text: &str, file: &str) -> Result<Vec<RuleEntry>, RuleFileError> {
+    let written: Vec<Written> = ron::from_str(text).map_err(|e| RuleFileError {
+        file: file.to_string(),
+        line: e.span.start.line,
+        message: e.code.to_string(),
+    })?;
+    let file = Name::new(file).as_str();
+    let mut read = 0;
+    let entry = |rule: Written| {
+        // RON does not say where a value stood. Names stand in the order of the rules.
+        let quoted = format!("\"{}\"", rule.name);
+        read += text[read..].find(&quoted).map_or(0, |at| at + quoted.len());
+        let line = text[..read].lines().count() as u32;
+        RuleEntry {
+            def: RuleDef { name: Name::new(&rule.name).as_str(), text: Name::new(&rule.rule).as_str() },
+            origin: Origin { krate: "rules", version: "", file, line },
+        }
+    };
+    Ok(written.into_iter().map(entry).collect())
+}

@@ -1,0 +1,407 @@
+//! Tries a rule by itself: both sides on the same values, at each dtype that it may have.
+//!
+//! The values are those at which arithmetic is special - both zeros, infinities, NaN, the smallest and the largest - and some of no
+//! importance, all combinations of them as far as they are not too many. Conditions leave out the values of which they are not true.
+//!
+//! What "the same" means is up to the liberties that a rule takes:
+//!
+//! - none: the same bits, where a NaN is as good as any other;
+//! - `no_nan`, `no_inf`: values for which an operand or any term of the pattern is NaN, or an infinity, are left out;
+//! - `no_signed_zeros`: one zero is as good as the other;
+//! - `contract`, `reassociate`, `reciprocal`, `approximate`: a difference of [`TOLERANCE`] units of rounding of the largest
+//!   term of either side is allowed. Values for which a term overflows or underflows, though no operand is infinite, are left out; where
+//!   one is infinite or NaN, results must agree in being finite, infinite or NaN.
+//!
+//! Where the pattern fails (a power of integers with a negative exponent), the template may do anything, but it may not fail where the pattern
+//! does not.
+
+use super::apply::computed;
+use super::typing::{Case, cases, type_case};
+use super::{Liberties, Node, NodeId, Rule};
+use rewright_ir::{Array, Attr, DType, Datum, Dim, Limits, Scalar, Type, evaluate_op};
+use std::cell::Cell;
+use std::fmt;
+
+/// So many units of rounding of the largest term may results differ in where a rule rounds otherwise.
+pub const TOLERANCE: f64 = 4096.0;
+
+/// So many combinations of values are tried for each combination of dtypes.
+const MAX_POINTS: usize = 4096;
+
+/// What trying a rule came to.
+#[derive(Clone, Debug)]
+pub struct Soundness {
+    /// The combinations of dtypes (and shapes and attributes, where these matter) for which both sides have the same type.
+    pub cases: usize,
+    /// The combinations of values on which both sides were computed and compared.
+    pub points: usize,
+    /// Where the two sides differ.
+    pub counterexample: Option<Counterexample>,
+}
+
+/// Values for which the two sides of a rule differ.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// The variables and what they are.
+    pub vars: Vec<(String, Datum)>,
+    /// The attribute variables and what they are.
+    pub attrs: Vec<(String, Option<Attr>)>,
+    /// What the pattern gives.
+    pub pattern: Datum,
+    /// What the template gives, or why it fails.
+    pub template: Result<Datum, String>,
+}
+
+/// One line: `?x = -0.0 of f64: the pattern gives -0.0, the template 0.0`.
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (name, value)) in self.vars.iter().enumerate() {
+            write!(f, "{}?{name} = {} of {}", if n > 0 { ", " } else { "" }, show(value), value.ty())?;
+        }
+        for (name, attr) in &self.attrs {
+            let value = attr.as_ref().map_or("not given".to_string(), Attr::to_string);
+            write!(f, ", @{name} = {value}")?;
+        }
+        write!(f, ": the pattern gives {}, the template ", show(&self.pattern))?;
+        match &self.template {
+            Ok(value) => f.write_str(&show(value)),
+            Err(why) => write!(f, "fails: {why}"),
+        }
+    }
+}
+
+fn show(value: &Datum) -> String {
+    match value {
+        Datum::Scalar(scalar) => scalar.to_string(),
+        Datum::Array(array) => {
+            let elements: Vec<String> = array.iter().map(|s| s.to_string()).collect();
+            format!("[{}]", elements.join(", "))
+        }
+    }
+}
+
+/// Tries a rule.
+pub fn check(rule: &Rule) -> Soundness {
+    let mut found = Soundness { cases: 0, points: 0, counterexample: None };
+    for case in cases(rule).filter(|case| type_case(rule, case).is_ok()) {
+        found.cases += 1;
+        for point in points(rule, &case) {
+            let trial = Trial { rule, attrs: &case.attrs, point: &point, out_of_range: Cell::new(false) };
+            found.points += usize::from(trial.compared(&mut found.counterexample));
+            if found.counterexample.is_some() {
+                return found;
+            }
+        }
+    }
+    found
+}
+
+/// The values to try in a case.
+fn points<'a>(rule: &'a Rule, case: &'a Case) -> impl Iterator<Item = Vec<Datum>> + 'a {
+    let lists: Vec<Vec<Scalar>> = case.vars.iter().map(|(ty, _)| values(ty.dtype())).collect();
+    let all = lists.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
+    let total = all.min(MAX_POINTS);
+    // Where there are more combinations than are tried, a stride that has no factor in common with their number visits them evenly.
+    let stride = if all > total { (all / total) | 1 } else { 1 };
+    (0..total).filter_map(move |number| {
+        let mut rest = number.wrapping_mul(stride) % all;
+        let mut point: Vec<Scalar> = Vec::with_capacity(lists.len());
+        for list in &lists {
+            point.push(list[rest % list.len()]);
+            rest /= list.len();
+        }
+        let sampled = rule.conditions.iter().all(|condition| {
+            let about: Vec<Scalar> = condition.vars.iter().map(|&var| point[var]).collect();
+            (condition.def.sample)(&about)
+        });
+        sampled.then(|| {
+            point
+                .iter()
+                .zip(&case.vars)
+                .enumerate()
+                .map(|(at, (&s, (ty, _)))| filled(s, ty, at, number, &lists[at], rule))
+                .collect()
+        })
+    })
+}
+
+/// A variable's value: arrays hold the value and some that come after it in the list, of those that the conditions let through.
+fn filled(first: Scalar, ty: &Type, var: usize, number: usize, list: &[Scalar], rule: &Rule) -> Datum {
+    if !ty.is_array() {
+        return Datum::Scalar(first);
+    }
+    let shape: Vec<usize> = ty.dims().iter().map(|d| if let Dim::Const(n) = d { *n as usize } else { 1 }).collect();
+    let alone = |s: Scalar| {
+        let about = |c: &&super::Condition| c.vars[..] == [var];
+        rule.conditions.iter().filter(about).all(|c| (c.def.sample)(&[s]))
+    };
+    let fitting: Vec<Scalar> = list.iter().copied().filter(|&s| alone(s)).collect();
+    let at = |i: usize| if i == 0 { first } else { fitting[(number * 7 + i * 5) % fitting.len()] };
+    Array::from_fn(ty.dtype(), &shape, at).map_or(Datum::Scalar(first), Datum::Array)
+}
+
+/// Values where arithmetic changes its ways, and some of no importance.
+fn values(dtype: DType) -> Vec<Scalar> {
+    const FLOATS: [f64; 20] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        2.0,
+        0.5,
+        -3.0,
+        3.7,
+        -0.1,
+        10.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        1e30,
+        -1e30,
+        1e-30,
+        7.25,
+        -123.456,
+        0.333,
+        1e5,
+    ];
+    const INTS: [i128; 13] = [0, 1, -1, 2, 3, -7, 8, 31, 63, 100, -100, 12345, 7];
+    match dtype {
+        DType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
+        _ if dtype.is_int() => {
+            let (low, high) = limits(dtype);
+            let ends = [low, low + 1, high, high - 1, high / 2 + 1];
+            let mut all: Vec<Scalar> = Vec::new();
+            for i in INTS.into_iter().chain(ends).filter(|i| (low..=high).contains(i)) {
+                let scalar = if i < 0 { Scalar::I64(i as i64) } else { Scalar::U64(i as u64) }.cast(dtype);
+                if !all.contains(&scalar) {
+                    all.push(scalar);
+                }
+            }
+            all
+        }
+        DType::F32 => {
+            let ends = [f32::MAX, f32::MIN_POSITIVE, 1e-45, -1e-40].map(Scalar::F32);
+            FLOATS.iter().map(|&x| Scalar::F32(x as f32)).chain(ends).collect()
+        }
+        DType::F64 => {
+            let ends = [f64::MAX, f64::MIN_POSITIVE, 5e-324, -1e-310].map(Scalar::F64);
+            FLOATS.iter().map(|&x| Scalar::F64(x)).chain(ends).collect()
+        }
+        _ => {
+            const PARTS: [f64; 7] = [0.0, -0.0, 1.0, -2.5, f64::INFINITY, f64::NAN, 1e30];
+            let pairs = PARTS.iter().flat_map(|&re| PARTS.iter().map(move |&im| (re, im)));
+            pairs.map(|(re, im)| Scalar::C128(num_complex(re, im)).cast(dtype)).collect()
+        }
+    }
+}
+
+fn num_complex(re: f64, im: f64) -> rewright_ir::Complex64 {
+    rewright_ir::Complex64::new(re, im)
+}
+
+fn limits(dtype: DType) -> (i128, i128) {
+    let bits = 8 * dtype.size() as u32;
+    match dtype.is_unsigned() {
+        true => (0, (1i128 << bits) - 1),
+        false => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+    }
+}
+
+/// A rule at one combination of values.
+struct Trial<'a> {
+    rule: &'a Rule,
+    attrs: &'a [Option<Attr>],
+    point: &'a [Datum],
+    /// Some term of finite operands came out as an infinity, or as a zero that is none in real arithmetic.
+    out_of_range: Cell<bool>,
+}
+
+/// Ops whose result is a zero only where an operand is one, but for rounding.
+const NEVER_ZERO: [&str; 5] = ["mul", "div", "exp", "exp2", "power"];
+
+/// The values of a rule's terms, as far as they have been needed.
+type Terms = Vec<Option<Vec<Datum>>>;
+
+impl Trial<'_> {
+    /// Computes both sides and compares them. False if there is nothing to compare.
+    fn compared(&self, counterexample: &mut Option<Counterexample>) -> bool {
+        let rule = self.rule;
+        let mut terms: Terms = vec![None; rule.nodes.len()];
+        let Ok(patterns) = self.all_results(rule.lhs, &mut terms) else { return false };
+        if self.left_out(&terms) {
+            return false;
+        }
+        let rounds = rule.liberties.rounds_otherwise();
+        // An infinity that is given must come out as it does; one that comes of rounding says nothing.
+        let special = self.point.iter().any(|value| parts(value).any(|x| !x.is_finite()));
+        let lossless = |terms: &Terms| !rounds || !self.out_of_range.get() && (special || self.is_lossless(terms));
+        if !lossless(&terms) {
+            return false;
+        }
+        for (&rhs, pattern) in rule.rhs.iter().zip(&patterns) {
+            let template = self.template(rhs, pattern, &mut terms);
+            if !lossless(&terms) {
+                return false;
+            }
+            let largest = match (rounds, special) {
+                (false, _) => 0.0,
+                (true, true) => f64::INFINITY,
+                (true, false) => self.largest(&terms),
+            };
+            let same = template.as_ref().is_ok_and(|t| t.ty() == pattern.ty() && self.is_same(pattern, t, largest));
+            if !same {
+                *counterexample = Some(Counterexample {
+                    vars: rule
+                        .vars
+                        .iter()
+                        .zip(self.point)
+                        .map(|(var, value)| (var.name.to_string(), value.clone()))
+                        .collect(),
+                    attrs: rule
+                        .attr_vars
+                        .iter()
+                        .zip(self.attrs)
+                        .map(|(name, attr)| (name.to_string(), attr.clone()))
+                        .collect(),
+                    pattern: pattern.clone(),
+                    template,
+                });
+                return true;
+            }
+        }
+        true
+    }
+
+    /// The value of a side of the template; constants fill what they replace.
+    fn template(&self, rhs: NodeId, pattern: &Datum, terms: &mut Terms) -> Result<Datum, String> {
+        let scalar = match &self.rule.nodes[rhs] {
+            Node::Literal(literal) => literal.at(pattern.dtype()).ok_or("it has no value")?,
+            _ => match self.value(rhs, terms)? {
+                Datum::Scalar(scalar) if matches!(pattern, Datum::Array(_)) => scalar,
+                other => return Ok(other),
+            },
+        };
+        match pattern {
+            Datum::Scalar(_) => Ok(Datum::Scalar(scalar)),
+            Datum::Array(array) => {
+                Array::full(scalar, array.shape()).map(Datum::Array).ok_or_else(|| "it is too large".to_string())
+            }
+        }
+    }
+
+    fn value(&self, node: NodeId, terms: &mut Terms) -> Result<Datum, String> {
+        match &self.rule.nodes[node] {
+            Node::Var(var) => Ok(self.point[*var].clone()),
+            Node::Literal(_) => Err("a literal has no dtype of its own".to_string()),
+            Node::Op(term) => {
+                let results = self.all_results(node, terms)?;
+                results.get(term.result).cloned().ok_or_else(|| "there is no such result".to_string())
+            }
+            Node::Computed(term) => {
+                let args = term.args.iter().map(|&arg| match &self.rule.nodes[arg] {
+                    Node::Literal(_) => Ok(None),
+                    _ => self.value(arg, terms).map(|value| value.as_scalar()),
+                });
+                let args: Vec<Option<Scalar>> = args.collect::<Result<_, _>>()?;
+                let scalar = computed(self.rule, term, &args, &term.attrs(self.attrs));
+                scalar.map(Datum::Scalar).ok_or_else(|| format!("`{}` can't be computed", term.op))
+            }
+        }
+    }
+
+    /// All results of an op.
+    fn all_results(&self, node: NodeId, terms: &mut Terms) -> Result<Vec<Datum>, String> {
+        if let Some(known) = &terms[node] {
+            return Ok(known.clone());
+        }
+        let (Node::Op(term) | Node::Computed(term)) = &self.rule.nodes[node] else {
+            return Ok(vec![self.value(node, terms)?]);
+        };
+        let args = term.args.iter().map(|&arg| match &self.rule.nodes[arg] {
+            Node::Literal(_) => Ok(None),
+            _ => self.value(arg, terms).map(Some),
+        });
+        let args: Vec<Option<Datum>> = args.collect::<Result<_, _>>()?;
+        let dtypes: Vec<Option<DType>> = args.iter().map(|arg| arg.as_ref().map(Datum::dtype)).collect();
+        let whole = args.into_iter().enumerate().map(|(at, arg)| match (arg, &self.rule.nodes[term.args[at]]) {
+            (None, Node::Literal(literal)) => {
+                super::typing::literal_operand(term.op, at, *literal, &dtypes).map(Datum::Scalar)
+            }
+            (arg, _) => arg.ok_or_else(|| "an operand has no value".to_string()),
+        });
+        let args: Vec<Datum> = whole.collect::<Result<_, _>>()?;
+        let results =
+            evaluate_op(term.op, &term.attrs(self.attrs), &args, &[], Limits::default()).map_err(|e| e.to_string())?;
+        let zero = |value: &Datum| parts(value).any(|x| x == 0.0);
+        let infinite = |value: &Datum| parts(value).any(f64::is_infinite);
+        let vanishes = NEVER_ZERO.contains(&term.op.name) && results.iter().any(zero) && !args.iter().any(zero);
+        if vanishes || results.iter().any(infinite) && !args.iter().any(infinite) {
+            self.out_of_range.set(true);
+        }
+        terms[node] = Some(results.clone());
+        Ok(results)
+    }
+
+    fn has(&self, terms: &Terms, test: impl Fn(f64) -> bool) -> bool {
+        let is = |value: &Datum| parts(value).any(&test);
+        self.point.iter().any(is) || terms.iter().flatten().flatten().any(is)
+    }
+
+    /// The liberties say that values like these do not occur.
+    fn left_out(&self, terms: &Terms) -> bool {
+        let liberties = self.rule.liberties;
+        liberties.contains(Liberties::NO_NAN) && self.has(terms, f64::is_nan)
+            || liberties.contains(Liberties::NO_INF) && self.has(terms, f64::is_infinite)
+    }
+
+    /// No operand and no term is NaN, an infinity, or so small that bits are lost.
+    fn is_lossless(&self, terms: &Terms) -> bool {
+        let smallest = |value: &Datum| {
+            if matches!(value.dtype(), DType::F32 | DType::C64) { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE }
+        };
+        let lossy = |value: &Datum| parts(value).any(|x| !x.is_finite() || x != 0.0 && x.abs() < smallest(value));
+        !self.point.iter().any(lossy) && !terms.iter().flatten().flatten().any(lossy)
+    }
+
+    /// The largest number that occurs.
+    fn largest(&self, terms: &Terms) -> f64 {
+        let all = self.point.iter().chain(terms.iter().flatten().flatten());
+        all.flat_map(parts).fold(0.0, |most, x| most.max(x.abs()))
+    }
+
+    fn is_same(&self, a: &Datum, b: &Datum, largest: f64) -> bool {
+        let zeros = self.rule.liberties.contains(Liberties::NO_SIGNED_ZEROS);
+        let unit = match a.dtype() {
+            DType::F32 | DType::C64 => f32::EPSILON as f64,
+            DType::F64 | DType::C128 => f64::EPSILON,
+            _ => 0.0,
+        };
+        let close = |(x, y): (f64, f64)| {
+            x.to_bits() == y.to_bits()
+                || x.is_nan() && y.is_nan()
+                || zeros && x == 0.0 && y == 0.0
+                || largest > 0.0 && x.is_finite() && y.is_finite() && (x - y).abs() <= TOLERANCE * unit * largest
+        };
+        match unit == 0.0 {
+            true => elements(a).eq(elements(b)),
+            false => parts(a).zip(parts(b)).all(close),
+        }
+    }
+}
+
+fn elements(value: &Datum) -> Box<dyn Iterator<Item = Scalar> + '_> {
+    match value {
+        Datum::Scalar(scalar) => Box::new(std::iter::once(*scalar)),
+        Datum::Array(array) => array.iter(),
+    }
+}
+
+/// The floats that a value is made of: none of integers.
+fn parts(value: &Datum) -> impl Iterator<Item = f64> + '_ {
+    let inexact = value.dtype().is_float() || value.dtype().is_complex();
+    elements(value).filter(move |_| inexact).flat_map(|scalar| {
+        let z = scalar.to_c128();
+        let imaginary = scalar.dtype().is_complex().then_some(z.im);
+        std::iter::once(z.re).chain(imaginary)
+    })
+}

@@ -1,0 +1,105 @@
+//! What can be seen of a rule's text before any op is known: parentheses that match, an arrow, and variables that the pattern binds.
+//!
+//! [`rule!`](crate::rule!) has this checked by the compiler, so that a slip is an error at the line where the rule is written.
+
+/// Refuses a rule's text at compile time. What it lets through may still be refused when ops are known.
+pub const fn check(text: &str) {
+    let bytes = text.as_bytes();
+    let arrow = arrow(bytes);
+    if arrow == bytes.len() {
+        panic!("a rule has a pattern, an arrow (`=>`, `~>` or `<=>`) and a template");
+    }
+    let mut depth = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'(' => depth += 1,
+            b')' if depth == 0 => panic!("a closing parenthesis too many"),
+            b')' => depth -= 1,
+            b'?' if at > arrow && !is_bound(bytes, arrow, at) => {
+                panic!("a variable (`?x`) of the template or of a condition is not in the pattern")
+            }
+            b'@' if at > arrow && !is_bound(bytes, arrow, at) => {
+                panic!("an attribute variable (`@a`) of the template is not in the pattern")
+            }
+            _ => {}
+        }
+        if at == arrow && depth != 0 {
+            panic!("a closing parenthesis is missing before the arrow");
+        }
+        at += 1;
+    }
+    if depth != 0 {
+        panic!("a closing parenthesis is missing");
+    }
+}
+
+/// Where the arrow's `>` is; the text's length if there is none.
+const fn arrow(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while at < bytes.len() {
+        if bytes[at] == b'>' {
+            return at;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// True if the name that begins with the sigil at `at` stands before the arrow too, with the same sigil.
+const fn is_bound(bytes: &[u8], arrow: usize, at: usize) -> bool {
+    let mut before = 0;
+    while before < arrow {
+        if bytes[before] == bytes[at] && same_name(bytes, before + 1, at + 1) {
+            return true;
+        }
+        before += 1;
+    }
+    false
+}
+
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+const fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while at < bytes.len() && bytes[at].is_ascii_whitespace() {
+        at += 1;
+    }
+    at
+}
+
+const fn same_name(bytes: &[u8], a: usize, b: usize) -> bool {
+    let (mut a, mut b) = (skip_space(bytes, a), skip_space(bytes, b));
+    loop {
+        let more = (a < bytes.len() && is_word(bytes[a]), b < bytes.len() && is_word(bytes[b]));
+        match more {
+            (true, true) if bytes[a] == bytes[b] => (a, b) = (a + 1, b + 1),
+            (false, false) => return true,
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[test]
+    fn what_the_compiler_refuses() {
+        check("(div ?x (sqrt ?x)) => (sqrt ?x) if [nonneg(?x)]");
+        check("(sum (neg ? x) axes = @ a) => (neg (sum ?x axes=@a))");
+        let refused = |text: &str| {
+            let text = text.to_string();
+            std::panic::catch_unwind(move || check(&text)).is_err()
+        };
+        assert!(refused("(add ?x ?y)"));
+        assert!(refused("(add ?x ?y => ?x"));
+        assert!(refused("(add ?x ?y)) => ?x"));
+        assert!(refused("(add ?x ?y) => (neg ?x"));
+        assert!(refused("(add ?x ?y) => ?z"));
+        assert!(refused("(add ?x ?yy) => ?y"));
+        assert!(refused("(add ?x ?y) => ?x if [nonneg(?z)]"));
+        assert!(refused("(sum ?x axes=@a) => (sum ?x axes=@b)"));
+    }
+}

@@ -1,0 +1,334 @@
+//! All rules of a pipeline as one decision tree.
+//!
+//! Each pattern is a sequence of tests in a fixed order: ops first, from the root outwards, then constants, equal operands and
+//! attributes. Sequences that begin alike share their tests, and ops at one place are one look into a table. So an instruction is
+//! scanned once for all rules, and one that begins no pattern costs one look. Commutative ops are tried both ways round, as patterns of
+//! their own. (Gräf: Left-to-right tree pattern matching, RTA 1991, with tables for ops; backtracking where patterns overlap.)
+
+use super::apply::{self, RuleMatch};
+use super::{AttrTerm, DTypes, Node, NodeId, OpTerm, Rule};
+use crate::match_cx::MatchCx;
+use rewright_ir::{Attr, Function, Inst, Literal, Name, Op, Value, ValueDef};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A place in the term that is matched: an operand of an op at another place.
+type Slot = usize;
+
+/// A pattern has no more variants than this by commutative ops.
+const MAX_VARIANTS: usize = 64;
+
+/// What is asked at a place whose op is known, or of a value.
+#[derive(Clone, Debug, PartialEq)]
+enum Test {
+    Literal(Slot, Literal),
+    Constant(Slot),
+    DTypes(Slot, DTypes),
+    Same(Slot, Slot),
+    /// Each attribute of the op: absent, of a value, or anything.
+    Attrs(Slot, Vec<(Name, Wanted)>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Wanted {
+    Absent,
+    Is(Attr),
+    Any,
+}
+
+/// The next state by an op's address, the number of its operands and the result.
+type OpTable = FxHashMap<(usize, usize, usize), usize>;
+
+#[derive(Default)]
+struct State {
+    /// What the op at a place leads to.
+    ops: Vec<(Slot, OpTable)>,
+    tests: Vec<(Test, usize)>,
+    /// Variants that match where this is reached.
+    accepts: SmallVec<[usize; 1]>,
+}
+
+/// A pattern with the operands of commutative ops in one order.
+struct Variant {
+    rule: usize,
+    /// Where each op of the pattern is.
+    ops: Vec<(Slot, NodeId)>,
+    /// Where each variable is first.
+    vars: Vec<Slot>,
+}
+
+/// What a pattern has matched.
+pub(super) struct Bindings {
+    /// Each op of the pattern with its instruction; the root first.
+    pub ops: SmallVec<[(NodeId, Inst); 4]>,
+    /// The variables.
+    pub vars: SmallVec<[Value; 4]>,
+}
+
+/// A decision tree over rules.
+pub(crate) struct RuleTree {
+    rules: Vec<(usize, &'static Rule)>,
+    variants: Vec<Variant>,
+    states: Vec<State>,
+    /// The operands of each place, by number.
+    slots: Vec<FxHashMap<usize, Slot>>,
+}
+
+impl RuleTree {
+    /// A tree of rules with their numbers, those to be preferred first.
+    pub fn new(rules: Vec<(usize, &'static Rule)>) -> Self {
+        let mut tree =
+            RuleTree { variants: Vec::new(), states: vec![State::default()], slots: vec![FxHashMap::default()], rules };
+        for at in 0..tree.rules.len() {
+            let rule = tree.rules[at].1;
+            for term in variants(rule) {
+                tree.add(at, rule, &term);
+            }
+        }
+        tree
+    }
+
+    fn add(&mut self, at: usize, rule: &Rule, term: &Term) {
+        let mut path = Path { tests: Vec::new(), ops: Vec::new(), vars: vec![None; rule.vars.len()] };
+        let mut state = 0;
+        let mut level: Vec<(Slot, &Term)> = vec![(0, term)];
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for (slot, term) in level {
+                self.place(rule, slot, term, &mut path, &mut state, &mut next);
+            }
+            level = next;
+        }
+        path.tests.sort_by_key(|test| match test {
+            Test::Literal(..) => 0,
+            Test::Constant(_) => 1,
+            Test::Same(..) => 2,
+            Test::Attrs(..) => 3,
+            Test::DTypes(..) => 4,
+        });
+        for test in path.tests {
+            let known = self.states[state].tests.iter().find(|(t, _)| *t == test).map(|(_, next)| *next);
+            state = known.unwrap_or_else(|| {
+                self.states.push(State::default());
+                let next = self.states.len() - 1;
+                self.states[state].tests.push((test, next));
+                next
+            });
+        }
+        self.states[state].accepts.push(self.variants.len());
+        // Every variable is in the pattern.
+        let vars = path.vars.into_iter().map(Option::unwrap_or_default).collect();
+        self.variants.push(Variant { rule: at, ops: path.ops, vars });
+    }
+
+    fn place<'t>(
+        &mut self,
+        rule: &Rule,
+        slot: Slot,
+        term: &'t Term,
+        path: &mut Path,
+        state: &mut usize,
+        next: &mut Vec<(Slot, &'t Term)>,
+    ) {
+        match &rule.nodes[term.node] {
+            Node::Literal(literal) => path.tests.push(Test::Literal(slot, *literal)),
+            Node::Var(var) => match path.vars[*var] {
+                Some(first) => path.tests.push(Test::Same(first, slot)),
+                None => {
+                    path.vars[*var] = Some(slot);
+                    let var = &rule.vars[*var];
+                    if var.constant {
+                        path.tests.push(Test::Constant(slot));
+                    }
+                    if var.dtypes != DTypes::ALL {
+                        path.tests.push(Test::DTypes(slot, var.dtypes));
+                    }
+                }
+            },
+            // The parser refuses what is computed in a pattern.
+            Node::Computed(op) | Node::Op(op) => {
+                *state = self.op_edge(*state, slot, op);
+                path.ops.push((slot, term.node));
+                let attrs = wanted(op);
+                if !attrs.is_empty() {
+                    path.tests.push(Test::Attrs(slot, attrs));
+                }
+                for (operand, arg) in term.args.iter().enumerate() {
+                    let at = self.operand_slot(slot, operand);
+                    next.push((at, arg));
+                }
+            }
+        }
+    }
+
+    fn operand_slot(&mut self, slot: Slot, operand: usize) -> Slot {
+        let new = self.slots.len();
+        let at = *self.slots[slot].entry(operand).or_insert(new);
+        if at == new {
+            self.slots.push(FxHashMap::default());
+        }
+        at
+    }
+
+    fn op_edge(&mut self, state: usize, slot: Slot, term: &OpTerm) -> usize {
+        let new = self.states.len();
+        let ops = &mut self.states[state].ops;
+        let at = ops.iter().position(|(s, _)| *s == slot).unwrap_or_else(|| {
+            ops.push((slot, FxHashMap::default()));
+            ops.len() - 1
+        });
+        // The root is an instruction, with whatever results it has.
+        let result = if slot == 0 { 0 } else { term.result };
+        let next = *ops[at].1.entry((address(term.op), term.args.len(), result)).or_insert(new);
+        if next == new {
+            self.states.push(State::default());
+        }
+        next
+    }
+
+    /// The first rule that matches at an instruction and may be applied there. `out` says which are not to be asked.
+    pub fn find(&self, cx: &MatchCx<'_>, root: Inst, out: impl Fn(usize) -> bool) -> Option<(usize, RuleMatch)> {
+        let func = cx.func();
+        let mut walk = Walk {
+            tree: self,
+            func,
+            values: SmallVec::from_elem(None, self.slots.len()),
+            insts: SmallVec::from_elem(None, self.slots.len()),
+            found: SmallVec::new(),
+        };
+        let data = func.inst(root);
+        for (slot, edges) in &self.states[0].ops {
+            if let Some(&next) = edges.get(&(address(data.op), data.args.len(), 0)) {
+                walk.enter(*slot, root);
+                walk.state(next);
+            }
+        }
+        let mut found = walk.found;
+        found.sort_by_key(|(variant, _)| (self.variants[*variant].rule, *variant));
+        found.into_iter().find_map(|(variant, bindings)| {
+            let (id, rule) = self.rules[self.variants[variant].rule];
+            let plan = if out(id) { None } else { apply::plan(cx, rule, root, &bindings) };
+            plan.map(|plan| (id, plan))
+        })
+    }
+}
+
+struct Path {
+    tests: Vec<Test>,
+    ops: Vec<(Slot, NodeId)>,
+    vars: Vec<Option<Slot>>,
+}
+
+/// One scan of the tree.
+struct Walk<'a> {
+    tree: &'a RuleTree,
+    func: &'a Function,
+    values: SmallVec<[Option<Value>; 16]>,
+    insts: SmallVec<[Option<Inst>; 16]>,
+    found: SmallVec<[(usize, Bindings); 2]>,
+}
+
+impl Walk<'_> {
+    /// Puts an instruction at a place and its operands at the places of operands.
+    fn enter(&mut self, slot: Slot, inst: Inst) {
+        self.insts[slot] = Some(inst);
+        let args = &self.func.inst(inst).args;
+        for (&operand, &at) in &self.tree.slots[slot] {
+            self.values[at] = args.get(operand).copied();
+        }
+    }
+
+    fn state(&mut self, at: usize) {
+        let state = &self.tree.states[at];
+        for &variant in &state.accepts {
+            let bindings = self.bindings(variant);
+            self.found.extend(bindings.map(|b| (variant, b)));
+        }
+        for (test, next) in &state.tests {
+            if self.passes(test) {
+                self.state(*next);
+            }
+        }
+        for (slot, edges) in &state.ops {
+            let Some(value) = self.values[*slot] else { continue };
+            let ValueDef::Result(inst, result) = self.func.def(value) else { continue };
+            let data = self.func.inst(inst);
+            if let Some(&next) = edges.get(&(address(data.op), data.args.len(), result as usize)) {
+                self.enter(*slot, inst);
+                self.state(next);
+            }
+        }
+    }
+
+    fn passes(&self, test: &Test) -> bool {
+        let func = self.func;
+        let value = |slot: Slot| self.values[slot];
+        let constant = |slot: Slot| value(slot).and_then(|v| func.as_const(v));
+        match test {
+            Test::Literal(slot, literal) => constant(*slot).is_some_and(|c| literal.at(c.dtype()) == Some(c)),
+            Test::Constant(slot) => constant(*slot).is_some(),
+            Test::DTypes(slot, dtypes) => value(*slot).is_some_and(|v| dtypes.contains(func.ty(v).dtype())),
+            Test::Same(a, b) => value(*a).is_some() && value(*a) == value(*b),
+            Test::Attrs(slot, wanted) => self.insts[*slot].is_some_and(|inst| {
+                let attrs = &func.inst(inst).attrs;
+                wanted.iter().all(|(name, wanted)| match wanted {
+                    Wanted::Any => true,
+                    Wanted::Absent => attrs.get(name.as_str()).is_none(),
+                    Wanted::Is(value) => attrs.get(name.as_str()) == Some(value),
+                })
+            }),
+        }
+    }
+
+    fn bindings(&self, variant: usize) -> Option<Bindings> {
+        let variant = &self.tree.variants[variant];
+        let ops = variant.ops.iter().map(|&(slot, node)| self.insts[slot].map(|inst| (node, inst)));
+        let vars = variant.vars.iter().map(|&slot| self.values[slot]);
+        Some(Bindings { ops: ops.collect::<Option<_>>()?, vars: vars.collect::<Option<_>>()? })
+    }
+}
+
+/// A pattern as a tree, operands in an order to match in.
+#[derive(Clone)]
+struct Term {
+    node: NodeId,
+    args: Vec<Term>,
+}
+
+/// The pattern with operands of commutative ops in each order.
+fn variants(rule: &Rule) -> Vec<Term> {
+    let mut all = terms(rule, rule.lhs);
+    all.truncate(MAX_VARIANTS);
+    all
+}
+
+fn terms(rule: &Rule, node: NodeId) -> Vec<Term> {
+    let (Node::Op(op) | Node::Computed(op)) = &rule.nodes[node] else { return vec![Term { node, args: Vec::new() }] };
+    let mut lists: Vec<Vec<Term>> = vec![Vec::new()];
+    for &arg in &op.args {
+        let choices = terms(rule, arg);
+        let longer = lists.iter().flat_map(|list| {
+            choices.iter().map(move |choice| list.iter().cloned().chain(std::iter::once(choice.clone())).collect())
+        });
+        lists = longer.take(MAX_VARIANTS).collect();
+    }
+    if op.is_commutative() {
+        let turned: Vec<Vec<Term>> = lists.iter().map(|list| list.iter().rev().cloned().collect()).collect();
+        lists.extend(turned);
+    }
+    lists.into_iter().map(|args| Term { node, args }).collect()
+}
+
+fn wanted(term: &OpTerm) -> Vec<(Name, Wanted)> {
+    let of = |name: &'static str| match term.attrs.iter().find(|(given, _)| *given == name) {
+        None => Wanted::Absent,
+        Some((_, AttrTerm::Is(value))) => Wanted::Is(value.clone()),
+        Some((_, AttrTerm::Var(_))) => Wanted::Any,
+    };
+    term.op.0.attrs.iter().map(|def| (Name::new(def.name), of(def.name))).filter(|(_, w)| *w != Wanted::Any).collect()
+}
+
+/// Ops are compared by address; so are these keys.
+fn address(op: Op) -> usize {
+    std::ptr::from_ref(op.0) as usize
+}

@@ -1,0 +1,232 @@
+//! The types of a rule's terms.
+
+use super::{AttrTerm, Node, NodeId, OpTerm, Rule};
+use rewright_ir::attr::{AttrDef, AttrKind};
+use rewright_ir::builder::{infer_types, literal_at};
+use rewright_ir::op::{Eval, LiteralCx};
+use rewright_ir::{Attr, Attrs, DType, Dim, Literal, Op, Scalar, Type};
+use smallvec::SmallVec;
+
+/// An operand of a term: its type, and the constant that it is.
+pub type Operand = (Type, Option<Scalar>);
+
+/// The result types of an op, if it computes at the dtypes of its operands: nothing is cast in passing.
+pub fn call_types(op: Op, args: &[Operand], attrs: Attrs) -> Result<(Attrs, SmallVec<[Type; 1]>), String> {
+    let (types, consts): (SmallVec<[Type; 3]>, SmallVec<[Option<Scalar>; 3]>) = args.iter().cloned().unzip();
+    let (attrs, results) = infer_types(op, &types, &consts, attrs, None).map_err(|e| e.message)?;
+    if let Eval::Elementwise { resolve, .. } = op.eval {
+        let dtypes: SmallVec<[DType; 3]> = types.iter().map(Type::dtype).collect();
+        let ins = resolve(&dtypes, &attrs)?.ins;
+        if let Some(at) = (0..dtypes.len()).find(|&at| dtypes[at] != ins[at]) {
+            return Err(format!("`{op}` casts its operand {at} from {} to {}", dtypes[at], ins[at]));
+        }
+    }
+    Ok((attrs, results))
+}
+
+/// The constant that a literal is as an operand, beside others whose dtypes are known.
+pub fn literal_operand(op: Op, operand: usize, literal: Literal, dtypes: &[Option<DType>]) -> Result<Scalar, String> {
+    let dtype = match literal {
+        Literal::Typed(scalar) => scalar.dtype(),
+        _ => (op.literal)(&LiteralCx { literal, operand, dtypes }),
+    };
+    literal_at(literal, dtype).map_err(|e| e.message)
+}
+
+/// What a rule's variables are, in one case of it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The variables.
+    pub vars: Vec<Operand>,
+    /// The attribute variables.
+    pub attrs: Vec<Option<Attr>>,
+}
+
+/// The types of a rule's terms in one case.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    /// The type of each term that is no literal.
+    pub nodes: Vec<Option<Type>>,
+    /// The types of all results of the pattern.
+    pub results: SmallVec<[Type; 1]>,
+}
+
+/// Why a case is none of a rule's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Misfit {
+    /// A variable is not to have this dtype, or an op does not compute at it.
+    DTypes(String),
+    /// A term has no type for another reason.
+    Term(String),
+    /// The two sides differ.
+    Sides(String),
+}
+
+/// The types of a rule's terms, or why the case is none of the rule's.
+pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
+    let mut typed = Typed { nodes: vec![None; rule.nodes.len()], results: SmallVec::new() };
+    for (var, (ty, _)) in rule.vars.iter().zip(&case.vars) {
+        if !var.dtypes.contains(ty.dtype()) {
+            return Err(Misfit::DTypes(format!("`?{}` is not to be {ty}", var.name)));
+        }
+    }
+    for (id, node) in rule.nodes.iter().enumerate() {
+        match node {
+            Node::Var(var) => typed.nodes[id] = Some(case.vars[*var].0.clone()),
+            Node::Literal(_) => {}
+            Node::Op(term) | Node::Computed(term) => {
+                let args = operands(rule, term, case, &typed.nodes).map_err(Misfit::DTypes)?;
+                let (_, results) = call_types(term.op, &args, term.attrs(&case.attrs)).map_err(Misfit::DTypes)?;
+                let none = || format!("`{}` has {} results, so none is number {}", term.op, results.len(), term.result);
+                typed.nodes[id] = Some(results.get(term.result).cloned().ok_or_else(|| Misfit::Term(none()))?);
+                if id == rule.lhs {
+                    typed.results = results;
+                }
+            }
+        }
+    }
+    let results = &typed.results;
+    if rule.rhs.len() != results.len() {
+        let (left, right) = (results.len(), rule.rhs.len());
+        return Err(Misfit::Sides(format!("the pattern has {left} results, and the template {right}")));
+    }
+    for (&rhs, result) in rule.rhs.iter().zip(results) {
+        let right = match (&rule.nodes[rhs], &typed.nodes[rhs]) {
+            (Node::Literal(literal), _) => {
+                literal_at(*literal, result.dtype()).map_err(|e| Misfit::Sides(e.message))?;
+                // A constant fills whatever extents there are.
+                continue;
+            }
+            (Node::Computed(_), Some(ty)) => {
+                Type::from_parts(ty.dtype(), result.is_array().then(|| result.dims().to_vec()))
+            }
+            (_, Some(ty)) => ty.clone(),
+            (_, None) => continue,
+        };
+        if right != *result {
+            return Err(Misfit::Sides(format!("the pattern is of type {result}, and the template of type {right}")));
+        }
+    }
+    Ok(typed)
+}
+
+/// The operands of a term: literals get their dtypes beside the others.
+pub fn operands(
+    rule: &Rule,
+    term: &OpTerm,
+    case: &Case,
+    types: &[Option<Type>],
+) -> Result<SmallVec<[Operand; 3]>, String> {
+    let dtypes: SmallVec<[Option<DType>; 3]> =
+        term.args.iter().map(|&arg| types[arg].as_ref().map(Type::dtype)).collect();
+    let operand = |(at, &arg): (usize, &NodeId)| match &rule.nodes[arg] {
+        Node::Literal(literal) => {
+            let scalar = literal_operand(term.op, at, *literal, &dtypes)?;
+            Ok((Type::scalar(scalar.dtype()), Some(scalar)))
+        }
+        Node::Var(var) => Ok(case.vars[*var].clone()),
+        _ => Ok((types[arg].clone().unwrap_or_else(|| Type::scalar(DType::Bool)), None)),
+    };
+    term.args.iter().enumerate().map(operand).collect()
+}
+
+/// Refuses a rule whose two sides have the same type in no case, and says why of the case that comes nearest.
+pub fn check(rule: &Rule) -> Result<(), String> {
+    let mut nearest: Option<(Misfit, String)> = None;
+    for case in cases(rule) {
+        let Err(misfit) = type_case(rule, &case) else { return Ok(()) };
+        let is_far = |misfit: &Misfit| matches!(misfit, Misfit::DTypes(_));
+        if nearest.as_ref().is_none_or(|(before, _)| is_far(before) && !is_far(&misfit)) {
+            let vars = rule.vars.iter().zip(&case.vars).map(|(var, (ty, _))| format!("?{}: {ty}", var.name));
+            nearest = Some((misfit, vars.collect::<Vec<_>>().join(", ")));
+        }
+    }
+    let why = nearest.map(|(misfit, vars)| match misfit {
+        Misfit::DTypes(why) | Misfit::Term(why) | Misfit::Sides(why) => format!(": with {vars}, {why}"),
+    });
+    Err(format!("there are no dtypes for which both sides are of one type{}", why.unwrap_or_default()))
+}
+
+/// Shapes to try where the rank matters.
+const SHAPES: [&[u64]; 4] = [&[], &[3], &[2, 3], &[2, 3, 2]];
+
+/// Cases to try: first with all variables of one dtype, then with all combinations of dtypes, up to a number of them; where an op is not
+/// elementwise also several shapes, and where attributes are bound several of those.
+pub fn cases(rule: &Rule) -> impl Iterator<Item = Case> + '_ {
+    let whole = rule.nodes.iter().any(|n| matches!(n, Node::Op(t) if !t.op.is_elementwise()));
+    let shapes = if whole { &SHAPES[..] } else { &SHAPES[..1] };
+    dtypes_of_cases(rule).flat_map(move |dtypes| {
+        shapes.iter().flat_map(move |shape| {
+            let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
+            let var = |(var, &dtype): (&super::Var, &DType)| match var.constant || shape.is_empty() {
+                true => (Type::scalar(dtype), var.constant.then(|| Scalar::one(dtype))),
+                false => (Type::array(dtype, dims.clone()), None),
+            };
+            let vars: Vec<Operand> = rule.vars.iter().zip(&dtypes).map(var).collect();
+            attrs_of_cases(rule, shape.len()).map(move |attrs| Case { vars: vars.clone(), attrs })
+        })
+    })
+}
+
+/// The dtypes of the variables: all alike, then all combinations.
+fn dtypes_of_cases(rule: &Rule) -> impl Iterator<Item = Vec<DType>> + '_ {
+    let count = rule.vars.len();
+    let fits = |dtypes: &Vec<DType>| rule.vars.iter().zip(dtypes).all(|(var, &d)| var.dtypes.contains(d));
+    let alike = DType::ALL.into_iter().map(move |d| vec![d; count]);
+    let choices: Vec<Vec<DType>> = rule.vars.iter().map(|var| var.dtypes.iter().collect()).collect();
+    let all = choices.iter().map(Vec::len).product::<usize>().min(MAX_CASES);
+    let mixed = (0..all).map(move |mut number| {
+        let pick = |list: &Vec<DType>| {
+            let dtype = list[number % list.len()];
+            number /= list.len();
+            dtype
+        };
+        choices.iter().map(pick).collect::<Vec<_>>()
+    });
+    let mixed = mixed.filter(|dtypes| dtypes.windows(2).any(|pair| pair[0] != pair[1]));
+    alike.chain(mixed).filter(fits)
+}
+
+/// So many combinations of dtypes are tried: those of three variables, and more.
+const MAX_CASES: usize = 1 << 12;
+
+/// The values to try of each attribute variable.
+fn attrs_of_cases(rule: &Rule, rank: usize) -> impl Iterator<Item = Vec<Option<Attr>>> + use<> {
+    let choices: Vec<Vec<Option<Attr>>> = (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, rank)).collect();
+    let all: usize = choices.iter().map(Vec::len).product();
+    (0..all).map(move |mut number| {
+        let pick = |list: &Vec<Option<Attr>>| {
+            let choice = list[number % list.len()].clone();
+            number /= list.len();
+            choice
+        };
+        choices.iter().map(pick).collect()
+    })
+}
+
+fn attr_choices(rule: &Rule, var: usize, rank: usize) -> Vec<Option<Attr>> {
+    let uses = rule.nodes.iter().filter_map(|node| match node {
+        Node::Op(term) | Node::Computed(term) => Some(term),
+        _ => None,
+    });
+    let def = |term: &OpTerm| -> Option<&'static AttrDef> {
+        let (name, _) = term.attrs.iter().find(|(_, a)| *a == AttrTerm::Var(var))?;
+        term.op.0.attrs.iter().find(|def| *name == def.name)
+    };
+    let Some(def) = uses.map(def).find_map(|def| def) else { return vec![None] };
+    let ints = |list: &[i64]| Some(Attr::Ints(list.into()));
+    let mut choices = match def.kind {
+        AttrKind::Bool => vec![Some(Attr::Bool(true))],
+        AttrKind::Int => vec![Some(Attr::Int(0)), Some(Attr::Int(1))],
+        AttrKind::DType => DType::ALL.into_iter().map(|d| Some(Attr::DType(d))).collect(),
+        AttrKind::Ints => {
+            let all: Vec<i64> = (0..rank as i64).collect();
+            let back: Vec<i64> = all.iter().rev().copied().collect();
+            let turned: Vec<i64> = all.iter().cycle().skip(1).take(rank).copied().collect();
+            vec![ints(&all), ints(&back), ints(&turned), ints(&[0]), ints(&[1]), ints(&[])]
+        }
+        _ => Vec::new(),
+    };
+    choices.insert(0, None);
+    choices
+}

@@ -1,0 +1,117 @@
+//! Rules that are refused, each with a message that says where and why.
+
+use pretty_assertions::assert_eq;
+use rewright_rewrites::RewriteRegistryError;
+use rewright_rewrites::rule::{parse_rule, parse_rules};
+
+fn message(text: &str) -> String {
+    match parse_rule("bad", text) {
+        Ok(rule) => panic!("`{text}` is accepted as {rule}"),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+#[test]
+fn each_with_its_place() {
+    let expected = [
+        ("(neg ?x) => ?y", "rule `bad`: `?y` is not in the pattern\n  (neg ?x) => ?y\n              ^"),
+        ("(sqrtt ?x) => ?x", "rule `bad`: there is no op `sqrtt`; did you mean `sqrt`?\n  (sqrtt ?x) => ?x\n   ^"),
+        ("(neg ?x ?y) => ?x", "rule `bad`: `neg` takes 1 operands, here it has 2\n  (neg ?x ?y) => ?x\n   ^"),
+    ];
+    for (text, wanted) in expected {
+        assert_eq!(message(text), wanted);
+    }
+}
+
+#[test]
+fn what_says_nothing_that_can_be_applied() {
+    let refused = [
+        ("", "expected `?x`, `(op ...)` or a number, found the end"),
+        ("?x => (neg ?x)", "a pattern begins with an op: it would match everything"),
+        ("2 => 3", "a pattern begins with an op"),
+        ("(neg ?x)", "expected `=>`, `~>` or `<=>`, found the end"),
+        ("(neg ?x => ?x", "expected"),
+        ("(neg ?x) => ?x )", "expected `if`, `liberties`, `benefit`, `opt_in` or the end, found `)`"),
+        ("(neg ?x) => ?x unless [f(?x)]", "found `unless`"),
+        ("(neg ?x:folat) => ?x", "there is no dtype or class `folat`"),
+        ("(neg ?x:int.float) => ?x", "there are no dtypes for which both sides are of one type"),
+        ("(lt ?x:float ?y) => ?x", "is of type"),
+        ("(neg ?x) => ?x if [nonegg(?x)]", "there is no condition `nonegg`; did you mean `nonneg`?"),
+        ("(neg ?x) => ?x if [nonneg(?x, ?x)]", "`nonneg` is about 1 variables, here it has 2"),
+        ("(neg ?x) => ?x if [nonneg(?y)]", "`?y` is not in the pattern"),
+        ("(neg ?x) => ?x liberties [fast]", "there is no liberty `fast`; there are contract, reassociate"),
+        ("(sum ?x) => ?x", "both sides are of one type"),
+        ("(sum ?x axis=@a) => ?x", "`sum` has no attribute `axis`"),
+        ("(sum ?x axes=maybe) => ?x", "`axes` is an attribute of kind Ints"),
+        ("(cast ?x) => ?x", "`cast` has an attribute `to`, which must be given: `to=@a` binds it"),
+        ("(sum ?x axes=@a) => (sum ?x axes=@b)", "`@b` is not in the pattern"),
+        ("(store ?x ?y) => ?x", "`store` has effects"),
+        ("(add [neg ?x] ?y) => ?y", "belongs into the template"),
+        ("(add ?x ?y) => [add ?x ?y]", "what is computed is an elementwise op of constants"),
+        ("(divmod ?x ?y) => (floordiv ?x ?y)", "the pattern has 2 results, and the template 1"),
+        ("(neg (divmod ?x ?y).2) => ?x", "`divmod` has 2 results, so none is number 2"),
+        ("(mul ?x ?y) <=> ?x", "with `<=>` both sides are patterns"),
+        ("(add ?x:f32 2.5) => (neg ?x:f64)", "what a variable may be is said in the pattern"),
+        ("(and ?x 2) => ?x", "no dtypes"),
+    ];
+    for (text, wanted) in refused {
+        let message = message(text);
+        assert!(message.contains(wanted), "{text}\n{message}");
+    }
+}
+
+#[test]
+fn every_error_is_reported() {
+    let message = message("(neg ?x:folat) => ?x if [nonegg(?x)] liberties [fast]");
+    assert_eq!(message.matches("rule `bad`").count(), 3, "{message}");
+}
+
+#[test]
+fn any_text_is_refused_or_read() {
+    // Nothing of it may panic or run for ever, whatever the bytes.
+    let text =
+        "(add (mul ?x:int.const 2.5e3) [neg ?y]) <=> (sum ?x axes=@a).1, inf if [nonneg(?x)] liberties [no_nan] é";
+    let ends: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
+    for &end in &ends {
+        let _ = parse_rule("cut", &text[..end]);
+        for &begin in ends.iter().take_while(|&&begin| begin <= end) {
+            let cut = format!("{}{}", &text[..begin], &text[end..]);
+            let _ = parse_rule("cut", &cut);
+        }
+    }
+    let deep = format!("{}?x{} => ?x", "(neg ".repeat(10_000), ")".repeat(10_000));
+    assert!(message(&deep).contains("nested no deeper than"), "a deep term");
+}
+
+#[test]
+fn what_is_printed_is_read_again() {
+    let texts = [
+        "(add (mul ?x 2) -0.0) => (fma ?x 2 0.0)",
+        "(sum (neg ?x) axes=@a keepdims=true) => (neg (sum ?x axes=@a keepdims=true))",
+        "(add (add ?x ?a:const) ?b:const) => (add ?x [add ?a ?b])",
+        "(exp (add ?x ?y)) <=> (mul (exp ?x) (exp ?y))",
+        "(divmod ?x ?y) => (floordiv ?x ?y), (mod ?x ?y)",
+    ];
+    for text in texts {
+        let rule = parse_rule("rule", text).unwrap();
+        assert_eq!(rule.to_string(), text.replace(":const", ""));
+    }
+}
+
+#[test]
+fn clashes_are_startup_errors() {
+    let registry = crate::registry(&[("twice", "(neg (neg ?x)) => ?x"), ("twice", "(abs (abs ?x)) => (abs ?x)")]);
+    assert!(matches!(registry.errors(), [RewriteRegistryError::Duplicate { name: "twice", .. }]));
+    let registry = crate::registry(&[("bad", "(neg ?x) => (nge ?x)")]);
+    assert!(registry.errors()[0].to_string().contains("written at test (test.rs:1)"), "{}", registry.errors()[0]);
+}
+
+#[test]
+fn files_of_rules() {
+    let text = "[\n  Rule(name: \"one\", rule: \"(neg (neg ?x)) => ?x\"),\n  Rule(name: \"two\", rule: \"(abs (neg ?x)) => (abs ?x)\"),\n]";
+    let rules = parse_rules(text, "my.ron").unwrap();
+    let lines: Vec<(&str, u32)> = rules.iter().map(|r| (r.def.name, r.origin.line)).collect();
+    assert_eq!(lines, [("one", 2), ("two", 3)]);
+    let error = parse_rules("[\n Rule(nam: \"one\", rule: \"\"),\n]", "my.ron").unwrap_err();
+    assert_eq!((error.line, error.message.contains("nam")), (2, true), "{error}");
+}
