@@ -3,6 +3,7 @@
 use crate::engine::Backend;
 use crate::value::{ValueError, ValueSpec};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use rewright::rewrites::rule::Liberties;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -29,6 +30,9 @@ pub enum Command {
     /// Check fixtures
     #[command(after_help = "Examples:\n  passdump test fixtures\n  passdump test fixtures/fusion --bless")]
     Test(TestArgs),
+    /// Try every rule by itself: both sides on special values, at each dtype
+    #[command(after_help = "Examples:\n  passdump check-rules\n  passdump check-rules my_rules.ron")]
+    CheckRules(CheckRulesArgs),
     /// List what is registered, and by which crate and line
     #[command(after_help = "Examples:\n  passdump list\n  passdump list rewrites")]
     List(ListArgs),
@@ -46,6 +50,12 @@ pub struct InputArgs {
     /// The rewrites, such as "fold, cse, dce"; the fixture's own or the default ones if not given
     #[arg(long, value_name = "P")]
     pub pipeline: Option<String>,
+    /// Rules besides those that are compiled in: a RON list of Rule(name: "...", rule: "...")
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+    /// What results may differ in, such as "contract, no_nan", or "all"; the fixture's own or nothing if not given
+    #[arg(long, value_name = "L")]
+    pub liberties: Option<Liberties>,
 }
 
 /// Arguments of `run`.
@@ -106,6 +116,14 @@ pub struct TestArgs {
     pub bless: bool,
 }
 
+/// Arguments of `check-rules`.
+#[derive(Debug, Args)]
+pub struct CheckRulesArgs {
+    /// A file of rules; all that are compiled in if not given
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
@@ -119,6 +137,8 @@ pub struct ListArgs {
 pub enum Listing {
     /// Rewrites
     Rewrites,
+    /// Conditions of rules
+    Conditions,
     /// Ops
     Ops,
     /// Storage styles

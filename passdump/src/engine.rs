@@ -7,7 +7,8 @@ use indexmap::IndexSet;
 use rewright::exec::{self, Arg, Executable};
 use rewright::ir::npy::{self, NpyError};
 use rewright::ir::ron;
-use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, Verify};
+use rewright::rewrites::rule::{Liberties, RuleEntry};
+use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, RewriteRegistry, Verify};
 use rewright::{
     Array, Datum, Diagnostics, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry,
 };
@@ -140,17 +141,40 @@ impl Observer for Watcher<'_> {
     }
 }
 
+/// The rewrites of the process and rules besides; nothing if there are none.
+pub fn registry_with(rules: &[RuleEntry]) -> Result<Option<RewriteRegistry>, Error> {
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    let registry = RewriteRegistry::with_rules(rules);
+    match registry.errors() {
+        [] => Ok(Some(registry)),
+        errors => Err(Error::message(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))),
+    }
+}
+
+/// How a module is to be rewritten.
+pub struct Rewriting<'a> {
+    /// The rewrites.
+    pub pipeline: &'a str,
+    /// What results may differ in.
+    pub liberties: Liberties,
+    /// Where the rewrites are found; those of the process if there is nothing else.
+    pub registry: Option<&'a RewriteRegistry>,
+    /// When the whole function is verified.
+    pub verify: Verify,
+}
+
 /// Runs a pipeline over a module of a text, with its name.
 pub fn rewrite(
     module: &Module,
-    pipeline: &str,
+    how: &Rewriting<'_>,
     (name, text): (&str, &str),
-    verify: Verify,
     watch: Option<Watch<'_>>,
 ) -> Result<Rewritten, Error> {
-    let pipeline = read_pipeline(pipeline)?;
+    let pipeline = read_pipeline(how.registry.unwrap_or_else(|| rewrites::rewrites()), how.pipeline)?;
     let mut module = module.clone();
-    let options = Options { verify, ..Options::default() };
+    let options = Options { verify: how.verify, liberties: how.liberties, ..Options::default() };
     let result = match watch {
         Some(watch) => {
             let mut watcher = Watcher { applications: 0, before: String::new(), watch };
@@ -164,8 +188,8 @@ pub fn rewrite(
     Ok(Rewritten { module, remarks: remarks.into_iter().collect(), applications })
 }
 
-fn read_pipeline(text: &str) -> Result<Pipeline, Error> {
-    Pipeline::parse(text).map_err(|e| match e.at() {
+fn read_pipeline(registry: &RewriteRegistry, text: &str) -> Result<Pipeline, Error> {
+    Pipeline::parse_in(registry, text).map_err(|e| match e.at() {
         Some(at) => {
             let end = text[at..].find(',').map_or(text.len(), |comma| at + comma);
             Error::at(Path::new("pipeline"), text, Span { start: at, end }, e.to_string())

@@ -76,6 +76,7 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
         Command::Run(args) => commands::run::run(out, &args).map(|()| true),
         Command::Exec(args) => commands::exec::exec(out, &args).map(|()| true),
         Command::Test(args) => commands::test::test(out, &args),
+        Command::CheckRules(args) => commands::check_rules::check_rules(out, &args),
         Command::List(args) => Ok(commands::list::list(out, args.what).map(|()| true)?),
     }
 }

@@ -1,9 +1,11 @@
 //! The program that a command works on: FILE with the function and the pipeline chosen.
 
 use crate::args::InputArgs;
-use crate::engine::{self, Form};
+use crate::engine::{self, Form, Rewriting};
 use crate::error::Error;
 use crate::fixture::{Case, choose};
+use rewright::rewrites::rule::{Liberties, read_rules};
+use rewright::rewrites::{RewriteRegistry, Verify};
 use rewright::{Function, Module, Name};
 use std::io::Read;
 use std::path::Path;
@@ -20,6 +22,10 @@ pub struct Program {
     pub func: Name,
     /// The pipeline.
     pub pipeline: String,
+    /// What results may differ in.
+    pub liberties: Liberties,
+    /// The rewrites, with rules of a file or of the fixture.
+    pub registry: Option<RewriteRegistry>,
     /// The fixture, if the file is one.
     pub case: Option<Case>,
 }
@@ -48,7 +54,18 @@ impl Program {
         let func = choose(&module, wanted)?.name;
         let pipeline = input.pipeline.clone().or_else(|| fixture.map(|f| f.pipeline.clone()));
         let pipeline = pipeline.unwrap_or_else(|| engine::DEFAULT_PIPELINE.to_string());
-        Ok(Program { name, text, module, func, pipeline, case })
+        let liberties = input.liberties.unwrap_or(case.as_ref().map_or(Ok(Liberties::empty()), Case::liberties)?);
+        let mut rules = case.as_ref().map(Case::rules).unwrap_or_default();
+        if let Some(file) = &input.rules {
+            rules.extend(read_rules(file).map_err(|e| Error::message(e.to_string()))?);
+        }
+        let registry = engine::registry_with(&rules)?;
+        Ok(Program { name, text, module, func, pipeline, liberties, registry, case })
+    }
+
+    /// How it is to be rewritten.
+    pub fn rewriting(&self, verify: Verify) -> Rewriting<'_> {
+        Rewriting { pipeline: &self.pipeline, liberties: self.liberties, registry: self.registry.as_ref(), verify }
     }
 
     /// The function that is meant.

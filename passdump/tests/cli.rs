@@ -58,7 +58,7 @@ fn write(dir: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
 
 #[test]
 fn usage_is_explained() {
-    for command in ["run", "exec", "test", "list"] {
+    for command in ["run", "exec", "test", "check-rules", "list"] {
         let help = done(&feed(&[command, "--help"], ""));
         assert!(help.contains("Example") && help.contains(&format!("passdump {command}")), "{help}");
     }
@@ -378,4 +378,38 @@ fn an_error_inside_a_node_points_to_the_op_that_it_came_from() {
         let said = wrong(&output.unwrap_or_else(|e| panic!("{e}")));
         assert!(said.contains("fused_error_place.ron:8:"), "{backend}: {said}");
     }
+}
+
+#[test]
+fn rules_of_a_file_are_applied_and_tried() {
+    let dir = folder();
+    let program = write(&dir, "f.ir", "func @f(%x: f64) -> f64 {\nentry:\n  %a = sub %x, %x\n  ret %a\n}\n");
+    let text = "[Rule(name: \"sub-self\", rule: \"(sub ?x:float ?x) => 0 liberties [no_nan]\")]";
+    let rules = write(&dir, "rules.ron", text);
+    let (program, rules) = (program.display().to_string(), rules.display().to_string());
+    let strict = done(&feed(&["run", &program, "--rules", &rules], ""));
+    assert!(strict.contains("sub %x, %x"), "{strict}");
+    let free = done(&feed(&["run", &program, "--rules", &rules, "--liberties", "no_nan, contract"], ""));
+    assert!(free.contains("ret 0.0"), "{free}");
+    assert!(misused(&feed(&["run", &program, "--liberties", "fast"], "")).contains("there is no liberty `fast`"));
+
+    let sound = done(&feed(&["check-rules", &rules], ""));
+    assert!(sound.starts_with("sound    sub-self 2 cases") && sound.ends_with("1 rules, 0 unsound\n"), "{sound}");
+    let wrong = write(&dir, "wrong.ron", "[\n  Rule(name: \"x-div-x\", rule: \"(div ?x:f64 ?x) => 1\"),\n]");
+    let unsound = feed(&["check-rules", &wrong.display().to_string()], "");
+    assert_eq!(unsound.status.code(), Some(1));
+    let shown = stdout(&unsound);
+    assert!(shown.contains("?x = 0.0 of f64: the pattern gives NaN, the template 1.0"), "{shown}");
+    assert!(shown.contains("wrong.ron:2"), "{shown}");
+
+    let bad = write(&dir, "bad.ron", "[Rule(name: \"bad\", rule: \"(neg ?x) => ?y\")]");
+    let refused = wrong_rules(&["run", &program, "--rules", &bad.display().to_string()]);
+    assert!(refused.contains("`?y` is not in the pattern"), "{refused}");
+    let unread = write(&dir, "unread.ron", "[Rule(name: 3)]");
+    let refused = wrong_rules(&["check-rules", &unread.display().to_string()]);
+    assert!(refused.contains("unread.ron:1"), "{refused}");
+}
+
+fn wrong_rules(args: &[&str]) -> String {
+    wrong(&feed(args, ""))
 }

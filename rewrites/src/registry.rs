@@ -90,7 +90,14 @@ impl RewriteRegistry {
         Self::build_with(entries, &[])
     }
 
-    /// The same with rules, such as a file has.
+    /// The rewrites of this process, and rules besides, such as a file has.
+    pub fn with_rules(more: &[RuleEntry]) -> Self {
+        let rules: Vec<RuleEntry> =
+            rewright_ir::inventory::iter::<RuleEntry>.into_iter().copied().chain(more.iter().copied()).collect();
+        Self::build_with(rewright_ir::inventory::iter::<RewriteEntry>.into_iter().copied(), &rules)
+    }
+
+    /// Builds a registry from rewrites and rules in any order.
     pub fn build_with(entries: impl IntoIterator<Item = RewriteEntry>, rules: &[RuleEntry]) -> Self {
         let mut errors = duplicate_conditions();
         let mut list: Vec<RewriteEntry> = entries.into_iter().collect();

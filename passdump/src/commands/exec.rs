@@ -27,7 +27,7 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let saves = places(&args.outs, &names)?;
 
     let start = Instant::now();
-    let rewritten = engine::rewrite(&program.module, &program.pipeline, program.source(), Verify::Last, None)?;
+    let rewritten = engine::rewrite(&program.module, &program.rewriting(Verify::Last), program.source(), None)?;
     let rewriting = start.elapsed();
     let start = Instant::now();
     let callable = engine::compile(&rewritten.module, program.func, args.backend, Limits::default())?;

@@ -3,6 +3,7 @@
 use crate::args::Listing;
 use crate::output::{Out, Tone};
 use rewright::op::{Arity, Eval};
+use rewright::rewrites::rule::{ConditionEntry, condition};
 use rewright::rewrites::{RewriteEntry, rewrites};
 use rewright::{Op, OpDef, Origin, Stage, Traits, registry};
 use std::io::{self, Write};
@@ -12,6 +13,9 @@ pub fn list(out: &mut Out, what: Option<Listing>) -> io::Result<()> {
     let wanted = |listing| what.is_none_or(|w| w == listing);
     if wanted(Listing::Rewrites) {
         section(out, what, "rewrites", all_rewrites())?;
+    }
+    if wanted(Listing::Conditions) {
+        section(out, what, "conditions of rules", conditions())?;
     }
     if wanted(Listing::Ops) {
         section(out, what, "ops", ops())?;
@@ -54,6 +58,11 @@ fn all_rewrites() -> Vec<Vec<String>> {
         vec![def.name.into(), stage.into(), roots, def.doc.into(), place(entry.origin)]
     };
     rewrites().iter().map(|entry| row(&entry)).collect()
+}
+
+fn conditions() -> Vec<Vec<String>> {
+    let row = |entry: &&ConditionEntry| vec![entry.def.name.into(), entry.def.doc.into(), place(entry.origin)];
+    condition::condition_entries().iter().map(row).collect()
 }
 
 fn ops() -> Vec<Vec<String>> {

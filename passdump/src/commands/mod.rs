@@ -1,5 +1,6 @@
 //! The subcommands, one a file.
 
+pub mod check_rules;
 pub mod exec;
 pub mod list;
 pub mod run;

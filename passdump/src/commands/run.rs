@@ -22,7 +22,7 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<(), Error> {
     };
     let steps = args.diff || args.print_after_all;
     let watch: Option<Watch<'_>> = if steps { Some(&mut show) } else { None };
-    let rewritten = engine::rewrite(&program.module, &program.pipeline, program.source(), Verify::Each, watch);
+    let rewritten = engine::rewrite(&program.module, &program.rewriting(Verify::Each), program.source(), watch);
     written?;
     let rewritten = rewritten?;
     if steps {
