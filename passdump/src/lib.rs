@@ -15,8 +15,7 @@
 //! generator, before and after rewriting. `plugins/template` in the repository is such a crate, to be copied.
 //!
 //! - [`fixture`] reads, checks and blesses fixtures;
-//! - [`value`] reads argument values of the command line;
-//! - [`compare`] compares results by units in the last place.
+//! - [`value`] reads argument values of the command line.
 //!
 //! `docs/passdump.md` in the repository describes the command line, `docs/testing.md` the fixtures.
 
@@ -24,7 +23,6 @@
 
 mod args;
 mod commands;
-pub mod compare;
 mod diff;
 mod engine;
 mod error;

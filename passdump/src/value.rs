@@ -1,6 +1,5 @@
 //! Argument values on the command line: `2.5`, `[[1, 2], [3, 4]]:f32`, `(1, -1)`, `@file.npy`.
 
-use crate::compare::converts_exactly;
 use rewright::{Array, DType, Datum, Dim, Literal, Scalar, Type};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -290,6 +289,29 @@ fn check_shape(datum: &Datum, ty: &Type) -> Result<(), FitError> {
     if fits { Ok(()) } else { Err(FitError(format!("the value is {found}, the parameter is {wanted}"))) }
 }
 
+/// True where the two values are the same scalar of `dtype`, however they are written: used to accept `2` for `f64`.
+fn converts_exactly(from: Scalar, to: DType) -> Option<Scalar> {
+    let there = from.cast(to);
+    let exact = match (from.to_i128(), there.to_i128()) {
+        (Some(a), Some(b)) => a == b,
+        // The integer is exact as a float if the float, which is integral, is it.
+        (Some(a), None) => {
+            let z = there.to_c128();
+            z.im == 0.0 && z.re as i128 == a
+        }
+        (None, Some(b)) => {
+            let z = from.to_c128();
+            z.im == 0.0 && z.re.fract() == 0.0 && z.re as i128 == b
+        }
+        (None, None) => {
+            let (a, b) = (from.to_c128(), there.to_c128());
+            let same = |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan());
+            same(a.re, b.re) && same(a.im, b.im)
+        }
+    };
+    exact.then_some(there)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,5 +382,19 @@ mod tests {
         assert!(at("1", &array(DType::I8, &["n"])).is_err());
         assert!(at("1", &array(DType::I8, &[])).is_ok_and(|d| d.as_array().is_some()));
         assert!(at("[[1]]", &array(DType::I8, &["n", "?"])).is_ok());
+    }
+
+    #[test]
+    fn conversion_is_exact_or_refused() {
+        assert_eq!(converts_exactly(Scalar::I64(2), DType::F32), Some(Scalar::F32(2.0)));
+        assert_eq!(converts_exactly(Scalar::I64((1 << 53) + 1), DType::F64), None);
+        assert_eq!(converts_exactly(Scalar::F64(2.0), DType::U8), Some(Scalar::U8(2)));
+        assert_eq!(converts_exactly(Scalar::F64(2.5), DType::U8), None);
+        assert_eq!(converts_exactly(Scalar::F64(f64::NAN), DType::I32), None);
+        assert_eq!(converts_exactly(Scalar::F64(0.1), DType::F32), None);
+        assert_eq!(converts_exactly(Scalar::I64(-1), DType::U64), None);
+        assert_eq!(converts_exactly(Scalar::I64(2), DType::Bool), None);
+        assert_eq!(converts_exactly(Scalar::U64(u64::MAX), DType::F64), None);
+        assert_eq!(converts_exactly(Scalar::F64(3.0), DType::C64), Some(Scalar::F32(3.0).cast(DType::C64)));
     }
 }

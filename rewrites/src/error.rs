@@ -1,5 +1,6 @@
 //! What can go wrong.
 
+use crate::check::Difference;
 use rewright_ir::verify::VerifyErrors;
 use rewright_ir::{Name, Origin, TypeError};
 use std::fmt;
@@ -41,13 +42,18 @@ pub enum RewriteError {
     /// The rewrite panicked.
     #[error("it panicked: {0}")]
     Panicked(String),
+    /// The function computes something else after the rewrite.
+    #[error("{0}")]
+    Differs(Box<Difference>),
     /// An application failed, and was undone.
-    #[error("rewrite {step} failed in `@{function}`{}: {cause}", place(.loc))]
+    #[error("rewrite {step} failed in `@{function}`{}{}: {cause}", place(.loc), number(.application))]
     Failed {
         /// The rewrite.
         step: Step,
         /// The function.
         function: Name,
+        /// The number of the application, from 0; none if it failed while it was asked whether it matches.
+        application: Option<u64>,
         /// Where it matched.
         loc: rewright_ir::Loc,
         /// Why.
@@ -119,6 +125,10 @@ fn help(text: Option<&str>) -> String {
 
 fn place(loc: &rewright_ir::Loc) -> String {
     if loc.is_none() { String::new() } else { format!(" at line {}", loc.line) }
+}
+
+fn number(application: &Option<u64>) -> String {
+    application.map(|n| format!(", in application {}", n + 1)).unwrap_or_default()
 }
 
 fn list(steps: &[Step]) -> String {

@@ -57,6 +57,7 @@
 pub mod analyses;
 pub mod builtin;
 pub mod change;
+pub mod check;
 pub mod def;
 pub mod driver;
 pub mod error;

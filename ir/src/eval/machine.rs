@@ -69,7 +69,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    pub(super) fn outcome(self, func: &Function, args: Vec<Datum>) -> Result<Outcome, EvalError> {
+    pub(super) fn outcome(&self, func: &Function, args: Vec<Datum>) -> Result<Outcome, EvalError> {
         let Returned { results, args } = self.call(func, args).map_err(|e| {
             // An error that is of no instruction is of the call of the function itself.
             if e.op.is_none() {
@@ -78,7 +78,12 @@ impl<'m> Machine<'m> {
                 e
             }
         })?;
-        Ok(Outcome { results, args: args.into_iter().map(|(a, _)| a).collect(), printed: self.printed.into_inner() })
+        Ok(Outcome { results, args: args.into_iter().map(|(a, _)| a).collect(), printed: self.printed.take() })
+    }
+
+    /// Steps taken so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.limits.steps - self.steps.get()
     }
 
     /// Runs a function to its end.

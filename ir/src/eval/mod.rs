@@ -89,6 +89,18 @@ pub fn evaluate_function(func: &Function, args: Vec<Datum>, limits: Limits) -> R
     machine::Machine::new(None, limits).outcome(func, args)
 }
 
+/// Evaluates a function beside a module that holds those that it calls, and counts the steps that it takes, to an error too. The
+/// module may hold another function of its name.
+pub fn evaluate_counted(
+    func: &Function,
+    module: Option<&Module>,
+    args: Vec<Datum>,
+    limits: Limits,
+) -> (Result<Outcome, EvalError>, u64) {
+    let machine = machine::Machine::new(module, limits);
+    (machine.outcome(func, args), machine.taken())
+}
+
 /// Evaluates one pure op, as constant folding does. `results` are the types of its results, if they are known.
 pub fn evaluate_op(
     op: Op,

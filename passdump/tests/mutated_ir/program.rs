@@ -4,12 +4,12 @@ use crate::Reached;
 use crate::mutate::{Form, Input, Rng};
 use rewright::exec::{self, Arg, Backend};
 use rewright::ir::ron::{from_ron, to_ron};
+use rewright::rewrites::check::compare;
 use rewright::rewrites::{Options, Verify};
 use rewright::{
     Array, Datum, Dim, EvalError, EvalErrorKind, Executable, Function, Limits, Module, Name, NoObserver, Pipeline,
     Scalar, Type, evaluate, parse_module,
 };
-use rewright_passdump::compare::compare;
 use std::collections::BTreeMap;
 
 type Outcome = Result<Vec<Datum>, EvalError>;

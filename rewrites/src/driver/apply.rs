@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// Calls a rewrite's code; a panic becomes an error. Whatever it had in its hands is undone or thrown away by the caller.
-pub(super) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, RewriteError> {
+pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, RewriteError> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| RewriteError::Panicked(message(payload)))
 }
 
@@ -53,7 +53,7 @@ impl Turn<'_, '_> {
         self.ask_again(groups, place);
         match result {
             Err(cause) => {
-                let error = self.failed(id, loc, cause);
+                let error = self.failed(id, Some(seq), loc, cause);
                 self.run.observer.event(&Event::Failed { seq, rewrite, func: &self.func, error: &error });
                 self.sit_out(&[id], error)
             }
@@ -64,7 +64,7 @@ impl Turn<'_, '_> {
                 let changes = &outcome.log;
                 self.run.observer.event(&Event::Applied { seq, rewrite, func: &self.func, changes, time });
                 for said in outcome.said {
-                    self.remark(id, said.kind, said.loc, said.message);
+                    self.remark(rewrite, said.kind, said.loc, said.message);
                 }
                 for (pending, group) in self.pending.iter_mut().zip(groups) {
                     match (pending, group) {
@@ -89,19 +89,32 @@ impl Turn<'_, '_> {
             if rewriter.changes().is_empty() { Err(RewriteError::Idle) } else { rewriter.check(each) }
         });
         let outcome = rewriter.into_outcome();
-        match done.and_then(|result| result) {
+        match done.and_then(|result| result).and_then(|()| self.computes_the_same()) {
             Ok(()) => {
                 self.func.commit();
                 self.analyses.forget(&self.func, self.module, &outcome.touched);
                 Ok(outcome)
             }
             Err(cause) => {
+                let after = matches!(cause, RewriteError::Differs(_)).then(|| self.func.to_string());
                 self.func.rollback();
+                let cause = match (cause, after) {
+                    (RewriteError::Differs(found), Some(after)) => {
+                        RewriteError::Differs(Box::new(found.between(self.func.to_string(), after)))
+                    }
+                    (cause, _) => cause,
+                };
                 // Some may have been computed half way.
                 self.analyses = Analyses::sharing(self.run.effects.clone());
                 Err(cause)
             }
         }
+    }
+
+    /// Checks, if the options ask for it, that the function computes what it computed before.
+    fn computes_the_same(&mut self) -> Result<(), RewriteError> {
+        let Some(checker) = &mut self.checker else { return Ok(()) };
+        checker.check(&self.func, self.module).map_err(|found| RewriteError::Differs(Box::new(found)))
     }
 
     /// The other rewrites, and the same one, may match at the place now, or still.
@@ -134,8 +147,10 @@ impl Turn<'_, '_> {
         Ok(())
     }
 
-    pub fn failed(&self, id: Id, loc: Loc, cause: RewriteError) -> RewriteError {
-        RewriteError::Failed { step: self.run.plan.step(id), function: self.func.name, loc, cause: Box::new(cause) }
+    /// The failure of an application, or of a rewrite that was asked.
+    pub fn failed(&self, id: Id, application: Option<u64>, loc: Loc, cause: RewriteError) -> RewriteError {
+        let (step, function) = (self.run.plan.step(id), self.func.name);
+        RewriteError::Failed { step, function, application, loc, cause: Box::new(cause) }
     }
 
     /// An error that no single application is to blame for.

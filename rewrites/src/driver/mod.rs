@@ -13,6 +13,7 @@ mod plan;
 mod report;
 mod turn;
 
+pub(crate) use apply::guarded;
 pub use options::{Options, Verify};
 pub use report::{Report, RewriteStats};
 

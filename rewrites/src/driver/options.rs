@@ -1,5 +1,6 @@
 //! How a pipeline is to be run.
 
+use crate::check::Check;
 use crate::rule::Liberties;
 use rewright_ir::Name;
 
@@ -19,6 +20,9 @@ pub enum Verify {
 pub struct Options {
     /// When the whole function is verified.
     pub verify: Verify,
+    /// Checks after every application that the function computes what it computed before, by running both forms; see
+    /// [`check`](crate::check). An application that fails this is a failure like any other.
+    pub check: Option<Check>,
     /// Goes on after a failure: what failed is undone, the rewrite sits out the rest of that function, and the error is in the
     /// [`Report`](crate::Report). If not, the run ends with the error, and the module is as it was.
     pub keep_going: bool,

@@ -6,6 +6,7 @@ use super::missed::MissedMatches;
 use super::pending::{PendingBlocks, PendingInsts};
 use super::plan::{Blocks, Group, Id, RootStop, Roots};
 use crate::analyses::Analyses;
+use crate::check::Checker;
 use crate::error::RewriteError;
 use crate::match_cx::MatchCx;
 use crate::observer::{Event, Remark, RemarkKind};
@@ -58,6 +59,8 @@ pub(super) struct Turn<'a, 'r> {
     pub tally: Vec<Tally>,
     pub missed: MissedMatches,
     pub cycles: Cycles,
+    /// Compares the forms that the function takes, if the options ask for it.
+    pub checker: Option<Checker>,
     /// Instructions at the beginning.
     pub from: usize,
 }
@@ -84,6 +87,7 @@ impl<'a, 'r> Turn<'a, 'r> {
             analyses: Analyses::sharing(run.effects.clone()),
             missed: MissedMatches::default(),
             cycles: Cycles::default(),
+            checker: run.options.check.as_ref().map(|check| Checker::new(&func, module, check)),
             from: func.inst_count(),
             run,
             module,
@@ -104,7 +108,12 @@ impl<'a, 'r> Turn<'a, 'r> {
             verify_function(&self.func, Some(self.module)).map_err(|why| self.invalid(why))?;
         }
         for (id, loc, message) in std::mem::take(&mut self.missed).finish(&self.func) {
-            self.remark(id, RemarkKind::Missed, loc, message);
+            self.remark(self.run.plan.rewrites[id].def.name, RemarkKind::Missed, loc, message);
+        }
+        if let Some(checker) = self.checker.take().filter(|_| self.tally.iter().any(|t| t.applied > 0 || t.out)) {
+            for note in checker.notes() {
+                self.remark("check-each", RemarkKind::Note, Loc::default(), note);
+            }
         }
         self.run.observer.event(&Event::End { func: &self.func });
         Ok(self.func)
@@ -236,15 +245,14 @@ impl<'a, 'r> Turn<'a, 'r> {
                 Ok(None)
             }
             Err(panic) => {
-                let error = self.failed(id, place.loc(&self.func), panic);
+                let error = self.failed(id, None, place.loc(&self.func), panic);
                 self.give_up(&[id], error).map(|()| None)
             }
         }
     }
 
-    pub fn remark(&mut self, id: Id, kind: RemarkKind, loc: Loc, message: String) {
-        let remark =
-            Remark { rewrite: self.run.plan.rewrites[id].def.name, function: self.func.name, kind, loc, message };
+    pub fn remark(&mut self, rewrite: &'static str, kind: RemarkKind, loc: Loc, message: String) {
+        let remark = Remark { rewrite, function: self.func.name, kind, loc, message };
         self.run.observer.event(&Event::Remark(&remark));
         self.run.report.remarks.push(remark);
     }

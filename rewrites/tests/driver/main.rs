@@ -1,6 +1,7 @@
 //! What the driver guarantees, shown by small rewrites of the tests' own.
 
 mod chaos;
+mod check;
 mod common;
 mod ends;
 mod fixed_point;

@@ -1,6 +1,6 @@
 //! Comparing results: bit for bit, or within so many units in the last place.
 
-use rewright::{DType, Datum, Scalar};
+use rewright_ir::{Datum, Scalar};
 use std::fmt;
 
 /// The first element at which two values differ.
@@ -139,33 +139,10 @@ fn unravel(mut flat: usize, shape: &[usize]) -> Vec<usize> {
     index
 }
 
-/// True where the two values are the same scalar of `dtype`, however they are written: used to accept `2` for `f64`.
-pub fn converts_exactly(from: Scalar, to: DType) -> Option<Scalar> {
-    let there = from.cast(to);
-    let exact = match (from.to_i128(), there.to_i128()) {
-        (Some(a), Some(b)) => a == b,
-        // The integer is exact as a float if the float, which is integral, is it.
-        (Some(a), None) => {
-            let z = there.to_c128();
-            z.im == 0.0 && z.re as i128 == a
-        }
-        (None, Some(b)) => {
-            let z = from.to_c128();
-            z.im == 0.0 && z.re.fract() == 0.0 && z.re as i128 == b
-        }
-        (None, None) => {
-            let (a, b) = (from.to_c128(), there.to_c128());
-            let same = |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan());
-            same(a.re, b.re) && same(a.im, b.im)
-        }
-    };
-    exact.then_some(there)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rewright::Array;
+    use rewright_ir::{Array, DType};
 
     fn f64s(elements: &[f64]) -> Datum {
         let made = Array::from_fn(DType::F64, &[elements.len()], |i| Scalar::F64(elements[i]));
@@ -205,19 +182,5 @@ mod tests {
         assert!(compare(&Datum::Scalar(Scalar::I8(1)), &Datum::Scalar(Scalar::I8(2)), 9).is_err());
         let rank0 = Datum::Array(Datum::Scalar(Scalar::I8(1)).to_array());
         assert!(compare(&rank0, &Datum::Scalar(Scalar::I8(1)), 0).is_err());
-    }
-
-    #[test]
-    fn conversion_is_exact_or_refused() {
-        assert_eq!(converts_exactly(Scalar::I64(2), DType::F32), Some(Scalar::F32(2.0)));
-        assert_eq!(converts_exactly(Scalar::I64((1 << 53) + 1), DType::F64), None);
-        assert_eq!(converts_exactly(Scalar::F64(2.0), DType::U8), Some(Scalar::U8(2)));
-        assert_eq!(converts_exactly(Scalar::F64(2.5), DType::U8), None);
-        assert_eq!(converts_exactly(Scalar::F64(f64::NAN), DType::I32), None);
-        assert_eq!(converts_exactly(Scalar::F64(0.1), DType::F32), None);
-        assert_eq!(converts_exactly(Scalar::I64(-1), DType::U64), None);
-        assert_eq!(converts_exactly(Scalar::I64(2), DType::Bool), None);
-        assert_eq!(converts_exactly(Scalar::U64(u64::MAX), DType::F64), None);
-        assert_eq!(converts_exactly(Scalar::F64(3.0), DType::C64), Some(Scalar::F32(3.0).cast(DType::C64)));
     }
 }

@@ -1,0 +1,129 @@
+//! Follows a function through its forms.
+
+use super::Check;
+use super::difference::{Difference, Ended, differs};
+use super::inputs::Axes;
+use crate::driver::guarded;
+use rewright_ir::eval::{evaluate_counted, value_label};
+use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module};
+
+/// The steps of one call of the first form. What takes longer is not compared.
+const MAX_STEPS: u64 = 1 << 16;
+
+/// A later form that takes so many times the steps of the one before, and then some, is taken to have no end.
+const SLOWER: u64 = 16;
+
+/// Elements of arrays, bytes of values and depth of calls, for every call.
+const LIMITS: Limits = Limits { steps: 0, elements: 1 << 20, bytes: 1 << 28, depth: 64 };
+
+/// One input, and what the form that was seen last makes of it.
+struct Trial {
+    args: Vec<Datum>,
+    ended: Ended,
+    steps: u64,
+}
+
+/// Checks the forms of one function, each against the one before.
+pub struct Checker {
+    trials: Vec<Trial>,
+    ulp: u64,
+    notes: Vec<String>,
+}
+
+impl Checker {
+    /// Begins with a form of the function, beside the module that holds those that it calls.
+    pub fn new(func: &Function, module: &Module, options: &Check) -> Self {
+        let axes = Axes::of(func);
+        let (sets, mut notes) = axes.sets();
+        let given = options.given.iter().filter(|(name, _)| *name == func.name).map(|(_, args)| args.clone());
+        let given: Vec<Vec<Datum>> = given.collect();
+        let all = given.len() + sets.len();
+        let mut inputs = given.into_iter().map(Some).chain(sets.iter().map(|set| axes.make(set)));
+        let (mut trials, mut left, mut large) = (Vec::new(), options.steps, 0);
+        for input in inputs.by_ref() {
+            let Some(args) = input else {
+                large += 1;
+                continue;
+            };
+            let steps = left.min(MAX_STEPS);
+            let (ended, steps) = call(func, module, args.clone(), steps);
+            trials.push(Trial { args, ended, steps });
+            left = left.saturating_sub(steps);
+            if left == 0 {
+                break;
+            }
+        }
+        let rest = inputs.count();
+        if rest > 0 {
+            let steps = options.steps;
+            notes.push(format!("{rest} of {all} inputs were not tried, for the others take {steps} steps"));
+        }
+        if large > 0 {
+            notes.push(format!("{large} of {all} inputs were not tried, for their arrays would be too large"));
+        }
+        Checker { trials, ulp: options.ulp, notes }
+    }
+
+    /// Checks that another form of the function computes the same as the one before. The difference does not know the forms yet.
+    pub fn check(&mut self, func: &Function, module: &Module) -> Result<(), Difference> {
+        let mut later = Vec::with_capacity(self.trials.len());
+        for trial in &self.trials {
+            if trial.ended.as_ref().is_err_and(|e| e.kind == EvalErrorKind::Limit) {
+                later.push((trial.ended.clone(), trial.steps));
+                continue;
+            }
+            let steps = SLOWER * trial.steps + MAX_STEPS;
+            let (ended, steps) = call(func, module, trial.args.clone(), steps);
+            if comparable(&trial.ended)
+                && let Some(what) = differs(&trial.ended, &ended, self.ulp)
+            {
+                let names = func.params().iter().map(|&p| value_label(func, p));
+                return Err(Difference {
+                    function: func.name,
+                    what,
+                    input: names.zip(trial.args.iter().cloned()).collect(),
+                    before: trial.ended.clone(),
+                    after: ended,
+                    forms: Default::default(),
+                });
+            }
+            later.push((ended, steps));
+        }
+        for (trial, (ended, steps)) in self.trials.iter_mut().zip(later) {
+            (trial.ended, trial.steps) = (ended, steps);
+        }
+        Ok(())
+    }
+
+    /// How many inputs are compared, and what is not checked.
+    pub fn notes(&self) -> Vec<String> {
+        let (mut notes, all) = (self.notes.clone(), self.trials.len());
+        let compared = self.trials.iter().filter(|t| comparable(&t.ended)).count();
+        let why = self.trials.iter().find(|t| !comparable(&t.ended)).and_then(|t| t.ended.as_ref().err());
+        match why {
+            Some(why) => notes.insert(0, format!("checked on {compared} of {all} inputs; others end with: {why}")),
+            None => notes.insert(0, format!("checked on {all} inputs")),
+        }
+        notes
+    }
+}
+
+/// Calls the function; an op of a plugin that panics is an error.
+fn call(func: &Function, module: &Module, args: Vec<Datum>, steps: u64) -> (Ended, u64) {
+    let limits = Limits { steps, ..LIMITS };
+    let called = guarded(|| evaluate_counted(func, Some(module), args, limits));
+    match called {
+        // What would have gone beyond the limit is not counted.
+        Ok((Err(e), _)) if e.kind == EvalErrorKind::Limit => (Err(e), steps),
+        Ok(called) => called,
+        Err(panic) => (Err(EvalError::unsupported(format!("evaluating it, {panic}"))), steps),
+    }
+}
+
+/// True where later forms must end in the same way.
+fn comparable(ended: &Ended) -> bool {
+    match ended {
+        Ok(_) => true,
+        Err(e) => matches!(e.kind, EvalErrorKind::Raised(_)),
+    }
+}

@@ -1,0 +1,292 @@
+//! Made-up arguments of a function.
+//!
+//! They are the same every time: values come from a generator of pseudo-random numbers that is begun anew for each set.
+
+use super::values::{Random, special};
+use indexmap::IndexMap;
+use rewright_ir::array::checked_len;
+use rewright_ir::{Array, DType, Datum, Dim, Function, Name, Scalar, Type};
+
+/// How many sets of arguments of a good size there are: see [`arguments`].
+pub const ROUNDS: usize = 4;
+
+/// Larger arrays take the reference evaluator too long.
+const MAX_ELEMENTS: usize = 1 << 12;
+
+/// What the extents of a round are: the first symbol's, the others' one after the other, and that of `?`.
+const EXTENTS: [(u64, &[u64], u64); ROUNDS] = [(5, &[3, 4, 2], 3), (1, &[1], 1), (19, &[2, 3], 2), (0, &[2], 2)];
+
+/// Extents of all small shapes.
+const SMALL: u64 = 4;
+
+/// More small shapes than this are not all tried.
+const MAX_SHAPES: usize = 64;
+
+/// Sets of special scalars that are tried where no argument is an array.
+const MAX_GRIDS: u64 = 64;
+
+/// Elements on a first axis that hold special values side by side.
+const GRID: u64 = 256;
+
+/// Arguments for a function, some special and some not, with dims of 0, 1 and odd sizes; every second array lies in memory the other way
+/// round. None if its parameters ask for arrays that are too large, or if `round` is no less than [`ROUNDS`].
+pub fn arguments(func: &Function, round: usize) -> Option<Vec<Datum>> {
+    Axes::of(func).make(&Set { extents: Extents::Round(round), fill: Fill::Random(round as u64 + 1) })
+}
+
+/// A set of arguments that is yet to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Set {
+    extents: Extents,
+    fill: Fill,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Extents {
+    /// Of one of the rounds.
+    Round(usize),
+    /// One for each free extent.
+    Each(Vec<u64>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Fill {
+    /// Half special.
+    Random(u64),
+    /// All special: each element takes the next combination over the parameters, from this one on.
+    Grid(u64),
+}
+
+/// What may be chosen of a function's parameters: the extents of symbols, and of each `?` by itself.
+pub(super) struct Axes<'f> {
+    types: Vec<&'f Type>,
+    symbols: IndexMap<Name, usize>,
+    /// Free extents: true for a symbol's.
+    free: Vec<bool>,
+}
+
+impl<'f> Axes<'f> {
+    pub fn of(func: &'f Function) -> Self {
+        let types: Vec<&Type> = func.params().iter().map(|&p| func.ty(p)).collect();
+        let mut axes = Axes { types, symbols: IndexMap::new(), free: Vec::new() };
+        for dim in axes.types.iter().flat_map(|ty| ty.dims()) {
+            match *dim {
+                Dim::Const(_) => {}
+                Dim::Any => axes.free.push(false),
+                Dim::Sym(name) => {
+                    if !axes.symbols.contains_key(&name) {
+                        axes.symbols.insert(name, axes.free.len());
+                        axes.free.push(true);
+                    }
+                }
+            }
+        }
+        axes
+    }
+
+    /// The sets to try, the most telling first, and what is left out.
+    pub fn sets(&self) -> (Vec<Set>, Vec<String>) {
+        let mut notes = Vec::new();
+        let (shapes, all) = self.small_shapes();
+        if (shapes.len() as u128) < all {
+            notes.push(format!("{} of {all} small shapes were tried", shapes.len()));
+        }
+        let seed = |i: usize| Fill::Random(0x5EED + i as u64);
+        let small = shapes.into_iter().enumerate().map(|(i, e)| Set { extents: Extents::Each(e), fill: seed(i) });
+        // The first few are those whose extents are all equal.
+        let mut sets: Vec<Set> = small.collect();
+        let others = sets.split_off(sets.len().min(SMALL as usize));
+        if !self.types.is_empty() {
+            sets.extend(self.grids(&mut notes));
+            sets.extend(others);
+            let round = |round| Set { extents: Extents::Round(round), fill: Fill::Random(round as u64 + 1) };
+            sets.extend((0..ROUNDS).map(round));
+        }
+        (sets, notes)
+    }
+
+    /// Extents of 0 to 3 for all that are free: first those that are all equal, then by their sum. Also says how many there are in all.
+    fn small_shapes(&self) -> (Vec<Vec<u64>>, u128) {
+        let free = self.free.len() as u32;
+        let all = u128::from(SMALL).saturating_pow(free);
+        let digits = |mut n: u128| {
+            let mut extents = vec![0; free as usize];
+            for e in &mut extents {
+                *e = (n % u128::from(SMALL)) as u64;
+                n /= u128::from(SMALL);
+            }
+            extents
+        };
+        let mut shapes: Vec<Vec<u64>> = if all <= MAX_SHAPES as u128 {
+            (0..all).map(digits).collect()
+        } else {
+            let mut random = Random(1);
+            let mut any = || (0..free).map(|_| random.next() % SMALL).collect();
+            let equal = (0..SMALL).map(|e| vec![e; free as usize]);
+            equal.chain(std::iter::repeat_with(&mut any).take(MAX_SHAPES - SMALL as usize)).collect()
+        };
+        let equal = |e: &[u64]| e.windows(2).all(|w| w[0] == w[1]);
+        // An extent of 1 shows most for the least, one of 0 the least.
+        let rank = |e: &Vec<u64>| (!equal(e), e.first() == Some(&0) && equal(e), e.iter().sum::<u64>(), e.clone());
+        shapes.sort_by_key(rank);
+        shapes.dedup();
+        (shapes, all)
+    }
+
+    /// Sets whose values are all special.
+    fn grids(&self, notes: &mut Vec<String>) -> Vec<Set> {
+        let count = |ty: &&Type| special(ty.dtype()).len() as u64;
+        let all = self.types.iter().map(count).fold(1u64, |n, c| n.saturating_mul(c));
+        let elements = if self.free.is_empty() { 1 } else { GRID };
+        let wanted = all.div_ceil(elements);
+        let sets = wanted.min(if self.free.is_empty() { MAX_GRIDS } else { 4 });
+        if sets < wanted && self.types.iter().all(|ty| ty.is_scalar()) {
+            notes.push(format!("{sets} of {all} combinations of special values were tried"));
+        }
+        let mut extents = vec![2; self.free.len()];
+        if let Some(first) = extents.first_mut() {
+            *first = GRID;
+        }
+        // Where not all can be tried, those that are lie as far apart as may be, and on no common multiple.
+        let step = if sets == wanted { elements } else { (all / sets) | 1 };
+        let set = |i| Set { extents: Extents::Each(extents.clone()), fill: Fill::Grid(i * step) };
+        (0..sets).map(set).collect()
+    }
+
+    /// Makes a set; none if an array would be too large.
+    pub fn make(&self, set: &Set) -> Option<Vec<Datum>> {
+        let free: Vec<u64> = match &set.extents {
+            Extents::Each(extents) => extents.clone(),
+            Extents::Round(round) => {
+                let (first, others, unknown) = *EXTENTS.get(*round)?;
+                let mut symbols = 0;
+                let extent = |&symbol: &bool| {
+                    symbols += usize::from(symbol);
+                    match (symbol, symbols) {
+                        (false, _) => unknown,
+                        (true, 1) => first,
+                        (true, n) => others[(n - 2) % others.len()],
+                    }
+                };
+                self.free.iter().map(extent).collect()
+            }
+        };
+        let mut anys = self.free.iter().zip(&free).filter(|(symbol, _)| !**symbol).map(|(_, &extent)| extent);
+        let mut random = Random(if let Fill::Random(seed) = set.fill { seed } else { 0 });
+        let mut period = 1u64;
+        let mut made = Vec::new();
+        for (i, ty) in self.types.iter().enumerate() {
+            let extent = |dim: &Dim| match *dim {
+                Dim::Const(n) => Some(n),
+                Dim::Sym(name) => self.symbols.get(&name).map(|&at| free[at]),
+                Dim::Any => anys.next(),
+            };
+            let shape: Vec<u64> = ty.dims().iter().map(extent).collect::<Option<_>>()?;
+            made.push(match set.fill {
+                Fill::Random(_) => argument(ty, &shape, i % 2 == 1, |_, dtype| random.scalar(dtype))?,
+                Fill::Grid(from) => {
+                    let values = special(ty.dtype());
+                    let at = |e: usize, _| values[((from + e as u64) / period % values.len() as u64) as usize];
+                    let arg = argument(ty, &shape, false, at)?;
+                    period = period.saturating_mul(values.len() as u64);
+                    arg
+                }
+            });
+        }
+        Some(made)
+    }
+}
+
+/// One argument; `turned`, an array lies in memory the other way round, so that strides matter.
+fn argument(ty: &Type, shape: &[u64], turned: bool, mut value: impl FnMut(usize, DType) -> Scalar) -> Option<Datum> {
+    let dtype = ty.dtype();
+    if ty.is_scalar() {
+        return Some(Datum::Scalar(value(0, dtype)));
+    }
+    let shape: Vec<usize> = shape.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
+    checked_len(&shape).filter(|&n| n <= MAX_ELEMENTS)?;
+    if !turned {
+        return Array::from_fn(dtype, &shape, |i| value(i, dtype)).map(Datum::Array);
+    }
+    let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+    let axes: Vec<usize> = (0..shape.len()).rev().collect();
+    Array::from_fn(dtype, &reversed, |i| value(i, dtype)).map(|a| Datum::Array(a.permuted(&axes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rewright_ir::parse_function;
+
+    fn function(text: &str) -> Function {
+        parse_function(text).unwrap_or_else(|e| panic!("{e}"))
+    }
+    fn all(func: &Function) -> Vec<Vec<Datum>> {
+        let axes = Axes::of(func);
+        axes.sets().0.iter().filter_map(|set| axes.make(set)).collect()
+    }
+    fn shapes(func: &Function) -> Vec<Vec<usize>> {
+        all(func).iter().map(|args| args.iter().flat_map(|a| a.shape().to_vec()).collect()).collect()
+    }
+
+    #[test]
+    fn symbols_have_one_extent_each() {
+        let f = function("func @f(%x: f64[n, m], %y: i8[m, n], %k: f32, %z: c64[2, ?]) -> f32 {\nentry:\n  ret %k\n}");
+        for round in 0..ROUNDS {
+            let args = arguments(&f, round).unwrap_or_default();
+            let [x, y, k, z] = &args[..] else { panic!("{args:?}") };
+            assert_eq!([x.shape()[0], x.shape()[1]], [y.shape()[1], y.shape()[0]]);
+            assert_eq!((x.dtype(), y.dtype(), k.dtype(), z.dtype()), (DType::F64, DType::I8, DType::F32, DType::C64));
+            assert!(k.as_scalar().is_some() && z.shape()[0] == 2);
+            let fits = args.iter().zip(f.params()).all(|(arg, &p)| arg.ty().rank() == f.ty(p).rank());
+            assert!(fits, "{args:?}");
+        }
+        assert_eq!(arguments(&f, ROUNDS), None);
+        let huge = function("func @f(%x: f64[1000000, n]) -> f64[1000000, n] {\nentry:\n  ret %x\n}");
+        assert_eq!(arguments(&huge, 0), None);
+    }
+
+    #[test]
+    fn values_are_the_same_every_time_and_of_every_kind() {
+        let f = function("func @f(%x: f64[40, 30]) -> f64[40, 30] {\nentry:\n  ret %x\n}");
+        let (once, again) = (arguments(&f, 0), arguments(&f, 0));
+        let array = |args: &Option<Vec<Datum>>| args.as_ref().map(|a| a[0].to_array());
+        let (Some(a), Some(b)) = (array(&once), array(&again)) else { panic!("arrays") };
+        assert!(a.same_bits(&b));
+        let floats: Vec<f64> = a.iter().map(|s| s.to_c128().re).collect();
+        for kind in [f64::is_nan as fn(f64) -> bool, f64::is_infinite, f64::is_normal, f64::is_subnormal] {
+            assert!(floats.iter().any(|&x| kind(x)));
+        }
+        assert!(floats.iter().any(|x| *x == 0.0 && x.is_sign_negative()));
+    }
+
+    #[test]
+    fn all_small_shapes_are_tried() {
+        let f = function("func @f(%x: f64[n, ?]) -> f64[n, ?] {\nentry:\n  ret %x\n}");
+        let found = shapes(&f);
+        for shape in (0..4).flat_map(|n| (0..4).map(move |m| vec![n, m])) {
+            assert!(found.contains(&shape), "{shape:?} in {found:?}");
+        }
+        assert_eq!(found[0], [1, 1]);
+        assert!(found.contains(&vec![5, 3]), "{found:?}");
+        let many = function("func @f(%x: f64[a, b, c, d]) -> f64[a, b, c, d] {\nentry:\n  ret %x\n}");
+        let notes = Axes::of(&many).sets().1;
+        assert!(notes.len() == 1 && notes[0].contains(" of 256 small shapes"), "{notes:?}");
+    }
+
+    #[test]
+    fn all_pairs_of_special_values_meet() {
+        let pairs = |text: &str| -> std::collections::HashSet<[Scalar; 2]> {
+            let elements = |args: &[Datum]| -> Vec<[Scalar; 2]> {
+                args[0].to_array().iter().zip(args[1].to_array().iter()).map(|(a, b)| [a, b]).collect()
+            };
+            all(&function(text)).iter().flat_map(|args| elements(args)).collect()
+        };
+        let f64s = special(DType::F64);
+        let i8s = special(DType::I8);
+        let scalars = pairs("func @f(%x: i8, %y: bool) -> i8 {\nentry:\n  ret %x\n}");
+        assert!(i8s.iter().all(|&a| [true, false].iter().all(|&b| scalars.contains(&[a, Scalar::Bool(b)]))));
+        let arrays = pairs("func @f(%x: f64[n], %y: f64[n]) -> f64[n] {\nentry:\n  ret %x\n}");
+        assert!(f64s.iter().all(|&a| f64s.iter().all(|&b| arrays.contains(&[a, b]))));
+    }
+}

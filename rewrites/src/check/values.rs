@@ -1,0 +1,163 @@
+//! Made-up scalars: at which arithmetic is special, or any.
+
+use rewright_ir::{Complex32, Complex64, DType, Scalar};
+
+const F64S: [f64; 16] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    -3.0,
+    f64::NAN,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::MIN_POSITIVE,
+    1e-310,
+    -5e-324,
+    f64::MAX,
+    f64::MIN,
+    1e30,
+];
+
+const F32S: [f32; 16] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    -3.0,
+    f32::NAN,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::MIN_POSITIVE,
+    1e-40,
+    -1e-45,
+    f32::MAX,
+    f32::MIN,
+    1e30,
+];
+
+/// The parts of special complex numbers.
+const PARTS: [f64; 8] = [0.0, -0.0, 1.0, -3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30];
+
+/// Small integers, and those next to the ends of ranges and widths; each dtype takes those that it holds.
+const INTS: [i128; 27] = [
+    0,
+    1,
+    -1,
+    2,
+    -2,
+    3,
+    5,
+    7,
+    8,
+    16,
+    31,
+    32,
+    63,
+    64,
+    i8::MIN as i128,
+    i8::MAX as i128,
+    u8::MAX as i128,
+    i16::MIN as i128,
+    i16::MAX as i128,
+    u16::MAX as i128,
+    i32::MIN as i128,
+    i32::MAX as i128,
+    u32::MAX as i128,
+    i64::MIN as i128,
+    i64::MIN as i128 + 1,
+    i64::MAX as i128,
+    u64::MAX as i128,
+];
+
+/// The special values of a dtype. Those of complex numbers have special parts.
+pub(super) fn special(dtype: DType) -> Vec<Scalar> {
+    let pairs = || PARTS.iter().flat_map(|&re| PARTS.iter().map(move |&im| (re, im)));
+    match dtype {
+        DType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
+        DType::F32 => F32S.map(Scalar::F32).into(),
+        DType::F64 => F64S.map(Scalar::F64).into(),
+        DType::C64 => pairs().map(|(re, im)| Scalar::C64(Complex32::new(re as f32, im as f32))).collect(),
+        DType::C128 => pairs().map(|(re, im)| Scalar::C128(Complex64::new(re, im))).collect(),
+        _ => INTS.iter().filter_map(|&i| rewright_ir::Literal::Int(i).at(dtype)).collect(),
+    }
+}
+
+/// The generator "SplitMix64" of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+pub(super) struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Half of the numbers are between -8 and 8, the others are special.
+    fn float<T: Copy>(&mut self, special: &[T], from: impl Fn(f64) -> T) -> T {
+        match self.next() {
+            r if r & 1 == 0 => special[(r >> 1) as usize % special.len()],
+            r => from((r >> 11) as f64 / (1u64 << 53) as f64 * 16.0 - 8.0),
+        }
+    }
+    fn f64(&mut self) -> f64 {
+        self.float(&F64S, |x| x)
+    }
+    fn f32(&mut self) -> f32 {
+        self.float(&F32S, |x| x as f32)
+    }
+
+    /// Half of the numbers are small, the others take all bits.
+    fn bits(&mut self) -> u64 {
+        let r = self.next();
+        if r & 1 == 0 { (r >> 1) % 7 } else { r }
+    }
+
+    pub fn scalar(&mut self, dtype: DType) -> Scalar {
+        let bits = self.bits();
+        match dtype {
+            DType::Bool => Scalar::Bool(self.next() & 1 == 1),
+            // The low bits decide, so every width has small and large ones, of either sign.
+            DType::I8 => Scalar::I8(bits as i8),
+            DType::I16 => Scalar::I16(bits as i16),
+            DType::I32 => Scalar::I32(bits as i32),
+            DType::I64 => Scalar::I64(bits as i64),
+            DType::U8 => Scalar::U8(bits as u8),
+            DType::U16 => Scalar::U16(bits as u16),
+            DType::U32 => Scalar::U32(bits as u32),
+            DType::U64 => Scalar::U64(bits),
+            DType::F32 => Scalar::F32(self.f32()),
+            DType::F64 => Scalar::F64(self.f64()),
+            DType::C64 => Scalar::C64(Complex32::new(self.f32(), self.f32())),
+            DType::C128 => Scalar::C128(Complex64::new(self.f64(), self.f64())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_dtype_has_the_ends_of_its_range() {
+        for (dtype, wanted) in [
+            (DType::I8, [Scalar::I8(i8::MIN), Scalar::I8(i8::MAX), Scalar::I8(-1)]),
+            (DType::U8, [Scalar::U8(0), Scalar::U8(127), Scalar::U8(8)]),
+            (DType::I64, [Scalar::I64(i64::MIN), Scalar::I64(i64::MAX), Scalar::I64(64)]),
+            (DType::U64, [Scalar::U64(u64::MAX), Scalar::U64(0), Scalar::U64(63)]),
+            (DType::F32, [Scalar::F32(f32::MAX), Scalar::F32(-0.0), Scalar::F32(1e-40)]),
+        ] {
+            let found = special(dtype);
+            assert!(wanted.iter().all(|w| found.contains(w)), "{dtype}: {found:?}");
+        }
+        let parts: Vec<_> = special(DType::C128).iter().map(|s| s.to_c128()).collect();
+        assert!(parts.iter().any(|z| z.re.is_nan() && z.im.is_infinite()));
+        assert!(parts.iter().any(|z| z.re == 0.0 && z.im == 0.0 && z.im.is_sign_negative()));
+    }
+}
