@@ -52,8 +52,8 @@ pub enum RewriteError {
         step: Step,
         /// The function.
         function: Name,
-        /// The number of the application, from 0; none if it failed while it was asked whether it matches.
-        application: Option<u64>,
+        /// The number of the application, from 1; none if it failed while it was asked whether it matches.
+        application: Option<u32>,
         /// Where it matched.
         loc: rewright_ir::Loc,
         /// Why.
@@ -127,8 +127,8 @@ fn place(loc: &rewright_ir::Loc) -> String {
     if loc.is_none() { String::new() } else { format!(" at line {}", loc.line) }
 }
 
-fn number(application: &Option<u64>) -> String {
-    application.map(|n| format!(", in application {}", n + 1)).unwrap_or_default()
+fn number(application: &Option<u32>) -> String {
+    application.map(|n| format!(", in application {n}")).unwrap_or_default()
 }
 
 fn list(steps: &[Step]) -> String {

@@ -148,8 +148,9 @@ impl Turn<'_, '_> {
     }
 
     /// The failure of an application, or of a rewrite that was asked.
-    pub fn failed(&self, id: Id, application: Option<u64>, loc: Loc, cause: RewriteError) -> RewriteError {
+    pub fn failed(&self, id: Id, seq: Option<u64>, loc: Loc, cause: RewriteError) -> RewriteError {
         let (step, function) = (self.run.plan.step(id), self.func.name);
+        let application = seq.map(|seq| u32::try_from(seq + 1).unwrap_or(u32::MAX));
         RewriteError::Failed { step, function, application, loc, cause: Box::new(cause) }
     }
 

@@ -133,7 +133,7 @@ impl<'a, 'r> Turn<'a, 'r> {
                     ),
                     false => "it is not applied: it is for equality saturation only".to_string(),
                 };
-                self.remark(id, RemarkKind::Missed, Loc::default(), message);
+                self.remark(self.run.plan.rewrites[id].def.name, RemarkKind::Missed, Loc::default(), message);
             }
         }
     }
