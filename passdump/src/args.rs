@@ -21,7 +21,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Rewrite a program and print it
-    #[command(after_help = "Example:\n  passdump run fixtures/real/black_scholes.ron --diff")]
+    #[command(after_help = "Examples:\n  passdump run fixtures/real/black_scholes.ron --diff\n  \
+        passdump run f.ir --pipeline 'fold, cse, dce' --check-each\n  passdump run f.ir --remarks --stats --time")]
     Run(RunArgs),
     /// Rewrite, compile and call a function, and print its results
     #[command(after_help = "Examples:\n  passdump exec fixtures/real/black_scholes.ron --time\n  \
@@ -70,6 +71,27 @@ pub struct RunArgs {
     /// Show what every application of a rewrite changed
     #[arg(long)]
     pub diff: bool,
+    /// Show the line of the program that each remark is about
+    #[arg(long)]
+    pub remarks: bool,
+    /// Show how often each rewrite was asked and applied
+    #[arg(long)]
+    pub stats: bool,
+    /// Show how long each rewrite took
+    #[arg(long)]
+    pub time: bool,
+    /// Verify the whole function after every application
+    #[arg(long)]
+    pub verify_each: bool,
+    /// Check after every application, on made-up inputs and those of the fixture, that the function computes what it did
+    #[arg(long)]
+    pub check_each: bool,
+    /// Units in the last place that --check-each allows; the fixture's own or 0 if not given
+    #[arg(long, value_name = "N", requires = "check_each")]
+    pub ulp: Option<u64>,
+    /// Go on without a rewrite that failed
+    #[arg(long)]
+    pub keep_going: bool,
     /// The form to print the program in
     #[arg(long, value_enum, default_value = "text")]
     pub emit: Emit,

@@ -7,11 +7,12 @@ use indexmap::IndexSet;
 use rewright::exec::{self, Arg, Executable};
 use rewright::ir::npy::{self, NpyError};
 use rewright::ir::ron;
-use rewright::rewrites::rule::{Liberties, RuleEntry};
-use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, RewriteRegistry, Verify};
+use rewright::rewrites::rule::RuleEntry;
+use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, Report, RewriteRegistry};
 use rewright::{
     Array, Datum, Diagnostics, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry,
 };
+use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 
 /// The pipeline where neither command line nor fixture says one.
@@ -97,16 +98,14 @@ pub fn print(module: &Module, form: Form) -> Result<String, Error> {
 pub struct Rewritten {
     /// The module.
     pub module: Module,
-    /// What the rewrites had to say, each thing once.
-    pub remarks: Vec<Remark>,
-    /// How often one was applied.
-    pub applications: u64,
+    /// What was done; each remark once.
+    pub report: Report,
 }
 
 /// One application of a rewrite.
 pub struct Application {
-    /// Its number, from 1.
-    pub number: usize,
+    /// Its number, from 1; those that fail are counted too.
+    pub number: u64,
     /// The rewrite.
     pub rewrite: &'static str,
     /// The function.
@@ -122,7 +121,6 @@ pub type Watch<'w> = &'w mut dyn FnMut(&Application);
 
 /// Makes applications of events for somebody who wants to see them.
 struct Watcher<'w> {
-    applications: usize,
     before: String,
     watch: Watch<'w>,
 }
@@ -131,10 +129,9 @@ impl Observer for Watcher<'_> {
     fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Match { func, .. } => self.before = func.to_string(),
-            Event::Applied { rewrite, func, .. } => {
-                self.applications += 1;
+            Event::Applied { seq, rewrite, func, .. } => {
                 let (before, after) = (std::mem::take(&mut self.before), func.to_string());
-                (self.watch)(&Application { number: self.applications, rewrite, func: func.name, before, after });
+                (self.watch)(&Application { number: seq + 1, rewrite, func: func.name, before, after });
             }
             _ => {}
         }
@@ -157,12 +154,10 @@ pub fn registry_with(rules: &[RuleEntry]) -> Result<Option<RewriteRegistry>, Err
 pub struct Rewriting<'a> {
     /// The rewrites.
     pub pipeline: &'a str,
-    /// What results may differ in.
-    pub liberties: Liberties,
     /// Where the rewrites are found; those of the process if there is nothing else.
     pub registry: Option<&'a RewriteRegistry>,
-    /// When the whole function is verified.
-    pub verify: Verify,
+    /// Everything else.
+    pub options: Options,
 }
 
 /// Runs a pipeline over a module of a text, with its name.
@@ -174,21 +169,21 @@ pub fn rewrite(
 ) -> Result<Rewritten, Error> {
     let pipeline = read_pipeline(how.registry.unwrap_or_else(|| rewrites::rewrites()), how.pipeline)?;
     let mut module = module.clone();
-    let options = Options { verify: how.verify, liberties: how.liberties, ..Options::default() };
     let result = match watch {
         Some(watch) => {
-            let mut watcher = Watcher { applications: 0, before: String::new(), watch };
-            pipeline.run(&mut module, &options, &mut watcher)
+            let mut watcher = Watcher { before: String::new(), watch };
+            pipeline.run(&mut module, &how.options, &mut watcher)
         }
-        None => pipeline.run(&mut module, &options, &mut NoObserver),
+        None => pipeline.run(&mut module, &how.options, &mut NoObserver),
     };
-    let report = result.map_err(|e| Error::rewrite(name, text, &e))?;
-    let applications = report.applications();
-    let remarks: IndexSet<Remark> = report.remarks.into_iter().collect();
-    Ok(Rewritten { module, remarks: remarks.into_iter().collect(), applications })
+    let mut report = result.map_err(|e| Error::rewrite(name, text, &e))?;
+    let remarks: IndexSet<Remark> = std::mem::take(&mut report.remarks).into_iter().collect();
+    report.remarks = remarks.into_iter().collect();
+    Ok(Rewritten { module, report })
 }
 
-fn read_pipeline(registry: &RewriteRegistry, text: &str) -> Result<Pipeline, Error> {
+/// The pipeline of a text; an error shows where in it.
+pub fn read_pipeline(registry: &RewriteRegistry, text: &str) -> Result<Pipeline, Error> {
     Pipeline::parse_in(registry, text).map_err(|e| match e.at() {
         Some(at) => {
             let end = text[at..].find(',').map_or(text.len(), |comma| at + comma);
@@ -196,6 +191,28 @@ fn read_pipeline(registry: &RewriteRegistry, text: &str) -> Result<Pipeline, Err
         }
         None => Error::message(e.to_string()),
     })
+}
+
+/// While it lives, panics are not reported on the standard error: those of rewrites become errors.
+pub struct Quiet(Option<Hook>);
+
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send>;
+
+impl Quiet {
+    /// From here on.
+    pub fn new() -> Quiet {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(|_| ()));
+        Quiet(Some(before))
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        if let Some(before) = self.0.take() {
+            panic::set_hook(before);
+        }
+    }
 }
 
 /// A function that is ready to be called.

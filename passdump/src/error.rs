@@ -1,5 +1,6 @@
 //! What can be wrong with what a user gives.
 
+use crate::diff;
 use crate::fixture::Span;
 use rewright::{Diagnostic, Diagnostics, EvalError, Loc, RewriteError};
 use std::io;
@@ -63,8 +64,15 @@ impl Error {
             RewriteError::Failed { loc, .. } => *loc,
             _ => Loc::default(),
         };
+        let mut message = error.to_string();
+        if let RewriteError::Failed { cause, .. } = error
+            && let RewriteError::Differs(found) = &**cause
+        {
+            let [before, after] = &found.forms;
+            message.push_str(&format!("\nthe application that was undone:\n{}", diff::lines(before, after).trim_end()));
+        }
         let mut all = Diagnostics::new(name, text);
-        all.push(Diagnostic::new(error.to_string()).at(loc));
+        all.push(Diagnostic::new(message).at(loc));
         Error::from(all)
     }
 

@@ -71,7 +71,7 @@ pub fn main() -> ExitCode {
 /// Carries out a command; false if what it looked at is wrong, and it has said so.
 fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
     match cli.command {
-        Command::Run(args) => commands::run::run(out, &args).map(|()| true),
+        Command::Run(args) => commands::run::run(out, &args),
         Command::Exec(args) => commands::exec::exec(out, &args).map(|()| true),
         Command::Test(args) => commands::test::test(out, &args),
         Command::CheckRules(args) => commands::check_rules::check_rules(out, &args),

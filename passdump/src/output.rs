@@ -71,21 +71,27 @@ impl Out {
         Ok(())
     }
 
-    /// A table: columns padded to their longest cell, the last one not at all. Cells of the first column are strong.
+    /// A table: see [`columns`]. Cells of the first column are strong.
     pub fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
-        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for row in rows {
-            for (c, cell) in row.iter().enumerate() {
-                let padding = if c + 1 == row.len() { 0 } else { widths[c] - cell.chars().count() + 2 };
-                let shown = if c == 0 { self.tone(Tone::Strong, cell) } else { cell.clone() };
-                write!(self, "{shown}{}", " ".repeat(padding))?;
-            }
-            writeln!(self)?;
+        for (row, line) in rows.iter().zip(columns(rows)) {
+            let first = row.first().map_or(0, String::len);
+            let strong = self.tone(Tone::Strong, &line[..first]);
+            writeln!(self, "{strong}{}", &line[first..])?;
         }
         Ok(())
     }
+}
+
+/// The lines of a table: columns padded to their longest cell, the last one not at all.
+pub fn columns(rows: &[Vec<String>]) -> Vec<String> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let padding = |c: usize, cell: &str| if c + 1 == row.len() { 0 } else { widths[c] - cell.chars().count() + 2 };
+        row.iter().enumerate().map(|(c, cell)| format!("{cell}{}", " ".repeat(padding(c, cell)))).collect()
+    };
+    rows.iter().map(line).collect()
 }
 
 impl Write for Out {

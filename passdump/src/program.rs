@@ -4,9 +4,10 @@ use crate::args::InputArgs;
 use crate::engine::{self, Form, Rewriting};
 use crate::error::Error;
 use crate::fixture::{Case, choose};
+use rewright::rewrites::check::Check;
 use rewright::rewrites::rule::{Liberties, read_rules};
-use rewright::rewrites::{RewriteRegistry, Verify};
-use rewright::{Function, Module, Name};
+use rewright::rewrites::{Options, RewriteRegistry};
+use rewright::{Datum, Function, Module, Name};
 use std::io::Read;
 use std::path::Path;
 
@@ -63,9 +64,20 @@ impl Program {
         Ok(Program { name, text, module, func, pipeline, liberties, registry, case })
     }
 
+    /// What --check-each tries: the runs of the fixture too.
+    pub fn check(&self, ulp: Option<u64>) -> Check {
+        let given = || -> Option<Vec<(Name, Vec<Datum>)>> {
+            let (case, func) = (self.case.as_ref()?, self.module.get(self.func)?);
+            Some(case.fixture.runs.iter().filter_map(|run| Some((func.name, case.args(run, func).ok()?))).collect())
+        };
+        let ulp = ulp.or(self.case.as_ref().map(|case| case.fixture.ulp_between)).unwrap_or(0);
+        Check { ulp, given: given().unwrap_or_default(), ..Check::default() }
+    }
+
     /// How it is to be rewritten.
-    pub fn rewriting(&self, verify: Verify) -> Rewriting<'_> {
-        Rewriting { pipeline: &self.pipeline, liberties: self.liberties, registry: self.registry.as_ref(), verify }
+    pub fn rewriting(&self, options: Options) -> Rewriting<'_> {
+        let options = Options { liberties: self.liberties, ..options };
+        Rewriting { pipeline: &self.pipeline, registry: self.registry.as_ref(), options }
     }
 
     /// The function that is meant.

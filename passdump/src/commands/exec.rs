@@ -7,7 +7,7 @@ use crate::fixture::param_name;
 use crate::output::{Out, Tone};
 use crate::program::Program;
 use rewright::exec::{Executable, Stats};
-use rewright::rewrites::Verify;
+use rewright::rewrites::Options;
 use rewright::{Datum, Function, Limits, Outcome, Value};
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let saves = places(&args.outs, &names)?;
 
     let start = Instant::now();
-    let rewritten = engine::rewrite(&program.module, &program.rewriting(Verify::Last), program.source(), None)?;
+    let rewritten = engine::rewrite(&program.module, &program.rewriting(Options::default()), program.source(), None)?;
     let rewriting = start.elapsed();
     let start = Instant::now();
     let callable = engine::compile(&rewritten.module, program.func, args.backend, Limits::default())?;
@@ -37,7 +37,7 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let stats = callable.executable().map(Executable::stats);
     if args.time {
         writeln!(out, "{}", rewritten.module.to_string().trim_end())?;
-        out.comments(&rewritten.remarks)?;
+        out.comments(&rewritten.report.remarks)?;
         writeln!(out)?;
     }
     show(out, &outcome, &names, &saves)?;
@@ -169,7 +169,7 @@ fn report(
 ) -> Result<(), Error> {
     let generator = callable.executable().map_or(Some("reference"), Executable::codegen).unwrap_or("reference");
     let mut rows = vec![
-        vec!["rewriting".into(), format!("{rewriting:.1?}"), count(rewritten.applications, "application")],
+        vec!["rewriting".into(), format!("{rewriting:.1?}"), count(rewritten.report.applications(), "application")],
         vec!["compiling".into(), format!("{compiling:.1?}"), format!("by {generator}")],
     ];
     if let Some(best) = calls.first() {

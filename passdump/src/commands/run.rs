@@ -2,16 +2,18 @@
 
 use crate::args::{Emit, RunArgs};
 use crate::diff;
-use crate::engine::{self, Application, Form, Watch};
+use crate::engine::{self, Application, Form, Quiet, Watch};
 use crate::error::Error;
-use crate::output::{Out, Tone};
+use crate::output::{Out, Tone, columns, wants_color};
 use crate::program::Program;
-use rewright::Module;
-use rewright::rewrites::Verify;
+use rewright::rewrites::{Options, Remark, Report, Verify};
+use rewright::{Loc, Module};
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
-/// Rewrites, and prints what is asked for. What is not IR is printed as comments, so that the output can be read again.
-pub fn run(out: &mut Out, args: &RunArgs) -> Result<(), Error> {
+/// Rewrites, and prints what is asked for; false if a rewrite failed and the others went on. What is not IR is printed as comments, so
+/// that the output can be read again.
+pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
     let program = Program::load(&args.input)?;
     let only = args.input.func.as_ref().map(|_| program.func);
     let mut written = Ok(());
@@ -22,7 +24,19 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<(), Error> {
     };
     let steps = args.diff || args.print_after_all;
     let watch: Option<Watch<'_>> = if steps { Some(&mut show) } else { None };
-    let rewritten = engine::rewrite(&program.module, &program.rewriting(Verify::Each), program.source(), watch);
+    let options = Options {
+        verify: if args.verify_each { Verify::Each } else { Verify::Last },
+        check: args.check_each.then(|| program.check(args.ulp)),
+        keep_going: args.keep_going,
+        times: args.time,
+        ..Options::default()
+    };
+    let begun = Instant::now();
+    let rewritten = {
+        let _quiet = Quiet::new();
+        engine::rewrite(&program.module, &program.rewriting(options), program.source(), watch)
+    };
+    let time = begun.elapsed();
     written?;
     let rewritten = rewritten?;
     if steps {
@@ -41,8 +55,17 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<(), Error> {
         Emit::Ron => Form::Ron,
     };
     writeln!(out, "{}", engine::print(&shown, form)?.trim_end())?;
-    let remarks = rewritten.remarks.iter().filter(|r| only.is_none_or(|f| f == r.function));
-    Ok(out.comments(remarks)?)
+    let remarks = rewritten.report.remarks.iter().filter(|r| only.is_none_or(|f| f == r.function));
+    for remark in remarks {
+        out.comments([remark])?;
+        if args.remarks {
+            out.comments([picture(&program.text, remark)])?;
+        }
+    }
+    if args.stats || args.time {
+        out.comments(stats(&rewritten.report, args.time.then_some(time)))?;
+    }
+    failures(out, &program, &rewritten.report)
 }
 
 /// Shows one application of a rewrite.
@@ -53,4 +76,51 @@ fn application(out: &mut Out, args: &RunArgs, step: &Application) -> io::Result<
         false => writeln!(out, "{}", step.after.trim_end())?,
     }
     writeln!(out)
+}
+
+/// The line of the program that a remark is about, with carets under the place; nothing if it is about no line.
+fn picture(text: &str, remark: &Remark) -> String {
+    let Loc { line, col, len, .. } = remark.loc;
+    let source = text.lines().nth((line as usize).wrapping_sub(1)).unwrap_or_default();
+    if remark.loc.is_none() || source.trim().is_empty() {
+        return String::new();
+    }
+    let number = line.to_string();
+    let (margin, indent) = (" ".repeat(number.len()), " ".repeat(col.saturating_sub(1) as usize));
+    let width = (len.max(1) as usize).min(source.chars().count().saturating_sub(indent.len()).max(1));
+    format!("  {number} | {source}\n  {margin} | {indent}{}", "^".repeat(width))
+}
+
+/// What each rewrite did, as a table; those that were not asked at all are left out.
+fn stats(report: &Report, total: Option<Duration>) -> Vec<String> {
+    let timed = |row: &mut Vec<String>, time: Duration| {
+        if total.is_some() {
+            row.push(format!("{time:.1?}"));
+        }
+    };
+    let mut rows = vec![vec!["rewrite".to_string(), "applied".into(), "asked".into()]];
+    if total.is_some() {
+        rows[0].push("time".into());
+    }
+    for s in report.stats.iter().filter(|s| s.asked > 0) {
+        let mut row = vec![s.rewrite.to_string(), s.applied.to_string(), s.asked.to_string()];
+        timed(&mut row, s.time);
+        rows.push(row);
+    }
+    let asked: u64 = report.stats.iter().map(|s| s.asked).sum();
+    let mut row = vec!["in all".to_string(), report.applications().to_string(), asked.to_string()];
+    timed(&mut row, total.unwrap_or_default());
+    rows.push(row);
+    columns(&rows)
+}
+
+/// Shows what failed on the standard error; false if anything did.
+fn failures(out: &mut Out, program: &Program, report: &Report) -> Result<bool, Error> {
+    out.flush()?;
+    let stderr = io::stderr();
+    for failure in &report.failures {
+        let (name, text) = program.source();
+        write!(&stderr, "{}", Error::rewrite(name, text, failure).render(wants_color(&stderr)))?;
+    }
+    Ok(report.failures.is_empty())
 }

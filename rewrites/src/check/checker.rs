@@ -65,7 +65,7 @@ impl Checker {
     }
 
     /// Checks that another form of the function computes the same as the one before. The difference does not know the forms yet.
-    pub fn check(&mut self, func: &Function, module: &Module) -> Result<(), Difference> {
+    pub fn check(&mut self, func: &Function, module: &Module) -> Result<(), Box<Difference>> {
         let mut later = Vec::with_capacity(self.trials.len());
         for trial in &self.trials {
             if trial.ended.as_ref().is_err_and(|e| e.kind == EvalErrorKind::Limit) {
@@ -78,14 +78,14 @@ impl Checker {
                 && let Some(what) = differs(&trial.ended, &ended, self.ulp)
             {
                 let names = func.params().iter().map(|&p| value_label(func, p));
-                return Err(Difference {
+                return Err(Box::new(Difference {
                     function: func.name,
                     what,
                     input: names.zip(trial.args.iter().cloned()).collect(),
                     before: trial.ended.clone(),
                     after: ended,
                     forms: Default::default(),
-                });
+                }));
             }
             later.push((ended, steps));
         }

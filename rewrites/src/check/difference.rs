@@ -25,8 +25,9 @@ pub struct Difference {
 
 impl Difference {
     /// The same, between these forms.
-    pub(crate) fn between(self, before: String, after: String) -> Self {
-        Difference { forms: [before, after], ..self }
+    pub(crate) fn between(mut self: Box<Self>, before: String, after: String) -> Box<Self> {
+        self.forms = [before, after];
+        self
     }
 }
 

@@ -59,6 +59,6 @@ pub fn functions(before: &Module, after: &Module, name: Name, options: &Check) -
         return Ok(vec![format!("nothing was checked: only one module has a function `@{name}`")]);
     };
     let mut checker = Checker::new(old, before, options);
-    checker.check(new, after).map_err(|found| Box::new(found.between(old.to_string(), new.to_string())))?;
+    checker.check(new, after).map_err(|found| found.between(old.to_string(), new.to_string()))?;
     Ok(checker.notes())
 }

@@ -100,7 +100,7 @@ impl Turn<'_, '_> {
                 self.func.rollback();
                 let cause = match (cause, after) {
                     (RewriteError::Differs(found), Some(after)) => {
-                        RewriteError::Differs(Box::new(found.between(self.func.to_string(), after)))
+                        RewriteError::Differs(found.between(self.func.to_string(), after))
                     }
                     (cause, _) => cause,
                 };
@@ -114,7 +114,7 @@ impl Turn<'_, '_> {
     /// Checks, if the options ask for it, that the function computes what it computed before.
     fn computes_the_same(&mut self) -> Result<(), RewriteError> {
         let Some(checker) = &mut self.checker else { return Ok(()) };
-        checker.check(&self.func, self.module).map_err(|found| RewriteError::Differs(Box::new(found)))
+        checker.check(&self.func, self.module).map_err(RewriteError::Differs)
     }
 
     /// The other rewrites, and the same one, may match at the place now, or still.

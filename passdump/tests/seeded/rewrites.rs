@@ -1,0 +1,69 @@
+//! Rewrites with a bug each. None is in the default pipeline.
+
+use rewright::prelude::*;
+use rewright::rewrites::RewriteError;
+
+/// Matches an instruction one of whose operands is an op, and does something wrong.
+struct Wrong {
+    operand: &'static str,
+    apply: fn(Inst, Inst, &mut Rewriter<'_>) -> Result<(), RewriteError>,
+}
+
+impl RootRewrite for Wrong {
+    type Match = (Inst, Inst);
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        let operands = 0..cx.func().inst(root).args.len();
+        let inner = operands.filter_map(|i| cx.operand_op(root, i, self.operand)).next();
+        inner.map(|inner| (root, inner)).ok_or(NoMatch::quiet())
+    }
+    fn apply(&self, (root, inner): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        (self.apply)(root, inner, rw)
+    }
+}
+
+macro_rules! seeds {
+    ($($def:ident $name:literal $root:literal of $operand:literal $apply:expr;)+) => {$(
+        static $def: RewriteDef =
+            RewriteDef::root($name, "has a bug", &Wrong { operand: $operand, apply: $apply }).roots(&[$root]).opt_in();
+    )+
+    register_rewrite!($($def),+);};
+}
+
+seeds! {
+    // A difference of a product becomes a sum.
+    MISCOMPILE "seed-miscompile" "sub" of "mul" |root, _, rw| {
+        let args = rw.func().inst(root).args.clone();
+        rw.replace_with(root, "add", args, Attrs::new()).map(drop)
+    };
+    // Wrong for negative zero alone.
+    ZERO "seed-zero" "abs" of "neg" |root, inner, rw| {
+        let x = rw.func().inst(inner).args[0];
+        let zero = rw.constant(0.0f64);
+        let negative = rw.op("lt", [x, zero])?;
+        let turned = rw.op("neg", [x])?;
+        rw.replace_with(root, "where", [negative, turned, x], Attrs::new()).map(drop)
+    };
+    PANIC "seed-panic" "exp" of "neg" |root, _, rw| {
+        rw.op("sin", [rw.func().inst(root).args[0]])?;
+        panic!("no exponents today")
+    };
+    INVALID "seed-invalid" "floor" of "ceil" |root, inner, rw| {
+        // What is used comes after its use.
+        rw.move_before(root, inner)
+    };
+    FOR_EVER "seed-for-ever" "tan" of "sinh" |root, _, rw| {
+        let x = rw.func().inst(root).args[0];
+        let y = rw.op("neg", [x])?;
+        rw.set_use(root, 0, y)?;
+        let z = rw.op("sinh", [y])?;
+        rw.set_use(root, 0, z)
+    };
+    PING "seed-ping" "minimum" of "sqrt" |root, _, rw| {
+        let args = rw.func().inst(root).args.clone();
+        rw.replace_with(root, "maximum", args, Attrs::new()).map(drop)
+    };
+    PONG "seed-pong" "maximum" of "sqrt" |root, _, rw| {
+        let args = rw.func().inst(root).args.clone();
+        rw.replace_with(root, "minimum", args, Attrs::new()).map(drop)
+    };
+}
