@@ -311,7 +311,9 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     fn kernel(&mut self, data: &InstData, meaning: Meaning) -> StepKind {
         match self.launch(data, meaning) {
             Ok(launch) => {
-                let exits = data.results.iter().map(|v| self.exits.get(v).copied()).collect();
+                // A scalar is taken out of its buffer, so it can't be computed where the caller wants it.
+                let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
+                let exits = data.results.iter().map(exit).collect();
                 StepKind::Kernel(Box::new(KernelStep { launch, exits, meaning }))
             }
             Err(why) => {

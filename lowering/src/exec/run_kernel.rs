@@ -55,8 +55,18 @@ impl Machine<'_> {
         for (((def, result), buffer), target) in step.defs.iter().zip(&extent.results).zip(buffers).zip(targets) {
             let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
             let held = match buffer {
-                // SAFETY: the kernel, and what filled it before, have written every element with values of the dtype.
-                Some(buffer) => Held::Array(unsafe { buffer.into_array(dtype, &shape, extent.order.as_deref()) }),
+                Some(buffer) => {
+                    // SAFETY: the kernel, and what filled it before, have written every element with values of the dtype.
+                    let array = unsafe { buffer.into_array(dtype, &shape, extent.order.as_deref()) };
+                    match array.get(&[]) {
+                        // What is applied to scalars only has scalar results.
+                        Some(scalar) if def.ty.is_scalar() => {
+                            self.buffers.borrow_mut().recycle(array);
+                            Held::Scalar(scalar)
+                        }
+                        _ => Held::Array(array),
+                    }
+                }
                 None => Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None }),
             };
             self.put(act.frame, def.slot, held)?;
