@@ -449,7 +449,9 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         let mut taken = Vec::new();
         for (i, (&arg, &param)) in target.args.iter().zip(params).enumerate() {
             let ends = alive.contains(&arg) && !self.live.at_begin(target.block, arg);
-            let take = ends && func.ty(arg).is_array() && !target.args[i + 1..].contains(&arg);
+            // What a block that branches to itself gives back to the same parameter stays where it is.
+            let stays = target.args.iter().zip(params).any(|(&a, &p)| a == arg && p == arg);
+            let take = ends && !stays && func.ty(arg).is_array() && !target.args[i + 1..].contains(&arg);
             if take {
                 taken.push(arg);
             }
