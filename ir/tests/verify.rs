@@ -352,6 +352,20 @@ fn ret_gives_the_functions_results() {
 }
 
 #[test]
+fn symbols_of_block_parameters_are_bound_by_the_function() {
+    let with = |ty: &str| {
+        errors(&function(&format!("func @f(%x: f64[n]) -> f64 {{\nentry:\n  jump b(%x)\nb(%y: {ty}):\n  ret 0.0\n}}")))
+    };
+    assert_eq!(with("f64[n]"), "");
+    assert_eq!(with("f64[?]"), "");
+    assert_eq!(
+        with("f64[m]"),
+        "`@f` line 5: %y is f64[m], and `m` is bound by no parameter of the function (a dim that is not known when the \
+         function is called is `?`)"
+    );
+}
+
+#[test]
 fn storage_styles_are_registered() {
     let odd = Type::array(DType::F64, [Dim::from("n")]).with_style(Some(Name::new("dence")));
     let mut f = function(LOOP);

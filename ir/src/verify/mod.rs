@@ -6,6 +6,8 @@
 //! - Operands are values of the function, and every use is dominated by its definition. In blocks that can't be reached everything is.
 //! - Operands and attributes are as the op's definition says, and results have the types that its type rule infers.
 //! - Callees are functions of the module. Without a module, calls are not looked at.
+//! - Symbols in types of block parameters are bound by the function's parameters. Else rewriting could take away what binds one that
+//!   other instructions need.
 //! - What `ret` gives fits the function's results.
 //! - Storage styles are registered.
 //! - No value is used after a `del` that can be reached, on any path on which it is not defined anew.
@@ -20,7 +22,7 @@ use crate::module::Module;
 use crate::name::Name;
 use crate::op::Effects;
 use crate::registry::registry;
-use crate::types::Type;
+use crate::types::{Dim, Type};
 use slotmap::SecondaryMap;
 use std::cell::OnceCell;
 use std::fmt;
@@ -81,6 +83,12 @@ fn errors_of(func: &Function, module: Option<&Module>) -> Vec<VerifyError> {
         cx.dels(&dominators);
     }
     cx.errors
+}
+
+/// A symbol in a type that no parameter of the function binds.
+pub fn unbound_symbol(func: &Function, ty: &Type) -> Option<Name> {
+    let bound = |dim: &Dim| func.params().iter().any(|&param| func.ty(param).dims().contains(dim));
+    ty.dims().iter().find_map(|dim| if let Dim::Sym(name) = dim { (!bound(dim)).then_some(*name) } else { None })
 }
 
 /// What may end a block.
@@ -150,6 +158,9 @@ impl<'a> Verifier<'a> {
         let params: Vec<Type> = func.block_params(block).iter().map(|&p| func.ty(p).clone()).collect();
         let loc = func.first_inst(block).map_or(func.loc, |i| func.inst(i).loc);
         self.styles(&params, loc);
+        for &param in func.block_params(block) {
+            self.symbols(param, loc);
+        }
         if func.terminator(block).is_none() {
             let label = self.block_label(block);
             let loc = func.insts(block).next_back().map_or(loc, |i| func.inst(i).loc);
@@ -162,6 +173,18 @@ impl<'a> Verifier<'a> {
                 self.error(data.loc, format!("`{}` stands in the middle of {label}", data.op), None);
             }
             self.inst(inst);
+        }
+    }
+
+    /// Checks that the symbols in a parameter's type are bound when the function is called.
+    fn symbols(&mut self, param: Value, loc: Loc) {
+        if let Some(symbol) = unbound_symbol(self.func, self.func.ty(param)) {
+            let message = format!(
+                "{} is {}, and `{symbol}` is bound by no parameter of the function",
+                self.label(param),
+                self.func.ty(param)
+            );
+            self.error(loc, message, Some("a dim that is not known when the function is called is `?`"));
         }
     }
 

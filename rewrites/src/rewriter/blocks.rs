@@ -5,6 +5,7 @@ use crate::change::Change;
 use crate::error::RewriteError;
 use rewright_ir::analysis::predecessors;
 use rewright_ir::builder::find_op;
+use rewright_ir::verify::unbound_symbol;
 use rewright_ir::{Arg, Attrs, Block, Inst, Name, Target, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -94,6 +95,10 @@ impl Rewriter<'_> {
         self.has_block(block)?;
         if self.func.entry() == Some(block) {
             return Err(RewriteError::refused("the function's own parameters can't change"));
+        }
+        if let Some(symbol) = unbound_symbol(self.func, &ty) {
+            let message = format!("a parameter of type {ty}: `{symbol}` is bound by no parameter of the function");
+            return Err(RewriteError::refused(message));
         }
         let value = self.func.add_block_param(block, ty);
         self.touched.blocks.insert(block);
