@@ -47,6 +47,9 @@ pub fn with_operands(
             None => format!("{label}: {ty}"),
         });
     }
+    if told.is_empty() {
+        return error.at(data.op.name, data.loc);
+    }
     let message = format!("{} (operands {})", error.message, told.join(", "));
     EvalError { message, ..error }.at(data.op.name, data.loc)
 }

@@ -415,19 +415,23 @@ impl<'e> Machine<'e> {
     }
 
     fn ret(&self, act: &mut Activation<'_, '_>, step: &Step, results: &[Return]) -> Result<(), EvalError> {
+        // All are looked at before any is taken, so that an error can tell what they hold.
         for (i, (&from, result)) in step.args.iter().zip(results).enumerate() {
+            let (ty, frame) = (&act.plan.results[i], &mut *act.frame);
+            let held = &frame.slots[from.0 as usize];
+            let fits = held.dtype() == Some(ty.dtype()) && held.is_array() == ty.is_array();
+            let shape = Shape::from(held.shape());
+            if !(fits && frame.admits(&result.dims, &shape, None)) {
+                let value = act.func.inst(step.inst).args[i];
+                let given = act.frame.slots[from.0 as usize].ty();
+                return Err(misfit(act, &format!("returned `{}`", value_label(act.func, value)), given, ty));
+            }
+        }
+        for (&from, result) in step.args.iter().zip(results) {
             let held = match result.take {
                 true => self.take(act.frame, from),
                 false => act.frame.slots[from.0 as usize].clone(),
             };
-            let ty = &act.plan.results[i];
-            let fits = held.dtype() == Some(ty.dtype())
-                && held.is_array() == ty.is_array()
-                && act.frame.admits(&result.dims, held.shape(), None);
-            if !fits {
-                let value = act.func.inst(step.inst).args[i];
-                return Err(misfit(act, &format!("returned `{}`", value_label(act.func, value)), held.ty(), ty));
-            }
             act.frame.results.push(held);
         }
         Ok(())
