@@ -40,7 +40,7 @@ pub struct Fusion {
     nodes: Vec<Node>,
     /// The order of what stays, with the nodes as units.
     order: Vec<Unit>,
-    /// `del`s of values that are gone.
+    /// `del`s of values that are gone, of this block and of others.
     dropped: Vec<Inst>,
 }
 
@@ -128,7 +128,13 @@ fn fusion(cx: &MatchCx<'_>, plan: &Plan) -> Result<Fusion, rewright_ir::TypeErro
     let kept: FxHashSet<Inst> =
         order.iter().filter_map(|u| if let Unit::Inst(i) = u { Some(*i) } else { None }).collect();
     let dels = (0..).zip(&plan.insts).filter(|(at, _)| plan.effects.del(*at).is_some()).map(|(_, &inst)| inst);
-    let dropped = dels.filter(|inst| !kept.contains(inst)).collect();
+    let mut dropped: Vec<Inst> = dels.filter(|inst| !kept.contains(inst)).collect();
+    for (group, node) in plan.groups.iter().zip(&nodes) {
+        let results = group.members.iter().flat_map(|m| &func.inst(m.inst).results);
+        let gone = results.filter(|result| !node.built.results.contains(result));
+        // Nothing but `del`s uses these outside of the block.
+        dropped.extend(gone.flat_map(|&value| func.users(value)).filter(|u| !at.contains_key(u)));
+    }
     Ok(Fusion { nodes, order, dropped })
 }
 
