@@ -1,0 +1,93 @@
+//! Random well-typed programs: any dtype, ranks 0 to 4, extents 0 and 1, strided operands, special values, shared values, functions of
+//! scalars and of arrays, branches, loops, views, stores, dels and prints.
+//!
+//! A program is decoded from a [`Recipe`], lists of bytes, each a choice. A step has bytes of its own, so steps can be left out: that, and smaller
+//! bytes, are how proptest makes programs small.
+
+mod body;
+mod choices;
+mod data;
+mod effects;
+mod flow;
+mod ops;
+
+use body::Body;
+use choices::Choices;
+use data::Extents;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use rewright_ir::{DType, Datum, Function, Module, Type, parse_module};
+
+/// What a program is made from.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    extents: Vec<u8>,
+    /// Functions of scalars.
+    ufuncs: Vec<Part>,
+    /// Functions of arrays, for `call`.
+    functions: Vec<Part>,
+    /// The program itself.
+    main: Part,
+}
+
+/// What a function is made from: its parameters, arguments and results, then its steps.
+#[derive(Clone, Debug)]
+pub struct Part {
+    head: Vec<u8>,
+    steps: Vec<Vec<u8>>,
+}
+
+fn part(steps: usize) -> impl Strategy<Value = Part> {
+    (vec(any::<u8>(), 0..80), vec(vec(any::<u8>(), 4..24), 0..steps)).prop_map(|(head, steps)| Part { head, steps })
+}
+
+/// Recipes.
+pub fn recipes() -> impl Strategy<Value = Recipe> {
+    let few = 0..3usize;
+    (vec(any::<u8>(), 0..5), vec(part(8), few.clone()), vec(part(10), few), part(32))
+        .prop_map(|(extents, ufuncs, functions, main)| Recipe { extents, ufuncs, functions, main })
+}
+
+/// A program with arguments for one call.
+pub struct Program {
+    /// The module, read from text, so that its instructions have places; the program is its function `f`.
+    pub module: Module,
+    /// One for each parameter.
+    pub args: Vec<Datum>,
+}
+
+/// Decodes a program. The error is that what was printed could not be read, or not as the same.
+pub fn program(recipe: &Recipe) -> Result<Program, String> {
+    let extents = Extents::choose(&mut Choices::new(&recipe.extents));
+    let mut module = Module::new();
+    for (i, part) in recipe.ufuncs.iter().enumerate() {
+        let made = function(&format!("u{i}"), part, &extents, &module, true).0;
+        module.insert(made);
+    }
+    for (i, part) in recipe.functions.iter().enumerate() {
+        let made = function(&format!("g{i}"), part, &extents, &module, false).0;
+        module.insert(made);
+    }
+    let (made, args) = function("f", &recipe.main, &extents, &module, false);
+    module.insert(made);
+    let text = module.to_string();
+    let read = parse_module(&text, "random").map_err(|e| format!("{}\n{text}", e.render(false)))?;
+    match read.to_string() == text {
+        true => Ok(Program { module: read, args }),
+        false => Err(format!("printed and read, it is another program\n{text}\n--- read\n{read}")),
+    }
+}
+
+/// A function, and arguments for it.
+fn function(name: &str, part: &Part, extents: &Extents, module: &Module, scalars: bool) -> (Function, Vec<Datum>) {
+    let c = &mut Choices::new(&part.head);
+    let params: Vec<(Type, Option<Vec<u64>>)> = (0..1 + c.below(4))
+        .map(|_| if scalars { (Type::scalar(c.pick(&DType::ALL)), None) } else { data::param(c, extents) })
+        .collect();
+    let mut body = Body::new(name, module, &params, scalars);
+    for step in &part.steps {
+        body.step(&mut Choices::new(step));
+    }
+    let made = body.finish(c);
+    (made, params.iter().map(|(ty, shape)| data::argument(c, ty.dtype(), shape.as_deref())).collect())
+}
