@@ -3,12 +3,13 @@
 //! The builder, the parser and rewrites all come through [`infer`], so one mistake gives one message.
 
 use crate::attr::Attrs;
+use crate::dtype::DType;
 use crate::error::TypeError;
 use crate::function::{Block, Function, Inst, Target, Value};
 use crate::loc::Loc;
 use crate::module::{Module, Signature};
 use crate::name::Name;
-use crate::op::{Arity, InferCx, LiteralCx, Op, Types};
+use crate::op::{Arity, Eval, InferCx, LiteralCx, Op, Types};
 use crate::registry::{Registry, registry};
 use crate::scalar::{Literal, Scalar};
 use crate::types::Type;
@@ -42,6 +43,13 @@ pub fn resolve_literals(
     args: &[Arg],
     wanted: impl Fn(usize) -> Option<Type>,
 ) -> Result<SmallVec<[Value; 3]>, TypeError> {
+    if func.untyped {
+        let weak = |(operand, arg): (usize, &Arg)| match *arg {
+            Arg::Value(value) => Ok(value),
+            Arg::Literal(literal) => func.weak_constant(literal).ok_or_else(|| too_large(literal).operand(operand)),
+        };
+        return args.iter().enumerate().map(weak).collect();
+    }
     let dtypes: SmallVec<[_; 4]> = args
         .iter()
         .map(|arg| match arg {
@@ -67,6 +75,11 @@ pub fn resolve_literals(
     Ok(values)
 }
 
+/// The error of a literal that no dtype has room for.
+pub(crate) fn too_large(literal: Literal) -> TypeError {
+    TypeError::new(format!("literal {literal} is too large for every dtype"))
+}
+
 /// The literal at a dtype, or an error that says why not.
 pub fn literal_at(literal: Literal, dtype: crate::DType) -> Result<Scalar, TypeError> {
     literal.at(dtype).ok_or_else(|| {
@@ -75,7 +88,8 @@ pub fn literal_at(literal: Literal, dtype: crate::DType) -> Result<Scalar, TypeE
     })
 }
 
-/// Checks operand count and attributes, and infers the result types. Gives the attributes in schema order.
+/// Checks operand count and attributes, and infers the result types. Gives the attributes in schema order. Before type inference the
+/// types of results are unknown.
 pub fn infer(
     func: &Function,
     op: Op,
@@ -83,6 +97,12 @@ pub fn infer(
     attrs: Attrs,
     callee: Option<&Signature>,
 ) -> Result<(Attrs, Types), TypeError> {
+    if func.untyped {
+        check_arity(op, args.len())?;
+        let attrs = normalized(op, attrs)?;
+        let count = result_count(op, args.len(), &attrs, callee);
+        return Ok((attrs, SmallVec::from_elem(Type::unknown(), count)));
+    }
     let types: SmallVec<[Type; 4]> = args.iter().map(|&v| func.ty(v).clone()).collect();
     let consts: SmallVec<[Option<Scalar>; 4]> = args.iter().map(|&v| func.as_const(v)).collect();
     infer_types(op, &types, &consts, attrs, callee)
@@ -96,20 +116,38 @@ pub fn infer_types(
     attrs: Attrs,
     callee: Option<&Signature>,
 ) -> Result<(Attrs, Types), TypeError> {
-    let right = match op.arity {
-        Arity::Exactly(n) => args.len() == n,
-        Arity::AtLeast(n) => args.len() >= n,
-    };
-    if !right {
-        let wants = match op.arity {
-            Arity::Exactly(n) => format!("{n}"),
-            Arity::AtLeast(n) => format!("at least {n}"),
-        };
-        return Err(TypeError::new(format!("`{op}` takes {wants} operands, got {}", args.len())));
-    }
-    let attrs = attrs.normalize(op.attrs).map_err(|all| TypeError::new(format!("`{op}`: {}", all.join("; "))))?;
+    check_arity(op, args.len())?;
+    let attrs = normalized(op, attrs)?;
     let types = (op.infer)(&InferCx { op, args, consts, attrs: &attrs, callee })?;
     Ok((attrs, types))
+}
+
+fn check_arity(op: Op, given: usize) -> Result<(), TypeError> {
+    let (right, wants) = match op.arity {
+        Arity::Exactly(n) => (given == n, format!("{n}")),
+        Arity::AtLeast(n) => (given >= n, format!("at least {n}")),
+    };
+    if right { Ok(()) } else { Err(TypeError::new(format!("`{op}` takes {wants} operands, got {given}"))) }
+}
+
+fn normalized(op: Op, attrs: Attrs) -> Result<Attrs, TypeError> {
+    attrs.normalize(op.attrs).map_err(|all| TypeError::new(format!("`{op}`: {}", all.join("; "))))
+}
+
+/// How many results an instruction has, without the types of its operands.
+fn result_count(op: Op, args: usize, attrs: &Attrs, callee: Option<&Signature>) -> usize {
+    if let Some(callee) = callee {
+        return callee.results.len();
+    }
+    match op.eval {
+        Eval::Elementwise { resolve, .. } => {
+            // It is the same for all dtypes that the op takes.
+            let results = |dtype| resolve(&vec![dtype; args], attrs).ok().map(|found| found.outs.len());
+            DType::ALL.into_iter().find_map(results).unwrap_or(1)
+        }
+        _ if op.is_pure() => 1,
+        _ => 0,
+    }
 }
 
 /// Builds a function, block by block.

@@ -118,11 +118,14 @@ pub struct Function {
     pub results: Vec<Type>,
     /// Where it was written.
     pub loc: Loc,
+    /// It has not been through type inference: types are [unknown](Type::unknown) but for parameters, and literals have no dtypes yet.
+    pub untyped: bool,
     values: SlotMap<Value, ValueData>,
     insts: SlotMap<Inst, InstEntry>,
     blocks: SlotMap<Block, BlockData>,
     order: Vec<Block>,
     constants: IndexMap<Scalar, Value>,
+    weak_constants: IndexMap<Scalar, Value>,
     journal: Option<Vec<Undo>>,
     linked: usize,
     /// How often instructions with many operands use each value.
@@ -141,6 +144,8 @@ impl Function {
             blocks: SlotMap::with_key(),
             order: Vec::new(),
             constants: IndexMap::new(),
+            weak_constants: IndexMap::new(),
+            untyped: false,
             journal: None,
             linked: 0,
             wide_uses: FxHashMap::default(),

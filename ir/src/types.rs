@@ -69,10 +69,11 @@ pub fn broadcast_dims(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, usize> {
 }
 
 /// The type of a value: a scalar (`f64`), or an array (`f64[n, 3]`; `f64[]` has rank 0) with a storage style where it is not dense
-/// (`f64[n, n; diagonal]`).
+/// (`f64[n, n; diagonal]`). In functions that have not been through type inference it may be unknown (`?`).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Type {
-    dtype: DType,
+    /// Nothing if unknown.
+    dtype: Option<DType>,
     dims: Option<Arc<[Dim]>>,
     style: Option<Name>,
 }
@@ -80,12 +81,17 @@ pub struct Type {
 impl Type {
     /// A scalar type.
     pub fn scalar(dtype: DType) -> Self {
-        Type { dtype, dims: None, style: None }
+        Type { dtype: Some(dtype), dims: None, style: None }
     }
 
     /// A dense array type.
     pub fn array(dtype: DType, dims: impl Into<Arc<[Dim]>>) -> Self {
-        Type { dtype, dims: Some(dims.into()), style: None }
+        Type { dtype: Some(dtype), dims: Some(dims.into()), style: None }
+    }
+
+    /// The type of a value of which nothing is known before type inference.
+    pub fn unknown() -> Self {
+        Type { dtype: None, dims: None, style: None }
     }
 
     /// The same type with a storage style; `None` is dense.
@@ -96,17 +102,28 @@ impl Type {
 
     /// The same dims and style with another dtype.
     pub fn with_dtype(&self, dtype: DType) -> Self {
-        Type { dtype, ..self.clone() }
+        Type { dtype: Some(dtype), ..self.clone() }
     }
 
     /// A scalar if `dims` is `None`, else a dense array.
     pub fn from_parts(dtype: DType, dims: Option<Vec<Dim>>) -> Self {
-        Type { dtype, dims: dims.map(Arc::from), style: None }
+        Type { dtype: Some(dtype), dims: dims.map(Arc::from), style: None }
     }
 
+    /// True but in functions that have not been through type inference.
+    pub fn is_known(&self) -> bool {
+        self.dtype.is_some()
+    }
     /// The element type.
+    ///
+    /// # Panics
+    ///
+    /// If the type is not [known](Type::is_known).
     pub fn dtype(&self) -> DType {
-        self.dtype
+        match self.dtype {
+            Some(dtype) => dtype,
+            None => panic!("the dtype of a value is asked for before type inference"),
+        }
     }
     /// True for arrays, of rank 0 too.
     pub fn is_array(&self) -> bool {
@@ -114,7 +131,7 @@ impl Type {
     }
     /// True for scalars.
     pub fn is_scalar(&self) -> bool {
-        self.dims.is_none()
+        self.dims.is_none() && self.is_known()
     }
     /// The dims; empty for scalars and for arrays of rank 0.
     pub fn dims(&self) -> &[Dim] {
@@ -142,7 +159,10 @@ impl Type {
 
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.dtype)?;
+        match self.dtype {
+            Some(dtype) => write!(f, "{dtype}")?,
+            None => f.write_str("?")?,
+        }
         if let Some(dims) = &self.dims {
             f.write_str("[")?;
             for (i, dim) in dims.iter().enumerate() {

@@ -61,6 +61,7 @@ const EXAMPLES: &[[&str; 4]] = &[
     ["%x: f64[n, m]", "max %x, axes=[0]", "f64[m]", "x.max(axis=0)"],
     ["%x: f64[n, m]", "min %x", "f64", "x.min()"],
     ["%x: u8[n, m]", "prod %x, axes=[1]", "u64[n]", "x.prod(axis=1)"],
+    ["%x: f64[n, m]", "rank %x", "i64", "x.ndim"],
     ["%x: f64[n, 6]", "reshape %x, dims=[n, 2, 3]", "f64[n, 2, 3]", "x.reshape(n, 2, 3)"],
     ["%x: f64[n, 5]", "slice %x, at=[::-1, 1:]", "f64[n, 4]", "x[::-1, 1:]"],
     ["%x: f64[n, 1]", "squeeze %x, axes=[1]", "f64[n]", "x.squeeze(1)"],

@@ -139,7 +139,7 @@ fn errors_say_where() {
     assert_eq!(refused("\"i64\"", "\"i46\""), "6:14: in `i46`: unknown dtype `i46`");
     assert_eq!(
         refused("blocks:", "block:"),
-        "8:9: Unexpected field named `block` in `Function`, expected one of `name`, `results`, or `blocks` instead"
+        "8:9: Unexpected field named `block` in `Function`, expected one of `name`, `untyped`, `results`, or `blocks` instead"
     );
     assert_eq!(
         refused("op: \"mul\"", "op: \"multiply\""),
@@ -192,7 +192,7 @@ fn examples_of_the_page_are_read() {
         parts.filter_map(|p| p.split("```").next()).map(str::to_string).collect()
     };
     let (texts, trees) = (blocks("ir"), blocks("ron"));
-    assert_eq!((texts.len(), trees.len()), (2, 1));
+    assert_eq!((texts.len(), trees.len()), (3, 1));
     texts.iter().for_each(|text| drop(same(text)));
     let module = from_ron(&trees[0], "ir.md").unwrap_or_else(|e| panic!("{}", e.render(false)));
     same(&module.to_string());

@@ -7,7 +7,8 @@ use rewright_ir::Origin;
 /// When a rewrite runs in the default pipeline: all of an earlier stage come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// Cleans up what a front end wrote, before types are relied on.
+    /// Cleans up what a front end wrote. In an untyped function it runs before type inference: values other than the function's parameters
+    /// have no known type then.
     BeforeInference,
     /// Anything else.
     AfterInference,

@@ -104,6 +104,14 @@ pub enum RewriteError {
         /// What is wrong.
         errors: VerifyErrors,
     },
+    /// The types of an untyped function's values can't be inferred.
+    #[error("the types of `@{function}` can't be inferred: {errors}")]
+    Inference {
+        /// The function.
+        function: Name,
+        /// Why.
+        errors: VerifyErrors,
+    },
     /// The function is not valid before any rewrite.
     #[error("the input is not valid: {0}")]
     InvalidInput(VerifyErrors),

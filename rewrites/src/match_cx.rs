@@ -117,8 +117,10 @@ impl<'a> MatchCx<'a> {
     }
 }
 
-/// True if a value of type `new` may stand wherever one of type `old` does: the same, except for dims that were `?`.
+/// True if a value of type `new` may stand wherever one of type `old` does: the same, except for dims that were `?`, and any type where none is known yet.
 pub(crate) fn refines(new: &rewright_ir::Type, old: &rewright_ir::Type) -> bool {
     use rewright_ir::Dim;
-    new == old || (new.fits(old) && new.dims().iter().zip(old.dims()).all(|(n, o)| n == o || *o == Dim::Any))
+    new == old
+        || !old.is_known()
+        || (new.fits(old) && new.dims().iter().zip(old.dims()).all(|(n, o)| n == o || *o == Dim::Any))
 }

@@ -58,6 +58,11 @@ pub enum Event<'a> {
         /// The function.
         func: &'a Function,
     },
+    /// A function's values got their types.
+    Inferred {
+        /// The function, typed.
+        func: &'a Function,
+    },
     /// A rewrite gave a reason for not matching.
     NoMatch {
         /// The rewrite.

@@ -99,6 +99,10 @@ impl<'m> Machine<'m> {
     }
 
     fn run(&self, func: &Function, args: Vec<Datum>) -> Result<Returned, EvalError> {
+        if func.untyped {
+            let message = format!("`@{}` is untyped: it must go through type inference before it is run", func.name);
+            return Err(EvalError::unsupported(message));
+        }
         let Some(mut block) = func.entry() else {
             return Err(EvalError::unsupported(format!("`@{}` has no blocks", func.name)));
         };

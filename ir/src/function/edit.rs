@@ -7,7 +7,7 @@ use crate::attr::Attrs;
 use crate::loc::Loc;
 use crate::name::Name;
 use crate::op::{Op, Types};
-use crate::scalar::Scalar;
+use crate::scalar::{Literal, Scalar};
 use crate::types::Type;
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
@@ -21,6 +21,20 @@ impl Function {
         let v = self.new_value(Type::scalar(scalar.dtype()), ValueDef::Const(scalar));
         self.constants.insert(scalar, v);
         v
+    }
+
+    /// The value of a literal that has no dtype yet, in a function before type inference. It is a constant of an unknown type.
+    pub fn weak_constant(&mut self, literal: Literal) -> Option<Value> {
+        if let Literal::Typed(scalar) = literal {
+            return Some(self.constant(scalar));
+        }
+        let scalar = literal.at(literal.dtype_beside(None))?;
+        if let Some(&v) = self.weak_constants.get(&scalar) {
+            return Some(v);
+        }
+        let v = self.new_value(Type::unknown(), ValueDef::Const(scalar));
+        self.weak_constants.insert(scalar, v);
+        Some(v)
     }
 
     /// Appends an empty block.

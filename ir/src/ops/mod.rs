@@ -25,6 +25,7 @@ pub mod integer;
 pub mod logic;
 mod loops;
 pub mod power;
+pub mod rank;
 pub mod reduce;
 mod rule;
 pub mod update;

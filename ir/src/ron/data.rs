@@ -14,6 +14,8 @@ pub(super) struct ModuleData(pub Vec<FunctionData>);
 #[serde(rename = "Function", deny_unknown_fields)]
 pub(super) struct FunctionData {
     pub name: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untyped: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<Type>,
     pub blocks: Vec<BlockData>,
@@ -59,6 +61,7 @@ impl FunctionData {
         let printer = Printer::new(func);
         FunctionData {
             name: func.name.to_string(),
+            untyped: func.untyped,
             results: func.results.clone(),
             blocks: func.blocks().map(|b| block(func, &printer, b)).collect(),
         }
@@ -84,6 +87,6 @@ fn inst(func: &Function, printer: &Printer<'_>, inst: Inst) -> InstData {
         args: values(&data.args),
         attrs: data.attrs.clone(),
         targets: data.targets.iter().map(target).collect(),
-        types: data.results.iter().map(|&v| func.ty(v).clone()).collect(),
+        types: data.results.iter().filter(|&&v| func.ty(v).is_known()).map(|&v| func.ty(v).clone()).collect(),
     }
 }

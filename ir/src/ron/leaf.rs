@@ -21,7 +21,11 @@ impl Serialize for Type {
 }
 impl<'de> Deserialize<'de> for Type {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        whole(&String::deserialize(deserializer)?, |p| p.ty()).map_err(D::Error::custom)
+        let text = String::deserialize(deserializer)?;
+        if text == "?" {
+            return Ok(Type::unknown());
+        }
+        whole(&text, |p| p.ty()).map_err(D::Error::custom)
     }
 }
 

@@ -21,7 +21,8 @@
 //!
 //! It is a tree of what the [text form](crate::text) says, for programs that want to take IR apart without a parser. Types, values
 //! and numbers are strings and written as in text, numbers always with their dtype. Attributes are `{"axes": Ints([0])}`, and the
-//! expression of an `arrayexpr` is a tree of its own parts (see [`crate::expr`]). Types of results may be left out. Reading gives
+//! expression of an `arrayexpr` is a tree of its own parts (see [`crate::expr`]). Types of results may be left out; where nothing is known before
+//! type inference (`untyped: true`), the types of blocks' parameters are `"?"`, and numbers have no dtype. Reading gives
 //! the function that was written, but for the places in source texts; what is read is verified. A [`Function`] alone may call only
 //! itself.
 //!

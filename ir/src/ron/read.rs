@@ -24,7 +24,11 @@ pub(super) fn read_module(functions: &[FunctionData], mut errors: Diagnostics) -
 fn function<'a>(data: &'a FunctionData, errors: &mut Diagnostics) -> PFunction<'a> {
     let mut f = PFunction::new(Name::new(&data.name), Loc::default());
     f.results = Some(data.results.clone());
+    f.untyped = data.untyped;
     let before = errors.count();
+    if data.results.iter().any(|ty| !ty.is_known()) {
+        errors.push(Diagnostic::new(format!("`@{}` has a result without a type", data.name)));
+    }
     for block in &data.blocks {
         let mut reader = Reader { place: format!("`@{}`, block `{}`", data.name, block.name), errors };
         reader.block(block, &mut f);
@@ -53,6 +57,11 @@ impl Reader<'_> {
         f.order.push(id);
         let mut params = Vec::with_capacity(data.params.len());
         for (name, ty) in &data.params {
+            if !ty.is_known() && (is_entry || !f.untyped) {
+                self.error(format_args!(
+                    "parameter `{name}` has no type; only blocks of untyped functions may leave it open"
+                ));
+            }
             if let Some(value) = self.define(name, PDef::Param, f) {
                 params.push(PParam { value, ty: Some(ty.clone()) });
             }

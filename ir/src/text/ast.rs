@@ -103,6 +103,8 @@ pub(crate) struct PFunction<'a> {
     pub name: Name,
     pub loc: Loc,
     pub params: Vec<PParam>,
+    /// Written `untyped`.
+    pub untyped: bool,
     /// The result types; none where they have an error.
     pub results: Option<Vec<Type>>,
     /// Blocks by number; `order` has those that are defined.
@@ -122,6 +124,7 @@ impl<'a> PFunction<'a> {
             name,
             loc,
             params: Vec::new(),
+            untyped: false,
             results: Some(Vec::new()),
             blocks: Vec::new(),
             order: Vec::new(),

@@ -26,6 +26,10 @@ impl<'a> Parser<'a> {
 
     /// A function. None if not even its name could be read.
     fn function(&mut self) -> Option<PFunction<'a>> {
+        let untyped = self.at_untyped();
+        if untyped {
+            self.bump();
+        }
         self.bump();
         let token = self.bump();
         let name = match self.name_of(token) {
@@ -33,6 +37,7 @@ impl<'a> Parser<'a> {
             Err(_) => return None,
         };
         let mut f = PFunction::new(name, token.loc);
+        f.untyped = untyped;
         let errors = self.errors.count();
         if self.header(&mut f).is_err() {
             f.results = None;
@@ -48,7 +53,7 @@ impl<'a> Parser<'a> {
     /// `(%x: f64[n]) -> f64[n]`, up to the brace.
     fn header(&mut self, f: &mut PFunction<'a>) -> Parsed<()> {
         self.expect(Kind::LParen, "`(` and the parameters")?;
-        f.params = self.params(f)?;
+        f.params = self.params(f, false)?;
         if self.eat(Kind::Arrow) {
             f.results = Some(self.result_types()?);
         }
@@ -69,8 +74,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parameters up to the closing parenthesis.
-    fn params(&mut self, f: &mut PFunction<'a>) -> Parsed<Vec<PParam>> {
+    /// Parameters up to the closing parenthesis; their types may be left out where they are to be inferred.
+    fn params(&mut self, f: &mut PFunction<'a>, inferred: bool) -> Parsed<Vec<PParam>> {
         let mut params = Vec::new();
         self.list(Kind::RParen, "`,` or `)`", |p| {
             let token = p.expect(Kind::Value, "a parameter, as `%x: f64[n]`")?;
@@ -78,6 +83,10 @@ impl<'a> Parser<'a> {
             if let Err(first) = f.define(value, PDef::Param, token.loc) {
                 let message = format!("value `%{}` is defined twice", clip(f.values[value as usize].name));
                 p.report(Diagnostic::new(message).at(token.loc).help(format!("first in line {}", first.line)));
+            }
+            if inferred && !p.is(Kind::Colon) {
+                params.push(PParam { value, ty: Some(Type::unknown()) });
+                return Ok(());
             }
             p.expect(Kind::Colon, "`:` and the parameter's type")?;
             // A wrong type must not hide the parameters after it.
@@ -181,7 +190,7 @@ impl<'a> Parser<'a> {
             f.blocks[id as usize].loc = loc;
             f.order.push(id);
         }
-        let params = if self.eat(Kind::LParen) { self.params(f)? } else { Vec::new() };
+        let params = if self.eat(Kind::LParen) { self.params(f, f.untyped)? } else { Vec::new() };
         if is_entry && !params.is_empty() {
             let error = Diagnostic::new("the first block has the function's parameters, and no others").at(loc);
             self.report(error.help("write them in the function's header only"));

@@ -215,7 +215,12 @@ impl<'a> Parser<'a> {
 
     /// True where a function begins.
     pub fn at_func(&self) -> bool {
-        self.is_word("func") && self.ahead(1).kind == Kind::Func
+        self.is_word("func") && self.ahead(1).kind == Kind::Func || self.at_untyped()
+    }
+
+    /// True at `untyped func @f`.
+    pub fn at_untyped(&self) -> bool {
+        self.is_word("untyped") && self.slice(self.ahead(1)) == "func" && self.ahead(2).kind == Kind::Func
     }
 }
 

@@ -80,7 +80,7 @@ impl<'f> Printer<'f> {
     pub fn value(&self, value: Value) -> String {
         let mut out = String::new();
         match self.constant(value) {
-            Some(scalar) => write_scalar(scalar, true, &mut out),
+            Some(scalar) => write_scalar(scalar, self.func.ty(value).is_known(), &mut out),
             None => self.names.value(value, &mut out),
         }
         out
@@ -99,7 +99,7 @@ impl<'f> Printer<'f> {
     }
 
     fn header(&self, out: &mut String) {
-        out.push_str("func @");
+        out.push_str(if self.func.untyped { "untyped func @" } else { "func @" });
         write_func_name(self.func.name, out);
         out.push('(');
         self.params(self.func.params(), out);
@@ -114,8 +114,10 @@ impl<'f> Printer<'f> {
     fn params(&self, params: &[Value], out: &mut String) {
         write_list(params, out, |&v, out| {
             self.names.value(v, out);
-            out.push_str(": ");
-            write_type(self.func.ty(v), out);
+            if self.func.ty(v).is_known() {
+                out.push_str(": ");
+                write_type(self.func.ty(v), out);
+            }
         });
     }
 
@@ -190,6 +192,10 @@ impl<'f> Printer<'f> {
         if scalars.iter().all(Option::is_none) {
             return SmallVec::from_elem(None, scalars.len());
         }
+        if self.func.untyped {
+            let literal = |(s, &v): (&Option<Scalar>, &Value)| s.map(|s| self.untyped_literal(v, s));
+            return scalars.iter().zip(&data.args).map(literal).collect();
+        }
         let dtypes = data.args.iter().map(|&v| self.func.ty(v).dtype());
         let dtypes: SmallVec<[_; 4]> = dtypes.collect();
         if data.op == UFUNC {
@@ -197,6 +203,12 @@ impl<'f> Printer<'f> {
         }
         let returns: &[Type] = if data.op == RET { &self.func.results } else { &[] };
         weakest(data.op.0, &scalars, &dtypes, |i| returns.get(i).map(Type::dtype))
+    }
+
+    /// A constant of a function that has not been through type inference.
+    fn untyped_literal(&self, value: Value, scalar: Scalar) -> Literal {
+        let weak = weak_literal(scalar).filter(|_| !self.func.ty(value).is_known());
+        weak.unwrap_or(Literal::Typed(scalar))
     }
 
     fn write_args(&self, args: &[Value], literals: &[Option<Literal>], out: &mut String) {
@@ -221,6 +233,13 @@ impl<'f> Printer<'f> {
             out.push_str(if i > 0 { ", " } else { "" });
             match self.constant(arg) {
                 Some(s) => {
+                    if self.func.untyped {
+                        match self.untyped_literal(arg, s) {
+                            Literal::Typed(s) => write_scalar(s, true, out),
+                            _ => write_weak(s, out),
+                        }
+                        continue;
+                    }
                     let param = params.get(i).map(|&p| self.func.ty(p).dtype());
                     let weak = weak_literal(s).filter(|l| param.is_some() && reads_as(*l, l.dtype_beside(param), s));
                     match weak {
@@ -309,6 +328,9 @@ pub(super) fn write_dim(dim: &Dim, out: &mut String) {
 }
 
 pub(crate) fn write_type(ty: &Type, out: &mut String) {
+    if !ty.is_known() {
+        return out.push('?');
+    }
     out.push_str(ty.dtype().name());
     if ty.is_array() {
         out.push('[');

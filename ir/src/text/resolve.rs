@@ -7,7 +7,7 @@ use super::ast::{PArg, PDef, PFunction, PInst, POperand, PParam};
 use super::parser::clip;
 use super::resolve_expr::resolve_expr;
 use crate::attr::Attr;
-use crate::builder::{Arg, infer, literal_at, resolve_literals};
+use crate::builder::{Arg, infer, literal_at, resolve_literals, too_large};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::error::TypeError;
 use crate::function::{Block, Function, Inst, Target, Value};
@@ -75,6 +75,7 @@ fn signature(f: &PFunction<'_>) -> Option<Signature> {
 fn resolve_function(f: &PFunction<'_>, signatures: &Signatures, errors: &mut Diagnostics) -> Function {
     let mut func = Function::new(f.name, f.results.clone().unwrap_or_default());
     func.loc = f.loc;
+    func.untyped = f.untyped;
     let mut resolver = Resolver {
         f,
         func,
@@ -241,6 +242,10 @@ impl Resolver<'_, '_> {
         let callee = self.callee(inst)?;
         let args = self.operands(&inst.args)?;
         let mut attrs = inst.attrs.clone();
+        if self.func.untyped && (inst.expr.is_some() || inst.types.is_some()) {
+            let error = Diagnostic::new("types of results can't be written in an untyped function").at(inst.op_loc);
+            return Err(error.help("type inference finds them; leave `untyped` out to write them").into());
+        }
         if let Some(expr) = &inst.expr {
             let types = self.types_of(&args);
             let resolved = resolve_expr(expr, &types, inst.loc, self.errors).ok_or(Refused::Before)?;
@@ -319,6 +324,10 @@ impl Resolver<'_, '_> {
             POperand::Value(id) => self.values[id as usize].ok_or(Refused::Before),
             POperand::Literal(literal) => {
                 let ty = param.ty.as_ref().ok_or(Refused::Before)?;
+                if self.func.untyped {
+                    let weak = self.func.weak_constant(literal);
+                    return weak.ok_or_else(|| Diagnostic::from(too_large(literal)).at(arg.loc).into());
+                }
                 let scalar = literal_at(literal, literal.dtype_beside(Some(ty.dtype())));
                 Ok(self.func.constant(scalar.map_err(|e| Diagnostic::from(e).at(arg.loc))?))
             }

@@ -92,7 +92,7 @@ impl Verifier<'_> {
         }
         for (i, (&arg, &param)) in target.args.iter().zip(params).enumerate() {
             let (given, wanted) = (func.ty(arg), func.ty(param));
-            if !given.fits(wanted) {
+            if !func.untyped && !given.fits(wanted) {
                 self.error(data.loc, format!("argument {i} of {label} is {given}, its parameter {wanted}"), None);
             }
         }
@@ -105,7 +105,7 @@ impl Verifier<'_> {
             return self.error(data.loc, format!("`@{}` has {want} results, `ret` gives {got}", func.name), None);
         }
         for (i, (&arg, wanted)) in data.args.iter().zip(&func.results).enumerate() {
-            if func.has_value(arg) && !func.ty(arg).fits(wanted) {
+            if func.has_value(arg) && !func.untyped && !func.ty(arg).fits(wanted) {
                 let given = func.ty(arg).to_string();
                 self.error(data.loc, format!("result {i} of `@{}` is {wanted}, `ret` gives {given}", func.name), None);
             }

@@ -9,6 +9,7 @@
 //! - Symbols in types of block parameters are bound by the function's parameters. Else rewriting could take away what binds one that
 //!   other instructions need.
 //! - What `ret` gives fits the function's results.
+//! - Types are known, unless the function is yet to go through type inference. Then nothing is said about types.
 //! - Storage styles are registered.
 //! - No value is used after a `del` that can be reached, on any path on which it is not defined anew.
 
@@ -160,6 +161,10 @@ impl<'a> Verifier<'a> {
         self.styles(&params, loc);
         for &param in func.block_params(block) {
             self.symbols(param, loc);
+        }
+        if !func.untyped && params.iter().any(|ty| !ty.is_known()) {
+            let label = self.block_label(block);
+            self.error(loc, format!("{label} has a parameter without a type"), Some("only `untyped` functions may"));
         }
         if func.terminator(block).is_none() {
             let label = self.block_label(block);

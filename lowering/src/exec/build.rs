@@ -39,6 +39,10 @@ impl<'m> Planner<'m> {
         let mut functions = Vec::new();
         while let Some(&name) = self.numbers.get_index(functions.len()) {
             let func = self.module.get(name).ok_or(LowerError::NoFunction { name })?;
+            if func.untyped {
+                let message = format!("`@{name}` is untyped: it must go through type inference before it is compiled");
+                return Err(LowerError::Invalid { message });
+            }
             // Memory safety rests on what is verified: that values are of their types.
             verify_function(func, Some(self.module)).map_err(|e| LowerError::Invalid { message: e.to_string() })?;
             let changed = self.changed.get(&name).cloned().unwrap_or_default();

@@ -1,16 +1,20 @@
 //! The rewrites that come with Rewright, one file or folder each, each written and registered just as a plugin's is.
 //!
+//! - [`extents`]: ranks and extents that a type tells are constants.
+//! - [`dead_branches`]: takes branches that are decided before there are types.
 //! - [`fold`](mod@fold): computes what only depends on constants, and takes the branches that this decides.
 //! - [`canonicalize`]: algebraic identities that hold bit for bit, and one way to write what can be written in two.
 //! - [`cse`]: computes once what is computed twice.
 //! - [`dce`]: removes what nothing needs.
 //! - [`array_expr`]: makes chains of elementwise ops one node.
 //!
-//! The first four never change a bit of a result. Of NaNs only that they are NaN is kept: which NaN comes out of two is not for
+//! All but the last never change a bit of a result. Of NaNs only that they are NaN is kept: which NaN comes out of two is not for
 //! IEEE 754 to say, nor for the machines that the function may run on.
 
 pub mod array_expr;
 pub mod canonicalize;
 pub mod cse;
 pub mod dce;
+pub mod dead_branches;
+pub mod extents;
 pub mod fold;

@@ -18,11 +18,11 @@ pub use options::{Options, Verify};
 pub use report::{Report, RewriteStats};
 
 use crate::error::RewriteError;
-use crate::observer::Observer;
+use crate::observer::{Event, Observer};
 use crate::pipeline::Pipeline;
 use plan::Plan;
 use rewright_ir::analysis::ModuleEffects;
-use rewright_ir::{Function, Module, Name, verify_module};
+use rewright_ir::{Function, Module, Name, infer_function, verify_module};
 use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -38,6 +38,21 @@ struct Run<'a> {
     seq: u64,
     /// Of the module as it was: a rewritten function never does more than it did.
     effects: Rc<OnceCell<ModuleEffects>>,
+}
+
+/// A function's turn. One that is untyped has a turn with the rewrites that run before type inference first, and then gets types.
+fn turns(run: &mut Run<'_>, module: &Module, mut func: Function) -> Result<Function, RewriteError> {
+    if func.untyped {
+        let plan = &mut run.plan;
+        std::mem::swap(&mut plan.groups, &mut plan.early);
+        let done = Turn::new(run, module, func).run();
+        let plan = &mut run.plan;
+        std::mem::swap(&mut plan.groups, &mut plan.early);
+        func = done?;
+        infer_function(&mut func, module).map_err(|errors| RewriteError::Inference { function: func.name, errors })?;
+        run.observer.event(&Event::Inferred { func: &func });
+    }
+    Turn::new(run, module, func).run()
 }
 
 /// Runs a pipeline over a module. On an error the module is as it was.
@@ -58,7 +73,7 @@ pub(crate) fn run(
     for name in names {
         // The module keeps the form before, for calls of the function by itself.
         let Some(func) = module.get(name).cloned() else { continue };
-        match Turn::new(&mut run, module, func).run() {
+        match turns(&mut run, module, func) {
             Ok(func) => before.extend(module.insert(func)),
             // Nobody knows which application to undo: the function stays what it was.
             Err(error @ RewriteError::InvalidAtEnd { .. }) if options.keep_going => run.report.failures.push(error),

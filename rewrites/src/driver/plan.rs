@@ -1,8 +1,8 @@
 //! A pipeline as the driver sees it: groups of rewrites that share a worklist.
 
-use crate::def::{Form, RewriteEntry};
+use crate::def::{Form, RewriteEntry, Stage};
 use crate::error::Step;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Stop};
 use crate::rewrite::{AnyRewrite, AnyRootRewrite};
 use crate::rule::tree::RuleTree;
 use crate::rule::{Liberties, Rule};
@@ -87,6 +87,8 @@ pub(super) enum Group {
 pub(super) struct Plan {
     pub rewrites: Vec<RewriteEntry>,
     pub groups: Vec<Group>,
+    /// The groups of those rewrites that run before type inference too.
+    pub early: Vec<Group>,
     /// Rules that the pipeline names and that can't be applied.
     pub left_out: Vec<(Id, &'static Rule)>,
 }
@@ -95,42 +97,19 @@ impl Plan {
     /// The plan of a pipeline. Rules that take liberties which are not granted have no part in it, nor have those that are not
     /// for the driver.
     pub fn of(pipeline: &Pipeline, granted: Liberties) -> Self {
-        let mut plan = Plan { rewrites: Vec::new(), groups: Vec::new(), left_out: Vec::new() };
-        let mut open = false;
+        let mut plan = Plan { rewrites: Vec::new(), groups: Vec::new(), early: Vec::new(), left_out: Vec::new() };
+        let mut stops: Vec<(Id, &Stop)> = Vec::new();
         for stop in pipeline.stops() {
-            let def = stop.entry.def;
-            let known = plan.rewrites.iter().position(|e| std::ptr::eq(e.def, def));
+            let known = plan.rewrites.iter().position(|e| std::ptr::eq(e.def, stop.entry.def));
             let id = known.unwrap_or_else(|| {
                 plan.rewrites.push(stop.entry);
                 plan.rewrites.len() - 1
             });
-            match def.form {
-                Form::Block(rewrite) => {
-                    let roots = def.roots.iter().filter_map(|name| registry().op(name)).map(address).collect();
-                    plan.groups.push(Group::Blocks(Blocks { id, rewrite, star: stop.star, roots }));
-                    open = false;
-                }
-                Form::Rule(rule) if !rule.is_greedy() || !granted.contains(rule.liberties) => {
-                    if stop.named {
-                        plan.left_out.push((id, rule));
-                    }
-                }
-                form => {
-                    if !open || stop.star {
-                        plan.groups.push(Group::Roots(Roots::new()));
-                    }
-                    if let Some(Group::Roots(roots)) = plan.groups.last_mut() {
-                        roots.add(id, &stop.entry, form);
-                    }
-                    open = !stop.star;
-                }
-            }
+            stops.push((id, stop));
         }
-        for group in &mut plan.groups {
-            if let Group::Roots(roots) = group {
-                roots.tree = RuleTree::new(std::mem::take(&mut roots.rules));
-            }
-        }
+        let is_early = |stop: &Stop| stop.entry.def.stage == Stage::BeforeInference;
+        plan.early = grouped(stops.iter().copied().filter(|(_, stop)| is_early(stop)), granted, &mut Vec::new());
+        plan.groups = grouped(stops.iter().copied(), granted, &mut plan.left_out);
         plan
     }
 
@@ -138,6 +117,46 @@ impl Plan {
         let entry = &self.rewrites[id];
         Step { rewrite: entry.def.name, origin: entry.origin }
     }
+}
+
+/// Puts neighbours that can share a worklist into one group. Rules that the pipeline names and that can't be applied are left out.
+fn grouped<'s>(
+    stops: impl Iterator<Item = (Id, &'s Stop)>,
+    granted: Liberties,
+    left_out: &mut Vec<(Id, &'static Rule)>,
+) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let mut open = false;
+    for (id, stop) in stops {
+        let def = stop.entry.def;
+        match def.form {
+            Form::Block(rewrite) => {
+                let roots = def.roots.iter().filter_map(|name| registry().op(name)).map(address).collect();
+                groups.push(Group::Blocks(Blocks { id, rewrite, star: stop.star, roots }));
+                open = false;
+            }
+            Form::Rule(rule) if !rule.is_greedy() || !granted.contains(rule.liberties) => {
+                if stop.named {
+                    left_out.push((id, rule));
+                }
+            }
+            form => {
+                if !open || stop.star {
+                    groups.push(Group::Roots(Roots::new()));
+                }
+                if let Some(Group::Roots(roots)) = groups.last_mut() {
+                    roots.add(id, &stop.entry, form);
+                }
+                open = !stop.star;
+            }
+        }
+    }
+    for group in &mut groups {
+        if let Group::Roots(roots) = group {
+            roots.tree = RuleTree::new(std::mem::take(&mut roots.rules));
+        }
+    }
+    groups
 }
 
 /// Ops are compared by address; so are these keys.

@@ -12,6 +12,7 @@ fn watch(body: &str, pipeline: &str, options: &Options) -> (Vec<String>, Result<
     let mut observer = |event: &Event<'_>| {
         lines.push(match event {
             Event::Begin { func } => format!("begin {}", func.name),
+            Event::Inferred { func } => format!("inferred {}", func.name),
             Event::NoMatch { rewrite, why, .. } => format!("no {rewrite}: {}", why.reasons()[0].message),
             Event::Match { seq, rewrite, loc, .. } => format!("{seq} match {rewrite} line {}", loc.line),
             Event::Applied { seq, rewrite, changes, .. } => format!("{seq} applied {rewrite}: {}", kinds(changes)),
