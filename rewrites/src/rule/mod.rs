@@ -37,6 +37,7 @@ mod apply;
 mod def;
 mod file;
 pub(crate) mod tree;
+mod words;
 
 pub use condition::{ConditionDef, ConditionEntry, Known};
 pub use def::{RuleDef, RuleEntry};
