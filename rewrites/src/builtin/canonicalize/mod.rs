@@ -24,7 +24,8 @@ use smallvec::SmallVec;
 /// - One operand twice: `x & x`, `minimum x, x`, `where c, x, x`; integer scalars `x - x`, `x ^ x`, `x == x`.
 /// - Two integer constants become one: `(x + 1) + 2` is `x + 3`, which is exact since integers wrap; likewise products and bitwise ops.
 /// - A cast to the dtype that the operand has; casts there and back without loss; of two casts, the first if it loses nothing.
-/// - Views that show everything in its place, transposes of transposes, reshapes of reshapes, a flip flipped back.
+/// - Views that show everything in its place, transposes of transposes, reshapes of reshapes, slices of slices, broadcasts of broadcasts, a
+///   flip flipped back.
 /// - A branch whose targets are all the same is a `jump`; a branch on `not x` is one on x with its targets swapped.
 ///
 /// Each is exact: the result has the same bits, whatever the operands hold, signed zeros and infinities included, and a NaN stays one.

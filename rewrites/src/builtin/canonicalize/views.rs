@@ -17,8 +17,10 @@ impl Root<'_> {
                 let scalar = self.inner(0, "to_array")?.args[0];
                 return Some(Better::Value(scalar));
             }
-            "slice" => self.data.attrs.slices("at")?.iter().all(|&spec| spec == SliceSpec::FULL),
-            "broadcast_in_dim" => self.stretches_nothing(),
+            "slice" if self.data.attrs.slices("at")?.iter().all(|&spec| spec == SliceSpec::FULL) => true,
+            "slice" => return self.slice(),
+            "broadcast_in_dim" if self.stretches_nothing() => true,
+            "broadcast_in_dim" => return self.broadcast(),
             _ => false,
         };
         shows_all.then(|| Better::Value(self.arg(0)))
@@ -83,12 +85,45 @@ impl Root<'_> {
         (axes(first) == here).then(|| Better::Value(first.args[0]))
     }
 
+    /// A slice of a slice is one slice, where it can be said without knowing extents.
+    fn slice(&self) -> Option<Better> {
+        let first = self.inner(0, "slice")?;
+        let x = self.later(first.args[0])?;
+        let (inner, outer) = (first.attrs.slices("at")?, self.data.attrs.slices("at")?);
+        let dims = self.cx.func().ty(x).dims();
+        let at = |list: &[SliceSpec], axis: usize| list.get(axis).copied().unwrap_or(SliceSpec::FULL);
+        let count = inner.len().max(outer.len());
+        let both: Option<Vec<SliceSpec>> =
+            (0..count).map(|axis| of_slice(at(inner, axis), at(outer, axis), *dims.get(axis)?)).collect();
+        let attrs = Attrs::new().with("at", Attr::Slices(both?.into()));
+        Some(Better::Op(self.data.op, smallvec![x.into()], attrs))
+    }
+
+    /// What is stretched twice is stretched once.
+    fn broadcast(&self) -> Option<Better> {
+        let first = self.inner(0, "broadcast_in_dim")?;
+        let x = self.later(first.args[0])?;
+        let func = self.cx.func();
+        let (inner, outer) = (axes_of(func, first)?, axes_of(func, self.data)?);
+        let axes: Vec<i64> =
+            inner.iter().map(|&axis| outer.get(axis).map(|&axis| axis as i64)).collect::<Option<_>>()?;
+        // `?` stands for the extent of the operand, which is another one now: what is known of it is said.
+        let mut dims = self.data.attrs.dims("dims")?.to_vec();
+        for (&axis, &between) in outer.iter().zip(self.arg_ty(0).dims()) {
+            if dims[axis] == Dim::Any {
+                dims[axis] = Some(between).filter(|&dim| dim != Dim::Any)?;
+            }
+        }
+        let attrs = Attrs::new().with("dims", Attr::Dims(dims.into())).with("axes", Attr::Ints(axes.into()));
+        Some(Better::Op(self.data.op, smallvec![x.into()], attrs))
+    }
+
     /// True if a `broadcast_in_dim` has no new axes and stretches none.
     fn stretches_nothing(&self) -> bool {
         let ty = self.arg_ty(0);
-        let args = [ty.clone()];
-        let infer = InferCx { op: self.data.op, args: &args, consts: &[], attrs: &self.data.attrs, callee: None };
-        let (Ok(axes), Some(dims)) = (broadcast_axes(&infer), self.data.attrs.dims("dims")) else { return false };
+        let (Some(axes), Some(dims)) = (axes_of(self.cx.func(), self.data), self.data.attrs.dims("dims")) else {
+            return false;
+        };
         // `?` stands for the operand's own extent; a dim that is not known may be stretched.
         let kept = |(&want, &have): (&Dim, &Dim)| want == Dim::Any || want == have;
         dims.len() == ty.rank() && in_order(&axes) && dims.iter().zip(ty.dims()).all(kept)
@@ -99,6 +134,41 @@ impl Root<'_> {
 fn perm_of(func: &Function, data: &InstData) -> Option<SmallVec<[usize; 4]>> {
     let args = [func.ty(data.args[0]).clone()];
     permutation(&InferCx { op: data.op, args: &args, consts: &[], attrs: &data.attrs, callee: None }).ok()
+}
+
+/// The result's axis of each operand axis of a `broadcast_in_dim`.
+fn axes_of(func: &Function, data: &InstData) -> Option<SmallVec<[usize; 4]>> {
+    let args = [func.ty(data.args[0]).clone()];
+    broadcast_axes(&InferCx { op: data.op, args: &args, consts: &[], attrs: &data.attrs, callee: None }).ok()
+}
+
+/// The positions of an axis that `outer` leaves of those that `inner` leaves.
+fn of_slice(inner: SliceSpec, outer: SliceSpec, extent: Dim) -> Option<SliceSpec> {
+    if inner == SliceSpec::FULL {
+        return Some(outer);
+    }
+    if outer == SliceSpec::FULL {
+        return Some(inner);
+    }
+    if let Dim::Const(extent) = extent {
+        let (first, count) = inner.resolve(extent);
+        let (start, count) = outer.resolve(count);
+        let (start, step) = (first.checked_add(start.checked_mul(inner.step)?)?, inner.step.checked_mul(outer.step)?);
+        if count == 0 {
+            return Some(SliceSpec { start: None, stop: Some(0), step: 1 });
+        }
+        let last = start.checked_add(i64::try_from(count - 1).ok()?.checked_mul(step)?)?;
+        // Before the first position is the end of a slice that goes down.
+        let stop = if step > 0 { Some(last.checked_add(1)?) } else { Some(last - 1).filter(|&stop| stop >= 0) };
+        return Some(SliceSpec { start: Some(start), stop, step });
+    }
+    // From a position on, in steps up: however many there are.
+    let from = |spec: SliceSpec| {
+        let start = spec.start.unwrap_or(0);
+        (spec.step > 0 && spec.stop.is_none() && start >= 0).then_some(start)
+    };
+    let start = from(inner)?.checked_add(from(outer)?.checked_mul(inner.step)?)?;
+    Some(SliceSpec { start: Some(start).filter(|&s| s > 0), stop: None, step: inner.step.checked_mul(outer.step)? })
 }
 
 fn in_order(axes: &[usize]) -> bool {

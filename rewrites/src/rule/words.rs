@@ -1,0 +1,121 @@
+//! The words and numbers that the text of a rule is made of.
+
+use super::Direction;
+use super::parse::{Parser, RuleError};
+use rewright_ir::{Literal, Name};
+
+impl<'t> Parser<'t> {
+    pub(super) fn error(&mut self, at: usize, message: impl Into<String>) {
+        self.errors.push(RuleError { message: message.into(), at });
+    }
+    pub(super) fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+    pub(super) fn next_char(&self) -> String {
+        self.rest().chars().next().map_or(String::new(), String::from)
+    }
+    pub(super) fn found(&self) -> String {
+        match self.rest().is_empty() {
+            true => "the end".to_string(),
+            false => format!("`{}`", self.next_char()),
+        }
+    }
+    /// Skips white space; gives the place after it.
+    pub(super) fn space(&mut self) -> usize {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+        self.at
+    }
+    pub(super) fn eat(&mut self, token: &str) -> bool {
+        self.space();
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+    pub(super) fn expect(&mut self, token: &str) -> Option<()> {
+        if self.eat(token) {
+            return Some(());
+        }
+        let message = format!("expected `{token}`, found {}", self.found());
+        self.error(self.at, message);
+        None
+    }
+    /// Letters, digits and underscores; maybe none.
+    pub(super) fn word(&mut self) -> &'t str {
+        self.space();
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+    /// The name of a variable whose sigil is at `at`.
+    pub(super) fn name(&mut self, at: usize) -> Option<Name> {
+        let name = self.word();
+        if name.is_empty() {
+            self.error(at, "a variable has a name: `?x`, `@axes`");
+            return None;
+        }
+        Some(Name::new(name))
+    }
+    pub(super) fn arrow(&mut self) -> Option<Direction> {
+        let at = self.space();
+        // The compiler prints the tokens of a macro's operand with spaces between some of them.
+        let arrows =
+            [(["=", ">"], Direction::Rewrites), (["~", ">"], Direction::Explores), (["<=", ">"], Direction::Equates)];
+        for (tokens, direction) in arrows {
+            if tokens.iter().all(|token| self.eat(token)) {
+                return Some(direction);
+            }
+            self.at = at;
+        }
+        let message = format!("expected `=>`, `~>` or `<=>`, found {}", self.found());
+        self.error(at, message);
+        None
+    }
+    pub(super) fn int(&mut self) -> Option<i64> {
+        let minus = self.eat("-");
+        let digits = self.word();
+        let value: i64 = digits.parse().ok()?;
+        Some(if minus { -value } else { value })
+    }
+    pub(super) fn list(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        if self.eat(end) {
+            return Some(());
+        }
+        loop {
+            item(self)?;
+            if self.eat(end) {
+                return Some(());
+            }
+            self.expect(",")?;
+        }
+    }
+    pub(super) fn literal(&mut self) -> Option<Literal> {
+        let begin = self.space();
+        let minus = self.eat("-");
+        self.space();
+        let rest = self.rest();
+        let is_part = |(at, c): (usize, char)| {
+            c.is_ascii_alphanumeric()
+                || c == '.'
+                || (matches!(c, '+' | '-') && matches!(rest.as_bytes().get(at.wrapping_sub(1)), Some(b'e' | b'E')))
+        };
+        let end = rest.char_indices().find(|&part| !is_part(part)).map_or(rest.len(), |(at, _)| at);
+        let word = &rest[..end];
+        let literal = match word {
+            "true" | "false" if !minus => Some(Literal::Bool(word == "true")),
+            "nan" => Some(Literal::Float(f64::NAN)),
+            "inf" => Some(Literal::Float(f64::INFINITY)),
+            _ if !word.starts_with(|c: char| c.is_ascii_digit()) => None,
+            _ => word.parse().map(Literal::Int).or_else(|_| word.parse().map(Literal::Float)).ok(),
+        };
+        let literal = match literal {
+            Some(Literal::Int(i)) if minus => Some(Literal::Int(-i)),
+            Some(Literal::Float(x)) if minus => Some(Literal::Float(-x)),
+            other => other,
+        };
+        self.at = if literal.is_some() { self.at + end } else { begin };
+        literal
+    }
+}
