@@ -31,6 +31,9 @@ pub enum Command {
     /// Check fixtures
     #[command(after_help = "Examples:\n  passdump test fixtures\n  passdump test fixtures/fusion --bless")]
     Test(TestArgs),
+    /// Write a page that shows every step of a pipeline
+    #[command(after_help = "Example:\n  passdump html fixtures/real/black_scholes.ron steps.html")]
+    Html(HtmlArgs),
     /// Try every rule by itself: both sides on special values, at each dtype
     #[command(after_help = "Examples:\n  passdump check-rules\n  passdump check-rules my_rules.ron")]
     CheckRules(CheckRulesArgs),
@@ -136,6 +139,17 @@ pub struct TestArgs {
     /// Write what came out into the fixtures' `output`, `error` and empty `expect` fields
     #[arg(long)]
     pub bless: bool,
+}
+
+/// Arguments of `html`.
+#[derive(Debug, Args)]
+pub struct HtmlArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// The page to write
+    #[arg(value_name = "OUT.html")]
+    pub out: PathBuf,
 }
 
 /// Arguments of `check-rules`.

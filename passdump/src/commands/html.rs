@@ -1,0 +1,191 @@
+//! `passdump html`: every step of a pipeline as one page that needs nothing else.
+
+use crate::args::HtmlArgs;
+use crate::engine::{self, Backend};
+use crate::error::Error;
+use crate::output::{Out, Tone};
+use crate::program::Program;
+use indexmap::IndexMap;
+use rewright::exec::plan::StepKind;
+use rewright::rewrites::{Event, Observer, Options, rewrites};
+use rewright::{Limits, Loc, Module, Name, registry};
+use serde::Serialize;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::io::Write;
+use std::time::Duration;
+
+const PAGE: &str = include_str!("../html/page.html");
+const STYLE: &str = include_str!("../html/page.css");
+const SCRIPT: &str = include_str!("../html/page.js");
+
+/// What the page is made of.
+#[derive(Serialize)]
+struct Data {
+    functions: Vec<FunctionData>,
+    steps: Vec<StepData>,
+    kernels: Vec<String>,
+    /// The names to show as ops.
+    ops: Vec<&'static str>,
+}
+
+/// A function as it was at first.
+#[derive(Serialize)]
+struct FunctionData {
+    name: String,
+    lines: Vec<String>,
+}
+
+/// An application of a rewrite, and what it changed.
+#[derive(Serialize)]
+struct StepData {
+    func: usize,
+    rewrite: &'static str,
+    origin: String,
+    line: u32,
+    micros: u128,
+    remarks: Vec<String>,
+    /// Where in the lines before, how many of them go, and what comes instead.
+    hunks: Vec<(usize, usize, Vec<String>)>,
+    /// FNV-1a of the text after, so that the page can tell that it shows what there was.
+    hash: u32,
+}
+
+/// Writes the page. It is written where the pipeline fails too, as far as that came.
+pub fn html(out: &mut Out, args: &HtmlArgs) -> Result<(), Error> {
+    let program = Program::load(&args.input)?;
+    let how = program.rewriting(Options { times: true, ..Options::default() });
+    let registry = how.registry.unwrap_or_else(|| rewrites());
+    let pipeline = engine::read_pipeline(registry, how.pipeline)?;
+    let mut recorder = Recorder::of(&program.module);
+    let mut module = program.module.clone();
+    let result = pipeline.run(&mut module, &how.options, &mut recorder);
+    let kernels = if result.is_ok() { kernels(&module, program.func) } else { Vec::new() };
+    let functions = recorder.functions.into_values().map(|(data, _)| data).collect();
+    let ops = registry_ops();
+    let data = Data { functions, steps: recorder.steps, kernels, ops };
+    let page = page(&program.name, &pipeline.to_string(), &data)?;
+    std::fs::write(&args.out, page).map_err(|e| Error::file(&args.out, e))?;
+    let steps = data.steps.len();
+    writeln!(out, "{}", out.tone(Tone::Good, format!("{}: {steps} steps", args.out.display())))?;
+    result.map(drop).map_err(|e| Error::rewrite(&program.name, &program.text, &e))
+}
+
+fn registry_ops() -> Vec<&'static str> {
+    registry().ops().map(|(op, _)| op.0.name).collect()
+}
+
+fn page(title: &str, pipeline: &str, data: &Data) -> Result<String, Error> {
+    let json = serde_json::to_string(data).map_err(|e| Error::message(e.to_string()))?;
+    // Nothing in the data may end the script that holds it.
+    let json = json.replace('<', "\\u003c");
+    let parts = [
+        ("title", escaped(title)),
+        ("pipeline", escaped(pipeline)),
+        ("css", STYLE.into()),
+        ("js", SCRIPT.into()),
+        ("data", json),
+    ];
+    let mut page = String::new();
+    let mut rest = PAGE;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}").unwrap_or((after, ""));
+        page.push_str(before);
+        page.extend(parts.iter().find(|(part, _)| *part == name).map(|(_, text)| text.as_str()));
+        rest = after;
+    }
+    page.push_str(rest);
+    Ok(page)
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The kernels of a function, as far as it can be compiled.
+fn kernels(module: &Module, func: Name) -> Vec<String> {
+    let Ok(callable) = engine::compile(module, func, Backend::Auto, Limits::default()) else { return Vec::new() };
+    let Some(executable) = callable.executable() else { return Vec::new() };
+    let mut texts: Vec<String> = Vec::new();
+    for function in &executable.plan().functions {
+        for step in &function.steps {
+            if let StepKind::Kernel(kernel) = &step.kind {
+                texts.push(format!("@{}: {}\n{}", function.name, step.op, kernel.launch.lowered.kernel));
+            }
+        }
+    }
+    texts.extend(executable.remarks().iter().map(|remark| format!("without a kernel: {remark}")));
+    texts
+}
+
+/// Keeps what each application changed.
+struct Recorder {
+    /// The functions by name, with their lines now.
+    functions: IndexMap<Name, (FunctionData, Vec<String>)>,
+    steps: Vec<StepData>,
+    loc: Loc,
+}
+
+impl Recorder {
+    fn of(module: &Module) -> Recorder {
+        let function = |func: &rewright::Function| {
+            let lines = lines(&func.to_string());
+            (func.name, (FunctionData { name: func.name.to_string(), lines: lines.clone() }, lines))
+        };
+        Recorder { functions: module.functions().map(function).collect(), steps: Vec::new(), loc: Loc::default() }
+    }
+
+    fn step(&mut self, func: &rewright::Function, rewrite: &'static str, time: Duration) {
+        let Some((at, _, (_, now))) = self.functions.get_full_mut(&func.name) else { return };
+        let text = func.to_string();
+        let after = lines(&text);
+        let hunks = hunks(now, &after);
+        *now = after;
+        let origin = rewrites().get(rewrite).map_or(String::new(), |e| e.origin.to_string());
+        let line = std::mem::take(&mut self.loc).line;
+        let hash = fnv1a(text.trim_end_matches('\n').as_bytes());
+        let step =
+            StepData { func: at, rewrite, origin, line, micros: time.as_micros(), remarks: Vec::new(), hunks, hash };
+        self.steps.push(step);
+    }
+}
+
+impl Observer for Recorder {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Match { loc, .. } => self.loc = *loc,
+            Event::Applied { rewrite, func, time, .. } => self.step(func, rewrite, *time),
+            Event::Inferred { func } => self.step(func, "type inference", Duration::ZERO),
+            Event::Failed { error, .. } | Event::GaveUp { error, .. } => {
+                if let Some(step) = self.steps.last_mut() {
+                    step.remarks.push(format!("then: {error}"));
+                }
+            }
+            Event::Remark(remark) => {
+                if let Some(step) = self.steps.last_mut() {
+                    step.remarks.push(remark.to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_string).collect()
+}
+
+fn hunks(before: &[String], after: &[String]) -> Vec<(usize, usize, Vec<String>)> {
+    let hunk = |op: DiffOp| {
+        let (old, new) = (op.old_range(), op.new_range());
+        match op {
+            DiffOp::Equal { .. } => None,
+            _ => Some((old.start, old.len(), after[new].to_vec())),
+        }
+    };
+    capture_diff_slices(Algorithm::Myers, before, after).into_iter().filter_map(hunk).collect()
+}
+
+/// The hash FNV-1a of 32 bits (Fowler, Noll, Vo), which is short in every language.
+fn fnv1a(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
