@@ -124,7 +124,7 @@ fn a_browser_shows_steps_values_graphs_and_kernels() {
     assert!(moved.contains("<b>6: dce</b>") && moved.contains("lines are the same"), "{moved}");
     let found = browsed(&page, "find=arrayexpr").unwrap_or_default();
     assert!(
-        found.contains("1 of 7") && found.contains("<b>7: array-expr</b>") && found.contains("fused 3 operations"),
+        found.contains("1 of 7") && found.contains("<b>7: array-expr</b>") && found.contains("fused 2 operations"),
         "{found}"
     );
 
