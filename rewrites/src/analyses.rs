@@ -1,6 +1,7 @@
 //! What is known of a function, computed when it is asked for and kept until a change makes it wrong.
 
 use crate::change::Touched;
+use crate::egraph::RuleBook;
 use crate::match_cx::MatchCx;
 use rewright_ir::analysis::{Dominators, Liveness, Loops, ModuleEffects, written_values};
 use rewright_ir::op::Effects;
@@ -35,12 +36,14 @@ pub struct Analyses {
     module_effects: Rc<OnceCell<ModuleEffects>>,
     ended: OnceCell<RefCell<Dels>>,
     own: RefCell<FxHashMap<TypeId, Rc<dyn Any>>>,
+    /// The rules of the run.
+    pub(crate) rules: Rc<RuleBook>,
 }
 
 impl Analyses {
-    /// Analyses that share the module's effects with those of other functions.
-    pub(crate) fn sharing(module_effects: Rc<OnceCell<ModuleEffects>>) -> Self {
-        Analyses { module_effects, ..Analyses::default() }
+    /// Analyses that share the module's effects and the rules of the run with those of other functions.
+    pub(crate) fn sharing(module_effects: Rc<OnceCell<ModuleEffects>>, rules: Rc<RuleBook>) -> Self {
+        Analyses { module_effects, rules, ..Analyses::default() }
     }
     pub(crate) fn dominators(&self, func: &Function) -> &Dominators {
         self.dominators.get_or_init(|| Dominators::of(func))

@@ -1,6 +1,7 @@
 //! What `matches` sees.
 
 use crate::analyses::Analyses;
+use crate::egraph::RuleSet;
 use rewright_ir::analysis::{Dominators, InstEffects, Liveness, Loops, ModuleEffects};
 use rewright_ir::op::Effects;
 use rewright_ir::{Block, Function, Inst, Module, Scalar, Signature, Value, ValueDef};
@@ -110,6 +111,10 @@ impl<'a> MatchCx<'a> {
                     && !self.is_written(old)
                     && !self.is_written(new)
             })
+    }
+    /// The rules that equality saturation may use in this run.
+    pub(crate) fn rules(&self) -> &'a RuleSet {
+        self.analyses.rules.set()
     }
     /// True if a block can be reached.
     pub fn is_reachable(&self, block: Block) -> bool {

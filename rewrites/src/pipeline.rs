@@ -1,6 +1,6 @@
 //! Pipelines: which rewrites, in which order.
 
-use crate::def::RewriteEntry;
+use crate::def::{Form, RewriteEntry};
 use crate::driver::{self, Options, Report};
 use crate::error::RewriteError;
 use crate::observer::Observer;
@@ -69,7 +69,7 @@ pub struct Stop {
 /// Rewrites in an order, run to a fixed point of all of them.
 ///
 /// The text form is a list of names: `"fold, cse, array-expr*, dce"`. `default` stands for the default pipeline, `-name` takes a
-/// rewrite out of what is before it, and a star after a name runs that rewrite to a fixed point of its own whenever its turn comes.
+/// rewrite out of what is before it (and a rule out of equality saturation too), and a star after a name runs that rewrite to a fixed point of its own whenever its turn comes.
 /// Nothing at all is a pipeline that does nothing.
 ///
 /// The pipeline goes round, each rewrite in turn, until none matches anywhere. Neighbouring root rewrites without a star
@@ -78,6 +78,8 @@ pub struct Stop {
 #[derive(Clone)]
 pub struct Pipeline {
     stops: Vec<Stop>,
+    /// All rules that there are, for equality saturation.
+    rules: Vec<RewriteEntry>,
 }
 
 impl Pipeline {
@@ -90,16 +92,17 @@ impl Pipeline {
     pub fn parse_in(registry: &RewriteRegistry, text: &str) -> Result<Self, PipelineError> {
         check(registry)?;
         let mut stops: Vec<Stop> = Vec::new();
+        let mut rules = rules_of(registry);
         if text.trim().is_empty() {
-            return Ok(Pipeline { stops });
+            return Ok(Pipeline { stops, rules });
         }
         let mut begin = 0;
         for part in text.split(',') {
             let at = begin + (part.len() - part.trim_start().len());
             begin += part.len() + 1;
-            parse_part(registry, part.trim(), at, &mut stops)?;
+            parse_part(registry, part.trim(), at, &mut stops, &mut rules)?;
         }
-        Ok(Pipeline { stops })
+        Ok(Pipeline { stops, rules })
     }
 
     /// The default pipeline: every rewrite that is not opt-in, by stage and constraints, then greatest benefit, then name.
@@ -109,7 +112,12 @@ impl Pipeline {
     /// The same, with the rewrites of another registry.
     pub fn by_default_of(registry: &RewriteRegistry) -> Result<Self, PipelineError> {
         check(registry)?;
-        Ok(Pipeline { stops: registry.by_default().map(|entry| Stop { entry, star: false, named: false }).collect() })
+        let stops = registry.by_default().map(|entry| Stop { entry, star: false, named: false }).collect();
+        Ok(Pipeline { stops, rules: rules_of(registry) })
+    }
+    /// The rules that equality saturation may use: those of the registry, but for those that the pipeline takes out.
+    pub(crate) fn rules(&self) -> &[RewriteEntry] {
+        &self.rules
     }
     /// The rewrites, in order.
     pub fn stops(&self) -> &[Stop] {
@@ -134,7 +142,17 @@ fn check(registry: &RewriteRegistry) -> Result<(), PipelineError> {
     }
 }
 
-fn parse_part(registry: &RewriteRegistry, part: &str, at: usize, stops: &mut Vec<Stop>) -> Result<(), PipelineError> {
+fn rules_of(registry: &RewriteRegistry) -> Vec<RewriteEntry> {
+    registry.iter().filter(|entry| matches!(entry.def.form, Form::Rule(_))).collect()
+}
+
+fn parse_part(
+    registry: &RewriteRegistry,
+    part: &str,
+    at: usize,
+    stops: &mut Vec<Stop>,
+    rules: &mut Vec<RewriteEntry>,
+) -> Result<(), PipelineError> {
     let (name, star) = match part.strip_suffix('*') {
         Some(name) => (name.trim_end(), true),
         None => (part, false),
@@ -149,9 +167,10 @@ fn parse_part(registry: &RewriteRegistry, part: &str, at: usize, stops: &mut Vec
     if let Some(name) = name.strip_prefix('-') {
         let name = name.trim_start();
         let entry = find(registry, name, at)?;
-        let before = stops.len();
+        let before = stops.len() + rules.len();
         stops.retain(|s| s.entry.def.name != entry.def.name);
-        let gone = stops.len() < before;
+        rules.retain(|rule| rule.def.name != entry.def.name);
+        let gone = stops.len() + rules.len() < before;
         return if gone { Ok(()) } else { Err(PipelineError::NotThere { name: name.to_string(), at }) };
     }
     stops.push(Stop { entry: find(registry, name, at)?, star, named: true });

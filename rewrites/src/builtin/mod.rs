@@ -18,3 +18,4 @@ pub mod dce;
 pub mod dead_branches;
 pub mod extents;
 pub mod fold;
+pub mod rules;

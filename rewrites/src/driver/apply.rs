@@ -105,7 +105,7 @@ impl Turn<'_, '_> {
                     (cause, _) => cause,
                 };
                 // Some may have been computed half way.
-                self.analyses = Analyses::sharing(self.run.effects.clone());
+                self.analyses = Analyses::sharing(self.run.effects.clone(), self.run.rules.clone());
                 Err(cause)
             }
         }

@@ -17,6 +17,7 @@ pub(crate) use apply::guarded;
 pub use options::{Options, Verify};
 pub use report::{Report, RewriteStats};
 
+use crate::egraph::RuleBook;
 use crate::error::RewriteError;
 use crate::observer::{Event, Observer};
 use crate::pipeline::Pipeline;
@@ -38,6 +39,8 @@ struct Run<'a> {
     seq: u64,
     /// Of the module as it was: a rewritten function never does more than it did.
     effects: Rc<OnceCell<ModuleEffects>>,
+    /// What equality saturation may use.
+    rules: Rc<RuleBook>,
 }
 
 /// A function's turn. One that is untyped has a turn with the rewrites that run before type inference first, and then gets types.
@@ -67,7 +70,8 @@ pub(crate) fn run(
     let stats =
         plan.rewrites.iter().map(|e| RewriteStats { rewrite: e.def.name, asked: 0, applied: 0, time: Duration::ZERO });
     let report = Report { stats: stats.collect(), ..Report::default() };
-    let mut run = Run { plan, options, observer, report, seq: 0, effects: Rc::default() };
+    let rules = Rc::new(RuleBook::new(pipeline.rules().to_vec(), options.liberties));
+    let mut run = Run { plan, options, observer, report, seq: 0, effects: Rc::default(), rules };
     let names: Vec<Name> = module.names().filter(|name| options.only.is_none_or(|only| only == *name)).collect();
     let mut before: Vec<Function> = Vec::new();
     for name in names {

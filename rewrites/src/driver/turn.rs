@@ -84,7 +84,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         Turn {
             pending: pending.collect(),
             tally: vec![Tally::default(); run.plan.rewrites.len()],
-            analyses: Analyses::sharing(run.effects.clone()),
+            analyses: Analyses::sharing(run.effects.clone(), run.rules.clone()),
             missed: MissedMatches::default(),
             cycles: Cycles::default(),
             checker: run.options.check.as_ref().map(|check| Checker::new(&func, module, check)),

@@ -293,7 +293,7 @@ impl Planner<'_> {
 }
 
 /// What an op makes of constants; literals get their dtypes beside the others, and nothing is cast in passing.
-pub(super) fn computed(rule: &Rule, term: &OpTerm, args: &[Option<Scalar>], attrs: &Attrs) -> Option<Scalar> {
+pub(crate) fn computed(rule: &Rule, term: &OpTerm, args: &[Option<Scalar>], attrs: &Attrs) -> Option<Scalar> {
     let dtypes: SmallVec<[Option<DType>; 3]> = args.iter().map(|arg| arg.map(Scalar::dtype)).collect();
     let whole = |(at, arg): (usize, &Option<Scalar>)| match (arg, &rule.nodes[term.args[at]]) {
         (Some(scalar), _) => Some(*scalar),

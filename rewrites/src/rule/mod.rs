@@ -39,6 +39,7 @@ mod file;
 pub(crate) mod tree;
 mod words;
 
+pub(crate) use apply::computed;
 pub use condition::{ConditionDef, ConditionEntry, Known};
 pub use def::{RuleDef, RuleEntry};
 pub use file::{RuleFileError, parse_rules, read_rules};

@@ -147,8 +147,8 @@ pub fn check(rule: &Rule) -> Result<(), String> {
     Err(format!("there are no dtypes for which both sides are of one type{}", why.unwrap_or_default()))
 }
 
-/// Shapes to try where the rank matters.
-const SHAPES: [&[u64]; 4] = [&[], &[3], &[2, 3], &[2, 3, 2]];
+/// Shapes to try where the rank matters; a square, for there products of matrices are.
+const SHAPES: [&[u64]; 5] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2]];
 
 /// Cases to try: first with all variables of one dtype, then with all combinations of dtypes, up to a number of them; where an op is not
 /// elementwise also several shapes, and where attributes are bound several of those.

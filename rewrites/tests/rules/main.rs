@@ -2,6 +2,7 @@
 
 mod apply;
 mod refused;
+mod registry;
 mod soundness;
 
 use rewright_ir::{Origin, parse_module, print_module};

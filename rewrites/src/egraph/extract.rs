@@ -1,0 +1,289 @@
+//! Which node of each class to keep: the cheapest program for all roots together, shared work counted once.
+//!
+//! The cheapest DAG is NP-hard to find. This is the greedy way: each class keeps the node whose operands' chosen nodes, taken together as
+//! a set, cost least; a class is looked at again when an operand's set becomes cheaper. Then single choices are exchanged as long as that
+//! makes the whole cheaper. Work that several roots could share is not seen by a greedy choice for each of them, so a second round
+//! counts a node that several classes use as divided among them; what costs less in the end is taken.
+//!
+//! Of forms of equal cost the original wins, then the one with fewer new nodes, then the one that comes first by op name.
+
+use super::analysis::{Graph, attrs_of};
+use super::node::{Head, Node};
+use crate::cost::{CostCx, cost};
+use egg::Id;
+use rewright_ir::Type;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// A class, by its number in the problem.
+pub(crate) type Class = usize;
+
+/// A node of a class.
+pub(crate) struct Choice {
+    pub node: Node,
+    pub children: SmallVec<[Class; 4]>,
+    cost: u64,
+    /// An instruction of the block computes it.
+    original: bool,
+}
+
+/// An e-graph as far as its roots reach, with costs.
+pub(crate) struct Problem {
+    pub ids: Vec<Id>,
+    pub classes: Vec<Vec<Choice>>,
+    number: FxHashMap<Id, Class>,
+    roots: Vec<Class>,
+    /// How many classes could use each.
+    users: Vec<u64>,
+}
+
+/// A node for each class that has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Solution {
+    pub node: Vec<Option<usize>>,
+    pub cost: u64,
+    fresh: usize,
+}
+
+impl Problem {
+    /// Collects what the roots reach. `originals` are the nodes that instructions of the block compute, children canonical.
+    pub fn new(graph: &Graph, roots: &[Id], originals: &FxHashMap<Node, usize>) -> Self {
+        let mut problem = Problem {
+            ids: Vec::new(),
+            classes: Vec::new(),
+            number: FxHashMap::default(),
+            roots: Vec::new(),
+            users: Vec::new(),
+        };
+        problem.roots = roots.iter().map(|&id| problem.class(graph, id)).collect();
+        let mut at = 0;
+        while at < problem.ids.len() {
+            let id = problem.ids[at];
+            let nodes = &graph[id].nodes;
+            let mut choices = Vec::with_capacity(nodes.len());
+            for node in nodes {
+                let children = node.children.iter().map(|&child| problem.class(graph, child)).collect();
+                let original = originals.contains_key(node);
+                choices.push(Choice { node: node.clone(), children, cost: node_cost(graph, id, node), original });
+            }
+            problem.classes.push(choices);
+            at += 1;
+        }
+        problem.users = vec![0; problem.ids.len()];
+        for choices in &problem.classes {
+            let mut used: Vec<Class> = choices.iter().flat_map(|c| c.children.iter().copied()).collect();
+            used.sort_unstable();
+            used.dedup();
+            used.into_iter().for_each(|class| problem.users[class] += 1);
+        }
+        problem
+    }
+
+    fn class(&mut self, graph: &Graph, id: Id) -> Class {
+        let id = graph.find(id);
+        let next = self.ids.len();
+        let class = *self.number.entry(id).or_insert(next);
+        if class == next {
+            self.ids.push(id);
+        }
+        class
+    }
+
+    /// The class of an id, if the roots reach it.
+    pub fn of(&self, graph: &Graph, id: Id) -> Option<Class> {
+        self.number.get(&graph.find(id)).copied()
+    }
+
+    /// The cheapest solution that is found; nothing if the roots have none.
+    pub fn solve(&self) -> Option<Solution> {
+        let exact = self.greedy(|_, cost| cost);
+        let original = exact.as_ref().and_then(|exact| self.original(exact));
+        let shared = self.greedy(|class, cost| (cost / self.users[class].max(1)).max(1));
+        let mut found: Vec<Solution> = original.into_iter().chain(exact).chain(shared).collect();
+        found.sort_by_key(|s| (s.cost, s.fresh));
+        let improved: Vec<Solution> = found.iter().take(3).map(|s| self.exchange(s.clone())).collect();
+        improved.into_iter().chain(found).min_by_key(|s| (s.cost, s.fresh))
+    }
+
+    /// The solution that takes an original node wherever there is one.
+    fn original(&self, otherwise: &Solution) -> Option<Solution> {
+        let first = |(choices, other): (&Vec<Choice>, &Option<usize>)| {
+            let leaf = choices.iter().position(|c| c.children.is_empty());
+            leaf.or_else(|| choices.iter().position(|c| c.original)).or(*other)
+        };
+        self.rated(self.classes.iter().zip(&otherwise.node).map(first).collect())
+    }
+
+    /// Gives a selection its cost: of what the roots need, each class once. Nothing if it has a cycle or a gap.
+    fn rated(&self, node: Vec<Option<usize>>) -> Option<Solution> {
+        let order = self.needed(&node)?;
+        let mut solution = Solution { node, cost: 0, fresh: 0 };
+        for class in order {
+            let choice = &self.classes[class][solution.node[class]?];
+            solution.cost = solution.cost.saturating_add(choice.cost);
+            solution.fresh += usize::from(!choice.original && !choice.children.is_empty());
+        }
+        Some(solution)
+    }
+
+    /// The classes that the roots need, operands first.
+    pub fn needed(&self, node: &[Option<usize>]) -> Option<Vec<Class>> {
+        let mut order = Vec::new();
+        // 0 not seen, 1 being looked at, 2 done.
+        let mut state = vec![0u8; self.classes.len()];
+        let mut stack: Vec<(Class, usize)> = Vec::new();
+        for &root in &self.roots {
+            if state[root] == 0 {
+                state[root] = 1;
+                stack.push((root, 0));
+            }
+            while let Some((class, next)) = stack.pop() {
+                let choice = &self.classes[class][node[class]?];
+                match choice.children.get(next) {
+                    None => {
+                        state[class] = 2;
+                        order.push(class);
+                    }
+                    Some(&child) => {
+                        stack.push((class, next + 1));
+                        match state[child] {
+                            0 => {
+                                state[child] = 1;
+                                stack.push((child, 0));
+                            }
+                            1 => return None,
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+        Some(order)
+    }
+
+    fn greedy(&self, weight: impl Fn(Class, u64) -> u64) -> Option<Solution> {
+        let mut best: Vec<Option<Best>> = (0..self.classes.len()).map(|_| None).collect();
+        let mut parents: Vec<Vec<(Class, usize)>> = vec![Vec::new(); self.classes.len()];
+        let mut queue: VecDeque<(Class, usize)> = VecDeque::new();
+        for (class, choices) in self.classes.iter().enumerate() {
+            for (n, choice) in choices.iter().enumerate() {
+                choice.children.iter().for_each(|&child| parents[child].push((class, n)));
+                if choice.children.is_empty() {
+                    queue.push_back((class, n));
+                }
+            }
+        }
+        // Costs only fall; the bound is for sets that would fall for very long.
+        let mut budget = 64 * self.classes.iter().map(Vec::len).sum::<usize>() + 1024;
+        while let Some((class, n)) = queue.pop_front() {
+            budget = budget.saturating_sub(1);
+            if budget == 0 {
+                break;
+            }
+            let Some(new) = self.best_of(class, n, &best, &weight) else { continue };
+            if best[class].as_ref().is_none_or(|old| new.rank() < old.rank()) {
+                best[class] = Some(new);
+                queue.extend(parents[class].iter().copied());
+            }
+        }
+        self.rated(best.into_iter().map(|b| b.map(|b| b.node)).collect())
+    }
+
+    /// A node of a class together with what its operands' classes chose.
+    fn best_of(
+        &self,
+        class: Class,
+        n: usize,
+        best: &[Option<Best>],
+        weight: &impl Fn(Class, u64) -> u64,
+    ) -> Option<Best> {
+        let choice = &self.classes[class][n];
+        let mut members: Vec<(Class, u64)> = Vec::new();
+        let mut fresh = 0;
+        for (at, &child) in choice.children.iter().enumerate() {
+            let below = best[child].as_ref()?;
+            if choice.children[..at].contains(&child) {
+                continue;
+            }
+            fresh += below.fresh;
+            members = if at == 0 { below.members.clone() } else { merged(&members, &below.members) };
+        }
+        if members.binary_search_by_key(&class, |m| m.0).is_ok() {
+            return None;
+        }
+        let own = if choice.cost == 0 { 0 } else { weight(class, choice.cost) };
+        let at = members.partition_point(|m| m.0 < class);
+        members.insert(at, (class, own));
+        let total = members.iter().fold(0u64, |sum, m| sum.saturating_add(m.1));
+        fresh += usize::from(!choice.original && !choice.children.is_empty());
+        Some(Best { total, fresh, changed: !choice.original, node: n, members })
+    }
+
+    /// Exchanges single choices as long as the whole becomes cheaper.
+    fn exchange(&self, mut solution: Solution) -> Solution {
+        /// So many wholes are looked at, times their size.
+        const WORK: usize = 200_000;
+        let mut work = 0;
+        loop {
+            let Some(order) = self.needed(&solution.node) else { return solution };
+            let before = (solution.cost, solution.fresh);
+            for &class in &order {
+                for n in 0..self.classes[class].len() {
+                    if solution.node[class] == Some(n) || work > WORK {
+                        continue;
+                    }
+                    work += order.len();
+                    let mut node = solution.node.clone();
+                    node[class] = Some(n);
+                    if let Some(other) = self.rated(node)
+                        && (other.cost, other.fresh) < (solution.cost, solution.fresh)
+                    {
+                        solution = other;
+                    }
+                }
+            }
+            if (solution.cost, solution.fresh) == before || work > WORK {
+                return solution;
+            }
+        }
+    }
+}
+
+/// The best that is known of a class: a node, and all that it needs.
+struct Best {
+    total: u64,
+    fresh: usize,
+    changed: bool,
+    node: usize,
+    /// Classes and their costs, in order.
+    members: Vec<(Class, u64)>,
+}
+
+impl Best {
+    fn rank(&self) -> (u64, usize, bool, usize) {
+        (self.total, self.fresh, self.changed, self.node)
+    }
+}
+
+fn merged(a: &[(Class, u64)], b: &[(Class, u64)]) -> Vec<(Class, u64)> {
+    let mut all = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (a[i], b[j]);
+        all.push(if x.0 <= y.0 { x } else { y });
+        i += usize::from(x.0 <= y.0);
+        j += usize::from(y.0 <= x.0);
+    }
+    all.extend_from_slice(&a[i..]);
+    all.extend_from_slice(&b[j..]);
+    all
+}
+
+/// What a node costs: nothing if it has no children.
+pub(crate) fn node_cost(graph: &Graph, class: Id, node: &Node) -> u64 {
+    let Head::Op(op) = node.head else { return 0 };
+    let types: SmallVec<[Type; 3]> = node.operands().iter().filter_map(|&arg| graph[arg].data.ty.clone()).collect();
+    let Some(result) = &graph[class].data.ty else { return 1 };
+    cost(&CostCx { op, args: &types, result, attrs: &attrs_of(graph, node) })
+}

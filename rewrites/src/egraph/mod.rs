@@ -1,0 +1,123 @@
+//! `saturate`: equality saturation of a block's pure instructions.
+//!
+//! The instructions go into an e-graph, which holds many equal forms of each value at once; every rule of the registry is
+//! applied wherever it matches until nothing new comes of it, or a limit is met; then the cheapest form is taken, shared work counted
+//! once. So the order in which rules are applied does not matter, and a rule that makes things worse for the moment is no danger.
+//! (Tate et al., "Equality Saturation: a New Approach to Optimization", POPL 2009; Willsey et al., "egg", POPL 2021.)
+//!
+//! Rules are those of the pipeline's registry, of all three arrows, as far as `Options::liberties` grants what they take. The result is never costlier
+//! than the original, by [`cost`](mod@crate::cost); a form that costs the same keeps the original.
+
+mod analysis;
+mod emit;
+mod extract;
+mod nary;
+mod node;
+mod pattern;
+mod region;
+mod rules;
+mod saturate;
+mod template;
+
+pub(crate) use rules::{RuleBook, RuleSet};
+
+use crate::prelude::*;
+use extract::Problem;
+use node::Node;
+use region::Region;
+use rewright_ir::Loc;
+use rustc_hash::FxHashMap;
+use saturate::{End, Limits, Summary, saturate};
+
+/// Instructions of a block that go into one graph: work grows faster than linearly with this.
+const REGION: usize = 256;
+
+/// Equality saturation.
+pub struct Saturate;
+
+static SATURATE: RewriteDef =
+    RewriteDef::block("saturate", "the cheapest of all forms that rules make equal", &Saturate)
+        .stage(Stage::AfterInference)
+        .after(&["fold", "canonicalize", "cse"])
+        .before(&["array-expr"])
+        .opt_in();
+register_rewrite!(SATURATE);
+
+/// A better form of a part of a block.
+pub struct Better {
+    plan: emit::Plan,
+    loc: Loc,
+    remark: String,
+}
+
+impl Rewrite for Saturate {
+    type Match = Vec<Better>;
+
+    fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
+        let (func, rules) = (cx.func(), cx.rules());
+        if !func.insts(block).any(|inst| rules.starts_at(func.inst(inst).op)) {
+            return Err(NoMatch::quiet());
+        }
+        let candidates = region::candidates(cx, block);
+        let mut found = Vec::new();
+        let mut why = NoMatch::quiet();
+        for part in candidates.chunks(REGION) {
+            match improved(cx, part, rules) {
+                Ok(better) => found.push(better),
+                Err(reason) => why = why.and(reason),
+            }
+        }
+        if found.is_empty() { Err(why) } else { Ok(found) }
+    }
+
+    fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let mut replaced = FxHashMap::default();
+        for better in found {
+            better.plan.apply(rw, &mut replaced)?;
+            rw.remark(better.loc, better.remark);
+        }
+        Ok(())
+    }
+}
+
+/// A cheaper form of some instructions of a block.
+fn improved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet) -> Result<Better, NoMatch> {
+    let func = cx.func();
+    if !part.iter().any(|&inst| rules.starts_at(func.inst(inst).op)) {
+        return Err(NoMatch::quiet());
+    }
+    let loc = func.inst(part[0]).loc;
+    let mut region = Region::of(cx, part, rules.granted, false);
+    let summary = saturate(&mut region.graph, rules, Limits::default(), |_| false);
+    if let Some(clash) = &region.graph.analysis.clash {
+        return Err(NoMatch::because(format!("the block is left as it is: {clash}, which is not true")).at(loc));
+    }
+    let originals: FxHashMap<Node, usize> =
+        region.insts.iter().enumerate().rev().map(|(n, &inst)| (region.node(func, inst), n)).collect();
+    let roots: Vec<egg::Id> = region.roots.iter().map(|value| region.ids[value]).collect();
+    let problem = Problem::new(&region.graph, &roots, &originals);
+    let (before, solution) = (region.cost(func), problem.solve());
+    let solution =
+        solution.filter(|solution| solution.cost < before).ok_or_else(|| no_better(&summary, before, loc))?;
+    let plan = emit::plan(func, part, &region, &problem, &solution).map_err(|_| {
+        let message = "a cheaper form needs values that are defined after where it stands";
+        NoMatch::because(message).at(loc)
+    })?;
+    if plan.is_empty() {
+        return Err(no_better(&summary, before, loc));
+    }
+    let remark = format!("{}: cost {before} is {} now; {}", told(&summary), solution.cost, summary.top());
+    Ok(Better { plan, loc, remark })
+}
+
+fn told(summary: &Summary) -> String {
+    format!("{} after {} iterations with {} nodes", summary.end, summary.iterations, summary.nodes)
+}
+
+/// Nothing to say where all forms were looked at and none is cheaper.
+fn no_better(summary: &Summary, cost: u64, loc: Loc) -> NoMatch {
+    match summary.end {
+        End::Saturated | End::Goal => NoMatch::quiet(),
+        _ => NoMatch::because(format!("{}: no form costs less than {cost}; {}", told(summary), summary.top())).at(loc),
+    }
+}

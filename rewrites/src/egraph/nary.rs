@@ -1,0 +1,454 @@
+//! Sums and products of many terms.
+//!
+//! Rules that say that sums are associative and commutative make an e-graph grow exponentially. So there are none: a tree of sums,
+//! differences and products with constants is read as a linear combination, its terms are put in one order, like terms are joined, and it is
+//! written again; a product of many factors likewise, powers by repeated squaring. Two sums of the same terms get the same form.
+//! Besides, a factor that several terms have is taken out of them: again and again that is Horner's scheme.
+//!
+//! Of integers, which wrap, all this is exact. Of floats it takes the liberties [`FLOATS`].
+
+use super::analysis::{Graph, attrs_of};
+use super::node::{Children, Const, Node};
+use super::template::{Builder, Template, Typed, class, constant};
+use crate::cost::elements;
+use crate::rule::Liberties;
+use egg::Id;
+use rewright_ir::op::Eval;
+use rewright_ir::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar, registry};
+use smallvec::{SmallVec, smallvec};
+
+/// What sums and products of floats take.
+pub(crate) const FLOATS: Liberties =
+    Liberties::REASSOCIATE.union(Liberties::NO_NAN).union(Liberties::NO_INF).union(Liberties::NO_SIGNED_ZEROS);
+
+/// A sum or product has no more terms than this, and is no deeper.
+const MOST: usize = 16;
+
+/// What proofs call it.
+pub(crate) const REASONS: [&str; 3] = ["sum-of-terms", "product-of-factors", "common-factor"];
+
+/// What was found: the names are the reasons that proofs give.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// Classes with their factors, in order, and a constant.
+    Sum(Vec<(Id, Const)>, Const),
+    /// Classes with their exponents, in order, and a constant.
+    Product(Vec<(Id, u32)>, Const),
+    /// The factor, what is left of the terms that have it, and the others.
+    Factored(Id, Vec<(Vec<(Id, u32)>, Const)>, Vec<(Id, Const)>, Const),
+}
+
+impl Form {
+    /// The reason that proofs give.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Form::Sum(..) => REASONS[0],
+            Form::Product(..) => REASONS[1],
+            Form::Factored(..) => REASONS[2],
+        }
+    }
+}
+
+/// A form of a class, and the term that it was read from.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub class: Id,
+    pub form: Form,
+    tree: Tree,
+}
+
+/// A term as far as it was looked into.
+#[derive(Clone, Debug)]
+enum Tree {
+    Class(Id),
+    Op(Node, Vec<Tree>),
+}
+
+impl Tree {
+    /// The term in the graph, as proofs speak of it.
+    pub fn add(&self, graph: &mut Graph) -> Id {
+        match self {
+            Tree::Class(id) => graph.find(*id),
+            Tree::Op(node, operands) => {
+                let mut children: Children = operands.iter().map(|t| t.add(graph)).collect();
+                children.extend(node.children[operands.len()..].iter().copied());
+                super::analysis::add(graph, Node { children, ..node.clone() })
+            }
+        }
+    }
+}
+
+impl Found {
+    /// The term that the form is equal to.
+    pub fn from(&self, graph: &mut Graph) -> Id {
+        if graph.are_explanations_enabled() { self.tree.add(graph) } else { self.class }
+    }
+}
+
+/// The ops that sums and products are made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Ring {
+    add: Op,
+    sub: Op,
+    neg: Op,
+    mul: Op,
+    granted: Liberties,
+}
+
+impl Ring {
+    /// The ops, if they are registered.
+    pub fn new(granted: Liberties) -> Option<Ring> {
+        let op = |name| registry().op(name);
+        Some(Ring { add: op("add")?, sub: op("sub")?, neg: op("neg")?, mul: op("mul")?, granted })
+    }
+
+    fn applies(&self, ty: &Type) -> bool {
+        let dtype = ty.dtype();
+        let certain = !ty.dims().contains(&Dim::Any);
+        certain && (dtype.is_int() || dtype.is_float() && self.granted.contains(FLOATS))
+    }
+
+    /// The forms of all sums and products of a graph.
+    pub fn search(&self, graph: &Graph) -> Vec<Found> {
+        let mut classes: Vec<Id> = Vec::new();
+        for op in [self.add, self.sub, self.mul] {
+            classes.extend(graph.classes_for_op(&super::node::Shape::Op(op, 2)).into_iter().flatten());
+        }
+        classes.sort_unstable();
+        classes.dedup();
+        let mut found = Vec::new();
+        for id in classes {
+            if graph[id].data.ty.as_ref().is_some_and(|ty| self.applies(ty)) && graph[id].data.constant.is_none() {
+                self.forms(graph, id, &mut found);
+            }
+        }
+        found
+    }
+
+    fn forms(&self, graph: &Graph, id: Id, found: &mut Vec<Found>) {
+        let Some(dtype) = graph[id].data.ty.as_ref().map(Type::dtype) else { return };
+        for node in graph[id].nodes.iter().filter(|n| self.is_ring(graph, n)) {
+            let op = node.op();
+            let mut reader = Reader { ring: *self, graph, path: vec![id] };
+            if op == Some(self.mul) {
+                let mut product = Product { factors: Vec::new(), constant: Scalar::one(dtype) };
+                let Some(tree) = reader.product(node, &mut product) else { continue };
+                product.factors.sort_by_key(|&(f, _)| order(graph, f));
+                found.push(Found { class: id, form: Form::Product(product.factors, Const(product.constant)), tree });
+            } else {
+                let mut sum = Sum { terms: Vec::new(), constant: Scalar::zero(dtype) };
+                let Some(tree) = reader.sum(node, Scalar::one(dtype), &mut sum) else { continue };
+                let is_zero = |s: Scalar| s.to_c128() == Scalar::zero(DType::C128).to_c128();
+                sum.terms.retain(|&(_, factor)| !is_zero(factor));
+                sum.terms.sort_by_key(|&(t, _)| order(graph, t));
+                let terms: Vec<(Id, Const)> = sum.terms.iter().map(|&(t, c)| (t, Const(c))).collect();
+                self.factored(graph, id, &terms, sum.constant, &tree, found);
+                found.push(Found { class: id, form: Form::Sum(terms, Const(sum.constant)), tree });
+            }
+        }
+    }
+
+    /// True for a sum, a difference or a product that casts nothing.
+    fn is_ring(&self, graph: &Graph, node: &Node) -> bool {
+        let Some(op) = node.op().filter(|op| [self.add, self.sub, self.mul, self.neg].contains(op)) else {
+            return false;
+        };
+        let Eval::Elementwise { resolve, .. } = op.eval else { return false };
+        let dtypes: Option<SmallVec<[DType; 3]>> =
+            node.operands().iter().map(|&c| graph[c].data.ty.as_ref().map(Type::dtype)).collect();
+        dtypes.is_some_and(|d| resolve(&d, &attrs_of(graph, node)).is_ok_and(|found| found.ins[..] == d[..]))
+    }
+
+    /// Forms with a factor that several terms have taken out of them.
+    fn factored(
+        &self,
+        graph: &Graph,
+        class: Id,
+        terms: &[(Id, Const)],
+        rest: Scalar,
+        tree: &Tree,
+        found: &mut Vec<Found>,
+    ) {
+        if terms.len() < 2 {
+            return;
+        }
+        let products: Vec<Product> = terms.iter().map(|&(t, c)| self.factors(graph, t, c.0)).collect();
+        let mut factors: Vec<Id> = products.iter().flat_map(|p| p.factors.iter().map(|f| f.0)).collect();
+        factors.sort_unstable();
+        factors.dedup();
+        for factor in factors {
+            let has = |p: &Product| p.factors.iter().any(|f| f.0 == factor);
+            if products.iter().filter(|p| has(p)).count() < 2 {
+                continue;
+            }
+            let left = products.iter().filter(|p| has(p)).map(|p| {
+                let less = |&(f, n): &(Id, u32)| (f, if f == factor { n - 1 } else { n });
+                (p.factors.iter().map(less).filter(|f| f.1 > 0).collect::<Vec<_>>(), Const(p.constant))
+            });
+            let others = terms.iter().zip(&products).filter(|(_, p)| !has(p)).map(|(t, _)| *t);
+            let form = Form::Factored(factor, left.collect(), others.collect(), Const(rest));
+            found.push(Found { class, form, tree: tree.clone() });
+        }
+    }
+
+    /// The factors of a term.
+    fn factors(&self, graph: &Graph, term: Id, constant: Scalar) -> Product {
+        let whole = Product { factors: vec![(term, 1)], constant };
+        let product = |n: &&Node| n.op() == Some(self.mul) && self.is_ring(graph, n);
+        let Some(node) = graph[term].nodes.iter().find(product) else { return whole };
+        let mut found = Product { factors: Vec::new(), constant };
+        let mut reader = Reader { ring: *self, graph, path: vec![term] };
+        if reader.product(node, &mut found).is_none() {
+            return whole;
+        }
+        found.factors.sort_by_key(|&(f, _)| order(graph, f));
+        found
+    }
+
+    /// Plans a form, if it is of the class's type.
+    pub fn plan(&self, graph: &Graph, found: &Found) -> Option<Template> {
+        let want = graph[found.class].data.ty.clone()?;
+        let mut writer = Writer { ring: *self, graph, ops: Builder::default() };
+        let written = match &found.form {
+            Form::Sum(terms, constant) => {
+                let terms: Option<Vec<(Typed, Scalar)>> =
+                    terms.iter().map(|&(t, c)| Some((class(graph, t)?, c.0))).collect();
+                writer.sum(terms?, constant.0)?
+            }
+            Form::Product(factors, constant) => writer.product(factors, constant.0)?,
+            Form::Factored(factor, left, others, rest) => {
+                let products: Option<Vec<(Typed, Scalar)>> = left.iter().map(|(f, c)| writer.term(f, c.0)).collect();
+                let inner = writer.sum(products?, Scalar::zero(want.dtype()))?;
+                let product = writer.ops.call(self.mul, &[inner, class(graph, *factor)?], Attrs::new())?;
+                let others: Option<Vec<(Typed, Scalar)>> =
+                    others.iter().map(|&(t, c)| Some((class(graph, t)?, c.0))).collect();
+                let all = std::iter::once((product, Scalar::one(want.dtype()))).chain(others?).collect();
+                writer.sum(all, rest.0)?
+            }
+        };
+        let (part, (ty, constant)) = written;
+        let root = match constant {
+            Some(scalar) => writer.ops.filled(scalar, &want)?,
+            None => (ty == want).then_some(part)?,
+        };
+        Some(writer.ops.finish(root))
+    }
+}
+
+/// The order of terms: small ones first, so that what is of fewer elements is computed apart.
+fn order(graph: &Graph, id: Id) -> (u64, Id) {
+    (graph[id].data.ty.as_ref().map_or(0, elements), id)
+}
+
+struct Sum {
+    terms: Vec<(Id, Scalar)>,
+    constant: Scalar,
+}
+
+struct Product {
+    factors: Vec<(Id, u32)>,
+    constant: Scalar,
+}
+
+/// Reads sums and products.
+struct Reader<'a> {
+    ring: Ring,
+    graph: &'a Graph,
+    /// The classes that are being looked into: a class may contain itself.
+    path: Vec<Id>,
+}
+
+fn compute(op: Op, args: &[Scalar]) -> Option<Scalar> {
+    eval_scalar(op, args, &Attrs::new()).ok()?.first().copied()
+}
+
+impl Reader<'_> {
+    /// Adds a node's terms, each times a factor, to a sum.
+    fn sum(&mut self, node: &Node, factor: Scalar, sum: &mut Sum) -> Option<Tree> {
+        let (ring, op, operands) = (self.ring, node.op()?, node.operands());
+        let minus = compute(ring.neg, &[factor])?;
+        let trees = if op == ring.mul {
+            let constant = |id: Id| self.graph[id].data.constant;
+            let (term, by) = match [constant(operands[0]), constant(operands[1])] {
+                [Some(c), _] => (1, c),
+                [_, Some(c)] => (0, c),
+                _ => return None,
+            };
+            let factor = compute(ring.mul, &[factor, by])?;
+            let inner = self.term(operands[term], factor, sum)?;
+            let other = Tree::Class(operands[1 - term]);
+            if term == 0 { vec![inner, other] } else { vec![other, inner] }
+        } else {
+            let signs: SmallVec<[Scalar; 2]> = match op {
+                _ if op == ring.add => smallvec![factor, factor],
+                _ if op == ring.sub => smallvec![factor, minus],
+                _ => smallvec![minus],
+            };
+            let terms = operands.iter().zip(signs).map(|(&operand, sign)| self.term(operand, sign, sum));
+            terms.collect::<Option<Vec<Tree>>>()?
+        };
+        Some(Tree::Op(node.clone(), trees))
+    }
+
+    fn term(&mut self, id: Id, factor: Scalar, sum: &mut Sum) -> Option<Tree> {
+        let (graph, ring) = (self.graph, self.ring);
+        let id = graph.find(id);
+        if let Some(scalar) = graph[id].data.constant {
+            let more = compute(ring.mul, &[factor, scalar])?;
+            sum.constant = compute(ring.add, &[sum.constant, more])?;
+            return Some(Tree::Class(id));
+        }
+        let scaled = |n: &&Node| n.operands().iter().any(|&c| graph[c].data.constant.is_some());
+        let inner = |n: &&Node| ring.is_ring(graph, n) && (n.op() != Some(ring.mul) || scaled(n));
+        if self.path.len() < MOST
+            && !self.path.contains(&id)
+            && let Some(node) = graph[id].nodes.iter().find(inner)
+        {
+            self.path.push(id);
+            let tree = self.sum(node, factor, sum);
+            self.path.pop();
+            return tree;
+        }
+        match sum.terms.iter_mut().find(|t| t.0 == id) {
+            Some(term) => term.1 = compute(ring.add, &[term.1, factor])?,
+            None => sum.terms.push((id, factor)),
+        }
+        (sum.terms.len() <= MOST).then_some(Tree::Class(id))
+    }
+
+    /// Adds a node's factors to a product.
+    fn product(&mut self, node: &Node, product: &mut Product) -> Option<Tree> {
+        let trees: Option<Vec<Tree>> = node.operands().iter().map(|&operand| self.factor(operand, product)).collect();
+        Some(Tree::Op(node.clone(), trees?))
+    }
+
+    fn factor(&mut self, id: Id, product: &mut Product) -> Option<Tree> {
+        let (graph, ring) = (self.graph, self.ring);
+        let id = graph.find(id);
+        if let Some(scalar) = graph[id].data.constant {
+            product.constant = compute(ring.mul, &[product.constant, scalar])?;
+            return Some(Tree::Class(id));
+        }
+        let inner = |n: &&Node| n.op() == Some(ring.mul) && ring.is_ring(graph, n);
+        if self.path.len() < MOST
+            && !self.path.contains(&id)
+            && let Some(node) = graph[id].nodes.iter().find(inner)
+        {
+            self.path.push(id);
+            let tree = self.product(node, product);
+            self.path.pop();
+            return tree;
+        }
+        match product.factors.iter_mut().find(|f| f.0 == id) {
+            Some(factor) => factor.1 += 1,
+            None => product.factors.push((id, 1)),
+        }
+        (product.factors.len() <= MOST).then_some(Tree::Class(id))
+    }
+}
+
+/// Writes sums and products.
+struct Writer<'a> {
+    ring: Ring,
+    graph: &'a Graph,
+    ops: Builder,
+}
+
+impl Writer<'_> {
+    fn call(&mut self, op: Op, a: Typed, b: Typed) -> Option<Typed> {
+        self.ops.call(op, &[a, b], Attrs::new())
+    }
+
+    /// Terms with factors, and a constant: what is added first, then what is subtracted.
+    fn sum(&mut self, terms: Vec<(Typed, Scalar)>, rest: Scalar) -> Option<Typed> {
+        let (ring, zero) = (self.ring, rest);
+        let mut so_far: Option<Typed> = None;
+        let (less, more): (Vec<_>, Vec<_>) = terms.into_iter().partition(|(_, factor)| is_negative(*factor));
+        for (term, factor) in more {
+            let scaled = self.scaled(term, factor)?;
+            so_far = Some(match so_far {
+                Some(sum) => self.call(ring.add, sum, scaled)?,
+                None => scaled,
+            });
+        }
+        let mut rest = Some(rest).filter(|&rest| rest.to_c128() != Scalar::zero(DType::C128).to_c128());
+        for (term, factor) in less {
+            let scaled = self.scaled(term, compute(ring.neg, &[factor])?)?;
+            so_far = Some(match (so_far, rest.take()) {
+                (Some(sum), before) => {
+                    rest = before;
+                    self.call(ring.sub, sum, scaled)?
+                }
+                (None, Some(rest)) => self.call(ring.sub, constant(rest), scaled)?,
+                (None, None) => self.ops.call(ring.neg, &[scaled], Attrs::new())?,
+            });
+        }
+        match (so_far, rest) {
+            (Some(sum), None) => Some(sum),
+            (Some(sum), Some(rest)) if is_negative(rest) => {
+                let less = compute(ring.neg, &[rest])?;
+                self.call(ring.sub, sum, constant(less))
+            }
+            (Some(sum), Some(rest)) => self.call(ring.add, sum, constant(rest)),
+            (None, rest) => Some(constant(rest.unwrap_or(zero))),
+        }
+    }
+
+    fn scaled(&mut self, term: Typed, factor: Scalar) -> Option<Typed> {
+        let is_one = factor == Scalar::one(factor.dtype());
+        if is_one { Some(term) } else { self.call(self.ring.mul, term, constant(factor)) }
+    }
+
+    /// Factors as a term of a sum; no factor at all is the constant.
+    fn term(&mut self, factors: &[(Id, u32)], by: Scalar) -> Option<(Typed, Scalar)> {
+        let one = Scalar::one(by.dtype());
+        if factors.is_empty() {
+            return Some((constant(by), one));
+        }
+        Some((self.product(factors, one)?, by))
+    }
+
+    fn product(&mut self, factors: &[(Id, u32)], by: Scalar) -> Option<Typed> {
+        let mul = self.ring.mul;
+        let mut so_far: Option<Typed> = None;
+        for &(factor, exponent) in factors {
+            let power = self.power(class(self.graph, factor)?, exponent)?;
+            so_far = Some(match so_far {
+                Some(product) => self.call(mul, product, power)?,
+                None => power,
+            });
+        }
+        match so_far {
+            Some(product) => self.scaled(product, by),
+            None => Some(constant(by)),
+        }
+    }
+
+    /// By repeated squaring.
+    fn power(&mut self, base: Typed, exponent: u32) -> Option<Typed> {
+        let mul = self.ring.mul;
+        let (mut square, mut rest, mut so_far) = (base, exponent, None::<Typed>);
+        loop {
+            if rest & 1 == 1 {
+                so_far = Some(match so_far {
+                    Some(power) => self.call(mul, power, square.clone())?,
+                    None => square.clone(),
+                });
+            }
+            rest >>= 1;
+            if rest == 0 {
+                return so_far;
+            }
+            square = self.call(mul, square.clone(), square)?;
+        }
+    }
+}
+
+fn is_negative(scalar: Scalar) -> bool {
+    !is_its_opposite(scalar) && scalar.to_c128().re < 0.0
+}
+
+/// The least integer is its own opposite.
+fn is_its_opposite(scalar: Scalar) -> bool {
+    scalar.dtype().is_int() && registry().op("neg").and_then(|neg| compute(neg, &[scalar])) == Some(scalar)
+}

@@ -1,0 +1,217 @@
+//! A rule's pattern as a program that walks classes. (de Moura and Bjørner, "Efficient E-Matching for SMT Solvers", 2007.)
+
+use super::analysis::{Graph, attrs_of};
+use super::node::{AttrLeaf, Head, Node, Shape};
+use crate::rule::{AttrTerm, DTypes, Node as Term, NodeId, Rule};
+use egg::{Id, Language};
+use rewright_ir::op::Eval;
+use rewright_ir::{DType, Literal, Op};
+use smallvec::SmallVec;
+
+/// A place for a class.
+type Reg = usize;
+
+/// A step of the program; each may fail.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A node of the class in `at` has this op; its children go to `out` and after, in either order if they may be exchanged.
+    Op {
+        at: Reg,
+        shape: Shape,
+        out: Reg,
+        swaps: bool,
+    },
+    /// The class is this attribute, or its absence.
+    Attr(Reg, Option<AttrLeaf>),
+    Same(Reg, Reg),
+    Literal(Reg, Literal),
+    Constant(Reg),
+    DTypes(Reg, DTypes),
+    /// The op computes at the dtypes of its operands, which are at `out` and after.
+    Computes {
+        op: Op,
+        out: Reg,
+    },
+}
+
+/// An op of the pattern and where its children are.
+#[derive(Clone, Debug)]
+pub(crate) struct OpPlace {
+    pub node: NodeId,
+    pub op: Op,
+    pub out: Reg,
+}
+
+/// A compiled pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    steps: Vec<Step>,
+    regs: usize,
+    /// What the root's nodes are like.
+    pub root: Shape,
+    /// Where each variable is.
+    pub vars: Vec<Reg>,
+    /// Where each attribute variable is.
+    pub attrs: Vec<Reg>,
+    /// The ops, users before operands.
+    pub ops: Vec<OpPlace>,
+}
+
+/// What a pattern matched: the class and all that was walked through.
+pub(crate) type Regs = SmallVec<[Id; 12]>;
+
+impl Pattern {
+    /// Nothing for patterns that speak of ops with more than one result.
+    pub fn of(rule: &Rule) -> Option<Pattern> {
+        let mut compiler = Compiler {
+            rule,
+            steps: Vec::new(),
+            last: Vec::new(),
+            regs: 1,
+            at: vec![None; rule.nodes.len()],
+            attrs: vec![None; rule.attr_vars.len()],
+            ops: Vec::new(),
+        };
+        let mut level = vec![(0, rule.lhs)];
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for (reg, node) in level {
+                compiler.place(reg, node, &mut next)?;
+            }
+            level = next;
+        }
+        let Compiler { mut steps, last, regs, at, attrs, ops, .. } = compiler;
+        steps.extend(last);
+        let var = |var| rule.nodes.iter().position(|n| *n == Term::Var(var)).and_then(|node| at[node]);
+        let vars: Option<Vec<Reg>> = (0..rule.vars.len()).map(var).collect();
+        let root = shape(rule.root().op);
+        Some(Pattern { steps, regs, root, vars: vars?, attrs: attrs.into_iter().collect::<Option<_>>()?, ops })
+    }
+
+    /// All matches in a class, up to a number of them. True if there may be more.
+    pub fn search(&self, graph: &Graph, class: Id, most: usize, found: &mut Vec<Regs>) -> bool {
+        let mut regs = Regs::from_elem(class, self.regs);
+        let limit = found.len().saturating_add(most);
+        self.run(graph, 0, &mut regs, limit, found);
+        found.len() >= limit
+    }
+
+    fn run(&self, graph: &Graph, pc: usize, regs: &mut Regs, limit: usize, found: &mut Vec<Regs>) {
+        if found.len() >= limit {
+            return;
+        }
+        let Some(step) = self.steps.get(pc) else {
+            found.push(regs.clone());
+            return;
+        };
+        if let Step::Op { at, shape, out, swaps } = step {
+            for node in graph[regs[*at]].nodes.iter().filter(|n| n.discriminant() == *shape) {
+                for (n, &child) in node.children.iter().enumerate() {
+                    regs[out + n] = graph.find(child);
+                }
+                self.run(graph, pc + 1, regs, limit, found);
+                if *swaps && node.sorts && node.children[0] != node.children[1] {
+                    (regs[*out], regs[out + 1]) = (graph.find(node.children[1]), graph.find(node.children[0]));
+                    self.run(graph, pc + 1, regs, limit, found);
+                }
+            }
+        } else if passes(graph, step, regs) {
+            self.run(graph, pc + 1, regs, limit, found);
+        }
+    }
+}
+
+fn shape(op: Op) -> Shape {
+    let rewright_ir::op::Arity::Exactly(operands) = op.arity else { return Shape::Op(op, 0) };
+    Shape::Op(op, operands + op.0.attrs.len())
+}
+
+fn passes(graph: &Graph, step: &Step, regs: &Regs) -> bool {
+    let known = |reg: Reg| &graph[regs[reg]].data;
+    let dtype = |reg: Reg| known(reg).ty.as_ref().map(|ty| ty.dtype());
+    match step {
+        Step::Op { .. } => false,
+        Step::Attr(at, wanted) => {
+            graph[regs[*at]].nodes.first().is_some_and(|n| matches!(&n.head, Head::Attr(leaf) if leaf == wanted))
+        }
+        Step::Same(a, b) => regs[*a] == regs[*b],
+        Step::Literal(at, literal) => known(*at).constant.is_some_and(|c| literal.at(c.dtype()) == Some(c)),
+        Step::Constant(at) => known(*at).constant.is_some(),
+        Step::DTypes(at, dtypes) => dtype(*at).is_some_and(|d| dtypes.contains(d)),
+        Step::Computes { op, out } => {
+            let Eval::Elementwise { resolve, .. } = op.eval else { return true };
+            let count = if let Shape::Op(_, all) = shape(*op) { all } else { 0 };
+            let node = Node {
+                head: Head::Op(*op),
+                sorts: false,
+                children: regs[*out..*out + count].iter().copied().collect(),
+            };
+            let dtypes: Option<SmallVec<[DType; 3]>> = (0..node.operands().len()).map(|n| dtype(out + n)).collect();
+            dtypes.is_some_and(|d| resolve(&d, &attrs_of(graph, &node)).is_ok_and(|found| found.ins[..] == d[..]))
+        }
+    }
+}
+
+struct Compiler<'r> {
+    rule: &'r Rule,
+    steps: Vec<Step>,
+    /// Steps that cost more than others: at the end.
+    last: Vec<Step>,
+    regs: usize,
+    /// Where each term is.
+    at: Vec<Option<Reg>>,
+    attrs: Vec<Option<Reg>>,
+    ops: Vec<OpPlace>,
+}
+
+impl Compiler<'_> {
+    fn place(&mut self, reg: Reg, node: NodeId, next: &mut Vec<(Reg, NodeId)>) -> Option<()> {
+        if let Some(before) = self.at[node] {
+            self.steps.push(Step::Same(before, reg));
+            return Some(());
+        }
+        self.at[node] = Some(reg);
+        match &self.rule.nodes[node] {
+            Term::Var(var) => {
+                let var = &self.rule.vars[*var];
+                if var.constant {
+                    self.steps.push(Step::Constant(reg));
+                }
+                if var.dtypes != DTypes::ALL {
+                    self.steps.push(Step::DTypes(reg, var.dtypes));
+                }
+            }
+            Term::Literal(literal) => self.steps.push(Step::Literal(reg, *literal)),
+            Term::Op(term) => {
+                let shape = shape(term.op);
+                let Shape::Op(op, count) = shape else { return None };
+                if term.result != 0 || count != term.args.len() + op.0.attrs.len() {
+                    return None;
+                }
+                let out = self.regs;
+                self.regs += count;
+                self.steps.push(Step::Op { at: reg, shape, out, swaps: term.is_commutative() });
+                self.ops.push(OpPlace { node, op, out });
+                next.extend(term.args.iter().enumerate().map(|(n, &arg)| (out + n, arg)));
+                for (n, def) in op.0.attrs.iter().enumerate() {
+                    let at = out + term.args.len() + n;
+                    match term.attrs.iter().find(|(name, _)| *name == def.name) {
+                        None => self.steps.push(Step::Attr(at, None)),
+                        Some((_, AttrTerm::Is(attr))) => {
+                            self.steps.push(Step::Attr(at, Some(AttrLeaf::new(attr.clone()))));
+                        }
+                        Some((_, AttrTerm::Var(var))) => match self.attrs[*var] {
+                            Some(before) => self.steps.push(Step::Same(before, at)),
+                            None => self.attrs[*var] = Some(at),
+                        },
+                    }
+                }
+                if op.is_elementwise() {
+                    self.last.push(Step::Computes { op, out });
+                }
+            }
+            Term::Computed(_) => return None,
+        }
+        Some(())
+    }
+}

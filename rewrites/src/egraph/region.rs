@@ -1,0 +1,171 @@
+//! The part of a block that goes into an e-graph: its pure instructions with one result.
+//!
+//! Everything else stays where it is, in order: what has effects, what may raise, what has several results or none, what computes by
+//! a body or a function of its own, and whatever reads or makes a value that something writes to or ends. Their results are leaves.
+
+use super::analysis::{Graph, Knowledge, Known, add, attrs_of};
+use super::node::{Children, Head, Node, attr_heads};
+use crate::cost::{CostCx, cost};
+use crate::facts::Facts;
+use crate::match_cx::MatchCx;
+use crate::rule::Liberties;
+use egg::{Id, Language};
+use rewright_ir::attr::AttrKind;
+use rewright_ir::op::{Arity, Eval, Traits};
+use rewright_ir::{Attrs, Block, DType, Function, Inst, Op, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// How many definitions back it is asked what is certain of a leaf.
+const FACTS_DEPTH: u8 = 4;
+
+/// Instructions of a block in an e-graph.
+pub(crate) struct Region {
+    pub graph: Graph,
+    /// The instructions in the graph, in order.
+    pub insts: Vec<Inst>,
+    /// The ids of their results and of all that they use.
+    pub ids: FxHashMap<Value, Id>,
+    /// The values that leaves stand for.
+    pub leaves: Vec<Value>,
+    /// What is used outside of the graph, in order.
+    pub roots: Vec<Value>,
+}
+
+impl Region {
+    /// The instructions among these that go into a graph.
+    pub fn of(cx: &MatchCx<'_>, candidates: &[Inst], granted: Liberties, explains: bool) -> Region {
+        let graph = Graph::new(Knowledge { granted, ..Knowledge::default() });
+        let graph = if explains { graph.with_explanations_enabled() } else { graph };
+        let mut region =
+            Region { graph, insts: Vec::new(), ids: FxHashMap::default(), leaves: Vec::new(), roots: Vec::new() };
+        for &inst in candidates {
+            region.add(cx.func(), inst);
+        }
+        region.find_roots(cx.func());
+        region
+    }
+
+    fn add(&mut self, func: &Function, inst: Inst) {
+        let data = func.inst(inst);
+        let dtypes: SmallVec<[DType; 3]> = data.args.iter().map(|&arg| func.ty(arg).dtype()).collect();
+        let ins = computes_at(data.op, &dtypes, &data.attrs);
+        let mut children = Children::new();
+        for (at, &arg) in data.args.iter().enumerate() {
+            let cast = ins.as_ref().zip(func.as_const(arg)).map(|(ins, scalar)| scalar.cast(ins[at]));
+            let id = match cast {
+                Some(scalar) => self.graph.add_uncanonical(Node::constant(scalar)),
+                None => self.value(func, arg),
+            };
+            children.push(id);
+        }
+        for head in attr_heads(data.op, &data.attrs) {
+            let leaf = self.graph.add_uncanonical(Node::leaf(head));
+            children.push(leaf);
+        }
+        let result = data.results[0];
+        let id = add(&mut self.graph, Node { head: Head::Op(data.op), sorts: false, children });
+        if self.graph[id].data.ty.as_ref() == Some(func.ty(result)) {
+            self.insts.push(inst);
+            self.ids.insert(result, id);
+        } else {
+            self.leaf(func, result);
+        }
+    }
+
+    fn value(&mut self, func: &Function, value: Value) -> Id {
+        if let Some(&id) = self.ids.get(&value) {
+            return id;
+        }
+        match func.as_const(value) {
+            Some(scalar) => {
+                let id = self.graph.add_uncanonical(Node::constant(scalar));
+                self.ids.insert(value, id);
+                id
+            }
+            None => self.leaf(func, value),
+        }
+    }
+
+    fn leaf(&mut self, func: &Function, value: Value) -> Id {
+        let facts = Facts::of_value(func, value, FACTS_DEPTH);
+        self.graph.analysis.leaves.push(Known::value(func.ty(value).clone(), facts));
+        let id = self.graph.add_uncanonical(Node::leaf(Head::Leaf(self.leaves.len() as u32)));
+        self.leaves.push(value);
+        self.ids.insert(value, id);
+        id
+    }
+
+    fn find_roots(&mut self, func: &Function) {
+        let inside: FxHashSet<Inst> = self.insts.iter().copied().collect();
+        let is_root = |value: &Value| func.users(*value).iter().any(|user| !inside.contains(user));
+        self.roots = self.insts.iter().map(|&inst| func.inst(inst).results[0]).filter(is_root).collect();
+    }
+
+    /// The node that an instruction computes, as it is in the graph now.
+    pub fn node(&self, func: &Function, inst: Inst) -> Node {
+        let id = self.ids[&func.inst(inst).results[0]];
+        let mut node = self.graph.nodes()[usize::from(id)].clone();
+        node.update_children(|child| self.graph.find(child));
+        node
+    }
+
+    /// What the instructions cost that the roots need.
+    pub fn cost(&self, func: &Function) -> u64 {
+        let inside: FxHashSet<Inst> = self.insts.iter().copied().collect();
+        let mut needed: FxHashSet<Inst> = FxHashSet::default();
+        let mut total = 0u64;
+        let mut work: Vec<Value> = self.roots.clone();
+        while let Some(value) = work.pop() {
+            let Some(inst) = func.def_inst(value).filter(|inst| inside.contains(inst) && needed.insert(*inst)) else {
+                continue;
+            };
+            let data = func.inst(inst);
+            let types: SmallVec<[Type; 3]> = data.args.iter().map(|&arg| func.ty(arg).clone()).collect();
+            let one = cost(&CostCx { op: data.op, args: &types, result: func.ty(value), attrs: &data.attrs });
+            total = total.saturating_add(one);
+            work.extend(data.args.iter().copied());
+        }
+        total
+    }
+
+    /// The attributes of a node.
+    pub fn attrs(&self, node: &Node) -> Attrs {
+        attrs_of(&self.graph, node)
+    }
+}
+
+/// The dtypes that an elementwise op computes at, if it still does when its constants have them already.
+fn computes_at(op: Op, dtypes: &[DType], attrs: &Attrs) -> Option<SmallVec<[DType; 3]>> {
+    let Eval::Elementwise { resolve, .. } = op.eval else { return None };
+    let found = resolve(dtypes, attrs).ok()?;
+    let again = resolve(&found.ins, attrs).ok()?;
+    (again == found).then_some(found.ins)
+}
+
+/// The instructions of a block that may go into a graph.
+pub(crate) fn candidates(cx: &MatchCx<'_>, block: Block) -> Vec<Inst> {
+    cx.func().insts(block).filter(|&inst| is_candidate(cx, inst)).collect()
+}
+
+fn is_candidate(cx: &MatchCx<'_>, inst: Inst) -> bool {
+    let func = cx.func();
+    let data = func.inst(inst);
+    let [result] = data.results[..] else { return false };
+    let op = data.op;
+    let plain = |kind: AttrKind| !matches!(kind, AttrKind::Func | AttrKind::Expr | AttrKind::Array);
+    let fixed = matches!(op.arity, Arity::Exactly(_));
+    if !op.is_pure() || !fixed || !op.0.attrs.iter().all(|def| plain(def.kind)) || raises(func, inst) {
+        return false;
+    }
+    let free = |value: Value| !cx.is_written(value) && !cx.is_ended(value);
+    let constant = |value: Value| func.as_const(value).is_some();
+    free(result) && data.args.iter().all(|&arg| constant(arg) || free(arg))
+}
+
+/// True if the instruction may end the program with an error for some operands. Of floats, `power` does not.
+fn raises(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    let inexact = |&value: &Value| func.ty(value).dtype().is_float();
+    data.op.traits.contains(Traits::PARTIAL) && !(data.op.name == "power" && data.args.iter().all(inexact))
+}
