@@ -18,7 +18,7 @@ use std::io::Write;
 const CASES: u32 = 2000;
 
 /// After so many programs a full run says how far it is.
-const PART: u32 = 10_000;
+const PART: u32 = 5_000;
 
 /// What one call may use: random loops around random calls may take long.
 const LIMITS: Limits = Limits { steps: 1 << 20, elements: 1 << 16, bytes: 1 << 26, depth: 64 };

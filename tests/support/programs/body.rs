@@ -24,6 +24,8 @@ pub struct Body<'m> {
     pub scalars: bool,
     /// Symbols that are bound when the function is entered.
     pub symbols: Vec<Dim>,
+    /// The types of the results, once something was returned.
+    results: Option<Vec<Type>>,
     /// The types with the extents that values will have; `?` where they are not known here.
     actual: HashMap<Value, Type>,
 }
@@ -43,7 +45,7 @@ impl<'m> Body<'m> {
             let dims = shape.as_ref().map(|shape| shape.iter().map(|&extent| Dim::Const(extent)).collect());
             actual.insert(value, Type::from_parts(ty.dtype(), dims));
         }
-        Body { builder, module, values, regions: Vec::new(), scalars, symbols, actual }
+        Body { builder, module, values, regions: Vec::new(), scalars, symbols, results: None, actual }
     }
 
     /// The type as the IR has it.
@@ -180,16 +182,30 @@ impl<'m> Body<'m> {
         };
     }
 
-    /// Ends all regions and returns some of the values in scope.
+    /// Returns some of the values in scope: such as fit what was returned elsewhere.
+    pub fn ret(&mut self, c: &mut Choices<'_>) {
+        let returned: Vec<Arg> = match self.results.clone() {
+            Some(types) => {
+                let fitting = types.iter().map(|ty| effects::argument(self, c, ty));
+                fitting.collect::<Option<_>>().expect("an array of any type can be made")
+            }
+            None => {
+                let values: Vec<Value> = (0..1 + c.below(3)).filter_map(|_| c.late(&self.values)).collect();
+                self.results = Some(values.iter().map(|&v| self.general(c, v)).collect());
+                values.into_iter().map(Arg::from).collect()
+            }
+        };
+        self.builder.ret(returned).expect("values can be returned");
+    }
+
+    /// Ends all regions and returns.
     pub fn finish(mut self, c: &mut Choices<'_>) -> Function {
         while !self.regions.is_empty() {
             flow::end(&mut self, c);
         }
-        let returned: Vec<Value> = (0..1 + c.below(3)).filter_map(|_| c.late(&self.values)).collect();
-        let types = returned.iter().map(|&v| self.general(c, v)).collect();
-        self.builder.ret(returned).expect("values can be returned");
+        self.ret(c);
         let mut function = self.builder.finish();
-        function.results = types;
+        function.results = self.results.unwrap_or_default();
         function
     }
 

@@ -3,21 +3,33 @@
 use super::choices::Choices;
 use rewright_ir::{Array, Complex64, DType, Datum, Dim, Kind, Literal, Name, Scalar, Type};
 
-/// The extents that all arrays of a program are made of, aligned at the last axis, so that most of them broadcast.
-#[derive(Clone, Copy)]
-pub struct Extents(pub [u64; 4]);
+/// What most values of a program are made of.
+pub struct Stock {
+    /// The extents of arrays, aligned at the last axis, so that most arrays broadcast.
+    extents: [u64; 4],
+    /// The dtypes of most parameters, so that values of one function fit others.
+    dtypes: [DType; 2],
+}
 
-impl Extents {
+impl Stock {
     /// Any.
     pub fn choose(c: &mut Choices<'_>) -> Self {
-        Extents([0; 4].map(|_| c.pick(&[2, 3, 1, 5, 0, 17, 4, 33])))
+        Stock {
+            extents: [0; 4].map(|_| c.pick(&[2, 3, 1, 5, 0, 17, 4, 33])),
+            dtypes: [(); 2].map(|()| c.pick(&DType::ALL)),
+        }
+    }
+
+    /// The dtype of a parameter.
+    pub fn dtype(&self, c: &mut Choices<'_>) -> DType {
+        if c.one_in(3) { c.pick(&DType::ALL) } else { c.pick(&self.dtypes) }
     }
 
     /// Some last axes, some of them 1.
-    pub fn shape(&self, c: &mut Choices<'_>) -> Vec<u64> {
+    fn shape(&self, c: &mut Choices<'_>) -> Vec<u64> {
         let rank = c.pick(&[1, 2, 3, 0, 4, 1, 2]);
         // The larger the rank, the more axes are 1, so that no array is large.
-        self.0[4 - rank..].iter().map(|&extent| if c.one_in(4 - rank / 2) { 1 } else { extent }).collect()
+        self.extents[4 - rank..].iter().map(|&extent| if c.one_in(4 - rank / 2) { 1 } else { extent }).collect()
     }
 }
 
@@ -32,12 +44,12 @@ fn dim(c: &mut Choices<'_>, extent: u64) -> Dim {
 }
 
 /// The type of a parameter, and the shape of what is passed; none for a scalar.
-pub fn param(c: &mut Choices<'_>, extents: &Extents) -> (Type, Option<Vec<u64>>) {
-    let dtype = c.pick(&DType::ALL);
+pub fn param(c: &mut Choices<'_>, stock: &Stock) -> (Type, Option<Vec<u64>>) {
+    let dtype = stock.dtype(c);
     if c.one_in(5) {
         return (Type::scalar(dtype), None);
     }
-    let shape = extents.shape(c);
+    let shape = stock.shape(c);
     let dims: Vec<Dim> = shape.iter().map(|&extent| dim(c, extent)).collect();
     (Type::array(dtype, dims), Some(shape))
 }

@@ -42,7 +42,8 @@ pub fn call(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     body.inst(c, "call", args, callee(name)).map(drop)
 }
 
-fn argument(body: &mut Body<'_>, c: &mut Choices<'_>, param: &Type) -> Option<Arg> {
+/// A value of a type, or one that is made.
+pub fn argument(body: &mut Body<'_>, c: &mut Choices<'_>, param: &Type) -> Option<Arg> {
     let wanted = concrete(param);
     let found = body.some(c, |b, v| b.ty(v).fits(param) && b.actual(v).fits(&wanted));
     if let Some(value) = found {

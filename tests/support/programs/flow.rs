@@ -177,8 +177,10 @@ pub fn forget(body: &mut Body<'_>, value: Value) {
 
 fn end_arm(body: &mut Body<'_>, c: &mut Choices<'_>, mut branch: Region) -> Option<()> {
     let Region::Branch { join, defaults, joined, .. } = &mut branch else { return None };
-    // Some arm reaches what comes after.
-    if *joined && c.one_in(16) {
+    // Some arm reaches what comes after; others may leave the function.
+    if *joined && c.one_in(6) {
+        body.ret(c);
+    } else if *joined && c.one_in(16) {
         let attrs = Attrs::new().with("kind", Attr::Str("ValueError".into())).with("message", Attr::Str("no".into()));
         body.builder.inst("raise", Vec::<Value>::new(), attrs, []).expect("`raise` has no operands");
     } else {

@@ -13,15 +13,16 @@ mod ops;
 
 use body::Body;
 use choices::Choices;
-use data::Extents;
+use data::Stock;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rewright_ir::{DType, Datum, Function, Module, Type, parse_module};
+use rewright_ir::{Datum, Function, Module, Type, parse_module};
 
 /// What a program is made from.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    extents: Vec<u8>,
+    /// Extents and dtypes that are frequent.
+    stock: Vec<u8>,
     /// Functions of scalars.
     ufuncs: Vec<Part>,
     /// Functions of arrays, for `call`.
@@ -44,8 +45,8 @@ fn part(steps: usize) -> impl Strategy<Value = Part> {
 /// Recipes.
 pub fn recipes() -> impl Strategy<Value = Recipe> {
     let few = 0..3usize;
-    (vec(any::<u8>(), 0..5), vec(part(8), few.clone()), vec(part(10), few), part(32))
-        .prop_map(|(extents, ufuncs, functions, main)| Recipe { extents, ufuncs, functions, main })
+    (vec(any::<u8>(), 0..7), vec(part(8), few.clone()), vec(part(10), few), part(32))
+        .prop_map(|(stock, ufuncs, functions, main)| Recipe { stock, ufuncs, functions, main })
 }
 
 /// A program with arguments for one call.
@@ -58,17 +59,17 @@ pub struct Program {
 
 /// Decodes a program. The error is that what was printed could not be read, or not as the same.
 pub fn program(recipe: &Recipe) -> Result<Program, String> {
-    let extents = Extents::choose(&mut Choices::new(&recipe.extents));
+    let stock = Stock::choose(&mut Choices::new(&recipe.stock));
     let mut module = Module::new();
     for (i, part) in recipe.ufuncs.iter().enumerate() {
-        let made = function(&format!("u{i}"), part, &extents, &module, true).0;
+        let made = function(&format!("u{i}"), part, &stock, &module, true).0;
         module.insert(made);
     }
     for (i, part) in recipe.functions.iter().enumerate() {
-        let made = function(&format!("g{i}"), part, &extents, &module, false).0;
+        let made = function(&format!("g{i}"), part, &stock, &module, false).0;
         module.insert(made);
     }
-    let (made, args) = function("f", &recipe.main, &extents, &module, false);
+    let (made, args) = function("f", &recipe.main, &stock, &module, false);
     module.insert(made);
     let text = module.to_string();
     let read = parse_module(&text, "random").map_err(|e| format!("{}\n{text}", e.render(false)))?;
@@ -79,10 +80,10 @@ pub fn program(recipe: &Recipe) -> Result<Program, String> {
 }
 
 /// A function, and arguments for it.
-fn function(name: &str, part: &Part, extents: &Extents, module: &Module, scalars: bool) -> (Function, Vec<Datum>) {
+fn function(name: &str, part: &Part, stock: &Stock, module: &Module, scalars: bool) -> (Function, Vec<Datum>) {
     let c = &mut Choices::new(&part.head);
     let params: Vec<(Type, Option<Vec<u64>>)> = (0..1 + c.below(4))
-        .map(|_| if scalars { (Type::scalar(c.pick(&DType::ALL)), None) } else { data::param(c, extents) })
+        .map(|_| if scalars { (Type::scalar(stock.dtype(c)), None) } else { data::param(c, stock) })
         .collect();
     let mut body = Body::new(name, module, &params, scalars);
     for step in &part.steps {

@@ -42,7 +42,7 @@ pub fn elementwise(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
 
 /// A view of any array.
 pub fn view(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
-    let value = body.any(c)?;
+    let value = if c.one_in(8) { body.any(c)? } else { body.array(c)? };
     view_of(body, c, value).map(drop)
 }
 
