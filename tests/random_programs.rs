@@ -88,7 +88,7 @@ fn check(recipe: &Recipe) -> Result<String, TestCaseError> {
     compare(&program, "rewritten", &rewritten, &again).map_err(blame)?;
     Ok(match expected {
         Ok(_) => "results".to_string(),
-        Err(e) => format!("{:?} in {}", e.kind, e.op.unwrap_or("call")),
+        Err(e) => format!("{:?}", e.kind),
     })
 }
 
