@@ -66,7 +66,12 @@ pub mod prelude {
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
-/// The guide's rewrite compiles and does what the guide says.
+/// The guide's op compiles and does what the guide says.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide.md")]
+pub struct Guide;
+
+/// The page's rewrite compiles and does what the page says.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/rewrites.md")]
 pub struct RewritesGuide;
