@@ -52,6 +52,34 @@ def squaring(x, n):
     return np.reciprocal(power) if n < 0 else power
 
 
+REAL = {np.power: mpmath.power, np.float_power: mpmath.power, np.arctan2: mpmath.atan2, np.hypot: mpmath.hypot}
+REAL |= {np.exp: mpmath.exp, np.exp2: lambda x: mpmath.power(2, x), np.expm1: mpmath.expm1, np.cbrt: lambda x: cube_root(x)}
+REAL |= {np.log: mpmath.log, np.log2: lambda x: mpmath.log(x, 2), np.log10: mpmath.log10, np.log1p: mpmath.log1p}
+REAL |= {np.sin: mpmath.sin, np.cos: mpmath.cos, np.tan: mpmath.tan, np.arcsin: mpmath.asin, np.arccos: mpmath.acos}
+REAL |= {np.arctan: mpmath.atan, np.sinh: mpmath.sinh, np.cosh: mpmath.cosh, np.tanh: mpmath.tanh}
+REAL |= {np.arcsinh: mpmath.asinh, np.arccosh: mpmath.acosh, np.arctanh: mpmath.atanh}
+
+
+def cube_root(x):
+    return mpmath.cbrt(x) if x > 0 else -mpmath.cbrt(-x)
+
+
+def fraction(x):
+    """An mpmath number, exactly."""
+    sign, mantissa, exponent, _ = mpmath.mpf(x)._mpf_
+    return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def nearest(function, columns, wide):
+    """mpmath's values, rounded once, where `wide`, the long double loop's, and the operands are finite and not 0; those elsewhere."""
+    mpmath.mp.prec = 300
+    out = wide.copy()
+    for i, case in enumerate(zip(*columns)):
+        if np.isfinite(case).all() and np.all(case) and np.isfinite(wide[i]) and wide[i] != 0:
+            out[i] = round_to(fraction(function(*[mpmath.mpf(float(x)) for x in case])), wide.dtype)
+    return out
+
+
 def special_function(op, values):
     """By mpmath, rounded once; checked against scipy."""
     mpmath.mp.prec = 200

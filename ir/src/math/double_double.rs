@@ -29,7 +29,7 @@ impl Dd {
     }
 
     /// `a + b`, exactly, where `b` is not of greater magnitude than `a`.
-    fn quick_sum(a: f64, b: f64) -> Self {
+    pub fn quick_sum(a: f64, b: f64) -> Self {
         let hi = a + b;
         Dd { hi, lo: b - (hi - a) }
     }

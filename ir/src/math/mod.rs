@@ -2,13 +2,16 @@
 //! both give the same bits on every machine.
 //!
 //! Code written for one of the two dtypes calls [`double`] or [`single`]; code that has an op's name in hand asks
-//! [`math_fn`]. Every function is total, raises nothing and keeps no state. Built on the `libm` crate, which is plain
-//! Rust; where that is less accurate than the bound that the oracle tests hold it to, the function here says what it does
-//! instead.
+//! [`math_fn`]. Every function is total, raises nothing and keeps no state. Real functions give the number nearest to the exact
+//! value, which is what makes them the same on every machine; the module `rounded` says how, and what the exceptions are.
 
 pub mod complex;
 mod double_double;
+mod extended;
+mod power;
 mod real;
+mod rounded;
+mod tables;
 
 pub use real::{double, single};
 

@@ -2,11 +2,11 @@
 
 use super::double_double::Dd;
 
-macro_rules! of_libm {
-    ($float:ident: $($(#[$doc:meta])* $name:ident = $of:ident($($x:ident),*);)*) => {$(
+macro_rules! functions {
+    ($float:ident: $($(#[$doc:meta])* $name:ident($($x:ident),*) = $of:path;)*) => {$(
         $(#[$doc])*
         pub extern "C" fn $name($($x: $float),*) -> $float {
-            libm::Libm::<$float>::$of($($x),*)
+            $of($($x),*)
         }
     )*};
 }
@@ -15,68 +15,69 @@ macro_rules! of_float {
     ($(#[$doc:meta])* $module:ident, $float:ident) => {
         $(#[$doc])*
         pub mod $module {
-            of_libm! { $float:
-                /// e to the power x.
-                exp = exp(x);
-                /// 2 to the power x.
-                exp2 = exp2(x);
-                /// e to the power x, minus 1.
-                expm1 = expm1(x);
-                /// Natural logarithm.
-                log = log(x);
-                /// Logarithm to base 2.
-                log2 = log2(x);
-                /// Logarithm to base 10.
-                log10 = log10(x);
-                /// Logarithm of 1 plus x.
-                log1p = log1p(x);
-                /// Cube root.
-                cbrt = cbrt(x);
-                /// Sine.
-                sin = sin(x);
-                /// Cosine.
-                cos = cos(x);
-                /// Tangent.
-                tan = tan(x);
-                /// Inverse sine.
-                asin = asin(x);
-                /// Inverse cosine.
-                acos = acos(x);
-                /// Inverse tangent.
-                atan = atan(x);
-                /// Hyperbolic sine.
-                sinh = sinh(x);
-                /// Hyperbolic cosine.
-                cosh = cosh(x);
-                /// Hyperbolic tangent.
-                tanh = tanh(x);
-                /// Inverse hyperbolic sine.
-                asinh = asinh(x);
-                /// Inverse hyperbolic tangent.
-                atanh = atanh(x);
-                /// Error function.
-                erf = erf(x);
-                /// 1 minus the error function.
-                erfc = erfc(x);
-                /// Logarithm of the magnitude of the gamma function.
-                lgamma = lgamma(x);
-                /// x to the power y, C99's special cases.
-                power = pow(x, y);
-                /// The same as [`power`] on floats.
-                float_power = pow(x, y);
-                /// The angle of the point (x, y), `y` being the first argument.
-                atan2 = atan2(y, x);
-                /// Square root of the sum of squares, without undue overflow.
-                hypot = hypot(x, y);
-                /// The remainder of division toward zero, with the dividend's sign; exact.
-                fmod = fmod(x, y);
-                /// The next number from x toward y.
-                nextafter = nextafter(x, y);
-            }
+            use crate::math::rounded::$module as nearest;
 
-            /// Inverse hyperbolic cosine; NaN below 1.
-            pub extern "C" fn acosh(x: $float) -> $float {
-                if x < 1.0 { $float::NAN } else { libm::Libm::<$float>::acosh(x) }
+            functions! { $float:
+                /// e to the power x.
+                exp(x) = nearest::exp;
+                /// 2 to the power x.
+                exp2(x) = nearest::exp2;
+                /// e to the power x, minus 1.
+                expm1(x) = nearest::expm1;
+                /// Natural logarithm.
+                log(x) = nearest::log;
+                /// Logarithm to base 2.
+                log2(x) = nearest::log2;
+                /// Logarithm to base 10.
+                log10(x) = nearest::log10;
+                /// Logarithm of 1 plus x.
+                log1p(x) = nearest::log1p;
+                /// Cube root.
+                cbrt(x) = nearest::cbrt;
+                /// Sine.
+                sin(x) = nearest::sin;
+                /// Cosine.
+                cos(x) = nearest::cos;
+                /// Tangent.
+                tan(x) = nearest::tan;
+                /// Inverse sine.
+                asin(x) = nearest::asin;
+                /// Inverse cosine.
+                acos(x) = nearest::acos;
+                /// Inverse tangent.
+                atan(x) = nearest::atan;
+                /// Hyperbolic sine.
+                sinh(x) = nearest::sinh;
+                /// Hyperbolic cosine.
+                cosh(x) = nearest::cosh;
+                /// Hyperbolic tangent.
+                tanh(x) = nearest::tanh;
+                /// Inverse hyperbolic sine.
+                asinh(x) = nearest::asinh;
+                /// Inverse hyperbolic cosine; NaN below 1.
+                acosh(x) = nearest::acosh;
+                /// Inverse hyperbolic tangent.
+                atanh(x) = nearest::atanh;
+                /// Error function.
+                erf(x) = nearest::erf;
+                /// 1 minus the error function.
+                erfc(x) = nearest::erfc;
+                /// Logarithm of the magnitude of the gamma function.
+                lgamma(x) = nearest::lgamma;
+                /// `1 / (1 + exp(-x))`, without losing the tail where `exp(-x)` overflows.
+                logistic(x) = nearest::logistic;
+                /// x to the power y, C99's special cases.
+                power(x, y) = nearest::power;
+                /// The same as [`power`] on floats.
+                float_power(x, y) = nearest::power;
+                /// The angle of the point (x, y), `y` being the first argument.
+                atan2(y, x) = nearest::atan2;
+                /// Square root of the sum of squares, without undue overflow.
+                hypot(x, y) = nearest::hypot;
+                /// The remainder of division toward zero, with the dividend's sign; exact.
+                fmod(x, y) = libm::Libm::<$float>::fmod;
+                /// The next number from x toward y.
+                nextafter(x, y) = libm::Libm::<$float>::nextafter;
             }
 
             /// Square root, correctly rounded.
@@ -109,16 +110,6 @@ macro_rules! of_float {
                     0.0
                 } else {
                     x
-                }
-            }
-
-            /// `1 / (1 + exp(-x))`, without losing the tail where `exp(-x)` overflows.
-            pub extern "C" fn logistic(x: $float) -> $float {
-                if x >= 0.0 {
-                    1.0 / (1.0 + exp(-x))
-                } else {
-                    let e = exp(x);
-                    e / (1.0 + e)
                 }
             }
 
@@ -242,6 +233,5 @@ fn logaddexp2(x: f64, y: f64) -> f64 {
     }
     let (gap, rest) = gap(x, y);
     let ratio = double::exp2(-gap);
-    let log = if ratio > 0.0 { double::log1p(ratio - ratio * rest * std::f64::consts::LN_2) } else { 0.0 };
-    x.max(y) + std::f64::consts::LOG2_E * log
+    x.max(y) + if ratio > 0.0 { pxfm::f_log2p1(ratio - ratio * rest * std::f64::consts::LN_2) } else { 0.0 }
 }
