@@ -22,14 +22,14 @@ impl Dd {
     }
 
     /// `a + b`, exactly.
-    pub fn sum(a: f64, b: f64) -> Self {
+    pub const fn sum(a: f64, b: f64) -> Self {
         let hi = a + b;
         let b_part = hi - a;
         Dd { hi, lo: (a - (hi - b_part)) + (b - b_part) }
     }
 
     /// `a + b`, exactly, where `b` is not of greater magnitude than `a`.
-    pub fn quick_sum(a: f64, b: f64) -> Self {
+    pub const fn quick_sum(a: f64, b: f64) -> Self {
         let hi = a + b;
         Dd { hi, lo: b - (hi - a) }
     }

@@ -62,47 +62,72 @@ pub(super) fn log(x: f64) -> Dd {
     Dd::quick_sum(next.hi, sum.lo + next.lo + rest)
 }
 
+/// What is known of erf near a multiple c of 1/64.
+struct ErfPoint {
+    erf: Dd,
+    erfc: Dd,
+    /// Of 29 bits, and the rest.
+    slope: f64,
+    slope_rest: f64,
+    /// Coefficients of Taylor's series of `(erf(c + r) - erf(c)) / (slope r) - 1`, from the first on.
+    bend: [f64; 8],
+}
+
+static ERF_POINTS: [ErfPoint; ERFC.len()] = erf_points();
+
+const fn erf_points() -> [ErfPoint; ERFC.len()] {
+    let zero = Dd::new(0.0);
+    let mut points =
+        [const { ErfPoint { erf: Dd::new(0.0), erfc: Dd::new(1.0), slope: 0.0, slope_rest: 0.0, bend: [0.0; 8] } }; _];
+    let mut i = 0;
+    while i < ERFC.len() {
+        let [hi, lo, slope, slope_rest] = ERFC[i];
+        let near = Dd::sum(1.0, -hi);
+        let erf = if i == 0 { zero } else { Dd::quick_sum(near.hi, near.lo - lo) };
+        let c = i as f64 / 64.0;
+        let s = c * c;
+        // The k-th is (-1)^k H_k(c) / (k + 1)!, H_k Hermite's polynomial.
+        let bend = [
+            -c,
+            (2.0 * s - 1.0) / 3.0,
+            c * (3.0 - 2.0 * s) / 6.0,
+            ((4.0 * s - 12.0) * s + 3.0) / 30.0,
+            -c * ((4.0 * s - 20.0) * s + 15.0) / 90.0,
+            (((8.0 * s - 60.0) * s + 90.0) * s - 15.0) / 630.0,
+            -c * (((8.0 * s - 84.0) * s + 210.0) * s - 105.0) / 2520.0,
+            ((((16.0 * s - 224.0) * s + 840.0) * s - 840.0) * s + 105.0) / 22680.0,
+        ];
+        points[i] = ErfPoint { erf, erfc: Dd { hi, lo }, slope, slope_rest, bend };
+        i += 1;
+    }
+    points
+}
+
 /// erf of a number between 2^-900 and 6, off by less than 2^-64 of itself.
 pub(super) fn erf(x: f64) -> Dd {
-    let (at, growth) = erfc_near(x);
-    match at {
-        None => growth,
-        Some(at) => {
-            let from_one = Dd::sum(1.0, -at.hi);
-            let sum = Dd::sum(from_one.hi, growth.hi);
-            Dd::quick_sum(sum.hi, sum.lo + (from_one.lo - at.lo + growth.lo))
-        }
-    }
+    let (at, growth) = from_erf_point(x);
+    let sum = Dd::quick_sum(at.erf.hi, growth.hi);
+    if at.erf.hi == 0.0 { growth } else { Dd::quick_sum(sum.hi, sum.lo + (at.erf.lo + growth.lo)) }
 }
 
 /// erfc of a number x between 2^-900 and 6, off by less than (1 + x^2) 2^-63 of itself.
 pub(super) fn erfc(x: f64) -> Dd {
-    let (at, growth) = erfc_near(x);
-    let at = at.unwrap_or(Dd::new(1.0));
-    let sum = Dd::sum(at.hi, -growth.hi);
-    Dd::quick_sum(sum.hi, sum.lo + (at.lo - growth.lo))
+    let (at, growth) = from_erf_point(x);
+    let sum = Dd::quick_sum(at.erfc.hi, -growth.hi);
+    Dd::quick_sum(sum.hi, sum.lo + (at.erfc.lo - growth.lo))
 }
 
-/// erfc at the nearest point of the table, `None` at 0, where it is 1; and what it is greater there than at x.
-fn erfc_near(x: f64) -> (Option<Dd>, Dd) {
-    let index = (x * 64.0).round_ties_even();
-    let c = index * (1.0 / 64.0);
-    let r = x - c;
-    let [at, at_rest, slope, slope_rest] = ERFC[index as usize];
-    // Taylor's series: the k-th coefficient is (-1)^k H_k(c) / (k + 1)!, H_k Hermite's polynomial.
-    let s = c * c;
-    let a2 = (2.0 * s - 1.0) / 3.0;
-    let a3 = c * (3.0 - 2.0 * s) * (1.0 / 6.0);
-    let a4 = ((4.0 * s - 12.0) * s + 3.0) * (1.0 / 30.0);
-    let a5 = -c * ((4.0 * s - 20.0) * s + 15.0) * (1.0 / 90.0);
-    let a6 = (((8.0 * s - 60.0) * s + 90.0) * s - 15.0) * (1.0 / 630.0);
-    let a7 = -c * (((8.0 * s - 84.0) * s + 210.0) * s - 105.0) * (1.0 / 2520.0);
-    let a8 = ((((16.0 * s - 224.0) * s + 840.0) * s - 840.0) * s + 105.0) * (1.0 / 22680.0);
-    let bend = r * (r * (r * (r * (r * (r * (r * (r * a8 + a7) + a6) + a5) + a4) + a3) + a2) - c);
+/// The nearest point, and by how much erf is greater at x than there.
+fn from_erf_point(x: f64) -> (&'static ErfPoint, Dd) {
+    let index = (x * 64.0 + 0.5) as usize;
+    let at = &ERF_POINTS[index];
+    let r = x - index as f64 * (1.0 / 64.0);
     let large = head(r);
-    let rest = slope * (r - large) + slope_rest * r + (slope + slope_rest) * r * bend;
-    let at = (index > 0.0).then_some(Dd { hi: at, lo: at_rest });
-    (at, Dd::quick_sum(slope * large, rest))
+    let (a, square) = (&at.bend, r * r);
+    let (low, high) = ((a[0] + a[1] * r) + square * (a[2] + a[3] * r), (a[4] + a[5] * r) + square * (a[6] + a[7] * r));
+    let bend = r * (low + square * square * high);
+    let rest = at.slope * (r - large) + at.slope_rest * r + (at.slope + at.slope_rest) * r * bend;
+    (at, Dd::quick_sum(at.slope * large, rest))
 }
 
 /// e^x rounded to `f64` from a hundred bits, for |x| up to 800 known to that many.
