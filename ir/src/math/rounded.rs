@@ -2,11 +2,25 @@
 //!
 //! That crate picks code with or without fused multiply-add, when it is compiled and when it runs. Where the result is the
 //! nearest number both give it, for there is only one. What it does not round correctly, on some machine or other, is computed
-//! here instead. Further than half a unit in the last place from the exact value are
+//! here instead.
 //!
-//! - `lgamma` at `f64` near its zeros between -2.5 and -3, where it is off by 2^-80 (0.53 units near 1 and 2);
+//! | functions | `f64` | `f32` |
+//! |---|---|---|
+//! | exp2, expm1, log, log2, log10, log1p, cbrt, sin, cos, tan, acos, atan, cosh, tanh, asinh, acosh, atanh | pxfm | pxfm |
+//! | exp | pxfm; here where the result is subnormal | pxfm |
+//! | asin, sinh, atan2 | pxfm, and the sign here | pxfm |
+//! | erf, erfc | here between -6 and 6, else pxfm | pxfm |
+//! | logistic | here | here, at `f64` |
+//! | power | here | pxfm, special cases here |
+//! | hypot | here | pxfm, infinities here |
+//! | lgamma | pxfm; here above 1e270 | pxfm |
+//!
+//! Further than half a unit in the last place from the exact value are
+//!
 //! - `power` at `f64` and `logistic` at `f32`, by less than a millionth of a unit, where the exact value is as near as that to the
-//!   middle of two numbers. `hypot` likewise.
+//!   middle of two numbers, and `hypot` likewise;
+//! - `lgamma` at `f64`: by 0.03 units near 1 and 2, and near its zeros between -2.5 and -3, where the value is off by some 2^-80.
+//!   Only this one may have other last bits where the compiler is told to use fused multiply-add.
 
 /// At `f64`.
 pub(super) mod double {
