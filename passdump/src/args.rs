@@ -31,6 +31,9 @@ pub enum Command {
     /// Check fixtures
     #[command(after_help = "Examples:\n  passdump test fixtures\n  passdump test fixtures/fusion --bless")]
     Test(TestArgs),
+    /// Tell what became of a value, and why it was not fused
+    #[command(after_help = "Example:\n  passdump explain fixtures/real/black_scholes.ron d1")]
+    Explain(ExplainArgs),
     /// Write a page that shows every step of a pipeline
     #[command(after_help = "Example:\n  passdump html fixtures/real/black_scholes.ron steps.html")]
     Html(HtmlArgs),
@@ -139,6 +142,17 @@ pub struct TestArgs {
     /// Write what came out into the fixtures' `output`, `error` and empty `expect` fields
     #[arg(long)]
     pub bless: bool,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// The value's name
+    #[arg(value_name = "VALUE")]
+    pub value: String,
 }
 
 /// Arguments of `html`.

@@ -74,6 +74,7 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
         Command::Run(args) => commands::run::run(out, &args),
         Command::Exec(args) => commands::exec::exec(out, &args).map(|()| true),
         Command::Test(args) => commands::test::test(out, &args),
+        Command::Explain(args) => commands::explain::explain(out, &args).map(|()| true),
         Command::Html(args) => commands::html::html(out, &args).map(|()| true),
         Command::CheckRules(args) => commands::check_rules::check_rules(out, &args),
         Command::List(args) => Ok(commands::list::list(out, args.what).map(|()| true)?),

@@ -413,3 +413,25 @@ fn rules_of_a_file_are_applied_and_tried() {
 fn wrong_rules(args: &[&str]) -> String {
     wrong(&feed(args, ""))
 }
+
+#[test]
+fn a_value_is_followed() {
+    let text = "func @halve(%x: f64) -> f64 {\nentry:\n  jump test(%x)\ntest(%y: f64):\n  %big = ge %y, 1.0\n  br_if %big, step, done\nstep:\n  %z = mul %y, 0.5\n  jump test(%z)\ndone:\n  ret %y\n}\nfunc @f(%a: f64[n]) -> f64[n] {\nentry:\n  %slow = ufunc @halve(%a)\n  %n = neg %a\n  %p = neg %n\n  %b = mul %p, %p\n  %c = add %b, %slow\n  ret %c\n}\n";
+    let dir = folder();
+    let program = write(&dir, "f.ir", text).display().to_string();
+    let explain =
+        |value: &str| done(&feed(&["explain", &program, value, "--pipeline", "canonicalize, dce, array-expr"], ""));
+    let p = explain("p");
+    assert!(p.starts_with("%p = neg %n\n1: canonicalize: its users use `%a: f64[n], a parameter` instead"), "{p}");
+    assert!(p.ends_with("in the end: %a: f64[n], a parameter\n"), "{p}");
+    let b = explain("%b");
+    assert!(b.contains("array-expr: its `mul` is taken into `%c = arrayexpr"), "{b}");
+    let slow = explain("slow");
+    assert!(slow.contains("no rewrite touched it"), "{slow}");
+    assert!(
+        slow.contains("// array-expr: @f line 15: `ufunc @halve` is computed apart: `@halve` has a loop"),
+        "{slow}"
+    );
+    let unknown = wrong(&feed(&["explain", &program, "slw"], ""));
+    assert!(unknown.contains("`@f` has no value `%slw`; did you mean `%slow`?"), "{unknown}");
+}

@@ -2,6 +2,7 @@
 
 pub mod check_rules;
 pub mod exec;
+pub mod explain;
 pub mod html;
 pub mod list;
 pub mod run;

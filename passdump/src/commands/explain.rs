@@ -1,0 +1,181 @@
+//! `passdump explain`: what became of a value, by which rewrites, and what they say about its line.
+
+use crate::args::ExplainArgs;
+use crate::engine;
+use crate::error::Error;
+use crate::output::{Out, Tone};
+use crate::program::Program;
+use rewright::ir::text::Printer;
+use rewright::rewrites::{Change, Event, Observer, Options, Remark, rewrites};
+use rewright::{Function, Inst, Name, Registry, Value};
+use std::io::Write;
+
+/// Follows a value through the pipeline.
+pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
+    let program = Program::load(&args.input)?;
+    let func = program.function()?;
+    let value = find(func, &args.value)?;
+    let how = program.rewriting(Options::default());
+    let registry = how.registry.unwrap_or_else(|| rewrites());
+    let pipeline = engine::read_pipeline(registry, how.pipeline)?;
+    let mut follower = Follower::new(func, value);
+    let mut module = program.module.clone();
+    let ended = pipeline.run(&mut module, &how.options, &mut follower);
+    out.line(Tone::Strong, follower.began.clone())?;
+    for step in &follower.steps {
+        writeln!(out, "{step}")?;
+    }
+    if follower.steps.is_empty() {
+        writeln!(out, "no rewrite touched it")?;
+    }
+    ended.map_err(|e| Error::rewrite(&program.name, &program.text, &e))?;
+    let end = module.get(program.func).map_or(Vec::new(), |func| follower.end(func));
+    for line in end {
+        writeln!(out, "in the end: {line}")?;
+    }
+    let about = |remark: &&Remark| remark.function == program.func && follower.lines.contains(&remark.loc.line);
+    let mut said: Vec<String> = follower.remarks.iter().filter(about).map(ToString::to_string).collect();
+    said.dedup();
+    Ok(out.comments(said)?)
+}
+
+/// The value of a name, with or without its `%`.
+fn find(func: &Function, name: &str) -> Result<Value, Error> {
+    let name = name.strip_prefix('%').unwrap_or(name);
+    let printer = Printer::new(func);
+    let mut names = Vec::new();
+    for value in values(func) {
+        let known = printer.value(value);
+        if known.strip_prefix('%') == Some(name) {
+            return Ok(value);
+        }
+        names.push(known);
+    }
+    let near = Registry::suggest(name, names.iter().filter_map(|n| n.strip_prefix('%')));
+    let hint = near.map_or(String::new(), |near| format!("; did you mean `%{near}`?"));
+    Err(Error::message(format!("`@{}` has no value `%{name}`{hint}", func.name)))
+}
+
+fn values(func: &Function) -> impl Iterator<Item = Value> + '_ {
+    func.blocks().flat_map(|block| {
+        let results = func.insts(block).flat_map(|inst| func.inst(inst).results.iter().copied());
+        func.block_params(block).iter().copied().chain(results)
+    })
+}
+
+/// Follows a value, and the values that take its place.
+struct Follower {
+    func: Name,
+    /// The values, with the instructions that define them.
+    values: Vec<(Value, Option<Inst>)>,
+    /// The lines of the source that are about them.
+    lines: Vec<u32>,
+    began: String,
+    steps: Vec<String>,
+    remarks: Vec<Remark>,
+    applications: usize,
+}
+
+impl Follower {
+    fn new(func: &Function, value: Value) -> Follower {
+        let (values, lines, steps, remarks) = Default::default();
+        let began = definition(func, value);
+        let mut follower = Follower { func: func.name, values, lines, began, steps, remarks, applications: 0 };
+        follower.follow(func, value);
+        follower
+    }
+
+    fn follow(&mut self, func: &Function, value: Value) {
+        let inst = func.def_inst(value);
+        if self.values.iter().any(|(known, _)| *known == value) || func.as_const(value).is_some() {
+            return;
+        }
+        self.lines.extend(inst.map(|inst| func.inst(inst).loc.line).filter(|&line| line > 0));
+        self.values.push((value, inst));
+    }
+
+    /// What an application did to the values.
+    fn applied(&mut self, rewrite: &str, func: &Function, changes: &[Change]) {
+        let mut told: Vec<String> = Vec::new();
+        for change in changes {
+            let defines = |inst: &Inst| self.values.iter().any(|(_, def)| def.as_ref() == Some(inst));
+            match change {
+                Change::Replaced { old, new } if self.values.iter().any(|(v, _)| v == old) => {
+                    told.push(format!("its users use `{}` instead", definition(func, *new)));
+                    self.follow(func, *new);
+                }
+                Change::Erased(inst, op) if defines(inst) => {
+                    let node = |change: &Change| match change {
+                        Change::Inserted(i) if func.is_linked(*i) && func.inst(*i).attrs.expr().is_some() => Some(*i),
+                        _ => None,
+                    };
+                    match changes.iter().rev().find_map(node) {
+                        Some(node) => told.push(format!("its `{op}` is taken into `{}`", line(func, node))),
+                        None => told.push(format!("its `{op}` is taken out")),
+                    }
+                }
+                Change::Operand(inst, _) | Change::Attrs(inst) if defines(inst) && func.is_linked(*inst) => {
+                    told.push(format!("it is `{}` now", line(func, *inst)));
+                }
+                Change::Moved(inst) if defines(inst) && func.is_linked(*inst) => {
+                    told.push("it stands elsewhere".to_string());
+                }
+                Change::Type(value) if func.has_value(*value) && self.values.iter().any(|(v, _)| v == value) => {
+                    told.push(format!("it is of type {} now", func.ty(*value)));
+                }
+                _ => {}
+            }
+        }
+        told.dedup();
+        if !told.is_empty() {
+            self.steps.push(format!("{}: {rewrite}: {}", self.applications, told.join("; ")));
+        }
+    }
+
+    /// What is left of the values.
+    fn end(&self, func: &Function) -> Vec<String> {
+        let there =
+            |value: &Value| func.has_value(*value) && func.def_inst(*value).is_none_or(|inst| func.is_linked(inst));
+        let left: Vec<String> =
+            self.values.iter().map(|(v, _)| *v).filter(there).map(|v| definition(func, v)).collect();
+        if left.is_empty() { vec!["it is gone".to_string()] } else { left }
+    }
+}
+
+impl Observer for Follower {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Applied { rewrite, func, changes, .. } => {
+                self.applications += 1;
+                if func.name == self.func {
+                    self.applied(rewrite, func, changes);
+                }
+            }
+            Event::Inferred { func } if func.name == self.func => {
+                let types =
+                    self.values.iter().filter(|(v, _)| func.has_value(*v)).map(|(v, _)| func.ty(*v).to_string());
+                self.steps.push(format!("type inference: it is of type {}", types.collect::<Vec<_>>().join(", ")));
+            }
+            Event::Remark(remark) => self.remarks.push((*remark).clone()),
+            _ => {}
+        }
+    }
+}
+
+/// The first line of an instruction.
+fn line(func: &Function, inst: Inst) -> String {
+    let text = Printer::new(func).inst(inst);
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_some() { format!("{first} ... }}") } else { first.to_string() }
+}
+
+/// What defines a value.
+fn definition(func: &Function, value: Value) -> String {
+    let name = Printer::new(func).value(value);
+    match func.def_inst(value) {
+        Some(inst) => line(func, inst),
+        None if func.as_const(value).is_some() => name,
+        None => format!("{name}: {}, a parameter", func.ty(value)),
+    }
+}
