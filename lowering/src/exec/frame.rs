@@ -70,16 +70,21 @@ impl Frame {
         }
     }
 
-    /// Checks extents, and binds the symbols that are not bound yet to them.
+    /// Checks extents, and binds the symbols that are not bound yet to them: all of them, so that errors can tell each.
     pub fn admits(&mut self, dims: &[DimCheck], shape: &[usize], origin: Option<Value>) -> bool {
-        dims.len() == shape.len()
-            && dims.iter().zip(shape).all(|(dim, &extent)| match *dim {
-                DimCheck::Any => true,
-                DimCheck::Const(n) => n == extent as u64,
-                DimCheck::Symbol(s) => {
-                    self.symbols[s as usize].get_or_insert((extent as u64, origin)).0 == extent as u64
-                }
-            })
+        let mut fit = dims.len() == shape.len();
+        if fit {
+            for (dim, &extent) in dims.iter().zip(shape) {
+                fit &= match *dim {
+                    DimCheck::Any => true,
+                    DimCheck::Const(n) => n == extent as u64,
+                    DimCheck::Symbol(s) => {
+                        self.symbols[s as usize].get_or_insert((extent as u64, origin)).0 == extent as u64
+                    }
+                };
+            }
+        }
+        fit
     }
 
     /// The bound symbols by name.
