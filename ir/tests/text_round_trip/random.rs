@@ -288,7 +288,7 @@ impl<'r, 'm> Generator<'r, 'm> {
     /// A loop that carries two values.
     fn looping(&mut self, size: usize) {
         let carried = *self.rng.pick(&self.scope);
-        let ty = self.ty(carried);
+        let ty = self.bound(self.ty(carried));
         let header = self.builder.block("loop", &[("i", Type::scalar(DType::I64)), ("carried", ty)]);
         let body = self.builder.block("a body", &[]);
         let done = self.builder.block("true", &[]);
@@ -306,6 +306,18 @@ impl<'r, 'm> Generator<'r, 'm> {
         self.end("jump", vec![], Attrs::new(), &[(header, &[next, carried])]);
         self.scope.truncate(outside);
         self.builder.switch_to(done);
+    }
+
+    /// The type with `?` for symbols that the function's parameters don't bind, as parameters of blocks may have it.
+    fn bound(&self, ty: Type) -> Type {
+        if !ty.is_array() {
+            return ty;
+        }
+        let func = self.builder.func();
+        let is_bound = |dim: &Dim| func.params().iter().any(|&p| func.ty(p).dims().contains(dim));
+        let known = |&dim: &Dim| if matches!(dim, Dim::Sym(_)) && !is_bound(&dim) { Dim::Any } else { dim };
+        let dims: Vec<Dim> = ty.dims().iter().map(known).collect();
+        Type::array(ty.dtype(), dims).with_style(ty.style())
     }
 
     fn branching(&mut self, size: usize) {
