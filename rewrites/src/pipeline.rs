@@ -78,7 +78,7 @@ pub struct Stop {
 #[derive(Clone)]
 pub struct Pipeline {
     stops: Vec<Stop>,
-    /// All rules that there are, for equality saturation.
+    /// The rules for equality saturation.
     rules: Vec<RewriteEntry>,
 }
 
@@ -115,7 +115,8 @@ impl Pipeline {
         let stops = registry.by_default().map(|entry| Stop { entry, star: false, named: false }).collect();
         Ok(Pipeline { stops, rules: rules_of(registry) })
     }
-    /// The rules that equality saturation may use: those of the registry, but for those that the pipeline takes out.
+    /// The rules that equality saturation may use: those of the registry, but for those that are opt-in and that the pipeline does not
+    /// name, and those that it takes out.
     pub(crate) fn rules(&self) -> &[RewriteEntry] {
         &self.rules
     }
@@ -143,7 +144,7 @@ fn check(registry: &RewriteRegistry) -> Result<(), PipelineError> {
 }
 
 fn rules_of(registry: &RewriteRegistry) -> Vec<RewriteEntry> {
-    registry.iter().filter(|entry| matches!(entry.def.form, Form::Rule(_))).collect()
+    registry.iter().filter(|entry| matches!(entry.def.form, Form::Rule(rule) if rule.by_default)).collect()
 }
 
 fn parse_part(
@@ -173,7 +174,12 @@ fn parse_part(
         let gone = stops.len() + rules.len() < before;
         return if gone { Ok(()) } else { Err(PipelineError::NotThere { name: name.to_string(), at }) };
     }
-    stops.push(Stop { entry: find(registry, name, at)?, star, named: true });
+    let entry = find(registry, name, at)?;
+    let known = rules.iter().any(|rule| rule.def.name == entry.def.name);
+    if matches!(entry.def.form, Form::Rule(_)) && !known {
+        rules.push(entry);
+    }
+    stops.push(Stop { entry, star, named: true });
     Ok(())
 }
 

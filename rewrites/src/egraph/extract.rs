@@ -12,7 +12,7 @@ use super::node::{Head, Node};
 use crate::cost::{CostCx, cost};
 use egg::Id;
 use rewright_ir::Type;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ pub(crate) struct Solution {
 
 impl Problem {
     /// Collects what the roots reach. `originals` are the nodes that instructions of the block compute, children canonical.
-    pub fn new(graph: &Graph, roots: &[Id], originals: &FxHashMap<Node, usize>) -> Self {
+    pub fn new(graph: &Graph, roots: &[Id], originals: &FxHashSet<Node>) -> Self {
         let mut problem = Problem {
             ids: Vec::new(),
             classes: Vec::new(),
@@ -64,7 +64,7 @@ impl Problem {
             let mut choices = Vec::with_capacity(nodes.len());
             for node in nodes {
                 let children = node.children.iter().map(|&child| problem.class(graph, child)).collect();
-                let original = originals.contains_key(node);
+                let original = originals.contains(node);
                 choices.push(Choice { node: node.clone(), children, cost: node_cost(graph, id, node), original });
             }
             problem.classes.push(choices);

@@ -14,19 +14,23 @@ mod extract;
 mod nary;
 mod node;
 mod pattern;
+mod proof;
+mod prove;
 mod region;
 mod rules;
 mod saturate;
 mod template;
 
+pub use proof::{Proof, ProofStep};
+pub use prove::{NoProof, explain, prove};
 pub(crate) use rules::{RuleBook, RuleSet};
 
 use crate::prelude::*;
-use extract::Problem;
+use extract::{Problem, Solution};
 use node::Node;
 use region::Region;
 use rewright_ir::Loc;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use saturate::{End, Limits, Summary, saturate};
 
 /// Instructions of a block that go into one graph: work grows faster than linearly with this.
@@ -80,6 +84,35 @@ impl Rewrite for Saturate {
     }
 }
 
+/// The cheapest form that was found of some instructions.
+pub(crate) struct Solved {
+    region: Region,
+    problem: Problem,
+    solution: Solution,
+    summary: Summary,
+    /// What the instructions cost as they are.
+    before: u64,
+}
+
+/// Saturates some instructions of a block and chooses a form that costs less than they do.
+fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet) -> Result<Solved, NoMatch> {
+    let func = cx.func();
+    let loc = func.inst(part[0]).loc;
+    let mut region = Region::of(cx, part, rules.granted, false);
+    let summary = saturate(&mut region.graph, rules, Limits::default(), |_| false);
+    if let Some(clash) = &region.graph.analysis.clash {
+        return Err(NoMatch::because(format!("the block is left as it is: {clash}, which is not true")).at(loc));
+    }
+    let originals: FxHashSet<Node> = region.insts.iter().map(|&inst| region.node(func, inst)).collect();
+    let roots: Vec<egg::Id> = region.roots.iter().map(|value| region.ids[value]).collect();
+    let problem = Problem::new(&region.graph, &roots, &originals);
+    let before = region.cost(func);
+    match problem.solve().filter(|solution| solution.cost < before) {
+        Some(solution) => Ok(Solved { region, problem, solution, summary, before }),
+        None => Err(no_better(&summary, before, loc)),
+    }
+}
+
 /// A cheaper form of some instructions of a block.
 fn improved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet) -> Result<Better, NoMatch> {
     let func = cx.func();
@@ -87,18 +120,7 @@ fn improved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet) -> Result<Better, 
         return Err(NoMatch::quiet());
     }
     let loc = func.inst(part[0]).loc;
-    let mut region = Region::of(cx, part, rules.granted, false);
-    let summary = saturate(&mut region.graph, rules, Limits::default(), |_| false);
-    if let Some(clash) = &region.graph.analysis.clash {
-        return Err(NoMatch::because(format!("the block is left as it is: {clash}, which is not true")).at(loc));
-    }
-    let originals: FxHashMap<Node, usize> =
-        region.insts.iter().enumerate().rev().map(|(n, &inst)| (region.node(func, inst), n)).collect();
-    let roots: Vec<egg::Id> = region.roots.iter().map(|value| region.ids[value]).collect();
-    let problem = Problem::new(&region.graph, &roots, &originals);
-    let (before, solution) = (region.cost(func), problem.solve());
-    let solution =
-        solution.filter(|solution| solution.cost < before).ok_or_else(|| no_better(&summary, before, loc))?;
+    let Solved { region, problem, solution, summary, before } = solved(cx, part, rules)?;
     let plan = emit::plan(func, part, &region, &problem, &solution).map_err(|_| {
         let message = "a cheaper form needs values that are defined after where it stands";
         NoMatch::because(message).at(loc)

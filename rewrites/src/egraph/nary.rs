@@ -23,6 +23,8 @@ pub(crate) const FLOATS: Liberties =
 
 /// A sum or product has no more terms than this, and is no deeper.
 const MOST: usize = 16;
+/// So many classes are looked into for one sum or product: shared parts are looked into as often as they occur.
+const VISITS: usize = 64;
 
 /// What proofs call it.
 pub(crate) const REASONS: [&str; 3] = ["sum-of-terms", "product-of-factors", "common-factor"];
@@ -129,7 +131,7 @@ impl Ring {
         let Some(dtype) = graph[id].data.ty.as_ref().map(Type::dtype) else { return };
         for node in graph[id].nodes.iter().filter(|n| self.is_ring(graph, n)) {
             let op = node.op();
-            let mut reader = Reader { ring: *self, graph, path: vec![id] };
+            let mut reader = Reader { ring: *self, graph, path: vec![id], visits: 0 };
             if op == Some(self.mul) {
                 let mut product = Product { factors: Vec::new(), constant: Scalar::one(dtype) };
                 let Some(tree) = reader.product(node, &mut product) else { continue };
@@ -197,7 +199,7 @@ impl Ring {
         let product = |n: &&Node| n.op() == Some(self.mul) && self.is_ring(graph, n);
         let Some(node) = graph[term].nodes.iter().find(product) else { return whole };
         let mut found = Product { factors: Vec::new(), constant };
-        let mut reader = Reader { ring: *self, graph, path: vec![term] };
+        let mut reader = Reader { ring: *self, graph, path: vec![term], visits: 0 };
         if reader.product(node, &mut found).is_none() {
             return whole;
         }
@@ -256,6 +258,7 @@ struct Reader<'a> {
     graph: &'a Graph,
     /// The classes that are being looked into: a class may contain itself.
     path: Vec<Id>,
+    visits: usize,
 }
 
 fn compute(op: Op, args: &[Scalar]) -> Option<Scalar> {
@@ -300,7 +303,9 @@ impl Reader<'_> {
         }
         let scaled = |n: &&Node| n.operands().iter().any(|&c| graph[c].data.constant.is_some());
         let inner = |n: &&Node| ring.is_ring(graph, n) && (n.op() != Some(ring.mul) || scaled(n));
+        self.visits += 1;
         if self.path.len() < MOST
+            && self.visits < VISITS
             && !self.path.contains(&id)
             && let Some(node) = graph[id].nodes.iter().find(inner)
         {
@@ -330,7 +335,9 @@ impl Reader<'_> {
             return Some(Tree::Class(id));
         }
         let inner = |n: &&Node| n.op() == Some(ring.mul) && ring.is_ring(graph, n);
+        self.visits += 1;
         if self.path.len() < MOST
+            && self.visits < VISITS
             && !self.path.contains(&id)
             && let Some(node) = graph[id].nodes.iter().find(inner)
         {

@@ -60,6 +60,20 @@ pub(crate) struct Pattern {
 /// What a pattern matched: the class and all that was walked through.
 pub(crate) type Regs = SmallVec<[Id; 12]>;
 
+/// What was found in an iteration, and how much more may be.
+pub(crate) struct Search {
+    pub found: Vec<Regs>,
+    pub matches: usize,
+    /// So many nodes may be looked at yet.
+    pub looks: usize,
+}
+
+impl Search {
+    fn is_over(&self) -> bool {
+        self.looks == 0 || self.found.len() >= self.matches
+    }
+}
+
 impl Pattern {
     /// Nothing for patterns that speak of ops with more than one result.
     pub fn of(rule: &Rule) -> Option<Pattern> {
@@ -88,35 +102,35 @@ impl Pattern {
         Some(Pattern { steps, regs, root, vars: vars?, attrs: attrs.into_iter().collect::<Option<_>>()?, ops })
     }
 
-    /// All matches in a class, up to a number of them. True if there may be more.
-    pub fn search(&self, graph: &Graph, class: Id, most: usize, found: &mut Vec<Regs>) -> bool {
+    /// All matches in a class. False if a limit was met and there may be more.
+    pub fn search(&self, graph: &Graph, class: Id, search: &mut Search) -> bool {
         let mut regs = Regs::from_elem(class, self.regs);
-        let limit = found.len().saturating_add(most);
-        self.run(graph, 0, &mut regs, limit, found);
-        found.len() >= limit
+        self.run(graph, 0, &mut regs, search);
+        !search.is_over()
     }
 
-    fn run(&self, graph: &Graph, pc: usize, regs: &mut Regs, limit: usize, found: &mut Vec<Regs>) {
-        if found.len() >= limit {
+    fn run(&self, graph: &Graph, pc: usize, regs: &mut Regs, search: &mut Search) {
+        if search.is_over() {
             return;
         }
         let Some(step) = self.steps.get(pc) else {
-            found.push(regs.clone());
+            search.found.push(regs.clone());
             return;
         };
         if let Step::Op { at, shape, out, swaps } = step {
             for node in graph[regs[*at]].nodes.iter().filter(|n| n.discriminant() == *shape) {
+                search.looks = search.looks.saturating_sub(1);
                 for (n, &child) in node.children.iter().enumerate() {
                     regs[out + n] = graph.find(child);
                 }
-                self.run(graph, pc + 1, regs, limit, found);
+                self.run(graph, pc + 1, regs, search);
                 if *swaps && node.sorts && node.children[0] != node.children[1] {
                     (regs[*out], regs[out + 1]) = (graph.find(node.children[1]), graph.find(node.children[0]));
-                    self.run(graph, pc + 1, regs, limit, found);
+                    self.run(graph, pc + 1, regs, search);
                 }
             }
         } else if passes(graph, step, regs) {
-            self.run(graph, pc + 1, regs, limit, found);
+            self.run(graph, pc + 1, regs, search);
         }
     }
 }

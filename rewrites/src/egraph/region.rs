@@ -12,7 +12,7 @@ use crate::rule::Liberties;
 use egg::{Id, Language};
 use rewright_ir::attr::AttrKind;
 use rewright_ir::op::{Arity, Eval, Traits};
-use rewright_ir::{Attrs, Block, DType, Function, Inst, Op, Type, Value};
+use rewright_ir::{Attrs, Block, DType, Dim, Function, Inst, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -35,15 +35,29 @@ pub(crate) struct Region {
 impl Region {
     /// The instructions among these that go into a graph.
     pub fn of(cx: &MatchCx<'_>, candidates: &[Inst], granted: Liberties, explains: bool) -> Region {
-        let graph = Graph::new(Knowledge { granted, ..Knowledge::default() });
-        let graph = if explains { graph.with_explanations_enabled() } else { graph };
-        let mut region =
-            Region { graph, insts: Vec::new(), ids: FxHashMap::default(), leaves: Vec::new(), roots: Vec::new() };
-        for &inst in candidates {
-            region.add(cx.func(), inst);
-        }
+        let mut region = Region::empty(granted, explains);
+        region.add_all(cx.func(), candidates);
         region.find_roots(cx.func());
         region
+    }
+
+    /// Nothing yet.
+    pub fn empty(granted: Liberties, explains: bool) -> Region {
+        let graph = Graph::new(Knowledge { granted, ..Knowledge::default() });
+        let graph = if explains { graph.with_explanations_enabled() } else { graph };
+        Region { graph, insts: Vec::new(), ids: FxHashMap::default(), leaves: Vec::new(), roots: Vec::new() }
+    }
+
+    /// Adds instructions.
+    pub fn add_all(&mut self, func: &Function, insts: &[Inst]) {
+        insts.iter().for_each(|&inst| self.add(func, inst));
+    }
+
+    /// Adds the function's parameters, which are the first leaves.
+    pub fn add_params(&mut self, func: &Function) {
+        for &param in func.params() {
+            self.leaf(func, param);
+        }
     }
 
     fn add(&mut self, func: &Function, inst: Inst) {
@@ -73,7 +87,8 @@ impl Region {
         }
     }
 
-    fn value(&mut self, func: &Function, value: Value) -> Id {
+    /// The id of a value.
+    pub fn value(&mut self, func: &Function, value: Value) -> Id {
         if let Some(&id) = self.ids.get(&value) {
             return id;
         }
@@ -163,9 +178,14 @@ fn is_candidate(cx: &MatchCx<'_>, inst: Inst) -> bool {
     free(result) && data.args.iter().all(|&arg| constant(arg) || free(arg))
 }
 
-/// True if the instruction may end the program with an error for some operands. Of floats, `power` does not.
+/// True if the instruction may end the program with an error for some operands. Of floats `power` does not, nor do extrema of what is
+/// not empty.
 fn raises(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    let inexact = |&value: &Value| func.ty(value).dtype().is_float();
-    data.op.traits.contains(Traits::PARTIAL) && !(data.op.name == "power" && data.args.iter().all(inexact))
+    let never = |&value: &Value| match data.op.name {
+        "power" => func.ty(value).dtype().is_float(),
+        "min" | "max" => func.ty(value).dims().iter().all(|dim| matches!(dim, Dim::Const(n) if *n > 0)),
+        _ => false,
+    };
+    data.op.traits.contains(Traits::PARTIAL) && !data.args.iter().all(never)
 }

@@ -5,7 +5,7 @@
 
 use super::analysis::Graph;
 use super::nary::{self, Form, Found};
-use super::pattern::Regs;
+use super::pattern::{Regs, Search};
 use super::rules::RuleSet;
 use super::template;
 use egg::Id;
@@ -22,11 +22,13 @@ pub(crate) struct Limits {
     pub iterations: usize,
     /// So many matches of one rule are applied in an iteration.
     pub matches: usize,
+    /// So many nodes are looked at for one rule in an iteration: a deep pattern has many ways through large classes.
+    pub looks: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { nodes: 10_000, iterations: 24, matches: 2_000 }
+        Limits { nodes: 3_000, iterations: 24, matches: 1_000, looks: 20_000 }
     }
 }
 
@@ -145,14 +147,9 @@ impl Round {
             let Some(classes) = graph.classes_for_op(compiled.root()) else { continue };
             let mut classes: Vec<Id> = classes.collect();
             classes.sort_unstable();
-            let mut found = Vec::new();
-            for class in classes {
-                let left = limits.matches.saturating_sub(found.len());
-                if compiled.pattern.search(graph, class, left, &mut found) {
-                    round.limited = true;
-                    break;
-                }
-            }
+            let mut search = Search { found: Vec::new(), matches: limits.matches, looks: limits.looks };
+            round.limited |= !classes.into_iter().all(|class| compiled.pattern.search(graph, class, &mut search));
+            let mut found = search.found;
             found.retain(|regs| !tried.matches.contains(&(at, regs.clone())));
             if !found.is_empty() {
                 round.found.push((at, found));

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod pitfalls;
+mod proofs;
 mod shown;
 
 use rewright_ir::{Origin, parse_module, print_module};

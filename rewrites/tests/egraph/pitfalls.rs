@@ -1,6 +1,8 @@
 //! Pitfalls of e-graphs, each by the name that it has among those who build them.
 
-use super::{remarks, saturate_with};
+use super::{func, lines, remarks, run_in, saturate, saturate_with};
+use rewright_rewrites::rewrites;
+use rewright_rewrites::rule::Liberties;
 
 /// P2, U3: a rule that always matches what it made ends by a limit, and the report names it.
 #[test]
@@ -10,4 +12,90 @@ fn growth_without_end_is_cut_and_named() {
     assert_eq!(lines, ["%a = cos %x", "ret %a"]);
     let [remark] = &remarks(&report)[..] else { panic!("{report:?}") };
     assert!(remark.starts_with("cut (iterations)") && remark.contains("grow (+"), "{remark}");
+}
+
+/// U2: everything granted, the worst that a small block can grow to is cut, and says by which rules.
+#[test]
+fn blow_ups_say_by_which_rules() {
+    let rules = [
+        ("associate", "(add (add ?x:f64 ?y) ?z) <=> (add ?x (add ?y ?z)) liberties [reassociate]"),
+        ("square", "(exp ?x:f64) ~> (mul (exp (mul ?x 0.5)) (exp (mul ?x 0.5))) liberties [approximate]"),
+    ];
+    let (_, report) = saturate_with(&rules, "(%x: f64, %y: f64) -> f64", "%a = exp %x\n%b = add %a, %y\nret %b");
+    let remarks = remarks(&report);
+    assert!(remarks.iter().all(|r| r.starts_with("cut (") && r.contains("square (+")), "{remarks:?}");
+    assert!(!remarks.is_empty());
+}
+
+/// U4: what is shared is paid once: `exp (2x)` is `(exp x)^2`, and `exp x` is there already.
+#[test]
+fn sharing_is_counted_once() {
+    let rules = [("double", "(exp (mul ?x:f64 2)) ~> (mul (exp ?x) (exp ?x)) liberties [approximate]")];
+    let body = "%e = exp %x\n%d = mul %x, 2.0\n%f = exp %d\n%s = add %e, %f\nret %s";
+    let (lines, _) = saturate_with(&rules, "(%x: f64) -> f64", body);
+    assert_eq!(lines, ["%e = exp %x", "%f = mul %e, %e", "%s = add %e, %f", "ret %s"]);
+}
+
+/// P9, U4: work that is shared 40 levels deep stays shared: written as a tree it would have 2^40 parts.
+#[test]
+fn deep_sharing_stays_shared() {
+    let mut body = "%v0 = sin %x\n%w = neg %v0\n%u = neg %w\n%v1 = mul %u, %u\n".to_string();
+    for n in 1..40 {
+        body += &format!("%v{} = mul %v{n}, %v{n}\n", n + 1);
+    }
+    let lines = saturate("", "(%x: f64) -> f64", &(body + "ret %v40"));
+    assert_eq!(lines.len(), 42, "{lines:#?}");
+    assert_eq!(lines[1], "%v1 = mul %v0, %v0");
+}
+
+/// An unsound rule is found out where it makes two constants equal, and named; the block stays.
+#[test]
+fn rules_that_are_not_true_are_named() {
+    let rules = [("less", "(sub ?x:i64 ?x) ~> 1")];
+    let text = func("(%x: i64) -> i64", "%a = sub %x, %x\n%b = sub 3, 3\n%c = add %a, %b\nret %c");
+    let (out, report) = run_in(&super::registry(&rules), "saturate", Liberties::empty(), &text);
+    assert_eq!(lines(&out), ["%a = sub %x, %x", "%b = sub 3, 3", "%c = add %a, %b", "ret %c"]);
+    let [remark] = &remarks(&report)[..] else { panic!("{report:?}") };
+    assert!(remark.contains("rule `less` makes") && remark.ends_with("which is not true"), "{remark}");
+}
+
+/// P7: a rule whose condition does not hold adds nothing, so the graph is saturated.
+#[test]
+fn refused_conditions_add_nothing() {
+    let rules = [("root", "(sqrt (mul ?x:f64 ?x)) ~> ?x if [nonneg(?x)] liberties [approximate]")];
+    let (lines, report) = saturate_with(&rules, "(%x: f64) -> f64", "%a = mul %x, %x\n%b = sqrt %a\nret %b");
+    assert_eq!((lines.len(), remarks(&report)), (3, vec![]));
+    let body = "%p = abs %x\n%a = mul %p, %p\n%b = sqrt %a\nret %b";
+    assert_eq!(saturate_with(&rules, "(%x: f64) -> f64", body).0, ["%p = abs %x", "ret %p"]);
+}
+
+/// U5: the order in which rules are registered, and what else the process interned, change no byte.
+#[test]
+fn the_order_of_rules_changes_nothing() {
+    let mut rules = [
+        ("b-left", "(mul (add ?x:i64 ?y) ?z) ~> (add (mul ?x ?z) (mul ?y ?z))"),
+        ("a-right", "(add (mul ?x:i64 ?z) (mul ?y ?z)) ~> (mul (add ?x ?y) ?z)"),
+        ("d-neg", "(neg (neg ?x:i64)) ~> ?x"),
+        ("c-sub", "(sub ?x:i64 ?y) <=> (add ?x (neg ?y))"),
+    ];
+    let body = "%a = mul %x, %z\n%b = mul %y, %z\n%c = sub %a, %b\n%d = neg %c\n%e = neg %d\n%g = mul %e, %c\nret %g";
+    let signature = "(%x: i64, %y: i64, %z: i64) -> i64";
+    let first = saturate_with(&rules, signature, body);
+    for turn in 0..rules.len() {
+        rules.rotate_left(1);
+        rules.swap(0, turn % 3);
+        let again = saturate_with(&rules, signature, body);
+        assert_eq!((&first.0, remarks(&first.1)), (&again.0, remarks(&again.1)));
+    }
+    assert!(first.0.len() < 7, "{:#?}", first.0);
+}
+
+/// U3: a pipeline leaves a rule out.
+#[test]
+fn one_rule_can_be_left_out() {
+    let text = func("(%x: f64) -> f64", "%a = neg %x\n%b = neg %a\n%c = abs %b\nret %c");
+    let (out, _) = run_in(rewrites(), "saturate", Liberties::empty(), &text);
+    assert_eq!(lines(&out), ["%c = abs %x", "ret %c"]);
+    let (out, _) = run_in(rewrites(), "saturate, -neg.neg, -abs.neg", Liberties::empty(), &text);
+    assert_eq!(lines(&out).len(), 4);
 }

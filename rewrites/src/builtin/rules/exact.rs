@@ -5,7 +5,7 @@ use crate::rule;
 rule! { "neg.neg": (neg (neg ?x)) ~> ?x }
 rule! { "add.neg": (add ?x (neg ?y)) <=> (sub ?x ?y) }
 rule! { "sub.neg": (sub ?x (neg ?y)) ~> (add ?x ?y) }
-rule! { "neg.is-product": (neg ?x:real) <=> (mul ?x -1) }
+rule! { "mul.minus-one": (mul ?x:real -1) ~> (neg ?x) }
 rule! { "mul.neg-neg": (mul (neg ?x:real) (neg ?y)) ~> (mul ?x ?y) }
 rule! { "mul.neg": (mul (neg ?x:real) ?y) <=> (neg (mul ?x ?y)) }
 rule! { "div.neg": (div (neg ?x:float) ?y) <=> (neg (div ?x ?y)) }

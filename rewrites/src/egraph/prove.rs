@@ -1,0 +1,187 @@
+//! Proves that two functions are equal, or that what saturation made of a value is.
+
+use super::analysis::{Graph, add};
+use super::node::{Children, Node};
+use super::proof::{Proof, Writer, told};
+use super::region::{Region, candidates};
+use super::rules::RuleSet;
+use super::saturate::{End, Limits, Summary, saturate};
+use super::solved;
+use crate::analyses::Analyses;
+use crate::match_cx::MatchCx;
+use crate::registry::RewriteRegistry;
+use crate::rule::Liberties;
+use egg::Id;
+use rewright_ir::{Function, Module, Name, Value};
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+/// Why there is no proof.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum NoProof {
+    /// The functions are not of the form that can be compared.
+    #[error("`@{function}` can't be compared: {why}")]
+    Form {
+        /// The function.
+        function: Name,
+        /// What is not as it should be.
+        why: String,
+    },
+    /// The rules do not make the two equal, or not within the limits.
+    #[error("the rules do not make the two equal: {how}")]
+    NotFound {
+        /// How the search ended.
+        how: String,
+    },
+    /// A rule makes different things equal.
+    #[error("a rule is not true: {0}")]
+    Unsound(String),
+    /// What is asked about did not change.
+    #[error("`{0}` is what it was")]
+    Unchanged(String),
+}
+
+/// Limits of a search for a proof.
+const LIMITS: Limits = Limits { nodes: 5_000, iterations: 24, matches: 1_000, looks: 50_000 };
+
+fn searched(region: &mut Region, rules: &RuleSet, a: Id, b: Id) -> Result<(), NoProof> {
+    let summary = saturate(&mut region.graph, rules, LIMITS, |graph| graph.find(a) == graph.find(b));
+    let Summary { end, iterations, nodes, .. } = summary;
+    if let Some(clash) = region.graph.analysis.clash.clone() {
+        return Err(NoProof::Unsound(clash));
+    }
+    if end == End::Goal || region.graph.find(a) == region.graph.find(b) {
+        return Ok(());
+    }
+    let how = format!("{end} after {iterations} iterations with {nodes} nodes; {}", summary.top());
+    Err(NoProof::NotFound { how })
+}
+
+/// Proves that two functions of one block, with parameters of the same types and one result, give the same, as far as liberties say.
+pub fn prove(
+    a: &Function,
+    b: &Function,
+    module: &Module,
+    registry: &RewriteRegistry,
+    granted: Liberties,
+) -> Result<Proof, NoProof> {
+    let rules = RuleSet::new(registry.iter(), granted);
+    let analyses = [Analyses::default(), Analyses::default()];
+    let types = |f: &Function| f.params().iter().map(|&p| f.ty(p).clone()).collect::<Vec<_>>();
+    if types(a) != types(b) {
+        return Err(NoProof::Form { function: b.name, why: format!("its parameters are not those of `@{}`", a.name) });
+    }
+    let [from, to] = [returned(a)?, returned(b)?];
+    let first = MatchCx::new(a, module, &analyses[0]);
+    let mut region = Region::empty(granted, true);
+    region.add_params(a);
+    let params: Vec<Id> = a.params().iter().map(|p| region.ids[p]).collect();
+    let entry = |f: &Function| f.entry().ok_or(NoProof::Form { function: f.name, why: "it has no blocks".to_string() });
+    region.add_all(a, &candidates(&first, entry(a)?));
+    let start = region.value(a, from);
+    let mut writer = Writer::new(region.leaves.iter().map(|&leaf| written(a, leaf, "")).collect());
+    name_values(&mut writer, a, &region, "");
+    let second = MatchCx::new(b, module, &analyses[1]);
+    region.ids = b.params().iter().copied().zip(params).collect();
+    region.insts.clear();
+    region.add_all(b, &candidates(&second, entry(b)?));
+    let goal = region.value(b, to);
+    name_values(&mut writer, b, &region, "'");
+    searched(&mut region, &rules, start, goal)?;
+    let explanation = region.graph.explain_id_equivalence(start, goal);
+    Ok(told(&mut writer, &explanation.explanation_trees))
+}
+
+/// Proves that what `saturate` makes of a value is equal to it. `func` is the function before.
+pub fn explain(
+    func: &Function,
+    value: Value,
+    module: &Module,
+    registry: &RewriteRegistry,
+    granted: Liberties,
+) -> Result<Proof, NoProof> {
+    let rules = RuleSet::new(registry.iter(), granted);
+    let analyses = Analyses::default();
+    let cx = MatchCx::new(func, module, &analyses);
+    let name = written(func, value, "");
+    let unchanged = || NoProof::Unchanged(name.clone());
+    let block = func.def_inst(value).and_then(|inst| func.block_of(inst)).ok_or_else(unchanged)?;
+    let all = candidates(&cx, block);
+    let is_here = |part: &&[rewright_ir::Inst]| part.iter().any(|&inst| func.inst(inst).results[0] == value);
+    let part = all.chunks(super::REGION).find(is_here).ok_or_else(unchanged)?;
+    let found = solved(&cx, part, &rules).map_err(|_| unchanged())?;
+    let class =
+        found.region.ids.get(&value).and_then(|&id| found.problem.of(&found.region.graph, id)).ok_or_else(unchanged)?;
+    let mut region = Region::of(&cx, part, granted, true);
+    let mut writer = Writer::new(region.leaves.iter().map(|&leaf| written(func, leaf, "")).collect());
+    name_values(&mut writer, func, &region, "");
+    let start = region.ids.get(&value).copied().ok_or_else(unchanged)?;
+    let goal = found.add(class, &mut region.graph).ok_or_else(unchanged)?;
+    if start == goal {
+        return Err(unchanged());
+    }
+    searched(&mut region, &rules, start, goal)?;
+    let explanation = region.graph.explain_id_equivalence(start, goal);
+    Ok(told(&mut writer, &explanation.explanation_trees))
+}
+
+/// The value that a function of one block returns.
+fn returned(func: &Function) -> Result<Value, NoProof> {
+    let form = |why: &str| NoProof::Form { function: func.name, why: why.to_string() };
+    if func.blocks().len() != 1 {
+        return Err(form("it has more than one block"));
+    }
+    let end = func.entry().and_then(|entry| func.terminator(entry)).map(|end| func.inst(end).args.clone());
+    match end.as_deref() {
+        Some(&[one]) => Ok(one),
+        _ => Err(form("it does not return one value")),
+    }
+}
+
+/// How a value is written: values that have no name by their op.
+fn written(func: &Function, value: Value, mark: &str) -> String {
+    match (func.value_name(value), func.as_const(value), func.def_inst(value)) {
+        (Some(name), ..) => format!("%{name}{mark}"),
+        (_, Some(scalar), _) => scalar.to_string(),
+        (_, _, Some(inst)) => format!("%({}{mark})", func.inst(inst).op),
+        _ => "%?".to_string(),
+    }
+}
+
+/// Tells the writer the names of a function's values.
+fn name_values(writer: &mut Writer, func: &Function, region: &Region, mark: &str) {
+    let mut terms: FxHashMap<Id, usize> = FxHashMap::default();
+    for &inst in &region.insts {
+        let result = func.inst(inst).results[0];
+        let term = term_of(writer, &region.graph, region.ids[&result], &mut terms);
+        if func.value_name(result).is_some() {
+            writer.name(term, written(func, result, mark));
+        }
+    }
+}
+
+/// The term that was added under an id.
+fn term_of(writer: &mut Writer, graph: &Graph, id: Id, terms: &mut FxHashMap<Id, usize>) -> usize {
+    if let Some(&term) = terms.get(&id) {
+        return term;
+    }
+    let node: Node = graph.nodes()[usize::from(id)].clone();
+    let children = node.children.iter().map(|&child| term_of(writer, graph, child, terms)).collect();
+    let term = writer.term(&node, children);
+    terms.insert(id, term);
+    term
+}
+
+impl super::Solved {
+    /// Adds what was chosen for a class to another graph of the same instructions.
+    fn add(&self, class: usize, graph: &mut Graph) -> Option<Id> {
+        let mut made: FxHashMap<usize, Id> = FxHashMap::default();
+        for class in self.problem.needed(&self.solution.node)? {
+            let choice = &self.problem.classes[class][self.solution.node[class]?];
+            let children: Option<Children> = choice.children.iter().map(|child| made.get(child).copied()).collect();
+            let id = add(graph, Node { head: choice.node.head.clone(), sorts: false, children: children? });
+            made.insert(class, id);
+        }
+        made.get(&class).copied()
+    }
+}
