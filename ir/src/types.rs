@@ -155,6 +155,13 @@ impl Type {
             && self.rank() == expected.rank()
             && self.dims().iter().zip(expected.dims()).all(|(a, b)| a.may_equal(*b))
     }
+
+    /// True if a value of this type can take the place of one of type `other` with nothing to check at run time: the same, except
+    /// that constants or symbols may stand for some of its `?`, and any type where none is known yet.
+    pub fn refines(&self, other: &Type) -> bool {
+        let says_more = |(new, old): (&Dim, &Dim)| new == old || *old == Dim::Any;
+        self == other || !other.is_known() || (self.fits(other) && self.dims().iter().zip(other.dims()).all(says_more))
+    }
 }
 
 impl fmt::Display for Type {

@@ -106,7 +106,7 @@ impl<'a> MatchCx<'a> {
         let results = &self.func.inst(inst).results;
         results.len() == values.len()
             && results.iter().zip(values).all(|(&old, &new)| {
-                refines(self.func.ty(new), self.func.ty(old))
+                self.func.ty(new).refines(self.func.ty(old))
                     && self.reaches(new, inst)
                     && !self.is_written(old)
                     && !self.is_written(new)
@@ -120,12 +120,4 @@ impl<'a> MatchCx<'a> {
     pub fn is_reachable(&self, block: Block) -> bool {
         self.dominators().is_reachable(block)
     }
-}
-
-/// True if a value of type `new` may stand wherever one of type `old` does: the same, except for dims that were `?`, and any type where none is known yet.
-pub(crate) fn refines(new: &rewright_ir::Type, old: &rewright_ir::Type) -> bool {
-    use rewright_ir::Dim;
-    new == old
-        || !old.is_known()
-        || (new.fits(old) && new.dims().iter().zip(old.dims()).all(|(n, o)| n == o || *o == Dim::Any))
 }

@@ -4,6 +4,9 @@
 //! - [`dead_branches`]: takes branches that are decided before there are types.
 //! - [`fold`](mod@fold): computes what only depends on constants, and takes the branches that this decides.
 //! - [`canonicalize`]: algebraic identities that hold bit for bit, and one way to write what can be written in two.
+//! - [`jump_threading`]: lets branches go at once where they will end up.
+//! - [`block_args`]: replaces block parameters for which every branch gives the same value.
+//! - [`merge_blocks`]: makes one block of two where nothing comes between them.
 //! - [`cse`]: computes once what is computed twice.
 //! - [`dce`]: removes what nothing needs.
 //! - [`array_expr`]: makes chains of elementwise ops one node.
@@ -12,6 +15,7 @@
 //! IEEE 754 to say, nor for the machines that the function may run on.
 
 pub mod array_expr;
+pub mod block_args;
 pub mod canonicalize;
 pub mod cse;
 pub mod dce;
@@ -19,3 +23,5 @@ pub mod dead_branches;
 pub mod extents;
 pub mod fold;
 pub mod rules;
+pub mod jump_threading;
+pub mod merge_blocks;

@@ -80,6 +80,41 @@ impl Rewriter<'_> {
         Ok(())
     }
 
+    /// Moves the instructions of a block, its terminator too, to the end of another one, where they take the place of that one's
+    /// terminator. The block that they come from is to be removed before the rewrite is done: it has no terminator any more.
+    pub fn append_block(&mut self, block: Block, from: Block) -> Result<(), RewriteError> {
+        self.whole(|rw| rw.move_all(block, from))
+    }
+
+    fn move_all(&mut self, block: Block, from: Block) -> Result<(), RewriteError> {
+        self.has_block(block)?;
+        self.has_block(from)?;
+        let (Some(old), Some(_)) = (self.func.terminator(block), self.func.terminator(from)) else {
+            return Err(RewriteError::refused(
+                "a block without a terminator can't be moved, nor can one be appended to it",
+            ));
+        };
+        if block == from {
+            return Err(RewriteError::refused("a block can't be appended to itself"));
+        }
+        let before: SmallVec<[Block; 4]> = self.func.successors(block).collect();
+        let after: SmallVec<[Block; 4]> = self.func.successors(from).collect();
+        self.edges_change(&before, after.into_iter());
+        self.touched.blocks.extend([block, from]);
+        let insts: SmallVec<[Inst; 8]> = self.func.insts(from).collect();
+        for inst in insts {
+            self.touched.inst(self.func, inst);
+            self.func.move_before(old, inst);
+            let results = self.func.inst(inst).results.clone();
+            for result in results {
+                self.touched.insts.extend(self.func.users(result));
+            }
+            self.log.push(Change::Moved(inst));
+        }
+        self.erase_unchecked(old);
+        Ok(())
+    }
+
     /// Makes an empty block at the end of the function. It needs a terminator before the rewrite is done.
     pub fn create_block(&mut self, name: Option<Name>) -> Block {
         let block = self.func.create_block(name);

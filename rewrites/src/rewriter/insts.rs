@@ -3,7 +3,6 @@
 use super::{Point, Rewriter};
 use crate::change::Change;
 use crate::error::RewriteError;
-use crate::match_cx::refines;
 use rewright_ir::builder::{find_op, infer, resolve_literals};
 use rewright_ir::op::Effects;
 use rewright_ir::{Arg, Attrs, Block, Inst, Op, Target, Type, TypeError, Value, ValueDef};
@@ -263,7 +262,7 @@ impl Rewriter<'_> {
                 if *self.func.ty(result) == ty {
                     continue;
                 }
-                if !refines(&ty, self.func.ty(result)) {
+                if !ty.refines(self.func.ty(result)) {
                     let (op, old) = (self.func.inst(inst).op, self.func.ty(result));
                     return Err(RewriteError::refused(format!("`{op}` would give {ty} instead of {old}")));
                 }

@@ -4,7 +4,6 @@ use super::Rewriter;
 use super::dels::Ends;
 use crate::change::Change;
 use crate::error::RewriteError;
-use crate::match_cx::refines;
 use rewright_ir::{Arg, Attrs, Inst, Literal, Scalar, Value};
 use smallvec::SmallVec;
 
@@ -99,7 +98,7 @@ impl Rewriter<'_> {
 
     fn may_replace(&self, old: Value, new: Value) -> Result<(), RewriteError> {
         let (have, want) = (self.func.ty(new), self.func.ty(old));
-        if !refines(have, want) {
+        if !have.refines(want) {
             return Err(RewriteError::refused(format!("a value of type {have} can't replace one of type {want}")));
         }
         let written = self.analyses.written(self.func, self.module);

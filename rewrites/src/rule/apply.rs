@@ -5,7 +5,7 @@ use super::typing::{Operand, call_types, literal_operand};
 use super::{AttrTerm, Known, Node, NodeId, OpTerm, Rule};
 use crate::error::RewriteError;
 use crate::facts::Facts;
-use crate::match_cx::{MatchCx, refines};
+use crate::match_cx::MatchCx;
 use crate::rewrite::Found;
 use crate::rewriter::Rewriter;
 use rewright_ir::builder::literal_at;
@@ -186,7 +186,7 @@ impl Planner<'_> {
                     let (part, (ty, constant)) = self.part(rhs, &mut template)?;
                     match constant {
                         Some(scalar) => self.filled(scalar, want, &mut template)?,
-                        None => refines(&ty, want).then_some(part)?,
+                        None => ty.refines(want).then_some(part)?,
                     }
                 }
             };

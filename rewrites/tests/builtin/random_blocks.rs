@@ -223,7 +223,24 @@ proptest! {
     }
 
     #[test]
+    fn propagating_copies_is_exact((plans, dels) in plans()) {
+        same_after("block-args", &plans, &dels)?;
+    }
+
+    #[test]
+    fn merging_is_exact((plans, dels) in plans()) {
+        same_after("merge-blocks", &plans, &dels)?;
+    }
+
+    #[test]
+    fn threading_is_exact((plans, dels) in plans()) {
+        same_after("jump-threading", &plans, &dels)?;
+        same_after("fold, jump-threading, dce", &plans, &dels)?;
+    }
+
+    #[test]
     fn all_together_are_exact((plans, dels) in plans()) {
         same_after("fold, canonicalize, cse, dce", &plans, &dels)?;
+        same_after("default", &plans, &dels)?;
     }
 }

@@ -1,7 +1,7 @@
 //! Long functions take time in proportion to their length. What is counted is questions; `REWRIGHT_TIMES=1` shows times too.
 
 use crate::run;
-use rewright_ir::{Arg, Attrs, DType, FuncBuilder, Module, Target, Type, Value};
+use rewright_ir::{Arg, Attrs, Block, DType, FuncBuilder, Module, Target, Type, Value, ValueDef};
 
 const LENGTH: usize = 20_000;
 
@@ -75,7 +75,7 @@ fn chains_of_nothing() {
 
 #[test]
 fn chains_of_blocks() {
-    let (int, to) = (Type::scalar(DType::I64), |block, arg: Value| Target { block, args: [arg].into_iter().collect() });
+    let int = Type::scalar(DType::I64);
     let mut b = FuncBuilder::new("f", &[("x", int.clone())], vec![int.clone()]);
     let exit = b.block("exit", &[("r", int.clone())]);
     b.switch_to(exit);
@@ -93,4 +93,66 @@ fn chains_of_blocks() {
     b.inst("jump", Vec::<Value>::new(), Attrs::new(), [to(exit, last)]).unwrap();
     // What is left is a jump in every block.
     assert_eq!(run_linear("fold, dce", alone(b)), LENGTH / 10 + 2);
+}
+
+/// A function of many blocks: `each` makes one more, which the one before goes to with an integer, or says where else that one goes.
+fn row(count: usize, each: impl Fn(&mut FuncBuilder<'_>, usize, Value, Target) -> Target) -> Module {
+    let int = Type::scalar(DType::I64);
+    let mut b = FuncBuilder::new("f", &[("x", int.clone()), ("c", Type::scalar(DType::Bool))], vec![int.clone()]);
+    let mut last = b.param(0);
+    for at in 0..count {
+        let block = b.block("next", &[("k", int.clone())]);
+        let next = each(&mut b, at, last, to(block, last));
+        b.inst("jump", Vec::<Value>::new(), Attrs::new(), [next]).unwrap();
+        b.switch_to(block);
+        last = b.block_param(block, 0);
+    }
+    b.ret([last]).unwrap();
+    alone(b)
+}
+
+fn to(block: Block, arg: Value) -> Target {
+    Target { block, args: [arg].into_iter().collect() }
+}
+
+#[test]
+fn rows_of_blocks_merge() {
+    let m = row(LENGTH / 2, |b, _, last, next| to(next.block, b.op("neg", [last]).unwrap()));
+    assert_eq!(run_linear("merge-blocks", m), LENGTH / 2 + 1);
+    // Nothing is left where there is nothing in them.
+    assert_eq!(run_linear("merge-blocks", row(LENGTH, |_, _, _, next| next)), 1);
+}
+
+#[test]
+fn branches_go_far() {
+    assert_eq!(run_linear("jump-threading", row(LENGTH, |_, _, _, next| next)), 2);
+    // Each decided branch leaves a jump to where it goes.
+    let m = row(LENGTH / 4, |b, _, _, next| {
+        let (yes, no) = (b.block("yes", &[]), b.block("no", &[]));
+        let end = |block| Target { block, args: [].into_iter().collect() };
+        let c = b.param(1);
+        b.inst("br_if", [c], Attrs::new(), [end(yes), end(no)]).unwrap();
+        b.switch_to(no);
+        b.ret([b.param(0)]).unwrap();
+        b.switch_to(yes);
+        next
+    });
+    assert_eq!(run_linear("jump-threading, dce", m), 3);
+}
+
+#[test]
+fn copies_go_far() {
+    assert_eq!(run_linear("block-args", row(LENGTH, |_, _, _, next| next)), LENGTH + 1);
+    // Each block goes back to itself, with its own parameter.
+    let m = row(LENGTH, |b, at, last, next| {
+        let c = b.param(1);
+        if let (ValueDef::Param(here, _), true) = (b.func().def(last), at > 0) {
+            let rest = b.block("rest", &[]);
+            let on = Target { block: rest, args: [].into_iter().collect() };
+            b.inst("br_if", [c], Attrs::new(), [to(here, last), on]).unwrap();
+            b.switch_to(rest);
+        }
+        next
+    });
+    assert_eq!(run_linear("block-args", m), 2 * LENGTH);
 }

@@ -124,7 +124,13 @@ fn change(rw: &mut Rewriter<'_>) -> Option<Result<(), RewriteError>> {
             let params: Vec<(Block, usize)> = (0..below(2)).map(|i| (block, i)).collect();
             rw.erase_all(&[inst, other][..below(3)], &params)
         }
-        14 => rw.remove_blocks(&[block]),
+        14 => match below(2) {
+            0 => rw.remove_blocks(&[block]),
+            _ => {
+                let from = pick(&stock.blocks)?;
+                rw.append_block(block, from).and_then(|()| rw.remove_blocks(&[from]))
+            }
+        },
         _ => {
             let new = rw.create_block(None);
             rw.set_terminator(new, "ret", [value], Attrs::new(), []).map(drop)
