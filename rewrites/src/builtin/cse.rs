@@ -1,6 +1,7 @@
 //! `cse`: computes once what is computed twice.
 
 use crate::prelude::*;
+use rewright_ir::InstData;
 use rewright_ir::analysis::hash_attrs;
 use rewright_ir::analysis::liveness::ended_values;
 use rewright_ir::op::Traits;
@@ -48,13 +49,23 @@ impl Rewrite for Cse {
 }
 
 /// An operand: which value, and, where something stores to it, which of the contents that it has one after the other; else 0.
-type Operand = (Value, u64);
+pub(super) type Operand = (Value, u64);
 
 /// What an instruction computes.
-struct Key<'f> {
+pub(super) struct Key<'f> {
     op: Op,
     operands: SmallVec<[Operand; 3]>,
     attrs: &'f Attrs,
+}
+
+impl<'f> Key<'f> {
+    /// What an instruction computes of these operands.
+    pub fn of(data: &'f InstData, mut operands: SmallVec<[Operand; 3]>) -> Self {
+        if data.op.traits.contains(Traits::COMMUTATIVE) {
+            operands.sort_unstable();
+        }
+        Key { op: data.op, operands, attrs: &data.attrs }
+    }
 }
 
 impl PartialEq for Key<'_> {
@@ -123,11 +134,7 @@ impl Walk<'_> {
         if data.results.is_empty() || !self.cx.is_pure(inst) {
             return;
         }
-        let mut operands: SmallVec<[Operand; 3]> = data.args.iter().map(|&v| self.operand(v)).collect();
-        if data.op.traits.contains(Traits::COMMUTATIVE) {
-            operands.sort_unstable();
-        }
-        let key = Key { op: data.op, operands, attrs: &data.attrs };
+        let key = Key::of(data, data.args.iter().map(|&v| self.operand(v)).collect());
         // Looked up first, since what is there decides what is put in.
         let earlier = self.table.get(&key).copied().filter(|&earlier| self.can_take(block, inst, earlier));
         match (earlier, self.table.entry(key)) {

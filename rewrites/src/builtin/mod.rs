@@ -8,6 +8,7 @@
 //! - [`block_args`]: replaces block parameters for which every branch gives the same value.
 //! - [`merge_blocks`]: makes one block of two where nothing comes between them.
 //! - [`cse`]: computes once what is computed twice.
+//! - [`gvn`]: computes once what is computed twice, whatever the paths between.
 //! - [`dce`]: removes what nothing needs.
 //! - [`array_expr`]: makes chains of elementwise ops one node.
 //!
@@ -23,5 +24,6 @@ pub mod dead_branches;
 pub mod extents;
 pub mod fold;
 pub mod rules;
+pub mod gvn;
 pub mod jump_threading;
 pub mod merge_blocks;

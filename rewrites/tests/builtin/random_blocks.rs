@@ -228,6 +228,12 @@ proptest! {
     }
 
     #[test]
+    fn numbering_is_exact((plans, dels) in plans()) {
+        same_after("gvn", &plans, &dels)?;
+        same_after("block-args, gvn, dce", &plans, &dels)?;
+    }
+
+    #[test]
     fn merging_is_exact((plans, dels) in plans()) {
         same_after("merge-blocks", &plans, &dels)?;
     }

@@ -156,3 +156,13 @@ fn copies_go_far() {
     });
     assert_eq!(run_linear("block-args", m), 2 * LENGTH);
 }
+
+#[test]
+fn the_same_in_many_blocks() {
+    let m = row(LENGTH, |b, _, last, next| {
+        let sums = [b.op("neg", [b.param(0)]).unwrap(), b.op("neg", [b.param(0)]).unwrap()];
+        let both = b.op("add", sums).unwrap();
+        to(next.block, b.op("add", [both, last]).unwrap())
+    });
+    assert_eq!(run_linear("gvn", m), 2 * LENGTH + 3);
+}
