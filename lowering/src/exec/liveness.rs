@@ -1,7 +1,8 @@
 //! Which values are alive at the ends of blocks: backward data flow over the values that cross blocks.
 
+use rewright_ir::analysis::Dominators;
 use rewright_ir::{Block, Function, Value, ValueDef};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Values alive at block ends, constants left out.
 pub struct Liveness {
@@ -9,7 +10,7 @@ pub struct Liveness {
     crossing: FxHashMap<Value, usize>,
     live_in: FxHashMap<Block, BitSet>,
     live_out: FxHashMap<Block, BitSet>,
-    /// Reachable blocks, in layout order.
+    /// Reachable blocks, each before those that it dominates, wherever they stand in the text.
     pub blocks: Vec<Block>,
 }
 
@@ -50,21 +51,10 @@ pub fn home(func: &Function, value: Value) -> Option<Block> {
     }
 }
 
-fn reachable(func: &Function) -> Vec<Block> {
-    let mut seen = FxHashSet::default();
-    let mut todo: Vec<Block> = func.entry().into_iter().collect();
-    while let Some(block) = todo.pop() {
-        if seen.insert(block) {
-            todo.extend(func.successors(block));
-        }
-    }
-    func.blocks().filter(|b| seen.contains(b)).collect()
-}
-
 impl Liveness {
     /// Computes it. `kept` are alive wherever the function ends.
     pub fn new(func: &Function, kept: &[Value]) -> Liveness {
-        let blocks = reachable(func);
+        let blocks = Dominators::of(func).reverse_postorder().to_vec();
         let mut crossing = FxHashMap::default();
         let mut exposed: FxHashMap<Block, Vec<Value>> = FxHashMap::default();
         for &block in &blocks {

@@ -9,21 +9,28 @@
 //! - [`merge_blocks`]: makes one block of two where nothing comes between them.
 //! - [`cse`]: computes once what is computed twice.
 //! - [`gvn`]: computes once what is computed twice, whatever the paths between.
+//! - [`licm`]: computes once before a loop what is the same each time round.
 //! - [`dce`]: removes what nothing needs.
+//! - [`sink`]: computes arrays in the block that needs them.
 //! - [`array_expr`]: makes chains of elementwise ops one node.
+//! - [`del_placement`]: ends each array's life after its last use.
 //!
 //! All but the last never change a bit of a result. Of NaNs only that they are NaN is kept: which NaN comes out of two is not for
 //! IEEE 754 to say, nor for the machines that the function may run on.
 
 pub mod array_expr;
 pub mod block_args;
+mod cannot_fail;
 pub mod canonicalize;
 pub mod cse;
 pub mod dce;
 pub mod dead_branches;
+pub mod del_placement;
 pub mod extents;
 pub mod fold;
-pub mod rules;
 pub mod gvn;
 pub mod jump_threading;
+pub mod licm;
 pub mod merge_blocks;
+pub mod rules;
+pub mod sink;

@@ -234,6 +234,24 @@ proptest! {
     }
 
     #[test]
+    fn moving_out_of_loops_is_exact((plans, dels) in plans()) {
+        same_after("licm", &plans, &dels)?;
+        same_after("licm, block-args, merge-blocks", &plans, &dels)?;
+    }
+
+    #[test]
+    fn sinking_is_exact((plans, dels) in plans()) {
+        same_after("sink", &plans, &dels)?;
+        same_after("licm, sink, array-expr, dce", &plans, &dels)?;
+    }
+
+    #[test]
+    fn placing_dels_is_exact((plans, dels) in plans()) {
+        same_after("del-placement", &plans, &dels)?;
+        same_after("gvn, licm, sink, del-placement", &plans, &dels)?;
+    }
+
+    #[test]
     fn merging_is_exact((plans, dels) in plans()) {
         same_after("merge-blocks", &plans, &dels)?;
     }

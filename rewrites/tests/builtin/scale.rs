@@ -1,7 +1,7 @@
 //! Long functions take time in proportion to their length. What is counted is questions; `REWRIGHT_TIMES=1` shows times too.
 
 use crate::run;
-use rewright_ir::{Arg, Attrs, Block, DType, FuncBuilder, Module, Target, Type, Value, ValueDef};
+use rewright_ir::{Arg, Attrs, Block, DType, Dim, FuncBuilder, Module, Target, Type, Value, ValueDef};
 
 const LENGTH: usize = 20_000;
 
@@ -165,4 +165,56 @@ fn the_same_in_many_blocks() {
         to(next.block, b.op("add", [both, last]).unwrap())
     });
     assert_eq!(run_linear("gvn", m), 2 * LENGTH + 3);
+}
+
+#[test]
+fn much_moves_out_of_many_loops() {
+    // Each block goes back to itself.
+    let m = row(LENGTH / 2, |b, at, last, next| {
+        let same = b.op("add", [b.param(0).into(), Arg::from(at as i64)]).unwrap();
+        let sum = b.op("add", [same, last]).unwrap();
+        if let (ValueDef::Param(here, _), true) = (b.func().def(last), at > 0) {
+            let rest = b.block("rest", &[]);
+            let on = Target { block: rest, args: [].into_iter().collect() };
+            b.inst("br_if", [b.param(1)], Attrs::new(), [to(here, sum), on]).unwrap();
+            b.switch_to(rest);
+        }
+        to(next.block, sum)
+    });
+    assert_eq!(run_linear("licm", m), 2 * LENGTH);
+    // One in the other.
+    let m = row(200, |b, at, last, next| {
+        let same = b.op("add", [b.param(0).into(), Arg::from(at as i64)]).unwrap();
+        to(next.block, b.op("add", [same, last]).unwrap())
+    });
+    assert_eq!(run_linear("licm", m), 601);
+}
+
+/// The same with arrays: `each` block's parameter is one, which it makes another of.
+fn array_row(count: usize, each: impl Fn(&mut FuncBuilder<'_>, Value) -> Value) -> Module {
+    let array = Type::array(DType::F64, [Dim::from("n")]);
+    let mut b = FuncBuilder::new("f", &[("x", array.clone())], vec![array.clone()]);
+    let mut last = b.param(0);
+    for _ in 0..count {
+        let block = b.block("next", &[]);
+        let next = each(&mut b, last);
+        b.inst("jump", Vec::<Value>::new(), Attrs::new(), [Target { block, args: [].into_iter().collect() }]).unwrap();
+        b.switch_to(block);
+        last = next;
+    }
+    b.ret([last]).unwrap();
+    alone(b)
+}
+
+#[test]
+fn long_chains_sink() {
+    let m = array_row(LENGTH / 4, |b, last| b.op("neg", [last]).unwrap());
+    assert_eq!(run_linear("sink", m), LENGTH / 2 + 1);
+}
+
+#[test]
+fn many_dels_are_placed() {
+    let m = array_row(LENGTH / 4, |b, last| b.op("neg", [last]).unwrap());
+    // All but the argument and what is returned are ended.
+    assert_eq!(run_linear("del-placement", m), 3 * LENGTH / 4);
 }

@@ -1,0 +1,171 @@
+//! `del-placement`: ends each array's life after its last use.
+
+use crate::prelude::*;
+use indexmap::{IndexMap, IndexSet};
+use rewright_ir::ValueDef;
+use rewright_ir::analysis::predecessors;
+use rewright_ir::builder::find_op;
+use rewright_ir::op::Effects;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// Puts a `del` of each array behind its last use on each path, and takes out others: at the end of the function's rewriting the `del`s
+/// say what is alive, whatever became of those that were written. Where a value is still needed on another path, the `del` stands
+/// at the beginning of the block that does not need it any more, unless that is also come to without the value. An array that
+/// is returned or given to a block has none behind that. Arguments of the function are their caller's: their `del`s stay as they are.
+///
+/// It is exact because a `del` is where no path leads to another use. Nothing is gained in an `Executable`, which finds out by
+/// itself when a buffer is free; the reference evaluator holds less at a time. So it is opt-in.
+pub struct DelPlacement;
+
+static DEL_PLACEMENT: RewriteDef =
+    RewriteDef::block("del-placement", "ends each array's life after its last use", &DelPlacement)
+        .stage(Stage::BeforeLowering)
+        .after(&["array-expr"])
+        .opt_in();
+register_rewrite!(DEL_PLACEMENT);
+
+/// A place for `del`s: behind an instruction, or at the beginning of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Behind(Inst),
+    Begin(Block),
+}
+
+/// Values whose `del`s are not where they should be.
+pub struct Misplaced(Vec<Ends>);
+
+struct Ends {
+    value: Value,
+    /// The `del`s that there are.
+    old: SmallVec<[Inst; 2]>,
+    /// Where there should be one.
+    places: SmallVec<[Place; 2]>,
+}
+
+impl Rewrite for DelPlacement {
+    type Match = Rc<Misplaced>;
+
+    fn matches(&self, cx: &MatchCx<'_>, _: Block) -> Result<Self::Match, NoMatch> {
+        let found = cx.cached(Misplaced::of);
+        if found.0.is_empty() { Err(NoMatch::quiet()) } else { Ok(found) }
+    }
+
+    fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        for ends in &found.0 {
+            for &del in &ends.old {
+                rw.erase(del)?;
+            }
+        }
+        // Backwards, since each goes right behind or before the same place as those after it.
+        for ends in found.0.iter().rev() {
+            for place in &ends.places {
+                let point = match *place {
+                    Place::Behind(inst) => Point::After(inst),
+                    Place::Begin(block) => match rw.func().first_inst(block) {
+                        Some(first) => Point::Before(first),
+                        None => continue,
+                    },
+                };
+                rw.set_point(point);
+                rw.insert(find_op("del")?, [ends.value], Attrs::new())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Misplaced {
+    fn of(cx: &MatchCx<'_>) -> Misplaced {
+        let func = cx.func();
+        let preds = predecessors(func).into_iter().collect();
+        let lives = Lives { cx: *cx, preds, places: places_of_dels(cx) };
+        let blocks = || func.blocks().filter(|&block| cx.is_reachable(block));
+        let params = blocks().skip(1).flat_map(|b| func.block_params(b).iter().copied());
+        let results = blocks().flat_map(|b| func.insts(b)).flat_map(|i| func.inst(i).results.iter().copied());
+        let values = params.chain(results).filter(|&value| func.ty(value).is_array());
+        Misplaced(values.filter_map(|value| lives.ends(value)).collect())
+    }
+}
+
+fn is_del(func: &Function, inst: Inst) -> bool {
+    func.inst(inst).op.effects.contains(Effects::FREES)
+}
+
+/// Where each `del` of the blocks that can be reached stands, other `del`s before it left out.
+fn places_of_dels(cx: &MatchCx<'_>) -> FxHashMap<Inst, Place> {
+    let func = cx.func();
+    let mut places = FxHashMap::default();
+    for block in func.blocks().filter(|&block| cx.is_reachable(block)) {
+        let mut place = Place::Begin(block);
+        for inst in func.insts(block) {
+            match is_del(func, inst) {
+                true => drop(places.insert(inst, place)),
+                false => place = Place::Behind(inst),
+            }
+        }
+    }
+    places
+}
+
+type Set<T> = IndexSet<T, FxBuildHasher>;
+
+struct Lives<'a> {
+    cx: MatchCx<'a>,
+    preds: FxHashMap<Block, SmallVec<[Block; 2]>>,
+    places: FxHashMap<Inst, Place>,
+}
+
+impl Lives<'_> {
+    /// The `del`s that a value has and those that it should have, if they differ.
+    fn ends(&self, value: Value) -> Option<Ends> {
+        let func = self.cx.func();
+        let (begin, home) = match func.def(value) {
+            ValueDef::Param(block, _) => (Place::Begin(block), block),
+            ValueDef::Result(inst, _) => (Place::Behind(inst), func.block_of(inst)?),
+            ValueDef::Const(_) => return None,
+        };
+        let mut old: SmallVec<[Inst; 2]> = SmallVec::new();
+        // The last place in each block that needs the value.
+        let mut last: IndexMap<Block, Place, FxBuildHasher> = [(home, begin)].into_iter().collect();
+        for user in func.users(value) {
+            let Some(block) = func.block_of(user).filter(|&block| self.cx.is_reachable(block)) else { continue };
+            if is_del(func, user) {
+                old.push(user);
+                continue;
+            }
+            let place = last.entry(block).or_insert(Place::Behind(user));
+            if !matches!(*place, Place::Behind(other) if func.comes_before(user, other)) {
+                *place = Place::Behind(user);
+            }
+        }
+        let places = self.places_for(home, &last);
+        let right =
+            old.len() == places.len() && old.iter().all(|del| self.places.get(del).is_some_and(|p| places.contains(p)));
+        (!right).then_some(Ends { value, old, places })
+    }
+
+    /// Where the life of a value ends that is needed last at these places.
+    fn places_for(&self, home: Block, last: &IndexMap<Block, Place, FxBuildHasher>) -> SmallVec<[Place; 2]> {
+        let func = self.cx.func();
+        let (mut into, mut out): (Set<Block>, Set<Block>) = (Set::default(), Set::default());
+        let mut work: Vec<Block> = last.keys().copied().filter(|&block| block != home).collect();
+        while let Some(block) = work.pop() {
+            if into.insert(block) {
+                for &pred in self.preds.get(&block).into_iter().flatten().filter(|&&p| self.cx.is_reachable(p)) {
+                    out.insert(pred);
+                    work.extend((pred != home).then_some(pred));
+                }
+            }
+        }
+        let ends = |place: &Place| !matches!(*place, Place::Behind(inst) if func.inst(inst).op.is_terminator());
+        let within = last.iter().filter(|(block, place)| !out.contains(*block) && ends(place)).map(|(_, &place)| place);
+        let next: Set<Block> = out.iter().flat_map(|&block| func.successors(block)).collect();
+        let left = |block: &Block| {
+            let mut preds = self.preds.get(block).into_iter().flatten();
+            !into.contains(block) && *block != home && preds.all(|pred| out.contains(pred))
+        };
+        within.chain(next.iter().copied().filter(left).map(Place::Begin)).collect()
+    }
+}

@@ -1,0 +1,89 @@
+//! `licm`: computes once before a loop what is the same each time round.
+
+mod plan;
+mod worth;
+
+use crate::prelude::*;
+use plan::Plan;
+use rewright_ir::op::Effects;
+use rewright_ir::{Target, Type as ValueType};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// Loop-invariant code motion: an instruction without effects whose operands are the same each time round a natural loop moves to the
+/// block before it, out of as many loops as that holds for. Where no block only jumps to the loop, one is made.
+///
+/// It is exact because what moves computes the same before the loop: nothing in the loop stores to its operands, nor to its results.
+/// A loop may not go round even once, so nothing moves that might fail, except from the beginning of the block that the loop is
+/// entered by, which is sure to run, with nothing before it that could fail or be seen.
+///
+/// An array that is cheap to compute element by element where it is needed stays, for keeping it would cost more: views,
+/// constructors, broadcasts, cheap ops on one array. They go where something that goes needs them. Arrays only move from blocks that
+/// run each time round. A `del` of a value that has moved out of its loop goes. All of a function's loops are one application, in
+/// linear time.
+pub struct Licm;
+
+static LICM: RewriteDef =
+    RewriteDef::block("licm", "computes once before a loop what is the same each time round", &Licm)
+        .stage(Stage::AfterInference)
+        .after(&["fold", "canonicalize", "cse", "gvn"])
+        .before(&["dce"]);
+register_rewrite!(LICM);
+
+impl Rewrite for Licm {
+    type Match = Rc<Plan>;
+
+    fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
+        if cx.loops().innermost(block).is_none() {
+            return Err(NoMatch::quiet());
+        }
+        let plan = cx.cached(Plan::of);
+        if plan.moves.is_empty() { Err(NoMatch::quiet()) } else { Ok(plan) }
+    }
+
+    fn apply(&self, plan: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let mut before: FxHashMap<Block, Inst> = FxHashMap::default();
+        for way in &plan.ways {
+            before.insert(way.header, block_before(rw, way.header, &way.from)?);
+        }
+        for found in &plan.moves {
+            let Some(&place) = before.get(&found.header) else { continue };
+            for &del in &found.dels {
+                rw.erase(del)?;
+            }
+            rw.move_before(found.inst, place)?;
+            let data = rw.func().inst(found.inst);
+            let (op, loc) = (data.op, data.loc);
+            rw.remark(loc, format!("`{op}` is computed once, before the loop"));
+        }
+        Ok(())
+    }
+}
+
+/// The jump to a loop's header that is the only way in, from the blocks given. Makes a block for it if need be.
+fn block_before(rw: &mut Rewriter<'_>, header: Block, from: &[Block]) -> Result<Inst, RewriteError> {
+    let ends: SmallVec<[Inst; 2]> = from.iter().filter_map(|&block| rw.func().terminator(block)).collect();
+    if let [end] = ends[..]
+        && rw.func().inst(end).targets.len() == 1
+    {
+        return Ok(end);
+    }
+    let types: Vec<ValueType> = rw.func().block_params(header).iter().map(|&p| rw.func().ty(p).clone()).collect();
+    let block = rw.create_block(None);
+    let params = types.into_iter().map(|ty| rw.add_block_param(block, ty)).collect::<Result<_, _>>()?;
+    let jump =
+        rw.set_terminator(block, "jump", [] as [Value; 0], Attrs::new(), [Target { block: header, args: params }])?;
+    for end in ends {
+        let mut targets = rw.func().inst(end).targets.clone();
+        targets.iter_mut().filter(|target| target.block == header).for_each(|target| target.block = block);
+        rw.set_targets(end, targets)?;
+    }
+    Ok(jump)
+}
+
+/// The `del`s of an instruction's results.
+fn dels(func: &Function, inst: Inst) -> impl Iterator<Item = Inst> + '_ {
+    let users = func.inst(inst).results.iter().flat_map(|&result| func.users(result));
+    users.filter(|&user| func.inst(user).op.effects.contains(Effects::FREES))
+}

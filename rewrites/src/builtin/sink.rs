@@ -1,0 +1,97 @@
+//! `sink`: computes arrays where they are needed.
+
+use super::cannot_fail::cannot_fail;
+use crate::prelude::*;
+use rewright_ir::op::Effects;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// Moves an instruction without effects that only one other block needs to the beginning of that block, so that `array-expr` can make
+/// one kernel of both, and nothing is computed on paths that do not need it. Only ops on arrays move: a scalar costs next to
+/// nothing. None moves into a loop, where it would be computed each time round; out of a loop it may.
+///
+/// It is exact because what moves can't fail, nothing stores to its operands or results, and no `del` ends the operands. `del`s of
+/// its results in other blocks go. Chains move together, all in one application, in linear time. An instruction only ever moves down the
+/// dominator tree: there is an end.
+pub struct Sink;
+
+static SINK: RewriteDef = RewriteDef::block("sink", "computes arrays in the block that needs them", &Sink)
+    .stage(Stage::BeforeLowering)
+    .before(&["array-expr"]);
+register_rewrite!(SINK);
+
+/// Instructions, each after those that need it, with the blocks that they move to.
+pub struct Moves(Vec<Move>);
+
+struct Move {
+    inst: Inst,
+    to: Block,
+    /// `del`s of its results in other blocks.
+    dels: SmallVec<[Inst; 1]>,
+}
+
+impl Rewrite for Sink {
+    type Match = Rc<Moves>;
+
+    fn matches(&self, cx: &MatchCx<'_>, _: Block) -> Result<Self::Match, NoMatch> {
+        if cx.func().blocks().len() == 1 {
+            return Err(NoMatch::quiet());
+        }
+        let moves = cx.cached(Moves::of);
+        if moves.0.is_empty() { Err(NoMatch::quiet()) } else { Ok(moves) }
+    }
+
+    fn apply(&self, moves: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        for found in &moves.0 {
+            for &del in &found.dels {
+                rw.erase(del)?;
+            }
+            if let Some(first) = rw.func().first_inst(found.to) {
+                rw.move_before(found.inst, first)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Moves {
+    fn of(cx: &MatchCx<'_>) -> Moves {
+        let func = cx.func();
+        // Where instructions will stand. Users come after what they use, so backwards they have been looked at before.
+        let mut places: FxHashMap<Inst, Block> = FxHashMap::default();
+        let mut found = Vec::new();
+        for &block in cx.dominators().reverse_postorder().iter().rev() {
+            for inst in func.insts(block).rev().filter(|&inst| may_move(cx, inst)) {
+                let users = func.inst(inst).results.iter().flat_map(|&result| func.users(result));
+                let (dels, users): (Vec<Inst>, Vec<Inst>) =
+                    users.partition(|&user| func.inst(user).op.effects.contains(Effects::FREES));
+                let place = |user: Inst| places.get(&user).copied().or_else(|| func.block_of(user));
+                let Some(to) = users.first().and_then(|&user| place(user)) else { continue };
+                let alone = to != block && users.iter().all(|&user| place(user) == Some(to));
+                if alone && cx.is_reachable(to) && is_no_deeper(cx, block, to) {
+                    places.insert(inst, to);
+                    let elsewhere = |del: &Inst| func.block_of(*del) != Some(to);
+                    found.push(Move { inst, to, dels: dels.into_iter().filter(elsewhere).collect() });
+                }
+            }
+        }
+        Moves(found)
+    }
+}
+
+/// True if an instruction computes the same wherever it stands, and is about arrays.
+fn may_move(cx: &MatchCx<'_>, inst: Inst) -> bool {
+    let func = cx.func();
+    let data = func.inst(inst);
+    data.op.is_pure()
+        && data.results.iter().chain(&data.args).any(|&v| func.ty(v).is_array())
+        && cannot_fail(func, inst)
+        && data.args.iter().all(|&v| !cx.is_written(v) && !cx.is_ended(v))
+        && !data.results.iter().any(|&v| cx.is_written(v))
+}
+
+/// True if a block is in no loop that the other one is not in.
+fn is_no_deeper(cx: &MatchCx<'_>, from: Block, to: Block) -> bool {
+    cx.loops().innermost(to).is_none_or(|id| cx.loops().contains(id, from))
+}
