@@ -251,26 +251,34 @@ impl Rewriter<'_> {
 
     /// Gives results more precise types, and so on for their users.
     fn retype(&mut self, inst: Inst, types: &[Type]) -> Result<(), RewriteError> {
-        let mut work: Vec<(Inst, SmallVec<[Type; 1]>)> = vec![(inst, types.into())];
-        while let Some((inst, types)) = work.pop() {
-            let results = self.func.inst(inst).results.clone();
-            if results.len() != types.len() {
-                let op = self.func.inst(inst).op;
-                return Err(RewriteError::refused(format!("`{op}` would have {} results now", types.len())));
+        let mut users: Vec<Inst> = Vec::new();
+        self.set_types(inst, types, &mut users)?;
+        while let Some(user) = users.pop() {
+            // Asked only now: other operands may have become more precise since.
+            if let Some(types) = self.types_now(user)? {
+                self.set_types(user, &types, &mut users)?;
             }
-            for (result, ty) in results.into_iter().zip(types) {
-                if *self.func.ty(result) == ty {
-                    continue;
-                }
-                if !ty.refines(self.func.ty(result)) {
-                    let (op, old) = (self.func.inst(inst).op, self.func.ty(result));
-                    return Err(RewriteError::refused(format!("`{op}` would give {ty} instead of {old}")));
-                }
-                self.set_type(result, ty);
-                for user in self.func.users(result) {
-                    work.extend(self.types_now(user)?.map(|types| (user, types)));
-                }
+        }
+        Ok(())
+    }
+
+    /// Gives the results of one instruction more precise types, and adds the users of those that change.
+    fn set_types(&mut self, inst: Inst, types: &[Type], users: &mut Vec<Inst>) -> Result<(), RewriteError> {
+        let results = self.func.inst(inst).results.clone();
+        if results.len() != types.len() {
+            let op = self.func.inst(inst).op;
+            return Err(RewriteError::refused(format!("`{op}` would have {} results now", types.len())));
+        }
+        for (result, ty) in results.into_iter().zip(types) {
+            if self.func.ty(result) == ty {
+                continue;
             }
+            if !ty.refines(self.func.ty(result)) {
+                let (op, old) = (self.func.inst(inst).op, self.func.ty(result));
+                return Err(RewriteError::refused(format!("`{op}` would give {ty} instead of {old}")));
+            }
+            self.set_type(result, ty.clone());
+            users.extend(self.func.users(result));
         }
         Ok(())
     }

@@ -43,3 +43,10 @@ fn becomes(pipeline: &str, before: &str, after: &str) {
 fn stays(pipeline: &str, text: &str) {
     becomes(pipeline, text, text);
 }
+
+#[test]
+fn types_that_become_more_precise_do_so_in_any_order() {
+    let text = "func @f(%a: f64[n], %c: bool) -> f64[?] {\nentry:\n  jump next(%a)\nnext(%x: f64[?]):\n  %0, %1 = divmod %x, %x\n  \
+                %2 = transpose %0, perm=[0]\n  %3 = add %2, %1\n  %4 = abs %3\n  br_if %c, next(%x), done\ndone:\n  ret %4\n}\n";
+    assert!(optimized("block-args", text).contains("next:\n  %0, %1 = divmod %a, %a\n"));
+}
