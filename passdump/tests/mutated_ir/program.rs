@@ -8,7 +8,7 @@ use rewright::rewrites::check::compare;
 use rewright::rewrites::{Options, Verify};
 use rewright::{
     Array, Datum, Dim, EvalError, EvalErrorKind, Executable, Function, Limits, Module, Name, NoObserver, Pipeline,
-    Scalar, Type, evaluate, parse_module,
+    RewriteError, Scalar, Type, evaluate, infer_function, parse_module,
 };
 use std::collections::BTreeMap;
 
@@ -18,6 +18,16 @@ type Outcome = Result<Vec<Datum>, EvalError>;
 const MAX_INSTS: usize = 80;
 
 const LIMITS: Limits = Limits { steps: 200_000, elements: 20_000, bytes: 1 << 24, depth: 16 };
+
+/// The module with types; nothing if they can't be inferred.
+fn typed(mut module: Module) -> Option<Module> {
+    let untyped: Vec<Function> = module.functions().filter(|f| f.untyped).cloned().collect();
+    for mut func in untyped {
+        infer_function(&mut func, &module).ok()?;
+        module.insert(func);
+    }
+    Some(module)
+}
 
 /// Reads, prints, rewrites, evaluates and compiles. The error is what must not be.
 pub fn try_input(input: &Input, number: u64) -> Result<Reached, String> {
@@ -41,10 +51,14 @@ pub fn try_input(input: &Input, number: u64) -> Result<Reached, String> {
     let mut rewritten = module.clone();
     let options = Options { verify: Verify::Each, ..Options::default() };
     let pipeline = Pipeline::by_default().map_err(|e| e.to_string())?;
-    if let Err(e) = pipeline.run(&mut rewritten, &options, &mut NoObserver) {
-        return Err(format!("the pipeline fails: {e}"));
+    match pipeline.run(&mut rewritten, &options, &mut NoObserver) {
+        Ok(_) => {}
+        Err(RewriteError::Inference { .. }) => return Ok(Reached::Refused),
+        Err(e) => return Err(format!("the pipeline fails: {e}")),
     }
     print_and_read(&rewritten)?;
+    // What has types only after it has been rewritten is only run then.
+    let module = typed(module).unwrap_or_else(|| rewritten.clone());
     let Some(args) = arguments(&module, func, number) else { return Ok(Reached::Rewritten) };
     let before = evaluate(&module, func, args.clone(), LIMITS).map(|o| o.results);
     let after = evaluate(&rewritten, func, args.clone(), LIMITS).map(|o| o.results);
