@@ -28,6 +28,19 @@ pub enum Command {
     #[command(after_help = "Examples:\n  passdump exec fixtures/real/black_scholes.ron --time\n  \
         passdump exec f.ir --arg 'x=[1, 2, 3]' --arg y=@y.npy --out 0=sum.npy")]
     Exec(ExecArgs),
+    /// Find the application of a rewrite that breaks a program
+    #[command(after_help = "Examples:\n  passdump bisect wrong.ir --pipeline 'fold, cse, my-rewrite'\n  \
+        passdump bisect wrong.ir --arg 'x=[1, -0.0]'\n  \
+        passdump bisect wrong.ir --command 'passdump exec {} --pipeline \"\" --arg x=2'\n\n\
+        The program is wrong if rewriting ends with an error, or if the function computes something else after it:\n\
+        tried are the arguments given, those of the fixture's runs, and made-up ones. Or it is what --command says.")]
+    Bisect(BisectArgs),
+    /// Make a program that fails as small as it can be
+    #[command(after_help = "Examples:\n  passdump reduce wrong.ir --pipeline my-rewrite > small.ir\n  \
+        passdump reduce wrong.ir --command 'passdump exec {} --arg x=2'\n\n\
+        The program fails as `bisect` says, and must go on failing in the same way: the same kind of error by the same\n\
+        rewrite, a difference, or the same exit status of --command.")]
+    Reduce(ReduceArgs),
     /// Check fixtures
     #[command(after_help = "Examples:\n  passdump test fixtures\n  passdump test fixtures/fusion --bless")]
     Test(TestArgs),
@@ -101,6 +114,43 @@ pub struct RunArgs {
     /// The form to print the program in
     #[arg(long, value_enum, default_value = "text")]
     pub emit: Emit,
+}
+
+/// What makes a program fail.
+#[derive(Debug, Args)]
+pub struct FailingArgs {
+    /// A parameter's value, as for `exec`: this call is tried before others
+    #[arg(long = "arg", value_name = "NAME=VALUE", conflicts_with = "command")]
+    pub args: Vec<ArgBinding>,
+    /// Instead: a shell command that is given the program's file, in the place of {} or at the end; the program is wrong if
+    /// the exit status is not 0
+    #[arg(long, value_name = "CMD")]
+    pub command: Option<String>,
+    /// Units in the last place that results may differ by; the fixture's own or 0 if not given
+    #[arg(long, value_name = "N", conflicts_with = "command")]
+    pub ulp: Option<u64>,
+}
+
+/// Arguments of `bisect`.
+#[derive(Debug, Args)]
+pub struct BisectArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// What makes it fail.
+    #[command(flatten)]
+    pub failing: FailingArgs,
+}
+
+/// Arguments of `reduce`.
+#[derive(Debug, Args)]
+pub struct ReduceArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// What makes it fail.
+    #[command(flatten)]
+    pub failing: FailingArgs,
 }
 
 /// The forms of a program.

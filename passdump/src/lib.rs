@@ -26,9 +26,12 @@ mod commands;
 mod diff;
 mod engine;
 mod error;
+mod failure;
 pub mod fixture;
 mod output;
 mod program;
+mod progress;
+mod reduce;
 pub mod value;
 
 pub use error::Error;
@@ -72,6 +75,8 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
     match cli.command {
         Command::Run(args) => commands::run::run(out, &args),
+        Command::Bisect(args) => commands::bisect::bisect(out, &args).map(|()| true),
+        Command::Reduce(args) => commands::reduce::reduce(out, &args).map(|()| true),
         Command::Exec(args) => commands::exec::exec(out, &args).map(|()| true),
         Command::Test(args) => commands::test::test(out, &args),
         Command::Explain(args) => commands::explain::explain(out, &args).map(|()| true),

@@ -1,12 +1,14 @@
 //! The program that a command works on: FILE with the function and the pipeline chosen.
 
-use crate::args::InputArgs;
+use crate::args::{FailingArgs, InputArgs};
+use crate::commands::exec::bind;
 use crate::engine::{self, Form, Rewriting};
 use crate::error::Error;
+use crate::failure::Test;
 use crate::fixture::{Case, choose};
 use rewright::rewrites::check::Check;
 use rewright::rewrites::rule::{Liberties, read_rules};
-use rewright::rewrites::{Options, RewriteRegistry};
+use rewright::rewrites::{Options, RewriteRegistry, Verify, rewrites};
 use rewright::{Datum, Function, Module, Name};
 use std::io::Read;
 use std::path::Path;
@@ -72,6 +74,18 @@ impl Program {
         };
         let ulp = ulp.or(self.case.as_ref().map(|case| case.fixture.ulp_between)).unwrap_or(0);
         Check { ulp, given: given().unwrap_or_default(), ..Check::default() }
+    }
+
+    /// What `bisect` and `reduce` look for.
+    pub fn test(&self, args: &FailingArgs, verify: Verify) -> Result<Test, Error> {
+        let mut check = self.check(args.ulp);
+        if !args.args.is_empty() {
+            check.given.insert(0, (self.func, bind(&args.args, self, self.function()?)?));
+        }
+        let registry = self.registry.as_ref().unwrap_or_else(|| rewrites());
+        let pipeline = engine::read_pipeline(registry, &self.pipeline)?;
+        let options = Options { liberties: self.liberties, verify, ..Options::default() };
+        Ok(Test { pipeline, options, func: self.func, check, command: args.command.clone() })
     }
 
     /// How it is to be rewritten.

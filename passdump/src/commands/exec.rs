@@ -1,6 +1,6 @@
 //! `passdump exec`: rewrites, compiles and calls a function.
 
-use crate::args::{ExecArgs, OutBinding};
+use crate::args::{ArgBinding, ExecArgs, OutBinding};
 use crate::engine::{self, Callable, Rewritten};
 use crate::error::Error;
 use crate::fixture::param_name;
@@ -22,7 +22,7 @@ const MAX_CALLS: usize = 1000;
 pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let program = Program::load(&args.input)?;
     let func = program.function()?;
-    let values = bind(args, &program, func)?;
+    let values = bind(&args.args, &program, func)?;
     let names = result_names(func);
     let saves = places(&args.outs, &names)?;
 
@@ -55,21 +55,21 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
 }
 
 /// The arguments, in the order of the parameters: what the command line gives, else what the fixture's first run gives.
-fn bind(args: &ExecArgs, program: &Program, func: &Function) -> Result<Vec<Datum>, Error> {
+pub fn bind(args: &[ArgBinding], program: &Program, func: &Function) -> Result<Vec<Datum>, Error> {
     let names: Vec<String> = func.params().iter().enumerate().map(|(i, &p)| param_name(func, i, p)).collect();
-    for (i, binding) in args.args.iter().enumerate() {
+    for (i, binding) in args.iter().enumerate() {
         if !names.contains(&binding.name) {
             let list = names.join(", ");
             let message = format!("--arg: `@{}` has no parameter `{}`; it has {list}", func.name, binding.name);
             return Err(Error::message(message));
         }
-        if args.args[..i].iter().any(|earlier| earlier.name == binding.name) {
+        if args[..i].iter().any(|earlier| earlier.name == binding.name) {
             return Err(Error::message(format!("--arg: `{}` is given twice", binding.name)));
         }
     }
     let fallback = program.case.as_ref().and_then(|c| Some((c, c.fixture.runs.first()?)));
     let value = |(name, &param): (&String, &Value)| {
-        if let Some(binding) = args.args.iter().find(|b| b.name == *name) {
+        if let Some(binding) = args.iter().find(|b| b.name == *name) {
             let found = binding.value.for_param(func.ty(param), engine::read_npy);
             return found.map_err(|e| Error::message(format!("--arg {name}: {e}")));
         }

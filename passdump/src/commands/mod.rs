@@ -1,9 +1,11 @@
 //! The subcommands, one a file.
 
+pub mod bisect;
 pub mod check_rules;
 pub mod exec;
 pub mod explain;
 pub mod html;
 pub mod list;
+pub mod reduce;
 pub mod run;
 pub mod test;

@@ -111,11 +111,13 @@ impl Checker {
 /// Calls the function; an op of a plugin that panics is an error.
 fn call(func: &Function, module: &Module, args: Vec<Datum>, steps: u64) -> (Ended, u64) {
     let limits = Limits { steps, ..LIMITS };
+    // Arguments are made and compared too.
+    let elements: u64 = args.iter().map(|arg| arg.shape().iter().product::<usize>() as u64).sum();
     let called = guarded(|| evaluate_counted(func, Some(module), args, limits));
     match called {
         // What would have gone beyond the limit is not counted.
         Ok((Err(e), _)) if e.kind == EvalErrorKind::Limit => (Err(e), steps),
-        Ok(called) => called,
+        Ok((ended, taken)) => (ended, taken + elements),
         Err(panic) => (Err(EvalError::unsupported(format!("evaluating it, {panic}"))), steps),
     }
 }

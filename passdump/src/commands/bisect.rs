@@ -1,0 +1,78 @@
+//! `passdump bisect`: finds the application of a rewrite that breaks a program.
+
+use crate::args::BisectArgs;
+use crate::diff;
+use crate::engine::Quiet;
+use crate::error::Error;
+use crate::failure::Test;
+use crate::output::{Out, Tone};
+use crate::program::Program;
+use crate::progress::Progress;
+use rewright::RewriteError;
+use rewright::rewrites::Verify;
+use std::io::Write;
+
+/// Searches, and shows what it finds.
+pub fn bisect(out: &mut Out, args: &BisectArgs) -> Result<(), Error> {
+    let program = Program::load(&args.input)?;
+    let test = program.test(&args.failing, Verify::Each)?;
+    let quiet = Quiet::new();
+    let (all, error) = test.count(&program.module);
+    if let Some(error) = &error {
+        drop(quiet);
+        return by_error(out, &program, error);
+    }
+    let mut progress = Progress::new("bisecting", Some(u64::from(all.max(1).ilog2()) + 3));
+    let mut runs = 0;
+    let mut after = |number: u64| {
+        runs += 1;
+        progress.step(format!("{number} of {all} applications"));
+        test.after(&program.module, Some(number))
+    };
+    if let Some(failure) = after(0)? {
+        return Err(Error::message(format!("the program is wrong before any rewrite: {failure}")));
+    }
+    let Some(mut failure) = after(all)? else {
+        let what = match &test.command {
+            Some(command) => format!("`{command}` says so"),
+            None => format!("`@{}` computes what it did, on all inputs that were tried", test.func),
+        };
+        return Err(Error::message(format!("nothing is wrong after all {all} applications: {what}")));
+    };
+    let (mut good, mut bad) = (0, all);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        match after(middle)? {
+            Some(found) => (bad, failure) = (middle, found),
+            None => good = middle,
+        }
+    }
+    progress.finish();
+    drop(quiet);
+    show(out, &program, &test, bad, all)?;
+    writeln!(out, "{failure}")?;
+    Ok(writeln!(out, "({runs} runs)")?)
+}
+
+/// Shows an application: who made it, where, and what it changed.
+fn show(out: &mut Out, program: &Program, test: &Test, number: u64, all: u64) -> Result<(), Error> {
+    let Some(found) = test.application(&program.module, number) else { return Ok(()) };
+    let entry = test.pipeline.stops().iter().map(|stop| stop.entry).find(|e| e.def.name == found.rewrite);
+    let origin = entry.map(|e| e.origin.to_string()).unwrap_or_default();
+    let title = format!("application {number} of {all}: `{}` of {origin}, in @{}", found.rewrite, found.func);
+    out.line(Tone::Strong, title)?;
+    Ok(diff::print(out, &found.before, &found.after)?)
+}
+
+/// Shows an error that rewriting ends with: it names who is to blame, and there is nothing to search for.
+fn by_error(out: &mut Out, program: &Program, error: &RewriteError) -> Result<(), Error> {
+    let title = match error {
+        RewriteError::Failed { step, function, application: Some(number), .. } => {
+            format!("application {number}, which was undone: `{}` of {}, in @{function}", step.rewrite, step.origin)
+        }
+        _ => "no single application is to blame".to_string(),
+    };
+    out.line(Tone::Strong, title)?;
+    let (name, text) = program.source();
+    Ok(write!(out, "{}", Error::rewrite(name, text, error).render(false))?)
+}

@@ -1,0 +1,156 @@
+//! What is wrong with rewriting a program: what `bisect` and `reduce` look for.
+
+use crate::engine::{self, Application};
+use crate::error::Error;
+use rewright::rewrites::check::{Check, Difference, functions};
+use rewright::rewrites::{Event, NoObserver, Observer, Options};
+use rewright::{Module, Name, Pipeline, RewriteError};
+use std::fmt;
+use std::io::Write;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// What is wrong.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// Rewriting ends with an error.
+    Rewriting(Box<RewriteError>),
+    /// The function computes something else after all rewrites.
+    Differs(Box<Difference>),
+    /// The user's command ends with this exit status.
+    Command(ExitStatus),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Rewriting(error) => error.fmt(f),
+            Failure::Differs(found) => found.fmt(f),
+            Failure::Command(status) => write!(f, "the command ends with {status}"),
+        }
+    }
+}
+
+impl Failure {
+    /// True if the other is likely to have the same cause: the same kind of error by the same rewrite, a difference, or the same exit
+    /// status.
+    pub fn is_like(&self, other: &Failure) -> bool {
+        use RewriteError as E;
+        match (self, other) {
+            (Failure::Differs(a), Failure::Differs(b)) => a.after.is_ok() == b.after.is_ok(),
+            (Failure::Command(a), Failure::Command(b)) => a == b,
+            (Failure::Rewriting(a), Failure::Rewriting(b)) => match (&**a, &**b) {
+                (E::Failed { step: s, cause: c, .. }, E::Failed { step: t, cause: d, .. }) => {
+                    s == t && std::mem::discriminant(&**c) == std::mem::discriminant(&**d)
+                }
+                (a, b) => {
+                    guilty(a).is_some_and(|list| guilty(b).is_some_and(|more| list.iter().any(|s| more.contains(s))))
+                }
+            },
+            _ => false,
+        }
+    }
+}
+
+/// The rewrites that an error that is no single application's names, if it is one.
+fn guilty(error: &RewriteError) -> Option<Vec<&'static str>> {
+    match error {
+        RewriteError::Fuel { step, .. } => Some(vec![step.rewrite]),
+        RewriteError::Cycle { steps, .. }
+        | RewriteError::Growth { steps, .. }
+        | RewriteError::InvalidAtEnd { steps, .. } => Some(steps.iter().map(|s| s.rewrite).collect()),
+        _ => None,
+    }
+}
+
+/// Looks for failures of rewriting programs.
+pub struct Test {
+    /// The rewrites.
+    pub pipeline: Pipeline,
+    /// How they are run.
+    pub options: Options,
+    /// The function that must compute the same.
+    pub func: Name,
+    /// On which inputs.
+    pub check: Check,
+    /// Instead of all that: a command, given a file of IR text, that fails.
+    pub command: Option<String>,
+}
+
+impl Test {
+    /// The module after so many applications, or all.
+    pub fn rewrite(&self, module: &Module, stop_after: Option<u64>) -> Result<Module, RewriteError> {
+        let mut module = module.clone();
+        let options = Options { stop_after, ..self.options.clone() };
+        self.pipeline.run(&mut module, &options, &mut NoObserver)?;
+        Ok(module)
+    }
+
+    /// What is wrong after so many applications, or all; nothing if all is well.
+    pub fn after(&self, module: &Module, stop_after: Option<u64>) -> Result<Option<Failure>, Error> {
+        let rewritten = match self.rewrite(module, stop_after) {
+            Ok(rewritten) => rewritten,
+            // The command says what counts.
+            Err(error) if self.command.is_some() => return Err(Error::message(error.to_string())),
+            Err(error) => return Ok(Some(Failure::Rewriting(Box::new(error)))),
+        };
+        match &self.command {
+            Some(command) => by_command(command, &rewritten),
+            None => Ok(functions(module, &rewritten, self.func, &self.check).err().map(Failure::Differs)),
+        }
+    }
+
+    /// How many applications there are in all, and the error that they end with, if they do.
+    pub fn count(&self, module: &Module) -> (u64, Option<RewriteError>) {
+        let mut count = 0;
+        let mut observer = |event: &Event<'_>| {
+            if let Event::Match { seq, .. } = event {
+                count = seq + 1;
+            }
+        };
+        let result = self.pipeline.run(&mut module.clone(), &self.options, &mut observer);
+        (count, result.err())
+    }
+
+    /// The application of a number, from 1, with the function before and after; nothing if it is undone.
+    pub fn application(&self, module: &Module, number: u64) -> Option<Application> {
+        struct Last(Option<Application>, u64);
+        impl Observer for Last {
+            fn event(&mut self, event: &Event<'_>) {
+                match event {
+                    Event::Match { seq, rewrite, func, .. } if seq + 1 == self.1 => {
+                        let (before, after) = (func.to_string(), String::new());
+                        self.0 = Some(Application { number: self.1, rewrite, func: func.name, before, after });
+                    }
+                    Event::Applied { seq, func, .. } if seq + 1 == self.1 => {
+                        if let Some(found) = &mut self.0 {
+                            found.after = func.to_string();
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut last = Last(None, number);
+        let options = Options { stop_after: Some(number), ..self.options.clone() };
+        // An error here is the failure that is looked for, which the caller knows.
+        let _ = self.pipeline.run(&mut module.clone(), &options, &mut last);
+        last.0.filter(|found| !found.after.is_empty())
+    }
+}
+
+/// Runs a command on a module; an exit status other than 0 is a failure. `{}` in the command stands for the file's path, which comes last
+/// if there is none.
+pub fn by_command(command: &str, module: &Module) -> Result<Option<Failure>, Error> {
+    let wrong = |e: std::io::Error| Error::message(format!("--command: {e}"));
+    let mut file = tempfile::Builder::new().prefix("passdump-").suffix(".ir").tempfile().map_err(wrong)?;
+    let text = engine::print(module, engine::Form::Text)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(wrong)?;
+    let line = if command.contains("{}") { command.replace("{}", "\"$1\"") } else { format!("{command} \"$1\"") };
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(&line).arg("sh").arg(file.path());
+    let status = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(wrong)?;
+    match status.code() {
+        Some(126 | 127) => Err(Error::message(format!("--command: `{command}` can't be run (exit status {status})"))),
+        _ => Ok((!status.success()).then_some(Failure::Command(status))),
+    }
+}

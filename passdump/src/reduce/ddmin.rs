@@ -1,0 +1,80 @@
+//! Delta debugging: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input" (2002).
+
+/// Parts are tried by themselves as long as there are no more than this.
+const FEW: usize = 16;
+
+/// The algorithm `ddmin`: a part of the items, in their order, for which the test is still true, and is not for any part that has one item
+/// less. The test is true for all items. What is left without one part is tried for one part after the other, going on with what is smaller,
+/// so that thousands of items that can go, but one by one only, take no more than a few tests each.
+pub fn ddmin<T: Clone, E>(mut items: Vec<T>, mut test: impl FnMut(&[T]) -> Result<bool, E>) -> Result<Vec<T>, E> {
+    if items.is_empty() || test(&[])? {
+        return Ok(Vec::new());
+    }
+    let mut size = items.len().div_ceil(2);
+    while items.len() > 1 {
+        if let Some(part) = alone(&items, size, &mut test)? {
+            items = part;
+            size = items.len().div_ceil(2);
+            continue;
+        }
+        let before = items.len();
+        let mut at = 0;
+        while at < items.len() && items.len() > 1 {
+            let until = (at + size).min(items.len());
+            let rest = [&items[..at], &items[until..]].concat();
+            if !rest.is_empty() && test(&rest)? {
+                items = rest;
+            } else {
+                at = until;
+            }
+        }
+        if size == 1 && items.len() == before {
+            break;
+        }
+        size = size.div_ceil(2).min(items.len().div_ceil(2)).max(1);
+    }
+    Ok(items)
+}
+
+/// A part for which the test is true by itself.
+fn alone<T: Clone, E>(
+    items: &[T],
+    size: usize,
+    test: &mut impl FnMut(&[T]) -> Result<bool, E>,
+) -> Result<Option<Vec<T>>, E> {
+    if size >= items.len() || items.len().div_ceil(size) > FEW {
+        return Ok(None);
+    }
+    for part in items.chunks(size) {
+        if test(part)? {
+            return Ok(Some(part.to_vec()));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ddmin;
+
+    #[test]
+    fn what_is_needed_is_found() {
+        for needed in [&[][..], &[0], &[17], &[3, 4], &[0, 50, 99], &[1, 2, 3, 97, 98]] {
+            let mut runs = 0;
+            let found = ddmin((0..100).collect(), |part: &[i32]| {
+                runs += 1;
+                Ok::<bool, ()>(needed.iter().all(|n| part.contains(n)))
+            });
+            assert_eq!(found.as_deref(), Ok(needed));
+            assert!(runs <= 50 + 20 * needed.len(), "{runs} runs for {needed:?}");
+        }
+    }
+
+    #[test]
+    fn no_item_can_be_left_out() {
+        // Three items at least, whichever.
+        let found = ddmin((0..10).collect(), |part: &[i32]| Ok::<bool, ()>(part.len() >= 3));
+        assert_eq!(found.map(|f| f.len()), Ok(3));
+        assert_eq!(ddmin(vec![1], |_| Err::<bool, &str>("no")), Err("no"));
+    }
+}
