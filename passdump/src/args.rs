@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::engine::Backend;
+use crate::engine::{Backend, MAX_STEPS};
 use crate::value::{ValueError, ValueSpec};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rewright::rewrites::rule::Liberties;
@@ -53,6 +53,12 @@ pub enum Command {
     /// Try every rule by itself: both sides on special values, at each dtype
     #[command(after_help = "Examples:\n  passdump check-rules\n  passdump check-rules my_rules.ron")]
     CheckRules(CheckRulesArgs),
+    /// Print what makes a shell complete the tool's arguments
+    #[command(
+        after_help = "Examples:\n  passdump completions bash > ~/.local/share/bash-completion/completions/passdump\n  \
+        passdump completions fish > ~/.config/fish/completions/passdump.fish"
+    )]
+    Completions(CompletionsArgs),
     /// List what is registered, and by which crate and line
     #[command(after_help = "Examples:\n  passdump list\n  passdump list rewrites")]
     List(ListArgs),
@@ -178,6 +184,9 @@ pub struct ExecArgs {
     /// Write a result, by its number or name, to an .npy file instead of printing it
     #[arg(long = "out", value_name = "RESULT=PATH.npy")]
     pub outs: Vec<OutBinding>,
+    /// The instructions that a call may execute and the elements that it may compute, together
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
+    pub max_steps: u64,
     /// Print the rewritten function too, and how long everything took
     #[arg(long)]
     pub time: bool,
@@ -224,6 +233,14 @@ pub struct CheckRulesArgs {
     pub file: Option<PathBuf>,
 }
 
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
@@ -241,8 +258,12 @@ pub enum Listing {
     Conditions,
     /// Ops
     Ops,
+    /// Interfaces of ops: what crates say about ops besides their definitions
+    Interfaces,
     /// Storage styles
     Styles,
+    /// What runs functions, and whether this machine has it
+    Backends,
 }
 
 /// `NAME=VALUE`.
@@ -276,6 +297,9 @@ impl FromStr for OutBinding {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let (result, path) = split(text, "RESULT=PATH.npy")?;
+        if path.trim().is_empty() {
+            return Err("expected RESULT=PATH.npy, with a path after the `=`".into());
+        }
         Ok(OutBinding { result: result.to_string(), path: path.into() })
     }
 }
@@ -313,6 +337,8 @@ mod tests {
         assert_eq!(out, OutBinding { result: "0".into(), path: "a=b.npy".into() });
         let arg: ArgBinding = "%x=1".parse().unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(arg.name, "x");
+        let empty = "0=".parse::<OutBinding>();
+        assert_eq!(empty, Err("expected RESULT=PATH.npy, with a path after the `=`".into()));
         assert!("=1".parse::<ArgBinding>().is_err() && "x".parse::<ArgBinding>().is_err());
         let why = "x=[1, é2]".parse::<ArgBinding>();
         assert_eq!(why, Err("`é2` is not a number\n    [1, é2]\n        ^^".into()));

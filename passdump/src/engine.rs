@@ -18,6 +18,9 @@ use std::path::Path;
 /// The pipeline where neither command line nor fixture says one.
 pub const DEFAULT_PIPELINE: &str = "default";
 
+/// How many steps a call may take where nothing else is said: enough for programs that end while one waits.
+pub const MAX_STEPS: u64 = 1 << 28;
+
 /// What runs functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
@@ -231,6 +234,13 @@ pub fn compile(module: &Module, func: Name, backend: Backend, limits: Limits) ->
     let options = exec::Options { backend: backend.of_lowering(), limits };
     let executable = Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))?;
     Ok(Callable::Compiled(Box::new(executable)))
+}
+
+/// The code generator that a backend comes to on this machine, if it is one that makes code.
+pub fn codegen(backend: Backend) -> Result<Option<&'static str>, Error> {
+    let module = parse_module("func @f(%x: f64) -> f64 {\nentry:\n  ret %x\n}\n", "codegen")?;
+    let callable = compile(&module, Name::new("f"), backend, Limits::default())?;
+    Ok(callable.executable().and_then(Executable::codegen))
 }
 
 impl Callable {

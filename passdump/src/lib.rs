@@ -82,6 +82,7 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
         Command::Explain(args) => commands::explain::explain(out, &args).map(|()| true),
         Command::Html(args) => commands::html::html(out, &args).map(|()| true),
         Command::CheckRules(args) => commands::check_rules::check_rules(out, &args),
+        Command::Completions(args) => Ok(commands::completions::completions(out, args.shell).map(|()| true)?),
         Command::List(args) => Ok(commands::list::list(out, args.what).map(|()| true)?),
     }
 }

@@ -174,6 +174,12 @@ impl Parser<'_> {
             let len = if word.is_empty() { self.peek().map_or(0, char::len_utf8) } else { len };
             return Err(self.error(message, self.at, len));
         };
+        if let Literal::Float(x) = literal
+            && x.is_infinite()
+            && word.bytes().any(|b| b.is_ascii_digit())
+        {
+            return Err(self.error(format!("`{word}` is more than an f64 holds; infinity is `inf`"), self.at, len));
+        }
         self.at += len;
         Ok(literal)
     }
@@ -259,6 +265,18 @@ fn literal_value(
     }
 }
 
+fn finite(literal: Literal) -> bool {
+    match literal {
+        Literal::Float(x) => x.is_finite(),
+        Literal::Complex(re, im) => re.is_finite() && im.is_finite(),
+        Literal::Typed(scalar) => {
+            let z = scalar.to_c128();
+            z.re.is_finite() && z.im.is_finite()
+        }
+        _ => true,
+    }
+}
+
 /// A number at the parameter's dtype.
 fn convert(literal: Literal, suffix: Option<DType>, to: DType) -> Result<Scalar, FitError> {
     let nearest = match literal {
@@ -267,6 +285,9 @@ fn convert(literal: Literal, suffix: Option<DType>, to: DType) -> Result<Scalar,
         _ => None,
     };
     if let Some(nearest) = nearest {
+        if finite(literal) && !finite(nearest.into()) {
+            return Err(FitError(format!("{literal} is more than {to}, the parameter's dtype, holds")));
+        }
         return Ok(nearest);
     }
     let own = suffix.unwrap_or(literal.dtype_beside(None));
@@ -352,6 +373,8 @@ mod tests {
         assert_eq!(refuse("[1, x]"), ("`x` is not a number".into(), 4, 1));
         assert_eq!((refuse("[[1,2],[3]]").1, refuse("[[1,2],[3]]").2), (7, 3));
         assert_eq!(refuse("1 2").1, 2);
+        assert_eq!(refuse("[1e400]"), ("`1e400` is more than an f64 holds; infinity is `inf`".into(), 1, 5));
+        assert!(refuse("(0, -1e999)").0.contains("-1e999"));
         assert_eq!(refuse("").0, "expected a number");
         assert_eq!(refuse("[1").0, "expected `,` or `]`");
         assert!(refuse("1:f16").0.contains("no dtype"));
@@ -372,6 +395,9 @@ mod tests {
             let why = at(text, &Type::scalar(dtype));
             assert!(why.as_ref().is_err_and(|m| m.contains(dtype.name())), "{text}: {why:?}");
         }
+        let large = at("1e39", &Type::scalar(DType::F32));
+        assert!(large.as_ref().is_err_and(|m| m.contains("more than f32")), "{large:?}");
+        assert_eq!(at("inf", &Type::scalar(DType::F32)), Ok(Datum::Scalar(Scalar::F32(f32::INFINITY))));
         assert!(at("9007199254740993", &Type::scalar(DType::F64)).is_err());
     }
 

@@ -58,7 +58,7 @@ fn write(dir: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
 
 #[test]
 fn usage_is_explained() {
-    for command in ["run", "exec", "test", "check-rules", "list"] {
+    for command in ["run", "exec", "bisect", "reduce", "test", "check-rules", "completions", "list"] {
         let help = done(&feed(&[command, "--help"], ""));
         assert!(help.contains("Example") && help.contains(&format!("passdump {command}")), "{help}");
     }
@@ -434,4 +434,45 @@ fn a_value_is_followed() {
     );
     let unknown = wrong(&feed(&["explain", &program, "slw"], ""));
     assert!(unknown.contains("`@f` has no value `%slw`; did you mean `%slow`?"), "{unknown}");
+}
+
+#[test]
+fn an_endless_loop_ends_with_advice() {
+    let endless = "func @f(%n: i64) -> i64 {\nentry:\n  jump next()\nnext:\n  jump next()\n}\n";
+    for backend in ["reference", "cranelift"] {
+        let exec = ["exec", "-", "--arg", "n=1", "--backend", backend];
+        let error = wrong(&feed(&[&exec[..], &["--max-steps", "5000"]].concat(), endless));
+        let error = error.replace("\n  │ ", " ");
+        assert!(error.contains("5000 steps: does it ever end? `--max-steps N` allows more"), "{error}");
+    }
+    assert!(done(&feed(&["exec", "--help"], "")).contains("[default: 268435456]"));
+}
+
+#[test]
+fn numbers_and_paths_that_cannot_be_are_refused() {
+    let large = misused(&feed(&["exec", "-", "--arg", "x=[1, 1e400]"], HALVES));
+    assert!(large.contains("`1e400` is more than an f64 holds") && large.contains("^^^^^"), "{large}");
+    let empty = misused(&feed(&["exec", "-", "--arg", "x=[1]", "--out", "0="], HALVES));
+    assert!(empty.contains("with a path after the `=`"), "{empty}");
+}
+
+#[test]
+fn backends_and_interfaces_are_listed() {
+    let backends = done(&feed(&["list", "backends"], ""));
+    for name in ["reference ", "interp ", "cranelift ", "auto "] {
+        assert!(backends.lines().any(|l| l.starts_with(name) && l.contains("here: ")), "{name}: {backends}");
+    }
+    let interfaces = done(&feed(&["list", "interfaces"], ""));
+    assert!(interfaces.lines().any(|l| l.contains("Cost") && l.contains(" exp ")), "{interfaces}");
+    let all = done(&feed(&["list"], ""));
+    assert!(all.contains("interfaces of ops (") && all.contains("backends ("), "{all}");
+}
+
+#[test]
+fn shells_complete_subcommands_and_flags() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = done(&feed(&["completions", shell], ""));
+        assert!(script.contains("bisect") && script.contains("check-each"), "{shell}: {script}");
+    }
+    assert!(misused(&feed(&["completions", "cmd"], "")).contains("fish"));
 }

@@ -8,7 +8,7 @@ use crate::output::{Out, Tone};
 use crate::program::Program;
 use rewright::exec::{Executable, Stats};
 use rewright::rewrites::Options;
-use rewright::{Datum, Function, Limits, Outcome, Value};
+use rewright::{Datum, EvalError, EvalErrorKind, Function, Limits, Outcome, Value};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -29,10 +29,11 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let start = Instant::now();
     let rewritten = engine::rewrite(&program.module, &program.rewriting(Options::default()), program.source(), None)?;
     let rewriting = start.elapsed();
+    let limits = Limits { steps: args.max_steps, ..Limits::default() };
     let start = Instant::now();
-    let callable = engine::compile(&rewritten.module, program.func, args.backend, Limits::default())?;
+    let callable = engine::compile(&rewritten.module, program.func, args.backend, limits)?;
     let compiling = start.elapsed();
-    let outcome = callable.outcome(&values).map_err(|e| Error::eval(&program.name, &program.text, &e))?;
+    let outcome = callable.outcome(&values).map_err(|e| Error::eval(&program.name, &program.text, &advised(e)))?;
 
     let stats = callable.executable().map(Executable::stats);
     if args.time {
@@ -52,6 +53,15 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
         report(out, &rewritten, &callable, stats, [rewriting, compiling], &calls)?;
     }
     Ok(())
+}
+
+/// The error, with advice if there were not enough steps.
+fn advised(error: EvalError) -> EvalError {
+    if error.kind != EvalErrorKind::Limit || !error.message.contains("steps") {
+        return error;
+    }
+    let message = format!("{}: does it ever end? `--max-steps N` allows more", error.message);
+    EvalError { message, ..error }
 }
 
 /// The arguments, in the order of the parameters: what the command line gives, else what the fixture's first run gives.

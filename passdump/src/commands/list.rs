@@ -1,11 +1,13 @@
 //! `passdump list`: what is registered, and where.
 
 use crate::args::Listing;
+use crate::engine::{self, Backend};
 use crate::output::{Out, Tone};
+use clap::ValueEnum;
 use rewright::op::{Arity, Eval};
 use rewright::rewrites::rule::{ConditionEntry, condition};
 use rewright::rewrites::{RewriteEntry, rewrites};
-use rewright::{Op, OpDef, Origin, Stage, Traits, registry};
+use rewright::{InterfaceEntry, Op, OpDef, Origin, Stage, Traits, registry};
 use std::io::{self, Write};
 
 /// Prints one list, or all of them.
@@ -20,8 +22,14 @@ pub fn list(out: &mut Out, what: Option<Listing>) -> io::Result<()> {
     if wanted(Listing::Ops) {
         section(out, what, "ops", ops())?;
     }
+    if wanted(Listing::Interfaces) {
+        section(out, what, "interfaces of ops", interfaces())?;
+    }
     if wanted(Listing::Styles) {
         section(out, what, "storage styles", styles())?;
+    }
+    if wanted(Listing::Backends) {
+        section(out, what, "backends", backends())?;
     }
     Ok(())
 }
@@ -85,6 +93,28 @@ fn form(op: &OpDef) -> String {
         _ => "array",
     };
     format!("{kind}/{arity}")
+}
+
+/// Interfaces by type and then by op: many ops have the same.
+fn interfaces() -> Vec<Vec<String>> {
+    let all = rewright::inventory::iter::<InterfaceEntry>.into_iter();
+    let mut rows: Vec<_> = all.map(|e| vec![(e.kind_name)().to_string(), e.op.to_string(), place(e.origin)]).collect();
+    rows.sort();
+    rows
+}
+
+/// Each backend, what it is, and which code generator it comes to on this machine.
+fn backends() -> Vec<Vec<String>> {
+    let row = |backend: &Backend| {
+        let doc = backend.to_possible_value().and_then(|v| v.get_help().map(ToString::to_string)).unwrap_or_default();
+        let here = match engine::codegen(*backend) {
+            Ok(Some(codegen)) => format!("here: {codegen}"),
+            Ok(None) => "here: no code is made".to_string(),
+            Err(why) => format!("not here: {why}"),
+        };
+        vec![backend.name().to_string(), doc, here]
+    };
+    Backend::value_variants().iter().map(row).collect()
 }
 
 fn styles() -> Vec<Vec<String>> {

@@ -2,6 +2,7 @@
 
 pub mod bisect;
 pub mod check_rules;
+pub mod completions;
 pub mod exec;
 pub mod explain;
 pub mod html;

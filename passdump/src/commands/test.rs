@@ -2,35 +2,54 @@
 
 use crate::args::TestArgs;
 use crate::error::Error;
-use crate::fixture::{Status, check_files, discover};
+use crate::fixture::{Status, check_each, discover};
 use crate::output::{Out, Tone};
-use std::io::Write;
+use crate::progress::Progress;
+use std::io::{self, Write};
+use std::path::Path;
 
-/// Checks every fixture that is meant; true if all hold.
+/// Checks every fixture that is meant; true if all hold. What fails is told as soon as those before it are done.
 pub fn test(out: &mut Out, args: &TestArgs) -> Result<bool, Error> {
     let tool = std::env::args().next().unwrap_or_else(|| "passdump".into());
     let (mut passed, mut failed, mut blessed) = (0, 0, 0);
     let paths = discover(&args.paths)?;
-    for (path, result) in paths.iter().zip(check_files(&paths, args.bless, &tool)) {
-        let name = path.display();
-        match result? {
-            Status::Passed => passed += 1,
-            Status::Blessed => {
-                blessed += 1;
-                writeln!(out, "{} {name}", out.tone(Tone::Good, "blessed"))?;
+    let mut progress = Progress::new("testing", Some(paths.len() as u64));
+    let mut told: Result<(), Error> = Ok(());
+    check_each(&paths, args.bless, &tool, |path, result| {
+        progress.step(path.display().to_string());
+        let done = result.and_then(|status| {
+            match &status {
+                Status::Passed => passed += 1,
+                Status::Blessed => blessed += 1,
+                Status::Failed(_) => failed += 1,
             }
-            Status::Failed(why) => {
-                failed += 1;
-                writeln!(out, "{} {name}", out.tone(Tone::Bad, "FAILED"))?;
-                for line in why.lines() {
-                    writeln!(out, "  {line}")?;
-                }
-                writeln!(out)?;
-            }
+            Ok(progress.aside(|| tell(out, path, &status))?)
+        });
+        if told.is_ok() {
+            told = done;
         }
-    }
+    });
+    progress.finish();
+    told?;
     let tone = if failed == 0 { Tone::Good } else { Tone::Bad };
     let also = if blessed > 0 { format!(", {blessed} blessed") } else { String::new() };
     out.line(tone, format!("{passed} passed, {failed} failed{also}"))?;
     Ok(failed == 0)
+}
+
+/// Tells what became of a fixture, if it is worth telling.
+fn tell(out: &mut Out, path: &Path, status: &Status) -> io::Result<()> {
+    let name = path.display();
+    match status {
+        Status::Passed => return Ok(()),
+        Status::Blessed => writeln!(out, "{} {name}", out.tone(Tone::Good, "blessed"))?,
+        Status::Failed(why) => {
+            writeln!(out, "{} {name}", out.tone(Tone::Bad, "FAILED"))?;
+            for line in why.lines() {
+                writeln!(out, "  {line}")?;
+            }
+            writeln!(out)?;
+        }
+    }
+    out.flush()
 }
