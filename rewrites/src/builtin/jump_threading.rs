@@ -12,7 +12,8 @@ use std::rc::Rc;
 /// more are removed.
 ///
 /// It is exact because nothing is computed in the blocks that are left out, and their parameters are used for nothing but to
-/// branch on. It stops where a parameter's type says more than its argument's, for the branch to it checks that.
+/// branch on. It stops where a parameter's type says more than its argument's, for the branch to it checks that, and an error names
+/// that branch's line.
 ///
 /// Loops stay loops: a block that decides whether a loop goes on is not passed by, so that nothing is taken out of the loop around it and
 /// there is one way in as before. In a function whose loops have several ways in, no branch is decided. So in the order in
@@ -122,7 +123,7 @@ impl Threads {
 /// What is known of where branches lead.
 struct Ways<'a> {
     func: &'a Function,
-    /// For blocks that only jump on: where to in the end, with their own parameters for arguments.
+    /// For blocks that only jump on, with nothing to check: where to in the end, with their own parameters for arguments.
     onward: FxHashMap<Block, Target>,
     /// Blocks that a loop is entered by; nothing if some loop is entered by several.
     heads: Option<FxHashSet<Block>>,
@@ -161,7 +162,7 @@ impl Ways<'_> {
                 cases.iter().position(|&case| i128::from(case) == at).unwrap_or(cases.len())
             }
         };
-        data.targets.get(way).map(|onward| seen_from(func, to, onward))
+        data.targets.get(way).filter(|onward| is_unchecked(func, onward)).map(|onward| seen_from(func, to, onward))
     }
 }
 
@@ -172,15 +173,15 @@ fn onward(func: &Function) -> FxHashMap<Block, Target> {
     for block in func.blocks() {
         let mut path: Vec<(Block, &Target)> = Vec::new();
         let mut at = block;
-        while let Some(jump) = only_branch(func, at).filter(|data| data.op.name == "jump" && seen.insert(at)) {
+        let jumps_on = |data: &InstData| data.op.name == "jump" && is_unchecked(func, &data.targets[0]);
+        while let Some(jump) = only_branch(func, at).filter(|data| jumps_on(data) && seen.insert(at)) {
             path.push((at, &jump.targets[0]));
             at = jump.targets[0].block;
         }
         // A path that comes back to itself: the blocks of the circle stay.
         let circle = path.iter().position(|&(block, _)| block == at).unwrap_or(path.len());
         for (block, target) in path.drain(..).enumerate().filter(|(at, _)| *at < circle).map(|(_, way)| way).rev() {
-            let further = found.get(&target.block).filter(|_| is_unchecked(func, target));
-            let end = further.map_or_else(|| target.clone(), |onward| seen_from(func, target, onward));
+            let end = found.get(&target.block).map_or_else(|| target.clone(), |onward| seen_from(func, target, onward));
             found.insert(block, end);
         }
     }
