@@ -30,6 +30,17 @@ pub enum RewriteError {
     /// The rewriter refused a change that would leave invalid IR.
     #[error("{0}")]
     Refused(String),
+    /// More precise types would show that an instruction which the program has fails whenever it runs. It may never run, so that is for
+    /// running to find out: the application is undone, and a remark says so.
+    #[error("not done, for it would show that `{op}`{} fails whenever it runs: {why}", place(.loc))]
+    Exposes {
+        /// The op.
+        op: &'static str,
+        /// The place of the instruction in the source.
+        loc: rewright_ir::Loc,
+        /// How it fails.
+        why: String,
+    },
     /// The rewrite's own reason.
     #[error("{0}")]
     Other(String),

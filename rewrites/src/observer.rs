@@ -96,6 +96,17 @@ pub enum Event<'a> {
         /// How long it took; zero unless the options ask for times.
         time: Duration,
     },
+    /// An application was undone because of what more precise types would show; see [`crate::RewriteError::Exposes`].
+    Declined {
+        /// The number of the application.
+        seq: u64,
+        /// The rewrite.
+        rewrite: &'static str,
+        /// The function, as it was before.
+        func: &'a Function,
+        /// Why.
+        error: &'a crate::RewriteError,
+    },
     /// An application failed and was undone.
     Failed {
         /// The number of the application.
@@ -126,8 +137,8 @@ pub enum Event<'a> {
 
 /// Watches a pipeline run.
 pub trait Observer {
-    /// Something happens. A [`Event::Match`] is always followed by [`Event::Applied`] or [`Event::Failed`] with the same number, and
-    /// nothing between, so an observer that wants the form before keeps it from the former.
+    /// Something happens. A [`Event::Match`] is always followed by [`Event::Applied`], [`Event::Declined`] or [`Event::Failed`] with the same
+    /// number, and nothing between, so an observer that wants the form before keeps it from the former.
     fn event(&mut self, event: &Event<'_>);
 }
 

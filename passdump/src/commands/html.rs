@@ -155,7 +155,7 @@ impl Observer for Recorder {
             Event::Match { loc, .. } => self.loc = *loc,
             Event::Applied { rewrite, func, time, .. } => self.step(func, rewrite, *time),
             Event::Inferred { func } => self.step(func, "type inference", Duration::ZERO),
-            Event::Failed { error, .. } | Event::GaveUp { error, .. } => {
+            Event::Declined { error, .. } | Event::Failed { error, .. } | Event::GaveUp { error, .. } => {
                 if let Some(step) = self.steps.last_mut() {
                     step.remarks.push(format!("then: {error}"));
                 }

@@ -3,6 +3,7 @@
 use super::Check;
 use super::difference::{Difference, Ended, differs};
 use super::inputs::Axes;
+use super::smaller::smaller;
 use crate::driver::guarded;
 use rewright_ir::eval::{evaluate_counted, value_label};
 use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module};
@@ -95,6 +96,18 @@ impl Checker {
         Ok(())
     }
 
+    /// The difference with the forms that it is between, on a smaller input if it shows there too.
+    pub(crate) fn explained(
+        &self,
+        found: Box<Difference>,
+        before: (&Function, &Module),
+        after: (&Function, &Module),
+    ) -> Box<Difference> {
+        let mut found = smaller(found, before, after, self.ulp);
+        found.forms = [before.0.to_string(), after.0.to_string()];
+        found
+    }
+
     /// How many inputs are compared, and what is not checked.
     pub fn notes(&self) -> Vec<String> {
         let (mut notes, all) = (self.notes.clone(), self.trials.len());
@@ -109,7 +122,7 @@ impl Checker {
 }
 
 /// Calls the function; an op of a plugin that panics is an error.
-fn call(func: &Function, module: &Module, args: Vec<Datum>, steps: u64) -> (Ended, u64) {
+pub(super) fn call(func: &Function, module: &Module, args: Vec<Datum>, steps: u64) -> (Ended, u64) {
     let limits = Limits { steps, ..LIMITS };
     // Arguments are made and compared too.
     let elements: u64 = args.iter().map(|arg| arg.shape().iter().product::<usize>() as u64).sum();
@@ -123,7 +136,7 @@ fn call(func: &Function, module: &Module, args: Vec<Datum>, steps: u64) -> (Ende
 }
 
 /// True where later forms must end in the same way.
-fn comparable(ended: &Ended) -> bool {
+pub(super) fn comparable(ended: &Ended) -> bool {
     match ended {
         Ok(_) => true,
         Err(e) => matches!(e.kind, EvalErrorKind::Raised(_)),

@@ -23,14 +23,6 @@ pub struct Difference {
     pub forms: [String; 2],
 }
 
-impl Difference {
-    /// The same, between these forms.
-    pub(crate) fn between(mut self: Box<Self>, before: String, after: String) -> Box<Self> {
-        self.forms = [before, after];
-        self
-    }
-}
-
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`@{}` computes something else: {}", self.function, self.what)?;

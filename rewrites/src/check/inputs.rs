@@ -22,8 +22,11 @@ const SMALL: u64 = 4;
 /// More small shapes than this are not all tried.
 const MAX_SHAPES: usize = 64;
 
-/// Sets of special scalars that are tried where no argument is an array.
+/// Sets of special values that are tried where no extent is free, so that each has but few.
 const MAX_GRIDS: u64 = 64;
+
+/// Sets of special scalars that are tried beside arrays of special values.
+const MAX_SCALARS: u64 = 32;
 
 /// Elements on a first axis that hold special values side by side.
 const GRID: u64 = 256;
@@ -53,8 +56,9 @@ enum Extents {
 enum Fill {
     /// Half special.
     Random(u64),
-    /// All special: each element takes the next combination over the parameters, from this one on.
-    Grid(u64),
+    /// All special: each element takes the next combination over the parameters, from the first number on. Where there are scalars beside
+    /// arrays, they have the combination of the second number.
+    Grid(u64, u64),
 }
 
 /// What may be chosen of a function's parameters: the extents of symbols, and of each `?` by itself.
@@ -82,6 +86,25 @@ impl<'f> Axes<'f> {
             }
         }
         axes
+    }
+
+    /// For each free extent, the axes that it is the extent of: which parameter, and which of its axes.
+    pub fn tied(&self) -> Vec<Vec<(usize, usize)>> {
+        let mut tied = vec![Vec::new(); self.free.len()];
+        let mut anys = (0..self.free.len()).filter(|&at| !self.free[at]);
+        for (param, ty) in self.types.iter().enumerate() {
+            for (axis, dim) in ty.dims().iter().enumerate() {
+                let free = match *dim {
+                    Dim::Const(_) => None,
+                    Dim::Sym(name) => self.symbols.get(&name).copied(),
+                    Dim::Any => anys.next(),
+                };
+                if let Some(free) = free {
+                    tied[free].push((param, axis));
+                }
+            }
+        }
+        tied
     }
 
     /// The sets to try, the most telling first, and what is left out.
@@ -120,7 +143,7 @@ impl<'f> Axes<'f> {
         let mut shapes: Vec<Vec<u64>> = if all <= MAX_SHAPES as u128 {
             (0..all).map(digits).collect()
         } else {
-            let mut random = Random(1);
+            let mut random = Random::new(1);
             let mut any = || (0..free).map(|_| random.next() % SMALL).collect();
             let equal = (0..SMALL).map(|e| vec![e; free as usize]);
             equal.chain(std::iter::repeat_with(&mut any).take(MAX_SHAPES - SMALL as usize)).collect()
@@ -133,24 +156,45 @@ impl<'f> Axes<'f> {
         (shapes, all)
     }
 
+    /// How many combinations of special values parameters have.
+    fn combinations<'a>(types: impl Iterator<Item = &'a &'f Type>) -> u64
+    where
+        'f: 'a,
+    {
+        types.map(|ty| special(ty.dtype()).len() as u64).fold(1, u64::saturating_mul)
+    }
+
     /// Sets whose values are all special.
     fn grids(&self, notes: &mut Vec<String>) -> Vec<Set> {
-        let count = |ty: &&Type| special(ty.dtype()).len() as u64;
-        let all = self.types.iter().map(count).fold(1u64, |n, c| n.saturating_mul(c));
-        let elements = if self.free.is_empty() { 1 } else { GRID };
-        let wanted = all.div_ceil(elements);
-        let sets = wanted.min(if self.free.is_empty() { MAX_GRIDS } else { 4 });
-        if sets < wanted && self.types.iter().all(|ty| ty.is_scalar()) {
+        let (elements, most) = if self.free.is_empty() { (1, MAX_GRIDS) } else { (GRID, 4) };
+        let scalars = |yes: bool| Self::combinations(self.types.iter().filter(move |ty| ty.is_scalar() == yes));
+        let mixed = self.is_mixed();
+        let all = if mixed { scalars(false) } else { Self::combinations(self.types.iter()) };
+        let beside = if mixed { scalars(true) } else { 1 };
+        let sets = all.div_ceil(elements).min(most).max(beside.min(MAX_SCALARS));
+        if self.types.iter().all(|ty| ty.is_scalar()) && sets < all {
             notes.push(format!("{sets} of {all} combinations of special values were tried"));
+        }
+        if beside > MAX_SCALARS {
+            notes.push(format!("{MAX_SCALARS} of {beside} combinations of special scalars were tried"));
         }
         let mut extents = vec![2; self.free.len()];
         if let Some(first) = extents.first_mut() {
             *first = GRID;
         }
         // Where not all can be tried, those that are lie as far apart as may be, and on no common multiple.
-        let step = if sets == wanted { elements } else { (all / sets) | 1 };
-        let set = |i| Set { extents: Extents::Each(extents.clone()), fill: Fill::Grid(i * step) };
+        let step = |all: u64, each: u64| if sets.saturating_mul(each) >= all { each } else { (all / sets) | 1 };
+        let (from, scalar) = (step(all, elements), step(beside, 1));
+        let set = |i: u64| Set {
+            extents: Extents::Each(extents.clone()),
+            fill: Fill::Grid(i.wrapping_mul(from), i.wrapping_mul(scalar)),
+        };
         (0..sets).map(set).collect()
+    }
+
+    /// True if there are scalars beside arrays.
+    fn is_mixed(&self) -> bool {
+        self.types.iter().any(|ty| ty.is_scalar()) && self.types.iter().any(|ty| ty.is_array())
     }
 
     /// Makes a set; none if an array would be too large.
@@ -172,8 +216,8 @@ impl<'f> Axes<'f> {
             }
         };
         let mut anys = self.free.iter().zip(&free).filter(|(symbol, _)| !**symbol).map(|(_, &extent)| extent);
-        let mut random = Random(if let Fill::Random(seed) = set.fill { seed } else { 0 });
-        let mut period = 1u64;
+        let mut random = Random::new(if let Fill::Random(seed) = set.fill { seed } else { 0 });
+        let (mut period, mut scalar_period, mixed) = (1u64, 1u64, self.is_mixed());
         let mut made = Vec::new();
         for (i, ty) in self.types.iter().enumerate() {
             let extent = |dim: &Dim| match *dim {
@@ -184,11 +228,14 @@ impl<'f> Axes<'f> {
             let shape: Vec<u64> = ty.dims().iter().map(extent).collect::<Option<_>>()?;
             made.push(match set.fill {
                 Fill::Random(_) => argument(ty, &shape, i % 2 == 1, |_, dtype| random.scalar(dtype))?,
-                Fill::Grid(from) => {
+                Fill::Grid(from, scalars) => {
                     let values = special(ty.dtype());
-                    let at = |e: usize, _| values[((from + e as u64) / period % values.len() as u64) as usize];
+                    let beside = mixed && ty.is_scalar();
+                    let (from, period) = if beside { (scalars, &mut scalar_period) } else { (from, &mut period) };
+                    let at =
+                        |e: usize, _| values[(from.wrapping_add(e as u64) / *period % values.len() as u64) as usize];
                     let arg = argument(ty, &shape, false, at)?;
-                    period = period.saturating_mul(values.len() as u64);
+                    *period = period.saturating_mul(values.len() as u64);
                     arg
                 }
             });
@@ -278,10 +325,14 @@ mod tests {
     fn all_pairs_of_special_values_meet() {
         let pairs = |text: &str| -> std::collections::HashSet<[Scalar; 2]> {
             let elements = |args: &[Datum]| -> Vec<[Scalar; 2]> {
-                args[0].to_array().iter().zip(args[1].to_array().iter()).map(|(a, b)| [a, b]).collect()
+                let (x, y) = (args[0].to_array(), args[1].to_array());
+                let y = if y.rank() == 0 { y.broadcast(x.shape()).unwrap_or(y) } else { y };
+                x.iter().zip(y.iter()).map(|(a, b)| [a, b]).collect()
             };
             all(&function(text)).iter().flat_map(|args| elements(args)).collect()
         };
+        let beside = pairs("func @f(%x: i8[n], %y: f64) -> i8[n] {\nentry:\n  ret %x\n}");
+        assert!(special(DType::F64).iter().all(|&y| beside.contains(&[Scalar::I8(-128), y])));
         let f64s = special(DType::F64);
         let i8s = special(DType::I8);
         let scalars = pairs("func @f(%x: i8, %y: bool) -> i8 {\nentry:\n  ret %x\n}");

@@ -26,6 +26,7 @@ mod checker;
 mod compare;
 mod difference;
 mod inputs;
+mod smaller;
 mod values;
 
 pub use checker::Checker;
@@ -59,6 +60,6 @@ pub fn functions(before: &Module, after: &Module, name: Name, options: &Check) -
         return Ok(vec![format!("nothing was checked: only one module has a function `@{name}`")]);
     };
     let mut checker = Checker::new(old, before, options);
-    checker.check(new, after).map_err(|found| found.between(old.to_string(), new.to_string()))?;
+    checker.check(new, after).map_err(|found| checker.explained(found, (old, before), (new, after)))?;
     Ok(checker.notes())
 }

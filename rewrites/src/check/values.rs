@@ -2,43 +2,12 @@
 
 use rewright_ir::{Complex32, Complex64, DType, Scalar};
 
-const F64S: [f64; 16] = [
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    0.5,
-    2.0,
-    -3.0,
-    f64::NAN,
-    f64::INFINITY,
-    f64::NEG_INFINITY,
-    f64::MIN_POSITIVE,
-    1e-310,
-    -5e-324,
-    f64::MAX,
-    f64::MIN,
-    1e30,
-];
+/// Floats of every format: zeros, a few of no importance, and what is no number.
+const FLOATS: [f64; 11] = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30];
 
-const F32S: [f32; 16] = [
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    0.5,
-    2.0,
-    -3.0,
-    f32::NAN,
-    f32::INFINITY,
-    f32::NEG_INFINITY,
-    f32::MIN_POSITIVE,
-    1e-40,
-    -1e-45,
-    f32::MAX,
-    f32::MIN,
-    1e30,
-];
+/// The ends of a format: the smallest normal number, two subnormal ones, and the largest.
+const F64_ENDS: [f64; 5] = [f64::MIN_POSITIVE, 1e-310, -5e-324, f64::MAX, f64::MIN];
+const F32_ENDS: [f64; 5] = [f32::MIN_POSITIVE as f64, 1e-40, -1e-45, f32::MAX as f64, f32::MIN as f64];
 
 /// The parts of special complex numbers.
 const PARTS: [f64; 8] = [0.0, -0.0, 1.0, -3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30];
@@ -79,38 +48,37 @@ pub(super) fn special(dtype: DType) -> Vec<Scalar> {
     let pairs = || PARTS.iter().flat_map(|&re| PARTS.iter().map(move |&im| (re, im)));
     match dtype {
         DType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
-        DType::F32 => F32S.map(Scalar::F32).into(),
-        DType::F64 => F64S.map(Scalar::F64).into(),
+        DType::F32 => FLOATS.iter().chain(&F32_ENDS).map(|&x| Scalar::F32(x as f32)).collect(),
+        DType::F64 => FLOATS.iter().chain(&F64_ENDS).map(|&x| Scalar::F64(x)).collect(),
         DType::C64 => pairs().map(|(re, im)| Scalar::C64(Complex32::new(re as f32, im as f32))).collect(),
         DType::C128 => pairs().map(|(re, im)| Scalar::C128(Complex64::new(re, im))).collect(),
         _ => INTS.iter().filter_map(|&i| rewright_ir::Literal::Int(i).at(dtype)).collect(),
     }
 }
 
-/// The generator "SplitMix64" of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
-pub(super) struct Random(pub u64);
+/// Random elements, the same for the same seed.
+pub(super) struct Random(fastrand::Rng);
 
 impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(fastrand::Rng::with_seed(seed))
+    }
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
 
     /// Half of the numbers are between -8 and 8, the others are special.
-    fn float<T: Copy>(&mut self, special: &[T], from: impl Fn(f64) -> T) -> T {
-        match self.next() {
-            r if r & 1 == 0 => special[(r >> 1) as usize % special.len()],
-            r => from((r >> 11) as f64 / (1u64 << 53) as f64 * 16.0 - 8.0),
+    fn float(&mut self, ends: &[f64; 5]) -> f64 {
+        match self.0.usize(..2 * (FLOATS.len() + ends.len())) {
+            i if i < FLOATS.len() => FLOATS[i],
+            i => ends.get(i - FLOATS.len()).copied().unwrap_or_else(|| self.0.f64() * 16.0 - 8.0),
         }
     }
     fn f64(&mut self) -> f64 {
-        self.float(&F64S, |x| x)
+        self.float(&F64_ENDS)
     }
     fn f32(&mut self) -> f32 {
-        self.float(&F32S, |x| x as f32)
+        self.float(&F32_ENDS) as f32
     }
 
     /// Half of the numbers are small, the others take all bits.

@@ -5,14 +5,17 @@ use super::plan::{Group, Id};
 use super::turn::{Pending, Place, Turn};
 use crate::analyses::Analyses;
 use crate::error::RewriteError;
-use crate::observer::Event;
-use crate::rewrite::AnyMatch;
+use crate::observer::{Event, RemarkKind};
+use crate::rewrite::{AnyMatch, NoMatch};
 use crate::rewriter::{Outcome, Rewriter};
 use rewright_ir::Loc;
 use rewright_ir::verify::VerifyErrors;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
+
+/// How often a rewrite is tried in vain in one function: one that changes much at once takes long each time.
+const MAX_DECLINED: u64 = 64;
 
 /// Calls a rewrite's code; a panic becomes an error. Whatever it had in its hands is undone or thrown away by the caller.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, RewriteError> {
@@ -50,8 +53,23 @@ impl Turn<'_, '_> {
         let result = self.transaction(place, found);
         let time = begun.map_or(Duration::ZERO, |t| t.elapsed());
         self.run.report.stats[id].time += time;
-        self.ask_again(groups, place);
+        let declined = matches!(result, Err(RewriteError::Exposes { .. }));
+        if !declined {
+            self.ask_again(groups, place);
+        }
         match result {
+            Err(cause) if declined => {
+                self.run.observer.event(&Event::Declined { seq, rewrite, func: &self.func, error: &cause });
+                self.missed.note(id, place, Some(NoMatch::because(cause.to_string())));
+                self.tally[id].declined += 1;
+                if self.tally[id].declined == MAX_DECLINED {
+                    self.tally[id].out = true;
+                    let message =
+                        format!("{MAX_DECLINED} applications were undone, no more are tried in this function");
+                    self.remark(rewrite, RemarkKind::Missed, Loc::default(), message);
+                }
+                Ok(())
+            }
             Err(cause) => {
                 let error = self.failed(id, Some(seq), loc, cause);
                 self.run.observer.event(&Event::Failed { seq, rewrite, func: &self.func, error: &error });
@@ -96,13 +114,14 @@ impl Turn<'_, '_> {
                 Ok(outcome)
             }
             Err(cause) => {
-                let after = matches!(cause, RewriteError::Differs(_)).then(|| self.func.to_string());
+                let after = matches!(cause, RewriteError::Differs(_)).then(|| self.func.clone());
                 self.func.rollback();
-                let cause = match (cause, after) {
-                    (RewriteError::Differs(found), Some(after)) => {
-                        RewriteError::Differs(found.between(self.func.to_string(), after))
+                let cause = match (cause, after, &self.checker) {
+                    (RewriteError::Differs(found), Some(after), Some(checker)) => {
+                        let forms = ((&self.func, self.module), (&after, self.module));
+                        RewriteError::Differs(checker.explained(found, forms.0, forms.1))
                     }
-                    (cause, _) => cause,
+                    (cause, ..) => cause,
                 };
                 // Some may have been computed half way.
                 self.analyses = Analyses::sharing(self.run.effects.clone(), self.run.rules.clone());

@@ -255,11 +255,39 @@ impl Rewriter<'_> {
         self.set_types(inst, types, &mut users)?;
         while let Some(user) = users.pop() {
             // Asked only now: other operands may have become more precise since.
-            if let Some(types) = self.types_now(user)? {
+            if let Some(types) = self.types_now(user).map_err(|error| self.exposed(user, error.into()))? {
                 self.set_types(user, &types, &mut users)?;
             }
+            self.admits(user)?;
         }
         Ok(())
+    }
+
+    /// What it means that the type rule refuses an instruction which was there before, because of more precise types.
+    pub(super) fn exposed(&self, inst: Inst, error: RewriteError) -> RewriteError {
+        match error {
+            RewriteError::Type(why) if !self.fresh.contains(&inst) => {
+                let data = self.func.inst(inst);
+                RewriteError::Exposes { op: data.op.name, loc: data.loc, why: why.message }
+            }
+            error => error,
+        }
+    }
+
+    /// Checks that what a terminator hands on, whose types are more precise now, is still what is wanted.
+    pub(super) fn admits(&self, inst: Inst) -> Result<(), RewriteError> {
+        let data = self.func.inst(inst);
+        let results = data.args.iter().zip(&self.func.results).filter(|_| data.op.name == "ret");
+        let edges = data.targets.iter().flat_map(|t| t.args.iter().zip(self.func.block_params(t.block)));
+        let edges = edges.map(|(arg, &param)| (arg, self.func.ty(param)));
+        let mut all = results.chain(edges).map(|(&value, wanted)| (self.func.ty(value), wanted));
+        match all.find(|(given, wanted)| !given.fits(wanted)) {
+            None => Ok(()),
+            Some((given, wanted)) => {
+                let why = format!("it hands on {given} where {wanted} is wanted");
+                Err(RewriteError::Exposes { op: data.op.name, loc: data.loc, why })
+            }
+        }
     }
 
     /// Gives the results of one instruction more precise types, and adds the users of those that change.

@@ -93,7 +93,7 @@ fn wrong() -> Vec<(&'static str, String, &'static str)> {
         ("wrong-no-store", one("%x: f64[n]", "i64", "  store %x, 1.0\n  ret 0\n"), "after the call, argument 0"),
         ("wrong-no-print", one("%x: i8", "i8", "  print %x\n  ret %x\n"), "prints something else"),
         // Right for one element.
-        ("wrong-sum", one("%x: f64[n]", "f64", "  %0 = sum %x, axes=[0]\n  ret %0\n"), "f64[2]"),
+        ("wrong-sum", one("%x: f64[n]", "f64", "  %0 = sum %x, axes=[0]\n  ret %0\n"), "f64[3]"),
         ("wrong-no-raise", RAISES.into(), "it ended with an error, and now it does not: "),
         ("wrong-for-ever", LOOPS.into(), "now it ends with an error: `jump`: more than "),
     ]

@@ -16,6 +16,7 @@ fn watch(body: &str, pipeline: &str, options: &Options) -> (Vec<String>, Result<
             Event::NoMatch { rewrite, why, .. } => format!("no {rewrite}: {}", why.reasons()[0].message),
             Event::Match { seq, rewrite, loc, .. } => format!("{seq} match {rewrite} line {}", loc.line),
             Event::Applied { seq, rewrite, changes, .. } => format!("{seq} applied {rewrite}: {}", kinds(changes)),
+            Event::Declined { seq, rewrite, .. } => format!("{seq} declined {rewrite}"),
             Event::Failed { seq, rewrite, .. } => format!("{seq} failed {rewrite}"),
             Event::GaveUp { error, .. } => format!("gave up: {}", error.to_string().lines().next().unwrap_or("")),
             Event::Remark(remark) => format!("remark {remark}"),
@@ -79,7 +80,10 @@ fn the_function_is_as_it_is_at_that_moment() {
     let body = "  %a = mul %x, 2.0\n  ret %a\n";
     let mut forms = Vec::new();
     let mut observer = |event: &Event<'_>| match event {
-        Event::Match { func, .. } | Event::Applied { func, .. } | Event::Failed { func, .. } => {
+        Event::Match { func, .. }
+        | Event::Applied { func, .. }
+        | Event::Declined { func, .. }
+        | Event::Failed { func, .. } => {
             forms.push(print_function(func));
         }
         _ => {}
@@ -133,4 +137,55 @@ fn times_only_if_asked_for() {
     };
     assert!(time(&Options::default()).is_zero());
     assert!(!time(&Options { times: true, ..Options::default() }).is_zero());
+}
+
+#[test]
+fn an_application_that_would_show_a_failure_is_declined_and_not_tried_again() {
+    let text = "func @f(%x: f64[3], %y: f64[2], %go: bool) -> f64[?] {
+entry:
+  %a = mul 1.0, 2.0
+  br_if %go, next(%x), out
+next(%q: f64[?]):
+  %0 = add %q, %y
+  ret %0
+out:
+  ret %y
+}
+";
+    let mut lines = Vec::new();
+    let mut observer = |event: &Event<'_>| match event {
+        Event::Match { seq, rewrite, .. } => lines.push(format!("{seq} match {rewrite}")),
+        Event::Declined { seq, rewrite, error, .. } => lines.push(format!("{seq} declined {rewrite}: {error}")),
+        Event::Applied { seq, rewrite, .. } => lines.push(format!("{seq} applied {rewrite}")),
+        Event::Remark(remark) => lines.push(remark.to_string()),
+        _ => {}
+    };
+    let mut module = module(text);
+    let report =
+        Pipeline::parse("block-args, test-double").unwrap().run(&mut module, &Options::default(), &mut observer);
+    let why = "not done, for it would show that `add` at line 6 fails whenever it runs: `add` can't broadcast f64[3], f64[2] \
+               along axis 0 of the result";
+    assert!(report.unwrap().failures.is_empty());
+    assert_eq!(lines.len(), 6, "{lines:#?}");
+    assert!(lines[1].starts_with(&format!("0 declined block-args: {why}")), "{lines:#?}");
+    assert_eq!(lines[2..4], ["1 match test-double", "1 applied test-double"]);
+    assert!(lines[5].starts_with(&format!("block-args: @f line 6: {why}")), "{lines:#?}");
+    assert_eq!(crate::common::text(&module), text.replace("mul 1.0, 2.0", "add 1.0, 1.0"));
+}
+
+#[test]
+fn a_rewrite_that_is_declined_again_and_again_gives_up() {
+    let mut text = "func @f(%x: f64[3], %y: f64[2], %k: i64) -> f64[?] {\nentry:\n  switch %k, 0: b0(%x)".to_string();
+    (1..100).for_each(|i| text += &format!(", {i}: b{i}(%x)"));
+    text += ", default: b0(%x)\n";
+    (0..100).for_each(|i| text += &format!("b{i}(%q_{i}: f64[?]):\n  %s{i} = add %q_{i}, %y\n  ret %s{i}\n"));
+    text += "}\n";
+    let mut module = module(&text);
+    let mut tries = 0;
+    let mut observer = |event: &Event<'_>| tries += i32::from(matches!(event, Event::Declined { .. }));
+    let report = Pipeline::parse("block-args").unwrap().run(&mut module, &Options::default(), &mut observer).unwrap();
+    assert_eq!(tries, 64);
+    assert!(
+        report.remarks.iter().any(|r| r.message == "64 applications were undone, no more are tried in this function")
+    );
 }

@@ -1,0 +1,98 @@
+//! Makes an input on which two forms of a function differ small, so that it can be read.
+
+use super::checker::{call, comparable};
+use super::difference::{Difference, differs};
+use super::inputs::Axes;
+use rewright_ir::{Array, Datum, Function, Module};
+
+/// How many inputs are tried.
+const MAX_TRIES: u32 = 256;
+
+/// Elements of axes that must stay as many as each other: those of a symbol, or those of a `?`, or of several at once.
+type Tied = Vec<(usize, usize)>;
+
+/// The same difference on an input of smaller arrays, as far as there is one.
+pub(super) fn smaller(
+    mut found: Box<Difference>,
+    before: (&Function, &Module),
+    after: (&Function, &Module),
+    ulp: u64,
+) -> Box<Difference> {
+    let tied = tied(before.0, &found);
+    let mut tries = MAX_TRIES;
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for axes in &tied {
+            let len = axes.first().map_or(0, |&(arg, axis)| found.input[arg].1.shape()[axis]);
+            let parts = [(0, len / 2), (len / 2, len), (0, len.saturating_sub(1)), (1.min(len), len)];
+            for (from, to) in parts.into_iter().filter(|(from, to)| to - from < len) {
+                if tries == 0 {
+                    return found;
+                }
+                tries -= 1;
+                if shrinks(&mut found, axes, (from, to), [before, after], ulp) {
+                    changed = true;
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Takes a part of some axes, if the forms differ there too.
+fn shrinks(
+    found: &mut Difference,
+    axes: &[(usize, usize)],
+    part: (usize, usize),
+    forms: [(&Function, &Module); 2],
+    ulp: u64,
+) -> bool {
+    let mut args: Vec<Datum> = found.input.iter().map(|(_, datum)| datum.clone()).collect();
+    for &(arg, axis) in axes {
+        match taken(&args[arg], axis, part) {
+            Some(less) => args[arg] = less,
+            None => return false,
+        }
+    }
+    let [before, after] = forms.map(|(func, module)| call(func, module, args.clone(), 1 << 20).0);
+    match differs(&before, &after, ulp).filter(|_| comparable(&before)) {
+        Some(what) => {
+            found.input.iter_mut().zip(args).for_each(|((_, datum), less)| *datum = less);
+            (found.what, found.before, found.after) = (what, before, after);
+            true
+        }
+        None => false,
+    }
+}
+
+/// The elements of an array from one place on an axis up to another.
+fn taken(datum: &Datum, axis: usize, (from, to): (usize, usize)) -> Option<Datum> {
+    let array = datum.as_array()?;
+    let mut shape = array.shape().to_vec();
+    *shape.get_mut(axis)? = to - from;
+    let element = |mut at: usize| {
+        let mut index = vec![0; shape.len()];
+        for (i, &extent) in shape.iter().enumerate().rev() {
+            index[i] = at % extent;
+            at /= extent;
+        }
+        index[axis] += from;
+        array.get(&index)
+    };
+    let elements: Vec<_> = (0..shape.iter().product()).map(element).collect::<Option<_>>()?;
+    Array::from_fn(array.dtype(), &shape, |at| elements[at]).map(Datum::Array)
+}
+
+/// Which axes may become shorter together: first all that are as long as each other, then each extent by itself.
+fn tied(func: &Function, found: &Difference) -> Vec<Tied> {
+    let each = Axes::of(func).tied();
+    let len = |tied: &Tied| tied.first().and_then(|&(arg, axis)| found.input.get(arg)?.1.shape().get(axis).copied());
+    let mut lens: Vec<usize> = each.iter().filter_map(len).collect();
+    lens.sort_unstable();
+    lens.dedup();
+    let together = |&wanted: &usize| each.iter().filter(|t| len(t) == Some(wanted)).flatten().copied().collect();
+    let mut all: Vec<Tied> = lens.iter().map(together).collect();
+    all.extend(each);
+    all
+}
