@@ -16,19 +16,11 @@ const COUNT: u64 = 3000;
 /// What a program may use: enough for those of the fixtures, but for the largest.
 const LIMITS: Limits = Limits { steps: 1 << 16, elements: 1 << 14, bytes: 1 << 22, depth: 32 };
 
-/// The generator "SplitMix64" of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
-struct Random(u64);
+struct Random(fastrand::Rng);
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
     fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+        self.0.usize(..n.max(1))
     }
     fn one_of<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {
         list.get(self.below(list.len()))
@@ -160,7 +152,7 @@ fn mutated(random: &mut Random, text: &str, other: &str) -> String {
 
 /// Tries one mutation; what went wrong, if anything did.
 fn try_one(number: u64, cases: &[Case]) -> Option<String> {
-    let mut random = Random(number.wrapping_mul(0x2545_F491_4F6C_DD1D));
+    let mut random = Random(fastrand::Rng::with_seed(number));
     let (case, other) = (random.one_of(cases)?, random.one_of(cases)?);
     let text = mutated(&mut random, &case.text, &other.text);
     let tried = catch_unwind(AssertUnwindSafe(|| {

@@ -25,7 +25,7 @@ proptest! {
 
     #[test]
     fn random_modules_survive_text_and_ron(seed: u64, size in 1usize..40) {
-        check(&module(&mut Rng(seed), size, &mut Coverage::default()));
+        check(&module(&mut Rng::new(seed), size, &mut Coverage::default()));
     }
 }
 
@@ -34,7 +34,7 @@ proptest! {
 fn every_op_is_among_the_random_ones() {
     let mut coverage = Coverage::default();
     for seed in 0..60 {
-        check(&module(&mut Rng(seed), 60, &mut coverage));
+        check(&module(&mut Rng::new(seed), 60, &mut coverage));
     }
     let missing: Vec<_> = registry().ops().map(|(op, _)| op.name).filter(|n| !coverage.ops.contains(n)).collect();
     assert_eq!(missing, Vec::<&str>::new());

@@ -59,20 +59,19 @@ pub const REAL: [DType; 11] = [
     DType::F64,
 ];
 
-/// A small random number generator, the same everywhere.
+/// Random numbers, the same for the same seed.
 #[derive(Clone)]
-pub struct Random(pub u64);
+pub struct Random(fastrand::Rng);
 
 impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(fastrand::Rng::with_seed(seed))
+    }
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+        self.0.usize(..n.max(1))
     }
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
@@ -169,7 +168,7 @@ fn mask(dtype: DType) -> u64 {
 
 /// Runs a call.
 pub fn run(kernel: &Kernel, code: &dyn CompiledKernel, call: &Call) -> Outcome {
-    let mut random = Random(call.seed);
+    let mut random = Random::new(call.seed);
     let mut arenas: Vec<Arena> = Vec::new();
     let mut pointers = Vec::new();
     let mut touched: Vec<Vec<usize>> = Vec::new();

@@ -19,7 +19,7 @@ fn one_op(op: KOp, operands: &[DType], result: DType) {
         let value = k.push(op.clone(), &args, result);
         k.store(out, Part::Re, value);
         let kernel = k.finish();
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         let calls = (0..if uniform { 40 } else { 4 }).map(|_| {
             let extents = vec![if uniform { 150 } else { 400 }];
             let layouts = (0..=operands.len()).map(|n| Layout::dense(&kernel, n, &extents)).collect();

@@ -248,7 +248,7 @@ fn random_kernels() {
     let count = std::env::var("CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     let first = std::env::var("FIRST").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     for seed in first..first + count {
-        let (kernel, mut random) = kernel(Random(seed));
+        let (kernel, mut random) = kernel(Random::new(seed));
         let calls: Vec<Call> = (0..3).map(|_| call(&kernel, &mut random)).collect();
         let done = std::panic::catch_unwind(|| same(&kernel, calls));
         assert!(done.is_ok(), "seed {seed}");

@@ -215,7 +215,7 @@ fn random_expressions() {
     let op = registry().op("arrayexpr").unwrap();
     let (mut compared, mut vectors) = (0, 0);
     for seed in 0..4000 {
-        let Made { expr, args } = make(&mut Random(seed));
+        let Made { expr, args } = make(&mut Random::new(seed));
         let types: Vec<Type> = args.iter().map(Datum::ty).collect();
         let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr.clone())));
         let want = evaluate_op(op, &attrs, &args, &[], Limits::default());

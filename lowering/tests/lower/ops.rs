@@ -129,7 +129,7 @@ fn pool(op: Op, dtype: DType, operand: usize) -> Vec<Scalar> {
 fn special_tuples(op: Op, at: &Loop) -> Vec<Datum> {
     let pools: Vec<Vec<Scalar>> = at.ins.iter().enumerate().map(|(k, &d)| pool(op, d, k)).collect();
     let count: usize = pools.iter().take(2).map(Vec::len).product();
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let operand = |(k, pool): (usize, &Vec<Scalar>)| {
         let element = |n: usize| match k {
             0 => pool[n % pool.len()],
@@ -152,7 +152,7 @@ fn special_elements_in_rows() {
 
 #[test]
 fn every_layout() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     each_loop(|op, attrs, at| {
         let types: Vec<Type> = at.ins.iter().map(|&d| Type::array(d, [Dim::Any, Dim::Any])).collect();
         let compiled = Compiled::new(&elementwise(op, attrs, &types, Loc::default()), &types);
@@ -179,7 +179,7 @@ fn every_layout() {
 
 #[test]
 fn scalars_beside_arrays() {
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     each_loop(|op, attrs, at| {
         if at.ins.len() < 2 {
             return;
@@ -226,7 +226,7 @@ fn integer_powers_with_a_constant_exponent_are_products() {
 
 /// Pairs of integers about whose quotient a float could be mistaken: next to multiples of the divisor.
 fn close_divisions(dtype: DType, count: usize) -> [Datum; 2] {
-    let mut random = Random(17);
+    let mut random = Random::new(17);
     let mut pairs = Vec::new();
     for _ in 0..count {
         let (bits, shift) = (random.next(), random.next() % 64);

@@ -2,25 +2,24 @@
 
 use rewright_ir::{Array, Attr, Attrs, Complex64, DType, Datum, Limits, Scalar, SliceSpec, evaluate_op, registry};
 
-/// A small random number generator, the same everywhere.
-pub struct Random(pub u64);
+/// Random numbers, the same for the same seed.
+pub struct Random(fastrand::Rng);
 
 impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(fastrand::Rng::with_seed(seed))
+    }
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[(self.next() % from.len() as u64) as usize]
+        from[self.0.usize(..from.len())]
     }
 }
 
 /// Zeros, ones, limits, neighbours of limits, subnormals, infinities, NaN, and a few of no importance.
 pub fn special(dtype: DType) -> Vec<Scalar> {
-    let mut random = Random(dtype as u64);
+    let mut random = Random::new(dtype as u64);
     let mut all: Vec<Scalar> = match dtype {
         DType::Bool => return vec![false.into(), true.into()],
         DType::F32 | DType::F64 => floats(dtype, &mut random),
