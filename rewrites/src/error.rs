@@ -30,15 +30,15 @@ pub enum RewriteError {
     /// The rewriter refused a change that would leave invalid IR.
     #[error("{0}")]
     Refused(String),
-    /// More precise types would show that an instruction which the program has fails whenever it runs. It may never run, so that is for
-    /// running to find out: the application is undone, and a remark says so.
-    #[error("not done, for it would show that `{op}`{} fails whenever it runs: {why}", place(.loc))]
-    Exposes {
+    /// More precise types do not go together with an instruction that the program has. Mostly they show that it fails whenever it
+    /// runs; it may never run, so that is for running to find out. The application is undone, and a remark says so.
+    #[error("not done, for with more precise types `{op}`{} {why}", place(.loc))]
+    Declined {
         /// The op.
         op: &'static str,
         /// The place of the instruction in the source.
         loc: rewright_ir::Loc,
-        /// How it fails.
+        /// What does not go together.
         why: String,
     },
     /// The rewrite's own reason.

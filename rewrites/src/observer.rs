@@ -96,7 +96,7 @@ pub enum Event<'a> {
         /// How long it took; zero unless the options ask for times.
         time: Duration,
     },
-    /// An application was undone because of what more precise types would show; see [`crate::RewriteError::Exposes`].
+    /// An application was undone because of what more precise types would mean; see [`crate::RewriteError::Declined`].
     Declined {
         /// The number of the application.
         seq: u64,

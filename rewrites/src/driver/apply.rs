@@ -53,7 +53,7 @@ impl Turn<'_, '_> {
         let result = self.transaction(place, found);
         let time = begun.map_or(Duration::ZERO, |t| t.elapsed());
         self.run.report.stats[id].time += time;
-        let declined = matches!(result, Err(RewriteError::Exposes { .. }));
+        let declined = matches!(result, Err(RewriteError::Declined { .. }));
         if !declined {
             self.ask_again(groups, place);
         }

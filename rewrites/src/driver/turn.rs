@@ -71,7 +71,7 @@ pub(super) struct Tally {
     pub applied: u64,
     /// Instructions that there are more.
     pub grown: i64,
-    /// Applications that were undone because of what they would show.
+    /// Applications that were undone because of what more precise types would mean.
     pub declined: u64,
     /// It failed, and sits out.
     pub out: bool,

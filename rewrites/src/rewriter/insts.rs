@@ -252,30 +252,36 @@ impl Rewriter<'_> {
     /// Gives results more precise types, and so on for their users.
     fn retype(&mut self, inst: Inst, types: &[Type]) -> Result<(), RewriteError> {
         let mut users: Vec<Inst> = Vec::new();
-        self.set_types(inst, types, &mut users)?;
+        let set = self.set_types(inst, types, &mut users);
+        set.map_err(|why| RewriteError::refused(format!("`{}` {why}", self.func.inst(inst).op)))?;
+        self.propagate(users)
+    }
+
+    /// Brings the types of instructions up to date with those of their operands, which are more precise now, and so on for their users.
+    pub(super) fn propagate(&mut self, mut users: Vec<Inst>) -> Result<(), RewriteError> {
         while let Some(user) = users.pop() {
             // Asked only now: other operands may have become more precise since.
-            if let Some(types) = self.types_now(user).map_err(|error| self.exposed(user, error.into()))? {
-                self.set_types(user, &types, &mut users)?;
-            }
-            self.admits(user)?;
+            let fits = match self.types_now(user) {
+                Ok(None) => self.admits(user),
+                Ok(Some(types)) => self.set_types(user, &types, &mut users),
+                Err(why) => Err(format!("fails whenever it runs: {}", why.message)),
+            };
+            fits.map_err(|why| self.declined(user, why))?;
         }
         Ok(())
     }
 
-    /// What it means that the type rule refuses an instruction which was there before, because of more precise types.
-    pub(super) fn exposed(&self, inst: Inst, error: RewriteError) -> RewriteError {
-        match error {
-            RewriteError::Type(why) if !self.fresh.contains(&inst) => {
-                let data = self.func.inst(inst);
-                RewriteError::Exposes { op: data.op.name, loc: data.loc, why: why.message }
-            }
-            error => error,
+    /// What it means that an instruction which was there before does not go together with more precise types.
+    fn declined(&self, inst: Inst, why: String) -> RewriteError {
+        let data = self.func.inst(inst);
+        match self.fresh.contains(&inst) {
+            true => RewriteError::refused(format!("`{}` {why}", data.op)),
+            false => RewriteError::Declined { op: data.op.name, loc: data.loc, why },
         }
     }
 
     /// Checks that what a terminator hands on, whose types are more precise now, is still what is wanted.
-    pub(super) fn admits(&self, inst: Inst) -> Result<(), RewriteError> {
+    fn admits(&self, inst: Inst) -> Result<(), String> {
         let data = self.func.inst(inst);
         let results = data.args.iter().zip(&self.func.results).filter(|_| data.op.name == "ret");
         let edges = data.targets.iter().flat_map(|t| t.args.iter().zip(self.func.block_params(t.block)));
@@ -284,26 +290,23 @@ impl Rewriter<'_> {
         match all.find(|(given, wanted)| !given.fits(wanted)) {
             None => Ok(()),
             Some((given, wanted)) => {
-                let why = format!("it hands on {given} where {wanted} is wanted");
-                Err(RewriteError::Exposes { op: data.op.name, loc: data.loc, why })
+                Err(format!("fails whenever it runs: it hands on {given} where {wanted} is wanted"))
             }
         }
     }
 
     /// Gives the results of one instruction more precise types, and adds the users of those that change.
-    fn set_types(&mut self, inst: Inst, types: &[Type], users: &mut Vec<Inst>) -> Result<(), RewriteError> {
+    fn set_types(&mut self, inst: Inst, types: &[Type], users: &mut Vec<Inst>) -> Result<(), String> {
         let results = self.func.inst(inst).results.clone();
         if results.len() != types.len() {
-            let op = self.func.inst(inst).op;
-            return Err(RewriteError::refused(format!("`{op}` would have {} results now", types.len())));
+            return Err(format!("would have {} results", types.len()));
         }
         for (result, ty) in results.into_iter().zip(types) {
             if self.func.ty(result) == ty {
                 continue;
             }
             if !ty.refines(self.func.ty(result)) {
-                let (op, old) = (self.func.inst(inst).op, self.func.ty(result));
-                return Err(RewriteError::refused(format!("`{op}` would give {ty} instead of {old}")));
+                return Err(format!("would give {ty} instead of {}", self.func.ty(result)));
             }
             self.set_type(result, ty.clone());
             users.extend(self.func.users(result));

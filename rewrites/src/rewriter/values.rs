@@ -90,10 +90,7 @@ impl Rewriter<'_> {
             // A type rule may look at constants.
             let data = self.func.inst(user);
             if refined || (constant && !data.op.is_elementwise() && !data.results.is_empty()) {
-                self.reinfer(user).map_err(|error| self.exposed(user, error))?;
-            }
-            if refined {
-                self.admits(user)?;
+                self.propagate(vec![user])?;
             }
         }
         self.settle(ends, new, &users)

@@ -163,7 +163,7 @@ out:
     let mut module = module(text);
     let report =
         Pipeline::parse("block-args, test-double").unwrap().run(&mut module, &Options::default(), &mut observer);
-    let why = "not done, for it would show that `add` at line 6 fails whenever it runs: `add` can't broadcast f64[3], f64[2] \
+    let why = "not done, for with more precise types `add` at line 6 fails whenever it runs: `add` can't broadcast f64[3], f64[2] \
                along axis 0 of the result";
     assert!(report.unwrap().failures.is_empty());
     assert_eq!(lines.len(), 6, "{lines:#?}");
