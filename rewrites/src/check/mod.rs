@@ -33,6 +33,7 @@ pub use checker::Checker;
 pub use compare::{Mismatch, compare};
 pub use difference::Difference;
 pub use inputs::{ROUNDS, arguments};
+pub(crate) use values::special;
 
 use rewright_ir::{Datum, Module, Name};
 

@@ -44,7 +44,7 @@ const INTS: [i128; 27] = [
 ];
 
 /// The special values of a dtype. Those of complex numbers have special parts.
-pub(super) fn special(dtype: DType) -> Vec<Scalar> {
+pub(crate) fn special(dtype: DType) -> Vec<Scalar> {
     let pairs = || PARTS.iter().flat_map(|&re| PARTS.iter().map(move |&im| (re, im)));
     match dtype {
         DType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],

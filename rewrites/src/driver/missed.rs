@@ -28,6 +28,13 @@ impl MissedMatches {
         }
     }
 
+    /// Rewrites are asked about a place again.
+    pub fn forget(&mut self, ids: impl Iterator<Item = Id>, place: Place) {
+        if !self.found.is_empty() {
+            ids.for_each(|id| drop(self.found.remove(&(id, place))));
+        }
+    }
+
     /// The reasons at places that are still there, each once, by place in the source and then in the order in which they were given.
     pub fn finish(self, func: &Function) -> Vec<(Id, Loc, String)> {
         let still = |place: Place| match place {

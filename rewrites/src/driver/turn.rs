@@ -206,11 +206,20 @@ impl<'a, 'r> Turn<'a, 'r> {
         Ok(())
     }
 
-    /// Asks which rule matches, of all of them at once. One that does counts as asked.
+    /// Asks which rule matches, of all of them at once. One that does counts as asked, and so does one that may not be applied where it
+    /// matches.
     fn ask_rules(&mut self, roots: &Roots, inst: Inst) -> Option<(Id, AnyMatch<'static>)> {
         let begun = self.run.options.times.then(Instant::now);
         let cx = MatchCx::new(&self.func, self.module, &self.analyses);
-        let (id, found) = roots.tree.find(&cx, inst, |id| self.tally[id].out)?;
+        let mut refused: Vec<(Id, String)> = Vec::new();
+        let found = roots.tree.find(&cx, inst, |id| self.tally[id].out, |id, why| refused.push((id, why)));
+        let place = Place::Inst(inst);
+        self.missed.forget(roots.tree.ids(), place);
+        for (id, why) in refused {
+            self.run.report.stats[id].asked += 1;
+            self.missed(id, place, NoMatch::because(why));
+        }
+        let (id, found) = found?;
         let stats = &mut self.run.report.stats[id];
         stats.asked += 1;
         stats.time += begun.map_or(Duration::ZERO, |t| t.elapsed());
@@ -239,11 +248,7 @@ impl<'a, 'r> Turn<'a, 'r> {
                 Ok(Some(found))
             }
             Ok(Err(why)) => {
-                if !why.reasons().is_empty() {
-                    let rewrite = self.run.plan.rewrites[id].def.name;
-                    self.run.observer.event(&Event::NoMatch { rewrite, func: &self.func, why: &why });
-                }
-                self.missed.note(id, place, Some(why));
+                self.missed(id, place, why);
                 Ok(None)
             }
             Err(panic) => {
@@ -251,6 +256,15 @@ impl<'a, 'r> Turn<'a, 'r> {
                 self.give_up(&[id], error).map(|()| None)
             }
         }
+    }
+
+    /// A rewrite does not match at a place.
+    fn missed(&mut self, id: Id, place: Place, why: NoMatch) {
+        if !why.reasons().is_empty() {
+            let rewrite = self.run.plan.rewrites[id].def.name;
+            self.run.observer.event(&Event::NoMatch { rewrite, func: &self.func, why: &why });
+        }
+        self.missed.note(id, place, Some(why));
     }
 
     pub fn remark(&mut self, rewrite: &'static str, kind: RemarkKind, loc: Loc, message: String) {

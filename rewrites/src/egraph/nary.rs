@@ -9,9 +9,10 @@
 
 use super::analysis::{Graph, attrs_of};
 use super::node::{Children, Const, Node};
-use super::template::{Builder, Template, Typed, class, constant};
+use super::template::{Template, Typed, class};
 use crate::cost::elements;
 use crate::rule::Liberties;
+use crate::rule::template::{Builder, constant};
 use egg::Id;
 use rewright_ir::op::Eval;
 use rewright_ir::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar, registry};
@@ -41,12 +42,12 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The reason that proofs give.
-    pub fn reason(&self) -> &'static str {
+    /// The reason that proofs give, by its number among [`REASONS`].
+    pub fn reason(&self) -> usize {
         match self {
-            Form::Sum(..) => REASONS[0],
-            Form::Product(..) => REASONS[1],
-            Form::Factored(..) => REASONS[2],
+            Form::Sum(..) => 0,
+            Form::Product(..) => 1,
+            Form::Factored(..) => 2,
         }
     }
 }
@@ -221,7 +222,7 @@ impl Ring {
             Form::Factored(factor, left, others, rest) => {
                 let products: Option<Vec<(Typed, Scalar)>> = left.iter().map(|(f, c)| writer.term(f, c.0)).collect();
                 let inner = writer.sum(products?, Scalar::zero(want.dtype()))?;
-                let product = writer.ops.call(self.mul, &[inner, class(graph, *factor)?], Attrs::new())?;
+                let product = writer.call(self.mul, inner, class(graph, *factor)?)?;
                 let others: Option<Vec<(Typed, Scalar)>> =
                     others.iter().map(|&(t, c)| Some((class(graph, t)?, c.0))).collect();
                 let all = std::iter::once((product, Scalar::one(want.dtype()))).chain(others?).collect();
@@ -233,7 +234,7 @@ impl Ring {
             Some(scalar) => writer.ops.filled(scalar, &want)?,
             None => (ty == want).then_some(part)?,
         };
-        Some(writer.ops.finish(root))
+        Some(writer.ops.finish(smallvec![root]))
     }
 }
 
@@ -301,17 +302,9 @@ impl Reader<'_> {
             sum.constant = compute(ring.add, &[sum.constant, more])?;
             return Some(Tree::Class(id));
         }
-        let scaled = |n: &&Node| n.operands().iter().any(|&c| graph[c].data.constant.is_some());
-        let inner = |n: &&Node| ring.is_ring(graph, n) && (n.op() != Some(ring.mul) || scaled(n));
-        self.visits += 1;
-        if self.path.len() < MOST
-            && self.visits < VISITS
-            && !self.path.contains(&id)
-            && let Some(node) = graph[id].nodes.iter().find(inner)
-        {
-            self.path.push(id);
-            let tree = self.sum(node, factor, sum);
-            self.path.pop();
+        let scaled = |n: &Node| n.operands().iter().any(|&c| graph[c].data.constant.is_some());
+        let inner = |n: &Node| ring.is_ring(graph, n) && (n.op() != Some(ring.mul) || scaled(n));
+        if let Some(tree) = self.inside(id, inner, |reader, node| reader.sum(node, factor, sum)) {
             return tree;
         }
         match sum.terms.iter_mut().find(|t| t.0 == id) {
@@ -319,6 +312,22 @@ impl Reader<'_> {
             None => sum.terms.push((id, factor)),
         }
         (sum.terms.len() <= MOST).then_some(Tree::Class(id))
+    }
+
+    /// Reads a node of a class that is `inner`, if there is one and it may be looked into; if not the class is taken as it is.
+    fn inside(
+        &mut self,
+        id: Id,
+        inner: impl Fn(&Node) -> bool,
+        read: impl FnOnce(&mut Self, &Node) -> Option<Tree>,
+    ) -> Option<Option<Tree>> {
+        self.visits += 1;
+        let may = self.path.len() < MOST && self.visits < VISITS && !self.path.contains(&id);
+        let node = if may { self.graph[id].nodes.iter().find(|n| inner(n))? } else { return None };
+        self.path.push(id);
+        let tree = read(self, node);
+        self.path.pop();
+        Some(tree)
     }
 
     /// Adds a node's factors to a product.
@@ -334,16 +343,8 @@ impl Reader<'_> {
             product.constant = compute(ring.mul, &[product.constant, scalar])?;
             return Some(Tree::Class(id));
         }
-        let inner = |n: &&Node| n.op() == Some(ring.mul) && ring.is_ring(graph, n);
-        self.visits += 1;
-        if self.path.len() < MOST
-            && self.visits < VISITS
-            && !self.path.contains(&id)
-            && let Some(node) = graph[id].nodes.iter().find(inner)
-        {
-            self.path.push(id);
-            let tree = self.product(node, product);
-            self.path.pop();
+        let inner = |n: &Node| n.op() == Some(ring.mul) && ring.is_ring(graph, n);
+        if let Some(tree) = self.inside(id, inner, |reader, node| reader.product(node, product)) {
             return tree;
         }
         match product.factors.iter_mut().find(|f| f.0 == id) {
@@ -358,12 +359,12 @@ impl Reader<'_> {
 struct Writer<'a> {
     ring: Ring,
     graph: &'a Graph,
-    ops: Builder,
+    ops: Builder<Id>,
 }
 
 impl Writer<'_> {
     fn call(&mut self, op: Op, a: Typed, b: Typed) -> Option<Typed> {
-        self.ops.call(op, &[a, b], Attrs::new())
+        self.ops.call(op, &[a, b], Attrs::new(), 0)
     }
 
     /// Terms with factors, and a constant: what is added first, then what is subtracted.
@@ -387,7 +388,7 @@ impl Writer<'_> {
                     self.call(ring.sub, sum, scaled)?
                 }
                 (None, Some(rest)) => self.call(ring.sub, constant(rest), scaled)?,
-                (None, None) => self.ops.call(ring.neg, &[scaled], Attrs::new())?,
+                (None, None) => self.ops.call(ring.neg, &[scaled], Attrs::new(), 0)?,
             });
         }
         match (so_far, rest) {

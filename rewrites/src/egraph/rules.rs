@@ -6,7 +6,7 @@ use super::pattern::Pattern;
 use crate::def::{Form, RewriteEntry};
 use crate::registry::rewrites;
 use crate::rule::{Liberties, Rule};
-use rewright_ir::{Name, Op};
+use rewright_ir::Op;
 use rustc_hash::FxHashSet;
 use std::cell::OnceCell;
 
@@ -42,11 +42,6 @@ impl RuleSet {
     /// True if some rule's pattern begins with the op.
     pub fn starts_at(&self, op: Op) -> bool {
         self.roots.contains(op.0.name)
-    }
-
-    /// The rule of a number.
-    pub fn name(&self, at: usize) -> Name {
-        self.rules[at].rule.name
     }
 }
 

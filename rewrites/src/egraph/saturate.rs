@@ -6,7 +6,7 @@
 use super::analysis::Graph;
 use super::nary::{self, Form, Found};
 use super::pattern::{Regs, Search};
-use super::rules::RuleSet;
+use super::rules::{Compiled, RuleSet};
 use super::template;
 use egg::Id;
 use rewright_ir::Name;
@@ -172,55 +172,46 @@ impl Round {
         uses: &mut [RuleUse],
     ) -> bool {
         for (at, found) in std::mem::take(&mut self.found) {
-            let compiled = &set.rules[at];
-            graph.analysis.rule = Some(set.name(at));
+            let Compiled { rule, pattern, .. } = &set.rules[at];
             for regs in found {
                 if graph.total_size() >= limits.nodes {
                     return true;
                 }
-                let Some(plan) = template::plan(graph, compiled.rule, &compiled.pattern, &regs) else { continue };
-                let before = graph.total_size();
-                let from = template::instance(graph, compiled.rule, &compiled.pattern, &regs);
-                let to = plan.add(graph);
-                let united = graph.union_trusted(from, to, compiled.rule.name.as_str());
-                self.took(united, graph.total_size() - before, &mut uses[at]);
+                let Some(plan) = template::plan(graph, rule, pattern, &regs) else { continue };
+                let from = |graph: &mut Graph| template::instance(graph, rule, pattern, &regs);
+                self.unite(graph, &mut uses[at], from, &plan);
                 tried.matches.insert((at, regs));
             }
         }
-        self.write_forms(graph, set, limits, tried, uses)
-    }
-
-    /// Sums and products of many terms.
-    fn write_forms(
-        &mut self,
-        graph: &mut Graph,
-        set: &RuleSet,
-        limits: Limits,
-        tried: &mut Tried,
-        uses: &mut [RuleUse],
-    ) -> bool {
+        // Sums and products of many terms.
         let Some(ring) = &set.ring else { return false };
         for found in std::mem::take(&mut self.forms) {
             if graph.total_size() >= limits.nodes {
                 return true;
             }
-            let reason = found.form.reason();
-            graph.analysis.rule = Some(Name::new(reason));
+            let used = &mut uses[set.rules.len() + found.form.reason()];
             if let Some(plan) = ring.plan(graph, &found) {
-                let before = graph.total_size();
-                let (from, to) = (found.from(graph), plan.add(graph));
-                let united = graph.union_trusted(from, to, reason);
-                let added = graph.total_size() - before;
-                if let Some(used) = uses.iter_mut().find(|u| u.rule == *reason) {
-                    self.took(united, added, used);
-                }
+                self.unite(graph, used, |graph| found.from(graph), &plan);
             }
             tried.forms.insert((found.class, found.form));
         }
         false
     }
 
-    fn took(&mut self, united: bool, added: usize, used: &mut RuleUse) {
+    /// Adds a template and makes it equal to what it was made from.
+    fn unite(
+        &mut self,
+        graph: &mut Graph,
+        used: &mut RuleUse,
+        from: impl FnOnce(&mut Graph) -> Id,
+        plan: &template::Template,
+    ) {
+        graph.analysis.rule = Some(used.rule);
+        let before = graph.total_size();
+        let from = from(graph);
+        let Some(to) = template::add_template(graph, plan) else { return };
+        let united = graph.union_trusted(from, to, used.rule.as_str());
+        let added = graph.total_size() - before;
         if united || added > 0 {
             self.news = true;
             used.applied += 1;

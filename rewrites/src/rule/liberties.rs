@@ -21,7 +21,7 @@ bitflags::bitflags! {
         const NO_INF = 16;
         /// `no_signed_zeros`: a zero may have the other sign.
         const NO_SIGNED_ZEROS = 32;
-        /// `approximate`: functions may be replaced by others that are equal in real arithmetic.
+        /// `approximate`: functions may be replaced by others that are equal in real arithmetic; a zero that one gives may have the other sign.
         const APPROXIMATE = 64;
     }
 }

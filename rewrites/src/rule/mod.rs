@@ -24,7 +24,7 @@
 //!
 //! What makes rules safe is that they say nothing of dtypes and shapes unless they want to: a rule applies where each op of its
 //! pattern computes at the dtypes of its operands, so that nothing is cast in passing, where the same is true of its template, and
-//! where every result keeps its type. [`soundness`] tries each rule by itself, at each dtype, on special values.
+//! where every result keeps its type and its extents, known or not. [`soundness`] tries each rule by itself, at each dtype, on special values.
 
 pub mod condition;
 pub mod liberties;
@@ -35,11 +35,12 @@ pub mod typing;
 
 mod apply;
 mod def;
+pub(crate) mod extents;
 mod file;
+pub(crate) mod template;
 pub(crate) mod tree;
 mod words;
 
-pub(crate) use apply::computed;
 pub use condition::{ConditionDef, ConditionEntry, Known};
 pub use def::{RuleDef, RuleEntry};
 pub use file::{RuleFileError, parse_rules, read_rules};

@@ -3,22 +3,26 @@
 //! The values are those at which arithmetic is special - both zeros, infinities, NaN, the smallest and the largest - and some of no
 //! importance, all combinations of them as far as they are not too many. Conditions leave out the values of which they are not true.
 //!
+//! Where ops are not elementwise, or the template drops an operand, variables of different shapes are tried too, extents of 1 among them:
+//! with types that tell the extents, and with types that don't.
+//!
 //! What "the same" means is up to the liberties that a rule takes:
 //!
 //! - none: the same bits, where a NaN is as good as any other;
 //! - `no_nan`, `no_inf`: values for which an operand or any term of the pattern is NaN, or an infinity, are left out;
 //! - `no_signed_zeros`: one zero is as good as the other;
 //! - `contract`, `reassociate`, `reciprocal`, `approximate`: a difference of [`TOLERANCE`] units of rounding of the largest
-//!   term of either side is allowed. Values for which a term overflows or underflows, though no operand is infinite, are left out; where
+//!   term of either side is allowed, and with `approximate` a zero may have the other sign. Values for which a term overflows or underflows, though no operand is infinite, are left out; where
 //!   one is infinite or NaN, results must agree in being finite, infinite or NaN.
 //!
 //! Where the pattern fails (a power of integers with a negative exponent), the template may do anything, but it may not fail where the pattern
 //! does not.
 
-use super::apply::computed;
-use super::typing::{Case, cases, type_case};
+use super::template::computed;
+use super::typing::{Case, cases, mixed_cases, type_case};
 use super::{Liberties, Node, NodeId, Rule};
-use rewright_ir::{Array, Attr, DType, Datum, Dim, Limits, Scalar, Type, evaluate_op};
+use crate::check::special;
+use rewright_ir::{Array, Attr, DType, Datum, Limits, Literal, Scalar, evaluate_op};
 use std::cell::Cell;
 use std::fmt;
 
@@ -27,6 +31,9 @@ pub const TOLERANCE: f64 = 4096.0;
 
 /// So many combinations of values are tried for each combination of dtypes.
 const MAX_POINTS: usize = 4096;
+
+/// So many are tried for each combination of shapes.
+const MIXED_POINTS: usize = 64;
 
 /// What trying a rule came to.
 #[derive(Clone, Debug)]
@@ -83,128 +90,102 @@ fn show(value: &Datum) -> String {
 /// Tries a rule.
 pub fn check(rule: &Rule) -> Soundness {
     let mut found = Soundness { cases: 0, points: 0, counterexample: None };
-    for case in cases(rule).filter(|case| type_case(rule, case).is_ok()) {
-        found.cases += 1;
-        for point in points(rule, &case) {
-            let trial = Trial { rule, attrs: &case.attrs, point: &point, out_of_range: Cell::new(false) };
-            found.points += usize::from(trial.compared(&mut found.counterexample));
-            if found.counterexample.is_some() {
-                return found;
-            }
+    let mut first: Option<Vec<DType>> = None;
+    for case in cases(rule) {
+        if found.tried(rule, &case, MAX_POINTS) && first.is_none() {
+            first = Some(case.vars.iter().map(|(ty, _)| ty.dtype()).collect());
+        }
+        if found.counterexample.is_some() {
+            return found;
+        }
+    }
+    for case in mixed_cases(rule, &first.unwrap_or_default()) {
+        found.tried(rule, &case, MIXED_POINTS);
+        if found.counterexample.is_some() {
+            break;
         }
     }
     found
 }
 
+impl Soundness {
+    /// Tries a case; false if it is none of the rule's.
+    fn tried(&mut self, rule: &Rule, case: &Case, most: usize) -> bool {
+        if type_case(rule, case).is_err() {
+            return false;
+        }
+        self.cases += 1;
+        for point in points(rule, case, most) {
+            let trial = Trial { rule, attrs: &case.attrs, point: &point, out_of_range: Cell::new(false) };
+            self.points += usize::from(trial.compared(&mut self.counterexample));
+            if self.counterexample.is_some() {
+                break;
+            }
+        }
+        true
+    }
+}
+
 /// The values to try in a case.
-fn points<'a>(rule: &'a Rule, case: &'a Case) -> impl Iterator<Item = Vec<Datum>> + 'a {
+fn points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Iterator<Item = Vec<Datum>> + 'a {
     let lists: Vec<Vec<Scalar>> = case.vars.iter().map(|(ty, _)| values(ty.dtype())).collect();
     let all = lists.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
-    let total = all.min(MAX_POINTS);
-    // Where there are more combinations than are tried, a stride that has no factor in common with their number visits them evenly.
+    let total = all.min(most);
+    // Where there are more combinations than are tried, one half is all of the first values, which are the most special ones; the others
+    // are visited evenly by a stride that has no factor in common with their number.
+    let first = (2..).take_while(|k: &usize| all > total && k.saturating_pow(lists.len() as u32) <= total / 2).last();
+    let dense = first.map_or(0, |k| k.pow(lists.len() as u32));
     let stride = if all > total { (all / total) | 1 } else { 1 };
     (0..total).filter_map(move |number| {
-        let mut rest = number.wrapping_mul(stride) % all;
+        let (mut rest, most) = match first {
+            Some(k) if number < dense => (number, k),
+            _ => (number.wrapping_mul(stride) % all, usize::MAX),
+        };
         let mut point: Vec<Scalar> = Vec::with_capacity(lists.len());
         for list in &lists {
-            point.push(list[rest % list.len()]);
-            rest /= list.len();
+            let count = list.len().min(most);
+            point.push(list[rest % count]);
+            rest /= count;
         }
         let sampled = rule.conditions.iter().all(|condition| {
             let about: Vec<Scalar> = condition.vars.iter().map(|&var| point[var]).collect();
             (condition.def.sample)(&about)
         });
-        sampled.then(|| {
-            point
-                .iter()
-                .zip(&case.vars)
-                .enumerate()
-                .map(|(at, (&s, (ty, _)))| filled(s, ty, at, number, &lists[at], rule))
-                .collect()
-        })
+        sampled
+            .then(|| point.iter().enumerate().map(|(at, &s)| filled(s, case, at, number, &lists[at], rule)).collect())
     })
 }
 
-/// A variable's value: arrays hold the value and some that come after it in the list, of those that the conditions let through.
-fn filled(first: Scalar, ty: &Type, var: usize, number: usize, list: &[Scalar], rule: &Rule) -> Datum {
+/// A variable's value: arrays hold the value alone, or some that come after it in the list too, of those that the conditions let through.
+fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar], rule: &Rule) -> Datum {
+    let (ty, shape) = (&case.vars[var].0, &case.shapes[var]);
     if !ty.is_array() {
         return Datum::Scalar(first);
     }
-    let shape: Vec<usize> = ty.dims().iter().map(|d| if let Dim::Const(n) = d { *n as usize } else { 1 }).collect();
     let alone = |s: Scalar| {
         let about = |c: &&super::Condition| c.vars[..] == [var];
         rule.conditions.iter().filter(about).all(|c| (c.def.sample)(&[s]))
     };
     let fitting: Vec<Scalar> = list.iter().copied().filter(|&s| alone(s)).collect();
-    let at = |i: usize| if i == 0 { first } else { fitting[(number * 7 + i * 5) % fitting.len()] };
-    Array::from_fn(ty.dtype(), &shape, at).map_or(Datum::Scalar(first), Datum::Array)
+    let at = |i: usize| if i == 0 || number % 3 == 1 { first } else { fitting[(number * 7 + i * 5) % fitting.len()] };
+    Array::from_fn(ty.dtype(), shape, at).map_or(Datum::Scalar(first), Datum::Array)
 }
+
+/// Numbers of no importance.
+const ORDINARY: [f64; 9] = [3.7, -0.1, 10.0, 7.25, 1e-30, -1e30, 0.333, 1e5, -123.456];
+
+/// Integers of no importance.
+const ORDINARY_INTS: [i128; 4] = [-7, 100, -100, 12345];
 
 /// Values where arithmetic changes its ways, and some of no importance.
 fn values(dtype: DType) -> Vec<Scalar> {
-    const FLOATS: [f64; 20] = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        2.0,
-        0.5,
-        -3.0,
-        3.7,
-        -0.1,
-        10.0,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::NAN,
-        1e30,
-        -1e30,
-        1e-30,
-        7.25,
-        -123.456,
-        0.333,
-        1e5,
-    ];
-    const INTS: [i128; 13] = [0, 1, -1, 2, 3, -7, 8, 31, 63, 100, -100, 12345, 7];
-    match dtype {
-        DType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
-        _ if dtype.is_int() => {
-            let (low, high) = limits(dtype);
-            let ends = [low, low + 1, high, high - 1, high / 2 + 1];
-            let mut all: Vec<Scalar> = Vec::new();
-            for i in INTS.into_iter().chain(ends).filter(|i| (low..=high).contains(i)) {
-                let scalar = if i < 0 { Scalar::I64(i as i64) } else { Scalar::U64(i as u64) }.cast(dtype);
-                if !all.contains(&scalar) {
-                    all.push(scalar);
-                }
-            }
-            all
-        }
-        DType::F32 => {
-            let ends = [f32::MAX, f32::MIN_POSITIVE, 1e-45, -1e-40].map(Scalar::F32);
-            FLOATS.iter().map(|&x| Scalar::F32(x as f32)).chain(ends).collect()
-        }
-        DType::F64 => {
-            let ends = [f64::MAX, f64::MIN_POSITIVE, 5e-324, -1e-310].map(Scalar::F64);
-            FLOATS.iter().map(|&x| Scalar::F64(x)).chain(ends).collect()
-        }
-        _ => {
-            const PARTS: [f64; 7] = [0.0, -0.0, 1.0, -2.5, f64::INFINITY, f64::NAN, 1e30];
-            let pairs = PARTS.iter().flat_map(|&re| PARTS.iter().map(move |&im| (re, im)));
-            pairs.map(|(re, im)| Scalar::C128(num_complex(re, im)).cast(dtype)).collect()
-        }
+    let mut all = special(dtype);
+    if dtype.is_float() {
+        all.extend(ORDINARY.iter().map(|&x| Scalar::F64(x).cast(dtype)));
+    } else if dtype.is_int() {
+        all.extend(ORDINARY_INTS.iter().filter_map(|&i| Literal::Int(i).at(dtype)));
     }
-}
-
-fn num_complex(re: f64, im: f64) -> rewright_ir::Complex64 {
-    rewright_ir::Complex64::new(re, im)
-}
-
-fn limits(dtype: DType) -> (i128, i128) {
-    let bits = 8 * dtype.size() as u32;
-    match dtype.is_unsigned() {
-        true => (0, (1i128 << bits) - 1),
-        false => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-    }
+    all
 }
 
 /// A rule at one combination of values.
@@ -371,6 +352,8 @@ impl Trial<'_> {
 
     fn is_same(&self, a: &Datum, b: &Datum, largest: f64) -> bool {
         let zeros = self.rule.liberties.contains(Liberties::NO_SIGNED_ZEROS);
+        // A zero of the other sign comes of no rounding; another function may come to zero from the other side.
+        let approximate = self.rule.liberties.contains(Liberties::APPROXIMATE);
         let unit = match a.dtype() {
             DType::F32 | DType::C64 => f32::EPSILON as f64,
             DType::F64 | DType::C128 => f64::EPSILON,
@@ -380,7 +363,11 @@ impl Trial<'_> {
             x.to_bits() == y.to_bits()
                 || x.is_nan() && y.is_nan()
                 || zeros && x == 0.0 && y == 0.0
-                || largest > 0.0 && x.is_finite() && y.is_finite() && (x - y).abs() <= TOLERANCE * unit * largest
+                || largest > 0.0
+                    && (x != y || approximate)
+                    && x.is_finite()
+                    && y.is_finite()
+                    && (x - y).abs() <= TOLERANCE * unit * largest
         };
         match unit == 0.0 {
             true => elements(a).eq(elements(b)),

@@ -186,8 +186,15 @@ impl RuleTree {
         next
     }
 
-    /// The first rule that matches at an instruction and may be applied there. `out` says which are not to be asked.
-    pub fn find(&self, cx: &MatchCx<'_>, root: Inst, out: impl Fn(usize) -> bool) -> Option<(usize, RuleMatch)> {
+    /// The first rule that matches at an instruction and may be applied there. `out` says which are not to be asked. Of rules that match
+    /// and may not be applied, `refused` is told why.
+    pub fn find(
+        &self,
+        cx: &MatchCx<'_>,
+        root: Inst,
+        out: impl Fn(usize) -> bool,
+        mut refused: impl FnMut(usize, String),
+    ) -> Option<(usize, RuleMatch)> {
         let func = cx.func();
         let mut walk = Walk {
             tree: self,
@@ -207,9 +214,19 @@ impl RuleTree {
         found.sort_by_key(|(variant, _)| (self.variants[*variant].rule, *variant));
         found.into_iter().find_map(|(variant, bindings)| {
             let (id, rule) = self.rules[self.variants[variant].rule];
-            let plan = if out(id) { None } else { apply::plan(cx, rule, root, &bindings) };
-            plan.map(|plan| (id, plan))
+            if out(id) {
+                return None;
+            }
+            let plan = apply::plan(cx, rule, root, &bindings);
+            plan.map_err(|why| why.reason(rule).into_iter().for_each(|why| refused(id, why)))
+                .ok()
+                .map(|plan| (id, plan))
         })
+    }
+
+    /// The numbers of the rules.
+    pub fn ids(&self) -> impl Iterator<Item = usize> + '_ {
+        self.rules.iter().map(|(id, _)| *id)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The types of a rule's terms.
 
-use super::{AttrTerm, Node, NodeId, OpTerm, Rule};
+use super::{AttrTerm, Known, Node, NodeId, OpTerm, Rule, extents};
+use crate::facts::Facts;
 use rewright_ir::attr::{AttrDef, AttrKind};
 use rewright_ir::builder::{infer_types, literal_at};
 use rewright_ir::op::{Eval, LiteralCx};
@@ -38,6 +39,8 @@ pub fn literal_operand(op: Op, operand: usize, literal: Literal, dtypes: &[Optio
 pub struct Case {
     /// The variables.
     pub vars: Vec<Operand>,
+    /// The shapes of their values, which their types may leave open.
+    pub shapes: Vec<Vec<usize>>,
     /// The attribute variables.
     pub attrs: Vec<Option<Attr>>,
 }
@@ -91,6 +94,10 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
         return Err(Misfit::Sides(format!("the pattern has {left} results, and the template {right}")));
     }
     for (&rhs, result) in rule.rhs.iter().zip(results) {
+        let open = result.dims().contains(&Dim::Any);
+        if open && matches!(rule.nodes[rhs], Node::Literal(_) | Node::Computed(_)) {
+            return Err(Misfit::Sides(format!("a constant can't fill {result}")));
+        }
         let right = match (&rule.nodes[rhs], &typed.nodes[rhs]) {
             (Node::Literal(literal), _) => {
                 literal_at(*literal, result.dtype()).map_err(|e| Misfit::Sides(e.message))?;
@@ -105,6 +112,9 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
         };
         if right != *result {
             return Err(Misfit::Sides(format!("the pattern is of type {result}, and the template of type {right}")));
+        }
+        if let Some(var) = extents::lost(rule, rhs, result, |var| &case.vars[var].0, |_, _| false) {
+            return Err(Misfit::Sides(format!("the template drops `?{}`", rule.vars[var].name)));
         }
     }
     Ok(typed)
@@ -153,19 +163,76 @@ const SHAPES: [&[u64]; 5] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2]];
 /// Cases to try: first with all variables of one dtype, then with all combinations of dtypes, up to a number of them; where an op is not
 /// elementwise also several shapes, and where attributes are bound several of those.
 pub fn cases(rule: &Rule) -> impl Iterator<Item = Case> + '_ {
-    let whole = rule.nodes.iter().any(|n| matches!(n, Node::Op(t) if !t.op.is_elementwise()));
-    let shapes = if whole { &SHAPES[..] } else { &SHAPES[..1] };
+    let shapes = if is_elementwise(rule) { &SHAPES[..1] } else { &SHAPES[..] };
     dtypes_of_cases(rule).flat_map(move |dtypes| {
-        shapes.iter().flat_map(move |shape| {
-            let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
-            let var = |(var, &dtype): (&super::Var, &DType)| match var.constant || shape.is_empty() {
-                true => (Type::scalar(dtype), var.constant.then(|| Scalar::one(dtype))),
-                false => (Type::array(dtype, dims.clone()), None),
+        shapes.iter().flat_map(move |&shape| cases_of(rule, &dtypes, &vec![shape; dtypes.len()], false))
+    })
+}
+
+/// Shapes that broadcast to one another.
+const MIXED: [&[u64]; 6] = [&[2, 3], &[1, 3], &[2, 1], &[3], &[1], &[]];
+
+/// So many combinations of these are tried.
+const MAX_MIXED: usize = 64;
+
+/// Cases to try in which variables of these dtypes have different shapes: once with types that tell their extents, and once with types
+/// that don't. There are none where shapes can make no difference: all ops are elementwise, and the template has all variables.
+pub fn mixed_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterator<Item = Case> + 'a {
+    let arrays = rule.vars.iter().filter(|var| !var.constant).count();
+    let keeps_all = || rule.rhs.iter().all(|&rhs| extents::keeps(rule, rhs).into_iter().all(|kept| kept));
+    let matters = arrays > 1 && !(is_elementwise(rule) && keeps_all());
+    let all = MIXED.len().saturating_pow(rule.vars.len() as u32);
+    let total = if matters { all.min(MAX_MIXED) } else { 0 };
+    // A stride that has no factor in common with their number visits combinations evenly.
+    let stride = if all > total { (all / total.max(1)) / 6 * 6 + 1 } else { 1 };
+    let shapes = (0..total).map(move |number| {
+        let mut rest = number.wrapping_mul(stride) % all;
+        let mut pick = || {
+            let shape = MIXED[rest % MIXED.len()];
+            rest /= MIXED.len();
+            shape
+        };
+        (0..rule.vars.len()).map(|_| pick()).collect::<Vec<_>>()
+    });
+    let mixed = shapes.filter(|shapes| shapes.windows(2).any(|pair| pair[0] != pair[1]));
+    let cases = mixed.flat_map(move |shapes| {
+        [false, true].into_iter().flat_map(move |open| cases_of(rule, dtypes, &shapes, open).collect::<Vec<_>>())
+    });
+    cases.filter(|case| {
+        rule.conditions.iter().all(|condition| {
+            let known = |&var: &usize| {
+                let (ty, constant) = &case.vars[var];
+                Known { ty, constant: *constant, facts: Facts::all() }
             };
-            let vars: Vec<Operand> = rule.vars.iter().zip(&dtypes).map(var).collect();
-            attrs_of_cases(rule, shape.len()).map(move |attrs| Case { vars: vars.clone(), attrs })
+            let known: SmallVec<[Known<'_>; 2]> = condition.vars.iter().map(known).collect();
+            (condition.def.holds)(&known)
         })
     })
+}
+
+fn is_elementwise(rule: &Rule) -> bool {
+    rule.nodes.iter().all(|node| !matches!(node, Node::Op(term) if !term.op.is_elementwise()))
+}
+
+/// The cases of some dtypes and shapes; with `open`, types don't tell the extents. Constants are scalars.
+fn cases_of<'a>(
+    rule: &'a Rule,
+    dtypes: &[DType],
+    shapes: &[&[u64]],
+    open: bool,
+) -> impl Iterator<Item = Case> + use<'a> {
+    let shape = |at: usize| if rule.vars[at].constant { &[][..] } else { shapes[at] };
+    let var = |at: usize| -> Operand {
+        let (dtype, shape) = (dtypes[at], shape(at));
+        let dims: Vec<Dim> = shape.iter().map(|&n| if open { Dim::Any } else { Dim::Const(n) }).collect();
+        let ty = if dims.is_empty() { Type::scalar(dtype) } else { Type::array(dtype, dims) };
+        (ty, rule.vars[at].constant.then(|| Scalar::one(dtype)))
+    };
+    let count = rule.vars.len();
+    let vars: Vec<Operand> = (0..count).map(var).collect();
+    let sizes: Vec<Vec<usize>> = (0..count).map(|at| shape(at).iter().map(|&n| n as usize).collect()).collect();
+    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    attrs_of_cases(rule, rank).map(move |attrs| Case { vars: vars.clone(), shapes: sizes.clone(), attrs })
 }
 
 /// The dtypes of the variables: all alike, then all combinations.

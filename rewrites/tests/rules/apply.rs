@@ -86,6 +86,54 @@ fn results_keep_their_types() {
     assert_eq!(after, "ret %x");
 }
 
+/// `?x` may have one element, and `?y` many, to which it is broadcast.
+#[test]
+fn unknown_extents_of_operands_are_not_dropped() {
+    let rule = "(sub (add ?x:int ?y) ?y) => ?x";
+    let body = "%a = add %x, %y\n%d = sub %a, %y\nret %d";
+    let run = |x: &str, y: &str, result: &str| {
+        let (after, report) =
+            apply(&[("rule", rule)], Liberties::empty(), &format!("(%x: {x}, %y: {y}) -> {result}"), body);
+        (after, report.remarks.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    let drops = "rule: @f line 4: not applied: the result may have the extents of `?y`, which the template drops";
+    for (x, y, result) in
+        [("i32[?]", "i32[?]", "i32[?]"), ("i32[n]", "i32[m]", "i32[?]"), ("i32[?]", "i32[n]", "i32[?]")]
+    {
+        assert_eq!(run(x, y, result), (body.to_string(), vec![drops.to_string()]), "{x}, {y}");
+    }
+    // What is dropped can't be what the result's extents come from.
+    let safe = [
+        ("i32[n]", "i32[n]", "i32[n]"),
+        ("i32[?]", "i32", "i32[?]"),
+        ("i32[?]", "i32[1]", "i32[?]"),
+        ("i32[n, ?]", "i32[n, 1]", "i32[n, ?]"),
+        ("i32[3, ?]", "i32[1]", "i32[3, ?]"),
+    ];
+    for (x, y, result) in safe {
+        assert_eq!(run(x, y, result), ("ret %x".to_string(), vec![]), "{x}, {y}");
+    }
+    let same = rewritten(rule, "(%x: i32[?]) -> i32[?]", "%a = add %x, %x\n%d = sub %a, %x\nret %d");
+    assert_eq!(same, "ret %x");
+    // What is kept has the extent too.
+    let rule = "(sub (add ?x:int ?y) (add ?z ?y)) => (sub ?x ?z)";
+    let body = "%a = add %x, %y\n%b = add %z, %y\n%d = sub %a, %b\nret %d";
+    let after = rewritten(rule, "(%x: i32[?, 2], %y: i32[n, 2], %z: i32[n, 1]) -> i32[?, 2]", body);
+    assert_eq!(after, "%d = sub %x, %z\nret %d");
+    stays(rule, "(%x: i32[?, 1], %y: i32[n, ?], %z: i32[n, 1]) -> i32[?, ?]", body);
+}
+
+/// A reason that is not one any more is not told.
+#[test]
+fn reasons_are_forgotten() {
+    let rules = [("drop", "(sub (add ?x:int ?y) ?y) => ?x"), ("neg", "(add ?x:int (neg ?y)) => (sub ?x ?y)")];
+    let signature = "(%x: i32[?], %y: i32[?]) -> i32[?]";
+    let (after, report) =
+        apply(&rules, Liberties::empty(), signature, "%n = neg %y\n%a = add %x, %n\n%d = sub %a, %n\nret %d");
+    assert_eq!(after.lines().nth(1), Some("%a = sub %x, %y"));
+    assert_eq!((report.applied("neg"), report.remarks.len()), (1, 0), "{:?}", report.remarks);
+}
+
 #[test]
 fn classes_of_dtypes() {
     let rule = "(abs ?x:unsigned) => ?x";

@@ -38,6 +38,10 @@ fn unsound_rules_have_a_counterexample() {
         "(sum (mul ?x:float ?x) axes=@a keepdims=@k) => (sum ?x axes=@a keepdims=@k) liberties [reassociate, approximate]",
         "(transpose (transpose ?x perm=@p) perm=@q) => ?x",
         "(power ?x:int ?y) => (mul ?x ?y)",
+        // A sum of what was broadcast has more terms.
+        "(sum (add ?x:i64 ?y) axes=@a keepdims=@k) => (add (sum ?x axes=@a keepdims=@k) (sum ?y axes=@a keepdims=@k))",
+        // Where extents are not known, what is summed may have had more than what is left.
+        "(add (sub ?x:i64 ?x) ?y) => (add (sub (sum ?x keepdims=true) (sum ?x keepdims=true)) ?y)",
     ];
     let mut accepted = Vec::new();
     for text in unsound {
@@ -73,6 +77,9 @@ fn sound_rules_have_none() {
         "(mul (exp ?x:float) (exp ?y)) => (exp (add ?x ?y)) liberties [approximate, no_nan, no_inf]",
         "(sum (neg ?x:i64) axes=@a keepdims=@k) => (neg (sum ?x axes=@a keepdims=@k))",
         "(divmod ?x:int ?y) => (floordiv ?x ?y), (mod ?x ?y)",
+        // It is not applied where the extents of ?b may be the result's.
+        "(sub (add ?a:int ?b) ?b) => ?a",
+        "(sum (add ?x:i64 ?y) axes=@a keepdims=@k) => (add (sum ?x axes=@a keepdims=@k) (sum ?y axes=@a keepdims=@k)) if [same_shape(?x, ?y)]",
         "(right_shift (left_shift ?x:unsigned ?n:const) ?n) => (bitand ?x [right_shift [left_shift [bitor [bitxor ?n ?n] [invert [bitxor ?n ?n]]] ?n] ?n]) if [below_width(?n)]",
     ];
     for text in sound {

@@ -2,20 +2,20 @@
 
 use crate::rule;
 
-rule! { "factor": (add (mul ?x:float ?y) (mul ?x ?z)) ~> (mul ?x (add ?y ?z)) liberties [reassociate, no_nan, no_inf] }
-rule! { "factor.sub": (sub (mul ?x:float ?y) (mul ?x ?z)) ~> (mul ?x (sub ?y ?z)) liberties [reassociate, no_nan, no_inf] }
-rule! { "factor.one": (add (mul ?x:float ?y) ?x) ~> (mul ?x (add ?y 1)) liberties [reassociate, no_nan, no_inf] }
-rule! { "factor.minus-one": (sub (mul ?x:float ?y) ?x) ~> (mul ?x (sub ?y 1)) liberties [reassociate, no_nan, no_inf] }
-rule! { "distribute": (mul ?x:float (add ?y ?z)) ~> (add (mul ?x ?y) (mul ?x ?z)) liberties [reassociate, no_nan, no_inf] }
-rule! { "distribute.sub": (mul ?x:float (sub ?y ?z)) ~> (sub (mul ?x ?y) (mul ?x ?z)) liberties [reassociate, no_nan, no_inf] }
-rule! { "div.common": (add (div ?x:float ?z) (div ?y ?z)) ~> (div (add ?x ?y) ?z) liberties [reassociate, no_nan, no_inf] }
-rule! { "div.common-sub": (sub (div ?x:float ?z) (div ?y ?z)) ~> (div (sub ?x ?y) ?z) liberties [reassociate, no_nan, no_inf] }
+rule! { "factor": (add (mul ?x:float ?y) (mul ?x ?z)) ~> (mul ?x (add ?y ?z)) liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
+rule! { "factor.sub": (sub (mul ?x:float ?y) (mul ?x ?z)) ~> (mul ?x (sub ?y ?z)) liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
+rule! { "factor.one": (add (mul ?x:float ?y) ?x) ~> (mul ?x (add ?y 1)) liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
+rule! { "factor.minus-one": (sub (mul ?x:float ?y) ?x) ~> (mul ?x (sub ?y 1)) liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
+rule! { "distribute": (mul ?x:float (add ?y ?z)) ~> (add (mul ?x ?y) (mul ?x ?z)) liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
+rule! { "distribute.sub": (mul ?x:float (sub ?y ?z)) ~> (sub (mul ?x ?y) (mul ?x ?z)) liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
+rule! { "div.common": (add (div ?x:float ?z) (div ?y ?z)) ~> (div (add ?x ?y) ?z) liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
+rule! { "div.common-sub": (sub (div ?x:float ?z) (div ?y ?z)) ~> (div (sub ?x ?y) ?z) liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
 rule! { "mul.constant-first": (mul (mul ?c:const ?x:float) ?y) ~> (mul ?c (mul ?x ?y)) liberties [reassociate] }
-rule! { "mul.constants": (mul (mul ?x:float ?a:const) ?b:const) ~> (mul ?x [mul ?a ?b]) liberties [reassociate] }
-rule! { "add.constants": (add (add ?x:float ?a:const) ?b:const) ~> (add ?x [add ?a ?b]) liberties [reassociate] }
+rule! { "mul.constants": (mul (mul ?x:float ?a:const) ?b:const) ~> (mul ?x [mul ?a ?b]) liberties [reassociate, no_inf] }
+rule! { "add.constants": (add (add ?x:float ?a:const) ?b:const) ~> (add ?x [add ?a ?b]) liberties [reassociate, no_inf] }
 rule! { "add.sub": (add (sub ?x:float ?y) ?y) ~> ?x liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
 rule! { "sub.add": (sub (add ?x:float ?y) ?y) ~> ?x liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
-rule! { "sub.sub": (sub ?x:float (sub ?y ?z)) ~> (add (sub ?x ?y) ?z) liberties [reassociate, no_nan, no_inf] }
+rule! { "sub.sub": (sub ?x:float (sub ?y ?z)) ~> (add (sub ?x ?y) ?z) liberties [reassociate, no_nan, no_inf, no_signed_zeros] }
 rule! { "distance": (add (sub (mul ?a:float ?a) (mul 2 (mul ?a ?b))) (mul ?b ?b)) ~> (mul (sub ?a ?b) (sub ?a ?b)) liberties [reassociate, no_nan, no_inf] }
 rule! { "distance.sums-first": (sub (add (mul ?a:float ?a) (mul ?b ?b)) (mul 2 (mul ?a ?b))) ~> (mul (sub ?a ?b) (sub ?a ?b)) liberties [reassociate, no_nan, no_inf] }
 rule! { "distance.sum": (add (add (mul ?a:float ?a) (mul 2 (mul ?a ?b))) (mul ?b ?b)) ~> (mul (add ?a ?b) (add ?a ?b)) liberties [reassociate, no_nan, no_inf] }

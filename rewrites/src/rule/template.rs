@@ -1,0 +1,236 @@
+//! A rule's template where its pattern matched: planned, with types, before anything is changed.
+//!
+//! The greedy driver and equality saturation plan alike; what they differ in is how they speak of values, `V`, and which types they let take
+//! the place of another.
+
+use super::typing::{Operand, call_types, literal_operand};
+use super::{Condition, Known, Node, NodeId, OpTerm, Rule, extents};
+use crate::facts::Facts;
+use rewright_ir::builder::literal_at;
+use rewright_ir::{Attr, Attrs, DType, Dim, Op, Scalar, Type, eval_scalar};
+use smallvec::SmallVec;
+
+/// What stands for a term.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Part<V> {
+    /// A value that there is.
+    Value(V),
+    /// A constant.
+    Constant(Scalar),
+    /// A result of a step.
+    Step(usize, usize),
+}
+
+/// The same with its type.
+pub(crate) type Typed<V> = (Part<V>, Operand);
+
+/// An instruction to be made.
+#[derive(Clone, Debug)]
+pub(crate) struct Step<V> {
+    pub op: Op,
+    pub args: SmallVec<[Part<V>; 3]>,
+    pub attrs: Attrs,
+    /// So many results it has.
+    pub results: usize,
+}
+
+/// Instructions to be made, operands first, and what they come to.
+#[derive(Clone, Debug)]
+pub(crate) struct Template<V> {
+    pub steps: Vec<Step<V>>,
+    pub results: SmallVec<[Part<V>; 2]>,
+}
+
+/// A constant with its type.
+pub(crate) fn constant<V>(scalar: Scalar) -> Typed<V> {
+    (Part::Constant(scalar), (Type::scalar(scalar.dtype()), Some(scalar)))
+}
+
+/// Steps in the making, each typed when it is planned.
+pub(crate) struct Builder<V> {
+    steps: Vec<Step<V>>,
+}
+
+impl<V> Default for Builder<V> {
+    fn default() -> Self {
+        Builder { steps: Vec::new() }
+    }
+}
+
+impl<V: Copy + PartialEq> Builder<V> {
+    /// A result of an op, if nothing is cast in passing. What is planned already is not planned twice.
+    pub fn call(&mut self, op: Op, args: &[Typed<V>], attrs: Attrs, result: usize) -> Option<Typed<V>> {
+        let (args, operands): (SmallVec<[Part<V>; 3]>, SmallVec<[Operand; 3]>) = args.iter().cloned().unzip();
+        let (attrs, types) = call_types(op, &operands, attrs).ok()?;
+        let ty = types.get(result)?.clone();
+        let same = |step: &Step<V>| step.op == op && step.args == args && step.attrs == attrs;
+        let at = self.steps.iter().position(same).unwrap_or_else(|| {
+            self.steps.push(Step { op, args, attrs, results: types.len() });
+            self.steps.len() - 1
+        });
+        Some((Part::Step(at, result), (ty, None)))
+    }
+
+    /// A constant of a type: an array of it where that is an array whose extents are known.
+    pub fn filled(&mut self, scalar: Scalar, want: &Type) -> Option<Part<V>> {
+        if scalar.dtype() != want.dtype() || want.dims().contains(&Dim::Any) {
+            return None;
+        }
+        if !want.is_array() {
+            return Some(Part::Constant(scalar));
+        }
+        let attrs = Attrs::new().with("dims", Attr::Dims(want.dims().into()));
+        self.call(rewright_ir::registry().op("full")?, &[constant(scalar)], attrs, 0).map(|(part, _)| part)
+    }
+
+    /// The template with these results.
+    pub fn finish(self, results: SmallVec<[Part<V>; 2]>) -> Template<V> {
+        Template { steps: self.steps, results }
+    }
+}
+
+/// Why there is no template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// It is of other types than the pattern.
+    Types,
+    /// It leaves out a variable whose extents the pattern's result may have.
+    Extents(usize),
+}
+
+impl Refused {
+    /// What is to be said of it; nothing of types, which most rules leave to their use.
+    pub fn reason(self, rule: &Rule) -> Option<String> {
+        let Refused::Extents(var) = self else { return None };
+        let name = rule.vars[var].name;
+        Some(format!("not applied: the result may have the extents of `?{name}`, which the template drops"))
+    }
+}
+
+/// Plans the template of a rule whose pattern matched.
+pub(crate) struct Planner<'a, V> {
+    rule: &'a Rule,
+    /// The variables.
+    vars: SmallVec<[Typed<V>; 4]>,
+    /// The attribute variables.
+    attrs: Vec<Option<Attr>>,
+    /// What stands for each term, as far as it is planned.
+    parts: Vec<Option<Typed<V>>>,
+    steps: Builder<V>,
+}
+
+impl<'a, V: Copy + PartialEq> Planner<'a, V> {
+    /// A planner with what the variables are bound to.
+    pub fn new(rule: &'a Rule, vars: SmallVec<[Typed<V>; 4]>, attrs: Vec<Option<Attr>>) -> Self {
+        Planner { rule, vars, attrs, parts: vec![None; rule.nodes.len()], steps: Builder::default() }
+    }
+
+    /// True if the rule's conditions hold. `facts` is what is certain of a variable.
+    pub fn conditions_hold(&self, facts: impl Fn(usize) -> Facts) -> bool {
+        let holds = |condition: &Condition| {
+            let known = |&var: &usize| {
+                let (ty, constant) = &self.vars[var].1;
+                Known { ty, constant: *constant, facts: facts(var) }
+            };
+            let known: SmallVec<[Known<'_>; 2]> = condition.vars.iter().map(known).collect();
+            (condition.def.holds)(&known)
+        };
+        self.rule.conditions.iter().all(holds)
+    }
+
+    /// What takes the place of a result of type `want`: of a type that `fits`.
+    pub fn result(&mut self, rhs: NodeId, want: &Type, fits: impl Fn(&Type) -> bool) -> Result<Part<V>, Refused> {
+        let rule = self.rule;
+        let scalar = match &rule.nodes[rhs] {
+            Node::Literal(literal) => literal_at(*literal, want.dtype()).ok(),
+            _ => {
+                let (part, (ty, constant)) = self.part(rhs).ok_or(Refused::Types)?;
+                if constant.is_none() {
+                    return if fits(&ty) { self.certain(rhs, want).map(|()| part) } else { Err(Refused::Types) };
+                }
+                constant
+            }
+        };
+        scalar.and_then(|scalar| self.steps.filled(scalar, want)).ok_or(Refused::Types)
+    }
+
+    /// The template has the extents of what it replaces.
+    fn certain(&self, rhs: NodeId, want: &Type) -> Result<(), Refused> {
+        let value = |var: usize| if let Part::Value(value) = self.vars[var].0 { Some(value) } else { None };
+        let same = |a, b| value(a).is_some() && value(a) == value(b);
+        let lost = extents::lost(self.rule, rhs, want, |var| &self.vars[var].1.0, same);
+        lost.map_or(Ok(()), |var| Err(Refused::Extents(var)))
+    }
+
+    /// The template with these results.
+    pub fn finish(self, results: SmallVec<[Part<V>; 2]>) -> Template<V> {
+        self.steps.finish(results)
+    }
+
+    /// What stands for a term, with its type.
+    fn part(&mut self, node: NodeId) -> Option<Typed<V>> {
+        if let Some(known) = &self.parts[node] {
+            return Some(known.clone());
+        }
+        let rule = self.rule;
+        let found = match &rule.nodes[node] {
+            Node::Var(var) => self.vars[*var].clone(),
+            // A literal has a dtype only beside others.
+            Node::Literal(_) => return None,
+            Node::Computed(term) => constant(self.computed(term)?),
+            Node::Op(term) => {
+                let args = self.operands(term)?;
+                self.steps.call(term.op, &args, term.attrs(&self.attrs), term.result)?
+            }
+        };
+        self.parts[node] = Some(found.clone());
+        Some(found)
+    }
+
+    /// The operands of a term; literals get their dtypes beside the others.
+    fn operands(&mut self, term: &OpTerm) -> Option<SmallVec<[Typed<V>; 3]>> {
+        let rule = self.rule;
+        let mut args: SmallVec<[Option<Typed<V>>; 3]> = SmallVec::new();
+        for &arg in &term.args {
+            let literal = matches!(rule.nodes[arg], Node::Literal(_));
+            args.push(if literal { None } else { Some(self.part(arg)?) });
+        }
+        let dtypes: SmallVec<[Option<DType>; 3]> =
+            args.iter().map(|arg| arg.as_ref().map(|(_, (ty, _))| ty.dtype())).collect();
+        let whole = |(at, arg): (usize, Option<Typed<V>>)| match (arg, &rule.nodes[term.args[at]]) {
+            (None, Node::Literal(literal)) => literal_operand(term.op, at, *literal, &dtypes).ok().map(constant),
+            (arg, _) => arg,
+        };
+        args.into_iter().enumerate().map(whole).collect()
+    }
+
+    /// What an op makes of constants.
+    fn computed(&self, term: &OpTerm) -> Option<Scalar> {
+        let args: Option<SmallVec<[Option<Scalar>; 3]>> = term
+            .args
+            .iter()
+            .map(|&arg| match &self.rule.nodes[arg] {
+                Node::Var(var) => self.vars[*var].1.1.map(Some),
+                Node::Computed(inner) => self.computed(inner).map(Some),
+                Node::Literal(_) => Some(None),
+                Node::Op(_) => None,
+            })
+            .collect();
+        computed(self.rule, term, &args?, &term.attrs(&self.attrs))
+    }
+}
+
+/// What an op makes of constants; literals get their dtypes beside the others, and nothing is cast in passing.
+pub(crate) fn computed(rule: &Rule, term: &OpTerm, args: &[Option<Scalar>], attrs: &Attrs) -> Option<Scalar> {
+    let dtypes: SmallVec<[Option<DType>; 3]> = args.iter().map(|arg| arg.map(Scalar::dtype)).collect();
+    let whole = |(at, arg): (usize, &Option<Scalar>)| match (arg, &rule.nodes[term.args[at]]) {
+        (Some(scalar), _) => Some(*scalar),
+        (None, Node::Literal(literal)) => literal_operand(term.op, at, *literal, &dtypes).ok(),
+        (None, _) => None,
+    };
+    let args: Option<SmallVec<[Scalar; 3]>> = args.iter().enumerate().map(whole).collect();
+    let args = args?;
+    let operands: SmallVec<[Operand; 3]> = args.iter().map(|&s| (Type::scalar(s.dtype()), Some(s))).collect();
+    call_types(term.op, &operands, attrs.clone()).ok()?;
+    eval_scalar(term.op, &args, attrs).ok()?.get(term.result).copied()
+}
