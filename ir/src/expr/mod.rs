@@ -29,6 +29,7 @@ mod eval;
 mod inline;
 mod monoid;
 mod order;
+mod symbols;
 mod verify;
 
 pub use affine::{Affine, SymExpr};

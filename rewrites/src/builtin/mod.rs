@@ -5,6 +5,7 @@
 //! - [`fold`](mod@fold): computes what only depends on constants, and takes the branches that this decides.
 //! - [`canonicalize`]: algebraic identities that hold bit for bit, and one way to write what can be written in two.
 //! - [`jump_threading`]: lets branches go at once where they will end up.
+//! - [`inline`]: puts the body of a small function in the place of a call.
 //! - [`block_args`]: replaces block parameters for which every branch gives the same value.
 //! - [`merge_blocks`]: makes one block of two where nothing comes between them.
 //! - [`cse`]: computes once what is computed twice.
@@ -13,6 +14,7 @@
 //! - [`dce`]: removes what nothing needs.
 //! - [`sink`]: computes arrays in the block that needs them.
 //! - [`array_expr`]: makes chains of elementwise ops one node.
+//! - [`node_extents`]: extents of nodes that are known by now.
 //! - [`del_placement`]: ends each array's life after its last use.
 //!
 //! All but the last never change a bit of a result. Of NaNs only that they are NaN is kept: which NaN comes out of two is not for
@@ -29,8 +31,10 @@ pub mod del_placement;
 pub mod extents;
 pub mod fold;
 pub mod gvn;
+pub mod inline;
 pub mod jump_threading;
 pub mod licm;
 pub mod merge_blocks;
+pub mod node_extents;
 pub mod rules;
 pub mod sink;

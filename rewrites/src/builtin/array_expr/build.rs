@@ -32,7 +32,7 @@ pub fn build(cx: &MatchCx<'_>, group: &Group) -> Result<Built, TypeError> {
         cx,
         func,
         members: group.members.iter().map(|m| m.inst).collect(),
-        axes: axes(func, group, &dims),
+        axes: axes(func, group, &extents(func, group, &dims)),
         dims,
         args: Vec::new(),
         arg_of: FxHashMap::default(),
@@ -49,6 +49,48 @@ pub fn build(cx: &MatchCx<'_>, group: &Group) -> Result<Built, TypeError> {
         builder.member(member)?;
     }
     Ok(builder.finish(group))
+}
+
+/// The extents of the group's axes: where the type of its last member leaves one open, it is the broadcast of what the operands have
+/// there, which may be known by now, and then no operand may be read along the axis.
+fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
+    let mut extents: Vec<Dim> = dims.iter().map(|&d| if d == Dim::Any { Dim::Const(1) } else { d }).collect();
+    let mut clash = false;
+    let members: FxHashSet<Inst> = group.members.iter().map(|m| m.inst).collect();
+    let inside = |value: Value| func.def_inst(value).is_some_and(|inst| members.contains(&inst));
+    for member in &group.members {
+        let data = func.inst(member.inst);
+        let mut read = |value: Value, lies: &mut dyn Iterator<Item = Option<usize>>| {
+            for (&dim, axis) in func.ty(value).dims().iter().zip(lies) {
+                let Some(axis) = axis.filter(|&a| dims[a] == Dim::Any) else { continue };
+                // What members have comes from their operands.
+                if dim != Dim::Any || !inside(value) {
+                    match extents[axis].broadcast(dim) {
+                        Some(both) => extents[axis] = both,
+                        None => clash = true,
+                    }
+                }
+            }
+        };
+        match (member.candidate.role, data.attrs.expr()) {
+            (Role::Expression, Some(expr)) => {
+                for operand in &expr.operands {
+                    let Source::Array(arg) = operand.source else { continue };
+                    let axis = |index: &Index| match &index.expr {
+                        IndexExpr::Affine(form) => member.map[form.as_axis()? as usize],
+                        _ => None,
+                    };
+                    read(data.args[arg as usize], &mut operand.index.iter().map(axis));
+                }
+            }
+            _ => data.args.iter().for_each(|&value| {
+                let offset = member.map.len() - func.ty(value).rank();
+                read(value, &mut member.map[offset..].iter().copied());
+            }),
+        }
+    }
+    // Calls with such operands fail: the node says how.
+    if clash { dims.to_vec() } else { extents }
 }
 
 /// The axes: named `i`, `j`, ... around the symbols in use, with the extents of the dims.

@@ -1,0 +1,83 @@
+//! What a function must be to be put in the place of a call.
+
+use super::SMALL;
+use crate::prelude::*;
+use rewright_ir::analysis::{Dominators, ModuleEffects};
+use rewright_ir::{Module, Name};
+use rustc_hash::FxHashSet;
+
+pub(super) struct Callee<'a> {
+    pub func: &'a Function,
+    pub effects: &'a ModuleEffects,
+}
+
+impl Callee<'_> {
+    /// Says why not, where the function can't be put in the place of a call.
+    pub fn is_fit(&self, module: &Module, caller: Name) -> Result<(), NoMatch> {
+        let (func, name) = (self.func, self.func.name);
+        if func.inst_count() > SMALL {
+            return Err(NoMatch::because(format!("`@{name}` has more than {SMALL} instructions")));
+        }
+        if self.effects.function(name).is_none_or(|effects| effects.stores.contains(&true)) {
+            return Err(NoMatch::because(format!("`@{name}` stores to what it is given")));
+        }
+        let insts = || func.blocks().flat_map(|block| func.insts(block));
+        let is_param = |value: &Value| func.params().contains(value);
+        if insts().any(|i| func.inst(i).op.name == "del" && func.inst(i).args.iter().any(is_param)) {
+            return Err(NoMatch::because(format!("`@{name}` ends the life of what it is given")));
+        }
+        let returns = self.returns();
+        if returns.is_empty() {
+            return Err(NoMatch::quiet());
+        }
+        let certain = |ret: &Inst| {
+            let values = func.inst(*ret).args.iter();
+            values.zip(&func.results).all(|(&value, wanted)| func.ty(value).refines(wanted))
+        };
+        if !returns.iter().all(certain) {
+            return Err(NoMatch::because(format!("`@{name}` checks the shapes of what it returns")));
+        }
+        match self.leads_to(module, caller) {
+            true => Err(NoMatch::because(format!("`@{name}` calls itself or the function that it is called in"))),
+            false => Ok(()),
+        }
+    }
+
+    /// The instructions that return, as far as they can be reached.
+    fn returns(&self) -> Vec<Inst> {
+        let func = self.func;
+        let dominators = Dominators::of(func);
+        let ends = dominators.reverse_postorder().iter().filter_map(|&block| func.terminator(block));
+        ends.filter(|&end| func.inst(end).op.name == "ret").collect()
+    }
+
+    /// For each parameter, whether it is returned as it was given.
+    pub fn returned_params(&self) -> Vec<bool> {
+        let func = self.func;
+        let params = func.params().iter();
+        let returned = |param: &Value| {
+            let mut users = func.users(*param).into_iter().map(|user| func.inst(user));
+            // A block parameter may hand it on.
+            users.any(|user| user.op.name == "ret" || user.op.is_terminator())
+        };
+        params.map(returned).collect()
+    }
+
+    /// True if calls lead from the function to itself, or to the one that calls it.
+    fn leads_to(&self, module: &Module, caller: Name) -> bool {
+        let mut seen: FxHashSet<Name> = FxHashSet::default();
+        let mut work = vec![self.func.name];
+        while let Some(func) = work.pop().and_then(|name| module.get(name)) {
+            let callees = func.blocks().flat_map(|b| func.insts(b)).filter_map(|i| func.inst(i).attrs.func("callee"));
+            for callee in callees {
+                if callee == self.func.name || callee == caller {
+                    return true;
+                }
+                if seen.insert(callee) {
+                    work.push(callee);
+                }
+            }
+        }
+        false
+    }
+}
