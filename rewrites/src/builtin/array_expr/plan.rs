@@ -87,7 +87,7 @@ struct Node {
     private: bool,
     /// Cycles an element, with all that joined it.
     cycles: u32,
-    /// It reads through a view that sets an extent: it can't be taken to a space where that extent may be another.
+    /// It sets an extent itself, or reads through a view that does: it can't be taken to a space where that extent may be another.
     pinned: bool,
 }
 
@@ -181,7 +181,10 @@ impl Planner<'_> {
                 self.spaces.record(self.func, result, operands.iter().copied());
             }
         }
-        let mut node = Node { private: true, cycles: candidate.map_or(0, |c| c.cycles), candidate, ..Node::default() };
+        // A node may have lost the operands that it had its extents from.
+        let pinned = candidate.is_some_and(|c| c.role == Role::Expression);
+        let cycles = candidate.map_or(0, |c| c.cycles);
+        let mut node = Node { private: true, cycles, candidate, pinned, ..Node::default() };
         let mut seen: FxHashSet<Value> = FxHashSet::default();
         let mut found: Vec<(Value, Viewed, Option<Joint>)> = Vec::with_capacity(operands.len());
         let mut maps: FxHashMap<u32, Option<AxisMap>> = FxHashMap::default();
@@ -199,7 +202,7 @@ impl Planner<'_> {
             found.push((operand, viewed, joint));
         }
         for (operand, viewed, joint) in found {
-            node.pinned |= !viewed.views.is_empty() || node.candidate.is_some_and(|c| c.role == Role::Expression);
+            node.pinned |= !viewed.views.is_empty();
             match joint {
                 Some((from, Ok(map))) if !torn.contains(&from) => {
                     let producer = self.node(from);
