@@ -1,28 +1,28 @@
 //! A crate outside of the workspace, built as its author would build it, has its op, rewrite and rule in its own passdump.
 
+use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-fn passdump(args: &[&str]) -> Output {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stranger");
+/// What cargo prints, in the folder of a crate.
+fn cargo(folder: &Path, command: &str, args: &[&str]) -> String {
     // What the workspace has built is found there.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder");
-    Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--offline", "--manifest-path"])
-        .arg(folder.join("Cargo.toml"))
-        .arg("--target-dir")
+    let output = Command::new(env!("CARGO"))
+        .args([command, "--quiet", "--offline", "--target-dir"])
         .arg(target)
-        .arg("--")
         .args(args)
         .current_dir(folder)
         .output()
-        .expect("cargo runs")
+        .expect("cargo runs");
+    let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}{wrong}");
+    said.into_owned()
 }
 
 fn done(args: &[&str]) -> String {
-    let output = passdump(args);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stranger");
+    cargo(&folder, "run", &[&["--"], args].concat())
 }
 
 #[test]
@@ -41,4 +41,41 @@ fn a_strangers_op_rewrite_and_rule_are_in_its_passdump() {
     }
     assert!(done(&["check-rules"]).contains("sound    softsign-neg 2 cases"));
     assert!(done(&["test", "fixtures"]).contains("1 passed, 0 failed"));
+}
+
+/// Copies a folder; file names and texts are changed.
+fn copy(from: &Path, to: &Path, change: &dyn Fn(&str) -> String) {
+    fs::create_dir_all(to).expect("a folder is made");
+    for entry in fs::read_dir(from).expect("a folder is read") {
+        let path = entry.expect("an entry is read").path();
+        let name = path.file_name().expect("it has a name").to_string_lossy();
+        match path.is_dir() {
+            true => copy(&path, &to.join(&*name), change),
+            false => {
+                let text = fs::read_to_string(&path).expect("a text is read");
+                fs::write(to.join(change(&name)), change(&text)).expect("a text is written");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_template_works_when_it_is_copied_as_its_page_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let elsewhere = tempfile::tempdir().expect("a folder is made");
+    let change = |text: &str| {
+        let named = text.replace("rewright-template", "my-ops").replace("rewright_template", "my_ops");
+        named.replace("template-passdump", "my-passdump").replace("\"../..", &format!("\"{}", root.display()))
+    };
+    copy(&root.join("plugins/template"), elsewhere.path(), &change);
+    let manifest = elsewhere.path().join("Cargo.toml");
+    // As in the workspace, so that what is built there need not be built again.
+    let profile = fs::read_to_string(root.join("tests/stranger/Cargo.toml")).expect("the stranger is there");
+    let profile = &profile[profile.find("[profile.dev]").expect("it has a profile")..];
+    let text = fs::read_to_string(&manifest).expect("the manifest is copied");
+    fs::write(&manifest, format!("{text}\n{profile}")).expect("the manifest is written");
+    fs::copy(root.join("Cargo.lock"), elsewhere.path().join("Cargo.lock")).expect("the lock file is copied");
+    let tests = cargo(elsewhere.path(), "test", &[]);
+    assert_eq!(tests.matches("test result: ok. 1 passed").count(), 2, "{tests}");
+    assert!(cargo(elsewhere.path(), "run", &["--", "list", "ops"]).contains("my-ops src/cube.rs:"));
 }

@@ -51,10 +51,16 @@ impl SourceCode for Source {
         let Some(end) = end else { return Err(MietteError::OutOfBounds) };
         let starts = self.line_starts();
         let line_of = |at: usize| starts.partition_point(|&s| s <= at).saturating_sub(1);
-        let line_end = |line: usize| starts.get(line + 1).map_or(self.text.len(), |s| s - 1);
+        let line_end = |line: usize| match starts.get(line + 1) {
+            Some(&next) if self.text[..next].ends_with("\r\n") => next - 2,
+            Some(&next) => next - 1,
+            None => self.text.len(),
+        };
         let first = line_of(span.offset()).saturating_sub(before);
         let last = (line_of(end) + after).min(starts.len() - 1);
-        let low = self.char_boundary(starts[first].max(span.offset().saturating_sub(MAX_CONTEXT)));
+        // Without lines before it is the span itself that is asked for, and its column.
+        let back = if before == 0 { 0 } else { MAX_CONTEXT };
+        let low = self.char_boundary(starts[first].max(span.offset().saturating_sub(back)));
         let high = self.char_boundary(line_end(last).min(end + MAX_CONTEXT)).max(end);
         let line = line_of(low);
         let data = &self.text.as_bytes()[low..high];

@@ -141,3 +141,16 @@ func @g(%x: f64[n]) {
         ]
     );
 }
+
+#[test]
+fn line_ends_and_byte_order_marks_of_other_editors_are_read() {
+    let text = "func @f(%x: f64) -> f64 {\nentry:\n  %0 = neg %x\n  ret %0\n}\n";
+    let other = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    let module = parse_module(&other, "f.ir").unwrap_or_else(|e| panic!("{}", e.render(false)));
+    assert_eq!(print_module(&module), text);
+    let wrong = parse_module(&other.replace("neg %x", "nge %x"), "f.ir").unwrap_err().render(false);
+    let lines: Vec<&str> = wrong.lines().collect();
+    assert!(lines.iter().any(|l| l.contains("f.ir:3:8")), "{wrong}");
+    let numbers: Vec<&str> = lines.iter().filter_map(|l| l.split_once(" │ ")).map(|(n, _)| n.trim()).collect();
+    assert_eq!(numbers, ["2", "3", "4"], "{wrong}");
+}

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::engine::{Backend, MAX_STEPS};
+use crate::engine::{Backend, MAX_BYTES, MAX_STEPS};
 use crate::value::{ValueError, ValueSpec};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rewright::rewrites::rule::Liberties;
@@ -187,6 +187,9 @@ pub struct ExecArgs {
     /// The instructions that a call may execute and the elements that it may compute, together
     #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
     pub max_steps: u64,
+    /// The bytes that the arrays of a call may hold together
+    #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
+    pub max_bytes: u64,
     /// Print the rewritten function too, and how long everything took
     #[arg(long)]
     pub time: bool,

@@ -21,6 +21,9 @@ pub const DEFAULT_PIPELINE: &str = "default";
 /// How many steps a call may take where nothing else is said: enough for programs that end while one waits.
 pub const MAX_STEPS: u64 = 1 << 28;
 
+/// The bytes that the arrays of a call may hold, unless the command line says otherwise.
+pub const MAX_BYTES: u64 = 1 << 33;
+
 /// What runs functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Backend {

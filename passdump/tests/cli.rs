@@ -449,6 +449,22 @@ fn an_endless_loop_ends_with_advice() {
 }
 
 #[test]
+fn limits_say_which_flag_allows_more() {
+    let large =
+        "func @f(%k: i64) -> u64 {\nentry:\n  %0 = full 1:u8, dims=[300, 1000000]\n  %1 = sum %0\n  ret %1\n}\n";
+    for backend in ["reference", "cranelift"] {
+        let exec = ["exec", "-", "--arg", "k=1", "--backend", backend];
+        let error = wrong(&feed(&exec, large)).replace("\n  │ ", " ");
+        assert!(error.contains("has more than 268435456 ") && error.contains("`--max-steps N` allows more"), "{error}");
+        let flags = ["--max-steps", "1000000000", "--max-bytes", "1000"];
+        let error = wrong(&feed(&[&exec[..], &flags].concat(), large)).replace("\n  │ ", " ");
+        assert!(error.contains("more than 1000 bytes: `--max-bytes N` allows more"), "{error}");
+    }
+    let flags = ["exec", "-", "--arg", "k=1", "--backend", "cranelift", "--max-steps", "1000000000"];
+    assert_eq!(done(&feed(&flags, large)), "0: u64\n300000000\n");
+}
+
+#[test]
 fn numbers_and_paths_that_cannot_be_are_refused() {
     let large = misused(&feed(&["exec", "-", "--arg", "x=[1, 1e400]"], HALVES));
     assert!(large.contains("`1e400` is more than an f64 holds") && large.contains("^^^^^"), "{large}");

@@ -139,6 +139,11 @@ impl Lexer<'_> {
                     self.new_line();
                 }
                 b' ' | b'\t' | b'\r' => self.at += 1,
+                // A byte order mark, which some editors write.
+                0xEF if self.at == 0 && self.bytes.starts_with("\u{feff}".as_bytes()) => {
+                    self.at = 3;
+                    self.line_start = 3;
+                }
                 b'/' if self.peek(1) == b'/' && (self.brackets == 0 || self.first) => {
                     while self.at < self.bytes.len() && self.bytes[self.at] != b'\n' {
                         self.count_continuation();

@@ -69,6 +69,8 @@ pub const DTYPE_DIFFERENCES: &[(&str, [&str; 2], &str)] = &[(
 
 /// What holds of many ops, or of what NumPy leaves undefined; the table's script says where it applies them.
 pub const GENERAL: &[&str] = &[
+    "Literals must be values of the dtype that they take: `clip` of u8 with the bounds -1 and 300 is refused, where NumPy finds nothing to clip.",
+    "`angle` of bool is f32, the narrowest float, as of all ops; NumPy's is f64.",
     "There is no half precision: where NumPy computes at f16 (`sqrt` of bool, i8 and u8), these ops compute at f32.",
     "Floats cast to integers go toward zero and saturate, and NaN gives 0; NumPy's answer beyond the range is undefined.",
     "Functions have one implementation, in portable code, for every machine; NumPy's differ between machines in the last place.",

@@ -28,7 +28,10 @@ operand can safely be cast to. The column lists the operands' dtype and, after a
 `int` stands for i8 to i64 and u8 to u64, `float` for f32 and f64, `complex` for c64 and c128. *ulp* is
 the greatest difference from the correctly rounded value that the tests accept, in units in the last place, of real operands and
 of complex ones, where it holds for each part. `(of x)` says that the unit is that of the greatest operand where all are
-negative and the value is less, for sums that cancel; `(of z)` that it is that of the greater part. An op without a number is exact, or gives the number nearest to the exact value. The last
+negative and the value is less, for sums that cancel; `(of z)` that it is that of the greater part. An op without a number is exact, or gives the number nearest to the exact value,
+but for a few that are a formula of several operations, each rounded: `deg2rad` and `rad2deg` (a product with a rounded constant),
+`integer_power` (repeated squares), and `mul`, `div`, `square` and `reciprocal` of complex numbers (sums of products, which may cancel). Complex
+powers are as good as stated for exponents up to 1e12. The last
 column is NumPy's ufunc, or what computes the same.
 ";
 

@@ -29,7 +29,9 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let start = Instant::now();
     let rewritten = engine::rewrite(&program.module, &program.rewriting(Options::default()), program.source(), None)?;
     let rewriting = start.elapsed();
-    let limits = Limits { steps: args.max_steps, ..Limits::default() };
+    // More elements than steps can't be computed anyway.
+    let elements = Limits::default().elements.max(args.max_steps);
+    let limits = Limits { steps: args.max_steps, elements, bytes: args.max_bytes, ..Limits::default() };
     let start = Instant::now();
     let callable = engine::compile(&rewritten.module, program.func, args.backend, limits)?;
     let compiling = start.elapsed();
@@ -55,13 +57,16 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// The error, with advice if there were not enough steps.
+/// The error, with advice if a limit was reached that the command line sets.
 fn advised(error: EvalError) -> EvalError {
-    if error.kind != EvalErrorKind::Limit || !error.message.contains("steps") {
-        return error;
-    }
-    let message = format!("{}: does it ever end? `--max-steps N` allows more", error.message);
-    EvalError { message, ..error }
+    let advice = match error.message.as_str() {
+        _ if error.kind != EvalErrorKind::Limit => return error,
+        message if message.contains("steps") => "does it ever end? `--max-steps N` allows more",
+        message if message.contains("elements") || message.contains("points") => "`--max-steps N` allows more",
+        message if message.contains("bytes") => "`--max-bytes N` allows more",
+        _ => return error,
+    };
+    EvalError { message: format!("{}: {advice}", error.message), ..error }
 }
 
 /// The arguments, in the order of the parameters: what the command line gives, else what the fixture's first run gives.

@@ -1,6 +1,7 @@
 //! The meaning of expressions, point by point.
 
 mod body;
+mod clash;
 mod fold;
 mod position;
 mod space;
@@ -42,7 +43,7 @@ pub(crate) fn evaluate(cx: &EvalCx<'_>, expr: &ArrayExpr, args: &[Datum]) -> Res
         Datum::Scalar(s) => Elements::filled(*s, 1),
     });
     let env = Env { cx, args, elements: elements.collect::<Result<_, _>>()? };
-    let space = Space::new(expr, &[], &[], &env)?;
+    let space = Space::new(expr, &[], &[], &env).map_err(|error| clash::blamed(error, expr, &env))?;
     let places: Vec<Place> = expr.outs.iter().map(|out| place(out, &space.ranges, &env)).collect::<Result<_, _>>()?;
     let mut results: Vec<Output<'_>> =
         expr.outs.iter().zip(&places).map(|(out, place)| Output::new(out, place, cx)).collect::<Result<_, _>>()?;

@@ -1,0 +1,62 @@
+//! Which operation of a body is to blame where the operands' shapes don't go together.
+
+use super::super::verify::plain_axis;
+use super::super::{ArrayExpr, BodyOp, BodyRef, Source};
+use super::Env;
+use crate::error::{EvalError, EvalErrorKind};
+use crate::name::Name;
+use smallvec::SmallVec;
+
+/// An extent other than 1, and the operand that has it.
+type Extent = Option<(usize, Name)>;
+
+/// The extents of a value of the body along the axes.
+type Extents = SmallVec<[Extent; 4]>;
+
+/// Names the operation at which extents first meet that don't broadcast, as it would fail by itself: what was fused fails as what was
+/// written. If there is none, the error is the node's.
+pub(super) fn blamed(error: EvalError, expr: &ArrayExpr, env: &Env<'_>) -> EvalError {
+    if error.kind != EvalErrorKind::Shape || error.op.is_some() {
+        return error;
+    }
+    let operands: Vec<Extents> = (0..expr.operands.len()).map(|at| of_operand(expr, at, env)).collect();
+    let mut insts: Vec<Extents> = Vec::with_capacity(expr.body.insts.len());
+    for inst in &expr.body.insts {
+        let mut all = Extents::from_elem(None, expr.axes.len());
+        for arg in &inst.args {
+            let extents = match *arg {
+                BodyRef::Operand(n) => operands.get(n as usize),
+                BodyRef::Inst(n, _) => insts.get(n as usize),
+                _ => None,
+            };
+            for (axis, extent) in extents.into_iter().flatten().enumerate() {
+                match (all[axis], *extent) {
+                    (Some((a, x)), Some((b, y))) if a != b => {
+                        let BodyOp::Op(op, _) = &inst.op else { return error };
+                        let message = format!(
+                            "the operands' shapes don't broadcast: along axis {axis} `{x}` has extent {a} and `{y}` has {b}"
+                        );
+                        return EvalError { message, ..error }.at(op.name, inst.loc);
+                    }
+                    (None, Some(_)) => all[axis] = *extent,
+                    _ => {}
+                }
+            }
+        }
+        insts.push(all);
+    }
+    error
+}
+
+fn of_operand(expr: &ArrayExpr, at: usize, env: &Env<'_>) -> Extents {
+    let mut extents = Extents::from_elem(None, expr.axes.len());
+    let operand = &expr.operands[at];
+    if let Source::Array(arg) = operand.source {
+        for (index, &extent) in operand.index.iter().zip(env.shape(arg as usize)).filter(|(_, extent)| **extent != 1) {
+            if let Some(slot) = plain_axis(&index.expr).and_then(|axis| extents.get_mut(axis as usize)) {
+                *slot = Some((extent, operand.name));
+            }
+        }
+    }
+    extents
+}
