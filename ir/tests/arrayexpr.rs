@@ -151,7 +151,11 @@ fn extents_are_inferred_by_broadcasting() {
     gives(broadcasting(), &[f64s(&[0, 1], &[]), vector(&[10., 11.]), two.clone()], &[]);
     let results = run(broadcasting(), &[f64s(&[0, 1], &[]), vector(&[10., 11.]), two.clone()]).unwrap();
     assert_eq!(results[0].shape(), [0, 2]);
-    fails(broadcasting(), &[f64s(&[1, 3], &[0.; 3]), vector(&[10., 11.]), two], "extents 3 and 2");
+    fails(
+        broadcasting(),
+        &[f64s(&[1, 3], &[0.; 3]), vector(&[10., 11.]), two],
+        "along axis 1 `x` has extent 3 and `y` has 2",
+    );
 }
 
 #[test]

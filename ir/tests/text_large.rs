@@ -56,7 +56,7 @@ fn strange_bytes_are_errors_with_a_place() {
         errors("func @f() {\nentry:\n  ret ™\n}\n"),
         ["3:7:expected an operand, an attribute or a block, found `™`"]
     );
-    assert_eq!(errors("\u{feff}func @f() {\nentry:\n  ret\n}\n").len(), 1);
+    assert_eq!(errors("func @f() {\n\u{feff}entry:\n  ret\n}\n").len(), 1);
     assert_eq!(errors("func @f() {\nentry:\0\n  ret\n}\n").len(), 1);
     assert_eq!(errors("func @f() {\nentry:\n  print \"no end\n}\n").len(), 1);
 }

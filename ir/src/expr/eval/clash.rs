@@ -1,7 +1,7 @@
 //! Which operation of a body is to blame where the operands' shapes don't go together.
 
 use super::super::verify::plain_axis;
-use super::super::{ArrayExpr, BodyOp, BodyRef, Source};
+use super::super::{ArrayExpr, BodyOp, BodyRef, Mode, Source};
 use super::Env;
 use crate::error::{EvalError, EvalErrorKind};
 use crate::name::Name;
@@ -53,7 +53,9 @@ fn of_operand(expr: &ArrayExpr, at: usize, env: &Env<'_>) -> Extents {
     let operand = &expr.operands[at];
     if let Source::Array(arg) = operand.source {
         for (index, &extent) in operand.index.iter().zip(env.shape(arg as usize)).filter(|(_, extent)| **extent != 1) {
-            if let Some(slot) = plain_axis(&index.expr).and_then(|axis| extents.get_mut(axis as usize)) {
+            let checked = matches!(index.mode, Mode::Broadcast | Mode::Proved);
+            let axis = plain_axis(&index.expr).filter(|_| checked);
+            if let Some(slot) = axis.and_then(|axis| extents.get_mut(axis as usize)) {
                 *slot = Some((extent, operand.name));
             }
         }
