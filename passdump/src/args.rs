@@ -28,6 +28,12 @@ pub enum Command {
     #[command(after_help = "Examples:\n  passdump exec fixtures/real/black_scholes.ron --time\n  \
         passdump exec f.ir --arg 'x=[1, 2, 3]' --arg y=@y.npy --out 0=sum.npy")]
     Exec(ExecArgs),
+    /// List the rewrites that match a program now, and what each would do first
+    #[command(
+        after_help = "Examples:\n  passdump suggest program.ir\n  passdump suggest program.ir --rules ideas.ron\n  \
+        passdump run program.ir --pipeline gvn --stop-after 1 > next.ir"
+    )]
+    Suggest(SuggestArgs),
     /// Find the application of a rewrite that breaks a program
     #[command(after_help = "Examples:\n  passdump bisect wrong.ir --pipeline 'fold, cse, my-rewrite'\n  \
         passdump bisect wrong.ir --arg 'x=[1, -0.0]'\n  \
@@ -117,6 +123,9 @@ pub struct RunArgs {
     /// Go on without a rewrite that failed
     #[arg(long)]
     pub keep_going: bool,
+    /// Stop after so many applications, to make them one by one
+    #[arg(long, value_name = "N")]
+    pub stop_after: Option<u64>,
     /// The form to print the program in
     #[arg(long, value_enum, default_value = "text")]
     pub emit: Emit,
@@ -135,6 +144,14 @@ pub struct FailingArgs {
     /// Units in the last place that results may differ by; the fixture's own or 0 if not given
     #[arg(long, value_name = "N", conflicts_with = "command")]
     pub ulp: Option<u64>,
+}
+
+/// Arguments of `suggest`.
+#[derive(Debug, Args)]
+pub struct SuggestArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
 }
 
 /// Arguments of `bisect`.

@@ -75,6 +75,7 @@ pub fn main() -> ExitCode {
 fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
     match cli.command {
         Command::Run(args) => commands::run::run(out, &args),
+        Command::Suggest(args) => commands::suggest::suggest(out, &args).map(|()| true),
         Command::Bisect(args) => commands::bisect::bisect(out, &args).map(|()| true),
         Command::Reduce(args) => commands::reduce::reduce(out, &args).map(|()| true),
         Command::Exec(args) => commands::exec::exec(out, &args).map(|()| true),

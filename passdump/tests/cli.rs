@@ -492,3 +492,29 @@ fn shells_complete_subcommands_and_flags() {
     }
     assert!(misused(&feed(&["completions", "cmd"], "")).contains("fish"));
 }
+
+#[test]
+fn steps_can_be_suggested_and_made_one_by_one() {
+    let text = "func @f(%x: f64) -> f64 {\nentry:\n  %a = neg %x\n  %b = neg %a\n  %c = exp %b\n  %d = exp %b\n  %e = add %c, %d\n  ret %e\n}\n";
+    let shown = done(&feed(&["suggest", "-", "--pipeline", "fold, canonicalize, cse, dce"], text));
+    assert!(shown.contains("canonicalize of rewright-rewrites (rewrites/src/builtin/canonicalize/mod.rs:"), "{shown}");
+    assert!(shown.contains("-   %b = neg %a\n") && shown.contains("\ncse of rewright-rewrites ("), "{shown}");
+    assert!(!shown.contains("dce of") && shown.ends_with("2 of 4 rewrites match `@f`\n"), "{shown}");
+    let all = done(&feed(&["suggest", "-"], text));
+    assert!(all.contains("\ncse of ") && all.contains("\nsaturate of "), "{all}");
+    // Step by step comes to the same as all at once.
+    let pipeline = "canonicalize, cse, dce";
+    let mut program = text.to_string();
+    let mut steps = 0;
+    loop {
+        let next = done(&feed(&["run", "-", "--pipeline", pipeline, "--stop-after", "1"], &program));
+        if next == program {
+            break;
+        }
+        (program, steps) = (next, steps + 1);
+        assert!(steps < 9, "{program}");
+    }
+    assert_eq!(program, done(&feed(&["run", "-", "--pipeline", pipeline], text)));
+    assert_eq!(steps, 3, "{program}");
+    assert_eq!(text, done(&feed(&["run", "-", "--stop-after", "0"], text)));
+}

@@ -9,4 +9,5 @@ pub mod html;
 pub mod list;
 pub mod reduce;
 pub mod run;
+pub mod suggest;
 pub mod test;

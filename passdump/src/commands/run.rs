@@ -28,6 +28,7 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
         verify: if args.verify_each { Verify::Each } else { Verify::Last },
         check: args.check_each.then(|| program.check(args.ulp)),
         keep_going: args.keep_going,
+        stop_after: args.stop_after,
         times: args.time,
         ..Options::default()
     };
