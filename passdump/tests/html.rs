@@ -160,3 +160,28 @@ fn ten_thousand_instructions_are_no_burden() {
     assert!((10..400).contains(&rows), "{rows} rows");
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }
+
+/// What passdump writes can be compared with what it wrote before: the same bytes each time, but for the times it took.
+#[test]
+fn the_same_page_is_written_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let without_times = |page: &Path| {
+        let text = std::fs::read_to_string(page).unwrap();
+        let mut data = data(&text);
+        fn forget(value: &mut serde_json::Value) {
+            match value {
+                serde_json::Value::Object(map) => {
+                    map.retain(|key, _| !key.contains("micros"));
+                    map.values_mut().for_each(forget);
+                }
+                serde_json::Value::Array(list) => list.iter_mut().for_each(forget),
+                _ => {}
+            }
+        }
+        forget(&mut data);
+        data.to_string()
+    };
+    let first = without_times(&page(dir.path(), LOOP, PIPELINE));
+    assert!(first.contains("canonicalize") && !first.contains("micros"));
+    assert_eq!(first, without_times(&page(dir.path(), LOOP, PIPELINE)));
+}

@@ -4,7 +4,8 @@ use crate::common::{module, scalars};
 use pretty_assertions::assert_eq;
 use rewright_ir::print_function;
 use rewright_rewrites::prelude::*;
-use rewright_rewrites::{Change, Event, Options, Pipeline, RemarkKind};
+use rewright_rewrites::rule::{Liberties, RuleDef, RuleEntry};
+use rewright_rewrites::{Change, Event, Options, Pipeline, RemarkKind, RewriteRegistry};
 
 /// One line an event.
 fn watch(body: &str, pipeline: &str, options: &Options) -> (Vec<String>, Result<(), RewriteError>) {
@@ -188,4 +189,41 @@ fn a_rewrite_that_is_declined_again_and_again_gives_up() {
     assert!(
         report.remarks.iter().any(|r| r.message == "64 applications were undone, no more are tried in this function")
     );
+}
+
+/// Block rewrites, root rewrites and rules take one path: each is seen matching and applied, with its place, its changes and a number.
+#[test]
+fn rewrites_of_every_kind_are_seen() {
+    let text = "func @f(%x: f64, %y: f64) -> f64 {
+entry:
+  %a = mul %x, 2.0
+  %b = sub %y, %a
+  %c = neg %b
+  %d = neg %b
+  %e = add %c, %d
+  ret %e
+}
+";
+    let rules = [RuleEntry {
+        def: RuleDef { name: "test-neg-sub", text: "(neg (sub ?x:f64 ?y)) => (sub ?y ?x) liberties [no_signed_zeros]" },
+        origin: rewright_ir::Origin { krate: "test", version: "", file: "test.rs", line: 7 },
+    }];
+    let registry = RewriteRegistry::with_rules(&rules);
+    let mut seen = Vec::new();
+    let mut observer = |event: &Event<'_>| match event {
+        Event::Match { seq, rewrite, loc, .. } => seen.push(format!("{seq} {rewrite} line {}", loc.line)),
+        Event::Applied { seq, rewrite, changes, .. } => {
+            assert!(seen.last().is_some_and(|last| last.starts_with(&format!("{seq} {rewrite} "))), "{seen:?}");
+            assert!(!changes.is_empty());
+        }
+        _ => {}
+    };
+    let options = Options { liberties: Liberties::all(), ..Options::default() };
+    // A root rewrite, a block rewrite and a rule.
+    let pipeline = Pipeline::parse_in(&registry, "test-double, cse, test-neg-sub").unwrap();
+    pipeline.run(&mut module(text), &options, &mut observer).unwrap();
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    for name in ["test-double line 3", "cse line", "test-neg-sub line 5"] {
+        assert!(seen.iter().any(|line| line.contains(name)), "{name}: {seen:?}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Equality saturation.
 
 mod blocks;
+mod machinery;
 mod pitfalls;
 mod proofs;
 mod shown;
