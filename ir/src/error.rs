@@ -49,9 +49,19 @@ pub enum EvalErrorKind {
     Unsupported,
 }
 
+impl EvalErrorKind {
+    /// The kind that a `raise` names, as it stands before its message.
+    fn raised(&self) -> String {
+        match self {
+            EvalErrorKind::Raised(kind) if !kind.is_empty() => format!("{kind}: "),
+            _ => String::new(),
+        }
+    }
+}
+
 /// A failed evaluation: what, in which op, where.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{}{message}{}", .op.map(|o| format!("`{o}`: ")).unwrap_or_default(), if .loc.is_none() { String::new() } else { format!(" (line {})", .loc.line) })]
+#[error("{}{}{message}{}", .op.map(|o| format!("`{o}`: ")).unwrap_or_default(), .kind.raised(), if .loc.is_none() { String::new() } else { format!(" (line {})", .loc.line) })]
 pub struct EvalError {
     /// Which kind.
     pub kind: EvalErrorKind,

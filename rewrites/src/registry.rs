@@ -1,6 +1,6 @@
 //! Every rewrite that a linked crate registered, sorted by name, and the order of the default pipeline.
 
-use crate::def::{RewriteDef, RewriteEntry};
+use crate::def::{Form, RewriteDef, RewriteEntry};
 use crate::rule::{RuleEntry, RuleErrors, condition};
 use indexmap::IndexMap;
 use rewright_ir::{Origin, registry};
@@ -241,12 +241,13 @@ fn explain(edges: &Edges, cycle: &[usize]) -> Vec<String> {
     cycle.iter().zip(next).filter_map(edge).collect()
 }
 
-/// The entries as a list for messages: "`cse`, `dce`, `fold`".
+/// The entries as a list for messages, rules but as a number: "`cse`, `dce`, `fold` and 3 rules".
 pub(crate) fn names(registry: &RewriteRegistry) -> String {
-    let mut text = String::new();
-    for entry in registry.iter() {
+    let (rules, others): (Vec<_>, Vec<_>) = registry.iter().partition(|e| matches!(e.def.form, Form::Rule(_)));
+    let mut text = others.iter().map(|e| format!("`{}`", e.def.name)).collect::<Vec<_>>().join(", ");
+    if !rules.is_empty() {
         // Writing to a string can't fail.
-        let _ = write!(text, "{}`{}`", if text.is_empty() { "" } else { ", " }, entry.def.name);
+        let _ = write!(text, " and {} rules", rules.len());
     }
     text
 }

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Why a file holds no rules.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{file}:{line}: {message}")]
+#[error("{file}:{}{message}", if *.line == 0 { " ".to_string() } else { format!("{line}: ") })]
 pub struct RuleFileError {
     /// The file.
     pub file: String,
