@@ -130,7 +130,8 @@ fn fusion(cx: &MatchCx<'_>, plan: &Plan) -> Result<Fusion, rewright_ir::TypeErro
     let dels = (0..).zip(&plan.insts).filter(|(at, _)| plan.effects.del(*at).is_some()).map(|(_, &inst)| inst);
     let mut dropped: Vec<Inst> = dels.filter(|inst| !kept.contains(inst)).collect();
     for (group, node) in plan.groups.iter().zip(&nodes) {
-        let results = group.members.iter().flat_map(|m| &func.inst(m.inst).results);
+        let parts = group.members.iter().map(|m| m.inst).chain(group.views.iter().copied());
+        let results = parts.flat_map(|part| &func.inst(part).results);
         let gone = results.filter(|result| !node.built.results.contains(result));
         // Nothing but `del`s uses these outside of the block.
         dropped.extend(gone.flat_map(|&value| func.users(value)).filter(|u| !at.contains_key(u)));
