@@ -179,10 +179,12 @@ impl Attrs {
         }
     }
     /// The attribute as it is given.
+    #[inline]
     pub fn get(&self, name: &str) -> Option<&Attr> {
         self.0.iter().find(|(n, _)| *n == name).map(|(_, a)| a)
     }
     /// A flag; absent is false.
+    #[inline]
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.get(name), Some(Attr::Bool(true)))
     }
@@ -191,6 +193,7 @@ impl Attrs {
         if let Some(Attr::Int(i)) = self.get(name) { Some(*i) } else { None }
     }
     /// A list of integers.
+    #[inline]
     pub fn ints(&self, name: &str) -> Option<&[i64]> {
         if let Some(Attr::Ints(v)) = self.get(name) { Some(v) } else { None }
     }
@@ -211,24 +214,31 @@ impl Attrs {
         if let Some(Attr::Str(s)) = self.get(name) { Some(s) } else { None }
     }
     /// A function's name.
+    #[inline]
     pub fn func(&self, name: &str) -> Option<Name> {
         if let Some(Attr::Func(f)) = self.get(name) { Some(*f) } else { None }
     }
     /// The expression of an `arrayexpr`.
+    #[inline]
     pub fn expr(&self) -> Option<&Arc<ArrayExpr>> {
         if let Some(Attr::Expr(e)) = self.get("expr") { Some(e) } else { None }
     }
     /// All, in order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Name, &Attr)> {
         self.0.iter().map(|(n, a)| (*n, a))
     }
     /// True if there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Checks against a schema and brings into its order, defaults dropped. Every problem is reported.
     pub fn normalize(self, schema: &[AttrDef]) -> Result<Attrs, Vec<String>> {
+        if self.is_empty() && schema.is_empty() {
+            return Ok(self);
+        }
         let mut problems = Vec::new();
         for (name, value) in &self.0 {
             match schema.iter().find(|d| *name == d.name) {

@@ -123,11 +123,11 @@ pub fn infer_types(
 }
 
 fn check_arity(op: Op, given: usize) -> Result<(), TypeError> {
-    let (right, wants) = match op.arity {
-        Arity::Exactly(n) => (given == n, format!("{n}")),
-        Arity::AtLeast(n) => (given >= n, format!("at least {n}")),
+    let (right, at_least, wants) = match op.arity {
+        Arity::Exactly(n) => (given == n, "", n),
+        Arity::AtLeast(n) => (given >= n, "at least ", n),
     };
-    if right { Ok(()) } else { Err(TypeError::new(format!("`{op}` takes {wants} operands, got {given}"))) }
+    if right { Ok(()) } else { Err(TypeError::new(format!("`{op}` takes {at_least}{wants} operands, got {given}"))) }
 }
 
 fn normalized(op: Op, attrs: Attrs) -> Result<Attrs, TypeError> {

@@ -171,19 +171,6 @@ impl Diagnostics {
         Diagnostics { source: Arc::new(source), errors: Vec::new(), omitted: 0 }
     }
 
-    /// Errors that were found elsewhere (a verifier's, an evaluator's), shown in the text that they are of.
-    pub fn from_errors(
-        file_name: &str,
-        text: &str,
-        errors: impl IntoIterator<Item = (Loc, String, Option<String>)>,
-    ) -> Self {
-        let mut all = Diagnostics::new(file_name, text);
-        for (loc, message, help) in errors {
-            all.push(Diagnostic::new(message).at(loc).maybe_help(help));
-        }
-        all
-    }
-
     /// Adds an error; beyond a hundred they are only counted.
     pub fn push(&mut self, mut error: Diagnostic) {
         if self.errors.len() >= MAX_ERRORS {

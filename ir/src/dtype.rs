@@ -160,6 +160,7 @@ impl DType {
     }
 
     /// NumPy's "safe" casting: every value of `self` is a value of `to`.
+    #[inline]
     pub fn can_cast_safely(self, to: DType) -> bool {
         self.promote(to) == to
     }

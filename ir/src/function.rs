@@ -19,7 +19,7 @@ use crate::types::Type;
 use indexmap::IndexMap;
 use journal::Undo;
 use layout::Node;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use slotmap::{SlotMap, new_key_type};
 use smallvec::SmallVec;
 
@@ -82,10 +82,12 @@ pub struct InstData {
 
 impl InstData {
     /// Every value that the instruction uses: operands, then branch arguments.
+    #[inline]
     pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
         self.args.iter().copied().chain(self.targets.iter().flat_map(|t| t.args.iter().copied()))
     }
     /// It has so many operands that looking through them for every one of them takes too long.
+    #[inline]
     fn is_wide(&self) -> bool {
         self.args.len() > 16
     }
@@ -124,8 +126,8 @@ pub struct Function {
     insts: SlotMap<Inst, InstEntry>,
     blocks: SlotMap<Block, BlockData>,
     order: Vec<Block>,
-    constants: IndexMap<Scalar, Value>,
-    weak_constants: IndexMap<Scalar, Value>,
+    constants: IndexMap<Scalar, Value, FxBuildHasher>,
+    weak_constants: IndexMap<Scalar, Value, FxBuildHasher>,
     journal: Option<Vec<Undo>>,
     linked: usize,
     /// How often instructions with many operands use each value.
@@ -143,13 +145,19 @@ impl Function {
             insts: SlotMap::with_key(),
             blocks: SlotMap::with_key(),
             order: Vec::new(),
-            constants: IndexMap::new(),
-            weak_constants: IndexMap::new(),
+            constants: IndexMap::default(),
+            weak_constants: IndexMap::default(),
             untyped: false,
             journal: None,
             linked: 0,
             wide_uses: FxHashMap::default(),
         }
+    }
+
+    /// Makes room for so many more values and instructions.
+    pub(crate) fn reserve(&mut self, values: usize, insts: usize) {
+        self.values.reserve(values);
+        self.insts.reserve(insts);
     }
 
     // --- Reading ---------------------------------------------------------------------------------------------------
@@ -159,6 +167,7 @@ impl Function {
         self.order.iter().copied()
     }
     /// The first block.
+    #[inline]
     pub fn entry(&self) -> Option<Block> {
         self.order.first().copied()
     }
@@ -171,10 +180,12 @@ impl Function {
         Signature { params: self.params().iter().map(|&v| self.ty(v).clone()).collect(), results: self.results.clone() }
     }
     /// True if the key names a block of the layout.
+    #[inline]
     pub fn has_block(&self, block: Block) -> bool {
         self.blocks.get(block).is_some_and(|b| b.linked)
     }
     /// A block's parameters.
+    #[inline]
     pub fn block_params(&self, block: Block) -> &[Value] {
         &self.blocks[block].params
     }
@@ -183,14 +194,17 @@ impl Function {
         self.blocks[block].name
     }
     /// A block's instructions, in order.
+    #[inline]
     pub fn insts(&self, block: Block) -> Insts<'_> {
         Insts { func: self, next: self.blocks[block].first, back: self.blocks[block].last }
     }
     /// A block's first instruction.
+    #[inline]
     pub fn first_inst(&self, block: Block) -> Option<Inst> {
         self.blocks[block].first
     }
     /// A block's last instruction, if it is a terminator.
+    #[inline]
     pub fn terminator(&self, block: Block) -> Option<Inst> {
         self.blocks[block].last.filter(|&i| self.inst(i).op.is_terminator())
     }
@@ -199,69 +213,98 @@ impl Function {
         self.terminator(block).into_iter().flat_map(|i| self.inst(i).targets.iter().map(|t| t.block))
     }
     /// The number of instructions in the layout.
+    #[inline]
     pub fn inst_count(&self) -> usize {
         self.linked
     }
     /// An instruction.
+    #[inline]
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst].data
     }
     /// True if the key names an instruction of the layout.
+    #[inline]
     pub fn is_linked(&self, inst: Inst) -> bool {
         self.insts.get(inst).is_some_and(|e| e.node.block.is_some())
     }
     /// The block that an instruction is in.
+    #[inline]
     pub fn block_of(&self, inst: Inst) -> Option<Block> {
         self.insts.get(inst).and_then(|e| e.node.block)
     }
     /// The instruction after.
+    #[inline]
     pub fn next_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].node.next
     }
     /// The instruction before.
+    #[inline]
     pub fn prev_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].node.prev
     }
     /// True if `a` stands before `b` in the same block.
+    #[inline]
     pub fn comes_before(&self, a: Inst, b: Inst) -> bool {
         let (a, b) = (&self.insts[a].node, &self.insts[b].node);
         a.block.is_some() && a.block == b.block && a.position < b.position
     }
     /// True if the key names a value.
+    #[inline]
     pub fn has_value(&self, value: Value) -> bool {
         self.values.contains_key(value)
     }
     /// A value's type.
+    #[inline]
     pub fn ty(&self, value: Value) -> &Type {
         &self.values[value].ty
     }
     /// What defines a value.
+    #[inline]
     pub fn def(&self, value: Value) -> ValueDef {
         self.values[value].def
     }
     /// The instruction that defines a value.
+    #[inline]
     pub fn def_inst(&self, value: Value) -> Option<Inst> {
         if let ValueDef::Result(inst, _) = self.def(value) { Some(inst) } else { None }
     }
     /// The constant that a value is.
+    #[inline]
     pub fn as_const(&self, value: Value) -> Option<Scalar> {
         if let ValueDef::Const(s) = self.def(value) { Some(s) } else { None }
     }
     /// A value's name, if it was given one.
+    #[inline]
     pub fn value_name(&self, value: Value) -> Option<Name> {
         self.values[value].name
     }
     /// The number of operand slots that hold a value.
+    #[inline]
     pub fn use_count(&self, value: Value) -> usize {
         self.values[value].uses as usize
     }
     /// The instructions that use a value, each once, in the order in which they began to.
     pub fn users(&self, value: Value) -> SmallVec<[Inst; 4]> {
-        let mut seen = rustc_hash::FxHashSet::default();
+        const FEW: usize = 8;
         let list = &self.values[value].users;
-        let live = list.iter().copied().filter(|&i| self.uses_value(i, value));
-        if list.len() <= 1 { live.collect() } else { live.filter(|&i| seen.insert(i)).collect() }
+        let live = self.each_user(value);
+        if list.len() > FEW {
+            let mut seen = rustc_hash::FxHashSet::with_capacity_and_hasher(list.len(), Default::default());
+            return live.filter(|&i| seen.insert(i)).collect();
+        }
+        let mut users = SmallVec::new();
+        for user in live {
+            if !users.contains(&user) {
+                users.push(user);
+            }
+        }
+        users
     }
+    /// The same without a list of them: an instruction that uses it several times may come several times.
+    pub fn each_user(&self, value: Value) -> impl Iterator<Item = Inst> + '_ {
+        self.values[value].users.iter().copied().filter(move |&user| self.uses_value(user, value))
+    }
+    #[inline]
     fn uses_value(&self, inst: Inst, value: Value) -> bool {
         self.insts.get(inst).is_some_and(|e| {
             e.node.block.is_some()

@@ -13,25 +13,53 @@ use std::sync::{LazyLock, RwLock};
 #[derive(Clone, Copy)]
 pub struct Name(&'static str);
 
-static INTERNER: LazyLock<RwLock<FxHashSet<&'static str>>> = LazyLock::new(Default::default);
+/// All names, and room for the text of more.
+#[derive(Default)]
+struct Interner {
+    names: FxHashSet<&'static str>,
+    room: &'static mut [u8],
+}
+
+static INTERNER: LazyLock<RwLock<Interner>> = LazyLock::new(Default::default);
+
+/// Names are kept together in pieces of so many bytes.
+const PIECE: usize = 1 << 14;
+
+impl Interner {
+    /// Keeps a text for the life of the process.
+    fn keep(&mut self, text: &str) -> &'static str {
+        if text.len() > PIECE / 16 {
+            return Box::leak(text.into());
+        }
+        if self.room.len() < text.len() {
+            self.room = Box::leak(vec![0; PIECE].into());
+        }
+        let (kept, room) = std::mem::take(&mut self.room).split_at_mut(text.len());
+        self.room = room;
+        kept.copy_from_slice(text.as_bytes());
+        // It is what it was before: text.
+        std::str::from_utf8(kept).unwrap_or_default()
+    }
+}
 
 impl Name {
     /// Interns `text`. The text of every distinct name is kept for the life of the process.
     pub fn new(text: &str) -> Self {
-        let known = |set: &FxHashSet<&'static str>| set.get(text).copied();
+        let known = |interner: &Interner| interner.names.get(text).copied();
         if let Some(found) = known(&INTERNER.read().unwrap_or_else(|e| e.into_inner())) {
             return Name(found);
         }
-        let mut set = INTERNER.write().unwrap_or_else(|e| e.into_inner());
-        if let Some(found) = known(&set) {
+        let mut interner = INTERNER.write().unwrap_or_else(|e| e.into_inner());
+        if let Some(found) = known(&interner) {
             return Name(found);
         }
-        let leaked: &'static str = Box::leak(text.into());
-        set.insert(leaked);
-        Name(leaked)
+        let kept = interner.keep(text);
+        interner.names.insert(kept);
+        Name(kept)
     }
 
     /// The text.
+    #[inline]
     pub fn as_str(self) -> &'static str {
         self.0
     }
@@ -39,22 +67,26 @@ impl Name {
 
 impl Deref for Name {
     type Target = str;
+    #[inline]
     fn deref(&self) -> &str {
         self.0
     }
 }
 impl PartialEq for Name {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.0, other.0)
     }
 }
 impl Eq for Name {}
 impl PartialEq<str> for Name {
+    #[inline]
     fn eq(&self, other: &str) -> bool {
         self.0 == other
     }
 }
 impl PartialEq<&str> for Name {
+    #[inline]
     fn eq(&self, other: &&str) -> bool {
         self.0 == *other
     }

@@ -207,14 +207,17 @@ impl OpDef {
     }
 
     /// True for elementwise ops.
+    #[inline]
     pub fn is_elementwise(&self) -> bool {
         matches!(self.eval, Eval::Elementwise { .. })
     }
     /// True for ops without effects that end no block.
+    #[inline]
     pub fn is_pure(&self) -> bool {
         self.effects.is_empty() && !self.traits.contains(Traits::TERMINATOR)
     }
     /// True for ops that end a block.
+    #[inline]
     pub fn is_terminator(&self) -> bool {
         self.traits.contains(Traits::TERMINATOR)
     }
@@ -226,17 +229,20 @@ pub struct Op(pub &'static OpDef);
 
 impl Deref for Op {
     type Target = OpDef;
+    #[inline]
     fn deref(&self) -> &OpDef {
         self.0
     }
 }
 impl PartialEq for Op {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.0, other.0)
     }
 }
 impl Eq for Op {}
 impl PartialEq<OpDef> for Op {
+    #[inline]
     fn eq(&self, other: &OpDef) -> bool {
         std::ptr::eq(self.0, other)
     }
@@ -287,13 +293,23 @@ pub fn infer_elementwise(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let Eval::Elementwise { resolve, .. } = cx.op.eval else {
         return Err(TypeError::new(format!("`{}` is not elementwise", cx.op)));
     };
-    let dims = broadcast_types(cx.op, cx.args)?;
+    let shape = broadcast_shape(cx.op, cx.args)?;
     let dtypes: SmallVec<[DType; 3]> = cx.args.iter().map(Type::dtype).collect();
     let found = resolve(&dtypes, cx.attrs).map_err(|why| {
         let given: Vec<_> = dtypes.iter().map(DType::to_string).collect();
         TypeError::new(format!("`{}` is not defined for {}", cx.op, given.join(", "))).help(why)
     })?;
-    Ok(found.outs.iter().map(|&d| Type::from_parts(d, dims.clone())).collect())
+    Ok(found.outs.iter().map(|&d| shape.with_dtype(d)).collect())
+}
+
+/// The type of a result but for its dtype. Operands of the same dims share them with it.
+fn broadcast_shape(op: Op, args: &[Type]) -> Result<Type, TypeError> {
+    let mut arrays = args.iter().filter(|ty| ty.is_array());
+    let first = arrays.next().or(args.first()).filter(|first| arrays.all(|ty| ty.dims() == first.dims()));
+    match first {
+        Some(first) if args.iter().all(|ty| ty.style().is_none()) => Ok(first.clone()),
+        _ => Ok(Type::from_parts(DType::Bool, broadcast_types(op, args)?)),
+    }
 }
 
 /// Computes one element of an elementwise op: chooses its loop, casts the operands, applies the meaning.

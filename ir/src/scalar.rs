@@ -30,6 +30,7 @@ pub type Scalars = SmallVec<[Scalar; 2]>;
 
 impl Scalar {
     /// Its dtype.
+    #[inline]
     pub const fn dtype(self) -> DType {
         match self {
             Scalar::Bool(_) => DType::Bool,

@@ -80,6 +80,7 @@ pub struct Type {
 
 impl Type {
     /// A scalar type.
+    #[inline]
     pub fn scalar(dtype: DType) -> Self {
         Type { dtype: Some(dtype), dims: None, style: None }
     }
@@ -111,6 +112,7 @@ impl Type {
     }
 
     /// True but in functions that have not been through type inference.
+    #[inline]
     pub fn is_known(&self) -> bool {
         self.dtype.is_some()
     }
@@ -119,6 +121,7 @@ impl Type {
     /// # Panics
     ///
     /// If the type is not [known](Type::is_known).
+    #[inline]
     pub fn dtype(&self) -> DType {
         match self.dtype {
             Some(dtype) => dtype,
@@ -126,22 +129,27 @@ impl Type {
         }
     }
     /// True for arrays, of rank 0 too.
+    #[inline]
     pub fn is_array(&self) -> bool {
         self.dims.is_some()
     }
     /// True for scalars.
+    #[inline]
     pub fn is_scalar(&self) -> bool {
         self.dims.is_none() && self.is_known()
     }
     /// The dims; empty for scalars and for arrays of rank 0.
+    #[inline]
     pub fn dims(&self) -> &[Dim] {
         self.dims.as_deref().unwrap_or(&[])
     }
     /// The number of axes; 0 for scalars.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.dims().len()
     }
     /// The storage style; `None` is dense.
+    #[inline]
     pub fn style(&self) -> Option<Name> {
         self.style
     }
@@ -158,6 +166,7 @@ impl Type {
 
     /// True if a value of this type can take the place of one of type `other` with nothing to check at run time: the same, except
     /// that constants or symbols may stand for some of its `?`, and any type where none is known yet.
+    #[inline]
     pub fn refines(&self, other: &Type) -> bool {
         let says_more = |(new, old): (&Dim, &Dim)| new == old || *old == Dim::Any;
         self == other || !other.is_known() || (self.fits(other) && self.dims().iter().zip(other.dims()).all(says_more))

@@ -154,3 +154,17 @@ fn line_ends_and_byte_order_marks_of_other_editors_are_read() {
     let numbers: Vec<&str> = lines.iter().filter_map(|l| l.split_once(" │ ")).map(|(n, _)| n.trim()).collect();
     assert_eq!(numbers, ["2", "3", "4"], "{wrong}");
 }
+
+/// Numbers may be in any order, far from each other, and `%007` is not `%7`.
+#[test]
+fn values_called_by_numbers() {
+    let text = "func @f(%900000: f64, %7: f64, %007: f64) -> f64 {\nentry:\n  jump b\nb:\n  %3 = t_add %900000, %7\n";
+    let mut text = text.to_string();
+    (1000..1200).for_each(|i| text += &format!("  %{i} = t_add %007, %3\n"));
+    text += "  %0 = t_add %900000, %1199\n  %1 = t_add %0, %7\n  ret %1\n}\n";
+    let printed = print_module(&parse(&text));
+    assert!(printed.starts_with("func @f(%0: f64, %1: f64, %2: f64) -> f64 {\n"), "{printed}");
+    assert!(printed.contains("  %3 = t_add %0, %1\n  %4 = t_add %2, %3\n"), "{printed}");
+    assert!(printed.ends_with("  %204 = t_add %0, %203\n  %205 = t_add %204, %1\n  ret %205\n}\n"), "{printed}");
+    assert_eq!(errors(&text.replace("%1 = t_add %0, %7", "%1 = t_add %0, %900001")).len(), 1);
+}

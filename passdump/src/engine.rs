@@ -9,9 +9,7 @@ use rewright::ir::npy::{self, NpyError};
 use rewright::ir::ron;
 use rewright::rewrites::rule::RuleEntry;
 use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, Report, RewriteRegistry};
-use rewright::{
-    Array, Datum, Diagnostics, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry,
-};
+use rewright::{Array, Datum, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry};
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 
@@ -79,17 +77,10 @@ pub enum Form {
 
 /// Parses a text and verifies what it says.
 pub fn parse(name: &str, text: &str, form: Form) -> Result<Module, Error> {
-    if form == Form::Ron {
-        return Ok(ron::from_ron(text, name)?);
-    }
-    let module = parse_module(text, name)?;
-    match rewright::verify_module(&module) {
-        Ok(()) => Ok(module),
-        Err(errors) => {
-            let errors = errors.0.into_iter().map(|e| (e.loc, format!("`@{}`: {}", e.function, e.message), e.help));
-            Err(Diagnostics::from_errors(name, text, errors).into())
-        }
-    }
+    Ok(match form {
+        Form::Text => parse_module(text, name)?,
+        Form::Ron => ron::from_ron(text, name)?,
+    })
 }
 
 /// The text of a module.
@@ -168,13 +159,12 @@ pub struct Rewriting<'a> {
 
 /// Runs a pipeline over a module of a text, with its name.
 pub fn rewrite(
-    module: &Module,
+    mut module: Module,
     how: &Rewriting<'_>,
     (name, text): (&str, &str),
     watch: Option<Watch<'_>>,
 ) -> Result<Rewritten, Error> {
     let pipeline = read_pipeline(how.registry.unwrap_or_else(|| rewrites::rewrites()), how.pipeline)?;
-    let mut module = module.clone();
     let result = match watch {
         Some(watch) => {
             let mut watcher = Watcher { before: String::new(), watch };

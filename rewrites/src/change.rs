@@ -1,9 +1,10 @@
 //! What a rewrite changed, as the rewriter saw it.
 
+use crate::key_set::KeySet;
 use indexmap::IndexSet;
 use rewright_ir::op::Effects;
 use rewright_ir::{Block, Function, Inst, Op, Value, ValueDef};
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::FxBuildHasher;
 
 /// One change of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,23 +40,21 @@ pub enum Change {
     ParamRemoved(Block),
 }
 
-type Set<T> = IndexSet<T, FxBuildHasher>;
-
-/// What a transaction touched: what worklists, caches and the final check need to know.
+/// What a transaction touched: what worklists, caches and the final check need to know. One is used for all, cleared between.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     /// Instructions that are new or have changed.
-    pub insts: Set<Inst>,
+    pub insts: KeySet<Inst>,
     /// Those of them whose uses and results are in `values`.
-    noted: FxHashSet<Inst>,
+    noted: KeySet<Inst>,
     /// Values whose users have changed.
-    pub values: Set<Value>,
+    pub values: KeySet<Value>,
     /// Blocks whose instructions, parameters or incoming branches have changed.
-    pub blocks: Set<Block>,
+    pub blocks: KeySet<Block>,
     /// Uses of values of other blocks that stood in a block before, and so may stand there again.
-    pub known_uses: Set<(Block, Value)>,
+    pub known_uses: IndexSet<(Block, Value), FxBuildHasher>,
     /// Blocks that have other parameters.
-    pub params: Set<Block>,
+    pub params: KeySet<Block>,
     /// Branches have changed.
     pub edges: bool,
     /// There may be branches between blocks that had none.
@@ -65,6 +64,18 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
+    /// Nothing is touched.
+    pub fn clear(&mut self) {
+        let Touched { insts, noted, values, blocks, known_uses, params, edges, new_edges, writers_gone } = self;
+        insts.clear();
+        noted.clear();
+        values.clear();
+        blocks.clear();
+        known_uses.clear();
+        params.clear();
+        (*edges, *new_edges, *writers_gone) = (false, false, false);
+    }
+
     /// An instruction that stands in a block is about to change, or has.
     pub fn inst(&mut self, func: &Function, inst: Inst) {
         self.insts.insert(inst);
@@ -101,7 +112,7 @@ impl Touched {
     /// The uses of an instruction that is about to go or change are known to be reached by their definitions, unless it has changed
     /// before.
     pub fn know_uses(&mut self, func: &Function, inst: Inst) {
-        let Some(block) = func.block_of(inst).filter(|_| !self.insts.contains(&inst)) else { return };
+        let Some(block) = func.block_of(inst).filter(|_| !self.insts.contains(inst)) else { return };
         for value in func.inst(inst).uses() {
             let elsewhere = match func.def(value) {
                 ValueDef::Const(_) => false,

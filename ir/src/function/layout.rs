@@ -115,6 +115,7 @@ pub struct Insts<'a> {
 
 impl Iterator for Insts<'_> {
     type Item = Inst;
+    #[inline]
     fn next(&mut self) -> Option<Inst> {
         let inst = self.next?;
         if self.back == Some(inst) {
@@ -126,6 +127,7 @@ impl Iterator for Insts<'_> {
     }
 }
 impl DoubleEndedIterator for Insts<'_> {
+    #[inline]
     fn next_back(&mut self) -> Option<Inst> {
         let inst = self.back?;
         if self.next == Some(inst) {

@@ -33,9 +33,10 @@ enum Out {
 
 /// The first of `dtypes` that all operands can safely be cast to.
 fn first_safe(dtypes: &[DType], given: &[DType], out: Out) -> Result<Loop, String> {
-    let Some(&at) = dtypes.iter().find(|&&to| given.iter().all(|d| d.can_cast_safely(to))) else {
-        return Err(accepted(dtypes));
-    };
+    // No dtype can be cast to one before it: where all are of one dtype of the table, that is the first.
+    let same = given.first().copied().filter(|first| given.iter().all(|d| d == first) && dtypes.contains(first));
+    let found = same.or_else(|| dtypes.iter().copied().find(|&to| given.iter().all(|d| d.can_cast_safely(to))));
+    let Some(at) = found else { return Err(accepted(dtypes)) };
     let mut found = Loop::uniform(given.len(), at, at);
     found.outs = match out {
         Out::Same => SmallVec::from_slice(&[at]),

@@ -54,12 +54,13 @@ pub(crate) struct PBlock<'a> {
     pub insts: std::ops::Range<usize>,
 }
 
-/// An operand.
+/// An operand. There are very many of these, so they are small.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum POperand {
     /// A value of the function, by number.
     Value(u32),
-    Literal(Literal),
+    /// A literal of the function, by number.
+    Literal(u32),
 }
 
 /// An operand and where it is.
@@ -97,6 +98,9 @@ pub(crate) struct PInst {
     pub place: Option<Box<str>>,
 }
 
+/// No value.
+const NO_ID: u32 = u32::MAX;
+
 /// A function.
 #[derive(Debug)]
 pub(crate) struct PFunction<'a> {
@@ -112,9 +116,14 @@ pub(crate) struct PFunction<'a> {
     pub order: Vec<u32>,
     pub insts: Vec<PInst>,
     pub values: Vec<PValue<'a>>,
+    pub literals: Vec<Literal>,
     /// It has errors already.
     pub failed: bool,
     value_ids: FxHashMap<(bool, &'a str), u32>,
+    /// The ids of values `%0`, `%1` and so on, found in about that order.
+    numbered_ids: Vec<u32>,
+    /// Some number was far ahead of the others when it was found, and is in `value_ids`.
+    has_far: bool,
     block_ids: FxHashMap<&'a str, u32>,
 }
 
@@ -130,8 +139,11 @@ impl<'a> PFunction<'a> {
             order: Vec::new(),
             insts: Vec::new(),
             values: Vec::new(),
+            literals: Vec::new(),
             failed: false,
             value_ids: FxHashMap::default(),
+            numbered_ids: Vec::new(),
+            has_far: false,
             block_ids: FxHashMap::default(),
         }
     }
@@ -139,11 +151,40 @@ impl<'a> PFunction<'a> {
     /// The number of a value, by its name.
     pub fn value(&mut self, name: &'a str, numbered: bool, loc: Loc) -> u32 {
         let next = self.values.len() as u32;
-        let id = *self.value_ids.entry((numbered, name)).or_insert(next);
+        let near = if numbered { self.near(name) } else { None };
+        let id = match near {
+            Some(at) if !(self.has_far && self.value_ids.contains_key(&(true, name))) => {
+                let slot = &mut self.numbered_ids[at];
+                *slot = if *slot == NO_ID { next } else { *slot };
+                *slot
+            }
+            // A number far ahead of how many values there are. It stays here when there are more.
+            _ => {
+                self.has_far |= numbered;
+                *self.value_ids.entry((numbered, name)).or_insert(next)
+            }
+        };
         if id == next {
             self.values.push(PValue { name, numbered, def: PDef::Undefined, loc });
         }
         id
+    }
+
+    /// Where the number of a value called `%0`, `%1` and so on is kept: not in a table of names, for there are many.
+    fn near(&mut self, name: &str) -> Option<usize> {
+        // With zeros in front it is another name.
+        let plain = name.len() == 1 || !name.starts_with('0');
+        let at = name.parse::<usize>().ok().filter(|&at| plain && at < 64 + 2 * self.values.len())?;
+        if at >= self.numbered_ids.len() {
+            self.numbered_ids.resize(at + 1, NO_ID);
+        }
+        Some(at)
+    }
+
+    /// The number of a literal.
+    pub fn literal(&mut self, literal: Literal) -> u32 {
+        self.literals.push(literal);
+        self.literals.len() as u32 - 1
     }
 
     /// Defines a value. The place of an earlier definition comes back as an error.

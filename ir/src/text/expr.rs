@@ -57,8 +57,10 @@ impl<'c, 'a> ExprCx<'c, 'a> {
         let next = self.args.len() as u32;
         let number = match arg.operand {
             POperand::Value(id) => *self.by_value.entry(id).or_insert(next),
-            POperand::Literal(Literal::Typed(s)) => *self.by_number.entry(s).or_insert(next),
-            POperand::Literal(_) => next,
+            POperand::Literal(id) => match self.function.literals[id as usize] {
+                Literal::Typed(s) => *self.by_number.entry(s).or_insert(next),
+                _ => next,
+            },
         };
         if number == next {
             self.args.push(arg);
@@ -121,9 +123,10 @@ impl<'a> Parser<'a> {
     /// An operand; a number has the dtype that it has alone.
     fn natural_operand(&mut self, f: &mut PFunction<'a>) -> Parsed<PArg> {
         let arg = self.operand(f)?;
-        let POperand::Literal(literal) = arg.operand else { return Ok(arg) };
+        let POperand::Literal(id) = arg.operand else { return Ok(arg) };
+        let literal = f.literals[id as usize];
         match literal.at(literal.dtype_beside(None)) {
-            Some(scalar) => Ok(PArg { operand: POperand::Literal(Literal::Typed(scalar)), ..arg }),
+            Some(scalar) => Ok(PArg { operand: POperand::Literal(f.literal(Literal::Typed(scalar))), ..arg }),
             None => self.fail(Diagnostic::new(format!("no dtype holds {}", clip(&literal.to_string()))).at(arg.loc)),
         }
     }

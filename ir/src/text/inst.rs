@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
             return self.expected("a value or a number");
         }
         let literal = self.literal()?;
-        Ok(PArg { operand: POperand::Literal(literal), loc: self.since(loc) })
+        Ok(PArg { operand: POperand::Literal(f.literal(literal)), loc: self.since(loc) })
     }
 
     /// The place from `start` to the last token.

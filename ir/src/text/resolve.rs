@@ -74,6 +74,7 @@ fn signature(f: &PFunction<'_>) -> Option<Signature> {
 
 fn resolve_function(f: &PFunction<'_>, signatures: &Signatures, errors: &mut Diagnostics) -> Function {
     let mut func = Function::new(f.name, f.results.clone().unwrap_or_default());
+    func.reserve(f.values.len(), f.insts.len());
     func.loc = f.loc;
     func.untyped = f.untyped;
     let mut resolver = Resolver {
@@ -227,9 +228,8 @@ impl Resolver<'_, '_> {
         let inst = &f.insts[at as usize];
         match self.build(inst) {
             Ok(made) => {
-                let results = self.func.inst(made).results.clone();
-                for (&id, value) in inst.results.iter().zip(results) {
-                    self.name_value(id, value);
+                for (at, &id) in inst.results.iter().enumerate() {
+                    self.name_value(id, self.func.inst(made).results[at]);
                 }
                 self.made[at as usize] = Some(made);
             }
@@ -293,7 +293,7 @@ impl Resolver<'_, '_> {
     fn operands(&self, args: &[PArg]) -> Result<SmallVec<[Arg; 4]>, Refused> {
         args.iter()
             .map(|arg| match arg.operand {
-                POperand::Literal(literal) => Ok(Arg::Literal(literal)),
+                POperand::Literal(id) => Ok(Arg::Literal(self.f.literals[id as usize])),
                 POperand::Value(id) => self.values[id as usize].map(Arg::Value).ok_or(Refused::Before),
             })
             .collect()
@@ -322,7 +322,8 @@ impl Resolver<'_, '_> {
     fn branch_arg(&mut self, arg: &PArg, param: &PParam) -> Result<Value, Refused> {
         match arg.operand {
             POperand::Value(id) => self.values[id as usize].ok_or(Refused::Before),
-            POperand::Literal(literal) => {
+            POperand::Literal(id) => {
+                let literal = self.f.literals[id as usize];
                 let ty = param.ty.as_ref().ok_or(Refused::Before)?;
                 if self.func.untyped {
                     let weak = self.func.weak_constant(literal);

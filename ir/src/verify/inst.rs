@@ -28,8 +28,8 @@ impl Verifier<'_> {
     /// Operand count, attributes and result types, by the op's own rule.
     fn types(&mut self, data: &InstData) {
         let func = self.func;
-        let declared: Vec<Type> = data.results.iter().map(|&v| func.ty(v).clone()).collect();
-        self.styles(&declared, data.loc);
+        let declared = || data.results.iter().map(|&v| func.ty(v));
+        self.styles(declared(), data.loc);
         let callee = data.attrs.func("callee");
         let is_call = data.op.effects.contains(Effects::CALLS) || data.op == effects::UFUNC;
         if is_call && self.module.is_none() {
@@ -43,11 +43,10 @@ impl Verifier<'_> {
         match infer(func, data.op, &data.args, data.attrs.clone(), signature.as_ref()) {
             Err(e) => self.error(data.loc, e.message, e.help.as_deref()),
             Ok((attrs, types)) => {
-                if types[..] != declared[..] {
-                    let list = |types: &[Type]| types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ");
-                    let (have, want) = (list(&declared), list(&types));
-                    let count = format!("`{}` has {} results, it gives {}", data.op, declared.len(), types.len());
-                    let message = match declared.len() == types.len() {
+                if !declared().eq(types.iter()) {
+                    let (have, want) = (list(declared()), list(types.iter()));
+                    let count = format!("`{}` has {} results, it gives {}", data.op, data.results.len(), types.len());
+                    let message = match data.results.len() == types.len() {
                         true => format!("`{}` gives {want}, its result is declared as {have}", data.op),
                         false => count,
                     };
@@ -111,4 +110,8 @@ impl Verifier<'_> {
             }
         }
     }
+}
+
+fn list<'a>(types: impl Iterator<Item = &'a Type>) -> String {
+    types.map(Type::to_string).collect::<Vec<_>>().join(", ")
 }

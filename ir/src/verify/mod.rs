@@ -143,7 +143,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn styles(&mut self, types: &[Type], loc: Loc) {
+    fn styles<'t>(&mut self, types: impl IntoIterator<Item = &'t Type>, loc: Loc) {
         for ty in types {
             if let Some(style) = ty.style().filter(|&s| !registry().has_style(s)) {
                 let known: Vec<_> = registry().styles().map(|(s, _)| s.name).collect();
@@ -156,13 +156,13 @@ impl<'a> Verifier<'a> {
 
     fn block(&mut self, block: Block) {
         let func = self.func;
-        let params: Vec<Type> = func.block_params(block).iter().map(|&p| func.ty(p).clone()).collect();
+        let params = || func.block_params(block).iter().map(|&p| func.ty(p));
         let loc = func.first_inst(block).map_or(func.loc, |i| func.inst(i).loc);
-        self.styles(&params, loc);
+        self.styles(params(), loc);
         for &param in func.block_params(block) {
             self.symbols(param, loc);
         }
-        if !func.untyped && params.iter().any(|ty| !ty.is_known()) {
+        if !func.untyped && params().any(|ty| !ty.is_known()) {
             let label = self.block_label(block);
             self.error(loc, format!("{label} has a parameter without a type"), Some("only `untyped` functions may"));
         }

@@ -27,7 +27,8 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let saves = places(&args.outs, &names)?;
 
     let start = Instant::now();
-    let rewritten = engine::rewrite(&program.module, &program.rewriting(Options::default()), program.source(), None)?;
+    let rewritten =
+        engine::rewrite(program.module.clone(), &program.rewriting(Options::default()), program.source(), None)?;
     let rewriting = start.elapsed();
     // More elements than steps can't be computed anyway.
     let elements = Limits::default().elements.max(args.max_steps);

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Rewrites, and prints what is asked for; false if a rewrite failed and the others went on. What is not IR is printed as comments, so
 /// that the output can be read again.
 pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
-    let program = Program::load(&args.input)?;
+    let mut program = Program::load(&args.input)?;
     let only = args.input.func.as_ref().map(|_| program.func);
     let mut written = Ok(());
     let mut show = |step: &Application| {
@@ -35,7 +35,8 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
     let begun = Instant::now();
     let rewritten = {
         let _quiet = Quiet::new();
-        engine::rewrite(&program.module, &program.rewriting(options), program.source(), watch)
+        let module = std::mem::take(&mut program.module);
+        engine::rewrite(module, &program.rewriting(options), program.source(), watch)
     };
     let time = begun.elapsed();
     written?;

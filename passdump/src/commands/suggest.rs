@@ -35,7 +35,7 @@ pub fn suggest(out: &mut Out, args: &SuggestArgs) -> Result<(), Error> {
         let mut watch = |step: &Application| {
             first.get_or_insert_with(|| (step.before.clone(), step.after.clone()));
         };
-        let rewritten = engine::rewrite(&program.module, &how, program.source(), Some(&mut watch));
+        let rewritten = engine::rewrite(program.module.clone(), &how, program.source(), Some(&mut watch));
         asked += 1;
         if let Some((before, after)) = first {
             matching += 1;

@@ -5,10 +5,10 @@ use rewright_ir::InstData;
 use rewright_ir::analysis::hash_attrs;
 use rewright_ir::analysis::liveness::ended_values;
 use rewright_ir::op::Traits;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use slotmap::SecondaryMap;
 use smallvec::SmallVec;
-use std::collections::hash_map::Entry;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::rc::Rc;
 
 /// Common subexpression elimination: where an instruction without effects computes what one that dominates it has computed, its users
@@ -35,7 +35,11 @@ pub struct Twins(Vec<(Inst, Inst)>);
 impl Rewrite for Cse {
     type Match = Rc<Twins>;
 
-    fn matches(&self, cx: &MatchCx<'_>, _: Block) -> Result<Self::Match, NoMatch> {
+    fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
+        let func = cx.func();
+        if func.blocks().len() == 1 && !func.insts(block).any(|inst| may_have_twin(cx, inst)) {
+            return Err(NoMatch::quiet());
+        }
         let twins = cx.cached(Twins::of);
         if twins.0.is_empty() { Err(NoMatch::quiet()) } else { Ok(twins) }
     }
@@ -51,16 +55,18 @@ impl Rewrite for Cse {
 /// An operand: which value, and, where something stores to it, which of the contents that it has one after the other; else 0.
 pub(super) type Operand = (Value, u64);
 
+type Operands = SmallVec<[Operand; 3]>;
+
 /// What an instruction computes.
 pub(super) struct Key<'f> {
     op: Op,
-    operands: SmallVec<[Operand; 3]>,
+    operands: Operands,
     attrs: &'f Attrs,
 }
 
 impl<'f> Key<'f> {
     /// What an instruction computes of these operands.
-    pub fn of(data: &'f InstData, mut operands: SmallVec<[Operand; 3]>) -> Self {
+    pub fn of(data: &'f InstData, mut operands: Operands) -> Self {
         if data.op.traits.contains(Traits::COMMUTATIVE) {
             operands.sort_unstable();
         }
@@ -83,12 +89,30 @@ impl Hash for Key<'_> {
     }
 }
 
+/// A quick look at one instruction of the only block of a function, which says yes for one at least if there are any twins: the first
+/// pair has the very same operands. Says yes too where a longer look would be needed.
+fn may_have_twin(cx: &MatchCx<'_>, inst: Inst) -> bool {
+    const MANY: usize = 8;
+    let func = cx.func();
+    let data = func.inst(inst);
+    if data.results.is_empty() || !cx.is_pure(inst) {
+        return false;
+    }
+    let Some(&rarest) = data.args.iter().min_by_key(|&&arg| func.use_count(arg)) else { return true };
+    let same = |other: Inst| {
+        let other = func.inst(other);
+        other.op == data.op && other.args.iter().all(|arg| data.args.contains(arg)) && other.attrs == data.attrs
+    };
+    func.use_count(rarest) > MANY || func.each_user(rarest).any(|user| user != inst && same(user))
+}
+
 impl Twins {
     fn of(cx: &MatchCx<'_>) -> Twins {
         let mut walk = Walk {
             cx: *cx,
-            table: FxHashMap::default(),
-            same: FxHashMap::default(),
+            table: FxHashMap::with_capacity_and_hasher(cx.func().inst_count(), FxBuildHasher),
+            versioned: FxHashMap::default(),
+            same: SecondaryMap::new(),
             versions: FxHashMap::default(),
             last_version: 0,
             ever_ended: ended_values(cx.func()).into_iter().collect(),
@@ -107,10 +131,13 @@ impl Twins {
 /// A walk over the dominator tree.
 struct Walk<'a> {
     cx: MatchCx<'a>,
-    /// The latest instruction of each kind. One that does not dominate where the walk has got to never will again.
-    table: FxHashMap<Key<'a>, Inst>,
+    /// The latest instruction of each kind, by the kind's hash: what it computes is compared when it is found. One that does not
+    /// dominate where the walk has got to never will again.
+    table: FxHashMap<u64, Inst>,
+    /// The operands of those which read what something stores to.
+    versioned: FxHashMap<Inst, Operands>,
     /// What takes the place of results of twins.
-    same: FxHashMap<Value, Value>,
+    same: SecondaryMap<Value, Value>,
     /// The contents, in this block so far, of the values that something stores to.
     versions: FxHashMap<Value, u64>,
     last_version: u64,
@@ -134,22 +161,36 @@ impl Walk<'_> {
         if data.results.is_empty() || !self.cx.is_pure(inst) {
             return;
         }
-        let key = Key::of(data, data.args.iter().map(|&v| self.operand(v)).collect());
-        // Looked up first, since what is there decides what is put in.
-        let earlier = self.table.get(&key).copied().filter(|&earlier| self.can_take(block, inst, earlier));
-        match (earlier, self.table.entry(key)) {
-            (Some(earlier), _) => {
-                let results = &self.cx.func().inst(earlier).results;
-                self.same.extend(data.results.iter().copied().zip(results.iter().copied()));
-                self.twins.push((inst, earlier));
-            }
-            (None, Entry::Occupied(mut slot)) => drop(slot.insert(inst)),
-            (None, Entry::Vacant(slot)) => drop(slot.insert(inst)),
+        let operands: Operands = data.args.iter().map(|&v| self.operand(v)).collect();
+        let is_versioned = operands.iter().any(|&(_, version)| version > 0);
+        let kept = is_versioned.then(|| operands.clone());
+        let key = Key::of(data, operands);
+        let hash = FxBuildHasher.hash_one(&key);
+        let earlier = self.table.get(&hash).copied().filter(|&earlier| key == self.key(earlier));
+        if let Some(earlier) = earlier.filter(|&earlier| self.can_take(block, inst, earlier)) {
+            let results = &self.cx.func().inst(earlier).results;
+            self.same.extend(data.results.iter().copied().zip(results.iter().copied()));
+            self.twins.push((inst, earlier));
+        } else {
+            self.table.insert(hash, inst);
+            self.versioned.extend(kept.map(|operands| (inst, operands)));
         }
     }
 
+    /// What an instruction that is in the table computes.
+    fn key(&self, inst: Inst) -> Key<'_> {
+        let data = self.cx.func().inst(inst);
+        let unwritten = || data.args.iter().map(|&v| (self.now(v), 0)).collect();
+        Key::of(data, self.versioned.get(&inst).cloned().unwrap_or_else(unwritten))
+    }
+
+    /// What a value has become.
+    fn now(&self, value: Value) -> Value {
+        self.same.get(value).copied().unwrap_or(value)
+    }
+
     fn operand(&mut self, value: Value) -> Operand {
-        let value = self.same.get(&value).copied().unwrap_or(value);
+        let value = self.now(value);
         if !self.cx.is_written(value) {
             return (value, 0);
         }

@@ -3,7 +3,8 @@
 use crate::prelude::*;
 use rewright_ir::ValueDef;
 use rewright_ir::op::Effects;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use slotmap::SecondaryMap;
 use std::rc::Rc;
 
 /// Dead code elimination: removes blocks that can't be reached, instructions without effects and block parameters whose values are not
@@ -22,6 +23,9 @@ static DCE: RewriteDef = RewriteDef::block("dce", "removes what nothing needs", 
     .stage(Stage::AfterInference)
     .after(&["fold", "canonicalize", "cse"]);
 register_rewrite!(DCE);
+
+/// A set of values.
+type Values = SecondaryMap<Value, ()>;
 
 /// What is dead in a function.
 #[derive(Default)]
@@ -76,7 +80,7 @@ impl Dead {
                 continue;
             }
             if func.entry() != Some(block) {
-                let params = func.block_params(block).iter().enumerate().filter(|(_, p)| !needed.contains(*p));
+                let params = func.block_params(block).iter().enumerate().filter(|(_, p)| !needed.contains_key(**p));
                 dead.params.extend(params.map(|(index, _)| (block, index)));
             }
             dead.insts.extend(func.insts(block).filter(|&inst| is_dead(cx, inst, &needed)));
@@ -86,24 +90,24 @@ impl Dead {
 }
 
 /// True if an instruction, of a block that can be reached, is not needed.
-fn is_dead(cx: &MatchCx<'_>, inst: Inst, needed: &FxHashSet<Value>) -> bool {
+fn is_dead(cx: &MatchCx<'_>, inst: Inst, needed: &Values) -> bool {
     let func = cx.func();
     let data = func.inst(inst);
     if data.op.effects != Effects::FREES {
-        return cx.is_pure(inst) && !data.results.iter().any(|r| needed.contains(r));
+        return cx.is_pure(inst) && !data.results.iter().any(|&r| needed.contains_key(r));
     }
     // Ending the life of a value goes with the value. A constant has none.
     data.args.iter().all(|&value| match func.def(value) {
         ValueDef::Const(_) => true,
-        ValueDef::Param(block, _) => func.entry() != Some(block) && !needed.contains(&value),
+        ValueDef::Param(block, _) => func.entry() != Some(block) && !needed.contains_key(value),
         ValueDef::Result(def, _) => {
-            cx.is_pure(def) && !func.inst(def).results.iter().any(|result| needed.contains(result))
+            cx.is_pure(def) && !func.inst(def).results.iter().any(|&result| needed.contains_key(result))
         }
     })
 }
 
 /// The values that are needed, of the blocks that can be reached.
-fn needed(cx: &MatchCx<'_>) -> FxHashSet<Value> {
+fn needed(cx: &MatchCx<'_>) -> Values {
     let func = cx.func();
     let mut work: Vec<Value> = Vec::new();
     // For each block, the branches to it: the terminator, and which of its targets.
@@ -117,14 +121,14 @@ fn needed(cx: &MatchCx<'_>) -> FxHashSet<Value> {
             branches.entry(target.block).or_default().push((inst, index));
         }
     }
-    let mut needed: FxHashSet<Value> = FxHashSet::default();
+    let mut needed = Values::new();
     while let Some(value) = work.pop() {
-        if !needed.insert(value) {
+        if needed.insert(value, ()).is_some() {
             continue;
         }
         match func.def(value) {
             ValueDef::Const(_) => {}
-            ValueDef::Result(def, _) => work.extend(func.inst(def).args.iter().filter(|v| !needed.contains(*v))),
+            ValueDef::Result(def, _) => work.extend(func.inst(def).args.iter().filter(|&&v| !needed.contains_key(v))),
             ValueDef::Param(block, param) => {
                 let into = branches.get(&block).into_iter().flatten();
                 work.extend(into.map(|&(from, index)| func.inst(from).targets[index].args[param as usize]));

@@ -2,7 +2,8 @@
 
 use crate::prelude::*;
 use rewright_ir::{Target, ValueDef, eval_scalar};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
+use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -96,7 +97,7 @@ impl Constants {
         let func = cx.func();
         let mut solver = Solver {
             func,
-            known: FxHashMap::default(),
+            known: SecondaryMap::new(),
             reached: FxHashSet::default(),
             blocks: Vec::new(),
             insts: Vec::new(),
@@ -115,7 +116,7 @@ impl Constants {
 
     fn collect(&mut self, func: &Function, solver: &Solver<'_>, block: Block) {
         for (index, &param) in func.block_params(block).iter().enumerate() {
-            if let Some(Known::Constant(scalar)) = solver.known.get(&param) {
+            if let Some(Known::Constant(scalar)) = solver.known.get(param) {
                 self.values.push((param, *scalar));
                 self.params.push((block, index));
             }
@@ -125,7 +126,7 @@ impl Constants {
             let scalars: SmallVec<[(Value, Scalar); 2]> = data
                 .results
                 .iter()
-                .filter_map(|r| if let Some(Known::Constant(s)) = solver.known.get(r) { Some((*r, *s)) } else { None })
+                .filter_map(|r| if let Some(Known::Constant(s)) = solver.known.get(*r) { Some((*r, *s)) } else { None })
                 .collect();
             if !scalars.is_empty() && scalars.len() == data.results.len() {
                 self.values.extend(scalars);
@@ -144,7 +145,7 @@ impl Constants {
 struct Solver<'a> {
     func: &'a Function,
     /// What is known of values that are not constants of the pool.
-    known: FxHashMap<Value, Known>,
+    known: SecondaryMap<Value, Known>,
     reached: FxHashSet<Block>,
     /// Blocks just reached, whose instructions are yet to be looked at.
     blocks: Vec<Block>,
@@ -179,13 +180,13 @@ impl Solver<'_> {
     fn known(&self, value: Value) -> Option<Known> {
         match self.func.def(value) {
             ValueDef::Const(scalar) => Some(Known::Constant(scalar)),
-            _ => self.known.get(&value).copied(),
+            _ => self.known.get(value).copied(),
         }
     }
 
     /// Takes note of what a value may be besides what it is known to be. Looks at its users again if that says something new.
     fn learn(&mut self, value: Value, new: Known) {
-        let old = self.known.get(&value).copied();
+        let old = self.known.get(value).copied();
         let joined = match old {
             None => new,
             Some(old) if old == new => old,
@@ -195,7 +196,7 @@ impl Solver<'_> {
             self.known.insert(value, joined);
             let func = self.func;
             let reached = |inst: &Inst| func.block_of(*inst).is_some_and(|b| self.reached.contains(&b));
-            self.insts.extend(func.users(value).into_iter().filter(reached));
+            self.insts.extend(func.each_user(value).filter(reached));
         }
     }
 

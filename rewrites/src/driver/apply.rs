@@ -4,6 +4,7 @@ use super::Verify;
 use super::plan::{Group, Id};
 use super::turn::{Pending, Place, Turn};
 use crate::analyses::Analyses;
+use crate::change::Touched;
 use crate::error::RewriteError;
 use crate::observer::{Event, RemarkKind};
 use crate::rewrite::{AnyMatch, NoMatch};
@@ -91,7 +92,9 @@ impl Turn<'_, '_> {
                         _ => {}
                     }
                 }
-                self.ends(id, &outcome.touched)
+                let ended = self.ends(id, &outcome.touched);
+                self.reuse(outcome.touched);
+                ended
             }
         }
     }
@@ -100,7 +103,8 @@ impl Turn<'_, '_> {
     fn transaction(&mut self, place: Place, found: AnyMatch<'static>) -> Result<Outcome, RewriteError> {
         let root = if let Place::Inst(inst) = place { Some(inst) } else { None };
         self.func.begin();
-        let mut rewriter = Rewriter::new(&mut self.func, self.module, &self.analyses, root);
+        let mut rewriter =
+            Rewriter::new(&mut self.func, self.module, &self.analyses, root, std::mem::take(&mut self.touched));
         let each = self.run.options.verify == Verify::Each;
         let done = guarded(|| {
             found.0.apply(&mut rewriter)?;
@@ -114,6 +118,7 @@ impl Turn<'_, '_> {
                 Ok(outcome)
             }
             Err(cause) => {
+                self.reuse(outcome.touched);
                 let after = matches!(cause, RewriteError::Differs(_)).then(|| self.func.clone());
                 self.func.rollback();
                 let cause = match (cause, after, &self.checker) {
@@ -128,6 +133,11 @@ impl Turn<'_, '_> {
                 Err(cause)
             }
         }
+    }
+
+    fn reuse(&mut self, mut touched: Touched) {
+        touched.clear();
+        self.touched = touched;
     }
 
     /// Checks, if the options ask for it, that the function computes what it computed before.
@@ -148,7 +158,7 @@ impl Turn<'_, '_> {
     }
 
     /// Checks, after an application, that there is an end to them.
-    fn ends(&mut self, id: Id, touched: &crate::change::Touched) -> Result<(), RewriteError> {
+    fn ends(&mut self, id: Id, touched: &Touched) -> Result<(), RewriteError> {
         if let Some((ids, forms)) = self.cycles.applied(&self.func, id, touched) {
             let steps = ids.iter().map(|&id| self.run.plan.step(id)).collect();
             let error = RewriteError::Cycle { function: self.func.name, steps, forms: Box::new(forms) };

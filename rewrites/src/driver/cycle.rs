@@ -3,15 +3,16 @@
 //! Brent's cycle detection ("An improved Monte Carlo factorization algorithm", 1980) over the forms of a function: one form is kept,
 //! and replaced after 1, 2, 4, 8, ... more applications; a form that equals the one kept closes a cycle. Comparing whole functions
 //! after each application would take quadratic time, so there is a sketch that is kept up to date at the cost of what was touched: the
-//! sum of a hash of each instruction. Only where sketches agree is the whole function hashed, and that not more often than
-//! the applications so far pay for.
+//! sum of a hash of each instruction. Only where the sketch comes back to the one kept is the whole function hashed, and the time
+//! after that the hashes compared; and that not more often than the applications so far pay for.
 
 use super::plan::Id;
 use crate::change::Touched;
 use indexmap::IndexSet;
 use rewright_ir::analysis::{hash_attrs, structural_hash};
 use rewright_ir::{Function, Inst, ValueDef, print_function};
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHasher};
+use slotmap::SecondaryMap;
 use std::hash::{Hash, Hasher};
 
 /// Before so many applications nothing is kept: most functions never get there.
@@ -20,7 +21,8 @@ const START: u64 = 64;
 struct Kept {
     at: u64,
     sketch: u64,
-    hash: u64,
+    /// The hash of the form, once its sketch has come back.
+    hash: Option<u64>,
 }
 
 /// The forms that a function had.
@@ -28,7 +30,7 @@ struct Kept {
 pub(super) struct Cycles {
     applications: u64,
     sketch: u64,
-    parts: FxHashMap<Inst, u64>,
+    parts: SecondaryMap<Inst, u64>,
     kept: Option<Kept>,
     /// Instructions hashed, which is what it costs to look twice.
     spent: u64,
@@ -51,7 +53,7 @@ impl Cycles {
             let all = func.blocks().flat_map(|b| func.insts(b));
             self.parts = all.map(|inst| (inst, part(func, inst))).collect();
             self.sketch = self.parts.values().fold(0, |sum, part| sum.wrapping_add(*part));
-            self.keep(func);
+            self.keep();
             return None;
         }
         touched.insts.iter().for_each(|&inst| self.update(func, inst));
@@ -60,13 +62,13 @@ impl Cycles {
             let ids = self.since.iter().copied().collect();
             self.closed = Some((ids, print_function(func)));
         } else if self.kept.as_ref().is_some_and(|k| self.applications >= 2 * k.at) {
-            self.keep(func);
+            self.keep();
         }
         None
     }
 
-    fn keep(&mut self, func: &Function) {
-        self.kept = Some(Kept { at: self.applications, sketch: self.sketch, hash: structural_hash(func) });
+    fn keep(&mut self) {
+        self.kept = Some(Kept { at: self.applications, sketch: self.sketch, hash: None });
         self.since.clear();
     }
 
@@ -74,19 +76,20 @@ impl Cycles {
         let new = func.is_linked(inst).then(|| part(func, inst));
         let old = match new {
             Some(new) => self.parts.insert(inst, new),
-            None => self.parts.remove(&inst),
+            None => self.parts.remove(inst),
         };
         self.sketch = self.sketch.wrapping_add(new.unwrap_or(0)).wrapping_sub(old.unwrap_or(0));
     }
 
     fn closes(&mut self, func: &Function) -> bool {
-        let Some(kept) = self.kept.as_ref().filter(|k| k.sketch == self.sketch) else { return false };
+        let Some(kept) = self.kept.as_mut().filter(|k| k.sketch == self.sketch) else { return false };
         let cost = func.inst_count() as u64;
         if self.spent > 16 * self.applications + 8 * cost {
             return false;
         }
         self.spent += cost;
-        structural_hash(func) == kept.hash
+        let hash = structural_hash(func);
+        kept.hash.replace(hash) == Some(hash)
     }
 }
 

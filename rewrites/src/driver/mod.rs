@@ -6,6 +6,7 @@
 
 mod apply;
 mod cycle;
+mod matcher;
 mod missed;
 mod options;
 mod pending;
@@ -14,6 +15,7 @@ mod report;
 mod turn;
 
 pub(crate) use apply::guarded;
+pub use matcher::Matcher;
 pub use options::{Options, Verify};
 pub use report::{Report, RewriteStats};
 

@@ -2,9 +2,10 @@
 
 use super::plan::Roots;
 use crate::change::Touched;
-use indexmap::IndexSet;
+use crate::key_set::KeySet;
 use rewright_ir::{Block, Function, Inst};
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::FxHashSet;
+use slotmap::SecondaryMap;
 
 /// A value with more users than this changes a user more or less without their being asked again for that alone: else a value that
 /// everything uses would make the time quadratic.
@@ -14,7 +15,9 @@ const FEW: usize = 8;
 #[derive(Default)]
 pub(super) struct PendingInsts {
     stack: Vec<Inst>,
-    waiting: FxHashSet<Inst>,
+    waiting: SecondaryMap<Inst, ()>,
+    /// What an application touched and what is near, for the next time.
+    ring: KeySet<Inst>,
 }
 
 impl PendingInsts {
@@ -29,11 +32,11 @@ impl PendingInsts {
     }
     pub fn pop(&mut self) -> Option<Inst> {
         let inst = self.stack.pop()?;
-        self.waiting.remove(&inst);
+        self.waiting.remove(inst);
         Some(inst)
     }
     pub fn push(&mut self, func: &Function, roots: &Roots, inst: Inst) {
-        if func.is_linked(inst) && !roots.at(func.inst(inst).op).is_empty() && self.waiting.insert(inst) {
+        if func.is_linked(inst) && !roots.at(func.inst(inst).op).is_empty() && self.waiting.insert(inst, ()).is_none() {
             self.stack.push(inst);
         }
     }
@@ -41,37 +44,44 @@ impl PendingInsts {
     /// Puts in what an application touched, and what is near enough to see it: users, their users and so on, and definitions of
     /// operands, as far as the rewrites reach.
     pub fn touch(&mut self, func: &Function, roots: &Roots, touched: &Touched) {
-        let values = touched.values.iter().filter(|&&v| func.has_value(v));
-        let defs: Ring = values.filter_map(|&v| func.def_inst(v)).filter(|&i| func.is_linked(i)).collect();
-        let insts: Ring = touched.insts.iter().copied().filter(|&i| func.is_linked(i)).collect();
-        self.rings(func, roots, defs.clone(), |inst, next| users(func, inst, FEW, next));
-        self.rings(func, roots, insts.clone(), |inst, next| users(func, inst, usize::MAX, next));
-        self.rings(func, roots, defs.union(&insts).copied().collect(), |inst, next| {
-            next.extend(func.inst(inst).uses().filter_map(|v| func.def_inst(v)));
+        let values = || touched.values.iter().filter(|&&v| func.has_value(v));
+        let defs = || values().filter_map(|&v| func.def_inst(v)).filter(|&i| func.is_linked(i));
+        let insts = || touched.insts.iter().copied().filter(|&i| func.is_linked(i));
+        self.rings(func, roots, defs(), |inst, ring| users(func, inst, FEW, ring));
+        self.rings(func, roots, insts(), |inst, ring| users(func, inst, usize::MAX, ring));
+        self.rings(func, roots, defs().chain(insts()), |inst, ring| {
+            ring.extend(func.inst(inst).uses().filter_map(|v| func.def_inst(v)));
         });
     }
 
     /// Puts in instructions and those around them, ring by ring, so that the innermost come first.
-    fn rings(&mut self, func: &Function, roots: &Roots, inner: Ring, around: impl Fn(Inst, &mut Ring)) {
-        let mut seen = inner;
+    fn rings(
+        &mut self,
+        func: &Function,
+        roots: &Roots,
+        inner: impl Iterator<Item = Inst>,
+        around: impl Fn(Inst, &mut KeySet<Inst>),
+    ) {
+        let mut ring = std::mem::take(&mut self.ring);
+        ring.clear();
+        ring.extend(inner);
         let mut begin = 0;
         for _ in 0..roots.reach {
-            let mut next = Ring::default();
-            seen.iter().skip(begin).for_each(|&inst| around(inst, &mut next));
-            begin = seen.len();
-            seen.extend(next);
+            let end = ring.as_slice().len();
+            for at in begin..end {
+                around(ring.as_slice()[at], &mut ring);
+            }
+            begin = end;
         }
-        seen.iter().rev().for_each(|&inst| self.push(func, roots, inst));
+        ring.iter().rev().for_each(|&inst| self.push(func, roots, inst));
+        self.ring = ring;
     }
 }
 
-/// Instructions, each once, in an order that does not depend on keys.
-type Ring = IndexSet<Inst, FxBuildHasher>;
-
 /// The users of the results that have no more than some.
-fn users(func: &Function, inst: Inst, most: usize, to: &mut Ring) {
+fn users(func: &Function, inst: Inst, most: usize, to: &mut KeySet<Inst>) {
     for &value in func.inst(inst).results.iter().filter(|&&v| func.use_count(v) <= most) {
-        to.extend(func.users(value));
+        to.extend(func.each_user(value));
     }
 }
 

@@ -6,6 +6,7 @@ use super::missed::MissedMatches;
 use super::pending::{PendingBlocks, PendingInsts};
 use super::plan::{Blocks, Group, Id, RootStop, Roots};
 use crate::analyses::Analyses;
+use crate::change::Touched;
 use crate::check::Checker;
 use crate::error::RewriteError;
 use crate::match_cx::MatchCx;
@@ -59,6 +60,8 @@ pub(super) struct Turn<'a, 'r> {
     pub tally: Vec<Tally>,
     pub missed: MissedMatches,
     pub cycles: Cycles,
+    /// For the next application.
+    pub touched: Touched,
     /// Compares the forms that the function takes, if the options ask for it.
     pub checker: Option<Checker>,
     /// Instructions at the beginning.
@@ -89,6 +92,7 @@ impl<'a, 'r> Turn<'a, 'r> {
             analyses: Analyses::sharing(run.effects.clone(), run.rules.clone()),
             missed: MissedMatches::default(),
             cycles: Cycles::default(),
+            touched: Touched::default(),
             checker: run.options.check.as_ref().map(|check| Checker::new(&func, module, check)),
             from: func.inst_count(),
             run,

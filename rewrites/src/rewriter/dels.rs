@@ -106,7 +106,7 @@ impl Rewriter<'_> {
             return Err(RewriteError::refused(message));
         }
         // Each way back into the block that defines a value defines it anew.
-        let old_del = !self.touched.insts.contains(&del) && !self.touched.new_edges;
+        let old_del = !self.touched.insts.contains(del) && !self.touched.new_edges;
         let known = here.is_some_and(|block| self.touched.known_uses.contains(&(block, value)));
         Ok(here != home && !(old_del && (here == there || known)))
     }

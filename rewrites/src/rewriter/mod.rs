@@ -63,7 +63,14 @@ pub(crate) struct Outcome {
 
 impl<'a> Rewriter<'a> {
     /// `root` is where new instructions go and what they take their place in the source from.
-    pub(crate) fn new(func: &'a mut Function, module: &'a Module, analyses: &'a Analyses, root: Option<Inst>) -> Self {
+    /// `touched` is empty.
+    pub(crate) fn new(
+        func: &'a mut Function,
+        module: &'a Module,
+        analyses: &'a Analyses,
+        root: Option<Inst>,
+        touched: Touched,
+    ) -> Self {
         let loc = root.map(|i| func.inst(i).loc).unwrap_or_default();
         Rewriter {
             func,
@@ -72,7 +79,7 @@ impl<'a> Rewriter<'a> {
             point: root.map(Point::Before),
             loc,
             log: Vec::new(),
-            touched: Touched::default(),
+            touched,
             fresh: FxHashSet::default(),
             said: Vec::new(),
             broken: None,

@@ -72,13 +72,20 @@ pub(crate) struct RuleTree {
     states: Vec<State>,
     /// The operands of each place, by number.
     slots: Vec<FxHashMap<usize, Slot>>,
+    /// Of which op each place is an operand, and which; the root's is its own.
+    parents: Vec<(Slot, usize)>,
 }
 
 impl RuleTree {
     /// A tree of rules with their numbers, those to be preferred first.
     pub fn new(rules: Vec<(usize, &'static Rule)>) -> Self {
-        let mut tree =
-            RuleTree { variants: Vec::new(), states: vec![State::default()], slots: vec![FxHashMap::default()], rules };
+        let mut tree = RuleTree {
+            variants: Vec::new(),
+            states: vec![State::default()],
+            slots: vec![FxHashMap::default()],
+            parents: vec![(0, 0)],
+            rules,
+        };
         for at in 0..tree.rules.len() {
             let rule = tree.rules[at].1;
             for term in variants(rule) {
@@ -166,6 +173,7 @@ impl RuleTree {
         let at = *self.slots[slot].entry(operand).or_insert(new);
         if at == new {
             self.slots.push(FxHashMap::default());
+            self.parents.push((slot, operand));
         }
         at
     }
@@ -196,18 +204,15 @@ impl RuleTree {
         mut refused: impl FnMut(usize, String),
     ) -> Option<(usize, RuleMatch)> {
         let func = cx.func();
-        let mut walk = Walk {
-            tree: self,
-            func,
-            values: SmallVec::from_elem(None, self.slots.len()),
-            insts: SmallVec::from_elem(None, self.slots.len()),
-            found: SmallVec::new(),
-        };
         let data = func.inst(root);
+        let begin = (address(data.op), data.args.len(), 0);
+        if !self.states[0].ops.iter().any(|(_, edges)| edges.contains_key(&begin)) {
+            return None;
+        }
+        let mut walk = Walk { tree: self, func, path: SmallVec::new(), found: SmallVec::new() };
         for (slot, edges) in &self.states[0].ops {
-            if let Some(&next) = edges.get(&(address(data.op), data.args.len(), 0)) {
-                walk.enter(*slot, root);
-                walk.state(next);
+            if let Some(&next) = edges.get(&begin) {
+                walk.enter(*slot, root, next);
             }
         }
         let mut found = walk.found;
@@ -240,19 +245,27 @@ struct Path {
 struct Walk<'a> {
     tree: &'a RuleTree,
     func: &'a Function,
-    values: SmallVec<[Option<Value>; 16]>,
-    insts: SmallVec<[Option<Inst>; 16]>,
+    /// The instructions at the places of ops that were gone through.
+    path: SmallVec<[(Slot, Inst); 8]>,
     found: SmallVec<[(usize, Bindings); 2]>,
 }
 
 impl Walk<'_> {
-    /// Puts an instruction at a place and its operands at the places of operands.
-    fn enter(&mut self, slot: Slot, inst: Inst) {
-        self.insts[slot] = Some(inst);
-        let args = &self.func.inst(inst).args;
-        for (&operand, &at) in &self.tree.slots[slot] {
-            self.values[at] = args.get(operand).copied();
-        }
+    /// Goes on with an instruction at a place.
+    fn enter(&mut self, slot: Slot, inst: Inst, next: usize) {
+        self.path.push((slot, inst));
+        self.state(next);
+        self.path.pop();
+    }
+
+    fn inst(&self, slot: Slot) -> Option<Inst> {
+        self.path.iter().find(|(at, _)| *at == slot).map(|(_, inst)| *inst)
+    }
+
+    /// The operand at a place.
+    fn value(&self, slot: Slot) -> Option<Value> {
+        let (op, operand) = self.tree.parents[slot];
+        self.inst(op).and_then(|inst| self.func.inst(inst).args.get(operand).copied())
     }
 
     fn state(&mut self, at: usize) {
@@ -267,26 +280,25 @@ impl Walk<'_> {
             }
         }
         for (slot, edges) in &state.ops {
-            let Some(value) = self.values[*slot] else { continue };
+            let Some(value) = self.value(*slot) else { continue };
             let ValueDef::Result(inst, result) = self.func.def(value) else { continue };
             let data = self.func.inst(inst);
             if let Some(&next) = edges.get(&(address(data.op), data.args.len(), result as usize)) {
-                self.enter(*slot, inst);
-                self.state(next);
+                self.enter(*slot, inst, next);
             }
         }
     }
 
     fn passes(&self, test: &Test) -> bool {
         let func = self.func;
-        let value = |slot: Slot| self.values[slot];
+        let value = |slot: Slot| self.value(slot);
         let constant = |slot: Slot| value(slot).and_then(|v| func.as_const(v));
         match test {
             Test::Literal(slot, literal) => constant(*slot).is_some_and(|c| literal.at(c.dtype()) == Some(c)),
             Test::Constant(slot) => constant(*slot).is_some(),
             Test::DTypes(slot, dtypes) => value(*slot).is_some_and(|v| dtypes.contains(func.ty(v).dtype())),
             Test::Same(a, b) => value(*a).is_some() && value(*a) == value(*b),
-            Test::Attrs(slot, wanted) => self.insts[*slot].is_some_and(|inst| {
+            Test::Attrs(slot, wanted) => self.inst(*slot).is_some_and(|inst| {
                 let attrs = &func.inst(inst).attrs;
                 wanted.iter().all(|(name, wanted)| match wanted {
                     Wanted::Any => true,
@@ -299,8 +311,8 @@ impl Walk<'_> {
 
     fn bindings(&self, variant: usize) -> Option<Bindings> {
         let variant = &self.tree.variants[variant];
-        let ops = variant.ops.iter().map(|&(slot, node)| self.insts[slot].map(|inst| (node, inst)));
-        let vars = variant.vars.iter().map(|&slot| self.values[slot]);
+        let ops = variant.ops.iter().map(|&(slot, node)| self.inst(slot).map(|inst| (node, inst)));
+        let vars = variant.vars.iter().map(|&slot| self.value(slot));
         Some(Bindings { ops: ops.collect::<Option<_>>()?, vars: vars.collect::<Option<_>>()? })
     }
 }

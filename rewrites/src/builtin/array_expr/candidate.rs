@@ -75,7 +75,7 @@ pub fn applied_cycles(module: &Module, callee: &Function) -> Result<u32, String>
 
 /// True if something uses the value, other than to end its life.
 pub fn is_needed(func: &Function, value: Value) -> bool {
-    func.use_count(value) > 0 && func.users(value).iter().any(|&user| !is_del(func, user))
+    func.use_count(value) > 0 && func.each_user(value).any(|user| !is_del(func, user))
 }
 
 /// True for `del`, which is no use that needs the value.

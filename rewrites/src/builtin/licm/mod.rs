@@ -35,7 +35,7 @@ impl Rewrite for Licm {
     type Match = Rc<Plan>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
-        if cx.loops().innermost(block).is_none() {
+        if cx.func().blocks().len() == 1 || cx.loops().innermost(block).is_none() {
             return Err(NoMatch::quiet());
         }
         let plan = cx.cached(Plan::of);

@@ -1,0 +1,51 @@
+//! Sets of values, instructions or blocks that are emptied and filled again very often.
+
+use slotmap::{Key, SecondaryMap};
+
+/// Keys, each once, in the order in which they were put in. Emptying it takes no time, and a set that is used again allocates nothing.
+#[derive(Debug)]
+pub(crate) struct KeySet<K: Key> {
+    list: Vec<K>,
+    /// For each key the last time round that it was put in.
+    seen: SecondaryMap<K, u64>,
+    round: u64,
+}
+
+impl<K: Key> Default for KeySet<K> {
+    fn default() -> Self {
+        KeySet { list: Vec::new(), seen: SecondaryMap::new(), round: 0 }
+    }
+}
+
+impl<K: Key> KeySet<K> {
+    /// Puts a key in; false if it was there.
+    pub fn insert(&mut self, key: K) -> bool {
+        let new = self.seen.insert(key, self.round) != Some(self.round);
+        if new {
+            self.list.push(key);
+        }
+        new
+    }
+    pub fn extend(&mut self, keys: impl IntoIterator<Item = K>) {
+        for key in keys {
+            self.insert(key);
+        }
+    }
+    pub fn contains(&self, key: K) -> bool {
+        self.seen.get(key) == Some(&self.round)
+    }
+    pub fn iter(&self) -> std::slice::Iter<'_, K> {
+        self.list.iter()
+    }
+    /// The keys, in order.
+    pub fn as_slice(&self) -> &[K] {
+        &self.list
+    }
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.round += 1;
+    }
+}

@@ -1,0 +1,117 @@
+//! Refusing costs nothing that grows: rewrites that find nothing to do allocate nothing, whatever the size of the block.
+
+#![allow(unsafe_code, reason = "a global allocator that counts")]
+
+#[path = "support/straight.rs"]
+mod straight;
+
+use rewright_rewrites::rule::Liberties;
+use rewright_rewrites::{MatchCx, Matcher, NoObserver, Options, Pipeline};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts what a thread allocates.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+}
+
+// SAFETY: all is passed on to the system's allocator; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often `f` allocates.
+fn counted<R>(f: impl FnOnce() -> R) -> (usize, R) {
+    let before = ALLOCATIONS.get();
+    let result = f();
+    (ALLOCATIONS.get() - before, result)
+}
+
+/// What each rewrite of the default pipeline, by itself, and all of them allocate where none matches.
+fn refused(text: &str) {
+    let module = straight::module(text);
+    let func = module.functions().next().unwrap();
+    let default = Pipeline::parse("default").unwrap();
+    let names = default.stops().iter().map(|stop| stop.entry.def.name);
+    for name in names.chain(["default"]) {
+        let matcher = Matcher::new(&Pipeline::parse(name).unwrap(), Liberties::empty());
+        let analyses = straight::known(func, &module);
+        let cx = MatchCx::new(func, &module, &analyses);
+        // The registries are set up at the first question of all.
+        matcher.first_match(&MatchCx::new(func, &module, &straight::known(func, &module)));
+        let (allocations, found) = counted(|| matcher.first_match(&cx));
+        assert_eq!(found, None, "`{name}` matches");
+        assert_eq!(allocations, 0, "`{name}` allocates where it finds nothing");
+    }
+}
+
+#[test]
+fn nothing_is_allocated_for_arithmetic_that_nobody_wants() {
+    refused(&straight::minimal(10));
+    refused(&straight::minimal(10_000));
+}
+
+#[test]
+fn nothing_is_allocated_for_expressions_that_are_fused_already() {
+    let mut module = straight::module(&straight::redundant(200, "f64[n]"));
+    Pipeline::parse("default").unwrap().run(&mut module, &Options::default(), &mut NoObserver).unwrap();
+    let text = module.to_string();
+    assert!(text.contains("arrayexpr"), "{text}");
+    refused(&text);
+}
+
+#[test]
+fn what_matches_is_found() {
+    let module = straight::module(&straight::redundant(100, "f64"));
+    let func = module.functions().next().unwrap();
+    let analyses = straight::known(func, &module);
+    let first = |pipeline: &str| {
+        let matcher = Matcher::new(&Pipeline::parse(pipeline).unwrap(), Liberties::empty());
+        matcher.first_match(&MatchCx::new(func, &module, &analyses))
+    };
+    assert_eq!(first("canonicalize"), Some("canonicalize"));
+    assert_eq!(first("fold, cse, dce"), Some("cse"));
+    assert_eq!(first("fold, dce"), Some("dce"));
+    assert_eq!(first("fold"), None);
+}
+
+/// A run on a function in which there is nothing to do makes lists that grow, and nothing for single instructions.
+#[test]
+fn a_run_allocates_nothing_for_each_instruction() {
+    let pipeline = Pipeline::parse("default").unwrap();
+    let [few, many] = [1_000, 100_000].map(|n| {
+        let mut module = straight::module(&straight::minimal(n));
+        pipeline.run(&mut module, &Options::default(), &mut NoObserver).unwrap();
+        let (allocations, report) = counted(|| pipeline.run(&mut module, &Options::default(), &mut NoObserver));
+        assert_eq!(report.unwrap().applications(), 0);
+        allocations
+    });
+    assert!(many < few + 200, "{few} allocations for 1,000 instructions, {many} for 100,000");
+}

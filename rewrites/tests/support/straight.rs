@@ -1,0 +1,71 @@
+//! Functions of one block, as large as one likes, for measurements.
+
+use rewright_ir::{Function, Module, parse_module};
+use rewright_rewrites::{Analyses, MatchCx};
+use std::fmt::Write;
+
+pub fn module(text: &str) -> Module {
+    parse_module(text, "straight").unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Arithmetic of which an eighth each does nothing, is computed twice, and is not used.
+pub fn redundant(n: usize, ty: &str) -> String {
+    let mut text = format!("func @f(%x: {ty}, %y: {ty}) -> {ty} {{\nentry:\n");
+    let (mut a, mut b) = ("%x".to_string(), "%y".to_string());
+    let mut last = "add %x, %y".to_string();
+    let mut random: u64 = 0x2545_F491_4F6C_DD1D;
+    for i in 0..n.saturating_sub(1) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let op = ["add", "mul", "sub"][(random % 3) as usize];
+        let kind = (random >> 32) % 8;
+        match kind {
+            0 => last = format!("{op} {a}, {}.5", (random >> 8) % 7),
+            1 => last = format!("mul {a}, 1.0"),
+            2 => {}
+            _ => last = format!("{op} {a}, {b}"),
+        }
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "  %{i} = {last}");
+        if kind != 3 {
+            b = std::mem::replace(&mut a, format!("%{i}"));
+        }
+    }
+    let _ = writeln!(text, "  ret {a}\n}}");
+    text
+}
+
+/// Scalar arithmetic that no rewrite of the default pipeline can make any better.
+pub fn minimal(n: usize) -> String {
+    let mut text = String::from("func @f(%x: f64, %y: f64) -> f64 {\nentry:\n");
+    let name = |i: usize| match i {
+        0 => "%x".to_string(),
+        1 => "%y".to_string(),
+        _ => format!("%{}", i - 2),
+    };
+    for i in 0..n.saturating_sub(1) {
+        let (op, right) = match i % 4 {
+            0 => ("add", name(i)),
+            1 => ("mul", format!("{}.5", 2 + i % 7)),
+            2 => ("sub", name(i)),
+            _ => ("mul", name(i)),
+        };
+        let _ = writeln!(text, "  {} = {op} {}, {right}", name(i + 2), name(i + 1));
+    }
+    let _ = writeln!(text, "  ret {}\n}}", name(n.max(1)));
+    text
+}
+
+/// Analyses that know a function's effects and paths, which stay as they are while instructions are rewritten, and nothing that rewrites
+/// find out for themselves.
+pub fn known(func: &Function, module: &Module) -> Analyses {
+    let analyses = Analyses::default();
+    let cx = MatchCx::new(func, module, &analyses);
+    cx.dominators();
+    for &param in func.params() {
+        cx.is_written(param);
+        cx.is_ended(param);
+    }
+    analyses
+}
