@@ -27,7 +27,8 @@ pub enum ViewOp {
     /// For each axis of the operand, the result's; and the result's dims.
     Broadcast(SmallVec<[usize; 4]>, SmallVec<[DimCheck; 4]>),
     /// The same elements in a row.
-    Reshape,
+    /// The axis whose extent follows from the others.
+    Reshape(Option<usize>),
     /// The only element, as a scalar.
     Item,
     /// The array itself.
@@ -74,7 +75,8 @@ impl ViewOp {
             let to = listed("axes", into).unwrap_or_else(aligned)?;
             Some(ViewOp::Broadcast(to, dims(result)))
         } else if op == view::RESHAPE {
-            Some(ViewOp::Reshape)
+            let open = attrs.dims("dims")?.iter().position(|dim| *dim == rewright_ir::Dim::Any);
+            Some(ViewOp::Reshape(open))
         } else if op == view::ITEM {
             Some(ViewOp::Item)
         } else if op == view::TO_ARRAY {
@@ -171,7 +173,7 @@ impl ViewOp {
                 strides = steps;
                 rewright_ir::array::checked_len(&shape)?;
             }
-            ViewOp::Reshape => {
+            ViewOp::Reshape(open) => {
                 let in_row = row_major(&shape, place.dtype.size());
                 let empty = shape.contains(&0);
                 if !empty && (0..shape.len()).any(|a| shape[a] != 1 && strides[a] != in_row[a]) {
@@ -184,7 +186,9 @@ impl ViewOp {
                     *open = rest.and_then(|rest| len.checked_div(rest));
                 }
                 shape = found.into_iter().collect::<Option<Shape>>()?;
-                if rewright_ir::array::checked_len(&shape)? != len {
+                // Beside an extent of 0 any other would do, whatever the type says: the op itself tells that.
+                let others = |open: usize| shape.iter().enumerate().any(|(axis, &extent)| axis != open && extent == 0);
+                if rewright_ir::array::checked_len(&shape)? != len || open.is_some_and(others) {
                     return None;
                 }
                 strides = row_major(&shape, place.dtype.size());
