@@ -102,6 +102,7 @@ impl Problem {
         let shared = self.greedy(|class, cost| (cost / self.users[class].max(1)).max(1));
         let mut found: Vec<Solution> = original.into_iter().chain(exact).chain(shared).collect();
         found.sort_by_key(|s| (s.cost, s.fresh));
+        found.dedup_by(|a, b| a.node == b.node);
         let improved: Vec<Solution> = found.iter().take(3).map(|s| self.exchange(s.clone())).collect();
         improved.into_iter().chain(found).min_by_key(|s| (s.cost, s.fresh))
     }

@@ -65,7 +65,7 @@ pub fn prove(
     registry: &RewriteRegistry,
     granted: Liberties,
 ) -> Result<Proof, NoProof> {
-    let rules = RuleSet::new(registry.iter(), granted);
+    let rules = RuleSet::of(registry.iter(), granted);
     let analyses = [Analyses::default(), Analyses::default()];
     let types = |f: &Function| f.params().iter().map(|&p| f.ty(p).clone()).collect::<Vec<_>>();
     if types(a) != types(b) {
@@ -100,7 +100,7 @@ pub fn explain(
     registry: &RewriteRegistry,
     granted: Liberties,
 ) -> Result<Proof, NoProof> {
-    let rules = RuleSet::new(registry.iter(), granted);
+    let rules = RuleSet::of(registry.iter(), granted);
     let analyses = Analyses::default();
     let cx = MatchCx::new(func, module, &analyses);
     let name = written(func, value, "");

@@ -9,6 +9,13 @@ use crate::rule::{Liberties, Rule};
 use rewright_ir::Op;
 use rustc_hash::FxHashSet;
 use std::cell::OnceCell;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The sets that were used last, the very last at the end. Rules live as long as the process does.
+static KEPT: Mutex<Vec<Arc<RuleSet>>> = Mutex::new(Vec::new());
+
+/// So many of them are kept.
+const MOST_KEPT: usize = 16;
 
 /// A rule and its pattern.
 pub(crate) struct Compiled {
@@ -18,6 +25,8 @@ pub(crate) struct Compiled {
 
 /// Rules in the order of their names, whatever the order in which crates are linked.
 pub(crate) struct RuleSet {
+    /// The rules that it was made of.
+    given: Vec<&'static Rule>,
     pub rules: Vec<Compiled>,
     pub granted: Liberties,
     /// Sums and products of many terms.
@@ -26,17 +35,34 @@ pub(crate) struct RuleSet {
 }
 
 impl RuleSet {
-    /// The rules among these that may be applied.
-    pub fn new(entries: impl IntoIterator<Item = RewriteEntry>, granted: Liberties) -> Self {
+    /// The rules among these that may be applied: compiled, or those that were compiled before.
+    pub fn of(entries: impl IntoIterator<Item = RewriteEntry>, granted: Liberties) -> Arc<RuleSet> {
         let rule = |entry: RewriteEntry| if let Form::Rule(rule) = entry.def.form { Some(rule) } else { None };
+        let given: Vec<&'static Rule> = entries.into_iter().filter_map(rule).collect();
+        let same = |set: &Arc<RuleSet>| {
+            set.granted == granted
+                && set.given.len() == given.len()
+                && set.given.iter().zip(&given).all(|(a, b)| std::ptr::eq(*a, *b))
+        };
+        // What a panic left there is whole: sets are only moved.
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.iter().position(same).map(|at| kept.remove(at));
+        let set = known.unwrap_or_else(|| Arc::new(RuleSet::new(given, granted)));
+        if kept.len() == MOST_KEPT {
+            kept.remove(0);
+        }
+        kept.push(set.clone());
+        set
+    }
+
+    fn new(given: Vec<&'static Rule>, granted: Liberties) -> Self {
         let usable = |rule: &&'static Rule| granted.contains(rule.liberties) && rule.rhs.len() == 1;
         let compiled = |rule: &'static Rule| Pattern::of(rule).map(|pattern| Compiled { rule, pattern });
-        let mut rules: Vec<Compiled> =
-            entries.into_iter().filter_map(rule).filter(usable).filter_map(compiled).collect();
+        let mut rules: Vec<Compiled> = given.iter().copied().filter(usable).filter_map(compiled).collect();
         rules.sort_by_key(|c| c.rule.name);
         rules.dedup_by_key(|c| c.rule.name);
         let roots = rules.iter().map(|c| c.rule.root().op.0.name).collect();
-        RuleSet { rules, granted, ring: Ring::new(granted), roots }
+        RuleSet { given, rules, granted, ring: Ring::new(granted), roots }
     }
 
     /// True if some rule's pattern begins with the op.
@@ -56,16 +82,17 @@ impl Compiled {
 pub(crate) struct RuleBook {
     entries: Vec<RewriteEntry>,
     granted: Liberties,
-    set: OnceCell<RuleSet>,
+    set: OnceCell<Arc<RuleSet>>,
 }
 
 impl RuleBook {
     pub fn new(entries: Vec<RewriteEntry>, granted: Liberties) -> Self {
         RuleBook { entries, granted, set: OnceCell::new() }
     }
+
     /// The rules.
     pub fn set(&self) -> &RuleSet {
-        self.set.get_or_init(|| RuleSet::new(self.entries.iter().copied(), self.granted))
+        self.set.get_or_init(|| RuleSet::of(self.entries.iter().copied(), self.granted))
     }
 }
 
