@@ -53,6 +53,11 @@ pub enum Command {
     /// Tell what became of a value, and why it was not fused
     #[command(after_help = "Example:\n  passdump explain fixtures/real/black_scholes.ron d1")]
     Explain(ExplainArgs),
+    /// Prove two functions, or two values, equal by rules, and show the chain of their applications
+    #[command(after_help = "Examples:\n  passdump prove f.ir before after\n  \
+        passdump prove f.ir %a %b --func f --liberties reassociate,no_nan,no_inf,no_signed_zeros\n\n\
+        Exit status 1: no proof was found; the reason says whether there is none by these rules, or which limit was met.")]
+    Prove(ProveArgs),
     /// Write a page that shows every step of a pipeline
     #[command(after_help = "Example:\n  passdump html fixtures/real/black_scholes.ron steps.html")]
     Html(HtmlArgs),
@@ -232,6 +237,20 @@ pub struct ExplainArgs {
     /// The value's name
     #[arg(value_name = "VALUE")]
     pub value: String,
+}
+
+/// Arguments of `prove`.
+#[derive(Debug, Args)]
+pub struct ProveArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// A function of one block, or the name of a value
+    #[arg(value_name = "A")]
+    pub first: String,
+    /// Another one
+    #[arg(value_name = "B")]
+    pub second: String,
 }
 
 /// Arguments of `html`.

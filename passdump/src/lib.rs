@@ -81,6 +81,7 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
         Command::Exec(args) => commands::exec::exec(out, &args).map(|()| true),
         Command::Test(args) => commands::test::test(out, &args),
         Command::Explain(args) => commands::explain::explain(out, &args).map(|()| true),
+        Command::Prove(args) => commands::prove::prove(out, &args),
         Command::Html(args) => commands::html::html(out, &args).map(|()| true),
         Command::CheckRules(args) => commands::check_rules::check_rules(out, &args),
         Command::Completions(args) => Ok(commands::completions::completions(out, args.shell).map(|()| true)?),

@@ -436,6 +436,44 @@ fn a_value_is_followed() {
     assert!(unknown.contains("`@f` has no value `%slw`; did you mean `%slow`?"), "{unknown}");
 }
 
+const EQUAL: &str = "func @a(%x: i64, %y: i64) -> i64 {\nentry:\n  %n = neg %y\n  %m = neg %n\n  %r = add %x, %m\n  ret %r\n}\nfunc @b(%x: i64, %y: i64) -> i64 {\nentry:\n  %r = add %y, %x\n  ret %r\n}\nfunc @c(%x: i64, %y: i64) -> i64 {\nentry:\n  %r = sub %y, %x\n  ret %r\n}\n";
+
+/// Rules of equality saturation and those that are applied at once are told in the same way, with their places.
+#[test]
+fn the_rules_that_made_a_value_are_told() {
+    let dir = folder();
+    let program = write(&dir, "f.ir", EQUAL).display().to_string();
+    let explain = |more: &[&str]| {
+        let args = [&["explain", &program, "m", "--func", "a"], more].concat();
+        done(&feed(&args, ""))
+    };
+    let saturated = explain(&["--pipeline", "saturate, dce"]);
+    let step = "     neg %n  =>  %y    neg.neg (";
+    assert!(saturated.contains(step) && saturated.contains("exact.rs:"), "{saturated}");
+    let rules = "[Rule(name: \"twice\", rule: \"(neg (neg ?x)) => ?x\")]";
+    let rules = write(&dir, "rules.ron", rules).display().to_string();
+    let greedy = explain(&["--pipeline", "twice, dce", "--rules", &rules]);
+    let step = format!("     neg %n  =>  %y    twice ({rules}:1)\n");
+    assert!(greedy.contains(&step), "{greedy}");
+}
+
+#[test]
+fn functions_and_values_are_proved_equal() {
+    let dir = folder();
+    let program = write(&dir, "f.ir", EQUAL).display().to_string();
+    let equal = done(&feed(&["prove", &program, "@a", "b"], ""));
+    assert!(equal.starts_with("equal, by ") && equal.contains("checked\n"), "{equal}");
+    assert!(equal.contains("add %x, %m  =>  add %x, %y    sum-of-terms\n"), "{equal}");
+    let value = done(&feed(&["prove", &program, "%m", "y", "--func", "a"], ""));
+    assert!(value.starts_with("equal, by 1 step, checked\n  neg %n  =>  %y    neg.neg ("), "{value}");
+    let other = feed(&["prove", &program, "b", "c"], "");
+    assert_eq!(other.status.code(), Some(1));
+    let said = stdout(&other);
+    assert!(said.starts_with("not proved: the rules do not make the two equal: saturated after "), "{said}");
+    let unknown = wrong(&feed(&["prove", &program, "b", "d"], ""));
+    assert!(unknown.contains("has no value"), "{unknown}");
+}
+
 #[test]
 fn an_endless_loop_ends_with_advice() {
     let endless = "func @f(%n: i64) -> i64 {\nentry:\n  jump next()\nnext:\n  jump next()\n}\n";

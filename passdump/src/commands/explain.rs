@@ -1,13 +1,17 @@
 //! `passdump explain`: what became of a value, by which rewrites, and what they say about its line.
 
+use super::chain;
 use crate::args::ExplainArgs;
 use crate::engine;
 use crate::error::Error;
 use crate::output::{Out, Tone};
 use crate::program::Program;
 use rewright::ir::text::Printer;
-use rewright::rewrites::{Change, Event, Observer, Options, Remark, rewrites};
-use rewright::{Function, Inst, Name, Registry, Value};
+use rewright::rewrites::def::Form;
+use rewright::rewrites::egraph::{NoProof, explain as proof};
+use rewright::rewrites::rule::Liberties;
+use rewright::rewrites::{Change, Event, Observer, Options, Pipeline, Remark, RewriteRegistry, rewrites};
+use rewright::{Function, Inst, Module, Name, Registry, Value};
 use std::io::Write;
 
 /// Follows a value through the pipeline.
@@ -18,7 +22,8 @@ pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
     let how = program.rewriting(Options::default());
     let registry = how.registry.unwrap_or_else(|| rewrites());
     let pipeline = engine::read_pipeline(registry, how.pipeline)?;
-    let mut follower = Follower::new(func, value);
+    let rules = Rules { module: &program.module, registry, pipeline: &pipeline, granted: program.liberties };
+    let mut follower = Follower::new(func, value, rules);
     let mut module = program.module.clone();
     let ended = pipeline.run(&mut module, &how.options, &mut follower);
     out.line(Tone::Strong, follower.began.clone())?;
@@ -40,7 +45,7 @@ pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
 }
 
 /// The value of a name, with or without its `%`.
-fn find(func: &Function, name: &str) -> Result<Value, Error> {
+pub fn find(func: &Function, name: &str) -> Result<Value, Error> {
     let name = name.strip_prefix('%').unwrap_or(name);
     let printer = Printer::new(func);
     let mut names = Vec::new();
@@ -63,9 +68,20 @@ fn values(func: &Function) -> impl Iterator<Item = Value> + '_ {
     })
 }
 
+/// What rules there are.
+struct Rules<'a> {
+    module: &'a Module,
+    registry: &'a RewriteRegistry,
+    pipeline: &'a Pipeline,
+    granted: Liberties,
+}
+
 /// Follows a value, and the values that take its place.
-struct Follower {
+struct Follower<'a> {
     func: Name,
+    rules: Rules<'a>,
+    /// The function before rules were applied to it.
+    before: Option<Function>,
     /// The values, with the instructions that define them.
     values: Vec<(Value, Option<Inst>)>,
     /// The lines of the source that are about them.
@@ -76,11 +92,13 @@ struct Follower {
     applications: usize,
 }
 
-impl Follower {
-    fn new(func: &Function, value: Value) -> Follower {
+impl<'a> Follower<'a> {
+    fn new(func: &Function, value: Value, rules: Rules<'a>) -> Follower<'a> {
         let (values, lines, steps, remarks) = Default::default();
         let began = definition(func, value);
-        let mut follower = Follower { func: func.name, values, lines, began, steps, remarks, applications: 0 };
+        let before = None;
+        let mut follower =
+            Follower { func: func.name, rules, before, values, lines, began, steps, remarks, applications: 0 };
         follower.follow(func, value);
         follower
     }
@@ -96,6 +114,7 @@ impl Follower {
 
     /// What an application did to the values.
     fn applied(&mut self, rewrite: &str, func: &Function, changes: &[Change]) {
+        let chain = self.chain(rewrite, func, changes);
         let mut told: Vec<String> = Vec::new();
         for change in changes {
             let defines = |inst: &Inst| self.values.iter().any(|(_, def)| def.as_ref() == Some(inst));
@@ -129,7 +148,33 @@ impl Follower {
         told.dedup();
         if !told.is_empty() {
             self.steps.push(format!("{}: {rewrite}: {}", self.applications, told.join("; ")));
+            self.steps.extend(chain.into_iter().map(|line| format!("     {line}")));
         }
+    }
+
+    /// By which rules an application made something else of the values.
+    fn chain(&mut self, rewrite: &str, func: &Function, changes: &[Change]) -> Vec<String> {
+        let Some(before) = self.before.take() else { return Vec::new() };
+        let &Rules { module, registry, pipeline, granted } = &self.rules;
+        let mut lines = Vec::new();
+        for &(value, _) in self.values.iter().filter(|(value, _)| before.has_value(*value)) {
+            if rewrite == SATURATE {
+                match proof(&before, value, module, registry, pipeline, granted) {
+                    Ok(proof) => lines.extend(chain::lines(registry, &proof)),
+                    Err(NoProof::Unchanged(_)) => {}
+                    Err(why) => lines.push(why.to_string()),
+                }
+                continue;
+            }
+            let new = changes.iter().find_map(|change| match change {
+                Change::Replaced { old, new } if *old == value => Some(*new),
+                _ => None,
+            });
+            // What is made may take the place of the instruction, and keep its value.
+            let after = new.or(func.has_value(value).then_some(value)).map(|new| call(func, new));
+            lines.extend(after.map(|after| chain::line(registry, (&call(&before, value), &after), false, rewrite)));
+        }
+        lines
     }
 
     /// What is left of the values.
@@ -142,9 +187,14 @@ impl Follower {
     }
 }
 
-impl Observer for Follower {
+impl Observer for Follower<'_> {
     fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Match { rewrite, func, .. } => {
+                let rule = || matches!(self.rules.registry.get(rewrite).map(|e| e.def.form), Some(Form::Rule(_)));
+                let wanted = func.name == self.func && (*rewrite == SATURATE || rule());
+                self.before = wanted.then(|| (*func).clone());
+            }
             Event::Applied { rewrite, func, changes, .. } => {
                 self.applications += 1;
                 if func.name == self.func {
@@ -159,6 +209,17 @@ impl Observer for Follower {
             Event::Remark(remark) => self.remarks.push((*remark).clone()),
             _ => {}
         }
+    }
+}
+
+/// The rewrite that applies rules in an e-graph.
+const SATURATE: &str = "saturate";
+
+/// What computes a value, or what it is.
+fn call(func: &Function, value: Value) -> String {
+    match func.def_inst(value) {
+        Some(inst) => line(func, inst).split_once(" = ").map_or_else(String::new, |(_, call)| call.to_string()),
+        None => Printer::new(func).value(value),
     }
 }
 

@@ -1,12 +1,14 @@
 //! The subcommands, one a file.
 
 pub mod bisect;
+pub mod chain;
 pub mod check_rules;
 pub mod completions;
 pub mod exec;
 pub mod explain;
 pub mod html;
 pub mod list;
+pub mod prove;
 pub mod reduce;
 pub mod run;
 pub mod suggest;

@@ -14,16 +14,20 @@ mod extract;
 mod nary;
 mod node;
 mod pattern;
+mod polynomial;
 mod proof;
 mod prove;
 mod region;
 mod rules;
 mod saturate;
 mod template;
+mod terms;
+mod verify;
 
 pub use proof::{Proof, ProofStep};
-pub use prove::{NoProof, explain, prove};
+pub use prove::{NoProof, explain, prove, prove_values};
 pub(crate) use rules::{RuleBook, RuleSet};
+pub use verify::ProofError;
 
 use crate::prelude::*;
 use extract::{Problem, Solution};

@@ -64,6 +64,7 @@ pub(crate) struct Found {
 #[derive(Clone, Debug)]
 enum Tree {
     Class(Id),
+    Constant(Const),
     Op(Node, Vec<Tree>),
 }
 
@@ -71,7 +72,8 @@ impl Tree {
     /// The term in the graph, as proofs speak of it.
     pub fn add(&self, graph: &mut Graph) -> Id {
         match self {
-            Tree::Class(id) => graph.find(*id),
+            Tree::Class(id) => *id,
+            Tree::Constant(Const(scalar)) => graph.add_uncanonical(Node::constant(*scalar)),
             Tree::Op(node, operands) => {
                 let mut children: Children = operands.iter().map(|t| t.add(graph)).collect();
                 children.extend(node.children[operands.len()..].iter().copied());
@@ -280,7 +282,7 @@ impl Reader<'_> {
             };
             let factor = compute(ring.mul, &[factor, by])?;
             let inner = self.term(operands[term], factor, sum)?;
-            let other = Tree::Class(operands[1 - term]);
+            let other = Tree::Constant(Const(by));
             if term == 0 { vec![inner, other] } else { vec![other, inner] }
         } else {
             let signs: SmallVec<[Scalar; 2]> = match op {
@@ -300,7 +302,7 @@ impl Reader<'_> {
         if let Some(scalar) = graph[id].data.constant {
             let more = compute(ring.mul, &[factor, scalar])?;
             sum.constant = compute(ring.add, &[sum.constant, more])?;
-            return Some(Tree::Class(id));
+            return Some(Tree::Constant(Const(scalar)));
         }
         let scaled = |n: &Node| n.operands().iter().any(|&c| graph[c].data.constant.is_some());
         let inner = |n: &Node| ring.is_ring(graph, n) && (n.op() != Some(ring.mul) || scaled(n));
@@ -341,7 +343,7 @@ impl Reader<'_> {
         let id = graph.find(id);
         if let Some(scalar) = graph[id].data.constant {
             product.constant = compute(ring.mul, &[product.constant, scalar])?;
-            return Some(Tree::Class(id));
+            return Some(Tree::Constant(Const(scalar)));
         }
         let inner = |n: &Node| n.op() == Some(ring.mul) && ring.is_ring(graph, n);
         if let Some(tree) = self.inside(id, inner, |reader, node| reader.product(node, product)) {

@@ -6,7 +6,8 @@
 
 use super::analysis::{COMMUTE, FOLD};
 use super::nary;
-use super::node::{Const, Head, Node};
+use super::node::Node;
+use super::terms::{Term, Terms};
 use egg::TreeTerm;
 use rewright_ir::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,7 +15,7 @@ use std::fmt;
 use std::rc::Rc;
 
 /// One application of a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProofStep {
     /// The rule; `fold` computes with constants, `commute` exchanges operands, and sums and products of many terms have names of their own.
     pub rule: Name,
@@ -24,6 +25,8 @@ pub struct ProofStep {
     pub before: String,
     /// The same, as it is then.
     pub after: String,
+    /// Both as terms.
+    pub(crate) terms: (Term, Term),
 }
 
 impl ProofStep {
@@ -34,10 +37,15 @@ impl ProofStep {
 }
 
 /// Why two terms are equal: each step changes one part of the term, and what was changed before stays so.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// [`check`](Proof::check) says whether it is a proof, and asks nobody who had a part in finding it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     /// The steps, in order. None: the two are the same term.
     pub steps: Vec<ProofStep>,
+    pub(crate) terms: Terms,
+    /// What is equal.
+    pub(crate) ends: (Term, Term),
 }
 
 /// A step a line.
@@ -54,90 +62,27 @@ impl fmt::Display for Proof {
     }
 }
 
-/// A term, each one once.
-type Term = usize;
-
-/// Terms and how they are written.
-#[derive(Default)]
-pub(crate) struct Writer {
-    terms: Vec<(Head, Vec<Term>)>,
-    known: FxHashMap<(Head, Vec<Term>), Term>,
-    /// Terms that have a name in the program.
-    names: FxHashMap<Term, String>,
-    /// How leaves are written.
-    leaves: Vec<String>,
-}
-
-/// Parts of terms are written out to this depth.
-const DEPTH: usize = 3;
-
-impl Writer {
-    /// Writes leaves like this, by number.
-    pub fn new(leaves: Vec<String>) -> Self {
-        Writer { leaves, ..Writer::default() }
-    }
-
-    /// The term of a node.
-    pub fn term(&mut self, node: &Node, children: Vec<Term>) -> Term {
-        let key = (node.head.clone(), children);
-        if let Some(&term) = self.known.get(&key) {
-            return term;
-        }
-        self.terms.push(key.clone());
-        self.known.insert(key, self.terms.len() - 1);
-        self.terms.len() - 1
-    }
-
-    /// Says by what name the program knows a term. The first name stays.
-    pub fn name(&mut self, term: Term, name: String) {
-        self.names.entry(term).or_insert(name);
-    }
-
-    fn text(&self, term: Term, depth: usize) -> String {
-        if let Some(name) = self.names.get(&term).filter(|_| depth > 0) {
-            return name.clone();
-        }
-        let (head, children) = &self.terms[term];
-        match head {
-            Head::Leaf(number) => self.leaves.get(*number as usize).cloned().unwrap_or_default(),
-            Head::Const(Const(scalar)) => scalar.to_string(),
-            Head::Attr(leaf) => leaf.as_ref().map_or(String::new(), |leaf| leaf.attr().to_string()),
-            Head::Op(_) if depth > DEPTH => "...".to_string(),
-            Head::Op(op) => {
-                let count = children.len() - op.0.attrs.len();
-                let args = children[..count].iter().map(|&child| self.text(child, depth + 1));
-                let given = op.0.attrs.iter().zip(&children[count..]).filter_map(|(def, &child)| {
-                    let value = self.text(child, depth + 1);
-                    (!value.is_empty()).then(|| format!("{}={value}", def.name))
-                });
-                let all: Vec<String> = args.chain(given).collect();
-                let whole = format!("{op} {}", all.join(", "));
-                if depth > 0 { format!("({whole})") } else { whole }
-            }
-        }
-    }
-}
-
 /// Walks egg's proof.
 struct Walk<'a> {
-    writer: &'a mut Writer,
+    terms: &'a mut Terms,
     firsts: FxHashMap<*const TreeTerm<Node>, Term>,
     lasts: FxHashMap<*const TreeTerm<Node>, Term>,
     told: FxHashSet<(Term, Term)>,
-    proof: Proof,
+    steps: Vec<ProofStep>,
 }
 
-/// A proof of egg in our words.
-pub(crate) fn told(writer: &mut Writer, trees: &[Rc<TreeTerm<Node>>]) -> Proof {
+/// A proof of egg in our words: that two terms are equal.
+pub(crate) fn told(mut terms: Terms, trees: &[Rc<TreeTerm<Node>>], ends: (Term, Term)) -> Proof {
     let mut walk = Walk {
-        writer,
+        terms: &mut terms,
         firsts: FxHashMap::default(),
         lasts: FxHashMap::default(),
         told: FxHashSet::default(),
-        proof: Proof::default(),
+        steps: Vec::new(),
     };
     walk.chain(trees);
-    walk.proof
+    let steps = walk.steps;
+    Proof { steps, terms, ends }
 }
 
 impl Walk<'_> {
@@ -171,11 +116,12 @@ impl Walk<'_> {
         if before == after {
             return;
         }
-        self.proof.steps.push(ProofStep {
+        self.steps.push(ProofStep {
             rule: Name::new(rule.as_str()),
             backward,
-            before: self.writer.text(before, 0),
-            after: self.writer.text(after, 0),
+            before: self.terms.text(before),
+            after: self.terms.text(after),
+            terms: (before, after),
         });
     }
 
@@ -200,7 +146,7 @@ impl Walk<'_> {
             .cloned()
             .collect();
         let children = ends.iter().map(|child| self.end(child, last)).collect();
-        let term = self.writer.term(&tree.node, children);
+        let term = self.terms.term(tree.node.head.clone(), children);
         let memo = if last { &mut self.lasts } else { &mut self.firsts };
         memo.insert(key, term);
         term

@@ -2,17 +2,20 @@
 
 use super::analysis::{Graph, add};
 use super::node::{Children, Node};
-use super::proof::{Proof, Writer, told};
+use super::proof::{Proof, told};
 use super::region::{Region, candidates};
 use super::rules::RuleSet;
 use super::saturate::{End, Limits, Summary, saturate};
 use super::solved;
+use super::terms::{Term, Terms};
+use super::verify::ProofError;
 use crate::analyses::Analyses;
 use crate::match_cx::MatchCx;
+use crate::pipeline::Pipeline;
 use crate::registry::RewriteRegistry;
 use crate::rule::Liberties;
 use egg::Id;
-use rewright_ir::{Function, Module, Name, Value};
+use rewright_ir::{Function, Module, Name, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
@@ -36,6 +39,9 @@ pub enum NoProof {
     /// A rule makes different things equal.
     #[error("a rule is not true: {0}")]
     Unsound(String),
+    /// What was found does not stand up to a check.
+    #[error("what was found is no proof: {0}")]
+    Refused(#[from] ProofError),
     /// What is asked about did not change.
     #[error("`{0}` is what it was")]
     Unchanged(String),
@@ -67,6 +73,7 @@ pub fn prove(
 ) -> Result<Proof, NoProof> {
     let rules = RuleSet::of(registry.iter(), granted);
     let analyses = [Analyses::default(), Analyses::default()];
+    [a, b].into_iter().try_for_each(typed)?;
     let types = |f: &Function| f.params().iter().map(|&p| f.ty(p).clone()).collect::<Vec<_>>();
     if types(a) != types(b) {
         return Err(NoProof::Form { function: b.name, why: format!("its parameters are not those of `@{}`", a.name) });
@@ -79,28 +86,28 @@ pub fn prove(
     let entry = |f: &Function| f.entry().ok_or(NoProof::Form { function: f.name, why: "it has no blocks".to_string() });
     region.add_all(a, &candidates(&first, entry(a)?));
     let start = region.value(a, from);
-    let mut writer = Writer::new(region.leaves.iter().map(|&leaf| written(a, leaf, "")).collect());
-    name_values(&mut writer, a, &region, "");
+    let mut terms = Terms::default();
+    name_values(&mut terms, a, &region, "");
     let second = MatchCx::new(b, module, &analyses[1]);
     region.ids = b.params().iter().copied().zip(params).collect();
     region.insts.clear();
     region.add_all(b, &candidates(&second, entry(b)?));
     let goal = region.value(b, to);
-    name_values(&mut writer, b, &region, "'");
-    searched(&mut region, &rules, start, goal)?;
-    let explanation = region.graph.explain_id_equivalence(start, goal);
-    Ok(told(&mut writer, &explanation.explanation_trees))
+    name_values(&mut terms, b, &region, "'");
+    proven(region, terms, &rules, registry, (start, goal))
 }
 
-/// Proves that what `saturate` makes of a value is equal to it. `func` is the function before.
+/// Proves that what `saturate` makes of a value is equal to it, with the rules that it may use in a pipeline of a registry. `func` is the
+/// function before.
 pub fn explain(
     func: &Function,
     value: Value,
     module: &Module,
     registry: &RewriteRegistry,
+    pipeline: &Pipeline,
     granted: Liberties,
 ) -> Result<Proof, NoProof> {
-    let rules = RuleSet::of(registry.iter(), granted);
+    let rules = RuleSet::of(pipeline.rules().iter().copied(), granted);
     let analyses = Analyses::default();
     let cx = MatchCx::new(func, module, &analyses);
     let name = written(func, value, "");
@@ -113,16 +120,67 @@ pub fn explain(
     let class =
         found.region.ids.get(&value).and_then(|&id| found.problem.of(&found.region.graph, id)).ok_or_else(unchanged)?;
     let mut region = Region::of(&cx, part, granted, true);
-    let mut writer = Writer::new(region.leaves.iter().map(|&leaf| written(func, leaf, "")).collect());
-    name_values(&mut writer, func, &region, "");
+    let mut terms = Terms::default();
+    name_values(&mut terms, func, &region, "");
     let start = region.ids.get(&value).copied().ok_or_else(unchanged)?;
     let goal = found.add(class, &mut region.graph).ok_or_else(unchanged)?;
     if start == goal {
         return Err(unchanged());
     }
-    searched(&mut region, &rules, start, goal)?;
+    proven(region, terms, &rules, registry, (start, goal))
+}
+
+/// Proves that two values of a block of a function are equal. Parameters and constants are of every block.
+pub fn prove_values(
+    func: &Function,
+    values: (Value, Value),
+    module: &Module,
+    registry: &RewriteRegistry,
+    granted: Liberties,
+) -> Result<Proof, NoProof> {
+    typed(func)?;
+    let rules = RuleSet::of(registry.iter(), granted);
+    let analyses = Analyses::default();
+    let cx = MatchCx::new(func, module, &analyses);
+    let block = |value: Value| match func.def(value) {
+        ValueDef::Result(inst, _) => func.block_of(inst),
+        _ => None,
+    };
+    let form = |why: &str| NoProof::Form { function: func.name, why: why.to_string() };
+    let home = match (block(values.0), block(values.1)) {
+        (Some(a), Some(b)) if a != b => return Err(form("the values are of two blocks")),
+        (a, b) => a.or(b).or(func.entry()).ok_or_else(|| form("it has no blocks"))?,
+    };
+    let mut region = Region::of(&cx, &candidates(&cx, home), granted, true);
+    let (start, goal) = (region.value(func, values.0), region.value(func, values.1));
+    let mut terms = Terms::default();
+    name_values(&mut terms, func, &region, "");
+    proven(region, terms, &rules, registry, (start, goal))
+}
+
+/// Searches for a proof, and checks what is found.
+fn proven(
+    mut region: Region,
+    mut terms: Terms,
+    rules: &RuleSet,
+    registry: &RewriteRegistry,
+    (start, goal): (Id, Id),
+) -> Result<Proof, NoProof> {
+    // What is to be proved is what the program says, not what the graph makes of it.
+    let mut known = FxHashMap::default();
+    let ends =
+        (term_of(&mut terms, &region.graph, start, &mut known), term_of(&mut terms, &region.graph, goal, &mut known));
+    searched(&mut region, rules, start, goal)?;
     let explanation = region.graph.explain_id_equivalence(start, goal);
-    Ok(told(&mut writer, &explanation.explanation_trees))
+    let proof = told(terms, &explanation.explanation_trees, ends);
+    proof.check(registry, rules.granted)?;
+    Ok(proof)
+}
+
+/// Refuses functions without types.
+fn typed(func: &Function) -> Result<(), NoProof> {
+    let why = || "it is untyped: `passdump run` prints it with its types".to_string();
+    if func.untyped { Err(NoProof::Form { function: func.name, why: why() }) } else { Ok(()) }
 }
 
 /// The value that a function of one block returns.
@@ -148,27 +206,30 @@ fn written(func: &Function, value: Value, mark: &str) -> String {
     }
 }
 
-/// Tells the writer the names of a function's values.
-fn name_values(writer: &mut Writer, func: &Function, region: &Region, mark: &str) {
-    let mut terms: FxHashMap<Id, usize> = FxHashMap::default();
+/// Tells the terms the leaves of a function, and the names of its values.
+fn name_values(terms: &mut Terms, func: &Function, region: &Region, mark: &str) {
+    for (&leaf, known) in region.leaves.iter().zip(&region.graph.analysis.leaves).skip(terms.leaves()) {
+        terms.leaf(written(func, leaf, mark), known.clone());
+    }
+    let mut known: FxHashMap<Id, Term> = FxHashMap::default();
     for &inst in &region.insts {
         let result = func.inst(inst).results[0];
-        let term = term_of(writer, &region.graph, region.ids[&result], &mut terms);
+        let term = term_of(terms, &region.graph, region.ids[&result], &mut known);
         if func.value_name(result).is_some() {
-            writer.name(term, written(func, result, mark));
+            terms.name(term, written(func, result, mark));
         }
     }
 }
 
 /// The term that was added under an id.
-fn term_of(writer: &mut Writer, graph: &Graph, id: Id, terms: &mut FxHashMap<Id, usize>) -> usize {
-    if let Some(&term) = terms.get(&id) {
+fn term_of(terms: &mut Terms, graph: &Graph, id: Id, known: &mut FxHashMap<Id, Term>) -> Term {
+    if let Some(&term) = known.get(&id) {
         return term;
     }
-    let node: Node = graph.nodes()[usize::from(id)].clone();
-    let children = node.children.iter().map(|&child| term_of(writer, graph, child, terms)).collect();
-    let term = writer.term(&node, children);
-    terms.insert(id, term);
+    let node: &Node = &graph.nodes()[usize::from(id)];
+    let children = node.children.iter().map(|&child| term_of(terms, graph, child, known)).collect();
+    let term = terms.term(node.head.clone(), children);
+    known.insert(id, term);
     term
 }
 

@@ -3,7 +3,7 @@
 use super::analysis::{Graph, add};
 use super::node::{Children, Head, Node, attr_heads};
 use super::pattern::{Pattern, Regs};
-use crate::rule::template::{self, Part, Planner};
+use crate::rule::template::{self, Part, Planner, constant};
 use crate::rule::{Node as Term, Rule};
 use egg::Id;
 use rewright_ir::{Attr, Attrs, Op};
@@ -15,10 +15,13 @@ pub(crate) type Template = template::Template<Id>;
 /// What stands for a term, with its type.
 pub(crate) type Typed = template::Typed<Id>;
 
-/// A class with its type.
+/// A class with its type; one that is a constant is that.
 pub(crate) fn class(graph: &Graph, id: Id) -> Option<Typed> {
     let data = &graph[id].data;
-    Some((Part::Value(id), (data.ty.clone()?, data.constant)))
+    match data.constant {
+        Some(scalar) => Some(constant(scalar)),
+        None => Some((Part::Value(id), (data.ty.clone()?, None))),
+    }
 }
 
 /// Plans the template of a rule, if it may be applied to what its pattern matched.
@@ -57,7 +60,8 @@ pub(crate) fn add_template(graph: &mut Graph, template: &Template) -> Option<Id>
 
 fn id(graph: &mut Graph, made: &[Id], part: &Part<Id>) -> Id {
     match part {
-        Part::Value(class) => graph.find(*class),
+        // As it is: each id has a term, and proofs speak of that.
+        Part::Value(class) => *class,
         Part::Constant(scalar) => graph.add_uncanonical(Node::constant(*scalar)),
         Part::Step(at, _) => made[*at],
     }
@@ -83,15 +87,13 @@ pub(crate) fn instance(graph: &mut Graph, rule: &Rule, pattern: &Pattern, regs: 
         let Term::Op(term) = &rule.nodes[place.node] else { continue };
         let mut children: Children = Children::new();
         for (n, &arg) in term.args.iter().enumerate() {
-            let class = graph.find(regs[place.out + n]);
-            let child = match &rule.nodes[arg] {
-                Term::Literal(_) => graph[class].data.constant.map(|c| graph.add_uncanonical(Node::constant(c))),
-                _ => terms[arg],
-            };
+            let class = regs[place.out + n];
+            let scalar = graph[class].data.constant;
+            let child = terms[arg].or_else(|| scalar.map(|c| graph.add_uncanonical(Node::constant(c))));
             children.push(child.unwrap_or(class));
         }
         for n in term.args.len()..term.args.len() + place.op.0.attrs.len() {
-            children.push(graph.find(regs[place.out + n]));
+            children.push(regs[place.out + n]);
         }
         terms[place.node] = Some(add(graph, Node { head: Head::Op(place.op), sorts: false, children }));
     }

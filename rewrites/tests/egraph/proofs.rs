@@ -2,8 +2,9 @@
 
 use super::func;
 use rewright_ir::{Function, Module, parse_module};
-use rewright_rewrites::egraph::{NoProof, Proof, explain, prove};
-use rewright_rewrites::rewrites;
+use rewright_rewrites::egraph::{NoProof, Proof, explain, prove, prove_values};
+use rewright_rewrites::rule::Liberties;
+use rewright_rewrites::{Pipeline, rewrites};
 
 fn parse(text: &str) -> (Module, Function) {
     let module = parse_module(text, "f.ir").unwrap();
@@ -89,6 +90,77 @@ fn softmax_is_stable_softmax() {
     shown(proof("approximate, no_nan, no_inf", "(%x: f64[4, 10]) -> f64[4, 10]", a, b));
 }
 
+/// A proof that says something else than what the rules do is refused, whatever it claims.
+#[test]
+fn forged_proofs_are_refused() {
+    let granted: Liberties = "approximate, no_nan, no_inf".parse().unwrap();
+    let body = "%e = exp %x\n%g = exp %y\n%p = mul %e, %g\n%r = log %p\nret %r";
+    let real = shown(proof(&granted.to_string(), "(%x: f64, %y: f64) -> f64", body, "%r = add %x, %y\nret %r"));
+    assert_eq!((real.steps.len(), real.check(rewrites(), granted)), (2, Ok(())));
+    let why = |forge: &dyn Fn(&mut Proof)| {
+        let mut forged = real.clone();
+        forge(&mut forged);
+        forged.check(rewrites(), granted).unwrap_err().to_string()
+    };
+    // Another rule, which does not match, or does not make this.
+    let said = why(&|p| p.steps[0].rule = "exp.quotient".into());
+    assert_eq!(said, "step 1 is not by `exp.quotient`: `mul %e, %g` does not match `(div (exp ?x) (exp ?y))`");
+    let said = why(&|p| p.steps[0].rule = "mul.neg-neg".into());
+    assert!(said.contains("does not match"), "{said}");
+    assert!(why(&|p| p.steps[1].rule = "fold".into()).contains("is not what the other computes"));
+    assert!(why(&|p| p.steps[0].rule = "commute".into()).contains("may not be exchanged"));
+    assert!(why(&|p| p.steps[0].rule = "sum-of-terms".into()).contains("may not be regrouped"));
+    assert!(why(&|p| p.steps[0].rule = "invented".into()).ends_with("there is no such rule"));
+    // The other way round.
+    assert!(why(&|p| p.steps[1].backward = true).contains("does not match"));
+    // A gap.
+    for gone in 0..2 {
+        assert_eq!(why(&|p| drop(p.steps.remove(gone))), "the steps do not lead from the one term to the other");
+    }
+    // Rules that nobody granted.
+    let said = real.check(rewrites(), Liberties::empty()).unwrap_err().to_string();
+    assert_eq!(
+        said,
+        "step 1 is not by `exp.product`: it takes liberties that are not granted: no_nan, no_inf, approximate"
+    );
+    // Sums of other terms.
+    let other = |b: &str| proof(SUMS, "(%x: f64, %y: f64) -> f64", "%s = add %x, %y\n%r = add %s, %x\nret %r", b);
+    let sum = shown(other("%d = mul %x, 2.0\n%r = add %d, %y\nret %r"));
+    assert_eq!(sum.check(rewrites(), SUMS.parse().unwrap()), Ok(()));
+    assert!(sum.check(rewrites(), Liberties::empty()).is_err());
+}
+
+/// A condition is asked of the terms of the proof, again.
+#[test]
+fn conditions_are_asked_again() {
+    let a = "%s = mul %x, %x\n%r = abs %s\n%q = add %r, 0.0\nret %q";
+    let b = "%s = mul %x, %x\n%q = add %s, 0.0\nret %q";
+    let found = shown(proof("", "(%x: f64) -> f64", a, b));
+    let mut forged = found.clone();
+    // Of `abs (x * x)` the argument is not negative; of `abs x` nobody knows.
+    let unsure =
+        shown(proof("approximate", "(%x: f64) -> f64", "%s = mul %x, %x\n%r = sqrt %s\nret %r", "%r = abs %x\nret %r"));
+    forged.steps = unsure.steps;
+    assert!(forged.check(rewrites(), Liberties::empty()).is_err());
+}
+
+/// Two values of one function.
+#[test]
+fn values_are_proved_equal() {
+    let (module, func) = parse(&func(
+        "(%x: i64, %y: i64) -> i64",
+        "%a = add %x, %y\n%b = neg %x\n%c = sub %y, %b\n%d = mul %a, %c\nret %d",
+    ));
+    let named = |name: &str| {
+        let insts = func.blocks().flat_map(|block| func.insts(block));
+        let mut values = insts.flat_map(|inst| func.inst(inst).results.iter().copied());
+        values.find(|&v| func.value_name(v).is_some_and(|n| n == name)).unwrap()
+    };
+    let prove = |a: &str, b: &str| prove_values(&func, (named(a), named(b)), &module, rewrites(), Liberties::empty());
+    assert!(prove("a", "c").is_ok_and(|proof| !proof.steps.is_empty()));
+    assert!(matches!(prove("a", "b"), Err(NoProof::NotFound { .. })));
+}
+
 #[test]
 fn what_is_not_equal_has_no_proof() {
     let missing = proof("all", "(%x: f64, %y: f64) -> f64", "%r = sub %x, %y\nret %r", "%r = sub %y, %x\nret %r");
@@ -105,11 +177,12 @@ fn what_a_value_became_is_explained() {
     let body = "%e = exp %x\n%g = exp %y\n%p = mul %e, %g\n%r = log %p\nret %r";
     let (module, func) = parse(&func("(%x: f64, %y: f64) -> f64", body));
     let value = func.terminator(func.entry().unwrap()).map(|end| func.inst(end).args[0]).unwrap();
-    let found = explain(&func, value, &module, rewrites(), "approximate, no_nan, no_inf".parse().unwrap());
+    let pipeline = Pipeline::parse("saturate").unwrap();
+    let found = explain(&func, value, &module, rewrites(), &pipeline, "approximate, no_nan, no_inf".parse().unwrap());
     assert_eq!(
         shown(found).to_string(),
         "mul %e, %g  =>  exp (add %x, %y)    exp.product\nlog (exp (add %x, %y))  =>  add %x, %y    log.exp"
     );
-    let same = explain(&func, value, &module, rewrites(), Default::default());
+    let same = explain(&func, value, &module, rewrites(), &pipeline, Default::default());
     assert_eq!(same, Err(NoProof::Unchanged("%r".to_string())));
 }

@@ -1,0 +1,49 @@
+//! `passdump prove`: two functions or two values are equal, and by which rules.
+
+use super::chain;
+use super::explain::find;
+use crate::args::ProveArgs;
+use crate::error::Error;
+use crate::output::{Out, Tone};
+use crate::program::Program;
+use rewright::rewrites::egraph::{NoProof, prove as functions, prove_values};
+use rewright::rewrites::rewrites;
+use rewright::{Function, Name};
+use std::io::Write;
+
+/// Prints the chain of applications; false if there is none.
+pub fn prove(out: &mut Out, args: &ProveArgs) -> Result<bool, Error> {
+    let program = Program::load(&args.input)?;
+    let registry = program.registry.as_ref().unwrap_or_else(|| rewrites());
+    let named = |name: &str| -> Option<&Function> {
+        let name = name.strip_prefix('@').unwrap_or(name);
+        program.module.get(Name::new(name))
+    };
+    let found = match (named(&args.first), named(&args.second)) {
+        (Some(a), Some(b)) => functions(a, b, &program.module, registry, program.liberties),
+        _ => {
+            let func = program.function()?;
+            let values = (find(func, &args.first)?, find(func, &args.second)?);
+            prove_values(func, values, &program.module, registry, program.liberties)
+        }
+    };
+    match found {
+        Ok(proof) => {
+            let steps = match proof.steps.len() {
+                0 => "both are the same term".to_string(),
+                1 => "equal, by 1 step, checked".to_string(),
+                n => format!("equal, by {n} steps, each checked"),
+            };
+            out.line(Tone::Good, steps)?;
+            for line in chain::lines(registry, &proof) {
+                writeln!(out, "  {line}")?;
+            }
+            Ok(true)
+        }
+        Err(why @ NoProof::Form { .. }) => Err(Error::message(why.to_string())),
+        Err(why) => {
+            out.line(Tone::Bad, format!("not proved: {why}"))?;
+            Ok(false)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Whether two sums and products of many terms are the same polynomial: how steps that regroup them are checked.
+
+use super::nary::FLOATS;
+use super::terms::{Term, Terms};
+use crate::rule::Liberties;
+use rewright_ir::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar, registry};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Polynomials have no more terms than this, and no higher degrees.
+const MOST: usize = 512;
+
+/// Coefficients may differ by so many units of rounding of the largest of them.
+const TOLERANCE: f64 = 64.0;
+
+/// Factors with their exponents, in order: those that are neither sums nor products.
+type Monomial = Vec<(Term, u32)>;
+/// Monomials and their coefficients.
+type Polynomial = BTreeMap<Monomial, Scalar>;
+
+/// Refuses two terms, with their types, that are not the same polynomial. `ty` tells the types of their parts.
+pub(crate) fn same(
+    terms: &Terms,
+    a: (Term, &Type),
+    b: (Term, &Type),
+    granted: Liberties,
+    ty: impl FnMut(Term) -> Option<Type>,
+) -> Result<(), String> {
+    let (want, dtype) = (a.1, a.1.dtype());
+    if want != b.1 || want.dims().contains(&Dim::Any) {
+        return Err("the types are not the same".to_string());
+    }
+    let may = dtype.is_int() || dtype.is_float() && granted.contains(FLOATS);
+    if !may {
+        return Err(format!("sums of {dtype} may not be regrouped"));
+    }
+    let op = |name| registry().op(name).ok_or_else(|| format!("there is no op `{name}`"));
+    let ops = Ops { add: op("add")?, sub: op("sub")?, neg: op("neg")?, mul: op("mul")?, full: op("full")? };
+    let mut reader = Reader { terms, ops, dtype, ty, memo: FxHashMap::default() };
+    let large = "the polynomials are too large to be compared".to_string();
+    let (Some(first), Some(second)) = (reader.read(a.0), reader.read(b.0)) else { return Err(large) };
+    let size = |s: &Scalar| s.to_c128().re.abs();
+    let largest = first.values().chain(second.values()).map(size).fold(0.0, f64::max);
+    let unit = if dtype == DType::F32 { f32::EPSILON as f64 } else { f64::EPSILON };
+    let zero = Scalar::zero(dtype);
+    let close = |key: &Monomial| {
+        let of = |p: &Polynomial| p.get(key).copied().unwrap_or(zero);
+        let (x, y) = (of(&first), of(&second));
+        let difference = (x.to_c128().re - y.to_c128().re).abs();
+        x == y || dtype.is_float() && difference <= TOLERANCE * unit * largest
+    };
+    let equal = first.keys().chain(second.keys()).all(close);
+    if equal { Ok(()) } else { Err("the two are not the same polynomial".to_string()) }
+}
+
+struct Ops {
+    add: Op,
+    sub: Op,
+    neg: Op,
+    mul: Op,
+    full: Op,
+}
+
+struct Reader<'a, F> {
+    terms: &'a Terms,
+    ops: Ops,
+    dtype: DType,
+    ty: F,
+    memo: FxHashMap<Term, Polynomial>,
+}
+
+fn compute(op: Op, args: &[Scalar]) -> Option<Scalar> {
+    eval_scalar(op, args, &Attrs::new()).ok()?.first().copied()
+}
+
+impl<F: FnMut(Term) -> Option<Type>> Reader<'_, F> {
+    /// Nothing if the polynomial is too large.
+    fn read(&mut self, term: Term) -> Option<Polynomial> {
+        if let Some(known) = self.memo.get(&term) {
+            return Some(known.clone());
+        }
+        let found = self.expanded(term)?;
+        self.memo.insert(term, found.clone());
+        (found.len() <= MOST).then_some(found)
+    }
+
+    fn expanded(&mut self, term: Term) -> Option<Polynomial> {
+        let constant = |scalar| Some(Polynomial::from([(Monomial::new(), scalar)]));
+        if let Some(scalar) = self.terms.as_const(term) {
+            return constant(scalar);
+        }
+        let terms = self.terms;
+        let (op, operands, _) = match terms.op(term) {
+            Some(call) if self.is_ring(call.0, call.1) => call,
+            _ => return Some(Polynomial::from([(vec![(term, 1)], Scalar::one(self.dtype))])),
+        };
+        if op == self.ops.full {
+            return constant(terms.as_const(operands[0])?);
+        }
+        let first = self.read(operands[0])?;
+        let Some(&other) = operands.get(1) else { return self.negated(first) };
+        let second = self.read(other)?;
+        if op == self.ops.mul {
+            self.product(&first, &second)
+        } else {
+            let second = if op == self.ops.sub { self.negated(second)? } else { second };
+            self.sum(first, second)
+        }
+    }
+
+    /// A sum, a difference, a product or a constant array, of which nothing is cast.
+    fn is_ring(&mut self, op: Op, operands: &[Term]) -> bool {
+        let Ops { add, sub, neg, mul, full } = self.ops;
+        let ring = [add, sub, neg, mul].contains(&op) || op == full && self.terms.as_const(operands[0]).is_some();
+        ring && operands.iter().all(|&operand| (self.ty)(operand).is_some_and(|ty| ty.dtype() == self.dtype))
+    }
+
+    fn negated(&self, mut polynomial: Polynomial) -> Option<Polynomial> {
+        for coefficient in polynomial.values_mut() {
+            *coefficient = compute(self.ops.neg, &[*coefficient])?;
+        }
+        Some(polynomial)
+    }
+
+    fn sum(&self, mut a: Polynomial, b: Polynomial) -> Option<Polynomial> {
+        for (monomial, coefficient) in b {
+            self.add(&mut a, monomial, coefficient)?;
+        }
+        Some(a)
+    }
+
+    fn add(&self, to: &mut Polynomial, monomial: Monomial, coefficient: Scalar) -> Option<()> {
+        let before = to.get(&monomial).copied().unwrap_or(Scalar::zero(self.dtype));
+        to.insert(monomial, compute(self.ops.add, &[before, coefficient])?);
+        Some(())
+    }
+
+    fn product(&self, a: &Polynomial, b: &Polynomial) -> Option<Polynomial> {
+        let mut product = Polynomial::new();
+        if a.len().saturating_mul(b.len()) > MOST * MOST / 16 {
+            return None;
+        }
+        for (x, c) in a {
+            for (y, d) in b {
+                let mut monomial = x.clone();
+                for &(factor, exponent) in y {
+                    match monomial.iter_mut().find(|(f, _)| *f == factor) {
+                        Some((_, n)) => *n = n.checked_add(exponent)?,
+                        None => monomial.push((factor, exponent)),
+                    }
+                }
+                monomial.sort_unstable();
+                self.add(&mut product, monomial, compute(self.ops.mul, &[*c, *d])?)?;
+            }
+        }
+        (product.len() <= MOST).then_some(product)
+    }
+}

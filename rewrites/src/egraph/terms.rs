@@ -1,0 +1,166 @@
+//! Terms, each one once, and what is known of them by themselves: what proofs are made of.
+
+use super::analysis::Known;
+use super::node::{AttrLeaf, Const, Head};
+use crate::facts::Facts;
+use rewright_ir::builder::infer_types;
+use rewright_ir::{Attrs, DType, Op, Scalar, Type};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A term, by its number; parts come before what they are part of.
+pub(crate) type Term = usize;
+
+/// Terms and how they are written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Terms {
+    terms: Vec<(Head, Vec<Term>)>,
+    known: FxHashMap<(Head, Vec<Term>), Term>,
+    /// Terms that have a name in the program.
+    names: FxHashMap<Term, String>,
+    /// How leaves are written, and what is known of them.
+    leaves: Vec<(String, Known)>,
+}
+
+/// Parts of terms are written out to this depth.
+const DEPTH: usize = 3;
+
+impl Terms {
+    /// One more leaf: how it is written, and what is known of it.
+    pub fn leaf(&mut self, text: String, known: Known) {
+        self.leaves.push((text, known));
+    }
+
+    /// The number of leaves.
+    pub fn leaves(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The term of a head and its children: operands, then attributes.
+    pub fn term(&mut self, head: Head, children: Vec<Term>) -> Term {
+        let key = (head, children);
+        if let Some(&term) = self.known.get(&key) {
+            return term;
+        }
+        self.terms.push(key.clone());
+        self.known.insert(key, self.terms.len() - 1);
+        self.terms.len() - 1
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, scalar: Scalar) -> Term {
+        self.term(Head::Const(Const(scalar)), Vec::new())
+    }
+
+    /// Says by what name the program knows a term. The first name stays.
+    pub fn name(&mut self, term: Term, name: String) {
+        self.names.entry(term).or_insert(name);
+    }
+
+    /// The number of terms.
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// What a term is.
+    pub fn head(&self, term: Term) -> &Head {
+        &self.terms[term].0
+    }
+
+    /// Its operands and attributes.
+    pub fn children(&self, term: Term) -> &[Term] {
+        &self.terms[term].1
+    }
+
+    /// The op of a term, its operands and its attributes.
+    pub fn op(&self, term: Term) -> Option<(Op, &[Term], &[Term])> {
+        let Head::Op(op) = self.head(term) else { return None };
+        let children = self.children(term);
+        let (operands, attrs) = children.split_at(children.len().checked_sub(op.0.attrs.len())?);
+        Some((*op, operands, attrs))
+    }
+
+    /// The constant that a term is.
+    pub fn as_const(&self, term: Term) -> Option<Scalar> {
+        if let Head::Const(Const(scalar)) = self.head(term) { Some(*scalar) } else { None }
+    }
+
+    /// The attribute that a term is.
+    pub fn attr(&self, term: Term) -> Option<&AttrLeaf> {
+        if let Head::Attr(leaf) = self.head(term) { leaf.as_ref() } else { None }
+    }
+
+    /// The attributes of a term.
+    pub fn attrs(&self, term: Term) -> Attrs {
+        let Some((op, _, attrs)) = self.op(term) else { return Attrs::new() };
+        let given = op.0.attrs.iter().zip(attrs).filter_map(|(def, &leaf)| Some((def.name, self.attr(leaf)?)));
+        given.fold(Attrs::new(), |attrs, (name, leaf)| attrs.with(name, leaf.attr().clone()))
+    }
+
+    /// The type of a term and what is certain of it, from its parts alone.
+    pub fn known(&self, term: Term, memo: &mut FxHashMap<Term, Option<(Type, Facts)>>) -> Option<(Type, Facts)> {
+        if let Some(known) = memo.get(&term) {
+            return known.clone();
+        }
+        let found = self.computed(term, memo);
+        memo.insert(term, found.clone());
+        found
+    }
+
+    fn computed(&self, term: Term, memo: &mut FxHashMap<Term, Option<(Type, Facts)>>) -> Option<(Type, Facts)> {
+        match self.head(term) {
+            Head::Leaf(number) => {
+                let known = &self.leaves.get(*number as usize)?.1;
+                Some((known.ty.clone()?, known.facts))
+            }
+            Head::Const(Const(scalar)) => Some((Type::scalar(scalar.dtype()), Facts::of_scalar(*scalar))),
+            Head::Attr(_) => None,
+            Head::Op(_) => {
+                let (op, operands, _) = self.op(term)?;
+                let mut types: SmallVec<[Type; 3]> = SmallVec::new();
+                let mut facts: SmallVec<[Facts; 3]> = SmallVec::new();
+                for &operand in operands {
+                    let (ty, certain) = self.known(operand, memo)?;
+                    types.push(ty);
+                    facts.push(certain);
+                }
+                let scalars: SmallVec<[Option<Scalar>; 3]> = operands.iter().map(|&t| self.as_const(t)).collect();
+                let (_, results) = infer_types(op, &types, &scalars, self.attrs(term), None).ok()?;
+                let ty = results.into_iter().next()?;
+                let dtypes: SmallVec<[DType; 3]> = types.iter().map(Type::dtype).collect();
+                let same = operands.iter().all(|&operand| operand == operands[0]);
+                let certain = Facts::of_op(op, &dtypes, ty.dtype(), &facts, same);
+                Some((ty, certain))
+            }
+        }
+    }
+
+    /// A term as text, parts of it by their names.
+    pub fn text(&self, term: Term) -> String {
+        self.text_at(term, 0)
+    }
+
+    fn text_at(&self, term: Term, depth: usize) -> String {
+        if let Some(name) = self.names.get(&term).filter(|_| depth > 0) {
+            return name.clone();
+        }
+        match self.head(term) {
+            Head::Leaf(number) => self.leaves.get(*number as usize).map(|l| l.0.clone()).unwrap_or_default(),
+            Head::Const(Const(scalar)) => scalar.to_string(),
+            Head::Attr(leaf) => leaf.as_ref().map_or(String::new(), |leaf| leaf.attr().to_string()),
+            Head::Op(_) if depth > DEPTH => "...".to_string(),
+            Head::Op(op) => {
+                let children = self.children(term);
+                let count = children.len() - op.0.attrs.len();
+                let args = children[..count].iter().map(|&child| self.text_at(child, depth + 1));
+                let given = op.0.attrs.iter().zip(&children[count..]).filter_map(|(def, &child)| {
+                    let value = self.text_at(child, depth + 1);
+                    (!value.is_empty()).then(|| format!("{}={value}", def.name))
+                });
+                let all: Vec<String> = args.chain(given).collect();
+                let whole = format!("{op} {}", all.join(", "));
+                if depth > 0 { format!("({whole})") } else { whole }
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Checks proofs without the e-graph that found them.
+//!
+//! Each step is done again: the rule's pattern is matched against the term before, by its form alone, the conditions are asked of what is
+//! known of the terms that it binds, the template is made, and it must be the term after. Then the two ends must be equal for no other
+//! reasons than these: terms are equal if a step says so, or if they are the same op of equal parts. So nothing that is wrong in the e-graph, in
+//! the search or in how a proof is told can make something equal that is not; what is trusted are the rules.
+
+use super::analysis::{COMMUTE, FOLD};
+use super::nary;
+use super::node::{AttrLeaf, Head, attr_heads};
+use super::polynomial;
+use super::proof::{Proof, ProofStep};
+use super::terms::{Term, Terms};
+use crate::def::Form;
+use crate::facts::Facts;
+use crate::registry::RewriteRegistry;
+use crate::rule::template::{Part, Planner, Template, Typed, constant};
+use crate::rule::{AttrTerm, Liberties, Node, NodeId, Rule};
+use rewright_ir::op::{Eval, Traits};
+use rewright_ir::{Attr, DType, Scalar, Type, eval_scalar};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use thiserror::Error;
+
+/// Why something is no proof.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ProofError {
+    /// A step is none.
+    #[error("step {number} is not by `{rule}`: {why}")]
+    Step {
+        /// The step, from 1.
+        number: usize,
+        /// The rule that it is said to be by.
+        rule: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The steps are right, but do not make the two ends equal.
+    #[error("the steps do not lead from the one term to the other")]
+    Gap,
+}
+
+impl Proof {
+    /// Checks every step, and that they lead from the one term to the other. `granted` is what the two may differ in.
+    pub fn check(&self, registry: &RewriteRegistry, granted: Liberties) -> Result<(), ProofError> {
+        let mut checker = Checker { terms: self.terms.clone(), memo: FxHashMap::default(), registry, granted };
+        for (at, step) in self.steps.iter().enumerate() {
+            checker.step(step).map_err(|why| ProofError::Step { number: at + 1, rule: step.rule.to_string(), why })?;
+        }
+        let equal = self.steps.iter().map(|step| step.terms);
+        if leads(&self.terms, equal, self.ends) { Ok(()) } else { Err(ProofError::Gap) }
+    }
+}
+
+/// True if two terms are equal by what is equal and by congruence.
+fn leads(terms: &Terms, equal: impl Iterator<Item = (Term, Term)>, ends: (Term, Term)) -> bool {
+    let mut least: Vec<Term> = (0..terms.len()).collect();
+    let find = |least: &[Term], mut term: Term| {
+        while least[term] != term {
+            term = least[term];
+        }
+        term
+    };
+    let unite = |least: &mut [Term], a: Term, b: Term| {
+        let (a, b) = (find(least, a), find(least, b));
+        least[a.max(b)] = a.min(b);
+        a != b
+    };
+    equal.for_each(|(a, b)| {
+        unite(&mut least, a, b);
+    });
+    let mut news = true;
+    while news {
+        news = false;
+        let mut seen: FxHashMap<(&Head, Vec<Term>), Term> = FxHashMap::default();
+        for term in 0..terms.len() {
+            let children = terms.children(term).iter().map(|&child| find(&least, child)).collect();
+            let first = *seen.entry((terms.head(term), children)).or_insert(term);
+            news |= unite(&mut least, first, term);
+        }
+    }
+    find(&least, ends.0) == find(&least, ends.1)
+}
+
+struct Checker<'a> {
+    terms: Terms,
+    memo: FxHashMap<Term, Option<(Type, Facts)>>,
+    registry: &'a RewriteRegistry,
+    granted: Liberties,
+}
+
+/// What a pattern's variables are.
+struct Bound {
+    vars: Vec<Option<Term>>,
+    attrs: Vec<Option<Option<AttrLeaf>>>,
+}
+
+impl Checker<'_> {
+    fn step(&mut self, step: &ProofStep) -> Result<(), String> {
+        let (from, to) = if step.backward { (step.terms.1, step.terms.0) } else { step.terms };
+        match step.rule.as_str() {
+            FOLD => self.folds(from, to).ok_or_else(|| "the one is not what the other computes".to_string()),
+            COMMUTE => {
+                let same = self.commutes(from, to);
+                if same { Ok(()) } else { Err("the operands may not be exchanged, or are not the same".to_string()) }
+            }
+            name if nary::REASONS.contains(&name) => {
+                let (a, b) = (self.ty(from)?, self.ty(to)?);
+                let (terms, memo) = (&self.terms, &mut self.memo);
+                let ty = |term| terms.known(term, memo).map(|known| known.0);
+                polynomial::same(terms, (from, &a), (to, &b), self.granted, ty)
+            }
+            name => {
+                let form = self.registry.get(name).map(|entry| entry.def.form);
+                let Some(Form::Rule(rule)) = form else { return Err("there is no such rule".to_string()) };
+                self.applies(rule, from, to)
+            }
+        }
+    }
+
+    fn ty(&mut self, term: Term) -> Result<Type, String> {
+        let known = self.terms.known(term, &mut self.memo);
+        known.map(|(ty, _)| ty).ok_or_else(|| format!("`{}` has no type", self.terms.text(term)))
+    }
+
+    fn folds(&self, from: Term, to: Term) -> Option<()> {
+        let (op, operands, _) = self.terms.op(from)?;
+        let scalars: SmallVec<[Scalar; 3]> =
+            operands.iter().map(|&operand| self.terms.as_const(operand)).collect::<Option<_>>()?;
+        let result = eval_scalar(op, &scalars, &self.terms.attrs(from)).ok()?;
+        (result.len() == 1 && op.is_elementwise() && self.terms.as_const(to) == result.first().copied()).then_some(())
+    }
+
+    fn commutes(&self, from: Term, to: Term) -> bool {
+        let Head::Op(op) = self.terms.head(from) else { return false };
+        let mut turned = self.terms.children(from).to_vec();
+        if turned.len() < 2 || !op.traits.contains(Traits::COMMUTATIVE) {
+            return false;
+        }
+        turned.swap(0, 1);
+        self.terms.head(to) == self.terms.head(from) && self.terms.children(to) == turned
+    }
+
+    fn applies(&mut self, rule: &Rule, from: Term, to: Term) -> Result<(), String> {
+        if !self.granted.contains(rule.liberties) {
+            return Err(format!("it takes liberties that are not granted: {}", rule.liberties - self.granted));
+        }
+        let mut bound = Bound { vars: vec![None; rule.vars.len()], attrs: vec![None; rule.attr_vars.len()] };
+        self.matches(rule, rule.lhs, from, &mut bound)
+            .ok_or_else(|| format!("`{}` does not match `{}`", self.terms.text(from), rule.term(rule.lhs)))?;
+        let want = self.ty(from)?;
+        let mut vars: SmallVec<[Typed<Term>; 4]> = SmallVec::new();
+        let mut facts: SmallVec<[Facts; 4]> = SmallVec::new();
+        for term in bound.vars {
+            let term = term.ok_or("it binds not all variables")?;
+            let typed = match self.terms.as_const(term) {
+                Some(scalar) => constant(scalar),
+                None => (Part::Value(term), (self.ty(term)?, None)),
+            };
+            vars.push(typed);
+            facts.push(self.terms.known(term, &mut self.memo).map_or(Facts::empty(), |known| known.1));
+        }
+        let attr = |leaf: Option<Option<AttrLeaf>>| leaf.flatten().map(|leaf| leaf.attr().clone());
+        let attrs: Vec<Option<Attr>> = bound.attrs.into_iter().map(attr).collect();
+        let mut planner = Planner::new(rule, vars, attrs);
+        if !planner.conditions_hold(|var| facts[var]) {
+            let conditions: Vec<&str> = rule.conditions.iter().map(|c| c.def.name).collect();
+            return Err(format!("of `{}` it is not certain that {}", self.terms.text(from), conditions.join(", ")));
+        }
+        let &[rhs] = &rule.rhs[..] else { return Err("it has several results".to_string()) };
+        let made = planner.result(rhs, &want, |ty| *ty == want);
+        let made = made.map_err(|why| why.reason(rule).unwrap_or_else(|| "the types don't go together".to_string()))?;
+        let template = planner.finish(SmallVec::from_slice(&[made]));
+        let made = self.build(&template).ok_or("its template has no form")?;
+        if made == to {
+            return Ok(());
+        }
+        Err(format!("it makes `{}` of `{}`", self.terms.text(made), self.terms.text(from)))
+    }
+
+    /// Matches a term by its form, operands in the pattern's order.
+    fn matches(&mut self, rule: &Rule, node: NodeId, term: Term, bound: &mut Bound) -> Option<()> {
+        match &rule.nodes[node] {
+            Node::Var(at) => {
+                let var = &rule.vars[*at];
+                let dtype = self.terms.known(term, &mut self.memo)?.0.dtype();
+                let fits = var.dtypes.contains(dtype) && (!var.constant || self.terms.as_const(term).is_some());
+                (fits && *bound.vars[*at].get_or_insert(term) == term).then_some(())
+            }
+            Node::Literal(literal) => {
+                let scalar = self.terms.as_const(term)?;
+                (literal.at(scalar.dtype()) == Some(scalar)).then_some(())
+            }
+            Node::Computed(_) => None,
+            Node::Op(wanted) => {
+                let (op, operands, attrs) = self.terms.op(term)?;
+                let (operands, attrs) = (operands.to_vec(), attrs.to_vec());
+                if op != wanted.op || operands.len() != wanted.args.len() || wanted.result != 0 {
+                    return None;
+                }
+                for (def, leaf) in op.0.attrs.iter().zip(attrs) {
+                    let given = self.terms.attr(leaf).cloned();
+                    let matches = match wanted.attrs.iter().find(|(name, _)| *name == def.name) {
+                        None => given.is_none(),
+                        Some((_, AttrTerm::Is(attr))) => given == Some(AttrLeaf::new(attr.clone())),
+                        Some((_, AttrTerm::Var(var))) => *bound.attrs[*var].get_or_insert(given.clone()) == given,
+                    };
+                    matches.then_some(())?;
+                }
+                for (&arg, &operand) in wanted.args.iter().zip(&operands) {
+                    self.matches(rule, arg, operand, bound)?;
+                }
+                self.computes_as_it_is(term, &operands)
+            }
+        }
+    }
+
+    /// The op computes at the dtypes of its operands.
+    fn computes_as_it_is(&mut self, term: Term, operands: &[Term]) -> Option<()> {
+        let (op, ..) = self.terms.op(term)?;
+        let Eval::Elementwise { resolve, .. } = op.eval else { return Some(()) };
+        let attrs = self.terms.attrs(term);
+        let dtypes: SmallVec<[DType; 3]> =
+            operands.iter().map(|&t| Some(self.terms.known(t, &mut self.memo)?.0.dtype())).collect::<Option<_>>()?;
+        (resolve(&dtypes, &attrs).ok()?.ins == dtypes).then_some(())
+    }
+
+    fn build(&mut self, template: &Template<Term>) -> Option<Term> {
+        let mut made: Vec<Term> = Vec::new();
+        for step in &template.steps {
+            let mut children: Vec<Term> = step.args.iter().map(|part| self.part(&made, part)).collect();
+            for head in attr_heads(step.op, &step.attrs) {
+                children.push(self.terms.term(head, Vec::new()));
+            }
+            made.push(self.terms.term(Head::Op(step.op), children));
+        }
+        template.results.first().map(|part| self.part(&made, part))
+    }
+
+    fn part(&mut self, made: &[Term], part: &Part<Term>) -> Term {
+        match part {
+            Part::Value(term) => *term,
+            Part::Constant(scalar) => self.terms.constant(*scalar),
+            Part::Step(at, _) => made[*at],
+        }
+    }
+}
