@@ -197,3 +197,16 @@ fn examples_of_the_page_are_read() {
     let module = from_ron(&trees[0], "ir.md").unwrap_or_else(|e| panic!("{}", e.render(false)));
     same(&module.to_string());
 }
+
+#[test]
+fn what_has_no_type_in_a_typed_function_is_one_error_wherever_it_is_used() {
+    let text = r#"Module([Function(name: "f", results: ["f64"], blocks: [
+        Block(name: "entry", insts: [Inst(op: "jump", targets: [Target(block: "next", args: ["1"])])]),
+        Block(name: "next", params: [("%i", "?")], insts: [
+            Inst(results: ["%0"], op: "add", args: ["%i", "1"]),
+            Inst(op: "jump", targets: [Target(block: "next", args: ["%0"])]),
+        ]),
+    ])])"#;
+    let error = from_ron(text, "f.ron").unwrap_err().to_string();
+    assert!(error.contains("parameter `%i` has no type"), "{error}");
+}

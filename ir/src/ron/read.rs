@@ -57,13 +57,15 @@ impl Reader<'_> {
         f.order.push(id);
         let mut params = Vec::with_capacity(data.params.len());
         for (name, ty) in &data.params {
-            if !ty.is_known() && (is_entry || !f.untyped) {
+            let open = !ty.is_known() && (is_entry || !f.untyped);
+            if open {
                 self.error(format_args!(
                     "parameter `{name}` has no type; only blocks of untyped functions may leave it open"
                 ));
             }
             if let Some(value) = self.define(name, PDef::Param, f) {
-                params.push(PParam { value, ty: Some(ty.clone()) });
+                // What has no type can't be used, and that is no other error.
+                params.push(PParam { value, ty: (!open).then(|| ty.clone()) });
             }
         }
         *(if is_entry { &mut f.params } else { &mut f.blocks[id as usize].params }) = params;

@@ -329,10 +329,6 @@ impl Resolver<'_, '_> {
                     let weak = self.func.weak_constant(literal);
                     return weak.ok_or_else(|| Diagnostic::from(too_large(literal)).at(arg.loc).into());
                 }
-                if !ty.is_known() {
-                    let message = "the parameter has no type: only an `untyped` function may leave it out";
-                    return Err(Diagnostic::new(message).at(arg.loc).into());
-                }
                 let scalar = literal_at(literal, literal.dtype_beside(Some(ty.dtype())));
                 Ok(self.func.constant(scalar.map_err(|e| Diagnostic::from(e).at(arg.loc))?))
             }
