@@ -68,9 +68,9 @@ impl RootRewrite for Inline {
         let loc = rw.func().inst(found.call).loc;
         let done = copy::copy(rw, &found);
         rw.remark(loc, format!("`@{}` is inlined", found.callee));
-        // Types that are more precise than the callee's may show what only running would.
+        // Types that are more precise than the callee's may show what only running would, as does a symbol that nothing binds.
         done.map_err(|error| match error {
-            RewriteError::Type(_) | RewriteError::Refused(_) => {
+            RewriteError::Type(_) | RewriteError::Refused(_) | RewriteError::Other(_) => {
                 RewriteError::Declined { op: "call", loc, why: format!("can't be inlined: {error}") }
             }
             error => error,
