@@ -1,6 +1,7 @@
 //! The same input gives the same bytes: whoever registered first, in whichever thread, however many at once, whatever seeds the hash
 //! tables of a process have.
 
+use libtest_mimic::{Arguments, Trial};
 use rewright::ir::inventory;
 use rewright::ir::registry::{InterfaceEntry, OpEntry, StyleEntry};
 use rewright::ir::{Registry, print_module};
@@ -10,11 +11,35 @@ use rewright::{NoObserver, Pipeline, PipelineError};
 use rewright_passdump::fixture::{Case, discover};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::thread;
 
-/// Makes this program write what it makes of all fixtures to a file, for one that compares processes.
+/// Names a file. This program then writes what it makes of all fixtures to it and tests nothing: a test compares processes.
 const WRITE: &str = "REWRIGHT_DETERMINISM";
+
+fn main() -> ExitCode {
+    if let Some(path) = std::env::var_os(WRITE) {
+        std::fs::write(path, joined(&all(&Registered::shuffled(4)))).expect("a file");
+        return ExitCode::SUCCESS;
+    }
+    let tests: [(&str, fn()); 5] = [
+        ("any_order_of_registration", any_order_of_registration),
+        (
+            "any_order_of_registration_of_rewrites_gives_the_same_default_pipeline",
+            any_order_of_registration_of_rewrites_gives_the_same_default_pipeline,
+        ),
+        ("any_order_of_registration_of_ops", any_order_of_registration_of_ops),
+        ("several_threads_at_once", several_threads_at_once),
+        ("several_processes", several_processes),
+    ];
+    let trial = |(name, test): (&str, fn())| {
+        Trial::test(name, move || {
+            test();
+            Ok(())
+        })
+    };
+    libtest_mimic::run(&Arguments::from_args(), tests.into_iter().map(trial).collect()).exit_code()
+}
 
 /// The rewrites and rules of this process, in an order of registration.
 struct Registered {
@@ -104,7 +129,6 @@ fn assert_same(one: &[String], other: &[String]) {
     assert_eq!(one.len(), other.len());
 }
 
-#[test]
 fn any_order_of_registration() {
     let first = all(&Registered::here());
     assert!(first.iter().any(|text| text.contains("arrayexpr")));
@@ -113,7 +137,6 @@ fn any_order_of_registration() {
     }
 }
 
-#[test]
 fn any_order_of_registration_of_rewrites_gives_the_same_default_pipeline() {
     let default = |registered: &Registered| {
         Pipeline::by_default_of(&registered.registry).map(|p| p.to_string()).unwrap_or_else(|e| panic!("{e}"))
@@ -122,7 +145,6 @@ fn any_order_of_registration_of_rewrites_gives_the_same_default_pipeline() {
     (0..10).for_each(|seed| assert_eq!(first, default(&Registered::shuffled(seed))));
 }
 
-#[test]
 fn any_order_of_registration_of_ops() {
     let mut ops: Vec<&OpEntry> = inventory::iter::<OpEntry>.into_iter().collect();
     let mut interfaces: Vec<&InterfaceEntry> = inventory::iter::<InterfaceEntry>.into_iter().collect();
@@ -144,7 +166,6 @@ fn any_order_of_registration_of_ops() {
 }
 
 /// Each thread has hash seeds of its own, and they intern names in an order that nobody knows.
-#[test]
 fn several_threads_at_once() {
     let threads: Vec<_> = (0..3).map(|_| thread::spawn(|| all(&Registered::here()))).collect();
     let found: Vec<Vec<String>> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
@@ -152,7 +173,6 @@ fn several_threads_at_once() {
 }
 
 /// Each process has hash seeds and addresses of its own.
-#[test]
 fn several_processes() {
     let folder = std::env::temp_dir().join(format!("rewright-determinism-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -160,12 +180,7 @@ fn several_processes() {
     let children: Vec<_> = (0..2)
         .map(|n| {
             let path = folder.join(n.to_string());
-            let mut command = Command::new(&program);
-            command
-                .args(["--exact", "--ignored", "written_for_another_process"])
-                .env(WRITE, &path)
-                .stdout(std::process::Stdio::null());
-            (command.spawn().expect("a process"), path)
+            (Command::new(&program).env(WRITE, &path).spawn().expect("a process"), path)
         })
         .collect();
     let here = joined(&all(&Registered::here()));
@@ -175,14 +190,6 @@ fn several_processes() {
         assert!(here == there, "another process made something else of the fixtures");
     }
     std::fs::remove_dir_all(&folder).expect("the folder is there");
-}
-
-/// What the other processes do.
-#[test]
-#[ignore = "`several_processes` starts it"]
-fn written_for_another_process() {
-    let path = std::env::var_os(WRITE).expect("the place of a file");
-    std::fs::write(path, joined(&all(&Registered::shuffled(4)))).expect("a file");
 }
 
 fn joined(texts: &[String]) -> String {

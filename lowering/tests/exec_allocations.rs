@@ -1,61 +1,18 @@
 //! What a call allocates: its results, and nothing else that is large.
 
-#![allow(unsafe_code, reason = "a global allocator that counts")]
-
 use ndarray::{Array1, Array2};
 use rewright_ir::Datum;
 use rewright_ir::text::parse_module;
 use rewright_lowering::exec::{Arg, Executable, Options, Stats};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts what a thread allocates.
-struct Counting;
-
-thread_local! {
-    static ALL: Cell<usize> = const { Cell::new(0) };
-    static LARGE: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count(layout: Layout) {
-    ALL.set(ALL.get() + 1);
-    LARGE.set(LARGE.get() + usize::from(layout.size() >= BYTES));
-}
-
-// SAFETY: all is passed on to the system's allocator; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout);
-        // SAFETY: passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout);
-        // SAFETY: passed on.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(layout);
-        // SAFETY: passed on.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const LEN: usize = 10_000;
 const BYTES: usize = LEN * 8;
 
-/// How many allocations, and how many large ones, `f` makes.
-fn counted<R>(f: impl FnOnce() -> R) -> (usize, usize, R) {
-    let (all, large) = (ALL.get(), LARGE.get());
-    let result = f();
-    (ALL.get() - all, LARGE.get() - large, result)
+/// How many allocations `f` makes, and how many arrays fit into them.
+fn counted<R>(f: impl FnOnce() -> R) -> (u64, u64, R) {
+    let mut result = None;
+    let counts = allocation_counter::measure(|| result = Some(f()));
+    (counts.count_total, counts.bytes_total / BYTES as u64, result.expect("it ran"))
 }
 
 fn compile(text: &str) -> Executable {
@@ -138,7 +95,7 @@ fn dead_temporaries_make_room_for_later_ones() {
         let (_, large, _) = counted(|| f.call(&[(&a).into(), (&b).into()]).unwrap());
         let stats = f.stats();
         assert_eq!(stats.kernels - before.kernels, 6);
-        assert_eq!(stats.allocations - before.allocations, large as u64);
+        assert_eq!(stats.allocations - before.allocations, large);
         assert_eq!(stats.allocations + stats.reused, 6 * (round + 1));
         // Three are alive at once; what is given away as the result is all that later calls have to replace.
         assert_eq!(large, if round == 0 { 3 } else { 1 });

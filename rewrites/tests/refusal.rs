@@ -1,57 +1,16 @@
 //! Refusing costs nothing that grows: rewrites that find nothing to do allocate nothing, whatever the size of the block.
 
-#![allow(unsafe_code, reason = "a global allocator that counts")]
-
 #[path = "support/straight.rs"]
 mod straight;
 
 use rewright_rewrites::rule::Liberties;
 use rewright_rewrites::{MatchCx, Matcher, NoObserver, Options, Pipeline};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts what a thread allocates.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn count() {
-    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-}
-
-// SAFETY: all is passed on to the system's allocator; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: passed on.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: passed on.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// How often `f` allocates.
-fn counted<R>(f: impl FnOnce() -> R) -> (usize, R) {
-    let before = ALLOCATIONS.get();
-    let result = f();
-    (ALLOCATIONS.get() - before, result)
+fn counted<R>(f: impl FnOnce() -> R) -> (u64, R) {
+    let mut result = None;
+    let counts = allocation_counter::measure(|| result = Some(f()));
+    (counts.count_total, result.expect("it ran"))
 }
 
 /// What each rewrite of the default pipeline, by itself, and all of them allocate where none matches.

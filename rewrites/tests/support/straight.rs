@@ -13,15 +13,12 @@ pub fn redundant(n: usize, ty: &str) -> String {
     let mut text = format!("func @f(%x: {ty}, %y: {ty}) -> {ty} {{\nentry:\n");
     let (mut a, mut b) = ("%x".to_string(), "%y".to_string());
     let mut last = "add %x, %y".to_string();
-    let mut random: u64 = 0x2545_F491_4F6C_DD1D;
+    let mut random = fastrand::Rng::with_seed(1);
     for i in 0..n.saturating_sub(1) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let op = ["add", "mul", "sub"][(random % 3) as usize];
-        let kind = (random >> 32) % 8;
+        let op = ["add", "mul", "sub"][random.usize(0..3)];
+        let kind = random.usize(0..8);
         match kind {
-            0 => last = format!("{op} {a}, {}.5", (random >> 8) % 7),
+            0 => last = format!("{op} {a}, {}.5", random.usize(0..7)),
             1 => last = format!("mul {a}, 1.0"),
             2 => {}
             _ => last = format!("{op} {a}, {b}"),
