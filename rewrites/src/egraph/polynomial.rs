@@ -5,10 +5,14 @@ use super::terms::{Term, Terms};
 use crate::rule::Liberties;
 use rewright_ir::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar, registry};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Polynomials have no more terms than this, and no higher degrees.
 const MOST: usize = 512;
+
+/// So many factors of monomials are written down on the way to one polynomial.
+const WORK: usize = MOST * MOST;
 
 /// Coefficients may differ by so many units of rounding of the largest of them.
 const TOLERANCE: f64 = 64.0;
@@ -36,7 +40,7 @@ pub(crate) fn same(
     }
     let op = |name| registry().op(name).ok_or_else(|| format!("there is no op `{name}`"));
     let ops = Ops { add: op("add")?, sub: op("sub")?, neg: op("neg")?, mul: op("mul")?, full: op("full")? };
-    let mut reader = Reader { terms, ops, dtype, ty, memo: FxHashMap::default() };
+    let mut reader = Reader { terms, ops, dtype, ty, memo: FxHashMap::default(), work: 0 };
     let large = "the polynomials are too large to be compared".to_string();
     let (Some(first), Some(second)) = (reader.read(a.0), reader.read(b.0)) else { return Err(large) };
     let size = |s: &Scalar| s.to_c128().re.abs();
@@ -67,6 +71,7 @@ struct Reader<'a, F> {
     dtype: DType,
     ty: F,
     memo: FxHashMap<Term, Polynomial>,
+    work: usize,
 }
 
 fn compute(op: Op, args: &[Scalar]) -> Option<Scalar> {
@@ -76,43 +81,57 @@ fn compute(op: Op, args: &[Scalar]) -> Option<Scalar> {
 impl<F: FnMut(Term) -> Option<Type>> Reader<'_, F> {
     /// Nothing if the polynomial is too large.
     fn read(&mut self, term: Term) -> Option<Polynomial> {
-        if let Some(known) = self.memo.get(&term) {
-            return Some(known.clone());
+        // Parts have smaller numbers than what they are part of.
+        let mut parts = BTreeSet::from([term]);
+        let mut inner = Vec::new();
+        while let Some(part) = parts.pop_last() {
+            inner.push(part);
+            parts.extend(self.ring(part).into_iter().flat_map(|(_, operands)| operands));
         }
-        let found = self.expanded(term)?;
-        self.memo.insert(term, found.clone());
-        (found.len() <= MOST).then_some(found)
+        for &part in inner.iter().rev() {
+            if !self.memo.contains_key(&part) {
+                let found = self.expanded(part)?;
+                self.work += found.keys().map(|monomial| monomial.len() + 1).sum::<usize>();
+                if found.len() > MOST || self.work > WORK {
+                    return None;
+                }
+                self.memo.insert(part, found);
+            }
+        }
+        self.memo.get(&term).cloned()
     }
 
+    /// The polynomial of a term whose parts are known.
     fn expanded(&mut self, term: Term) -> Option<Polynomial> {
         let constant = |scalar| Some(Polynomial::from([(Monomial::new(), scalar)]));
         if let Some(scalar) = self.terms.as_const(term) {
             return constant(scalar);
         }
-        let terms = self.terms;
-        let (op, operands, _) = match terms.op(term) {
-            Some(call) if self.is_ring(call.0, call.1) => call,
-            _ => return Some(Polynomial::from([(vec![(term, 1)], Scalar::one(self.dtype))])),
+        let Some((op, operands)) = self.ring(term) else {
+            return Some(Polynomial::from([(vec![(term, 1)], Scalar::one(self.dtype))]));
         };
+        let first = self.memo.get(operands.first()?)?.clone();
         if op == self.ops.full {
-            return constant(terms.as_const(operands[0])?);
+            return Some(first);
         }
-        let first = self.read(operands[0])?;
-        let Some(&other) = operands.get(1) else { return self.negated(first) };
-        let second = self.read(other)?;
+        let Some(other) = operands.get(1) else { return self.negated(first) };
+        let second = self.memo.get(other)?;
         if op == self.ops.mul {
-            self.product(&first, &second)
+            self.product(&first, second)
+        } else if op == self.ops.sub {
+            self.sum(first, self.negated(second.clone())?)
         } else {
-            let second = if op == self.ops.sub { self.negated(second)? } else { second };
-            self.sum(first, second)
+            self.sum(first, second.clone())
         }
     }
 
-    /// A sum, a difference, a product or a constant array, of which nothing is cast.
-    fn is_ring(&mut self, op: Op, operands: &[Term]) -> bool {
+    /// The op and the operands of a sum, a difference, a product or a constant array, of which nothing is cast.
+    fn ring(&mut self, term: Term) -> Option<(Op, SmallVec<[Term; 2]>)> {
+        let (op, operands, _) = self.terms.op(term)?;
         let Ops { add, sub, neg, mul, full } = self.ops;
-        let ring = [add, sub, neg, mul].contains(&op) || op == full && self.terms.as_const(operands[0]).is_some();
-        ring && operands.iter().all(|&operand| (self.ty)(operand).is_some_and(|ty| ty.dtype() == self.dtype))
+        let of_ring = [add, sub, neg, mul].contains(&op) || op == full && self.terms.as_const(operands[0]).is_some();
+        let uncast = |&operand: &Term| (self.ty)(operand).is_some_and(|ty| ty.dtype() == self.dtype);
+        (of_ring && operands.iter().all(uncast)).then(|| (op, SmallVec::from_slice(operands)))
     }
 
     fn negated(&self, mut polynomial: Polynomial) -> Option<Polynomial> {

@@ -15,8 +15,8 @@ use crate::pipeline::Pipeline;
 use crate::registry::RewriteRegistry;
 use crate::rule::Liberties;
 use egg::Id;
-use rewright_ir::{Function, Module, Name, Value, ValueDef};
-use rustc_hash::FxHashMap;
+use rewright_ir::{Block, Function, Inst, Module, Name, Value, ValueDef};
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 /// Why there is no proof.
@@ -39,6 +39,14 @@ pub enum NoProof {
     /// A rule makes different things equal.
     #[error("a rule is not true: {0}")]
     Unsound(String),
+    /// The terms are too deep to be searched.
+    #[error(
+        "the terms are {depth} operations deep; proofs are looked for down to {DEEPEST}: prove the equality of parts of them"
+    )]
+    Deep {
+        /// How many operations are applied one after the other.
+        depth: usize,
+    },
     /// What was found does not stand up to a check.
     #[error("what was found is no proof: {0}")]
     Refused(#[from] ProofError),
@@ -49,6 +57,9 @@ pub enum NoProof {
 
 /// Limits of a search for a proof.
 const LIMITS: Limits = Limits { nodes: 5_000, iterations: 24, matches: 1_000, looks: 50_000 };
+
+/// Proofs are told part by part, and each part is asked of its own parts in turn.
+const DEEPEST: usize = 500;
 
 fn searched(region: &mut Region, rules: &RuleSet, a: Id, b: Id) -> Result<(), NoProof> {
     let summary = saturate(&mut region.graph, rules, LIMITS, |graph| graph.find(a) == graph.find(b));
@@ -84,14 +95,14 @@ pub fn prove(
     region.add_params(a);
     let params: Vec<Id> = a.params().iter().map(|p| region.ids[p]).collect();
     let entry = |f: &Function| f.entry().ok_or(NoProof::Form { function: f.name, why: "it has no blocks".to_string() });
-    region.add_all(a, &candidates(&first, entry(a)?));
+    region.add_all(a, &needed(&first, entry(a)?, &[from]));
     let start = region.value(a, from);
     let mut terms = Terms::default();
     name_values(&mut terms, a, &region, "");
     let second = MatchCx::new(b, module, &analyses[1]);
     region.ids = b.params().iter().copied().zip(params).collect();
     region.insts.clear();
-    region.add_all(b, &candidates(&second, entry(b)?));
+    region.add_all(b, &needed(&second, entry(b)?, &[to]));
     let goal = region.value(b, to);
     name_values(&mut terms, b, &region, "'");
     proven(region, terms, &rules, registry, (start, goal))
@@ -114,7 +125,7 @@ pub fn explain(
     let unchanged = || NoProof::Unchanged(name.clone());
     let block = func.def_inst(value).and_then(|inst| func.block_of(inst)).ok_or_else(unchanged)?;
     let all = candidates(&cx, block);
-    let is_here = |part: &&[rewright_ir::Inst]| part.iter().any(|&inst| func.inst(inst).results[0] == value);
+    let is_here = |part: &&[Inst]| part.iter().any(|&inst| func.inst(inst).results[0] == value);
     let part = all.chunks(super::REGION).find(is_here).ok_or_else(unchanged)?;
     let found = solved(&cx, part, &rules).map_err(|_| unchanged())?;
     let class =
@@ -151,11 +162,29 @@ pub fn prove_values(
         (Some(a), Some(b)) if a != b => return Err(form("the values are of two blocks")),
         (a, b) => a.or(b).or(func.entry()).ok_or_else(|| form("it has no blocks"))?,
     };
-    let mut region = Region::of(&cx, &candidates(&cx, home), granted, true);
+    let mut region = Region::of(&cx, &needed(&cx, home, &[values.0, values.1]), granted, true);
     let (start, goal) = (region.value(func, values.0), region.value(func, values.1));
     let mut terms = Terms::default();
     name_values(&mut terms, func, &region, "");
     proven(region, terms, &rules, registry, (start, goal))
+}
+
+/// The instructions of a block that go into a graph because values are computed by them.
+fn needed(cx: &MatchCx<'_>, block: Block, values: &[Value]) -> Vec<Inst> {
+    let func = cx.func();
+    let mut wanted: FxHashSet<Value> = values.iter().copied().collect();
+    let mut insts = candidates(cx, block);
+    insts.reverse();
+    insts.retain(|&inst| {
+        let data = func.inst(inst);
+        let is_wanted = data.results.iter().any(|result| wanted.contains(result));
+        if is_wanted {
+            wanted.extend(data.args.iter().copied());
+        }
+        is_wanted
+    });
+    insts.reverse();
+    insts
 }
 
 /// Searches for a proof, and checks what is found.
@@ -167,9 +196,12 @@ fn proven(
     (start, goal): (Id, Id),
 ) -> Result<Proof, NoProof> {
     // What is to be proved is what the program says, not what the graph makes of it.
-    let mut known = FxHashMap::default();
-    let ends =
-        (term_of(&mut terms, &region.graph, start, &mut known), term_of(&mut terms, &region.graph, goal, &mut known));
+    let found = terms_of(&mut terms, &region.graph);
+    let ends = (found[usize::from(start)], found[usize::from(goal)]);
+    let depth = terms.depth(ends.0).max(terms.depth(ends.1));
+    if depth > DEEPEST {
+        return Err(NoProof::Deep { depth });
+    }
     searched(&mut region, rules, start, goal)?;
     let explanation = region.graph.explain_id_equivalence(start, goal);
     let proof = told(terms, &explanation.explanation_trees, ends);
@@ -211,26 +243,24 @@ fn name_values(terms: &mut Terms, func: &Function, region: &Region, mark: &str) 
     for (&leaf, known) in region.leaves.iter().zip(&region.graph.analysis.leaves).skip(terms.leaves()) {
         terms.leaf(written(func, leaf, mark), known.clone());
     }
-    let mut known: FxHashMap<Id, Term> = FxHashMap::default();
+    let found = terms_of(terms, &region.graph);
     for &inst in &region.insts {
         let result = func.inst(inst).results[0];
-        let term = term_of(terms, &region.graph, region.ids[&result], &mut known);
         if func.value_name(result).is_some() {
-            terms.name(term, written(func, result, mark));
+            terms.name(found[usize::from(region.ids[&result])], written(func, result, mark));
         }
     }
 }
 
-/// The term that was added under an id.
-fn term_of(terms: &mut Terms, graph: &Graph, id: Id, known: &mut FxHashMap<Id, Term>) -> Term {
-    if let Some(&term) = known.get(&id) {
-        return term;
+/// The terms that were added to a graph, by their ids.
+fn terms_of(terms: &mut Terms, graph: &Graph) -> Vec<Term> {
+    let mut found: Vec<Term> = Vec::with_capacity(graph.nodes().len());
+    // What a node is made of was added before it.
+    for node in graph.nodes() {
+        let children = node.children.iter().map(|&child| found[usize::from(child)]).collect();
+        found.push(terms.term(node.head.clone(), children));
     }
-    let node: &Node = &graph.nodes()[usize::from(id)];
-    let children = node.children.iter().map(|&child| term_of(terms, graph, child, known)).collect();
-    let term = terms.term(node.head.clone(), children);
-    known.insert(id, term);
-    term
+    found
 }
 
 impl super::Solved {

@@ -22,6 +22,9 @@ pub(crate) struct Terms {
     leaves: Vec<(String, Known)>,
 }
 
+/// What is known of each term, from the first on.
+pub(crate) type Knowns = Vec<Option<(Type, Facts)>>;
+
 /// Parts of terms are written out to this depth.
 const DEPTH: usize = 3;
 
@@ -97,17 +100,26 @@ impl Terms {
         given.fold(Attrs::new(), |attrs, (name, leaf)| attrs.with(name, leaf.attr().clone()))
     }
 
-    /// The type of a term and what is certain of it, from its parts alone.
-    pub fn known(&self, term: Term, memo: &mut FxHashMap<Term, Option<(Type, Facts)>>) -> Option<(Type, Facts)> {
-        if let Some(known) = memo.get(&term) {
-            return known.clone();
+    /// How many ops are applied one after the other.
+    pub fn depth(&self, term: Term) -> usize {
+        let mut depths: Vec<usize> = Vec::with_capacity(term + 1);
+        for part in 0..=term {
+            let inner = self.children(part).iter().map(|&child| depths[child]).max();
+            depths.push(inner.map_or(0, |depth| depth + 1));
         }
-        let found = self.computed(term, memo);
-        memo.insert(term, found.clone());
-        found
+        depths[term]
     }
 
-    fn computed(&self, term: Term, memo: &mut FxHashMap<Term, Option<(Type, Facts)>>) -> Option<(Type, Facts)> {
+    /// The type of a term and what is certain of it, from its parts alone. `memo` keeps what was found out, for each term from the first on.
+    pub fn known(&self, term: Term, memo: &mut Knowns) -> Option<(Type, Facts)> {
+        for next in memo.len()..=term {
+            let found = self.computed(next, memo);
+            memo.push(found);
+        }
+        memo[term].clone()
+    }
+
+    fn computed(&self, term: Term, memo: &Knowns) -> Option<(Type, Facts)> {
         match self.head(term) {
             Head::Leaf(number) => {
                 let known = &self.leaves.get(*number as usize)?.1;
@@ -120,9 +132,9 @@ impl Terms {
                 let mut types: SmallVec<[Type; 3]> = SmallVec::new();
                 let mut facts: SmallVec<[Facts; 3]> = SmallVec::new();
                 for &operand in operands {
-                    let (ty, certain) = self.known(operand, memo)?;
-                    types.push(ty);
-                    facts.push(certain);
+                    let (ty, certain) = memo.get(operand)?.as_ref()?;
+                    types.push(ty.clone());
+                    facts.push(*certain);
                 }
                 let scalars: SmallVec<[Option<Scalar>; 3]> = operands.iter().map(|&t| self.as_const(t)).collect();
                 let (_, results) = infer_types(op, &types, &scalars, self.attrs(term), None).ok()?;

@@ -10,7 +10,7 @@ use super::nary;
 use super::node::{AttrLeaf, Head, attr_heads};
 use super::polynomial;
 use super::proof::{Proof, ProofStep};
-use super::terms::{Term, Terms};
+use super::terms::{Knowns, Term, Terms};
 use crate::def::Form;
 use crate::facts::Facts;
 use crate::registry::RewriteRegistry;
@@ -43,7 +43,7 @@ pub enum ProofError {
 impl Proof {
     /// Checks every step, and that they lead from the one term to the other. `granted` is what the two may differ in.
     pub fn check(&self, registry: &RewriteRegistry, granted: Liberties) -> Result<(), ProofError> {
-        let mut checker = Checker { terms: self.terms.clone(), memo: FxHashMap::default(), registry, granted };
+        let mut checker = Checker { terms: self.terms.clone(), memo: Knowns::new(), registry, granted };
         for (at, step) in self.steps.iter().enumerate() {
             checker.step(step).map_err(|why| ProofError::Step { number: at + 1, rule: step.rule.to_string(), why })?;
         }
@@ -84,7 +84,7 @@ fn leads(terms: &Terms, equal: impl Iterator<Item = (Term, Term)>, ends: (Term, 
 
 struct Checker<'a> {
     terms: Terms,
-    memo: FxHashMap<Term, Option<(Type, Facts)>>,
+    memo: Knowns,
     registry: &'a RewriteRegistry,
     granted: Liberties,
 }

@@ -161,6 +161,46 @@ fn values_are_proved_equal() {
     assert!(matches!(prove("a", "b"), Err(NoProof::NotFound { .. })));
 }
 
+/// Chains of any length are proved, or refused with a reason.
+#[test]
+fn long_chains_are_proved_or_refused() {
+    let chain = |len: usize, last: &str| {
+        let mut body = String::from("%v0 = sin %x\n");
+        for n in 1..len {
+            body += &format!("%v{n} = sin %v{}\n", n - 1);
+        }
+        body + &format!("%r = {last}\nret %r").replace('$', &format!("%v{}", len - 1))
+    };
+    let unary = |a: &str, b: &str| proof("", "(%x: f64) -> f64", a, b);
+    let outer = |len| unary(&chain(len, "mul $, $"), &chain(len, "square $"));
+    let inner = |len: usize, first: &str| chain(len, "neg $").replacen("sin %x", first, 1);
+    let deep = |len| unary(&inner(len, "square %x"), &inner(len, "mul %x, %x"));
+    assert_eq!(shown(outer(499)).steps.len(), 1);
+    assert_eq!(shown(deep(499)).steps.len(), 1);
+    for len in [2_000, 50_000] {
+        let depth = len + 1;
+        assert_eq!(outer(len), Err(NoProof::Deep { depth }));
+        assert_eq!(deep(len), Err(NoProof::Deep { depth }));
+    }
+}
+
+/// Sums of more terms than a proof's check multiplies out are not proved, however often they are asked for.
+#[test]
+fn large_polynomials_are_refused() {
+    let params: Vec<String> = (0..600).map(|n| format!("%x{n}: i64")).collect();
+    let signature = format!("({}) -> i64", params.join(", "));
+    let sum = |order: &[usize]| {
+        let mut body = format!("%s0 = add %x{}, %x{}\n", order[0], order[1]);
+        for (n, at) in order[2..].iter().enumerate() {
+            body += &format!("%s{} = add %s{n}, %x{at}\n", n + 1);
+        }
+        body + &format!("ret %s{}", order.len() - 2)
+    };
+    let forward: Vec<usize> = (0..600).collect();
+    let backward: Vec<usize> = (0..600).rev().collect();
+    assert!(proof("", &signature, &sum(&forward), &sum(&backward)).is_err());
+}
+
 #[test]
 fn what_is_not_equal_has_no_proof() {
     let missing = proof("all", "(%x: f64, %y: f64) -> f64", "%r = sub %x, %y\nret %r", "%r = sub %y, %x\nret %r");
