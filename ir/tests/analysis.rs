@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use rewright_ir::analysis::{
-    Dominators, FunctionEffects, Liveness, Loops, ModuleEffects, inst_effects, written_values,
+    CallGraph, Dominators, FunctionEffects, Liveness, Loops, ModuleEffects, inst_effects, written_values,
 };
 use rewright_ir::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -250,6 +250,31 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// What is recursive and what comes first, against reachability.
+    #[test]
+    fn call_graphs(calls in (1usize..12).prop_flat_map(|n| prop::collection::vec(prop::collection::vec(0..n, 0..3), n))) {
+        let mut text = String::new();
+        for (at, callees) in calls.iter().enumerate() {
+            let insts: String = callees.iter().map(|callee| format!("  call @f{callee}()\n")).collect();
+            text += &format!("func @f{at}() {{\nentry:\n{insts}  ret\n}}\n");
+        }
+        let module = module(&text);
+        let leads = |from: usize, to: usize| calls[from].iter().any(|&callee| reach(&calls, callee, None)[to]);
+        let graph = CallGraph::of(&module);
+        let place = |at: usize| graph.callees_first().iter().position(|name| name.as_str() == format!("f{at}")).unwrap();
+        prop_assert_eq!(graph.callees_first().len(), calls.len());
+        for (at, callees) in calls.iter().enumerate() {
+            prop_assert_eq!(graph.is_recursive(format!("f{at}").as_str().into()), leads(at, at));
+            for &callee in callees.iter().filter(|&&callee| !leads(callee, at)) {
+                prop_assert!(place(callee) < place(at));
+            }
+        }
+    }
+}
+
 // --- Cases -----------------------------------------------------------------------------------------------------------
 
 fn module(text: &str) -> Module {
@@ -425,4 +450,19 @@ fn analyses_take_functions_of_any_depth() {
     assert_eq!(Loops::of(&func, &dominators).iter().len(), 0);
     assert_eq!(Liveness::of(&func).live_in(chain[BLOCKS - 1]), [c]);
     assert_eq!(verify_function(&func, None), Ok(()));
+}
+
+#[test]
+fn calls_of_any_depth() {
+    const LEN: usize = 50_000;
+    let mut text = String::new();
+    for at in 0..LEN {
+        text += &format!("func @f{at}() {{\nentry:\n  call @f{}()\n  ret\n}}\n", (at + 1) % LEN);
+    }
+    let ring = CallGraph::of(&module(&text));
+    assert!(ring.callees_first().iter().all(|&name| ring.is_recursive(name)));
+    let path = CallGraph::of(&module(&text.replacen("call @f0()", "ret", 1).replace("  ret\n  ret\n", "  ret\n")));
+    assert_eq!(path.callees_first().first().map(|name| name.to_string()), Some(format!("f{}", LEN - 1)));
+    assert_eq!(path.callees_first().last().map(|name| name.to_string()), Some("f0".to_string()));
+    assert!(!path.callees_first().iter().any(|&name| path.is_recursive(name)));
 }

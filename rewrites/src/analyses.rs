@@ -3,7 +3,7 @@
 use crate::change::Touched;
 use crate::egraph::RuleBook;
 use crate::match_cx::MatchCx;
-use rewright_ir::analysis::{Dominators, Liveness, Loops, ModuleEffects, written_values};
+use rewright_ir::analysis::{CallGraph, Dominators, Liveness, Loops, ModuleEffects, written_values};
 use rewright_ir::op::Effects;
 use rewright_ir::{Function, Inst, Module, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -26,6 +26,22 @@ fn dels(func: &Function) -> Dels {
     found
 }
 
+/// What is known of a module, as it was before anything was rewritten: a rewritten function never does more than it did.
+#[derive(Default)]
+pub(crate) struct ModuleAnalyses {
+    effects: OnceCell<ModuleEffects>,
+    calls: OnceCell<CallGraph>,
+}
+
+impl ModuleAnalyses {
+    fn effects(&self, module: &Module) -> &ModuleEffects {
+        self.effects.get_or_init(|| ModuleEffects::of(module))
+    }
+    pub fn calls(&self, module: &Module) -> &CallGraph {
+        self.calls.get_or_init(|| CallGraph::of(module))
+    }
+}
+
 /// The analyses of one function. Made by the driver; anybody else may make one to try a rewrite's `matches`.
 #[derive(Default)]
 pub struct Analyses {
@@ -33,7 +49,7 @@ pub struct Analyses {
     loops: OnceCell<Loops>,
     liveness: OnceCell<Liveness>,
     written: OnceCell<FxHashSet<Value>>,
-    module_effects: Rc<OnceCell<ModuleEffects>>,
+    module: Rc<ModuleAnalyses>,
     ended: OnceCell<RefCell<Dels>>,
     own: RefCell<FxHashMap<TypeId, Rc<dyn Any>>>,
     /// The rules of the run.
@@ -41,9 +57,9 @@ pub struct Analyses {
 }
 
 impl Analyses {
-    /// Analyses that share the module's effects and the rules of the run with those of other functions.
-    pub(crate) fn sharing(module_effects: Rc<OnceCell<ModuleEffects>>, rules: Rc<RuleBook>) -> Self {
-        Analyses { module_effects, rules, ..Analyses::default() }
+    /// Analyses that share what is known of the module and the rules of the run with those of other functions.
+    pub(crate) fn sharing(module: Rc<ModuleAnalyses>, rules: Rc<RuleBook>) -> Self {
+        Analyses { module, rules, ..Analyses::default() }
     }
     pub(crate) fn dominators(&self, func: &Function) -> &Dominators {
         self.dominators.get_or_init(|| Dominators::of(func))
@@ -55,7 +71,10 @@ impl Analyses {
         self.liveness.get_or_init(|| Liveness::of(func))
     }
     pub(crate) fn module_effects(&self, module: &Module) -> &ModuleEffects {
-        self.module_effects.get_or_init(|| ModuleEffects::of(module))
+        self.module.effects(module)
+    }
+    pub(crate) fn call_graph(&self, module: &Module) -> &CallGraph {
+        self.module.calls(module)
     }
     pub(crate) fn written(&self, func: &Function, module: &Module) -> &FxHashSet<Value> {
         self.written.get_or_init(|| written_values(func, self.module_effects(module)))
@@ -103,7 +122,7 @@ impl Analyses {
             self.written.take();
         } else if let Some(written) = self.written.get_mut() {
             // An operand that was replaced has no use left, so it does not matter that it is still in the set.
-            let effects = self.module_effects.get_or_init(|| ModuleEffects::of(module));
+            let effects = self.module.effects(module);
             let writes = Effects::WRITES | Effects::CALLS;
             let writers =
                 touched.insts.iter().filter(|&&i| func.is_linked(i) && func.inst(i).op.effects.intersects(writes));

@@ -2,7 +2,7 @@
 
 use crate::analyses::Analyses;
 use crate::egraph::RuleSet;
-use rewright_ir::analysis::{Dominators, InstEffects, Liveness, Loops, ModuleEffects};
+use rewright_ir::analysis::{CallGraph, Dominators, InstEffects, Liveness, Loops, ModuleEffects};
 use rewright_ir::op::Effects;
 use rewright_ir::{Block, Function, Inst, Module, Scalar, Signature, Value, ValueDef};
 use std::rc::Rc;
@@ -49,6 +49,10 @@ impl<'a> MatchCx<'a> {
     /// The effects of every function of the module.
     pub fn module_effects(&self) -> &'a ModuleEffects {
         self.analyses.module_effects(self.module)
+    }
+    /// Which functions of the module call which.
+    pub fn call_graph(&self) -> &'a CallGraph {
+        self.analyses.call_graph(self.module)
     }
     /// A rewrite's own analysis, by its type. Kept until anything changes.
     ///

@@ -129,7 +129,7 @@ impl Turn<'_, '_> {
                     (cause, ..) => cause,
                 };
                 // Some may have been computed half way.
-                self.analyses = Analyses::sharing(self.run.effects.clone(), self.run.rules.clone());
+                self.analyses = Analyses::sharing(self.run.known.clone(), self.run.rules.clone());
                 Err(cause)
             }
         }

@@ -19,14 +19,13 @@ pub use matcher::Matcher;
 pub use options::{Options, Verify};
 pub use report::{Report, RewriteStats};
 
+use crate::analyses::ModuleAnalyses;
 use crate::egraph::RuleBook;
 use crate::error::RewriteError;
 use crate::observer::{Event, Observer};
 use crate::pipeline::Pipeline;
 use plan::Plan;
-use rewright_ir::analysis::ModuleEffects;
 use rewright_ir::{Function, Module, Name, infer_function, verify_module};
-use std::cell::OnceCell;
 use std::rc::Rc;
 use std::time::Duration;
 use turn::Turn;
@@ -39,8 +38,7 @@ struct Run<'a> {
     report: Report,
     /// The number of the next application.
     seq: u64,
-    /// Of the module as it was: a rewritten function never does more than it did.
-    effects: Rc<OnceCell<ModuleEffects>>,
+    known: Rc<ModuleAnalyses>,
     /// What equality saturation may use.
     rules: Rc<RuleBook>,
 }
@@ -73,8 +71,10 @@ pub(crate) fn run(
         plan.rewrites.iter().map(|e| RewriteStats { rewrite: e.def.name, asked: 0, applied: 0, time: Duration::ZERO });
     let report = Report { stats: stats.collect(), ..Report::default() };
     let rules = Rc::new(RuleBook::new(pipeline.rules().to_vec(), options.liberties));
-    let mut run = Run { plan, options, observer, report, seq: 0, effects: Rc::default(), rules };
-    let names: Vec<Name> = module.names().filter(|name| options.only.is_none_or(|only| only == *name)).collect();
+    let mut run = Run { plan, options, observer, report, seq: 0, known: Rc::default(), rules };
+    // Functions that call are rewritten last: what they call is as short by then as it gets, and each call is looked at once.
+    let mut names: Vec<Name> = run.known.calls(module).callees_first().to_vec();
+    names.retain(|name| options.only.is_none_or(|only| only == *name));
     let mut before: Vec<Function> = Vec::new();
     for name in names {
         // The module keeps the form before, for calls of the function by itself.

@@ -89,7 +89,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         Turn {
             pending: pending.collect(),
             tally: vec![Tally::default(); run.plan.rewrites.len()],
-            analyses: Analyses::sharing(run.effects.clone(), run.rules.clone()),
+            analyses: Analyses::sharing(run.known.clone(), run.rules.clone()),
             missed: MissedMatches::default(),
             cycles: Cycles::default(),
             touched: Touched::default(),

@@ -95,7 +95,7 @@ impl<'a> Rewriter<'a> {
         self.func
     }
     /// The module around.
-    pub fn module(&self) -> &Module {
+    pub fn module(&self) -> &'a Module {
         self.module
     }
     /// What was changed so far.

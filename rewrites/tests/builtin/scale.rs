@@ -1,7 +1,7 @@
 //! Long functions take time in proportion to their length. What is counted is questions; `REWRIGHT_TIMES=1` shows times too.
 
 use crate::run;
-use rewright_ir::{Arg, Attrs, Block, DType, Dim, FuncBuilder, Module, Target, Type, Value, ValueDef};
+use rewright_ir::{Arg, Attrs, Block, DType, Dim, FuncBuilder, Module, Target, Type, Value, ValueDef, parse_module};
 
 const LENGTH: usize = 20_000;
 
@@ -217,4 +217,27 @@ fn many_dels_are_placed() {
     let m = array_row(LENGTH / 4, |b, last| b.op("neg", [last]).unwrap());
     // All but the argument and what is returned are ended.
     assert_eq!(run_linear("del-placement", m), 3 * LENGTH / 4);
+}
+
+/// Each function calls the next one: what is called is rewritten first, wherever it stands, so each call is inlined once.
+#[test]
+fn chains_of_calls() {
+    const FUNCTIONS: usize = 500;
+    let link = |at: usize| {
+        format!("func @f{at}(%x: f64) -> f64 {{\nentry:\n  %0 = call @f{}(%x)\n  %1 = cos %0\n  ret %1\n}}\n", at + 1)
+    };
+    let last = format!("func @f{FUNCTIONS}(%x: f64) -> f64 {{\nentry:\n  %0 = sin %x\n  ret %0\n}}\n");
+    let links: Vec<String> = (0..FUNCTIONS).map(link).chain([last]).collect();
+    let rewritten = |text: String| {
+        let mut module = parse_module(&text, "calls").unwrap();
+        let report = run("inline", &mut module);
+        let applied: u64 = report.stats.iter().map(|stats| stats.applied).sum();
+        assert!(applied <= FUNCTIONS as u64, "{applied} calls were inlined");
+        let mut functions: Vec<String> = module.functions().map(|func| func.to_string()).collect();
+        functions.sort();
+        functions
+    };
+    let forward = rewritten(links.concat());
+    let backward = rewritten(links.into_iter().rev().collect());
+    assert_eq!(forward, backward);
 }

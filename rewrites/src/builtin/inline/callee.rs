@@ -2,18 +2,17 @@
 
 use super::SMALL;
 use crate::prelude::*;
-use rewright_ir::analysis::{Dominators, ModuleEffects};
-use rewright_ir::{Module, Name};
-use rustc_hash::FxHashSet;
+use rewright_ir::analysis::{CallGraph, Dominators, ModuleEffects};
 
 pub(super) struct Callee<'a> {
     pub func: &'a Function,
     pub effects: &'a ModuleEffects,
+    pub calls: &'a CallGraph,
 }
 
 impl Callee<'_> {
     /// Says why not, where the function can't be put in the place of a call.
-    pub fn is_fit(&self, module: &Module, caller: Name) -> Result<(), NoMatch> {
+    pub fn is_fit(&self) -> Result<(), NoMatch> {
         let (func, name) = (self.func, self.func.name);
         if func.inst_count() > SMALL {
             return Err(NoMatch::because(format!("`@{name}` has more than {SMALL} instructions")));
@@ -37,8 +36,8 @@ impl Callee<'_> {
         if !returns.iter().all(certain) {
             return Err(NoMatch::because(format!("`@{name}` checks the shapes of what it returns")));
         }
-        match self.leads_to(module, caller) {
-            true => Err(NoMatch::because(format!("`@{name}` calls itself or the function that it is called in"))),
+        match self.calls.is_recursive(name) {
+            true => Err(NoMatch::because(format!("`@{name}` calls itself, directly or through others"))),
             false => Ok(()),
         }
     }
@@ -61,23 +60,5 @@ impl Callee<'_> {
             users.any(|user| user.op.name == "ret" || user.op.is_terminator())
         };
         params.map(returned).collect()
-    }
-
-    /// True if calls lead from the function to itself, or to the one that calls it.
-    fn leads_to(&self, module: &Module, caller: Name) -> bool {
-        let mut seen: FxHashSet<Name> = FxHashSet::default();
-        let mut work = vec![self.func.name];
-        while let Some(func) = work.pop().and_then(|name| module.get(name)) {
-            let callees = func.blocks().flat_map(|b| func.insts(b)).filter_map(|i| func.inst(i).attrs.func("callee"));
-            for callee in callees {
-                if callee == self.func.name || callee == caller {
-                    return true;
-                }
-                if seen.insert(callee) {
-                    work.push(callee);
-                }
-            }
-        }
-        false
     }
 }

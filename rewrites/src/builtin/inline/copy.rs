@@ -16,13 +16,13 @@ struct Copy<'c> {
 
 /// Replaces a call by the body of what it calls.
 pub(super) fn copy(rw: &mut Rewriter<'_>, found: &Found) -> Result<(), RewriteError> {
-    let Some(callee) = rw.module().get(found.callee).cloned() else {
+    let Some(callee) = rw.module().get(found.callee) else {
         return Err(RewriteError::new(format!("there is no function `@{}`", found.callee)));
     };
     let args = rw.func().inst(found.call).args.clone();
     let values = callee.params().iter().copied().zip(args).collect();
-    let mut copy = Copy { callee: &callee, symbols: &found.symbols, values, blocks: FxHashMap::default() };
-    let dominators = Dominators::of(&callee);
+    let mut copy = Copy { callee, symbols: &found.symbols, values, blocks: FxHashMap::default() };
+    let dominators = Dominators::of(callee);
     match dominators.reverse_postorder() {
         [entry] => copy.straight(rw, found.call, *entry),
         blocks @ [_, ..] => copy.branching(rw, found.call, blocks),

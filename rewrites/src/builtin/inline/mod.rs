@@ -48,8 +48,9 @@ impl RootRewrite for Inline {
         let data = func.inst(call);
         let name = data.attrs.func("callee").ok_or(NoMatch::quiet())?;
         let callee = cx.module().get(name).filter(|callee| !callee.untyped && name != func.name);
-        let callee = Callee { func: callee.ok_or(NoMatch::quiet())?, effects: cx.module_effects() };
-        callee.is_fit(cx.module(), func.name)?;
+        let callee =
+            Callee { func: callee.ok_or(NoMatch::quiet())?, effects: cx.module_effects(), calls: cx.call_graph() };
+        callee.is_fit()?;
         if func.inst_count() > LARGE {
             return Err(NoMatch::because(format!("`@{}` has more than {LARGE} instructions already", func.name)));
         }
