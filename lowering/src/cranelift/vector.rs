@@ -163,7 +163,16 @@ impl Emitter<'_> {
     /// Shifts all lanes by one count.
     fn vector_shift(&mut self, op: Binary, dtype: DType, a: KValue, count: KValue) -> Result<Vector, KernelError> {
         let a = self.vector(a)?;
-        let (ty, count) = (clif(dtype), self.scalar(count)?);
+        let ty = clif(dtype);
+        if let Some(count) = self.constant_bits(count).filter(|&count| count < ty.bits().into()) {
+            let count = self.int(ty, count as i64);
+            return Ok(match (op, dtype.is_signed()) {
+                (Binary::Shl, _) => self.each(&a, a.elem, |e, x| e.b.ins().ishl(x, count)),
+                (_, true) => self.each(&a, a.elem, |e, x| e.b.ins().sshr(x, count)),
+                (_, false) => self.each(&a, a.elem, |e, x| e.b.ins().ushr(x, count)),
+            });
+        }
+        let count = self.scalar(count)?;
         let most = self.int(ty, ty.bits() as i64 - 1);
         let first = self.b.ins().umin(count, most);
         // A count of the width or more takes another shift by 1, after one by all but 1.

@@ -14,7 +14,7 @@ use rewright_ir::DType;
 impl Emitter<'_> {
     /// Quotient toward zero or its remainder, 0 for divisors that are 0.
     pub fn vector_divide(&mut self, op: Binary, dtype: DType, a: KValue, b: KValue) -> Result<Vector, KernelError> {
-        let may_be_zero = !self.is_constant_but_zero(b);
+        let may_be_zero = self.constant_bits(b).is_none_or(|bits| bits == 0);
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         let float = dividing_dtype(dtype);
         let dividend = self.vector_int_to_float(dtype, float, a.clone())?;
@@ -40,11 +40,12 @@ impl Emitter<'_> {
         }))
     }
 
-    fn is_constant_but_zero(&self, value: KValue) -> bool {
+    /// The bits of a value that is a constant.
+    pub fn constant_bits(&self, value: KValue) -> Option<u64> {
         // Instructions are in the order of their results; a store stands before the one that has the same first result.
         let after = self.kernel.insts.partition_point(|inst| inst.first <= value);
-        let inst = after.checked_sub(1).and_then(|n| self.kernel.insts.get(n));
-        inst.is_some_and(|inst| inst.first == value && matches!(inst.op, KOp::Const(bits) if bits != 0))
+        let inst = after.checked_sub(1).and_then(|n| self.kernel.insts.get(n))?;
+        if let KOp::Const(bits) = inst.op { (inst.first == value).then_some(bits) } else { None }
     }
 }
 

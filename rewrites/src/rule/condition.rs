@@ -130,7 +130,7 @@ static SAME_SHAPE: ConditionDef = ConditionDef {
 };
 register_condition!(NONNEG, NONZERO, FINITE, NOT_NAN, NO_NEG_ZERO, POWER_OF_TWO, BELOW_WIDTH, SCALAR, SAME_SHAPE);
 
-fn is_power_of_two(scalar: Scalar) -> bool {
+pub(crate) fn is_power_of_two(scalar: Scalar) -> bool {
     match scalar {
         Scalar::F32(x) => x.is_normal() && x.recip().is_normal() && x.to_bits() << 9 == 0,
         Scalar::F64(x) => x.is_normal() && x.recip().is_normal() && x.to_bits() << 12 == 0,
