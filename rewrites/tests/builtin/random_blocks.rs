@@ -201,70 +201,28 @@ fn same_after(pipeline: &str, plans: &[Plan], dels: &[(Index, Index)]) -> Result
     Ok(())
 }
 
-proptest! {
-    #[test]
-    fn folding_is_exact((plans, dels) in plans()) {
-        same_after("fold", &plans, &dels)?;
-    }
-
-    #[test]
-    fn canonicalizing_is_exact((plans, dels) in plans()) {
-        same_after("canonicalize", &plans, &dels)?;
-    }
-
-    #[test]
-    fn sharing_is_exact((plans, dels) in plans()) {
-        same_after("cse", &plans, &dels)?;
-    }
-
-    #[test]
-    fn removing_is_exact((plans, dels) in plans()) {
-        same_after("dce", &plans, &dels)?;
-    }
-
-    #[test]
-    fn propagating_copies_is_exact((plans, dels) in plans()) {
-        same_after("block-args", &plans, &dels)?;
-    }
-
-    #[test]
-    fn numbering_is_exact((plans, dels) in plans()) {
-        same_after("gvn", &plans, &dels)?;
-        same_after("block-args, gvn, dce", &plans, &dels)?;
-    }
-
-    #[test]
-    fn moving_out_of_loops_is_exact((plans, dels) in plans()) {
-        same_after("licm", &plans, &dels)?;
-        same_after("licm, block-args, merge-blocks", &plans, &dels)?;
-    }
-
-    #[test]
-    fn sinking_is_exact((plans, dels) in plans()) {
-        same_after("sink", &plans, &dels)?;
-        same_after("licm, sink, array-expr, dce", &plans, &dels)?;
-    }
-
-    #[test]
-    fn placing_dels_is_exact((plans, dels) in plans()) {
-        same_after("del-placement", &plans, &dels)?;
-        same_after("gvn, licm, sink, del-placement", &plans, &dels)?;
-    }
-
-    #[test]
-    fn merging_is_exact((plans, dels) in plans()) {
-        same_after("merge-blocks", &plans, &dels)?;
-    }
-
-    #[test]
-    fn threading_is_exact((plans, dels) in plans()) {
-        same_after("jump-threading", &plans, &dels)?;
-        same_after("fold, jump-threading, dce", &plans, &dels)?;
-    }
-
-    #[test]
-    fn all_together_are_exact((plans, dels) in plans()) {
-        same_after("fold, canonicalize, cse, dce", &plans, &dels)?;
-        same_after("default", &plans, &dels)?;
-    }
+/// Tests by name: the pipelines after which functions do the same.
+macro_rules! exact {
+    ($($name:ident: $($pipeline:literal),+;)*) => {
+        proptest! {$(
+            #[test]
+            fn $name((plans, dels) in plans()) {
+                $(same_after($pipeline, &plans, &dels)?;)+
+            }
+        )*}
+    };
+}
+exact! {
+    folding_is_exact: "fold";
+    canonicalizing_is_exact: "canonicalize";
+    sharing_is_exact: "cse";
+    removing_is_exact: "dce";
+    propagating_copies_is_exact: "block-args";
+    numbering_is_exact: "gvn", "block-args, gvn, dce";
+    moving_out_of_loops_is_exact: "licm", "licm, block-args, merge-blocks";
+    sinking_is_exact: "sink", "licm, sink, array-expr, dce";
+    placing_dels_is_exact: "del-placement", "gvn, licm, sink, del-placement";
+    merging_is_exact: "merge-blocks";
+    threading_is_exact: "jump-threading", "fold, jump-threading, dce";
+    all_together_are_exact: "fold, canonicalize, cse, dce", "default";
 }
