@@ -2,7 +2,8 @@
 
 use crate::prelude::*;
 use rewright_ir::expr::{BodyOp, Index, IndexExpr, Mode, Source, SymExpr, Write};
-use rewright_ir::op::Traits;
+use rewright_ir::op::{InferCx, Traits};
+use rewright_ir::ops::view::broadcast_axes;
 use rewright_ir::{ArrayExpr, Dim, InstData};
 
 /// Ops on whole arrays that take every array of the types that they accept.
@@ -17,7 +18,8 @@ pub fn cannot_fail(func: &Function, inst: Inst) -> bool {
     match data.attrs.expr() {
         Some(expr) => expression_cannot_fail(func, data, expr),
         None if data.op.traits.contains(Traits::PARTIAL) => false,
-        None => (data.op.is_elementwise() && extents_agree(func, data)) || TOTAL.contains(&data.op.name),
+        None if data.op.is_elementwise() => extents_agree(func, data),
+        None => TOTAL.contains(&data.op.name) || view_cannot_fail(func, data),
     }
 }
 
@@ -34,6 +36,30 @@ fn extents_agree(func: &Function, data: &InstData) -> bool {
         let first = wide.next();
         { wide }.all(|dim| Some(dim) == first && *dim != Dim::Any)
     })
+}
+
+/// True if the types say that an array has the extents that a view wants.
+fn view_cannot_fail(func: &Function, data: &InstData) -> bool {
+    let &[x] = &data.args[..] else { return false };
+    let ty = func.ty(x);
+    let dims = data.attrs.dims("dims").unwrap_or(&[]);
+    match data.op.name {
+        // One extent is what the others leave, or there are none to be found out.
+        "reshape" => dims == [Dim::Any] || ty.dims().iter().chain(dims).all(|dim| matches!(dim, Dim::Const(_))),
+        "squeeze" => {
+            let Some(axes) = data.attrs.ints("axes") else { return true };
+            let from_end = |&axis: &i64| if axis < 0 { axis + ty.rank() as i64 } else { axis };
+            let dim = |axis: i64| usize::try_from(axis).ok().and_then(|axis| ty.dims().get(axis));
+            axes.iter().map(from_end).all(|axis| dim(axis) == Some(&Dim::Const(1)))
+        }
+        "broadcast_in_dim" => {
+            let args = [ty.clone()];
+            let cx = InferCx { op: data.op, args: &args, consts: &[], attrs: &data.attrs, callee: None };
+            let fits = |from: Dim, to: Dim| from == Dim::Const(1) || to == Dim::Any || (from == to && from != Dim::Any);
+            broadcast_axes(&cx).is_ok_and(|axes| ty.dims().iter().zip(axes).all(|(&dim, axis)| fits(dim, dims[axis])))
+        }
+        _ => false,
+    }
 }
 
 /// True if the types say that operands have the extents of the axes that read them, and no op in the body may fail.

@@ -6,6 +6,7 @@ mod dce;
 mod fold;
 mod random;
 mod random_blocks;
+mod reduce_views;
 mod scale;
 
 use rewright_ir::{Module, parse_module, print_module, verify_module};

@@ -21,16 +21,16 @@ struct Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let operand = (prop::bool::weighted(0.3), any::<Index>());
-    let step = (0u8..20, any::<Index>(), [operand.clone(), operand.clone(), operand], any::<bool>());
+    let step = (0u8..22, any::<Index>(), [operand.clone(), operand.clone(), operand], any::<bool>());
     let step = step.prop_map(|(kind, op, operands, flag)| Step { kind, op, operands, flag });
     prop::collection::vec(step, 1..24)
 }
 
 /// Numbers at which identities fail that only look right.
 fn specials(dtype: DType) -> Vec<Scalar> {
-    const FLOATS: [f64; 12] =
-        [0.0, -0.0, 1.0, -1.0, 2.5, -3.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, 5e-324, 0.1];
-    const INTS: [i64; 10] = [0, 1, -1, 2, 3, 7, 100, i64::MIN, i64::MAX, 255];
+    const FLOATS: [f64; 14] =
+        [0.0, -0.0, 1.0, -1.0, 2.5, -3.0, 2.0, -0.25, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, 5e-324, 0.1];
+    const INTS: [i64; 11] = [0, 1, -1, 2, 64, 3, 7, 100, i64::MIN, i64::MAX, 255];
     match dtype.kind() {
         Kind::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
         Kind::Int => INTS.iter().map(|&i| Scalar::I64(i).cast(dtype)).collect(),
@@ -136,6 +136,7 @@ impl Builder {
             5 => self.push("print", &[self.value(&step.operands[0].1).into()], Attrs::new()),
             6 | 7 => self.view(step),
             8 => self.push("cast", &[x], Attrs::new().with("to", Attr::DType(*step.op.get(&DType::ALL)))),
+            20 | 21 => self.reduction(step),
             // Two casts or more meet only if they are frequent.
             9 | 10 => {
                 let last = *self.values.last().unwrap();
@@ -146,7 +147,10 @@ impl Builder {
                 self.push(ops[step.op.index(ops.len())], &[self.values.last().copied().unwrap().into()], Attrs::new());
             }
             13 | 14 => {
-                let ops = ["add", "sub", "mul", "bitand", "bitor", "bitxor", "and", "or", "eq", "minimum", "div"];
+                let ops = [
+                    "add", "sub", "mul", "bitand", "bitor", "bitxor", "and", "or", "eq", "minimum", "div", "floordiv",
+                    "mod", "divmod", "power",
+                ];
                 let value = self.value(&step.operands[0].1);
                 let other = if step.flag { y } else { value.into() };
                 self.push(ops[step.op.index(ops.len())], &[value.into(), other], Attrs::new());
@@ -163,6 +167,23 @@ impl Builder {
                 self.push(op.name, &args, Attrs::new());
             }
         }
+    }
+
+    /// Of a view more often than not.
+    fn reduction(&mut self, step: &Step) {
+        let mut value = self.value(&step.operands[0].1);
+        if step.flag {
+            self.view(step);
+            value = *self.values.last().unwrap();
+        }
+        let rank = self.b.func().ty(value).rank();
+        let axis = step.operands[2].1.index(rank.max(1)) as i64;
+        let axes = Some([axis]).filter(|_| !step.operands[1].0);
+        let attrs = axes.map_or(Attrs::new(), |axes| Attrs::new().with("axes", Attr::Ints(axes.into())));
+        let keeps = step.operands[2].0;
+        let attrs = if keeps { attrs.with("keepdims", Attr::Bool(true)) } else { attrs };
+        let ops = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"];
+        self.push(ops[step.operands[1].1.index(ops.len())], &[value.into()], attrs);
     }
 
     fn view(&mut self, step: &Step) {
@@ -255,29 +276,25 @@ fn same_after(pipeline: &str, steps: &[Step], which: &[Index], any_extent: usize
     Ok(())
 }
 
-proptest! {
-    #[test]
-    fn folding_is_exact(steps in steps(), which in prop::collection::vec(any::<Index>(), 64), extent in 1usize..4) {
-        same_after("fold", &steps, &which, extent)?;
-    }
-
-    #[test]
-    fn canonicalizing_is_exact(steps in steps(), which in prop::collection::vec(any::<Index>(), 64), extent in 1usize..4) {
-        same_after("canonicalize", &steps, &which, extent)?;
-    }
-
-    #[test]
-    fn sharing_is_exact(steps in steps(), which in prop::collection::vec(any::<Index>(), 64), extent in 1usize..4) {
-        same_after("cse", &steps, &which, extent)?;
-    }
-
-    #[test]
-    fn removing_is_exact(steps in steps(), which in prop::collection::vec(any::<Index>(), 64), extent in 1usize..4) {
-        same_after("dce", &steps, &which, extent)?;
-    }
-
-    #[test]
-    fn all_together_are_exact(steps in steps(), which in prop::collection::vec(any::<Index>(), 64), extent in 1usize..4) {
-        same_after("fold, canonicalize, cse, dce", &steps, &which, extent)?;
-    }
+/// Tests by name: the pipelines after which functions do the same.
+macro_rules! exact {
+    ($($name:ident: $($pipeline:literal),+;)*) => {
+        proptest! {$(
+            #[test]
+            fn $name(
+                steps in steps(), which in prop::collection::vec(any::<Index>(), 64), extent in 1usize..4,
+            ) {
+                $(same_after($pipeline, &steps, &which, extent)?;)+
+            }
+        )*}
+    };
+}
+exact! {
+    folding_is_exact: "fold";
+    canonicalizing_is_exact: "canonicalize";
+    sharing_is_exact: "cse";
+    removing_is_exact: "dce";
+    cheaper_ops_are_exact: "strength-reduction";
+    reducing_what_views_show_is_exact: "reduce-views";
+    all_together_are_exact: "fold, canonicalize, strength-reduction, reduce-views, cse, dce";
 }

@@ -1,6 +1,7 @@
 //! Views that show everything in its place, and views of views.
 
 use super::{Better, Root};
+use crate::builtin::cannot_fail::cannot_fail;
 use crate::prelude::*;
 use rewright_ir::op::InferCx;
 use rewright_ir::ops::view::{broadcast_axes, permutation};
@@ -51,7 +52,7 @@ impl Root<'_> {
         if self.has_shape_of(self.arg(0)) {
             return Some(Better::Value(self.arg(0)));
         }
-        let first = ["reshape", "expand_dims", "squeeze", "to_array"].iter().find_map(|op| self.inner(0, op))?;
+        let first = ["reshape", "expand_dims", "squeeze", "to_array"].iter().find_map(|op| self.certain(op))?;
         let x = first.args[0];
         if self.has_shape_of(x) {
             return Some(Better::Value(x));
@@ -99,9 +100,15 @@ impl Root<'_> {
         Some(Better::Op(self.data.op, smallvec![x.into()], attrs))
     }
 
+    /// The view of this op that the operand is, if it can't fail: nobody asks for it any more then.
+    fn certain(&self, op: &str) -> Option<&InstData> {
+        let def = self.cx.func().def_inst(self.arg(0))?;
+        self.inner(0, op).filter(|_| cannot_fail(self.cx.func(), def))
+    }
+
     /// What is stretched twice is stretched once.
     fn broadcast(&self) -> Option<Better> {
-        let first = self.inner(0, "broadcast_in_dim")?;
+        let first = self.certain("broadcast_in_dim")?;
         let x = self.later(first.args[0])?;
         let func = self.cx.func();
         let (inner, outer) = (axes_of(func, first)?, axes_of(func, self.data)?);
