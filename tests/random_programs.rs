@@ -6,6 +6,7 @@
 mod programs;
 
 use programs::{Program, Recipe, program, recipes};
+use proptest::sample::select;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 use rewright_ir::{Datum, EvalError, EvalErrorKind, Limits, Module, Name, Outcome, eval};
 use rewright_lowering::exec::{Backend, Executable, Options};
@@ -16,6 +17,9 @@ use std::io::Write;
 
 /// How many programs a normal test run tries.
 const CASES: u32 = 2000;
+
+/// What programs are rewritten by.
+const PIPELINES: [&str; 2] = ["default", "fold, saturate, default"];
 
 /// After so many programs a full run says how far it is.
 const PART: u32 = 5_000;
@@ -38,12 +42,12 @@ fn reference_and_code_generators_agree_before_and_after_rewriting() {
         if let RngSeed::Fixed(seed) = config.rng_seed {
             config.rng_seed = RngSeed::Fixed(seed + u64::from(done / PART));
         }
-        let run = |recipe: Recipe| {
-            let end = check(&recipe)?;
+        let run = |(recipe, pipeline): (Recipe, &str)| {
+            let end = check(&recipe, pipeline)?;
             *ends.borrow_mut().entry(end).or_default() += 1;
             Ok(())
         };
-        match TestRunner::new(config).run(&recipes(), run) {
+        match TestRunner::new(config).run(&(recipes(), select(&PIPELINES)), run) {
             Ok(()) => {}
             // The bytes say less than the program, which the reason shows.
             Err(TestError::Fail(why, _)) => panic!("{why}"),
@@ -60,18 +64,18 @@ fn reference_and_code_generators_agree_before_and_after_rewriting() {
     assert!(ends.get("results").is_some_and(|&n| n > cases / 4 * 3), "{ends:?}");
 }
 
-/// Checks a program; says what it ends with.
-fn check(recipe: &Recipe) -> Result<String, TestCaseError> {
+/// Checks a program and what a pipeline makes of it; says what it ends with.
+fn check(recipe: &Recipe, pipeline: &str) -> Result<String, TestCaseError> {
     let program = program(recipe).map_err(TestCaseError::fail)?;
     let expected = reference(&program.module, &program.args);
     compare(&program, "as written", &program.module, &expected)?;
     let mut rewritten = program.module.clone();
-    Pipeline::parse("default")
+    Pipeline::parse(pipeline)
         .map_err(|e| fail(&program, &e.to_string()))?
         .run(&mut rewritten, &Default::default(), &mut NoObserver)
         .map_err(|e| fail(&program, &format!("rewriting failed: {e}")))?;
     let blame = |error: TestCaseError| match error {
-        TestCaseError::Fail(why) => TestCaseError::fail(format!("{why}\n--- rewritten\n{rewritten}")),
+        TestCaseError::Fail(why) => TestCaseError::fail(format!("{why}\n--- rewritten by {pipeline}\n{rewritten}")),
         reject => reject,
     };
     let again = reference(&rewritten, &program.args);
@@ -101,7 +105,7 @@ fn reference(module: &Module, args: &[Datum]) -> Ran {
 fn compare(program: &Program, stage: &str, module: &Module, expected: &Ran) -> Result<(), TestCaseError> {
     for backend in [Backend::Interp, Backend::Cranelift] {
         let what = format!("{backend:?}, {stage}");
-        let executable = Executable::compile(module, "f", Options { backend, limits: LIMITS })
+        let executable = Executable::compile(module, "f", Options { backend, limits: LIMITS, ..Options::default() })
             .map_err(|e| fail(program, &format!("{what}: {e}")))?;
         let args: Vec<_> = program.args.iter().map(Into::into).collect();
         same(program, &what, expected, &executable.outcome(&args))?;

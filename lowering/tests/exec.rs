@@ -34,7 +34,7 @@ fn module(functions: impl IntoIterator<Item = Function>) -> Module {
     module
 }
 fn compile(module: &Module, name: &str, backend: Backend, limits: Limits) -> Executable {
-    Executable::compile(module, name, Options { backend, limits }).unwrap()
+    Executable::compile(module, name, Options { backend, limits, ..Options::default() }).unwrap()
 }
 
 /// Runs a function by plans with both code generators, twice each, and by the reference evaluator, and checks that they agree.

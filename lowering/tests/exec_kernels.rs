@@ -462,7 +462,7 @@ entry:
         Limits { steps: 999_999, ..Limits::default() },
     ] {
         for backend in [Backend::Reference, Backend::Cranelift] {
-            let f = compile_with(text, Options { backend, limits });
+            let f = compile_with(text, Options { backend, limits, ..Options::default() });
             let error = f.call(&[(&x).into(), (&y).into()]).unwrap_err();
             assert_eq!(error.kind, EvalErrorKind::Limit, "{backend:?} {limits:?}");
         }

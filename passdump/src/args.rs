@@ -259,6 +259,9 @@ pub struct HtmlArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
+    /// A parameter's value, as for `exec`: kernels are timed where all parameters have one
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub args: Vec<ArgBinding>,
     /// The page to write
     #[arg(value_name = "OUT.html")]
     pub out: PathBuf,

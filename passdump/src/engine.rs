@@ -224,9 +224,15 @@ pub fn compile(module: &Module, func: Name, backend: Backend, limits: Limits) ->
     if backend == Backend::Reference {
         return Ok(Callable::Reference(Box::new(module.clone()), func, limits));
     }
-    let options = exec::Options { backend: backend.of_lowering(), limits };
+    let options = exec::Options { backend: backend.of_lowering(), limits, times: false };
     let executable = Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))?;
     Ok(Callable::Compiled(Box::new(executable)))
+}
+
+/// Compiles a function by the best backend, so that its steps are timed.
+pub fn compile_timed(module: &Module, func: Name) -> Result<Executable, Error> {
+    let options = exec::Options { times: true, ..exec::Options::default() };
+    Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))
 }
 
 /// The code generator that a backend comes to on this machine, if it is one that makes code.

@@ -102,3 +102,8 @@ impl Write for Out {
         self.stream.flush()
     }
 }
+
+/// So many of something.
+pub fn count(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}

@@ -34,10 +34,15 @@ done:
 const PIPELINE: &str = "extents, dead-branches, fold, canonicalize, dce, array-expr";
 
 fn page(dir: &Path, text: &str, pipeline: &str) -> PathBuf {
+    page_with(dir, text, pipeline, &[])
+}
+
+fn page_with(dir: &Path, text: &str, pipeline: &str, more: &[&str]) -> PathBuf {
     let (program, page) = (dir.join("f.ir"), dir.join("steps.html"));
     std::fs::write(&program, text).unwrap();
     let done = Command::new(env!("CARGO_BIN_EXE_passdump"))
         .args(["html".as_ref(), program.as_os_str(), page.as_os_str(), "--pipeline".as_ref(), pipeline.as_ref()])
+        .args(more)
         .output()
         .unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -74,7 +79,24 @@ fn a_page_needs_nothing_else_and_holds_every_step() {
     }
     assert_eq!(lines[0], "func @powers(%x: f32[n], %k: i64) -> f32[n] {");
     assert!(lines.iter().any(|l| l.contains("= arrayexpr")), "{lines:#?}");
-    assert!(data["kernels"][0].as_str().unwrap().contains("@powers: arrayexpr"), "{}", data["kernels"][0]);
+    assert!(data["kernels"][0]["title"].as_str().unwrap().contains("@powers: arrayexpr"), "{}", data["kernels"][0]);
+    assert!(
+        data["kernels"][0]["micros"].is_null() && data["notes"][0].as_str().unwrap().contains("not timed"),
+        "{data}"
+    );
+}
+
+#[test]
+fn kernels_have_their_schedule_and_their_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = page_with(dir.path(), LOOP, PIPELINE, &["--arg", "x=[1, 2, 3]:f32", "--arg", "k=2"]);
+    let found = data(&std::fs::read_to_string(&page).unwrap());
+    let kernel = &found["kernels"][0];
+    assert!(kernel["micros"].as_f64().unwrap() > 0.0, "{kernel}");
+    assert!(kernel["schedule"].as_str().unwrap().contains("one loop"), "{kernel}");
+    assert_eq!(found["notes"].as_array().unwrap().len(), 0, "{found}");
+    let Some(shown) = browsed(&page, "tab=kernels") else { return };
+    assert!(shown.contains("µs at best") && shown.contains("one loop"), "{shown}");
 }
 
 #[test]

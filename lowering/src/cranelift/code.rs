@@ -1,6 +1,7 @@
 //! Machine code in memory.
 
 use super::emit::Emitter;
+use super::plan::Plan;
 use super::runtime::Site;
 use super::{Cranelift, unsupported};
 use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
@@ -64,6 +65,10 @@ impl CompiledKernel for Code {
         // SAFETY: the caller vouches for what `args` points to, as the trait demands; the code is alive as long as `self`, and
         // keeps all that it changes in registers, on its stack, in written buffers and in the call's own status.
         unsafe { (self.entry)(args) }
+    }
+
+    fn schedule(&self) -> String {
+        Plan::new(&self.kernel, self.codegen.features).describe(&self.kernel)
     }
 
     fn disassembly(&self) -> Option<&str> {

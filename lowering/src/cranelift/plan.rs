@@ -51,6 +51,30 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The plan in words.
+    pub fn describe(&self, kernel: &Kernel) -> String {
+        let loops = match kernel.axes {
+            0 => return "no loop".to_string(),
+            1 => "one loop".to_string(),
+            axes => format!("{axes} loops"),
+        };
+        if self.lanes == 1 {
+            return format!("{loops}, one point after the other");
+        }
+        let inner = kernel.axes as u32;
+        let computes = |inst: &KInst| kernel.level(inst) == inner && !matches!(inst.op, KOp::Store(..));
+        let flags = kernel.insts.iter().zip(&self.vector).filter(|(inst, _)| computes(inst)).map(|(_, &vector)| vector);
+        let (count, vectors) =
+            flags.fold((0, 0), |(count, vectors), vector| (count + 1, vectors + usize::from(vector)));
+        let points = self.lanes * self.groups;
+        let groups = if self.groups == 1 { String::new() } else { format!(" in {} groups", self.groups) };
+        format!(
+            "{loops}; the innermost by {points} points a round{groups}, {vectors} of {count} instructions on vectors"
+        )
+    }
+}
+
 /// The sizes of what an instruction needs vectors for.
 fn sizes(kernel: &Kernel, inst: &KInst, vector: bool) -> Vec<usize> {
     match &inst.op {

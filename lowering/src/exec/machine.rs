@@ -10,6 +10,7 @@ use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismat
 use rewright_ir::{Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Type};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
+use std::time::Instant;
 
 /// One run: what it may still use, and what it printed.
 pub struct Machine<'e> {
@@ -28,6 +29,8 @@ pub struct Machine<'e> {
 
 /// One activation: a function, its plan, its frame.
 pub struct Activation<'e, 'f> {
+    /// The function's number in the plan.
+    pub number: usize,
     pub func: &'e Function,
     pub plan: &'e FuncPlan,
     pub frame: &'f mut Frame,
@@ -60,7 +63,7 @@ impl<'e> Machine<'e> {
         let plan = &self.exec.plan.functions[number];
         let func = self.exec.module.get(plan.name);
         let func = func.ok_or_else(|| EvalError::unsupported(format!("there is no function `@{}`", plan.name)))?;
-        Ok(Activation { func, plan, frame })
+        Ok(Activation { number, func, plan, frame })
     }
 
     /// Runs a function whose arguments are in their slots; its results are then in the frame.
@@ -109,7 +112,12 @@ impl<'e> Machine<'e> {
         let plan = act.plan;
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
-            match self.step(act, step).map_err(|e| explain(act, step, e))? {
+            let begun = self.exec.times.as_ref().map(|times| (times, Instant::now()));
+            let flow = self.step(act, step).map_err(|e| explain(act, step, e))?;
+            if let Some((times, begun)) = begun {
+                times.add(act.number, at, begun.elapsed());
+            }
+            match flow {
                 Flow::Next => {
                     for &slot in &step.free {
                         self.put(act.frame, slot, Held::Empty)?;

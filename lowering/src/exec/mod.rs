@@ -53,6 +53,7 @@ pub mod plan;
 mod print;
 mod run_kernel;
 mod stats;
+mod times;
 mod value;
 mod view;
 mod wrap;
@@ -61,6 +62,7 @@ pub use args::Arg;
 pub use out::ViewMut;
 pub use plan::Plan;
 pub use stats::Stats;
+pub use times::StepTime;
 
 use crate::cranelift::Cranelift;
 use crate::interp::Interp;
@@ -74,6 +76,7 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::sync::LazyLock;
 use thiserror::Error;
+use times::Times;
 use value::Held;
 
 /// How a function is run.
@@ -114,6 +117,8 @@ pub struct Options {
     pub backend: Backend,
     /// What one call may use.
     pub limits: Limits,
+    /// Whether to measure how long each step takes: see [`Executable::step_times`].
+    pub times: bool,
 }
 
 /// Why a function can't be compiled.
@@ -172,6 +177,7 @@ struct Inner {
     plan: Plan,
     /// One a function of the plan.
     pools: Vec<Pool>,
+    times: Option<Times>,
 }
 
 impl Executable {
@@ -183,7 +189,9 @@ impl Executable {
         let remarks = if codegen.is_some() { planner.remarks } else { Vec::new() };
         let pools = plan.functions.iter().map(|_| Pool::default()).collect();
         let codegen = codegen.map(CodeGen::name);
-        Ok(Executable { inner: Inner { module: module.clone(), plan, pools }, options, codegen, remarks })
+        let loc = |func, inst| module.get(func).map_or_else(Loc::default, |func| func.inst(inst).loc);
+        let times = options.times.then(|| Times::new(&plan, loc));
+        Ok(Executable { inner: Inner { module: module.clone(), plan, pools, times }, options, codegen, remarks })
     }
 
     /// The plan.
@@ -206,6 +214,11 @@ impl Executable {
         let mut sum = Stats::default();
         self.inner.pools[0].frames().iter().for_each(|frame| sum += frame.buffers.stats);
         sum
+    }
+
+    /// How long the steps that ran took, if [`Options::times`] asks for it; the plan's order.
+    pub fn step_times(&self) -> Vec<StepTime> {
+        self.inner.times.as_ref().map(Times::all).unwrap_or_default()
     }
 
     /// Gives memory that is kept for later calls back to the allocator.

@@ -32,6 +32,10 @@ struct Interpreted {
 }
 
 impl CompiledKernel for Interpreted {
+    fn schedule(&self) -> String {
+        "interpreted, one point after the other".to_string()
+    }
+
     unsafe fn call(&self, args: &KernelArgs) {
         let kernel = &self.kernel;
         // SAFETY: the caller promises an extent an axis.

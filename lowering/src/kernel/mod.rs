@@ -280,6 +280,9 @@ pub trait CompiledKernel: Send + Sync {
     /// buffers obey [`Buffer::written`].
     unsafe fn call(&self, args: &KernelArgs);
 
+    /// How its loops are run, in words.
+    fn schedule(&self) -> String;
+
     /// The machine code in readable form, if there is any.
     fn disassembly(&self) -> Option<&str> {
         None

@@ -1,6 +1,7 @@
 //! Kernels as text, for people.
 
-use super::{KOp, Kernel};
+use super::{KOp, Kernel, Part};
+use rewright_ir::Scalar;
 use std::fmt;
 
 impl fmt::Display for Kernel {
@@ -15,6 +16,7 @@ impl fmt::Display for Kernel {
                 writeln!(f, "{}for i{}:", "  ".repeat(level as usize - 1), level - 1)?;
             }
             for inst in self.insts.iter().filter(|i| self.level(i) == level) {
+                let part = |part: &Part| if *part == Part::Im { ".im" } else { "" };
                 let results: Vec<_> = (0..inst.results).map(|r| format!("v{}", inst.first.0 + r)).collect();
                 let args: Vec<_> = inst.args.iter().map(|a| format!("{a:?}")).collect();
                 write!(f, "{indent}")?;
@@ -22,6 +24,14 @@ impl fmt::Display for Kernel {
                     write!(f, "{}: {} = ", results.join(", "), self.dtype(inst.first))?;
                 }
                 match &inst.op {
+                    KOp::Const(bits) => write!(f, "{}", Scalar::from_bits(self.dtype(inst.first), (*bits, 0)))?,
+                    KOp::Param(number) => write!(f, "p{number}")?,
+                    KOp::Index(axis) => write!(f, "i{axis}")?,
+                    KOp::Load(buffer, p) => write!(f, "load b{buffer}{}", part(p))?,
+                    KOp::Store(buffer, p) => write!(f, "store b{buffer}{}", part(p))?,
+                    KOp::Unary(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
+                    KOp::Binary(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
+                    KOp::Compare(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
                     KOp::Reference(r) => write!(f, "reference {}", r.op)?,
                     KOp::Math(call) => write!(f, "call {}", call.name)?,
                     op => write!(f, "{}", format!("{op:?}").to_lowercase())?,

@@ -5,7 +5,7 @@ use crate::diff;
 use crate::engine::Quiet;
 use crate::error::Error;
 use crate::failure::Test;
-use crate::output::{Out, Tone};
+use crate::output::{Out, Tone, count};
 use crate::program::Program;
 use crate::progress::Progress;
 use rewright::RewriteError;
@@ -37,7 +37,7 @@ pub fn bisect(out: &mut Out, args: &BisectArgs) -> Result<(), Error> {
             Some(command) => format!("`{command}` says so"),
             None => format!("`@{}` computes what it did, on all inputs that were tried", test.func),
         };
-        return Err(Error::message(format!("nothing is wrong after all {all} applications: {what}")));
+        return Err(Error::message(format!("nothing is wrong after {}: {what}", count(all, "application"))));
     };
     let (mut good, mut bad) = (0, all);
     while bad - good > 1 {

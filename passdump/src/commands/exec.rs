@@ -4,7 +4,7 @@ use crate::args::{ArgBinding, ExecArgs, OutBinding};
 use crate::engine::{self, Callable, Rewritten};
 use crate::error::Error;
 use crate::fixture::param_name;
-use crate::output::{Out, Tone};
+use crate::output::{Out, Tone, count};
 use crate::program::Program;
 use rewright::exec::{Executable, Stats};
 use rewright::rewrites::Options;
@@ -201,8 +201,4 @@ fn report(
         writeln!(out, "a call runs {kernels}, and {others} by reference meaning; it allocates {allocated}")?;
     }
     Ok(out.comments(callable.executable().map_or(&[][..], Executable::remarks))?)
-}
-
-fn count(n: u64, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

@@ -1,18 +1,20 @@
 //! `passdump html`: every step of a pipeline as one page that needs nothing else.
 
+use super::exec::bind;
 use crate::args::HtmlArgs;
-use crate::engine::{self, Backend};
+use crate::engine;
 use crate::error::Error;
-use crate::output::{Out, Tone};
+use crate::output::{Out, Tone, count};
 use crate::program::Program;
 use indexmap::IndexMap;
 use rewright::exec::plan::StepKind;
+use rewright::exec::{Arg, Executable};
 use rewright::rewrites::{Event, Observer, Options, rewrites};
-use rewright::{Limits, Loc, Module, Name, registry};
+use rewright::{Datum, Loc, Module, Name, registry};
 use serde::Serialize;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PAGE: &str = include_str!("../html/page.html");
 const STYLE: &str = include_str!("../html/page.css");
@@ -23,7 +25,9 @@ const SCRIPT: &str = include_str!("../html/page.js");
 struct Data {
     functions: Vec<FunctionData>,
     steps: Vec<StepData>,
-    kernels: Vec<String>,
+    kernels: Vec<KernelData>,
+    /// What runs without a kernel, and why; why kernels are not timed.
+    notes: Vec<String>,
     /// The names to show as ops.
     ops: Vec<&'static str>,
 }
@@ -34,6 +38,22 @@ struct FunctionData {
     name: String,
     lines: Vec<String>,
 }
+
+/// A kernel.
+#[derive(Serialize)]
+struct KernelData {
+    title: String,
+    schedule: String,
+    /// The time of the fastest run.
+    micros: Option<f64>,
+    text: String,
+}
+
+/// How long calls are repeated to time kernels.
+const MEASURE: Duration = Duration::from_millis(250);
+
+/// Calls are repeated at most so often.
+const MAX_CALLS: usize = 1000;
 
 /// An application of a rewrite, and what it changed.
 #[derive(Serialize)]
@@ -59,14 +79,27 @@ pub fn html(out: &mut Out, args: &HtmlArgs) -> Result<(), Error> {
     let mut recorder = Recorder::of(&program.module);
     let mut module = program.module.clone();
     let result = pipeline.run(&mut module, &how.options, &mut recorder);
-    let kernels = if result.is_ok() { kernels(&module, program.func) } else { Vec::new() };
+    let mut notes = Vec::new();
+    let mut found = Vec::new();
+    if let (Ok(_), Ok(executable)) = (&result, engine::compile_timed(&module, program.func)) {
+        let values = match bind(&args.args, &program, program.function()?) {
+            Err(error) if !args.args.is_empty() => return Err(error),
+            Err(error) => {
+                notes.push(format!("kernels are not timed: {error}"));
+                None
+            }
+            Ok(values) => Some(values),
+        };
+        found = kernels(&executable, values.as_deref());
+        notes.extend(executable.remarks().iter().map(|remark| format!("without a kernel: {remark}")));
+    }
     let functions = recorder.functions.into_values().map(|(data, _)| data).collect();
     let ops = registry_ops();
-    let data = Data { functions, steps: recorder.steps, kernels, ops };
+    let data = Data { functions, steps: recorder.steps, kernels: found, notes, ops };
     let page = page(&program.name, &pipeline.to_string(), &data)?;
     std::fs::write(&args.out, page).map_err(|e| Error::file(&args.out, e))?;
     let steps = data.steps.len();
-    writeln!(out, "{}", out.tone(Tone::Good, format!("{}: {steps} steps", args.out.display())))?;
+    writeln!(out, "{}", out.tone(Tone::Good, format!("{}: {}", args.out.display(), count(steps as u64, "step"))))?;
     result.map(drop).map_err(|e| Error::rewrite(&program.name, &program.text, &e))
 }
 
@@ -101,20 +134,35 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The kernels of a function, as far as it can be compiled.
-fn kernels(module: &Module, func: Name) -> Vec<String> {
-    let Ok(callable) = engine::compile(module, func, Backend::Auto, Limits::default()) else { return Vec::new() };
-    let Some(executable) = callable.executable() else { return Vec::new() };
-    let mut texts: Vec<String> = Vec::new();
+/// The kernels of a function, as far as it can be compiled, and how long they took with these arguments.
+fn kernels(executable: &Executable, args: Option<&[Datum]>) -> Vec<KernelData> {
+    if let Some(args) = args {
+        let args: Vec<Arg<'_>> = args.iter().map(Arg::from).collect();
+        let begin = Instant::now();
+        let mut calls = 0;
+        while calls < MAX_CALLS && begin.elapsed() < MEASURE && executable.call(&args).is_ok() {
+            calls += 1;
+        }
+    }
+    let times = executable.step_times();
+    let micros = |function: Name, number: usize| {
+        let of_step = times.iter().find(|time| time.func == function && time.step == number);
+        of_step.map(|time| time.least.as_secs_f64() * 1e6)
+    };
+    let mut found = Vec::new();
     for function in &executable.plan().functions {
-        for step in &function.steps {
+        for (number, step) in function.steps.iter().enumerate() {
             if let StepKind::Kernel(kernel) = &step.kind {
-                texts.push(format!("@{}: {}\n{}", function.name, step.op, kernel.launch.lowered.kernel));
+                found.push(KernelData {
+                    title: format!("@{}: {}", function.name, step.op),
+                    schedule: kernel.launch.compiled.schedule(),
+                    micros: micros(function.name, number),
+                    text: kernel.launch.lowered.kernel.to_string(),
+                });
             }
         }
     }
-    texts.extend(executable.remarks().iter().map(|remark| format!("without a kernel: {remark}")));
-    texts
+    found
 }
 
 /// Keeps what each application changed.

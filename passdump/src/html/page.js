@@ -367,7 +367,12 @@ document.addEventListener('keydown', event => {
 for (const name of ['code', 'graph', 'kernels']) $('tab-' + name).addEventListener('click', () => tab(name));
 $('changes').addEventListener('click', keys.c);
 $('find').addEventListener('input', event => filter(event.target.value));
-$('kernels').replaceChildren(...(data.kernels.length ? data.kernels.map(k => el('pre', {}, k)) : [el('pre', {}, 'No kernel: nothing was compiled.')]));
+const time = micros => micros == null ? '' : `  ${micros < 10 ? micros.toFixed(2) : micros.toFixed(0)} µs at best`;
+$('kernels').replaceChildren(
+  ...data.kernels.map(k => el('section', {},
+    el('h2', {}, k.title, el('span', { class: 'at' }, time(k.micros))), el('p', {}, k.schedule), el('pre', {}, k.text))),
+  ...data.notes.map(note => el('p', {}, note)),
+  ...(data.kernels.length ? [] : [el('p', {}, 'No kernel.')]));
 
 // A link to a place: #step=3&tab=graph&value=%x&find=mul&changes. Keys can be part of it: &keys=jjk.
 const link = new URLSearchParams(location.hash.slice(1));

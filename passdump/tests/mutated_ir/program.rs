@@ -68,7 +68,9 @@ pub fn try_input(input: &Input, number: u64) -> Result<Reached, String> {
         return Ok(Reached::Evaluated);
     }
     for (backend, module) in [(Backend::Interp, &module), (Backend::Cranelift, &rewritten)] {
-        let Ok(compiled) = Executable::compile(module, func, exec::Options { backend, limits: LIMITS }) else {
+        let Ok(compiled) =
+            Executable::compile(module, func, exec::Options { backend, limits: LIMITS, ..Default::default() })
+        else {
             return Err(format!("a verified program can't be compiled for {backend:?}"));
         };
         let found = compiled.call(&args.iter().map(Arg::from).collect::<Vec<_>>());
