@@ -6,7 +6,8 @@ use super::inputs::Axes;
 use super::smaller::smaller;
 use crate::driver::guarded;
 use rewright_ir::eval::{evaluate_counted, value_label};
-use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module};
+use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module, infer_function};
+use std::borrow::Cow;
 
 /// The steps of one call of the first form. What takes longer is not compared.
 const MAX_STEPS: u64 = 1 << 16;
@@ -121,12 +122,21 @@ impl Checker {
     }
 }
 
+/// The function with types, as far as they can be inferred.
+fn typed<'f>(func: &'f Function, module: &Module) -> Cow<'f, Function> {
+    if !func.untyped {
+        return Cow::Borrowed(func);
+    }
+    let mut typed = func.clone();
+    if infer_function(&mut typed, module).is_ok() { Cow::Owned(typed) } else { Cow::Borrowed(func) }
+}
+
 /// Calls the function; an op of a plugin that panics is an error.
 pub(super) fn call(func: &Function, module: &Module, args: Vec<Datum>, steps: u64) -> (Ended, u64) {
     let limits = Limits { steps, ..LIMITS };
     // Arguments are made and compared too.
     let elements: u64 = args.iter().map(|arg| arg.shape().iter().product::<usize>() as u64).sum();
-    let called = guarded(|| evaluate_counted(func, Some(module), args, limits));
+    let called = guarded(|| evaluate_counted(&typed(func, module), Some(module), args, limits));
     match called {
         // What would have gone beyond the limit is not counted.
         Ok((Err(e), _)) if e.kind == EvalErrorKind::Limit => (Err(e), steps),

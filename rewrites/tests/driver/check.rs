@@ -60,6 +60,14 @@ wrong! {
     };
 }
 
+/// Before there are types.
+static WRONG_BRANCH: RewriteDef =
+    RewriteDef::root("wrong-branch", "goes elsewhere", &Always(|root, rw| jump(root, rw, 1)))
+        .roots(&["br_if"])
+        .stage(Stage::BeforeInference)
+        .opt_in();
+register_rewrite!(WRONG_BRANCH);
+
 fn checked() -> Options {
     Options { check: Some(Check::default()), ..Options::default() }
 }
@@ -76,6 +84,9 @@ const RAISES: &str = "func @f(%x: f64) -> f64 {\nentry:\n  %0 = gt %x, 0.0\n  br
                       raise kind=\"ValueError\", message=\"too large\"\ngood:\n  ret %x\n}\n";
 const LOOPS: &str = "func @f(%n: i64) -> i64 {\nentry:\n  jump next()\nnext:\n  %0 = lt %n, 0\n  br_if %0, next(), out()\n\
                      out:\n  ret %n\n}\n";
+
+const UNTYPED: &str = "untyped func @f(%x: f32[n], %k: i64) -> f32[n] {\nentry:\n  %0 = eq %k, 1\n  br_if %0, twice, done(%x)\n\
+                       twice:\n  %1 = mul %x, 2.0\n  jump done(%1)\ndone(%2):\n  ret %2\n}\n";
 
 /// Programs, what is wrong with rewriting them, and a part of what is said.
 fn wrong() -> Vec<(&'static str, String, &'static str)> {
@@ -95,6 +106,7 @@ fn wrong() -> Vec<(&'static str, String, &'static str)> {
         // Right for one element.
         ("wrong-sum", one("%x: f64[n]", "f64", "  %0 = sum %x, axes=[0]\n  ret %0\n"), "f64[3]"),
         ("wrong-no-raise", RAISES.into(), "it ended with an error, and now it does not: "),
+        ("wrong-branch", UNTYPED.into(), "computes something else: "),
         ("wrong-for-ever", LOOPS.into(), "now it ends with an error: `jump`: more than "),
     ]
 }
