@@ -29,6 +29,7 @@ mod eval;
 mod inline;
 mod monoid;
 mod order;
+mod prune;
 mod symbols;
 mod verify;
 
@@ -37,6 +38,7 @@ pub use body::{Body, BodyInst, BodyOp, BodyRef};
 pub(crate) use eval::evaluate;
 pub use inline::inline_function;
 pub use order::{Fold, Order};
+pub use prune::prune;
 pub use verify::{MAX_NESTING, Problem, extent_sources, verify};
 
 use crate::dtype::DType;

@@ -37,6 +37,8 @@ pub struct Edit {
     pub values: HashMap<Value, With>,
     /// What stands in the places of operands.
     pub operands: HashMap<(Inst, usize), With>,
+    /// Operands that are left out, by their places.
+    pub unread: HashSet<(Inst, usize)>,
     /// Other types of parameters and block parameters.
     pub types: HashMap<Value, Type>,
     /// Other dims everywhere.
@@ -228,7 +230,8 @@ impl Copier<'_> {
     fn inst(&mut self, inst: Inst, to: Block) -> Option<()> {
         let data = self.old.inst(inst);
         let mut args = Vec::with_capacity(data.args.len());
-        for (slot, &arg) in data.args.iter().enumerate() {
+        for (slot, &arg) in data.args.iter().enumerate().filter(|(slot, _)| !self.edit.unread.contains(&(inst, *slot)))
+        {
             args.push(self.operand(inst, slot, arg)?);
         }
         let mut attrs = self.edit.attrs.get(&inst).unwrap_or(&data.attrs).clone();

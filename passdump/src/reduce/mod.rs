@@ -1,6 +1,7 @@
 //! Reducing a module to the smallest that still shows a failure: hierarchical delta debugging, from functions over blocks and instructions to
-//! operands, extents and attributes. Every candidate that is tried is valid.
+//! operands, extents, attributes and bodies of expressions. Every candidate that is tried is valid.
 
+mod bodies;
 mod copy;
 mod ddmin;
 mod passes;
@@ -49,6 +50,7 @@ impl<'t> Reducer<'t> {
             self.operands()?;
             self.extents()?;
             self.attributes()?;
+            self.bodies()?;
             if self.module.to_string() == before {
                 break;
             }

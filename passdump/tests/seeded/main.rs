@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         bisect: the_guilty_application_is_found, arguments_show_what_made_up_ones_do_not, errors_are_shown_as_they_are,
             a_command_decides;
         reduce: a_miscompile_becomes_small, a_miscompile_of_one_value_becomes_small, a_panic_becomes_small, an_invalid_program_becomes_small, what_never_ends_becomes_small,
-            rewrites_that_undo_each_other_become_small, a_command_decides, arguments_stay_what_they_are;
+            rewrites_that_undo_each_other_become_small, a_command_decides, arguments_stay_what_they_are, bodies_of_expressions_become_small;
     };
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
 }

@@ -81,3 +81,25 @@ pub fn arguments_stay_what_they_are() {
     let nothing = passdump(&reduce, program);
     has(&nothing.err, &["there is nothing to reduce: `@f` computes what it did"]);
 }
+
+pub fn bodies_of_expressions_become_small() {
+    let fused = "func @f(%a: f64[n], %b: f64[n], %c: f64) -> f64[n] {
+entry:
+  %0 = arrayexpr [i: n] (x = %a[i], y = %b[i], z = %c) {
+    t0 = mul x, y
+    t1 = add t0, z
+    t2 = lt t1, y
+    t3 = erf t1
+    t4 = where t2, t3, x
+    t5 = sub t4, 2.0
+    yield t5
+  } : f64[n]
+  ret %0
+}
+";
+    let found = passdump(&["reduce", "-", "--pipeline", "dce", "--command", "! grep -q erf {}"], fused);
+    assert_eq!((found.status, found.err.as_str()), (Some(0), ""));
+    let body: Vec<&str> = found.out.lines().filter(|line| line.starts_with("    ")).collect();
+    assert!(matches!(body[..], [erf, _] if erf.contains(" = erf ")), "{}", found.out);
+    assert!(!found.out.contains("%b") && !found.out.contains("%c"), "{}", found.out);
+}

@@ -2,12 +2,11 @@
 
 use super::candidate::{Role, is_del};
 use super::plan::{Group, Member};
-use super::prune::prune;
 use super::views::{AxisMap, is_exact, look_through};
 use crate::MatchCx;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
-    Write, inline_function,
+    Write, inline_function, prune,
 };
 use rewright_ir::{ArrayExpr, Dim, Function, Inst, Loc, Name, TypeError, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};

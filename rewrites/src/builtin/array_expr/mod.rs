@@ -10,7 +10,6 @@ mod candidate;
 mod effects;
 mod order;
 mod plan;
-mod prune;
 mod space;
 mod views;
 

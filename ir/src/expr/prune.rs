@@ -1,11 +1,11 @@
 //! Takes out of a body what none of its results needs.
 
-use rewright_ir::Value;
-use rewright_ir::expr::{Axis, Body, BodyRef, Index, IndexExpr, Operand, Source};
+use super::{Axis, Body, BodyRef, Index, IndexExpr, Operand, Source};
 
 /// Drops body instructions that no result depends on, operands that no instruction reads, and arguments that no operand reads. Operands
-/// that an axis has its extent from stay.
-pub fn prune(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, args: &mut Vec<Value>) {
+/// that an axis has its extent from stay. `args` stands for the instruction's arguments. For expressions that read no positions from arrays,
+/// and have neither conditions nor finisher.
+pub fn prune<T>(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, args: &mut Vec<T>) {
     let mut insts = vec![false; body.insts.len()];
     let sets_extent = |index: &Index| match &index.expr {
         IndexExpr::Affine(form) => form.as_axis().is_some_and(|axis| axes[axis as usize].hi.is_none()),
