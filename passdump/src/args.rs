@@ -142,6 +142,9 @@ pub struct FailingArgs {
     /// A parameter's value, as for `exec`: this call is tried before others
     #[arg(long = "arg", value_name = "NAME=VALUE", conflicts_with = "command")]
     pub args: Vec<ArgBinding>,
+    /// This backend must compute what the reference evaluator makes of the rewritten function
+    #[arg(long, value_enum, conflicts_with = "command")]
+    pub backend: Option<Backend>,
     /// Instead: a shell command that is given the program's file, in the place of {} or at the end; the program is wrong if
     /// the exit status is not 0
     #[arg(long, value_name = "CMD")]

@@ -1,10 +1,10 @@
 //! What is wrong with rewriting a program: what `bisect` and `reduce` look for.
 
-use crate::engine::{self, Application};
+use crate::engine::{self, Application, Backend};
 use crate::error::Error;
-use rewright::rewrites::check::{Check, Difference, functions};
+use rewright::rewrites::check::{Check, Checker, Difference, functions};
 use rewright::rewrites::{Event, NoObserver, Observer, Options};
-use rewright::{Module, Name, Pipeline, RewriteError};
+use rewright::{Limits, Module, Name, Pipeline, RewriteError};
 use std::fmt;
 use std::io::Write;
 use std::process::{Command, ExitStatus, Stdio};
@@ -16,6 +16,8 @@ pub enum Failure {
     Rewriting(Box<RewriteError>),
     /// The function computes something else after all rewrites.
     Differs(Box<Difference>),
+    /// A backend does not compute what the reference evaluator does, which comes first in the difference.
+    Backend(Backend, Box<Difference>),
     /// The user's command ends with this exit status.
     Command(ExitStatus),
 }
@@ -25,6 +27,10 @@ impl fmt::Display for Failure {
         match self {
             Failure::Rewriting(error) => error.fmt(f),
             Failure::Differs(found) => found.fmt(f),
+            Failure::Backend(backend, found) => {
+                let name = backend.name();
+                write!(f, "by `{name}`, and before that by reference meaning: {found}")
+            }
             Failure::Command(status) => write!(f, "the command ends with {status}"),
         }
     }
@@ -37,6 +43,7 @@ impl Failure {
         use RewriteError as E;
         match (self, other) {
             (Failure::Differs(a), Failure::Differs(b)) => a.after.is_ok() == b.after.is_ok(),
+            (Failure::Backend(_, a), Failure::Backend(_, b)) => a.after.is_ok() == b.after.is_ok(),
             (Failure::Command(a), Failure::Command(b)) => a == b,
             (Failure::Rewriting(a), Failure::Rewriting(b)) => match (&**a, &**b) {
                 (E::Failed { step: s, cause: c, .. }, E::Failed { step: t, cause: d, .. }) => {
@@ -72,6 +79,8 @@ pub struct Test {
     pub func: Name,
     /// On which inputs.
     pub check: Check,
+    /// What else must compute what the reference evaluator makes of the rewritten function.
+    pub backend: Option<Backend>,
     /// Instead of all that: a command, given a file of IR text, that fails.
     pub command: Option<String>,
 }
@@ -95,8 +104,19 @@ impl Test {
         };
         match &self.command {
             Some(command) => by_command(command, &rewritten),
-            None => Ok(functions(module, &rewritten, self.func, &self.check).err().map(Failure::Differs)),
+            None => match functions(module, &rewritten, self.func, &self.check) {
+                Err(found) => Ok(Some(Failure::Differs(found))),
+                Ok(_) => self.by_backend(&rewritten),
+            },
         }
+    }
+
+    fn by_backend(&self, module: &Module) -> Result<Option<Failure>, Error> {
+        let Some((backend, func)) = self.backend.zip(module.get(self.func)) else { return Ok(None) };
+        let callable = engine::compile(module, self.func, backend, Limits::default())?;
+        let checker = Checker::new(func, module, &self.check);
+        let found = checker.against(func, |args| callable.outcome(args)).err();
+        Ok(found.map(|found| Failure::Backend(backend, found)))
     }
 
     /// How many applications there are in all, and the error that they end with, if they do.

@@ -85,7 +85,7 @@ impl Program {
         let registry = self.registry.as_ref().unwrap_or_else(|| rewrites());
         let pipeline = engine::read_pipeline(registry, &self.pipeline)?;
         let options = Options { liberties: self.liberties, verify, ..Options::default() };
-        Ok(Test { pipeline, options, func: self.func, check, command: args.command.clone() })
+        Ok(Test { pipeline, options, func: self.func, check, backend: args.backend, command: args.command.clone() })
     }
 
     /// How it is to be rewritten.

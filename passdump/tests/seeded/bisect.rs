@@ -78,3 +78,19 @@ pub fn a_command_decides() {
     let both = passdump(&["bisect", "-", "--command", "true", "--arg", "x=1"], &program);
     assert_eq!(both.status, Some(2), "{}", both.err);
 }
+
+/// A lowering with a bug shows once a rewrite makes use of it.
+pub fn a_backend_with_a_bug_is_found() {
+    let program = "func @f(%x: f64[n], %y: f64[n]) -> f64[n] {\nentry:\n  %0 = neg %x\n  %1 = mul %y, 1.0\n  %2 = add %0, %0\n  \
+                   %3 = sub %2, %1\n  ret %3\n}\n";
+    let pipeline = ["--pipeline", "canonicalize, seed-to-twice, dce"];
+    let by_meaning = passdump(&[&["bisect", "-"], &pipeline[..]].concat(), program);
+    has(&by_meaning.err, &["nothing is wrong after "]);
+    let found = passdump(&[&["bisect", "-", "--backend", "cranelift"], &pipeline[..]].concat(), program);
+    assert_eq!((found.status, found.err.as_str()), (Some(0), ""), "{}", found.out);
+    has(&found.out, &["seed-to-twice", "by `cranelift`, and before that by reference meaning", "result 0"]);
+    let small = passdump(&[&["reduce", "-", "--backend", "cranelift"], &pipeline[..]].concat(), program);
+    assert_eq!((small.status, small.err.as_str()), (Some(0), ""), "{}", small.out);
+    has(&small.out, &["= neg %", "= add %", "ret", "by `cranelift`"]);
+    assert!(!small.out.contains(" = mul ") && !small.out.contains(" = sub "), "{}", small.out);
+}

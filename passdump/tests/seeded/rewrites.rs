@@ -1,7 +1,11 @@
 //! Rewrites with a bug each. None is in the default pipeline.
 
+use rewright::ir::{Loop, OpDef, Scalars, register_interface, register_op};
+use rewright::lowering::kernel::Binary;
+use rewright::lowering::scalar::{Elem, Elems, LowerScalar, ScalarCx};
 use rewright::prelude::*;
 use rewright::rewrites::RewriteError;
+use rewright::{EvalError, Scalar};
 
 /// Matches an instruction one of whose operands is an op, and does something wrong.
 struct Wrong {
@@ -43,6 +47,11 @@ seeds! {
         let turned = rw.op("neg", [x])?;
         rw.replace_with(root, "where", [negative, turned, x], Attrs::new()).map(drop)
     };
+    // Right in itself, but the op that it makes has a wrong lowering.
+    TO_TWICE "seed-to-twice" "add" of "neg" |root, inner, rw| {
+        let x = rw.func().inst(inner).results[0];
+        rw.replace_with(root, "seed.twice", [x], Attrs::new()).map(drop)
+    };
     PANIC "seed-panic" "exp" of "neg" |root, _, rw| {
         rw.op("sin", [rw.func().inst(root).args[0]])?;
         panic!("no exponents today")
@@ -67,3 +76,22 @@ seeds! {
         rw.replace_with(root, "minimum", args, Attrs::new()).map(drop)
     };
 }
+
+static TWICE: OpDef = OpDef::elementwise("seed.twice", "doubles", 1, resolve, meaning);
+register_op!(TWICE);
+
+fn resolve(_: &[DType], _: &Attrs) -> Result<Loop, String> {
+    Ok(Loop::uniform(1, DType::F64, DType::F64))
+}
+
+fn meaning(args: &[Scalar], _: &Attrs) -> Result<Scalars, EvalError> {
+    Ok(Scalars::from_slice(&[Scalar::F64(2.0 * args[0].to_f64())]))
+}
+
+/// A rounding to f32 on the way.
+fn wrong(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
+    let sum = cx.k.binary(Binary::Add, args[0].re, args[0].re);
+    let narrow = cx.k.convert(sum, DType::F32);
+    Some(Elems::from_elem(Elem::real(DType::F64, cx.k.convert(narrow, DType::F64)), 1))
+}
+register_interface!("seed.twice", LowerScalar, &LowerScalar(wrong));

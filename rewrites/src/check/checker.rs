@@ -6,7 +6,7 @@ use super::inputs::Axes;
 use super::smaller::smaller;
 use crate::driver::guarded;
 use rewright_ir::eval::{evaluate_counted, value_label};
-use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module, infer_function};
+use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module, Outcome, infer_function};
 use std::borrow::Cow;
 
 /// The steps of one call of the first form. What takes longer is not compared.
@@ -93,6 +93,24 @@ impl Checker {
         }
         for (trial, (ended, steps)) in self.trials.iter_mut().zip(later) {
             (trial.ended, trial.steps) = (ended, steps);
+        }
+        Ok(())
+    }
+
+    /// Checks that something else, such as compiled code, makes of the inputs what the reference evaluator makes of the last form.
+    pub fn against(
+        &self,
+        func: &Function,
+        mut other: impl FnMut(&[Datum]) -> Result<Outcome, EvalError>,
+    ) -> Result<(), Box<Difference>> {
+        for trial in self.trials.iter().filter(|trial| comparable(&trial.ended)) {
+            let after = other(&trial.args);
+            if let Some(what) = differs(&trial.ended, &after, self.ulp) {
+                let names = func.params().iter().map(|&p| value_label(func, p));
+                let input = names.zip(trial.args.iter().cloned()).collect();
+                let (function, before) = (func.name, trial.ended.clone());
+                return Err(Box::new(Difference { function, what, input, before, after, forms: Default::default() }));
+            }
         }
         Ok(())
     }
