@@ -1,7 +1,7 @@
 //! How long equality saturation takes: of a chain of 24 ops, with the rules that are exact, of floats and of integers, which have sums and
-//! products of many terms too; and of a polynomial whose terms may be regrouped.
+//! products of many terms too; and of a polynomial whose terms may be regrouped. With exact extraction also the latter two with that.
 //!
-//!     cargo bench -p rewright-rewrites --bench saturate
+//!     cargo bench -p rewright-rewrites --bench saturate [--features exact-extraction]
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use rewright_ir::{Module, parse_module};
@@ -24,15 +24,19 @@ const POLYNOMIAL: &str = "func @f(%x: f64[n], %a: f64, %b: f64, %c: f64, %d: f64
     %s2 = add %s1, %p1\n  %s3 = add %s2, %d\n  ret %s3\n}\n";
 
 fn benches(c: &mut Criterion) {
+    let regrouped = "reassociate, no_nan, no_inf, no_signed_zeros";
     let cases = [
-        ("chain of 24, f64, exact", chain("f64"), ""),
-        ("chain of 24, i64, exact", chain("i64"), ""),
-        ("polynomial, f64, regrouped", POLYNOMIAL.to_string(), "reassociate, no_nan, no_inf, no_signed_zeros"),
+        ("chain of 24, f64", chain("f64"), "", "saturate"),
+        ("chain of 24, i64", chain("i64"), "", "saturate"),
+        ("polynomial, f64, regrouped", POLYNOMIAL.to_string(), regrouped, "saturate"),
+        ("chain of 24, i64, cheapest", chain("i64"), "", "saturate-exact"),
+        ("polynomial, f64, regrouped, cheapest", POLYNOMIAL.to_string(), regrouped, "saturate-exact"),
     ];
-    for (name, text, liberties) in cases {
+    let is_built = |pipeline| pipeline == "saturate" || cfg!(feature = "exact-extraction");
+    for (name, text, liberties, pipeline) in cases.into_iter().filter(|case| is_built(case.3)) {
         let module = parse_module(&text, "bench.ir").expect("the text is right");
         let liberties: Liberties = liberties.parse().expect("there are such liberties");
-        let pipeline = Pipeline::parse("saturate").expect("there is such a rewrite");
+        let pipeline = Pipeline::parse(pipeline).expect("there is such a rewrite");
         let options = Options { liberties, ..Options::default() };
         let run = |mut module: Module| {
             pipeline.run(&mut module, &options, &mut NoObserver).expect("it ends");

@@ -24,6 +24,16 @@ pub enum PipelineError {
         /// All that there are.
         known: String,
     },
+    /// A rewrite that this build was made without.
+    #[error("`{name}` is not in this build: build it with the cargo feature `{feature}`")]
+    NotBuilt {
+        /// The name.
+        name: String,
+        /// The byte in the pipeline string at which it begins.
+        at: usize,
+        /// The feature of `rewright`, `rewright-rewrites` and `rewright-passdump` that adds it.
+        feature: &'static str,
+    },
     /// Two commas with nothing between.
     #[error("the pipeline has an empty place at byte {at}")]
     Empty {
@@ -47,9 +57,10 @@ impl PipelineError {
     /// The byte in the pipeline string at which the error is.
     pub fn at(&self) -> Option<usize> {
         match self {
-            PipelineError::Unknown { at, .. } | PipelineError::Empty { at } | PipelineError::NotThere { at, .. } => {
-                Some(*at)
-            }
+            PipelineError::Unknown { at, .. }
+            | PipelineError::NotBuilt { at, .. }
+            | PipelineError::Empty { at }
+            | PipelineError::NotThere { at, .. } => Some(*at),
             PipelineError::Registry(_) => None,
         }
     }
@@ -185,6 +196,9 @@ fn parse_part(
 
 fn find(registry: &RewriteRegistry, name: &str, at: usize) -> Result<RewriteEntry, PipelineError> {
     registry.get(name).ok_or_else(|| {
+        if name == crate::egraph::EXACT && !cfg!(feature = "exact-extraction") {
+            return PipelineError::NotBuilt { name: name.to_string(), at, feature: "exact-extraction" };
+        }
         let all: Vec<&'static str> = registry.iter().map(|e| e.def.name).collect();
         let near = Registry::suggest(name, all.iter().copied()).and_then(|n| all.iter().find(|a| **a == n).copied());
         PipelineError::Unknown { name: name.to_string(), at, near, known: names(registry) }

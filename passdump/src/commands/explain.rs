@@ -158,7 +158,7 @@ impl<'a> Follower<'a> {
         let &Rules { module, registry, pipeline, granted } = &self.rules;
         let mut lines = Vec::new();
         for &(value, _) in self.values.iter().filter(|(value, _)| before.has_value(*value)) {
-            if rewrite == SATURATE {
+            if saturates(rewrite) {
                 match proof(&before, value, module, registry, pipeline, granted) {
                     Ok(proof) => lines.extend(chain::lines(registry, &proof)),
                     Err(NoProof::Unchanged(_)) => {}
@@ -192,7 +192,7 @@ impl Observer for Follower<'_> {
         match event {
             Event::Match { rewrite, func, .. } => {
                 let rule = || matches!(self.rules.registry.get(rewrite).map(|e| e.def.form), Some(Form::Rule(_)));
-                let wanted = func.name == self.func && (*rewrite == SATURATE || rule());
+                let wanted = func.name == self.func && (saturates(rewrite) || rule());
                 self.before = wanted.then(|| (*func).clone());
             }
             Event::Applied { rewrite, func, changes, .. } => {
@@ -212,8 +212,10 @@ impl Observer for Follower<'_> {
     }
 }
 
-/// The rewrite that applies rules in an e-graph.
-const SATURATE: &str = "saturate";
+/// True for the rewrites that apply rules in an e-graph.
+fn saturates(rewrite: &str) -> bool {
+    matches!(rewrite, "saturate" | "saturate-exact")
+}
 
 /// What computes a value, or what it is.
 fn call(func: &Function, value: Value) -> String {

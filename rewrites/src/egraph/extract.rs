@@ -1,6 +1,6 @@
 //! Which node of each class to keep: the cheapest program for all roots together, shared work counted once.
 //!
-//! The cheapest DAG is NP-hard to find. This is the greedy way: each class keeps the node whose operands' chosen nodes, taken together as
+//! The cheapest DAG is NP-hard to find; with the feature `exact-extraction`, `exact.rs` finds it. This is the greedy way: each class keeps the node whose operands' chosen nodes, taken together as
 //! a set, cost least; a class is looked at again when an operand's set becomes cheaper. Then single choices are exchanged as long as that
 //! makes the whole cheaper. Work that several roots could share is not seen by a greedy choice for each of them, so a second round
 //! counts a node that several classes use as divided among them; what costs less in the end is taken.
@@ -23,9 +23,16 @@ pub(crate) type Class = usize;
 pub(crate) struct Choice {
     pub node: Node,
     pub children: SmallVec<[Class; 4]>,
-    cost: u64,
+    pub cost: u64,
     /// An instruction of the block computes it.
-    original: bool,
+    pub original: bool,
+}
+
+impl Choice {
+    /// True if it would be a new instruction.
+    pub fn is_fresh(&self) -> bool {
+        !self.original && !self.children.is_empty()
+    }
 }
 
 /// An e-graph as far as its roots reach, with costs.
@@ -33,7 +40,7 @@ pub(crate) struct Problem {
     pub ids: Vec<Id>,
     pub classes: Vec<Vec<Choice>>,
     number: FxHashMap<Id, Class>,
-    roots: Vec<Class>,
+    pub roots: Vec<Class>,
     /// How many classes could use each.
     users: Vec<u64>,
 }
@@ -43,7 +50,7 @@ pub(crate) struct Problem {
 pub(crate) struct Solution {
     pub node: Vec<Option<usize>>,
     pub cost: u64,
-    fresh: usize,
+    pub fresh: usize,
 }
 
 impl Problem {
@@ -70,13 +77,25 @@ impl Problem {
             problem.classes.push(choices);
             at += 1;
         }
-        problem.users = vec![0; problem.ids.len()];
-        for choices in &problem.classes {
+        problem.count_users();
+        problem
+    }
+
+    fn count_users(&mut self) {
+        self.users = vec![0; self.classes.len()];
+        for choices in &self.classes {
             let mut used: Vec<Class> = choices.iter().flat_map(|c| c.children.iter().copied()).collect();
             used.sort_unstable();
             used.dedup();
-            used.into_iter().for_each(|class| problem.users[class] += 1);
+            used.into_iter().for_each(|class| self.users[class] += 1);
         }
+    }
+
+    /// A problem of nothing but numbers.
+    #[cfg(all(test, feature = "exact-extraction"))]
+    pub fn of_numbers(classes: Vec<Vec<Choice>>, roots: Vec<Class>) -> Self {
+        let mut problem = Problem { ids: Vec::new(), classes, number: FxHashMap::default(), roots, users: Vec::new() };
+        problem.count_users();
         problem
     }
 
@@ -117,13 +136,13 @@ impl Problem {
     }
 
     /// Gives a selection its cost: of what the roots need, each class once. Nothing if it has a cycle or a gap.
-    fn rated(&self, node: Vec<Option<usize>>) -> Option<Solution> {
+    pub fn rated(&self, node: Vec<Option<usize>>) -> Option<Solution> {
         let order = self.needed(&node)?;
         let mut solution = Solution { node, cost: 0, fresh: 0 };
         for class in order {
             let choice = &self.classes[class][solution.node[class]?];
             solution.cost = solution.cost.saturating_add(choice.cost);
-            solution.fresh += usize::from(!choice.original && !choice.children.is_empty());
+            solution.fresh += usize::from(choice.is_fresh());
         }
         Some(solution)
     }
@@ -217,12 +236,12 @@ impl Problem {
         let at = members.partition_point(|m| m.0 < class);
         members.insert(at, (class, own));
         let total = members.iter().fold(0u64, |sum, m| sum.saturating_add(m.1));
-        fresh += usize::from(!choice.original && !choice.children.is_empty());
+        fresh += usize::from(choice.is_fresh());
         Some(Best { total, fresh, changed: !choice.original, node: n, members })
     }
 
     /// Exchanges single choices as long as the whole becomes cheaper.
-    fn exchange(&self, mut solution: Solution) -> Solution {
+    pub fn exchange(&self, mut solution: Solution) -> Solution {
         /// So many wholes are looked at, times their size.
         const WORK: usize = 200_000;
         let mut work = 0;

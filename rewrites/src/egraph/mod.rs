@@ -10,7 +10,10 @@
 
 mod analysis;
 mod emit;
+#[cfg(feature = "exact-extraction")]
+mod exact;
 mod extract;
+mod extraction;
 mod nary;
 mod node;
 mod pattern;
@@ -24,6 +27,9 @@ mod template;
 mod terms;
 mod verify;
 
+#[cfg(feature = "exact-extraction")]
+pub use exact::SaturateExact;
+pub(crate) use extraction::EXACT;
 pub use proof::{Proof, ProofStep};
 pub use prove::{NoProof, explain, prove, prove_values};
 pub(crate) use rules::{RuleBook, RuleSet};
@@ -31,6 +37,7 @@ pub use verify::ProofError;
 
 use crate::prelude::*;
 use extract::{Problem, Solution};
+use extraction::Extraction;
 use node::Node;
 use region::Region;
 use rewright_ir::Loc;
@@ -62,30 +69,39 @@ impl Rewrite for Saturate {
     type Match = Vec<Better>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
-        let (func, rules) = (cx.func(), cx.rules());
-        if !func.insts(block).any(|inst| rules.starts_at(func.inst(inst).op)) {
-            return Err(NoMatch::quiet());
-        }
-        let candidates = region::candidates(cx, block);
-        let mut found = Vec::new();
-        let mut why = NoMatch::quiet();
-        for part in candidates.chunks(REGION) {
-            match improved(cx, part, rules) {
-                Ok(better) => found.push(better),
-                Err(reason) => why = why.and(reason),
-            }
-        }
-        if found.is_empty() { Err(why) } else { Ok(found) }
+        found(cx, block, Extraction::Greedy)
     }
 
     fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let mut replaced = FxHashMap::default();
-        for better in found {
-            better.plan.apply(rw, &mut replaced)?;
-            rw.remark(better.loc, better.remark);
-        }
-        Ok(())
+        apply(found, rw)
     }
+}
+
+/// Better forms of the parts of a block.
+fn found(cx: &MatchCx<'_>, block: Block, extraction: Extraction) -> Result<Vec<Better>, NoMatch> {
+    let (func, rules) = (cx.func(), cx.rules());
+    if !func.insts(block).any(|inst| rules.starts_at(func.inst(inst).op)) {
+        return Err(NoMatch::quiet());
+    }
+    let candidates = region::candidates(cx, block);
+    let mut found = Vec::new();
+    let mut why = NoMatch::quiet();
+    for part in candidates.chunks(REGION) {
+        match improved(cx, part, rules, extraction) {
+            Ok(better) => found.push(better),
+            Err(reason) => why = why.and(reason),
+        }
+    }
+    if found.is_empty() { Err(why) } else { Ok(found) }
+}
+
+fn apply(found: Vec<Better>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+    let mut replaced = FxHashMap::default();
+    for better in found {
+        better.plan.apply(rw, &mut replaced)?;
+        rw.remark(better.loc, better.remark);
+    }
+    Ok(())
 }
 
 /// The cheapest form that was found of some instructions.
@@ -96,10 +112,12 @@ pub(crate) struct Solved {
     summary: Summary,
     /// What the instructions cost as they are.
     before: u64,
+    /// Why the form may not be the cheapest, where that was asked for.
+    doubt: String,
 }
 
 /// Saturates some instructions of a block and chooses a form that costs less than they do.
-fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet) -> Result<Solved, NoMatch> {
+fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extraction) -> Result<Solved, NoMatch> {
     let func = cx.func();
     let loc = func.inst(part[0]).loc;
     let mut region = Region::of(cx, part, rules.granted, false);
@@ -111,28 +129,29 @@ fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet) -> Result<Solved, No
     let roots: Vec<egg::Id> = region.roots.iter().map(|value| region.ids[value]).collect();
     let problem = Problem::new(&region.graph, &roots, &originals);
     let before = region.cost(func);
-    match problem.solve().filter(|solution| solution.cost < before) {
-        Some(solution) => Ok(Solved { region, problem, solution, summary, before }),
-        None => Err(no_better(&summary, before, loc)),
+    let (solution, doubt) = extraction.solve(&problem);
+    match solution.filter(|solution| solution.cost < before) {
+        Some(solution) => Ok(Solved { region, problem, solution, summary, before, doubt }),
+        None => Err(no_better(&summary, before, &doubt, loc)),
     }
 }
 
 /// A cheaper form of some instructions of a block.
-fn improved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet) -> Result<Better, NoMatch> {
+fn improved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extraction) -> Result<Better, NoMatch> {
     let func = cx.func();
     if !part.iter().any(|&inst| rules.starts_at(func.inst(inst).op)) {
         return Err(NoMatch::quiet());
     }
     let loc = func.inst(part[0]).loc;
-    let Solved { region, problem, solution, summary, before } = solved(cx, part, rules)?;
+    let Solved { region, problem, solution, summary, before, doubt } = solved(cx, part, rules, extraction)?;
     let plan = emit::plan(func, part, &region, &problem, &solution).map_err(|_| {
         let message = "a cheaper form needs values that are defined after where it stands";
         NoMatch::because(message).at(loc)
     })?;
     if plan.is_empty() {
-        return Err(no_better(&summary, before, loc));
+        return Err(no_better(&summary, before, &doubt, loc));
     }
-    let remark = format!("{}: cost {before} is {} now; {}", told(&summary), solution.cost, summary.top());
+    let remark = format!("{}: cost {before} is {} now; {}{doubt}", told(&summary), solution.cost, summary.top());
     Ok(Better { plan, loc, remark })
 }
 
@@ -141,9 +160,12 @@ fn told(summary: &Summary) -> String {
 }
 
 /// Nothing to say where all forms were looked at and none is cheaper.
-fn no_better(summary: &Summary, cost: u64, loc: Loc) -> NoMatch {
+fn no_better(summary: &Summary, cost: u64, doubt: &str, loc: Loc) -> NoMatch {
     match summary.end {
-        End::Saturated | End::Goal => NoMatch::quiet(),
-        _ => NoMatch::because(format!("{}: no form costs less than {cost}; {}", told(summary), summary.top())).at(loc),
+        End::Saturated | End::Goal if doubt.is_empty() => NoMatch::quiet(),
+        _ => {
+            let (told, top) = (told(summary), summary.top());
+            NoMatch::because(format!("{told}: no form costs less than {cost}; {top}{doubt}")).at(loc)
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Proves that two functions are equal, or that what saturation made of a value is.
 
 use super::analysis::{Graph, add};
+use super::extraction::Extraction;
 use super::node::{Children, Node};
 use super::proof::{Proof, told};
 use super::region::{Region, candidates};
@@ -127,7 +128,7 @@ pub fn explain(
     let all = candidates(&cx, block);
     let is_here = |part: &&[Inst]| part.iter().any(|&inst| func.inst(inst).results[0] == value);
     let part = all.chunks(super::REGION).find(is_here).ok_or_else(unchanged)?;
-    let found = solved(&cx, part, &rules).map_err(|_| unchanged())?;
+    let found = solved(&cx, part, &rules, Extraction::of(pipeline)).map_err(|_| unchanged())?;
     let class =
         found.region.ids.get(&value).and_then(|&id| found.problem.of(&found.region.graph, id)).ok_or_else(unchanged)?;
     let mut region = Region::of(&cx, part, granted, true);
