@@ -110,7 +110,7 @@ pub struct RunArgs {
     /// Show the line of the program that each remark is about
     #[arg(long)]
     pub remarks: bool,
-    /// Show how often each rewrite was asked and applied
+    /// Show how often each rewrite was asked and applied, and what equality saturation did
     #[arg(long)]
     pub stats: bool,
     /// Show how long each rewrite took

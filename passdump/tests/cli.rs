@@ -438,6 +438,30 @@ fn a_value_is_followed() {
 
 const EQUAL: &str = "func @a(%x: i64, %y: i64) -> i64 {\nentry:\n  %n = neg %y\n  %m = neg %n\n  %r = add %x, %m\n  ret %r\n}\nfunc @b(%x: i64, %y: i64) -> i64 {\nentry:\n  %r = add %y, %x\n  ret %r\n}\nfunc @c(%x: i64, %y: i64) -> i64 {\nentry:\n  %r = sub %y, %x\n  ret %r\n}\n";
 
+/// What each rule did in e-graphs, and how these ended: numbers only, the same every time, unless times are asked for.
+#[test]
+fn rules_of_equality_saturation_are_counted() {
+    let program = "func @f(%x: f64) -> f64 {\nentry:\n  %a = neg %x\n  %b = neg %a\n  ret %b\n}\n";
+    let args = ["run", "-", "--pipeline", "saturate", "--stats"];
+    let out = done(&feed(&args, program));
+    let row = |first: &str| {
+        let line =
+            out.lines().find(|line| line.starts_with(&format!("// {first} "))).unwrap_or_else(|| panic!("{out}"));
+        line.split_whitespace().skip(1).map(String::from).collect::<Vec<_>>()
+    };
+    // Both classes of a `neg` are searched, and again when `%b` has become `%x`: each is the negation of the other then, which says nothing new.
+    assert_eq!(row("neg.neg")[1..], ["4", "3", "1", "0"].map(String::from), "{out}");
+    // The block that is left holds no instructions, so there is one graph.
+    assert_eq!(row("@f")[1..], ["line", "3", "2", "2", "3", "2", "saturated"].map(String::from), "{out}");
+    assert_eq!(out, done(&feed(&args, program)));
+    assert!(!out.lines().any(|line| line.ends_with("  time")), "{out}");
+    let timed = done(&feed(&[&args[..], &["--time"]].concat(), program));
+    assert!(timed.lines().any(|line| line.starts_with("// rule in e-graphs") && line.ends_with("time")), "{timed}");
+    // Nothing is said of e-graphs where there are none.
+    let without = done(&feed(&["run", "-", "--pipeline", "canonicalize", "--stats"], program));
+    assert!(!without.contains("e-graph"), "{without}");
+}
+
 /// Rules of equality saturation and those that are applied at once are told in the same way, with their places.
 #[test]
 fn the_rules_that_made_a_value_are_told() {

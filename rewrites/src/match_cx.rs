@@ -1,7 +1,7 @@
 //! What `matches` sees.
 
 use crate::analyses::Analyses;
-use crate::egraph::RuleSet;
+use crate::egraph::{RuleBook, RuleSet};
 use rewright_ir::analysis::{CallGraph, Dominators, InstEffects, Liveness, Loops, ModuleEffects};
 use rewright_ir::op::Effects;
 use rewright_ir::{Block, Function, Inst, Module, Scalar, Signature, Value, ValueDef};
@@ -119,6 +119,10 @@ impl<'a> MatchCx<'a> {
     /// The rules that equality saturation may use in this run.
     pub(crate) fn rules(&self) -> &'a RuleSet {
         self.analyses.rules.set()
+    }
+    /// The same, with what they were used for.
+    pub(crate) fn rule_book(&self) -> &'a RuleBook {
+        &self.analyses.rules
     }
     /// True if a block can be reached.
     pub fn is_reachable(&self, block: Block) -> bool {

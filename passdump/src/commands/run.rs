@@ -6,6 +6,7 @@ use crate::engine::{self, Application, Form, Quiet, Watch};
 use crate::error::Error;
 use crate::output::{Out, Tone, columns, wants_color};
 use crate::program::Program;
+use rewright::rewrites::egraph::SaturationStats;
 use rewright::rewrites::{Options, Remark, Report, Verify};
 use rewright::{Loc, Module};
 use std::io::{self, Write};
@@ -66,6 +67,7 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
     }
     if args.stats || args.time {
         out.comments(stats(&rewritten.report, args.time.then_some(time)))?;
+        out.comments(saturation(&rewritten.report.saturation, args.time))?;
     }
     failures(out, &program, &rewritten.report)
 }
@@ -114,6 +116,34 @@ fn stats(report: &Report, total: Option<Duration>) -> Vec<String> {
     timed(&mut row, total.unwrap_or_default());
     rows.push(row);
     columns(&rows)
+}
+
+/// What each rule did in e-graphs, and how each of these ended, as two tables; nothing if there was none.
+fn saturation(stats: &SaturationStats, times: bool) -> Vec<String> {
+    if stats.graphs.is_empty() {
+        return Vec::new();
+    }
+    let row = |rule: String, cells: [String; 4], time: String| {
+        let all = [rule].into_iter().chain(cells);
+        all.chain(times.then_some(time)).collect::<Vec<_>>()
+    };
+    let head = ["searched", "matches", "applied", "nodes"].map(String::from);
+    let mut rules = vec![row("rule in e-graphs".into(), head, "time".into())];
+    for r in &stats.rules {
+        let cells = [r.searched, r.matches, r.applied, r.nodes].map(|n| n.to_string());
+        rules.push(row(r.rule.to_string(), cells, format!("{:.1?}", r.time)));
+    }
+    let head = ["e-graph", "instructions", "iterations", "nodes", "classes", "end"];
+    let mut graphs = vec![head.map(String::from).to_vec()];
+    for g in &stats.graphs {
+        let place =
+            if g.loc.is_none() { format!("@{}", g.function) } else { format!("@{} line {}", g.function, g.loc.line) };
+        let sizes = [g.instructions, g.iterations, g.nodes, g.classes].map(|n| n.to_string());
+        graphs.push([place].into_iter().chain(sizes).chain([g.end.clone()]).collect());
+    }
+    let mut lines = columns(&rules);
+    lines.extend(columns(&graphs));
+    lines
 }
 
 /// Shows what failed on the standard error; false if anything did.

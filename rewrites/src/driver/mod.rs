@@ -70,7 +70,7 @@ pub(crate) fn run(
     let stats =
         plan.rewrites.iter().map(|e| RewriteStats { rewrite: e.def.name, asked: 0, applied: 0, time: Duration::ZERO });
     let report = Report { stats: stats.collect(), ..Report::default() };
-    let rules = Rc::new(RuleBook::new(pipeline.rules().to_vec(), options.liberties));
+    let rules = Rc::new(RuleBook::new(pipeline.rules().to_vec(), options.liberties, options.times));
     let mut run = Run { plan, options, observer, report, seq: 0, known: Rc::default(), rules };
     // Functions that call are rewritten last: what they call is as short by then as it gets, and each call is looked at once.
     let mut names: Vec<Name> = run.known.calls(module).callees_first().to_vec();
@@ -91,5 +91,7 @@ pub(crate) fn run(
             }
         }
     }
+    run.report.saturation = run.rules.stats.take();
+    run.report.saturation.sort();
     Ok(run.report)
 }

@@ -1,5 +1,6 @@
 //! What a run did, in numbers and remarks.
 
+use crate::egraph::SaturationStats;
 use crate::error::RewriteError;
 use crate::observer::Remark;
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub struct Report {
     pub stats: Vec<RewriteStats>,
     /// What rewrites said, in order. What was not done, and why, comes last for each function, as far as it still holds at the end.
     pub remarks: Vec<Remark>,
+    /// What equality saturation did.
+    pub saturation: SaturationStats,
     /// What failed, where the options say to keep going.
     pub failures: Vec<RewriteError>,
 }

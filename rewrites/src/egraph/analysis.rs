@@ -50,6 +50,8 @@ pub(crate) struct Knowledge {
     pub granted: Liberties,
     /// The first two things that became equal and can't be.
     pub clash: Option<String>,
+    /// Classes that are new, became one, or of which more is known; see [`super::near::Near`].
+    pub changed: Vec<Id>,
 }
 
 impl Analysis<Node> for Knowledge {
@@ -96,6 +98,7 @@ impl Analysis<Node> for Knowledge {
     }
 
     fn modify(graph: &mut Graph, id: Id) {
+        graph.analysis.changed.push(id);
         let Some(scalar) = graph[id].data.constant else { return };
         if graph[id].nodes.iter().any(|n| matches!(n.head, Head::Const(_))) {
             return;

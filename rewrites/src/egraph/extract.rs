@@ -135,24 +135,29 @@ impl Problem {
         self.rated(self.classes.iter().zip(&otherwise.node).map(first).collect())
     }
 
-    /// Gives a selection its cost: of what the roots need, each class once. Nothing if it has a cycle or a gap.
+    /// Gives a selection its cost. Nothing if it has a cycle or a gap.
     pub fn rated(&self, node: Vec<Option<usize>>) -> Option<Solution> {
-        let order = self.needed(&node)?;
-        let mut solution = Solution { node, cost: 0, fresh: 0 };
-        for class in order {
-            let choice = &self.classes[class][solution.node[class]?];
-            solution.cost = solution.cost.saturating_add(choice.cost);
-            solution.fresh += usize::from(choice.is_fresh());
+        let (cost, fresh) = self.rate(&node)?;
+        Some(Solution { node, cost, fresh })
+    }
+
+    /// What the roots need costs, each class once, and how many nodes of it are new. Nothing if there is a cycle or a gap.
+    fn rate(&self, node: &[Option<usize>]) -> Option<(u64, usize)> {
+        let (mut cost, mut fresh) = (0u64, 0);
+        for class in self.needed(node)? {
+            let choice = &self.classes[class][node[class]?];
+            cost = cost.saturating_add(choice.cost);
+            fresh += usize::from(choice.is_fresh());
         }
-        Some(solution)
+        Some((cost, fresh))
     }
 
     /// The classes that the roots need, operands first.
     pub fn needed(&self, node: &[Option<usize>]) -> Option<Vec<Class>> {
-        let mut order = Vec::new();
+        let mut order = Vec::with_capacity(self.classes.len());
         // 0 not seen, 1 being looked at, 2 done.
         let mut state = vec![0u8; self.classes.len()];
-        let mut stack: Vec<(Class, usize)> = Vec::new();
+        let mut stack: Vec<(Class, usize)> = Vec::with_capacity(self.classes.len());
         for &root in &self.roots {
             if state[root] == 0 {
                 state[root] = 1;
@@ -254,12 +259,10 @@ impl Problem {
                         continue;
                     }
                     work += order.len();
-                    let mut node = solution.node.clone();
-                    node[class] = Some(n);
-                    if let Some(other) = self.rated(node)
-                        && (other.cost, other.fresh) < (solution.cost, solution.fresh)
-                    {
-                        solution = other;
+                    let kept = solution.node[class].replace(n);
+                    match self.rate(&solution.node) {
+                        Some(rate) if rate < (solution.cost, solution.fresh) => (solution.cost, solution.fresh) = rate,
+                        _ => solution.node[class] = kept,
                     }
                 }
             }

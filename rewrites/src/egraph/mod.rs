@@ -15,6 +15,7 @@ mod exact;
 mod extract;
 mod extraction;
 mod nary;
+mod near;
 mod node;
 mod pattern;
 mod polynomial;
@@ -23,6 +24,7 @@ mod prove;
 mod region;
 mod rules;
 mod saturate;
+mod stats;
 mod template;
 mod terms;
 mod verify;
@@ -33,6 +35,7 @@ pub(crate) use extraction::EXACT;
 pub use proof::{Proof, ProofStep};
 pub use prove::{NoProof, explain, prove, prove_values};
 pub(crate) use rules::{RuleBook, RuleSet};
+pub use stats::{GraphStats, RuleStats, SaturationStats};
 pub use verify::ProofError;
 
 use crate::prelude::*;
@@ -121,7 +124,10 @@ fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extracti
     let func = cx.func();
     let loc = func.inst(part[0]).loc;
     let mut region = Region::of(cx, part, rules.granted, false);
-    let summary = saturate(&mut region.graph, rules, Limits::default(), |_| false);
+    let book = cx.rule_book();
+    let limits = Limits { times: book.times, ..Limits::default() };
+    let summary = saturate(&mut region.graph, rules, limits, |_| false);
+    book.stats.borrow_mut().add(func.name, loc, region.insts.len(), &summary);
     if let Some(clash) = &region.graph.analysis.clash {
         return Err(NoMatch::because(format!("the block is left as it is: {clash}, which is not true")).at(loc));
     }

@@ -8,6 +8,7 @@
 //! Of integers, which wrap, all this is exact. Of floats it takes the liberties [`FLOATS`].
 
 use super::analysis::{Graph, attrs_of};
+use super::near::Near;
 use super::node::{Children, Const, Node};
 use super::template::{Template, Typed, class};
 use crate::cost::elements;
@@ -113,21 +114,22 @@ impl Ring {
         certain && (dtype.is_int() || dtype.is_float() && self.granted.contains(FLOATS))
     }
 
-    /// The forms of all sums and products of a graph.
-    pub fn search(&self, graph: &Graph) -> Vec<Found> {
+    /// The forms of the sums and products of a graph that something changed of, and how many classes were looked at for them.
+    pub fn search(&self, graph: &Graph, near: &Near) -> (Vec<Found>, usize) {
         let mut classes: Vec<Id> = Vec::new();
         for op in [self.add, self.sub, self.mul] {
             classes.extend(graph.classes_for_op(&super::node::Shape::Op(op, 2)).into_iter().flatten());
         }
         classes.sort_unstable();
         classes.dedup();
-        let mut found = Vec::new();
-        for id in classes {
+        let (mut found, mut searched) = (Vec::new(), 0);
+        for id in classes.into_iter().filter(|&id| near.is_above(id)) {
+            searched += 1;
             if graph[id].data.ty.as_ref().is_some_and(|ty| self.applies(ty)) && graph[id].data.constant.is_none() {
                 self.forms(graph, id, &mut found);
             }
         }
-        found
+        (found, searched)
     }
 
     fn forms(&self, graph: &Graph, id: Id, found: &mut Vec<Found>) {

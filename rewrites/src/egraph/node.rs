@@ -95,6 +95,10 @@ impl Node {
     pub fn op(&self) -> Option<Op> {
         if let Head::Op(op) = self.head { Some(op) } else { None }
     }
+    /// True if a pattern that begins like this may match.
+    pub fn is_like(&self, shape: &Shape) -> bool {
+        matches!((&self.head, shape), (Head::Op(op), Shape::Op(wanted, count)) if op == wanted && self.children.len() == *count)
+    }
     /// The operands.
     pub fn operands(&self) -> &[Id] {
         let attrs = self.op().map_or(0, |op| op.0.attrs.len());

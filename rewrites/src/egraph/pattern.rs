@@ -3,7 +3,7 @@
 use super::analysis::{Graph, attrs_of};
 use super::node::{AttrLeaf, Head, Node, Shape};
 use crate::rule::{AttrTerm, DTypes, Node as Term, NodeId, Rule};
-use egg::{Id, Language};
+use egg::Id;
 use rewright_ir::op::Eval;
 use rewright_ir::{DType, Literal, Op};
 use smallvec::SmallVec;
@@ -49,6 +49,8 @@ pub(crate) struct Pattern {
     regs: usize,
     /// What the root's nodes are like.
     pub root: Shape,
+    /// So many steps from users to operands it goes.
+    pub depth: u8,
     /// Where each variable is.
     pub vars: Vec<Reg>,
     /// Where each attribute variable is.
@@ -87,11 +89,13 @@ impl Pattern {
             ops: Vec::new(),
         };
         let mut level = vec![(0, rule.lhs)];
+        let mut depth = 0u8;
         while !level.is_empty() {
             let mut next = Vec::new();
             for (reg, node) in level {
                 compiler.place(reg, node, &mut next)?;
             }
+            depth = depth.saturating_add(1);
             level = next;
         }
         let Compiler { mut steps, last, regs, at, attrs, ops, .. } = compiler;
@@ -99,7 +103,15 @@ impl Pattern {
         let var = |var| rule.nodes.iter().position(|n| *n == Term::Var(var)).and_then(|node| at[node]);
         let vars: Option<Vec<Reg>> = (0..rule.vars.len()).map(var).collect();
         let root = shape(rule.root().op);
-        Some(Pattern { steps, regs, root, vars: vars?, attrs: attrs.into_iter().collect::<Option<_>>()?, ops })
+        Some(Pattern {
+            steps,
+            regs,
+            root,
+            depth: depth.saturating_sub(1),
+            vars: vars?,
+            attrs: attrs.into_iter().collect::<Option<_>>()?,
+            ops,
+        })
     }
 
     /// All matches in a class. False if a limit was met and there may be more.
@@ -118,7 +130,7 @@ impl Pattern {
             return;
         };
         if let Step::Op { at, shape, out, swaps } = step {
-            for node in graph[regs[*at]].nodes.iter().filter(|n| n.discriminant() == *shape) {
+            for node in graph[regs[*at]].nodes.iter().filter(|n| n.is_like(shape)) {
                 search.looks = search.looks.saturating_sub(1);
                 for (n, &child) in node.children.iter().enumerate() {
                     regs[out + n] = graph.find(child);

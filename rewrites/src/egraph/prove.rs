@@ -57,7 +57,7 @@ pub enum NoProof {
 }
 
 /// Limits of a search for a proof.
-const LIMITS: Limits = Limits { nodes: 5_000, iterations: 24, matches: 1_000, looks: 50_000 };
+const LIMITS: Limits = Limits { nodes: 5_000, iterations: 24, matches: 1_000, looks: 50_000, times: false };
 
 /// Proofs are told part by part, and each part is asked of its own parts in turn.
 const DEEPEST: usize = 500;

@@ -3,12 +3,13 @@
 use super::nary::Ring;
 use super::node::Shape;
 use super::pattern::Pattern;
+use super::stats::SaturationStats;
 use crate::def::{Form, RewriteEntry};
 use crate::registry::rewrites;
 use crate::rule::{Liberties, Rule};
 use rewright_ir::Op;
 use rustc_hash::FxHashSet;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The sets that were used last, the very last at the end. Rules live as long as the process does.
@@ -21,6 +22,8 @@ const MOST_KEPT: usize = 16;
 pub(crate) struct Compiled {
     pub rule: &'static Rule,
     pub pattern: Pattern,
+    /// What the nodes at the pattern's root are like, by its number in the set.
+    pub root: usize,
 }
 
 /// Rules in the order of their names, whatever the order in which crates are linked.
@@ -28,6 +31,8 @@ pub(crate) struct RuleSet {
     /// The rules that it was made of.
     given: Vec<&'static Rule>,
     pub rules: Vec<Compiled>,
+    /// What the nodes at the roots of patterns are like.
+    pub shapes: Vec<Shape>,
     pub granted: Liberties,
     /// Sums and products of many terms.
     pub ring: Option<Ring>,
@@ -57,12 +62,20 @@ impl RuleSet {
 
     fn new(given: Vec<&'static Rule>, granted: Liberties) -> Self {
         let usable = |rule: &&'static Rule| granted.contains(rule.liberties) && rule.rhs.len() == 1;
-        let compiled = |rule: &'static Rule| Pattern::of(rule).map(|pattern| Compiled { rule, pattern });
+        let compiled = |rule: &'static Rule| Pattern::of(rule).map(|pattern| Compiled { rule, pattern, root: 0 });
         let mut rules: Vec<Compiled> = given.iter().copied().filter(usable).filter_map(compiled).collect();
         rules.sort_by_key(|c| c.rule.name);
         rules.dedup_by_key(|c| c.rule.name);
+        let mut shapes: Vec<Shape> = Vec::new();
+        for compiled in &mut rules {
+            let root = &compiled.pattern.root;
+            compiled.root = shapes.iter().position(|shape| shape == root).unwrap_or_else(|| {
+                shapes.push(root.clone());
+                shapes.len() - 1
+            });
+        }
         let roots = rules.iter().map(|c| c.rule.root().op.0.name).collect();
-        RuleSet { given, rules, granted, ring: Ring::new(granted), roots }
+        RuleSet { given, rules, shapes, granted, ring: Ring::new(granted), roots }
     }
 
     /// True if some rule's pattern begins with the op.
@@ -71,23 +84,20 @@ impl RuleSet {
     }
 }
 
-impl Compiled {
-    /// What the nodes at the pattern's root are like.
-    pub fn root(&self) -> &Shape {
-        &self.pattern.root
-    }
-}
-
 /// The rules that a run may use, compiled when they are first asked for.
 pub(crate) struct RuleBook {
     entries: Vec<RewriteEntry>,
     granted: Liberties,
     set: OnceCell<Arc<RuleSet>>,
+    /// What they were used for.
+    pub stats: RefCell<SaturationStats>,
+    /// Times are to be taken.
+    pub times: bool,
 }
 
 impl RuleBook {
-    pub fn new(entries: Vec<RewriteEntry>, granted: Liberties) -> Self {
-        RuleBook { entries, granted, set: OnceCell::new() }
+    pub fn new(entries: Vec<RewriteEntry>, granted: Liberties, times: bool) -> Self {
+        RuleBook { entries, granted, set: OnceCell::new(), stats: RefCell::default(), times }
     }
 
     /// The rules.
@@ -99,6 +109,6 @@ impl RuleBook {
 /// The rules of this process, no liberties granted.
 impl Default for RuleBook {
     fn default() -> Self {
-        RuleBook::new(rewrites().iter().collect(), Liberties::empty())
+        RuleBook::new(rewrites().iter().collect(), Liberties::empty(), false)
     }
 }

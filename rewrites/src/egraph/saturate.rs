@@ -5,6 +5,8 @@
 
 use super::analysis::Graph;
 use super::nary::{self, Form, Found};
+use super::near::Near;
+use super::node::Shape;
 use super::pattern::{Regs, Search};
 use super::rules::{Compiled, RuleSet};
 use super::template;
@@ -12,8 +14,9 @@ use egg::Id;
 use rewright_ir::Name;
 use rustc_hash::FxHashSet;
 use std::fmt;
+use std::time::{Duration, Instant};
 
-/// Limits of a run.
+/// Limits of a run, and whether it takes times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// The graph grows to so many nodes, and few more.
@@ -24,11 +27,13 @@ pub(crate) struct Limits {
     pub matches: usize,
     /// So many nodes are looked at for one rule in an iteration: a deep pattern has many ways through large classes.
     pub looks: usize,
+    /// The time of each rule is taken.
+    pub times: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { nodes: 3_000, iterations: 24, matches: 1_000, looks: 20_000 }
+        Limits { nodes: 3_000, iterations: 24, matches: 1_000, looks: 20_000, times: false }
     }
 }
 
@@ -63,10 +68,22 @@ impl fmt::Display for End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuleUse {
     pub rule: Name,
+    /// So many classes were searched for it.
+    pub searched: usize,
+    /// So often it matched anew.
+    pub matches: usize,
     /// So often it was applied.
     pub applied: usize,
     /// So many nodes it added.
     pub nodes: usize,
+    /// The time that it took, if that is asked for.
+    pub time: Duration,
+}
+
+impl RuleUse {
+    fn of(rule: Name) -> Self {
+        RuleUse { rule, searched: 0, matches: 0, applied: 0, nodes: 0, time: Duration::ZERO }
+    }
 }
 
 /// What a run came to.
@@ -75,15 +92,17 @@ pub(crate) struct Summary {
     pub end: End,
     pub iterations: usize,
     pub nodes: usize,
-    /// Rules that were applied, those that added most first.
+    pub classes: usize,
+    /// Rules that were looked for, those that added most first.
     pub uses: Vec<RuleUse>,
 }
 
 impl Summary {
     /// The rules that added most nodes, as text.
     pub fn top(&self) -> String {
+        let applied = self.uses.iter().filter(|u| u.applied > 0).take(3);
         let top: Vec<String> =
-            self.uses.iter().take(3).map(|u| format!("{} (+{} nodes, {} times)", u.rule, u.nodes, u.applied)).collect();
+            applied.map(|u| format!("{} (+{} nodes, {} times)", u.rule, u.nodes, u.applied)).collect();
         if top.is_empty() { "no rule".to_string() } else { top.join(", ") }
     }
 }
@@ -93,13 +112,15 @@ impl Summary {
 struct Tried {
     matches: FxHashSet<(usize, Regs)>,
     forms: FxHashSet<(Id, Form)>,
+    /// Rules, by number, that had more matches in the last iteration than were looked for.
+    cut: FxHashSet<usize>,
 }
 
 /// Applies rules until a limit is met or `done` says that what is known is enough.
 pub(crate) fn saturate(graph: &mut Graph, set: &RuleSet, limits: Limits, done: impl Fn(&Graph) -> bool) -> Summary {
     graph.rebuild();
     let names = set.rules.iter().map(|c| c.rule.name).chain(nary::REASONS.map(Name::new));
-    let mut uses: Vec<RuleUse> = names.map(|rule| RuleUse { rule, applied: 0, nodes: 0 }).collect();
+    let mut uses: Vec<RuleUse> = names.map(RuleUse::of).collect();
     let mut tried = Tried::default();
     let mut end = End::Iterations;
     let mut iterations = 0;
@@ -109,10 +130,14 @@ pub(crate) fn saturate(graph: &mut Graph, set: &RuleSet, limits: Limits, done: i
             break;
         }
         iterations += 1;
-        let mut round = Round::search(graph, set, limits, &tried);
+        let changed = std::mem::take(&mut graph.analysis.changed);
+        let near = if iterations == 1 { Near::all() } else { Near::to(graph, &changed) };
+        let mut round = Round::search(graph, set, limits, &near, &mut tried, &mut uses);
         let stopped = round.apply(graph, set, limits, &mut tried, &mut uses);
         graph.analysis.rule = None;
-        graph.rebuild();
+        if !graph.clean {
+            graph.rebuild();
+        }
         if stopped {
             end = End::Nodes;
             break;
@@ -125,9 +150,20 @@ pub(crate) fn saturate(graph: &mut Graph, set: &RuleSet, limits: Limits, done: i
             break;
         }
     }
-    uses.retain(|u| u.applied > 0);
+    uses.retain(|u| u.searched > 0);
     uses.sort_by_key(|u| (std::cmp::Reverse(u.nodes), std::cmp::Reverse(u.applied), u.rule));
-    Summary { end, iterations, nodes: graph.total_number_of_nodes(), uses }
+    Summary { end, iterations, nodes: graph.total_number_of_nodes(), classes: graph.number_of_classes(), uses }
+}
+
+fn elapsed(begun: Option<Instant>) -> Duration {
+    begun.map(|begun| begun.elapsed()).unwrap_or_default()
+}
+
+/// The classes that have such a node, in order.
+fn classes(graph: &Graph, shape: &Shape) -> Vec<Id> {
+    let mut classes: Vec<Id> = graph.classes_for_op(shape).into_iter().flatten().collect();
+    classes.sort_unstable();
+    classes
 }
 
 /// The matches of an iteration.
@@ -141,23 +177,48 @@ struct Round {
 }
 
 impl Round {
-    fn search(graph: &Graph, set: &RuleSet, limits: Limits, tried: &Tried) -> Round {
+    /// Looks where something is near that changed since the last iteration: elsewhere all is as it was.
+    fn search(
+        graph: &Graph,
+        set: &RuleSet,
+        limits: Limits,
+        near: &Near,
+        tried: &mut Tried,
+        uses: &mut [RuleUse],
+    ) -> Round {
         let mut round = Round { found: Vec::new(), forms: Vec::new(), news: false, limited: false };
-        for (at, compiled) in set.rules.iter().enumerate() {
-            let Some(classes) = graph.classes_for_op(compiled.root()) else { continue };
-            let mut classes: Vec<Id> = classes.collect();
-            classes.sort_unstable();
+        let cut = std::mem::take(&mut tried.cut);
+        let classes: Vec<Vec<Id>> = set.shapes.iter().map(|shape| classes(graph, shape)).collect();
+        for (at, Compiled { pattern, root, .. }) in set.rules.iter().enumerate() {
+            let begun = limits.times.then(Instant::now);
+            let (all, used) = (cut.contains(&at), &mut uses[at]);
             let mut search = Search { found: Vec::new(), matches: limits.matches, looks: limits.looks };
-            round.limited |= !classes.into_iter().all(|class| compiled.pattern.search(graph, class, &mut search));
+            let mut here = classes[*root].iter().filter(|&&class| all || near.is_within(class, pattern.depth));
+            if !here.all(|&class| {
+                used.searched += 1;
+                pattern.search(graph, class, &mut search)
+            }) {
+                tried.cut.insert(at);
+            }
             let mut found = search.found;
             found.retain(|regs| !tried.matches.contains(&(at, regs.clone())));
+            used.matches += found.len();
             if !found.is_empty() {
                 round.found.push((at, found));
             }
+            used.time += elapsed(begun);
         }
+        round.limited = !tried.cut.is_empty();
         if let Some(ring) = &set.ring {
-            round.forms = ring.search(graph);
+            let begun = limits.times.then(Instant::now);
+            let (forms, searched) = ring.search(graph, near);
+            round.forms = forms;
             round.forms.retain(|found| !tried.forms.contains(&(found.class, found.form.clone())));
+            let uses = &mut uses[set.rules.len()..];
+            round.forms.iter().for_each(|found| uses[found.form.reason()].matches += 1);
+            // All three are read together.
+            uses.iter_mut().for_each(|used| used.searched += searched);
+            uses[0].time += elapsed(begun);
         }
         round
     }
@@ -173,6 +234,7 @@ impl Round {
     ) -> bool {
         for (at, found) in std::mem::take(&mut self.found) {
             let Compiled { rule, pattern, .. } = &set.rules[at];
+            let begun = limits.times.then(Instant::now);
             for regs in found {
                 if graph.total_size() >= limits.nodes {
                     return true;
@@ -182,6 +244,7 @@ impl Round {
                 self.unite(graph, &mut uses[at], from, &plan);
                 tried.matches.insert((at, regs));
             }
+            uses[at].time += elapsed(begun);
         }
         // Sums and products of many terms.
         let Some(ring) = &set.ring else { return false };
@@ -190,9 +253,11 @@ impl Round {
                 return true;
             }
             let used = &mut uses[set.rules.len() + found.form.reason()];
+            let begun = limits.times.then(Instant::now);
             if let Some(plan) = ring.plan(graph, &found) {
                 self.unite(graph, used, |graph| found.from(graph), &plan);
             }
+            used.time += elapsed(begun);
             tried.forms.insert((found.class, found.form));
         }
         false

@@ -1,0 +1,55 @@
+//! What became of an e-graph since it was looked at last, and who is near enough to see it.
+
+use super::analysis::Graph;
+use egg::Id;
+
+/// How many steps from users to operands lie between each class and one that changed.
+pub(crate) struct Near {
+    /// By id, of canonical ones; nothing if all are to be looked at.
+    steps: Option<Vec<u8>>,
+}
+
+/// More steps than any pattern goes.
+const FAR: u8 = u8::MAX;
+
+impl Near {
+    /// All classes.
+    pub fn all() -> Self {
+        Near { steps: None }
+    }
+
+    /// The classes that reach these.
+    pub fn to(graph: &Graph, changed: &[Id]) -> Self {
+        let mut steps = vec![FAR; graph.nodes().len()];
+        let mut level: Vec<Id> = Vec::new();
+        let mut enter = |id: Id, step: u8, level: &mut Vec<Id>| {
+            let id = graph.find(id);
+            let known = &mut steps[usize::from(id)];
+            if *known == FAR {
+                *known = step;
+                level.push(id);
+            }
+        };
+        changed.iter().for_each(|&id| enter(id, 0, &mut level));
+        let mut step = 0u8;
+        while !level.is_empty() {
+            step = step.saturating_add(1).min(FAR - 1);
+            let mut next = Vec::new();
+            for id in level {
+                graph[id].parents().for_each(|user| enter(user, step, &mut next));
+            }
+            level = next;
+        }
+        Near { steps: Some(steps) }
+    }
+
+    /// True if something within so many steps changed.
+    pub fn is_within(&self, class: Id, steps: u8) -> bool {
+        self.steps.as_ref().is_none_or(|all| all[usize::from(class)] <= steps)
+    }
+
+    /// True if anything that the class is computed from changed, or itself.
+    pub fn is_above(&self, class: Id) -> bool {
+        self.is_within(class, FAR - 1)
+    }
+}
