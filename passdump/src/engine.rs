@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::fixture::Span;
+use crate::forms::Forms;
 use clap::ValueEnum;
 use indexmap::IndexSet;
 use rewright::exec::{self, Arg, Executable};
@@ -118,6 +119,7 @@ pub type Watch<'w> = &'w mut dyn FnMut(&Application);
 
 /// Makes applications of events for somebody who wants to see them.
 struct Watcher<'w> {
+    forms: Forms,
     before: String,
     watch: Watch<'w>,
 }
@@ -125,9 +127,9 @@ struct Watcher<'w> {
 impl Observer for Watcher<'_> {
     fn event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Match { func, .. } => self.before = func.to_string(),
+            Event::Match { func, .. } => self.before = self.forms.text(func),
             Event::Applied { seq, rewrite, func, .. } => {
-                let (before, after) = (std::mem::take(&mut self.before), func.to_string());
+                let (before, after) = (std::mem::take(&mut self.before), self.forms.text(func));
                 (self.watch)(&Application { number: seq + 1, rewrite, func: func.name, before, after });
             }
             _ => {}
@@ -167,7 +169,7 @@ pub fn rewrite(
     let pipeline = read_pipeline(how.registry.unwrap_or_else(|| rewrites::rewrites()), how.pipeline)?;
     let result = match watch {
         Some(watch) => {
-            let mut watcher = Watcher { before: String::new(), watch };
+            let mut watcher = Watcher { forms: Forms::default(), before: String::new(), watch };
             pipeline.run(&mut module, &how.options, &mut watcher)
         }
         None => pipeline.run(&mut module, &how.options, &mut NoObserver),

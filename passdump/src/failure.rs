@@ -2,6 +2,7 @@
 
 use crate::engine::{self, Application, Backend};
 use crate::error::Error;
+use crate::forms::Forms;
 use rewright::rewrites::check::{Check, Checker, Difference, functions};
 use rewright::rewrites::{Event, NoObserver, Observer, Options};
 use rewright::{Limits, Module, Name, Pipeline, RewriteError};
@@ -133,24 +134,24 @@ impl Test {
 
     /// The application of a number, from 1, with the function before and after; nothing if it is undone.
     pub fn application(&self, module: &Module, number: u64) -> Option<Application> {
-        struct Last(Option<Application>, u64);
+        struct Last(Option<Application>, u64, Forms);
         impl Observer for Last {
             fn event(&mut self, event: &Event<'_>) {
                 match event {
                     Event::Match { seq, rewrite, func, .. } if seq + 1 == self.1 => {
-                        let (before, after) = (func.to_string(), String::new());
+                        let (before, after) = (self.2.text(func), String::new());
                         self.0 = Some(Application { number: self.1, rewrite, func: func.name, before, after });
                     }
                     Event::Applied { seq, func, .. } if seq + 1 == self.1 => {
                         if let Some(found) = &mut self.0 {
-                            found.after = func.to_string();
+                            found.after = self.2.text(func);
                         }
                     }
                     _ => {}
                 }
             }
         }
-        let mut last = Last(None, number);
+        let mut last = Last(None, number, Forms::default());
         let options = Options { stop_after: Some(number), ..self.options.clone() };
         // An error here is the failure that is looked for, which the caller knows.
         let _ = self.pipeline.run(&mut module.clone(), &options, &mut last);

@@ -28,6 +28,7 @@ mod engine;
 mod error;
 mod failure;
 pub mod fixture;
+mod forms;
 mod output;
 mod program;
 mod progress;

@@ -144,6 +144,27 @@ fn every_application_is_shown() {
     assert_eq!(done(&feed(&["run", "-", "--pipeline", ""], last)), code(last));
 }
 
+/// Values without a name keep their numbers, so that a step shows what it changed and nothing else.
+#[test]
+fn steps_keep_the_numbers_of_values() {
+    let program = "func @f(%x: f64) -> f64 {\nentry:\n  %0 = mul %x, 1.0\n  %1 = sin %0\n  %2 = cos %1\n  %3 = exp %2\n  %4 = add %1, 0.0\n  \
+                   %5 = add %3, %4\n  %6 = mul %5, 1.0\n  ret %6\n}\n";
+    let diff = done(&feed(&["run", "-", "--pipeline", "canonicalize", "--diff"], program));
+    let changed: Vec<&str> = diff.lines().filter(|l| l.starts_with('-') || l.starts_with('+')).collect();
+    assert_eq!(
+        changed,
+        [
+            "-   %0 = mul %x, 1.0",
+            "-   %1 = sin %0",
+            "+   %1 = sin %x",
+            "-   %6 = mul %5, 1.0",
+            "-   ret %6",
+            "+   ret %5",
+        ],
+        "{diff}"
+    );
+}
+
 #[test]
 fn one_function_is_shown_if_asked_for() {
     let two = format!("{}\n{}", chain("mul %0, 2.0").replace("@f", "@g"), chain("mul %0, 2.0"));

@@ -46,7 +46,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::function::Function;
 use crate::module::Module;
 use crate::registry::registry;
-pub use names::Names;
+pub use names::{Names, Numbering};
 pub(crate) use numbers::{write_array, write_scalar};
 pub(crate) use parser::{Failed, Parser, whole};
 pub(crate) use printer::write_type;

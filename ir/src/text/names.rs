@@ -20,13 +20,36 @@ pub struct Names {
     blocks: SecondaryMap<Block, Name>,
 }
 
+/// The numbers of a function's anonymous values, kept while the function changes, so that one form of it can be compared with the next:
+/// a value that stays has the number that it had, and a new one has a number that no value had before.
+#[derive(Clone, Debug, Default)]
+pub struct Numbering {
+    numbers: SecondaryMap<Value, u32>,
+    next: u32,
+}
+
+impl Numbering {
+    fn of(&mut self, value: Value) -> u32 {
+        if let Some(&number) = self.numbers.get(value) {
+            return number;
+        }
+        self.numbers.insert(value, self.next);
+        self.next += 1;
+        self.next - 1
+    }
+}
+
 impl Names {
     /// The names for a function as it is now.
     pub fn new(func: &Function) -> Self {
+        Names::numbered(func, &mut Numbering::default())
+    }
+
+    /// The names for a function as it is now, numbers as they were.
+    pub fn numbered(func: &Function, numbering: &mut Numbering) -> Self {
         let mut names = Names { values: SecondaryMap::new(), blocks: SecondaryMap::new() };
         let mut values = Uniquifier::default();
         let mut blocks = Uniquifier::default();
-        let mut next = 0;
         let named = func.blocks().filter_map(|b| func.block_name(b));
         blocks.reserve(named);
         for (index, block) in func.blocks().enumerate() {
@@ -40,10 +63,7 @@ impl Names {
             for value in params.chain(results) {
                 let label = match func.value_name(value) {
                     Some(name) => Label::Name(values.name(name)),
-                    None => {
-                        next += 1;
-                        Label::Number(next - 1)
-                    }
+                    None => Label::Number(numbering.of(value)),
                 };
                 names.values.insert(value, label);
             }

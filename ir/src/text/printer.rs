@@ -1,7 +1,7 @@
 //! Printing of functions and modules.
 
 use super::lexer::escape;
-use super::names::{Names, write_name};
+use super::names::{Names, Numbering, write_name};
 use super::numbers::{weak_literal, write_array, write_scalar, write_weak};
 use crate::attr::{Attr, AttrKind, SliceSpec};
 use crate::function::{Block, Function, Inst, InstData, Target, Value};
@@ -51,6 +51,11 @@ impl<'f> Printer<'f> {
     /// A printer for a function as it is now.
     pub fn new(func: &'f Function) -> Self {
         Printer { func, names: Names::new(func) }
+    }
+
+    /// The same, with the numbers that values had before.
+    pub fn numbered(func: &'f Function, numbering: &mut Numbering) -> Self {
+        Printer { func, names: Names::numbered(func, numbering) }
     }
 
     /// The whole function, ending with a new line.

@@ -4,6 +4,7 @@ use super::exec::bind;
 use crate::args::HtmlArgs;
 use crate::engine;
 use crate::error::Error;
+use crate::forms::Forms;
 use crate::output::{Out, Tone, count};
 use crate::program::Program;
 use indexmap::IndexMap;
@@ -169,22 +170,25 @@ fn kernels(executable: &Executable, args: Option<&[Datum]>) -> Vec<KernelData> {
 struct Recorder {
     /// The functions by name, with their lines now.
     functions: IndexMap<Name, (FunctionData, Vec<String>)>,
+    forms: Forms,
     steps: Vec<StepData>,
     loc: Loc,
 }
 
 impl Recorder {
     fn of(module: &Module) -> Recorder {
+        let mut forms = Forms::default();
         let function = |func: &rewright::Function| {
-            let lines = lines(&func.to_string());
+            let lines = lines(&forms.text(func));
             (func.name, (FunctionData { name: func.name.to_string(), lines: lines.clone() }, lines))
         };
-        Recorder { functions: module.functions().map(function).collect(), steps: Vec::new(), loc: Loc::default() }
+        let functions = module.functions().map(function).collect();
+        Recorder { functions, forms, steps: Vec::new(), loc: Loc::default() }
     }
 
     fn step(&mut self, func: &rewright::Function, rewrite: &'static str, time: Duration) {
         let Some((at, _, (_, now))) = self.functions.get_full_mut(&func.name) else { return };
-        let text = func.to_string();
+        let text = self.forms.text(func);
         let after = lines(&text);
         let hunks = hunks(now, &after);
         *now = after;

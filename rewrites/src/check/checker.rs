@@ -6,6 +6,7 @@ use super::inputs::Axes;
 use super::smaller::smaller;
 use crate::driver::guarded;
 use rewright_ir::eval::{evaluate_counted, value_label};
+use rewright_ir::text::{Numbering, Printer};
 use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module, Outcome, infer_function};
 use std::borrow::Cow;
 
@@ -123,7 +124,8 @@ impl Checker {
         after: (&Function, &Module),
     ) -> Box<Difference> {
         let mut found = smaller(found, before, after, self.ulp);
-        found.forms = [before.0.to_string(), after.0.to_string()];
+        let mut numbering = Numbering::default();
+        found.forms = [before.0, after.0].map(|func| Printer::numbered(func, &mut numbering).function());
         found
     }
 
