@@ -3,14 +3,15 @@
 use super::analysis::{Graph, add};
 use super::extraction::Extraction;
 use super::node::{Children, Node};
-use super::proof::{Proof, told};
+use super::proof::{Proof, ProofStep, told};
 use super::region::{Region, candidates};
 use super::rules::RuleSet;
 use super::saturate::{End, Limits, Summary, saturate};
 use super::solved;
-use super::terms::{Term, Terms};
+use super::terms::{Knowns, Term, Terms};
 use super::verify::ProofError;
 use crate::analyses::Analyses;
+use crate::facts::Facts;
 use crate::match_cx::MatchCx;
 use crate::pipeline::Pipeline;
 use crate::registry::RewriteRegistry;
@@ -205,9 +206,53 @@ fn proven(
     }
     searched(&mut region, rules, start, goal)?;
     let explanation = region.graph.explain_id_equivalence(start, goal);
-    let proof = told(terms, &explanation.explanation_trees, ends);
-    proof.check(registry, rules.granted)?;
-    Ok(proof)
+    let mut proof = told(terms, &explanation.explanation_trees, ends);
+    let mut known: FxHashSet<Term> = FxHashSet::default();
+    loop {
+        let Err(refusal) = proof.checked(registry, rules.granted) else { return Ok(proof) };
+        let mut unsure = refusal.unsure;
+        unsure.retain(|&term| known.insert(term));
+        let steps = supported(&mut region.graph, &mut proof, &unsure, registry, rules.granted);
+        if steps.is_empty() {
+            return Err(refusal.error.into());
+        }
+        proof.steps.splice(refusal.at..refusal.at, steps);
+    }
+}
+
+/// Steps that make terms equal to forms of which more is certain: the graph knows of a class what it knows of any form.
+fn supported(
+    graph: &mut Graph,
+    proof: &mut Proof,
+    unsure: &[Term],
+    registry: &RewriteRegistry,
+    granted: Liberties,
+) -> Vec<ProofStep> {
+    let found = terms_of(&mut proof.terms, graph);
+    let mut memo = Knowns::new();
+    let mut steps = Vec::new();
+    for &term in unsure {
+        let Some(id) = found.iter().position(|&other| other == term).map(Id::from) else { continue };
+        let mut certain = proof.terms.known(term, &mut memo).map_or(Facts::empty(), |known| known.1);
+        let same = |at: &usize| graph.find(Id::from(*at)) == graph.find(id);
+        let class: Vec<usize> = (0..found.len()).filter(same).collect();
+        for (at, other) in class.into_iter().map(|at| (at, found[at])) {
+            let more = proof.terms.known(other, &mut memo).map_or(Facts::empty(), |known| known.1);
+            if certain.contains(more) {
+                continue;
+            }
+            let explanation = graph.explain_id_equivalence(id, Id::from(at));
+            let part = told(std::mem::take(&mut proof.terms), &explanation.explanation_trees, (term, other));
+            // Not by what is to be shown.
+            let whole = part.checked(registry, granted).is_ok();
+            proof.terms = part.terms;
+            if whole {
+                certain |= more;
+                steps.extend(part.steps);
+            }
+        }
+    }
+    steps
 }
 
 /// Refuses functions without types.

@@ -40,20 +40,41 @@ pub enum ProofError {
     Gap,
 }
 
+/// Where a check ends.
+pub(crate) struct Refusal {
+    pub error: ProofError,
+    /// The place of the step.
+    pub at: usize,
+    /// Terms of which something should be certain, and is not.
+    pub unsure: Vec<Term>,
+}
+
 impl Proof {
     /// Checks every step, and that they lead from the one term to the other. `granted` is what the two may differ in.
     pub fn check(&self, registry: &RewriteRegistry, granted: Liberties) -> Result<(), ProofError> {
-        let mut checker = Checker { terms: self.terms.clone(), memo: Knowns::new(), registry, granted };
+        self.checked(registry, granted).map_err(|refusal| refusal.error)
+    }
+
+    pub(crate) fn checked(&self, registry: &RewriteRegistry, granted: Liberties) -> Result<(), Refusal> {
+        let (terms, memo) = (self.terms.clone(), Knowns::new());
+        let mut checker = Checker { terms, memo, registry, granted, equal: Vec::new() };
         for (at, step) in self.steps.iter().enumerate() {
-            checker.step(step).map_err(|why| ProofError::Step { number: at + 1, rule: step.rule.to_string(), why })?;
+            checker.step(step).map_err(|Wrong { why, unsure }| {
+                let error = ProofError::Step { number: at + 1, rule: step.rule.to_string(), why };
+                Refusal { error, at, unsure }
+            })?;
+            checker.equal.push(step.terms);
         }
-        let equal = self.steps.iter().map(|step| step.terms);
-        if leads(&self.terms, equal, self.ends) { Ok(()) } else { Err(ProofError::Gap) }
+        let first = closure(&self.terms, &checker.equal);
+        match first[self.ends.0] == first[self.ends.1] {
+            true => Ok(()),
+            false => Err(Refusal { error: ProofError::Gap, at: self.steps.len(), unsure: Vec::new() }),
+        }
     }
 }
 
-/// True if two terms are equal by what is equal and by congruence.
-fn leads(terms: &Terms, equal: impl Iterator<Item = (Term, Term)>, ends: (Term, Term)) -> bool {
+/// For each term the first one that it is equal to, by what is equal and by congruence.
+fn closure(terms: &Terms, equal: &[(Term, Term)]) -> Vec<Term> {
     let mut least: Vec<Term> = (0..terms.len()).collect();
     let find = |least: &[Term], mut term: Term| {
         while least[term] != term {
@@ -66,9 +87,9 @@ fn leads(terms: &Terms, equal: impl Iterator<Item = (Term, Term)>, ends: (Term, 
         least[a.max(b)] = a.min(b);
         a != b
     };
-    equal.for_each(|(a, b)| {
+    for &(a, b) in equal {
         unite(&mut least, a, b);
-    });
+    }
     let mut news = true;
     while news {
         news = false;
@@ -79,7 +100,20 @@ fn leads(terms: &Terms, equal: impl Iterator<Item = (Term, Term)>, ends: (Term, 
             news |= unite(&mut least, first, term);
         }
     }
-    find(&least, ends.0) == find(&least, ends.1)
+    (0..terms.len()).map(|term| find(&least, term)).collect()
+}
+
+/// Why a step is none.
+struct Wrong {
+    why: String,
+    /// Terms of which something should be certain, and is not.
+    unsure: Vec<Term>,
+}
+
+impl<S: Into<String>> From<S> for Wrong {
+    fn from(why: S) -> Self {
+        Wrong { why: why.into(), unsure: Vec::new() }
+    }
 }
 
 struct Checker<'a> {
@@ -87,6 +121,8 @@ struct Checker<'a> {
     memo: Knowns,
     registry: &'a RewriteRegistry,
     granted: Liberties,
+    /// What the steps before say.
+    equal: Vec<(Term, Term)>,
 }
 
 /// What a pattern's variables are.
@@ -96,23 +132,23 @@ struct Bound {
 }
 
 impl Checker<'_> {
-    fn step(&mut self, step: &ProofStep) -> Result<(), String> {
+    fn step(&mut self, step: &ProofStep) -> Result<(), Wrong> {
         let (from, to) = if step.backward { (step.terms.1, step.terms.0) } else { step.terms };
         match step.rule.as_str() {
-            FOLD => self.folds(from, to).ok_or_else(|| "the one is not what the other computes".to_string()),
+            FOLD => self.folds(from, to).ok_or_else(|| "the one is not what the other computes".into()),
             COMMUTE => {
                 let same = self.commutes(from, to);
-                if same { Ok(()) } else { Err("the operands may not be exchanged, or are not the same".to_string()) }
+                if same { Ok(()) } else { Err("the operands may not be exchanged, or are not the same".into()) }
             }
             name if nary::REASONS.contains(&name) => {
                 let (a, b) = (self.ty(from)?, self.ty(to)?);
                 let (terms, memo) = (&self.terms, &mut self.memo);
                 let ty = |term| terms.known(term, memo).map(|known| known.0);
-                polynomial::same(terms, (from, &a), (to, &b), self.granted, ty)
+                Ok(polynomial::same(terms, (from, &a), (to, &b), self.granted, ty)?)
             }
             name => {
                 let form = self.registry.get(name).map(|entry| entry.def.form);
-                let Some(Form::Rule(rule)) = form else { return Err("there is no such rule".to_string()) };
+                let Some(Form::Rule(rule)) = form else { return Err("there is no such rule".into()) };
                 self.applies(rule, from, to)
             }
         }
@@ -141,9 +177,10 @@ impl Checker<'_> {
         self.terms.head(to) == self.terms.head(from) && self.terms.children(to) == turned
     }
 
-    fn applies(&mut self, rule: &Rule, from: Term, to: Term) -> Result<(), String> {
+    fn applies(&mut self, rule: &Rule, from: Term, to: Term) -> Result<(), Wrong> {
         if !self.granted.contains(rule.liberties) {
-            return Err(format!("it takes liberties that are not granted: {}", rule.liberties - self.granted));
+            let missing = rule.liberties - self.granted;
+            return Err(format!("it takes liberties that are not granted: {missing}").into());
         }
         let mut bound = Bound { vars: vec![None; rule.vars.len()], attrs: vec![None; rule.attr_vars.len()] };
         self.matches(rule, rule.lhs, from, &mut bound)
@@ -151,7 +188,7 @@ impl Checker<'_> {
         let want = self.ty(from)?;
         let mut vars: SmallVec<[Typed<Term>; 4]> = SmallVec::new();
         let mut facts: SmallVec<[Facts; 4]> = SmallVec::new();
-        for term in bound.vars {
+        for &term in &bound.vars {
             let term = term.ok_or("it binds not all variables")?;
             let typed = match self.terms.as_const(term) {
                 Some(scalar) => constant(scalar),
@@ -164,10 +201,22 @@ impl Checker<'_> {
         let attrs: Vec<Option<Attr>> = bound.attrs.into_iter().map(attr).collect();
         let mut planner = Planner::new(rule, vars, attrs);
         if !planner.conditions_hold(|var| facts[var]) {
-            let conditions: Vec<&str> = rule.conditions.iter().map(|c| c.def.name).collect();
-            return Err(format!("of `{}` it is not certain that {}", self.terms.text(from), conditions.join(", ")));
+            // What is certain of a term is certain of what was shown to be equal.
+            let first = closure(&self.terms, &self.equal);
+            let asked = rule.conditions.iter().flat_map(|condition| condition.vars.iter().copied());
+            let asked: Vec<(usize, Term)> = asked.filter_map(|var| Some((var, bound.vars[var]?))).collect();
+            for &(var, term) in &asked {
+                for other in (0..first.len()).filter(|&other| first[other] == first[term]) {
+                    facts[var] |= self.terms.known(other, &mut self.memo).map_or(Facts::empty(), |known| known.1);
+                }
+            }
+            if !planner.conditions_hold(|var| facts[var]) {
+                let conditions: Vec<&str> = rule.conditions.iter().map(|c| c.def.name).collect();
+                let why = format!("of `{}` it is not certain that {}", self.terms.text(from), conditions.join(", "));
+                return Err(Wrong { why, unsure: asked.into_iter().map(|(_, term)| term).collect() });
+            }
         }
-        let &[rhs] = &rule.rhs[..] else { return Err("it has several results".to_string()) };
+        let &[rhs] = &rule.rhs[..] else { return Err("it has several results".into()) };
         let made = planner.result(rhs, &want, |ty| *ty == want);
         let made = made.map_err(|why| why.reason(rule).unwrap_or_else(|| "the types don't go together".to_string()))?;
         let template = planner.finish(SmallVec::from_slice(&[made]));
@@ -175,7 +224,7 @@ impl Checker<'_> {
         if made == to {
             return Ok(());
         }
-        Err(format!("it makes `{}` of `{}`", self.terms.text(made), self.terms.text(from)))
+        Err(format!("it makes `{}` of `{}`", self.terms.text(made), self.terms.text(from)).into())
     }
 
     /// Matches a term by its form, operands in the pattern's order.

@@ -201,6 +201,21 @@ fn large_polynomials_are_refused() {
     assert!(proof("", &signature, &sum(&forward), &sum(&backward)).is_err());
 }
 
+/// What is certain of one form of a value only is certain of the value: the proof says first that they are equal.
+#[test]
+fn conditions_hold_of_other_forms() {
+    let power = "%p = power %x, 2.0\n";
+    let found = proof("", "(%x: f64) -> f64", &format!("{power}%r = abs %p\nret %r"), &format!("{power}ret %p"));
+    assert_eq!(
+        shown(found).to_string(),
+        "power %x, 2.0  =>  mul %x, %x    power.two\nabs %p  =>  power %x, 2.0    abs.nonneg"
+    );
+    // Of a cube nobody knows.
+    let cube = "%p = power %x, 3.0\n";
+    let found = proof("", "(%x: f64) -> f64", &format!("{cube}%r = abs %p\nret %r"), &format!("{cube}ret %p"));
+    assert!(matches!(found, Err(NoProof::NotFound { .. })), "{found:?}");
+}
+
 #[test]
 fn what_is_not_equal_has_no_proof() {
     let missing = proof("all", "(%x: f64, %y: f64) -> f64", "%r = sub %x, %y\nret %r", "%r = sub %y, %x\nret %r");
