@@ -9,6 +9,7 @@
 //! than the original, by [`cost`](mod@crate::cost); a form that costs the same keeps the original.
 
 mod analysis;
+mod computes;
 mod emit;
 #[cfg(feature = "exact-extraction")]
 mod exact;

@@ -7,7 +7,8 @@
 //!
 //! Of integers, which wrap, all this is exact. Of floats it takes the liberties [`FLOATS`].
 
-use super::analysis::{Graph, attrs_of};
+use super::analysis::Graph;
+use super::computes::Computes;
 use super::near::Near;
 use super::node::{Children, Const, Node};
 use super::template::{Template, Typed, class};
@@ -15,7 +16,6 @@ use crate::cost::elements;
 use crate::rule::Liberties;
 use crate::rule::template::{Builder, constant};
 use egg::Id;
-use rewright_ir::op::Eval;
 use rewright_ir::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar, registry};
 use smallvec::{SmallVec, smallvec};
 
@@ -98,6 +98,8 @@ pub(crate) struct Ring {
     sub: Op,
     neg: Op,
     mul: Op,
+    /// Where these four cast nothing, in this order.
+    computes: [Computes; 4],
     granted: Liberties,
 }
 
@@ -105,7 +107,8 @@ impl Ring {
     /// The ops, if they are registered.
     pub fn new(granted: Liberties) -> Option<Ring> {
         let op = |name| registry().op(name);
-        Some(Ring { add: op("add")?, sub: op("sub")?, neg: op("neg")?, mul: op("mul")?, granted })
+        let [add, sub, neg, mul] = [op("add")?, op("sub")?, op("neg")?, op("mul")?];
+        Some(Ring { add, sub, neg, mul, computes: [add, sub, neg, mul].map(Computes::of), granted })
     }
 
     fn applies(&self, ty: &Type) -> bool {
@@ -157,13 +160,9 @@ impl Ring {
 
     /// True for a sum, a difference or a product that casts nothing.
     fn is_ring(&self, graph: &Graph, node: &Node) -> bool {
-        let Some(op) = node.op().filter(|op| [self.add, self.sub, self.mul, self.neg].contains(op)) else {
-            return false;
-        };
-        let Eval::Elementwise { resolve, .. } = op.eval else { return false };
-        let dtypes: Option<SmallVec<[DType; 3]>> =
-            node.operands().iter().map(|&c| graph[c].data.ty.as_ref().map(Type::dtype)).collect();
-        dtypes.is_some_and(|d| resolve(&d, &attrs_of(graph, node)).is_ok_and(|found| found.ins[..] == d[..]))
+        let at =
+            node.op().and_then(|op| [self.add, self.sub, self.neg, self.mul].iter().position(|known| *known == op));
+        at.is_some_and(|at| self.computes[at].casts_nothing(graph, &node.children))
     }
 
     /// Forms with a factor that several terms have taken out of them.
@@ -274,8 +273,9 @@ impl Reader<'_> {
     /// Adds a node's terms, each times a factor, to a sum.
     fn sum(&mut self, node: &Node, factor: Scalar, sum: &mut Sum) -> Option<Tree> {
         let (ring, op, operands) = (self.ring, node.op()?, node.operands());
-        let minus = compute(ring.neg, &[factor])?;
-        let trees = if op == ring.mul {
+        let minus = || compute(ring.neg, &[factor]);
+        let mut trees = Vec::new();
+        if op == ring.mul {
             let constant = |id: Id| self.graph[id].data.constant;
             let (term, by) = match [constant(operands[0]), constant(operands[1])] {
                 [Some(c), _] => (1, c),
@@ -284,18 +284,38 @@ impl Reader<'_> {
             };
             let factor = compute(ring.mul, &[factor, by])?;
             let inner = self.term(operands[term], factor, sum)?;
-            let other = Tree::Constant(Const(by));
-            if term == 0 { vec![inner, other] } else { vec![other, inner] }
+            if self.explains() {
+                let other = Tree::Constant(Const(by));
+                trees = if term == 0 { vec![inner, other] } else { vec![other, inner] };
+            }
         } else {
             let signs: SmallVec<[Scalar; 2]> = match op {
                 _ if op == ring.add => smallvec![factor, factor],
-                _ if op == ring.sub => smallvec![factor, minus],
-                _ => smallvec![minus],
+                _ if op == ring.sub => smallvec![factor, minus()?],
+                _ => smallvec![minus()?],
             };
-            let terms = operands.iter().zip(signs).map(|(&operand, sign)| self.term(operand, sign, sum));
-            terms.collect::<Option<Vec<Tree>>>()?
-        };
-        Some(Tree::Op(node.clone(), trees))
+            for (&operand, sign) in operands.iter().zip(signs) {
+                let tree = self.term(operand, sign, sum)?;
+                if self.explains() {
+                    trees.push(tree);
+                }
+            }
+        }
+        self.tree(node, trees)
+    }
+
+    /// Only proofs speak of terms.
+    fn explains(&self) -> bool {
+        self.graph.are_explanations_enabled()
+    }
+
+    /// The term of a node that was looked into: where nobody asks for it, the class.
+    fn tree(&self, node: &Node, operands: Vec<Tree>) -> Option<Tree> {
+        if self.explains() {
+            Some(Tree::Op(node.clone(), operands))
+        } else {
+            self.path.last().copied().map(Tree::Class)
+        }
     }
 
     fn term(&mut self, id: Id, factor: Scalar, sum: &mut Sum) -> Option<Tree> {
@@ -336,8 +356,14 @@ impl Reader<'_> {
 
     /// Adds a node's factors to a product.
     fn product(&mut self, node: &Node, product: &mut Product) -> Option<Tree> {
-        let trees: Option<Vec<Tree>> = node.operands().iter().map(|&operand| self.factor(operand, product)).collect();
-        Some(Tree::Op(node.clone(), trees?))
+        let mut trees = Vec::new();
+        for &operand in node.operands() {
+            let tree = self.factor(operand, product)?;
+            if self.explains() {
+                trees.push(tree);
+            }
+        }
+        self.tree(node, trees)
     }
 
     fn factor(&mut self, id: Id, product: &mut Product) -> Option<Tree> {
@@ -457,7 +483,7 @@ impl Writer<'_> {
 }
 
 fn is_negative(scalar: Scalar) -> bool {
-    !is_its_opposite(scalar) && scalar.to_c128().re < 0.0
+    scalar.to_c128().re < 0.0 && !is_its_opposite(scalar)
 }
 
 /// The least integer is its own opposite.

@@ -1,11 +1,11 @@
 //! A rule's pattern as a program that walks classes. (de Moura and Bjørner, "Efficient E-Matching for SMT Solvers", 2007.)
 
-use super::analysis::{Graph, attrs_of};
-use super::node::{AttrLeaf, Head, Node, Shape};
+use super::analysis::Graph;
+use super::computes::Computes;
+use super::node::{AttrLeaf, Head, Shape};
 use crate::rule::{AttrTerm, DTypes, Node as Term, NodeId, Rule};
 use egg::Id;
-use rewright_ir::op::Eval;
-use rewright_ir::{DType, Literal, Op};
+use rewright_ir::{Literal, Op};
 use smallvec::SmallVec;
 
 /// A place for a class.
@@ -29,8 +29,9 @@ enum Step {
     DTypes(Reg, DTypes),
     /// The op computes at the dtypes of its operands, which are at `out` and after.
     Computes {
-        op: Op,
+        computes: Computes,
         out: Reg,
+        count: usize,
     },
 }
 
@@ -164,17 +165,7 @@ fn passes(graph: &Graph, step: &Step, regs: &Regs) -> bool {
         Step::Literal(at, literal) => known(*at).constant.is_some_and(|c| literal.at(c.dtype()) == Some(c)),
         Step::Constant(at) => known(*at).constant.is_some(),
         Step::DTypes(at, dtypes) => dtype(*at).is_some_and(|d| dtypes.contains(d)),
-        Step::Computes { op, out } => {
-            let Eval::Elementwise { resolve, .. } = op.eval else { return true };
-            let count = if let Shape::Op(_, all) = shape(*op) { all } else { 0 };
-            let node = Node {
-                head: Head::Op(*op),
-                sorts: false,
-                children: regs[*out..*out + count].iter().copied().collect(),
-            };
-            let dtypes: Option<SmallVec<[DType; 3]>> = (0..node.operands().len()).map(|n| dtype(out + n)).collect();
-            dtypes.is_some_and(|d| resolve(&d, &attrs_of(graph, &node)).is_ok_and(|found| found.ins[..] == d[..]))
-        }
+        Step::Computes { computes, out, count } => computes.casts_nothing(graph, &regs[*out..*out + *count]),
     }
 }
 
@@ -233,7 +224,7 @@ impl Compiler<'_> {
                     }
                 }
                 if op.is_elementwise() {
-                    self.last.push(Step::Computes { op, out });
+                    self.last.push(Step::Computes { computes: Computes::of(op), out, count });
                 }
             }
             Term::Computed(_) => return None,
