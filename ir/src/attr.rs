@@ -7,7 +7,6 @@ use crate::name::Name;
 use crate::scalar::Scalar;
 use crate::types::Dim;
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The value of an attribute.
@@ -158,8 +157,10 @@ impl AttrDef {
 }
 
 /// The attributes of an instruction, in the order of the op's schema. An attribute at its default value is left out.
+///
+/// Most instructions have none, so there is room for a pointer only; clones share what is behind it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Attrs(SmallVec<[(Name, Attr); 1]>);
+pub struct Attrs(Option<Arc<Vec<(Name, Attr)>>>);
 
 impl Attrs {
     /// No attributes.
@@ -173,15 +174,16 @@ impl Attrs {
     }
     /// Adds or replaces one.
     pub fn set(&mut self, name: Name, value: Attr) {
-        match self.0.iter_mut().find(|(n, _)| *n == name) {
+        let list = Arc::make_mut(self.0.get_or_insert_default());
+        match list.iter_mut().find(|(n, _)| *n == name) {
             Some(slot) => slot.1 = value,
-            None => self.0.push((name, value)),
+            None => list.push((name, value)),
         }
     }
     /// The attribute as it is given.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Attr> {
-        self.0.iter().find(|(n, _)| *n == name).map(|(_, a)| a)
+        self.list().iter().find(|(n, _)| *n == name).map(|(_, a)| a)
     }
     /// A flag; absent is false.
     #[inline]
@@ -226,12 +228,16 @@ impl Attrs {
     /// All, in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Name, &Attr)> {
-        self.0.iter().map(|(n, a)| (*n, a))
+        self.list().iter().map(|(n, a)| (*n, a))
     }
     /// True if there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
+    }
+    #[inline]
+    fn list(&self) -> &[(Name, Attr)] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
     }
 
     /// Checks against a schema and brings into its order, defaults dropped. Every problem is reported.
@@ -240,7 +246,7 @@ impl Attrs {
             return Ok(self);
         }
         let mut problems = Vec::new();
-        for (name, value) in &self.0 {
+        for (name, value) in self.list() {
             match schema.iter().find(|d| *name == d.name) {
                 None => problems.push(format!("unknown attribute `{name}`{}", known_attrs(schema))),
                 Some(d) if d.kind != value.kind() => problems.push(format!(
@@ -251,7 +257,7 @@ impl Attrs {
                 Some(_) => {}
             }
         }
-        let mut ordered = SmallVec::new();
+        let mut ordered = Vec::new();
         for def in schema {
             match (self.get(def.name), def.presence) {
                 (None, Presence::Required) => problems.push(format!("missing attribute `{}`: {}", def.name, def.doc)),
@@ -261,7 +267,11 @@ impl Attrs {
                 (Some(value), _) => ordered.push((Name::new(def.name), value.clone())),
             }
         }
-        if problems.is_empty() { Ok(Attrs(ordered)) } else { Err(problems) }
+        match (problems.is_empty(), ordered.is_empty()) {
+            (false, _) => Err(problems),
+            (true, true) => Ok(Attrs::new()),
+            (true, false) => Ok(Attrs(Some(Arc::new(ordered)))),
+        }
     }
 }
 

@@ -6,8 +6,10 @@
 mod edit;
 mod journal;
 mod layout;
+mod targets;
 
 pub use layout::Insts;
+pub use targets::Targets;
 
 use crate::attr::Attrs;
 use crate::loc::Loc;
@@ -43,10 +45,18 @@ pub enum ValueDef {
     Const(Scalar),
 }
 
+/// A [`ValueDef`] as it is kept: constants are in the pool, for they need twice the room of the others.
+#[derive(Clone, Copy, Debug)]
+enum Def {
+    Param(Block, u32),
+    Result(Inst, u32),
+    Const(u32),
+}
+
 #[derive(Clone, Debug)]
 struct ValueData {
     ty: Type,
-    def: ValueDef,
+    def: Def,
     name: Option<Name>,
     /// The number of operand slots of linked instructions that hold the value.
     uses: u32,
@@ -73,7 +83,7 @@ pub struct InstData {
     /// The attributes.
     pub attrs: Attrs,
     /// Branch targets of a terminator.
-    pub targets: SmallVec<[Target; 0]>,
+    pub targets: Targets,
     /// The results.
     pub results: SmallVec<[Value; 1]>,
     /// Where it was written.
@@ -126,9 +136,13 @@ pub struct Function {
     insts: SlotMap<Inst, InstEntry>,
     blocks: SlotMap<Block, BlockData>,
     order: Vec<Block>,
+    /// The constants that values are.
+    pool: Vec<Scalar>,
     constants: IndexMap<Scalar, Value, FxBuildHasher>,
     weak_constants: IndexMap<Scalar, Value, FxBuildHasher>,
     journal: Option<Vec<Undo>>,
+    /// The room of the last journal, for the next one.
+    journal_room: Vec<Undo>,
     linked: usize,
     /// How often instructions with many operands use each value.
     wide_uses: FxHashMap<(Inst, Value), u32>,
@@ -145,10 +159,12 @@ impl Function {
             insts: SlotMap::with_key(),
             blocks: SlotMap::with_key(),
             order: Vec::new(),
+            pool: Vec::new(),
             constants: IndexMap::default(),
             weak_constants: IndexMap::default(),
             untyped: false,
             journal: None,
+            journal_room: Vec::new(),
             linked: 0,
             wide_uses: FxHashMap::default(),
         }
@@ -261,17 +277,26 @@ impl Function {
     /// What defines a value.
     #[inline]
     pub fn def(&self, value: Value) -> ValueDef {
-        self.values[value].def
+        match self.values[value].def {
+            Def::Param(block, index) => ValueDef::Param(block, index),
+            Def::Result(inst, index) => ValueDef::Result(inst, index),
+            Def::Const(at) => ValueDef::Const(self.pool[at as usize]),
+        }
     }
     /// The instruction that defines a value.
     #[inline]
     pub fn def_inst(&self, value: Value) -> Option<Inst> {
-        if let ValueDef::Result(inst, _) = self.def(value) { Some(inst) } else { None }
+        if let Def::Result(inst, _) = self.values[value].def { Some(inst) } else { None }
+    }
+    /// True if a value is a constant.
+    #[inline]
+    pub fn is_const(&self, value: Value) -> bool {
+        matches!(self.values[value].def, Def::Const(_))
     }
     /// The constant that a value is.
     #[inline]
     pub fn as_const(&self, value: Value) -> Option<Scalar> {
-        if let ValueDef::Const(s) = self.def(value) { Some(s) } else { None }
+        if let Def::Const(at) = self.values[value].def { Some(self.pool[at as usize]) } else { None }
     }
     /// A value's name, if it was given one.
     #[inline]
@@ -300,7 +325,18 @@ impl Function {
         }
         users
     }
+    /// The instructions that use a value, or once did, so that some may be gone: quicker for those who look at each anyway.
+    #[inline]
+    pub fn past_users(&self, value: Value) -> &[Inst] {
+        &self.values[value].users
+    }
+    /// An instruction of the layout, if the key names one.
+    #[inline]
+    pub fn linked_inst(&self, inst: Inst) -> Option<&InstData> {
+        self.insts.get(inst).filter(|e| e.node.block.is_some()).map(|e| &e.data)
+    }
     /// The same without a list of them: an instruction that uses it several times may come several times.
+    #[inline]
     pub fn each_user(&self, value: Value) -> impl Iterator<Item = Inst> + '_ {
         self.values[value].users.iter().copied().filter(move |&user| self.uses_value(user, value))
     }
@@ -310,7 +346,7 @@ impl Function {
             e.node.block.is_some()
                 && match e.data.is_wide() {
                     true => self.wide_uses.contains_key(&(inst, value)),
-                    false => e.data.uses().any(|v| v == value),
+                    false => e.data.args.contains(&value) || e.data.targets.iter().any(|t| t.args.contains(&value)),
                 }
         })
     }

@@ -38,7 +38,7 @@ pub use elements::Elements;
 pub use error::{EvalError, EvalErrorKind, TypeError};
 pub use eval::{EvalCx, Limits, Outcome, evaluate, evaluate_function, evaluate_op};
 pub use expr::ArrayExpr;
-pub use function::{Block, Function, Inst, InstData, Target, Value, ValueDef};
+pub use function::{Block, Function, Inst, InstData, Target, Targets, Value, ValueDef};
 pub use inference::infer_function;
 pub use loc::Loc;
 pub use module::{Module, Signature};

@@ -1,6 +1,6 @@
 //! Interned names: of functions, symbols, values, attributes and styles.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,34 +11,56 @@ use std::sync::{LazyLock, RwLock};
 /// An interned string: copied and compared as a pointer, ordered and hashed by its text, so that
 /// nothing that depends on a `Name` depends on what else the process interned before.
 #[derive(Clone, Copy)]
-pub struct Name(&'static str);
+pub struct Name(&'static Kept);
 
-/// All names, and room for the text of more.
+/// A text that is kept. A [`Name`] is the place of one, which takes half the room of a `&str`.
+#[derive(Default)]
+struct Kept(&'static str);
+
+/// All names, and room for more.
 #[derive(Default)]
 struct Interner {
-    names: FxHashSet<&'static str>,
-    room: &'static mut [u8],
+    names: FxHashMap<&'static str, Name>,
+    bytes: &'static mut [u8],
+    kept: &'static mut [Kept],
 }
 
 static INTERNER: LazyLock<RwLock<Interner>> = LazyLock::new(Default::default);
 
-/// Names are kept together in pieces of so many bytes.
+/// Texts are kept together in pieces of so many bytes.
 const PIECE: usize = 1 << 14;
 
 impl Interner {
     /// Keeps a text for the life of the process.
-    fn keep(&mut self, text: &str) -> &'static str {
+    fn text(&mut self, text: &str) -> &'static str {
         if text.len() > PIECE / 16 {
             return Box::leak(text.into());
         }
-        if self.room.len() < text.len() {
-            self.room = Box::leak(vec![0; PIECE].into());
+        if self.bytes.len() < text.len() {
+            self.bytes = Box::leak(vec![0; PIECE].into());
         }
-        let (kept, room) = std::mem::take(&mut self.room).split_at_mut(text.len());
-        self.room = room;
+        let (kept, room) = std::mem::take(&mut self.bytes).split_at_mut(text.len());
+        self.bytes = room;
         kept.copy_from_slice(text.as_bytes());
         // It is what it was before: text.
         std::str::from_utf8(kept).unwrap_or_default()
+    }
+
+    /// A new name.
+    fn keep(&mut self, text: &str) -> Name {
+        let text = self.text(text);
+        if self.kept.is_empty() {
+            self.kept = Box::leak((0..PIECE / size_of::<Kept>()).map(|_| Kept::default()).collect());
+        }
+        let name = match std::mem::take(&mut self.kept).split_first_mut() {
+            Some((kept, room)) => {
+                (*kept, self.kept) = (Kept(text), room);
+                Name(kept)
+            }
+            None => Name(Box::leak(Kept(text).into())),
+        };
+        self.names.insert(text, name);
+        name
     }
 }
 
@@ -47,21 +69,19 @@ impl Name {
     pub fn new(text: &str) -> Self {
         let known = |interner: &Interner| interner.names.get(text).copied();
         if let Some(found) = known(&INTERNER.read().unwrap_or_else(|e| e.into_inner())) {
-            return Name(found);
+            return found;
         }
         let mut interner = INTERNER.write().unwrap_or_else(|e| e.into_inner());
         if let Some(found) = known(&interner) {
-            return Name(found);
+            return found;
         }
-        let kept = interner.keep(text);
-        interner.names.insert(kept);
-        Name(kept)
+        interner.keep(text)
     }
 
     /// The text.
     #[inline]
     pub fn as_str(self) -> &'static str {
-        self.0
+        self.0.0
     }
 }
 
@@ -69,7 +89,7 @@ impl Deref for Name {
     type Target = str;
     #[inline]
     fn deref(&self) -> &str {
-        self.0
+        self.as_str()
     }
 }
 impl PartialEq for Name {
@@ -82,13 +102,13 @@ impl Eq for Name {}
 impl PartialEq<str> for Name {
     #[inline]
     fn eq(&self, other: &str) -> bool {
-        self.0 == other
+        self.as_str() == other
     }
 }
 impl PartialEq<&str> for Name {
     #[inline]
     fn eq(&self, other: &&str) -> bool {
-        self.0 == *other
+        self.as_str() == *other
     }
 }
 impl PartialOrd for Name {
@@ -98,12 +118,12 @@ impl PartialOrd for Name {
 }
 impl Ord for Name {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.0.cmp(other.0)
+        if self == other { Ordering::Equal } else { self.as_str().cmp(other.as_str()) }
     }
 }
 impl Hash for Name {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
+        self.as_str().hash(state);
     }
 }
 impl From<&str> for Name {
@@ -118,17 +138,17 @@ impl From<String> for Name {
 }
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.as_str())
     }
 }
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.0, f)
+        fmt::Debug::fmt(self.as_str(), f)
     }
 }
 impl Serialize for Name {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(self.0)
+        s.serialize_str(self.as_str())
     }
 }
 impl<'de> Deserialize<'de> for Name {

@@ -18,6 +18,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 bitflags::bitflags! {
     /// Properties of an op that rewrites ask for.
@@ -156,6 +157,8 @@ pub struct OpDef {
     pub infer: InferFn,
     /// The meaning.
     pub eval: Eval,
+    /// See [`Op::number`].
+    pub(crate) number: AtomicU32,
 }
 
 impl OpDef {
@@ -171,6 +174,7 @@ impl OpDef {
             literal: promote_literal,
             infer,
             eval,
+            number: AtomicU32::new(u32::MAX),
         }
     }
 
@@ -226,6 +230,18 @@ impl OpDef {
 /// A registered op. Equal if it is the same definition; ordered and hashed by name.
 #[derive(Clone, Copy)]
 pub struct Op(pub &'static OpDef);
+
+impl Op {
+    /// The op's place in [`Registry::ops`](crate::Registry::ops) of the [registry](fn@crate::registry), for tables by op; `usize::MAX` if it
+    /// is not in there, or nobody has asked for the registry yet.
+    #[inline]
+    pub fn number(self) -> usize {
+        match self.0.number.load(Relaxed) {
+            u32::MAX => usize::MAX,
+            number => number as usize,
+        }
+    }
+}
 
 impl Deref for Op {
     type Target = OpDef;

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering::Relaxed;
 use thiserror::Error;
 
 /// Which crate and line registered something. Made by [`origin!`](crate::origin).
@@ -152,11 +153,13 @@ pub struct Registry {
 }
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
-    Registry::build(
+    let registry = Registry::build(
         inventory::iter::<OpEntry>.into_iter(),
         inventory::iter::<InterfaceEntry>.into_iter(),
         inventory::iter::<StyleEntry>.into_iter(),
-    )
+    );
+    (0..).zip(registry.ops()).for_each(|(number, (op, _))| op.number.store(number, Relaxed));
+    registry
 });
 
 /// The registry of this process.

@@ -74,7 +74,14 @@ pub fn broadcast_dims(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, usize> {
 pub struct Type {
     /// Nothing if unknown.
     dtype: Option<DType>,
-    dims: Option<Arc<[Dim]>>,
+    /// Nothing if a scalar. Shared, and behind one pointer: functions have very many types, and few that differ.
+    layout: Option<Arc<Layout>>,
+}
+
+/// What an array type has and a scalar has not.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Layout {
+    dims: Box<[Dim]>,
     style: Option<Name>,
 }
 
@@ -82,33 +89,36 @@ impl Type {
     /// A scalar type.
     #[inline]
     pub fn scalar(dtype: DType) -> Self {
-        Type { dtype: Some(dtype), dims: None, style: None }
+        Type { dtype: Some(dtype), layout: None }
     }
 
     /// A dense array type.
-    pub fn array(dtype: DType, dims: impl Into<Arc<[Dim]>>) -> Self {
-        Type { dtype: Some(dtype), dims: Some(dims.into()), style: None }
+    pub fn array(dtype: DType, dims: impl Into<Box<[Dim]>>) -> Self {
+        Type { dtype: Some(dtype), layout: Some(Arc::new(Layout { dims: dims.into(), style: None })) }
     }
 
     /// The type of a value of which nothing is known before type inference.
     pub fn unknown() -> Self {
-        Type { dtype: None, dims: None, style: None }
+        Type { dtype: None, layout: None }
     }
 
-    /// The same type with a storage style; `None` is dense.
+    /// The same type with a storage style; `None` is dense. Scalars have none.
     pub fn with_style(mut self, style: Option<Name>) -> Self {
-        self.style = style.filter(|s| *s != "dense");
+        let style = style.filter(|s| *s != "dense");
+        if let Some(layout) = self.layout.as_mut().filter(|layout| layout.style != style) {
+            Arc::make_mut(layout).style = style;
+        }
         self
     }
 
     /// The same dims and style with another dtype.
     pub fn with_dtype(&self, dtype: DType) -> Self {
-        Type { dtype: Some(dtype), ..self.clone() }
+        Type { dtype: Some(dtype), layout: self.layout.clone() }
     }
 
     /// A scalar if `dims` is `None`, else a dense array.
     pub fn from_parts(dtype: DType, dims: Option<Vec<Dim>>) -> Self {
-        Type { dtype: Some(dtype), dims: dims.map(Arc::from), style: None }
+        dims.map_or(Type::scalar(dtype), |dims| Type::array(dtype, dims))
     }
 
     /// True but in functions that have not been through type inference.
@@ -131,17 +141,17 @@ impl Type {
     /// True for arrays, of rank 0 too.
     #[inline]
     pub fn is_array(&self) -> bool {
-        self.dims.is_some()
+        self.layout.is_some()
     }
     /// True for scalars.
     #[inline]
     pub fn is_scalar(&self) -> bool {
-        self.dims.is_none() && self.is_known()
+        self.layout.is_none() && self.is_known()
     }
     /// The dims; empty for scalars and for arrays of rank 0.
     #[inline]
     pub fn dims(&self) -> &[Dim] {
-        self.dims.as_deref().unwrap_or(&[])
+        self.layout.as_deref().map_or(&[], |layout| &layout.dims)
     }
     /// The number of axes; 0 for scalars.
     #[inline]
@@ -151,14 +161,14 @@ impl Type {
     /// The storage style; `None` is dense.
     #[inline]
     pub fn style(&self) -> Option<Name> {
-        self.style
+        self.layout.as_deref().and_then(|layout| layout.style)
     }
 
     /// True where a value of this type may be given where `expected` is asked for: same dtype, rank and style, and dims that may be
     /// equal. Dims of which that is not certain are checked at run time.
     pub fn fits(&self, expected: &Type) -> bool {
         self.dtype == expected.dtype
-            && self.style == expected.style
+            && self.style() == expected.style()
             && self.is_array() == expected.is_array()
             && self.rank() == expected.rank()
             && self.dims().iter().zip(expected.dims()).all(|(a, b)| a.may_equal(*b))
@@ -179,12 +189,12 @@ impl fmt::Display for Type {
             Some(dtype) => write!(f, "{dtype}")?,
             None => f.write_str("?")?,
         }
-        if let Some(dims) = &self.dims {
+        if let Some(Layout { dims, style }) = self.layout.as_deref() {
             f.write_str("[")?;
             for (i, dim) in dims.iter().enumerate() {
                 write!(f, "{}{dim}", if i > 0 { ", " } else { "" })?;
             }
-            if let Some(style) = self.style {
+            if let Some(style) = style {
                 write!(f, "; {style}")?;
             }
             f.write_str("]")?;

@@ -16,6 +16,23 @@ pub enum Stage {
     BeforeLowering,
 }
 
+bitflags::bitflags! {
+    /// What a block holds. The driver finds it out in one look for all block rewrites.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub struct Holds: u8 {
+        /// An instruction that gives an array.
+        const ARRAYS = 1;
+        /// An elementwise op of constants only, or a branch that is given a constant.
+        const CONSTANTS = 2;
+        /// An instruction, other than a terminator, none of whose results is used.
+        const UNUSED = 4;
+        /// An instruction that names a function.
+        const CALLEES = 8;
+        /// It is not the entry.
+        const INNER = 16;
+    }
+}
+
 /// The three forms.
 #[derive(Clone, Copy)]
 pub enum Form {
@@ -39,6 +56,8 @@ pub struct RewriteDef {
     pub form: Form,
     /// The ops it can start at. A block rewrite is asked about blocks that hold one of them. Empty: any.
     pub roots: &'static [&'static str],
+    /// A block rewrite is asked about blocks that hold one of these. Empty: any.
+    pub holding: Holds,
     /// When it runs in the default pipeline.
     pub stage: Stage,
     /// Of several rewrites that are free to come first, the one of greatest benefit does; then the one whose name comes first.
@@ -60,6 +79,7 @@ impl RewriteDef {
             doc,
             form,
             roots: &[],
+            holding: Holds::empty(),
             stage: Stage::AfterInference,
             benefit: 1,
             before: &[],
@@ -79,6 +99,11 @@ impl RewriteDef {
     /// The same, starting at these ops only.
     pub const fn roots(mut self, roots: &'static [&'static str]) -> Self {
         self.roots = roots;
+        self
+    }
+    /// The same, for blocks that hold one of these only: a block rewrite has nothing to look for in others.
+    pub const fn holding(mut self, what: Holds) -> Self {
+        self.holding = what;
         self
     }
     /// The same at another stage.

@@ -7,8 +7,8 @@ use slotmap::{Key, SecondaryMap};
 pub(crate) struct KeySet<K: Key> {
     list: Vec<K>,
     /// For each key the last time round that it was put in.
-    seen: SecondaryMap<K, u64>,
-    round: u64,
+    seen: SecondaryMap<K, u32>,
+    round: u32,
 }
 
 impl<K: Key> Default for KeySet<K> {
@@ -46,6 +46,9 @@ impl<K: Key> KeySet<K> {
     }
     pub fn clear(&mut self) {
         self.list.clear();
-        self.round += 1;
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            self.seen.clear();
+        }
     }
 }

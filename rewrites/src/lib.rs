@@ -67,6 +67,7 @@ pub mod facts;
 mod key_set;
 pub mod match_cx;
 pub mod observer;
+mod op_set;
 pub mod pipeline;
 pub mod plugin;
 pub mod prelude;
@@ -77,7 +78,7 @@ pub mod rule;
 
 pub use analyses::Analyses;
 pub use change::Change;
-pub use def::{RewriteDef, RewriteEntry, Stage};
+pub use def::{Holds, RewriteDef, RewriteEntry, Stage};
 pub use driver::{Matcher, Options, Report, RewriteStats, Verify};
 pub use error::{RewriteError, Step};
 pub use match_cx::MatchCx;

@@ -70,9 +70,13 @@ impl<'a> MatchCx<'a> {
         self.module_effects().inst(self.func, inst)
     }
     /// True if the instruction does nothing but compute results: calls of functions without effects too.
+    #[inline]
     pub fn is_pure(&self, inst: Inst) -> bool {
+        self.func.inst(inst).op.is_pure() || self.is_pure_call(inst)
+    }
+    fn is_pure_call(&self, inst: Inst) -> bool {
         let op = self.func.inst(inst).op;
-        op.is_pure() || (op.effects == Effects::CALLS && !op.is_terminator() && self.effects(inst).is_pure())
+        op.effects == Effects::CALLS && !op.is_terminator() && self.effects(inst).is_pure()
     }
     /// True if some instruction may write to the value: what it holds depends on when it is read. Kept until an instruction with
     /// effects changes.

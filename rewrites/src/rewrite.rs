@@ -5,25 +5,28 @@ use crate::match_cx::MatchCx;
 use crate::observer::Missed;
 use crate::rewriter::Rewriter;
 use rewright_ir::{Block, Function, Inst, Loc, Value};
+use smallvec::{SmallVec, smallvec};
 
 /// Why a rewrite does not match. Most often there is nothing to say: [`NoMatch::quiet`] allocates nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoMatch {
-    reasons: Vec<Missed>,
+    /// Nothing most often, in which case this fits into a register.
+    reasons: Option<Box<SmallVec<[Missed; 1]>>>,
 }
 
 impl NoMatch {
     /// Not what the rewrite looks for.
     pub const fn quiet() -> Self {
-        NoMatch { reasons: Vec::new() }
+        NoMatch { reasons: None }
     }
     /// What the rewrite looks for, except for this; the reason becomes a remark.
     pub fn because(message: impl Into<String>) -> Self {
-        NoMatch { reasons: vec![Missed { message: message.into(), loc: Loc::default() }] }
+        let reason = Missed { message: message.into(), loc: Loc::default() };
+        NoMatch { reasons: Some(Box::new(smallvec![reason])) }
     }
     /// The same, at a place in the source.
     pub fn at(mut self, loc: Loc) -> Self {
-        if let Some(last) = self.reasons.last_mut() {
+        if let Some(last) = self.reasons.as_mut().and_then(|list| list.last_mut()) {
             last.loc = loc;
         }
         self
@@ -37,12 +40,16 @@ impl NoMatch {
     }
     /// The same with one more reason.
     pub fn and(mut self, other: NoMatch) -> Self {
-        self.reasons.extend(other.reasons);
+        match (&mut self.reasons, other.reasons) {
+            (Some(list), Some(more)) => list.extend(*more),
+            (none @ None, more) => *none = more,
+            _ => {}
+        }
         self
     }
     /// The reasons; none if quiet.
     pub fn reasons(&self) -> &[Missed] {
-        &self.reasons
+        self.reasons.as_deref().map_or(&[], SmallVec::as_slice)
     }
 }
 

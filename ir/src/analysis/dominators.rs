@@ -130,7 +130,7 @@ impl Search {
         }
         while let Some((from, next)) = stack.last_mut() {
             let from = *from;
-            let targets = func.terminator(search.vertex[from as usize]).map(|t| func.inst(t).targets.as_slice());
+            let targets = func.terminator(search.vertex[from as usize]).map(|t| &func.inst(t).targets[..]);
             let target = targets.and_then(|list| list.get(*next)).map(|t| t.block);
             *next += 1;
             match target {

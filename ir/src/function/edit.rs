@@ -2,7 +2,7 @@
 
 use super::journal::Undo;
 use super::layout::Node;
-use super::{Block, BlockData, Function, Inst, InstData, InstEntry, Target, Value, ValueData, ValueDef};
+use super::{Block, BlockData, Def, Function, Inst, InstData, InstEntry, Target, Targets, Value, ValueData};
 use crate::attr::Attrs;
 use crate::loc::Loc;
 use crate::name::Name;
@@ -18,7 +18,7 @@ impl Function {
         if let Some(&v) = self.constants.get(&scalar) {
             return v;
         }
-        let v = self.new_value(Type::scalar(scalar.dtype()), ValueDef::Const(scalar));
+        let v = self.new_const(Type::scalar(scalar.dtype()), scalar);
         self.constants.insert(scalar, v);
         v
     }
@@ -32,7 +32,7 @@ impl Function {
         if let Some(&v) = self.weak_constants.get(&scalar) {
             return Some(v);
         }
-        let v = self.new_value(Type::unknown(), ValueDef::Const(scalar));
+        let v = self.new_const(Type::unknown(), scalar);
         self.weak_constants.insert(scalar, v);
         Some(v)
     }
@@ -65,7 +65,7 @@ impl Function {
     /// Adds a parameter at the end of a block's list. Branches to the block must then give one argument more.
     pub fn add_block_param(&mut self, block: Block, ty: Type) -> Value {
         let index = self.blocks[block].params.len() as u32;
-        let v = self.new_value(ty, ValueDef::Param(block, index));
+        let v = self.new_value(ty, Def::Param(block, index));
         self.blocks[block].params.push(v);
         self.record(Undo::ParamAdded(block));
         v
@@ -98,7 +98,7 @@ impl Function {
         };
         let inst = self.insts.insert(InstEntry { data, node: Node::default() });
         for (i, ty) in results.into_iter().enumerate() {
-            let v = self.new_value(ty, ValueDef::Result(inst, i as u32));
+            let v = self.new_value(ty, Def::Result(inst, i as u32));
             self.insts[inst].data.results.push(v);
         }
         self.record(Undo::Created(inst));
@@ -192,7 +192,12 @@ impl Function {
 
     // --- Uses and removal ------------------------------------------------------------------------------------------
 
-    pub(super) fn new_value(&mut self, ty: Type, def: ValueDef) -> Value {
+    fn new_const(&mut self, ty: Type, scalar: Scalar) -> Value {
+        self.pool.push(scalar);
+        self.new_value(ty, Def::Const((self.pool.len() - 1) as u32))
+    }
+
+    pub(super) fn new_value(&mut self, ty: Type, def: Def) -> Value {
         self.values.insert(ValueData { ty, def, name: None, uses: 0, users: SmallVec::new() })
     }
 
@@ -224,7 +229,7 @@ impl Function {
         }
     }
 
-    pub(super) fn swap_targets(&mut self, inst: Inst, targets: SmallVec<[Target; 0]>) -> SmallVec<[Target; 0]> {
+    pub(super) fn swap_targets(&mut self, inst: Inst, targets: Targets) -> Targets {
         let linked = self.is_linked(inst);
         let branch_args = |f: &Self| -> SmallVec<[Value; 8]> {
             f.inst(inst).targets.iter().flat_map(|t| t.args.iter().copied()).collect()
@@ -245,7 +250,7 @@ impl Function {
     pub(super) fn renumber_params(&mut self, block: Block) {
         for i in 0..self.blocks[block].params.len() {
             let v = self.blocks[block].params[i];
-            self.values[v].def = ValueDef::Param(block, i as u32);
+            self.values[v].def = Def::Param(block, i as u32);
         }
     }
 

@@ -1,10 +1,9 @@
 //! Transactions: the inverse of every primitive change, recorded and undone.
 
-use super::{Block, Function, Inst, Target, Value};
+use super::{Block, Function, Inst, Targets, Value};
 use crate::attr::Attrs;
 use crate::name::Name;
 use crate::types::Type;
-use smallvec::SmallVec;
 
 /// The inverse of one primitive change.
 #[derive(Clone, Debug)]
@@ -15,7 +14,7 @@ pub(super) enum Undo {
     Erased(Inst),
     Operand(Inst, usize, Value),
     Attrs(Inst, Attrs),
-    Targets(Inst, SmallVec<[Target; 0]>),
+    Targets(Inst, Targets),
     Type(Value, Type),
     Name(Value, Option<Name>),
     BlockCreated(Block),
@@ -28,7 +27,7 @@ pub(super) enum Undo {
 impl Function {
     /// Begins to record changes. Ends with [`commit`](Function::commit) or [`rollback`](Function::rollback).
     pub fn begin(&mut self) {
-        self.journal.get_or_insert_with(Vec::new);
+        self.journal.get_or_insert_with(|| std::mem::take(&mut self.journal_room));
     }
     /// The number of changes recorded since [`begin`](Function::begin).
     pub fn pending_changes(&self) -> usize {
@@ -36,7 +35,8 @@ impl Function {
     }
     /// Keeps the recorded changes.
     pub fn commit(&mut self) {
-        for undo in self.journal.take().unwrap_or_default() {
+        let Some(mut journal) = self.journal.take() else { return };
+        for undo in journal.drain(..) {
             match undo {
                 // Unless it was erased and undone, or never linked at all, the instruction stays.
                 Undo::Erased(inst) => self.drop_inst(inst),
@@ -44,6 +44,7 @@ impl Function {
                 _ => {}
             }
         }
+        self.journal_room = journal;
     }
     /// Undoes the recorded changes, latest first: the function is as it was at [`begin`](Function::begin).
     pub fn rollback(&mut self) {

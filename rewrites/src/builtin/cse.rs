@@ -36,8 +36,7 @@ impl Rewrite for Cse {
     type Match = Rc<Twins>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
-        let func = cx.func();
-        if func.blocks().len() == 1 && !func.insts(block).any(|inst| may_have_twin(cx, inst)) {
+        if !cx.func().insts(block).any(|inst| may_have_twin(cx, inst)) {
             return Err(NoMatch::quiet());
         }
         let twins = cx.cached(Twins::of);
@@ -89,8 +88,8 @@ impl Hash for Key<'_> {
     }
 }
 
-/// A quick look at one instruction of the only block of a function, which says yes for one at least if there are any twins: the first
-/// pair has the very same operands. Says yes too where a longer look would be needed.
+/// A quick look at one instruction, which says yes for one at least if there are any twins: the first pair has the very same operands.
+/// Says yes too where a longer look would be needed.
 fn may_have_twin(cx: &MatchCx<'_>, inst: Inst) -> bool {
     const MANY: usize = 8;
     let func = cx.func();
@@ -98,12 +97,26 @@ fn may_have_twin(cx: &MatchCx<'_>, inst: Inst) -> bool {
     if data.results.is_empty() || !cx.is_pure(inst) {
         return false;
     }
-    let Some(&rarest) = data.args.iter().min_by_key(|&&arg| func.use_count(arg)) else { return true };
-    let same = |other: Inst| {
-        let other = func.inst(other);
+    let Some((uses, rarest)) = data.args.iter().map(|&arg| (func.use_count(arg), arg)).min_by_key(|(uses, _)| *uses)
+    else {
+        return true;
+    };
+    // Nobody else reads it.
+    if uses == 1 {
+        return false;
+    }
+    let same = |other: &InstData| {
         other.op == data.op && other.args.iter().all(|arg| data.args.contains(arg)) && other.attrs == data.attrs
     };
-    func.use_count(rarest) > MANY || func.each_user(rarest).any(|user| user != inst && same(user))
+    let twin = |user: Inst| user != inst && func.linked_inst(user).is_some_and(same) && are_on_one_path(cx, inst, user);
+    uses > MANY || func.past_users(rarest).iter().any(|&user| twin(user))
+}
+
+/// True if one instruction's results reach the other.
+fn are_on_one_path(cx: &MatchCx<'_>, a: Inst, b: Inst) -> bool {
+    let func = cx.func();
+    let reaches = |from: Inst, to: Inst| func.inst(from).results.iter().all(|&result| cx.reaches(result, to));
+    func.block_of(a) == func.block_of(b) || reaches(a, b) || reaches(b, a)
 }
 
 impl Twins {

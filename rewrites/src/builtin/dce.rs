@@ -21,6 +21,7 @@ pub struct Dce;
 
 static DCE: RewriteDef = RewriteDef::block("dce", "removes what nothing needs", &Dce)
     .stage(Stage::AfterInference)
+    .holding(Holds::UNUSED.union(Holds::INNER))
     .after(&["fold", "canonicalize", "cse"]);
 register_rewrite!(DCE);
 

@@ -21,6 +21,7 @@ pub struct Fold;
 
 static FOLD: RewriteDef = RewriteDef::block("fold", "computes what only depends on constants", &Fold)
     .stage(Stage::AfterInference)
+    .holding(Holds::CONSTANTS)
     .benefit(10);
 register_rewrite!(FOLD);
 

@@ -57,7 +57,7 @@ impl Chains {
         let func = cx.func();
         let preds = predecessors(func);
         let next = |block: Block| {
-            let [only] = cx.func().inst(func.terminator(block)?).targets.as_slice() else { return None };
+            let [only] = &cx.func().inst(func.terminator(block)?).targets[..] else { return None };
             let alone = preds.get(only.block).is_some_and(|list| list.len() == 1);
             let params = func.block_params(only.block).iter().zip(&only.args);
             let same = |(&param, &arg): (&Value, &Value)| {

@@ -2,7 +2,7 @@
 
 use super::Verify;
 use super::plan::{Group, Id};
-use super::turn::{Pending, Place, Turn};
+use super::turn::{Pending, Place, Turn, note_op, push_all};
 use crate::analyses::Analyses;
 use crate::change::Touched;
 use crate::error::RewriteError;
@@ -85,13 +85,7 @@ impl Turn<'_, '_> {
                 for said in outcome.said {
                     self.remark(rewrite, said.kind, said.loc, said.message);
                 }
-                for (pending, group) in self.pending.iter_mut().zip(groups) {
-                    match (pending, group) {
-                        (Pending::Insts(list), Group::Roots(roots)) => list.touch(&self.func, roots, &outcome.touched),
-                        (Pending::Blocks(list), _) => list.touch(&self.func, &outcome.touched),
-                        _ => {}
-                    }
-                }
+                self.ask_around(groups, &outcome.touched);
                 let ended = self.ends(id, &outcome.touched);
                 self.reuse(outcome.touched);
                 ended
@@ -115,6 +109,7 @@ impl Turn<'_, '_> {
             Ok(()) => {
                 self.func.commit();
                 self.analyses.forget(&self.func, self.module, &outcome.touched);
+                self.summaries.forget(&outcome.touched);
                 Ok(outcome)
             }
             Err(cause) => {
@@ -154,6 +149,25 @@ impl Turn<'_, '_> {
                 (Pending::Blocks(list), _, Place::Block(block)) => list.push(&self.func, block),
                 _ => {}
             }
+        }
+    }
+
+    /// Whatever is near to what was touched may match now.
+    fn ask_around(&mut self, groups: &[Group], touched: &Touched) {
+        for &inst in touched.insts.iter().filter(|&&inst| self.func.is_linked(inst)) {
+            note_op(&mut self.pending, groups, &mut self.noted_ops, self.func.inst(inst).op);
+        }
+        let reach = |pending: &Pending| if let Pending::Insts(list) = pending { list.reach } else { None };
+        let near = self.near.look(&self.func, self.pending.iter().filter_map(reach).max().unwrap_or(0), touched);
+        for (pending, group) in self.pending.iter_mut().zip(groups) {
+            match (pending, group, near) {
+                (Pending::Insts(list), Group::Roots(roots), Some(near)) => list.push_near(&self.func, roots, near),
+                (Pending::Blocks(list), ..) => list.touch(&self.func, touched),
+                _ => {}
+            }
+        }
+        if near.is_none() {
+            push_all(&mut self.pending, groups, &mut self.noted_ops, &self.func);
         }
     }
 

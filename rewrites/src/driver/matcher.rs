@@ -1,10 +1,12 @@
 //! Asking rewrites without applying them.
 
-use super::plan::{Group, Plan, RootStop, Roots};
+use super::plan::{Group, Id, Plan, RootStop};
+use super::summary::Summary;
 use crate::match_cx::MatchCx;
 use crate::pipeline::Pipeline;
 use crate::rule::Liberties;
-use rewright_ir::Inst;
+use rewright_ir::{Block, Inst, registry};
+use smallvec::SmallVec;
 
 /// A pipeline's rewrites, ready to be asked whether they match: whether a function is at their fixed point.
 ///
@@ -13,35 +15,66 @@ use rewright_ir::Inst;
 /// blocks some of Rewright's own plan for the whole function, once for all blocks.
 pub struct Matcher {
     plan: Plan,
+    /// Who can start at each op, by its number: root rewrites with their groups, in pipeline order.
+    starts: Vec<SmallVec<[(usize, RootStop); 1]>>,
 }
 
 impl Matcher {
     /// Makes ready the rewrites of a pipeline, without rules that take other liberties than those granted.
     pub fn new(pipeline: &Pipeline, granted: Liberties) -> Self {
-        Matcher { plan: Plan::of(pipeline, granted) }
+        let plan = Plan::of(pipeline, granted);
+        let stops = |(at, group), op| match group {
+            &Group::Roots(ref roots) => roots.at(op).iter().map(|&stop| (at, stop)).collect(),
+            _ => SmallVec::<[_; 1]>::new(),
+        };
+        let starts =
+            registry().ops().map(|(op, _)| (0..).zip(&plan.groups).flat_map(|group| stops(group, op)).collect());
+        Matcher { starts: starts.collect(), plan }
     }
 
     /// The first rewrite, in pipeline order, that matches somewhere in the function of `cx`. A panic of a rewrite is passed on.
     pub fn first_match(&self, cx: &MatchCx<'_>) -> Option<&'static str> {
         let func = cx.func();
-        let mut found = self.plan.groups.iter().filter_map(|group| match group {
-            Group::Roots(roots) => {
-                let mut insts = func.blocks().flat_map(|b| func.insts(b));
-                insts.find_map(|inst| at_root(cx, roots, inst))
+        let mut groups = self.plan.groups.as_slice();
+        let mut first = None;
+        for block in func.blocks() {
+            let mut summary = Summary::of_empty(func, block);
+            for inst in func.insts(block) {
+                let data = func.inst(inst);
+                summary.add(func, data);
+                let Some(starts) = self.starts.get(data.op.number()) else { continue };
+                for &(at, stop) in starts.iter().take_while(|(at, _)| *at < groups.len()) {
+                    if let Some(id) = at_root(cx, &groups[at], stop, inst) {
+                        // What comes after that in the pipeline no longer matters.
+                        (groups, first) = (&groups[..at], Some(id));
+                        break;
+                    }
+                }
             }
-            Group::Blocks(blocks) => {
-                let starts = |inst: Inst| blocks.starts_at(func.inst(inst).op);
-                let mut asked = func.blocks().filter(|&b| func.insts(b).any(starts));
-                asked.any(|block| blocks.rewrite.find(cx, block).is_ok()).then_some(blocks.id)
+            let mut asked = groups.iter().enumerate();
+            let found = asked.find_map(|(at, group)| in_block(cx, group, block, &summary).map(|id| (at, id)));
+            if let Some((at, id)) = found {
+                (groups, first) = (&groups[..at], Some(id));
             }
-        });
-        found.next().map(|id| self.plan.rewrites[id].def.name)
+        }
+        first.map(|id| self.plan.rewrites[id].def.name)
     }
 }
 
-fn at_root(cx: &MatchCx<'_>, roots: &Roots, inst: Inst) -> Option<usize> {
-    roots.at(cx.func().inst(inst).op).iter().find_map(|stop| match *stop {
-        RootStop::Rewrite(id, rewrite) => rewrite.find(cx, inst).is_ok().then_some(id),
-        RootStop::Rules => roots.tree.find(cx, inst, |_| false, |_, _| ()).map(|(id, _)| id),
-    })
+fn in_block(cx: &MatchCx<'_>, group: &Group, block: Block, summary: &Summary) -> Option<Id> {
+    match group {
+        Group::Blocks(blocks) if summary.concerns(blocks) => {
+            blocks.rewrite.find(cx, block).is_ok().then_some(blocks.id)
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn at_root(cx: &MatchCx<'_>, group: &Group, stop: RootStop, inst: Inst) -> Option<Id> {
+    match (stop, group) {
+        (RootStop::Rewrite(id, rewrite), _) => rewrite.find(cx, inst).is_ok().then_some(id),
+        (RootStop::Rules, Group::Roots(roots)) => roots.tree.find(cx, inst, |_| false, |_, _| ()).map(|(id, _)| id),
+        (RootStop::Rules, Group::Blocks(_)) => None,
+    }
 }

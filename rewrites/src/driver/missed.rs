@@ -5,33 +5,37 @@ use super::turn::Place;
 use crate::rewrite::NoMatch;
 use rewright_ir::{Function, Loc};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// The last answer of each rewrite at each place, where it gave a reason.
 #[derive(Default)]
 pub(super) struct MissedMatches {
-    found: FxHashMap<(Id, Place), (u64, NoMatch)>,
+    found: FxHashMap<Place, SmallVec<[Missed; 1]>>,
     next: u64,
+}
+
+struct Missed {
+    id: Id,
+    order: u64,
+    why: NoMatch,
 }
 
 impl MissedMatches {
     /// A rewrite was asked about a place; `reason` is why not, if it said.
     pub fn note(&mut self, id: Id, place: Place, reason: Option<NoMatch>) {
-        match reason {
-            Some(why) if !why.reasons().is_empty() => {
-                self.next += 1;
-                self.found.insert((id, place), (self.next, why));
-            }
-            _ if self.found.is_empty() => {}
-            _ => {
-                self.found.remove(&(id, place));
-            }
+        self.forget(place, |other| other == id);
+        if let Some(why) = reason.filter(|why| !why.reasons().is_empty()) {
+            self.next += 1;
+            self.found.entry(place).or_default().push(Missed { id, order: self.next, why });
         }
     }
 
-    /// Rewrites are asked about a place again.
-    pub fn forget(&mut self, ids: impl Iterator<Item = Id>, place: Place) {
-        if !self.found.is_empty() {
-            ids.for_each(|id| drop(self.found.remove(&(id, place))));
+    /// Some rewrites are asked about a place again.
+    pub fn forget(&mut self, place: Place, which: impl Fn(Id) -> bool) {
+        if !self.found.is_empty()
+            && let Some(list) = self.found.get_mut(&place)
+        {
+            list.retain(|missed| !which(missed.id));
         }
     }
 
@@ -41,10 +45,12 @@ impl MissedMatches {
             Place::Inst(inst) => func.is_linked(inst),
             Place::Block(block) => func.has_block(block),
         };
-        let mut list: Vec<_> = self.found.into_iter().filter(|((_, place), _)| still(*place)).collect();
-        list.sort_by_key(|(_, (order, _))| *order);
+        let places = self.found.into_iter().filter(|(place, _)| still(*place));
+        let mut list: Vec<(Place, Missed)> =
+            places.flat_map(|(place, list)| list.into_iter().map(move |missed| (place, missed))).collect();
+        list.sort_by_key(|(_, missed)| missed.order);
         let mut all: Vec<(Id, Loc, String)> = Vec::new();
-        for ((id, place), (_, why)) in list {
+        for (place, Missed { id, why, .. }) in list {
             let here = place.loc(func);
             for reason in why.reasons() {
                 let loc = if reason.loc.is_none() { here } else { reason.loc };

@@ -12,6 +12,7 @@ mod options;
 mod pending;
 mod plan;
 mod report;
+mod summary;
 mod turn;
 
 pub(crate) use apply::guarded;

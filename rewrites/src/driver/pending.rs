@@ -3,7 +3,7 @@
 use super::plan::Roots;
 use crate::change::Touched;
 use crate::key_set::KeySet;
-use rewright_ir::{Block, Function, Inst};
+use rewright_ir::{Block, Function, Inst, Op};
 use rustc_hash::FxHashSet;
 use slotmap::SecondaryMap;
 
@@ -11,22 +11,20 @@ use slotmap::SecondaryMap;
 /// everything uses would make the time quadratic.
 const FEW: usize = 8;
 
+/// An application that touches more instructions and values than this is followed by a look at all instructions, if it has touched a
+/// good part of them.
+const MANY: usize = 64;
+
 /// Instructions to ask root rewrites about. The one that was put in last comes first, so that work stays where something changed.
 #[derive(Default)]
 pub(super) struct PendingInsts {
     stack: Vec<Inst>,
     waiting: SecondaryMap<Inst, ()>,
-    /// What an application touched and what is near, for the next time.
-    ring: KeySet<Inst>,
+    /// How far rewrites look that start at ops of the function; none if there are no such.
+    pub reach: Option<u8>,
 }
 
 impl PendingInsts {
-    /// All instructions, the first on top.
-    pub fn all(func: &Function, roots: &Roots) -> Self {
-        let mut this = Self::default();
-        func.blocks().rev().flat_map(|b| func.insts(b).rev()).for_each(|inst| this.push(func, roots, inst));
-        this
-    }
     pub fn is_empty(&self) -> bool {
         self.stack.is_empty()
     }
@@ -40,41 +38,76 @@ impl PendingInsts {
             self.stack.push(inst);
         }
     }
+    /// Puts in what is near to a change, as far as the rewrites reach, so that the nearest comes first.
+    pub fn push_near(&mut self, func: &Function, roots: &Roots, near: &Near) {
+        let Some(reach) = self.reach else { return };
+        for rings in &near.around {
+            rings.within(reach).iter().rev().for_each(|&inst| self.push(func, roots, inst));
+        }
+    }
+    /// Takes note of an op that the function has.
+    pub fn note_op(&mut self, roots: &Roots, op: Op) {
+        self.reach = self.reach.max(roots.reach_at(op));
+    }
+}
 
-    /// Puts in what an application touched, and what is near enough to see it: users, their users and so on, and definitions of
-    /// operands, as far as the rewrites reach.
-    pub fn touch(&mut self, func: &Function, roots: &Roots, touched: &Touched) {
+/// What an application touched, and what is near enough to see it: users, their users and so on, and definitions of operands. Found
+/// once for all worklists of instructions, in room that is used again.
+#[derive(Default)]
+pub(super) struct Near {
+    around: [Rings; 3],
+}
+
+/// Instructions and those around them, ring by ring.
+#[derive(Default)]
+struct Rings {
+    insts: KeySet<Inst>,
+    /// Where each ring ends.
+    ends: Vec<usize>,
+}
+
+impl Near {
+    /// Looks around. Nothing if so much was touched that looking at all instructions takes less time.
+    pub fn look(&mut self, func: &Function, reach: u8, touched: &Touched) -> Option<&Near> {
+        let count = touched.values.as_slice().len() + touched.insts.as_slice().len();
+        if count > MANY && 4 * count > func.inst_count() {
+            return None;
+        }
         let values = || touched.values.iter().filter(|&&v| func.has_value(v));
         let defs = || values().filter_map(|&v| func.def_inst(v)).filter(|&i| func.is_linked(i));
         let insts = || touched.insts.iter().copied().filter(|&i| func.is_linked(i));
-        self.rings(func, roots, defs(), |inst, ring| users(func, inst, FEW, ring));
-        self.rings(func, roots, insts(), |inst, ring| users(func, inst, usize::MAX, ring));
-        self.rings(func, roots, defs().chain(insts()), |inst, ring| {
+        let [users_of_values, users_of_insts, operands] = &mut self.around;
+        users_of_values.find(reach, defs(), |inst, ring| users(func, inst, FEW, ring));
+        users_of_insts.find(reach, insts(), |inst, ring| users(func, inst, usize::MAX, ring));
+        operands.find(reach, defs().chain(insts()), |inst, ring| {
             ring.extend(func.inst(inst).uses().filter_map(|v| func.def_inst(v)));
         });
+        Some(self)
     }
+}
 
-    /// Puts in instructions and those around them, ring by ring, so that the innermost come first.
-    fn rings(
-        &mut self,
-        func: &Function,
-        roots: &Roots,
-        inner: impl Iterator<Item = Inst>,
-        around: impl Fn(Inst, &mut KeySet<Inst>),
-    ) {
-        let mut ring = std::mem::take(&mut self.ring);
-        ring.clear();
-        ring.extend(inner);
+impl Rings {
+    fn find(&mut self, reach: u8, inner: impl Iterator<Item = Inst>, around: impl Fn(Inst, &mut KeySet<Inst>)) {
+        let Rings { insts, ends } = self;
+        insts.clear();
+        ends.clear();
+        insts.extend(inner);
         let mut begin = 0;
-        for _ in 0..roots.reach {
-            let end = ring.as_slice().len();
+        for _ in 0..reach {
+            let end = insts.as_slice().len();
+            ends.push(end);
             for at in begin..end {
-                around(ring.as_slice()[at], &mut ring);
+                around(insts.as_slice()[at], insts);
             }
             begin = end;
         }
-        ring.iter().rev().for_each(|&inst| self.push(func, roots, inst));
-        self.ring = ring;
+        ends.push(insts.as_slice().len());
+    }
+
+    /// Those not farther away than so many steps.
+    fn within(&self, reach: u8) -> &[Inst] {
+        let end = self.ends.get(usize::from(reach)).or(self.ends.last());
+        &self.insts.as_slice()[..end.copied().unwrap_or_default()]
     }
 }
 

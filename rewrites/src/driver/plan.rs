@@ -1,13 +1,13 @@
 //! A pipeline as the driver sees it: groups of rewrites that share a worklist.
 
-use crate::def::{Form, RewriteEntry, Stage};
+use crate::def::{Form, Holds, RewriteEntry, Stage};
 use crate::error::Step;
+use crate::op_set::OpSet;
 use crate::pipeline::{Pipeline, Stop};
 use crate::rewrite::{AnyRewrite, AnyRootRewrite};
 use crate::rule::tree::RuleTree;
 use crate::rule::{Liberties, Rule};
 use rewright_ir::{Op, registry};
-use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// A rewrite's place in [`Plan::rewrites`].
@@ -24,10 +24,12 @@ pub(super) enum RootStop {
 
 /// Root rewrites that work together.
 pub(super) struct Roots {
-    /// The rewrites that can start at each op, in pipeline order.
-    by_op: FxHashMap<usize, SmallVec<[RootStop; 4]>>,
-    /// How far the one that looks farthest looks.
-    pub reach: u8,
+    /// The rewrites that can start at each op, by its number, in pipeline order.
+    by_op: Vec<SmallVec<[RootStop; 4]>>,
+    /// The ops that one can start at.
+    pub ops: OpSet,
+    /// How far those that start at each op, by its number, look at most.
+    reach: Vec<u8>,
     /// Those that are rules, in pipeline order.
     rules: Vec<(Id, &'static Rule)>,
     /// The same as one tree.
@@ -37,10 +39,16 @@ pub(super) struct Roots {
 impl Roots {
     /// The rewrites that can start at an op.
     pub fn at(&self, op: Op) -> &[RootStop] {
-        self.by_op.get(&address(op)).map_or(&[], |list| list)
+        self.by_op.get(op.number()).map_or(&[], |list| list)
+    }
+    /// How far those look that start at an op; none if nobody does.
+    pub fn reach_at(&self, op: Op) -> Option<u8> {
+        self.reach.get(op.number()).copied().filter(|_| !self.at(op).is_empty())
     }
     fn new() -> Self {
-        Roots { by_op: FxHashMap::default(), reach: 0, rules: Vec::new(), tree: RuleTree::new(Vec::new()) }
+        let count = registry().ops().len();
+        let (by_op, reach) = (vec![SmallVec::new(); count], vec![0; count]);
+        Roots { by_op, ops: OpSet::default(), reach, rules: Vec::new(), tree: RuleTree::new(Vec::new()) }
     }
     fn add(&mut self, id: Id, entry: &RewriteEntry, form: Form) {
         let stop = match form {
@@ -53,12 +61,13 @@ impl Roots {
         };
         let ops = registry().ops().map(|(op, _)| op);
         for op in ops.filter(|op| entry.def.roots.is_empty() || entry.def.roots.contains(&op.name)) {
-            let stops = self.by_op.entry(address(op)).or_default();
+            self.ops.insert(op);
+            self.reach[op.number()] = self.reach[op.number()].max(entry.def.reach);
+            let stops = &mut self.by_op[op.number()];
             if !matches!(stop, RootStop::Rules) || !stops.iter().any(|s| matches!(s, RootStop::Rules)) {
                 stops.push(stop);
             }
         }
-        self.reach = self.reach.max(entry.def.reach);
     }
 }
 
@@ -67,15 +76,10 @@ pub(super) struct Blocks {
     pub id: Id,
     pub rewrite: &'static dyn AnyRewrite,
     pub star: bool,
-    /// The ops that a block must hold one of; any if empty.
-    roots: FxHashSet<usize>,
-}
-
-impl Blocks {
-    /// True if a block that holds the op is to be looked at.
-    pub fn starts_at(&self, op: Op) -> bool {
-        self.roots.is_empty() || self.roots.contains(&address(op))
-    }
+    /// The ops that a block must hold one of; any if none.
+    pub roots: Option<OpSet>,
+    /// What a block must hold one of; anything if empty.
+    pub holding: Holds,
 }
 
 pub(super) enum Group {
@@ -131,8 +135,9 @@ fn grouped<'s>(
         let def = stop.entry.def;
         match def.form {
             Form::Block(rewrite) => {
-                let roots = def.roots.iter().filter_map(|name| registry().op(name)).map(address).collect();
-                groups.push(Group::Blocks(Blocks { id, rewrite, star: stop.star, roots }));
+                let roots = def.roots.iter().filter_map(|name| registry().op(name)).collect();
+                let roots = (!def.roots.is_empty()).then_some(roots);
+                groups.push(Group::Blocks(Blocks { id, rewrite, star: stop.star, roots, holding: def.holding }));
                 open = false;
             }
             Form::Rule(rule) if !rule.is_greedy() || !granted.contains(rule.liberties) => {
@@ -157,9 +162,4 @@ fn grouped<'s>(
         }
     }
     groups
-}
-
-/// Ops are compared by address; so are these keys.
-fn address(op: Op) -> usize {
-    std::ptr::from_ref(op.0) as usize
 }

@@ -3,8 +3,9 @@
 use super::Run;
 use super::cycle::Cycles;
 use super::missed::MissedMatches;
-use super::pending::{PendingBlocks, PendingInsts};
+use super::pending::{Near, PendingBlocks, PendingInsts};
 use super::plan::{Blocks, Group, Id, RootStop, Roots};
+use super::summary::Summaries;
 use crate::analyses::Analyses;
 use crate::change::Touched;
 use crate::check::Checker;
@@ -12,7 +13,7 @@ use crate::error::RewriteError;
 use crate::match_cx::MatchCx;
 use crate::observer::{Event, Remark, RemarkKind};
 use crate::rewrite::{AnyMatch, NoMatch};
-use rewright_ir::{Block, Function, Inst, Loc, Module, verify_function};
+use rewright_ir::{Block, Function, Inst, Loc, Module, Op, registry, verify_function};
 use std::time::{Duration, Instant};
 
 /// Where a rewrite is asked whether it matches.
@@ -49,14 +50,44 @@ impl Pending {
     }
 }
 
+/// Takes note of an op that the function has.
+pub(super) fn note_op(pending: &mut [Pending], groups: &[Group], noted: &mut [bool], op: Op) {
+    match noted.get_mut(op.number()) {
+        Some(noted @ false) => *noted = true,
+        _ => return,
+    }
+    for (pending, group) in pending.iter_mut().zip(groups) {
+        if let (Pending::Insts(list), Group::Roots(roots)) = (pending, group) {
+            list.note_op(roots, op);
+        }
+    }
+}
+
+/// Puts all instructions into the worklists of those rewrites that can start there, the first on top.
+pub(super) fn push_all(pending: &mut [Pending], groups: &[Group], noted_ops: &mut [bool], func: &Function) {
+    for inst in func.blocks().rev().flat_map(|b| func.insts(b).rev()) {
+        note_op(pending, groups, noted_ops, func.inst(inst).op);
+        for (pending, group) in pending.iter_mut().zip(groups) {
+            if let (Pending::Insts(list), Group::Roots(roots)) = (pending, group) {
+                list.push(func, roots, inst);
+            }
+        }
+    }
+}
+
 /// The state of one function's turn.
 pub(super) struct Turn<'a, 'r> {
     pub run: &'a mut Run<'r>,
     pub module: &'a Module,
     pub func: Function,
     pub analyses: Analyses,
+    pub summaries: Summaries,
     /// What is yet to be looked at, for each group.
     pub pending: Vec<Pending>,
+    /// The ops that the function has or had, by number.
+    pub noted_ops: Vec<bool>,
+    /// What is near to what an application touched.
+    pub near: Near,
     pub tally: Vec<Tally>,
     pub missed: MissedMatches,
     pub cycles: Cycles,
@@ -83,11 +114,17 @@ pub(super) struct Tally {
 impl<'a, 'r> Turn<'a, 'r> {
     pub fn new(run: &'a mut Run<'r>, module: &'a Module, func: Function) -> Self {
         let pending = run.plan.groups.iter().map(|group| match group {
-            Group::Roots(roots) => Pending::Insts(PendingInsts::all(&func, roots)),
+            Group::Roots(_) => Pending::Insts(PendingInsts::default()),
             Group::Blocks(_) => Pending::Blocks(PendingBlocks::all(&func)),
         });
+        let mut pending: Vec<Pending> = pending.collect();
+        let mut noted_ops = vec![false; registry().ops().len()];
+        push_all(&mut pending, &run.plan.groups, &mut noted_ops, &func);
         Turn {
-            pending: pending.collect(),
+            pending,
+            noted_ops,
+            near: Near::default(),
+            summaries: Summaries::default(),
             tally: vec![Tally::default(); run.plan.rewrites.len()],
             analyses: Analyses::sharing(run.known.clone(), run.rules.clone()),
             missed: MissedMatches::default(),
@@ -194,8 +231,7 @@ impl<'a, 'r> Turn<'a, 'r> {
                 if !list.take(block) || !self.func.has_block(block) {
                     continue;
                 }
-                let func = &self.func;
-                if !func.insts(block).any(|i| blocks.starts_at(func.inst(i).op)) {
+                if !self.summaries.of(&self.func, block).concerns(blocks) {
                     continue;
                 }
                 let place = Place::Block(block);
@@ -218,7 +254,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         let mut refused: Vec<(Id, String)> = Vec::new();
         let found = roots.tree.find(&cx, inst, |id| self.tally[id].out, |id, why| refused.push((id, why)));
         let place = Place::Inst(inst);
-        self.missed.forget(roots.tree.ids(), place);
+        self.missed.forget(place, |id| roots.tree.has(id));
         for (id, why) in refused {
             self.run.report.stats[id].asked += 1;
             self.missed(id, place, NoMatch::because(why));

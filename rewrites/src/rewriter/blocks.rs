@@ -6,7 +6,7 @@ use crate::error::RewriteError;
 use rewright_ir::analysis::predecessors;
 use rewright_ir::builder::find_op;
 use rewright_ir::verify::unbound_symbol;
-use rewright_ir::{Arg, Attrs, Block, Inst, Name, Target, Type, Value, ValueDef};
+use rewright_ir::{Arg, Attrs, Block, Inst, Name, Target, Targets, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -36,7 +36,7 @@ impl Rewriter<'_> {
         if !op.is_terminator() {
             return Err(RewriteError::refused(format!("`{op}` does not end a block")));
         }
-        let targets: SmallVec<[Target; 0]> = targets.into_iter().collect();
+        let targets: Targets = targets.into_iter().collect();
         for target in &targets {
             self.check_target(target)?;
         }
@@ -149,7 +149,7 @@ impl Rewriter<'_> {
         targets: impl IntoIterator<Item = Target>,
     ) -> Result<(), RewriteError> {
         let block = self.linked(terminator)?;
-        let targets: SmallVec<[Target; 0]> = targets.into_iter().collect();
+        let targets: Targets = targets.into_iter().collect();
         if targets.len() != self.func.inst(terminator).targets.len() {
             return Err(RewriteError::refused("the terminator has another number of targets"));
         }

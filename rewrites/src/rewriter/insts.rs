@@ -5,7 +5,7 @@ use crate::change::Change;
 use crate::error::RewriteError;
 use rewright_ir::builder::{find_op, infer, resolve_literals};
 use rewright_ir::op::Effects;
-use rewright_ir::{Arg, Attrs, Block, Inst, Op, Target, Type, TypeError, Value, ValueDef};
+use rewright_ir::{Arg, Attrs, Block, Inst, Op, Targets, Type, TypeError, Value, ValueDef};
 use smallvec::SmallVec;
 
 impl Rewriter<'_> {
@@ -38,7 +38,7 @@ impl Rewriter<'_> {
         if op.is_terminator() {
             return Err(RewriteError::refused(format!("`{op}` ends a block: use `set_terminator`")));
         }
-        self.insert_any(op, args, attrs, SmallVec::new())
+        self.insert_any(op, args, attrs, Targets::default())
     }
 
     pub(super) fn insert_any(
@@ -46,7 +46,7 @@ impl Rewriter<'_> {
         op: Op,
         args: impl IntoIterator<Item = impl Into<Arg>>,
         attrs: Attrs,
-        targets: SmallVec<[Target; 0]>,
+        targets: Targets,
     ) -> Result<Inst, RewriteError> {
         let args: SmallVec<[Arg; 4]> = args.into_iter().map(Into::into).collect();
         for arg in &args {

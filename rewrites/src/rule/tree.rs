@@ -8,6 +8,7 @@
 use super::apply::{self, RuleMatch};
 use super::{AttrTerm, DTypes, Node, NodeId, OpTerm, Rule};
 use crate::match_cx::MatchCx;
+use crate::op_set::OpSet;
 use rewright_ir::{Attr, Function, Inst, Literal, Name, Op, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -36,13 +37,31 @@ enum Wanted {
     Any,
 }
 
-/// The next state by an op's address, the number of its operands and the result.
-type OpTable = FxHashMap<(usize, usize, usize), usize>;
+/// The next state by an op, the number of its operands and the result.
+#[derive(Default)]
+struct OpTable {
+    /// Most ops lead nowhere: that is seen without a look into the table.
+    ops: OpSet,
+    next: FxHashMap<(usize, usize, usize), usize>,
+}
+
+impl OpTable {
+    #[inline]
+    fn get(&self, op: Op, args: usize, result: usize) -> Option<usize> {
+        self.ops.may_contain(op).then(|| self.next.get(&(op.number(), args, result)).copied()).flatten()
+    }
+    fn get_or_insert(&mut self, op: Op, args: usize, result: usize, new: usize) -> usize {
+        self.ops.insert(op);
+        *self.next.entry((op.number(), args, result)).or_insert(new)
+    }
+}
 
 #[derive(Default)]
 struct State {
     /// What the op at a place leads to.
     ops: Vec<(Slot, OpTable)>,
+    /// What is asked of the constant at a place, if there is one.
+    constants: Vec<(Slot, Vec<(Test, usize)>)>,
     tests: Vec<(Test, usize)>,
     /// Variants that match where this is reached.
     accepts: SmallVec<[usize; 1]>,
@@ -114,13 +133,7 @@ impl RuleTree {
             Test::DTypes(..) => 4,
         });
         for test in path.tests {
-            let known = self.states[state].tests.iter().find(|(t, _)| *t == test).map(|(_, next)| *next);
-            state = known.unwrap_or_else(|| {
-                self.states.push(State::default());
-                let next = self.states.len() - 1;
-                self.states[state].tests.push((test, next));
-                next
-            });
+            state = self.test_edge(state, test);
         }
         self.states[state].accepts.push(self.variants.len());
         // Every variable is in the pattern.
@@ -182,16 +195,37 @@ impl RuleTree {
         let new = self.states.len();
         let ops = &mut self.states[state].ops;
         let at = ops.iter().position(|(s, _)| *s == slot).unwrap_or_else(|| {
-            ops.push((slot, FxHashMap::default()));
+            ops.push((slot, OpTable::default()));
             ops.len() - 1
         });
         // The root is an instruction, with whatever results it has.
         let result = if slot == 0 { 0 } else { term.result };
-        let next = *ops[at].1.entry((address(term.op), term.args.len(), result)).or_insert(new);
+        let next = ops[at].1.get_or_insert(term.op, term.args.len(), result, new);
         if next == new {
             self.states.push(State::default());
         }
         next
+    }
+
+    fn test_edge(&mut self, state: usize, test: Test) -> usize {
+        let new = self.states.len();
+        let from = &mut self.states[state];
+        let tests = match test {
+            Test::Literal(slot, _) | Test::Constant(slot) => {
+                let at = from.constants.iter().position(|(s, _)| *s == slot).unwrap_or_else(|| {
+                    from.constants.push((slot, Vec::new()));
+                    from.constants.len() - 1
+                });
+                &mut from.constants[at].1
+            }
+            _ => &mut from.tests,
+        };
+        if let Some((_, next)) = tests.iter().find(|(known, _)| *known == test) {
+            return *next;
+        }
+        tests.push((test, new));
+        self.states.push(State::default());
+        new
     }
 
     /// The first rule that matches at an instruction and may be applied there. `out` says which are not to be asked. Of rules that match
@@ -205,15 +239,13 @@ impl RuleTree {
     ) -> Option<(usize, RuleMatch)> {
         let func = cx.func();
         let data = func.inst(root);
-        let begin = (address(data.op), data.args.len(), 0);
-        if !self.states[0].ops.iter().any(|(_, edges)| edges.contains_key(&begin)) {
-            return None;
-        }
+        // Every pattern begins with an op at the root.
+        let (slot, edges) = self.states[0].ops.first()?;
+        let next = edges.get(data.op, data.args.len(), 0)?;
         let mut walk = Walk { tree: self, func, path: SmallVec::new(), found: SmallVec::new() };
-        for (slot, edges) in &self.states[0].ops {
-            if let Some(&next) = edges.get(&begin) {
-                walk.enter(*slot, root, next);
-            }
+        walk.enter(*slot, root, next);
+        if walk.found.is_empty() {
+            return None;
         }
         let mut found = walk.found;
         found.sort_by_key(|(variant, _)| (self.variants[*variant].rule, *variant));
@@ -229,9 +261,9 @@ impl RuleTree {
         })
     }
 
-    /// The numbers of the rules.
-    pub fn ids(&self) -> impl Iterator<Item = usize> + '_ {
-        self.rules.iter().map(|(id, _)| *id)
+    /// True if one of the rules has the number.
+    pub fn has(&self, id: usize) -> bool {
+        self.rules.iter().any(|&(known, _)| known == id)
     }
 }
 
@@ -274,17 +306,26 @@ impl Walk<'_> {
             let bindings = self.bindings(variant);
             self.found.extend(bindings.map(|b| (variant, b)));
         }
-        for (test, next) in &state.tests {
-            if self.passes(test) {
-                self.state(*next);
+        for (slot, tests) in &state.constants {
+            if self.value(*slot).is_some_and(|value| self.func.is_const(value)) {
+                self.tests(tests);
             }
         }
+        self.tests(&state.tests);
         for (slot, edges) in &state.ops {
             let Some(value) = self.value(*slot) else { continue };
             let ValueDef::Result(inst, result) = self.func.def(value) else { continue };
             let data = self.func.inst(inst);
-            if let Some(&next) = edges.get(&(address(data.op), data.args.len(), result as usize)) {
+            if let Some(next) = edges.get(data.op, data.args.len(), result as usize) {
                 self.enter(*slot, inst, next);
+            }
+        }
+    }
+
+    fn tests(&mut self, tests: &[(Test, usize)]) {
+        for (test, next) in tests {
+            if self.passes(test) {
+                self.state(*next);
             }
         }
     }
@@ -295,7 +336,7 @@ impl Walk<'_> {
         let constant = |slot: Slot| value(slot).and_then(|v| func.as_const(v));
         match test {
             Test::Literal(slot, literal) => constant(*slot).is_some_and(|c| literal.at(c.dtype()) == Some(c)),
-            Test::Constant(slot) => constant(*slot).is_some(),
+            Test::Constant(slot) => value(*slot).is_some_and(|v| func.is_const(v)),
             Test::DTypes(slot, dtypes) => value(*slot).is_some_and(|v| dtypes.contains(func.ty(v).dtype())),
             Test::Same(a, b) => value(*a).is_some() && value(*a) == value(*b),
             Test::Attrs(slot, wanted) => self.inst(*slot).is_some_and(|inst| {
@@ -355,9 +396,4 @@ fn wanted(term: &OpTerm) -> Vec<(Name, Wanted)> {
         Some((_, AttrTerm::Var(_))) => Wanted::Any,
     };
     term.op.0.attrs.iter().map(|def| (Name::new(def.name), of(def.name))).filter(|(_, w)| *w != Wanted::Any).collect()
-}
-
-/// Ops are compared by address; so are these keys.
-fn address(op: Op) -> usize {
-    std::ptr::from_ref(op.0) as usize
 }

@@ -13,7 +13,7 @@ mod plan;
 mod space;
 mod views;
 
-use crate::{MatchCx, NoMatch, Point, Rewrite, RewriteDef, RewriteError, Rewriter, Stage, register_rewrite};
+use crate::{Holds, MatchCx, NoMatch, Point, Rewrite, RewriteDef, RewriteError, Rewriter, Stage, register_rewrite};
 use build::{Built, build};
 use candidate::{Candidate, Role, applied_cycles, is_needed};
 use order::{Unit, order};
@@ -31,6 +31,7 @@ pub struct ArrayExprs;
 /// Its definition.
 pub static ARRAY_EXPR: RewriteDef =
     RewriteDef::block("array-expr", "fuses chains of array operations into one `arrayexpr` each", &ArrayExprs)
+        .holding(Holds::ARRAYS.union(Holds::CALLEES))
         .stage(Stage::BeforeLowering);
 register_rewrite!(ARRAY_EXPR);
 

@@ -61,6 +61,10 @@ impl Root<'_> {
     /// A constant on the right that does nothing, decides everything, or joins one before it.
     fn with_constant(&self, constant: Scalar) -> Option<Better> {
         let (func, name) = (self.cx.func(), self.data.op.name);
+        let first = func.def_inst(self.arg(0)).map(|def| func.inst(def).op);
+        if is_plain(constant) && !self.ty().dtype().is_bool() && first != Some(self.data.op) {
+            return None;
+        }
         let found = dtypes_of(func, self.data)?;
         let (at, constant) = (found.ins[0], constant.cast(found.ins[1]));
         if at == self.arg_ty(0).dtype() && neutral_on_the_right(name, at) == Some(constant) {
@@ -150,6 +154,17 @@ fn neutral_on_the_right(op: &str, dtype: DType) -> Option<Scalar> {
         "or" | "xor" | "ne" if dtype.is_bool() => Some(Scalar::Bool(false)),
         "and" | "eq" if dtype.is_bool() => Some(Scalar::Bool(true)),
         _ => None,
+    }
+}
+
+/// True for most constants: they do nothing special, at whatever dtype an op computes that holds the same number, as all do that do not
+/// give a bool.
+fn is_plain(constant: Scalar) -> bool {
+    match constant {
+        Scalar::F64(x) => x != 0.0 && x != 1.0,
+        Scalar::F32(x) => x != 0.0 && x != 1.0,
+        Scalar::I64(n) => !(-1..=1).contains(&n),
+        _ => false,
     }
 }
 

@@ -61,6 +61,9 @@ impl RootRewrite for Canonicalize {
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let at = Root { cx: *cx, inst: root, data: cx.func().inst(root) };
+        if at.is_plain() {
+            return Err(NoMatch::quiet());
+        }
         let found = at.better().filter(|better| at.fits(better));
         found.map(|better| (root, better)).ok_or(NoMatch::quiet())
     }
@@ -86,6 +89,14 @@ struct Root<'a> {
 }
 
 impl<'a> Root<'a> {
+    /// An op on two values of which nothing is known, as most are: there is no identity of such.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        let [x, y] = self.data.args[..] else { return false };
+        let func = self.cx.func();
+        self.data.op.is_elementwise() && x != y && !func.is_const(x) && !func.is_const(y)
+    }
+
     fn better(&self) -> Option<Better> {
         if self.data.op.is_terminator() {
             return self.branch();
@@ -125,7 +136,7 @@ impl<'a> Root<'a> {
         self.cx.func().ty(self.arg(operand))
     }
     fn constant(&self, operand: usize) -> Option<Scalar> {
-        self.cx.operand_const(self.inst, operand)
+        self.cx.func().as_const(self.data.args[operand])
     }
     /// The instruction that defines an operand, if it is one of this op with one result which nothing stores to.
     fn inner(&self, operand: usize, op: &str) -> Option<&'a InstData> {

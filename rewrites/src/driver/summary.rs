@@ -1,0 +1,78 @@
+//! What blocks hold, found in one look for all rewrites.
+
+use super::plan::Blocks;
+use crate::change::Touched;
+use crate::def::Holds;
+use crate::op_set::OpSet;
+use rewright_ir::{Block, Function, InstData, Value};
+use slotmap::SecondaryMap;
+
+/// What a block holds: most rewrites need not be asked about most blocks.
+pub(super) struct Summary {
+    ops: OpSet,
+    holds: Holds,
+}
+
+impl Summary {
+    pub fn of(func: &Function, block: Block) -> Self {
+        let mut this = Summary::of_empty(func, block);
+        func.insts(block).for_each(|inst| this.add(func, func.inst(inst)));
+        this
+    }
+    /// What a block holds without its instructions.
+    pub fn of_empty(func: &Function, block: Block) -> Self {
+        let holds = if func.entry() == Some(block) { Holds::empty() } else { Holds::INNER };
+        Summary { ops: OpSet::default(), holds }
+    }
+    /// Adds an instruction of the block.
+    #[inline]
+    pub fn add(&mut self, func: &Function, data: &InstData) {
+        self.ops.insert(data.op);
+        self.holds |= held(func, data);
+    }
+    /// True if a block rewrite is to be asked about the block.
+    pub fn concerns(&self, blocks: &Blocks) -> bool {
+        let any_op = blocks.roots.as_ref().is_none_or(|roots| self.ops.may_meet(roots));
+        any_op && (blocks.holding.is_empty() || self.holds.intersects(blocks.holding))
+    }
+}
+
+#[inline]
+fn held(func: &Function, data: &InstData) -> Holds {
+    let constant = |value: &Value| func.is_const(*value);
+    let mut holds = Holds::empty();
+    if data.op.is_terminator() {
+        let decided = data.targets.len() > 1 && data.args.iter().any(constant);
+        let given = data.targets.iter().any(|target| target.args.iter().any(constant));
+        holds.set(Holds::CONSTANTS, decided || given);
+        return holds;
+    }
+    let mut used = false;
+    for &result in &data.results {
+        used |= func.use_count(result) > 0;
+        holds.set(Holds::ARRAYS, func.ty(result).is_array() || holds.contains(Holds::ARRAYS));
+    }
+    holds.set(Holds::UNUSED, !used);
+    holds.set(Holds::CONSTANTS, data.args.iter().all(constant) && data.op.is_elementwise());
+    holds.set(Holds::CALLEES, !data.attrs.is_empty() && data.attrs.func("callee").is_some());
+    holds
+}
+
+/// The summaries of a function's blocks, as far as somebody has asked for them since the blocks changed.
+#[derive(Default)]
+pub(super) struct Summaries(SecondaryMap<Block, Summary>);
+
+impl Summaries {
+    pub fn of(&mut self, func: &Function, block: Block) -> &Summary {
+        if !self.0.contains_key(block) {
+            self.0.insert(block, Summary::of(func, block));
+        }
+        &self.0[block]
+    }
+    /// Forgets what a change has made wrong.
+    pub fn forget(&mut self, touched: &Touched) {
+        for &block in touched.blocks.iter() {
+            self.0.remove(block);
+        }
+    }
+}
