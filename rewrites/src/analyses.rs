@@ -3,10 +3,11 @@
 use crate::change::Touched;
 use crate::egraph::RuleBook;
 use crate::match_cx::MatchCx;
-use rewright_ir::analysis::{CallGraph, Dominators, Liveness, Loops, ModuleEffects, written_values};
+use rewright_ir::analysis::{CallGraph, Dominators, Liveness, Loops, ModuleEffects, predecessors, written_values};
 use rewright_ir::op::Effects;
-use rewright_ir::{Function, Inst, Module, Value};
+use rewright_ir::{Block, Function, Inst, Module, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 use std::any::{Any, TypeId};
 use std::cell::{OnceCell, RefCell};
@@ -47,6 +48,7 @@ impl ModuleAnalyses {
 pub struct Analyses {
     dominators: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
+    predecessors: OnceCell<SecondaryMap<Block, SmallVec<[Block; 2]>>>,
     liveness: OnceCell<Liveness>,
     written: OnceCell<FxHashSet<Value>>,
     module: Rc<ModuleAnalyses>,
@@ -66,6 +68,9 @@ impl Analyses {
     }
     pub(crate) fn loops(&self, func: &Function) -> &Loops {
         self.loops.get_or_init(|| Loops::of(func, self.dominators(func)))
+    }
+    pub(crate) fn predecessors(&self, func: &Function, block: Block) -> &[Block] {
+        self.predecessors.get_or_init(|| predecessors(func)).get(block).map_or(&[], SmallVec::as_slice)
     }
     pub(crate) fn liveness(&self, func: &Function) -> &Liveness {
         self.liveness.get_or_init(|| Liveness::of(func))
@@ -117,6 +122,7 @@ impl Analyses {
         if touched.edges {
             self.dominators.take();
             self.loops.take();
+            self.predecessors.take();
         }
         if touched.writers_gone {
             self.written.take();

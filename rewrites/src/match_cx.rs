@@ -42,6 +42,10 @@ impl<'a> MatchCx<'a> {
     pub fn loops(&self) -> &'a Loops {
         self.analyses.loops(self.func)
     }
+    /// The blocks that branch to a block, as often as they do. Kept until branches change.
+    pub fn predecessors(&self, block: Block) -> &'a [Block] {
+        self.analyses.predecessors(self.func, block)
+    }
     /// What is live where. Kept until anything changes: a rewrite that asks at every instruction takes quadratic time.
     pub fn liveness(&self) -> &'a Liveness {
         self.analyses.liveness(self.func)

@@ -46,6 +46,38 @@ fn nothing_is_allocated_for_expressions_that_are_fused_already() {
     refused(&text);
 }
 
+/// A loop in a loop, with a branch in it: what each parameter gets differs, and so does what each instruction computes.
+#[test]
+fn nothing_is_allocated_for_branches_and_loops() {
+    refused(
+        "func @f(%x: f64, %y: f64, %n: i64, %m: i64) -> f64 {
+entry:
+  jump outer(%n, %x)
+outer(%i: i64, %a: f64):
+  %more = gt %i, 0
+  br_if %more, inner(%m, %a), done
+inner(%j: i64, %b: f64):
+  %less = lt %b, %y
+  br_if %less, small, large
+small:
+  %s = add %b, %x
+  jump next(%s)
+large:
+  %l = div %b, 3.0
+  jump next(%l)
+next(%c: f64):
+  %k = sub %j, 1
+  %again = gt %k, 0
+  br_if %again, inner(%k, %c), after
+after:
+  %h = sub %i, 2
+  jump outer(%h, %c)
+done:
+  ret %a
+}",
+    );
+}
+
 #[test]
 fn what_matches_is_found() {
     let module = straight::module(&straight::redundant(100, "f64"));

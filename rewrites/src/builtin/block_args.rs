@@ -1,6 +1,8 @@
 //! `block-args`: replaces block parameters for which every branch gives the same value.
 
+use super::incoming::incoming;
 use crate::prelude::*;
+use rewright_ir::ValueDef;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -27,6 +29,9 @@ register_rewrite!(BLOCK_ARGS);
 /// How often parts of a part are looked at by themselves.
 const DEPTH: u32 = 32;
 
+/// How many parameters the quick look goes back.
+const DEEP: u32 = 2;
+
 /// Parameters, each with the value that it always gets.
 pub struct Copies(Vec<((Block, usize), Value, Value)>);
 
@@ -34,7 +39,8 @@ impl Rewrite for BlockArgs {
     type Match = Rc<Copies>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
-        if cx.func().entry() == Some(block) || cx.func().block_params(block).is_empty() {
+        let params = cx.func().block_params(block);
+        if cx.func().entry() == Some(block) || !(0..params.len()).any(|index| may_be_copy(cx, block, index, DEEP)) {
             return Err(NoMatch::quiet());
         }
         let copies = cx.cached(Copies::of);
@@ -50,6 +56,21 @@ impl Rewrite for BlockArgs {
         let params: Vec<(Block, usize)> = copies.0.iter().map(|&(place, ..)| place).collect();
         rw.erase_all(&[], &params)
     }
+}
+
+/// A quick look at one parameter, and so many before it: it is no copy if it gets different values that are no copies themselves.
+fn may_be_copy(cx: &MatchCx<'_>, block: Block, index: usize, depth: u32) -> bool {
+    let param = cx.func().block_params(block)[index];
+    let is_no_copy = |arg: Value| match cx.func().def(arg) {
+        ValueDef::Param(from, index) if cx.func().entry() != Some(from) => {
+            depth > 0 && !may_be_copy(cx, from, index as usize, depth - 1)
+        }
+        _ => true,
+    };
+    let Some(args) = incoming(cx, block, index) else { return true };
+    let mut plain = args.filter(|&arg| arg != param && is_no_copy(arg));
+    let first = plain.next();
+    plain.all(|arg| Some(arg) == first)
 }
 
 impl Copies {

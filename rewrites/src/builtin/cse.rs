@@ -90,7 +90,7 @@ impl Hash for Key<'_> {
 
 /// A quick look at one instruction, which says yes for one at least if there are any twins: the first pair has the very same operands.
 /// Says yes too where a longer look would be needed.
-fn may_have_twin(cx: &MatchCx<'_>, inst: Inst) -> bool {
+pub(super) fn may_have_twin(cx: &MatchCx<'_>, inst: Inst) -> bool {
     const MANY: usize = 8;
     let func = cx.func();
     let data = func.inst(inst);

@@ -5,6 +5,7 @@ use rewright_ir::ValueDef;
 use rewright_ir::op::Effects;
 use rustc_hash::FxHashMap;
 use slotmap::SecondaryMap;
+use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 
 /// Dead code elimination: removes blocks that can't be reached, instructions without effects and block parameters whose values are not
@@ -60,7 +61,8 @@ impl Rewrite for Dce {
 /// chain of dead instructions one has no use but `del`s, or leads into a dead block parameter.
 fn may_hold_dead(cx: &MatchCx<'_>, block: Block) -> bool {
     let func = cx.func();
-    if func.entry() != Some(block) && (!func.block_params(block).is_empty() || !cx.is_reachable(block)) {
+    let unneeded = || func.block_params(block).iter().any(|&param| may_be_unneeded(cx, param));
+    if func.entry() != Some(block) && (!cx.is_reachable(block) || unneeded()) {
         return true;
     }
     func.insts(block).any(|inst| {
@@ -68,6 +70,35 @@ fn may_hold_dead(cx: &MatchCx<'_>, block: Block) -> bool {
         let unused = || data.results.iter().all(|&r| func.use_count(r) == 0);
         data.op.effects.contains(Effects::FREES) || (!data.op.is_terminator() && unused() && cx.is_pure(inst))
     })
+}
+
+/// False if something is found soon that needs a value: it is followed through instructions without effects and branches.
+fn may_be_unneeded(cx: &MatchCx<'_>, value: Value) -> bool {
+    const FAR: usize = 32;
+    let func = cx.func();
+    let mut reached: SmallVec<[Value; FAR]> = smallvec![value];
+    let mut at = 0;
+    while let Some(&value) = reached.get(at) {
+        at += 1;
+        for data in func.each_user(value).map(|user| func.inst(user)).filter(|data| data.op.effects != Effects::FREES) {
+            if !data.op.is_pure() && data.args.contains(&value) {
+                // A call without effects may be found to be needed by nothing.
+                return data.op.effects == Effects::CALLS;
+            }
+            let params =
+                data.targets.iter().flat_map(|target| func.block_params(target.block).iter().zip(&target.args));
+            let given = params.filter(|(_, arg)| **arg == value).map(|(param, _)| param);
+            for &next in data.results.iter().chain(given) {
+                if reached.len() == FAR {
+                    return true;
+                }
+                if !reached.contains(&next) {
+                    reached.push(next);
+                }
+            }
+        }
+    }
+    true
 }
 
 impl Dead {

@@ -29,7 +29,8 @@ impl Rewrite for MergeBlocks {
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
         // Blocks that branch elsewhere too are found by those that only jump.
-        if cx.func().terminator(block).is_none_or(|end| cx.func().inst(end).op.name != "jump") {
+        let end = cx.func().terminator(block).map(|end| cx.func().inst(end)).filter(|end| end.op.name == "jump");
+        if end.is_none_or(|end| end.targets.iter().any(|target| cx.predecessors(target.block).len() != 1)) {
             return Err(NoMatch::quiet());
         }
         let chains = cx.cached(Chains::of);

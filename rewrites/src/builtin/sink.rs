@@ -34,8 +34,8 @@ struct Move {
 impl Rewrite for Sink {
     type Match = Rc<Moves>;
 
-    fn matches(&self, cx: &MatchCx<'_>, _: Block) -> Result<Self::Match, NoMatch> {
-        if cx.func().blocks().len() == 1 {
+    fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
+        if cx.func().blocks().len() == 1 || !cx.func().insts(block).any(|inst| may_be_last(cx, block, inst)) {
             return Err(NoMatch::quiet());
         }
         let moves = cx.cached(Moves::of);
@@ -53,6 +53,20 @@ impl Rewrite for Sink {
         }
         Ok(())
     }
+}
+
+/// A quick look at one instruction: of those that move together, the last is needed by one other block alone.
+fn may_be_last(cx: &MatchCx<'_>, block: Block, inst: Inst) -> bool {
+    let func = cx.func();
+    let data = func.inst(inst);
+    if !data.op.is_pure() || !data.results.iter().chain(&data.args).any(|&v| func.ty(v).is_array()) {
+        return false;
+    }
+    let users = data.results.iter().flat_map(|&result| func.each_user(result));
+    let mut places =
+        users.filter(|&user| !func.inst(user).op.effects.contains(Effects::FREES)).map(|u| func.block_of(u));
+    let first = places.next().flatten();
+    first.is_some_and(|to| to != block && is_no_deeper(cx, block, to)) && places.all(|place| place == first)
 }
 
 impl Moves {

@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 ///
 /// Where none matches, asking allocates nothing for functions of one block, as long as a rewrite keeps what
 /// [`Rewrite::matches`](crate::Rewrite::matches) and [`RootRewrite::matches`](crate::RootRewrite::matches) promise. In functions of several
-/// blocks some of Rewright's own plan for the whole function, once for all blocks.
+/// blocks those of Rewright's own that plan for the whole function look first whether there may be something to plan: where a loop begins
+/// with a constant there may be, for `fold`.
 pub struct Matcher {
     plan: Plan,
     /// Who can start at each op, by its number: root rewrites with their groups, in pipeline order.

@@ -59,7 +59,10 @@ pub fn minimal(n: usize) -> String {
 pub fn known(func: &Function, module: &Module) -> Analyses {
     let analyses = Analyses::default();
     let cx = MatchCx::new(func, module, &analyses);
-    cx.dominators();
+    cx.loops();
+    for block in func.blocks() {
+        cx.predecessors(block);
+    }
     for &param in func.params() {
         cx.is_written(param);
         cx.is_ended(param);

@@ -1,6 +1,7 @@
 //! `gvn`: computes once what is computed twice, whatever the paths between.
 
 mod number;
+mod quick;
 
 use crate::prelude::*;
 use number::Numbers;
@@ -40,8 +41,8 @@ pub struct Redundant {
 impl Rewrite for Gvn {
     type Match = Rc<Redundant>;
 
-    fn matches(&self, cx: &MatchCx<'_>, _: Block) -> Result<Self::Match, NoMatch> {
-        if cx.func().blocks().len() == 1 {
+    fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
+        if cx.func().blocks().len() == 1 || !quick::may_repeat(cx, block) {
             return Err(NoMatch::quiet());
         }
         let found = cx.cached(Redundant::of);

@@ -5,8 +5,9 @@ mod worth;
 
 use crate::prelude::*;
 use plan::Plan;
+use rewright_ir::analysis::LoopId;
 use rewright_ir::op::Effects;
-use rewright_ir::{Target, Type as ValueType};
+use rewright_ir::{Target, Type as ValueType, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -35,7 +36,11 @@ impl Rewrite for Licm {
     type Match = Rc<Plan>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
-        if cx.func().blocks().len() == 1 || cx.loops().innermost(block).is_none() {
+        if cx.func().blocks().len() == 1 {
+            return Err(NoMatch::quiet());
+        }
+        let around = cx.loops().innermost(block);
+        if !around.is_some_and(|around| cx.func().insts(block).any(|inst| is_invariant(cx, around, inst))) {
             return Err(NoMatch::quiet());
         }
         let plan = cx.cached(Plan::of);
@@ -59,6 +64,18 @@ impl Rewrite for Licm {
         }
         Ok(())
     }
+}
+
+/// A quick look at one instruction: the first that moves reads nothing that is defined in the loop.
+fn is_invariant(cx: &MatchCx<'_>, around: LoopId, inst: Inst) -> bool {
+    let func = cx.func();
+    let data = func.inst(inst);
+    let outside = |&arg: &Value| match func.def(arg) {
+        ValueDef::Const(_) => true,
+        ValueDef::Param(block, _) => !cx.loops().contains(around, block),
+        ValueDef::Result(def, _) => func.block_of(def).is_some_and(|block| !cx.loops().contains(around, block)),
+    };
+    data.op.is_pure() && !data.results.is_empty() && data.args.iter().all(outside)
 }
 
 /// The jump to a loop's header that is the only way in, from the blocks given. Makes a block for it if need be.
