@@ -24,9 +24,9 @@ impl Matcher {
     /// Makes ready the rewrites of a pipeline, without rules that take other liberties than those granted.
     pub fn new(pipeline: &Pipeline, granted: Liberties) -> Self {
         let plan = Plan::of(pipeline, granted);
-        let stops = |(at, group), op| match group {
-            &Group::Roots(ref roots) => roots.at(op).iter().map(|&stop| (at, stop)).collect(),
-            _ => SmallVec::<[_; 1]>::new(),
+        let stops = |(at, group): (usize, &Group), op| match group {
+            Group::Roots(roots) => roots.at(op).iter().map(|&stop| (at, stop)).collect(),
+            Group::Blocks(_) => SmallVec::<[_; 1]>::new(),
         };
         let starts =
             registry().ops().map(|(op, _)| (0..).zip(&plan.groups).flat_map(|group| stops(group, op)).collect());
