@@ -64,7 +64,7 @@ impl Matcher {
 
 fn in_block(cx: &MatchCx<'_>, group: &Group, block: Block, summary: &Summary) -> Option<Id> {
     match group {
-        Group::Blocks(blocks) if summary.concerns(blocks) => {
+        Group::Blocks(blocks) if summary.has_root(blocks) && summary.holds_any(blocks) => {
             blocks.rewrite.find(cx, block).is_ok().then_some(blocks.id)
         }
         _ => None,

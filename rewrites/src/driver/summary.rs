@@ -30,10 +30,13 @@ impl Summary {
         self.ops.insert(data.op);
         self.holds |= held(func, data);
     }
-    /// True if a block rewrite is to be asked about the block.
-    pub fn concerns(&self, blocks: &Blocks) -> bool {
-        let any_op = blocks.roots.as_ref().is_none_or(|roots| self.ops.may_meet(roots));
-        any_op && (blocks.holding.is_empty() || self.holds.intersects(blocks.holding))
+    /// True if the block has an op that a block rewrite starts at.
+    pub fn has_root(&self, blocks: &Blocks) -> bool {
+        blocks.roots.as_ref().is_none_or(|roots| self.ops.may_meet(roots))
+    }
+    /// True if the block holds what a block rewrite looks for: if not, the answer is no.
+    pub fn holds_any(&self, blocks: &Blocks) -> bool {
+        blocks.holding.is_empty() || self.holds.intersects(blocks.holding)
     }
 }
 

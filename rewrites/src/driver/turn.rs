@@ -231,11 +231,16 @@ impl<'a, 'r> Turn<'a, 'r> {
                 if !list.take(block) || !self.func.has_block(block) {
                     continue;
                 }
-                if !self.summaries.of(&self.func, block).concerns(blocks) {
+                let summary = self.summaries.of(&self.func, block);
+                if !summary.has_root(blocks) {
                     continue;
                 }
-                let place = Place::Block(block);
-                if let Some(found) = self.ask(blocks.id, place, |cx| blocks.rewrite.find(cx, block))? {
+                let (place, holds) = (Place::Block(block), summary.holds_any(blocks));
+                let find = |cx: &MatchCx<'_>| match holds {
+                    true => blocks.rewrite.find(cx, block),
+                    false => Err(NoMatch::quiet()),
+                };
+                if let Some(found) = self.ask(blocks.id, place, find)? {
                     self.apply(groups, blocks.id, place, found)?;
                 }
             }
