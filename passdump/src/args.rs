@@ -262,8 +262,12 @@ pub struct HtmlArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
-    /// A parameter's value, as for `exec`: kernels are timed where all parameters have one
-    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    /// Put times into the page: of steps, and of kernels if all parameters have values. Without it the same program
+    /// always gives the same page
+    #[arg(long)]
+    pub time: bool,
+    /// A parameter's value, as for `exec`; a fixture's first run gives what is not given
+    #[arg(long = "arg", value_name = "NAME=VALUE", requires = "time")]
     pub args: Vec<ArgBinding>,
     /// The page to write
     #[arg(value_name = "OUT.html")]

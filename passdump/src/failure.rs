@@ -4,7 +4,7 @@ use crate::engine::{self, Application, Backend};
 use crate::error::Error;
 use crate::forms::Forms;
 use rewright::rewrites::check::{Check, Checker, Difference, functions};
-use rewright::rewrites::{Event, NoObserver, Observer, Options};
+use rewright::rewrites::{Event, NoObserver, Observer, Options, Verify};
 use rewright::{Limits, Module, Name, Pipeline, RewriteError};
 use std::fmt;
 use std::io::Write;
@@ -118,6 +118,15 @@ impl Test {
         let checker = Checker::new(func, module, &self.check);
         let found = checker.against(func, |args| callable.outcome(args)).err();
         Ok(found.map(|found| Failure::Backend(backend, found)))
+    }
+
+    /// The error of rewrites that never end, which is seen without looking at what they do.
+    pub fn endless(&self, module: &Module) -> Option<RewriteError> {
+        let options = Options { verify: Verify::default(), ..self.options.clone() };
+        let error = self.pipeline.run(&mut module.clone(), &options, &mut NoObserver).err()?;
+        let endless =
+            matches!(error, RewriteError::Fuel { .. } | RewriteError::Cycle { .. } | RewriteError::Growth { .. });
+        endless.then_some(error)
     }
 
     /// How many applications there are in all, and the error that they end with, if they do.

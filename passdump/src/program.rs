@@ -6,6 +6,7 @@ use crate::engine::{self, Form, Rewriting};
 use crate::error::Error;
 use crate::failure::Test;
 use crate::fixture::{Case, choose};
+use rewright::ir::text::Numbering;
 use rewright::rewrites::check::Check;
 use rewright::rewrites::rule::{Liberties, read_rules};
 use rewright::rewrites::{Options, RewriteRegistry, Verify, rewrites};
@@ -97,6 +98,24 @@ impl Program {
     /// The function that is meant.
     pub fn function(&self) -> Result<&Function, Error> {
         choose(&self.module, Some(&self.func))
+    }
+
+    /// The numbers by which the text knows values that have no name, as far as it is IR text.
+    pub fn numbering(&self, func: &Function) -> Numbering {
+        let lines: Vec<&str> = self.text.lines().collect();
+        let mut numbering = Numbering::default();
+        for inst in func.blocks().flat_map(|block| func.insts(block)) {
+            let data = func.inst(inst);
+            let line = (data.loc.line as usize).checked_sub(1).and_then(|at| lines.get(at));
+            let Some((names, _)) = line.and_then(|line| line.split_once('=')) else { continue };
+            let numbers = names.split(',').map(|name| name.trim().strip_prefix('%').and_then(|n| n.parse().ok()));
+            let numbers: Vec<Option<u32>> = numbers.collect();
+            if numbers.len() == data.results.len() {
+                let known = data.results.iter().zip(numbers).filter_map(|(&value, number)| Some((value, number?)));
+                known.for_each(|(value, number)| numbering.set(value, number));
+            }
+        }
+        numbering
     }
 
     /// The text and its name, to show errors in.

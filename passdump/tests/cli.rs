@@ -459,6 +459,44 @@ fn a_value_is_followed() {
 
 const EQUAL: &str = "func @a(%x: i64, %y: i64) -> i64 {\nentry:\n  %n = neg %y\n  %m = neg %n\n  %r = add %x, %m\n  ret %r\n}\nfunc @b(%x: i64, %y: i64) -> i64 {\nentry:\n  %r = add %y, %x\n  ret %r\n}\nfunc @c(%x: i64, %y: i64) -> i64 {\nentry:\n  %r = sub %y, %x\n  ret %r\n}\n";
 
+/// Values are called what the text calls them, in whatever order it numbers them.
+#[test]
+fn numbers_are_those_of_the_text() {
+    let dir = folder();
+    let text = "func @h(%x: f64, %z: f64) -> f64 {\nentry:\n  %7 = add %x, %z\n  %2 = mul %7, 1.0\n  %1 = mul %2, %7\n  ret %1\n}\n";
+    let program = write(&dir, "f.ir", text).display().to_string();
+    let told = done(&feed(&["explain", &program, "%2", "--pipeline", "canonicalize"], ""));
+    assert!(told.starts_with("%2 = mul %7, 1.0\n") && told.contains("in the end: %7 = add %x, %z"), "{told}");
+    assert!(done(&feed(&["explain", &program, "%7"], "")).starts_with("%7 = add %x, %z\n"));
+    assert!(wrong(&feed(&["explain", &program, "%0"], "")).contains("`@h` has no value `%0`"));
+    assert!(done(&feed(&["prove", &program, "%2", "%7"], "")).starts_with("equal, by 1 step"));
+}
+
+/// What a function does besides computing its result is in no proof, so it is not left out of one either.
+#[test]
+fn functions_that_do_more_than_to_compute_are_not_proved_equal() {
+    let dir = folder();
+    let text = "func @c(%x: f64) -> f64 {\nentry:\n  %1 = neg %x\n  ret %1\n}\nfunc @p(%x: f64) -> f64 {\nentry:\n  print %x\n  \
+                %1 = neg %x\n  ret %1\n}\nfunc @q(%x: f64) -> f64 {\nentry:\n  %0 = call @p(%x)\n  %1 = neg %x\n  ret %1\n}\n";
+    let program = write(&dir, "f.ir", text).display().to_string();
+    for (other, op) in [("p", "print"), ("q", "call")] {
+        let why = wrong(&feed(&["prove", &program, "c", other], ""));
+        assert!(
+            why.contains(&format!("`@{other}` can't be compared: it does more than to compute a result: `{op}`")),
+            "{why}"
+        );
+    }
+}
+
+#[test]
+fn a_page_is_not_written_over_the_program() {
+    let dir = folder();
+    let program = write(&dir, "f.ir", EQUAL).display().to_string();
+    let why = wrong(&feed(&["html", &program, &program], ""));
+    assert!(why.contains("would be written over the program"), "{why}");
+    assert_eq!(std::fs::read_to_string(&program).unwrap(), EQUAL);
+}
+
 /// What each rule did in e-graphs, and how these ended: numbers only, the same every time, unless times are asked for.
 #[test]
 fn rules_of_equality_saturation_are_counted() {

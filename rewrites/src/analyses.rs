@@ -27,7 +27,7 @@ fn dels(func: &Function) -> Dels {
     found
 }
 
-/// What is known of a module, as it was before anything was rewritten: a rewritten function never does more than it did.
+/// What is known of a module: of functions that were not rewritten yet, as they are, and as they became of the others.
 #[derive(Default)]
 pub(crate) struct ModuleAnalyses {
     effects: OnceCell<ModuleEffects>,
@@ -40,6 +40,15 @@ impl ModuleAnalyses {
     }
     pub fn calls(&self, module: &Module) -> &CallGraph {
         self.calls.get_or_init(|| CallGraph::of(module))
+    }
+    /// A function was rewritten.
+    pub fn refresh(&mut self, func: &Function, module: &Module) {
+        if let Some(effects) = self.effects.get_mut() {
+            effects.refresh(func, module);
+        }
+        if let Some(calls) = self.calls.get_mut() {
+            calls.refresh(func);
+        }
     }
 }
 

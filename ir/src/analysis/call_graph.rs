@@ -3,6 +3,7 @@
 //! Cycles of calls are the strongly connected components, found by Tarjan's algorithm ("Depth-first search and linear graph algorithms",
 //! 1972), which finishes each component after all that it leads to.
 
+use crate::function::Function;
 use crate::module::Module;
 use crate::name::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -65,6 +66,14 @@ impl CallGraph {
     /// All functions, each after those that it calls, as far as there is such an order, and otherwise as they stand in the module.
     pub fn callees_first(&self) -> &[Name] {
         &self.callees_first
+    }
+
+    /// A function has become another one: one that calls nothing any more is not recursive.
+    pub fn refresh(&mut self, func: &Function) {
+        let mut insts = func.blocks().flat_map(|block| func.insts(block));
+        if self.is_recursive(func.name) && !insts.any(|inst| func.inst(inst).attrs.func("callee").is_some()) {
+            self.recursive.remove(&func.name);
+        }
     }
 
     /// True if calls lead from a function to itself.

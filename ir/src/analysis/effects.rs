@@ -90,6 +90,19 @@ impl ModuleEffects {
         this
     }
 
+    /// A function has become another one: what it calls does what was known of it.
+    pub fn refresh(&mut self, func: &Function, module: &Module) {
+        let (mut own, sites) = local_effects(func, module);
+        for site in sites.iter().filter(|site| site.callee != func.name) {
+            let Some(effects) = self.functions.get(&site.callee) else { continue };
+            own.io |= effects.io;
+            for &(arg, param) in &site.params {
+                own.stores[param] |= effects.stores.get(arg) == Some(&true);
+            }
+        }
+        self.functions.insert(func.name, own);
+    }
+
     /// What a call of a function may do; none if the module has no such function.
     pub fn function(&self, name: Name) -> Option<&FunctionEffects> {
         self.functions.get(&name)

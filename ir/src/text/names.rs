@@ -29,6 +29,12 @@ pub struct Numbering {
 }
 
 impl Numbering {
+    /// Says which number a value has.
+    pub fn set(&mut self, value: Value, number: u32) {
+        self.numbers.insert(value, number);
+        self.next = self.next.max(number.saturating_add(1));
+    }
+
     fn of(&mut self, value: Value) -> u32 {
         if let Some(&number) = self.numbers.get(value) {
             return number;

@@ -17,6 +17,10 @@ pub fn bisect(out: &mut Out, args: &BisectArgs) -> Result<(), Error> {
     let program = Program::load(&args.input)?;
     let test = program.test(&args.failing, Verify::Each)?;
     let quiet = Quiet::new();
+    if let Some(error) = test.endless(&program.module) {
+        drop(quiet);
+        return by_error(out, &program, &error);
+    }
     let (all, error) = test.count(&program.module);
     if let Some(error) = &error {
         drop(quiet);

@@ -6,7 +6,7 @@ use crate::engine;
 use crate::error::Error;
 use crate::output::{Out, Tone};
 use crate::program::Program;
-use rewright::ir::text::Printer;
+use rewright::ir::text::{Numbering, Printer};
 use rewright::rewrites::def::Form;
 use rewright::rewrites::egraph::{NoProof, explain as proof};
 use rewright::rewrites::rule::Liberties;
@@ -18,12 +18,13 @@ use std::io::Write;
 pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
     let program = Program::load(&args.input)?;
     let func = program.function()?;
-    let value = find(func, &args.value)?;
+    let mut names = program.numbering(func);
+    let value = find(func, &args.value, &mut names)?;
     let how = program.rewriting(Options::default());
     let registry = how.registry.unwrap_or_else(|| rewrites());
     let pipeline = engine::read_pipeline(registry, how.pipeline)?;
     let rules = Rules { module: &program.module, registry, pipeline: &pipeline, granted: program.liberties };
-    let mut follower = Follower::new(func, value, rules);
+    let mut follower = Follower::new(func, value, rules, names);
     let mut module = program.module.clone();
     let ended = pipeline.run(&mut module, &how.options, &mut follower);
     out.line(Tone::Strong, follower.began.clone())?;
@@ -45,9 +46,9 @@ pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
 }
 
 /// The value of a name, with or without its `%`.
-pub fn find(func: &Function, name: &str) -> Result<Value, Error> {
+pub fn find(func: &Function, name: &str, numbering: &mut Numbering) -> Result<Value, Error> {
     let name = name.strip_prefix('%').unwrap_or(name);
-    let printer = Printer::new(func);
+    let printer = Printer::numbered(func, numbering);
     let mut names = Vec::new();
     for value in values(func) {
         let known = printer.value(value);
@@ -80,6 +81,8 @@ struct Rules<'a> {
 struct Follower<'a> {
     func: Name,
     rules: Rules<'a>,
+    /// How values without a name are written.
+    names: Numbering,
     /// The function before rules were applied to it.
     before: Option<Function>,
     /// The values, with the instructions that define them.
@@ -93,12 +96,12 @@ struct Follower<'a> {
 }
 
 impl<'a> Follower<'a> {
-    fn new(func: &Function, value: Value, rules: Rules<'a>) -> Follower<'a> {
+    fn new(func: &Function, value: Value, rules: Rules<'a>, mut names: Numbering) -> Follower<'a> {
         let (values, lines, steps, remarks) = Default::default();
-        let began = definition(func, value);
+        let began = definition(&mut names, func, value);
         let before = None;
         let mut follower =
-            Follower { func: func.name, rules, before, values, lines, began, steps, remarks, applications: 0 };
+            Follower { func: func.name, rules, names, before, values, lines, began, steps, remarks, applications: 0 };
         follower.follow(func, value);
         follower
     }
@@ -115,12 +118,13 @@ impl<'a> Follower<'a> {
     /// What an application did to the values.
     fn applied(&mut self, rewrite: &str, func: &Function, changes: &[Change]) {
         let chain = self.chain(rewrite, func, changes);
+        let mut names = std::mem::take(&mut self.names);
         let mut told: Vec<String> = Vec::new();
         for change in changes {
             let defines = |inst: &Inst| self.values.iter().any(|(_, def)| def.as_ref() == Some(inst));
             match change {
                 Change::Replaced { old, new } if self.values.iter().any(|(v, _)| v == old) => {
-                    told.push(format!("its users use `{}` instead", definition(func, *new)));
+                    told.push(format!("its users use `{}` instead", definition(&mut names, func, *new)));
                     self.follow(func, *new);
                 }
                 Change::Erased(inst, op) if defines(inst) => {
@@ -129,12 +133,12 @@ impl<'a> Follower<'a> {
                         _ => None,
                     };
                     match changes.iter().rev().find_map(node) {
-                        Some(node) => told.push(format!("its `{op}` is taken into `{}`", line(func, node))),
+                        Some(node) => told.push(format!("its `{op}` is taken into `{}`", line(&mut names, func, node))),
                         None => told.push(format!("its `{op}` is taken out")),
                     }
                 }
                 Change::Operand(inst, _) | Change::Attrs(inst) if defines(inst) && func.is_linked(*inst) => {
-                    told.push(format!("it is `{}` now", line(func, *inst)));
+                    told.push(format!("it is `{}` now", line(&mut names, func, *inst)));
                 }
                 Change::Moved(inst) if defines(inst) && func.is_linked(*inst) => {
                     told.push("it stands elsewhere".to_string());
@@ -145,6 +149,7 @@ impl<'a> Follower<'a> {
                 _ => {}
             }
         }
+        self.names = names;
         told.dedup();
         if !told.is_empty() {
             self.steps.push(format!("{}: {rewrite}: {}", self.applications, told.join("; ")));
@@ -155,6 +160,7 @@ impl<'a> Follower<'a> {
     /// By which rules an application made something else of the values.
     fn chain(&mut self, rewrite: &str, func: &Function, changes: &[Change]) -> Vec<String> {
         let Some(before) = self.before.take() else { return Vec::new() };
+        let mut names = std::mem::take(&mut self.names);
         let &Rules { module, registry, pipeline, granted } = &self.rules;
         let mut lines = Vec::new();
         for &(value, _) in self.values.iter().filter(|(value, _)| before.has_value(*value)) {
@@ -171,18 +177,21 @@ impl<'a> Follower<'a> {
                 _ => None,
             });
             // What is made may take the place of the instruction, and keep its value.
-            let after = new.or(func.has_value(value).then_some(value)).map(|new| call(func, new));
-            lines.extend(after.map(|after| chain::line(registry, (&call(&before, value), &after), false, rewrite)));
+            let after = new.or(func.has_value(value).then_some(value)).map(|new| call(&mut names, func, new));
+            let was = call(&mut names, &before, value);
+            lines.extend(after.map(|after| chain::line(registry, (&was, &after), false, rewrite)));
         }
+        self.names = names;
         lines
     }
 
     /// What is left of the values.
-    fn end(&self, func: &Function) -> Vec<String> {
+    fn end(&mut self, func: &Function) -> Vec<String> {
         let there =
             |value: &Value| func.has_value(*value) && func.def_inst(*value).is_none_or(|inst| func.is_linked(inst));
+        let names = &mut self.names;
         let left: Vec<String> =
-            self.values.iter().map(|(v, _)| *v).filter(there).map(|v| definition(func, v)).collect();
+            self.values.iter().map(|(v, _)| *v).filter(there).map(|v| definition(names, func, v)).collect();
         if left.is_empty() { vec!["it is gone".to_string()] } else { left }
     }
 }
@@ -218,26 +227,26 @@ fn saturates(rewrite: &str) -> bool {
 }
 
 /// What computes a value, or what it is.
-fn call(func: &Function, value: Value) -> String {
+fn call(names: &mut Numbering, func: &Function, value: Value) -> String {
     match func.def_inst(value) {
-        Some(inst) => line(func, inst).split_once(" = ").map_or_else(String::new, |(_, call)| call.to_string()),
-        None => Printer::new(func).value(value),
+        Some(inst) => line(names, func, inst).split_once(" = ").map_or_else(String::new, |(_, call)| call.to_string()),
+        None => Printer::numbered(func, names).value(value),
     }
 }
 
 /// The first line of an instruction.
-fn line(func: &Function, inst: Inst) -> String {
-    let text = Printer::new(func).inst(inst);
+fn line(names: &mut Numbering, func: &Function, inst: Inst) -> String {
+    let text = Printer::numbered(func, names).inst(inst);
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     if lines.next().is_some() { format!("{first} ... }}") } else { first.to_string() }
 }
 
 /// What defines a value.
-fn definition(func: &Function, value: Value) -> String {
-    let name = Printer::new(func).value(value);
+fn definition(names: &mut Numbering, func: &Function, value: Value) -> String {
+    let name = Printer::numbered(func, names).value(value);
     match func.def_inst(value) {
-        Some(inst) => line(func, inst),
+        Some(inst) => line(names, func, inst),
         None if func.as_const(value).is_some() => name,
         None => format!("{name}: {}, a parameter", func.ty(value)),
     }

@@ -15,6 +15,7 @@ use rewright::{Datum, Loc, Module, Name, registry};
 use serde::Serialize;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 const PAGE: &str = include_str!("../html/page.html");
@@ -63,7 +64,8 @@ struct StepData {
     rewrite: &'static str,
     origin: String,
     line: u32,
-    micros: u128,
+    /// If times are asked for.
+    micros: Option<u128>,
     remarks: Vec<String>,
     /// Where in the lines before, how many of them go, and what comes instead.
     hunks: Vec<(usize, usize, Vec<String>)>,
@@ -73,23 +75,29 @@ struct StepData {
 
 /// Writes the page. It is written where the pipeline fails too, as far as that came.
 pub fn html(out: &mut Out, args: &HtmlArgs) -> Result<(), Error> {
+    let same = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
+    if same(&args.input.file, &args.out) {
+        let file = args.out.display();
+        return Err(Error::message(format!("the page would be written over the program, {file}: name another file")));
+    }
     let program = Program::load(&args.input)?;
-    let how = program.rewriting(Options { times: true, ..Options::default() });
+    let how = program.rewriting(Options { times: args.time, ..Options::default() });
     let registry = how.registry.unwrap_or_else(|| rewrites());
     let pipeline = engine::read_pipeline(registry, how.pipeline)?;
-    let mut recorder = Recorder::of(&program.module);
+    let mut recorder = Recorder::of(&program.module, args.time);
     let mut module = program.module.clone();
     let result = pipeline.run(&mut module, &how.options, &mut recorder);
     let mut notes = Vec::new();
     let mut found = Vec::new();
     if let (Ok(_), Ok(executable)) = (&result, engine::compile_timed(&module, program.func)) {
-        let values = match bind(&args.args, &program, program.function()?) {
-            Err(error) if !args.args.is_empty() => return Err(error),
-            Err(error) => {
+        let values = match args.time.then(|| bind(&args.args, &program, program.function()?)) {
+            None => None,
+            Some(Err(error)) if !args.args.is_empty() => return Err(error),
+            Some(Err(error)) => {
                 notes.push(format!("kernels are not timed: {error}"));
                 None
             }
-            Ok(values) => Some(values),
+            Some(Ok(values)) => Some(values),
         };
         found = kernels(&executable, values.as_deref());
         notes.extend(executable.remarks().iter().map(|remark| format!("without a kernel: {remark}")));
@@ -171,19 +179,20 @@ struct Recorder {
     /// The functions by name, with their lines now.
     functions: IndexMap<Name, (FunctionData, Vec<String>)>,
     forms: Forms,
+    times: bool,
     steps: Vec<StepData>,
     loc: Loc,
 }
 
 impl Recorder {
-    fn of(module: &Module) -> Recorder {
+    fn of(module: &Module, times: bool) -> Recorder {
         let mut forms = Forms::default();
         let function = |func: &rewright::Function| {
             let lines = lines(&forms.text(func));
             (func.name, (FunctionData { name: func.name.to_string(), lines: lines.clone() }, lines))
         };
         let functions = module.functions().map(function).collect();
-        Recorder { functions, forms, steps: Vec::new(), loc: Loc::default() }
+        Recorder { functions, forms, times, steps: Vec::new(), loc: Loc::default() }
     }
 
     fn step(&mut self, func: &rewright::Function, rewrite: &'static str, time: Duration) {
@@ -195,8 +204,16 @@ impl Recorder {
         let origin = rewrites().get(rewrite).map_or(String::new(), |e| e.origin.to_string());
         let line = std::mem::take(&mut self.loc).line;
         let hash = fnv1a(text.trim_end_matches('\n').as_bytes());
-        let step =
-            StepData { func: at, rewrite, origin, line, micros: time.as_micros(), remarks: Vec::new(), hunks, hash };
+        let step = StepData {
+            func: at,
+            rewrite,
+            origin,
+            line,
+            micros: self.times.then_some(time.as_micros()),
+            remarks: Vec::new(),
+            hunks,
+            hash,
+        };
         self.steps.push(step);
     }
 }

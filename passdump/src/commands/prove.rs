@@ -23,7 +23,8 @@ pub fn prove(out: &mut Out, args: &ProveArgs) -> Result<bool, Error> {
         (Some(a), Some(b)) => functions(a, b, &program.module, registry, program.liberties),
         _ => {
             let func = program.function()?;
-            let values = (find(func, &args.first)?, find(func, &args.second)?);
+            let mut names = program.numbering(func);
+            let values = (find(func, &args.first, &mut names)?, find(func, &args.second, &mut names)?);
             prove_values(func, values, &program.module, registry, program.liberties)
         }
     };

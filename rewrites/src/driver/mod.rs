@@ -81,7 +81,13 @@ pub(crate) fn run(
         // The module keeps the form before, for calls of the function by itself.
         let Some(func) = module.get(name).cloned() else { continue };
         match turns(&mut run, module, func) {
-            Ok(func) => before.extend(module.insert(func)),
+            Ok(func) => {
+                // Nobody else holds it between turns.
+                if let Some(known) = Rc::get_mut(&mut run.known) {
+                    known.refresh(&func, module);
+                }
+                before.extend(module.insert(func));
+            }
             // Nobody knows which application to undo: the function stays what it was.
             Err(error @ RewriteError::InvalidAtEnd { .. }) if options.keep_going => run.report.failures.push(error),
             Err(error) => {

@@ -92,6 +92,7 @@ pub fn prove(
         return Err(NoProof::Form { function: b.name, why: format!("its parameters are not those of `@{}`", a.name) });
     }
     let [from, to] = [returned(a)?, returned(b)?];
+    [a, b].into_iter().try_for_each(only_computes)?;
     let first = MatchCx::new(a, module, &analyses[0]);
     let mut region = Region::empty(granted, true);
     region.add_params(a);
@@ -259,6 +260,18 @@ fn supported(
 fn typed(func: &Function) -> Result<(), NoProof> {
     let why = || "it is untyped: `passdump run` prints it with its types".to_string();
     if func.untyped { Err(NoProof::Form { function: func.name, why: why() }) } else { Ok(()) }
+}
+
+/// Refuses functions that do more than to compute results: what they do besides is in no graph.
+fn only_computes(func: &Function) -> Result<(), NoProof> {
+    let mut ops = func.blocks().flat_map(|block| func.insts(block)).map(|inst| func.inst(inst).op);
+    match ops.find(|op| !op.is_terminator() && !op.effects.is_empty()) {
+        Some(op) => {
+            let why = format!("it does more than to compute a result: `{op}`; compare values of it instead");
+            Err(NoProof::Form { function: func.name, why })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The value that a function of one block returns.

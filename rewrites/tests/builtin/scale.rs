@@ -219,6 +219,22 @@ fn many_dels_are_placed() {
     assert_eq!(run_linear("del-placement", m), 3 * LENGTH / 4);
 }
 
+/// Each function calls the one before twice: once they are fused, bodies of expressions would double at each level.
+#[test]
+fn trees_of_calls() {
+    let mut text = String::from("func @f0(%x: f64[n]) -> f64[n] {\nentry:\n  %0 = sin %x\n  ret %0\n}\n");
+    for at in 1..40 {
+        let call = format!("call @f{}", at - 1);
+        text += &format!(
+            "func @f{at}(%x: f64[n]) -> f64[n] {{\nentry:\n  %0 = {call}(%x)\n  %1 = {call}(%0)\n  %2 = add %0, %1\n  ret %2\n}}\n"
+        );
+    }
+    let mut module = parse_module(&text, "calls").unwrap();
+    let report = run("default", &mut module);
+    assert!(module.to_string().len() < 40 * text.len(), "{} bytes", module.to_string().len());
+    assert!(report.remarks.iter().any(|remark| remark.message.contains("has more than 64 instructions")));
+}
+
 /// Each function calls the next one: what is called is rewritten first, wherever it stands, so each call is inlined once.
 #[test]
 fn chains_of_calls() {

@@ -109,7 +109,7 @@ fn huge_arrays_have_costs_too() {
     let rules = [("less", "(sin (neg ?x:f64)) ~> (neg (abs ?x)) liberties [approximate]")];
     let (lines, _) = saturate_with(&rules, &format!("(%x: {huge}) -> {huge}"), "%a = neg %x\n%b = sin %a\nret %b");
     // Both forms cost all that can be said: the original stays, and nothing overflows.
-    assert_eq!(lines.len(), 3);
+    assert_eq!(lines, ["%a = neg %x", "%b = sin %a", "ret %b"]);
     let large = "f64[1099511627776]";
     let (lines, _) = saturate_with(&rules, &format!("(%x: {large}) -> {large}"), "%a = neg %x\n%b = sin %a\nret %b");
     assert_eq!(lines, ["%0 = abs %x", "%b = neg %0", "ret %b"]);

@@ -63,8 +63,18 @@ fn rules_that_are_not_true_are_named() {
 #[test]
 fn refused_conditions_add_nothing() {
     let rules = [("root", "(sqrt (mul ?x:f64 ?x)) ~> ?x if [nonneg(?x)] liberties [approximate]")];
-    let (lines, report) = saturate_with(&rules, "(%x: f64) -> f64", "%a = mul %x, %x\n%b = sqrt %a\nret %b");
-    assert_eq!((lines.len(), remarks(&report)), (3, vec![]));
+    // What the template would add is to be seen among the nodes.
+    let deep = [("root", "(sqrt (mul ?x:f64 ?x)) ~> (abs (neg ?x)) if [nonneg(?x)] liberties [approximate]")];
+    for rules in [&rules, &deep] {
+        let (lines, report) = saturate_with(rules, "(%x: f64) -> f64", "%a = mul %x, %x\n%b = sqrt %a\nret %b");
+        assert_eq!((lines.len(), remarks(&report)), (3, vec![]));
+        let stats = &report.saturation;
+        assert!(stats.rules.iter().all(|rule| rule.applied == 0 && rule.nodes == 0), "{stats:?}");
+        assert!(stats.graphs.iter().all(|graph| graph.nodes == 3), "{stats:?}");
+    }
+    let body = "%p = abs %x\n%a = mul %p, %p\n%b = sqrt %a\nret %b";
+    let (_, report) = saturate_with(&deep, "(%x: f64) -> f64", body);
+    assert!(report.saturation.rules.iter().any(|rule| rule.applied > 0 && rule.nodes > 0), "{:?}", report.saturation);
     let body = "%p = abs %x\n%a = mul %p, %p\n%b = sqrt %a\nret %b";
     assert_eq!(saturate_with(&rules, "(%x: f64) -> f64", body).0, ["%p = abs %x", "ret %p"]);
 }

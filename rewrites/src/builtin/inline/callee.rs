@@ -2,7 +2,20 @@
 
 use super::SMALL;
 use crate::prelude::*;
+use rewright_ir::ArrayExpr;
 use rewright_ir::analysis::{CallGraph, Dominators, ModuleEffects};
+use rewright_ir::expr::{BodyInst, BodyOp};
+
+/// The instructions of a function, those in bodies of expressions too.
+pub(super) fn weight(func: &Function) -> usize {
+    fn inside(expr: &ArrayExpr) -> usize {
+        let bodies = expr.finish.iter().chain([&expr.body]);
+        let of = |inst: &BodyInst| if let BodyOp::Nested(nested) = &inst.op { 1 + inside(nested) } else { 1 };
+        bodies.flat_map(|body| &body.insts).map(of).sum()
+    }
+    let insts = func.blocks().flat_map(|block| func.insts(block));
+    insts.map(|inst| 1 + func.inst(inst).attrs.expr().map_or(0, |expr| inside(expr))).sum()
+}
 
 pub(super) struct Callee<'a> {
     pub func: &'a Function,
@@ -14,7 +27,7 @@ impl Callee<'_> {
     /// Says why not, where the function can't be put in the place of a call.
     pub fn is_fit(&self) -> Result<(), NoMatch> {
         let (func, name) = (self.func, self.func.name);
-        if func.inst_count() > SMALL {
+        if func.inst_count() > SMALL || weight(func) > SMALL {
             return Err(NoMatch::because(format!("`@{name}` has more than {SMALL} instructions")));
         }
         if self.effects.function(name).is_none_or(|effects| effects.stores.contains(&true)) {

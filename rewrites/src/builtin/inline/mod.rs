@@ -4,7 +4,7 @@ mod callee;
 mod copy;
 
 use crate::prelude::*;
-use callee::Callee;
+use callee::{Callee, weight};
 use rewright_ir::{Dim, Name, Type, Value};
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ impl RootRewrite for Inline {
         let callee =
             Callee { func: callee.ok_or(NoMatch::quiet())?, effects: cx.module_effects(), calls: cx.call_graph() };
         callee.is_fit()?;
-        if func.inst_count() > LARGE {
+        if func.inst_count() > LARGE || weight(func) > LARGE {
             return Err(NoMatch::because(format!("`@{}` has more than {LARGE} instructions already", func.name)));
         }
         let symbols = symbols(func, &data.args, callee.func)?;
