@@ -2,10 +2,11 @@
 //!
 //! They are the same every time: values come from a generator of pseudo-random numbers that is begun anew for each set.
 
+use super::near::near;
 use super::values::{Random, special};
 use indexmap::IndexMap;
 use rewright_ir::array::checked_len;
-use rewright_ir::{Array, DType, Datum, Dim, Function, Name, Scalar, Type};
+use rewright_ir::{Array, DType, Datum, Dim, Function, Literal, Name, Scalar, Type};
 
 /// How many sets of arguments of a good size there are: see [`arguments`].
 pub const ROUNDS: usize = 4;
@@ -27,6 +28,10 @@ const MAX_GRIDS: u64 = 64;
 
 /// Sets of special scalars that are tried beside arrays of special values.
 const MAX_SCALARS: u64 = 32;
+
+/// So many of a function's constants have values near them tried, in so many sets.
+const MAX_CONSTANTS: usize = 16;
+const MAX_NEAR: usize = 64;
 
 /// Elements on a first axis that hold special values side by side.
 const GRID: u64 = 256;
@@ -59,6 +64,8 @@ enum Fill {
     /// All special: each element takes the next combination over the parameters, from the first number on. Where there are scalars beside
     /// arrays, they have the combination of the second number.
     Grid(u64, u64),
+    /// Values near the function's constants: one parameter takes each in turn, from one that the number tells on, the others any.
+    Near(usize),
 }
 
 /// What may be chosen of a function's parameters: the extents of symbols, and of each `?` by itself.
@@ -67,12 +74,15 @@ pub(super) struct Axes<'f> {
     symbols: IndexMap<Name, usize>,
     /// Free extents: true for a symbol's.
     free: Vec<bool>,
+    /// For each parameter the values near the function's constants.
+    near: Vec<Vec<Scalar>>,
 }
 
 impl<'f> Axes<'f> {
     pub fn of(func: &'f Function) -> Self {
         let types: Vec<&Type> = func.params().iter().map(|&p| func.ty(p)).collect();
-        let mut axes = Axes { types, symbols: IndexMap::new(), free: Vec::new() };
+        let near = near_constants(func, &types);
+        let mut axes = Axes { types, symbols: IndexMap::new(), free: Vec::new(), near };
         for dim in axes.types.iter().flat_map(|ty| ty.dims()) {
             match *dim {
                 Dim::Const(_) => {}
@@ -121,6 +131,7 @@ impl<'f> Axes<'f> {
         let others = sets.split_off(sets.len().min(SMALL as usize));
         if !self.types.is_empty() {
             sets.extend(self.grids(&mut notes));
+            sets.extend(self.near_sets(&mut notes));
             sets.extend(others);
             let round = |round| Set { extents: Extents::Round(round), fill: Fill::Random(round as u64 + 1) };
             sets.extend((0..ROUNDS).map(round));
@@ -178,10 +189,7 @@ impl<'f> Axes<'f> {
         if beside > MAX_SCALARS {
             notes.push(format!("{MAX_SCALARS} of {beside} combinations of special scalars were tried"));
         }
-        let mut extents = vec![2; self.free.len()];
-        if let Some(first) = extents.first_mut() {
-            *first = GRID;
-        }
+        let extents = self.grid_extents();
         // Where not all can be tried, those that are lie as far apart as may be, and on no common multiple.
         let step = |all: u64, each: u64| if sets.saturating_mul(each) >= all { each } else { (all / sets) | 1 };
         let (from, scalar) = (step(all, elements), step(beside, 1));
@@ -190,6 +198,28 @@ impl<'f> Axes<'f> {
             fill: Fill::Grid(i.wrapping_mul(from), i.wrapping_mul(scalar)),
         };
         (0..sets).map(set).collect()
+    }
+
+    /// Long enough that many values lie side by side.
+    fn grid_extents(&self) -> Vec<u64> {
+        let mut extents = vec![2; self.free.len()];
+        if let Some(first) = extents.first_mut() {
+            *first = GRID;
+        }
+        extents
+    }
+
+    /// Sets of values near the function's constants.
+    fn near_sets(&self, notes: &mut Vec<String>) -> Vec<Set> {
+        // Scalars take one value a set, long arrays all of them.
+        let long = !self.free.is_empty() && self.types.iter().all(|ty| ty.is_array());
+        let most = self.near.iter().map(Vec::len).max().unwrap_or(0);
+        let all = self.types.len() * if long { most.min(1) } else { most };
+        if all > MAX_NEAR {
+            notes.push(format!("{MAX_NEAR} of {all} sets of values near constants were tried"));
+        }
+        let set = |i| Set { extents: Extents::Each(self.grid_extents()), fill: Fill::Near(i) };
+        (0..all.min(MAX_NEAR)).map(set).collect()
     }
 
     /// True if there are scalars beside arrays.
@@ -216,7 +246,11 @@ impl<'f> Axes<'f> {
             }
         };
         let mut anys = self.free.iter().zip(&free).filter(|(symbol, _)| !**symbol).map(|(_, &extent)| extent);
-        let mut random = Random::new(if let Fill::Random(seed) = set.fill { seed } else { 0 });
+        let mut random = Random::new(match set.fill {
+            Fill::Random(seed) => seed,
+            Fill::Near(number) => number as u64,
+            Fill::Grid(..) => 0,
+        });
         let (mut period, mut scalar_period, mixed) = (1u64, 1u64, self.is_mixed());
         let mut made = Vec::new();
         for (i, ty) in self.types.iter().enumerate() {
@@ -228,6 +262,18 @@ impl<'f> Axes<'f> {
             let shape: Vec<u64> = ty.dims().iter().map(extent).collect::<Option<_>>()?;
             made.push(match set.fill {
                 Fill::Random(_) => argument(ty, &shape, i % 2 == 1, |_, dtype| random.scalar(dtype))?,
+                Fill::Near(number) => {
+                    let (near, count) = (&self.near[i], self.types.len());
+                    let turn = number % count == i;
+                    let at = |e: usize, dtype| {
+                        let chosen = if turn { number / count + e } else { random.next() as u32 as usize };
+                        match near.is_empty() || !turn && random.next() & 1 == 0 {
+                            true => random.scalar(dtype),
+                            false => near[chosen % near.len()],
+                        }
+                    };
+                    argument(ty, &shape, false, at)?
+                }
                 Fill::Grid(from, scalars) => {
                     let values = special(ty.dtype());
                     let beside = mixed && ty.is_scalar();
@@ -242,6 +288,28 @@ impl<'f> Axes<'f> {
         }
         Some(made)
     }
+}
+
+/// For each type the values of its dtype that are near the function's constants.
+fn near_constants(func: &Function, types: &[&Type]) -> Vec<Vec<Scalar>> {
+    let used = func.blocks().flat_map(|block| func.insts(block)).flat_map(|inst| func.inst(inst).uses());
+    let mut constants: Vec<Scalar> = Vec::new();
+    for constant in used.filter_map(|value| func.as_const(value)) {
+        if constants.len() < MAX_CONSTANTS && !constants.contains(&constant) {
+            constants.push(constant);
+        }
+    }
+    let of = |ty: &&Type| {
+        let mut all: Vec<Scalar> = Vec::new();
+        let same = constants.iter().filter(|constant| constant.dtype() == ty.dtype());
+        for scalar in same.flat_map(|&constant| near(Literal::Typed(constant), ty.dtype())) {
+            if !all.contains(&scalar) {
+                all.push(scalar);
+            }
+        }
+        all
+    };
+    types.iter().map(of).collect()
 }
 
 /// One argument; `turned`, an array lies in memory the other way round, so that strides matter.
@@ -319,6 +387,17 @@ mod tests {
         let many = function("func @f(%x: f64[a, b, c, d]) -> f64[a, b, c, d] {\nentry:\n  ret %x\n}");
         let notes = Axes::of(&many).sets().1;
         assert!(notes.len() == 1 && notes[0].contains(" of 256 small shapes"), "{notes:?}");
+    }
+
+    #[test]
+    fn constants_of_the_function_are_tried() {
+        let scalar = function("func @f(%x: i32, %y: f64) -> bool {\nentry:\n  %c = lt %x, 1000\n  ret %c\n}");
+        let xs: Vec<Scalar> = all(&scalar).iter().filter_map(|args| args[0].as_scalar()).collect();
+        assert!([999, 1000, 1001].iter().all(|&i| xs.contains(&Scalar::I32(i))), "{xs:?}");
+        let array = function("func @f(%x: f64[n]) -> bool[n] {\nentry:\n  %c = eq %x, 0.7\n  ret %c\n}");
+        let sets = all(&array);
+        let xs: Vec<Scalar> = sets.iter().flat_map(|args| args[0].to_array().iter().collect::<Vec<_>>()).collect();
+        assert!([0.7, 0.7f64.next_up()].iter().all(|&x| xs.contains(&Scalar::F64(x))));
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod checker;
 mod compare;
 mod difference;
 mod inputs;
+mod near;
 mod smaller;
 mod values;
 
@@ -33,7 +34,8 @@ pub use checker::Checker;
 pub use compare::{Mismatch, compare};
 pub use difference::Difference;
 pub use inputs::{ROUNDS, arguments};
-pub(crate) use values::special;
+pub(crate) use near::{edges, near};
+pub(crate) use values::{Random, Spread, special};
 
 use rewright_ir::{Datum, Module, Name};
 

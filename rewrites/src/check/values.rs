@@ -56,8 +56,24 @@ pub(crate) fn special(dtype: DType) -> Vec<Scalar> {
     }
 }
 
+/// How random numbers are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// Small integers, and tenths.
+    Small,
+    /// Full mantissas whose exponents are near to each other, so that sums are rounded; integers of any length.
+    Narrow,
+    /// Magnitudes so different that the order of a sum shows.
+    Wide,
+    /// Any bits.
+    Bits,
+}
+
+/// Some of these cancel, and some vanish beside others.
+const WIDE: [f64; 8] = [1e16, 1.0, -1e16, 0.1, 1e8, -0.7, -1e8, 3.0];
+
 /// Random elements, the same for the same seed.
-pub(super) struct Random(fastrand::Rng);
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
@@ -85,6 +101,33 @@ impl Random {
     fn bits(&mut self) -> u64 {
         let r = self.next();
         if r & 1 == 0 { (r >> 1) % 7 } else { r }
+    }
+
+    /// A number that is spread in this way.
+    pub fn spread(&mut self, spread: Spread, dtype: DType) -> Scalar {
+        if dtype == DType::Bool || spread == Spread::Bits {
+            return Scalar::from_bits(dtype, (self.next(), self.next()));
+        }
+        if dtype.is_int() {
+            let shift = self.next() % 64;
+            let bits = match spread {
+                Spread::Small if dtype.is_unsigned() => self.next() % 21,
+                Spread::Small => (self.next() % 41).wrapping_sub(20),
+                _ => self.next() >> shift,
+            };
+            return Scalar::from_bits(dtype, (bits, 0));
+        }
+        let mut float = || match spread {
+            Spread::Small => (self.next() % 101) as f64 / 10.0 - 5.0,
+            Spread::Wide => WIDE[self.0.usize(..WIDE.len())],
+            _ => {
+                let sign = if self.0.bool() { 1.0 } else { -1.0 };
+                sign * (1.0 + self.0.f64()) * 2f64.powi(self.0.i32(-3..=3))
+            }
+        };
+        let (re, im) = (float(), float());
+        let number = Scalar::C128(Complex64::new(re, im));
+        if dtype.is_complex() { number.cast(dtype) } else { Scalar::F64(re).cast(dtype) }
     }
 
     pub fn scalar(&mut self, dtype: DType) -> Scalar {

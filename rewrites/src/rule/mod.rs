@@ -24,7 +24,8 @@
 //!
 //! What makes rules safe is that they say nothing of dtypes and shapes unless they want to: a rule applies where each op of its
 //! pattern computes at the dtypes of its operands, so that nothing is cast in passing, where the same is true of its template, and
-//! where every result keeps its type and its extents, known or not. [`soundness`] tries each rule by itself, at each dtype, on special values.
+//! where every result keeps its type and its extents, known or not. [`soundness`] tries each rule by itself, at each dtype, on special values,
+//! on those near its own constants, and on random ones.
 
 pub mod condition;
 pub mod liberties;
@@ -35,8 +36,10 @@ pub mod typing;
 
 mod apply;
 mod def;
+mod drawn;
 pub(crate) mod extents;
 mod file;
+mod points;
 pub(crate) mod template;
 pub(crate) mod tree;
 mod words;

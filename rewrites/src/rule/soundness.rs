@@ -1,10 +1,13 @@
 //! Tries a rule by itself: both sides on the same values, at each dtype that it may have.
 //!
 //! The values are those at which arithmetic is special - both zeros, infinities, NaN, the smallest and the largest - and some of no
-//! importance, all combinations of them as far as they are not too many. Conditions leave out the values of which they are not true.
+//! importance, all combinations of them as far as they are not too many; then, at each variable, the rule's own constants with their
+//! neighbours, and integers that floats lose; and then random ones, the same every time. Conditions leave out the values of which they are
+//! not true.
 //!
 //! Where ops are not elementwise, or the template drops an operand, variables of different shapes are tried too, extents of 1 among them:
-//! with types that tell the extents, and with types that don't.
+//! with types that tell the extents, and with types that don't. Where ops are not elementwise there are larger arrays too, of elements so different
+//! that it shows in which order they are summed.
 //!
 //! What "the same" means is up to the liberties that a rule takes:
 //!
@@ -12,28 +15,34 @@
 //! - `no_nan`, `no_inf`: values for which an operand or any term of the pattern is NaN, or an infinity, are left out;
 //! - `no_signed_zeros`: one zero is as good as the other;
 //! - `contract`, `reassociate`, `reciprocal`, `approximate`: a difference of [`TOLERANCE`] units of rounding of the largest
-//!   term of either side is allowed, and with `approximate` a zero may have the other sign. Values for which a term overflows or underflows, though no operand is infinite, are left out; where
+//!   term of either side (or of what ops on whole arrays would add up if nothing cancelled) is allowed, and with `approximate` a zero may have the other sign. Values for which a term overflows or underflows, though no operand is infinite, are left out; where
 //!   one is infinite or NaN, results must agree in being finite, infinite or NaN.
 //!
 //! Where the pattern fails (a power of integers with a negative exponent), the template may do anything, but it may not fail where the pattern
 //! does not.
 
+use super::points::{Effort, points};
 use super::template::computed;
-use super::typing::{Case, cases, mixed_cases, type_case};
+use super::typing::{Case, cases, is_elementwise, large_cases, mixed_cases, type_case};
 use super::{Liberties, Node, NodeId, Rule};
-use crate::check::special;
-use rewright_ir::{Array, Attr, DType, Datum, Limits, Literal, Scalar, evaluate_op};
+use rewright_ir::{Array, Attr, DType, Datum, Limits, Scalar, evaluate_op};
 use std::cell::Cell;
 use std::fmt;
 
 /// So many units of rounding of the largest term may results differ in where a rule rounds otherwise.
 pub const TOLERANCE: f64 = 4096.0;
 
-/// So many combinations of values are tried for each combination of dtypes.
-const MAX_POINTS: usize = 4096;
+/// For each combination of dtypes.
+const ALIKE: Effort = Effort { special: 4096, telling: true, random: 64 };
 
-/// So many are tried for each combination of shapes.
-const MIXED_POINTS: usize = 64;
+/// For each combination of shapes.
+const MIXED: Effort = Effort { special: 64, telling: false, random: 8 };
+
+/// For large arrays.
+const LARGE: Effort = Effort { special: 0, telling: false, random: 16 };
+
+/// Large arrays are of so many combinations of dtypes.
+const MAX_LARGE: usize = 32;
 
 /// What trying a rule came to.
 #[derive(Clone, Debug)]
@@ -90,17 +99,21 @@ fn show(value: &Datum) -> String {
 /// Tries a rule.
 pub fn check(rule: &Rule) -> Soundness {
     let mut found = Soundness { cases: 0, points: 0, counterexample: None };
-    let mut first: Option<Vec<DType>> = None;
+    let mut fitting: Vec<Vec<DType>> = Vec::new();
     for case in cases(rule) {
-        if found.tried(rule, &case, MAX_POINTS) && first.is_none() {
-            first = Some(case.vars.iter().map(|(ty, _)| ty.dtype()).collect());
+        let dtypes = || case.vars.iter().map(|(ty, _)| ty.dtype()).collect();
+        if found.tried(rule, &case, ALIKE) && fitting.last().is_none_or(|last| *last != dtypes()) {
+            fitting.push(dtypes());
         }
         if found.counterexample.is_some() {
             return found;
         }
     }
-    for case in mixed_cases(rule, &first.unwrap_or_default()) {
-        found.tried(rule, &case, MIXED_POINTS);
+    let first = fitting.first().cloned().unwrap_or_default();
+    let mixed = mixed_cases(rule, &first).map(|case| (case, MIXED));
+    let large = fitting.iter().take(MAX_LARGE).flat_map(|dtypes| large_cases(rule, dtypes)).map(|case| (case, LARGE));
+    for (case, effort) in mixed.chain(large) {
+        found.tried(rule, &case, effort);
         if found.counterexample.is_some() {
             break;
         }
@@ -110,12 +123,12 @@ pub fn check(rule: &Rule) -> Soundness {
 
 impl Soundness {
     /// Tries a case; false if it is none of the rule's.
-    fn tried(&mut self, rule: &Rule, case: &Case, most: usize) -> bool {
+    fn tried(&mut self, rule: &Rule, case: &Case, effort: Effort) -> bool {
         if type_case(rule, case).is_err() {
             return false;
         }
         self.cases += 1;
-        for point in points(rule, case, most) {
+        for point in points(rule, case, effort) {
             let trial = Trial { rule, attrs: &case.attrs, point: &point, out_of_range: Cell::new(false) };
             self.points += usize::from(trial.compared(&mut self.counterexample));
             if self.counterexample.is_some() {
@@ -124,68 +137,6 @@ impl Soundness {
         }
         true
     }
-}
-
-/// The values to try in a case.
-fn points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Iterator<Item = Vec<Datum>> + 'a {
-    let lists: Vec<Vec<Scalar>> = case.vars.iter().map(|(ty, _)| values(ty.dtype())).collect();
-    let all = lists.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
-    let total = all.min(most);
-    // Where there are more combinations than are tried, one half is all of the first values, which are the most special ones; the others
-    // are visited evenly by a stride that has no factor in common with their number.
-    let first = (2..).take_while(|k: &usize| all > total && k.saturating_pow(lists.len() as u32) <= total / 2).last();
-    let dense = first.map_or(0, |k| k.pow(lists.len() as u32));
-    let stride = if all > total { (all / total) | 1 } else { 1 };
-    (0..total).filter_map(move |number| {
-        let (mut rest, most) = match first {
-            Some(k) if number < dense => (number, k),
-            _ => (number.wrapping_mul(stride) % all, usize::MAX),
-        };
-        let mut point: Vec<Scalar> = Vec::with_capacity(lists.len());
-        for list in &lists {
-            let count = list.len().min(most);
-            point.push(list[rest % count]);
-            rest /= count;
-        }
-        let sampled = rule.conditions.iter().all(|condition| {
-            let about: Vec<Scalar> = condition.vars.iter().map(|&var| point[var]).collect();
-            (condition.def.sample)(&about)
-        });
-        sampled
-            .then(|| point.iter().enumerate().map(|(at, &s)| filled(s, case, at, number, &lists[at], rule)).collect())
-    })
-}
-
-/// A variable's value: arrays hold the value alone, or some that come after it in the list too, of those that the conditions let through.
-fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar], rule: &Rule) -> Datum {
-    let (ty, shape) = (&case.vars[var].0, &case.shapes[var]);
-    if !ty.is_array() {
-        return Datum::Scalar(first);
-    }
-    let alone = |s: Scalar| {
-        let about = |c: &&super::Condition| c.vars[..] == [var];
-        rule.conditions.iter().filter(about).all(|c| (c.def.sample)(&[s]))
-    };
-    let fitting: Vec<Scalar> = list.iter().copied().filter(|&s| alone(s)).collect();
-    let at = |i: usize| if i == 0 || number % 3 == 1 { first } else { fitting[(number * 7 + i * 5) % fitting.len()] };
-    Array::from_fn(ty.dtype(), shape, at).map_or(Datum::Scalar(first), Datum::Array)
-}
-
-/// Numbers of no importance.
-const ORDINARY: [f64; 9] = [3.7, -0.1, 10.0, 7.25, 1e-30, -1e30, 0.333, 1e5, -123.456];
-
-/// Integers of no importance.
-const ORDINARY_INTS: [i128; 4] = [-7, 100, -100, 12345];
-
-/// Values where arithmetic changes its ways, and some of no importance.
-fn values(dtype: DType) -> Vec<Scalar> {
-    let mut all = special(dtype);
-    if dtype.is_float() {
-        all.extend(ORDINARY.iter().map(|&x| Scalar::F64(x).cast(dtype)));
-    } else if dtype.is_int() {
-        all.extend(ORDINARY_INTS.iter().filter_map(|&i| Literal::Int(i).at(dtype)));
-    }
-    all
 }
 
 /// A rule at one combination of values.
@@ -229,7 +180,10 @@ impl Trial<'_> {
                 (true, true) => f64::INFINITY,
                 (true, false) => self.largest(&terms),
             };
-            let same = template.as_ref().is_ok_and(|t| t.ty() == pattern.ty() && self.is_same(pattern, t, largest));
+            let within =
+                |largest| template.as_ref().is_ok_and(|t| t.ty() == pattern.ty() && self.is_same(pattern, t, largest));
+            let same = within(largest)
+                || rounds && !special && !is_elementwise(rule) && within(largest.max(self.largest_without_signs()));
             if !same {
                 *counterexample = Some(Counterexample {
                     vars: rule
@@ -350,6 +304,17 @@ impl Trial<'_> {
         all.flat_map(parts).fold(0.0, |most, x| most.max(x.abs()))
     }
 
+    /// The largest number that occurs where nothing cancels: ops on whole arrays add up products that are no terms of the rule.
+    fn largest_without_signs(&self) -> f64 {
+        let point: Option<Vec<Datum>> = self.point.iter().map(without_signs).collect();
+        let Some(point) = point else { return 0.0 };
+        let trial = Trial { point: &point, out_of_range: Cell::new(false), ..*self };
+        let mut terms: Terms = vec![None; self.rule.nodes.len()];
+        let mut sides = std::iter::once(&self.rule.lhs).chain(&self.rule.rhs);
+        let computed = sides.all(|&side| trial.all_results(side, &mut terms).is_ok());
+        if computed { trial.largest(&terms) } else { 0.0 }
+    }
+
     fn is_same(&self, a: &Datum, b: &Datum, largest: f64) -> bool {
         let zeros = self.rule.liberties.contains(Liberties::NO_SIGNED_ZEROS);
         // A zero of the other sign comes of no rounding; another function may come to zero from the other side.
@@ -380,6 +345,19 @@ fn elements(value: &Datum) -> Box<dyn Iterator<Item = Scalar> + '_> {
     match value {
         Datum::Scalar(scalar) => Box::new(std::iter::once(*scalar)),
         Datum::Array(array) => array.iter(),
+    }
+}
+
+/// The value with floats that are not negative.
+fn without_signs(value: &Datum) -> Option<Datum> {
+    let dtype = value.dtype();
+    let positive = |s: Scalar| if dtype.is_float() { Scalar::F64(s.to_f64().abs()).cast(dtype) } else { s };
+    match value {
+        Datum::Scalar(scalar) => Some(Datum::Scalar(positive(*scalar))),
+        Datum::Array(array) => {
+            let elements: Vec<Scalar> = array.iter().map(positive).collect();
+            Array::from_fn(dtype, array.shape(), |at| elements[at]).map(Datum::Array)
+        }
     }
 }
 

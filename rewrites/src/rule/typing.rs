@@ -198,19 +198,43 @@ pub fn mixed_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterator<Ite
     let cases = mixed.flat_map(move |shapes| {
         [false, true].into_iter().flat_map(move |open| cases_of(rule, dtypes, &shapes, open).collect::<Vec<_>>())
     });
-    cases.filter(|case| {
-        rule.conditions.iter().all(|condition| {
-            let known = |&var: &usize| {
-                let (ty, constant) = &case.vars[var];
-                Known { ty, constant: *constant, facts: Facts::all() }
-            };
-            let known: SmallVec<[Known<'_>; 2]> = condition.vars.iter().map(known).collect();
-            (condition.def.holds)(&known)
-        })
+    cases.filter(|case| may_hold(rule, case))
+}
+
+/// Arrays long enough that sums of them may be computed in parts, and of different extents.
+const LARGE: [&[u64]; 5] = [&[9], &[2, 9], &[9, 2], &[3, 11], &[11, 3]];
+
+/// Cases to try of larger arrays of these dtypes: all alike, turned from one variable to the next, and one array beside scalars. There are
+/// none where all ops are elementwise.
+pub fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterator<Item = Case> + 'a {
+    let count = rule.vars.len();
+    let mut all: Vec<Vec<&[u64]>> = Vec::new();
+    if !is_elementwise(rule) {
+        all.extend(LARGE.iter().map(|&shape| vec![shape; count]));
+        if count > 1 {
+            all.extend((0..2).map(|first| (0..count).map(|var| LARGE[3 + (first + var) % 2]).collect()));
+            let one = |array: usize| (0..count).map(|var| if var == array { LARGE[3] } else { &[][..] }).collect();
+            all.extend((0..count).map(one));
+        }
+    }
+    let cases = all.into_iter().flat_map(move |shapes| cases_of(rule, dtypes, &shapes, false));
+    cases.filter(|case| may_hold(rule, case))
+}
+
+/// False if a condition says no whatever the elements are.
+fn may_hold(rule: &Rule, case: &Case) -> bool {
+    rule.conditions.iter().all(|condition| {
+        let known = |&var: &usize| {
+            let (ty, constant) = &case.vars[var];
+            Known { ty, constant: *constant, facts: Facts::all() }
+        };
+        let known: SmallVec<[Known<'_>; 2]> = condition.vars.iter().map(known).collect();
+        (condition.def.holds)(&known)
     })
 }
 
-fn is_elementwise(rule: &Rule) -> bool {
+/// True if no op is one on whole arrays.
+pub fn is_elementwise(rule: &Rule) -> bool {
     rule.nodes.iter().all(|node| !matches!(node, Node::Op(term) if !term.op.is_elementwise()))
 }
 

@@ -164,11 +164,11 @@ fn what_was_not_checked_is_said() {
         notes.map(|r| (assert_eq!(r.kind, RemarkKind::Note), r.message).1).collect()
     };
     let plain = one("%x: f64[n]", "f64[n]", "  %0 = mul %x, 2.0\n  ret %0\n");
-    assert_eq!(said(&plain, "right-double"), ["checked on 9 inputs"]);
+    assert_eq!(said(&plain, "right-double"), ["checked on 10 inputs"]);
     assert_eq!(said(&plain, "right-drop"), [""; 0]);
     let fails =
         said(&one("%x: f64[n]", "f64[n]", "  %0 = getitem %x, 2\n  %1 = mul %x, 2.0\n  ret %1\n"), "right-double");
-    assert!(fails[0].contains(" of 9 inputs; others end with: ") && fails[0].contains("getitem"), "{fails:?}");
+    assert!(fails[0].contains(" of 10 inputs; others end with: ") && fails[0].contains("getitem"), "{fails:?}");
     let large = said(&plain.replace("[n]", "[100000]"), "right-double");
     assert!(large[0] == "checked on 0 inputs" && large[1].contains("arrays would be too large"), "{large:?}");
     let many = said(&plain.replace("[n]", "[a, b, c, d]"), "right-double");

@@ -1,0 +1,67 @@
+//! Scalars around a constant, and around the powers of two from which on floats do not hold every integer.
+
+use rewright_ir::{DType, Literal, Scalar};
+
+/// Where the integers end that `f32` and `f64` hold, and those of 32 and of 64 bits.
+const EDGES: [u32; 6] = [24, 31, 32, 53, 63, 64];
+
+/// The constant at a dtype, its neighbours, its half, its double, and its negative; those that the dtype holds.
+pub(crate) fn near(constant: Literal, dtype: DType) -> Vec<Scalar> {
+    let (x, whole) = match constant {
+        Literal::Bool(_) => return Vec::new(),
+        Literal::Int(i) => (i as f64, Some(i)),
+        Literal::Float(x) | Literal::Complex(x, _) => (x, None),
+        Literal::Typed(scalar) => match scalar.dtype() {
+            DType::Bool => return Vec::new(),
+            of => (scalar.to_c128().re, if of.is_int() { scalar.to_i128() } else { None }),
+        },
+    };
+    if dtype.is_int() {
+        let limit = 1i128 << 80;
+        let around = whole.map_or([x.floor() as i128, x.ceil() as i128], |i| [i, i]).map(|i| i.clamp(-limit, limit));
+        let around: &[i128] = if around[0] == around[1] { &around[..1] } else { &around };
+        let all = around.iter().flat_map(|&i| [i, i - 1, i + 1, i / 2, 2 * i, -i]);
+        return all.filter_map(|i| Literal::Int(i).at(dtype)).collect();
+    }
+    let floats: Vec<Scalar> = match dtype {
+        DType::Bool => Vec::new(),
+        DType::F32 | DType::C64 => {
+            let c = x as f32;
+            [c, c.next_down(), c.next_up(), c - 1.0, c + 1.0, c / 2.0, 2.0 * c, -c].map(Scalar::F32).to_vec()
+        }
+        _ => [x, x.next_down(), x.next_up(), x - 1.0, x + 1.0, x / 2.0, 2.0 * x, -x].map(Scalar::F64).to_vec(),
+    };
+    floats.into_iter().map(|scalar| scalar.cast(dtype)).collect()
+}
+
+/// Integers next to the powers of two at which formats lose integers, of either sign.
+pub(crate) fn edges(dtype: DType) -> Vec<Scalar> {
+    let around = EDGES.iter().flat_map(|&bits| [-1, 0, 1].map(|by| (1i128 << bits) + by));
+    around.flat_map(|i| [i, -i]).filter_map(|i| Literal::Int(i).at(dtype)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_has_neighbours_at_each_dtype() {
+        let ints = near(Literal::Int(1000), DType::I32);
+        assert_eq!(ints, [1000, 999, 1001, 500, 2000, -1000].map(Scalar::I32));
+        // Those that do not fit are left out.
+        assert_eq!(near(Literal::Int(255), DType::U8), [255, 254, 127].map(Scalar::U8));
+        assert!(near(Literal::Float(0.7), DType::F32).contains(&Scalar::F32(0.7f32.next_up())));
+        assert!(near(Literal::Typed(Scalar::F32(0.7)), DType::F64).contains(&Scalar::F64(0.7f32 as f64)));
+        let between = near(Literal::Float(2.5), DType::I8);
+        assert!([2, 3].iter().all(|&i| between.contains(&Scalar::I8(i))), "{between:?}");
+        assert!(near(Literal::Float(f64::INFINITY), DType::I64).is_empty());
+        assert!(near(Literal::Bool(true), DType::I64).is_empty());
+    }
+
+    #[test]
+    fn integers_that_floats_lose_are_among_the_edges() {
+        assert!(edges(DType::I32).contains(&Scalar::I32((1 << 24) + 1)));
+        assert!(edges(DType::I64).contains(&Scalar::I64(-(1 << 53) - 1)));
+        assert!(edges(DType::I8).is_empty());
+    }
+}

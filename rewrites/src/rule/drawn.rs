@@ -1,0 +1,120 @@
+//! Values that are drawn for a rule: its own constants, and random ones.
+
+use super::points::{fits, hold, values};
+use super::typing::Case;
+use super::{Node, Rule};
+use crate::check::{Random, Spread, edges, near};
+use rewright_ir::{Array, DType, Datum, Literal, Scalar};
+
+/// How often elements are drawn anew where the conditions are not true of them.
+const TRIES: usize = 8;
+
+/// One after the other.
+const SPREADS: [Spread; 4] = [Spread::Wide, Spread::Small, Spread::Narrow, Spread::Bits];
+
+/// Draws values for one case of a rule, the same every time.
+pub(super) struct Drawing<'a> {
+    rule: &'a Rule,
+    case: &'a Case,
+    random: Random,
+    /// For each variable the values near the rule's constants, and at the edges of formats.
+    telling: Vec<Vec<Scalar>>,
+    /// For each variable known values that fit it.
+    known: Vec<Vec<Scalar>>,
+    drawn: usize,
+}
+
+impl<'a> Drawing<'a> {
+    pub fn new(rule: &'a Rule, case: &'a Case) -> Self {
+        let dtypes = || case.vars.iter().map(|(ty, _)| ty.dtype()).enumerate();
+        let telling: Vec<Vec<Scalar>> = dtypes().map(|(var, dtype)| telling(rule, var, dtype)).collect();
+        let listed = |(var, dtype): (usize, DType)| {
+            let special = values(dtype).into_iter().filter(|&s| fits(rule, var, s));
+            special.chain(telling[var].iter().copied()).collect()
+        };
+        let known = dtypes().map(listed).collect();
+        Drawing { rule, case, random: Random::new(0x5EED), telling, known, drawn: 0 }
+    }
+
+    /// A variable and what it is to be, for each variable and each of its telling values.
+    pub fn telling(&self) -> Vec<(usize, Scalar)> {
+        self.telling.iter().enumerate().flat_map(|(var, list)| list.iter().map(move |&s| (var, s))).collect()
+    }
+
+    /// Values of all variables; the first element of one may be fixed. None if the conditions are true of none that was drawn.
+    pub fn point(&mut self, fixed: Option<(usize, Scalar)>) -> Option<Vec<Datum>> {
+        let (case, number) = (self.case, self.drawn);
+        self.drawn += 1;
+        let spread = SPREADS[number % SPREADS.len()];
+        let count = case.shapes.iter().map(|shape| shape.iter().product()).max().unwrap_or(1);
+        let mut held: Vec<Option<Scalar>> = vec![None; case.vars.len()];
+        if let Some((var, scalar)) = fixed {
+            held[var] = Some(scalar);
+        }
+        // One NaN among many elements hides the others.
+        let known = count == 1 || number % 8 == 7;
+        let first = self.elements(&held, spread, known)?;
+        for (var, (ty, _)) in case.vars.iter().enumerate() {
+            held[var] = (!ty.is_array()).then_some(first[var]);
+        }
+        // Conditions are true of elements that meet; where shapes differ, others may meet.
+        let alike = |vars: &[usize]| vars.windows(2).all(|pair| case.shapes[pair[0]] == case.shapes[pair[1]]);
+        let mut all = vec![first];
+        while all.len() < count {
+            let more = self.elements(&held, spread, known);
+            all.push(more.unwrap_or_else(|| all[0].clone()));
+        }
+        let meet = |a: &Vec<Scalar>| {
+            let crossed = |b: &Vec<Scalar>| {
+                let related = self.rule.conditions.iter().filter(|c| c.vars.len() == 2 && !alike(&c.vars));
+                related.map(|c| (c.def.sample)(&[a[c.vars[0]], b[c.vars[1]]])).all(|holds| holds)
+            };
+            all.iter().all(crossed)
+        };
+        if !all.iter().all(meet) {
+            all.truncate(1);
+        }
+        let value = |var: usize| {
+            let (ty, at) = (&case.vars[var].0, |i: usize| all[i % all.len()][var]);
+            match ty.is_array() {
+                true => Array::from_fn(ty.dtype(), &case.shapes[var], at).map(Datum::Array),
+                false => Some(Datum::Scalar(at(0))),
+            }
+        };
+        (0..case.vars.len()).map(value).collect()
+    }
+
+    /// An element of each variable, of which the conditions are true.
+    fn elements(&mut self, held: &[Option<Scalar>], spread: Spread, known: bool) -> Option<Vec<Scalar>> {
+        (0..TRIES).find_map(|_| {
+            let elements: Vec<Scalar> =
+                (0..held.len()).map(|var| held[var].unwrap_or_else(|| self.element(var, spread, known))).collect();
+            hold(self.rule, &elements).then_some(elements)
+        })
+    }
+
+    fn element(&mut self, var: usize, spread: Spread, known: bool) -> Scalar {
+        let any = self.random.spread(spread, self.case.vars[var].0.dtype());
+        let listed = &self.known[var];
+        if !listed.is_empty() && (!fits(self.rule, var, any) || known && self.random.next() % 8 == 0) {
+            return listed[(self.random.next() % listed.len() as u64) as usize];
+        }
+        any
+    }
+}
+
+/// The rule's constants at a dtype and what is near to them, and integers that floats lose.
+fn telling(rule: &Rule, var: usize, dtype: DType) -> Vec<Scalar> {
+    let constants = rule.nodes.iter().filter_map(|node| match node {
+        Node::Literal(literal) => Some(*literal),
+        _ => None,
+    });
+    let mut all: Vec<Scalar> = Vec::new();
+    let candidates = constants.flat_map(|literal: Literal| near(literal, dtype)).chain(edges(dtype));
+    for scalar in candidates.filter(|&s| fits(rule, var, s)) {
+        if !all.contains(&scalar) {
+            all.push(scalar);
+        }
+    }
+    all
+}

@@ -1,0 +1,94 @@
+//! The values that a rule is tried on.
+
+use super::Rule;
+use super::drawn::Drawing;
+use super::typing::Case;
+use crate::check::special;
+use rewright_ir::{Array, DType, Datum, Literal, Scalar};
+
+/// How many values are tried in a case.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    /// At most so many combinations of special values.
+    pub special: usize,
+    /// The rule's constants and what is near to them, and integers that floats lose, at each variable.
+    pub telling: bool,
+    /// So many random combinations.
+    pub random: usize,
+}
+
+/// The values to try in a case, those first that are read most easily.
+pub(super) fn points<'a>(rule: &'a Rule, case: &'a Case, effort: Effort) -> impl Iterator<Item = Vec<Datum>> + 'a {
+    let mut drawing = Drawing::new(rule, case);
+    let telling = if effort.telling { drawing.telling() } else { Vec::new() };
+    let drawn = telling.into_iter().map(Some).chain(std::iter::repeat_n(None, effort.random));
+    special_points(rule, case, effort.special).chain(drawn.filter_map(move |fixed| drawing.point(fixed)))
+}
+
+/// True if all conditions are true of the elements.
+pub(super) fn hold(rule: &Rule, elements: &[Scalar]) -> bool {
+    rule.conditions.iter().all(|condition| {
+        let about: Vec<Scalar> = condition.vars.iter().map(|&var| elements[var]).collect();
+        (condition.def.sample)(&about)
+    })
+}
+
+/// True if the conditions that are about a variable alone are true of the element.
+pub(super) fn fits(rule: &Rule, var: usize, element: Scalar) -> bool {
+    let about = |c: &&super::Condition| c.vars[..] == [var];
+    rule.conditions.iter().filter(about).all(|c| (c.def.sample)(&[element]))
+}
+
+/// Combinations of special values.
+fn special_points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Iterator<Item = Vec<Datum>> + 'a {
+    let lists: Vec<Vec<Scalar>> = case.vars.iter().map(|(ty, _)| values(ty.dtype())).collect();
+    let all = lists.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
+    let total = all.min(most);
+    // Where there are more combinations than are tried, one half is all of the first values, which are the most special ones; the others
+    // are visited evenly by a stride that has no factor in common with their number.
+    let first = (2..).take_while(|k: &usize| all > total && k.saturating_pow(lists.len() as u32) <= total / 2).last();
+    let dense = first.map_or(0, |k| k.pow(lists.len() as u32));
+    let stride = if all > total { (all / total.max(1)) | 1 } else { 1 };
+    (0..total).filter_map(move |number| {
+        let (mut rest, most) = match first {
+            Some(k) if number < dense => (number, k),
+            _ => (number.wrapping_mul(stride) % all, usize::MAX),
+        };
+        let mut point: Vec<Scalar> = Vec::with_capacity(lists.len());
+        for list in &lists {
+            let count = list.len().min(most);
+            point.push(list[rest % count]);
+            rest /= count;
+        }
+        hold(rule, &point)
+            .then(|| point.iter().enumerate().map(|(at, &s)| filled(s, case, at, number, &lists[at], rule)).collect())
+    })
+}
+
+/// A variable's value: arrays hold the value alone, or some that come after it in the list too, of those that the conditions let through.
+fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar], rule: &Rule) -> Datum {
+    let (ty, shape) = (&case.vars[var].0, &case.shapes[var]);
+    if !ty.is_array() {
+        return Datum::Scalar(first);
+    }
+    let fitting: Vec<Scalar> = list.iter().copied().filter(|&s| fits(rule, var, s)).collect();
+    let at = |i: usize| if i == 0 || number % 3 == 1 { first } else { fitting[(number * 7 + i * 5) % fitting.len()] };
+    Array::from_fn(ty.dtype(), shape, at).map_or(Datum::Scalar(first), Datum::Array)
+}
+
+/// Numbers of no importance.
+const ORDINARY: [f64; 9] = [3.7, -0.1, 10.0, 7.25, 1e-30, -1e30, 0.333, 1e5, -123.456];
+
+/// Integers of no importance.
+const ORDINARY_INTS: [i128; 4] = [-7, 100, -100, 12345];
+
+/// Values where arithmetic changes its ways, and some of no importance.
+pub(super) fn values(dtype: DType) -> Vec<Scalar> {
+    let mut all = special(dtype);
+    if dtype.is_float() {
+        all.extend(ORDINARY.iter().map(|&x| Scalar::F64(x).cast(dtype)));
+    } else if dtype.is_int() {
+        all.extend(ORDINARY_INTS.iter().filter_map(|&i| Literal::Int(i).at(dtype)));
+    }
+    all
+}
