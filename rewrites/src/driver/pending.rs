@@ -151,3 +151,33 @@ impl PendingBlocks {
         found
     }
 }
+
+/// Blocks that hold nothing but a terminator, and that something has changed about: branches may lead past them now. Who branches there
+/// is found out when nothing else waits, for all of them at once.
+#[derive(Default)]
+pub(super) struct Emptied {
+    blocks: KeySet<Block>,
+    /// Branches have changed, and with them which blocks begin loops: that matters for every such block.
+    edges: bool,
+}
+
+impl Emptied {
+    pub fn note(&mut self, func: &Function, touched: &Touched) {
+        self.edges |= touched.edges;
+        self.blocks.extend(touched.blocks.iter().copied().filter(|&b| func.has_block(b) && only_ends(func, b)));
+    }
+    /// The blocks that branch there.
+    pub fn take_predecessors(&mut self, func: &Function) -> Vec<Block> {
+        let Emptied { blocks, edges } = std::mem::take(self);
+        if !edges && blocks.as_slice().is_empty() {
+            return Vec::new();
+        }
+        let led_past = |to: Block| (edges || blocks.contains(to)) && only_ends(func, to);
+        func.blocks().filter(|&block| func.successors(block).any(led_past)).collect()
+    }
+}
+
+/// True if a terminator is all there is in the block.
+fn only_ends(func: &Function, block: Block) -> bool {
+    func.first_inst(block).is_some_and(|first| func.terminator(block) == Some(first))
+}

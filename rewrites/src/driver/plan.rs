@@ -10,6 +10,9 @@ use crate::rule::{Liberties, Rule};
 use rewright_ir::{Op, registry};
 use smallvec::SmallVec;
 
+/// The rewrites that use rules by equality saturation.
+const SATURATING: [&str; 2] = ["saturate", "saturate-exact"];
+
 /// A rewrite's place in [`Plan::rewrites`].
 pub(super) type Id = usize;
 
@@ -93,7 +96,7 @@ pub(super) struct Plan {
     pub groups: Vec<Group>,
     /// The groups of those rewrites that run before type inference too.
     pub early: Vec<Group>,
-    /// Rules that the pipeline names and that can't be applied.
+    /// Rules that the pipeline names and that nothing in it can apply.
     pub left_out: Vec<(Id, &'static Rule)>,
 }
 
@@ -114,6 +117,10 @@ impl Plan {
         let is_early = |stop: &Stop| stop.entry.def.stage == Stage::BeforeInference;
         plan.early = grouped(stops.iter().copied().filter(|(_, stop)| is_early(stop)), granted, &mut Vec::new());
         plan.groups = grouped(stops.iter().copied(), granted, &mut plan.left_out);
+        if stops.iter().any(|(_, stop)| SATURATING.contains(&stop.entry.def.name)) {
+            // A rule that the pipeline names has a part in equality saturation too, but for liberties.
+            plan.left_out.retain(|(_, rule)| !granted.contains(rule.liberties));
+        }
         plan
     }
 

@@ -3,7 +3,7 @@
 use super::Run;
 use super::cycle::Cycles;
 use super::missed::MissedMatches;
-use super::pending::{Near, PendingBlocks, PendingInsts};
+use super::pending::{Emptied, Near, PendingBlocks, PendingInsts};
 use super::plan::{Blocks, Group, Id, RootStop, Roots};
 use super::summary::Summaries;
 use crate::analyses::Analyses;
@@ -88,6 +88,7 @@ pub(super) struct Turn<'a, 'r> {
     pub noted_ops: Vec<bool>,
     /// What is near to what an application touched.
     pub near: Near,
+    pub emptied: Emptied,
     pub tally: Vec<Tally>,
     pub missed: MissedMatches,
     pub cycles: Cycles,
@@ -124,6 +125,7 @@ impl<'a, 'r> Turn<'a, 'r> {
             pending,
             noted_ops,
             near: Near::default(),
+            emptied: Emptied::default(),
             summaries: Summaries::default(),
             tally: vec![Tally::default(); run.plan.rewrites.len()],
             analyses: Analyses::sharing(run.known.clone(), run.rules.clone()),
@@ -142,7 +144,7 @@ impl<'a, 'r> Turn<'a, 'r> {
     pub fn run(mut self) -> Result<Function, RewriteError> {
         self.run.observer.event(&Event::Begin { func: &self.func });
         self.left_out();
-        while !self.stopped() && self.pending.iter().any(|p| !p.is_empty()) {
+        while !self.stopped() && self.is_something_left() {
             for group in 0..self.pending.len() {
                 self.group(group)?;
             }
@@ -169,16 +171,34 @@ impl<'a, 'r> Turn<'a, 'r> {
         for (id, rule) in list {
             let func = &self.func;
             if func.blocks().flat_map(|b| func.insts(b)).any(|i| func.inst(i).op == rule.root().op) {
-                let message = match rule.is_greedy() {
-                    true => format!(
+                let message = match granted.contains(rule.liberties) {
+                    true => "it is not applied: it is for equality saturation only".to_string(),
+                    false => format!(
                         "it is not applied: it takes liberties that are not granted: {}",
                         rule.liberties - granted
                     ),
-                    false => "it is not applied: it is for equality saturation only".to_string(),
                 };
                 self.remark(self.run.plan.rewrites[id].def.name, RemarkKind::Missed, Loc::default(), message);
             }
         }
+    }
+
+    /// True if something is left to look at. Where nothing else is, what branches to emptied blocks is asked again.
+    fn is_something_left(&mut self) -> bool {
+        let waits = |pending: &[Pending]| pending.iter().any(|p| !p.is_empty());
+        if waits(&self.pending) {
+            return true;
+        }
+        for block in self.emptied.take_predecessors(&self.func) {
+            for (pending, group) in self.pending.iter_mut().zip(&self.run.plan.groups) {
+                match (pending, group, self.func.terminator(block)) {
+                    (Pending::Insts(list), Group::Roots(roots), Some(end)) => list.push(&self.func, roots, end),
+                    (Pending::Blocks(list), ..) => list.push(&self.func, block),
+                    _ => {}
+                }
+            }
+        }
+        waits(&self.pending)
     }
 
     /// As many applications as the options allow.
