@@ -118,8 +118,9 @@ pub enum Event<'a> {
         /// Why.
         error: &'a crate::RewriteError,
     },
-    /// Something went wrong that no single application is to blame for, and was undone by none: rewrites that undo each other or never
-    /// end, or a panic of `matches`.
+    /// Something went wrong that no single application is to blame for: rewrites that undo each other or never end, or a panic of `matches`.
+    /// If the run keeps going after the former, the function goes back to the form that it had at [`Event::Begin`], and the applications since
+    /// then count no more.
     GaveUp {
         /// The function.
         func: &'a Function,

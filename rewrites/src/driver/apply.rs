@@ -45,7 +45,7 @@ impl Turn<'_, '_> {
         if self.tally[id].applied >= self.run.options.fuel_for(self.from) {
             let limit = self.tally[id].applied;
             let error = RewriteError::Fuel { step: self.run.plan.step(id), function: self.func.name, limit };
-            return self.give_up(&[id], error);
+            return self.give_up_all(&[id], error);
         }
         self.run.seq += 1;
         self.run.observer.event(&Event::Match { seq, rewrite, func: &self.func, loc });
@@ -177,7 +177,7 @@ impl Turn<'_, '_> {
         if let Some((ids, forms)) = self.cycles.applied(&self.func, id, touched) {
             let steps = ids.iter().map(|&id| self.run.plan.step(id)).collect();
             let error = RewriteError::Cycle { function: self.func.name, steps, forms: Box::new(forms) };
-            return self.give_up(&ids, error);
+            return self.give_up_all(&ids, error);
         }
         let to = self.func.inst_count();
         if to > self.run.options.max_size_for(self.from) && self.tally[id].grown > 0 {
@@ -186,7 +186,7 @@ impl Turn<'_, '_> {
             ids.truncate(3);
             let steps = ids.iter().map(|&id| self.run.plan.step(id)).collect();
             let error = RewriteError::Growth { function: self.func.name, from: self.from, to, steps };
-            return self.give_up(&ids, error);
+            return self.give_up_all(&ids, error);
         }
         Ok(())
     }
@@ -204,13 +204,21 @@ impl Turn<'_, '_> {
         self.sit_out(ids, error)
     }
 
+    /// The same for what many applications made: they are all undone.
+    fn give_up_all(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
+        self.spoiled = true;
+        self.give_up(ids, error)
+    }
+
     /// Ends the run, or takes rewrites out for the rest of this function and goes on.
     fn sit_out(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
         if !self.run.options.keep_going {
             return Err(error);
         }
         self.run.report.failures.push(error);
-        ids.iter().for_each(|&id| self.tally[id].out = true);
+        for &id in ids {
+            (self.tally[id].out, self.tally[id].failed) = (true, true);
+        }
         Ok(())
     }
 

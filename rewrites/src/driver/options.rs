@@ -24,7 +24,8 @@ pub struct Options {
     /// [`check`](crate::check). An application that fails this is a failure like any other.
     pub check: Option<Check>,
     /// Goes on after a failure: what failed is undone, the rewrite sits out the rest of that function, and the error is in the
-    /// [`Report`](crate::Report). If not, the run ends with the error, and the module is as it was.
+    /// [`Report`](crate::Report). Where rewrites never end, the function goes back to its form before the first application to it, and
+    /// the others begin anew. If not, the run ends with the error, and the module is as it was.
     pub keep_going: bool,
     /// How often a rewrite may be applied to one function; if not given, 10,000 times and 100 times for each instruction.
     pub fuel: Option<u64>,

@@ -12,7 +12,7 @@ pub struct RewriteStats {
     pub rewrite: &'static str,
     /// How often it was asked whether it matches.
     pub asked: u64,
-    /// How often it changed a function.
+    /// How often it changed a function, without what was undone since.
     pub applied: u64,
     /// The time in it and in checking what it did; zero unless the options ask for times.
     pub time: Duration,

@@ -98,6 +98,17 @@ pub(super) struct Turn<'a, 'r> {
     pub checker: Option<Checker>,
     /// Instructions at the beginning.
     pub from: usize,
+    /// What to go back to; nothing if a failure ends the run.
+    start: Option<Start>,
+    /// Rewrites were given up for what they made together: the function is to go back to its start.
+    pub spoiled: bool,
+}
+
+/// A function before its turn, and what the report said then.
+struct Start {
+    func: Function,
+    applied: Vec<u64>,
+    remarks: usize,
 }
 
 /// What a rewrite did to this function.
@@ -108,8 +119,10 @@ pub(super) struct Tally {
     pub grown: i64,
     /// Applications that were undone because of what more precise types would mean.
     pub declined: u64,
-    /// It failed, and sits out.
+    /// It is not asked any more.
     pub out: bool,
+    /// It failed, and sits out whatever the function goes back to.
+    pub failed: bool,
 }
 
 impl<'a, 'r> Turn<'a, 'r> {
@@ -121,7 +134,14 @@ impl<'a, 'r> Turn<'a, 'r> {
         let mut pending: Vec<Pending> = pending.collect();
         let mut noted_ops = vec![false; registry().ops().len()];
         push_all(&mut pending, &run.plan.groups, &mut noted_ops, &func);
+        let start = run.options.keep_going.then(|| Start {
+            func: func.clone(),
+            applied: run.report.stats.iter().map(|s| s.applied).collect(),
+            remarks: run.report.remarks.len(),
+        });
         Turn {
+            start,
+            spoiled: false,
             pending,
             noted_ops,
             near: Near::default(),
@@ -144,10 +164,14 @@ impl<'a, 'r> Turn<'a, 'r> {
     pub fn run(mut self) -> Result<Function, RewriteError> {
         self.run.observer.event(&Event::Begin { func: &self.func });
         self.left_out();
-        while !self.stopped() && self.is_something_left() {
-            for group in 0..self.pending.len() {
-                self.group(group)?;
+        loop {
+            while !self.stopped() && self.is_something_left() {
+                for group in 0..self.pending.len() {
+                    self.group(group)?;
+                }
             }
+            let Some(start) = self.start.take_if(|_| self.spoiled) else { break };
+            self = self.start_over(start);
         }
         if self.tally.iter().any(|t| t.applied > 0) {
             verify_function(&self.func, Some(self.module)).map_err(|why| self.invalid(why))?;
@@ -183,6 +207,21 @@ impl<'a, 'r> Turn<'a, 'r> {
         }
     }
 
+    /// The turn from its start, but without the rewrites that failed. Each time there are more of these, so there is an end.
+    fn start_over(self, start: Start) -> Self {
+        let Turn { run, module, tally, .. } = self;
+        for (stats, applied) in run.report.stats.iter_mut().zip(start.applied) {
+            stats.applied = applied;
+        }
+        run.report.remarks.truncate(start.remarks);
+        let mut turn = Turn::new(run, module, start.func);
+        for (new, old) in turn.tally.iter_mut().zip(tally) {
+            (new.out, new.failed) = (old.failed, old.failed);
+        }
+        turn.left_out();
+        turn
+    }
+
     /// True if something is left to look at. Where nothing else is, what branches to emptied blocks is asked again.
     fn is_something_left(&mut self) -> bool {
         let waits = |pending: &[Pending]| pending.iter().any(|p| !p.is_empty());
@@ -201,9 +240,9 @@ impl<'a, 'r> Turn<'a, 'r> {
         waits(&self.pending)
     }
 
-    /// As many applications as the options allow.
+    /// As many applications as the options allow, or no use in any more.
     fn stopped(&self) -> bool {
-        self.run.options.stop_after.is_some_and(|limit| self.run.seq >= limit)
+        self.spoiled || self.run.options.stop_after.is_some_and(|limit| self.run.seq >= limit)
     }
 
     fn group(&mut self, at: usize) -> Result<(), RewriteError> {

@@ -6,8 +6,6 @@ use proptest::sample::Index;
 use rewright_ir::analysis::Dominators;
 use rewright_ir::op::Types;
 use rewright_ir::*;
-use rewright_rewrites::rule::Liberties;
-use rewright_rewrites::{Analyses, MatchCx, Matcher, Pipeline};
 
 /// A block to be: how it ends and where it goes, its instructions as kind and operands, and where other operands come from.
 #[derive(Clone, Debug)]
@@ -201,20 +199,6 @@ fn same_after(pipeline: &str, plans: &[Plan], dels: &[(Index, Index)]) -> Result
         }
     }
     Ok(())
-}
-
-proptest! {
-    #[test]
-    fn after_the_default_pipeline_no_rewrite_of_it_matches((plans, dels) in plans()) {
-        let mut module = Module::new();
-        module.insert(build(&plans, &dels));
-        let before = print_module(&module);
-        run("default", &mut module);
-        let (func, analyses) = (module.functions().next().unwrap(), Analyses::default());
-        let matcher = Matcher::new(&Pipeline::by_default().unwrap(), Liberties::empty());
-        let found = matcher.first_match(&MatchCx::new(func, &module, &analyses));
-        prop_assert_eq!(found, None, "{}{}", before, print_function(func));
-    }
 }
 
 /// Tests by name: the pipelines after which functions do the same.

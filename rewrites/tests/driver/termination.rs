@@ -184,3 +184,18 @@ fn keeping_going_leaves_out_the_guilty_only() {
     assert_eq!((kinds.len(), report.applied("test-double")), (3, 1), "{kinds:?}");
     assert!(["cycle", "growth", "fuel"].iter().all(|k| kinds.contains(k)), "{kinds:?}");
 }
+
+#[test]
+fn what_rewrites_without_an_end_made_is_undone() {
+    let body = "  %a = exp %x\n  %b = mul %a, 2.0\n  ret %b\n";
+    let want = scalars(&body.replace("mul %a, 2.0", "add %a, %a"));
+    let options = Options { keep_going: true, fuel: Some(3000), ..Options::default() };
+    for endless in ["loop-grow", "loop-again, loop-grow", "loop-grow, loop-swap"] {
+        let mut module = module(&scalars(body));
+        let report = run_with(&mut module, &format!("test-double, {endless}"), &options).unwrap();
+        assert_eq!(text(&module), want, "{endless}");
+        assert_eq!((report.failures.len(), report.applications()), (endless.split(',').count(), 1), "{endless}");
+        let said = report.remarks.iter().filter(|r| r.rewrite == "test-double").count();
+        assert_eq!(said, 1, "{endless}");
+    }
+}

@@ -153,3 +153,23 @@ fn the_library_is_a_published_version() {
     assert!(egg.contains("source = \"registry+https://github.com/rust-lang/crates.io-index\""), "{egg}");
     assert!(!lock.contains("source = \"git+"));
 }
+
+/// A rule for equality saturation only is left out where the pipeline saturates nothing, and where its liberties are not granted.
+#[test]
+fn a_rule_is_said_to_be_left_out_only_where_it_is() {
+    let registry = registry(&[
+        ("even", "(cos (abs ?x:f64)) ~> (cos ?x) opt_in"),
+        ("loose", "(cos (abs ?x:f64)) ~> ?x liberties [approximate] opt_in"),
+    ]);
+    let text = func("(%x: f64) -> f64", "%a = abs %x\n%b = cos %a\nret %b");
+    let run = |pipeline| run_in(&registry, pipeline, Liberties::empty(), &text);
+    let (after, report) = run("saturate, even, dce");
+    assert_eq!(lines(&after), ["%b = cos %x", "ret %b"]);
+    assert!(report.remarks.iter().all(|r| r.rewrite == "saturate"), "{:?}", remarks(&report));
+    let (after, report) = run("even, dce");
+    assert_eq!(lines(&after), ["%a = abs %x", "%b = cos %a", "ret %b"]);
+    assert_eq!(remarks(&report), ["it is not applied: it is for equality saturation only"]);
+    let (after, report) = run("saturate, loose, dce");
+    assert_eq!(lines(&after), ["%a = abs %x", "%b = cos %a", "ret %b"]);
+    assert_eq!(remarks(&report), ["it is not applied: it takes liberties that are not granted: approximate"]);
+}
