@@ -67,7 +67,7 @@ impl<'a> Drawing<'a> {
         let meet = |a: &Vec<Scalar>| {
             let crossed = |b: &Vec<Scalar>| {
                 let related = self.rule.conditions.iter().filter(|c| c.vars.len() == 2 && !alike(&c.vars));
-                related.map(|c| (c.def.sample)(&[a[c.vars[0]], b[c.vars[1]]])).all(|holds| holds)
+                { related }.all(|c| (c.def.sample)(&[a[c.vars[0]], b[c.vars[1]]]))
             };
             all.iter().all(crossed)
         };
@@ -96,7 +96,7 @@ impl<'a> Drawing<'a> {
     fn element(&mut self, var: usize, spread: Spread, known: bool) -> Scalar {
         let any = self.random.spread(spread, self.case.vars[var].0.dtype());
         let listed = &self.known[var];
-        if !listed.is_empty() && (!fits(self.rule, var, any) || known && self.random.next() % 8 == 0) {
+        if !listed.is_empty() && (!fits(self.rule, var, any) || known && self.random.next().is_multiple_of(8)) {
             return listed[(self.random.next() % listed.len() as u64) as usize];
         }
         any
