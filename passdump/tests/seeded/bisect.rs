@@ -35,8 +35,8 @@ pub fn the_guilty_application_is_found() {
 }
 
 pub fn arguments_show_what_made_up_ones_do_not() {
-    // For one number alone.
-    let program = "func @f(%x: i64) -> i64 {\nentry:\n  %0 = eq %x, 12345\n  %1 = where %0, 1, 0\n  %2 = mul %1, %x\n  \
+    // For two numbers alone, whose square stands there.
+    let program = "func @f(%x: i64) -> i64 {\nentry:\n  %s = mul %x, %x\n  %0 = eq %s, 152399025\n  %1 = where %0, 1, 0\n  %2 = mul %1, %x\n  \
                    %3 = sub %x, %2\n  ret %3\n}\n";
     let bisect = ["bisect", "-", "--pipeline", "seed-miscompile"];
     let nothing = passdump(&bisect, program);

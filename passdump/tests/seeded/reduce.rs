@@ -72,7 +72,7 @@ pub fn a_command_decides() {
 }
 
 pub fn arguments_stay_what_they_are() {
-    let program = "func @f(%x: i64, %y: f64[n]) -> i64, f64[n] {\nentry:\n  %a = add %y, 1.0\n  %0 = eq %x, 12345\n  \
+    let program = "func @f(%x: i64, %y: f64[n]) -> i64, f64[n] {\nentry:\n  %a = add %y, 1.0\n  %s = mul %x, %x\n  %0 = eq %s, 152399025\n  \
                    %1 = where %0, 1, 0\n  %2 = mul %1, %x\n  %3 = sub %x, %2\n  ret %3, %a\n}\n";
     let reduce = ["reduce", "-", "--pipeline", "seed-miscompile"];
     // Any other number shows it once the comparison is gone.
