@@ -1,5 +1,18 @@
 //! The rewrites that come with Rewright: text before and after, and random programs before and after.
 
+/// Tests by name: the pipelines after which random functions do the same.
+macro_rules! exact {
+    ($params:tt => $check:expr; $($name:ident: $($pipeline:literal),+;)*) => {
+        proptest! {$(
+            #[test]
+            fn $name $params {
+                let check = $check;
+                $(check($pipeline)?;)+
+            }
+        )*}
+    };
+}
+
 mod canonicalize;
 mod cse;
 mod dce;

@@ -276,20 +276,9 @@ fn same_after(pipeline: &str, steps: &[Step], which: &[Index], any_extent: usize
     Ok(())
 }
 
-/// Tests by name: the pipelines after which functions do the same.
-macro_rules! exact {
-    ($($name:ident: $($pipeline:literal),+;)*) => {
-        proptest! {$(
-            #[test]
-            fn $name(
-                steps in steps(), which in prop::collection::vec(any::<Index>(), 64), extent in 1usize..4,
-            ) {
-                $(same_after($pipeline, &steps, &which, extent)?;)+
-            }
-        )*}
-    };
-}
 exact! {
+    (steps in steps(), which in prop::collection::vec(any::<Index>(), 64), extent in 1usize..4)
+        => |pipeline| same_after(pipeline, &steps, &which, extent);
     folding_is_exact: "fold";
     canonicalizing_is_exact: "canonicalize";
     sharing_is_exact: "cse";

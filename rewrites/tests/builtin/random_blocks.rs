@@ -201,18 +201,8 @@ fn same_after(pipeline: &str, plans: &[Plan], dels: &[(Index, Index)]) -> Result
     Ok(())
 }
 
-/// Tests by name: the pipelines after which functions do the same.
-macro_rules! exact {
-    ($($name:ident: $($pipeline:literal),+;)*) => {
-        proptest! {$(
-            #[test]
-            fn $name((plans, dels) in plans()) {
-                $(same_after($pipeline, &plans, &dels)?;)+
-            }
-        )*}
-    };
-}
 exact! {
+    ((plans, dels) in plans()) => |pipeline| same_after(pipeline, &plans, &dels);
     folding_is_exact: "fold";
     canonicalizing_is_exact: "canonicalize";
     sharing_is_exact: "cse";
