@@ -1,7 +1,6 @@
 //! `jump-threading`: lets branches go at once where they will end up.
 
 use crate::prelude::*;
-use rewright_ir::analysis::predecessors;
 use rewright_ir::{InstData, Target, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -190,12 +189,11 @@ fn onward(func: &Function) -> FxHashMap<Block, Target> {
 
 /// The blocks that loops are entered by; nothing if a loop is entered by several.
 fn heads(cx: &MatchCx<'_>) -> Option<FxHashSet<Block>> {
-    let (func, dominators) = (cx.func(), cx.dominators());
+    let dominators = cx.dominators();
     let place: FxHashMap<Block, usize> = dominators.reverse_postorder().iter().copied().zip(0..).collect();
-    let preds = predecessors(func);
     let mut heads = FxHashSet::default();
     for (&block, &at) in &place {
-        for pred in preds.get(block).into_iter().flatten().filter(|p| place.get(*p).is_some_and(|&from| from >= at)) {
+        for pred in cx.predecessors(block).iter().filter(|p| place.get(*p).is_some_and(|&from| from >= at)) {
             if !dominators.dominates(block, *pred) {
                 return None;
             }

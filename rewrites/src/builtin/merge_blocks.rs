@@ -1,7 +1,6 @@
 //! `merge-blocks`: makes one block of two where nothing comes between them.
 
 use crate::prelude::*;
-use rewright_ir::analysis::predecessors;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
@@ -56,10 +55,9 @@ impl Rewrite for MergeBlocks {
 impl Chains {
     fn of(cx: &MatchCx<'_>) -> Chains {
         let func = cx.func();
-        let preds = predecessors(func);
         let next = |block: Block| {
             let [only] = &cx.func().inst(func.terminator(block)?).targets[..] else { return None };
-            let alone = preds.get(only.block).is_some_and(|list| list.len() == 1);
+            let alone = cx.predecessors(only.block).len() == 1;
             let params = func.block_params(only.block).iter().zip(&only.args);
             let same = |(&param, &arg): (&Value, &Value)| {
                 func.ty(arg).refines(func.ty(param)) && !cx.is_written(param) && !cx.is_written(arg)

@@ -152,28 +152,30 @@ impl PendingBlocks {
     }
 }
 
-/// Blocks that hold nothing but a terminator, and that something has changed about: branches may lead past them now. Who branches there
-/// is found out when nothing else waits, for all of them at once.
+/// Blocks about which something has changed that matters to those who branch there: they hold nothing but a terminator now, so that
+/// branches may lead past them, or other branches lead there, or no others any more. Who branches there is found out when nothing
+/// else waits, for all of them at once.
 #[derive(Default)]
-pub(super) struct Emptied {
+pub(super) struct Entered {
     blocks: KeySet<Block>,
     /// Branches have changed, and with them which blocks begin loops: that matters for every such block.
     edges: bool,
 }
 
-impl Emptied {
+impl Entered {
     pub fn note(&mut self, func: &Function, touched: &Touched) {
         self.edges |= touched.edges;
-        self.blocks.extend(touched.blocks.iter().copied().filter(|&b| func.has_block(b) && only_ends(func, b)));
+        let matters = |block: &Block| func.has_block(*block) && (touched.edges || only_ends(func, *block));
+        self.blocks.extend(touched.blocks.iter().copied().filter(matters));
     }
     /// The blocks that branch there.
     pub fn take_predecessors(&mut self, func: &Function) -> Vec<Block> {
-        let Emptied { blocks, edges } = std::mem::take(self);
+        let Entered { blocks, edges } = std::mem::take(self);
         if !edges && blocks.as_slice().is_empty() {
             return Vec::new();
         }
-        let led_past = |to: Block| (edges || blocks.contains(to)) && only_ends(func, to);
-        func.blocks().filter(|&block| func.successors(block).any(led_past)).collect()
+        let matters = |to: Block| blocks.contains(to) || edges && only_ends(func, to);
+        func.blocks().filter(|&block| func.successors(block).any(matters)).collect()
     }
 }
 
