@@ -82,7 +82,7 @@ impl Dd {
 
     /// Natural logarithm, to about 1e-31: one step of Newton's method.
     pub fn log(self) -> Self {
-        let near = super::double::log(self.hi);
+        let near = super::rounded::double::log(self.hi);
         let rest = self * Dd::new(-near).exp() - Dd::new(1.0);
         Dd::new(near) + rest
     }
@@ -108,7 +108,7 @@ impl Dd {
 
     /// The angle of the point (x, y), to about 1e-31: one step of Newton's method.
     pub fn atan2(y: f64, x: f64) -> Self {
-        let near = super::double::atan2(y, x);
+        let near = super::rounded::double::atan2(y, x);
         let (sine, cosine) = Dd::new(near).sin_cos();
         let (y, x) = (Dd::new(y), Dd::new(x));
         Dd::new(near) + (y * cosine - x * sine) / (x * cosine + y * sine)

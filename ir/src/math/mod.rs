@@ -2,8 +2,9 @@
 //! both give the same bits on every machine.
 //!
 //! Code written for one of the two dtypes calls [`double`] or [`single`]; code that has an op's name in hand asks
-//! [`math_fn`]. Every function is total, raises nothing and keeps no state. Real functions give the number nearest to the exact
-//! value, which is what makes them the same on every machine; the module `rounded` says how, and what the exceptions are.
+//! [`math_fn`]. Every function is total, raises nothing and keeps no state. Those of [`vector`] are written in
+//! operations that kernels have too, and are near to the exact value; the others are called, and give the number nearest to the exact
+//! value, which is what makes them the same on every machine: the module `rounded` says how, and what the exceptions are.
 
 pub mod complex;
 mod double_double;
@@ -12,6 +13,7 @@ mod power;
 mod real;
 mod rounded;
 mod tables;
+pub mod vector;
 
 pub use real::{double, single};
 

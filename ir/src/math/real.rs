@@ -1,6 +1,7 @@
 //! Real functions of `f64` and of `f32`: the same definitions, instantiated for each.
 
 use super::double_double::Dd;
+use super::rounded::double as nearest;
 
 macro_rules! functions {
     ($float:ident: $($(#[$doc:meta])* $name:ident($($x:ident),*) = $of:path;)*) => {$(
@@ -16,16 +17,17 @@ macro_rules! of_float {
         $(#[$doc])*
         pub mod $module {
             use crate::math::rounded::$module as nearest;
+            use crate::math::vector::$module as vector;
 
             functions! { $float:
                 /// e to the power x.
-                exp(x) = nearest::exp;
+                exp(x) = vector::exp;
                 /// 2 to the power x.
                 exp2(x) = nearest::exp2;
                 /// e to the power x, minus 1.
                 expm1(x) = nearest::expm1;
                 /// Natural logarithm.
-                log(x) = nearest::log;
+                log(x) = vector::log;
                 /// Logarithm to base 2.
                 log2(x) = nearest::log2;
                 /// Logarithm to base 10.
@@ -219,8 +221,8 @@ fn logaddexp(x: f64, y: f64) -> f64 {
         return x + y;
     }
     let (gap, rest) = gap(x, y);
-    let ratio = double::exp(-gap);
-    x.max(y) + if ratio > 0.0 { double::log1p(ratio - ratio * rest) } else { 0.0 }
+    let ratio = nearest::exp(-gap);
+    x.max(y) + if ratio > 0.0 { nearest::log1p(ratio - ratio * rest) } else { 0.0 }
 }
 
 /// `log2(exp2(x) + exp2(y))` at both dtypes: at `f32`, rounded once.
@@ -232,6 +234,6 @@ fn logaddexp2(x: f64, y: f64) -> f64 {
         return x + y;
     }
     let (gap, rest) = gap(x, y);
-    let ratio = double::exp2(-gap);
+    let ratio = nearest::exp2(-gap);
     x.max(y) + if ratio > 0.0 { pxfm::f_log2p1(ratio - ratio * rest * std::f64::consts::LN_2) } else { 0.0 }
 }

@@ -1,13 +1,15 @@
-//! Functions whose result is the number nearest to the exact one, at `f64` and at `f32`: most are those of the crate `pxfm`.
+//! Functions whose result is the number nearest to the exact one, at `f64` and at `f32`: most are those of the crate `pxfm`. Complex
+//! functions use all of them; of real ones they are the meaning where [`vector`](super::vector) has none.
 //!
 //! That crate picks code with or without fused multiply-add, when it is compiled and when it runs. Where the result is the
 //! nearest number both give it, for there is only one. What it does not round correctly, on some machine or other, is computed
-//! here instead.
+//! here instead. At `f32` there are only those that real ops need.
 //!
 //! | functions | `f64` | `f32` |
 //! |---|---|---|
-//! | exp2, expm1, log, log2, log10, log1p, cbrt, sin, cos, tan, acos, atan, cosh, tanh, asinh, acosh, atanh | pxfm | pxfm |
-//! | exp | pxfm; here where the result is subnormal | pxfm |
+//! | exp2, expm1, log2, log10, log1p, cbrt, sin, cos, tan, acos, atan, cosh, tanh, asinh, acosh, atanh | pxfm | pxfm |
+//! | exp | pxfm; here where the result is subnormal | |
+//! | log | pxfm | |
 //! | asin, sinh, atan2 | pxfm, and the sign here | pxfm |
 //! | erf, erfc | here between -6 and 6, else pxfm | pxfm |
 //! | logistic | here | here, at `f64` |
@@ -147,11 +149,10 @@ pub(super) mod single {
     pub use pxfm::{
         f_acosf as acos, f_acoshf as acosh, f_asinf as asin, f_asinhf as asinh, f_atan2f as atan2, f_atanf as atan,
         f_atanhf as atanh, f_cbrtf as cbrt, f_cosf as cos, f_coshf as cosh, f_erfcf as erfc, f_erff as erf,
-        f_exp2f as exp2, f_expf as exp, f_expm1f as expm1, f_lgammaf as lgamma, f_log1pf as log1p, f_log2f as log2,
-        f_log10f as log10, f_logf as log, f_sinf as sin, f_sinhf as sinh, f_tanf as tan, f_tanhf as tanh,
+        f_exp2f as exp2, f_expm1f as expm1, f_lgammaf as lgamma, f_log1pf as log1p, f_log2f as log2, f_log10f as log10,
+        f_sinf as sin, f_sinhf as sinh, f_tanf as tan, f_tanhf as tanh,
     };
 
-    use crate::math::double;
     use crate::math::power::{sign_of_power, special_power};
 
     /// Square root of the sum of squares; `f_hypotf` takes infinity beside NaN for NaN.
@@ -161,7 +162,7 @@ pub(super) mod single {
 
     /// `1 / (1 + exp(-x))`.
     pub fn logistic(x: f32) -> f32 {
-        (1.0 / (1.0 + double::exp(-f64::from(x)))) as f32
+        (1.0 / (1.0 + super::double::exp(-f64::from(x)))) as f32
     }
 
     /// x to the power y, C99's special cases, some of which `f_powf` misses.

@@ -1,5 +1,6 @@
 //! How near the answers must be.
 
+use rewright_ir::math::vector::ERRORS;
 use rewright_ir::{DType, Op, Scalar};
 
 /// What differences are measured in.
@@ -15,7 +16,7 @@ pub enum Unit {
 }
 
 /// The greatest difference from the correctly rounded value that is accepted, by op; of integers, bools, infinities, NaN and the
-/// signs of zeros none is. Ops that are not named are exact, or the nearest number. The numbers are worst cases over the tables, of real
+/// signs of zeros none is. Ops that are neither named here nor in [`ERRORS`] are exact, or the nearest number. The numbers are worst cases over the tables, of real
 /// operands and of complex ones, and room for one more unit where the tables may miss the worst.
 pub const BOUNDS: &[(&str, u64, u64, Unit)] = &[
     ("abs", 0, 1, Unit::Part),
@@ -50,9 +51,12 @@ pub const BOUNDS: &[(&str, u64, u64, Unit)] = &[
 
 /// The bound of an op on real operands, or on complex ones.
 pub fn bound(op: Op, complex: bool) -> (u64, Unit) {
+    // Less than one and a half from the exact value is next to the nearest number at most.
+    let expanded = ERRORS.iter().find(|(name, ..)| *name == op.name).map(|(_, f64, f32)| f64.max(*f32).round() as u64);
     let Some(&(_, of_reals, of_complex, unit)) = BOUNDS.iter().find(|(name, ..)| *name == op.name) else {
-        return (0, Unit::Part);
+        return (expanded.unwrap_or(0), Unit::Part);
     };
+    let of_reals = expanded.unwrap_or(of_reals);
     match (complex, unit) {
         (true, _) => (of_complex, unit),
         (false, Unit::Modulus) => (of_reals, Unit::Part),

@@ -175,11 +175,18 @@ impl ScalarCx<'_> {
         Elem { dtype: to, re, im }
     }
 
-    /// Calls the function of the table [`math`](rewright_ir::math) that has this name. `None` if there is none, or it has another
-    /// number of arguments, or they are no floats.
+    /// Computes the function of the table [`math`](rewright_ir::math) that has this name: by its instructions if it is one of
+    /// [`vector`](rewright_ir::math::vector), otherwise by a call. `None` if there is none, or it has another number of arguments, or
+    /// they are no floats.
     pub fn math(&mut self, name: &str, args: &[KValue]) -> Option<KValue> {
         let found = math_fn(name)?;
         let dtype = self.k.dtype(*args.first()?);
+        if dtype.is_float()
+            && args.iter().all(|&a| self.k.dtype(a) == dtype)
+            && let Some(value) = self.expand(name, args)
+        {
+            return Some(value);
+        }
         let ptr = match (found.function, dtype, args.len()) {
             (RealFn::Unary { f64, .. }, DType::F64, 1) => MathPtr::F64x1(f64),
             (RealFn::Unary { f32, .. }, DType::F32, 1) => MathPtr::F32x1(f32),

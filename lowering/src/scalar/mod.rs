@@ -27,6 +27,7 @@ mod compare;
 mod convert;
 mod division;
 mod elem;
+mod expand;
 mod floats;
 mod functions;
 mod integer;

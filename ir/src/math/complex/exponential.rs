@@ -3,8 +3,8 @@
 //! Special values are those of C99, Annex G, and NumPy's where that leaves a sign open. Products of a real exponential and a sine
 //! or cosine are formed in two halves where the exponential alone would overflow.
 
-use crate::math::double;
 use crate::math::double_double::{Dd, LN_2};
+use crate::math::rounded::double;
 use num_complex::Complex64;
 
 /// 2 pi.

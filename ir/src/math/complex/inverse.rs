@@ -5,8 +5,8 @@
 //! special values are those of C99, Annex G, after W. Kahan, "Branch cuts for complex elementary functions, or much ado about
 //! nothing's sign bit", 1987.
 
-use crate::math::double;
 use crate::math::double_double::Dd;
+use crate::math::rounded::double;
 use num_complex::Complex64;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 

@@ -4,8 +4,8 @@
 
 use super::exponential::exp_of;
 use super::reciprocal;
-use crate::math::double;
 use crate::math::double_double::{Dd, LN_2};
+use crate::math::rounded::double;
 use num_complex::Complex64;
 
 /// Natural logarithm of 2, the first part with zeros at its end, so that products with exponents are exact.

@@ -1,0 +1,81 @@
+//! The operations that functions are written in.
+
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
+
+/// A float, or what stands for one: a value of `f64` or of `f32`, or an instruction of a kernel at one of these dtypes.
+///
+/// Every operation is the one of IEEE 754: exact, or rounded to the nearest number once. Which NaN a NaN is, is left open.
+pub trait Real:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// The bits of a float of this precision.
+    type Bits: Bits<Real = Self, Condition = Self::Condition>;
+    /// What comparisons give.
+    type Condition: Condition;
+
+    /// True at `f32`, false at `f64`.
+    fn is_single(self) -> bool;
+    /// The number nearest to `c`, at the precision of `self`.
+    fn of(self, c: f64) -> Self;
+    /// `self * b + c`, rounded once.
+    fn fma(self, b: Self, c: Self) -> Self;
+    /// The square root.
+    fn sqrt(self) -> Self;
+    /// The magnitude.
+    fn abs(self) -> Self;
+    /// The magnitude of `self` with the sign of `sign`.
+    fn copysign(self, sign: Self) -> Self;
+    /// `self < b`; false where one is NaN.
+    fn less(self, b: Self) -> Self::Condition;
+    /// `self == b`; false where one is NaN.
+    fn equal(self, b: Self) -> Self::Condition;
+    /// `self` where the condition holds, otherwise `b`.
+    fn or(self, condition: Self::Condition, b: Self) -> Self;
+    /// The bits.
+    fn bits(self) -> Self::Bits;
+
+    /// One of two things, by the precision.
+    fn at<T>(self, double: T, single: T) -> T {
+        if self.is_single() { single } else { double }
+    }
+}
+
+/// The bits of a float: an unsigned integer of the same width, whose arithmetic wraps.
+pub trait Bits:
+    Copy + Add<Output = Self> + Sub<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self>
+{
+    /// The float.
+    type Real;
+    /// What comparisons give.
+    type Condition;
+
+    /// A constant of the same width: the low bits of `c`.
+    fn of(self, c: u64) -> Self;
+    /// Shifted by fewer places than there are, toward the high end.
+    fn shl(self, by: u32) -> Self;
+    /// Shifted by fewer places than there are, toward the low end; zeros come in.
+    fn shr(self, by: u32) -> Self;
+    /// True if no bit is set.
+    fn is_zero(self) -> Self::Condition;
+    /// The float of these bits.
+    fn real(self) -> Self::Real;
+}
+
+/// The result of a comparison.
+pub trait Condition: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {}
+
+/// A polynomial with the constant coefficient first: its even and its odd powers by Horner's rule each, two chains of operations
+/// that do not wait for one another.
+pub(super) fn polynomial<F: Real>(x: F, coefficients: &[f64]) -> F {
+    if coefficients.len() < 4 {
+        return horner(x, coefficients.iter());
+    }
+    let (even, odd) = (coefficients.iter().step_by(2), coefficients.iter().skip(1).step_by(2));
+    let square = x * x;
+    horner(square, odd).fma(x, horner(square, even))
+}
+
+fn horner<'c, F: Real>(x: F, mut coefficients: impl DoubleEndedIterator<Item = &'c f64>) -> F {
+    let last = coefficients.next_back().copied().unwrap_or(0.0);
+    coefficients.rev().fold(x.of(last), |sum, &c| sum.fma(x, x.of(c)))
+}

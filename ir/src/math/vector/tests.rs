@@ -1,0 +1,188 @@
+//! How far results are from the exact ones: at `f64` by double-doubles of a hundred bits, at `f32` by the nearest `f64`.
+//!
+//! A normal test run tries some arguments, and the same ones every time. `REWRIGHT_ULPS=n` tries n random ones at `f64` and every
+//! argument at `f32`; `docs/testing.md` has the command.
+
+use super::{ERRORS, double, single};
+use crate::math::double_double::Dd;
+use crate::math::rounded;
+use fastrand::Rng;
+
+/// A function, and what it is measured by.
+struct Case {
+    name: &'static str,
+    double: fn(f64) -> f64,
+    single: fn(f32) -> f32,
+    nearest: fn(f64) -> f64,
+    nearest_single: fn(f32) -> f32,
+    /// To a hundred bits, where the result is far from the ends of the range.
+    exact: fn(f64) -> Dd,
+    /// Where most arguments are taken from.
+    range: (f64, f64),
+    /// Points where something changes.
+    points: &'static [f64],
+}
+
+macro_rules! cases {
+    ($($name:ident: $exact:expr, $range:expr, $points:expr;)*) => {
+        const CASES: &[Case] = &[$(Case {
+            name: stringify!($name),
+            double: double::$name,
+            single: single::$name,
+            nearest: |x| rounded::double::$name(x),
+            nearest_single: |x| rounded::double::$name(f64::from(x)) as f32,
+            exact: $exact,
+            range: $range,
+            points: $points,
+        }),*];
+    };
+}
+
+const LN_2: f64 = std::f64::consts::LN_2;
+const ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
+
+cases! {
+    exp: |x| Dd::new(x).exp(), (-745.0, 710.0), &[LN_2 / 2.0, 1.5 * LN_2, 709.782712893384, 745.1332191019411, 88.72284, 103.972];
+    log: log, (0.0, 8.0), &[1.0, ROOT_HALF, 2.0 * ROOT_HALF, f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64];
+}
+
+/// Natural logarithm of any positive number.
+fn log(x: f64) -> Dd {
+    let (part, exponent) = libm::frexp(x);
+    Dd::new(part).log() + crate::math::double_double::LN_2 * Dd::new(f64::from(exponent))
+}
+
+/// What every function is tried on.
+const SPECIAL: &[f64] = &[
+    0.0,
+    1.0,
+    2.0,
+    0.5,
+    3.0,
+    10.0,
+    1e-5,
+    1e-300,
+    1e300,
+    5e-324,
+    f64::MIN_POSITIVE,
+    f64::MAX,
+    f64::INFINITY,
+    f64::EPSILON,
+    f32::MIN_POSITIVE as f64,
+    f32::MAX as f64,
+    1e-45,
+    f32::EPSILON as f64,
+    f64::NAN,
+];
+
+/// The distance of numbers next to one another, near x.
+fn unit(x: f64) -> f64 {
+    let x = x.abs().max(f64::MIN_POSITIVE);
+    f64::from_bits(x.to_bits() & (0x7ff << 52)) * f64::EPSILON
+}
+
+/// The same for `f32`.
+fn unit_single(x: f64) -> f64 {
+    let x = x.abs().max(f32::MIN_POSITIVE.into());
+    f64::from_bits(x.to_bits() & (0x7ff << 52)) * f64::from(f32::EPSILON)
+}
+
+/// True if the results are the same: all of NaN is one.
+fn same(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
+impl Case {
+    /// How far the result is from the exact value, in units in the last place. Where the nearest number is 0, infinite or NaN, so must be the result.
+    fn error(&self, x: f64) -> f64 {
+        let (got, nearest) = ((self.double)(x), (self.nearest)(x));
+        if same(got, nearest) && (nearest == 0.0 || !nearest.is_finite()) {
+            return 0.0;
+        }
+        if !(1e-280..1e300).contains(&nearest.abs()) {
+            // The nearest number is within half a unit.
+            return ((got - nearest).abs() / unit(nearest) - 0.5).max(0.0);
+        }
+        let exact = (self.exact)(x);
+        assert!((exact.hi - nearest).abs() <= unit(nearest), "{}({x:?}): what it is measured by is wrong", self.name);
+        (((got - exact.hi) - exact.lo) / unit(exact.hi)).abs()
+    }
+
+    fn error_single(&self, x: f32) -> f64 {
+        let (got, exact) = ((self.single)(x), (self.nearest)(x.into()));
+        let nearest = (self.nearest_single)(x);
+        if same(got.into(), nearest.into()) && (nearest == 0.0 || !nearest.is_finite()) {
+            return 0.0;
+        }
+        ((f64::from(got) - exact) / unit_single(exact)).abs()
+    }
+
+    /// Special values, both signs of them, and what is next to each.
+    fn corners(&self) -> Vec<f64> {
+        let around = |&x: &f64| [x.next_down().next_down(), x.next_down(), x, x.next_up(), x.next_up().next_up()];
+        let all = SPECIAL.iter().chain(self.points).flat_map(around);
+        all.flat_map(|x| [x, -x]).collect()
+    }
+
+    fn corners_single(&self) -> Vec<f32> {
+        let around = |&x: &f64| [(x as f32).next_down(), x as f32, (x as f32).next_up()];
+        SPECIAL.iter().chain(self.points).flat_map(around).flat_map(|x| [x, -x]).collect()
+    }
+
+    fn bound(&self) -> (f64, f64) {
+        let found = ERRORS.iter().find(|(name, ..)| *name == self.name).expect("a bound of every function");
+        (found.1, found.2)
+    }
+}
+
+/// The argument with the greatest of the errors, and that error.
+fn worst(arguments: impl Iterator<Item = f64>, error: impl Fn(f64) -> f64) -> (f64, f64) {
+    arguments.map(|x| (x, error(x))).fold(
+        (f64::NAN, 0.0),
+        |most, next| {
+            if next.1 > most.1 || next.1.is_nan() { next } else { most }
+        },
+    )
+}
+
+/// How many random arguments were asked for.
+fn budget() -> Option<usize> {
+    std::env::var("REWRIGHT_ULPS").ok()?.parse().ok()
+}
+
+#[test]
+fn every_function_is_tried() {
+    let names: Vec<_> = CASES.iter().map(|c| c.name).collect();
+    assert_eq!(names, ERRORS.iter().map(|e| e.0).collect::<Vec<_>>());
+}
+
+#[test]
+fn doubles_are_near_as_stated() {
+    for case in CASES {
+        let mut rng = Rng::with_seed(7);
+        let (least, most) = case.range;
+        let random = (0..budget().unwrap_or(40_000)).map(|n| match n % 4 {
+            0 => f64::from_bits(rng.u64(..)),
+            1 => (rng.f64() - 0.5) * 4.0,
+            _ => least + rng.f64() * (most - least),
+        });
+        let (at, error) = worst(case.corners().into_iter().chain(random), |x| case.error(x));
+        println!("{} f64: {error:.4} at {at:?}", case.name);
+        assert!(error <= case.bound().0, "{}({at:?}) is off by {error} units", case.name);
+    }
+}
+
+#[test]
+fn singles_are_near_as_stated() {
+    for case in CASES {
+        let (least, most) = (case.range.0.max(-200.0), case.range.1.min(200.0));
+        let step = if budget().is_some() { 1 } else { 65_537 };
+        let all = (0..=u32::MAX).step_by(step).map(|bits| f64::from(f32::from_bits(bits)));
+        let mut rng = Rng::with_seed(8);
+        let random = (0..40_000).map(|_| f64::from((least + rng.f64() * (most - least)) as f32));
+        let corners = case.corners_single().into_iter().map(f64::from);
+        let (at, error) = worst(corners.chain(random).chain(all), |x| case.error_single(x as f32));
+        println!("{} f32: {error:.4} at {at:?}", case.name);
+        assert!(error <= case.bound().1, "{}({at:?}) is off by {error} units", case.name);
+    }
+}

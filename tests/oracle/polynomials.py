@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Writes ir/src/math/vector/polynomials.rs: the polynomials that exp, log and the others are computed with.
+
+Run it in this folder; it needs mpmath. Each polynomial is the one whose greatest weighted error is least, found by Remez' exchange (E. Remez,
+"Sur la détermination des polynômes d'approximation de degré donnée", 1934), with its coefficients rounded one after the other to the
+precision that they are used in, the others fitted anew after each.
+"""
+
+from pathlib import Path
+
+import mpmath as mp
+import numpy as np
+
+mp.mp.prec = 160
+OUT = Path(__file__).resolve().parents[2] / "ir" / "src" / "math" / "vector" / "polynomials.rs"
+HEAD = """\
+//! Polynomials of least error, the constant coefficient first. Written by `tests/oracle/polynomials.py`.
+
+// Numbers are written in full, and some are near to well-known constants.
+#![allow(clippy::excessive_precision, clippy::approx_constant)]
+"""
+
+
+class Samples:
+    """A function and its weight at the points of a fine grid, denser at the ends."""
+
+    def __init__(self, f, weight, a, b, count):
+        a, b = mp.mpf(a), mp.mpf(b)
+        # No point of the grid is 0, where quotients of small numbers are not defined.
+        angles = [mp.pi * (i + mp.mpf("0.37")) / count for i in range(count)]
+        self.x = [(a + b) / 2 - (b - a) / 2 * mp.cos(t) for t in angles]
+        self.x = [a] * (a != 0) + self.x + [b]
+        self.f = [mp.mpf(f(x)) for x in self.x]
+        self.w = [mp.mpf(weight(x)) for x in self.x]
+
+
+def thin_out(peaks, n, error):
+    """Leaves n of the peaks, with signs still alternating and the greatest errors among them."""
+    while len(peaks) > n:
+        if len(peaks) == n + 1:
+            peaks.pop(0 if abs(error[peaks[0]]) < abs(error[peaks[-1]]) else -1)
+            continue
+        least = min(range(len(peaks)), key=lambda k: abs(error[peaks[k]]))
+        if 0 < least < len(peaks) - 1:
+            other = min(least - 1, least + 1, key=lambda k: abs(error[peaks[k]]))
+            del peaks[max(least, other)], peaks[min(least, other)]
+        else:
+            peaks.pop(least)
+
+
+def remez(s, f, powers):
+    """Coefficients of the powers that are nearest to the values `f` at the samples, and the error."""
+    n = len(powers) + 1
+    # Where the weight is next to nothing no point of the first set may be.
+    least = max(s.w) / 1000
+    live = [i for i in range(len(s.x)) if s.w[i] > least]
+    at = [live[round(j * (len(live) - 1) / (n - 1))] for j in range(n)]
+    basis = [[x**p for p in powers] for x in s.x]
+    for _ in range(40):
+        matrix = mp.matrix(n, n)
+        right = mp.matrix(n, 1)
+        for row, i in enumerate(at):
+            for column in range(n - 1):
+                matrix[row, column] = basis[i][column]
+            matrix[row, n - 1] = (-1) ** row / s.w[i]
+            right[row] = f[i]
+        solution = mp.lu_solve(matrix, right)
+        c = [solution[k] for k in range(n - 1)]
+        level = abs(solution[n - 1])
+        error = [s.w[i] * (sum(a * b for a, b in zip(c, basis[i])) - f[i]) for i in range(len(s.x))]
+        # The greatest error of each run of one sign.
+        peaks = []
+        for i in range(len(error)):
+            if peaks and mp.sign(error[i]) == mp.sign(error[peaks[-1]]):
+                if abs(error[i]) > abs(error[peaks[-1]]):
+                    peaks[-1] = i
+            elif error[i] != 0:
+                peaks.append(i)
+        thin_out(peaks, n, error)
+        worst = max(abs(e) for e in error)
+        if len(peaks) < n or peaks == at or worst < level * mp.mpf("1.001"):
+            return c, worst
+        at = peaks
+    return c, worst
+
+
+def rounded(c, single):
+    return mp.mpf(float(np.float32(float(c)))) if single else mp.mpf(float(c))
+
+
+def fit(f, weight, a, b, powers, single, fixed=()):
+    """Rounded coefficients of the powers, and log2 of the greatest weighted error. `fixed` are the first ones."""
+    s = Samples(f, weight, a, b, 60 + 24 * len(powers))
+    known = list(fixed)
+    worst = None
+    for k in range(len(fixed), len(powers) + 1):
+        rest = [v - sum(c * x**p for c, p in zip(known, powers)) for v, x in zip(s.f, s.x)]
+        if k == len(powers):
+            worst = max(abs(w * e) for w, e in zip(s.w, rest))
+            break
+        c, _ = remez(s, rest, powers[k:])
+        known.append(rounded(c[0], single))
+    return known, float(mp.log(worst, 2))
+
+
+def even(f, at_zero):
+    """A function of the square of a number, with a value where it is not to be computed."""
+    return lambda z: at_zero if z == 0 else f(mp.sqrt(z))
+
+
+LN2 = mp.log(2)
+HALF = LN2 / 2 * mp.mpf("1.0001")
+LOG_END = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
+
+
+# Name, what it is, function, weight, interval, and how many coefficients at f64 and at f32.
+TABLE = [
+    (
+        "EXP",
+        "`(e^r - 1 - r) / r^2` for |r| up to half of log 2.",
+        lambda r: (mp.exp(r) - 1 - r) / r**2,
+        lambda r: r**2 / mp.exp(r),
+        (-HALF, HALF),
+        (10, 5),
+    ),
+    (
+        "LOG",
+        "`(2 artanh(s) / s - 2) / s^2` of `s^2`, for |s| up to `(sqrt 2 - 1) / (sqrt 2 + 1)`.",
+        even(lambda s: (2 * mp.atanh(s) / s - 2) / s**2, mp.mpf(2) / 3),
+        lambda z: z,
+        (0, LOG_END),
+        (7, 4),
+    ),
+]
+
+
+def main():
+    lines = [HEAD.rstrip()]
+    for name, doc, f, weight, (a, b), counts in TABLE:
+        for single, count in zip((False, True), counts):
+            c, error = fit(f, weight, a, b, list(range(count)), single)
+            width, kind = ("SINGLE", "f32") if single else ("DOUBLE", "f64")
+            print(f"{name} {kind}: {count} coefficients, error 2^{error:.1f}")
+            lines += ["", f"/// {doc} At `{kind}`, off by less than 2^{error:.1f}."]
+            lines.append(f"pub(super) const {name}_{width}: [f64; {count}] = [")
+            lines += [f"    {float(x)!r}," for x in c] + ["];"]
+    OUT.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
