@@ -23,7 +23,8 @@
 //!    [`kernel`]. How each elementwise op is computed there is an interface of the op, [`LowerScalar`], which any crate can
 //!    register for its own ops; see [`scalar`]. An op without it is computed by its reference meaning, point by point.
 //! 2. A code generator ([`CodeGen`]) makes the kernel ready to run: [`Interp`] interprets it, plainly, and is the oracle for the others;
-//!    [`cranelift`] makes machine code of it with 128-bit vectors.
+//!    [`cranelift`] makes machine code of it with 128-bit vectors, for many processors, and `x64` with wider ones, for those of x86-64 that have AVX2
+//!    or AVX-512.
 //! 3. [`Lowered::space`], [`Lowered::result_shape`] and [`Lowered::bind`] say for the arrays of one call how often the loops run and
 //!    where everything is; see [`mod@lower`].
 //!
@@ -41,6 +42,8 @@ pub mod interp;
 pub mod kernel;
 pub mod lower;
 pub mod scalar;
+#[cfg(target_arch = "x86_64")]
+pub mod x64;
 
 pub use exec::{Executable, LowerError, Options};
 pub use interp::Interp;

@@ -3,7 +3,6 @@
 //! A kernel becomes one machine function of one argument, the [`KernelArgs`](crate::KernelArgs). Its loops are those of the kernel; what is
 //! computed at an outer level is computed there, one scalar at a time.
 
-mod check;
 mod code;
 mod convert;
 mod emit;
@@ -77,7 +76,7 @@ impl CodeGen for Cranelift {
     }
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError> {
         kernel.verify()?;
-        check::check(kernel)?;
+        kernel.check_dtypes()?;
         Ok(Box::new(code::Code::new(self, kernel)?))
     }
 }

@@ -12,6 +12,7 @@
 //! Extents, base pointers and strides are given with each call: see [`KernelArgs`].
 
 mod build;
+mod dtypes;
 mod print;
 mod verify;
 
@@ -291,7 +292,7 @@ pub trait CompiledKernel: Send + Sync {
 
 /// A code generator.
 pub trait CodeGen: Send + Sync {
-    /// Its name: `interp`, `cranelift`.
+    /// Its name: `interp`, `cranelift`, `x64-avx512`.
     fn name(&self) -> &'static str;
     /// Makes a kernel ready to run.
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError>;

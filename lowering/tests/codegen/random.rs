@@ -119,13 +119,7 @@ impl Maker {
             }
             8 if references => {
                 let (re, im) = (self.some(DType::F64), self.some(DType::F64));
-                let reference = Reference {
-                    op: Op(&SWAP),
-                    attrs: Attrs::default(),
-                    args: SmallVec::from_slice(&[DType::C128]),
-                    results: SmallVec::from_slice(&[DType::C128]),
-                };
-                let first = self.k.push_many(KOp::Reference(Box::new(reference)), &[re, im], &[DType::F64; 2]);
+                let first = self.k.push_many(KOp::Reference(Box::new(swapped())), &[re, im], &[DType::F64; 2]);
                 self.values.push(KValue(first.0 + 1));
                 first
             }
@@ -137,6 +131,23 @@ impl Maker {
         };
         self.values.push(value);
     }
+}
+
+/// A kernel with an op that is computed by its reference meaning.
+pub fn reference_kernel() -> Kernel {
+    let mut k = KernelBuilder::new(1);
+    let [a, out] = [false, true]
+        .map(|written| k.buffer(Buffer { dtype: DType::C128, written, varies: [true].into_iter().collect() }));
+    let parts = [k.load(a, Part::Re), k.load(a, Part::Im)];
+    let first = k.push_many(KOp::Reference(Box::new(swapped())), &parts, &[DType::F64; 2]);
+    k.store(out, Part::Re, first);
+    k.finish()
+}
+
+fn swapped() -> Reference {
+    let dtypes = SmallVec::from_slice(&[DType::C128]);
+    let results = SmallVec::from_slice(&[DType::C128]);
+    Reference { op: Op(&SWAP), attrs: Attrs::default(), args: dtypes, results }
 }
 
 /// A kernel, and for each buffer whether it is written.

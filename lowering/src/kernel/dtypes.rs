@@ -1,16 +1,18 @@
 //! Which dtypes each operation is defined for, so that what follows need not think of any others.
 
-use crate::kernel::{Binary, KInst, KOp, Kernel, KernelError, MathPtr, Part, Unary};
+use super::{Binary, KInst, KOp, Kernel, KernelError, MathPtr, Part, Unary};
 use rewright_ir::DType;
 
-/// Refuses kernels with operations at dtypes that they have no meaning for.
-pub fn check(kernel: &Kernel) -> Result<(), KernelError> {
-    for (number, inst) in kernel.insts.iter().enumerate() {
-        if let Some(message) = problem(kernel, inst) {
-            return Err(KernelError::Malformed { inst: number, message });
+impl Kernel {
+    /// Refuses operations at dtypes that they have no meaning for.
+    pub fn check_dtypes(&self) -> Result<(), KernelError> {
+        for (number, inst) in self.insts.iter().enumerate() {
+            if let Some(message) = problem(self, inst) {
+                return Err(KernelError::Malformed { inst: number, message });
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn problem(kernel: &Kernel, inst: &KInst) -> Option<String> {

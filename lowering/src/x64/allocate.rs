@@ -1,0 +1,492 @@
+//! Writes a segment, choosing registers as it goes: of a full file the value that is next used the latest makes room (Belady 1966), which is
+//! known exactly since segments have no branches. What can be had from memory anyway is not kept: it is read again, as an operand where an
+//! instruction takes one.
+
+use super::asm::{Asm, Mem, Operand};
+use super::codes;
+use super::frame::Frame;
+use super::machine::{Call, Class, Inst, Op, Origin, Segment, V, Width};
+use super::nest::Places;
+use super::schedule::Schedule;
+use super::select::Row;
+use super::unsupported;
+use crate::kernel::KernelError;
+use iced_x86::Register;
+
+/// How a segment is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Once, with all lanes equal.
+    Uniform,
+    /// For the n-th group of a round.
+    Group(usize),
+    /// For the last points of a row, fewer than lanes.
+    Masked,
+}
+
+const NOWHERE: u8 = u8::MAX;
+const NEVER: u32 = u32::MAX;
+
+/// A segment, and when each value is used.
+pub struct Prepared {
+    pub segment: Segment,
+    /// For each value where its uses begin in `uses`, and at the end where the last ones end.
+    starts: Vec<u32>,
+    /// The numbers of instructions.
+    uses: Vec<u32>,
+    /// Values that stay in registers over all rounds of the loop.
+    pins: Vec<V>,
+}
+
+impl Prepared {
+    pub fn new(segment: Segment) -> Prepared {
+        let mut starts = vec![0; segment.infos.len() + 1];
+        for (inst, _) in &segment.insts {
+            inst.uses().iter().for_each(|v| starts[v.0 as usize + 1] += 1);
+        }
+        for v in 0..segment.infos.len() {
+            starts[v + 1] += starts[v];
+        }
+        let mut next = starts.clone();
+        let mut uses = vec![0; starts.last().copied().unwrap_or(0) as usize];
+        for (n, (inst, _)) in (0..).zip(&segment.insts) {
+            for v in inst.uses() {
+                uses[next[v.0 as usize] as usize] = n;
+                next[v.0 as usize] += 1;
+            }
+        }
+        Prepared { segment, starts, uses, pins: Vec::new() }
+    }
+
+    fn count(&self, v: V) -> u32 {
+        self.starts[v.0 as usize + 1] - self.starts[v.0 as usize]
+    }
+
+    /// Keeps values from outside in registers, those that are used most first, as far as the others leave room for them.
+    pub fn pin(&mut self, registers: usize) {
+        if self.segment.calls() {
+            return;
+        }
+        let vector = |info: &super::machine::Info| matches!(info.class, Class::Vector(_));
+        let (mut live, mut most) = (0usize, 0usize);
+        let mut left: Vec<u32> = (0..self.segment.infos.len()).map(|v| self.count(V(v as u32))).collect();
+        for (inst, _) in &self.segment.insts {
+            let def = inst.def().filter(|&v| vector(self.segment.info(v)));
+            most = most.max(live + usize::from(def.is_some()));
+            live += usize::from(def.is_some_and(|v| left[v.0 as usize] > 0));
+            for v in inst.uses() {
+                left[v.0 as usize] -= 1;
+                let info = self.segment.info(v);
+                let computed = vector(info) && info.origin == Origin::Computed;
+                live -= usize::from(computed && left[v.0 as usize] == 0);
+            }
+        }
+        let mut outside: Vec<V> = (0..self.segment.infos.len() as u32)
+            .map(V)
+            .filter(|&v| {
+                let info = self.segment.info(v);
+                vector(info) && info.origin != Origin::Computed && self.count(v) > 0
+            })
+            .collect();
+        outside.sort_by_key(|&v| std::cmp::Reverse(self.count(v)));
+        // One more for what has to be loaded for an instruction.
+        let room = registers.saturating_sub(most + 1);
+        let spare = usize::from(outside.len() > room);
+        outside.truncate(room.saturating_sub(spare));
+        self.pins = outside;
+    }
+}
+
+/// Writes code.
+pub struct Writer<'a> {
+    pub asm: Asm,
+    pub frame: Frame,
+    pub places: Places,
+    pub rows: &'a [Row],
+    pub schedule: Schedule,
+    /// Where the code of each instruction of the kernel begins.
+    pub marks: Vec<(u64, u32)>,
+}
+
+/// The registers while a segment is written.
+struct File<'p> {
+    of: &'p Prepared,
+    mode: Mode,
+    vectors: [Option<V>; 32],
+    masks: [Option<V>; 8],
+    register: Vec<u8>,
+    slot: Vec<Option<u32>>,
+    /// How many uses of each value are done.
+    done: Vec<u32>,
+    /// Places of the frame that are free again, for vectors and for masks.
+    free: [Vec<u32>; 2],
+    pinned: u32,
+}
+
+impl File<'_> {
+    fn next_use(&self, v: V) -> u32 {
+        let n = v.0 as usize;
+        let at = self.of.starts[n] + self.done[n];
+        if at < self.of.starts[n + 1] { self.of.uses[at as usize] } else { NEVER }
+    }
+    fn class(&self, v: V) -> Class {
+        self.of.segment.info(v).class
+    }
+    fn is_mask(&self, v: V) -> bool {
+        self.class(v) == Class::Mask
+    }
+    fn held(&self, v: V) -> Option<u8> {
+        Some(self.register[v.0 as usize]).filter(|&r| r != NOWHERE)
+    }
+    /// The register is another value's from here on, or free.
+    fn set(&mut self, mask: bool, register: u8, v: Option<V>) {
+        let entry = if mask { &mut self.masks[register as usize] } else { &mut self.vectors[register as usize] };
+        *entry = v;
+        if let Some(v) = v {
+            self.register[v.0 as usize] = register;
+        }
+    }
+    /// The value is not needed any more.
+    fn release(&mut self, v: V) {
+        let mask = self.is_mask(v);
+        if let Some(register) = self.held(v) {
+            if !mask && self.pinned & 1 << register != 0 {
+                return;
+            }
+            self.set(mask, register, None);
+            self.register[v.0 as usize] = NOWHERE;
+        }
+        if let Some(slot) = self.slot[v.0 as usize].take()
+            && self.of.segment.info(v).home.is_none()
+        {
+            self.free[usize::from(mask)].push(slot);
+        }
+    }
+    fn name(&self, v: V, register: u8) -> Register {
+        match self.class(v) {
+            Class::Mask => Register::K0 + u32::from(register),
+            Class::Vector(width) => vector_register(width, register),
+        }
+    }
+}
+
+/// A vector register by its number.
+pub fn vector_register(width: Width, number: u8) -> Register {
+    let first = match width {
+        Width::X => Register::XMM0,
+        Width::Y => Register::YMM0,
+        Width::Z => Register::ZMM0,
+    };
+    first + u32::from(number)
+}
+
+/// The same vector register at another width.
+pub fn at_width(register: Register, width: Width) -> Register {
+    vector_register(width, ((register as u32 - Register::XMM0 as u32) % 32) as u8)
+}
+
+impl Writer<'_> {
+    pub fn evex(&self) -> bool {
+        self.schedule.level.is_evex()
+    }
+    /// The vector registers that values may be in: all but the last one.
+    pub fn registers(&self) -> usize {
+        if self.evex() { 31 } else { 15 }
+    }
+    /// The vector register that is free between instructions.
+    pub fn scratch(&self, width: Width) -> Register {
+        vector_register(width, self.registers() as u8)
+    }
+
+    /// Loads what stays in registers over all rounds.
+    pub fn load_pins(&mut self, prepared: &Prepared) -> Result<(), KernelError> {
+        for (register, &v) in (0..).zip(&prepared.pins) {
+            let info = prepared.segment.info(v);
+            let Class::Vector(width) = info.class else { continue };
+            self.load_origin(info.origin, info.class, vector_register(width, register))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the code of a segment.
+    pub fn segment(&mut self, prepared: &Prepared, mode: Mode) -> Result<(), KernelError> {
+        let count = prepared.segment.infos.len();
+        let mut file = File {
+            of: prepared,
+            mode,
+            vectors: [None; 32],
+            masks: [None; 8],
+            register: vec![NOWHERE; count],
+            slot: vec![None; count],
+            done: vec![0; count],
+            free: [Vec::new(), Vec::new()],
+            pinned: 0,
+        };
+        if mode != Mode::Uniform {
+            for (register, &v) in (0..).zip(&prepared.pins) {
+                file.set(false, register, Some(v));
+                file.pinned |= 1 << register;
+            }
+        }
+        for (inst, number) in &prepared.segment.insts {
+            if self.marks.last().is_none_or(|(_, last)| last != number) {
+                self.marks.push((self.asm.here(), *number));
+            }
+            self.inst(&mut file, inst)?;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, file: &mut File<'_>, inst: &Inst) -> Result<(), KernelError> {
+        match inst {
+            Inst::Op(op) => self.op(file, op),
+            Inst::Call(call) => self.call(file, call),
+            Inst::Store { row, src } => {
+                let source = self.source(file, *src, &mut 0)?;
+                self.store_row(*row, source, file.mode)?;
+                self.used(file, &[*src]);
+                Ok(())
+            }
+            Inst::Load { row, dst } => {
+                let register = self.room(file, *dst, 0)?;
+                self.load_row(*row, register, file.mode)?;
+                self.defined(file, *dst)
+            }
+            Inst::Broadcast { from, size, dst } => {
+                let register = self.room(file, *dst, 0)?;
+                let Class::Vector(width) = file.class(*dst) else {
+                    return Err(unsupported("a mask of equal elements"));
+                };
+                self.broadcast(*from, *size, register, width);
+                self.defined(file, *dst)
+            }
+            Inst::First { dst } => {
+                let register = self.room(file, *dst, 0)?;
+                let Class::Vector(width) = file.class(*dst) else { return Err(unsupported("a mask of indices")) };
+                self.first(register, width, file.mode);
+                self.defined(file, *dst)
+            }
+        }
+    }
+
+    fn op(&mut self, file: &mut File<'_>, op: &Op) -> Result<(), KernelError> {
+        let mut busy = [0u32; 2];
+        let folded = self.fold(file, op);
+        let in_registers = op.srcs.len() - usize::from(folded.is_some());
+        let mut operands: smallvec::SmallVec<[Operand; 5]> = smallvec::SmallVec::new();
+        for &v in &op.srcs[..in_registers] {
+            let mask = usize::from(file.is_mask(v));
+            operands.push(Operand::Reg(self.source(file, v, &mut busy[mask])?));
+        }
+        if let Some(mem) = folded {
+            operands.push(Operand::Mem(mem));
+        }
+        let mask = match op.mask {
+            Some((v, zeroing)) => Some((self.source(file, v, &mut busy[1])?, zeroing)),
+            None => None,
+        };
+        if let Some(row) = op.row {
+            operands.push(self.row_operand(row, op.width, file.mode)?);
+        }
+        operands.extend(op.imm.map(Operand::Imm));
+        let uses: smallvec::SmallVec<[V; 4]> = op.srcs.iter().copied().chain(op.mask.map(|m| m.0)).collect();
+        if op.tied {
+            self.tie(file, op, busy, &mut operands)?;
+            self.used(file, &uses);
+        } else {
+            self.used(file, &uses);
+            operands.insert(0, Operand::Reg(self.room(file, op.dst, 0)?));
+        }
+        if op.same_width {
+            for operand in &mut operands {
+                if let Operand::Reg(register) = operand {
+                    *register = at_width(*register, op.width);
+                }
+            }
+        }
+        self.asm.vector(op.form.code(self.evex(), op.width), &operands, mask);
+        self.defined(file, op.dst)
+    }
+
+    /// Makes the first source's register, or a copy, the destination's.
+    fn tie(
+        &mut self,
+        file: &mut File<'_>,
+        op: &Op,
+        busy: [u32; 2],
+        operands: &mut [Operand],
+    ) -> Result<(), KernelError> {
+        let first = op.srcs[0];
+        let n = first.0 as usize;
+        let last_use = file.of.starts[n] + file.done[n] + 1 == file.of.starts[n + 1];
+        if let Some(register) = file.held(first).filter(|&r| last_use && file.pinned & 1 << r == 0) {
+            file.register[n] = NOWHERE;
+            file.set(false, register, Some(op.dst));
+            return Ok(());
+        }
+        let (Operand::Reg(from), to) = (operands[0], self.room(file, op.dst, busy[0])?) else {
+            return Err(unsupported("a tied operand in memory"));
+        };
+        let code = codes::MOV_PS_LOAD.code(self.evex(), op.width);
+        self.asm.vector(code, &[Operand::Reg(to), Operand::Reg(from)], None);
+        operands[0] = Operand::Reg(to);
+        Ok(())
+    }
+
+    /// The last source as a memory operand, if it is only in memory and may be one.
+    fn fold(&self, file: &File<'_>, op: &Op) -> Option<Mem> {
+        let (&last, others) = op.srcs.split_last()?;
+        let again = others.contains(&last) || op.mask.is_some_and(|(mask, _)| mask == last);
+        if !op.folds || op.row.is_some() || again || file.held(last).is_some() || (op.tied && others.is_empty()) {
+            return None;
+        }
+        if file.class(last) != Class::Vector(op.width) {
+            return None;
+        }
+        if let Some(slot) = file.slot[last.0 as usize] {
+            return Some(Mem::frame(slot));
+        }
+        match file.of.segment.info(last).origin {
+            Origin::Home(at) => Some(Mem::frame(at)),
+            Origin::Pool { offset, element: 0 } => Some(Mem::at(Register::RIP, i64::from(offset))),
+            Origin::Pool { offset, element } if element == op.form.broadcast => {
+                Some(Mem { repeated: true, ..Mem::at(Register::RIP, i64::from(offset)) })
+            }
+            _ => None,
+        }
+    }
+
+    /// A source in a register.
+    fn source(&mut self, file: &mut File<'_>, v: V, busy: &mut u32) -> Result<Register, KernelError> {
+        if let Some(register) = file.held(v) {
+            *busy |= 1 << register;
+            return Ok(file.name(v, register));
+        }
+        let to = self.room(file, v, *busy)?;
+        let info = *file.of.segment.info(v);
+        let origin = file.slot[v.0 as usize].map_or(info.origin, Origin::Home);
+        self.load_origin(origin, info.class, to)?;
+        *busy |= 1 << file.register[v.0 as usize];
+        Ok(to)
+    }
+
+    fn load_origin(&mut self, origin: Origin, class: Class, to: Register) -> Result<(), KernelError> {
+        let (mem, element) = match origin {
+            Origin::Home(at) => (Mem::frame(at), 0),
+            Origin::Pool { offset, element } => (Mem::at(Register::RIP, i64::from(offset)), element),
+            Origin::Computed => return Err(unsupported("a value that is nowhere")),
+        };
+        let form = match (class, element) {
+            (Class::Mask, _) => {
+                self.asm.vector(iced_x86::Code::VEX_Kmovq_kr_km64, &[Operand::Reg(to), Operand::Mem(mem)], None);
+                return Ok(());
+            }
+            (_, 0) => &codes::MOV_PS_LOAD,
+            (_, 4) => &codes::BROADCAST_D,
+            _ => &codes::BROADCAST_Q,
+        };
+        let Class::Vector(width) = class else { return Ok(()) };
+        self.asm.vector(form.code(self.evex(), width), &[Operand::Reg(to), Operand::Mem(mem)], None);
+        Ok(())
+    }
+
+    /// A register for a value that has none, not one of those in `busy`.
+    fn room(&mut self, file: &mut File<'_>, v: V, busy: u32) -> Result<Register, KernelError> {
+        let mask = file.is_mask(v);
+        // K0 masks nothing, and K7 is the mask of a row's last points.
+        let numbers = if mask { 1..7u8 } else { 0..self.registers() as u8 };
+        let holder = |file: &File<'_>, r: u8| if mask { file.masks[r as usize] } else { file.vectors[r as usize] };
+        let taken = if mask { busy } else { busy | file.pinned };
+        let candidates = || numbers.clone().filter(|r| taken & 1 << r == 0);
+        let register = match candidates().find(|&r| holder(file, r).is_none()) {
+            Some(free) => free,
+            None => {
+                let latest = candidates().max_by_key(|&r| holder(file, r).map_or(NEVER, |v| file.next_use(v)));
+                let register = latest.ok_or_else(|| unsupported("more operands than registers"))?;
+                if let Some(old) = holder(file, register) {
+                    self.spill(file, old);
+                }
+                register
+            }
+        };
+        file.set(mask, register, Some(v));
+        Ok(file.name(v, register))
+    }
+
+    /// Takes a value out of its register, into the frame if it is nowhere else.
+    fn spill(&mut self, file: &mut File<'_>, v: V) {
+        let Some(register) = file.held(v) else { return };
+        let (n, info) = (v.0 as usize, *file.of.segment.info(v));
+        let mask = file.is_mask(v);
+        if info.origin == Origin::Computed && file.slot[n].is_none() {
+            let bytes = if mask { 8 } else { self.schedule.level.register_bytes() };
+            let slot = match file.free[usize::from(mask)].pop() {
+                Some(slot) => slot,
+                None => self.frame.place(bytes),
+            };
+            self.keep(slot, info.class, file.name(v, register));
+            file.slot[n] = Some(slot);
+        }
+        file.set(mask, register, None);
+        file.register[n] = NOWHERE;
+    }
+
+    /// Stores a register to the frame.
+    fn keep(&mut self, at: u32, class: Class, register: Register) {
+        let code = match class {
+            Class::Mask => iced_x86::Code::VEX_Kmovq_m64_kr,
+            Class::Vector(width) => codes::MOV_PS_STORE.code(self.evex(), width),
+        };
+        self.asm.vector(code, &[Operand::Mem(Mem::frame(at)), Operand::Reg(register)], None);
+    }
+
+    /// One use of each is done.
+    fn used(&mut self, file: &mut File<'_>, values: &[V]) {
+        values.iter().for_each(|v| file.done[v.0 as usize] += 1);
+        for &v in values {
+            if file.next_use(v) == NEVER {
+                file.release(v);
+            }
+        }
+    }
+
+    /// The value is in its register.
+    fn defined(&mut self, file: &mut File<'_>, v: V) -> Result<(), KernelError> {
+        if let (Some(at), Some(register)) = (file.of.segment.info(v).home, file.held(v)) {
+            self.keep(at, file.class(v), file.name(v, register));
+            file.slot[v.0 as usize] = Some(at);
+        }
+        if file.next_use(v) == NEVER {
+            file.release(v);
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, file: &mut File<'_>, call: &Call) -> Result<(), KernelError> {
+        for (n, &v) in (0..).zip(&call.args) {
+            let register = self.source(file, v, &mut 0)?;
+            self.keep(self.places.args + n * super::helpers::STRIDE as u32, file.class(v), register);
+        }
+        self.used(file, &call.args);
+        for register in 0..32 {
+            if let Some(v) = file.vectors[register] {
+                self.spill(file, v);
+            }
+        }
+        for register in 0..8 {
+            if let Some(v) = file.masks[register] {
+                self.spill(file, v);
+            }
+        }
+        self.call_helper(call, file.mode);
+        let Class::Vector(width) = file.class(call.dst) else { return Err(unsupported("a call for a mask")) };
+        let to = self.room(file, call.dst, 0)?;
+        let result = Mem::frame(self.places.result);
+        let form = match (file.mode, call.size) {
+            (Mode::Uniform, size) => super::rows::broadcast_form(size),
+            _ => &codes::MOV_PS_LOAD,
+        };
+        self.asm.vector(form.code(self.evex(), width), &[Operand::Reg(to), Operand::Mem(result)], None);
+        self.defined(file, call.dst)
+    }
+}

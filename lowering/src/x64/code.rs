@@ -1,0 +1,120 @@
+//! Machine code in memory.
+
+use super::allocate::{Prepared, Writer};
+use super::asm::Asm;
+use super::frame::Frame;
+use super::memory::CodeMemory;
+use super::nest::Places;
+use super::schedule::Schedule;
+use super::select::{Rows, Selector};
+use super::{Level, unsupported};
+use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
+use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
+use std::fmt::Write;
+use std::sync::OnceLock;
+
+/// A compiled kernel.
+pub struct Code {
+    memory: CodeMemory,
+    /// Where in the memory the code begins, and where it is entered.
+    start: usize,
+    entry: usize,
+    schedule: Schedule,
+    axes: usize,
+    /// Where the code of each instruction of the kernel begins, and what these are, for the listing.
+    marks: Vec<(u64, u32)>,
+    kernel: Kernel,
+    listing: OnceLock<String>,
+}
+
+impl Code {
+    /// Compiles a kernel.
+    pub fn new(level: Level, kernel: &Kernel) -> Result<Code, KernelError> {
+        let live = live(kernel);
+        let (schedule, rows) = (Schedule::new(kernel, &live, level), Rows::new(kernel, &live));
+        let mut frame = Frame::default();
+        let mut selector = Selector::new(kernel, &live, &rows, schedule, &mut frame);
+        let segments = selector.segments()?;
+        let mut pool = selector.pool;
+        let calls = segments.last().is_some_and(|inner| inner.calls());
+        let places = Places::new(kernel.axes, &rows.list, schedule, calls, &mut frame, &mut pool);
+        let mut bytes = pool.into_bytes();
+        bytes.resize(bytes.len().next_multiple_of(64), 0);
+        let start = bytes.len();
+        let asm = Asm::new(start as u64);
+        let mut writer = Writer { asm, frame, places, rows: &rows.list, schedule, marks: Vec::new() };
+        let mut levels: Vec<Prepared> = segments.into_iter().map(Prepared::new).collect();
+        let registers = writer.registers();
+        if let Some(inner) = levels.last_mut() {
+            inner.pin(registers);
+        }
+        let entry = writer.kernel(kernel, &levels)? as usize;
+        let marks = writer.marks;
+        bytes.extend(writer.asm.finish()?);
+        let memory = CodeMemory::new(&bytes).map_err(|why| unsupported(format!("no memory for code: {why}")))?;
+        let listing = OnceLock::new();
+        Ok(Code { memory, start, entry, schedule, axes: kernel.axes, marks, kernel: kernel.clone(), listing })
+    }
+
+    fn list(&self) -> String {
+        let mut text = String::new();
+        let (code, mut formatter) = (&self.memory.bytes()[self.start..], IntelFormatter::new());
+        let mut decoder = Decoder::with_ip(64, code, self.start as u64, DecoderOptions::NONE);
+        let mut marks = self.marks.iter().peekable();
+        let end = self.start as u64 + code.len() as u64;
+        let mut inst = Instruction::default();
+        while decoder.can_decode() && decoder.ip() < end {
+            while let Some((_, number)) = marks.next_if(|(at, _)| *at <= decoder.ip()) {
+                // Writing to a string never fails.
+                let _ = match self.kernel.insts.get(*number as usize) {
+                    Some(inst) => writeln!(text, "; {:?} {:?}", inst.op, inst.args),
+                    None => writeln!(text, "; entry"),
+                };
+            }
+            decoder.decode_out(&mut inst);
+            let mut line = String::new();
+            formatter.format(&inst, &mut line);
+            let _ = writeln!(text, "{:6x}: {line}", inst.ip());
+            // After the entry's jump nothing follows but the rest of the page.
+            if inst.ip() >= self.entry as u64 && inst.code() == iced_x86::Code::Jmp_rel32_64 {
+                break;
+            }
+        }
+        text
+    }
+}
+
+impl CompiledKernel for Code {
+    unsafe fn call(&self, args: &KernelArgs) {
+        let entry = self.memory.bytes()[self.entry..].as_ptr();
+        // SAFETY: the code there is a function of this type and convention: it keeps the registers that it has to.
+        let entry = unsafe { std::mem::transmute::<*const u8, unsafe extern "sysv64" fn(*const KernelArgs)>(entry) };
+        // SAFETY: the caller vouches for what `args` points to, as the trait demands; the code is alive as long as `self`, the processor has
+        // the instructions that it is of, and it changes only its own frame, registers and the elements of written buffers.
+        unsafe { entry(args) }
+    }
+
+    fn schedule(&self) -> String {
+        self.schedule.describe(self.axes)
+    }
+
+    fn disassembly(&self) -> Option<&str> {
+        Some(self.listing.get_or_init(|| self.list()))
+    }
+}
+
+/// For each instruction, whether a store depends on it.
+fn live(kernel: &Kernel) -> Vec<bool> {
+    let mut wanted = vec![false; kernel.values.len()];
+    let mut live = vec![false; kernel.insts.len()];
+    for (n, inst) in kernel.insts.iter().enumerate().rev() {
+        let results = inst.first.0..inst.first.0 + inst.results;
+        live[n] = matches!(inst.op, KOp::Store(..)) || results.into_iter().any(|r| wanted[r as usize]);
+        // What may fail is not left out: such kernels are refused.
+        live[n] |= matches!(inst.op, KOp::Reference(_));
+        if live[n] {
+            inst.args.iter().for_each(|a| wanted[a.0 as usize] = true);
+        }
+    }
+    live
+}

@@ -1,0 +1,172 @@
+//! The machine code of a kernel before registers are chosen: instructions over virtual registers, in straight lines.
+
+use super::codes::Form;
+use smallvec::SmallVec;
+
+/// The width of a vector register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Width {
+    /// 128 bits.
+    X,
+    /// 256 bits.
+    Y,
+    /// 512 bits.
+    Z,
+}
+
+impl Width {
+    /// The narrowest register that holds so many bytes.
+    pub fn of(bytes: usize) -> Width {
+        match bytes {
+            0..=16 => Width::X,
+            17..=32 => Width::Y,
+            _ => Width::Z,
+        }
+    }
+    /// Bytes of a register.
+    pub fn bytes(self) -> usize {
+        16 << self as usize
+    }
+}
+
+/// A virtual register of a [`Segment`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct V(pub u32);
+
+/// What kind of register a value needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// A vector register.
+    Vector(Width),
+    /// An AVX-512 mask register.
+    Mask,
+}
+
+/// Where a value can be had from, besides the instruction that computes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nowhere.
+    Computed,
+    /// A constant: so far into the constant pool. `element` is the size of the element there that all lanes repeat, or 0 if all lanes are
+    /// there.
+    Pool { offset: u32, element: u8 },
+    /// A value of a loop further outside: its place in the frame.
+    Home(u32),
+}
+
+/// What is known of a virtual register.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    pub class: Class,
+    pub origin: Origin,
+    /// Where in the frame to put it as soon as it is computed, for loops further inside.
+    pub home: Option<u32>,
+}
+
+/// A vector or mask instruction.
+#[derive(Clone, Debug)]
+pub struct Op {
+    pub form: &'static Form,
+    pub width: Width,
+    pub dst: V,
+    /// In the order of the instruction.
+    pub srcs: SmallVec<[V; 3]>,
+    /// After the last source: the row's elements in memory.
+    pub row: Option<u32>,
+    pub imm: Option<u8>,
+    /// True if the destination is the first source's register.
+    pub tied: bool,
+    /// True if the last source may be in memory.
+    pub folds: bool,
+    /// True if all registers are taken at the width of the instruction, and not at that of their values.
+    pub same_width: bool,
+    /// Lanes that are not in this mask are zero, or, of instructions that choose by mask, the first source's.
+    pub mask: Option<(V, bool)>,
+}
+
+/// What is the same in all lanes.
+#[derive(Clone, Copy, Debug)]
+pub enum Uniform {
+    /// A parameter.
+    Param(u32),
+    /// The current element of a row.
+    Element(u32),
+    /// The counter of a loop.
+    Counter(u32),
+}
+
+/// An instruction; some become several of the machine's.
+#[derive(Clone, Debug)]
+pub enum Inst {
+    /// See there.
+    Op(Op),
+    /// The elements of a row at the points of the group.
+    Load { row: u32, dst: V },
+    /// Writes the elements of a row at the points of the group.
+    Store { row: u32, src: V },
+    /// One element in all lanes.
+    Broadcast { from: Uniform, size: usize, dst: V },
+    /// The index of the group's first point along the innermost axis, in all lanes.
+    First { dst: V },
+    /// Calls a function for each lane, or for the first one if all are the same.
+    Call(Call),
+}
+
+/// A call of a [`Helper`](super::helpers::Helper).
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its address.
+    pub helper: usize,
+    /// What it is given besides operands.
+    pub site: usize,
+    pub args: SmallVec<[V; 2]>,
+    pub dst: V,
+    /// Bytes of an element of the result.
+    pub size: usize,
+}
+
+/// Straight-line code: what one level of a kernel computes.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    /// The instructions, each with the number of the kernel's instruction that it belongs to.
+    pub insts: Vec<(Inst, u32)>,
+    /// The virtual registers.
+    pub infos: Vec<Info>,
+}
+
+impl Segment {
+    /// Another virtual register.
+    pub fn fresh(&mut self, class: Class, origin: Origin) -> V {
+        self.infos.push(Info { class, origin, home: None });
+        V(self.infos.len() as u32 - 1)
+    }
+    /// What is known of a virtual register.
+    pub fn info(&self, v: V) -> &Info {
+        &self.infos[v.0 as usize]
+    }
+    /// True if some instruction calls out of the code.
+    pub fn calls(&self) -> bool {
+        self.insts.iter().any(|(inst, _)| matches!(inst, Inst::Call(_)))
+    }
+}
+
+impl Inst {
+    /// What it reads.
+    pub fn uses(&self) -> SmallVec<[V; 4]> {
+        match self {
+            Inst::Op(op) => op.srcs.iter().copied().chain(op.mask.map(|(mask, _)| mask)).collect(),
+            Inst::Store { src, .. } => SmallVec::from_slice(&[*src]),
+            Inst::Call(call) => call.args.iter().copied().collect(),
+            Inst::Load { .. } | Inst::Broadcast { .. } | Inst::First { .. } => SmallVec::new(),
+        }
+    }
+    /// What it computes.
+    pub fn def(&self) -> Option<V> {
+        match self {
+            Inst::Op(op) => Some(op.dst),
+            Inst::Load { dst, .. } | Inst::Broadcast { dst, .. } | Inst::First { dst } => Some(*dst),
+            Inst::Call(call) => Some(call.dst),
+            Inst::Store { .. } => None,
+        }
+    }
+}

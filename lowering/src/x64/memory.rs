@@ -1,0 +1,22 @@
+//! Memory that holds code: written first, then read and executed, never both.
+
+use memmap2::{Mmap, MmapMut};
+use std::io;
+
+/// Pages with constants and code.
+pub struct CodeMemory {
+    map: Mmap,
+}
+
+impl CodeMemory {
+    /// Pages of their own with these bytes, executable and not writable.
+    pub fn new(bytes: &[u8]) -> io::Result<CodeMemory> {
+        let mut map = MmapMut::map_anon(bytes.len().max(1))?;
+        map[..bytes.len()].copy_from_slice(bytes);
+        Ok(CodeMemory { map: map.make_exec()? })
+    }
+    /// What is in them.
+    pub fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+}

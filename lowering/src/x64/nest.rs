@@ -1,0 +1,266 @@
+//! The function of a kernel: what is found out once a call, and the loops around the innermost one.
+
+use super::allocate::{Mode, Prepared, Writer};
+use super::asm::{Label, Mem};
+use super::frame::Frame;
+use super::helpers::{MOST, STRIDE};
+use super::pool::Pool;
+use super::schedule::Schedule;
+use super::select::Row;
+use super::unsupported;
+use crate::kernel::{Kernel, KernelArgs, KernelError, Part};
+use iced_x86::{Code, Register};
+use std::mem::offset_of;
+
+/// A frame above this size is refused.
+const MOST_FRAME: u32 = 1 << 20;
+/// The distance at which the stack is touched, in order, so that no guard page is stepped over.
+const PAGE: i32 = 4096;
+/// The bytes of copies of rows in the frame, if so few suffice.
+const COPIES: usize = 1 << 14;
+
+/// Where in the frame things are.
+pub struct Places {
+    /// Addresses that the call was given.
+    pub strides: u32,
+    pub params: u32,
+    /// For each axis its extent, and the index of the current point.
+    pub extents: Vec<u32>,
+    pub counters: Vec<u32>,
+    /// For each row the address of its element at the current point of the outer loops.
+    pub pointers: Vec<u32>,
+    /// For each row the distance of its elements along the innermost axis, and whether it has to be copied.
+    pub steps: Vec<u32>,
+    pub copied: Vec<u32>,
+    /// For each row the address of the elements of the piece that is computed, and the register that has it, too.
+    pub base_words: Vec<u32>,
+    pub bases: Vec<Option<Register>>,
+    /// For each row a place for copies of the elements of a piece.
+    pub copies: Vec<u32>,
+    /// The most points of a piece where rows are copied, and in this call.
+    pub piece: usize,
+    pub most: u32,
+    /// The first point of the piece, and the number of its points.
+    pub start: u32,
+    pub count: u32,
+    /// The number of points of a masked group, and its mask.
+    pub remaining: u32,
+    pub tail: u32,
+    /// With AVX2, the masks for lanes of 4 and of 8 bytes, and where the numbers of the lanes are in the constant pool.
+    pub flags4: Option<(u32, u32)>,
+    pub flags8: Option<(u32, u32)>,
+    /// Elements of 1 or 2 bytes of a masked group.
+    pub small: u32,
+    /// What helpers are given, and what they give.
+    pub args: u32,
+    pub result: u32,
+}
+
+impl Places {
+    /// For a kernel with so many axes; `calls` says whether its innermost loop calls functions.
+    pub fn new(
+        axes: usize,
+        rows: &[Row],
+        schedule: Schedule,
+        calls: bool,
+        frame: &mut Frame,
+        pool: &mut Pool,
+    ) -> Places {
+        let moving: usize = rows.iter().filter(|r| r.moves).map(|r| r.size).sum();
+        let piece = (COPIES / moving.max(1)).clamp(schedule.points(), 1024) / schedule.points() * schedule.points();
+        let vector = schedule.level.register_bytes();
+        let sized = |size| !schedule.level.is_evex() && rows.iter().any(|r| r.moves && r.size == size);
+        let mut flags = |size: usize| {
+            let lanes = (0..32 / size as u64).flat_map(|lane| lane.to_le_bytes().into_iter().take(size));
+            let lanes: Vec<u8> = lanes.collect();
+            sized(size).then(|| (frame.place(vector), pool.place(&lanes)))
+        };
+        let (flags4, flags8) = (flags(4), flags(8));
+        Places {
+            strides: frame.place(8),
+            params: frame.place(8),
+            extents: frame.words(axes),
+            counters: frame.words(axes),
+            pointers: frame.words(rows.len()),
+            steps: frame.words(rows.len()),
+            copied: frame.words(rows.len()),
+            base_words: frame.words(rows.len()),
+            bases: base_registers(rows, calls),
+            copies: rows.iter().map(|r| if r.moves { frame.place((piece * r.size).max(64)) } else { 0 }).collect(),
+            piece,
+            most: frame.place(8),
+            start: frame.place(8),
+            count: frame.place(8),
+            remaining: frame.place(8),
+            tail: frame.place(8),
+            flags4,
+            flags8,
+            small: frame.place(vector),
+            args: frame.place(MOST * STRIDE),
+            result: frame.place(STRIDE),
+        }
+    }
+}
+
+/// Registers for as many rows as there are any; those that calls leave alone, if there are calls.
+fn base_registers(rows: &[Row], calls: bool) -> Vec<Option<Register>> {
+    use Register::{R8, R9, R10, R13, R14, R15, RDI, RSI};
+    let kept = [R13, R14, R15];
+    let others = [RSI, RDI, R8, R9, R10].into_iter().filter(|_| !calls);
+    let mut free = others.chain(kept);
+    rows.iter().map(|row| if row.moves { free.next() } else { None }).collect()
+}
+
+/// The registers that a function leaves as they were, besides RBP.
+const KEPT: [Register; 5] = [Register::RBX, Register::R12, Register::R13, Register::R14, Register::R15];
+
+impl Writer<'_> {
+    /// Writes the function; gives the address of its entry.
+    pub fn kernel(&mut self, kernel: &Kernel, levels: &[Prepared]) -> Result<u64, KernelError> {
+        // The size of the frame is known when all else is written: the entry is at the end.
+        let (body, exit) = (self.asm.bound(), self.asm.label());
+        self.arguments(kernel, exit);
+        self.level(kernel, levels, 0)?;
+        self.asm.bind(exit);
+        self.asm.plain(Code::VEX_Vzeroupper);
+        self.asm.rm(Code::Lea_r64_m, Register::RSP, Mem::at(Register::RBP, -8 * KEPT.len() as i64));
+        KEPT.iter().rev().for_each(|&r| self.asm.r(Code::Pop_r64, r));
+        self.asm.r(Code::Pop_r64, Register::RBP);
+        self.asm.plain(Code::Retnq);
+        let entry = self.asm.here();
+        self.entry(body)?;
+        Ok(entry)
+    }
+
+    fn entry(&mut self, body: Label) -> Result<(), KernelError> {
+        let size = self.frame.size();
+        if size > MOST_FRAME {
+            return Err(unsupported(format!("its frame would have {size} bytes")));
+        }
+        self.marks.push((self.asm.here(), u32::MAX));
+        let asm = &mut self.asm;
+        asm.r(Code::Push_r64, Register::RBP);
+        asm.rr(Code::Mov_r64_rm64, Register::RBP, Register::RSP);
+        KEPT.iter().for_each(|&r| asm.r(Code::Push_r64, r));
+        let mut left = size as i32;
+        while left > PAGE {
+            asm.ri(Code::Sub_rm64_imm32, Register::RSP, PAGE);
+            asm.mr(Code::Test_rm64_r64, Mem::at(Register::RSP, 0), Register::RSP);
+            left -= PAGE;
+        }
+        asm.ri(Code::Sub_rm64_imm32, Register::RSP, left);
+        asm.ri(Code::And_rm64_imm8, Register::RSP, -64);
+        asm.jump(Code::Jmp_rel32_64, body);
+        Ok(())
+    }
+
+    /// Puts what the call was given into the frame; `RDI` has its address.
+    fn arguments(&mut self, kernel: &Kernel, exit: Label) {
+        let args = Register::RDI;
+        let field = |offset: usize| Mem::at(args, offset as i64);
+        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
+        // Where an extent is 0 nothing runs, not even what is outside of that loop: its operands need not exist.
+        self.asm.load(rcx, field(offset_of!(KernelArgs, extents)));
+        for axis in 0..kernel.axes {
+            self.asm.load(rax, Mem::at(rcx, 8 * axis as i64));
+            self.asm.rr(Code::Test_rm64_r64, rax, rax);
+            self.asm.jump(Code::Je_rel32_64, exit);
+            self.asm.store(Mem::frame(self.places.extents[axis]), rax);
+        }
+        self.asm.load(rax, field(offset_of!(KernelArgs, params)));
+        self.asm.store(Mem::frame(self.places.params), rax);
+        self.asm.load(rdx, field(offset_of!(KernelArgs, strides)));
+        self.asm.store(Mem::frame(self.places.strides), rdx);
+        self.asm.load(rcx, field(offset_of!(KernelArgs, pointers)));
+        for (n, row) in self.rows.iter().enumerate() {
+            self.asm.load(rax, Mem::at(rcx, 8 * i64::from(row.buffer)));
+            if row.part == Part::Im {
+                self.asm.ri(Code::Add_rm64_imm8, rax, row.size as i32);
+            }
+            self.asm.store(Mem::frame(self.places.pointers[n]), rax);
+        }
+        self.steps(kernel);
+    }
+
+    /// Finds out which rows have to be copied: those whose elements are not adjacent, but for single ones. `RDX` has the strides.
+    fn steps(&mut self, kernel: &Kernel) {
+        let (rax, rcx, r8, r9) = (Register::RAX, Register::RCX, Register::R8, Register::R9);
+        let Some(inner) = kernel.axes.checked_sub(1) else {
+            for n in 0..self.rows.len() {
+                self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.copied[n]), 0);
+                self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.steps[n]), 0);
+            }
+            self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.most), 1);
+            return;
+        };
+        // R9: all points, or those of a piece.
+        self.asm.load(r8, Mem::frame(self.places.extents[inner]));
+        self.asm.rr(Code::Mov_r64_rm64, r9, r8);
+        for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
+            let varies = kernel.buffers[row.buffer as usize].varies[inner];
+            if varies {
+                self.asm.load(rax, Mem::at(Register::RDX, stride_offset(kernel, row.buffer, inner)));
+            } else {
+                self.asm.constant(rax, 0);
+            }
+            self.asm.store(Mem::frame(self.places.steps[n]), rax);
+            let (adjacent, known) = (self.asm.label(), self.asm.label());
+            self.asm.ri(Code::Cmp_rm64_imm8, rax, row.size as i32);
+            self.asm.jump(Code::Je_rel32_64, adjacent);
+            self.asm.ri(Code::Cmp_rm64_imm8, r8, 1);
+            self.asm.jump(Code::Je_rel32_64, adjacent);
+            self.asm.constant(rcx, 1);
+            self.asm.constant(r9, self.places.piece as u64);
+            self.asm.jump(Code::Jmp_rel32_64, known);
+            self.asm.bind(adjacent);
+            self.asm.constant(rcx, 0);
+            self.asm.bind(known);
+            self.asm.store(Mem::frame(self.places.copied[n]), rcx);
+        }
+        self.asm.store(Mem::frame(self.places.most), r9);
+    }
+
+    /// A level's instructions and the loop inside of it.
+    fn level(&mut self, kernel: &Kernel, levels: &[Prepared], level: usize) -> Result<(), KernelError> {
+        if level == kernel.axes {
+            return self.row(kernel, &levels[level]);
+        }
+        self.segment(&levels[level], Mode::Uniform)?;
+        if level + 1 == kernel.axes {
+            return self.row(kernel, &levels[level + 1]);
+        }
+        let (rax, rcx) = (Register::RAX, Register::RCX);
+        let (counter, extent) = (Mem::frame(self.places.counters[level]), Mem::frame(self.places.extents[level]));
+        self.asm.mi(Code::Mov_rm64_imm32, counter, 0);
+        let again = self.asm.bound();
+        self.level(kernel, levels, level + 1)?;
+        for (n, row) in self.rows.iter().enumerate() {
+            if kernel.buffers[row.buffer as usize].varies[level] {
+                self.asm.load(rax, Mem::frame(self.places.strides));
+                self.asm.load(rax, Mem::at(rax, stride_offset(kernel, row.buffer, level)));
+                self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.pointers[n]), rax);
+            }
+        }
+        self.asm.load(rax, counter);
+        self.asm.r(Code::Inc_rm64, rax);
+        self.asm.store(counter, rax);
+        self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
+        self.asm.jump(Code::Jb_rel32_64, again);
+        // Back to the first element.
+        for (n, row) in self.rows.iter().enumerate() {
+            if kernel.buffers[row.buffer as usize].varies[level] {
+                self.asm.load(rax, Mem::frame(self.places.strides));
+                self.asm.load(rax, Mem::at(rax, stride_offset(kernel, row.buffer, level)));
+                self.asm.rm(Code::Imul_r64_rm64, rax, extent);
+                self.asm.load(rcx, Mem::frame(self.places.pointers[n]));
+                self.asm.rr(Code::Sub_r64_rm64, rcx, rax);
+                self.asm.store(Mem::frame(self.places.pointers[n]), rcx);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn stride_offset(kernel: &Kernel, buffer: u32, axis: usize) -> i64 {
+    8 * (buffer as i64 * kernel.axes as i64 + axis as i64)
+}

@@ -1,0 +1,229 @@
+//! Access to the elements of a row: whole groups, or under a mask the last ones; and what is the same in all lanes.
+
+use super::allocate::{Mode, Writer, at_width};
+use super::asm::{Mem, Operand};
+use super::codes::{self, Form};
+use super::machine::{Call, Uniform, Width};
+use super::unsupported;
+use crate::kernel::KernelError;
+use iced_x86::{Code, Register};
+
+/// The number of the points before this one in the piece of the row.
+pub const INDEX: Register = Register::RBX;
+/// The mask of the last points, with AVX-512.
+pub const TAIL: Register = Register::K7;
+
+/// The instruction that repeats an element of so many bytes.
+pub fn broadcast_form(size: usize) -> &'static Form {
+    match size {
+        1 => &codes::BROADCAST_B,
+        2 => &codes::BROADCAST_W,
+        4 => &codes::BROADCAST_D,
+        _ => &codes::BROADCAST_Q,
+    }
+}
+
+impl Writer<'_> {
+    /// The address of a row's elements at a group's points. Changes RAX.
+    fn row_at(&mut self, row: u32, mode: Mode) -> Mem {
+        let size = self.rows[row as usize].size;
+        let base = match self.places.bases[row as usize] {
+            Some(register) => register,
+            None => {
+                self.asm.load(Register::RAX, Mem::frame(self.places.base_words[row as usize]));
+                Register::RAX
+            }
+        };
+        let group = if let Mode::Group(n) = mode { n } else { 0 };
+        let offset = (group * self.schedule.lanes * size) as i64;
+        Mem { base, index: Some((INDEX, size as u32)), offset, repeated: false }
+    }
+
+    fn row_width(&self, row: u32) -> (usize, Width) {
+        let size = self.rows[row as usize].size;
+        (size, Width::of(size * self.schedule.lanes))
+    }
+
+    /// A row's elements as the operand of an instruction.
+    pub fn row_operand(&mut self, row: u32, width: Width, mode: Mode) -> Result<Operand, KernelError> {
+        if let Mode::Group(_) = mode {
+            return Ok(Operand::Mem(self.row_at(row, mode)));
+        }
+        let scratch = self.scratch(width);
+        self.load_row(row, scratch, mode)?;
+        Ok(Operand::Reg(scratch))
+    }
+
+    /// Loads a row's elements.
+    pub fn load_row(&mut self, row: u32, to: Register, mode: Mode) -> Result<(), KernelError> {
+        let (size, width) = self.row_width(row);
+        let (to, mem) = (at_width(to, width), self.row_at(row, mode));
+        let evex = self.evex();
+        if mode != Mode::Masked {
+            let form = match size * self.schedule.lanes {
+                4 => &codes::MOVE4_LOAD,
+                8 => &codes::MOVE8_LOAD,
+                _ => &codes::MOV_PS_LOAD,
+            };
+            self.asm.vector(form.code(evex, width), &[Operand::Reg(to), Operand::Mem(mem)], None);
+            return Ok(());
+        }
+        if evex {
+            let form = match size {
+                1 => &codes::MOV_B_LOAD,
+                2 => &codes::MOV_W_LOAD,
+                4 => &codes::MOV_PS_LOAD,
+                _ => &codes::MOV_PD_LOAD,
+            };
+            self.asm.vector(form.code(true, width), &[Operand::Reg(to), Operand::Mem(mem)], Some((TAIL, true)));
+            return Ok(());
+        }
+        match size {
+            4 | 8 => {
+                let form = if size == 4 { &codes::MASKMOV_PS_LOAD } else { &codes::MASKMOV_PD_LOAD };
+                let mask = self.tail_flags(size, width)?;
+                let operands = [Operand::Reg(to), Operand::Reg(mask), Operand::Mem(mem)];
+                self.asm.vector(form.code(false, width), &operands, None);
+            }
+            _ => {
+                self.copy_elements(size, mem, Mem::frame(self.places.small));
+                let operands = [Operand::Reg(to), Operand::Mem(Mem::frame(self.places.small))];
+                self.asm.vector(codes::MOV_PS_LOAD.code(false, width), &operands, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a row's elements.
+    pub fn store_row(&mut self, row: u32, from: Register, mode: Mode) -> Result<(), KernelError> {
+        let (size, width) = self.row_width(row);
+        let (from, mem) = (at_width(from, width), self.row_at(row, mode));
+        let evex = self.evex();
+        if mode != Mode::Masked {
+            let form = match size * self.schedule.lanes {
+                4 => &codes::MOVE4_STORE,
+                8 => &codes::MOVE8_STORE,
+                _ => &codes::MOV_PS_STORE,
+            };
+            self.asm.vector(form.code(evex, width), &[Operand::Mem(mem), Operand::Reg(from)], None);
+            return Ok(());
+        }
+        if evex {
+            let form = match size {
+                1 => &codes::MOV_B_STORE,
+                2 => &codes::MOV_W_STORE,
+                4 => &codes::MOV_PS_STORE,
+                _ => &codes::MOV_PD_STORE,
+            };
+            self.asm.vector(form.code(true, width), &[Operand::Mem(mem), Operand::Reg(from)], Some((TAIL, false)));
+            return Ok(());
+        }
+        match size {
+            4 | 8 => {
+                let form = if size == 4 { &codes::MASKMOV_PS_STORE } else { &codes::MASKMOV_PD_STORE };
+                let mask = self.tail_flags(size, width)?;
+                let operands = [Operand::Mem(mem), Operand::Reg(mask), Operand::Reg(from)];
+                self.asm.vector(form.code(false, width), &operands, None);
+            }
+            _ => {
+                let operands = [Operand::Mem(Mem::frame(self.places.small)), Operand::Reg(from)];
+                self.asm.vector(codes::MOV_PS_STORE.code(false, width), &operands, None);
+                self.copy_elements(size, Mem::frame(self.places.small), mem);
+            }
+        }
+        Ok(())
+    }
+
+    /// The flags of the last points, with AVX2, in the scratch register.
+    fn tail_flags(&mut self, size: usize, width: Width) -> Result<Register, KernelError> {
+        let at = if size == 4 { self.places.flags4 } else { self.places.flags8 };
+        let (at, _) = at.ok_or_else(|| unsupported("a mask that was not made"))?;
+        let mask = self.scratch(width);
+        let operands = [Operand::Reg(mask), Operand::Mem(Mem::frame(at))];
+        self.asm.vector(codes::MOV_PS_LOAD.code(false, width), &operands, None);
+        Ok(mask)
+    }
+
+    /// Copies the last points' elements of 1 or 2 bytes. Changes RAX, RCX, RDX and R11.
+    fn copy_elements(&mut self, size: usize, from: Mem, to: Mem) {
+        let (source, target, count) = (Register::RDX, Register::R11, Register::RCX);
+        self.asm.rm(Code::Lea_r64_m, source, from);
+        self.asm.rm(Code::Lea_r64_m, target, to);
+        self.asm.load(count, Mem::frame(self.places.remaining));
+        let again = self.asm.bound();
+        let element = |base| Mem { base, index: Some((count, size as u32)), offset: -(size as i64), repeated: false };
+        self.move_element(size, element(source), element(target));
+        self.asm.r(Code::Dec_rm64, count);
+        self.asm.jump(Code::Jne_rel32_64, again);
+    }
+
+    /// Copies one element. Changes RAX.
+    pub fn move_element(&mut self, size: usize, from: Mem, to: Mem) {
+        let (load, store, register) = match size {
+            1 => (Code::Movzx_r32_rm8, Code::Mov_rm8_r8, Register::AL),
+            2 => (Code::Movzx_r32_rm16, Code::Mov_rm16_r16, Register::AX),
+            4 => (Code::Mov_r32_rm32, Code::Mov_rm32_r32, Register::EAX),
+            _ => (Code::Mov_r64_rm64, Code::Mov_rm64_r64, Register::RAX),
+        };
+        let wide = if size == 8 { Register::RAX } else { Register::EAX };
+        self.asm.rm(load, wide, from);
+        self.asm.mr(store, to, register);
+    }
+
+    /// One element in all lanes. Changes RAX.
+    pub fn broadcast(&mut self, from: Uniform, size: usize, to: Register, width: Width) {
+        let mem = match from {
+            Uniform::Counter(axis) => Mem::frame(self.places.counters[axis as usize]),
+            Uniform::Param(n) => {
+                self.asm.load(Register::RAX, Mem::frame(self.places.params));
+                Mem::at(Register::RAX, 8 * i64::from(n))
+            }
+            Uniform::Element(row) => {
+                self.asm.load(Register::RAX, Mem::frame(self.places.pointers[row as usize]));
+                Mem::at(Register::RAX, 0)
+            }
+        };
+        let code = broadcast_form(size).code(self.evex(), width);
+        self.asm.vector(code, &[Operand::Reg(to), Operand::Mem(mem)], None);
+    }
+
+    /// The index of a group's first point in all lanes. Changes RAX.
+    pub fn first(&mut self, to: Register, width: Width, mode: Mode) {
+        let group = if let Mode::Group(n) = mode { n } else { 0 };
+        let ahead = (group * self.schedule.lanes) as i64;
+        self.asm.rm(Code::Lea_r64_m, Register::RAX, Mem::at(INDEX, ahead));
+        self.asm.rm(Code::Add_r64_rm64, Register::RAX, Mem::frame(self.places.start));
+        if self.evex() {
+            let code = if width == Width::Z {
+                Code::EVEX_Vpbroadcastq_zmm_k1z_r64
+            } else {
+                Code::EVEX_Vpbroadcastq_ymm_k1z_r64
+            };
+            self.asm.rr(code, to, Register::RAX);
+            return;
+        }
+        let low = at_width(to, Width::X);
+        self.asm.rr(Code::VEX_Vmovq_xmm_rm64, low, Register::RAX);
+        let code = codes::BROADCAST_Q.code(false, width);
+        self.asm.vector(code, &[Operand::Reg(to), Operand::Reg(low)], None);
+    }
+
+    /// Calls a function for the lanes, whose operands are in the frame. Changes all registers that functions may change.
+    pub fn call_helper(&mut self, call: &Call, mode: Mode) {
+        self.asm.plain(Code::VEX_Vzeroupper);
+        self.asm.constant(Register::RDI, call.site as u64);
+        self.asm.rm(Code::Lea_r64_m, Register::RSI, Mem::frame(self.places.args));
+        self.asm.rm(Code::Lea_r64_m, Register::RDX, Mem::frame(self.places.result));
+        match mode {
+            Mode::Uniform => self.asm.constant(Register::RCX, 1),
+            Mode::Group(_) => self.asm.constant(Register::RCX, self.schedule.lanes as u64),
+            Mode::Masked => self.asm.load(Register::RCX, Mem::frame(self.places.remaining)),
+        }
+        self.asm.constant(Register::RAX, call.helper as u64);
+        self.asm.r(Code::Call_rm64, Register::RAX);
+        if mode == Mode::Masked && self.evex() {
+            let operands = [Operand::Reg(TAIL), Operand::Mem(Mem::frame(self.places.tail))];
+            self.asm.vector(Code::VEX_Kmovq_kr_km64, &operands, None);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! How the innermost loop is run: how many points at once.
+
+use super::Level;
+use crate::kernel::{Binary, KInst, KOp, Kernel};
+use rewright_ir::DType;
+
+/// The most points of one round: what remains for the masked rounds then fits in a byte.
+const MOST_POINTS: usize = 128;
+/// Up to so many instructions in a round are worth making it longer.
+const ENOUGH: usize = 96;
+/// The most groups in a round.
+const MOST_GROUPS: usize = 4;
+
+/// See the module's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    pub level: Level,
+    /// The points of a group: as many as values of the widest dtype fill a register.
+    pub lanes: usize,
+    /// The groups that a round of the loop computes.
+    pub groups: usize,
+}
+
+impl Schedule {
+    /// Decides for a kernel, of which `live` says which instructions anything depends on.
+    pub fn new(kernel: &Kernel, live: &[bool], level: Level) -> Schedule {
+        let used = || kernel.insts.iter().zip(live).filter(|(_, live)| **live).map(|(inst, _)| inst);
+        let widest = used().map(|inst| width(kernel, inst, level)).max().unwrap_or(8);
+        let lanes = level.register_bytes() / widest;
+        let inner: Vec<&KInst> = used().filter(|inst| kernel.level(inst) as usize == kernel.axes).collect();
+        let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_)));
+        let most = MOST_GROUPS.min(MOST_POINTS / lanes).min(ENOUGH / inner.len().max(1));
+        Schedule { level, lanes, groups: if calls { 1 } else { most.max(1) } }
+    }
+
+    /// The points of a round.
+    pub fn points(&self) -> usize {
+        self.lanes * self.groups
+    }
+
+    /// In words.
+    pub fn describe(&self, axes: usize) -> String {
+        let loops = match axes {
+            0 => "no loop; the point".to_string(),
+            1 => "one loop".to_string(),
+            axes => format!("{axes} loops; the innermost"),
+        };
+        let groups = if self.groups == 1 { String::new() } else { format!(" in {} groups", self.groups) };
+        format!("{loops} by {} points a round{groups}, {}", self.points(), self.level)
+    }
+}
+
+/// The bytes that a lane needs for an instruction.
+fn width(kernel: &Kernel, inst: &KInst, level: Level) -> usize {
+    let results = (0..inst.results).map(|r| kernel.values[(inst.first.0 + r) as usize].dtype);
+    let own = inst.args.iter().map(|&a| kernel.dtype(a)).chain(results).map(DType::size).max().unwrap_or(1);
+    own.max(match inst.op {
+        // There are no shifts of narrow lanes by different counts.
+        KOp::Binary(Binary::Shl | Binary::Shr) if level == Level::Avx512 => 2,
+        KOp::Binary(Binary::Shl | Binary::Shr) => 4,
+        _ => 1,
+    })
+}

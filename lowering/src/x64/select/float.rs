@@ -1,0 +1,102 @@
+//! Arithmetic on floats.
+
+use super::{Selector, Val};
+use crate::kernel::{Binary, KValue, KernelError, Unary};
+use crate::x64::codes::{self, Form};
+use crate::x64::machine::{Inst, Op};
+use crate::x64::unsupported;
+use rewright_ir::DType;
+
+/// The form for `f32` or for `f64`.
+macro_rules! by_size {
+    ($size:expr, $single:ident, $double:ident) => {
+        if $size == 4 { &codes::$single } else { &codes::$double }
+    };
+}
+pub(super) use by_size;
+
+/// The bits of the sign.
+pub(super) fn sign_bit(size: usize) -> u64 {
+    1 << (8 * size - 1)
+}
+
+impl Selector<'_> {
+    pub(super) fn float_unary(&mut self, op: Unary, dtype: DType, a: KValue) -> Result<Val, KernelError> {
+        let size = dtype.size();
+        // VROUND and VRNDSCALE agree on these; 8 keeps exceptions quiet.
+        let round = |mode: u8| Some(8 | mode);
+        let mode = match op {
+            Unary::Rint => round(0),
+            Unary::Floor => round(1),
+            Unary::Ceil => round(2),
+            Unary::Trunc => round(3),
+            _ => None,
+        };
+        let row = self.foldable(a, size)?.filter(|_| mode.is_some() || op == Unary::Sqrt);
+        if let Some(row) = row {
+            let form: &Form =
+                if mode.is_some() { by_size!(size, ROUND_PS, ROUND_PD) } else { by_size!(size, SQRT_PS, SQRT_PD) };
+            let dst = self.fresh(size);
+            let op = Op { row: Some(row), imm: mode, ..Self::plain_op(form, self.width(size), dst, &[]) };
+            self.emit(Inst::Op(op));
+            return Ok(Val::Lanes(dst));
+        }
+        let a = self.lanes(a)?;
+        if let Some(mode) = mode {
+            return Ok(Val::Lanes(self.op_imm(by_size!(size, ROUND_PS, ROUND_PD), size, &[a], mode)));
+        }
+        Ok(Val::Lanes(match op {
+            Unary::Sqrt => self.op1(by_size!(size, SQRT_PS, SQRT_PD), size, a),
+            Unary::Neg => {
+                let sign = self.constant(sign_bit(size), size);
+                self.op2(by_size!(size, XOR_PS, XOR_PD), size, a, sign)
+            }
+            Unary::Abs => {
+                let others = self.constant(sign_bit(size) - 1, size);
+                self.op2(by_size!(size, AND_PS, AND_PD), size, a, others)
+            }
+            _ => return Err(unsupported(format!("{op:?} of floats"))),
+        }))
+    }
+
+    pub(super) fn float_binary(&mut self, op: Binary, dtype: DType, a: KValue, b: KValue) -> Result<Val, KernelError> {
+        let size = dtype.size();
+        let form: &Form = match op {
+            Binary::Add => by_size!(size, ADD_PS, ADD_PD),
+            Binary::Sub => by_size!(size, SUB_PS, SUB_PD),
+            Binary::Mul => by_size!(size, MUL_PS, MUL_PD),
+            Binary::Div => by_size!(size, DIV_PS, DIV_PD),
+            Binary::CopySign => return self.copy_sign(size, a, b),
+            _ => return Err(unsupported(format!("{op:?} of floats"))),
+        };
+        let commutes = matches!(op, Binary::Add | Binary::Mul);
+        Ok(Val::Lanes(self.op2_folding(form, size, a, b, commutes)?))
+    }
+
+    fn copy_sign(&mut self, size: usize, a: KValue, b: KValue) -> Result<Val, KernelError> {
+        let (a, b) = (self.lanes(a)?, self.lanes(b)?);
+        let sign = self.constant(sign_bit(size), size);
+        if self.evex() {
+            // The third operand chooses between the second one, where it is set, and the first.
+            let dst = self.fresh(size);
+            let form = by_size!(size, TERNLOG_D, TERNLOG_Q);
+            let op = Self::plain_op(form, self.width(size), dst, &[a, b, sign]);
+            self.emit(Inst::Op(Op { imm: Some(0xD8), tied: true, ..op }));
+            return Ok(Val::Lanes(dst));
+        }
+        let magnitude = self.op2(by_size!(size, ANDN_PS, ANDN_PD), size, sign, a);
+        let sign = self.op2(by_size!(size, AND_PS, AND_PD), size, b, sign);
+        Ok(Val::Lanes(self.op2(by_size!(size, OR_PS, OR_PD), size, magnitude, sign)))
+    }
+
+    pub(super) fn fma(&mut self, dtype: DType, args: &[KValue]) -> Result<Val, KernelError> {
+        let size = dtype.size();
+        let (a, b, c) = (self.lanes(args[0])?, self.lanes(args[1])?, self.lanes(args[2])?);
+        let dst = self.fresh(size);
+        // Into a factor, which is rather a value than a constant.
+        let (a, b) = if self.is_constant(args[0]) { (b, a) } else { (a, b) };
+        let op = Self::plain_op(by_size!(size, FMADD213_PS, FMADD213_PD), self.width(size), dst, &[a, b, c]);
+        self.emit(Inst::Op(Op { tied: true, ..op }));
+        Ok(Val::Lanes(dst))
+    }
+}

@@ -1,0 +1,467 @@
+//! Choice of instructions: what each instruction of a kernel becomes.
+//!
+//! A value is one virtual register with all lanes of a group side by side, as wide as its dtype. A bool is a bit a lane in a mask register of
+//! AVX-512; on AVX2 it is a vector of 0 and -1, as wide as what it was computed from, and made wider or narrower to go with others.
+
+mod bits;
+mod compare;
+mod convert;
+mod divide;
+mod float;
+mod integer;
+mod widths;
+
+use super::codes::{self, Form};
+use super::frame::Frame;
+use super::helpers::{Helper, MOST};
+use super::machine::{Call, Class, Inst, Op, Origin, Segment, Uniform, V, Width};
+use super::pool::Pool;
+use super::schedule::Schedule;
+use super::{helpers, unsupported};
+use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
+use rewright_ir::DType;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Elements that a kernel reads or writes: a buffer, or one part of a complex one.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub buffer: u32,
+    pub part: Part,
+    /// Bytes of an element.
+    pub size: usize,
+    pub loaded: bool,
+    pub stored: bool,
+    /// True if there is an element for each point of the innermost loop.
+    pub moves: bool,
+}
+
+/// The rows of a kernel.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub list: Vec<Row>,
+    known: FxHashMap<(u32, Part), u32>,
+}
+
+impl Rows {
+    /// Those of the instructions that anything depends on.
+    pub fn new(kernel: &Kernel, live: &[bool]) -> Rows {
+        let mut rows = Rows::default();
+        for (inst, _) in kernel.insts.iter().zip(live).filter(|(_, live)| **live) {
+            let (KOp::Load(buffer, part) | KOp::Store(buffer, part)) = inst.op else { continue };
+            let b = &kernel.buffers[buffer as usize];
+            let list = &mut rows.list;
+            let n = *rows.known.entry((buffer, part)).or_insert_with(|| {
+                let moves = b.varies.last().copied().unwrap_or(false);
+                let size = b.dtype.real().size();
+                list.push(Row { buffer, part, size, loaded: false, stored: false, moves });
+                list.len() as u32 - 1
+            });
+            let row = &mut rows.list[n as usize];
+            // What is written at all points and is only one element is a row whose elements are in the same place.
+            row.stored |= inst.results == 0;
+            row.moves |= row.stored;
+            row.loaded |= inst.results > 0;
+        }
+        rows
+    }
+    fn of(&self, buffer: u32, part: Part) -> Result<u32, KernelError> {
+        self.known.get(&(buffer, part)).copied().ok_or_else(|| unsupported("an access without a row"))
+    }
+}
+
+/// A value as the segment has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Val {
+    /// Lanes as wide as the dtype.
+    Lanes(V),
+    /// A bool in a mask register.
+    Bits(V),
+    /// A bool in lanes of so many bytes.
+    Flags(V, usize),
+    /// A bool that is the same everywhere.
+    Always(bool),
+}
+
+/// Where a value of an outer level is in the frame, and its form there.
+#[derive(Clone, Copy)]
+struct Kept {
+    at: u32,
+    val: Val,
+}
+
+/// What is the same for all segments of a kernel.
+pub struct Selector<'a> {
+    pub kernel: &'a Kernel,
+    pub rows: &'a Rows,
+    pub schedule: Schedule,
+    pub pool: Pool,
+    pub frame: &'a mut Frame,
+    live: &'a [bool],
+    /// The instruction of each value.
+    made_by: Vec<u32>,
+    /// How often the innermost level uses each value.
+    uses: Vec<u32>,
+    /// Whether a level inside of its own uses each value.
+    leaves: Vec<bool>,
+    kept: Vec<Option<Kept>>,
+    // Of the segment.
+    seg: Segment,
+    level: usize,
+    number: u32,
+    vals: Vec<Option<Val>>,
+    /// By place in the pool, size of the element and width, and whether it is a mask.
+    constants: FxHashMap<(u32, u8, bool), V>,
+    /// Loads that nothing has asked for yet.
+    waiting: Vec<KValue>,
+}
+
+impl<'a> Selector<'a> {
+    /// For a kernel.
+    pub fn new(
+        kernel: &'a Kernel,
+        live: &'a [bool],
+        rows: &'a Rows,
+        schedule: Schedule,
+        frame: &'a mut Frame,
+    ) -> Selector<'a> {
+        let count = kernel.values.len();
+        let (mut made_by, mut uses, mut leaves) = (vec![0; count], vec![0; count], vec![false; count]);
+        for (n, inst) in kernel.insts.iter().enumerate().filter(|(n, _)| live[*n]) {
+            (0..inst.results).for_each(|r| made_by[(inst.first.0 + r) as usize] = n as u32);
+            for a in &inst.args {
+                uses[a.0 as usize] += 1;
+                leaves[a.0 as usize] |= kernel.values[a.0 as usize].level < kernel.level(inst);
+            }
+        }
+        Selector {
+            kernel,
+            rows,
+            schedule,
+            pool: Pool::default(),
+            frame,
+            live,
+            made_by,
+            uses,
+            leaves,
+            kept: vec![None; count],
+            seg: Segment::default(),
+            level: 0,
+            number: 0,
+            vals: vec![None; count],
+            constants: FxHashMap::default(),
+            waiting: Vec::new(),
+        }
+    }
+
+    /// The code of all levels, the outermost first.
+    pub fn segments(&mut self) -> Result<Vec<Segment>, KernelError> {
+        let mut levels = vec![Vec::new(); self.kernel.axes + 1];
+        for (n, inst) in self.kernel.insts.iter().enumerate().filter(|(n, _)| self.live[*n]) {
+            levels[self.kernel.level(inst) as usize].push(n);
+        }
+        let mut segments = Vec::with_capacity(levels.len());
+        for (level, insts) in levels.into_iter().enumerate() {
+            self.level = level;
+            self.vals.fill(None);
+            self.constants.clear();
+            self.waiting.clear();
+            for n in insts {
+                self.number = n as u32;
+                self.inst(&self.kernel.insts[n])?;
+            }
+            segments.push(std::mem::take(&mut self.seg));
+        }
+        Ok(segments)
+    }
+
+    fn is_inner(&self) -> bool {
+        self.level == self.kernel.axes
+    }
+    fn evex(&self) -> bool {
+        self.schedule.level.is_evex()
+    }
+    /// The register of lanes of so many bytes.
+    fn width(&self, size: usize) -> Width {
+        Width::of(self.schedule.lanes * size)
+    }
+
+    fn inst(&mut self, inst: &KInst) -> Result<(), KernelError> {
+        if let KOp::Store(buffer, part) = inst.op {
+            return self.store(buffer, part, inst.args[0]);
+        }
+        let to = self.kernel.dtype(inst.first);
+        let args = &inst.args;
+        let val = match &inst.op {
+            KOp::Const(_) => return Ok(()),
+            KOp::Param(n) => self.uniform(Uniform::Param(*n), to)?,
+            KOp::Index(axis) => self.index(*axis)?,
+            KOp::Load(buffer, part) => {
+                let row = self.rows.of(*buffer, *part)?;
+                let varies = self.kernel.buffers[*buffer as usize].varies.last().copied().unwrap_or(false);
+                if self.is_inner() && varies {
+                    self.waiting.push(inst.first);
+                    return Ok(());
+                }
+                self.uniform(Uniform::Element(row), to)?
+            }
+            KOp::Unary(op) if to.is_float() => self.float_unary(*op, to, args[0])?,
+            KOp::Unary(op) => self.int_unary(*op, to, args[0])?,
+            KOp::Binary(op) if to.is_float() => self.float_binary(*op, to, args[0], args[1])?,
+            KOp::Binary(op) if to.is_bool() => self.bool_binary(*op, args[0], args[1])?,
+            KOp::Binary(op) => self.int_binary(*op, to, args[0], args[1])?,
+            KOp::Compare(op) => self.compare(*op, self.kernel.dtype(args[0]), args[0], args[1])?,
+            KOp::Select => self.select(to, args[0], args[1], args[2])?,
+            KOp::Convert => self.convert(self.kernel.dtype(args[0]), to, args[0])?,
+            KOp::Bitcast => self.bitcast(self.kernel.dtype(args[0]), to, args[0])?,
+            KOp::Fma => self.fma(to, args)?,
+            KOp::Math(call) => {
+                let (helper, site) = helpers::math(call.ptr);
+                let operands = args.iter().map(|&a| self.lanes(a)).collect::<Result<_, _>>()?;
+                Val::Lanes(self.call(helper, site, operands, to.size())?)
+            }
+            KOp::Store(..) => return Ok(()),
+            KOp::Reference(r) => {
+                return Err(unsupported(format!("`{}` is computed by its reference meaning", r.op.0.name)));
+            }
+        };
+        self.define(inst.first, val);
+        Ok(())
+    }
+
+    /// The value is this from here on; levels inside find it in the frame.
+    fn define(&mut self, value: KValue, val: Val) {
+        let n = value.0 as usize;
+        self.vals[n] = Some(val);
+        if !self.leaves[n] {
+            return;
+        }
+        let at = match val {
+            Val::Always(_) => 0,
+            Val::Lanes(v) | Val::Bits(v) | Val::Flags(v, _) => match self.seg.info(v).home {
+                Some(at) => at,
+                None => self.keep(v),
+            },
+        };
+        self.kept[n] = Some(Kept { at, val });
+    }
+
+    /// A place in the frame for a value.
+    fn keep(&mut self, v: V) -> u32 {
+        let info = *self.seg.info(v);
+        if let Origin::Home(at) = info.origin {
+            return at;
+        }
+        let at = self.frame.place(match info.class {
+            Class::Vector(width) => width.bytes(),
+            Class::Mask => 8,
+        });
+        match info.origin {
+            Origin::Computed => self.seg.infos[v.0 as usize].home = Some(at),
+            _ => self.copy_home(v, at),
+        }
+        at
+    }
+
+    /// A constant that is a value of its own is computed: as `x and x`.
+    fn copy_home(&mut self, v: V, at: u32) {
+        let class = self.seg.info(v).class;
+        let copy = self.seg.fresh(class, Origin::Computed);
+        let (form, width): (&'static Form, Width) = match class {
+            Class::Mask => (&codes::KAND, Width::Z),
+            Class::Vector(width) => (&codes::AND_D, width),
+        };
+        self.push(form, width, copy, &[v, v]);
+        self.seg.infos[copy.0 as usize].home = Some(at);
+    }
+
+    /// A value's form in this segment.
+    fn val(&mut self, value: KValue) -> Result<Val, KernelError> {
+        let n = value.0 as usize;
+        if let Some(val) = self.vals[n] {
+            return Ok(val);
+        }
+        let inst = &self.kernel.insts[self.made_by[n] as usize];
+        let dtype = self.kernel.dtype(value);
+        let val = match (&inst.op, self.kept[n]) {
+            (KOp::Const(bits), _) if dtype.is_bool() => Val::Always(*bits != 0),
+            (KOp::Const(bits), _) => Val::Lanes(self.constant(*bits, dtype.size())),
+            (_, Some(kept)) => {
+                let home = |s: &mut Self, class| s.seg.fresh(class, Origin::Home(kept.at));
+                match kept.val {
+                    Val::Lanes(_) => Val::Lanes(home(self, Class::Vector(self.width(dtype.size())))),
+                    Val::Bits(_) => Val::Bits(home(self, Class::Mask)),
+                    Val::Flags(_, size) => Val::Flags(home(self, Class::Vector(self.width(size))), size),
+                    Val::Always(known) => Val::Always(known),
+                }
+            }
+            (KOp::Load(buffer, part), None) if self.is_inner() => {
+                let row = self.rows.of(*buffer, *part)?;
+                let dst = self.fresh(dtype.size());
+                self.emit(Inst::Load { row, dst });
+                self.loaded(dtype, dst)?
+            }
+            _ => return Err(unsupported("a value that is not computed before it is used")),
+        };
+        self.vals[n] = Some(val);
+        Ok(val)
+    }
+
+    /// The lanes of a value that is no bool.
+    fn lanes(&mut self, value: KValue) -> Result<V, KernelError> {
+        match self.val(value)? {
+            Val::Lanes(v) => Ok(v),
+            _ => Err(unsupported("a bool where lanes are wanted")),
+        }
+    }
+
+    /// The row of a load that only the next instruction uses, which may read memory itself.
+    fn foldable(&self, value: KValue, folds_size: usize) -> Result<Option<u32>, KernelError> {
+        let n = value.0 as usize;
+        let size = self.kernel.dtype(value).size();
+        let whole = self.schedule.lanes * size == self.width(size).bytes() && folds_size == size;
+        if !whole || self.vals[n].is_some() || self.uses[n] != 1 || !self.is_inner() || self.kept[n].is_some() {
+            return Ok(None);
+        }
+        match &self.kernel.insts[self.made_by[n] as usize].op {
+            KOp::Load(buffer, part) if !self.kernel.dtype(value).is_bool() => self.rows.of(*buffer, *part).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn is_constant(&self, value: KValue) -> bool {
+        matches!(self.kernel.insts[self.made_by[value.0 as usize] as usize].op, KOp::Const(_))
+    }
+
+    /// Bytes as bools, the others as they are.
+    fn loaded(&mut self, dtype: DType, v: V) -> Result<Val, KernelError> {
+        if dtype.is_bool() { self.not_zero(DType::U8, v) } else { Ok(Val::Lanes(v)) }
+    }
+
+    fn uniform(&mut self, from: Uniform, dtype: DType) -> Result<Val, KernelError> {
+        let dst = self.fresh(dtype.size());
+        self.emit(Inst::Broadcast { from, size: dtype.size(), dst });
+        self.loaded(dtype, dst)
+    }
+
+    fn index(&mut self, axis: u32) -> Result<Val, KernelError> {
+        if (axis as usize) + 1 < self.kernel.axes || !self.is_inner() {
+            return self.uniform(Uniform::Counter(axis), DType::I64);
+        }
+        let first = self.fresh(8);
+        self.emit(Inst::First { dst: first });
+        let steps: Vec<u8> = (0..self.schedule.lanes as u64).flat_map(u64::to_le_bytes).collect();
+        let steps = self.whole(&steps);
+        Ok(Val::Lanes(self.op2(&codes::ADD_Q, 8, first, steps)))
+    }
+
+    fn store(&mut self, buffer: u32, part: Part, value: KValue) -> Result<(), KernelError> {
+        // What is loaded before must be: it may be the same element.
+        for waiting in std::mem::take(&mut self.waiting) {
+            self.val(waiting)?;
+        }
+        let row = self.rows.of(buffer, part)?;
+        let src = match self.val(value)? {
+            Val::Lanes(v) => v,
+            _ => self.bool_to(DType::U8, value)?,
+        };
+        self.emit(Inst::Store { row, src });
+        Ok(())
+    }
+
+    // What the families are written in.
+
+    fn emit(&mut self, inst: Inst) {
+        self.seg.insts.push((inst, self.number));
+    }
+    /// A vector register of lanes of so many bytes.
+    fn fresh(&mut self, size: usize) -> V {
+        let width = self.width(size);
+        self.seg.fresh(Class::Vector(width), Origin::Computed)
+    }
+    fn fresh_mask(&mut self) -> V {
+        self.seg.fresh(Class::Mask, Origin::Computed)
+    }
+    /// An element repeated in all lanes.
+    fn constant(&mut self, bits: u64, size: usize) -> V {
+        let width = self.width(size);
+        let origin = self.pool.repeated(bits, size, width, self.evex());
+        self.pooled(origin, Class::Vector(width))
+    }
+    /// A vector by its bytes, repeated or cut to the width of a register.
+    fn whole(&mut self, bytes: &[u8]) -> V {
+        let width = Width::of(bytes.len());
+        let mut bytes = bytes.to_vec();
+        bytes.resize(width.bytes(), 0);
+        let origin = self.pool.whole(&bytes);
+        self.pooled(origin, Class::Vector(width))
+    }
+    fn pooled(&mut self, origin: Origin, class: Class) -> V {
+        let Origin::Pool { offset, element } = origin else { return self.seg.fresh(class, origin) };
+        let width = if let Class::Vector(width) = class { width as u8 } else { 3 };
+        let key = (offset, element * 4 + width, class == Class::Mask);
+        if let Some(&known) = self.constants.get(&key) {
+            return known;
+        }
+        let v = self.seg.fresh(class, origin);
+        self.constants.insert(key, v);
+        v
+    }
+    fn plain_op(form: &'static Form, width: Width, dst: V, srcs: &[V]) -> Op {
+        let srcs = SmallVec::from_slice(srcs);
+        Op { form, width, dst, srcs, row: None, imm: None, tied: false, folds: true, same_width: false, mask: None }
+    }
+    fn push(&mut self, form: &'static Form, width: Width, dst: V, srcs: &[V]) {
+        self.emit(Inst::Op(Self::plain_op(form, width, dst, srcs)));
+    }
+    /// One operand, lanes as wide as the result's.
+    fn op1(&mut self, form: &'static Form, size: usize, a: V) -> V {
+        let dst = self.fresh(size);
+        self.push(form, self.width(size), dst, &[a]);
+        dst
+    }
+    /// Two operands, lanes as wide as the result's.
+    fn op2(&mut self, form: &'static Form, size: usize, a: V, b: V) -> V {
+        let dst = self.fresh(size);
+        self.push(form, self.width(size), dst, &[a, b]);
+        dst
+    }
+    /// Operands and an immediate.
+    fn op_imm(&mut self, form: &'static Form, size: usize, srcs: &[V], imm: u8) -> V {
+        let dst = self.fresh(size);
+        // VEX shifts by a constant take registers only.
+        let op = Op { imm: Some(imm), folds: self.evex(), ..Self::plain_op(form, self.width(size), dst, srcs) };
+        self.emit(Inst::Op(op));
+        dst
+    }
+    /// Two operands, the second one in memory if it can be.
+    fn op2_folding(
+        &mut self,
+        form: &'static Form,
+        size: usize,
+        a: KValue,
+        b: KValue,
+        commutes: bool,
+    ) -> Result<V, KernelError> {
+        let in_memory = |s: &Self, v| s.foldable(v, size).map(|row| row.is_some());
+        let better = !in_memory(self, b)? && (in_memory(self, a)? || self.is_constant(a));
+        let (a, b) = if commutes && better { (b, a) } else { (a, b) };
+        if let Some(row) = self.foldable(b, size)?.filter(|_| a != b) {
+            let a = self.lanes(a)?;
+            let dst = self.fresh(size);
+            self.emit(Inst::Op(Op { row: Some(row), ..Self::plain_op(form, self.width(size), dst, &[a]) }));
+            return Ok(dst);
+        }
+        let (a, b) = (self.lanes(a)?, self.lanes(b)?);
+        Ok(self.op2(form, size, a, b))
+    }
+    /// A call for each lane.
+    fn call(&mut self, helper: Helper, site: usize, args: SmallVec<[V; 2]>, size: usize) -> Result<V, KernelError> {
+        if args.len() > MOST {
+            return Err(unsupported("a call with too many operands"));
+        }
+        let dst = self.fresh(size);
+        self.emit(Inst::Call(Call { helper: helper as usize, site, args, dst, size }));
+        Ok(dst)
+    }
+}

@@ -1,0 +1,85 @@
+//! Code generators against the interpreter of kernel IR: same bits, on every operation, dtype and layout. What the processor that this runs on
+//! does not have is left out, which is said.
+
+#![allow(unsafe_code, reason = "calling compiled kernels")]
+
+mod arena;
+mod case;
+mod ops;
+mod random;
+#[cfg(target_arch = "x86_64")]
+mod x64;
+
+use case::{Call, run};
+use rewright_lowering::Interp;
+use rewright_lowering::cranelift::Cranelift;
+use rewright_lowering::kernel::{CodeGen, CompiledKernel, KOp, Kernel};
+use std::sync::LazyLock;
+
+/// A code generator under test.
+struct Tested {
+    what: &'static str,
+    generator: Box<dyn CodeGen>,
+    /// Whether it compiles kernels with ops by their reference meaning.
+    references: bool,
+}
+
+static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
+    let vectors = Cranelift::new().unwrap();
+    let scalars = vectors.clone().without_vectors();
+    let mut all = vec![
+        Tested { what: "cranelift with vectors", generator: Box::new(vectors), references: true },
+        Tested { what: "cranelift without vectors", generator: Box::new(scalars), references: true },
+    ];
+    #[cfg(target_arch = "x86_64")]
+    for level in rewright_lowering::x64::Level::ALL {
+        match rewright_lowering::x64::X64::at(level) {
+            Ok(x64) => all.push(Tested { what: x64.name(), generator: Box::new(x64), references: false }),
+            Err(why) => eprintln!("not tested: {why}"),
+        }
+    }
+    all
+});
+
+/// Asserts that a kernel does the same interpreted and compiled in all ways.
+pub fn same(kernel: &Kernel, calls: impl IntoIterator<Item = Call>) {
+    let compile = |generator: &dyn CodeGen| -> Box<dyn CompiledKernel> {
+        generator.compile(kernel).unwrap_or_else(|why| panic!("{}: {why}\n{kernel}", generator.name()))
+    };
+    let oracle = compile(&Interp);
+    let refers = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Reference(_)));
+    let compiled: Vec<_> = TESTED
+        .iter()
+        .filter(|tested| tested.references || !refers)
+        .map(|tested| (tested.what, compile(&*tested.generator)))
+        .collect();
+    for call in calls {
+        let want = run(kernel, &*oracle, &call);
+        for (what, code) in &compiled {
+            let got = run(kernel, &**code, &call);
+            if got != want {
+                panic!(
+                    "{what}\n{kernel}\n{call:?}\n{}\n{}",
+                    difference(kernel, &call, &want, &got),
+                    code.disassembly().unwrap_or("")
+                );
+            }
+        }
+    }
+}
+
+fn difference(kernel: &Kernel, call: &Call, want: &case::Outcome, got: &case::Outcome) -> String {
+    for (n, (a, b)) in want.memory.iter().zip(&got.memory).enumerate() {
+        if let Some(at) = (0..a.len()).find(|&i| a[i] != b[i]) {
+            let from_end = a.len() - at;
+            let size = kernel.buffers[n].dtype.size();
+            return format!(
+                "buffer {n}, {from_end} bytes from its end (element size {size}, gap {}): want {:02x?}, got {:02x?}",
+                call.layouts[n].gap,
+                &a[at..(at + 8).min(a.len())],
+                &b[at..(at + 8).min(b.len())]
+            );
+        }
+    }
+    format!("want {} {:?}, got {} {:?}", want.failed, want.error, got.failed, got.error)
+}

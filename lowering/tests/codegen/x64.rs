@@ -1,0 +1,138 @@
+//! What is special about `x64`: few registers, and kernels that it refuses.
+
+use crate::case::{Call, Layout, Random};
+use crate::random::reference_kernel;
+use crate::same;
+use rewright_ir::{DType, Scalar};
+use rewright_lowering::kernel::{
+    Binary, Buffer, CodeGen, Compare, KOp, KValue, Kernel, KernelBuilder, KernelError, MathCall, MathPtr, Part,
+};
+use rewright_lowering::x64::{Level, X64};
+
+fn buffer(k: &mut KernelBuilder, dtype: DType, written: bool) -> u32 {
+    k.buffer(Buffer { dtype, written, varies: [true].into_iter().collect() })
+}
+
+fn calls(kernel: &Kernel) -> Vec<Call> {
+    let mut random = Random::new(7);
+    [1, 5, 8, 31, 300]
+        .map(|n| {
+            let layouts = (0..kernel.buffers.len()).map(|b| Layout::dense(kernel, b, &[n])).collect();
+            Call { extents: vec![n], layouts, params: vec![], seed: random.next() }
+        })
+        .to_vec()
+}
+
+fn levels() -> impl Iterator<Item = X64> {
+    Level::ALL.into_iter().filter_map(|level| X64::at(level).ok())
+}
+
+/// So many values of a dtype that are all computed before any of them is used.
+fn many_at_once(dtype: DType, count: u32, between: impl Fn(&mut KernelBuilder, KValue) -> KValue) -> Kernel {
+    let mut k = KernelBuilder::new(1);
+    let (a, out) = (buffer(&mut k, dtype, false), buffer(&mut k, dtype, true));
+    let x = k.load(a, Part::Re);
+    let constants: Vec<KValue> = (0..count).map(|n| k.constant(Scalar::F64(0.5 + f64::from(n)).cast(dtype))).collect();
+    let all: Vec<KValue> = constants.iter().map(|&c| k.binary(Binary::Mul, x, c)).collect();
+    let start = between(&mut k, x);
+    let sum = all.iter().rev().fold(start, |sum, &v| k.binary(Binary::Sub, v, sum));
+    k.store(out, Part::Re, sum);
+    k.finish()
+}
+
+#[test]
+fn more_values_than_registers() {
+    for dtype in [DType::F64, DType::F32, DType::U8, DType::I64] {
+        let kernel = many_at_once(dtype, 70, |_, x| x);
+        same(&kernel, calls(&kernel));
+    }
+}
+
+#[test]
+fn more_values_than_registers_around_calls() {
+    extern "C" fn half(x: f64) -> f64 {
+        x / 2.0
+    }
+    let call = KOp::Math(MathCall { name: "half", ptr: MathPtr::F64x1(half) });
+    let kernel = many_at_once(DType::F64, 40, |k, x| {
+        let once = k.push(call.clone(), &[x], DType::F64);
+        k.push(call.clone(), &[once], DType::F64)
+    });
+    same(&kernel, calls(&kernel));
+}
+
+#[test]
+fn more_masks_than_registers() {
+    let mut k = KernelBuilder::new(1);
+    let (a, out) = (buffer(&mut k, DType::F32, false), buffer(&mut k, DType::F32, true));
+    let x = k.load(a, Part::Re);
+    let limits: Vec<KValue> = (0..20).map(|n| k.constant(Scalar::F32(n as f32 * 1e3))).collect();
+    let masks: Vec<KValue> = limits.iter().map(|&limit| k.compare(Compare::Lt, x, limit)).collect();
+    let chosen = masks.iter().zip(&limits).rev().fold(x, |y, (&mask, &limit)| k.select(mask, limit, y));
+    k.store(out, Part::Re, chosen);
+    let kernel = k.finish();
+    same(&kernel, calls(&kernel));
+}
+
+#[test]
+fn more_rows_than_registers() {
+    let mut k = KernelBuilder::new(1);
+    let rows: Vec<u32> = (0..23).map(|_| buffer(&mut k, DType::I16, false)).collect();
+    let out = buffer(&mut k, DType::I16, true);
+    let values: Vec<KValue> = rows.iter().map(|&row| k.load(row, Part::Re)).collect();
+    let sum = values[1..].iter().fold(values[0], |sum, &v| k.binary(Binary::Sub, v, sum));
+    k.store(out, Part::Re, sum);
+    let kernel = k.finish();
+    same(&kernel, calls(&kernel));
+}
+
+#[test]
+fn ops_by_their_reference_meaning_are_refused() {
+    for x64 in levels() {
+        match x64.compile(&reference_kernel()) {
+            Err(KernelError::Unsupported { codegen, message }) => {
+                assert!(codegen == "x64" && message.contains("`swap_parts`"), "{message}");
+            }
+            other => panic!("{:?}", other.map(|code| code.schedule())),
+        }
+    }
+}
+
+#[test]
+fn frames_that_would_be_too_large_are_refused() {
+    let mut k = KernelBuilder::new(1);
+    let rows: Vec<u32> = (0..20_000).map(|_| buffer(&mut k, DType::F64, false)).collect();
+    let out = buffer(&mut k, DType::F64, true);
+    let values: Vec<KValue> = rows.iter().map(|&row| k.load(row, Part::Re)).collect();
+    let sum = values[1..].iter().fold(values[0], |sum, &v| k.binary(Binary::Add, v, sum));
+    k.store(out, Part::Re, sum);
+    let kernel = k.finish();
+    for x64 in levels() {
+        let message = x64.compile(&kernel).map(|code| code.schedule()).unwrap_err().to_string();
+        assert!(message.contains("frame would have"), "{message}");
+    }
+}
+
+#[test]
+fn the_loop_uses_the_widest_registers_and_reads_memory_as_operands() {
+    let kernel = {
+        let mut k = KernelBuilder::new(1);
+        let (a, b, out) =
+            (buffer(&mut k, DType::F64, false), buffer(&mut k, DType::F64, false), buffer(&mut k, DType::F64, true));
+        let (two, three) = (k.constant(Scalar::F64(2.0)), k.constant(Scalar::F64(3.0)));
+        let (x, y) = (k.load(a, Part::Re), k.load(b, Part::Re));
+        let (x, y) = (k.binary(Binary::Mul, two, x), k.binary(Binary::Mul, three, y));
+        let sum = k.binary(Binary::Add, x, y);
+        k.store(out, Part::Re, sum);
+        k.finish()
+    };
+    for level in Level::ALL {
+        let Ok(x64) = X64::at(level) else { continue };
+        let code = x64.compile(&kernel).unwrap();
+        let (lanes, register) = if level == Level::Avx2 { (4, "ymm") } else { (8, "zmm") };
+        assert_eq!(code.schedule(), format!("one loop by {} points a round in 4 groups, {level}", 4 * lanes));
+        let listing = code.disassembly().unwrap();
+        let round: Vec<&str> = listing.lines().filter(|line| line.contains("[rsi+rbx*8")).collect();
+        assert!(round[0].contains("vmulpd") && round[0].contains(register), "{listing}");
+    }
+}
