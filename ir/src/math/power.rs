@@ -3,6 +3,25 @@
 use super::double_double::{Dd, LN_2};
 use super::extended;
 
+/// x to the powers that one operation or two give, rounded once; any float type.
+macro_rules! short_power {
+    ($x:expr, $y:expr) => {
+        if $y == 2.0 {
+            Some($x * $x)
+        } else if $y == 1.0 {
+            Some($x)
+        } else if $y == -1.0 {
+            Some(1.0 / $x)
+        } else if $y == 0.5 {
+            // C99's power of -0 is 0, that of minus infinity infinity.
+            Some(if $x.is_infinite() { $x.abs() } else { $x.sqrt() + 0.0 })
+        } else {
+            None
+        }
+    };
+}
+pub(super) use short_power;
+
 /// x to the power y where C99 lists it as a special case.
 pub(super) fn special_power(x: f64, y: f64) -> Option<f64> {
     if x > 0.0 && x < f64::INFINITY && x != 1.0 && y.abs() < f64::INFINITY && y != 0.0 {
@@ -30,12 +49,8 @@ fn is_odd(y: f64) -> bool {
     (y * 0.5).fract().abs() == 0.5
 }
 
-/// x to the power y, for x positive, finite and not 1, y neither 0 nor NaN.
+/// x to the power y, for x positive, finite and not 1, y neither 0 nor NaN, nor a short power.
 pub(super) fn nearest_power(x: f64, y: f64) -> f64 {
-    // The one common power that comes nearer to the middle of two numbers than a hundred bits tell.
-    if y == 0.5 {
-        return x.sqrt();
-    }
     // x = part * 2^scale, part a normal number.
     let (part, scale) = if x < f64::MIN_POSITIVE { (x * (1u64 << 54) as f64, -54.0) } else { (x, 0.0) };
     let mut log = extended::log(part);

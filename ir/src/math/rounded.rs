@@ -20,7 +20,7 @@
 //! Further than half a unit in the last place from the exact value are
 //!
 //! - `power` at `f64` and `logistic` at `f32`, by less than a millionth of a unit, where the exact value is as near as that to the
-//!   middle of two numbers, and `hypot` likewise;
+//!   middle of two numbers (never for y = -1, 1/2, 1 and 2), and `hypot` likewise;
 //! - `lgamma` at `f64`: by 0.03 units near 1 and 2, and near its zeros between -2.5 and -3, where the value is off by some 2^-80.
 //!   Only this one may have other last bits where the compiler is told to use fused multiply-add.
 
@@ -28,7 +28,7 @@
 pub(super) mod double {
     use crate::math::double_double::{Dd, LN_2};
     use crate::math::extended;
-    use crate::math::power::{nearest_power, sign_of_power, special_power};
+    use crate::math::power::{nearest_power, short_power, sign_of_power, special_power};
 
     pub use pxfm::{
         f_acos as acos, f_acosh as acosh, f_asinh as asinh, f_atan as atan, f_atanh as atanh, f_cbrt as cbrt,
@@ -140,7 +140,9 @@ pub(super) mod double {
 
     /// x to the power y, C99's special cases.
     pub fn power(x: f64, y: f64) -> f64 {
-        special_power(x, y).unwrap_or_else(|| sign_of_power(x, y) * nearest_power(x.abs(), y))
+        short_power!(x, y)
+            .or_else(|| special_power(x, y))
+            .unwrap_or_else(|| sign_of_power(x, y) * nearest_power(x.abs(), y))
     }
 }
 
@@ -153,7 +155,7 @@ pub(super) mod single {
         f_sinf as sin, f_sinhf as sinh, f_tanf as tan, f_tanhf as tanh,
     };
 
-    use crate::math::power::{sign_of_power, special_power};
+    use crate::math::power::{short_power, sign_of_power, special_power};
 
     /// Square root of the sum of squares; `f_hypotf` takes infinity beside NaN for NaN.
     pub fn hypot(x: f32, y: f32) -> f32 {
@@ -167,6 +169,9 @@ pub(super) mod single {
 
     /// x to the power y, C99's special cases, some of which `f_powf` misses.
     pub fn power(x: f32, y: f32) -> f32 {
+        if let Some(short) = short_power!(x, y) {
+            return short;
+        }
         let (wide_x, wide_y) = (f64::from(x), f64::from(y));
         match special_power(wide_x, wide_y) {
             Some(special) => special as f32,

@@ -37,7 +37,7 @@ impl<'a> Parser<'a> {
         self.fail(Diagnostic::new(format!("`{op}` has no attribute `{}`", clip(name))).at(loc).help(help))
     }
 
-    fn attribute_value(&mut self, def: &AttrDef) -> Parsed<Attr> {
+    pub(super) fn attribute_value(&mut self, def: &AttrDef) -> Parsed<Attr> {
         Ok(match def.kind {
             AttrKind::Bool => Attr::Bool(self.bool_value()?),
             AttrKind::Int => Attr::Int(self.int("an integer")?),

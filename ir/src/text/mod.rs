@@ -42,6 +42,7 @@ mod resolve;
 mod resolve_expr;
 mod types;
 
+use crate::attr::{Attr, AttrDef};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::function::Function;
 use crate::module::Module;
@@ -77,6 +78,11 @@ fn parse(text: &str, file_name: &str, verified: bool) -> Result<Module, Diagnost
     }
     errors.sort();
     if errors.is_empty() { Ok(module) } else { Err(errors) }
+}
+
+/// Parses the value of an attribute, as it stands after `name=`; the error is a sentence.
+pub fn parse_attr(def: &AttrDef, text: &str) -> Result<Attr, String> {
+    whole(text, |p| p.attribute_value(def))
 }
 
 /// Parses a text that holds one function, which calls no other.

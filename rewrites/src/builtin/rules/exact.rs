@@ -20,6 +20,9 @@ rule! { "square.is-product": (square ?x) <=> (mul ?x ?x) }
 rule! { "reciprocal.is-quotient": (reciprocal ?x:float) <=> (div 1 ?x) }
 rule! { "power.two": (power ?x:float 2) ~> (mul ?x ?x) }
 rule! { "power.one": (power ?x:float 1) ~> ?x }
+rule! { "power.minus-one": (power ?x:float -1) ~> (div 1 ?x) }
+rule! { "power.half": (power ?x:float 0.5) ~> (where (eq ?x -inf) inf (add (sqrt ?x) 0.0)) }
+rule! { "power.half-nonneg": (power ?x:float 0.5) ~> (sqrt ?x) if [nonneg(?x), no_neg_zero(?x)] }
 rule! { "abs.neg": (abs (neg ?x:float)) ~> (abs ?x) }
 rule! { "abs.neg-signed": (abs (neg ?x:signed)) ~> (abs ?x) }
 rule! { "abs.abs": (abs (abs ?x:real)) ~> (abs ?x) }

@@ -18,8 +18,6 @@ rule! { "sqrt.quotient": (div (sqrt ?x:float) (sqrt ?y)) ~> (sqrt (div ?x ?y)) l
 rule! { "sqrt.square": (mul (sqrt ?x:float) (sqrt ?x)) ~> ?x liberties [approximate, no_nan, no_signed_zeros] }
 rule! { "sqrt.of-square": (sqrt (mul ?x:float ?x)) ~> (abs ?x) liberties [approximate] }
 rule! { "div.sqrt": (div ?x:float (sqrt ?x)) ~> (sqrt ?x) if [nonneg(?x)] liberties [approximate, no_nan] }
-rule! { "power.half": (power ?x:float 0.5) ~> (sqrt ?x) liberties [approximate, no_inf, no_signed_zeros] }
-rule! { "power.minus-one": (power ?x:float -1) ~> (div 1 ?x) liberties [approximate] }
 rule! { "power.three": (power ?x:float 3) ~> (mul (mul ?x ?x) ?x) liberties [approximate] }
 rule! { "power.four": (power ?x:float 4) ~> (mul (mul ?x ?x) (mul ?x ?x)) liberties [approximate] }
 rule! { "power.sum": (mul (power ?x:float ?y) (power ?x ?z)) ~> (power ?x (add ?y ?z)) liberties [approximate, no_nan, no_inf] }

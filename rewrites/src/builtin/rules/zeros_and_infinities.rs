@@ -14,3 +14,4 @@ rule! { "float.not-le": (not (le ?x:float ?y)) <=> (gt ?x ?y) liberties [no_nan]
 rule! { "float.abs-of-nonneg": (abs ?x:float) ~> ?x if [nonneg(?x)] liberties [no_signed_zeros, no_nan] }
 rule! { "float.fmin": (fmin ?x:float ?y) <=> (minimum ?x ?y) liberties [no_nan, no_signed_zeros] }
 rule! { "float.fmax": (fmax ?x:float ?y) <=> (maximum ?x ?y) liberties [no_nan, no_signed_zeros] }
+rule! { "float.power-half": (power ?x:float 0.5) ~> (sqrt ?x) liberties [no_inf, no_signed_zeros] }
