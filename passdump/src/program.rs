@@ -8,7 +8,7 @@ use crate::failure::Test;
 use crate::fixture::{Case, choose};
 use rewright::ir::text::Numbering;
 use rewright::rewrites::check::Check;
-use rewright::rewrites::rule::{Liberties, read_rules};
+use rewright::rewrites::rule::{Liberties, RuleEntry, read_rules};
 use rewright::rewrites::{Options, RewriteRegistry, Verify, rewrites};
 use rewright::{Datum, Function, Module, Name};
 use std::io::Read;
@@ -61,7 +61,7 @@ impl Program {
         let liberties = input.liberties.unwrap_or(case.as_ref().map_or(Ok(Liberties::empty()), Case::liberties)?);
         let mut rules = case.as_ref().map(Case::rules).unwrap_or_default();
         if let Some(file) = &input.rules {
-            rules.extend(read_rules(file).map_err(|e| Error::message(e.to_string()))?);
+            rules.extend(rules_of(file)?);
         }
         let registry = engine::registry_with(&rules)?;
         Ok(Program { name, text, module, func, pipeline, liberties, registry, case })
@@ -122,6 +122,15 @@ impl Program {
     pub fn source(&self) -> (&str, &str) {
         (&self.name, &self.text)
     }
+}
+
+/// The rules of a file, each of which holds, or is marked `unchecked`.
+fn rules_of(file: &Path) -> Result<Vec<RuleEntry>, Error> {
+    let rules = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
+    // Of rules that can't be read all errors at once.
+    engine::registry_with(&rules.iter().map(|rule| rule.entry).collect::<Vec<_>>())?;
+    rules.iter().try_for_each(|rule| rule.check()).map_err(|e| Error::message(e.to_string()))?;
+    Ok(rules.into_iter().map(|rule| rule.entry).collect())
 }
 
 /// What a file is.

@@ -7,7 +7,7 @@ use crate::output::{Out, Tone};
 use rewright::Origin;
 use rewright::rewrites::def::Form;
 use rewright::rewrites::rewrites;
-use rewright::rewrites::rule::{Rule, read_rules, soundness};
+use rewright::rewrites::rule::{Rule, RuleEntry, parse_rule, read_rules, soundness};
 use std::io::Write;
 
 /// Tries the rules of a file, or those that are compiled in; false if one is not sound.
@@ -34,6 +34,9 @@ pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> 
                     writeln!(out, "         although it takes {}", rule.liberties)?;
                 }
                 writeln!(out, "         {example}")?;
+                if let Some(liberties) = soundness::missing_liberties(rule) {
+                    writeln!(out, "         it holds with `liberties [{}]`", liberties | rule.liberties)?;
+                }
             }
         }
     }
@@ -43,10 +46,11 @@ pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> 
 
 /// The rules of a file; `<=>` is tried in one direction, which says it of both.
 fn of_file(file: &std::path::Path) -> Result<Vec<(Rule, Origin)>, Error> {
-    let entries = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
+    let rules = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
+    let entries: Vec<RuleEntry> = rules.into_iter().map(|rule| rule.entry).collect();
     engine::registry_with(&entries)?;
-    let rule = |entry: &rewright::rewrites::rule::RuleEntry| {
-        let rule = rewright::rewrites::rule::parse_rule(entry.def.name, entry.def.text);
+    let rule = |entry: &RuleEntry| {
+        let rule = parse_rule(entry.def.name, entry.def.text);
         rule.map(|rule| (rule, entry.origin)).map_err(|e| Error::message(e.to_string()))
     };
     entries.iter().map(rule).collect()

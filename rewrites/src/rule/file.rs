@@ -1,6 +1,8 @@
 //! Rules from files, to try an idea without compiling anything.
 
 use super::def::{RuleDef, RuleEntry};
+use super::parse::parse_rule;
+use super::soundness;
 use rewright_ir::{Name, Origin};
 use serde::Deserialize;
 use std::path::Path;
@@ -18,16 +20,49 @@ pub struct RuleFileError {
     pub message: String,
 }
 
-/// A rule of a file.
+/// A rule as it stands in a file.
 #[derive(Deserialize)]
 #[serde(rename = "Rule", deny_unknown_fields)]
 struct Written {
     name: String,
     rule: String,
+    #[serde(default)]
+    unchecked: bool,
 }
 
-/// Reads a file of rules: a RON list of `Rule(name: "neg-neg", rule: "(neg (neg ?x)) => ?x")`.
-pub fn read_rules(path: &Path) -> Result<Vec<RuleEntry>, RuleFileError> {
+/// A rule of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRule {
+    /// The rule, and where it is written.
+    pub entry: RuleEntry,
+    /// It is to be used although it may not be sound.
+    pub unchecked: bool,
+}
+
+impl FileRule {
+    /// Refuses a rule whose two sides differ where it does not say that they may; see [`soundness`].
+    pub fn check(&self) -> Result<(), RuleFileError> {
+        let (def, origin) = (self.entry.def, self.entry.origin);
+        let wrong =
+            |message: String| RuleFileError { file: origin.file.to_string(), line: origin.line as usize, message };
+        let rule = parse_rule(def.name, def.text).map_err(|errors| wrong(errors.to_string()))?;
+        if self.unchecked {
+            return Ok(());
+        }
+        let Some(example) = soundness::check(&rule).counterexample else { return Ok(()) };
+        let remedy = match soundness::missing_liberties(&rule) {
+            Some(liberties) => format!("it holds with `liberties [{}]`", liberties | rule.liberties),
+            None => "no liberties make it hold".to_string(),
+        };
+        Err(wrong(format!(
+            "rule `{}` does not hold: {example}; {remedy}, and `unchecked: true` beside the rule uses it as it is",
+            def.name
+        )))
+    }
+}
+
+/// Reads a file of rules: a RON list of `Rule(name: "neg-neg", rule: "(neg (neg ?x)) => ?x")`, where `unchecked: true` may follow.
+pub fn read_rules(path: &Path) -> Result<Vec<FileRule>, RuleFileError> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|e| RuleFileError { file: file.clone(), line: 0, message: e.to_string() })?;
@@ -35,7 +70,7 @@ pub fn read_rules(path: &Path) -> Result<Vec<RuleEntry>, RuleFileError> {
 }
 
 /// Reads the text of a file of rules. The rules live as long as the process.
-pub fn parse_rules(text: &str, file: &str) -> Result<Vec<RuleEntry>, RuleFileError> {
+pub fn parse_rules(text: &str, file: &str) -> Result<Vec<FileRule>, RuleFileError> {
     let written: Vec<Written> = ron::from_str(text).map_err(|e| RuleFileError {
         file: file.to_string(),
         line: e.span.start.line,
@@ -48,10 +83,11 @@ pub fn parse_rules(text: &str, file: &str) -> Result<Vec<RuleEntry>, RuleFileErr
         let quoted = format!("\"{}\"", rule.name);
         read += text[read..].find(&quoted).map_or(0, |at| at + quoted.len());
         let line = text[..read].lines().count() as u32;
-        RuleEntry {
+        let entry = RuleEntry {
             def: RuleDef { name: Name::new(&rule.name).as_str(), text: Name::new(&rule.rule).as_str() },
             origin: Origin { krate: "rules", version: "", file, line },
-        }
+        };
+        FileRule { entry, unchecked: rule.unchecked }
     };
     Ok(written.into_iter().map(entry).collect())
 }

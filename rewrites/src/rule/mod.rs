@@ -46,7 +46,7 @@ mod words;
 
 pub use condition::{ConditionDef, ConditionEntry, Known};
 pub use def::{RuleDef, RuleEntry};
-pub use file::{RuleFileError, parse_rules, read_rules};
+pub use file::{FileRule, RuleFileError, parse_rules, read_rules};
 pub use liberties::Liberties;
 pub use parse::{RuleError, RuleErrors, parse_rule};
 

@@ -3,9 +3,9 @@
 use super::condition::{ConditionDef, conditions};
 use super::liberties::{Liberties, unknown_liberty};
 use super::{AttrTerm, Condition, DTypes, Direction, Node, NodeId, OpTerm, Rule, Var, typing};
-use rewright_ir::attr::{AttrDef, AttrKind, Presence};
+use rewright_ir::attr::Presence;
 use rewright_ir::op::Arity;
-use rewright_ir::{Attr, DType, Name, Registry, registry};
+use rewright_ir::{Attr, Name, Registry, parse_attr, registry};
 use smallvec::SmallVec;
 use std::fmt;
 use thiserror::Error;
@@ -352,40 +352,20 @@ impl<'t> Parser<'t> {
     }
 
     fn attr(&mut self, term: &mut OpTerm, at: usize, name: Name) -> Option<()> {
-        let def = term.op.attrs.iter().find(|def| name == def.name);
         let value_at = self.space();
-        let value = if self.eat("@") {
-            let var = self.name(value_at)?;
-            let known = self.attr_vars.iter().position(|known| *known == var);
-            if known.is_none() && self.side == Side::Template {
-                self.error(value_at, format!("`@{var}` is not in the pattern"));
-                return None;
-            }
-            AttrTerm::Var(known.unwrap_or_else(|| {
-                self.attr_vars.push(var);
-                self.attr_vars.len() - 1
-            }))
-        } else {
-            let value = def.and_then(|def| self.attr_value(def));
-            if def.is_some() && value.is_none() {
-                let kind = def.map(|def| format!("{:?}", def.kind)).unwrap_or_default();
-                self.error(
-                    value_at,
-                    format!("`{name}` is an attribute of kind {kind}; this is none, or bind it: `{name}=@a`"),
-                );
-            }
-            // Without a definition nobody knows where the value ends.
-            match (def, value) {
-                (None, _) => {
-                    self.error(at, format!("`{}` has no attribute `{name}`", term.op));
-                    return None;
-                }
-                (Some(_), value) => AttrTerm::Is(value?),
-            }
-        };
-        let Some(def) = def else {
+        let bound = if self.eat("@") { Some(self.attr_var(value_at)?) } else { None };
+        let written = if bound.is_none() { self.attr_value() } else { "" };
+        let Some(def) = term.op.attrs.iter().find(|def| name == def.name) else {
             self.error(at, format!("`{}` has no attribute `{name}`", term.op));
             return Some(());
+        };
+        let value = match (bound, parse_attr(def, written)) {
+            (Some(var), _) => AttrTerm::Var(var),
+            (None, Ok(value)) => AttrTerm::Is(value),
+            (None, Err(why)) => {
+                self.error(value_at, format!("{why}; or bind the attribute: `{name}=@a`"));
+                return Some(());
+            }
         };
         let is_default = match (&value, def.presence) {
             (AttrTerm::Is(Attr::Bool(false)), Presence::False) => true,
@@ -398,26 +378,39 @@ impl<'t> Parser<'t> {
         Some(())
     }
 
-    fn attr_value(&mut self, def: &AttrDef) -> Option<Attr> {
-        match def.kind {
-            AttrKind::Bool => match self.word() {
-                "true" => Some(Attr::Bool(true)),
-                "false" => Some(Attr::Bool(false)),
-                _ => None,
-            },
-            AttrKind::Int => self.int().map(Attr::Int),
-            AttrKind::Ints => {
-                let mut list = Vec::new();
-                self.eat("[").then_some(())?;
-                self.list("]", |p| p.int().map(|i| list.push(i)))?;
-                Some(Attr::Ints(list.into()))
-            }
-            AttrKind::DType => {
-                let name = self.word();
-                DType::ALL.into_iter().find(|d| d.name() == name).map(Attr::DType)
-            }
-            _ => None,
+    /// The number of an attribute variable.
+    fn attr_var(&mut self, at: usize) -> Option<usize> {
+        let var = self.name(at)?;
+        let known = self.attr_vars.iter().position(|known| *known == var);
+        if known.is_none() && self.side == Side::Template {
+            self.error(at, format!("`@{var}` is not in the pattern"));
+            return None;
         }
+        Some(known.unwrap_or_else(|| {
+            self.attr_vars.push(var);
+            self.attr_vars.len() - 1
+        }))
+    }
+
+    /// A value as IR text has it, up to white space or the bracket that ends the term.
+    fn attr_value(&mut self) -> &'t str {
+        self.space();
+        let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+        let end = self.rest().find(|c: char| {
+            let was_escaped = std::mem::take(&mut escaped);
+            match c {
+                '"' if !was_escaped => quoted = !quoted,
+                '\\' => escaped = !was_escaped,
+                _ if quoted => {}
+                '[' => depth += 1,
+                ']' if depth > 0 => depth -= 1,
+                _ => return depth == 0 && (c.is_whitespace() || matches!(c, ')' | ']')),
+            }
+            false
+        });
+        let value = &self.text[self.at..][..end.unwrap_or(self.rest().len())];
+        self.at += value.len();
+        value
     }
 
     /// `name(?x, ?y)`. An unknown one is an error, but does not keep what follows from being read.

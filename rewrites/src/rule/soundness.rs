@@ -121,6 +121,17 @@ pub fn check(rule: &Rule) -> Soundness {
     found
 }
 
+/// The fewest further liberties with which a rule holds, one or two of them.
+pub fn missing_liberties(rule: &Rule) -> Option<Liberties> {
+    let holds = |&more: &Liberties| {
+        let freer = Rule { liberties: rule.liberties | more, ..rule.clone() };
+        check(&freer).counterexample.is_none()
+    };
+    let all: Vec<Liberties> = Liberties::all().iter().filter(|&one| !rule.liberties.contains(one)).collect();
+    let pairs = || all.iter().flat_map(|&a| all.iter().map(move |&b| a | b)).filter(|pair| pair.iter().count() == 2);
+    all.iter().copied().find(holds).or_else(|| pairs().find(holds))
+}
+
 impl Soundness {
     /// Tries a case; false if it is none of the rule's.
     fn tried(&mut self, rule: &Rule, case: &Case, effort: Effort) -> bool {

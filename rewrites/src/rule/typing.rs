@@ -2,7 +2,7 @@
 
 use super::{AttrTerm, Known, Node, NodeId, OpTerm, Rule, extents};
 use crate::facts::Facts;
-use rewright_ir::attr::{AttrDef, AttrKind};
+use rewright_ir::attr::{AttrDef, AttrKind, Presence, SliceSpec};
 use rewright_ir::builder::{infer_types, literal_at};
 use rewright_ir::op::{Eval, LiteralCx};
 use rewright_ir::{Attr, Attrs, DType, Dim, Literal, Op, Scalar, Type};
@@ -255,8 +255,8 @@ fn cases_of<'a>(
     let count = rule.vars.len();
     let vars: Vec<Operand> = (0..count).map(var).collect();
     let sizes: Vec<Vec<usize>> = (0..count).map(|at| shape(at).iter().map(|&n| n as usize).collect()).collect();
-    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
-    attrs_of_cases(rule, rank).map(move |attrs| Case { vars: vars.clone(), shapes: sizes.clone(), attrs })
+    let largest = shapes.iter().copied().max_by_key(|shape| shape.len()).unwrap_or(&[]);
+    attrs_of_cases(rule, largest).map(move |attrs| Case { vars: vars.clone(), shapes: sizes.clone(), attrs })
 }
 
 /// The dtypes of the variables: all alike, then all combinations.
@@ -281,9 +281,9 @@ fn dtypes_of_cases(rule: &Rule) -> impl Iterator<Item = Vec<DType>> + '_ {
 /// So many combinations of dtypes are tried: those of three variables, and more.
 const MAX_CASES: usize = 1 << 12;
 
-/// The values to try of each attribute variable.
-fn attrs_of_cases(rule: &Rule, rank: usize) -> impl Iterator<Item = Vec<Option<Attr>>> + use<> {
-    let choices: Vec<Vec<Option<Attr>>> = (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, rank)).collect();
+/// The values to try of each attribute variable, beside values of this shape.
+fn attrs_of_cases(rule: &Rule, shape: &[u64]) -> impl Iterator<Item = Vec<Option<Attr>>> + use<> {
+    let choices: Vec<Vec<Option<Attr>>> = (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, shape)).collect();
     let all: usize = choices.iter().map(Vec::len).product();
     (0..all).map(move |mut number| {
         let pick = |list: &Vec<Option<Attr>>| {
@@ -295,7 +295,7 @@ fn attrs_of_cases(rule: &Rule, rank: usize) -> impl Iterator<Item = Vec<Option<A
     })
 }
 
-fn attr_choices(rule: &Rule, var: usize, rank: usize) -> Vec<Option<Attr>> {
+fn attr_choices(rule: &Rule, var: usize, shape: &[u64]) -> Vec<Option<Attr>> {
     let uses = rule.nodes.iter().filter_map(|node| match node {
         Node::Op(term) | Node::Computed(term) => Some(term),
         _ => None,
@@ -305,6 +305,7 @@ fn attr_choices(rule: &Rule, var: usize, rank: usize) -> Vec<Option<Attr>> {
         term.op.0.attrs.iter().find(|def| *name == def.name)
     };
     let Some(def) = uses.map(def).find_map(|def| def) else { return vec![None] };
+    let rank = shape.len();
     let ints = |list: &[i64]| Some(Attr::Ints(list.into()));
     let mut choices = match def.kind {
         AttrKind::Bool => vec![Some(Attr::Bool(true))],
@@ -316,8 +317,40 @@ fn attr_choices(rule: &Rule, var: usize, rank: usize) -> Vec<Option<Attr>> {
             let turned: Vec<i64> = all.iter().cycle().skip(1).take(rank).copied().collect();
             vec![ints(&all), ints(&back), ints(&turned), ints(&[0]), ints(&[1]), ints(&[])]
         }
-        _ => Vec::new(),
+        AttrKind::Dims => dims_to_try(shape),
+        AttrKind::Slices => slices_to_try(rank),
+        AttrKind::Scalar => DType::ALL.into_iter().map(|d| Some(Attr::Scalar(Scalar::one(d)))).collect(),
+        AttrKind::Str | AttrKind::Func | AttrKind::Array | AttrKind::Expr => Vec::new(),
     };
-    choices.insert(0, None);
+    if def.presence != Presence::Required {
+        choices.insert(0, None);
+    }
+    choices
+}
+
+/// Dims that hold as many elements as a shape, or that it broadcasts to.
+fn dims_to_try(shape: &[u64]) -> Vec<Option<Attr>> {
+    let turned: Vec<u64> = shape.iter().rev().copied().collect();
+    let with = |before: &[u64], after: &[u64]| [before, shape, after].concat();
+    let all = [shape.to_vec(), turned, vec![shape.iter().product()], with(&[1], &[]), with(&[], &[1]), with(&[2], &[])];
+    let mut choices: Vec<Option<Attr>> = Vec::new();
+    for dims in all {
+        let choice = Some(Attr::Dims(dims.into_iter().map(Dim::Const).collect()));
+        if !choices.contains(&choice) {
+            choices.push(choice);
+        }
+    }
+    choices
+}
+
+/// Slices of the first axis, and of all of them.
+fn slices_to_try(rank: usize) -> Vec<Option<Attr>> {
+    let slice = |start, stop, step| SliceSpec { start, stop, step };
+    let specs = [SliceSpec::FULL, slice(Some(1), None, 1), slice(None, Some(-1), 2), slice(None, None, -1)];
+    let list = |specs: Vec<SliceSpec>| Some(Attr::Slices(specs.into()));
+    let mut choices: Vec<Option<Attr>> = specs.iter().map(|&spec| list(vec![spec])).collect();
+    if rank > 1 {
+        choices.extend(specs.iter().map(|&spec| list(vec![spec; rank])));
+    }
     choices
 }

@@ -73,12 +73,6 @@ impl<'t> Parser<'t> {
         self.error(at, message);
         None
     }
-    pub(super) fn int(&mut self) -> Option<i64> {
-        let minus = self.eat("-");
-        let digits = self.word();
-        let value: i64 = digits.parse().ok()?;
-        Some(if minus { -value } else { value })
-    }
     pub(super) fn list(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.eat(end) {
             return Some(());

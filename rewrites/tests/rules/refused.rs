@@ -2,7 +2,7 @@
 
 use pretty_assertions::assert_eq;
 use rewright_rewrites::RewriteRegistryError;
-use rewright_rewrites::rule::{parse_rule, parse_rules};
+use rewright_rewrites::rule::{parse_rule, parse_rules, soundness};
 
 fn message(text: &str) -> String {
     match parse_rule("bad", text) {
@@ -42,7 +42,7 @@ fn what_says_nothing_that_can_be_applied() {
         ("(neg ?x) => ?x liberties [fast]", "there is no liberty `fast`; there are contract, reassociate"),
         ("(sum ?x) => ?x", "both sides are of one type"),
         ("(sum ?x axis=@a) => ?x", "`sum` has no attribute `axis`"),
-        ("(sum ?x axes=maybe) => ?x", "`axes` is an attribute of kind Ints"),
+        ("(sum ?x axes=maybe) => ?x", "or bind the attribute: `axes=@a`"),
         ("(cast ?x) => ?x", "`cast` has an attribute `to`, which must be given: `to=@a` binds it"),
         ("(sum ?x axes=@a) => (sum ?x axes=@b)", "`@b` is not in the pattern"),
         ("(store ?x ?y) => ?x", "`store` has effects"),
@@ -110,8 +110,45 @@ fn clashes_are_startup_errors() {
 fn files_of_rules() {
     let text = "[\n  Rule(name: \"one\", rule: \"(neg (neg ?x)) => ?x\"),\n  Rule(name: \"two\", rule: \"(abs (neg ?x)) => (abs ?x)\"),\n]";
     let rules = parse_rules(text, "my.ron").unwrap();
-    let lines: Vec<(&str, u32)> = rules.iter().map(|r| (r.def.name, r.origin.line)).collect();
+    let lines: Vec<(&str, u32)> = rules.iter().map(|r| (r.entry.def.name, r.entry.origin.line)).collect();
     assert_eq!(lines, [("one", 2), ("two", 3)]);
+    // Of unsigned integers the second one is wrong.
+    assert_eq!(rules.iter().map(|rule| rule.check().is_ok()).collect::<Vec<_>>(), [true, false]);
     let error = parse_rules("[\n Rule(nam: \"one\", rule: \"\"),\n]", "my.ron").unwrap_err();
     assert_eq!((error.line, error.message.contains("nam")), (2, true), "{error}");
+}
+
+#[test]
+fn files_state_what_their_rules_take() {
+    let of = |more: &str| {
+        let text = format!("[\n  Rule(name: \"not-less\", rule: \"(not (lt ?a ?b)) => (ge ?a ?b){more}),\n]");
+        let rules = parse_rules(&text, "my.ron").unwrap();
+        rules[0].check().map_err(|e| e.to_string())
+    };
+    let refused = of("\"").unwrap_err();
+    assert!(refused.starts_with("my.ron:2: rule `not-less` does not hold: ?a = NaN of f32"), "{refused}");
+    assert!(refused.contains("it holds with `liberties [no_nan]`"), "{refused}");
+    assert_eq!(of(" liberties [no_nan]\""), Ok(()));
+    assert_eq!(of("\", unchecked: true"), Ok(()));
+    let never = parse_rules("[Rule(name: \"zero\", rule: \"(neg ?x:int) => ?x\")]", "my.ron").unwrap();
+    let refused = never[0].check().unwrap_err().to_string();
+    assert!(refused.contains("no liberties make it hold"), "{refused}");
+}
+
+#[test]
+fn attributes_that_must_be_given() {
+    for text in [
+        "(neg (slice ?x at=@d)) => (slice (neg ?x) at=@d)",
+        "(slice (neg ?x) at=[1:, ::-1]) => (neg (slice ?x at=[1:, ::-1]))",
+        "(reshape (reshape ?x dims=@e) dims=@d) => (reshape ?x dims=@d)",
+        "(neg (broadcast_in_dim ?x dims=@d axes=@a)) => (broadcast_in_dim (neg ?x) dims=@d axes=@a)",
+    ] {
+        let rule = parse_rule("rule", text).unwrap_or_else(|e| panic!("{e}"));
+        let found = soundness::check(&rule);
+        assert!(found.counterexample.is_none() && found.points > 100, "{text}: {found:?}");
+    }
+    let text = "(slice (slice ?x at=@a) at=@b) => (slice ?x at=@a)";
+    let rule = parse_rule("rule", text).unwrap_or_else(|e| panic!("{e}"));
+    assert!(soundness::check(&rule).counterexample.is_some());
+    assert!(message("(slice ?x at=[0]) => ?x").contains("start:stop:step"));
 }
