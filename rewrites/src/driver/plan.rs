@@ -98,13 +98,22 @@ pub(super) struct Plan {
     pub early: Vec<Group>,
     /// Rules that the pipeline names and that nothing in it can apply.
     pub left_out: Vec<(Id, &'static Rule)>,
+    /// Rewrites with others that they are to come before, and do not: those shape the function for code generation, and it does not
+    /// come back from that.
+    pub late: Vec<(Id, Id)>,
 }
 
 impl Plan {
     /// The plan of a pipeline. Rules that take liberties which are not granted have no part in it, nor have those that are not
     /// for the driver.
     pub fn of(pipeline: &Pipeline, granted: Liberties) -> Self {
-        let mut plan = Plan { rewrites: Vec::new(), groups: Vec::new(), early: Vec::new(), left_out: Vec::new() };
+        let mut plan = Plan {
+            rewrites: Vec::new(),
+            groups: Vec::new(),
+            early: Vec::new(),
+            left_out: Vec::new(),
+            late: Vec::new(),
+        };
         let mut stops: Vec<(Id, &Stop)> = Vec::new();
         for stop in pipeline.stops() {
             let known = plan.rewrites.iter().position(|e| std::ptr::eq(e.def, stop.entry.def));
@@ -120,6 +129,13 @@ impl Plan {
         if stops.iter().any(|(_, stop)| SATURATING.contains(&stop.entry.def.name)) {
             // A rule that the pipeline names has a part in equality saturation too, but for liberties.
             plan.left_out.retain(|(_, rule)| !granted.contains(rule.liberties));
+        }
+        // Rewrites are numbered in the order in which the pipeline first names them.
+        let shapes = |first: &RewriteEntry| first.def.stage == Stage::BeforeLowering;
+        for (late, entry) in plan.rewrites.iter().enumerate() {
+            let firsts = plan.rewrites[..late].iter().enumerate();
+            let passed = firsts.filter(|(_, first)| shapes(first) && entry.def.before.contains(&first.def.name));
+            plan.late.extend(passed.map(|(first, _)| (late, first)));
         }
         plan
     }

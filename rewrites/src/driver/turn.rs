@@ -179,6 +179,13 @@ impl<'a, 'r> Turn<'a, 'r> {
         for (id, loc, message) in std::mem::take(&mut self.missed).finish(&self.func) {
             self.remark(self.run.plan.rewrites[id].def.name, RemarkKind::Missed, loc, message);
         }
+        for (late, first) in self.run.plan.late.clone() {
+            if self.tally[first].applied > 0 {
+                let (late, first) = (self.run.plan.rewrites[late].def.name, self.run.plan.rewrites[first].def.name);
+                let message = format!("it does not see what `{first}` has put together: name it before `{first}`");
+                self.remark(late, RemarkKind::Missed, Loc::default(), message);
+            }
+        }
         if let Some(checker) = self.checker.take().filter(|_| self.tally.iter().any(|t| t.applied > 0 || t.out)) {
             for note in checker.notes() {
                 self.remark("check-each", RemarkKind::Note, Loc::default(), note);
