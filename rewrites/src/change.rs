@@ -61,18 +61,21 @@ pub(crate) struct Touched {
     pub new_edges: bool,
     /// Instructions that may have written to values are gone.
     pub writers_gone: bool,
+    /// Values that instructions which are gone may have written to, or have ended.
+    pub freed: KeySet<Value>,
 }
 
 impl Touched {
     /// Nothing is touched.
     pub fn clear(&mut self) {
-        let Touched { insts, noted, values, blocks, known_uses, params, edges, new_edges, writers_gone } = self;
+        let Touched { insts, noted, values, blocks, known_uses, params, edges, new_edges, writers_gone, freed } = self;
         insts.clear();
         noted.clear();
         values.clear();
         blocks.clear();
         known_uses.clear();
         params.clear();
+        freed.clear();
         (*edges, *new_edges, *writers_gone) = (false, false, false);
     }
 
@@ -95,7 +98,11 @@ impl Touched {
 
     /// An instruction is about to go.
     pub fn erased(&mut self, func: &Function, inst: Inst) {
-        self.writers_gone |= func.inst(inst).op.effects.intersects(Effects::WRITES | Effects::CALLS);
+        let data = func.inst(inst);
+        self.writers_gone |= data.op.effects.intersects(Effects::WRITES | Effects::CALLS);
+        if data.op.effects.intersects(Effects::WRITES | Effects::CALLS | Effects::FREES) {
+            self.freed.extend(data.args.iter().copied());
+        }
     }
 
     /// A value has gained or lost a use.

@@ -97,8 +97,7 @@ pub(super) fn may_have_twin(cx: &MatchCx<'_>, inst: Inst) -> bool {
     if data.results.is_empty() || !cx.is_pure(inst) {
         return false;
     }
-    let Some((uses, rarest)) = data.args.iter().map(|&arg| (func.use_count(arg), arg)).min_by_key(|(uses, _)| *uses)
-    else {
+    let Some((uses, rarest)) = data.args.iter().map(|&arg| (func.use_count(arg), arg)).min() else {
         return true;
     };
     // Nobody else reads it.
@@ -108,8 +107,9 @@ pub(super) fn may_have_twin(cx: &MatchCx<'_>, inst: Inst) -> bool {
     let same = |other: &InstData| {
         other.op == data.op && other.args.iter().all(|arg| data.args.contains(arg)) && other.attrs == data.attrs
     };
-    let twin = |user: Inst| user != inst && func.linked_inst(user).is_some_and(same) && are_on_one_path(cx, inst, user);
-    uses > MANY || func.past_users(rarest).iter().any(|&user| twin(user))
+    let twin = |user: Inst| func.linked_inst(user).is_some_and(same) && are_on_one_path(cx, inst, user);
+    // The later one of two users finds the earlier one.
+    uses > MANY || func.past_users(rarest).iter().take_while(|&&user| user != inst).any(|&user| twin(user))
 }
 
 /// True if one instruction's results reach the other.

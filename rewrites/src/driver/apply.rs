@@ -154,7 +154,7 @@ impl Turn<'_, '_> {
 
     /// Whatever is near to what was touched may match now.
     fn ask_around(&mut self, groups: &[Group], touched: &Touched) {
-        self.entered.note(&self.func, touched);
+        self.distant.note(&self.func, touched);
         for &inst in touched.insts.iter().filter(|&&inst| self.func.is_linked(inst)) {
             note_op(&mut self.pending, groups, &mut self.noted_ops, self.func.inst(inst).op);
         }

@@ -3,7 +3,7 @@
 use super::plan::Roots;
 use crate::change::Touched;
 use crate::key_set::KeySet;
-use rewright_ir::{Block, Function, Inst, Op};
+use rewright_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashSet;
 use slotmap::SecondaryMap;
 
@@ -152,30 +152,42 @@ impl PendingBlocks {
     }
 }
 
-/// Blocks about which something has changed that matters to those who branch there: they hold nothing but a terminator now, so that
-/// branches may lead past them, or other branches lead there, or no others any more. Who branches there is found out when nothing
-/// else waits, for all of them at once.
+/// Changes that matter to places that are not near to them, which are found out when nothing else waits, for all changes at once.
 #[derive(Default)]
-pub(super) struct Entered {
+pub(super) struct Distant {
+    /// Blocks about which something has changed that matters to those who branch there: they hold nothing but a terminator now, so
+    /// that branches may lead past them, or other branches lead there, or no others any more.
     blocks: KeySet<Block>,
     /// Branches have changed, and with them which blocks begin loops: that matters for every such block.
     edges: bool,
+    /// Values that fewer instructions write to or end: that matters to those who use them, and to those who get them by a branch.
+    freed: KeySet<Value>,
 }
 
-impl Entered {
+impl Distant {
     pub fn note(&mut self, func: &Function, touched: &Touched) {
         self.edges |= touched.edges;
         let matters = |block: &Block| func.has_block(*block) && (touched.edges || only_ends(func, *block));
         self.blocks.extend(touched.blocks.iter().copied().filter(matters));
+        self.freed.extend(touched.freed.iter().copied());
     }
-    /// The blocks that branch there.
-    pub fn take_predecessors(&mut self, func: &Function) -> Vec<Block> {
-        let Entered { blocks, edges } = std::mem::take(self);
-        if !edges && blocks.as_slice().is_empty() {
-            return Vec::new();
+    /// The instructions and the blocks that are to be looked at again.
+    pub fn take(&mut self, func: &Function) -> (Vec<Inst>, Vec<Block>) {
+        let Distant { blocks, edges, freed } = std::mem::take(self);
+        let (mut insts, mut found) = (Vec::new(), KeySet::default());
+        if edges || !blocks.as_slice().is_empty() {
+            let matters = |to: Block| blocks.contains(to) || edges && only_ends(func, to);
+            found.extend(func.blocks().filter(|&block| func.successors(block).any(matters)));
+            insts.extend(found.iter().filter_map(|&block| func.terminator(block)));
         }
-        let matters = |to: Block| blocks.contains(to) || edges && only_ends(func, to);
-        func.blocks().filter(|&block| func.successors(block).any(matters)).collect()
+        for &value in freed.iter().filter(|&&value| func.has_value(value)) {
+            for user in func.users(value) {
+                insts.push(user);
+                found.extend(func.block_of(user));
+                found.extend(func.inst(user).targets.iter().map(|target| target.block));
+            }
+        }
+        (insts, found.as_slice().to_vec())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Run;
 use super::cycle::Cycles;
 use super::missed::MissedMatches;
-use super::pending::{Entered, Near, PendingBlocks, PendingInsts};
+use super::pending::{Distant, Near, PendingBlocks, PendingInsts};
 use super::plan::{Blocks, Group, Id, RootStop, Roots};
 use super::summary::Summaries;
 use crate::analyses::Analyses;
@@ -88,7 +88,7 @@ pub(super) struct Turn<'a, 'r> {
     pub noted_ops: Vec<bool>,
     /// What is near to what an application touched.
     pub near: Near,
-    pub entered: Entered,
+    pub distant: Distant,
     pub tally: Vec<Tally>,
     pub missed: MissedMatches,
     pub cycles: Cycles,
@@ -145,7 +145,7 @@ impl<'a, 'r> Turn<'a, 'r> {
             pending,
             noted_ops,
             near: Near::default(),
-            entered: Entered::default(),
+            distant: Distant::default(),
             summaries: Summaries::default(),
             tally: vec![Tally::default(); run.plan.rewrites.len()],
             analyses: Analyses::sharing(run.known.clone(), run.rules.clone()),
@@ -229,19 +229,20 @@ impl<'a, 'r> Turn<'a, 'r> {
         turn
     }
 
-    /// True if something is left to look at. Where nothing else is, what branches to blocks that have changed is asked again.
+    /// True if something is left to look at. Where nothing else is, places far from changes that matter to them are asked again.
     fn is_something_left(&mut self) -> bool {
         let waits = |pending: &[Pending]| pending.iter().any(|p| !p.is_empty());
         if waits(&self.pending) {
             return true;
         }
-        for block in self.entered.take_predecessors(&self.func) {
-            for (pending, group) in self.pending.iter_mut().zip(&self.run.plan.groups) {
-                match (pending, group, self.func.terminator(block)) {
-                    (Pending::Insts(list), Group::Roots(roots), Some(end)) => list.push(&self.func, roots, end),
-                    (Pending::Blocks(list), ..) => list.push(&self.func, block),
-                    _ => {}
+        let (insts, blocks) = self.distant.take(&self.func);
+        for (pending, group) in self.pending.iter_mut().zip(&self.run.plan.groups) {
+            match (pending, group) {
+                (Pending::Insts(list), Group::Roots(roots)) => {
+                    insts.iter().rev().for_each(|&inst| list.push(&self.func, roots, inst));
                 }
+                (Pending::Blocks(list), _) => blocks.iter().for_each(|&block| list.push(&self.func, block)),
+                _ => {}
             }
         }
         waits(&self.pending)
