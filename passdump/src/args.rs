@@ -85,7 +85,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "NAME")]
     pub func: Option<String>,
     /// The rewrites, such as "fold, cse, dce"; the fixture's own or the default ones if not given
-    #[arg(long, value_name = "P")]
+    #[arg(allow_hyphen_values = true, long, value_name = "P")]
     pub pipeline: Option<String>,
     /// Rules besides those that are compiled in: a RON list of Rule(name: "...", rule: "...")
     #[arg(long, value_name = "FILE")]

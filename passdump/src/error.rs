@@ -2,6 +2,7 @@
 
 use crate::diff;
 use crate::fixture::Span;
+use rewright::ir::verify::VerifyErrors;
 use rewright::{Diagnostic, Diagnostics, EvalError, Loc, RewriteError};
 use std::io;
 use std::path::Path;
@@ -62,6 +63,10 @@ impl Error {
     pub fn rewrite(name: &str, text: &str, error: &RewriteError) -> Error {
         let loc = match error {
             RewriteError::Failed { loc, .. } => *loc,
+            RewriteError::Inference { function, errors } => {
+                return Error::verify(name, text, &format!("the types of `@{function}` can't be inferred: "), errors);
+            }
+            RewriteError::InvalidInput(errors) => return Error::verify(name, text, "the input is not valid: ", errors),
             _ => Loc::default(),
         };
         let mut message = error.to_string();
@@ -73,6 +78,19 @@ impl Error {
         }
         let mut all = Diagnostics::new(name, text);
         all.push(Diagnostic::new(message).at(loc));
+        Error::from(all)
+    }
+
+    /// What does not hold of a program, each where it is written.
+    fn verify(name: &str, text: &str, about: &str, errors: &VerifyErrors) -> Error {
+        let mut all = Diagnostics::new(name, text);
+        for error in &errors.0 {
+            let shown = Diagnostic::new(format!("{about}{}", error.message)).at(error.loc);
+            all.push(match &error.help {
+                Some(help) => shown.help(help.clone()),
+                None => shown,
+            });
+        }
         Error::from(all)
     }
 

@@ -180,7 +180,7 @@ pub fn by_command(command: &str, module: &Module) -> Result<Option<Failure>, Err
     shell.arg("-c").arg(&line).arg("sh").arg(file.path());
     let status = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(wrong)?;
     match status.code() {
-        Some(126 | 127) => Err(Error::message(format!("--command: `{command}` can't be run (exit status {status})"))),
+        Some(126 | 127) => Err(Error::message(format!("--command: `{command}` can't be run ({status})"))),
         _ => Ok((!status.success()).then_some(Failure::Command(status))),
     }
 }

@@ -82,13 +82,19 @@ impl Out {
     }
 }
 
+/// A few longer cells do not make a column wider than this.
+const MAX_WIDTH: usize = 64;
+
 /// The lines of a table: columns padded to their longest cell, the last one not at all.
 pub fn columns(rows: &[Vec<String>]) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..count).map(width).collect();
+    let widths: Vec<usize> = (0..count).map(|c| width(c).min(MAX_WIDTH)).collect();
     let line = |row: &Vec<String>| {
-        let padding = |c: usize, cell: &str| if c + 1 == row.len() { 0 } else { widths[c] - cell.chars().count() + 2 };
+        let padding = |c: usize, cell: &str| match c + 1 == row.len() {
+            true => 0,
+            false => widths[c].saturating_sub(cell.chars().count()) + 2,
+        };
         row.iter().enumerate().map(|(c, cell)| format!("{cell}{}", " ".repeat(padding(c, cell)))).collect()
     };
     rows.iter().map(line).collect()

@@ -78,6 +78,11 @@ fn lists_name_crate_and_line() {
     let add = ops.lines().find(|l| l.starts_with("add ")).unwrap_or_else(|| panic!("{ops}"));
     assert!(add.contains("elementwise/2") && add.contains("rewright-ir ir/src/ops/"), "{add}");
     assert!(done(&feed(&["list", "styles"], "")).starts_with("dense "));
+    let rewrites = done(&feed(&["list", "rewrites"], ""));
+    assert!(rewrites.contains("(abs ?x:float) ~> ?x if [nonneg(?x), no_neg_zero(?x)]"), "{rewrites}");
+    // Each on a line of its own, and long ones make no others long.
+    assert!(rewrites.lines().all(|line| line.contains(".rs:")), "{rewrites}");
+    assert!(rewrites.lines().filter(|line| line.len() < 200).count() > 100, "{rewrites}");
     let all = done(&feed(&["list"], ""));
     assert!(all.contains("ops (") && all.contains("storage styles ("));
     assert!(!all.contains('\x1b'), "colours in a pipe");
@@ -433,6 +438,16 @@ fn rules_of_a_file_are_applied_and_tried() {
 
 fn wrong_rules(args: &[&str]) -> String {
     wrong(&feed(args, ""))
+}
+
+#[test]
+fn what_has_no_type_is_shown_where_it_is() {
+    let text = "untyped func @f(%x: f64[n]) -> f64[n] {\nentry:\n  %a = mul %x, 2\n  %b = bitand %a, 3\n  ret %b\n}\n";
+    let said = wrong(&feed(&["run", "-"], text));
+    assert!(said.contains("`bitand` is not defined for f64, f64") && said.contains("stdin:4:3"), "{said}");
+    assert!(said.contains("help: operands must cast safely"), "{said}");
+    let said = wrong(&feed(&["run", "-", "--pipeline", "-dce"], text));
+    assert!(said.contains("takes out a rewrite that is not in the pipeline before it"), "{said}");
 }
 
 #[test]

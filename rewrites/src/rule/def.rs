@@ -3,7 +3,7 @@
 use super::parse::{RuleErrors, parse_rule};
 use super::{Direction, Rule};
 use crate::def::{Form, RewriteDef, RewriteEntry};
-use rewright_ir::Origin;
+use rewright_ir::{Name, Origin};
 
 /// A rule as it is written: its name and its text.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,8 @@ impl RuleEntry {
 fn entry(rule: Rule, origin: Origin) -> RewriteEntry {
     let rule: &'static Rule = Box::leak(Box::new(rule));
     let roots = Box::leak(Box::new([rule.root().op.0.name]));
-    let mut def = RewriteDef::new(rule.name.as_str(), rule.text.as_str(), Form::Rule(rule))
+    let doc = Name::new(&spaced(&rule.text)).as_str();
+    let mut def = RewriteDef::new(rule.name.as_str(), doc, Form::Rule(rule))
         .roots(roots)
         .benefit(rule.benefit)
         .reach(rule.depth() + if rule.conditions.is_empty() { 0 } else { super::apply::FACTS_DEPTH });
@@ -69,4 +70,23 @@ fn entry(rule: Rule, origin: Origin) -> RewriteEntry {
         def = def.opt_in();
     }
     RewriteEntry { def: Box::leak(Box::new(def)), origin }
+}
+
+/// The text on one line, with a space before each parenthesis in a term that follows a word: the compiler gives tokens without.
+fn spaced(text: &str) -> String {
+    let (mut spaced, mut depth) = (String::with_capacity(text.len()), 0usize);
+    for c in text.split_whitespace().collect::<Vec<_>>().join(" ").chars() {
+        match c {
+            '(' => {
+                if depth > 0 && spaced.ends_with(|before: char| before.is_ascii_alphanumeric() || before == '_') {
+                    spaced.push(' ');
+                }
+                depth += 1;
+            }
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        spaced.push(c);
+    }
+    spaced
 }

@@ -221,7 +221,7 @@ exact! {
 }
 
 proptest! {
-    // The same functions each time: of some 80,000 others one is left where `block-args` still matches.
+    // The same functions each time.
     #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
