@@ -110,6 +110,7 @@ def even(f, at_zero):
 
 LN2 = mp.log(2)
 HALF = LN2 / 2 * mp.mpf("1.0001")
+EIGHTH = (mp.pi / 4 * mp.mpf("1.0001")) ** 2
 LOG_END = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
 
 
@@ -124,12 +125,36 @@ TABLE = [
         (10, 5),
     ),
     (
+        "EXPM1",
+        "`(e^r - 1 - r - r^2 / 2) / r^3` for |r| up to half of log 2.",
+        lambda r: (mp.exp(r) - 1 - r - r**2 / 2) / r**3,
+        lambda r: r**3 / mp.expm1(r),
+        (-HALF, HALF),
+        (10, 5),
+    ),
+    (
         "LOG",
         "`(2 artanh(s) / s - 2) / s^2` of `s^2`, for |s| up to `(sqrt 2 - 1) / (sqrt 2 + 1)`.",
         even(lambda s: (2 * mp.atanh(s) / s - 2) / s**2, mp.mpf(2) / 3),
         lambda z: z,
         (0, LOG_END),
         (7, 4),
+    ),
+    (
+        "SIN",
+        "`(sin(r) / r - 1) / r^2` of `r^2`, for |r| up to pi / 4.",
+        even(lambda r: (mp.sin(r) / r - 1) / r**2, -mp.mpf(1) / 6),
+        lambda z: z,
+        (0, EIGHTH),
+        (6, 3),
+    ),
+    (
+        "COS",
+        "`(cos(r) - 1 + r^2 / 2) / r^4` of `r^2`, for |r| up to pi / 4.",
+        even(lambda r: (mp.cos(r) - 1 + r**2 / 2) / r**4, mp.mpf(1) / 24),
+        lambda z: z**2,
+        (0, EIGHTH),
+        (6, 3),
     ),
 ]
 

@@ -23,25 +23,25 @@ macro_rules! of_float {
                 /// e to the power x.
                 exp(x) = vector::exp;
                 /// 2 to the power x.
-                exp2(x) = nearest::exp2;
+                exp2(x) = vector::exp2;
                 /// e to the power x, minus 1.
-                expm1(x) = nearest::expm1;
+                expm1(x) = vector::expm1;
                 /// Natural logarithm.
                 log(x) = vector::log;
                 /// Logarithm to base 2.
-                log2(x) = nearest::log2;
+                log2(x) = vector::log2;
                 /// Logarithm to base 10.
-                log10(x) = nearest::log10;
+                log10(x) = vector::log10;
                 /// Logarithm of 1 plus x.
-                log1p(x) = nearest::log1p;
+                log1p(x) = vector::log1p;
                 /// Cube root.
                 cbrt(x) = nearest::cbrt;
                 /// Sine.
-                sin(x) = nearest::sin;
+                sin(x) = vector::sin;
                 /// Cosine.
-                cos(x) = nearest::cos;
+                cos(x) = vector::cos;
                 /// Tangent.
-                tan(x) = nearest::tan;
+                tan(x) = vector::tan;
                 /// Inverse sine.
                 asin(x) = nearest::asin;
                 /// Inverse cosine.
@@ -53,7 +53,7 @@ macro_rules! of_float {
                 /// Hyperbolic cosine.
                 cosh(x) = nearest::cosh;
                 /// Hyperbolic tangent.
-                tanh(x) = nearest::tanh;
+                tanh(x) = vector::tanh;
                 /// Inverse hyperbolic sine.
                 asinh(x) = nearest::asinh;
                 /// Inverse hyperbolic cosine; NaN below 1.
@@ -67,7 +67,7 @@ macro_rules! of_float {
                 /// Logarithm of the magnitude of the gamma function.
                 lgamma(x) = nearest::lgamma;
                 /// `1 / (1 + exp(-x))`, without losing the tail where `exp(-x)` overflows.
-                logistic(x) = nearest::logistic;
+                logistic(x) = vector::logistic;
                 /// x to the power y, C99's special cases.
                 power(x, y) = nearest::power;
                 /// The same as [`power`] on floats.

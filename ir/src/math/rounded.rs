@@ -7,20 +7,19 @@
 //!
 //! | functions | `f64` | `f32` |
 //! |---|---|---|
-//! | exp2, expm1, log2, log10, log1p, cbrt, sin, cos, tan, acos, atan, cosh, tanh, asinh, acosh, atanh | pxfm | pxfm |
+//! | sin, cos, tan, acos, atan, cosh, asinh, acosh, atanh, cbrt | pxfm | pxfm |
+//! | exp2, expm1, log, log1p, tanh | pxfm | |
 //! | exp | pxfm; here where the result is subnormal | |
-//! | log | pxfm | |
 //! | asin, sinh, atan2 | pxfm, and the sign here | pxfm |
 //! | erf, erfc | here between -6 and 6, else pxfm | pxfm |
-//! | logistic | here | here, at `f64` |
 //! | power | here | pxfm, special cases here |
 //! | hypot | here | pxfm, infinities here |
 //! | lgamma | pxfm; here above 1e270 | pxfm |
 //!
 //! Further than half a unit in the last place from the exact value are
 //!
-//! - `power` at `f64` and `logistic` at `f32`, by less than a millionth of a unit, where the exact value is as near as that to the
-//!   middle of two numbers (never for y = -1, 1/2, 1 and 2), and `hypot` likewise;
+//! - `power` and `hypot` at `f64`, by less than a millionth of a unit, where the exact value is as near as that to the middle of two
+//!   numbers (of `power` never for y = -1, 1/2, 1 and 2);
 //! - `lgamma` at `f64`: by 0.03 units near 1 and 2, and near its zeros between -2.5 and -3, where the value is off by some 2^-80.
 //!   Only this one may have other last bits where the compiler is told to use fused multiply-add.
 
@@ -32,8 +31,8 @@ pub(super) mod double {
 
     pub use pxfm::{
         f_acos as acos, f_acosh as acosh, f_asinh as asinh, f_atan as atan, f_atanh as atanh, f_cbrt as cbrt,
-        f_cos as cos, f_cosh as cosh, f_exp2 as exp2, f_expm1 as expm1, f_log as log, f_log1p as log1p, f_log2 as log2,
-        f_log10 as log10, f_sin as sin, f_tan as tan, f_tanh as tanh,
+        f_cos as cos, f_cosh as cosh, f_exp2 as exp2, f_expm1 as expm1, f_log as log, f_log1p as log1p, f_sin as sin,
+        f_tan as tan, f_tanh as tanh,
     };
 
     /// e to the power x; `f_exp` fails for one in some 40000 of the results that are subnormal.
@@ -86,30 +85,6 @@ pub(super) mod double {
         (small * (log - Dd::new(1.0))).value() * f64::from_bits(0x67f0_0000_0000_0000)
     }
 
-    /// `1 / (1 + exp(-x))`.
-    pub fn logistic(x: f64) -> f64 {
-        if x < -200.0 {
-            return exp(x);
-        } else if x > 200.0 || x.is_nan() {
-            return if x > 0.0 { 1.0 } else { x };
-        }
-        let size = Dd::new(-x.abs());
-        let (power, k) = extended::exp(size);
-        let near = odds(x, power.scale(f64::from_bits(((1023 + k) as u64) << 52)));
-        extended::round(near, near.hi * 2f64.powi(-64)).unwrap_or_else(|| odds(x, size.exp()).value())
-    }
-
-    /// `power / (1 + power)` for negative x, `1 / (1 + power)` otherwise.
-    fn odds(x: f64, power: Dd) -> Dd {
-        let below = Dd::quick_sum(1.0, power.hi);
-        let below = Dd::quick_sum(below.hi, below.lo + power.lo);
-        let above = if x < 0.0 { power } else { Dd::new(1.0) };
-        let near = above.hi / below.hi;
-        let back = Dd::product(near, below.hi);
-        let rest = (above.hi - back.hi) - back.lo + (above.lo - near * below.lo);
-        Dd::quick_sum(near, rest / below.hi)
-    }
-
     /// Error function.
     pub fn erf(x: f64) -> f64 {
         let size = x.abs();
@@ -151,8 +126,7 @@ pub(super) mod single {
     pub use pxfm::{
         f_acosf as acos, f_acoshf as acosh, f_asinf as asin, f_asinhf as asinh, f_atan2f as atan2, f_atanf as atan,
         f_atanhf as atanh, f_cbrtf as cbrt, f_cosf as cos, f_coshf as cosh, f_erfcf as erfc, f_erff as erf,
-        f_exp2f as exp2, f_expm1f as expm1, f_lgammaf as lgamma, f_log1pf as log1p, f_log2f as log2, f_log10f as log10,
-        f_sinf as sin, f_sinhf as sinh, f_tanf as tan, f_tanhf as tanh,
+        f_lgammaf as lgamma, f_sinf as sin, f_sinhf as sinh, f_tanf as tan,
     };
 
     use crate::math::power::{short_power, sign_of_power, special_power};
@@ -160,11 +134,6 @@ pub(super) mod single {
     /// Square root of the sum of squares; `f_hypotf` takes infinity beside NaN for NaN.
     pub fn hypot(x: f32, y: f32) -> f32 {
         if x.is_infinite() || y.is_infinite() { f32::INFINITY } else { pxfm::f_hypotf(x, y) }
-    }
-
-    /// `1 / (1 + exp(-x))`.
-    pub fn logistic(x: f32) -> f32 {
-        (1.0 / (1.0 + super::double::exp(-f64::from(x)))) as f32
     }
 
     /// x to the power y, C99's special cases, some of which `f_powf` misses.

@@ -1,10 +1,11 @@
 //! Calls out of the code: mathematical functions, and ops by their reference meaning.
 
 use super::emit::{Emitter, plain};
+use super::lanes::{Vector, vector_of};
 use super::unsupported;
 use crate::kernel::{KernelError, MathCall, MathPtr, Reference, Status};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, SigRef, Signature, Type, Value, types};
+use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, SigRef, Signature, Type, Value, types};
 use rewright_ir::{DType, Eval, EvalError, Loc, Scalar};
 use smallvec::SmallVec;
 
@@ -101,6 +102,64 @@ impl Emitter<'_> {
         let callee = self.int(types::I64, address as i64);
         let call = self.b.ins().call_indirect(signature, callee, args);
         Ok(self.b.inst_results(call)[0])
+    }
+
+    /// Calls a mathematical function where a condition holds.
+    pub fn math_where(
+        &mut self,
+        call: &MathCall,
+        c: Value,
+        other: Value,
+        args: &[Value],
+    ) -> Result<Value, KernelError> {
+        let ty = self.b.func.dfg.value_type(other);
+        let (seldom, after) = (self.seldom_block(), self.block([ty]));
+        self.branch(c, (seldom, &[]), (after, &[other]));
+        self.b.switch_to_block(seldom);
+        let value = self.math(call, args)?;
+        self.jump(after, &[value]);
+        self.b.switch_to_block(after);
+        Ok(self.b.block_params(after)[0])
+    }
+
+    /// The same on vectors: calls for all lanes if the condition holds for any.
+    pub fn vector_math_where(
+        &mut self,
+        call: &MathCall,
+        condition: &Vector,
+        otherwise: &Vector,
+        args: &[Vector],
+    ) -> Result<Vector, KernelError> {
+        let elem = otherwise.elem;
+        let Some(any) = condition.chunks.iter().copied().reduce(|a, b| self.b.ins().bor(a, b)) else {
+            return Err(unsupported("a vector without lanes"));
+        };
+        let any = self.b.ins().vany_true(any);
+        let (seldom, after) =
+            (self.seldom_block(), self.block(std::iter::repeat_n(vector_of(elem), otherwise.chunks.len())));
+        self.branch(any, (seldom, &[]), (after, &otherwise.chunks));
+        self.b.switch_to_block(seldom);
+        let mut results: SmallVec<[Value; 4]> = SmallVec::new();
+        for (n, (&mask, &other)) in condition.chunks.iter().zip(&otherwise.chunks).enumerate() {
+            let mut called = other;
+            for lane in 0..vector_of(elem).lane_count() as u8 {
+                let operands: SmallVec<[Value; 2]> =
+                    args.iter().map(|a| self.b.ins().extractlane(a.chunks[n], lane)).collect();
+                let value = self.math(call, &operands)?;
+                called = self.b.ins().insertlane(called, value, lane);
+            }
+            results.push(self.blend(mask, called, other, elem));
+        }
+        self.jump(after, &results);
+        self.b.switch_to_block(after);
+        Ok(Vector { elem, chunks: self.b.block_params(after).iter().copied().collect() })
+    }
+
+    /// A block that is seldom run.
+    fn seldom_block(&mut self) -> Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
     }
 
     /// Computes an op by its reference meaning, and leaves the kernel if that fails.

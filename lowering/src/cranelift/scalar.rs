@@ -21,6 +21,7 @@ impl Emitter<'_> {
             (KOp::Bitcast, &[a]) => self.bitcast(to, a),
             (KOp::Fma, &[a, b, c]) => self.b.ins().fma(a, b, c),
             (KOp::Math(call), args) => self.math(call, args)?,
+            (KOp::MathWhere(call), &[c, otherwise, ref args @ ..]) => self.math_where(call, c, otherwise, args)?,
             _ => return Err(unsupported(format!("{op:?} with {} operands", args.len()))),
         })
     }

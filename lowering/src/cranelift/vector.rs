@@ -75,6 +75,12 @@ impl Emitter<'_> {
                 Ok(self.vector_compare(*op, from, &a, &b))
             }
             (KOp::Select, &[c, a, b]) => self.vector_select(c, a, b),
+            (KOp::MathWhere(call), &[c, otherwise, ref args @ ..]) => {
+                let otherwise = self.vector(otherwise)?;
+                let condition = self.mask(c, int_lane(otherwise.elem))?;
+                let args = args.iter().map(|&a| self.vector(a)).collect::<Result<SmallVec<[_; 2]>, _>>()?;
+                self.vector_math_where(call, &condition, &otherwise, &args)
+            }
             (KOp::Convert, &[a]) => self.vector_convert(from, to, a),
             (KOp::Bitcast, &[a]) => self.vector_bitcast(from, to, a),
             (KOp::Fma, &[a, b, c]) => {

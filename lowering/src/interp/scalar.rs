@@ -16,6 +16,13 @@ pub(super) fn compute(op: &KOp, args: &[Scalar], dtype: DType) -> Option<Scalar>
         (KOp::Fma, &[Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)]) => Some(libm::fmaf(a, b, c).into()),
         (KOp::Fma, &[Scalar::F64(a), Scalar::F64(b), Scalar::F64(c)]) => Some(libm::fma(a, b, c).into()),
         (KOp::Math(call), args) => math(call, args),
+        (KOp::MathWhere(call), &[Scalar::Bool(c), otherwise, ref args @ ..]) => {
+            if c {
+                math(call, args)
+            } else {
+                Some(otherwise)
+            }
+        }
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Which dtypes each operation is defined for, so that what follows need not think of any others.
 
-use super::{Binary, KInst, KOp, Kernel, KernelError, MathPtr, Part, Unary};
+use super::{Binary, KInst, KOp, Kernel, KernelError, MathCall, MathPtr, Part, Unary};
 use rewright_ir::DType;
 
 impl Kernel {
@@ -31,13 +31,8 @@ fn problem(kernel: &Kernel, inst: &KInst) -> Option<String> {
             Binary::And | Binary::Or | Binary::Xor => !args[0].is_float(),
             Binary::Quot | Binary::Rem | Binary::Shl | Binary::Shr | Binary::Min | Binary::Max => args[0].is_int(),
         },
-        KOp::Math(call) => {
-            let dtype = match call.ptr {
-                MathPtr::F64x1(_) | MathPtr::F64x2(_) => DType::F64,
-                MathPtr::F32x1(_) | MathPtr::F32x2(_) => DType::F32,
-            };
-            args.iter().chain(&results).all(|&d| d == dtype)
-        }
+        KOp::Math(call) => args.iter().chain(&results).all(|&d| d == dtype_of(call)),
+        KOp::MathWhere(call) => args[0].is_bool() && args[1..].iter().chain(&results).all(|&d| d == dtype_of(call)),
         KOp::Reference(r) => {
             r.op.is_elementwise() && args == parts(&r.args) && results == parts(&r.results) && !results.is_empty()
         }
@@ -46,6 +41,13 @@ fn problem(kernel: &Kernel, inst: &KInst) -> Option<String> {
     };
     let one_result = matches!(inst.op, KOp::Reference(_) | KOp::Store(..)) || results.len() == 1;
     (!fits || !one_result).then(|| format!("{:?} of {args:?} to {results:?}", inst.op))
+}
+
+fn dtype_of(call: &MathCall) -> DType {
+    match call.ptr {
+        MathPtr::F64x1(_) | MathPtr::F64x2(_) => DType::F64,
+        MathPtr::F32x1(_) | MathPtr::F32x2(_) => DType::F32,
+    }
 }
 
 /// The real dtypes that scalars of these dtypes are split into.

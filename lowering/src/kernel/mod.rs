@@ -185,6 +185,9 @@ pub enum KOp {
     Fma,
     /// Calls a scalar function.
     Math(MathCall),
+    /// `condition ? f(x) : otherwise` of a condition, `otherwise` and the operands of f. The condition seldom holds: code generators ask
+    /// whether it does at any of the points that they compute at once, and call only then.
+    MathWhere(MathCall),
     /// An elementwise op by its reference meaning, one point at a time: the way for ops that have no lowering. Operands and
     /// results are the parts of its scalars in order (a complex one is two values). A failure makes the kernel fail.
     Reference(Box<Reference>),
@@ -298,6 +301,15 @@ pub trait CodeGen: Send + Sync {
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError>;
 }
 
+impl MathCall {
+    /// The number of its operands.
+    pub fn arity(&self) -> usize {
+        match self.ptr {
+            MathPtr::F64x1(_) | MathPtr::F32x1(_) => 1,
+            MathPtr::F64x2(_) | MathPtr::F32x2(_) => 2,
+        }
+    }
+}
 impl PartialEq for MathCall {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && std::mem::discriminant(&self.ptr) == std::mem::discriminant(&other.ptr)

@@ -34,6 +34,7 @@ impl fmt::Display for Kernel {
                     KOp::Compare(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
                     KOp::Reference(r) => write!(f, "reference {}", r.op)?,
                     KOp::Math(call) => write!(f, "call {}", call.name)?,
+                    KOp::MathWhere(call) => write!(f, "call {} where", call.name)?,
                     op => write!(f, "{}", format!("{op:?}").to_lowercase())?,
                 }
                 writeln!(f, "{}{}", if args.is_empty() { "" } else { " " }, args.join(", "))?;

@@ -47,10 +47,8 @@ impl Kernel {
                 KOp::Store(..) | KOp::Unary(_) | KOp::Convert | KOp::Bitcast => 1,
                 KOp::Binary(_) | KOp::Compare(_) => 2,
                 KOp::Select | KOp::Fma => 3,
-                KOp::Math(call) => match call.ptr {
-                    super::MathPtr::F64x1(_) | super::MathPtr::F32x1(_) => 1,
-                    super::MathPtr::F64x2(_) | super::MathPtr::F32x2(_) => 2,
-                },
+                KOp::Math(call) => call.arity(),
+                KOp::MathWhere(call) => 2 + call.arity(),
                 KOp::Reference(_) => inst.args.len(),
             };
             if inst.args.len() != arity {
@@ -89,6 +87,9 @@ impl Kernel {
             KOp::Compare(_) if arg(0) != arg(1) || out != Some(DType::Bool) => wrong("one dtype, bool result"),
             KOp::Select if arg(0) != Some(DType::Bool) || arg(1) != out || arg(2) != out => {
                 wrong("bool, and one dtype")
+            }
+            KOp::MathWhere(_) if arg(0) != Some(DType::Bool) || arg(1) != out || arg(2) != out || !out?.is_float() => {
+                wrong("bool, and one float dtype")
             }
             KOp::Bitcast if arg(0)?.size() != out?.size() => wrong("one size"),
             KOp::Fma if arg(0) != out || arg(1) != out || arg(2) != out || !out?.is_float() => wrong("one float dtype"),

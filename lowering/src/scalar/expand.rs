@@ -1,8 +1,8 @@
 //! Functions of [`vector`] read as instructions of a kernel.
 
 use super::elem::ScalarCx;
-use crate::kernel::{Binary, Compare, KOp, KValue, KernelBuilder, Unary};
-use rewright_ir::math::vector::{self, Bits, Condition, Real};
+use crate::kernel::{Binary, Compare, KOp, KValue, KernelBuilder, MathCall, MathPtr, Unary};
+use rewright_ir::math::vector::{self, Bits, Condition, Real, Slow};
 use rewright_ir::{DType, Scalar};
 use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
@@ -108,6 +108,12 @@ impl<'r> Real for Float<'r> {
     }
     fn or(self, condition: Truth<'r>, b: Self) -> Self {
         Float(self.0.with(self.0.kernel.borrow_mut().select(condition.0.value, self.0.value, b.0.value)))
+    }
+    fn unless(self, condition: Truth<'r>, f: &Slow, x: Self) -> Self {
+        let ptr = self.at(MathPtr::F64x1(f.double), MathPtr::F32x1(f.single));
+        let (call, dtype) = (KOp::MathWhere(MathCall { name: f.name, ptr }), self.0.dtype());
+        let args = [condition.0.value, self.0.value, x.0.value];
+        Float(self.0.with(self.0.kernel.borrow_mut().push(call, &args, dtype)))
     }
     fn bits(self) -> Word<'r> {
         Word(self.0.bitcast(self.at(DType::U64, DType::U32)))

@@ -11,7 +11,7 @@ use super::schedule::Schedule;
 use super::select::Row;
 use super::unsupported;
 use crate::kernel::KernelError;
-use iced_x86::Register;
+use iced_x86::{Code, Register};
 
 /// How a segment is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -467,7 +467,12 @@ impl Writer<'_> {
             let register = self.source(file, v, &mut 0)?;
             self.keep(self.places.args + n * super::helpers::STRIDE as u32, file.class(v), register);
         }
+        let guard = match call.guard {
+            Some(v) => Some((file.class(v), self.source(file, v, &mut 0)?)),
+            None => None,
+        };
         self.used(file, &call.args);
+        self.used(file, call.guard.as_slice());
         for register in 0..32 {
             if let Some(v) = file.vectors[register] {
                 self.spill(file, v);
@@ -478,7 +483,21 @@ impl Writer<'_> {
                 self.spill(file, v);
             }
         }
-        self.call_helper(call, file.mode);
+        match guard {
+            Some((class, guard)) => {
+                let skip = self.asm.label();
+                let test = match class {
+                    Class::Mask => Code::VEX_Kortestq_kr_kr,
+                    Class::Vector(Width::X) => Code::VEX_Vptest_xmm_xmmm128,
+                    Class::Vector(_) => Code::VEX_Vptest_ymm_ymmm256,
+                };
+                self.asm.rr(test, guard, guard);
+                self.asm.jump(Code::Je_rel32_64, skip);
+                self.call_helper(call, file.mode);
+                self.asm.bind(skip);
+            }
+            None => self.call_helper(call, file.mode),
+        }
         let Class::Vector(width) = file.class(call.dst) else { return Err(unsupported("a call for a mask")) };
         let to = self.room(file, call.dst, 0)?;
         let result = Mem::frame(self.places.result);

@@ -120,6 +120,8 @@ pub struct Call {
     /// What it is given besides operands.
     pub site: usize,
     pub args: SmallVec<[V; 2]>,
+    /// Bits or lanes: if none is set nothing is called, and the result may be anything.
+    pub guard: Option<V>,
     pub dst: V,
     /// Bytes of an element of the result.
     pub size: usize,
@@ -156,7 +158,7 @@ impl Inst {
         match self {
             Inst::Op(op) => op.srcs.iter().copied().chain(op.mask.map(|(mask, _)| mask)).collect(),
             Inst::Store { src, .. } => SmallVec::from_slice(&[*src]),
-            Inst::Call(call) => call.args.iter().copied().collect(),
+            Inst::Call(call) => call.args.iter().copied().chain(call.guard).collect(),
             Inst::Load { .. } | Inst::Broadcast { .. } | Inst::First { .. } => SmallVec::new(),
         }
     }

@@ -28,7 +28,7 @@ impl Schedule {
         let widest = used().map(|inst| width(kernel, inst, level)).max().unwrap_or(8);
         let lanes = level.register_bytes() / widest;
         let inner: Vec<&KInst> = used().filter(|inst| kernel.level(inst) as usize == kernel.axes).collect();
-        let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_)));
+        let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_) | KOp::MathWhere(_)));
         let most = MOST_GROUPS.min(MOST_POINTS / lanes).min(ENOUGH / inner.len().max(1));
         Schedule { level, lanes, groups: if calls { 1 } else { most.max(1) } }
     }

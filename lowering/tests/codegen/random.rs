@@ -105,7 +105,12 @@ impl Maker {
             }
             7 if float => {
                 let (c, single) = (self.some(dtype), dtype == DType::F32);
-                match self.random.below(3) {
+                match self.random.below(4) {
+                    3 => {
+                        let ptr = if single { MathPtr::F32x1(cube_single) } else { MathPtr::F64x1(cube) };
+                        let condition = self.some(DType::Bool);
+                        self.k.push(KOp::MathWhere(MathCall { name: "cube", ptr }), &[condition, a, b], dtype)
+                    }
                     0 => self.k.push(KOp::Fma, &[a, b, c], dtype),
                     1 => {
                         let ptr = if single { MathPtr::F32x1(cube_single) } else { MathPtr::F64x1(cube) };

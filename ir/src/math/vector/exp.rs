@@ -1,55 +1,159 @@
-//! e to the power x.
+//! Exponentials.
 //!
 //! x = k log 2 + r with |r| at most half of log 2, reduced in two steps (W. Cody, W. Waite, "Software Manual for the Elementary
 //! Functions", 1980), so that `e^x = 2^k e^r`. What is lost in rounding r and the sum `1 + r` is added last, so that the result is
 //! little more than half a unit off.
 
-use super::polynomials::{EXP_DOUBLE, EXP_SINGLE};
+use super::polynomials::{EXP_DOUBLE, EXP_SINGLE, EXPM1_DOUBLE, EXPM1_SINGLE};
+use super::sums::quick_sum;
 use super::{Bits, Real, polynomial};
 
 /// What depends on the precision.
 struct Numbers {
-    /// What a number is added to so that the sum's low bits are the number, rounded to an integer, plus twice the bias of exponents.
+    /// What a number is added to so that the sum's low bits are the number, rounded to an integer.
     shifter: f64,
+    /// The bias of exponents.
+    bias: f64,
     /// The logarithm of 2: so many bits that its product with k is exact, and the rest.
     ln2: [f64; 2],
-    series: &'static [f64],
-    /// Below the result is 0, above it is infinite.
-    ends: [f64; 2],
+    exp: &'static [f64],
+    expm1: &'static [f64],
     mantissa: u32,
+    /// Where `e^x` is 0 below and infinite above, and `2^x`.
+    ends: [f64; 2],
+    ends_of_two: [f64; 2],
+    /// Below this `e^x - 1` is -1.
+    least: f64,
+    /// Up to here `e^x - 1` is x.
+    tiny: f64,
 }
 
 const DOUBLE: Numbers = Numbers {
-    shifter: 6755399441055744.0 + 2046.0,
+    shifter: 6755399441055744.0,
+    bias: 1023.0,
     ln2: [0.6931471805598903, 5.497923018708371e-14],
-    series: &EXP_DOUBLE,
-    ends: [-746.0, 710.0],
+    exp: &EXP_DOUBLE,
+    expm1: &EXPM1_DOUBLE,
     mantissa: 52,
+    ends: [-746.0, 710.0],
+    ends_of_two: [-1076.0, 1024.0],
+    least: -40.0,
+    tiny: f64::EPSILON / 4.0,
 };
 
 const SINGLE: Numbers = Numbers {
-    shifter: 12582912.0 + 254.0,
+    shifter: 12582912.0,
+    bias: 127.0,
     ln2: [0.693145751953125, 1.428606765330187e-06],
-    series: &EXP_SINGLE,
-    ends: [-104.0, 89.0],
+    exp: &EXP_SINGLE,
+    expm1: &EXPM1_SINGLE,
     mantissa: 23,
+    ends: [-104.0, 89.0],
+    ends_of_two: [-151.0, 128.0],
+    least: -20.0,
+    tiny: f32::EPSILON as f64 / 4.0,
 };
+
+/// x as k log 2 + r + rest.
+struct Reduced<F: Real> {
+    /// The low bits are k and what was asked for.
+    bits: F::Bits,
+    r: F,
+    rest: F,
+}
+
+fn reduced<F: Real>(x: F, n: &Numbers, bias: f64) -> Reduced<F> {
+    let shifter = x.of(n.shifter + bias);
+    let shifted = x.fma(x.of(std::f64::consts::LOG2_E), shifter);
+    let k = shifted - shifter;
+    let near = k.fma(x.of(-n.ln2[0]), x);
+    let r = k.fma(x.of(-n.ln2[1]), near);
+    Reduced { bits: shifted.bits(), r, rest: k.fma(x.of(-n.ln2[1]), near - r) }
+}
+
+/// `e^(r + rest)` as a sum of two.
+fn power<F: Real>(r: F, rest: F, n: &Numbers) -> (F, F) {
+    let sum = r.of(1.0) + r;
+    let lost = (r.of(1.0) - sum) + r;
+    (sum, (r * r).fma(polynomial(r, n.exp), rest * sum) + lost)
+}
+
+/// 2^k in two factors, for k beyond the exponents of normal numbers: only the product with the second may round. The low bits are k plus twice
+/// the bias.
+fn factors<F: Real>(bits: F::Bits, n: &Numbers) -> (F, F) {
+    let half = bits.shr(1);
+    (half.shl(n.mantissa).real(), (bits - half).shl(n.mantissa).real())
+}
+
+/// `y` within the ends, 0 below and infinity above.
+fn within<F: Real>(x: F, [least, most]: [f64; 2], y: F) -> F {
+    x.of(0.0).or(x.less(x.of(least)), x.of(f64::INFINITY).or(x.of(most).less(x), y))
+}
 
 /// e to the power x.
 pub fn exp<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let shifted = x.fma(x.of(std::f64::consts::LOG2_E), x.of(n.shifter));
-    let k = shifted - x.of(n.shifter);
-    let near = k.fma(x.of(-n.ln2[0]), x);
-    let r = k.fma(x.of(-n.ln2[1]), near);
-    let rest = k.fma(x.of(-n.ln2[1]), near - r);
-    let sum = x.of(1.0) + r;
-    let lost = (x.of(1.0) - sum) + r;
-    let power = sum + ((r * r).fma(polynomial(r, n.series), rest * sum) + lost);
-    // 2^k in two factors, for k beyond the exponents of normal numbers: only the second product may round.
-    let biased = shifted.bits();
-    let half = biased.shr(1);
-    let scaled = power * half.shl(n.mantissa).real() * (biased - half).shl(n.mantissa).real();
-    let [least, most] = n.ends.map(|end| x.of(end));
-    x.of(0.0).or(x.less(least), x.of(f64::INFINITY).or(most.less(x), scaled))
+    let at = reduced(x, n, 2.0 * n.bias);
+    let (sum, rest) = power(at.r, at.rest, n);
+    let (first, second) = factors::<F>(at.bits, n);
+    within(x, n.ends, (sum + rest) * first * second)
+}
+
+/// 2 to the power x: r is the distance to the nearest integer, times the logarithm of 2.
+pub fn exp2<F: Real>(x: F) -> F {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let shifter = x.of(n.shifter + 2.0 * n.bias);
+    let shifted = x + shifter;
+    let distance = x - (shifted - shifter);
+    let [ln2, ln2_rest] =
+        x.at([std::f64::consts::LN_2, LN_2_REST], [f64::from(std::f32::consts::LN_2), LN_2_REST_SINGLE]);
+    let r = distance * x.of(ln2);
+    let rest = distance.fma(x.of(ln2_rest), distance.fma(x.of(ln2), -r));
+    let (sum, rest) = power(r, rest, n);
+    let (first, second) = factors::<F>(shifted.bits(), n);
+    within(x, n.ends_of_two, (sum + rest) * first * second)
+}
+
+/// The logarithm of 2 less the nearest number.
+const LN_2_REST: f64 = 2.3190468138462996e-17;
+const LN_2_REST_SINGLE: f64 = -1.9046542121259336e-09;
+
+/// `(e^x - 1) / 4` as a sum of two, for x between -700 and 711 at `f64`, -80 and 90 at `f32`.
+pub(super) fn quarter_of_expm1<F: Real>(x: F) -> (F, F) {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let Reduced { bits, r, rest } = reduced(x, n, n.bias - 2.0);
+    // e^r - 1 = r + r^2 / 2 + ..., the first two as a sum of two.
+    let half = x.of(0.5) * r;
+    let head = half.fma(r, r);
+    let lost = half.fma(r, r - head) + rest.fma(r, rest);
+    let cube = r * r * r;
+    let tail = cube.fma(polynomial(r, n.expm1), lost);
+    let scale: F = bits.shl(n.mantissa).real();
+    let whole = scale - x.of(0.25);
+    let sum = scale.fma(head, whole);
+    let lost = (scale - whole) - x.of(0.25);
+    quick_sum(sum, scale.fma(tail, scale.fma(head, whole - sum) + lost))
+}
+
+/// e to the power x, minus 1.
+pub fn expm1<F: Real>(x: F) -> F {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let (quarter, rest) = quarter_of_expm1(x);
+    let value = (quarter + rest) * x.of(4.0);
+    let above = x.of(-1.0).or(x.less(x.of(n.least)), value);
+    let value = x.of(f64::INFINITY).or(x.of(n.ends[1]).less(x), above);
+    // The sum would lose the sign of zero.
+    x.or(x.abs().less(x.of(n.tiny)), value)
+}
+
+/// `e^x` as a sum of two, for x not above 0.
+pub(super) fn exp_of_negative<F: Real>(x: F) -> (F, F) {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let least = x.of(n.ends[0]);
+    let x = least.or(x.less(least), x);
+    let at = reduced(x, n, 2.0 * n.bias);
+    let (sum, rest) = power(at.r, at.rest, n);
+    let (sum, rest) = quick_sum(sum, rest);
+    let (first, second) = factors::<F>(at.bits, n);
+    (sum * first * second, rest * first * second)
 }

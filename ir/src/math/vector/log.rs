@@ -1,16 +1,15 @@
-//! Natural logarithm.
+//! Logarithms.
 //!
-//! x = 2^k m with m between the root of 1/2 and the root of 2, and f = m - 1. With `s = f / (2 + f)`, `log m` is `2 artanh s`, that is
+//! x = 2^k (1 + f), with 1 + f between the roots of 1/2 and 2. With `s = f / (2 + f)`, `log (1 + f)` is `2 artanh s`, that is
 //! `f - f^2 / 2 + s (f^2 / 2 + R(s^2))` (as in P. Tang, "Table-driven implementation of the logarithm function in IEEE
 //! floating-point arithmetic", ACM TOMS 16(4), 1990). The large parts, `k log 2` and `f - f^2 / 2`, are summed exactly.
 
 use super::polynomials::{LOG_DOUBLE, LOG_SINGLE};
+use super::sums::{quick_sum, sum};
 use super::{Bits, Real, polynomial};
 
 /// What depends on the precision.
 struct Numbers {
-    /// The logarithm of 2: so many bits that its product with k is exact, and the rest.
-    ln2: [f64; 2],
     series: &'static [f64],
     mantissa: u32,
     /// The bias of exponents.
@@ -24,7 +23,6 @@ struct Numbers {
 }
 
 const DOUBLE: Numbers = Numbers {
-    ln2: [0.6931471805598903, 5.497923018708371e-14],
     series: &LOG_DOUBLE,
     mantissa: 52,
     bias: 1023,
@@ -34,7 +32,6 @@ const DOUBLE: Numbers = Numbers {
 };
 
 const SINGLE: Numbers = Numbers {
-    ln2: [0.693145751953125, 1.428606765330187e-06],
     series: &LOG_SINGLE,
     mantissa: 23,
     bias: 127,
@@ -43,38 +40,109 @@ const SINGLE: Numbers = Numbers {
     lift: 25,
 };
 
-/// A positive number as 2^k (1 + f), where 1 + f is between the roots of 1/2 and 2: k and f.
-fn split<F: Real>(x: F, n: &Numbers) -> (F, F) {
+/// The logarithm of 2: so many bits that its product with k is exact, and the rest.
+const LN_2: [[f64; 2]; 2] = [[0.6931471805598903, 5.497923018708371e-14], [0.693145751953125, 1.428606765330187e-06]];
+
+/// A base: what the logarithm of 2 is in it, in parts as above, and by what natural logarithms are multiplied, in two parts.
+struct Base {
+    of_two: [[f64; 2]; 2],
+    factor: [[f64; 2]; 2],
+}
+
+const TWO: Base = Base {
+    of_two: [[1.0, 0.0]; 2],
+    factor: [[std::f64::consts::LOG2_E, 2.0355273740931033e-17], [1.4426950216293335, 1.925963033500011e-08]],
+};
+
+const TEN: Base = Base {
+    of_two: [[0.30102999566395283, 2.8363394551044964e-14], [0.301025390625, 4.605039066518657e-06]],
+    factor: [[std::f64::consts::LOG10_E, 1.098319650216765e-17], [0.4342944920063019, -1.0103049952192578e-08]],
+};
+
+/// A positive number as 2^k (1 + f).
+struct Split<F> {
+    k: F,
+    f: F,
+}
+
+fn split<F: Real>(x: F, n: &Numbers) -> Split<F> {
     let subnormal = x.less(x.of(n.normal));
     let lifted = (x * x.of(2f64.powi(n.lift))).or(subnormal, x);
-    let bits = lifted.bits();
-    let exponent_of_one = n.bias << n.mantissa;
-    let turned = bits + bits.of(exponent_of_one - n.root_half);
+    let Split { k, f } = split_normal(lifted, n);
+    Split { k: k - x.of(n.lift.into()).or(subnormal, x.of(0.0)), f }
+}
+
+fn split_normal<F: Real>(x: F, n: &Numbers) -> Split<F> {
+    let bits = x.bits();
+    let turned = bits + bits.of((n.bias << n.mantissa) - n.root_half);
     // A number with the exponent of `unit` is `unit` and its low bits.
     let unit = 2f64.powi(n.mantissa as i32);
-    let (exponent, bias) = (turned.shr(n.mantissa) | x.of(unit).bits(), unit + n.bias as f64);
-    let k = exponent.real() - x.of(bias + f64::from(n.lift)).or(subnormal, x.of(bias));
+    let k = (turned.shr(n.mantissa) | x.of(unit).bits()).real() - x.of(unit + n.bias as f64);
     let m = (turned & bits.of((1 << n.mantissa) - 1)) + bits.of(n.root_half);
-    (k, m.real() - x.of(1.0))
+    Split { k, f: m.real() - x.of(1.0) }
+}
+
+/// `log (1 + f)` as a sum of two.
+fn log_of_one_plus<F: Real>(f: F, n: &Numbers) -> (F, F) {
+    let s = f / (f.of(2.0) + f);
+    let square = s * s;
+    let half = f.of(-0.5) * f;
+    let head = half.fma(f, f);
+    let rest = half.fma(f, f - head);
+    (head, s.fma(square.fma(polynomial(square, n.series), -(half * f)), rest))
+}
+
+/// The value for positive, finite x, and what logarithms are elsewhere.
+fn anywhere<F: Real>(x: F, pole: F, value: F) -> F {
+    let finite = value.or(x.less(x.of(f64::INFINITY)), x);
+    let not_pole = x.of(f64::NEG_INFINITY).or(x.equal(pole), finite);
+    x.of(f64::NAN).or(x.less(pole), not_pole)
 }
 
 /// Natural logarithm.
 pub fn log<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let (k, f) = split(x, n);
-    let s = f / (x.of(2.0) + f);
-    let square = s * s;
-    let series = square * polynomial(square, n.series);
-    // f - f^2 / 2 as a sum of two.
-    let half = x.of(-0.5) * f;
-    let head = half.fma(f, f);
-    let rest = half.fma(f, f - head);
-    let whole = k * x.of(n.ln2[0]);
-    let sum = whole + head;
-    let lost = (whole - sum) + head;
-    let small = k.fma(x.of(n.ln2[1]), s.fma(series - half * f, rest));
-    let near = sum + (lost + small);
-    let finite = near.or(x.less(x.of(f64::INFINITY)), x);
-    let not_zero = x.of(f64::NEG_INFINITY).or(x.equal(x.of(0.0)), finite);
-    x.of(f64::NAN).or(x.less(x.of(0.0)), not_zero)
+    let Split { k, f } = split(x, n);
+    let (head, tail) = log_of_one_plus(f, n);
+    let [ln2, ln2_rest] = x.at(LN_2[0], LN_2[1]).map(|c| x.of(c));
+    let (near, lost) = quick_sum(k * ln2, head);
+    anywhere(x, x.of(0.0), near + (lost + k.fma(ln2_rest, tail)))
+}
+
+/// Logarithm of 1 plus x: that of the sum u, rounded, and what the rounding lost, divided by u.
+pub fn log1p<F: Real>(x: F) -> F {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let one = x.of(1.0);
+    let (u, lack) = sum(one, x);
+    let Split { k, f } = split_normal(u, n);
+    let (head, tail) = log_of_one_plus(f, n);
+    let [ln2, ln2_rest] = x.at(LN_2[0], LN_2[1]).map(|c| x.of(c));
+    let (near, lost) = quick_sum(k * ln2, head);
+    let value = near + (lost + (k.fma(ln2_rest, tail) + lack / u));
+    let tiny = x.of(x.at(f64::EPSILON, f32::EPSILON.into()) / 4.0);
+    x.or(x.abs().less(tiny), anywhere(x, x.of(-1.0), value))
+}
+
+fn log_to_base<F: Real>(x: F, base: &Base) -> F {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let Split { k, f } = split(x, n);
+    let (head, tail) = log_of_one_plus(f, n);
+    let [of_two, of_two_rest] = x.at(base.of_two[0], base.of_two[1]);
+    let [factor, factor_rest] = x.at(base.factor[0], base.factor[1]).map(|c| x.of(c));
+    let product = head * factor;
+    let rest = tail.fma(factor, head.fma(factor_rest, head.fma(factor, -product)));
+    // To base 2 the logarithm of 2 has no rest, and is 1.
+    let (whole, rest) = if of_two_rest == 0.0 { (k, rest) } else { (k * x.of(of_two), k.fma(x.of(of_two_rest), rest)) };
+    let (near, lost) = quick_sum(whole, product);
+    anywhere(x, x.of(0.0), near + (lost + rest))
+}
+
+/// Logarithm to base 2.
+pub fn log2<F: Real>(x: F) -> F {
+    log_to_base(x, &TWO)
+}
+
+/// Logarithm to base 10.
+pub fn log10<F: Real>(x: F) -> F {
+    log_to_base(x, &TEN)
 }

@@ -14,12 +14,15 @@
 //! each function comes. Special cases are those of C99.
 
 mod exp;
+mod hyperbolic;
 mod log;
 mod polynomials;
 mod reading;
 mod scalar;
+mod sums;
+mod trig;
 
-pub use reading::{Bits, Condition, Real};
+pub use reading::{Bits, Condition, Real, Slow};
 
 use reading::polynomial;
 
@@ -54,8 +57,10 @@ macro_rules! functions {
 
 functions! {
     unary:
-        exp: exp(0.67, 0.75);
-        log: log(0.65, 0.6);
+        exp: exp(0.67, 0.75) exp2(0.67, 0.75) expm1(0.75, 0.75);
+        log: log(0.65, 0.6) log2(0.72, 0.7) log10(0.65, 0.62) log1p(0.7, 0.7);
+        trig: sin(0.75, 0.72) cos(0.75, 0.72) tan(0.83, 0.8);
+        hyperbolic: tanh(0.56, 0.55) logistic(0.68, 0.8);
 }
 
 #[cfg(test)]

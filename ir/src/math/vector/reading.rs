@@ -31,6 +31,8 @@ pub trait Real:
     fn equal(self, b: Self) -> Self::Condition;
     /// `self` where the condition holds, otherwise `b`.
     fn or(self, condition: Self::Condition, b: Self) -> Self;
+    /// `f(x)` where the condition holds, which it seldom does, otherwise `self`.
+    fn unless(self, condition: Self::Condition, f: &Slow, x: Self) -> Self;
     /// The bits.
     fn bits(self) -> Self::Bits;
 
@@ -38,6 +40,17 @@ pub trait Real:
     fn at<T>(self, double: T, single: T) -> T {
         if self.is_single() { single } else { double }
     }
+}
+
+/// A function that is called for one number at a time.
+#[derive(Clone, Copy)]
+pub struct Slow {
+    /// Its name.
+    pub name: &'static str,
+    /// At `f64`.
+    pub double: extern "C" fn(f64) -> f64,
+    /// At `f32`.
+    pub single: extern "C" fn(f32) -> f32,
 }
 
 /// The bits of a float: an unsigned integer of the same width, whose arithmetic wraps.

@@ -1,12 +1,12 @@
 //! The reading of functions on scalars.
 
-use super::reading::{Bits, Condition, Real};
+use super::reading::{Bits, Condition, Real, Slow};
 use std::num::Wrapping;
 
 impl Condition for bool {}
 
 macro_rules! scalar {
-    ($float:ident, $bits:ident, $single:literal) => {
+    ($float:ident, $bits:ident, $slow:ident, $single:literal) => {
         impl Real for $float {
             type Bits = Wrapping<$bits>;
             type Condition = bool;
@@ -38,6 +38,9 @@ macro_rules! scalar {
             fn or(self, condition: bool, b: Self) -> Self {
                 if condition { self } else { b }
             }
+            fn unless(self, condition: bool, f: &Slow, x: Self) -> Self {
+                if condition { (f.$slow)(x) } else { self }
+            }
             fn bits(self) -> Self::Bits {
                 Wrapping($float::to_bits(self))
             }
@@ -66,5 +69,5 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f64, u64, false);
-scalar!(f32, u32, true);
+scalar!(f64, u64, double, false);
+scalar!(f32, u32, single, true);

@@ -4,7 +4,7 @@
 //! argument at `f32`; `docs/testing.md` has the command.
 
 use super::{ERRORS, double, single};
-use crate::math::double_double::Dd;
+use crate::math::double_double::{self, Dd};
 use crate::math::rounded;
 use fastrand::Rng;
 
@@ -29,8 +29,8 @@ macro_rules! cases {
             name: stringify!($name),
             double: double::$name,
             single: single::$name,
-            nearest: |x| rounded::double::$name(x),
-            nearest_single: |x| rounded::double::$name(f64::from(x)) as f32,
+            nearest: nearest::$name,
+            nearest_single: |x| nearest::$name(f64::from(x)) as f32,
             exact: $exact,
             range: $range,
             points: $points,
@@ -38,18 +38,119 @@ macro_rules! cases {
     };
 }
 
+/// The numbers nearest to the exact values.
+mod nearest {
+    pub use crate::math::rounded::double::{cos, exp, exp2, expm1, log, log1p, sin, tan, tanh};
+    pub use pxfm::{f_log2 as log2, f_log10 as log10};
+
+    pub fn logistic(x: f64) -> f64 {
+        if x < -200.0 || x.is_nan() { exp(x) } else { super::logistic(x).value() }
+    }
+}
+
 const LN_2: f64 = std::f64::consts::LN_2;
 const ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 cases! {
     exp: |x| Dd::new(x).exp(), (-745.0, 710.0), &[LN_2 / 2.0, 1.5 * LN_2, 709.782712893384, 745.1332191019411, 88.72284, 103.972];
+    exp2: |x| (Dd::new(x) * double_double::LN_2).exp(), (-1075.0, 1024.0), &[0.5, 1.5, 1022.0, 1023.0, 1024.0, 1074.0, 1075.0, 126.0, 127.0, 128.0, 149.0, 150.0];
+    expm1: expm1, (-40.0, 20.0), &[LN_2 / 2.0, 1.5 * LN_2, 37.4, 40.0, 709.782712893384, 88.72284, 17.3];
     log: log, (0.0, 8.0), &[1.0, ROOT_HALF, 2.0 * ROOT_HALF, f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64];
+    log2: |x| log(x) / double_double::LN_2, (0.0, 8.0), &[1.0, ROOT_HALF, 2.0 * ROOT_HALF, 4.0, 8.0, f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64];
+    log10: |x| log(x) / Dd::new(10.0).log(), (0.0, 8.0), &[1.0, ROOT_HALF, 2.0 * ROOT_HALF, 0.1, 100.0, 1e22, f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64];
+    log1p: log1p, (-1.0, 8.0), &[-1.0, ROOT_HALF - 1.0, 2.0 * ROOT_HALF - 1.0];
+    sin: |x| sin_cos(x).0, (-7.0, 7.0), TURNS;
+    cos: |x| sin_cos(x).1, (-7.0, 7.0), TURNS;
+    tan: tan, (-7.0, 7.0), TURNS;
+    tanh: tanh, (-10.0, 10.0), &[1e-8, 1e-4, 22.0, 10.0, LN_2 / 4.0];
+    logistic: logistic, (-745.0, 40.0), &[36.8, 37.5, 708.0, 745.2, 88.0, 104.0];
 }
 
 /// Natural logarithm of any positive number.
 fn log(x: f64) -> Dd {
+    if (x - 1.0).abs() < 1e-6 {
+        return log1p(x - 1.0);
+    }
     let (part, exponent) = libm::frexp(x);
-    Dd::new(part).log() + crate::math::double_double::LN_2 * Dd::new(f64::from(exponent))
+    Dd::new(part).log() + double_double::LN_2 * Dd::new(f64::from(exponent))
+}
+
+/// `x + a x^2 + b x^3`.
+fn series(x: f64, a: f64, b: Dd) -> Dd {
+    Dd::new(x) + Dd::product(x, x) * (Dd::new(a) + b * Dd::new(x))
+}
+
+const THIRD: Dd = Dd { hi: 1.0 / 3.0, lo: 1.850371707708594e-17 };
+
+fn log1p(x: f64) -> Dd {
+    if x.abs() < 1e-6 { series(x, -0.5, THIRD) } else { Dd::sum(1.0, x).log() }
+}
+
+fn expm1(x: f64) -> Dd {
+    let x = x.max(-100.0);
+    if x.abs() < 1e-6 { series(x, 0.5, THIRD.scale(0.5)) } else { Dd::new(x).exp() - Dd::new(1.0) }
+}
+
+/// Multiples of pi / 4, and where reduction changes.
+const TURNS: &[f64] = &[
+    std::f64::consts::FRAC_PI_4,
+    std::f64::consts::FRAC_PI_2,
+    3.0 * std::f64::consts::FRAC_PI_4,
+    std::f64::consts::PI,
+    1e3 * std::f64::consts::PI,
+    131072.0,
+    268435456.0,
+];
+
+/// Half of pi in parts of 25 bits, whose products with k are exact.
+const HALF_PI: [f64; 8] = [
+    1.5707963109016418,
+    1.5893254712295857e-08,
+    6.123233932053594e-17,
+    6.368317055225283e-25,
+    1.082856653238257e-32,
+    2.068365688266124e-40,
+    7.398504398644917e-49,
+    3.6962277454286924e-56,
+];
+
+/// Sine and cosine, of numbers that are far from 0 what the functions call for them.
+fn sin_cos(x: f64) -> (Dd, Dd) {
+    if x.abs() > 268435456.0 {
+        return (Dd::new(rounded::double::sin(x)), Dd::new(rounded::double::cos(x)));
+    }
+    let k = (x * std::f64::consts::FRAC_2_PI).round_ties_even();
+    let r = HALF_PI.iter().fold(Dd::new(x), |rest, part| rest - Dd::new(k * part));
+    let (sin, cos) = r.sin_cos();
+    match k.rem_euclid(4.0) {
+        0.0 => (sin, cos),
+        1.0 => (cos, -sin),
+        2.0 => (-sin, -cos),
+        _ => (-cos, sin),
+    }
+}
+
+/// Tangent.
+fn tan(x: f64) -> Dd {
+    if x.abs() > 268435456.0 {
+        return Dd::new(rounded::double::tan(x));
+    }
+    let (sin, cos) = sin_cos(x);
+    sin / cos
+}
+
+fn tanh(x: f64) -> Dd {
+    if x.abs() < 1e-5 {
+        return series(x, 0.0, -THIRD);
+    }
+    let power = expm1(2.0 * x.clamp(-100.0, 100.0));
+    power / (power + Dd::new(2.0))
+}
+
+fn logistic(x: f64) -> Dd {
+    let power = Dd::new(-x.abs().min(746.0)).exp();
+    let above = if x < 0.0 { power } else { Dd::new(1.0) };
+    above / (power + Dd::new(1.0))
 }
 
 /// What every function is tried on.
@@ -163,7 +264,9 @@ fn doubles_are_near_as_stated() {
         let (least, most) = case.range;
         let random = (0..budget().unwrap_or(40_000)).map(|n| match n % 4 {
             0 => f64::from_bits(rng.u64(..)),
-            1 => (rng.f64() - 0.5) * 4.0,
+            1 if n % 8 < 4 => (rng.f64() - 0.5) * 4.0,
+            // Where functions of angles come near to their zeros and poles.
+            1 => f64::from(rng.u32(..) >> rng.u32(4..32)) * std::f64::consts::FRAC_PI_2,
             _ => least + rng.f64() * (most - least),
         });
         let (at, error) = worst(case.corners().into_iter().chain(random), |x| case.error(x));
@@ -179,7 +282,10 @@ fn singles_are_near_as_stated() {
         let step = if budget().is_some() { 1 } else { 65_537 };
         let all = (0..=u32::MAX).step_by(step).map(|bits| f64::from(f32::from_bits(bits)));
         let mut rng = Rng::with_seed(8);
-        let random = (0..40_000).map(|_| f64::from((least + rng.f64() * (most - least)) as f32));
+        let random = (0..60_000).map(|n| match n % 3 {
+            0 => f64::from(rng.u32(..) >> rng.u32(14..32)) * std::f64::consts::FRAC_PI_2,
+            _ => least + rng.f64() * (most - least),
+        });
         let corners = case.corners_single().into_iter().map(f64::from);
         let (at, error) = worst(corners.chain(random).chain(all), |x| case.error_single(x as f32));
         println!("{} f32: {error:.4} at {at:?}", case.name);

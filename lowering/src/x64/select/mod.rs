@@ -4,6 +4,7 @@
 //! AVX-512; on AVX2 it is a vector of 0 and -1, as wide as what it was computed from, and made wider or narrower to go with others.
 
 mod bits;
+mod call;
 mod compare;
 mod convert;
 mod divide;
@@ -13,11 +14,10 @@ mod widths;
 
 use super::codes::{self, Form};
 use super::frame::Frame;
-use super::helpers::{Helper, MOST};
-use super::machine::{Call, Class, Inst, Op, Origin, Segment, Uniform, V, Width};
+use super::machine::{Class, Inst, Op, Origin, Segment, Uniform, V, Width};
 use super::pool::Pool;
 use super::schedule::Schedule;
-use super::{helpers, unsupported};
+use super::unsupported;
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
 use rewright_ir::DType;
 use rustc_hash::FxHashMap;
@@ -215,11 +215,8 @@ impl<'a> Selector<'a> {
             KOp::Convert => self.convert(self.kernel.dtype(args[0]), to, args[0])?,
             KOp::Bitcast => self.bitcast(self.kernel.dtype(args[0]), to, args[0])?,
             KOp::Fma => self.fma(to, args)?,
-            KOp::Math(call) => {
-                let (helper, site) = helpers::math(call.ptr);
-                let operands = args.iter().map(|&a| self.lanes(a)).collect::<Result<_, _>>()?;
-                Val::Lanes(self.call(helper, site, operands, to.size())?)
-            }
+            KOp::Math(call) => self.math(call, args, to.size())?,
+            KOp::MathWhere(call) => self.math_where(call, args, to.size())?,
             KOp::Store(..) => return Ok(()),
             KOp::Reference(r) => {
                 return Err(unsupported(format!("`{}` is computed by its reference meaning", r.op.0.name)));
@@ -454,14 +451,5 @@ impl<'a> Selector<'a> {
         }
         let (a, b) = (self.lanes(a)?, self.lanes(b)?);
         Ok(self.op2(form, size, a, b))
-    }
-    /// A call for each lane.
-    fn call(&mut self, helper: Helper, site: usize, args: SmallVec<[V; 2]>, size: usize) -> Result<V, KernelError> {
-        if args.len() > MOST {
-            return Err(unsupported("a call with too many operands"));
-        }
-        let dst = self.fresh(size);
-        self.emit(Inst::Call(Call { helper: helper as usize, site, args, dst, size }));
-        Ok(dst)
     }
 }

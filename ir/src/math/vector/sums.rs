@@ -1,0 +1,25 @@
+//! Numbers as sums of two, the second less than a unit in the last place of the first.
+
+use super::Real;
+
+/// The exact sum of two (D. Knuth, "The Art of Computer Programming", volume 2, 4.2.2).
+pub(super) fn sum<F: Real>(a: F, b: F) -> (F, F) {
+    let sum = a + b;
+    let part = sum - a;
+    (sum, (a - (sum - part)) + (b - part))
+}
+
+/// The exact sum of two, the second of lesser magnitude, unless the first is 0 (T. Dekker, "A floating-point technique for extending
+/// the available precision", 1971).
+pub(super) fn quick_sum<F: Real>(large: F, small: F) -> (F, F) {
+    let sum = large + small;
+    (sum, (large - sum) + small)
+}
+
+/// The quotient of two such sums, rounded.
+pub(super) fn quotient<F: Real>(above: (F, F), below: (F, F)) -> F {
+    let inverse = above.0.of(1.0) / below.0;
+    let near = above.0 * inverse;
+    let rest = (-near).fma(below.0, above.0) + (-near).fma(below.1, above.1);
+    rest.fma(inverse, near)
+}
