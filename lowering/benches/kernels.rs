@@ -1,4 +1,4 @@
-//! Kernels on adjacent elements: vectors against one point at a time against the interpreter, and how long compiling takes.
+//! Kernels on adjacent elements: vectors of all widths against one point at a time against the interpreter, and how long compiling takes.
 
 #![allow(unsafe_code, reason = "calling compiled kernels")]
 
@@ -57,11 +57,24 @@ fn brighten() -> Kernel {
     k.finish()
 }
 
+/// The code generator `x64` at all levels that this processor has.
+fn wide() -> Vec<(&'static str, Box<dyn CodeGen>)> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use rewright_lowering::x64::{Level, X64};
+        let levels = Level::ALL.into_iter().filter_map(|level| X64::at(level).ok());
+        levels.map(|x64| -> (_, Box<dyn CodeGen>) { (x64.name(), Box::new(x64)) }).collect()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    Vec::new()
+}
+
 fn run(c: &mut Criterion, name: &str, kernel: &Kernel) {
     let mut group = c.benchmark_group(name);
     group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
     let vectors = Cranelift::new().unwrap();
     let scalars = vectors.clone().without_vectors();
+    let wide = wide();
     for size in [1_000u64, 30_000, 1_000_000] {
         let mut memory: Vec<Vec<u64>> =
             kernel.buffers.iter().map(|_| vec![0x3FF8_0000_0000_0001; size as usize]).collect();
@@ -77,6 +90,7 @@ fn run(c: &mut Criterion, name: &str, kernel: &Kernel) {
         };
         group.throughput(Throughput::Elements(size));
         let mut generators: Vec<(&str, &dyn CodeGen)> = vec![("vectors", &vectors), ("scalars", &scalars)];
+        generators.extend(wide.iter().map(|(name, generator)| (*name, &**generator)));
         if size == 1_000 {
             generators.push(("interp", &Interp));
         }
@@ -89,6 +103,9 @@ fn run(c: &mut Criterion, name: &str, kernel: &Kernel) {
         }
     }
     group.bench_function("compile", |b| b.iter(|| vectors.compile(black_box(kernel)).is_ok()));
+    for (name, generator) in &wide {
+        group.bench_function(format!("compile/{name}"), |b| b.iter(|| generator.compile(black_box(kernel)).is_ok()));
+    }
     group.finish();
 }
 

@@ -32,13 +32,20 @@ pub enum Backend {
     Interp,
     /// Machine code by Cranelift
     Cranelift,
+    /// Machine code for AVX2 and AVX-512; by Cranelift what it refuses
+    X64,
     /// The best of the others
     Auto,
 }
 
 impl Backend {
-    /// Those that a fixture's runs go through, the reference evaluator first.
-    pub const ALL: [Backend; 3] = [Backend::Reference, Backend::Interp, Backend::Cranelift];
+    /// Those that are not one of the others.
+    const ALL: [Backend; 4] = [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::X64];
+
+    /// Those that a fixture's runs go through on this machine, the reference evaluator first.
+    pub fn available() -> impl Iterator<Item = Backend> {
+        Backend::ALL.into_iter().filter(|b| exec::Backend::available().any(|here| here == b.of_lowering()))
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -46,6 +53,7 @@ impl Backend {
             Backend::Reference => "reference",
             Backend::Interp => "interp",
             Backend::Cranelift => "cranelift",
+            Backend::X64 => "x64",
             Backend::Auto => "auto",
         }
     }
@@ -55,6 +63,7 @@ impl Backend {
             Backend::Reference => exec::Backend::Reference,
             Backend::Interp => exec::Backend::Interp,
             Backend::Cranelift => exec::Backend::Cranelift,
+            Backend::X64 => exec::Backend::X64,
             Backend::Auto => exec::Backend::Auto,
         }
     }

@@ -611,7 +611,7 @@ fn numbers_and_paths_that_cannot_be_are_refused() {
 #[test]
 fn backends_and_interfaces_are_listed() {
     let backends = done(&feed(&["list", "backends"], ""));
-    for name in ["reference ", "interp ", "cranelift ", "auto "] {
+    for name in ["reference ", "interp ", "cranelift ", "x64 ", "auto "] {
         assert!(backends.lines().any(|l| l.starts_with(name) && l.contains("here: ")), "{name}: {backends}");
     }
     let interfaces = done(&feed(&["list", "interfaces"], ""));

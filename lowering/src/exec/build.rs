@@ -1,12 +1,13 @@
 //! From a function to its plan.
 
+use super::backend::CodeGens;
+use super::cache::{Ready, compile_by_any};
 use super::launch::Launch;
 use super::liveness::Liveness;
 use super::plan::*;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
-use super::{LowerError, Remark, cache};
-use crate::kernel::CodeGen;
+use super::{Instead, LowerError, Remark};
 use crate::lower::lower;
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
@@ -19,7 +20,7 @@ use smallvec::SmallVec;
 pub struct Planner<'m> {
     module: &'m Module,
     /// What compiles kernels; without it everything runs by its reference meaning.
-    codegen: Option<&'static dyn CodeGen>,
+    codegens: CodeGens,
     changed: FxHashMap<Name, Vec<bool>>,
     /// Functions in the order in which they get numbers.
     numbers: IndexSet<Name>,
@@ -29,8 +30,8 @@ pub struct Planner<'m> {
 
 impl<'m> Planner<'m> {
     /// A planner for the functions of a module.
-    pub fn new(module: &'m Module, codegen: Option<&'static dyn CodeGen>) -> Self {
-        Planner { module, codegen, changed: changed_params(module), numbers: IndexSet::new(), remarks: Vec::new() }
+    pub fn new(module: &'m Module, codegens: CodeGens) -> Self {
+        Planner { module, codegens, changed: changed_params(module), numbers: IndexSet::new(), remarks: Vec::new() }
     }
 
     /// Plans `name` first, and then what it calls.
@@ -321,7 +322,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 StepKind::Kernel(Box::new(KernelStep { launch, exits, meaning }))
             }
             Err(why) => {
-                self.remark(data, &why);
+                self.remark(data, Instead::Reference, &why);
                 match meaning {
                     Meaning::Array(eval) => StepKind::Array(eval),
                     Meaning::Store(param) => StepKind::Store(param),
@@ -331,8 +332,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     }
 
     /// The compiled kernel of an instruction; else why there is none.
-    fn launch(&self, data: &InstData, meaning: Meaning) -> Result<Launch, String> {
-        let codegen = self.planner.codegen.ok_or("there is no code generator")?;
+    fn launch(&mut self, data: &InstData, meaning: Meaning) -> Result<Launch, String> {
         let wrapped;
         let expr = match (meaning, data.attrs.expr()) {
             (Meaning::Store(_), _) => {
@@ -347,8 +347,11 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         };
         let types: Vec<Type> = data.args.iter().map(|&v| self.func.ty(v).clone()).collect();
         let lowered = lower(expr, &types).map_err(|e| e.reason)?;
-        let compiled = cache::compile(codegen, &lowered.kernel).map_err(|e| e.to_string())?;
-        Ok(Launch { lowered, compiled })
+        let Ready { codegen, compiled, refused } = compile_by_any(&self.planner.codegens, &lowered.kernel)?;
+        if let Some(why) = refused {
+            self.remark(data, Instead::CodeGen(codegen), &why);
+        }
+        Ok(Launch { lowered, codegen, compiled })
     }
 
     fn view(&mut self, data: &InstData) -> Option<ViewOp> {
@@ -495,8 +498,9 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         first
     }
 
-    fn remark(&mut self, data: &InstData, why: &str) {
-        self.planner.remarks.push(Remark { func: self.func.name, op: data.op, loc: data.loc, why: why.to_string() });
+    fn remark(&mut self, data: &InstData, instead: Instead, why: &str) {
+        let why = why.to_string();
+        self.planner.remarks.push(Remark { func: self.func.name, op: data.op, loc: data.loc, instead, why });
     }
 
     fn refuse(&self, data: &InstData, why: &str) -> LowerError {

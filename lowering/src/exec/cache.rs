@@ -23,6 +23,28 @@ struct Entry {
 
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Default::default);
 
+/// A kernel compiled by one of several code generators.
+pub struct Ready {
+    /// The code generator.
+    pub codegen: &'static str,
+    /// The kernel.
+    pub compiled: Arc<dyn CompiledKernel>,
+    /// What those say that were asked before.
+    pub refused: Option<String>,
+}
+
+/// The kernel as the first code generator compiles it that does not refuse it; else why they all do.
+pub fn compile_by_any(codegens: &[&'static dyn CodeGen], kernel: &Kernel) -> Result<Ready, String> {
+    let mut refused: Option<String> = None;
+    for codegen in codegens {
+        match compile(*codegen, kernel) {
+            Ok(compiled) => return Ok(Ready { codegen: codegen.name(), compiled, refused }),
+            Err(why) => refused = Some(refused.map_or_else(|| why.to_string(), |others| format!("{others}; {why}"))),
+        }
+    }
+    Err(refused.unwrap_or_else(|| "there is no code generator".into()))
+}
+
 /// The compiled kernel; from the cache, if an equal one (wherever it was written) is still in use.
 pub fn compile(codegen: &dyn CodeGen, kernel: &Kernel) -> Result<Arc<dyn CompiledKernel>, KernelError> {
     let key = without_places(kernel);

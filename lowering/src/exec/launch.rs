@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct Launch {
     /// The kernel, and what its loops, buffers and parameters are.
     pub lowered: Lowered,
+    /// Which code generator made it ready to run.
+    pub codegen: &'static str,
     /// The same, ready to run.
     pub compiled: Arc<dyn CompiledKernel>,
 }

@@ -40,6 +40,7 @@
 //! dead, in the same call and in later ones. [`Executable::stats`] counts all that.
 
 mod args;
+mod backend;
 mod buffers;
 mod build;
 mod cache;
@@ -59,14 +60,13 @@ mod view;
 mod wrap;
 
 pub use args::Arg;
+pub use backend::Backend;
 pub use out::ViewMut;
 pub use plan::Plan;
 pub use stats::Stats;
 pub use times::StepTime;
 
-use crate::cranelift::Cranelift;
-use crate::interp::Interp;
-use crate::kernel::{CodeGen, KernelError};
+use crate::kernel::KernelError;
 use buffers::Buffers;
 use frame::{Frame, Pool};
 use machine::Machine;
@@ -74,41 +74,9 @@ use out::write_all;
 use rewright_ir::{Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, Scalar, evaluate};
 use smallvec::SmallVec;
 use std::fmt;
-use std::sync::LazyLock;
 use thiserror::Error;
 use times::Times;
 use value::Held;
-
-/// How a function is run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Backend {
-    /// By the reference evaluator.
-    Reference,
-    /// By a plan, and kernels by the interpreter [`Interp`]. What has no kernel runs by its reference meaning.
-    Interp,
-    /// The same with machine code for kernels, by [`Cranelift`].
-    Cranelift,
-    /// The best that this machine has: `Cranelift`, else `Interp`.
-    #[default]
-    Auto,
-}
-
-impl Backend {
-    /// All.
-    pub const ALL: [Backend; 4] = [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::Auto];
-
-    /// The code generator; none for the reference evaluator.
-    fn codegen(self) -> Result<Option<&'static dyn CodeGen>, LowerError> {
-        // Finding out what the processor can do takes a while, so that is done once.
-        static CRANELIFT: LazyLock<Result<Cranelift, KernelError>> = LazyLock::new(Cranelift::new);
-        Ok(match (self, &*CRANELIFT) {
-            (Backend::Reference, _) => None,
-            (Backend::Cranelift | Backend::Auto, Ok(cranelift)) => Some(cranelift),
-            (Backend::Cranelift, Err(why)) => return Err(LowerError::NoCodeGen { why: why.clone() }),
-            (Backend::Interp | Backend::Auto, _) => Some(&Interp),
-        })
-    }
-}
 
 /// How to compile.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,7 +112,16 @@ pub enum LowerError {
     },
 }
 
-/// A step that runs by the reference meaning of its op, and why.
+/// What runs a step in place of the code generator that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// The reference meaning of its op.
+    Reference,
+    /// A kernel by another code generator.
+    CodeGen(&'static str),
+}
+
+/// A step that does not run as asked for, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The function.
@@ -153,13 +130,19 @@ pub struct Remark {
     pub op: Op,
     /// Where it was written.
     pub loc: Loc,
+    /// What runs it.
+    pub instead: Instead,
     /// The reason.
     pub why: String,
 }
 
 impl fmt::Display for Remark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`@{}`, {}: `{}` runs by its reference meaning: {}", self.func, self.loc, self.op, self.why)
+        write!(f, "`@{}`, {}: `{}` runs by ", self.func, self.loc, self.op)?;
+        match self.instead {
+            Instead::Reference => write!(f, "its reference meaning: {}", self.why),
+            Instead::CodeGen(name) => write!(f, "{name}: {}", self.why),
+        }
     }
 }
 
@@ -183,12 +166,12 @@ struct Inner {
 impl Executable {
     /// Compiles a function of a module, and all that it calls.
     pub fn compile(module: &Module, func: impl Into<Name>, options: Options) -> Result<Executable, LowerError> {
-        let codegen = options.backend.codegen()?;
-        let mut planner = build::Planner::new(module, codegen);
+        let codegens = options.backend.codegens()?;
+        let codegen = codegens.first().map(|codegen| codegen.name());
+        let mut planner = build::Planner::new(module, codegens);
         let plan = planner.plan(func.into())?;
         let remarks = if codegen.is_some() { planner.remarks } else { Vec::new() };
         let pools = plan.functions.iter().map(|_| Pool::default()).collect();
-        let codegen = codegen.map(CodeGen::name);
         let loc = |func, inst| module.get(func).map_or_else(Loc::default, |func| func.inst(inst).loc);
         let times = options.times.then(|| Times::new(&plan, loc));
         Ok(Executable { inner: Inner { module: module.clone(), plan, pools, times }, options, codegen, remarks })
@@ -199,12 +182,12 @@ impl Executable {
         &self.inner.plan
     }
 
-    /// The code generator of its kernels; none if it is run by the reference evaluator.
+    /// The code generator of its kernels, but for those that a remark says another one of; none if it is run by the reference evaluator.
     pub fn codegen(&self) -> Option<&'static str> {
         self.codegen
     }
 
-    /// The steps that run by the reference meaning of their ops.
+    /// The steps that run by the reference meaning of their ops, or by another code generator than the others.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
     }

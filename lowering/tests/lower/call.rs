@@ -3,8 +3,22 @@
 use rewright_ir::{Array, ArrayExpr, Datum, EvalError, Scalar, Type, with_array};
 use rewright_lowering::cranelift::Cranelift;
 use rewright_lowering::kernel::{CodeGen, CompiledKernel, KernelArgs, Status};
+#[cfg(target_arch = "x86_64")]
+use rewright_lowering::kernel::{KOp, Kernel};
 use rewright_lowering::lower::{Lowered, Strided};
 use rewright_lowering::{Interp, lower};
+
+/// A kernel by `x64` at all levels of this processor; none of one with ops by their reference meaning, which it refuses.
+#[cfg(target_arch = "x86_64")]
+fn wide(kernel: &Kernel) -> Vec<(&'static str, Box<dyn CompiledKernel>)> {
+    use rewright_lowering::x64::{Level, X64};
+    let refers = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Reference(_)));
+    let compile = |x64: X64| {
+        let code = x64.compile(kernel);
+        (x64.name(), code.unwrap_or_else(|why| panic!("{}: {why}\n{kernel}", x64.name())))
+    };
+    Level::ALL.into_iter().filter_map(|level| X64::at(level).ok()).filter(|_| !refers).map(compile).collect()
+}
 
 /// An expression compiled by all code generators.
 pub struct Compiled {
@@ -23,7 +37,11 @@ impl Compiled {
             let code = generator.compile(&lowered.kernel);
             (name, code.unwrap_or_else(|why| panic!("{name}: {why}\n{}", lowered.kernel)))
         };
-        let codes = generators.into_iter().map(compile).collect();
+        #[cfg(target_arch = "x86_64")]
+        let wide = wide(&lowered.kernel);
+        #[cfg(not(target_arch = "x86_64"))]
+        let wide = Vec::new();
+        let codes = generators.into_iter().map(compile).chain(wide).collect();
         Compiled { lowered, codes }
     }
 

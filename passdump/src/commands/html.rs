@@ -100,7 +100,7 @@ pub fn html(out: &mut Out, args: &HtmlArgs) -> Result<(), Error> {
             Some(Ok(values)) => Some(values),
         };
         found = kernels(&executable, values.as_deref());
-        notes.extend(executable.remarks().iter().map(|remark| format!("without a kernel: {remark}")));
+        notes.extend(executable.remarks().iter().map(ToString::to_string));
     }
     let functions = recorder.functions.into_values().map(|(data, _)| data).collect();
     let ops = registry_ops();
@@ -164,7 +164,7 @@ fn kernels(executable: &Executable, args: Option<&[Datum]>) -> Vec<KernelData> {
             if let StepKind::Kernel(kernel) = &step.kind {
                 found.push(KernelData {
                     title: format!("@{}: {}", function.name, step.op),
-                    schedule: kernel.launch.compiled.schedule(),
+                    schedule: format!("{}: {}", kernel.launch.codegen, kernel.launch.compiled.schedule()),
                     micros: micros(function.name, number),
                     text: kernel.launch.lowered.kernel.to_string(),
                 });

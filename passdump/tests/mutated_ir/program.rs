@@ -67,7 +67,8 @@ pub fn try_input(input: &Input, number: u64) -> Result<Reached, String> {
     if !number.is_multiple_of(8) {
         return Ok(Reached::Evaluated);
     }
-    for (backend, module) in [(Backend::Interp, &module), (Backend::Cranelift, &rewritten)] {
+    for (backend, module) in [(Backend::Interp, &module), (Backend::Cranelift, &rewritten), (Backend::Auto, &rewritten)]
+    {
         let Ok(compiled) =
             Executable::compile(module, func, exec::Options { backend, limits: LIMITS, ..Default::default() })
         else {

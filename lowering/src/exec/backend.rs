@@ -1,0 +1,78 @@
+//! What runs functions.
+
+use super::LowerError;
+use crate::cranelift::Cranelift;
+use crate::interp::Interp;
+use crate::kernel::{CodeGen, KernelError};
+use smallvec::{SmallVec, smallvec};
+use std::sync::LazyLock;
+
+/// How a function is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Backend {
+    /// By the reference evaluator.
+    Reference,
+    /// By a plan, and kernels by the interpreter [`Interp`]. What has no kernel runs by its reference meaning.
+    Interp,
+    /// The same with machine code for kernels, by [`Cranelift`].
+    Cranelift,
+    /// The same with machine code by `x64`, on processors of x86-64 with AVX2 or AVX-512. Kernels that it refuses are compiled by [`Cranelift`],
+    /// and a remark says so.
+    X64,
+    /// The best that this machine has: `X64`, else `Cranelift`, else `Interp`.
+    #[default]
+    Auto,
+}
+
+/// Code generators, in the order in which they are asked.
+pub(super) type CodeGens = SmallVec<[&'static dyn CodeGen; 2]>;
+
+impl Backend {
+    /// All.
+    pub const ALL: [Backend; 5] =
+        [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::X64, Backend::Auto];
+
+    /// Those that this machine has.
+    pub fn available() -> impl Iterator<Item = Backend> {
+        Backend::ALL.into_iter().filter(|backend| backend.codegens().is_ok())
+    }
+
+    /// The code generators; none for the reference evaluator.
+    pub(super) fn codegens(self) -> Result<CodeGens, LowerError> {
+        let (x64, cranelift) = (x64(), cranelift());
+        match self {
+            Backend::Reference => Ok(CodeGens::new()),
+            Backend::Interp => Ok(smallvec![&Interp as &'static dyn CodeGen]),
+            Backend::Cranelift => Ok(smallvec![cranelift.map_err(|why| LowerError::NoCodeGen { why })?]),
+            Backend::X64 => {
+                let x64 = x64.map_err(|why| LowerError::NoCodeGen { why })?;
+                Ok(std::iter::once(x64).chain(cranelift).collect())
+            }
+            Backend::Auto => {
+                let mut found: CodeGens = x64.into_iter().chain(cranelift).collect();
+                if found.is_empty() {
+                    found.push(&Interp);
+                }
+                Ok(found)
+            }
+        }
+    }
+}
+
+/// Finding out what the processor can do takes a while, so that is done once.
+fn cranelift() -> Result<&'static dyn CodeGen, KernelError> {
+    static CRANELIFT: LazyLock<Result<Cranelift, KernelError>> = LazyLock::new(Cranelift::new);
+    CRANELIFT.as_ref().map(|codegen| codegen as &dyn CodeGen).map_err(Clone::clone)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn x64() -> Result<&'static dyn CodeGen, KernelError> {
+    use crate::x64::X64;
+    static CODEGEN: LazyLock<Result<X64, KernelError>> = LazyLock::new(X64::new);
+    CODEGEN.as_ref().map(|codegen| codegen as &dyn CodeGen).map_err(Clone::clone)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn x64() -> Result<&'static dyn CodeGen, KernelError> {
+    Err(KernelError::Unsupported { codegen: "x64", message: "the processor is of another kind".into() })
+}
