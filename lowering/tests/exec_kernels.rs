@@ -296,10 +296,10 @@ entry:
 
 #[test]
 fn what_has_no_kernel_runs_by_its_meaning_and_says_so() {
-    let text = "func @f(%x: f64[n, m]) -> f64[m], f64[n, m] {
+    let text = "func @f(%x: f64[n, m]) -> f64[m, m], f64[n, m] {
 entry:
   %0 = mul %x, 2.0
-  %1 = sum %0, axes=[0]
+  %1 = dot_general %0, %0, lhs_contract=[0], rhs_contract=[0]
   %2 = ufunc @g(%x)
   ret %1, %2
 }
@@ -318,12 +318,15 @@ done:
     let f = Every::new(text);
     let x = Array2::from_shape_fn((3, 2), |(i, j)| i as f64 - j as f64);
     let found = f.call(&[(&x).into()]);
-    assert_eq!(array(&found[0]), &(&x * 2.0).sum_axis(Axis(0)).into_dyn());
+    assert_eq!(array(&found[0]), &(&x * 2.0).t().dot(&(&x * 2.0)).into_dyn());
     assert_eq!(f.0[0].remarks(), [], "the reference evaluator was asked for");
     for f in &f.0[1..] {
         let remarks: Vec<String> = f.remarks().iter().map(ToString::to_string).collect();
         assert_eq!(remarks.len(), 2, "{remarks:?}");
-        assert!(remarks[0].contains("`sum` runs by its reference meaning") && remarks[0].contains("4:"), "{remarks:?}");
+        assert!(
+            remarks[0].contains("`dot_general` runs by its reference meaning") && remarks[0].contains("4:"),
+            "{remarks:?}"
+        );
         assert!(remarks[1].contains("`ufunc`") && remarks[1].contains("`@g` has a loop"), "{remarks:?}");
         assert_eq!((f.stats().kernels, f.stats().reference), (1, 2));
     }

@@ -229,6 +229,8 @@ impl Monoid {
 pub enum Init {
     /// The monoid's identity. An error if it has none at this dtype (`min` of floats has infinity, a region has what it declares).
     Identity,
+    /// Nothing: the first element is where it begins, so that there must be one.
+    First,
     /// These values, one an accumulator.
     Values(Vec<Scalar>),
     /// The elements of the instruction's n-th operands, one an accumulator: arrays of the shape of the result of that number

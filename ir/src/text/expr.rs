@@ -389,6 +389,9 @@ impl<'a> Parser<'a> {
     }
 
     fn init(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<PInit> {
+        if self.eat_word("first") {
+            return Ok(PInit::First);
+        }
         let first = if self.is(Kind::LBracket) { self.ahead(1).kind } else { self.kind() };
         if !matches!(first, Kind::Value | Kind::Hash) {
             return Ok(PInit::Values(self.numbers()?));

@@ -98,6 +98,7 @@ pub(crate) enum PCombine {
 #[derive(Debug)]
 pub(crate) enum PInit {
     Identity,
+    First,
     Values(Vec<PNumber>),
     Existing(Vec<u32>),
 }

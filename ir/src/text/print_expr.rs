@@ -398,6 +398,7 @@ impl Writer<'_> {
         }
         match &r.init {
             Init::Identity => {}
+            Init::First => out.push_str(" init first"),
             Init::Values(values) => {
                 out.push_str(" init ");
                 write_numbers(values, &r.accumulators, out);

@@ -175,6 +175,7 @@ impl Resolver<'_, '_> {
         };
         let init = match &reduction.init {
             PInit::Identity => Init::Identity,
+            PInit::First => Init::First,
             PInit::Values(list) => Init::Values(values(list)?),
             PInit::Existing(args) => Init::Existing(args.clone()),
         };

@@ -104,10 +104,6 @@ impl<'a> Emitter<'a> {
         features: Features,
     ) -> Result<Self, KernelError> {
         let plan = Plan::new(kernel, features);
-        let mut levels = vec![Vec::new(); kernel.axes + 1];
-        for (number, inst) in kernel.insts.iter().enumerate() {
-            levels[kernel.level(inst) as usize].push(number);
-        }
         let mut emitter = Emitter {
             b,
             kernel,
@@ -118,7 +114,7 @@ impl<'a> Emitter<'a> {
             indices: Vec::new(),
             args: None,
             exit: None,
-            levels: Rc::new(levels),
+            levels: Rc::new(kernel.levels()),
             signatures: FxHashMap::default(),
             slots: None,
             staging: Staging::new(kernel, &plan),

@@ -9,7 +9,7 @@ use std::mem::offset_of;
 use std::rc::Rc;
 
 /// A loop whose body is being emitted.
-struct Open {
+pub struct Open {
     header: Block,
     axis: usize,
     extent: Value,
@@ -76,7 +76,10 @@ impl Emitter<'_> {
                 open.push(self.open(axis, first, extent));
                 self.level(axis + 1)?;
             }
-            self.row(innermost)?;
+            match &self.kernel.fold {
+                Some(fold) => self.fold_row(fold, innermost)?,
+                None => self.row(innermost)?,
+            }
         }
         while let Some(one) = open.pop() {
             self.close(one)?;
@@ -97,7 +100,7 @@ impl Emitter<'_> {
     }
 
     /// Begins a loop at index `first`, which is below the extent.
-    fn open(&mut self, axis: usize, first: Value, extent: Value) -> Open {
+    pub fn open(&mut self, axis: usize, first: Value, extent: Value) -> Open {
         let moving = self.moving(axis);
         let header = self.block(std::iter::repeat_n::<Type>(types::I64, 1 + moving.len()));
         let mut start = vec![first];
@@ -114,7 +117,7 @@ impl Emitter<'_> {
     }
 
     /// Ends the loop that was begun last.
-    fn close(&mut self, open: Open) -> Result<(), KernelError> {
+    pub fn close(&mut self, open: Open) -> Result<(), KernelError> {
         let Some(index) = self.indices.pop() else { return Err(unsupported("a loop that was not begun")) };
         let next = self.b.ins().iadd_imm_s(index, 1);
         let mut again = vec![next];
@@ -131,7 +134,7 @@ impl Emitter<'_> {
     }
 
     /// The instructions of one level, one point at a time.
-    fn level(&mut self, level: usize) -> Result<(), KernelError> {
+    pub fn level(&mut self, level: usize) -> Result<(), KernelError> {
         let kernel = self.kernel;
         let levels = Rc::clone(&self.levels);
         for &number in &levels[level] {
@@ -140,7 +143,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn scalar_inst(&mut self, number: usize, inst: &KInst) -> Result<(), KernelError> {
+    pub fn scalar_inst(&mut self, number: usize, inst: &KInst) -> Result<(), KernelError> {
         let kernel = self.kernel;
         let args = inst.args.iter().map(|&a| self.scalar(a)).collect::<Result<Vec<Value>, _>>()?;
         let first = inst.first.0 as usize;

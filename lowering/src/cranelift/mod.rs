@@ -6,6 +6,7 @@
 mod code;
 mod convert;
 mod emit;
+mod fold;
 mod lanes;
 mod loops;
 mod memory;

@@ -1,9 +1,11 @@
 //! How the innermost loop is run: how many points at once, and which instructions on vectors.
 
 use super::Features;
+use super::staging::room;
 use super::vector_divide::dividing_dtype;
 use crate::kernel::{Binary, KInst, KOp, Kernel, Unary};
 use rewright_ir::DType;
+use rewright_ir::expr::Order;
 
 /// Above so many vector instructions a round of the loop is not made longer.
 const ENOUGH: usize = 256;
@@ -28,8 +30,9 @@ impl Plan {
     /// Decides for a kernel.
     pub fn new(kernel: &Kernel, features: Features) -> Self {
         let inner = kernel.axes as u32;
+        let after = |number: &usize| kernel.fold.as_ref().is_some_and(|fold| fold.after.contains(number));
         let insts: Vec<(usize, &KInst)> =
-            kernel.insts.iter().enumerate().filter(|(_, i)| kernel.level(i) == inner).collect();
+            kernel.insts.iter().enumerate().filter(|(n, i)| kernel.level(i) == inner && !after(n)).collect();
         let scalar = Plan { lanes: 1, groups: 1, vector: Vec::new() };
         // An op by its reference meaning may fail, and the first point that fails must be the one reported.
         let point_by_point = insts.iter().any(|(_, i)| matches!(i.op, KOp::Reference(_)));
@@ -37,6 +40,13 @@ impl Plan {
             return scalar;
         }
         let vector = forms(kernel, &insts, features);
+        if let Some(fold) = &kernel.fold {
+            return match fold.order {
+                // A leaf has room where rows are copied to.
+                Order::Tree { lanes, leaf } if lanes > 1 && room(kernel) >= leaf => Plan { lanes, groups: 1, vector },
+                _ => scalar,
+            };
+        }
         let sizes = insts.iter().flat_map(|&(n, i)| sizes(kernel, i, vector[n]));
         let (least, most) = sizes.fold((16, 1), |(least, most), size| (size.min(least), size.max(most)));
         let (most, fewest) = (most.min(8), 16 / most.min(8));
@@ -60,13 +70,20 @@ impl Plan {
             axes => format!("{axes} loops"),
         };
         if self.lanes == 1 {
-            return format!("{loops}, one point after the other");
+            let combined = if kernel.fold.is_some() { ", combined" } else { "" };
+            return format!("{loops}, one point after the other{combined}");
         }
         let inner = kernel.axes as u32;
         let computes = |inst: &KInst| kernel.level(inst) == inner && !matches!(inst.op, KOp::Store(..));
         let flags = kernel.insts.iter().zip(&self.vector).filter(|(inst, _)| computes(inst)).map(|(_, &vector)| vector);
         let (count, vectors) =
             flags.fold((0, 0), |(count, vectors), vector| (count + 1, vectors + usize::from(vector)));
+        if kernel.fold.is_some() {
+            return format!(
+                "{loops}; the innermost combined on {} lanes, {vectors} of {count} instructions on vectors",
+                self.lanes
+            );
+        }
         let points = self.lanes * self.groups;
         let groups = if self.groups == 1 { String::new() } else { format!(" in {} groups", self.groups) };
         format!(

@@ -102,6 +102,18 @@ impl Emitter<'_> {
 
     /// The vector loops over a tile: a long round as often as it fits, then groups. Gives the tile's start and how many points are done.
     fn tile(&mut self, tile: Block, moving: &[usize]) -> Result<(Value, Value), KernelError> {
+        let (start, count) = self.begin_tile(tile, moving)?;
+        let mut done = self.int(types::I64, 0);
+        if self.plan.groups > 1 {
+            done = self.rounds(done, count, self.plan.groups)?;
+        }
+        done = self.rounds(done, count, 1)?;
+        self.group = None;
+        Ok((start, done))
+    }
+
+    /// Begins the vector loops over a tile. Gives the tile's start and its number of points.
+    pub fn begin_tile(&mut self, tile: Block, moving: &[usize]) -> Result<(Value, Value), KernelError> {
         self.b.switch_to_block(tile);
         let params = self.b.block_params(tile).to_vec();
         let (start, count) = (params[0], params[1]);
@@ -128,13 +140,7 @@ impl Emitter<'_> {
             scaled: FxHashMap::default(),
             pending: FxHashMap::default(),
         });
-        let mut done = zero;
-        if self.plan.groups > 1 {
-            done = self.rounds(done, count, self.plan.groups)?;
-        }
-        done = self.rounds(done, count, 1)?;
-        self.group = None;
-        Ok((start, done))
+        Ok((start, count))
     }
 
     /// A loop of rounds of so many groups, from point `from` of the tile on. Gives the first point that is not done.
@@ -146,10 +152,7 @@ impl Emitter<'_> {
         self.branch(fits, (round, &[from]), (done, &[from]));
         self.b.switch_to_block(round);
         let index = self.b.block_params(round)[0];
-        let group = self.group()?;
-        group.index = index;
-        group.addresses.clear();
-        group.scaled.clear();
+        self.begin_round(index)?;
         for number in 0..groups {
             self.one_group(number)?;
         }
@@ -161,7 +164,17 @@ impl Emitter<'_> {
         Ok(self.b.block_params(done)[0])
     }
 
-    fn one_group(&mut self, number: usize) -> Result<(), KernelError> {
+    /// The point of the tile that the groups that follow begin at.
+    pub fn begin_round(&mut self, index: Value) -> Result<(), KernelError> {
+        let group = self.group()?;
+        group.index = index;
+        group.addresses.clear();
+        group.scaled.clear();
+        Ok(())
+    }
+
+    /// The instructions of the innermost level for one group of a round.
+    pub fn one_group(&mut self, number: usize) -> Result<(), KernelError> {
         let kernel = self.kernel;
         let (lanes, values) = (self.plan.lanes, kernel.values.len());
         let group = self.group()?;

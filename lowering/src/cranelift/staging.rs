@@ -24,17 +24,24 @@ pub struct Staging {
     slot: Option<StackSlot>,
 }
 
+fn sizes(kernel: &Kernel) -> impl Iterator<Item = usize> {
+    let moving = |b: &crate::kernel::Buffer| b.varies.last().copied().unwrap_or(false);
+    kernel.buffers.iter().map(move |b| if moving(b) { b.dtype.size() } else { 0 })
+}
+
+/// The points of rows that there is room for.
+pub fn room(kernel: &Kernel) -> usize {
+    POINTS.min(ROOM / sizes(kernel).sum::<usize>().max(1))
+}
+
 impl Staging {
     /// Decides for a kernel.
     pub fn new(kernel: &Kernel, plan: &Plan) -> Self {
-        let moving = |b: &crate::kernel::Buffer| b.varies.last().copied().unwrap_or(false);
-        let sizes: Vec<usize> = kernel.buffers.iter().map(|b| if moving(b) { b.dtype.size() } else { 0 }).collect();
         let round = plan.lanes * plan.groups;
-        let fit = ROOM / sizes.iter().sum::<usize>().max(1);
-        let points = POINTS.min(fit) / round * round;
+        let points = room(kernel) / round * round;
         let mut offsets = Vec::new();
         let mut bytes = 0;
-        for size in sizes {
+        for size in sizes(kernel) {
             offsets.push(bytes);
             bytes = (bytes + size * points).next_multiple_of(16);
         }

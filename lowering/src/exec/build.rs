@@ -7,6 +7,7 @@ use super::liveness::Liveness;
 use super::plan::*;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
+use super::wrap_reduction::wrap_reduction;
 use super::{Instead, LowerError, Remark};
 use crate::lower::lower;
 use indexmap::IndexSet;
@@ -341,7 +342,10 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
             (_, Some(expr)) if data.op == ARRAYEXPR => expr,
             _ => {
-                wrapped = wrap(self.planner.module, self.func, data)?;
+                wrapped = match wrap_reduction(self.func, data) {
+                    Some(reduction) => reduction?,
+                    None => wrap(self.planner.module, self.func, data)?,
+                };
                 &wrapped
             }
         };

@@ -46,6 +46,9 @@ impl Launch {
         let symbols = |name: Name| symbol(plan, frame, name);
         let args = operands(frame, step);
         let space = self.lowered.space(&args, &symbols)?;
+        if !self.lowered.has_even_rows(&space, &args, &symbols)? {
+            return None;
+        }
         let results = 0..self.lowered.results.len();
         let results = results.map(|r| self.lowered.result_shape(r, &space, &symbols)).collect::<Option<_>>()?;
         let order = self.lowered.memory_order(&space, &args);

@@ -58,6 +58,7 @@ mod times;
 mod value;
 mod view;
 mod wrap;
+mod wrap_reduction;
 
 pub use args::Arg;
 pub use backend::Backend;

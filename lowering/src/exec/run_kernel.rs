@@ -3,7 +3,7 @@
 use super::buffers::RawBuffer;
 use super::launch::Extent;
 use super::machine::{Activation, Machine};
-use super::plan::{ArrayEval, Def, KernelStep, Step};
+use super::plan::{ArrayEval, Def, KernelStep, Slot, Step};
 use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use rewright_ir::EvalError;
 use rewright_ir::array::checked_len;
@@ -18,8 +18,25 @@ impl Machine<'_> {
         kernel: &KernelStep,
         eval: ArrayEval,
     ) -> Result<(), EvalError> {
+        match self.extent(act, step, kernel) {
+            Some(extent) => self.run_kernel(act, step, kernel, extent),
+            None => self.with_dense_operands(act, step, kernel, eval),
+        }
+    }
+
+    /// What a kernel covers; `None` if something does not fit.
+    fn extent(&self, act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep) -> Option<Extent> {
         let extent = kernel.launch.extent(act.plan, act.frame, step);
-        let Some(extent) = extent.filter(|e| fit(act, &step.defs, e)) else { return self.array(act, step, eval) };
+        extent.filter(|e| fit(act, &step.defs, e))
+    }
+
+    fn run_kernel(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        kernel: &KernelStep,
+        extent: Extent,
+    ) -> Result<(), EvalError> {
         self.points(extent.space.points)?;
         let mut buffers: SmallVec<[Option<RawBuffer>; 4]> = SmallVec::new();
         let mut targets: SmallVec<[Target; 4]> = SmallVec::new();
@@ -72,6 +89,39 @@ impl Machine<'_> {
             self.put(act.frame, def.slot, held)?;
         }
         Ok(())
+    }
+
+    /// Runs a kernel that goes along rows of several axes with copies of those operands whose elements are not evenly spaced; where that is
+    /// not why something does not fit, by the op's reference meaning.
+    fn with_dense_operands(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        kernel: &KernelStep,
+        eval: ArrayEval,
+    ) -> Result<(), EvalError> {
+        let lowered = &kernel.launch.lowered;
+        if lowered.row + 1 >= lowered.kernel.axes {
+            return self.array(act, step, eval);
+        }
+        let mut lent: SmallVec<[(Slot, Held); 2]> = SmallVec::new();
+        for &slot in &step.args {
+            let held = &act.frame.slots[slot.0 as usize];
+            let Some(place) = held.place().filter(|place| !place.is_dense()) else { continue };
+            self.room(place.shape, place.dtype.size())?;
+            let copy = held.dense(&mut self.buffers.borrow_mut())?;
+            lent.push((slot, std::mem::replace(&mut act.frame.slots[slot.0 as usize], Held::Array(copy))));
+        }
+        let extent = if lent.is_empty() { None } else { self.extent(act, step, kernel) };
+        let done = match extent {
+            Some(extent) => self.run_kernel(act, step, kernel, extent),
+            None => self.array(act, step, eval),
+        };
+        for (slot, held) in lent {
+            let copy = std::mem::replace(&mut act.frame.slots[slot.0 as usize], held);
+            copy.recycle(&mut self.buffers.borrow_mut());
+        }
+        done
     }
 
     /// Runs a kernel that computes what is stored to the first operand.

@@ -56,6 +56,15 @@ pub struct Place<'a> {
     pub unit: isize,
 }
 
+impl Place<'_> {
+    /// True if the elements lie one after the other in row-major order.
+    pub fn is_dense(&self) -> bool {
+        let mut dense = row_major(self.shape, self.dtype.size()).into_iter();
+        let axes = self.shape.iter().zip(self.strides);
+        axes.zip(&mut dense).all(|((&extent, &stride), wanted)| extent < 2 || stride * self.unit == wanted)
+    }
+}
+
 impl Held {
     /// The scalar; an error if it is none.
     pub fn scalar(&self) -> Result<Scalar, EvalError> {
@@ -105,6 +114,12 @@ impl Held {
             Held::Array(array) => Some(array_place(array)),
             Held::Lent(l) => Some(l.place()),
         }
+    }
+    /// A copy of an array in row-major order.
+    pub fn dense(&self, buffers: &mut Buffers) -> Result<Array, EvalError> {
+        let place = self.place().ok_or_else(|| EvalError::value("holds no array"))?;
+        // SAFETY: what is held is valid to read; there is no old buffer.
+        unsafe { overwrite(Held::Empty, &place, buffers) }
     }
     /// A value of its own: elements that are lent by the caller, or stand in another order, are copied.
     pub fn to_datum(&self, buffers: &mut Buffers) -> Result<Datum, EvalError> {

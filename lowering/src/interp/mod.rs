@@ -3,7 +3,10 @@
 
 mod scalar;
 
-use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Reference};
+use crate::kernel::{
+    CodeGen, CompiledKernel, Fold, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Reference,
+};
+use rewright_ir::expr::Fold as RowFold;
 use rewright_ir::{DType, Eval, EvalError, Scalar};
 use smallvec::SmallVec;
 
@@ -17,11 +20,7 @@ impl CodeGen for Interp {
     }
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError> {
         kernel.verify()?;
-        let mut levels = vec![Vec::new(); kernel.axes + 1];
-        for (number, inst) in kernel.insts.iter().enumerate() {
-            levels[kernel.level(inst) as usize].push(number);
-        }
-        Ok(Box::new(Interpreted { kernel: kernel.clone(), levels }))
+        Ok(Box::new(Interpreted { kernel: kernel.clone(), levels: kernel.levels() }))
     }
 }
 
@@ -77,6 +76,10 @@ impl Run<'_> {
             // SAFETY: passed on.
             unsafe { self.inst(&code.kernel.insts[number]) }.map_err(|e| (number, e))?;
         }
+        if let Some(fold) = code.kernel.fold.as_ref().filter(|_| level + 1 == code.kernel.axes) {
+            // SAFETY: passed on.
+            return unsafe { self.row(fold, level) };
+        }
         if level < code.kernel.axes {
             for i in 0..self.extents[level] {
                 self.index[level] = i;
@@ -85,6 +88,49 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Combines the points of the innermost loop, and goes on with the total.
+    ///
+    /// # Safety
+    /// As [`Run::level`]; the extent of the loop is not 0.
+    unsafe fn row(&mut self, fold: &Fold, axis: usize) -> Result<(), (usize, EvalError)> {
+        let (code, extent) = (self.code, self.extents[axis]);
+        let insts = &code.kernel.insts;
+        // Combining needs the values of this call, as do the points.
+        let values = std::cell::RefCell::new(std::mem::take(&mut self.values));
+        let combine = |left: Tuple, right: Tuple| -> Result<Tuple, (usize, EvalError)> {
+            let mut values = values.borrow_mut();
+            set(&mut values, &fold.left, &left);
+            set(&mut values, &fold.right, &right);
+            for number in fold.combine.clone() {
+                let inst = &insts[number];
+                let args: Tuple = inst.args.iter().map(|&KValue(v)| values[v as usize]).collect();
+                let first = inst.first.0 as usize;
+                values[first] = computed(inst, &args, values[first].dtype()).map_err(|e| (number, e))?;
+            }
+            Ok(get(&values, &fold.both))
+        };
+        let mut total = RowFold::new(fold.order, extent as usize, None, combine);
+        for i in 0..extent {
+            self.index[axis] = i;
+            self.values = values.take();
+            let done = code.levels[axis + 1].iter().try_for_each(|&number| {
+                // SAFETY: passed on; `i` is below the extent.
+                unsafe { self.inst(&insts[number]) }.map_err(|e| (number, e))
+            });
+            values.replace(std::mem::take(&mut self.values));
+            done?;
+            let items = get(&values.borrow(), &fold.items);
+            total.push(items)?;
+        }
+        let total = total.finish()?;
+        self.values = values.into_inner();
+        set(&mut self.values, &fold.totals, &total.unwrap_or_default());
+        fold.after.clone().try_for_each(|number| {
+            // SAFETY: passed on; what stands after a row is addressed by the loops around it only.
+            unsafe { self.inst(&insts[number]) }.map_err(|e| (number, e))
+        })
     }
 
     /// # Safety
@@ -109,10 +155,9 @@ impl Run<'_> {
                 self.values[first] = Scalar::from_bits(dtype, (unsafe { *self.args.params.add(*n as usize) }, 0));
             }
             KOp::Index(axis) => self.values[first] = Scalar::I64(self.index[*axis as usize] as i64),
-            op => {
+            _ => {
                 let dtype = self.code.kernel.values[first].dtype;
-                self.values[first] = scalar::compute(op, &args, dtype)
-                    .ok_or_else(|| EvalError::unsupported(format!("{op:?} is not defined for {args:?}")))?;
+                self.values[first] = computed(inst, &args, dtype)?;
             }
         }
         Ok(())
@@ -135,6 +180,23 @@ impl Run<'_> {
         let base = unsafe { *self.args.pointers.add(n) };
         base.wrapping_offset(offset as isize)
     }
+}
+
+/// The values of a few.
+type Tuple = SmallVec<[Scalar; 3]>;
+
+fn get(values: &[Scalar], which: &[KValue]) -> Tuple {
+    which.iter().map(|v| values[v.0 as usize]).collect()
+}
+
+fn set(values: &mut [Scalar], which: &[KValue], to: &[Scalar]) {
+    which.iter().zip(to).for_each(|(v, &scalar)| values[v.0 as usize] = scalar);
+}
+
+/// What an instruction that only computes gives.
+fn computed(inst: &KInst, args: &[Scalar], dtype: DType) -> Result<Scalar, EvalError> {
+    let undefined = || EvalError::unsupported(format!("{:?} is not defined for {args:?}", inst.op));
+    scalar::compute(&inst.op, args, dtype).ok_or_else(undefined)
 }
 
 /// # Safety

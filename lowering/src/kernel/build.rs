@@ -1,16 +1,25 @@
 //! Building kernels: levels follow from operands, equal pure instructions are one, constants fold where they trivially can.
 
-use super::{Binary, Buffer, Compare, KInst, KOp, KValue, Kernel, Part, Unary, ValueInfo};
+use super::{Binary, Buffer, Compare, Fold, KInst, KOp, KValue, Kernel, Part, Unary, ValueInfo};
 use rewright_ir::{DType, Loc, Scalar};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Pure instructions by what they compute.
+type Known = FxHashMap<(String, SmallVec<[KValue; 3]>, DType), KValue>;
+
+/// Instructions of a kernel that are by themselves, not yet ended.
+pub struct Section {
+    begin: usize,
+    known: Known,
+}
 
 /// Appends instructions to a kernel.
 pub struct KernelBuilder {
     kernel: Kernel,
     loc: Loc,
-    /// Pure instructions by what they compute.
-    known: FxHashMap<(String, SmallVec<[KValue; 3]>, DType), KValue>,
+    known: Known,
     /// The bits of constants.
     constants: FxHashMap<KValue, u64>,
 }
@@ -116,6 +125,24 @@ impl KernelBuilder {
         let inst = KInst { op, args: SmallVec::from_slice(args), results: results.len() as u32, first, loc: self.loc };
         self.kernel.insts.push(inst);
         first
+    }
+    /// A value that no instruction defines, of the level of so many loops.
+    pub fn undefined(&mut self, dtype: DType, level: u32) -> KValue {
+        self.kernel.values.push(ValueInfo { dtype, level });
+        KValue(self.kernel.values.len() as u32 - 1)
+    }
+    /// Begins instructions by themselves: nothing is shared with those before them or after.
+    pub fn begin_section(&mut self) -> Section {
+        Section { begin: self.kernel.insts.len(), known: std::mem::take(&mut self.known) }
+    }
+    /// Ends them, and gives their numbers.
+    pub fn end_section(&mut self, section: Section) -> Range<usize> {
+        self.known = section.known;
+        section.begin..self.kernel.insts.len()
+    }
+    /// Combines the points of the innermost axis.
+    pub fn fold(&mut self, fold: Fold) {
+        self.kernel.fold = Some(fold);
     }
     /// A value's dtype.
     pub fn dtype(&self, value: KValue) -> DType {

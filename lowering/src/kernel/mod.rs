@@ -3,7 +3,7 @@
 //! A kernel has `axes` loops, the outermost first, `buffers` that it reads or writes at one element a point, and scalar
 //! `params`. Instructions are in SSA order; each value has a *level*, the number of loops it is inside of: values that do
 //! not change along inner loops are computed once outside of them. At the innermost level a code generator may compute
-//! any number of points at once, since points are independent.
+//! any number of points at once, since points are independent, or combined by a [`Fold`], whose order is fixed.
 //!
 //! Values are real: complex numbers are pairs of floats, split when they are loaded and joined when they are stored. Every
 //! instruction is total and has one meaning, stated at its variant, which the interpreter implements plainly and
@@ -13,10 +13,12 @@
 
 mod build;
 mod dtypes;
+mod fold;
 mod print;
 mod verify;
 
-pub use build::KernelBuilder;
+pub use build::{KernelBuilder, Section};
+pub use fold::Fold;
 pub use verify::KernelError;
 
 use rewright_ir::{Attrs, DType, EvalError, Loc, Op};
@@ -166,7 +168,7 @@ pub enum KOp {
     Index(u32),
     /// The element of a buffer at the current point.
     Load(u32, Part),
-    /// Writes the element of a buffer at the current point. At the innermost level always.
+    /// Writes the element of a buffer at the current point: at the innermost level, or after a row.
     Store(u32, Part),
     /// One operand.
     Unary(Unary),
@@ -234,6 +236,8 @@ pub struct Kernel {
     pub values: Vec<ValueInfo>,
     /// In order; an instruction's level is that of its results, a store's is `axes`.
     pub insts: Vec<KInst>,
+    /// How the points along the innermost axis are combined; without it they are independent.
+    pub fold: Option<Fold>,
 }
 
 impl Kernel {

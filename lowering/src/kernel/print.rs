@@ -1,6 +1,6 @@
 //! Kernels as text, for people.
 
-use super::{KOp, Kernel, Part};
+use super::{KOp, KValue, Kernel, Part};
 use rewright_ir::Scalar;
 use std::fmt;
 
@@ -10,36 +10,64 @@ impl fmt::Display for Kernel {
             let axes: Vec<_> = (0..self.axes).map(|a| if b.varies[a] { format!("i{a}") } else { "-".into() }).collect();
             writeln!(f, "{} b{n}: {}[{}]", if b.written { "write" } else { "read " }, b.dtype, axes.join(", "))?;
         }
+        let levels = self.levels();
         for level in 0..=self.axes as u32 {
             let indent = "  ".repeat(level as usize);
             if level > 0 {
                 writeln!(f, "{}for i{}:", "  ".repeat(level as usize - 1), level - 1)?;
             }
-            for inst in self.insts.iter().filter(|i| self.level(i) == level) {
-                let part = |part: &Part| if *part == Part::Im { ".im" } else { "" };
-                let results: Vec<_> = (0..inst.results).map(|r| format!("v{}", inst.first.0 + r)).collect();
-                let args: Vec<_> = inst.args.iter().map(|a| format!("{a:?}")).collect();
-                write!(f, "{indent}")?;
-                if inst.results > 0 {
-                    write!(f, "{}: {} = ", results.join(", "), self.dtype(inst.first))?;
-                }
-                match &inst.op {
-                    KOp::Const(bits) => write!(f, "{}", Scalar::from_bits(self.dtype(inst.first), (*bits, 0)))?,
-                    KOp::Param(number) => write!(f, "p{number}")?,
-                    KOp::Index(axis) => write!(f, "i{axis}")?,
-                    KOp::Load(buffer, p) => write!(f, "load b{buffer}{}", part(p))?,
-                    KOp::Store(buffer, p) => write!(f, "store b{buffer}{}", part(p))?,
-                    KOp::Unary(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
-                    KOp::Binary(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
-                    KOp::Compare(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
-                    KOp::Reference(r) => write!(f, "reference {}", r.op)?,
-                    KOp::Math(call) => write!(f, "call {}", call.name)?,
-                    KOp::MathWhere(call) => write!(f, "call {} where", call.name)?,
-                    op => write!(f, "{}", format!("{op:?}").to_lowercase())?,
-                }
-                writeln!(f, "{}{}", if args.is_empty() { "" } else { " " }, args.join(", "))?;
+            for &inst in &levels[level as usize] {
+                self.print_inst(f, inst, &indent)?;
             }
         }
+        let Some(fold) = &self.fold else { return Ok(()) };
+        let list = |values: &[KValue]| values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(", ");
+        let indent = "  ".repeat(self.axes);
+        writeln!(
+            f,
+            "{indent}fold {} by ({}), ({}), {:?}:",
+            list(&fold.items),
+            list(&fold.left),
+            list(&fold.right),
+            fold.order
+        )?;
+        for inst in fold.combine.clone() {
+            self.print_inst(f, inst, &format!("{indent}  "))?;
+        }
+        writeln!(f, "{indent}  yield {}", list(&fold.both))?;
+        let indent = "  ".repeat(self.axes - 1);
+        writeln!(f, "{indent}then, with {}:", list(&fold.totals))?;
+        for inst in fold.after.clone() {
+            self.print_inst(f, inst, &indent)?;
+        }
         Ok(())
+    }
+}
+
+impl Kernel {
+    fn print_inst(&self, f: &mut fmt::Formatter<'_>, number: usize, indent: &str) -> fmt::Result {
+        let inst = &self.insts[number];
+        let part = |part: &Part| if *part == Part::Im { ".im" } else { "" };
+        let results: Vec<_> = (0..inst.results).map(|r| format!("v{}", inst.first.0 + r)).collect();
+        let args: Vec<_> = inst.args.iter().map(|a| format!("{a:?}")).collect();
+        write!(f, "{indent}")?;
+        if inst.results > 0 {
+            write!(f, "{}: {} = ", results.join(", "), self.dtype(inst.first))?;
+        }
+        match &inst.op {
+            KOp::Const(bits) => write!(f, "{}", Scalar::from_bits(self.dtype(inst.first), (*bits, 0)))?,
+            KOp::Param(number) => write!(f, "p{number}")?,
+            KOp::Index(axis) => write!(f, "i{axis}")?,
+            KOp::Load(buffer, p) => write!(f, "load b{buffer}{}", part(p))?,
+            KOp::Store(buffer, p) => write!(f, "store b{buffer}{}", part(p))?,
+            KOp::Unary(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
+            KOp::Binary(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
+            KOp::Compare(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
+            KOp::Reference(r) => write!(f, "reference {}", r.op)?,
+            KOp::Math(call) => write!(f, "call {}", call.name)?,
+            KOp::MathWhere(call) => write!(f, "call {} where", call.name)?,
+            op => write!(f, "{}", format!("{op:?}").to_lowercase())?,
+        }
+        writeln!(f, "{}{}", if args.is_empty() { "" } else { " " }, args.join(", "))
     }
 }

@@ -61,7 +61,10 @@ impl Kernel {
                 return fail(problem);
             }
         }
-        Ok(())
+        match self.fold_problem() {
+            Some((inst, message)) => Err(KernelError::Malformed { inst, message }),
+            None => Ok(()),
+        }
     }
 
     fn type_problem(&self, op: &KOp, arg: &dyn Fn(usize) -> Option<DType>, out: Option<DType>) -> Option<String> {

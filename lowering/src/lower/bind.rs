@@ -69,6 +69,10 @@ impl Lowered {
             space.starts.push(lo);
             space.extents.push(extent);
         }
+        // Whether there is anything where nothing is combined, the reference meaning says.
+        if self.reduced.iter().zip(&space.extents).any(|(&reduced, &extent)| reduced && extent == 0) {
+            return None;
+        }
         let reads = self.accesses.iter().filter_map(|a| if let Place::Arg(n) = a.place { Some((n, a)) } else { None });
         for (arg, access) in reads {
             let shape = args.get(arg as usize)?.shape;
@@ -85,7 +89,11 @@ impl Lowered {
     pub fn result_shape(&self, result: usize, space: &Space, symbols: Symbols<'_>) -> Option<ResultShape> {
         let map = self.results.get(result)?;
         let (mut shape, mut whole) = (Extents::new(), true);
-        for (dim, &axis) in map.dims.iter().zip(&map.axes) {
+        for (dim, axis) in map.dims.iter().zip(&map.axes) {
+            let Some(axis) = *axis else {
+                shape.push(1);
+                continue;
+            };
             let (lo, count) = (space.starts[axis as usize], space.extents[axis as usize]);
             let hi = if count == 0 { lo } else { lo.checked_add(i64::try_from(count).ok()?)? };
             let extent = match *dim {
@@ -99,13 +107,14 @@ impl Lowered {
             whole &= lo == 0 && hi == extent;
             shape.push(usize::try_from(extent).ok()?);
         }
-        let elsewhere = |axis: usize| !map.axes.contains(&(axis as u32)) && space.extents[axis] > 1;
+        let elsewhere =
+            |axis: usize| !self.reduced[axis] && !map.axes.contains(&Some(axis as u32)) && space.extents[axis] > 1;
         let several = !map.last_wins && (0..space.extents.len()).any(elsewhere);
         let len = rewright_ir::array::checked_len(&shape)?;
         whole &= space.points > 0 || len == 0;
         match map.fill {
             _ if several && space.points > 0 => None,
-            _ if whole => Some(ResultShape { shape, fill: None }),
+            _ if whole => Some(ResultShape { shape, fill: map.start }),
             None => None,
             fill => Some(ResultShape { shape, fill }),
         }
@@ -137,7 +146,31 @@ impl Lowered {
             self.sort_loops(&mut bound);
             self.merge(&mut bound);
         }
-        Some(bound)
+        (space.points == 0 || self.is_one_row(&bound)).then_some(bound)
+    }
+
+    /// True if the innermost loop is all of a row.
+    fn is_one_row(&self, bound: &Bound) -> bool {
+        (self.row..bound.extents.len().saturating_sub(1)).all(|axis| bound.extents[axis] == 1)
+    }
+
+    /// True if the elements of a row are evenly spaced in every operand, so that one loop goes along it.
+    pub fn has_even_rows(&self, space: &Space, args: &[Strided<'_>], symbols: Symbols<'_>) -> Option<bool> {
+        let axes = space.extents.len();
+        if self.row + 1 >= axes || space.points == 0 {
+            return Some(true);
+        }
+        let mut bound = Bound { extents: space.extents.clone(), ..Bound::default() };
+        for access in &self.accesses {
+            let first = bound.strides.len();
+            bound.strides.extend(std::iter::repeat_n(0, axes));
+            // Results do not go along rows.
+            if let Place::Arg(n) = access.place {
+                address(access, args.get(n as usize)?, space, &mut bound.strides[first..], symbols)?;
+            }
+        }
+        self.merge(&mut bound);
+        Some(self.is_one_row(&bound))
     }
 
     /// Makes inner loops longer, and outer ones of extent 1, where all buffers allow it.
@@ -161,7 +194,9 @@ impl Lowered {
     /// True if an axis and a later one, with those between them of extent 1, are one for all buffers.
     fn merges(&self, bound: &Bound, axis: usize, into: usize) -> bool {
         let (outer, inner) = (bound.extents[axis], bound.extents[into]);
-        if self.indexed[axis] || self.indexed[into] {
+        // Rows stay rows, and the points of a loop inside of one that is reduced independent.
+        let alike = self.reduced[axis] == self.reduced[into] && (axis < self.row) == (into < self.row);
+        if self.indexed[axis] || self.indexed[into] || !alike {
             return false;
         }
         if outer == 1 {

@@ -5,11 +5,12 @@
 //! addressed; [`Lowered::space`], [`Lowered::result_shape`] and [`Lowered::bind`] give what one call of it needs. All of them answer
 //! `None` where something does not fit: the reference evaluator then does the call, or says exactly what is wrong.
 //!
-//! Lowered are expressions whose axes are all parallel, with operands read at affine positions that stay inside of them, and each
-//! result indexed by some of the axes. The others say why they are not.
+//! Lowered are expressions with operands read at affine positions that stay inside of them, and each result indexed by some of the
+//! axes; axes that are combined along are by a monoid with a name. The others say why they are not.
 
 mod bind;
 mod order;
+mod reduce;
 
 pub use bind::{Bound, Extents, ResultShape, Space, Strided};
 pub use order::Order;
@@ -17,11 +18,11 @@ pub use order::Order;
 use crate::kernel::{Buffer, KOp, Kernel, KernelBuilder, Part};
 use crate::scalar::{Elem, Elems, ScalarCx};
 use indexmap::IndexSet;
+use reduce::Axes;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
-    extent_sources, verify,
+    Affine, Axis, Body, BodyOp, BodyRef, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write, extent_sources, verify,
 };
-use rewright_ir::{ArrayExpr, DType, Dim, Scalar, Type};
+use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Scalar, Type};
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -56,6 +57,10 @@ pub struct Lowered {
     pub indexed: Vec<bool>,
     /// The loops may be in any order.
     pub free_order: bool,
+    /// The loops that results are combined along.
+    pub reduced: Vec<bool>,
+    /// The first of the innermost loops that make a row, which a fold combines: all others of them must have merged with the last one.
+    pub row: usize,
 }
 
 /// The bounds of a loop.
@@ -114,12 +119,14 @@ pub struct ResultMap {
     pub dtype: DType,
     /// Its dims.
     pub dims: Vec<Dim>,
-    /// The axis along each dim.
-    pub axes: SmallVec<[u32; 4]>,
+    /// The axis along each dim; none for one of extent 1 with no axis.
+    pub axes: SmallVec<[Option<u32>; 4]>,
     /// What elements hold that are not written.
     pub fill: Option<Scalar>,
     /// Several points may write one element, and the last one stays.
     pub last_wins: bool,
+    /// What elements hold before the first point, where points are combined with that.
+    pub start: Option<Scalar>,
 }
 
 /// Makes the kernel of an expression whose instruction has operands of these types.
@@ -127,20 +134,21 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     if let Some(problem) = verify(expr, args).into_iter().next() {
         return NotLowered::because(format!("it is malformed: {}", problem.message));
     }
-    if !expr.reductions.is_empty() || expr.axes.iter().any(|a| a.kind == AxisKind::Reduce) {
-        return NotLowered::because("it reduces along an axis");
-    }
     if !expr.guard.is_empty() {
         return NotLowered::because("it has a guard");
     }
-    let mut lowering =
-        Lowering { k: KernelBuilder::new(expr.axes.len()), args, accesses: IndexSet::new(), params: Vec::new() };
+    let k = KernelBuilder::new(expr.axes.len());
+    let mut lowering = Lowering { k, none: Attrs::new(), args, accesses: IndexSet::new(), params: Vec::new() };
     let operands = expr.operands.iter().map(|o| lowering.operand(o)).collect::<Result<Vec<_>, _>>()?;
-    let yields = lowering.body(&expr.body, &operands, &expr.axes)?;
-    let mut results = Vec::new();
-    for (number, (out, value)) in expr.outs.iter().zip(yields).enumerate() {
-        results.push(lowering.result(number as u32, out, value)?);
-    }
+    let yields = lowering.body(&expr.body, &operands, &[], &expr.axes)?;
+    let axes = Axes::of(expr);
+    let results = match expr.reductions.is_empty() {
+        true => {
+            let outs = (0..).zip(&expr.outs).zip(yields);
+            outs.map(|((number, out), value)| lowering.result(number, out, value)).collect::<Result<Vec<_>, _>>()?
+        }
+        false => lowering.reduce(expr, &axes, &operands, yields)?,
+    };
     let Lowering { k, accesses, params, .. } = lowering;
     let kernel = k.finish();
     let indexed = |axis| kernel.insts.iter().any(|i| matches!(i.op, KOp::Index(a) if a as usize == axis));
@@ -157,6 +165,8 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         results,
         indexed,
         free_order: order::is_free(&kernel),
+        reduced: axes.reduced,
+        row: axes.row,
         kernel,
     })
 }
@@ -164,6 +174,8 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
 /// A kernel while it is made.
 struct Lowering<'a> {
     k: KernelBuilder,
+    /// For ops without attributes.
+    none: Attrs,
     args: &'a [Type],
     /// One a buffer.
     accesses: IndexSet<Access>,
@@ -171,6 +183,10 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
+    fn cx(&mut self) -> ScalarCx<'_> {
+        ScalarCx { k: &mut self.k, attrs: &self.none }
+    }
+
     fn param(&mut self, param: Param, dtype: DType) -> crate::kernel::KValue {
         self.params.push(param);
         self.k.param(dtype)
@@ -235,7 +251,13 @@ impl Lowering<'_> {
     }
 
     /// What a body yields.
-    fn body(&mut self, body: &Body, operands: &[Elem], axes: &[Axis]) -> Result<Vec<Elem>, NotLowered> {
+    fn body(
+        &mut self,
+        body: &Body,
+        operands: &[Elem],
+        accumulators: &[Elem],
+        axes: &[Axis],
+    ) -> Result<Vec<Elem>, NotLowered> {
         let mut done: Vec<Elems> = Vec::with_capacity(body.insts.len());
         for inst in &body.insts {
             let BodyOp::Op(op, attrs) = &inst.op else {
@@ -243,20 +265,26 @@ impl Lowering<'_> {
             };
             let mut args: SmallVec<[Elem; 3]> = SmallVec::new();
             for arg in &inst.args {
-                args.push(self.value(arg, operands, &done, axes)?);
+                args.push(self.value(arg, (operands, accumulators), &done, axes)?);
             }
             self.k.set_loc(inst.loc);
             let results = ScalarCx { k: &mut self.k, attrs }.apply(*op, attrs, &args);
             done.push(results.map_err(|reason| NotLowered { reason })?);
         }
-        body.yields.iter().map(|value| self.value(value, operands, &done, axes)).collect()
+        body.yields.iter().map(|value| self.value(value, (operands, accumulators), &done, axes)).collect()
     }
 
-    fn value(&mut self, value: &BodyRef, operands: &[Elem], done: &[Elems], axes: &[Axis]) -> Result<Elem, NotLowered> {
+    fn value(
+        &mut self,
+        value: &BodyRef,
+        (operands, accumulators): (&[Elem], &[Elem]),
+        done: &[Elems],
+        axes: &[Axis],
+    ) -> Result<Elem, NotLowered> {
         Ok(match *value {
             BodyRef::Operand(n) => operands[n as usize],
             BodyRef::Inst(n, result) => done[n as usize][result as usize],
-            BodyRef::Const(scalar) => ScalarCx { k: &mut self.k, attrs: &rewright_ir::Attrs::new() }.constant(scalar),
+            BodyRef::Const(scalar) => self.cx().constant(scalar),
             BodyRef::Axis(axis) => {
                 let mut index = self.k.index(axis);
                 if axes[axis as usize].lo != SymExpr::default() {
@@ -269,34 +297,50 @@ impl Lowering<'_> {
                 }
                 Elem::real(DType::I64, index)
             }
-            BodyRef::Acc(_) => return NotLowered::because("it reads an accumulator outside of a reduction"),
+            BodyRef::Acc(n) => match accumulators.get(n as usize) {
+                Some(&accumulator) => accumulator,
+                None => return NotLowered::because("it reads an accumulator outside of a reduction"),
+            },
         })
     }
 
     /// Writes a result.
     fn result(&mut self, number: u32, out: &Out, value: Elem) -> Result<ResultMap, NotLowered> {
-        let plain = |position: &IndexExpr| match position {
-            IndexExpr::Affine(form) => form.as_axis(),
+        let value = self.cx().cast(value, out.dtype);
+        let (buffer, map) = self.written(number, out)?;
+        self.store(buffer, value);
+        Ok(map)
+    }
+
+    /// The buffer of a result, and how it is written.
+    fn written(&mut self, number: u32, out: &Out) -> Result<(u32, ResultMap), NotLowered> {
+        let plain = |(position, dim): (&IndexExpr, &Dim)| match position {
+            IndexExpr::Affine(form) if *dim == Dim::Const(1) && *form == Affine::constant(0) => Some(None),
+            IndexExpr::Affine(form) => form.as_axis().map(Some),
             _ => None,
         };
-        let axes: Option<SmallVec<[u32; 4]>> = out.index.iter().map(plain).collect();
+        let axes: Option<SmallVec<[Option<u32>; 4]>> = out.index.iter().zip(&out.dims).map(plain).collect();
         let Some(axes) = axes else {
             return NotLowered::because(format!("result {number} is written at positions that are not just axes"));
         };
-        if (1..axes.len()).any(|n| axes[..n].contains(&axes[n])) {
+        if (1..axes.len()).any(|n| axes[n].is_some() && axes[..n].contains(&axes[n])) {
             return NotLowered::because(format!("result {number} is written on a diagonal"));
         }
         if matches!(out.write, Write::Combine(_)) {
             return NotLowered::because(format!("result {number} combines what is written at one place"));
         }
-        let value = ScalarCx { k: &mut self.k, attrs: &rewright_ir::Attrs::new() }.cast(value, out.dtype);
-        let positions = axes.iter().map(|&a| Position::At(Affine::axis(a))).collect();
-        let buffer = self.access(Access { place: Place::Result(number), positions }, out.dtype);
+        let position = |axis: &Option<u32>| axis.map_or(Position::Only, |axis| Position::At(Affine::axis(axis)));
+        let buffer = self
+            .access(Access { place: Place::Result(number), positions: axes.iter().map(position).collect() }, out.dtype);
+        let last_wins = out.write == Write::LastWins;
+        let map = ResultMap { dtype: out.dtype, dims: out.dims.clone(), axes, fill: out.fill, last_wins, start: None };
+        Ok((buffer, map))
+    }
+
+    fn store(&mut self, buffer: u32, value: Elem) {
         self.k.store(buffer, Part::Re, value.re);
         if let Some(im) = value.im {
             self.k.store(buffer, Part::Im, im);
         }
-        let last_wins = out.write == Write::LastWins;
-        Ok(ResultMap { dtype: out.dtype, dims: out.dims.clone(), axes, fill: out.fill, last_wins })
     }
 }

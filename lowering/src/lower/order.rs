@@ -46,7 +46,7 @@ impl Lowered {
     /// computed faster. `None` if there is no such order.
     pub fn memory_order(&self, space: &Space, args: &[Strided<'_>]) -> Option<Order> {
         let axes = space.extents.len();
-        let whole = |map: &super::ResultMap| map.axes.iter().enumerate().all(|(dim, &axis)| dim == axis as usize);
+        let whole = |map: &super::ResultMap| map.axes.iter().enumerate().all(|(dim, &axis)| axis == Some(dim as u32));
         if axes < 2 || !self.free_order || !self.results.iter().all(|map| map.axes.len() == axes && whole(map)) {
             return None;
         }

@@ -10,7 +10,7 @@
 //!    whose elements are not adjacent are copied to the frame in pieces and back, so that the code of groups knows adjacent elements only.
 //! 3. `allocate` writes a segment, choosing registers as it goes.
 //!
-//! A kernel with a [`Reference`](crate::kernel::KOp::Reference) is refused.
+//! A kernel with a [`Reference`](crate::kernel::KOp::Reference) or a [`Fold`](crate::kernel::Fold) is refused.
 
 mod allocate;
 mod asm;
@@ -107,6 +107,9 @@ impl CodeGen for X64 {
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError> {
         kernel.verify()?;
         kernel.check_dtypes()?;
+        if kernel.fold.is_some() {
+            return Err(unsupported("it combines the points of a row"));
+        }
         Ok(Box::new(code::Code::new(self.level, kernel)?))
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::case::{Call, Layout, REAL, Random, element, special};
 use crate::same;
+use rewright_ir::expr::Order;
 use rewright_ir::{Attrs, DType, EvalError, Op, OpDef, Scalar, Scalars};
 use rewright_lowering::kernel::{
-    Binary, Buffer, Compare, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part, Reference, Unary,
+    Binary, Buffer, Compare, Fold, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part, Reference, Unary,
 };
 use smallvec::SmallVec;
 
@@ -138,6 +139,52 @@ impl Maker {
     }
 }
 
+impl Maker {
+    /// Combines one value or two along the innermost axis, and stores what a row came to.
+    fn fold(&mut self) {
+        let axes = self.k.axes();
+        let dtypes: Vec<DType> =
+            (0..1 + self.random.below(2)).map(|_| self.random.pick(&self.dtypes.clone())).collect();
+        let items: Vec<KValue> = dtypes.iter().map(|&dtype| self.some(dtype)).collect();
+        let chosen: Vec<(Binary, Scalar)> = dtypes.iter().map(|&dtype| self.monoid(dtype)).collect();
+        let undefined = |k: &mut KernelBuilder, level| -> Vec<KValue> {
+            dtypes.iter().map(|&dtype| k.undefined(dtype, level as u32)).collect()
+        };
+        let (left, right) = (undefined(&mut self.k, axes), undefined(&mut self.k, axes));
+        let totals = undefined(&mut self.k, axes - 1);
+        let section = self.k.begin_section();
+        let both = (0..items.len()).map(|n| self.k.binary(chosen[n].0, left[n], right[n])).collect();
+        let combine = self.k.end_section(section);
+        let varies: SmallVec<[bool; 4]> = (0..axes).map(|axis| axis + 1 < axes).collect();
+        let section = self.k.begin_section();
+        for (&total, &dtype) in totals.iter().zip(&dtypes) {
+            let buffer = self.k.buffer(Buffer { dtype, written: true, varies: varies.clone() });
+            self.k.store(buffer, Part::Re, total);
+        }
+        let after = self.k.end_section(section);
+        let order = self.random.pick(&[Order::PAIRWISE, Order::PAIRWISE, Order::PAIRWISE_COMPLEX, Order::Sequential]);
+        let neutral = chosen.iter().map(|(_, neutral)| neutral.bits().0).collect();
+        self.k.fold(Fold { order, items, neutral, left, right, both, combine, totals, after });
+    }
+
+    /// An operation, and what it does nothing with.
+    fn monoid(&mut self, dtype: DType) -> (Binary, Scalar) {
+        let least = Scalar::U64(if dtype.is_signed() { 1 << (8 * dtype.size() - 1) } else { 0 }).cast(dtype);
+        match (dtype.is_float(), dtype.is_bool()) {
+            (true, _) => {
+                self.random.pick(&[(Binary::Add, Scalar::F64(-0.0).cast(dtype)), (Binary::Mul, Scalar::one(dtype))])
+            }
+            (_, true) => self.random.pick(&[(Binary::Or, Scalar::Bool(false)), (Binary::And, Scalar::Bool(true))]),
+            _ => self.random.pick(&[
+                (Binary::Add, Scalar::zero(dtype)),
+                (Binary::Mul, Scalar::one(dtype)),
+                (Binary::Xor, Scalar::zero(dtype)),
+                (Binary::Max, least),
+            ]),
+        }
+    }
+}
+
 /// A kernel with an op that is computed by its reference meaning.
 pub fn reference_kernel() -> Kernel {
     let mut k = KernelBuilder::new(1);
@@ -194,6 +241,10 @@ fn kernel(random: Random) -> (Kernel, Random) {
     let references = m.random.chance(10);
     for _ in 0..m.random.below(14) {
         m.step(references);
+    }
+    if axes > 0 && m.random.chance(25) {
+        m.fold();
+        return (m.k.finish(), m.random);
     }
     for _ in 0..1 + m.random.below(2) {
         let dtype = memory(&mut m);

@@ -59,6 +59,7 @@ impl<'a> ReductionPlan<'a> {
     pub(super) fn start(&self) -> Option<Accs> {
         let dtypes = &self.reduction.accumulators;
         match (&self.reduction.init, &self.reduction.combine, &self.reduction.identity) {
+            (Init::First, _, _) => None,
             (Init::Values(values), _, _) | (_, _, Some(values)) => Some(values.iter().copied().collect()),
             (_, Combine::Builtin(monoid), None) => dtypes.iter().map(|&d| monoid.identity(d)).collect(),
             (_, Combine::Region(_), None) => None,

@@ -1,7 +1,7 @@
 //! An index space with its bounds filled in, and the walk over its points.
 
 use super::super::verify::{existing_out, extent_sources};
-use super::super::{ArrayExpr, AxisKind, Condition, Init, Test};
+use super::super::{ArrayExpr, AxisKind, Combine, Condition, Init, Test};
 use super::Env;
 use super::body::{BodyPlan, Layout, leading_dtypes};
 use super::fold::{Accs, ReductionPlan};
@@ -232,8 +232,11 @@ impl<'a> Space<'a> {
             }
         }
         let mut accumulated = Vec::new();
-        for fold in folds {
-            let nothing = || EvalError::value("reduces zero elements by something that has no identity");
+        for (fold, plan) in folds.into_iter().zip(&self.reductions) {
+            let nothing = || match plan.reduction.combine {
+                Combine::Builtin(monoid) => EvalError::value(format!("there is no {} of zero elements", monoid.name())),
+                Combine::Region(_) => EvalError::value("reduces zero elements by something that has no identity"),
+            };
             accumulated.extend(fold.finish()?.ok_or_else(nothing)?);
         }
         Ok(accumulated)

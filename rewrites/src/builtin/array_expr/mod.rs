@@ -14,15 +14,16 @@ mod space;
 mod views;
 
 use crate::{Holds, MatchCx, NoMatch, Point, Rewrite, RewriteDef, RewriteError, Rewriter, Stage, register_rewrite};
-use build::{Built, build};
+use build::build;
 use candidate::{Candidate, Role, applied_cycles, is_needed};
 use order::{Unit, order};
-use plan::{Plan, plan};
+use plan::{Group, Member, Plan, plan};
 use rewright_ir::builder::find_op;
 use rewright_ir::{Attr, Attrs, Block, Inst, Loc, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
+pub use build::Built;
 pub use views::AxisView;
 
 /// The rewrite.
@@ -96,6 +97,18 @@ fn may_join(cx: &MatchCx<'_>, block: Block, inst: Inst) -> bool {
         }
         Some(_) => true,
     }
+}
+
+/// An instruction by itself as an expression, if it can be one.
+pub fn node_of(cx: &MatchCx<'_>, inst: Inst) -> Option<Built> {
+    let data = cx.func().inst(inst);
+    let candidate = Candidate::of(cx, inst)?;
+    if let (Role::Expression, Some(expr)) = (candidate.role, data.attrs.expr()) {
+        return Some(Built { expr: (**expr).clone(), args: data.args.to_vec(), results: data.results.to_vec() });
+    }
+    let rank = cx.func().ty(data.results[0]).rank();
+    let member = Member { inst, candidate, map: (0..rank).map(Some).collect() };
+    build(cx, &Group { members: vec![member], views: Vec::new() }).ok()
 }
 
 /// Applied functions that can't be taken into a body, and why.

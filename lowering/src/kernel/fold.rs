@@ -1,0 +1,86 @@
+//! Reductions along the innermost axis.
+//!
+//! The points of the innermost axis are a *row*. What is computed at each of them is combined with what the others gave, in an
+//! [`Order`] that is part of the meaning: the same bits come out of every schedule. After a row the kernel goes on with its total, one
+//! loop further out.
+
+use super::{KInst, KValue, Kernel};
+use rewright_ir::expr::Order;
+use std::ops::Range;
+
+/// How the points of a row are combined. One tuple of values is combined with another, an accumulator each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fold {
+    /// The order of combination within a row.
+    pub order: Order,
+    /// What each point gives: values of the innermost level.
+    pub items: Vec<KValue>,
+    /// The bits of what may stand on the left of anything and changes nothing. It need not be the monoid's identity: that of float
+    /// sums is -0, since 0 would change -0.
+    pub neutral: Vec<u64>,
+    /// What is combined: values that no instruction defines.
+    pub left: Vec<KValue>,
+    /// See `left`: what comes later in the row.
+    pub right: Vec<KValue>,
+    /// What the combination is.
+    pub both: Vec<KValue>,
+    /// The instructions, by number, that compute `both` of `left` and `right`: pure, at the innermost level.
+    pub combine: Range<usize>,
+    /// What a row came to: values of the level around the innermost loop, that no instruction defines.
+    pub totals: Vec<KValue>,
+    /// The instructions, by number, that run after a row, at the level around the innermost loop.
+    pub after: Range<usize>,
+}
+
+impl Kernel {
+    /// True if an instruction is part of a fold rather than run at each point of its level.
+    pub fn is_of_fold(&self, inst: usize) -> bool {
+        self.fold.as_ref().is_some_and(|fold| fold.combine.contains(&inst) || fold.after.contains(&inst))
+    }
+
+    /// The numbers of the instructions of each level, without those of a fold.
+    pub fn levels(&self) -> Vec<Vec<usize>> {
+        let mut levels = vec![Vec::new(); self.axes + 1];
+        for (number, inst) in self.insts.iter().enumerate().filter(|(number, _)| !self.is_of_fold(*number)) {
+            levels[self.level(inst) as usize].push(number);
+        }
+        levels
+    }
+
+    /// Where a fold breaks a rule: the instruction and what is wrong.
+    pub(super) fn fold_problem(&self) -> Option<(usize, String)> {
+        let fold = self.fold.as_ref()?;
+        let count = fold.items.len();
+        let wrong = |at: usize, message: &str| Some((at, message.to_string()));
+        let lists = [&fold.left, &fold.right, &fold.both, &fold.totals];
+        if self.axes == 0 || count == 0 || fold.neutral.len() != count || lists.iter().any(|list| list.len() != count) {
+            return wrong(fold.combine.start, "a fold has a loop, and of each list as many values as it has items");
+        }
+        if fold.combine.end > self.insts.len() || fold.after.end > self.insts.len() {
+            return wrong(fold.combine.start, "a fold of instructions that there are not");
+        }
+        let (inner, around) = (self.axes as u32, self.axes as u32 - 1);
+        for at in 0..count {
+            let dtype = self.dtype(fold.items[at]);
+            if lists.iter().any(|list| self.dtype(list[at]) != dtype) {
+                return wrong(fold.combine.start, "an item of a fold has one dtype everywhere");
+            }
+            let levels = [fold.left[at], fold.right[at], fold.totals[at]].map(|v| self.values[v.0 as usize].level);
+            if levels != [inner, inner, around] {
+                return wrong(
+                    fold.combine.start,
+                    "operands of a fold are of the innermost level, totals of that around it",
+                );
+            }
+        }
+        let pure =
+            |inst: &KInst| !matches!(inst.op, super::KOp::Store(..) | super::KOp::Load(..) | super::KOp::Reference(_));
+        let inner_one = |inst: &KInst| self.level(inst) == inner;
+        if let Some(at) = fold.combine.clone().find(|&at| !pure(&self.insts[at]) || !inner_one(&self.insts[at])) {
+            return wrong(at, "a combination only computes, with what it combines");
+        }
+        let inside = |v: &KValue| self.values[v.0 as usize].level == inner;
+        let late = |at: &usize| self.insts[*at].args.iter().any(inside);
+        fold.after.clone().find(late).and_then(|at| wrong(at, "a value of the innermost loop after it"))
+    }
+}

@@ -1,0 +1,256 @@
+//! Reductions: how the values of points become totals, and totals results.
+//!
+//! The reduce axes after the last parallel one are a row, which the kernel's [`Fold`] combines in registers; what rows come to, and
+//! points where there are no rows because the last axis is a parallel one, is combined with what the result holds, which is the
+//! starting value at first. Both keep the [`Order`] of the reduction.
+
+use super::{Lowering, NotLowered, ResultMap};
+use crate::kernel::{Fold, KValue, Part};
+use crate::scalar::{Elem, ScalarCx};
+use rewright_ir::expr::{AxisKind, Combine, Init, Monoid, Order, Reduction};
+use rewright_ir::{ArrayExpr, Attrs, DType, Scalar};
+
+/// A reduction by a monoid with a name.
+#[derive(Clone)]
+struct Plan {
+    monoid: Monoid,
+    dtypes: Vec<DType>,
+    /// What it starts from, unless there is nothing.
+    start: Option<Vec<Scalar>>,
+    order: Order,
+}
+
+impl Plan {
+    fn of(reduction: &Reduction) -> Result<Plan, NotLowered> {
+        let Combine::Builtin(monoid) = reduction.combine else {
+            return NotLowered::because("it combines by a region");
+        };
+        let dtypes = reduction.accumulators.clone();
+        let start = match &reduction.init {
+            Init::Values(values) => Some(values.clone()),
+            Init::First => None,
+            Init::Identity if reduction.identity.is_some() => reduction.identity.clone(),
+            Init::Identity => dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect(),
+            Init::Existing(_) => return NotLowered::because("it starts from the elements of an array"),
+        };
+        // Integers give the same in any order.
+        let exact = dtypes.iter().all(|dtype| dtype.is_int() || dtype.is_bool());
+        let order = if exact { Order::PAIRWISE } else { reduction.order() };
+        Ok(Plan { monoid, dtypes, start, order })
+    }
+
+    /// What on the left of anything changes nothing, bit for bit.
+    fn neutral(&self) -> Result<Vec<Scalar>, NotLowered> {
+        let value = self.dtypes[0];
+        let found = match self.monoid {
+            Monoid::Sum => {
+                Some(if value.is_int() || value.is_bool() { Scalar::zero(value) } else { negative_zero(value) })
+            }
+            Monoid::Prod if value.is_complex() => None,
+            Monoid::ArgMin => Monoid::Min.identity(value),
+            Monoid::ArgMax => Monoid::Max.identity(value),
+            other => other.identity(value),
+        };
+        let Some(first) = found else {
+            return NotLowered::because(format!("`{}` of {value} has no neutral element", self.monoid.name()));
+        };
+        // Any position is before this one.
+        Ok(std::iter::once(first).chain((1..self.dtypes.len()).map(|_| Scalar::I64(i64::MAX))).collect())
+    }
+
+    /// Combines two tuples of accumulators.
+    fn combine(&self, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
+        let op = match self.monoid {
+            Monoid::Sum => "add",
+            Monoid::Prod => "mul",
+            Monoid::Min => "minimum",
+            Monoid::Max => "maximum",
+            Monoid::Any => "or",
+            Monoid::All => "and",
+            Monoid::ArgMin | Monoid::ArgMax => return Ok(self.position(cx, a, b)),
+        };
+        let op = rewright_ir::registry().op(op).ok_or(NotLowered { reason: format!("there is no op `{op}`") })?;
+        let both = cx.apply(op, &Attrs::new(), &[a[0], b[0]]).map_err(|reason| NotLowered { reason })?;
+        Ok(both.to_vec())
+    }
+
+    /// The earlier one of two positions with the same value, or that of the lesser value; of NaN as of what is less than all.
+    fn position(&self, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
+        let (x, y) = (a[0].re, b[0].re);
+        let beyond = |cx: &mut ScalarCx<'_>, x: KValue, y: KValue| {
+            let beyond = if self.monoid == Monoid::ArgMin { cx.lt(y, x) } else { cx.lt(x, y) };
+            if !a[0].dtype.is_float() {
+                return beyond;
+            }
+            let (x_nan, y_nan) = (cx.is_nan(x), cx.is_nan(y));
+            let x_number = cx.not(x_nan);
+            let first_nan = cx.and(x_number, y_nan);
+            cx.or(beyond, first_nan)
+        };
+        let (right, left) = (beyond(cx, x, y), beyond(cx, y, x));
+        let (not_right, not_left) = (cx.not(right), cx.not(left));
+        let tie = cx.and(not_right, not_left);
+        let earlier = cx.lt(b[1].re, a[1].re);
+        let earlier = cx.and(tie, earlier);
+        let right = cx.or(right, earlier);
+        a.iter().zip(b).map(|(&a, &b)| cx.select(right, b, a)).collect()
+    }
+}
+
+fn negative_zero(dtype: DType) -> Scalar {
+    let zero = Scalar::F64(-0.0).cast(dtype.real());
+    let bits = zero.bits().0;
+    Scalar::from_bits(dtype, (bits, if dtype.is_complex() { bits } else { 0 }))
+}
+
+/// The axes of a kernel that reduces.
+pub(super) struct Axes {
+    /// For each axis, whether it is reduced.
+    pub reduced: Vec<bool>,
+    /// The first axis of rows; all axes from there on are. The number of axes if there are no rows.
+    pub row: usize,
+}
+
+impl Axes {
+    pub fn of(expr: &ArrayExpr) -> Axes {
+        let reduced: Vec<bool> = expr.axes.iter().map(|axis| axis.kind == AxisKind::Reduce).collect();
+        let row = reduced.iter().rposition(|reduced| !reduced).map_or(0, |last| last + 1);
+        Axes { reduced, row }
+    }
+    fn has_rows(&self) -> bool {
+        self.row < self.reduced.len()
+    }
+    /// Several rows, or several points without rows, come to one result.
+    fn goes_on(&self) -> bool {
+        !self.has_rows() || self.reduced[..self.row].contains(&true)
+    }
+}
+
+impl Lowering<'_> {
+    /// Combines what the body yields, and writes the results.
+    pub(super) fn reduce(
+        &mut self,
+        expr: &ArrayExpr,
+        axes: &Axes,
+        operands: &[Elem],
+        yields: Vec<Elem>,
+    ) -> Result<Vec<ResultMap>, NotLowered> {
+        let plans = expr.reductions.iter().map(Plan::of).collect::<Result<Vec<_>, _>>()?;
+        let mut yields = yields.into_iter();
+        let mut items: Vec<Vec<Elem>> = Vec::new();
+        for plan in &plans {
+            let own: Vec<Elem> =
+                plan.dtypes.iter().zip(&mut yields).map(|(&dtype, value)| self.cx().cast(value, dtype)).collect();
+            items.push(own);
+        }
+        if expr.outs.iter().any(|out| out.fill.is_some()) {
+            return NotLowered::because("it has results with a fill, and reduces");
+        }
+        if axes.goes_on() {
+            let same = expr.outs.iter().map(|out| out.dtype).eq(plans.iter().flat_map(|plan| plan.dtypes.clone()));
+            if expr.finish.is_some() || !same || plans.iter().any(|plan| plan.dtypes.len() > 1) {
+                return NotLowered::because("it computes from totals that several rows contribute to");
+            }
+        }
+        if !axes.has_rows() {
+            return self.totals_in_memory(expr, &plans, &items);
+        }
+        let order = plans[0].order;
+        if plans.iter().any(|plan| plan.order != order) {
+            return NotLowered::because("its reductions combine in different orders");
+        }
+        if order == Order::Sequential && axes.goes_on() {
+            return NotLowered::because("it combines several rows in sequence");
+        }
+        let inner = self.k.axes() as u32;
+        let undefined = |this: &mut Self, level| -> Vec<Vec<Elem>> {
+            let like = |e: &Elem| {
+                let (re, real) = (this.k.undefined(e.dtype.real(), level), e.dtype.real());
+                Elem { dtype: e.dtype, re, im: e.im.map(|_| this.k.undefined(real, level)) }
+            };
+            let mut like = like;
+            items.iter().map(|own| own.iter().map(&mut like).collect()).collect()
+        };
+        let left = undefined(self, inner);
+        let right = undefined(self, inner);
+        let totals = undefined(self, inner - 1);
+        let parts = |lists: &[Vec<Elem>]| -> Vec<KValue> { lists.iter().flatten().flat_map(Elem::parts).collect() };
+        let section = self.k.begin_section();
+        let each = plans.iter().zip(&left).zip(&right);
+        let both = each.map(|((plan, a), b)| plan.combine(&mut self.cx(), a, b)).collect::<Result<Vec<_>, _>>()?;
+        let combine = self.k.end_section(section);
+        let neutral = plans.iter().map(Plan::neutral).collect::<Result<Vec<_>, _>>()?;
+        let bits = |scalar: &Scalar| {
+            let (re, im) = scalar.bits();
+            std::iter::once(re).chain(scalar.dtype().is_complex().then_some(im))
+        };
+        let neutral = neutral.iter().flatten().flat_map(bits).collect();
+        let section = self.k.begin_section();
+        let results = match axes.goes_on() {
+            true => self.totals_in_memory(expr, &plans, &totals),
+            false => self.finished(expr, &plans, &totals, operands),
+        };
+        let after = self.k.end_section(section);
+        let fold = Fold {
+            order,
+            items: parts(&items),
+            neutral,
+            left: parts(&left),
+            right: parts(&right),
+            both: parts(&both),
+            combine,
+            totals: parts(&totals),
+            after,
+        };
+        self.k.fold(fold);
+        results
+    }
+
+    /// Combines what the results hold with what there is now.
+    fn totals_in_memory(
+        &mut self,
+        expr: &ArrayExpr,
+        plans: &[Plan],
+        values: &[Vec<Elem>],
+    ) -> Result<Vec<ResultMap>, NotLowered> {
+        let mut results = Vec::new();
+        for ((number, out), (plan, value)) in (0..).zip(&expr.outs).zip(plans.iter().zip(values)) {
+            let (buffer, mut map) = self.written(number, out)?;
+            let re = self.k.load(buffer, Part::Re);
+            let im = out.dtype.is_complex().then(|| self.k.load(buffer, Part::Im));
+            let held = Elem { dtype: out.dtype, re, im };
+            let both = plan.combine(&mut self.cx(), &[held], value)?;
+            self.store(buffer, both[0]);
+            // There is a first point wherever the kernel runs, and what is neutral to it is as good as nothing.
+            let neutral = plan.neutral()?[0];
+            map.start = Some(plan.start.as_ref().map_or(neutral, |start| start[0]));
+            results.push(map);
+        }
+        Ok(results)
+    }
+
+    /// Computes the results from the totals.
+    fn finished(
+        &mut self,
+        expr: &ArrayExpr,
+        plans: &[Plan],
+        totals: &[Vec<Elem>],
+        operands: &[Elem],
+    ) -> Result<Vec<ResultMap>, NotLowered> {
+        let mut accumulators = Vec::new();
+        for (plan, total) in plans.iter().zip(totals) {
+            match &plan.start {
+                Some(start) => {
+                    let start: Vec<Elem> = start.iter().map(|&scalar| self.cx().constant(scalar)).collect();
+                    accumulators.extend(plan.combine(&mut self.cx(), &start, total)?);
+                }
+                None => accumulators.extend(total.iter().copied()),
+            }
+        }
+        let yields = match &expr.finish {
+            Some(finish) => self.body(finish, operands, &accumulators, &expr.axes)?,
+            None => accumulators,
+        };
+        (0..).zip(&expr.outs).zip(yields).map(|((number, out), value)| self.result(number, out, value)).collect()
+    }
+}

@@ -1,0 +1,215 @@
+//! Reductions by kernels against the reference evaluator, bit for bit: every op and dtype, shapes around the sizes at which the order of
+//! combination changes, any axes, views of any strides, and work fused before and after.
+
+use rewright_ir::text::parse_module;
+use rewright_ir::{Array, DType, Datum, Scalar};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+
+const OPS: [&str; 8] = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"];
+
+/// Extents at which leaves and lanes begin and end.
+const EXTENTS: [usize; 16] = [0, 1, 2, 3, 4, 7, 8, 9, 16, 31, 127, 128, 129, 136, 300, 1000];
+
+fn special(random: &mut fastrand::Rng) -> f64 {
+    [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, 1e308][random.usize(..7)]
+}
+
+fn element(dtype: DType, random: &mut fastrand::Rng, specials: bool) -> Scalar {
+    let mut float = || match specials && random.u8(..20) == 0 {
+        true => special(random),
+        false => (random.f64() - 0.5) * 8.0,
+    };
+    let (re, im) = (float(), float());
+    match dtype {
+        DType::Bool => Scalar::Bool(random.u8(..10) > 0),
+        DType::C64 | DType::C128 => Scalar::C128(num_complex::Complex::new(re, im)).cast(dtype),
+        float if float.is_float() => Scalar::F64(re).cast(dtype),
+        int => Scalar::U64(random.u64(..)).cast(int),
+    }
+}
+
+/// An array whose axes lie in memory in any order, every second element of a longer one along the last.
+fn array(dtype: DType, shape: &[usize], random: &mut fastrand::Rng) -> Array {
+    let specials = random.bool();
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    if random.bool() {
+        random.shuffle(&mut order);
+    }
+    let memory: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
+    let lying = Array::from_fn(dtype, &memory, |_| element(dtype, random, specials)).unwrap();
+    let mut back = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(at, &axis)| back[axis] = at);
+    lying.permuted(&back)
+}
+
+struct Case {
+    text: String,
+    arg: Array,
+}
+
+fn case(random: &mut fastrand::Rng) -> Case {
+    let op = OPS[random.usize(..OPS.len())];
+    let dtype = DType::ALL[random.usize(..DType::ALL.len())];
+    let rank = random.usize(1..5);
+    let limit = [16, 13, 8, 6][rank - 1];
+    let shape: Vec<usize> = (0..rank).map(|_| EXTENTS[random.usize(..limit)]).collect();
+    let position = op.starts_with("arg");
+    let reduced: Vec<usize> = match random.usize(..4) {
+        0 => (0..rank).collect(),
+        _ if position => vec![random.usize(..rank)],
+        1 => vec![rank - 1],
+        _ => (0..rank).filter(|_| random.bool()).collect(),
+    };
+    let keep = random.bool();
+    let all = reduced.len() == rank && (position || random.bool());
+    let dims: Vec<String> =
+        (0..rank).map(|axis| if random.bool() { format!("n{axis}") } else { shape[axis].to_string() }).collect();
+    let left: Vec<String> = (0..rank)
+        .filter_map(|axis| match reduced.contains(&axis) {
+            false => Some(dims[axis].clone()),
+            true => keep.then(|| "1".to_string()),
+        })
+        .collect();
+    let to = match (op, dtype) {
+        ("argmin" | "argmax", _) => DType::I64,
+        ("any" | "all", _) => DType::Bool,
+        ("sum" | "prod", _) if dtype.is_unsigned() => DType::U64,
+        ("sum" | "prod", _) if dtype.is_int() || dtype.is_bool() => DType::I64,
+        _ => dtype,
+    };
+    let result = if left.is_empty() { to.name().to_string() } else { format!("{}[{}]", to.name(), left.join(", ")) };
+    let axes = if all { String::new() } else { format!(", axes={reduced:?}") };
+    let keep = if keep { ", keepdims=true" } else { "" };
+    let text = format!(
+        "func @f(%a: {}[{}]) -> {result} {{\nentry:\n  %0 = {op} %a{axes}{keep}\n  ret %0\n}}",
+        dtype.name(),
+        dims.join(", ")
+    );
+    Case { text, arg: array(dtype, &shape, random) }
+}
+
+/// The same bits; which NaN a NaN is, is open.
+fn same(a: &Datum, b: &Datum) -> bool {
+    let float = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
+    let bits = |s: Scalar| match s {
+        Scalar::F32(_) | Scalar::F64(_) | Scalar::C64(_) | Scalar::C128(_) => {
+            let z = s.to_c128();
+            (float(z.re), float(z.im))
+        }
+        other => other.bits(),
+    };
+    a.ty() == b.ty() && a.to_array().iter().map(bits).eq(b.to_array().iter().map(bits))
+}
+
+fn executable(text: &str, backend: Backend) -> Executable {
+    let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
+    Executable::compile(&module, "f", Options { backend, ..Options::default() }).unwrap()
+}
+
+/// Runs the function on every backend, and says what they do not agree on.
+fn check(text: &str, args: &[Array]) -> Result<(), String> {
+    let run = |backend| {
+        let lent: Vec<Arg<'_>> = args.iter().map(|arg| Arg::View(arg.view())).collect();
+        executable(text, backend).call(&lent).map_err(|e| e.to_string())
+    };
+    let wanted = run(Backend::Reference);
+    for backend in Backend::ALL {
+        let found = run(backend);
+        let agree = match (&found, &wanted) {
+            (Ok(found), Ok(wanted)) => found.len() == wanted.len() && found.iter().zip(wanted).all(|(a, b)| same(a, b)),
+            (found, wanted) => found == wanted,
+        };
+        if !agree {
+            let shapes: Vec<_> = args.iter().map(|a| (a.shape(), a.strides())).collect();
+            return Err(format!("{backend:?} on {shapes:?}\n{text}\nfound  {found:?}\nwanted {wanted:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// `REWRIGHT_REDUCTIONS=100000` tries more.
+#[test]
+fn kernels_combine_as_the_reference_does() {
+    let count: u64 = std::env::var("REWRIGHT_REDUCTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
+    for seed in 0..count {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let Case { text, arg } = case(&mut random);
+        check(&text, &[arg]).unwrap_or_else(|why| panic!("seed {seed}: {why:.1500}"));
+    }
+}
+
+#[test]
+fn reductions_have_kernels() {
+    let all = [
+        "sum %a",
+        "sum %a, axes=[0]",
+        "sum %a, axes=[1]",
+        "sum %a, axes=[0, 2]",
+        "max %a, axes=[2], keepdims=true",
+        "min %a, axes=[0, 1]",
+        "argmin %a, axes=[2]",
+        "prod %a, axes=[2]",
+        "prod %a, axes=[0]",
+    ];
+    for reduction in all {
+        let kept = match reduction {
+            "sum %a" => "f64",
+            "max %a, axes=[2], keepdims=true" => "f64[n, m, 1]",
+            "sum %a, axes=[0, 2]" => "f64[m]",
+            "min %a, axes=[0, 1]" => "f64[k]",
+            "argmin %a, axes=[2]" => "i64[n, m]",
+            "sum %a, axes=[0]" | "prod %a, axes=[0]" => "f64[m, k]",
+            "sum %a, axes=[1]" => "f64[n, k]",
+            _ => "f64[n, m]",
+        };
+        let text = format!("func @f(%a: f64[n, m, k]) -> {kept} {{\nentry:\n  %0 = {reduction}\n  ret %0\n}}");
+        for backend in [Backend::Interp, Backend::Cranelift] {
+            assert_eq!(executable(&text, backend).remarks(), [], "{text}");
+        }
+    }
+}
+
+/// Several reductions of one input, with work before and after.
+#[test]
+fn reductions_of_expressions() {
+    let text = "func @f(%a: f64[n, m], %b: f64[m]) -> f64[n], f64[n], f64[n] {
+entry:
+  %mean, %var, %most = arrayexpr [i: n, j: reduce m] (x = %a[i, j], y = %b[j]) {
+    t0 = mul x, y
+    t1 = mul t0, t0
+    t2 = abs t0
+    yield t0, t1, t2
+  } reduce (sum f64) reduce (sum f64) reduce (max f64) finish (s, q, most) {
+    t0 = sub q, s
+    yield s, t0, most
+  } : f64[n], f64[n], f64[n]
+  ret %mean, %var, %most
+}";
+    let mut random = fastrand::Rng::with_seed(1);
+    if let Err(errors) = parse_module(text, "test") {
+        panic!("{}", errors.render(false));
+    }
+    for m in [1, 7, 8, 100, 1000] {
+        let args = [array(DType::F64, &[5, m], &mut random), array(DType::F64, &[m], &mut random)];
+        check(text, &args).unwrap_or_else(|why| panic!("{why:.1500}"));
+    }
+    assert_eq!(executable(text, Backend::Cranelift).remarks(), []);
+}
+
+#[test]
+fn nothing_to_combine() {
+    let empty = |shape: &[usize]| Array::from_fn(DType::F64, shape, |_| Scalar::F64(0.0)).unwrap();
+    let function = |op: &str, to: &str| {
+        format!("func @f(%a: f64[n, m]) -> {to} {{\nentry:\n  %0 = {op} %a, axes=[1]\n  ret %0\n}}")
+    };
+    for (op, to) in [("sum", "f64[n]"), ("min", "f64[n]"), ("argmax", "i64[n]"), ("all", "bool[n]")] {
+        for shape in [[3, 0], [0, 3], [0, 0]] {
+            check(&function(op, to), &[empty(&shape)]).unwrap();
+        }
+    }
+    let sum = executable(&function("sum", "f64[n]"), Backend::Cranelift);
+    assert_eq!(
+        sum.call(&[(&empty(&[2, 0])).into()]).unwrap(),
+        [Datum::Array(Array::full(Scalar::F64(0.0), &[2]).unwrap())]
+    );
+}

@@ -1,0 +1,228 @@
+//! `reduce-fusion`: reductions take in what computes their operand.
+
+use super::array_expr::node_of;
+use super::cannot_fail::cannot_fail;
+use crate::prelude::*;
+use rewright_ir::expr::{
+    Affine, AxisKind, Body, BodyRef, Combine, Index, IndexExpr, Init, Mode, Monoid, Operand, Out, Reduction, Source,
+    Write,
+};
+use rewright_ir::ops::reduce::monoid;
+use rewright_ir::{ArrayExpr, Attr, InstData};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Makes one `arrayexpr` of elementwise work and the reductions of its result, so that the array in between is never written: `sum(x * x)` is
+/// one pass over x.
+///
+/// What computes the operand is an elementwise op, an applied function or an `arrayexpr`, whose result nothing but reductions along the
+/// same axes reads. They become one node with a result each. It stands where the first of them stood; so nothing between may
+/// have an effect or fail, unless what moves there can't fail itself, and nothing may store to its operands or end them.
+///
+/// It is exact: the node's reduce axes are the reduced ones, and the order of combination is the same.
+pub struct ReduceFusion;
+
+static REDUCE_FUSION: RewriteDef =
+    RewriteDef::root("reduce-fusion", "reductions take in what computes their operand", &ReduceFusion)
+        .roots(&["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"])
+        .stage(Stage::BeforeLowering)
+        .after(&["array-expr"])
+        .reach(1);
+register_rewrite!(REDUCE_FUSION);
+
+/// So many instructions may lie between what computes the operand and the reduction.
+const NEAR: usize = 256;
+
+/// What becomes one node.
+pub struct Fused {
+    producer: Inst,
+    /// In block order.
+    reductions: SmallVec<[Inst; 2]>,
+    expr: ArrayExpr,
+    args: Vec<Value>,
+}
+
+impl RootRewrite for ReduceFusion {
+    type Match = Box<Fused>;
+
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Box<Fused>, NoMatch> {
+        let func = cx.func();
+        let quiet = || NoMatch::quiet();
+        let &[operand] = &func.inst(root).args[..] else { return Err(quiet()) };
+        let producer = func.def_inst(operand).ok_or(quiet())?;
+        if func.block_of(producer) != func.block_of(root) {
+            return Err(quiet());
+        }
+        let data = func.inst(producer);
+        if data.results.len() != 1 || cx.is_written(operand) || cx.is_ended(operand) {
+            return Err(quiet());
+        }
+        let mut reductions: SmallVec<[Inst; 2]> = func.users(operand).into_iter().collect();
+        reductions.sort_by(|&a, &b| match a == b {
+            true => std::cmp::Ordering::Equal,
+            false if func.comes_before(a, b) => std::cmp::Ordering::Less,
+            false => std::cmp::Ordering::Greater,
+        });
+        let axes = reduced(func, func.inst(root)).ok_or(quiet())?;
+        let alike = |&inst: &Inst| {
+            func.block_of(inst) == func.block_of(root) && reduced(func, func.inst(inst)).as_ref() == Some(&axes)
+        };
+        if !reductions.iter().all(alike) {
+            return Err(NoMatch::because("what it reduces is used otherwise too, and so computed by itself"));
+        }
+        let node = node_of(cx, producer).ok_or(quiet())?;
+        if node.args.iter().any(|&arg| cx.is_written(arg) || cx.is_ended(arg)) {
+            return Err(NoMatch::because("an operand of what it reduces is written to, or ends"));
+        }
+        if !may_move(cx, producer, &reductions) {
+            return Err(NoMatch::because("what computes its operand can't be moved to where it stands"));
+        }
+        if !has_even_rows(&node.expr, &axes) {
+            return Err(NoMatch::because("it reduces several axes along which an operand is stretched"));
+        }
+        let found: Vec<&InstData> = reductions.iter().map(|&inst| func.inst(inst)).collect();
+        let expr = fused(func, node.expr, &found, &axes).ok_or(quiet())?;
+        Ok(Box::new(Fused { producer, reductions, expr, args: node.args }))
+    }
+
+    fn apply(&self, found: Box<Fused>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let Fused { producer, reductions, expr, args } = *found;
+        let loc = rw.func().inst(reductions[0]).loc;
+        rw.set_point(Point::Before(reductions[0]));
+        rw.set_loc(loc);
+        let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
+        let node = rw.insert(rewright_ir::builder::find_op("arrayexpr")?, args, attrs)?;
+        let results = rw.func().inst(node).results.clone();
+        let names: Vec<&str> = reductions.iter().map(|&inst| rw.func().inst(inst).op.name).collect();
+        for (&reduction, &result) in reductions.iter().zip(&results) {
+            let scalar = rw.func().ty(rw.func().inst(reduction).results[0]).is_scalar();
+            let value = if scalar { rw.op("item", [result])? } else { result };
+            rw.replace(reduction, &[value])?;
+        }
+        rw.remark(loc, format!("{} in one pass with what computes the operand", names.join(", ")));
+        rw.erase(producer)
+    }
+}
+
+/// The dims that a reduction combines, in order.
+fn reduced(func: &Function, data: &InstData) -> Option<SmallVec<[usize; 4]>> {
+    monoid(data.op.0)?;
+    let rank = func.ty(*data.args.first()?).rank();
+    let normal = |&axis: &i64| usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok();
+    let mut axes: SmallVec<[usize; 4]> = match data.attrs.ints("axes") {
+        Some(axes) => axes.iter().map(normal).collect::<Option<_>>()?,
+        None => (0..rank).collect(),
+    };
+    axes.sort_unstable();
+    (!axes.is_empty()).then_some(axes)
+}
+
+/// True if the producer can be computed where the first reduction stands, and the others there too.
+fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) -> bool {
+    let func = cx.func();
+    let (first, last) = (reductions[0], reductions[reductions.len() - 1]);
+    let still = |from: Inst, to: Inst, moved: &dyn Fn(Inst) -> bool| {
+        let between =
+            std::iter::successors(func.prev_inst(to), |&inst| func.prev_inst(inst)).take_while(|&i| i != from);
+        let mut count = 0;
+        { between }.all(|inst| {
+            count += 1;
+            count <= NEAR && (moved(inst) || cannot_fail(func, inst))
+        })
+    };
+    let alone = |_: Inst| false;
+    (cannot_fail(func, producer) || still(producer, first, &alone))
+        && (first == last || still(first, last, &|inst| reductions.contains(&inst)))
+}
+
+/// False if the reduced axes after the last one that is kept are several, and an operand does not go along all axes in order: a kernel
+/// goes along a row in one loop.
+fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
+    let rank = expr.axes.len();
+    let row = (0..rank).rev().take_while(|axis| reduced.contains(axis)).count();
+    let along_all = |operand: &Operand| {
+        let in_order = |(axis, index): (usize, &Index)| match &index.expr {
+            IndexExpr::Affine(form) => form.as_axis() == Some(axis as u32) && index.mode == Mode::Proved,
+            _ => false,
+        };
+        operand.index.len() == rank && operand.index.iter().enumerate().all(in_order)
+    };
+    row < 2 || expr.operands.iter().all(|operand| !matches!(operand.source, Source::Array(_)) || along_all(operand))
+}
+
+/// The expression with these dims reduced, and a result for each reduction.
+fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &[usize]) -> Option<ArrayExpr> {
+    let &[yielded] = &expr.body.yields[..] else { return None };
+    let &[ref out] = &expr.outs[..] else { return None };
+    let element = out.dtype;
+    let loc = expr.locs.first().copied().unwrap_or_default();
+    let from = dtype_of(&expr, yielded)?;
+    let value = expr.body.cast(yielded, from, element, loc);
+    expr.body.yields.clear();
+    for &axis in axes {
+        expr.axes[axis].kind = AxisKind::Reduce;
+    }
+    let (mut outs, mut results, mut accumulators) = (Vec::new(), Vec::new(), 0);
+    for data in reductions {
+        let monoid = monoid(data.op.0)?;
+        let position = monoid.accumulators() == 2;
+        expr.body.yields.push(value);
+        let mut dtypes = vec![monoid.accumulator(element)];
+        if position {
+            // Along several axes it would be that in row-major order.
+            let &[axis] = axes else { return None };
+            expr.body.yields.push(BodyRef::Axis(axis as u32));
+            dtypes.push(DType::I64);
+        }
+        results.push(BodyRef::Acc(accumulators + u32::from(position)));
+        accumulators += dtypes.len() as u32;
+        let least = matches!(monoid, Monoid::Min | Monoid::Max | Monoid::ArgMin | Monoid::ArgMax);
+        expr.reductions.push(Reduction {
+            combine: Combine::Builtin(monoid),
+            accumulators: dtypes,
+            identity: None,
+            init: if least { Init::First } else { Init::Identity },
+            associative: true,
+            commutative: true,
+            idempotent: false,
+        });
+        let ty = func.ty(data.results[0]);
+        outs.push(Out {
+            dtype: ty.dtype(),
+            dims: ty.dims().to_vec(),
+            index: index(expr.axes.len(), axes, data.attrs.flag("keepdims")),
+            fill: None,
+            write: Write::Unique,
+        });
+        expr.locs.push(data.loc);
+    }
+    // A kernel combines in one order.
+    if expr.reductions.windows(2).any(|pair| pair[0].order() != pair[1].order()) {
+        return None;
+    }
+    let in_order = (0..).map(BodyRef::Acc).take(results.len());
+    if accumulators as usize != results.len() || !in_order.eq(results.iter().copied()) {
+        expr.finish = Some(Body { yields: results, ..Body::default() });
+    }
+    expr.outs = outs;
+    Some(expr)
+}
+
+/// Where a result is written: along the axes that are kept, and at 0 along those that are kept with extent 1.
+fn index(rank: usize, reduced: &[usize], keepdims: bool) -> Vec<IndexExpr> {
+    let place = |axis: usize| match reduced.contains(&axis) {
+        true => keepdims.then(|| Affine::constant(0)),
+        false => Some(Affine::axis(axis as u32)),
+    };
+    (0..rank).filter_map(place).map(IndexExpr::Affine).collect()
+}
+
+fn dtype_of(expr: &ArrayExpr, value: BodyRef) -> Option<DType> {
+    Some(match value {
+        BodyRef::Operand(n) => expr.operands.get(n as usize)?.dtype,
+        BodyRef::Axis(_) => DType::I64,
+        BodyRef::Inst(n, result) => *expr.body.insts.get(n as usize)?.dtypes.get(result as usize)?,
+        BodyRef::Const(scalar) => scalar.dtype(),
+        BodyRef::Acc(_) => return None,
+    })
+}
