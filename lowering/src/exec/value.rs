@@ -239,6 +239,10 @@ pub unsafe fn copy_elements(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
 unsafe fn copy_sized<const N: usize>(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
     let rank = from.shape.len();
     let inner = rank.saturating_sub(1);
+    if rank == 2 && from.strides[0].unsigned_abs() < from.strides[1].unsigned_abs() {
+        // SAFETY: passed on.
+        return unsafe { copy_turned::<N>(from, to, strides) };
+    }
     let (count, source_step, target_step) = match rank {
         0 => (1, 0, 0),
         _ => (from.shape[inner], from.strides[inner] * from.unit, strides[inner]),
@@ -267,6 +271,27 @@ unsafe fn copy_sized<const N: usize>(from: &Place<'_>, to: *mut u8, strides: &[i
             index[axis] = 0;
             source = source.wrapping_offset(back * from.strides[axis] * from.unit);
             target = target.wrapping_offset(back * strides[axis]);
+        }
+    }
+}
+
+/// Copies a matrix whose columns lie in memory as rows do: in squares small enough that the cache holds both sides of them.
+///
+/// # Safety
+/// As [`copy_sized`].
+unsafe fn copy_turned<const N: usize>(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
+    const SIDE: usize = 8;
+    let (rows, columns) = (from.shape[0], from.shape[1]);
+    let [down, along] = [from.strides[0] * from.unit, from.strides[1] * from.unit];
+    for (top, left) in (0..rows).step_by(SIDE).flat_map(|top| (0..columns).step_by(SIDE).map(move |left| (top, left))) {
+        for column in left..(left + SIDE).min(columns) {
+            for row in top..(top + SIDE).min(rows) {
+                let (row, column) = (row as isize, column as isize);
+                let source = from.pointer.wrapping_offset(row * down + column * along);
+                let target = to.wrapping_offset(row * strides[0] + column * strides[1]);
+                // SAFETY: these are the places of one element, inside the bounds that the caller vouches for.
+                unsafe { target.cast::<[u8; N]>().write(source.cast::<[u8; N]>().read()) };
+            }
         }
     }
 }

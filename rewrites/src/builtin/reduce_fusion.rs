@@ -58,11 +58,6 @@ impl RootRewrite for ReduceFusion {
             return Err(quiet());
         }
         let mut reductions: SmallVec<[Inst; 2]> = func.users(operand).into_iter().collect();
-        reductions.sort_by(|&a, &b| match a == b {
-            true => std::cmp::Ordering::Equal,
-            false if func.comes_before(a, b) => std::cmp::Ordering::Less,
-            false => std::cmp::Ordering::Greater,
-        });
         let axes = reduced(func, func.inst(root)).ok_or(quiet())?;
         let alike = |&inst: &Inst| {
             func.block_of(inst) == func.block_of(root) && reduced(func, func.inst(inst)).as_ref() == Some(&axes)
@@ -70,6 +65,11 @@ impl RootRewrite for ReduceFusion {
         if !reductions.iter().all(alike) {
             return Err(NoMatch::because("what it reduces is used otherwise too, and so computed by itself"));
         }
+        reductions.sort_by(|&a, &b| match a == b {
+            true => std::cmp::Ordering::Equal,
+            false if func.comes_before(a, b) => std::cmp::Ordering::Less,
+            false => std::cmp::Ordering::Greater,
+        });
         let node = node_of(cx, producer).ok_or(quiet())?;
         if node.args.iter().any(|&arg| cx.is_written(arg) || cx.is_ended(arg)) {
             return Err(NoMatch::because("an operand of what it reduces is written to, or ends"));
@@ -82,6 +82,9 @@ impl RootRewrite for ReduceFusion {
         }
         let found: Vec<&InstData> = reductions.iter().map(|&inst| func.inst(inst)).collect();
         let expr = fused(func, node.expr, &found, &axes).ok_or(quiet())?;
+        if expr.reductions.windows(2).any(|pair| pair[0].order() != pair[1].order()) {
+            return Err(NoMatch::because("what it reduces is combined in several orders, and a kernel knows one"));
+        }
         Ok(Box::new(Fused { producer, reductions, expr, args: node.args }))
     }
 
@@ -94,9 +97,13 @@ impl RootRewrite for ReduceFusion {
         let node = rw.insert(rewright_ir::builder::find_op("arrayexpr")?, args, attrs)?;
         let results = rw.func().inst(node).results.clone();
         let names: Vec<&str> = reductions.iter().map(|&inst| rw.func().inst(inst).op.name).collect();
-        for (&reduction, &result) in reductions.iter().zip(&results) {
+        // All before the first is replaced, for there they are put in.
+        let value = |(&reduction, &result): (&Inst, &Value)| {
             let scalar = rw.func().ty(rw.func().inst(reduction).results[0]).is_scalar();
-            let value = if scalar { rw.op("item", [result])? } else { result };
+            if scalar { rw.op("item", [result]) } else { Ok(result) }
+        };
+        let values: Result<SmallVec<[Value; 2]>, RewriteError> = reductions.iter().zip(&results).map(value).collect();
+        for (&reduction, value) in reductions.iter().zip(values?) {
             rw.replace(reduction, &[value])?;
         }
         rw.remark(loc, format!("{} in one pass with what computes the operand", names.join(", ")));
@@ -153,7 +160,7 @@ fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
 /// The expression with these dims reduced, and a result for each reduction.
 fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &[usize]) -> Option<ArrayExpr> {
     let &[yielded] = &expr.body.yields[..] else { return None };
-    let &[ref out] = &expr.outs[..] else { return None };
+    let [out] = &expr.outs[..] else { return None };
     let element = out.dtype;
     let loc = expr.locs.first().copied().unwrap_or_default();
     let from = dtype_of(&expr, yielded)?;
@@ -195,10 +202,6 @@ fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &
             write: Write::Unique,
         });
         expr.locs.push(data.loc);
-    }
-    // A kernel combines in one order.
-    if expr.reductions.windows(2).any(|pair| pair[0].order() != pair[1].order()) {
-        return None;
     }
     let in_order = (0..).map(BodyRef::Acc).take(results.len());
     if accumulators as usize != results.len() || !in_order.eq(results.iter().copied()) {
