@@ -10,6 +10,10 @@ use iced_x86::{Code, Register};
 
 /// The number of points, less a round while there are whole rounds.
 const LIMIT: Register = Register::R12;
+/// The number of points of the next masked group.
+const REMAINING: Register = Register::RCX;
+/// From so many rounds on a row is long.
+const LONG: i32 = 8;
 
 impl Writer<'_> {
     /// All points of a row: in one piece, or, where rows are copied, in pieces as large as the copies.
@@ -87,26 +91,58 @@ impl Writer<'_> {
         }
     }
 
-    /// Copies the piece's elements from RSI on, R8 apart, to RDI on, R9 apart. Changes these, RAX and RCX.
+    /// Copies the piece's elements from RSI on, R8 apart, to RDI on, R9 apart, four at a time and then one. Changes these, RAX, RCX and R10.
     fn copy(&mut self, size: usize) {
-        self.asm.load(Register::RCX, Mem::frame(self.places.count));
-        let again = self.asm.bound();
-        self.move_element(size, Mem::at(Register::RSI, 0), Mem::at(Register::RDI, 0));
-        self.asm.rr(Code::Add_r64_rm64, Register::RSI, Register::R8);
-        self.asm.rr(Code::Add_r64_rm64, Register::RDI, Register::R9);
-        self.asm.r(Code::Dec_rm64, Register::RCX);
-        self.asm.jump(Code::Jne_rel32_64, again);
+        let (rcx, r10) = (Register::RCX, Register::R10);
+        let (from, to) = ((Register::RSI, Register::R8), (Register::RDI, Register::R9));
+        let next = |(at, step)| Mem { index: Some((step, 1)), ..Mem::at(at, 0) };
+        let (singles, done) = (self.asm.label(), self.asm.label());
+        self.asm.load(rcx, Mem::frame(self.places.count));
+        self.asm.rr(Code::Mov_r64_rm64, r10, rcx);
+        self.asm.ri(Code::And_rm64_imm8, r10, 3);
+        self.asm.ri(Code::Shr_rm64_imm8, rcx, 2);
+        self.asm.jump(Code::Je_rel32_64, singles);
+        let four = self.asm.bound();
+        for _ in 0..2 {
+            self.move_element(size, Mem::at(from.0, 0), Mem::at(to.0, 0));
+            self.move_element(size, next(from), next(to));
+            for (at, step) in [from, to] {
+                self.asm.rm(Code::Lea_r64_m, at, Mem { index: Some((step, 2)), ..Mem::at(at, 0) });
+            }
+        }
+        self.asm.r(Code::Dec_rm64, rcx);
+        self.asm.jump(Code::Jne_rel32_64, four);
+        self.asm.bind(singles);
+        self.asm.rr(Code::Test_rm64_r64, r10, r10);
+        self.asm.jump(Code::Je_rel32_64, done);
+        let single = self.asm.bound();
+        self.move_element(size, Mem::at(from.0, 0), Mem::at(to.0, 0));
+        self.asm.rr(Code::Add_r64_rm64, from.0, from.1);
+        self.asm.rr(Code::Add_r64_rm64, to.0, to.1);
+        self.asm.r(Code::Dec_rm64, r10);
+        self.asm.jump(Code::Jne_rel32_64, single);
+        self.asm.bind(done);
     }
 
-    /// The points of the piece: rounds of whole groups, then masked groups.
+    /// The points of the piece: rounds of whole groups, then masked groups. Long ones begin with a masked group, too, after which results
+    /// are aligned: no store is then in two cache lines.
     fn points(&mut self, inner: &Prepared) -> Result<(), KernelError> {
         let points = self.schedule.points() as i32;
-        let (last, done) = (self.asm.label(), self.asm.label());
+        let (rest, masked, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.load_pins(inner)?;
         self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
         self.asm.load(LIMIT, Mem::frame(self.places.count));
-        self.asm.ri(Code::Cmp_rm64_imm32, LIMIT, points);
-        self.asm.jump(Code::Jb_rel32_64, last);
+        match self.rows.iter().position(|row| row.stored) {
+            Some(stored) if self.evex() || self.rows[stored].size >= 4 => {
+                self.asm.ri(Code::Cmp_rm64_imm32, LIMIT, LONG * points);
+                self.asm.jump(Code::Jb_rel32_64, rest);
+                self.points_to_alignment(stored);
+                self.asm.jump(Code::Jne_rel32_64, masked);
+            }
+            _ => {}
+        }
+        self.asm.jump(Code::Jmp_rel32_64, rest);
+        let rounds = self.asm.bound();
         self.asm.ri(Code::Sub_rm64_imm32, LIMIT, points);
         let round = self.asm.bound();
         for group in 0..self.schedule.groups {
@@ -116,26 +152,37 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
         self.asm.jump(Code::Jbe_rel32_64, round);
         self.asm.ri(Code::Add_rm64_imm32, LIMIT, points);
-        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+        self.asm.bind(rest);
+        self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
+        self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
         self.asm.jump(Code::Je_rel32_64, done);
-        self.asm.bind(last);
+        self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, points);
+        self.asm.jump(Code::Jae_rel32_64, rounds);
+        self.asm.constant(Register::RAX, self.schedule.lanes as u64);
+        self.asm.rr(Code::Cmp_r64_rm64, REMAINING, Register::RAX);
+        self.asm.rr(Code::Cmova_r64_rm64, REMAINING, Register::RAX);
+        self.asm.bind(masked);
         self.mask();
         self.segment(inner, Mode::Masked)?;
-        self.asm.ri(Code::Add_rm64_imm32, INDEX, self.schedule.lanes as i32);
-        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
-        self.asm.jump(Code::Jb_rel32_64, last);
+        self.asm.rm(Code::Add_r64_rm64, INDEX, Mem::frame(self.places.remaining));
+        self.asm.jump(Code::Jmp_rel32_64, rest);
         self.asm.bind(done);
         Ok(())
     }
 
-    /// The mask of the points that remain, at most one group.
+    /// The number of points before a row's elements are aligned to the registers that they fill, in `REMAINING`; the flags say whether it is 0.
+    fn points_to_alignment(&mut self, row: usize) {
+        let size = self.rows[row].size;
+        self.asm.load(REMAINING, Mem::frame(self.places.base_words[row]));
+        self.asm.r(Code::Neg_rm64, REMAINING);
+        self.asm.ri(Code::And_rm64_imm32, REMAINING, (size * self.schedule.lanes) as i32 - 1);
+        self.asm.ri(Code::Shr_rm64_imm8, REMAINING, size.trailing_zeros() as i32);
+        self.asm.rr(Code::Test_rm64_r64, REMAINING, REMAINING);
+    }
+
+    /// The mask of the next points, `REMAINING` of them, which are at most one group.
     fn mask(&mut self) {
-        let (rax, rcx) = (Register::RAX, Register::RCX);
-        self.asm.rr(Code::Mov_r64_rm64, rcx, LIMIT);
-        self.asm.rr(Code::Sub_r64_rm64, rcx, INDEX);
-        self.asm.constant(rax, self.schedule.lanes as u64);
-        self.asm.rr(Code::Cmp_r64_rm64, rcx, rax);
-        self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
+        let (rax, rcx) = (Register::RAX, REMAINING);
         self.asm.store(Mem::frame(self.places.remaining), rcx);
         if self.evex() {
             self.asm.constant(rax, u64::MAX);

@@ -1,6 +1,7 @@
 //! How the innermost loop is run: how many points at once.
 
 use super::Level;
+use super::select::divide::dividing_dtype;
 use crate::kernel::{Binary, KInst, KOp, Kernel};
 use rewright_ir::DType;
 
@@ -58,6 +59,9 @@ fn width(kernel: &Kernel, inst: &KInst, level: Level) -> usize {
         // There are no shifts of narrow lanes by different counts.
         KOp::Binary(Binary::Shl | Binary::Shr) if level == Level::Avx512 => 2,
         KOp::Binary(Binary::Shl | Binary::Shr) => 4,
+        KOp::Binary(Binary::Quot | Binary::Rem) => {
+            dividing_dtype(kernel.dtype(inst.first), level.is_evex()).map_or(1, DType::size)
+        }
         _ => 1,
     })
 }

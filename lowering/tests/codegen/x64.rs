@@ -49,6 +49,21 @@ fn more_values_than_registers() {
 }
 
 #[test]
+fn long_rows_begin_anywhere() {
+    for dtype in [DType::U8, DType::I16, DType::F32, DType::F64] {
+        let kernel = many_at_once(dtype, 3, |_, x| x);
+        let mut random = Random::new(3);
+        let calls = (0..24).map(|gap| {
+            let extents = vec![1100 + 37 * gap as u64];
+            let layouts =
+                (0..2).map(|b| Layout { at_end: false, gap: gap * (b + 1), ..Layout::dense(&kernel, b, &extents) });
+            Call { layouts: layouts.collect(), extents, params: vec![], seed: random.next() }
+        });
+        same(&kernel, calls);
+    }
+}
+
+#[test]
 fn more_values_than_registers_around_calls() {
     extern "C" fn half(x: f64) -> f64 {
         x / 2.0

@@ -58,7 +58,7 @@ impl Selector<'_> {
     }
 
     /// A conversion that changes the size of lanes, or does not.
-    fn resized(&mut self, form: &'static Form, from: DType, to: DType, v: V) -> V {
+    pub(super) fn resized(&mut self, form: &'static Form, from: DType, to: DType, v: V) -> V {
         self.resized_in(form, from, to, v, None)
     }
 
@@ -72,7 +72,7 @@ impl Selector<'_> {
         dst
     }
 
-    fn int_to_float(&mut self, from: DType, to: DType, v: V) -> Result<V, KernelError> {
+    pub(super) fn int_to_float(&mut self, from: DType, to: DType, v: V) -> Result<V, KernelError> {
         if from.size() < 4 {
             let wide = self.extend(v, from.size(), 4, from.is_signed());
             return self.int_to_float(DType::I32, to, wide);

@@ -7,7 +7,7 @@ mod bits;
 mod call;
 mod compare;
 mod convert;
-mod divide;
+pub mod divide;
 mod float;
 mod integer;
 mod widths;
