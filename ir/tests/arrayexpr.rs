@@ -316,7 +316,7 @@ fn empty_reductions_are_identities_or_errors() {
     position.reductions = vec![fold(Monoid::ArgMin, &[F, DType::I64])];
     position.body.yields = vec![X, BodyRef::Axis(0)];
     position.outs = vec![out(&[], vec![]), out(&[], vec![])];
-    fails(position, &[vector(&[])], "no identity");
+    fails(position, &[vector(&[])], "there is no argmin of zero elements");
 }
 
 #[test]

@@ -21,6 +21,11 @@ pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> 
         let found = soundness::check(rule);
         let (cases, points) = (found.cases, found.points);
         match found.counterexample {
+            None if points == 0 => {
+                unsound += 1;
+                let word = out.tone(Tone::Bad, "untried");
+                writeln!(out, "{word}  {} could be tried on no values", rule.name)?;
+            }
             None => {
                 let tried = format!("{cases} {}, {points} values", if cases == 1 { "case" } else { "cases" });
                 let (word, tried) = (out.tone(Tone::Good, "sound"), out.tone(Tone::Faint, tried));

@@ -37,7 +37,9 @@ pub(crate) fn near(constant: Literal, dtype: DType) -> Vec<Scalar> {
 /// Integers next to the powers of two at which formats lose integers, of either sign.
 pub(crate) fn edges(dtype: DType) -> Vec<Scalar> {
     let around = EDGES.iter().flat_map(|&bits| [-1, 0, 1].map(|by| (1i128 << bits) + by));
-    around.flat_map(|i| [i, -i]).filter_map(|i| Literal::Int(i).at(dtype)).collect()
+    // Rounded to `f64` these are in the middle of two of `f32`, though they are not.
+    let twice = [54, 62].map(|bits| (1i128 << bits) + (1i128 << (bits - 24)) + 1);
+    around.chain(twice).flat_map(|i| [i, -i]).filter_map(|i| Literal::Int(i).at(dtype)).collect()
 }
 
 #[cfg(test)]

@@ -49,7 +49,12 @@ impl FileRule {
         if self.unchecked {
             return Ok(());
         }
-        let Some(example) = soundness::check(&rule).counterexample else { return Ok(()) };
+        let found = soundness::check(&rule);
+        if found.points == 0 {
+            let unchecked = "`unchecked: true` beside the rule uses it as it is";
+            return Err(wrong(format!("rule `{}` could be tried on no values; {unchecked}", def.name)));
+        }
+        let Some(example) = found.counterexample else { return Ok(()) };
         let remedy = match soundness::missing_liberties(&rule) {
             Some(liberties) => format!("it holds with `liberties [{}]`", liberties | rule.liberties),
             None => "no liberties make it hold".to_string(),

@@ -311,6 +311,7 @@ impl<'t> Parser<'t> {
             self.error(at, format!("`{op}` has effects, and rules are about values"));
         }
         let mut term = OpTerm { op, args: SmallVec::new(), attrs: Vec::new(), result: 0 };
+        let mut given_attrs: Vec<Name> = Vec::new();
         while !self.eat(end) {
             let at = self.space();
             if at == self.text.len() {
@@ -318,7 +319,10 @@ impl<'t> Parser<'t> {
                 return None;
             }
             match self.attr_name() {
-                Some(attr) => self.attr(&mut term, at, attr)?,
+                Some(attr) => {
+                    given_attrs.push(attr);
+                    self.attr(&mut term, at, attr)?;
+                }
                 None => term.args.push(self.term()?),
             }
         }
@@ -330,7 +334,7 @@ impl<'t> Parser<'t> {
             self.error(at, format!("`{op}` takes {given} operands, here it has {}", term.args.len()));
         }
         for def in op.attrs.iter().filter(|def| def.presence == Presence::Required) {
-            if !term.attrs.iter().any(|(name, _)| *name == def.name) {
+            if !given_attrs.iter().any(|name| *name == def.name) {
                 let message =
                     format!("`{op}` has an attribute `{0}`, which must be given: `{0}=@a` binds it", def.name);
                 self.error(at, message);

@@ -41,6 +41,13 @@ const MIXED: Effort = Effort { special: 64, telling: false, random: 8 };
 /// For large arrays.
 const LARGE: Effort = Effort { special: 0, telling: false, random: 16 };
 
+/// After so many values cases are tried on fewer, and after many more on none.
+const ENOUGH: usize = 100_000;
+const TOO_MANY: usize = 300_000;
+
+/// Arrays of more elements are not computed.
+const MAX_ELEMENTS: u64 = 1 << 16;
+
 /// Large arrays are of so many combinations of dtypes.
 const MAX_LARGE: usize = 32;
 
@@ -102,7 +109,12 @@ pub fn check(rule: &Rule) -> Soundness {
     let mut fitting: Vec<Vec<DType>> = Vec::new();
     for case in cases(rule) {
         let dtypes = || case.vars.iter().map(|(ty, _)| ty.dtype()).collect();
-        if found.tried(rule, &case, ALIKE) && fitting.last().is_none_or(|last| *last != dtypes()) {
+        let effort = match found.points {
+            0..ENOUGH => ALIKE,
+            ENOUGH..TOO_MANY => MIXED,
+            _ => break,
+        };
+        if found.tried(rule, &case, effort) && fitting.last().is_none_or(|last| *last != dtypes()) {
             fitting.push(dtypes());
         }
         if found.counterexample.is_some() {
@@ -127,7 +139,17 @@ pub fn missing_liberties(rule: &Rule) -> Option<Liberties> {
         let freer = Rule { liberties: rule.liberties | more, ..rule.clone() };
         check(&freer).counterexample.is_none()
     };
-    let all: Vec<Liberties> = Liberties::all().iter().filter(|&one| !rule.liberties.contains(one)).collect();
+    let words =
+        |words: &[&str]| rule.nodes.iter().any(|node| matches!(node, Node::Op(term) if words.contains(&term.op.name)));
+    // All liberties to round otherwise are tried alike: the one that is named is to say what the rule does.
+    let sums = !words(&["div", "power", "sqrt", "exp", "log", "hypot"]);
+    let rounding = match (words(&["fma"]), sums) {
+        (true, _) => Liberties::CONTRACT,
+        (_, true) => Liberties::REASSOCIATE,
+        (_, false) => Liberties::APPROXIMATE,
+    };
+    let all = [Liberties::NO_NAN, Liberties::NO_INF, Liberties::NO_SIGNED_ZEROS, rounding];
+    let all: Vec<Liberties> = all.into_iter().filter(|&one| !rule.liberties.contains(one)).collect();
     let pairs = || all.iter().flat_map(|&a| all.iter().map(move |&b| a | b)).filter(|pair| pair.iter().count() == 2);
     all.iter().copied().find(holds).or_else(|| pairs().find(holds))
 }
@@ -276,8 +298,14 @@ impl Trial<'_> {
             (arg, _) => arg.ok_or_else(|| "an operand has no value".to_string()),
         });
         let args: Vec<Datum> = whole.collect::<Result<_, _>>()?;
-        let results =
-            evaluate_op(term.op, &term.attrs(self.attrs), &args, &[], Limits::default()).map_err(|e| e.to_string())?;
+        let results = evaluate_op(
+            term.op,
+            &term.attrs(self.attrs),
+            &args,
+            &[],
+            Limits { elements: MAX_ELEMENTS, ..Limits::default() },
+        )
+        .map_err(|e| e.to_string())?;
         let zero = |value: &Datum| parts(value).any(|x| x == 0.0);
         let infinite = |value: &Datum| parts(value).any(f64::is_infinite);
         let vanishes = NEVER_ZERO.contains(&term.op.name) && results.iter().any(zero) && !args.iter().any(zero);

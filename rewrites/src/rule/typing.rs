@@ -154,7 +154,7 @@ pub fn check(rule: &Rule) -> Result<(), String> {
     let why = nearest.map(|(misfit, vars)| match misfit {
         Misfit::DTypes(why) | Misfit::Term(why) | Misfit::Sides(why) => format!(": with {vars}, {why}"),
     });
-    Err(format!("there are no dtypes for which both sides are of one type{}", why.unwrap_or_default()))
+    Err(format!("no dtypes and shapes were found for which both sides are of one type{}", why.unwrap_or_default()))
 }
 
 /// Shapes to try where the rank matters; a square, for there products of matrices are.
@@ -163,10 +163,73 @@ const SHAPES: [&[u64]; 5] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2]];
 /// Cases to try: first with all variables of one dtype, then with all combinations of dtypes, up to a number of them; where an op is not
 /// elementwise also several shapes, and where attributes are bound several of those.
 pub fn cases(rule: &Rule) -> impl Iterator<Item = Case> + '_ {
-    let shapes = if is_elementwise(rule) { &SHAPES[..1] } else { &SHAPES[..] };
+    let all = shapes_of_cases(rule);
     dtypes_of_cases(rule).flat_map(move |dtypes| {
-        shapes.iter().flat_map(move |&shape| cases_of(rule, &dtypes, &vec![shape; dtypes.len()], false))
+        let cases = all.iter().flat_map(|(shapes, open)| {
+            let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
+            cases_of(rule, &dtypes, &shapes, *open).collect::<Vec<_>>()
+        });
+        cases.collect::<Vec<_>>()
     })
+}
+
+/// The shapes of the variables, and whether types leave them open: all alike, and one array beside scalars. Where the rule writes numbers in
+/// attributes, extents near to them too.
+fn shapes_of_cases(rule: &Rule) -> Vec<(Vec<Vec<u64>>, bool)> {
+    let count = rule.vars.len();
+    if is_elementwise(rule) {
+        return vec![(vec![Vec::new(); count], false)];
+    }
+    let mut shapes: Vec<Vec<u64>> = SHAPES.iter().map(|shape| shape.to_vec()).collect();
+    for extent in extents_written(rule) {
+        shapes.extend([vec![extent], vec![extent, 3], vec![2, extent]]);
+    }
+    let mut all: Vec<(Vec<Vec<u64>>, bool)> = Vec::new();
+    for shape in shapes {
+        all.push((vec![shape.clone(); count], false));
+        if shape.is_empty() {
+            continue;
+        }
+        // Types that don't tell extents admit rules that those which do refuse.
+        all.push((vec![shape.clone(); count], true));
+        if count > 1 && shape.len() < 3 {
+            let beside_scalars = |array: usize| {
+                (0..count).map(|var| if var == array { shape.clone() } else { Vec::new() }).collect::<Vec<_>>()
+            };
+            all.extend((0..count).map(|array| (beside_scalars(array), false)));
+        }
+    }
+    all
+}
+
+/// Extents at which the numbers in a rule's attributes make a difference.
+fn extents_written(rule: &Rule) -> Vec<u64> {
+    const MOST: u64 = 64;
+    let mut extents = Vec::new();
+    let mut add = |n: u64| {
+        if n <= MOST && !extents.contains(&n) {
+            extents.push(n);
+        }
+    };
+    let terms = rule.nodes.iter().filter_map(|node| match node {
+        Node::Op(term) | Node::Computed(term) => Some(term),
+        _ => None,
+    });
+    for (_, attr) in terms.flat_map(|term| &term.attrs) {
+        match attr {
+            AttrTerm::Is(Attr::Slices(specs)) => {
+                let ends = specs.iter().flat_map(|spec| [spec.start, spec.stop, Some(spec.step)]).flatten();
+                ends.for_each(|n| add(n.unsigned_abs().saturating_add(2)));
+            }
+            AttrTerm::Is(Attr::Dims(dims)) => dims.iter().for_each(|dim| {
+                if let Dim::Const(n) = dim {
+                    add(*n);
+                }
+            }),
+            _ => {}
+        }
+    }
+    extents
 }
 
 /// Shapes that broadcast to one another.

@@ -34,7 +34,7 @@ fn what_says_nothing_that_can_be_applied() {
         ("(neg ?x) => ?x )", "expected `if`, `liberties`, `benefit`, `opt_in` or the end, found `)`"),
         ("(neg ?x) => ?x unless [f(?x)]", "found `unless`"),
         ("(neg ?x:folat) => ?x", "there is no dtype or class `folat`"),
-        ("(neg ?x:int.float) => ?x", "there are no dtypes for which both sides are of one type"),
+        ("(neg ?x:int.float) => ?x", "no dtypes and shapes were found for which both sides are of one type"),
         ("(lt ?x:float ?y) => ?x", "is of type"),
         ("(neg ?x) => ?x if [nonegg(?x)]", "there is no condition `nonegg`; did you mean `nonneg`?"),
         ("(neg ?x) => ?x if [nonneg(?x, ?x)]", "`nonneg` is about 1 variables, here it has 2"),
@@ -147,6 +147,23 @@ fn attributes_that_must_be_given() {
         let found = soundness::check(&rule);
         assert!(found.counterexample.is_none() && found.points > 100, "{text}: {found:?}");
     }
+    // They are tried beside scalars, at the extents that they name, and where types leave extents open.
+    for (text, sound) in [
+        ("(getitem (neg ?x:float) ?i:i64) => (neg (getitem ?x ?i))", true),
+        ("(slice ?x at=[:5]) => ?x", false),
+        ("(slice ?x at=[-5:]) => ?x", false),
+        ("(transpose (transpose ?x perm=@p) perm=@p) => ?x", false),
+        ("(stack ?x ?x axis=@a) => (broadcast_in_dim (expand_dims ?x axes=[0]) dims=[2, ?])", false),
+        ("(cast (cast ?x:int to=f64) to=f32) => (cast ?x to=f32)", false),
+    ] {
+        let rule = parse_rule("rule", text).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(soundness::check(&rule).counterexample.is_none(), sound, "{text}");
+    }
+    let large = parse_rules(
+        "[Rule(name: \"large\", rule: \"(neg (full ?v dims=[100000, 100000])) => (full ?v dims=[100000, 100000])\")]",
+        "my.ron",
+    );
+    assert!(large.unwrap()[0].check().unwrap_err().to_string().contains("could be tried on no values"));
     let text = "(slice (slice ?x at=@a) at=@b) => (slice ?x at=@a)";
     let rule = parse_rule("rule", text).unwrap_or_else(|e| panic!("{e}"));
     assert!(soundness::check(&rule).counterexample.is_some());
