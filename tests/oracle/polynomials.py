@@ -6,6 +6,7 @@ Run it in this folder; it needs mpmath. Each polynomial is the one whose greates
 precision that they are used in, the others fitted anew after each.
 """
 
+import copy
 from pathlib import Path
 
 import mpmath as mp
@@ -88,24 +89,40 @@ def rounded(c, single):
     return mp.mpf(float(np.float32(float(c)))) if single else mp.mpf(float(c))
 
 
-def fit(f, weight, a, b, powers, single, fixed=()):
-    """Rounded coefficients of the powers, and log2 of the greatest weighted error. `fixed` are the first ones."""
+def fit(f, weight, a, b, powers, single, long_first=False):
+    """Rounded coefficients of the powers, and log2 of the greatest weighted error. With
+    `long_first` the constant coefficient is in two parts, the lesser first."""
     s = Samples(f, weight, a, b, 60 + 24 * len(powers))
-    known = list(fixed)
+    known = []
+    if long_first:
+        # The constant coefficient has two parts.
+        exact = remez(s, s.f, powers)[0][0]
+        high = rounded(exact, single)
+        s.f = [v - high for v in s.f]
+        known = [rounded(exact - high, single)]
     worst = None
-    for k in range(len(fixed), len(powers) + 1):
+    for k in range(len(known), len(powers) + 1):
         rest = [v - sum(c * x**p for c, p in zip(known, powers)) for v, x in zip(s.f, s.x)]
         if k == len(powers):
             worst = max(abs(w * e) for w, e in zip(s.w, rest))
             break
-        c, _ = remez(s, rest, powers[k:])
+        # All that is left to fit vanishes at 0: it is divided by the power that does.
+        reduced = copy.copy(s)
+        reduced.w = [w * abs(x) ** k for w, x in zip(s.w, s.x)]
+        c, _ = remez(reduced, [v / x**k for v, x in zip(rest, s.x)], [p - k for p in powers[k:]])
         known.append(rounded(c[0], single))
+    if long_first:
+        known.insert(1, high)
     return known, float(mp.log(worst, 2))
 
 
 def even(f, at_zero):
     """A function of the square of a number, with a value where it is not to be computed."""
     return lambda z: at_zero if z == 0 else f(mp.sqrt(z))
+
+
+def scaled_erfc(x):
+    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
 
 
 LN2 = mp.log(2)
@@ -141,6 +158,14 @@ TABLE = [
         (7, 4),
     ),
     (
+        "LONG_LOG",
+        "`((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same.",
+        even(lambda s: ((2 * mp.atanh(s) / s - 2) / s**2 - mp.mpf(2) / 3) / s**2, mp.mpf(2) / 5),
+        lambda z: z**2,
+        (0, LOG_END),
+        (8, 3),
+    ),
+    (
         "SIN",
         "`(sin(r) / r - 1) / r^2` of `r^2`, for |r| up to pi / 4.",
         even(lambda r: (mp.sin(r) / r - 1) / r**2, -mp.mpf(1) / 6),
@@ -156,6 +181,46 @@ TABLE = [
         (0, EIGHTH),
         (6, 3),
     ),
+    (
+        "ATAN",
+        "`(atan(t) / t - 1) / t^2` of `t^2`, for |t| up to tan (pi / 8).",
+        even(lambda t: (mp.atan(t) / t - 1) / t**2, -mp.mpf(1) / 3),
+        lambda z: z,
+        (0, mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.0001")),
+        (12, 5),
+    ),
+    (
+        "ASIN",
+        "`(asin(s) / s - 1) / s^2` of `s^2`, for |s| up to 1/2.",
+        even(lambda s: (mp.asin(s) / s - 1) / s**2, mp.mpf(1) / 6),
+        lambda z: z,
+        (0, mp.mpf("0.2501")),
+        (12, 5),
+    ),
+    (
+        "CBRT",
+        "`m^(-1/3)`, for m from 1/2 to 4.",
+        lambda m: m ** (-mp.mpf(1) / 3),
+        lambda m: m ** (mp.mpf(1) / 3),
+        (mp.mpf("0.5"), 4),
+        (5, 6),
+    ),
+    (
+        "ERF",
+        "`(erf(x) / x - 2 / sqrt(pi)) / x^2` of `x^2`, for |x| up to 0.65.",
+        even(lambda x: (mp.erf(x) / x - 2 / mp.sqrt(mp.pi)) / x**2, -2 / (3 * mp.sqrt(mp.pi))),
+        lambda z: z,
+        (0, mp.mpf("0.4226")),
+        (9, 5),
+    ),
+    (
+        "ERFC",
+        "`(1 + 2 x) e^(x^2) erfc(x)` of `t = (x - 3) / (x + 3)`, for x from 0.65 on, the constant coefficient in two parts, the lesser first.",
+        lambda t: scaled_erfc(3 * (1 + t) / (1 - t)),
+        lambda t: 1,
+        (mp.mpf("-2.36") / mp.mpf("3.64"), (mp.mpf("24.6") / mp.mpf("30.6"), mp.mpf("7.6") / mp.mpf("13.6"))),
+        (22, 10),
+    ),
 ]
 
 
@@ -163,11 +228,12 @@ def main():
     lines = [HEAD.rstrip()]
     for name, doc, f, weight, (a, b), counts in TABLE:
         for single, count in zip((False, True), counts):
-            c, error = fit(f, weight, a, b, list(range(count)), single)
+            ends = (a, b[single]) if isinstance(b, tuple) else (a, b)
+            c, error = fit(f, weight, ends[0], ends[1], list(range(count)), single, name == "ERFC")
             width, kind = ("SINGLE", "f32") if single else ("DOUBLE", "f64")
             print(f"{name} {kind}: {count} coefficients, error 2^{error:.1f}")
             lines += ["", f"/// {doc} At `{kind}`, off by less than 2^{error:.1f}."]
-            lines.append(f"pub(super) const {name}_{width}: [f64; {count}] = [")
+            lines.append(f"pub(super) const {name}_{width}: [f64; {len(c)}] = [")
             lines += [f"    {float(x)!r}," for x in c] + ["];"]
     OUT.write_text("\n".join(lines) + "\n")
 

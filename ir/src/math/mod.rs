@@ -9,10 +9,8 @@
 pub mod complex;
 mod double_double;
 mod extended;
-mod power;
 mod real;
 mod rounded;
-mod tables;
 pub mod vector;
 
 pub use real::{double, single};

@@ -35,7 +35,7 @@ macro_rules! of_float {
                 /// Logarithm of 1 plus x.
                 log1p(x) = vector::log1p;
                 /// Cube root.
-                cbrt(x) = nearest::cbrt;
+                cbrt(x) = vector::cbrt;
                 /// Sine.
                 sin(x) = vector::sin;
                 /// Cosine.
@@ -43,39 +43,39 @@ macro_rules! of_float {
                 /// Tangent.
                 tan(x) = vector::tan;
                 /// Inverse sine.
-                asin(x) = nearest::asin;
+                asin(x) = vector::asin;
                 /// Inverse cosine.
-                acos(x) = nearest::acos;
+                acos(x) = vector::acos;
                 /// Inverse tangent.
-                atan(x) = nearest::atan;
+                atan(x) = vector::atan;
                 /// Hyperbolic sine.
-                sinh(x) = nearest::sinh;
+                sinh(x) = vector::sinh;
                 /// Hyperbolic cosine.
-                cosh(x) = nearest::cosh;
+                cosh(x) = vector::cosh;
                 /// Hyperbolic tangent.
                 tanh(x) = vector::tanh;
                 /// Inverse hyperbolic sine.
-                asinh(x) = nearest::asinh;
+                asinh(x) = vector::asinh;
                 /// Inverse hyperbolic cosine; NaN below 1.
-                acosh(x) = nearest::acosh;
+                acosh(x) = vector::acosh;
                 /// Inverse hyperbolic tangent.
-                atanh(x) = nearest::atanh;
+                atanh(x) = vector::atanh;
                 /// Error function.
-                erf(x) = nearest::erf;
+                erf(x) = vector::erf;
                 /// 1 minus the error function.
-                erfc(x) = nearest::erfc;
+                erfc(x) = vector::erfc;
                 /// Logarithm of the magnitude of the gamma function.
                 lgamma(x) = nearest::lgamma;
                 /// `1 / (1 + exp(-x))`, without losing the tail where `exp(-x)` overflows.
                 logistic(x) = vector::logistic;
                 /// x to the power y, C99's special cases.
-                power(x, y) = nearest::power;
+                power(x, y) = vector::power;
                 /// The same as [`power`] on floats.
-                float_power(x, y) = nearest::power;
+                float_power(x, y) = vector::float_power;
                 /// The angle of the point (x, y), `y` being the first argument.
-                atan2(y, x) = nearest::atan2;
+                atan2(y, x) = vector::atan2;
                 /// Square root of the sum of squares, without undue overflow.
-                hypot(x, y) = nearest::hypot;
+                hypot(x, y) = vector::hypot;
                 /// The remainder of division toward zero, with the dividend's sign; exact.
                 fmod(x, y) = libm::Libm::<$float>::fmod;
                 /// The next number from x toward y.

@@ -7,19 +7,16 @@
 //!
 //! | functions | `f64` | `f32` |
 //! |---|---|---|
-//! | sin, cos, tan, acos, atan, cosh, asinh, acosh, atanh, cbrt | pxfm | pxfm |
-//! | exp2, expm1, log, log1p, tanh | pxfm | |
+//! | sin, cos, tan | pxfm | pxfm |
+//! | exp2, expm1, log, log1p, acos, atanh, cosh, tanh | pxfm | |
 //! | exp | pxfm; here where the result is subnormal | |
-//! | asin, sinh, atan2 | pxfm, and the sign here | pxfm |
-//! | erf, erfc | here between -6 and 6, else pxfm | pxfm |
-//! | power | here | pxfm, special cases here |
-//! | hypot | here | pxfm, infinities here |
+//! | asin, sinh, atan2 | pxfm, and the sign here | |
+//! | hypot | here | |
 //! | lgamma | pxfm; here above 1e270 | pxfm |
 //!
 //! Further than half a unit in the last place from the exact value are
 //!
-//! - `power` and `hypot` at `f64`, by less than a millionth of a unit, where the exact value is as near as that to the middle of two
-//!   numbers (of `power` never for y = -1, 1/2, 1 and 2);
+//! - `hypot` by less than a millionth of a unit, where the exact value is as near as that to the middle of two numbers;
 //! - `lgamma` at `f64`: by 0.03 units near 1 and 2, and near its zeros between -2.5 and -3, where the value is off by some 2^-80.
 //!   Only this one may have other last bits where the compiler is told to use fused multiply-add.
 
@@ -27,12 +24,10 @@
 pub(super) mod double {
     use crate::math::double_double::{Dd, LN_2};
     use crate::math::extended;
-    use crate::math::power::{nearest_power, short_power, sign_of_power, special_power};
 
     pub use pxfm::{
-        f_acos as acos, f_acosh as acosh, f_asinh as asinh, f_atan as atan, f_atanh as atanh, f_cbrt as cbrt,
-        f_cos as cos, f_cosh as cosh, f_exp2 as exp2, f_expm1 as expm1, f_log as log, f_log1p as log1p, f_sin as sin,
-        f_tan as tan, f_tanh as tanh,
+        f_acos as acos, f_atanh as atanh, f_cos as cos, f_cosh as cosh, f_exp2 as exp2, f_expm1 as expm1, f_log as log,
+        f_log1p as log1p, f_sin as sin, f_tan as tan, f_tanh as tanh,
     };
 
     /// e to the power x; `f_exp` fails for one in some 40000 of the results that are subnormal.
@@ -84,67 +79,9 @@ pub(super) mod double {
         let log = small.log() + LN_2 * Dd::new(640.0);
         (small * (log - Dd::new(1.0))).value() * f64::from_bits(0x67f0_0000_0000_0000)
     }
-
-    /// Error function.
-    pub fn erf(x: f64) -> f64 {
-        let size = x.abs();
-        if !(1e-250..6.0).contains(&size) {
-            return pxfm::f_erf(x);
-        }
-        let near = extended::erf(size);
-        match extended::round(near, near.hi * 2f64.powi(-64)) {
-            Some(near) => near.copysign(x),
-            None => pxfm::f_erf(x),
-        }
-    }
-
-    /// 1 minus the error function.
-    pub fn erfc(x: f64) -> f64 {
-        let size = x.abs();
-        if !(1e-250..6.0).contains(&size) {
-            return pxfm::f_erfc(x);
-        }
-        let mut near = extended::erfc(size);
-        if x < 0.0 {
-            let rest = -near.lo;
-            near = Dd::quick_sum(2.0, -near.hi);
-            near.lo += rest;
-        }
-        extended::round(near, near.hi * (1.0 + x * x) * 2f64.powi(-63)).unwrap_or_else(|| pxfm::f_erfc(x))
-    }
-
-    /// x to the power y, C99's special cases.
-    pub fn power(x: f64, y: f64) -> f64 {
-        short_power!(x, y)
-            .or_else(|| special_power(x, y))
-            .unwrap_or_else(|| sign_of_power(x, y) * nearest_power(x.abs(), y))
-    }
 }
 
 /// At `f32`.
 pub(super) mod single {
-    pub use pxfm::{
-        f_acosf as acos, f_acoshf as acosh, f_asinf as asin, f_asinhf as asinh, f_atan2f as atan2, f_atanf as atan,
-        f_atanhf as atanh, f_cbrtf as cbrt, f_cosf as cos, f_coshf as cosh, f_erfcf as erfc, f_erff as erf,
-        f_lgammaf as lgamma, f_sinf as sin, f_sinhf as sinh, f_tanf as tan,
-    };
-
-    use crate::math::power::{short_power, sign_of_power, special_power};
-
-    /// Square root of the sum of squares; `f_hypotf` takes infinity beside NaN for NaN.
-    pub fn hypot(x: f32, y: f32) -> f32 {
-        if x.is_infinite() || y.is_infinite() { f32::INFINITY } else { pxfm::f_hypotf(x, y) }
-    }
-
-    /// x to the power y, C99's special cases, some of which `f_powf` misses.
-    pub fn power(x: f32, y: f32) -> f32 {
-        if let Some(short) = short_power!(x, y) {
-            return short;
-        }
-        let (wide_x, wide_y) = (f64::from(x), f64::from(y));
-        match special_power(wide_x, wide_y) {
-            Some(special) => special as f32,
-            None => sign_of_power(wide_x, wide_y) as f32 * pxfm::f_powf(x.abs(), y),
-        }
-    }
+    pub use pxfm::{f_cosf as cos, f_lgammaf as lgamma, f_sinf as sin, f_tanf as tan};
 }

@@ -149,6 +149,7 @@ impl ScalarCx<'_> {
         let read = |value| Float(Recorded { kernel: &kernel, value });
         match *args {
             [x] => Some(vector::unary(name)?(read(x)).0.value),
+            [x, y] => Some(vector::binary(name)?(read(x), read(y)).0.value),
             _ => None,
         }
     }

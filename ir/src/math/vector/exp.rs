@@ -95,8 +95,30 @@ pub fn exp<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let at = reduced(x, n, 2.0 * n.bias);
     let (sum, rest) = power(at.r, at.rest, n);
-    let (first, second) = factors::<F>(at.bits, n);
-    within(x, n.ends, (sum + rest) * first * second)
+    within(x, n.ends, scaled(sum + rest, factors(at.bits, n)))
+}
+
+/// e to the power of what is known as a sum of two: a sum of two, each to be multiplied by both of two factors.
+pub(super) fn exp_parts<F: Real>(x: F, more: F) -> ((F, F), (F, F)) {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let at = reduced(x, n, 2.0 * n.bias);
+    let (r, rest) = quick_sum(at.r, at.rest + more);
+    let (sum, rest) = power(r, rest, n);
+    (quick_sum(sum, rest), factors(at.bits, n))
+}
+
+/// A number times both of two factors.
+pub(super) fn scaled<F: Real>(x: F, factors: (F, F)) -> F {
+    x * factors.0 * factors.1
+}
+
+/// e to the power of what is known as a sum of two.
+pub(super) fn exp_of_sum<F: Real>(x: F, more: F) -> F {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let at = reduced(x, n, 2.0 * n.bias);
+    let (r, rest) = quick_sum(at.r, at.rest + more);
+    let (sum, rest) = power(r, rest, n);
+    within(x, n.ends, scaled(sum + rest, factors(at.bits, n)))
 }
 
 /// 2 to the power x: r is the distance to the nearest integer, times the logarithm of 2.
@@ -110,8 +132,7 @@ pub fn exp2<F: Real>(x: F) -> F {
     let r = distance * x.of(ln2);
     let rest = distance.fma(x.of(ln2_rest), distance.fma(x.of(ln2), -r));
     let (sum, rest) = power(r, rest, n);
-    let (first, second) = factors::<F>(shifted.bits(), n);
-    within(x, n.ends_of_two, (sum + rest) * first * second)
+    within(x, n.ends_of_two, scaled(sum + rest, factors(shifted.bits(), n)))
 }
 
 /// The logarithm of 2 less the nearest number.
@@ -154,6 +175,6 @@ pub(super) fn exp_of_negative<F: Real>(x: F) -> (F, F) {
     let at = reduced(x, n, 2.0 * n.bias);
     let (sum, rest) = power(at.r, at.rest, n);
     let (sum, rest) = quick_sum(sum, rest);
-    let (first, second) = factors::<F>(at.bits, n);
-    (sum * first * second, rest * first * second)
+    let factors = factors(at.bits, n);
+    (scaled(sum, factors), scaled(rest, factors))
 }

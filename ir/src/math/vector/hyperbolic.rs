@@ -2,7 +2,8 @@
 
 use super::Real;
 use super::exp::{exp_of_negative, quarter_of_expm1};
-use super::sums::{quick_sum, quotient, sum};
+use super::log::log_of_sum;
+use super::sums::{quick_sum, quotient, quotient_parts, root_parts, sum};
 
 /// Hyperbolic tangent: `(e^2x - 1) / (e^2x + 1)`, of the magnitude.
 pub fn tanh<F: Real>(x: F) -> F {
@@ -16,6 +17,37 @@ pub fn tanh<F: Real>(x: F) -> F {
     x.or(size.less(tiny), value.copysign(x))
 }
 
+/// A number's magnitude up to where the hyperbolic sine and cosine are infinite, and whether it is above.
+fn to_the_end<F: Real>(x: F) -> (F, F::Condition) {
+    let most = x.of(x.at(710.5, 89.5));
+    let size = x.abs();
+    let above = most.less(size);
+    (most.or(above, size), above)
+}
+
+/// Hyperbolic sine: half of `E + E / (E + 1)`, of `E = e^x - 1`.
+pub fn sinh<F: Real>(x: F) -> F {
+    let (size, above) = to_the_end(x);
+    let quarter = quarter_of_expm1(size);
+    let fourth = x.of(0.25);
+    let (below, rest) = sum(quarter.0, fourth);
+    let (near, lack) = quotient_parts((quarter.0 * fourth, quarter.1 * fourth), (below, rest + quarter.1));
+    let (half, lost) = quick_sum(quarter.0, near);
+    let half = half + (lost + (quarter.1 + lack));
+    let value = x.of(f64::INFINITY).or(above, half + half).copysign(x);
+    let tiny = x.of(x.at(1e-9, 1e-5));
+    x.or(size.less(tiny), value)
+}
+
+/// Hyperbolic cosine: half of `e^x` and its inverse.
+pub fn cosh<F: Real>(x: F) -> F {
+    let (size, above) = to_the_end(x);
+    let quarter = quarter_of_expm1(size);
+    let (near, rest) = sum(quarter.0, x.of(0.25));
+    let half = near + ((rest + quarter.1) + x.of(0.0625) / near);
+    x.of(f64::INFINITY).or(above, half + half)
+}
+
 /// `1 / (1 + e^-x)`, or `e^x / (1 + e^x)` for negative x.
 pub fn logistic<F: Real>(x: F) -> F {
     let one = x.of(1.0);
@@ -24,4 +56,56 @@ pub fn logistic<F: Real>(x: F) -> F {
     let negative = x.less(x.of(0.0));
     let above = (power.0.or(negative, one), power.1.or(negative, x.of(0.0)));
     quotient(above, (below, rest + power.1))
+}
+
+/// Inverse hyperbolic sine: the logarithm of `1 + x + x^2 / (1 + root)`, of the root of `1 + x^2`; above `large` that of 2 x.
+pub fn asinh<F: Real>(x: F) -> F {
+    let (size, zero, one) = (x.abs(), x.of(0.0), x.of(1.0));
+    let [tiny, large] = x.at([1e-9, 1e9], [1e-5, 1e5]).map(|c| x.of(c));
+    let far = large.less(size);
+    let square = size * size;
+    let square_rest = size.fma(size, -square);
+    let (below, rest) = sum(one, square);
+    let (root, root_rest) = root_parts((below, rest + square_rest));
+    let (below, rest) = sum(one, root);
+    let (quotient, lack) = quotient_parts((square, square_rest), (below, rest + root_rest));
+    let (more, rest) = quick_sum(size, quotient);
+    let (u, lost) = sum(one, more);
+    let (u, lost) = (size.or(far, u), zero.or(far, lost + (rest + lack)));
+    let value = finite(size, log_of_sum(u, lost, Some(one.or(far, zero)))).copysign(x);
+    x.or(size.less(tiny), value)
+}
+
+/// Inverse hyperbolic cosine: the logarithm of `1 + t + root`, of the root of `2 t + t^2`, t = x - 1; above `large` that of 2 x.
+pub fn acosh<F: Real>(x: F) -> F {
+    let (zero, one) = (x.of(0.0), x.of(1.0));
+    let far = x.of(x.at(1e9, 1e5)).less(x);
+    let t = sum(x, -one);
+    let square = t.0 * t.0;
+    let twice = t.0 + t.0;
+    let (below, rest) = sum(square, twice);
+    let square_rest = t.0.fma(t.0, -square) + (twice + x.of(2.0)) * t.1;
+    let (root, root_rest) = root_parts((below, rest + square_rest));
+    let (more, rest) = sum(t.0, root);
+    let (u, lost) = sum(one, more);
+    let (u, lost) = (x.or(far, u), zero.or(far, lost + (rest + (root_rest + t.1))));
+    let value = finite(x, log_of_sum(u, lost, Some(one.or(far, zero))));
+    x.of(f64::NAN).or(x.less(one), value)
+}
+
+/// The value, but of infinity and NaN these.
+fn finite<F: Real>(x: F, value: F) -> F {
+    value.or(x.less(x.of(f64::INFINITY)), x)
+}
+
+/// Inverse hyperbolic tangent: half of the logarithm of `1 + 2 x / (1 - x)`.
+pub fn atanh<F: Real>(x: F) -> F {
+    let (size, zero, one) = (x.abs(), x.of(0.0), x.of(1.0));
+    let (near, rest) = quotient_parts((size + size, zero), sum(one, -size));
+    let (u, lost) = sum(one, near);
+    let value = x.of(0.5) * log_of_sum(u, lost + rest, None);
+    let value = x.of(f64::INFINITY).or(size.equal(one), value);
+    let value = x.of(f64::NAN).or(one.less(size), value).copysign(x);
+    let tiny = x.of(x.at(1e-9, 1e-5));
+    x.or(size.less(tiny), value)
 }

@@ -4,13 +4,15 @@
 //! `f - f^2 / 2 + s (f^2 / 2 + R(s^2))` (as in P. Tang, "Table-driven implementation of the logarithm function in IEEE
 //! floating-point arithmetic", ACM TOMS 16(4), 1990). The large parts, `k log 2` and `f - f^2 / 2`, are summed exactly.
 
-use super::polynomials::{LOG_DOUBLE, LOG_SINGLE};
-use super::sums::{quick_sum, sum};
+use super::polynomials::{LOG_DOUBLE, LOG_SINGLE, LONG_LOG_DOUBLE, LONG_LOG_SINGLE};
+use super::sums::{quick_sum, quotient_parts, sum};
 use super::{Bits, Real, polynomial};
 
 /// What depends on the precision.
 struct Numbers {
     series: &'static [f64],
+    /// The same from the second coefficient on, of more.
+    long_series: &'static [f64],
     mantissa: u32,
     /// The bias of exponents.
     bias: u64,
@@ -24,6 +26,7 @@ struct Numbers {
 
 const DOUBLE: Numbers = Numbers {
     series: &LOG_DOUBLE,
+    long_series: &LONG_LOG_DOUBLE,
     mantissa: 52,
     bias: 1023,
     root_half: 0x3fe6_a09e_667f_3bcd,
@@ -33,6 +36,7 @@ const DOUBLE: Numbers = Numbers {
 
 const SINGLE: Numbers = Numbers {
     series: &LOG_SINGLE,
+    long_series: &LONG_LOG_SINGLE,
     mantissa: 23,
     bias: 127,
     root_half: 0x3f35_04f3,
@@ -109,16 +113,47 @@ pub fn log<F: Real>(x: F) -> F {
     anywhere(x, x.of(0.0), near + (lost + k.fma(ln2_rest, tail)))
 }
 
-/// Logarithm of 1 plus x: that of the sum u, rounded, and what the rounding lost, divided by u.
-pub fn log1p<F: Real>(x: F) -> F {
-    let n = x.at(&DOUBLE, &SINGLE);
-    let one = x.of(1.0);
-    let (u, lack) = sum(one, x);
+/// Logarithm of a number that is at least a normal one and known as a sum of two, times 2 to the power of `doublings`.
+pub(super) fn log_of_sum<F: Real>(u: F, lack: F, doublings: Option<F>) -> F {
+    let n = u.at(&DOUBLE, &SINGLE);
     let Split { k, f } = split_normal(u, n);
+    let k = doublings.map_or(k, |more| k + more);
     let (head, tail) = log_of_one_plus(f, n);
+    let [ln2, ln2_rest] = u.at(LN_2[0], LN_2[1]).map(|c| u.of(c));
+    let (near, lost) = quick_sum(k * ln2, head);
+    near + (lost + (k.fma(ln2_rest, tail) + lack / u))
+}
+
+/// Natural logarithm of a positive number, as a sum of two that is off by some 2^-66 of it at `f64`, by 2^-36 at `f32`.
+pub(super) fn long_log<F: Real>(x: F) -> (F, F) {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let Split { k, f } = split(x, n);
+    let two = x.of(2.0);
+    let s = quotient_parts((f, x.of(0.0)), quick_sum(two, f));
+    // The square and the cube of s.
+    let square = s.0 * s.0;
+    let square_rest = s.0.fma(s.0, -square) + two * s.0 * s.1;
+    let cube = square * s.0;
+    let cube_rest = square.fma(s.0, -cube) + square_rest.fma(s.0, square * s.1);
+    // log (1 + f) = 2 s + 2/3 s^3 + s^5 M(s^2)
+    let [two_thirds, two_thirds_rest] = x.at(TWO_THIRDS[0], TWO_THIRDS[1]).map(|c| x.of(c));
+    let third = cube * two_thirds;
+    let third_rest = cube.fma(two_thirds, -third) + cube.fma(two_thirds_rest, cube_rest * two_thirds);
+    let series = square * cube * polynomial(square, n.long_series);
+    let (head, lost) = quick_sum(two * s.0, third);
+    let rest = lost + (two.fma(s.1, third_rest) + series);
     let [ln2, ln2_rest] = x.at(LN_2[0], LN_2[1]).map(|c| x.of(c));
     let (near, lost) = quick_sum(k * ln2, head);
-    let value = near + (lost + (k.fma(ln2_rest, tail) + lack / u));
+    quick_sum(near, lost + k.fma(ln2_rest, rest))
+}
+
+const TWO_THIRDS: [[f64; 2]; 2] =
+    [[0.6666666666666666, 3.700743415417188e-17], [0.6666666865348816, -1.986821492305628e-08]];
+
+/// Logarithm of 1 plus x: that of the sum, rounded, and what the rounding lost, divided by the sum.
+pub fn log1p<F: Real>(x: F) -> F {
+    let (u, lack) = sum(x.of(1.0), x);
+    let value = log_of_sum(u, lack, None);
     let tiny = x.of(x.at(f64::EPSILON, f32::EPSILON.into()) / 4.0);
     x.or(x.abs().less(tiny), anywhere(x, x.of(-1.0), value))
 }

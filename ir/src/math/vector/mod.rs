@@ -13,11 +13,15 @@
 //! Results are not always the number nearest to the exact one, but within one unit in the last place: `docs/ops.md` states how near
 //! each function comes. Special cases are those of C99.
 
+mod erf;
 mod exp;
 mod hyperbolic;
+mod inverse;
 mod log;
 mod polynomials;
+mod power;
 mod reading;
+mod roots;
 mod scalar;
 mod sums;
 mod trig;
@@ -27,7 +31,10 @@ pub use reading::{Bits, Condition, Real, Slow};
 use reading::polynomial;
 
 macro_rules! functions {
-    (unary: $($module:ident: $($name:ident($double:literal, $single:literal))*;)*) => {
+    (
+        unary { $($module:ident: $($name:ident($double:literal, $single:literal))*;)* }
+        binary { $($module2:ident: $($name2:ident($double2:literal, $single2:literal))*;)* }
+    ) => {
         /// A function of one argument by the name of its op, at the precision of its argument. `None` if it is not written in this way.
         pub fn unary<F: Real>(name: &str) -> Option<fn(F) -> F> {
             match name {
@@ -36,31 +43,51 @@ macro_rules! functions {
             }
         }
 
-        /// How far from the exact value a function's result may be, in units in the last place: its name, at `f64`, at `f32`.
-        pub const ERRORS: &[(&str, f64, f64)] = &[$($((stringify!($name), $double, $single)),*),*];
-
-        /// On `f64`.
-        pub(super) mod double {
-            $($(pub fn $name(x: f64) -> f64 {
-                super::$module::$name(x)
-            })*)*
+        /// A function of two arguments of one precision by the name of its op. `None` if it is not written in this way.
+        pub fn binary<F: Real>(name: &str) -> Option<fn(F, F) -> F> {
+            match name {
+                $($(stringify!($name2) => Some($module2::$name2),)*)*
+                _ => None,
+            }
         }
 
-        /// On `f32`.
-        pub(super) mod single {
-            $($(pub fn $name(x: f32) -> f32 {
+        /// How far from the exact value a function's result may be, in units in the last place: its name, at `f64`, at `f32`.
+        pub const ERRORS: &[(&str, f64, f64)] = &[
+            $($((stringify!($name), $double, $single),)*)*
+            $($((stringify!($name2), $double2, $single2),)*)*
+        ];
+
+        functions! { double f64: $($($module $name)*)*; $($($module2 $name2)*)* }
+        functions! { single f32: $($($module $name)*)*; $($($module2 $name2)*)* }
+    };
+    ($precision:ident $float:ident: $($module:ident $name:ident)*; $($module2:ident $name2:ident)*) => {
+        #[doc = concat!("On `", stringify!($float), "`.")]
+        pub(super) mod $precision {
+            $(pub fn $name(x: $float) -> $float {
                 super::$module::$name(x)
-            })*)*
+            })*
+            $(pub fn $name2(x: $float, y: $float) -> $float {
+                super::$module2::$name2(x, y)
+            })*
         }
     };
 }
 
 functions! {
-    unary:
-        exp: exp(0.67, 0.75) exp2(0.67, 0.75) expm1(0.75, 0.75);
+    unary {
+        exp: exp(0.84, 0.84) exp2(0.84, 0.84) expm1(0.75, 0.75);
         log: log(0.65, 0.6) log2(0.72, 0.7) log10(0.65, 0.62) log1p(0.7, 0.7);
         trig: sin(0.75, 0.72) cos(0.75, 0.72) tan(0.83, 0.8);
-        hyperbolic: tanh(0.56, 0.55) logistic(0.68, 0.8);
+        inverse: asin(0.78, 0.72) acos(0.78, 0.7) atan(0.72, 0.78);
+        hyperbolic: sinh(0.6, 0.58) cosh(0.92, 0.92) tanh(0.6, 0.55) asinh(0.65, 0.6) acosh(0.6, 0.58) atanh(0.65, 0.66) logistic(0.84, 0.84);
+        roots: cbrt(0.7, 0.6);
+        erf: erf(0.8, 0.8) erfc(0.9, 0.97);
+    }
+    binary {
+        inverse: atan2(0.8, 0.8);
+        roots: hypot(0.55, 0.7);
+        power: power(0.84, 0.85) float_power(0.84, 0.85);
+    }
 }
 
 #[cfg(test)]

@@ -16,10 +16,23 @@ pub(super) fn quick_sum<F: Real>(large: F, small: F) -> (F, F) {
     (sum, (large - sum) + small)
 }
 
-/// The quotient of two such sums, rounded.
-pub(super) fn quotient<F: Real>(above: (F, F), below: (F, F)) -> F {
+/// The quotient of two such sums, nearly rounded, and what it lacks.
+pub(super) fn quotient_parts<F: Real>(above: (F, F), below: (F, F)) -> (F, F) {
     let inverse = above.0.of(1.0) / below.0;
     let near = above.0 * inverse;
     let rest = (-near).fma(below.0, above.0) + (-near).fma(below.1, above.1);
-    rest.fma(inverse, near)
+    (near, rest * inverse)
+}
+
+/// The quotient of two such sums, rounded.
+pub(super) fn quotient<F: Real>(above: (F, F), below: (F, F)) -> F {
+    let (near, rest) = quotient_parts(above, below);
+    near + rest
+}
+
+/// The square root of such a sum, rounded, and what it lacks.
+pub(super) fn root_parts<F: Real>(x: (F, F)) -> (F, F) {
+    let root = x.0.sqrt();
+    let twice = root.of(1.0).or(root.equal(root.of(0.0)), root + root);
+    (root, ((-root).fma(root, x.0) + x.1) / twice)
 }

@@ -1,7 +1,7 @@
 //! How far results are from the exact ones: at `f64` by double-doubles of a hundred bits, at `f32` by the nearest `f64`.
 //!
-//! A normal test run tries some arguments, and the same ones every time. `REWRIGHT_ULPS=n` tries n random ones at `f64` and every
-//! argument at `f32`; `docs/testing.md` has the command.
+//! A normal test run tries some arguments, and the same ones every time. `REWRIGHT_ULPS=n` tries n random ones, `REWRIGHT_EVERY_F32=1`
+//! every one at `f32`; `docs/testing.md` has the commands.
 
 use super::{ERRORS, double, single};
 use crate::math::double_double::{self, Dd};
@@ -40,8 +40,17 @@ macro_rules! cases {
 
 /// The numbers nearest to the exact values.
 mod nearest {
-    pub use crate::math::rounded::double::{cos, exp, exp2, expm1, log, log1p, sin, tan, tanh};
-    pub use pxfm::{f_log2 as log2, f_log10 as log10};
+    pub use crate::math::rounded::double::{
+        acos, asin, atan2, atanh, cos, cosh, exp, exp2, expm1, hypot, log, log1p, sin, sinh, tan, tanh,
+    };
+    pub use pxfm::{
+        f_acosh as acosh, f_asinh as asinh, f_atan as atan, f_cbrt as cbrt, f_erf as erf, f_erfc as erfc,
+        f_log2 as log2, f_log10 as log10,
+    };
+
+    pub fn power(x: f64, y: f64) -> f64 {
+        x.powf(y)
+    }
 
     pub fn logistic(x: f64) -> f64 {
         if x < -200.0 || x.is_nan() { exp(x) } else { super::logistic(x).value() }
@@ -62,8 +71,19 @@ cases! {
     sin: |x| sin_cos(x).0, (-7.0, 7.0), TURNS;
     cos: |x| sin_cos(x).1, (-7.0, 7.0), TURNS;
     tan: tan, (-7.0, 7.0), TURNS;
+    asin: |x| asin(x), (-1.0, 1.0), &[0.5, 1.0];
+    acos: |x| acos(x), (-1.0, 1.0), &[0.5, 1.0];
+    atan: |x| if x.abs() > 1e300 { Dd::new(nearest::atan(x)) } else { Dd::atan2(x, 1.0) }, (-10.0, 10.0), &[0.414213562373095, 2.414213562373095, 1e300, 1e38];
+    sinh: |x| sinh_cosh(x).0, (-20.0, 20.0), &[710.4758600739439, 710.5, 89.4159, 89.5];
+    cosh: |x| sinh_cosh(x).1, (-20.0, 20.0), &[710.4758600739439, 710.5, 89.4159, 89.5];
     tanh: tanh, (-10.0, 10.0), &[1e-8, 1e-4, 22.0, 10.0, LN_2 / 4.0];
+    asinh: asinh, (-20.0, 20.0), &[1e9, 1e5];
+    acosh: acosh, (1.0, 20.0), &[1e9, 1e5];
+    atanh: atanh, (-1.0, 1.0), &[];
     logistic: logistic, (-745.0, 40.0), &[36.8, 37.5, 708.0, 745.2, 88.0, 104.0];
+    cbrt: cbrt, (-100.0, 100.0), &[8.0, 27.0, 4.0, f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64];
+    erf: erf, (-6.0, 6.0), &[0.65, 6.0, 5.9, 3.9];
+    erfc: erfc, (-6.0, 28.0), &[0.65, 6.0, 26.5, 27.2, 27.5, 9.2, 10.05, 10.5];
 }
 
 /// Natural logarithm of any positive number.
@@ -139,6 +159,98 @@ fn tan(x: f64) -> Dd {
     sin / cos
 }
 
+fn asin(x: f64) -> Dd {
+    let rest = Dd::sum(1.0, -x.abs()) * Dd::sum(1.0, x.abs());
+    atan2(Dd::new(x), rest.sqrt())
+}
+
+fn acos(x: f64) -> Dd {
+    let rest = Dd::sum(1.0, -x.abs()) * Dd::sum(1.0, x.abs());
+    atan2(rest.sqrt(), Dd::new(x))
+}
+
+/// The angle of a point.
+fn atan2(y: Dd, x: Dd) -> Dd {
+    let near = Dd::atan2(y.hi, x.hi);
+    // What the lower parts add: x dy - y dx over the square of the distance.
+    near + (Dd::new(x.hi) * Dd::new(y.lo) - Dd::new(y.hi) * Dd::new(x.lo)) / (x * x + y * y)
+}
+
+fn sinh_cosh(x: f64) -> (Dd, Dd) {
+    let power = expm1(x.abs());
+    let inverse = Dd::new(1.0) / (power + Dd::new(1.0));
+    let sinh = (power + power * inverse).scale(0.5);
+    (if x < 0.0 { -sinh } else { sinh }, (power + Dd::new(1.0) + inverse).scale(0.5))
+}
+
+fn asinh(x: f64) -> Dd {
+    if x.abs() > 1e100 || x.abs() < 1e-5 {
+        return Dd::new(nearest::asinh(x));
+    }
+    let size = Dd::new(x.abs());
+    let value = log_of(size + (size * size + Dd::new(1.0)).sqrt());
+    if x < 0.0 { -value } else { value }
+}
+
+fn acosh(x: f64) -> Dd {
+    if x > 1e100 {
+        return Dd::new(nearest::acosh(x));
+    }
+    let x = Dd::new(x);
+    log_of(x + ((x - Dd::new(1.0)) * (x + Dd::new(1.0))).sqrt())
+}
+
+fn atanh(x: f64) -> Dd {
+    if x.abs() < 1e-5 {
+        return Dd::new(rounded::double::atanh(x));
+    }
+    log_of(Dd::sum(1.0, x) / Dd::sum(1.0, -x)).scale(0.5)
+}
+
+/// Natural logarithm of numbers that are not too near to 1.
+fn log_of(x: Dd) -> Dd {
+    x.log()
+}
+
+fn cbrt(x: f64) -> Dd {
+    if x.abs() > 1e280 {
+        return cbrt(x * 2f64.powi(-300)).scale(2f64.powi(100));
+    }
+    let near = nearest::cbrt(x);
+    let cube = Dd::product(near, near) * Dd::new(near);
+    Dd::new(near) - (cube - Dd::new(x)) / (Dd::product(near, near).scale(3.0))
+}
+
+/// The error function of numbers between 0 and 3: a series of positive terms.
+fn erf_series(x: f64) -> Dd {
+    let square = Dd::product(x, x);
+    let step = |rest: Dd, n: i32| Dd::new(1.0) + square.scale(2.0) * rest / Dd::new(f64::from(2 * n + 1));
+    let sum = (1..90).rev().fold(Dd::new(1.0), step);
+    (-square).exp() * sum * Dd::new(2.0 * x) / ROOT_OF_PI
+}
+
+/// Its complement above 3: a continued fraction.
+fn erfc_tail(x: f64) -> Dd {
+    let fraction = (1..200).rev().fold(Dd::new(x), |rest, n| Dd::new(x) + Dd::new(f64::from(n) / 2.0) / rest);
+    (-Dd::product(x, x)).exp() / (fraction * ROOT_OF_PI)
+}
+
+const ROOT_OF_PI: Dd = Dd { hi: 1.772453850905516, lo: -7.666586499825799e-17 };
+
+fn erf(x: f64) -> Dd {
+    let size = x.abs();
+    if size > 3.0 {
+        let value = Dd::new(1.0) - erfc_tail(size.min(7.0));
+        return if x < 0.0 { -value } else { value };
+    }
+    let value = erf_series(size);
+    if x < 0.0 { -value } else { value }
+}
+
+fn erfc(x: f64) -> Dd {
+    if x > 3.0 { erfc_tail(x) } else { Dd::new(1.0) - erf(x) }
+}
+
 fn tanh(x: f64) -> Dd {
     if x.abs() < 1e-5 {
         return series(x, 0.0, -THIRD);
@@ -193,12 +305,24 @@ fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
+/// The error where the nearest number is 0, infinite or NaN: next to 0 may be the least number of the same sign.
+fn at_the_ends(got: f64, nearest: f64, least: f64) -> f64 {
+    let next = nearest == 0.0 && got.abs() == least && got.is_sign_negative() == nearest.is_sign_negative();
+    if same(got, nearest) {
+        0.0
+    } else if next {
+        0.5
+    } else {
+        f64::INFINITY
+    }
+}
+
 impl Case {
     /// How far the result is from the exact value, in units in the last place. Where the nearest number is 0, infinite or NaN, so must be the result.
     fn error(&self, x: f64) -> f64 {
         let (got, nearest) = ((self.double)(x), (self.nearest)(x));
-        if same(got, nearest) && (nearest == 0.0 || !nearest.is_finite()) {
-            return 0.0;
+        if nearest == 0.0 || !nearest.is_finite() {
+            return at_the_ends(got, nearest, f64::from_bits(1));
         }
         if !(1e-280..1e300).contains(&nearest.abs()) {
             // The nearest number is within half a unit.
@@ -212,8 +336,8 @@ impl Case {
     fn error_single(&self, x: f32) -> f64 {
         let (got, exact) = ((self.single)(x), (self.nearest)(x.into()));
         let nearest = (self.nearest_single)(x);
-        if same(got.into(), nearest.into()) && (nearest == 0.0 || !nearest.is_finite()) {
-            return 0.0;
+        if nearest == 0.0 || !nearest.is_finite() {
+            return at_the_ends(got.into(), nearest.into(), f32::from_bits(1).into());
         }
         ((f64::from(got) - exact) / unit_single(exact)).abs()
     }
@@ -237,13 +361,10 @@ impl Case {
 }
 
 /// The argument with the greatest of the errors, and that error.
-fn worst(arguments: impl Iterator<Item = f64>, error: impl Fn(f64) -> f64) -> (f64, f64) {
-    arguments.map(|x| (x, error(x))).fold(
-        (f64::NAN, 0.0),
-        |most, next| {
-            if next.1 > most.1 || next.1.is_nan() { next } else { most }
-        },
-    )
+fn worst<T: Copy>(arguments: impl Iterator<Item = T>, error: impl Fn(T) -> f64) -> (Option<T>, f64) {
+    arguments
+        .map(|x| (Some(x), error(x)))
+        .fold((None, 0.0), |most, next| if next.1 > most.1 || next.1.is_nan() { next } else { most })
 }
 
 /// How many random arguments were asked for.
@@ -253,7 +374,7 @@ fn budget() -> Option<usize> {
 
 #[test]
 fn every_function_is_tried() {
-    let names: Vec<_> = CASES.iter().map(|c| c.name).collect();
+    let names: Vec<_> = CASES.iter().map(|c| c.name).chain(PAIRS.iter().map(|c| c.name)).collect();
     assert_eq!(names, ERRORS.iter().map(|e| e.0).collect::<Vec<_>>());
 }
 
@@ -279,7 +400,7 @@ fn doubles_are_near_as_stated() {
 fn singles_are_near_as_stated() {
     for case in CASES {
         let (least, most) = (case.range.0.max(-200.0), case.range.1.min(200.0));
-        let step = if budget().is_some() { 1 } else { 65_537 };
+        let step = if std::env::var_os("REWRIGHT_EVERY_F32").is_some() { 1 } else { 65_537 };
         let all = (0..=u32::MAX).step_by(step).map(|bits| f64::from(f32::from_bits(bits)));
         let mut rng = Rng::with_seed(8);
         let random = (0..60_000).map(|n| match n % 3 {
@@ -290,5 +411,108 @@ fn singles_are_near_as_stated() {
         let (at, error) = worst(corners.chain(random).chain(all), |x| case.error_single(x as f32));
         println!("{} f32: {error:.4} at {at:?}", case.name);
         assert!(error <= case.bound().1, "{}({at:?}) is off by {error} units", case.name);
+    }
+}
+
+fn power(x: f64, y: f64) -> Dd {
+    let size = (log(x.abs()) * Dd::new(y)).exp();
+    if x < 0.0 && y % 2.0 != 0.0 { -size } else { size }
+}
+
+/// A function of two arguments.
+struct Pair {
+    name: &'static str,
+    double: fn(f64, f64) -> f64,
+    single: fn(f32, f32) -> f32,
+    nearest: fn(f64, f64) -> f64,
+    /// To a hundred bits, of arguments between 1e-100 and 1e100.
+    exact: fn(f64, f64) -> Dd,
+}
+
+const PAIRS: &[Pair] = &[
+    Pair {
+        name: "atan2",
+        double: double::atan2,
+        single: single::atan2,
+        nearest: nearest::atan2,
+        exact: |y, x| atan2(Dd::new(y), Dd::new(x)),
+    },
+    Pair {
+        name: "hypot",
+        double: double::hypot,
+        single: single::hypot,
+        nearest: nearest::hypot,
+        exact: |x, y| Dd::sum_of_squares(x, y).sqrt(),
+    },
+    Pair { name: "power", double: double::power, single: single::power, nearest: nearest::power, exact: power },
+    Pair {
+        name: "float_power",
+        double: double::float_power,
+        single: single::float_power,
+        nearest: nearest::power,
+        exact: power,
+    },
+];
+
+impl Pair {
+    fn error(&self, x: f64, y: f64) -> f64 {
+        let (got, nearest) = ((self.double)(x, y), (self.nearest)(x, y));
+        if nearest == 0.0 || !nearest.is_finite() {
+            return at_the_ends(got, nearest, f64::from_bits(1));
+        }
+        let usual = 1e-100..1e100;
+        if ![x, y, nearest].iter().all(|v| usual.contains(&v.abs())) {
+            return ((got - nearest).abs() / unit(nearest) - 0.5).max(0.0);
+        }
+        let exact = (self.exact)(x, y);
+        assert!(
+            (exact.hi - nearest).abs() <= unit(nearest),
+            "{}({x:?}, {y:?}): what it is measured by is wrong",
+            self.name
+        );
+        (((got - exact.hi) - exact.lo) / unit(exact.hi)).abs()
+    }
+
+    fn error_single(&self, x: f32, y: f32) -> f64 {
+        let (got, exact) = ((self.single)(x, y), (self.nearest)(x.into(), y.into()));
+        let nearest = exact as f32;
+        if nearest == 0.0 || !nearest.is_finite() {
+            return at_the_ends(got.into(), nearest.into(), f32::from_bits(1).into());
+        }
+        ((f64::from(got) - exact) / unit_single(exact)).abs()
+    }
+}
+
+/// Special values with one another, random numbers of like size, and any.
+fn pairs(count: usize) -> Vec<(f64, f64)> {
+    let special: Vec<f64> = SPECIAL.iter().flat_map(|&x| [x, -x]).collect();
+    let mut all: Vec<(f64, f64)> = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y))).collect();
+    let mut rng = Rng::with_seed(9);
+    let mut signed = |size: f64| (rng.f64() - 0.5) * size;
+    for n in 0..count {
+        let scale = [1.0, 8.0, 1e3, 1e-3][n % 4];
+        all.push((signed(2.0), signed(scale)));
+    }
+    let mut rng = Rng::with_seed(10);
+    // Powers that are far from what the logarithm is small of.
+    all.extend((0..count).map(|_| (1.0 + (rng.f64() - 0.5) * 1e-3, (rng.f64() - 0.5) * 1e6)));
+    let mut rng = Rng::with_seed(11);
+    all.extend((0..count).map(|_| (f64::from_bits(rng.u64(..)), f64::from_bits(rng.u64(..)))));
+    all.extend((0..count).map(|_| (f32::from_bits(rng.u32(..)).into(), f32::from_bits(rng.u32(..)).into())));
+    all
+}
+
+#[test]
+fn functions_of_two_are_near_as_stated() {
+    let pairs = pairs(budget().unwrap_or(40_000));
+    for case in PAIRS {
+        let (_, double, single) =
+            *ERRORS.iter().find(|(name, ..)| *name == case.name).expect("a bound of every function");
+        let (at, error) = worst(0..pairs.len(), |n| case.error(pairs[n].0, pairs[n].1));
+        println!("{} f64: {error:.4} at {:?}", case.name, pairs[at.unwrap_or(0)]);
+        assert!(error <= double, "{}{:?} is off by {error} units", case.name, pairs[at.unwrap_or(0)]);
+        let (at, error) = worst(0..pairs.len(), |n| case.error_single(pairs[n].0 as f32, pairs[n].1 as f32));
+        println!("{} f32: {error:.4} at {:?}", case.name, pairs[at.unwrap_or(0)]);
+        assert!(error <= single, "{}{:?} is off by {error} units", case.name, pairs[at.unwrap_or(0)]);
     }
 }

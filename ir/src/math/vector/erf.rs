@@ -1,0 +1,71 @@
+//! Error functions.
+//!
+//! Near 0 erf is an odd polynomial. From there on erfc is `e^(-x^2) H / (1 + 2 x)`, where H hardly changes: a polynomial of
+//! `(x - 3) / (x + 3)` (as M. Shepherd, J. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < infinity",
+//! Mathematics of Computation 36, 1981).
+
+use super::exp::{exp_parts, scaled};
+use super::polynomials::{ERF_DOUBLE, ERF_SINGLE, ERFC_DOUBLE, ERFC_SINGLE};
+use super::sums::{quick_sum, quotient_parts};
+use super::{Real, polynomial};
+
+/// 2 over the root of pi, in two parts.
+const SLOPE: [[f64; 2]; 2] =
+    [[std::f64::consts::FRAC_2_SQRT_PI, 1.533545961316588e-17], [1.128379225730896, -5.863537320420437e-08]];
+
+/// What is near to 0.
+const NEAR: f64 = 0.65;
+
+/// erf near 0, as a sum of two.
+fn near<F: Real>(x: F) -> (F, F) {
+    let [slope, slope_rest] = x.at(SLOPE[0], SLOPE[1]).map(|c| x.of(c));
+    let square = x * x;
+    let head = x * slope;
+    let rest = x.fma(slope_rest, x.fma(slope, -head));
+    (head, (square * x).fma(polynomial(square, x.at(&ERF_DOUBLE[..], &ERF_SINGLE[..])), rest))
+}
+
+/// erfc from there on, as a sum of two, each to be multiplied by both of two factors.
+fn tail<F: Real>(size: F) -> ((F, F), (F, F)) {
+    let one = size.of(1.0);
+    let most = size.of(size.at(27.5, 10.5));
+    let size = most.or(most.less(size), size);
+    let series = size.at(&ERFC_DOUBLE[..], &ERFC_SINGLE[..]);
+    let t = (size - size.of(3.0)) / (size + size.of(3.0));
+    // The constant coefficient is in two parts.
+    let (head, lost) = quick_sum(size.of(series[1]), t * polynomial(t, &series[2..]));
+    let rest = lost + size.of(series[0]);
+    let square = size * size;
+    let (power, factors) = exp_parts(-square, -size.fma(size, -square));
+    let product = power.0 * head;
+    let lack = power.0.fma(head, -product) + power.0.fma(rest, power.1 * head);
+    (quotient_parts((product, lack), quick_sum(size + size, one)), factors)
+}
+
+/// Error function: 1 less its complement where that is not near to 1.
+pub fn erf<F: Real>(x: F) -> F {
+    let size = x.abs();
+    // What the product with the slope lacks must not underflow.
+    let [least, lift] = x.at([-960, 200], [-100, 64]);
+    let tiny = size.less(x.of(2f64.powi(least)));
+    let (low, low_rest) = near((x * x.of(2f64.powi(lift))).or(tiny, x));
+    let low = low + low_rest;
+    let low = (low * x.of(2f64.powi(-lift))).or(tiny, low);
+    let (high, factors) = tail(size);
+    let (value, lost) = quick_sum(x.of(1.0), -scaled(high.0, factors));
+    let value = value + (lost - scaled(high.1, factors));
+    low.or(size.less(x.of(NEAR)), value).copysign(x)
+}
+
+/// 1 minus the error function.
+pub fn erfc<F: Real>(x: F) -> F {
+    let size = x.abs();
+    let (low, low_rest) = near(x);
+    let (middle, lost) = quick_sum(x.of(1.0), -low);
+    let middle = middle + (lost - low_rest);
+    let (high, factors) = tail(size);
+    let (mirrored, lost) = quick_sum(x.of(2.0), -scaled(high.0, factors));
+    let mirrored = mirrored + (lost - scaled(high.1, factors));
+    let value = mirrored.or(x.less(x.of(0.0)), scaled(high.0 + high.1, factors));
+    middle.or(size.less(x.of(NEAR)), value)
+}
