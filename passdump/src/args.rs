@@ -28,6 +28,10 @@ pub enum Command {
     #[command(after_help = "Examples:\n  passdump exec fixtures/real/black_scholes.ron --time\n  \
         passdump exec f.ir --arg 'x=[1, 2, 3]' --arg y=@y.npy --out 0=sum.npy")]
     Exec(ExecArgs),
+    /// Rewrite and compile a function, and measure how long its calls take
+    #[command(after_help = "Examples:\n  passdump bench f.ir --arg 'x=random:f64[1000000]' --into\n  \
+        passdump bench f.ir --arg x=@x.npy --time 5 --json\n  passdump bench --serve < requests")]
+    Bench(BenchArgs),
     /// List the rewrites that match a program now, and what each would do first
     #[command(
         after_help = "Examples:\n  passdump suggest program.ir\n  passdump suggest program.ir --rules ideas.ron\n  \
@@ -218,6 +222,42 @@ pub struct ExecArgs {
     /// Print the rewritten function too, and how long everything took
     #[arg(long)]
     pub time: bool,
+}
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// The program: as for `exec`
+    #[arg(value_name = "FILE", required_unless_present = "serve")]
+    pub file: Option<PathBuf>,
+    /// The function; the fixture's own or the last one if not given
+    #[arg(long, value_name = "NAME")]
+    pub func: Option<String>,
+    /// The rewrites, such as "fold, cse, dce"; the fixture's own or the default ones if not given
+    #[arg(allow_hyphen_values = true, long, value_name = "P")]
+    pub pipeline: Option<String>,
+    /// What results may differ in, such as "contract, no_nan", or "all"; the fixture's own or nothing if not given
+    #[arg(long, value_name = "L")]
+    pub liberties: Option<Liberties>,
+    /// What runs the function
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: Backend,
+    /// A parameter's value, as for `exec`; made-up numbers: random:f64[1000, 3], then :LOW..HIGH and :SEED if need be
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub args: Vec<ArgBinding>,
+    /// Write results to buffers that are there, instead of making arrays for them
+    #[arg(long)]
+    pub into: bool,
+    /// How long to measure
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub time: f64,
+    /// Print one object in JSON instead
+    #[arg(long)]
+    pub json: bool,
+    /// Do what requests on the standard input say, each a line of JSON, and answer each with a line: for scripts that measure other
+    /// programs in turns with this one
+    #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "json"])]
+    pub serve: bool,
 }
 
 /// Arguments of `test`.

@@ -11,6 +11,7 @@ use rewright::ir::ron;
 use rewright::rewrites::rule::RuleEntry;
 use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, Report, RewriteRegistry};
 use rewright::{Array, Datum, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry};
+use serde::Deserialize;
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 
@@ -24,7 +25,8 @@ pub const MAX_STEPS: u64 = 1 << 28;
 pub const MAX_BYTES: u64 = 1 << 33;
 
 /// What runs functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Backend {
     /// The reference evaluator
     Reference,
@@ -235,9 +237,13 @@ pub fn compile(module: &Module, func: Name, backend: Backend, limits: Limits) ->
     if backend == Backend::Reference {
         return Ok(Callable::Reference(Box::new(module.clone()), func, limits));
     }
+    Ok(Callable::Compiled(Box::new(executable(module, func, backend, limits)?)))
+}
+
+/// The executable of a function, which may stand for the reference evaluator too.
+pub fn executable(module: &Module, func: Name, backend: Backend, limits: Limits) -> Result<Executable, Error> {
     let options = exec::Options { backend: backend.of_lowering(), limits, times: false };
-    let executable = Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))?;
-    Ok(Callable::Compiled(Box::new(executable)))
+    Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))
 }
 
 /// Compiles a function by the best backend, so that its steps are timed.

@@ -1,4 +1,8 @@
-//! Argument values on the command line: `2.5`, `[[1, 2], [3, 4]]:f32`, `(1, -1)`, `@file.npy`.
+//! Argument values on the command line: `2.5`, `[[1, 2], [3, 4]]:f32`, `(1, -1)`, `@file.npy`, `random:f64[1000]:-1..1`.
+
+mod random;
+
+pub use random::Random;
 
 use rewright::{Array, DType, Datum, Dim, Literal, Scalar, Type};
 use std::fmt::Display;
@@ -14,6 +18,8 @@ const MAX_RANK: usize = 32;
 pub enum ValueSpec {
     /// `@file.npy`.
     File(PathBuf),
+    /// `random:f64[1000]:-1..1:7`.
+    Random(Random),
     /// A number or a nested list of numbers.
     Literals {
         /// The extents; `None` for a single number.
@@ -51,6 +57,9 @@ impl FromStr for ValueSpec {
                 "" => Err(ValueError { message: "`@` wants the path of an .npy file".into(), at: 0, len: 1 }),
                 path => Ok(ValueSpec::File(path.into())),
             };
+        }
+        if let Some(description) = text.strip_prefix(random::PREFIX) {
+            return Ok(ValueSpec::Random(Random::parse(description, random::PREFIX.len())?));
         }
         let mut parser = Parser { text, at: 0, elements: Vec::new() };
         parser.skip_space();
@@ -221,7 +230,7 @@ fn parse_real(word: &str) -> Option<Literal> {
 
 impl ValueSpec {
     /// The value for a parameter of type `ty`: an array or scalar of the parameter's dtype. A file's array must have that dtype
-    /// already (`load` reads it); numbers convert where they are exactly representable, except that a float written without a
+    /// already (`load` reads it), and so must made-up numbers; others convert where they are exactly representable, except that a float written without a
     /// suffix takes the nearest value.
     pub fn for_param<E: Display>(
         &self,
@@ -229,7 +238,10 @@ impl ValueSpec {
         load: impl FnOnce(&Path) -> Result<Array, E>,
     ) -> Result<Datum, FitError> {
         let datum = match self {
-            ValueSpec::File(path) => file_value(load(path).map_err(|e| FitError(e.to_string()))?, ty)?,
+            ValueSpec::File(path) => {
+                given_array(load(path).map_err(|e| FitError(e.to_string()))?, ty, "the file holds")?
+            }
+            ValueSpec::Random(random) => given_array(random.array()?, ty, "the numbers are")?,
             ValueSpec::Literals { shape, elements, dtype } => literal_value(shape.as_deref(), elements, *dtype, ty)?,
         };
         check_shape(&datum, ty)?;
@@ -237,9 +249,9 @@ impl ValueSpec {
     }
 }
 
-fn file_value(array: Array, ty: &Type) -> Result<Datum, FitError> {
+fn given_array(array: Array, ty: &Type, what: &str) -> Result<Datum, FitError> {
     if array.dtype() != ty.dtype() {
-        return Err(FitError(format!("the file holds {}, the parameter is {ty}", array.dtype())));
+        return Err(FitError(format!("{what} {}, the parameter is {ty}", array.dtype())));
     }
     match array.get(&[]).filter(|_| ty.is_scalar()) {
         Some(scalar) => Ok(Datum::Scalar(scalar)),

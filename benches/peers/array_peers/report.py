@@ -1,0 +1,77 @@
+"""What was measured, as Markdown tables."""
+
+from math import exp, log
+
+OURS = "Rewright"
+SYSTEMS = [OURS, "NumPy", "numexpr", "Numba", "JAX", "Dr.Jit"]
+MODES = {"into": "", "new": ", result allocated"}
+
+
+def ratio(row):
+    """The best peer's time to ours, and which peer that is; above 1 we are faster."""
+    others = {name: entry["median_ns"] for name, entry in row["systems"].items() if name != OURS}
+    if not others:
+        return None, None
+    best = min(others, key=others.get)
+    return others[best] / row["systems"][OURS]["median_ns"], best
+
+
+def geometric_mean(ratios):
+    ratios = list(ratios)
+    return exp(sum(map(log, ratios)) / len(ratios)) if ratios else float("nan")
+
+
+def number(n):
+    return {1_000: "1e3", 30_000: "3e4", 1_000_000: "1e6", 10_000_000: "1e7"}.get(n, str(n))
+
+
+def time(ns, row):
+    """Of small arrays a call, of large ones an element."""
+    value = ns if row["n"] <= 1_000 else ns / row["elements"]
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def table(rows):
+    lines = ["| | n | " + " | ".join(SYSTEMS) + " | best peer to Rewright | of the roofline |", "|---" * (len(SYSTEMS) + 4) + "|"]
+    for row in rows:
+        entries = row["systems"]
+        times = [time(entries[name]["median_ns"], row) if name in entries else "" for name in SYSTEMS]
+        best, name = ratio(row)
+        shown = "" if best is None else f"{best:.2f} ({name})" if best >= 1 else f"**{best:.2f}** ({name})"
+        roof = row.get("roofline")
+        share = f"{100 * roof['bound_ns'] / entries[OURS]['median_ns']:.0f}% ({roof['bound_by']})" if roof else ""
+        lines.append(f"| {row['title']}{MODES[row['mode']]} | {number(row['n'])} | {' | '.join(times)} | {shown} | {share} |")
+    return "\n".join(lines)
+
+
+def markdown(data):
+    parts = [f"{data['machine']}; one thread, the median of {data['rounds']} rounds in turns."]
+    for dtype in ("f64", "f32", "u8"):
+        for small in (True, False):
+            rows = [r for r in data["cells"] if r["dtype"] == dtype and (r["n"] <= 1_000) == small]
+            if rows:
+                parts.append(f"**{dtype}, nanoseconds {'a call' if small else 'an element'}**\n\n{table(rows)}")
+    if data.get("compile"):
+        entries = data["compile"]
+        names = [name for name in SYSTEMS if name in entries]
+        head = "| compiling Black-Scholes, ms | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 1) + "|\n"
+        parts.append(head + "| f64 | " + " | ".join(f"{entries[name]['median_ms']:.3g}" for name in names) + " |")
+    parts.append(summary(data))
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(data):
+    ratios = [r for r, _ in map(ratio, data["cells"]) if r is not None]
+    lost = sum(r < 1 for r in ratios)
+    text = f"Of {len(ratios)} cells Rewright is the fastest in {len(ratios) - lost}, and not in {lost}."
+    return text + f" The geometric mean of the best peer's time to Rewright's is {geometric_mean(ratios):.2f}."
+
+
+def losses(data):
+    """The cells in which a peer is faster, the worst first."""
+    rows = [(r, name, row) for row in data["cells"] for r, name in [ratio(row)] if r is not None and r < 1]
+    lines = ["| ratio | best peer | workload | dtype | n | Rewright ns/element | its |", "|---|---|---|---|---|---|---|"]
+    for r, name, row in sorted(rows, key=lambda entry: entry[0]):
+        ours, theirs = (row["systems"][s]["median_ns"] / row["elements"] for s in (OURS, name))
+        lines.append(f"| {r:.2f} | {name} | {row['title']}{MODES[row['mode']]} | {row['dtype']} | {number(row['n'])} | {ours:.3g} | {theirs:.3g} |")
+    return "\n".join(lines)

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Rewright beside NumPy, numexpr, Numba, JAX and Dr.Jit: the same computations on the same arrays, in turns.
+
+Every system is a process of its own that answers the same requests, Rewright's being `passdump bench --serve`. Results are compared before
+anything is measured. See README.md.
+"""
+
+import argparse
+import glob
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FILES = HERE / "array_peers"
+PEERS = {"NumPy": "numpy", "numexpr": "numexpr", "Numba": "numba", "JAX": "jax", "Dr.Jit": "drjit"}
+OURS = "Rewright"
+
+
+def newest_llvm():
+    """The system's LLVM with the highest version, for Dr.Jit."""
+    found = {}
+    for folder in ("/usr/lib/*", "/usr/lib", "/usr/lib64", "/usr/lib/llvm-*/lib", "/opt/homebrew/opt/llvm/lib"):
+        for path in glob.glob(f"{folder}/libLLVM*"):
+            if version := re.search(r"libLLVM[-.a-z]*(\d+)", path):
+                found[int(version[1])] = path
+    return found[max(found)] if found else None
+
+
+def make_environment(folder):
+    """A virtual environment with the peers, unless there is one."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        print(f"making {folder} with {', '.join(PEERS)}", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", FILES / "requirements.txt"], check=True)
+    return python
+
+
+class System:
+    """A process that answers requests."""
+
+    def __init__(self, name, command, environment):
+        self.name = name
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    def ask(self, request, **what):
+        self.process.stdin.write(json.dumps({request: what}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self.name} ended while asked for {request} {what}")
+        return json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Bench:
+    """All systems, and where arrays are that they share."""
+
+    def __init__(self, args, folder):
+        self.args, self.folder = args, Path(folder)
+        one = ("NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+        environment = dict(os.environ, **dict.fromkeys(one, "1"))
+        # Large blocks ask for huge pages, in all processes alike: NumPy's do in any case.
+        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
+        if "DRJIT_LIBLLVM_PATH" not in environment and (llvm := newest_llvm()):
+            environment["DRJIT_LIBLLVM_PATH"] = llvm
+        self.systems = {OURS: System(OURS, [args.passdump, "bench", "--serve"], environment)}
+        for name in args.peers:
+            command = [sys.executable, FILES / "peer.py", PEERS[name]]
+            self.systems[name] = System(name, command, environment)
+
+    def close(self):
+        for system in self.systems.values():
+            system.close()
+
+
+def load(bench, system, workload, mode, dtype, inputs, variant):
+    """Makes a case ready; the answer says how it went."""
+    into = mode == "into"
+    if system.name == OURS:
+        args = {name: f"@{path}" for name, path in inputs.items()}
+        scalars = {name: path for name, path in inputs.items() if not path.endswith(".npy")}
+        return system.ask("load", case="case", file=str(workload.program), func=dtype, args=args | scalars, into=into)
+    return system.ask("load", case=f"case{variant}", workload=workload.name, inputs=inputs, into=into, variant=variant)
+
+
+def compare(bench, system, case, results, tolerance):
+    """The largest difference from the exact results, as a part of the greatest magnitude; an error if that is too much."""
+    import numpy as np
+
+    paths = [str(bench.folder / f"result{i}.npy") for i in range(len(results))]
+    answer = system.ask("save", case=case, to=paths)
+    if "error" in answer:
+        raise SystemExit(f"{system.name}: {answer['error']}")
+    worst = 0.0
+    for path, exact in zip(paths, results):
+        found, exact = np.load(path).astype(np.float64), np.asarray(exact, dtype=np.float64)
+        if found.size != exact.size:
+            raise SystemExit(f"{system.name}: a result has {found.size} elements, not {exact.size}")
+        scale = np.max(np.abs(exact)) or 1.0
+        worst = max(worst, float(np.max(np.abs(found.reshape(exact.shape) - exact)) / scale))
+    if not worst <= tolerance:
+        raise SystemExit(f"{system.name}: a result is off by {worst:.1e} of the greatest, more than {tolerance:.1e}")
+    return worst
+
+
+def contenders(bench, workload, mode, dtype, inputs, results):
+    """The cases to measure: (system's name, case); those whose results were looked at."""
+    found = []
+    for name, system in bench.systems.items():
+        for variant in range(2):
+            answer = load(bench, system, workload, mode, dtype, inputs, variant)
+            if "error" in answer:
+                if name == OURS:
+                    raise SystemExit(f"{name}: {answer['error']}")
+                print(f"    {name}: {answer['error']}", file=sys.stderr)
+                break
+            if answer.get("missing"):
+                break
+            case = "case" if name == OURS else f"case{variant}"
+            compare(bench, system, case, results, workload.tolerance[dtype])
+            found.append((name, case, answer))
+            if answer.get("variants", 1) == 1:
+                break
+    return found
+
+
+def measure(bench, found):
+    """Rounds of calls, in turns; nanoseconds a call by system and case."""
+    args = bench.args
+    counts, times = {}, {}
+    for name, case, _ in found:
+        count = 1
+        while (took := bench.systems[name].ask("run", case=case, count=count)["processor_ns"]) < args.round * 2e5 and count < 1 << 16:
+            count *= 4
+        counts[name, case] = max(1, round(args.round * 1e6 / max(took / count, 1)))
+        times[name, case] = []
+    rounds = args.rounds
+    for turn in range(rounds):
+        turned = found[turn % len(found):] + found[: turn % len(found)]
+        for name, case, _ in turned:
+            count = counts[name, case]
+            if count > 1:
+                # What the others left in the caches is not this one's.
+                bench.systems[name].ask("run", case=case, count=max(1, count // 8))
+            answer = bench.systems[name].ask("run", case=case, count=count)
+            if "error" in answer:
+                raise SystemExit(f"{name}: {answer['error']}")
+            times[name, case].append(answer["processor_ns"] / count)
+    return times
+
+
+def cell(bench, workload, mode, n, dtype):
+    """One cell of the table."""
+    import numpy as np
+    import cases
+
+    values = workload.inputs(n, dtype, np.random.default_rng(20))
+    inputs = {}
+    for name, value in values.items():
+        inputs[name] = str(bench.folder / f"{name}.npy")
+        np.save(inputs[name], value)
+    results = cases.reference(workload.name, values)
+    found = contenders(bench, workload, mode, dtype, inputs, results)
+    times = measure(bench, found)
+    systems = {}
+    for name, case, answer in found:
+        here = times[name, case]
+        entry = {"median_ns": statistics.median(here), "min_ns": min(here), "rounds": len(here), "case": case}
+        if name not in systems or entry["median_ns"] < systems[name]["median_ns"]:
+            systems[name] = entry
+        bench.systems[name].ask("drop", case=case)
+    facts = next(answer for name, _, answer in found if name == OURS)
+    about = {"workload": workload.name, "title": workload.title, "mode": mode, "n": n, "dtype": dtype}
+    row = about | {"elements": cases.size(values), "bytes": facts["bytes"], "kernels": facts["kernels"], "remarks": facts["remarks"]}
+    row["roofline"] = facts.get("roofline")
+    return row | {"systems": systems}
+
+
+def compiling(bench, count):
+    """How long compiling Black-Scholes takes, in milliseconds by system."""
+    import numpy as np
+    import cases
+
+    workload = next(w for w in cases.WORKLOADS if w.name == "black_scholes")
+    values = workload.inputs(1000, "f64", np.random.default_rng(20))
+    inputs = {name: str(bench.folder / f"{name}.npy") for name in values}
+    for name, value in values.items():
+        np.save(inputs[name], value)
+    times = {name: [] for name in bench.systems}
+    for _ in range(count):
+        for name, system in bench.systems.items():
+            if name == OURS:
+                load(bench, system, workload, "into", "f64", inputs, 0)
+                answer = system.ask("compile", case="case", count=1)
+                times[name].append(answer["optimize_ns"][0] + answer["lower_ns"][0])
+            elif "ns" in (answer := system.ask("compile", workload=workload.name, count=1, inputs=inputs)):
+                times[name].append(answer["ns"][0])
+    return {name: {"median_ms": statistics.median(t) / 1e6, "min_ms": min(t) / 1e6} for name, t in times.items() if t}
+
+
+def options():
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--passdump", default=f"{target}/release/passdump")
+    parser.add_argument("--environment", type=Path, default=Path(target) / "peers", help="the virtual environment, made if it is not there")
+    parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
+    parser.add_argument("--workloads", nargs="+", help="their names; all if not given")
+    parser.add_argument("--sizes", type=int, nargs="+", help="8, 1e3, 3e4, 1e6 and 1e7 if not given")
+    parser.add_argument("--dtypes", nargs="+", default=["f64", "f32", "u8"])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--round", type=float, default=2.0, help="milliseconds that the calls of one system take in a round, at least one call")
+    parser.add_argument("--cpu", type=int, help="the processor to stay on; the last one if not given")
+    parser.add_argument("--quick", action="store_true", help="f64 only, three sizes, few rounds")
+    parser.add_argument("--out", type=Path, default=Path(target) / "peers-table", help="where to write .md, .json and .svg")
+    parser.add_argument("--from-json", type=Path, help="measure nothing: make table and plot of what was measured before")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def measured(args):
+    """All cells, written down after each one."""
+    import cases
+
+    if args.quick:
+        args.dtypes, args.rounds = [d for d in args.dtypes if d != "f32"], min(args.rounds, 7)
+    sizes = args.sizes or ([8, 30_000, 1_000_000] if args.quick else cases.SIZES)
+    wanted = [w for w in cases.WORKLOADS if args.workloads is None or w.name in args.workloads]
+    with tempfile.TemporaryDirectory(prefix="peers") as folder:
+        bench = Bench(args, folder)
+        data = {"machine": machine(), "rounds": args.rounds, "cells": [], "compile": compiling(bench, 5)}
+        for workload in wanted:
+            for dtype in (d for d in workload.dtypes if d in args.dtypes):
+                for mode in workload.modes:
+                    for n in sizes:
+                        data["cells"].append(row := cell(bench, workload, mode, n, dtype))
+                        print(line(row), flush=True)
+                        args.out.with_suffix(".json").write_text(json.dumps(data, indent=1))
+        bench.close()
+    return data
+
+
+def line(row):
+    times = "  ".join(f"{name} {entry['median_ns'] / row['elements']:.3g}" for name, entry in row["systems"].items())
+    return f"{row['workload']} {row['mode']} {row['dtype']} n={row['n']}: {times}"
+
+
+def machine():
+    try:
+        names = re.findall(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        names = []
+    return f"{names[0] if names else platform.processor()}, {os.cpu_count()} processors"
+
+
+def main():
+    args = options()
+    if args.from_json is None and not os.access(args.passdump, os.X_OK):
+        sys.exit(f"{args.passdump} is not there; build it with `cargo build --release -p rewright-passdump`")
+    if not args.inside:
+        python = make_environment(args.environment)
+        os.execv(python, [str(python), __file__, "--inside", *sys.argv[1:]])
+    sys.path.insert(0, str(FILES))
+    import plot
+    import report
+
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {args.cpu if args.cpu is not None else max(os.sched_getaffinity(0))})
+    data = measured(args) if args.from_json is None else json.loads(args.from_json.read_text())
+    args.out.with_suffix(".md").write_text(report.markdown(data))
+    args.out.with_suffix(".svg").write_text(plot.svg(data))
+    print(report.summary(data))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+//! A function that is ready to be called again and again, with its arguments and places for its results.
+
+use crate::args::{ArgBinding, InputArgs};
+use crate::commands::exec::bind;
+use crate::engine::{self, Backend, MAX_BYTES, MAX_STEPS};
+use crate::error::Error;
+use crate::program::Program;
+use cpu_time::ProcessTime;
+use rewright::exec::plan::StepKind;
+use rewright::exec::{Arg, ViewMut};
+use rewright::lowering::Kernel;
+use rewright::rewrites::Options;
+use rewright::{Array, Datum, EvalError, Executable, Limits, Scalar, with_array};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// What is to be called, and how.
+pub struct Wanted {
+    /// The program.
+    pub input: InputArgs,
+    /// What runs it.
+    pub backend: Backend,
+    /// The arguments.
+    pub args: Vec<ArgBinding>,
+    /// Whether results go to buffers that are there.
+    pub into: bool,
+}
+
+/// See the module's page.
+pub struct Case {
+    program: Program,
+    backend: Backend,
+    /// None only while it is compiled anew.
+    executable: Option<Executable>,
+    args: Vec<Datum>,
+    /// Buffers for the results, if they go there.
+    outs: Option<Vec<Array>>,
+    /// The most elements that an argument or a result has.
+    pub elements: usize,
+    /// The bytes of arguments and results, each counted once: no call moves less.
+    pub bytes: u64,
+}
+
+/// How long it took to make a function ready.
+#[derive(Clone, Copy, Debug)]
+pub struct Compiling {
+    /// Rewriting, with verification before and after.
+    pub optimize: Duration,
+    /// From the rewritten function to machine code.
+    pub lower: Duration,
+}
+
+/// How long a number of calls took.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// On the clock.
+    pub elapsed: Duration,
+    /// Of the processor, in all threads of this process.
+    pub processor: Duration,
+}
+
+impl Case {
+    /// Reads, rewrites and compiles, and calls once.
+    pub fn load(wanted: &Wanted) -> Result<Case, Error> {
+        let program = Program::load(&wanted.input)?;
+        let args = bind(&wanted.args, &program, program.function()?)?;
+        let executable = Some(compile(&program, wanted.backend)?.0);
+        let backend = wanted.backend;
+        let mut case = Case { program, backend, executable, args, outs: None, elements: 0, bytes: 0 };
+        let results = case.call()?;
+        let sizes = case.args.iter().chain(&results).map(size);
+        (case.elements, case.bytes) = sizes.fold((1, 0), |(n, all), (len, bytes)| (n.max(len), all + bytes));
+        if wanted.into {
+            let buffer = |datum: &Datum| {
+                let shape = if let Datum::Array(array) = datum { array.shape() } else { &[] };
+                Array::full(Scalar::zero(datum.dtype()), shape)
+            };
+            let buffers = results.iter().map(buffer).collect::<Option<_>>();
+            case.outs = Some(buffers.ok_or_else(|| Error::message("there is no memory for results"))?);
+        }
+        Ok(case)
+    }
+
+    /// How long calls take, so many in a row. Their results are dropped at once.
+    pub fn run(&mut self, count: u64) -> Result<Round, Error> {
+        let executable = self.executable.as_ref().ok_or_else(not_compiled)?;
+        let args: Vec<Arg<'_>> = self.args.iter().map(Arg::from).collect();
+        let mut outs: Option<Vec<ViewMut<'_>>> = self.outs.as_mut().map(|outs| outs.iter_mut().map(to_write).collect());
+        let (processor, start) = (ProcessTime::now(), Instant::now());
+        let ended = (0..count).try_for_each(|_| match &mut outs {
+            Some(outs) => executable.call_into(black_box(&args), outs),
+            None => executable.call(black_box(&args)).map(|results| drop(black_box(results))),
+        });
+        let round = Round { elapsed: start.elapsed(), processor: processor.elapsed() };
+        drop(outs);
+        ended.map_err(|e| self.shown(&e))?;
+        Ok(round)
+    }
+
+    /// The results of a call.
+    pub fn results(&mut self) -> Result<Vec<Datum>, Error> {
+        if self.outs.is_none() {
+            return self.call();
+        }
+        self.run(1)?;
+        Ok(self.outs.iter().flatten().cloned().map(Datum::Array).collect())
+    }
+
+    /// How long it takes to rewrite and compile, so many times. Equal kernels are compiled once in a process, so that nothing may be kept
+    /// from one time to the next.
+    pub fn recompile(&mut self, count: u64) -> Result<Vec<Compiling>, Error> {
+        let mut times = Vec::new();
+        for _ in 0..count {
+            self.executable = None;
+            let (executable, time) = compile(&self.program, self.backend)?;
+            self.executable = Some(executable);
+            times.push(time);
+        }
+        Ok(times)
+    }
+
+    /// What was compiled.
+    pub fn executable(&self) -> Result<&Executable, Error> {
+        self.executable.as_ref().ok_or_else(not_compiled)
+    }
+
+    /// The function's name.
+    pub fn name(&self) -> String {
+        self.program.func.to_string()
+    }
+
+    /// The kernels of the function and of those that it calls: which code generator made each, its schedule, and itself.
+    pub fn kernels(&self) -> impl Iterator<Item = (&'static str, String, &Kernel)> {
+        let functions = self.executable.iter().flat_map(|executable| &executable.plan().functions);
+        let steps = functions.flat_map(|function| &function.steps);
+        steps.filter_map(|step| match &step.kind {
+            StepKind::Kernel(step) => {
+                let launch = &step.launch;
+                Some((launch.codegen, launch.compiled.schedule(), &launch.lowered.kernel))
+            }
+            _ => None,
+        })
+    }
+
+    fn call(&self) -> Result<Vec<Datum>, Error> {
+        let args: Vec<Arg<'_>> = self.args.iter().map(Arg::from).collect();
+        self.executable()?.call(&args).map_err(|e| self.shown(&e))
+    }
+
+    fn shown(&self, error: &EvalError) -> Error {
+        Error::eval(&self.program.name, &self.program.text, error)
+    }
+}
+
+fn compile(program: &Program, backend: Backend) -> Result<(Executable, Compiling), Error> {
+    let module = program.module.clone();
+    let start = Instant::now();
+    let rewritten = engine::rewrite(module, &program.rewriting(Options::default()), program.source(), None)?;
+    let optimize = start.elapsed();
+    let limits = Limits { steps: MAX_STEPS, elements: u64::MAX, bytes: MAX_BYTES, ..Limits::default() };
+    let start = Instant::now();
+    let executable = engine::executable(&rewritten.module, program.func, backend, limits)?;
+    Ok((executable, Compiling { optimize, lower: start.elapsed() }))
+}
+
+fn not_compiled() -> Error {
+    Error::message("it could not be compiled anew")
+}
+
+fn size(datum: &Datum) -> (usize, u64) {
+    match datum {
+        Datum::Scalar(_) => (1, 0),
+        Datum::Array(array) => (array.len(), (array.len() * array.dtype().size()) as u64),
+    }
+}
+
+fn to_write(array: &mut Array) -> ViewMut<'_> {
+    with_array!(array, |a| ViewMut::from(a))
+}

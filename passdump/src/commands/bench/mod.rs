@@ -1,0 +1,163 @@
+//! `passdump bench`: rewrites and compiles a function, and measures its calls.
+
+mod case;
+mod serve;
+
+use crate::args::{BenchArgs, InputArgs};
+use crate::error::Error;
+use crate::output::{Out, count};
+use case::{Case, Compiling, Round, Wanted};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Calls are measured so many at once that they take at least this long: looking at the clock takes time, too.
+const SHORTEST: Duration = Duration::from_micros(20);
+
+/// How often compiling is repeated.
+const COMPILATIONS: u64 = 15;
+
+/// The most seconds that `--time` takes.
+const LONGEST: f64 = 3600.0;
+
+/// Measures, or serves.
+pub fn bench(out: &mut Out, args: &BenchArgs) -> Result<(), Error> {
+    let Some(file) = args.file.as_ref().filter(|_| !args.serve) else { return serve::serve(out) };
+    if !(0.0..=LONGEST).contains(&args.time) {
+        return Err(Error::message(format!("--time: {} is not from 0 to {LONGEST} seconds", args.time)));
+    }
+    let wanted =
+        Wanted { input: input(file.clone(), args), backend: args.backend, args: args.args.clone(), into: args.into };
+    let mut case = Case::load(&wanted)?;
+    let compiling = middle(&case.recompile(COMPILATIONS)?);
+    let calls = measure(&mut case, Duration::from_secs_f64(args.time))?;
+    match args.json {
+        true => Ok(writeln!(out, "{}", as_json(&case, &calls, compiling)?)?),
+        false => report(out, &case, &calls, compiling),
+    }
+}
+
+fn input(file: PathBuf, args: &BenchArgs) -> InputArgs {
+    let (func, pipeline) = (args.func.clone(), args.pipeline.clone());
+    InputArgs { file, func, pipeline, rules: None, liberties: args.liberties }
+}
+
+/// Medians, each by itself.
+fn middle(times: &[Compiling]) -> Compiling {
+    let median = |time: fn(&Compiling) -> Duration| {
+        let mut times: Vec<Duration> = times.iter().map(time).collect();
+        times.sort();
+        times.get(times.len() / 2).copied().unwrap_or_default()
+    };
+    Compiling { optimize: median(|c| c.optimize), lower: median(|c| c.lower) }
+}
+
+/// How long calls took.
+struct Calls {
+    /// Nanoseconds a call on the clock, one a batch, shortest first.
+    elapsed: Vec<f64>,
+    /// The same of the processor.
+    processor: Vec<f64>,
+    /// The calls of a batch.
+    batch: u64,
+}
+
+/// Calls in batches, until the time is over.
+fn measure(case: &mut Case, time: Duration) -> Result<Calls, Error> {
+    let begin = Instant::now();
+    let mut batch = 1;
+    while case.run(batch)?.elapsed < SHORTEST && batch < 1 << 20 {
+        batch *= 2;
+    }
+    let mut rounds: Vec<Round> = Vec::new();
+    while rounds.is_empty() || begin.elapsed() < time {
+        rounds.push(case.run(batch)?);
+    }
+    let sorted = |time: fn(&Round) -> Duration| {
+        let mut times: Vec<f64> = rounds.iter().map(|r| time(r).as_secs_f64() * 1e9 / batch as f64).collect();
+        times.sort_by(f64::total_cmp);
+        times
+    };
+    Ok(Calls { elapsed: sorted(|r| r.elapsed), processor: sorted(|r| r.processor), batch })
+}
+
+/// The part of sorted times that is not above the result.
+fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let at = (part * (sorted.len().max(1) - 1) as f64).round() as usize;
+    sorted.get(at).copied().unwrap_or_default()
+}
+
+const QUANTILES: [(&str, f64); 5] = [("min", 0.0), ("p10", 0.1), ("median", 0.5), ("p90", 0.9), ("max", 1.0)];
+
+/// What `load` answers, and a part of what `--json` prints.
+fn facts(case: &Case) -> Result<Value, Error> {
+    let executable = case.executable()?;
+    let kernels: Vec<Value> =
+        case.kernels().map(|(by, schedule, _)| json!({ "codegen": by, "schedule": schedule })).collect();
+    let remarks: Vec<String> = executable.remarks().iter().map(ToString::to_string).collect();
+    Ok(json!({
+        "function": case.name(),
+        "codegen": executable.codegen().unwrap_or("reference"),
+        "elements": case.elements,
+        "bytes": case.bytes,
+        "kernels": kernels,
+        "remarks": remarks,
+    }))
+}
+
+fn as_json(case: &Case, calls: &Calls, compiling: Compiling) -> Result<Value, Error> {
+    let spread = |times: &[f64]| -> Value {
+        QUANTILES.iter().map(|(name, part)| (name.to_string(), json!(quantile(times, *part)))).collect()
+    };
+    let mut all = facts(case)?;
+    all["ns_a_call"] = spread(&calls.elapsed);
+    all["processor_ns_a_call"] = spread(&calls.processor);
+    all["ns_an_element"] = json!(quantile(&calls.elapsed, 0.5) / case.elements as f64);
+    all["calls"] = json!(calls.elapsed.len() as u64 * calls.batch);
+    all["calls_a_batch"] = json!(calls.batch);
+    all["optimize_ns"] = json!(nanos(compiling.optimize));
+    all["lower_ns"] = json!(nanos(compiling.lower));
+    Ok(all)
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn report(out: &mut Out, case: &Case, calls: &Calls, compiling: Compiling) -> Result<(), Error> {
+    let shown = |ns: f64| format!("{:.1?}", Duration::from_nanos(ns.round() as u64));
+    let mut rows = vec![
+        vec!["a call".to_string()],
+        vec!["on the clock".into()],
+        vec!["processor".into()],
+        vec!["ns an element".into()],
+    ];
+    for (name, part) in QUANTILES {
+        let elapsed = quantile(&calls.elapsed, part);
+        rows[0].push(name.into());
+        rows[1].push(shown(elapsed));
+        rows[2].push(shown(quantile(&calls.processor, part)));
+        rows[3].push(format!("{:.3}", elapsed / case.elements as f64));
+    }
+    out.table(&rows)?;
+    let (all, batches) = (calls.elapsed.len() as u64 * calls.batch, calls.elapsed.len() as u64);
+    writeln!(
+        out,
+        "\n{} in {} of {}",
+        count(all, "call"),
+        count(batches, "batch").replace("batchs", "batches"),
+        calls.batch
+    )?;
+    writeln!(
+        out,
+        "{} and {} of arguments and results",
+        count(case.elements as u64, "element"),
+        count(case.bytes, "byte")
+    )?;
+    writeln!(out, "optimizing took {:.1?}, lowering {:.1?}", compiling.optimize, compiling.lower)?;
+    for (by, schedule, _) in case.kernels() {
+        writeln!(out, "kernel by {by}: {schedule}")?;
+    }
+    Ok(out.comments(case.executable()?.remarks())?)
+}

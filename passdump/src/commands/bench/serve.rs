@@ -1,0 +1,123 @@
+//! `passdump bench --serve`: another program says what is to be measured, and when. Each request is a line of JSON, and so is each answer.
+
+use super::case::{Case, Wanted};
+use super::{facts, nanos};
+use crate::args::{ArgBinding, InputArgs};
+use crate::engine::{self, Backend};
+use crate::error::Error;
+use crate::output::Out;
+use indexmap::IndexMap;
+use rewright::Datum;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write, stdin};
+use std::path::PathBuf;
+
+/// A request: an object with one field, its name.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Request {
+    /// Makes a case ready: reads its program, rewrites, compiles, takes its arguments and calls it once.
+    Load(Loading),
+    /// Calls a case so many times, and says how long that took.
+    Run { case: String, count: u64 },
+    /// Calls a case, and writes its results to files.
+    Save { case: String, to: Vec<PathBuf> },
+    /// Forgets a case.
+    Drop { case: String },
+    /// Rewrites and compiles a case so many times anew.
+    Compile { case: String, count: u64 },
+}
+
+/// A function and what it is called with: as the command line says it without `--serve`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Loading {
+    case: String,
+    file: PathBuf,
+    func: Option<String>,
+    pipeline: Option<String>,
+    liberties: Option<String>,
+    backend: Option<Backend>,
+    #[serde(default)]
+    args: BTreeMap<String, String>,
+    #[serde(default)]
+    into: bool,
+}
+
+/// Answers requests until there are no more.
+pub fn serve(out: &mut Out) -> Result<(), Error> {
+    let mut cases: IndexMap<String, Case> = IndexMap::new();
+    for line in stdin().lock().lines() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let answer = answer(&line, &mut cases).unwrap_or_else(|e| json!({ "error": e.render(false).trim_end() }));
+        writeln!(out, "{answer}")?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn answer(line: &str, cases: &mut IndexMap<String, Case>) -> Result<Value, Error> {
+    let request = serde_json::from_str(line).map_err(|e| Error::message(format!("the request can't be read: {e}")))?;
+    match request {
+        Request::Load(loading) => {
+            // What has the same name makes room first.
+            cases.swap_remove(&loading.case);
+            let (name, wanted) = loading.wanted()?;
+            let case = Case::load(&wanted)?;
+            let answer = facts(&case)?;
+            cases.insert(name, case);
+            Ok(answer)
+        }
+        Request::Run { case, count } => {
+            let round = find(cases, &case)?.run(count)?;
+            Ok(json!({ "count": count, "elapsed_ns": nanos(round.elapsed), "processor_ns": nanos(round.processor) }))
+        }
+        Request::Save { case, to } => {
+            let results = find(cases, &case)?.results()?;
+            if results.len() != to.len() {
+                let message =
+                    format!("`{case}` has {} results, and there are {} files for them", results.len(), to.len());
+                return Err(Error::message(message));
+            }
+            to.iter().zip(&results).try_for_each(|(path, result)| engine::write_npy(path, &result.to_array()))?;
+            Ok(json!({ "types": results.iter().map(|r: &Datum| r.ty().to_string()).collect::<Vec<_>>() }))
+        }
+        Request::Drop { case } => {
+            find(cases, &case)?;
+            cases.swap_remove(&case);
+            Ok(json!({}))
+        }
+        Request::Compile { case, count } => {
+            let times = find(cases, &case)?.recompile(count)?;
+            let optimize: Vec<u64> = times.iter().map(|t| nanos(t.optimize)).collect();
+            let lower: Vec<u64> = times.iter().map(|t| nanos(t.lower)).collect();
+            Ok(json!({ "optimize_ns": optimize, "lower_ns": lower }))
+        }
+    }
+}
+
+fn find<'a>(cases: &'a mut IndexMap<String, Case>, name: &str) -> Result<&'a mut Case, Error> {
+    cases.get_mut(name).ok_or_else(|| Error::message(format!("there is no case `{name}`; `load` makes one")))
+}
+
+impl Loading {
+    fn wanted(self) -> Result<(String, Wanted), Error> {
+        let liberties = match &self.liberties {
+            Some(text) => Some(text.parse().map_err(|e| Error::message(format!("liberties: {e}")))?),
+            None => None,
+        };
+        let binding = |(name, value): (&String, &String)| -> Result<ArgBinding, Error> {
+            let value = value.parse().map_err(|e| Error::message(format!("argument `{name}`: {e}")))?;
+            Ok(ArgBinding { name: name.clone(), value })
+        };
+        let args = self.args.iter().map(binding).collect::<Result<_, _>>()?;
+        let input = InputArgs { file: self.file, func: self.func, pipeline: self.pipeline, rules: None, liberties };
+        let backend = self.backend.unwrap_or(Backend::Auto);
+        Ok((self.case, Wanted { input, backend, args, into: self.into }))
+    }
+}
