@@ -6,7 +6,7 @@
 
 use super::exp::{exp_parts, scaled};
 use super::polynomials::{ERF_DOUBLE, ERF_SINGLE, ERFC_DOUBLE, ERFC_SINGLE};
-use super::sums::{quick_sum, quotient_parts};
+use super::sums::{quick_sum, quotient_parts, series};
 use super::{Real, polynomial};
 
 /// 2 over the root of pi, in two parts.
@@ -22,7 +22,9 @@ fn near<F: Real>(x: F) -> (F, F) {
     let square = x * x;
     let head = x * slope;
     let rest = x.fma(slope_rest, x.fma(slope, -head));
-    (head, (square * x).fma(polynomial(square, x.at(&ERF_DOUBLE[..], &ERF_SINGLE[..])), rest))
+    let (cube, more) = series(x, square, x.at(&ERF_DOUBLE[..], &ERF_SINGLE[..]));
+    let (near, lost) = quick_sum(head, cube);
+    (near, lost + (more + rest))
 }
 
 /// erfc from there on, as a sum of two, each to be multiplied by both of two factors.

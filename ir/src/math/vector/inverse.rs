@@ -1,7 +1,7 @@
 //! Inverse trigonometric functions.
 
 use super::polynomials::{ASIN_DOUBLE, ASIN_SINGLE, ATAN_DOUBLE, ATAN_SINGLE};
-use super::sums::{quick_sum, quotient_parts, sum};
+use super::sums::{quick_sum, quotient_parts, series, sum};
 use super::{Real, polynomial};
 
 /// pi / 2 in two parts.
@@ -71,7 +71,7 @@ pub fn atan2<F: Real>(y: F, x: F) -> F {
 /// The inverse sine of the magnitude up to 1/2, and of the rest half of the inverse cosine: as a sum of two, and the terms from the third power on.
 struct Arc<F: Real> {
     whole: (F, F),
-    series: F,
+    series: (F, F),
     /// Whether it is of half of the inverse cosine.
     halved: F::Condition,
 }
@@ -86,7 +86,7 @@ fn arc<F: Real>(size: F) -> Arc<F> {
     let twice = size.of(1.0).or(square.equal(zero), root + root);
     let lost = (-root).fma(root, square) / twice;
     let whole = (root.or(halved, size), lost.or(halved, zero));
-    let series = square * whole.0 * polynomial(square, size.at(&ASIN_DOUBLE[..], &ASIN_SINGLE[..]));
+    let series = series(whole.0, square, size.at(&ASIN_DOUBLE[..], &ASIN_SINGLE[..]));
     Arc { whole, series, halved }
 }
 
@@ -94,10 +94,12 @@ fn arc<F: Real>(size: F) -> Arc<F> {
 pub fn asin<F: Real>(x: F) -> F {
     let [turn, turn_rest] = x.at(HALF_PI[0], HALF_PI[1]).map(|c| x.of(c));
     let Arc { whole, series, halved } = arc(x.abs());
-    let near = whole.0 + (whole.1 + series);
+    let rest = whole.1 + series.1;
+    let (near, near_lost) = quick_sum(whole.0, series.0);
+    let near = near + (near_lost + rest);
     let (large, lost) = quick_sum(turn, -(whole.0 + whole.0));
-    let rest = whole.1 + series;
-    let far = large + (lost + (turn_rest - (rest + rest)));
+    let (large, more_lost) = quick_sum(large, -(series.0 + series.0));
+    let far = large + ((lost + more_lost) + (turn_rest - (rest + rest)));
     let value = far.or(halved, near).copysign(x);
     let tiny = x.of(x.at(1e-9, 1e-5));
     x.or(x.abs().less(tiny), value)
@@ -108,14 +110,17 @@ pub fn acos<F: Real>(x: F) -> F {
     let [turn, turn_rest] = x.at(HALF_PI[0], HALF_PI[1]).map(|c| x.of(c));
     let zero = x.of(0.0);
     let Arc { whole, series, halved } = arc(x.abs());
+    let arc_rest = whole.1 + series.1;
     let negative = x.less(zero);
     let signed = |c: F| (-c).or(negative, c);
     let middle = {
         let (near, lost) = quick_sum(turn, -signed(whole.0));
-        near + (lost + (turn_rest - signed(series)))
+        let (near, more_lost) = quick_sum(near, -signed(series.0));
+        near + ((lost + more_lost) + (turn_rest - signed(series.1)))
     };
-    let rest = whole.1 + series;
-    let (large, small) = (whole.0 + whole.0, rest + rest);
+    let (whole, lost) = quick_sum(whole.0, series.0);
+    let rest = arc_rest + lost;
+    let (large, small) = (whole + whole, rest + rest);
     // Of negative numbers pi less that of the magnitude.
     let (near, lost) = quick_sum(turn + turn, -large);
     let end = (near + (lost + ((turn_rest + turn_rest) - small))).or(negative, large + small);

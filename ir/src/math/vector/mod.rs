@@ -75,18 +75,18 @@ macro_rules! functions {
 
 functions! {
     unary {
-        exp: exp(0.84, 0.84) exp2(0.84, 0.84) expm1(0.75, 0.75);
-        log: log(0.65, 0.6) log2(0.72, 0.7) log10(0.65, 0.62) log1p(0.7, 0.7);
-        trig: sin(0.75, 0.72) cos(0.75, 0.72) tan(0.83, 0.8);
-        inverse: asin(0.78, 0.72) acos(0.78, 0.7) atan(0.72, 0.78);
-        hyperbolic: sinh(0.6, 0.58) cosh(0.92, 0.92) tanh(0.6, 0.55) asinh(0.65, 0.6) acosh(0.6, 0.58) atanh(0.65, 0.66) logistic(0.84, 0.84);
-        roots: cbrt(0.7, 0.6);
-        erf: erf(0.8, 0.8) erfc(0.9, 0.97);
+        exp: exp(0.68, 0.75) exp2(0.69, 0.78) expm1(0.74, 0.74);
+        log: log(0.65, 0.6) log2(0.72, 0.7) log10(0.7, 0.62) log1p(0.69, 0.69);
+        trig: sin(0.56, 0.59) cos(0.56, 0.59) tan(0.58, 0.6);
+        inverse: asin(0.7, 0.63) acos(0.69, 0.61) atan(0.78, 0.77);
+        hyperbolic: sinh(0.6, 0.55) cosh(0.9, 0.9) tanh(0.6, 0.54) asinh(0.67, 0.58) acosh(0.69, 0.56) atanh(0.67, 0.64) logistic(0.68, 0.81);
+        roots: cbrt(0.7, 0.54);
+        erf: erf(0.68, 0.77) erfc(0.84, 0.8);
     }
     binary {
-        inverse: atan2(0.8, 0.8);
-        roots: hypot(0.55, 0.7);
-        power: power(0.84, 0.85) float_power(0.84, 0.85);
+        inverse: atan2(0.83, 0.85);
+        roots: hypot(0.53, 0.78);
+        power: power(0.71, 0.82) float_power(0.71, 0.82);
     }
 }
 

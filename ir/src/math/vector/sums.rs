@@ -1,6 +1,6 @@
 //! Numbers as sums of two, the second less than a unit in the last place of the first.
 
-use super::Real;
+use super::{Real, polynomial};
 
 /// The exact sum of two (D. Knuth, "The Art of Computer Programming", volume 2, 4.2.2).
 pub(super) fn sum<F: Real>(a: F, b: F) -> (F, F) {
@@ -35,4 +35,14 @@ pub(super) fn root_parts<F: Real>(x: (F, F)) -> (F, F) {
     let root = x.0.sqrt();
     let twice = root.of(1.0).or(root.equal(root.of(0.0)), root + root);
     (root, ((-root).fma(root, x.0) + x.1) / twice)
+}
+
+/// `x y P(y)` as a sum of two, where the terms after the first one are small beside it.
+pub(super) fn series<F: Real>(x: F, y: F, coefficients: &[f64]) -> (F, F) {
+    let Some((&first, others)) = coefficients.split_first() else { return (x.of(0.0), x.of(0.0)) };
+    let (first, product) = (x.of(first), x * y);
+    let lost = x.fma(y, -product);
+    let term = product * first;
+    let rest = lost.fma(first, product.fma(first, -term));
+    (term, (product * y).fma(polynomial(y, others), rest))
 }

@@ -184,17 +184,20 @@ fn sinh_cosh(x: f64) -> (Dd, Dd) {
 }
 
 fn asinh(x: f64) -> Dd {
-    if x.abs() > 1e100 || x.abs() < 1e-5 {
+    if x.abs() < 1e-5 {
         return Dd::new(nearest::asinh(x));
     }
     let size = Dd::new(x.abs());
-    let value = log_of(size + (size * size + Dd::new(1.0)).sqrt());
+    let value = match size.hi > 1e100 {
+        true => log(size.hi) + double_double::LN_2,
+        false => log_of(size + (size * size + Dd::new(1.0)).sqrt()),
+    };
     if x < 0.0 { -value } else { value }
 }
 
 fn acosh(x: f64) -> Dd {
     if x > 1e100 {
-        return Dd::new(nearest::acosh(x));
+        return log(x) + double_double::LN_2;
     }
     let x = Dd::new(x);
     log_of(x + ((x - Dd::new(1.0)) * (x + Dd::new(1.0))).sqrt())
@@ -215,6 +218,9 @@ fn log_of(x: Dd) -> Dd {
 fn cbrt(x: f64) -> Dd {
     if x.abs() > 1e280 {
         return cbrt(x * 2f64.powi(-300)).scale(2f64.powi(100));
+    }
+    if x.abs() < 1e-250 {
+        return cbrt(x * 2f64.powi(300)).scale(2f64.powi(-100));
     }
     let near = nearest::cbrt(x);
     let cube = Dd::product(near, near) * Dd::new(near);
@@ -380,6 +386,7 @@ fn every_function_is_tried() {
 
 #[test]
 fn doubles_are_near_as_stated() {
+    let mut far = Vec::new();
     for case in CASES {
         let mut rng = Rng::with_seed(7);
         let (least, most) = case.range;
@@ -392,12 +399,14 @@ fn doubles_are_near_as_stated() {
         });
         let (at, error) = worst(case.corners().into_iter().chain(random), |x| case.error(x));
         println!("{} f64: {error:.4} at {at:?}", case.name);
-        assert!(error <= case.bound().0, "{}({at:?}) is off by {error} units", case.name);
+        far.extend((error > case.bound().0).then(|| format!("{}({at:?}) is off by {error} units", case.name)));
     }
+    assert!(far.is_empty(), "{far:#?}");
 }
 
 #[test]
 fn singles_are_near_as_stated() {
+    let mut far = Vec::new();
     for case in CASES {
         let (least, most) = (case.range.0.max(-200.0), case.range.1.min(200.0));
         let step = if std::env::var_os("REWRIGHT_EVERY_F32").is_some() { 1 } else { 65_537 };
@@ -410,8 +419,9 @@ fn singles_are_near_as_stated() {
         let corners = case.corners_single().into_iter().map(f64::from);
         let (at, error) = worst(corners.chain(random).chain(all), |x| case.error_single(x as f32));
         println!("{} f32: {error:.4} at {at:?}", case.name);
-        assert!(error <= case.bound().1, "{}({at:?}) is off by {error} units", case.name);
+        far.extend((error > case.bound().1).then(|| format!("{}({at:?}) is off by {error} units", case.name)));
     }
+    assert!(far.is_empty(), "{far:#?}");
 }
 
 fn power(x: f64, y: f64) -> Dd {
@@ -505,14 +515,18 @@ fn pairs(count: usize) -> Vec<(f64, f64)> {
 #[test]
 fn functions_of_two_are_near_as_stated() {
     let pairs = pairs(budget().unwrap_or(40_000));
+    let mut far = Vec::new();
     for case in PAIRS {
         let (_, double, single) =
             *ERRORS.iter().find(|(name, ..)| *name == case.name).expect("a bound of every function");
         let (at, error) = worst(0..pairs.len(), |n| case.error(pairs[n].0, pairs[n].1));
         println!("{} f64: {error:.4} at {:?}", case.name, pairs[at.unwrap_or(0)]);
-        assert!(error <= double, "{}{:?} is off by {error} units", case.name, pairs[at.unwrap_or(0)]);
+        let at = pairs[at.unwrap_or(0)];
+        far.extend((error > double).then(|| format!("{}{at:?} is off by {error} units", case.name)));
         let (at, error) = worst(0..pairs.len(), |n| case.error_single(pairs[n].0 as f32, pairs[n].1 as f32));
         println!("{} f32: {error:.4} at {:?}", case.name, pairs[at.unwrap_or(0)]);
-        assert!(error <= single, "{}{:?} is off by {error} units", case.name, pairs[at.unwrap_or(0)]);
+        let at = pairs[at.unwrap_or(0)];
+        far.extend((error > single).then(|| format!("{}{at:?} is off by {error} units", case.name)));
     }
+    assert!(far.is_empty(), "{far:#?}");
 }

@@ -5,8 +5,8 @@
 //! large that three steps are not enough are left to a function that is called.
 
 use super::polynomials::{COS_DOUBLE, COS_SINGLE, SIN_DOUBLE, SIN_SINGLE};
-use super::sums::{quick_sum, quotient};
-use super::{Bits, Real, Slow, polynomial};
+use super::sums::{quick_sum, quotient, series};
+use super::{Bits, Real, Slow};
 use crate::math::rounded;
 
 /// What depends on the precision.
@@ -77,12 +77,21 @@ fn reduced<F: Real>(x: F, n: &Numbers) -> Reduced<F> {
     let r = near + product;
     let rest = k.fma(third, ((near - r) + product) + k.fma(second, -product));
     let (square, half) = (r * r, x.of(-0.5) * r);
-    // sin (r + rest) = r + r^3 S(r^2) + rest cos r
-    let sin = (r, (square * r).fma(polynomial(square, n.sin), (half * r).fma(rest, rest)));
-    // cos (r + rest) = 1 - r^2 / 2 + r^4 C(r^2) - rest sin r
+    let lost_square = r.fma(r, -square);
+    // sin r = r + r^3 S(r^2), all but the later terms of S known to twice the precision.
+    let (cube, more) = series(r, square, n.sin);
+    let sin_more = (lost_square * r).fma(x.of(n.sin[0]), more);
+    let (sin, sin_lost) = quick_sum(r, cube);
+    // cos r = 1 - r^2 / 2 + r^4 C(r^2), likewise.
     let head = half.fma(r, x.of(1.0));
     let lost = half.fma(r, x.of(1.0) - head);
-    let cos = (head, (square * square).fma(polynomial(square, n.cos), (-r).fma(rest, lost)));
+    let (fourth, more) = series(square, square, n.cos);
+    let cos_more = (lost_square * (square + square)).fma(x.of(n.cos[0]), more);
+    let (cos, cos_lost) = quick_sum(head, fourth);
+    // Those of r + rest: rest cos r more, and rest sin r less.
+    let sin_rest = cos.fma(rest, sin_more + sin_lost);
+    let cos_rest = (-sin).fma(rest, (cos_more + cos_lost) + lost);
+    let (sin, cos) = ((sin, sin_rest), (cos, cos_rest));
     Reduced { bits: shifted.bits(), sin, cos, far: x.of(n.most).less(size) }
 }
 
