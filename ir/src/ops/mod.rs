@@ -27,6 +27,7 @@ mod loops;
 pub mod power;
 pub mod rank;
 pub mod reduce;
+pub mod reduced;
 mod rule;
 pub mod update;
 pub mod view;

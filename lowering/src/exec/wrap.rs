@@ -51,17 +51,7 @@ struct Wrapper {
 
 impl Wrapper {
     fn new(dims: &[Dim], types: &[Type]) -> Result<Wrapper, String> {
-        let taken = |name: &Name| types.iter().flat_map(Type::dims).chain(dims).any(|d| *d == Dim::Sym(*name));
-        let mut names = (0..).map(|n| Name::from(format!("i{n}"))).filter(|n| !taken(n));
-        let mut axes = Vec::new();
-        for (dim, name) in dims.iter().zip(&mut names) {
-            let hi = match *dim {
-                Dim::Const(c) => Some(SymExpr::constant(i64::try_from(c).map_err(|_| "an extent is too great")?)),
-                Dim::Sym(s) => Some(SymExpr::symbol(s)),
-                Dim::Any => None,
-            };
-            axes.push(Axis { name, lo: SymExpr::default(), hi, kind: AxisKind::Parallel });
-        }
+        let axes = axes(dims, types.iter().flat_map(Type::dims).chain(dims))?;
         let dims = dims.to_vec();
         Ok(Wrapper { dims, axes, operands: Vec::new(), known: FxHashMap::default(), body: Body::default() })
     }
@@ -152,4 +142,18 @@ impl Wrapper {
             locs: vec![loc],
         }
     }
+}
+
+/// A parallel axis for each dim, with names that no dim of `taken` has.
+pub(super) fn axes<'a>(dims: &[Dim], taken: impl Iterator<Item = &'a Dim> + Clone) -> Result<Vec<Axis>, String> {
+    let names = (0..).map(|n| Name::from(format!("i{n}"))).filter(|n| !taken.clone().any(|d| *d == Dim::Sym(*n)));
+    let axis = |(dim, name): (&Dim, Name)| {
+        let hi = match *dim {
+            Dim::Const(c) => Some(SymExpr::constant(i64::try_from(c).map_err(|_| "an extent is too great")?)),
+            Dim::Sym(s) => Some(SymExpr::symbol(s)),
+            Dim::Any => None,
+        };
+        Ok(Axis { name, lo: SymExpr::default(), hi, kind: AxisKind::Parallel })
+    };
+    dims.iter().zip(names).map(axis).collect()
 }

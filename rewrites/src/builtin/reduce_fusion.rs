@@ -3,11 +3,8 @@
 use super::array_expr::node_of;
 use super::cannot_fail::cannot_fail;
 use crate::prelude::*;
-use rewright_ir::expr::{
-    Affine, AxisKind, Body, BodyRef, Combine, Index, IndexExpr, Init, Mode, Monoid, Operand, Out, Reduction, Source,
-    Write,
-};
-use rewright_ir::ops::reduce::monoid;
+use rewright_ir::expr::{AxisKind, Body, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, Write};
+use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Attr, InstData};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -58,9 +55,10 @@ impl RootRewrite for ReduceFusion {
             return Err(quiet());
         }
         let mut reductions: SmallVec<[Inst; 2]> = func.users(operand).into_iter().collect();
-        let axes = reduced(func, func.inst(root)).ok_or(quiet())?;
+        let reduced = |inst: Inst| Reduced::of(func, func.inst(inst));
+        let axes = reduced(root).map(|reduced| reduced.axes).filter(|axes| !axes.is_empty()).ok_or(quiet())?;
         let alike = |&inst: &Inst| {
-            func.block_of(inst) == func.block_of(root) && reduced(func, func.inst(inst)).as_ref() == Some(&axes)
+            func.block_of(inst) == func.block_of(root) && reduced(inst).is_some_and(|other| other.axes == axes)
         };
         if !reductions.iter().all(alike) {
             return Err(NoMatch::because("what it reduces is used otherwise too, and so computed by itself"));
@@ -111,19 +109,6 @@ impl RootRewrite for ReduceFusion {
     }
 }
 
-/// The dims that a reduction combines, in order.
-fn reduced(func: &Function, data: &InstData) -> Option<SmallVec<[usize; 4]>> {
-    monoid(data.op.0)?;
-    let rank = func.ty(*data.args.first()?).rank();
-    let normal = |&axis: &i64| usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok();
-    let mut axes: SmallVec<[usize; 4]> = match data.attrs.ints("axes") {
-        Some(axes) => axes.iter().map(normal).collect::<Option<_>>()?,
-        None => (0..rank).collect(),
-    };
-    axes.sort_unstable();
-    (!axes.is_empty()).then_some(axes)
-}
-
 /// True if the producer can be computed where the first reduction stands, and the others there too.
 fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) -> bool {
     let func = cx.func();
@@ -171,33 +156,17 @@ fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &
     }
     let (mut outs, mut results, mut accumulators) = (Vec::new(), Vec::new(), 0);
     for data in reductions {
-        let monoid = monoid(data.op.0)?;
-        let position = monoid.accumulators() == 2;
-        expr.body.yields.push(value);
-        let mut dtypes = vec![monoid.accumulator(element)];
-        if position {
-            // Along several axes it would be that in row-major order.
-            let &[axis] = axes else { return None };
-            expr.body.yields.push(BodyRef::Axis(axis as u32));
-            dtypes.push(DType::I64);
-        }
-        results.push(BodyRef::Acc(accumulators + u32::from(position)));
-        accumulators += dtypes.len() as u32;
-        let least = matches!(monoid, Monoid::Min | Monoid::Max | Monoid::ArgMin | Monoid::ArgMax);
-        expr.reductions.push(Reduction {
-            combine: Combine::Builtin(monoid),
-            accumulators: dtypes,
-            identity: None,
-            init: if least { Init::First } else { Init::Identity },
-            associative: true,
-            commutative: true,
-            idempotent: false,
-        });
+        let reduced = Reduced::of(func, data)?;
+        expr.body.yields.extend(reduced.yields(value)?);
+        let reduction = reduced.reduction(element);
+        accumulators += reduction.accumulators.len() as u32;
+        results.push(BodyRef::Acc(accumulators - 1));
+        expr.reductions.push(reduction);
         let ty = func.ty(data.results[0]);
         outs.push(Out {
             dtype: ty.dtype(),
             dims: ty.dims().to_vec(),
-            index: index(expr.axes.len(), axes, data.attrs.flag("keepdims")),
+            index: reduced.index(),
             fill: None,
             write: Write::Unique,
         });
@@ -209,15 +178,6 @@ fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &
     }
     expr.outs = outs;
     Some(expr)
-}
-
-/// Where a result is written: along the axes that are kept, and at 0 along those that are kept with extent 1.
-fn index(rank: usize, reduced: &[usize], keepdims: bool) -> Vec<IndexExpr> {
-    let place = |axis: usize| match reduced.contains(&axis) {
-        true => keepdims.then(|| Affine::constant(0)),
-        false => Some(Affine::axis(axis as u32)),
-    };
-    (0..rank).filter_map(place).map(IndexExpr::Affine).collect()
 }
 
 fn dtype_of(expr: &ArrayExpr, value: BodyRef) -> Option<DType> {

@@ -4,7 +4,7 @@ use super::cannot_fail::cannot_fail;
 use crate::prelude::*;
 use rewright_ir::expr::Monoid;
 use rewright_ir::op::InferCx;
-use rewright_ir::ops::reduce::monoid;
+use rewright_ir::ops::reduced::{Reduced, listed_axes};
 use rewright_ir::ops::view::{broadcast_axes, permutation};
 use rewright_ir::{Dim, InstData};
 use smallvec::SmallVec;
@@ -121,10 +121,9 @@ impl<'a> Reduction<'a> {
         let data = func.inst(root);
         let operand = *data.args.first()?;
         let ty = func.ty(operand);
-        let axes = listed(data.attrs.ints("axes"), ty.rank());
         let written = cx.is_written(data.results[0]) || cx.is_written(operand);
-        let keeps = data.attrs.flag("keepdims");
-        let monoid = monoid(data.op.0).filter(|_| !axes.is_empty() && !written)?;
+        let reduced = Reduced::of(func, data).filter(|reduced| !reduced.axes.is_empty() && !written)?;
+        let Reduced { monoid, axes, keepdims: keeps, .. } = reduced;
         Some(Reduction { root, data, monoid, operand, ty, axes, keeps })
     }
 
@@ -196,7 +195,7 @@ impl<'a> Reduction<'a> {
     }
 
     fn of_flip(&self, view: &InstData, x: Value) -> Option<Found> {
-        let flipped = listed(view.attrs.ints("axes"), self.ty.rank());
+        let flipped = listed_axes(view.attrs.ints("axes"), self.ty.rank());
         if !self.is_unordered() && flipped.iter().any(|axis| self.axes.contains(axis)) {
             return None;
         }
@@ -263,13 +262,4 @@ impl<'a> Reduction<'a> {
         let last = Last::Squeeze(dropped);
         Some(Found { root: self.root, view: None, operand: self.operand, axes: None, last })
     }
-}
-
-/// Axes that an attribute lists, in order; all if there is none.
-fn listed(axes: Option<&[i64]>, rank: usize) -> Axes {
-    let Some(axes) = axes else { return (0..rank).collect() };
-    let from_end = |axis: &i64| if *axis < 0 { axis + rank as i64 } else { *axis };
-    let mut found: Axes = axes.iter().filter_map(|axis| usize::try_from(from_end(axis)).ok()).collect();
-    found.sort_unstable();
-    found
 }
