@@ -42,6 +42,7 @@ pub mod interp;
 pub mod kernel;
 pub mod lower;
 pub mod scalar;
+pub mod schedule;
 #[cfg(target_arch = "x86_64")]
 pub mod x64;
 

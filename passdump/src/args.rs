@@ -4,6 +4,7 @@ use crate::engine::{Backend, MAX_BYTES, MAX_STEPS};
 use crate::value::{ValueError, ValueSpec};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use rewright::rewrites::rule::Liberties;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -219,7 +220,10 @@ pub struct ExecArgs {
     /// The bytes that the arrays of a call may hold together
     #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
     pub max_bytes: u64,
-    /// Print the rewritten function too, and how long everything took
+    /// The most threads that work on one kernel; all that the machine runs at once if not given
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroU32>,
+    /// Print the rewritten function too, how long everything took, and the schedules of kernels
     #[arg(long)]
     pub time: bool,
 }

@@ -234,15 +234,22 @@ pub enum Callable {
 
 /// Makes a function ready to be called.
 pub fn compile(module: &Module, func: Name, backend: Backend, limits: Limits) -> Result<Callable, Error> {
+    compile_with(module, func, backend, exec::Options { limits, ..exec::Options::default() })
+}
+
+/// The same, with options; the backend is what is given beside them.
+pub fn compile_with(module: &Module, func: Name, backend: Backend, options: exec::Options) -> Result<Callable, Error> {
     if backend == Backend::Reference {
-        return Ok(Callable::Reference(Box::new(module.clone()), func, limits));
+        return Ok(Callable::Reference(Box::new(module.clone()), func, options.limits));
     }
-    Ok(Callable::Compiled(Box::new(executable(module, func, backend, limits)?)))
+    let options = exec::Options { backend: backend.of_lowering(), ..options };
+    let executable = Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))?;
+    Ok(Callable::Compiled(Box::new(executable)))
 }
 
 /// The executable of a function, which may stand for the reference evaluator too.
 pub fn executable(module: &Module, func: Name, backend: Backend, limits: Limits) -> Result<Executable, Error> {
-    let options = exec::Options { backend: backend.of_lowering(), limits, times: false };
+    let options = exec::Options { backend: backend.of_lowering(), limits, ..exec::Options::default() };
     Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))
 }
 

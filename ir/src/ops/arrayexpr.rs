@@ -9,7 +9,8 @@ use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
 use crate::types::Type;
 
-/// `arrayexpr [i: n] (x = %a[i]) { ... } : f64[n]`. Its results are arrays, of rank 0 where a result has no dims.
+/// `arrayexpr [i: n] (x = %a[i]) { ... } : f64[n]`. Its results are arrays, of rank 0 where a result has no dims. How its loops are run
+/// follows from the arrays of each call, but may be said: `arrayexpr schedule="order=[j,i] threads=2" [i: n, j: m] ...`.
 pub static ARRAYEXPR: OpDef = OpDef::new(
     "arrayexpr",
     "computes a scalar body at every point of an index space",
@@ -18,7 +19,10 @@ pub static ARRAYEXPR: OpDef = OpDef::new(
     Eval::Array(eval),
 )
 .traits(Traits::PARTIAL)
-.attrs(&[AttrDef::required("expr", AttrKind::Expr, "the expression")]);
+.attrs(&[
+    AttrDef::required("expr", AttrKind::Expr, "the expression"),
+    AttrDef::optional("schedule", AttrKind::Str, "how its loops are run; no result depends on it"),
+]);
 
 register_op!(ARRAYEXPR);
 

@@ -102,6 +102,9 @@ impl<'c, 'a> ExprCx<'c, 'a> {
 impl<'a> Parser<'a> {
     /// All of an `arrayexpr` after the op's name.
     pub fn array_expression(&mut self, f: &mut PFunction<'a>, inst: &mut PInst) -> Parsed<()> {
+        while self.is(Kind::Ident) && self.ahead(1).kind == Kind::Equals {
+            self.attribute(inst.op, &mut inst.attrs)?;
+        }
         let mut cx = ExprCx::new(f);
         if self.eat(Kind::LParen) {
             let args = self.list(Kind::RParen, "`,` or `)`", |p| p.natural_operand(cx.function))?;

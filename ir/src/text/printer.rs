@@ -151,7 +151,13 @@ impl<'f> Printer<'f> {
         out.push_str(if data.results.is_empty() { "" } else { " = " });
         out.push_str(data.op.name);
         match data.attrs.expr() {
-            Some(expr) => self.write_array_expr(expr, &data.args, 2, out),
+            Some(expr) => {
+                for (name, value) in data.attrs.iter().filter(|(name, _)| *name != "expr") {
+                    let _ = write!(out, " {name}=");
+                    write_attr(value, out);
+                }
+                self.write_array_expr(expr, &data.args, 2, out);
+            }
             None => self.write_operation(data, out),
         }
     }

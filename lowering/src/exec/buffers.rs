@@ -13,6 +13,8 @@ pub struct RawBuffer {
     pointer: NonNull<u8>,
     bytes: usize,
     align: usize,
+    /// It was written to before, so that its pages are there.
+    used: bool,
 }
 
 // SAFETY: the block is plain memory that only this owns.
@@ -23,12 +25,17 @@ impl RawBuffer {
     fn new(layout: Layout) -> Option<RawBuffer> {
         let (bytes, align) = (layout.size(), layout.align());
         if bytes == 0 {
-            return Some(RawBuffer { pointer: NonNull::without_provenance(align.try_into().ok()?), bytes, align });
+            return Some(RawBuffer {
+                pointer: NonNull::without_provenance(align.try_into().ok()?),
+                bytes,
+                align,
+                used: false,
+            });
         }
         // SAFETY: the layout's size is not 0.
         let pointer = NonNull::new(unsafe { alloc(layout) })?;
         prefer_huge_pages(pointer, bytes);
-        Some(RawBuffer { pointer, bytes, align })
+        Some(RawBuffer { pointer, bytes, align, used: false })
     }
 
     /// The memory of an array, if nobody else holds it.
@@ -38,9 +45,14 @@ impl RawBuffer {
             let bytes = elements.capacity() * size_of::<T>();
             // A vector's pointer is never null, and its block is one of the global allocator's for its capacity.
             let pointer = NonNull::from(elements.as_mut_slice()).cast();
-            RawBuffer { pointer, bytes, align: align_of::<T>() }
+            RawBuffer { pointer, bytes, align: align_of::<T>(), used: true }
         }
         with_array!(array, |a| Some(vec_parts(a.try_into_owned_nocopy().ok()?.into_raw_vec_and_offset().0)))
+    }
+
+    /// True if it was written to before.
+    pub fn is_used(&self) -> bool {
+        self.used
     }
 
     /// The first element.

@@ -10,6 +10,7 @@ use super::wrap::{wrap, wrap_store};
 use super::wrap_reduction::wrap_reduction;
 use super::{Instead, LowerError, Remark};
 use crate::lower::lower;
+use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
 use rewright_ir::ops::{control, dim, effects, getitem, update};
@@ -90,6 +91,20 @@ fn written(data: &InstData, changed: &FxHashMap<Name, Vec<bool>>) -> Vec<Value> 
     }
     let flags = data.attrs.func("callee").and_then(|f| changed.get(&f));
     data.args.iter().zip(flags.into_iter().flatten()).filter(|(_, c)| **c).map(|(&v, _)| v).collect()
+}
+
+/// Why an instruction has no kernel.
+enum NoLaunch {
+    /// There is none: why.
+    None(String),
+    /// It was given a schedule that is not one of it.
+    Wrong(ScheduleError),
+}
+
+impl From<String> for NoLaunch {
+    fn from(why: String) -> Self {
+        NoLaunch::None(why)
+    }
 }
 
 /// Plans one function.
@@ -297,15 +312,15 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
             Eval::Array(_) if let Some(view) = self.view(data) => StepKind::View(view),
             Eval::Array(_) if let Some(part) = self.part(data, dead) => part,
-            Eval::Elementwise { .. } | Eval::Array(_) => self.kernel(data, Meaning::Array(ArrayEval::Op)),
+            Eval::Elementwise { .. } | Eval::Array(_) => self.kernel(data, Meaning::Array(ArrayEval::Op))?,
             Eval::Control if data.op == effects::CALL => StepKind::Call(Box::new(self.call(data, dead)?)),
             Eval::Control if data.op == effects::UFUNC => {
                 let meaning = Meaning::Array(ArrayEval::Ufunc(self.callee(data)?));
-                self.kernel(data, meaning)
+                self.kernel(data, meaning)?
             }
             Eval::Control if data.op == effects::STORE => {
                 let param = data.args.first().and_then(|&v| self.param_index(v));
-                self.kernel(data, Meaning::Store(param))
+                self.kernel(data, Meaning::Store(param))?
             }
             Eval::Control if data.op == effects::DEL => StepKind::Free,
             Eval::Control if data.op == effects::PRINT => StepKind::Print(data.attrs.str("label").map(str::to_string)),
@@ -314,26 +329,31 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     }
 
     /// A kernel for an instruction; a remark, and the meaning alone, where there is none.
-    fn kernel(&mut self, data: &InstData, meaning: Meaning) -> StepKind {
-        match self.launch(data, meaning) {
+    fn kernel(&mut self, data: &InstData, meaning: Meaning) -> Result<StepKind, LowerError> {
+        let schedule = match data.attrs.str("schedule").filter(|_| data.op == ARRAYEXPR) {
+            Some(text) => Some(text.parse().map_err(|why: ScheduleError| self.refuse(data, &why.to_string()))?),
+            None => None,
+        };
+        Ok(match self.launch(data, meaning, schedule) {
+            Err(NoLaunch::Wrong(why)) => return Err(self.refuse(data, &why.to_string())),
             Ok(launch) => {
                 // A scalar is taken out of its buffer, so it can't be computed where the caller wants it.
                 let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                 let exits = data.results.iter().map(exit).collect();
                 StepKind::Kernel(Box::new(KernelStep { launch, exits, meaning }))
             }
-            Err(why) => {
+            Err(NoLaunch::None(why)) => {
                 self.remark(data, Instead::Reference, &why);
                 match meaning {
                     Meaning::Array(eval) => StepKind::Array(eval),
                     Meaning::Store(param) => StepKind::Store(param),
                 }
             }
-        }
+        })
     }
 
     /// The compiled kernel of an instruction; else why there is none.
-    fn launch(&mut self, data: &InstData, meaning: Meaning) -> Result<Launch, String> {
+    fn launch(&mut self, data: &InstData, meaning: Meaning, schedule: Option<Schedule>) -> Result<Launch, NoLaunch> {
         let wrapped;
         let expr = match (meaning, data.attrs.expr()) {
             (Meaning::Store(_), _) => {
@@ -350,12 +370,15 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
         };
         let types: Vec<Type> = data.args.iter().map(|&v| self.func.ty(v).clone()).collect();
-        let lowered = lower(expr, &types).map_err(|e| e.reason)?;
+        let mut lowered = lower(expr, &types).map_err(|e| e.reason)?;
+        if let Some(schedule) = schedule {
+            lowered = lowered.with_schedule(schedule).map_err(NoLaunch::Wrong)?;
+        }
         let Ready { codegen, compiled, refused } = compile_by_any(&self.planner.codegens, &lowered.kernel)?;
         if let Some(why) = refused {
-            self.remark(data, Instead::CodeGen(codegen), &why);
+            self.remark(data, Instead::CodeGen(codegen.name()), &why);
         }
-        Ok(Launch { lowered, codegen, compiled })
+        Ok(Launch::new(lowered, codegen, compiled))
     }
 
     fn view(&mut self, data: &InstData) -> Option<ViewOp> {

@@ -26,7 +26,7 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Default::default);
 /// A kernel compiled by one of several code generators.
 pub struct Ready {
     /// The code generator.
-    pub codegen: &'static str,
+    pub codegen: &'static dyn CodeGen,
     /// The kernel.
     pub compiled: Arc<dyn CompiledKernel>,
     /// What those say that were asked before.
@@ -38,7 +38,7 @@ pub fn compile_by_any(codegens: &[&'static dyn CodeGen], kernel: &Kernel) -> Res
     let mut refused: Option<String> = None;
     for codegen in codegens {
         match compile(*codegen, kernel) {
-            Ok(compiled) => return Ok(Ready { codegen: codegen.name(), compiled, refused }),
+            Ok(compiled) => return Ok(Ready { codegen: *codegen, compiled, refused }),
             Err(why) => refused = Some(refused.map_or_else(|| why.to_string(), |others| format!("{others}; {why}"))),
         }
     }

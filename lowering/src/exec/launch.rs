@@ -1,13 +1,15 @@
 //! Kernels of steps: what they are made from, and calling them with what slots hold.
 
+use super::cache::compile;
 use super::frame::Frame;
 use super::plan::{FuncPlan, Step};
 use super::value::{Held, Shape, Strides, Target, row_major};
-use crate::kernel::{CompiledKernel, KOp, KernelArgs, Status};
-use crate::lower::{Lowered, Order, Place, ResultShape, Space, Strided};
+use crate::kernel::{CodeGen, CompiledKernel, KOp, KernelArgs, Status};
+use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
+use crate::schedule::{Decision, LEAST_POINTS, Schedule, Work, facts, run};
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A compiled expression.
 pub struct Launch {
@@ -15,8 +17,24 @@ pub struct Launch {
     pub lowered: Lowered,
     /// Which code generator made it ready to run.
     pub codegen: &'static str,
+    generator: &'static dyn CodeGen,
     /// The same, ready to run.
     pub compiled: Arc<dyn CompiledKernel>,
+    /// The same with streaming stores, once they are asked for; none if there are none.
+    streaming: OnceLock<Option<Arc<dyn CompiledKernel>>>,
+    /// A schedule was given by hand.
+    scheduled: bool,
+    /// How the latest call was run, if that is to be remembered.
+    latest: Mutex<Option<Schedule>>,
+}
+
+/// How calls are run.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// The most threads.
+    pub threads: u32,
+    /// Whether to remember it.
+    pub remember: bool,
 }
 
 /// What one call of a kernel covers.
@@ -41,6 +59,35 @@ impl Extent {
 }
 
 impl Launch {
+    /// An expression and its kernel, by a code generator.
+    pub(super) fn new(lowered: Lowered, generator: &'static dyn CodeGen, compiled: Arc<dyn CompiledKernel>) -> Launch {
+        let (codegen, scheduled) = (generator.name(), lowered.wish != Schedule::default());
+        Launch {
+            lowered,
+            codegen,
+            generator,
+            compiled,
+            streaming: OnceLock::new(),
+            scheduled,
+            latest: Mutex::new(None),
+        }
+    }
+
+    /// How the latest call was run, if that was remembered.
+    pub fn latest(&self) -> Option<Schedule> {
+        self.latest.lock().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    /// The kernel with streaming stores, if the code generator has any.
+    fn streaming(&self) -> Option<&Arc<dyn CompiledKernel>> {
+        let compile = || {
+            let mut kernel = self.lowered.kernel.clone();
+            kernel.wishes.streaming = true;
+            compile(self.generator, &kernel).ok().filter(|compiled| compiled.streams())
+        };
+        self.streaming.get_or_init(compile).as_ref()
+    }
+
     /// What a call with the operands that a frame holds covers; `None` if something does not fit.
     pub fn extent(&self, plan: &FuncPlan, frame: &Frame, step: &Step) -> Option<Extent> {
         let symbols = |name: Name| symbol(plan, frame, name);
@@ -67,6 +114,7 @@ impl Launch {
         step: &Step,
         extent: &Extent,
         targets: &[Target],
+        how: How,
     ) -> Result<(), EvalError> {
         if extent.space.points == 0 {
             return Ok(());
@@ -97,22 +145,47 @@ impl Launch {
         }
         let params = self.lowered.param_words(&extent.space, |arg| operand(frame, step, arg)?.scalar().ok());
         let params = params.ok_or_else(wrong_kind)?;
-        let mut status = Status::default();
-        let args = KernelArgs {
-            extents: bound.extents.as_ptr(),
-            pointers: pointers.as_ptr(),
-            strides: bound.strides.as_ptr(),
-            params: params.as_ptr(),
-            status: &mut status,
+        let status = if extent.space.points < LEAST_POINTS && !how.remember && !self.scheduled {
+            let mut status = Status::default();
+            let args = KernelArgs {
+                extents: bound.extents.as_ptr(),
+                pointers: pointers.as_ptr(),
+                strides: bound.strides.as_ptr(),
+                params: params.as_ptr(),
+                status: &mut status,
+            };
+            // SAFETY: `bind` and `param_words` gave an entry for each loop, buffer and parameter. Operands have the dtypes that the kernel
+            // reads, and `space` has admitted only positions inside of their extents, where elements are valid to read while the
+            // frame holds them. The targets are the caller's promise: valid to write, and apart from all else.
+            unsafe { self.compiled.call(&args) };
+            status
+        } else {
+            let used = targets.iter().all(|target| target.used);
+            // SAFETY: as above.
+            unsafe { self.scheduled(&bound, &pointers, &params, used, how) }
         };
-        // SAFETY: `bind` and `param_words` gave an entry for each loop, buffer and parameter. Operands have the dtypes that the kernel
-        // reads, and `space` has admitted only positions inside of their extents, where elements are valid to read while the
-        // frame holds them. The targets are the caller's promise: valid to write, and apart from all else.
-        unsafe { self.compiled.call(&args) };
         match status.failed {
             0 => Ok(()),
             failed => Err(self.failure(failed, status.error)),
         }
+    }
+
+    /// Runs the kernel by the schedule that is decided for these loops; `used` says whether results were written to before.
+    ///
+    /// # Safety
+    /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter; buffers that are written are apart from the others.
+    unsafe fn scheduled(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64], used: bool, how: How) -> Status {
+        let mut decision = Decision::new(&self.lowered, bound, pointers, used, how.threads, facts());
+        let streaming = if decision.stream { self.streaming() } else { None };
+        decision.stream = streaming.is_some();
+        let kernel = &**streaming.unwrap_or(&self.compiled);
+        if how.remember {
+            let schedule = decision.schedule(&self.lowered, bound, kernel.unroll());
+            *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
+        }
+        // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0
+        // and results are no views in which elements overlap.
+        unsafe { run(&Work { kernel, lowered: &self.lowered, bound, pointers, params }, &decision) }
     }
 
     /// The error of a failed instruction. A kernel is shared by equal ones, written elsewhere: the place is this one's.

@@ -3,6 +3,7 @@
 use super::Inner;
 use super::buffers::Buffers;
 use super::frame::Frame;
+use super::launch::How;
 use super::plan::*;
 use super::value::{Held, Shape, Strides, array_place, overwrite};
 use super::view::ViewOp;
@@ -16,6 +17,8 @@ use std::time::Instant;
 pub struct Machine<'e> {
     exec: &'e Inner,
     pub(super) limits: Limits,
+    /// How kernels are run.
+    pub(super) how: How,
     steps: Cell<u64>,
     pub(super) bytes: Cell<u64>,
     depth: Cell<u32>,
@@ -45,10 +48,11 @@ enum Flow<'e> {
 
 impl<'e> Machine<'e> {
     /// A run within limits, with memory that may be used.
-    pub fn new(exec: &'e Inner, limits: Limits, buffers: Buffers) -> Self {
+    pub fn new(exec: &'e Inner, limits: Limits, how: How, buffers: Buffers) -> Self {
         Machine {
             exec,
             limits,
+            how,
             steps: Cell::new(limits.steps),
             bytes: Cell::new(0),
             depth: Cell::new(0),

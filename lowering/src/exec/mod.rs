@@ -68,13 +68,16 @@ pub use stats::Stats;
 pub use times::StepTime;
 
 use crate::kernel::KernelError;
+use crate::schedule::{Schedule, facts};
 use buffers::Buffers;
 use frame::{Frame, Pool};
+use launch::How;
 use machine::Machine;
 use out::write_all;
 use rewright_ir::{Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, Scalar, evaluate};
 use smallvec::SmallVec;
 use std::fmt;
+use std::num::NonZeroU32;
 use thiserror::Error;
 use times::Times;
 use value::Held;
@@ -86,8 +89,12 @@ pub struct Options {
     pub backend: Backend,
     /// What one call may use.
     pub limits: Limits,
-    /// Whether to measure how long each step takes: see [`Executable::step_times`].
+    /// Whether to measure how long each step takes, and to remember how it was run: see [`Executable::step_times`] and
+    /// [`Executable::schedules`].
     pub times: bool,
+    /// The most threads that work on one kernel: all that the machine runs at once if nothing is said. Only kernels with much to do
+    /// are shared. Results are the same bits for any number.
+    pub threads: Option<NonZeroU32>,
 }
 
 /// Why a function can't be compiled.
@@ -147,10 +154,28 @@ impl fmt::Display for Remark {
     }
 }
 
+/// How the latest call of a step's kernel was run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepSchedule {
+    /// The function.
+    pub func: Name,
+    /// The number of the step in the function's plan.
+    pub step: usize,
+    /// The op that the step comes from.
+    pub op: Op,
+    /// Where it was written.
+    pub loc: Loc,
+    /// What made the kernel.
+    pub codegen: &'static str,
+    /// How it was run.
+    pub schedule: Schedule,
+}
+
 /// A compiled function. Calls may come from several threads at once.
 pub struct Executable {
     inner: Inner,
     options: Options,
+    how: How,
     codegen: Option<&'static str>,
     remarks: Vec<Remark>,
 }
@@ -175,7 +200,9 @@ impl Executable {
         let pools = plan.functions.iter().map(|_| Pool::default()).collect();
         let loc = |func, inst| module.get(func).map_or_else(Loc::default, |func| func.inst(inst).loc);
         let times = options.times.then(|| Times::new(&plan, loc));
-        Ok(Executable { inner: Inner { module: module.clone(), plan, pools, times }, options, codegen, remarks })
+        let threads = options.threads.map_or_else(|| facts().cores, |threads| threads.get());
+        let how = How { threads, remember: options.times };
+        Ok(Executable { inner: Inner { module: module.clone(), plan, pools, times }, options, how, codegen, remarks })
     }
 
     /// The plan.
@@ -203,6 +230,20 @@ impl Executable {
     /// How long the steps that ran took, if [`Options::times`] asks for it; the plan's order.
     pub fn step_times(&self) -> Vec<StepTime> {
         self.inner.times.as_ref().map(Times::all).unwrap_or_default()
+    }
+
+    /// How the latest calls of kernels were run, step by step, if [`Options::times`] asks for it.
+    pub fn schedules(&self) -> Vec<StepSchedule> {
+        let plan = &self.inner.plan;
+        let steps = plan.functions.iter().flat_map(|f| f.steps.iter().enumerate().map(move |(n, step)| (f, n, step)));
+        let kernel = |(function, number, step): (&plan::FuncPlan, usize, &plan::Step)| {
+            let plan::StepKind::Kernel(kernel) = &step.kind else { return None };
+            let schedule = kernel.launch.latest()?;
+            let loc = self.inner.module.get(function.name).map_or_else(Loc::default, |func| func.inst(step.inst).loc);
+            let codegen = kernel.launch.codegen;
+            Some(StepSchedule { func: function.name, step: number, op: step.op, loc, codegen, schedule })
+        };
+        steps.filter_map(kernel).collect()
     }
 
     /// Gives memory that is kept for later calls back to the allocator.
@@ -326,7 +367,7 @@ impl Executable {
             frame.slots[param.slot.0 as usize] = arg;
         }
         frame.aim(outs, plan);
-        let machine = Machine::new(&self.inner, self.options.limits, std::mem::take(&mut frame.buffers));
+        let machine = Machine::new(&self.inner, self.options.limits, self.how, std::mem::take(&mut frame.buffers));
         let ended =
             machine.activation(0, &mut frame).and_then(|mut act| machine.run(&mut act)).map_err(|e| match e.op {
                 // An error that is of no instruction is of the call of the function itself.

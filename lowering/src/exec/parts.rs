@@ -53,7 +53,8 @@ impl Machine<'_> {
             }
         };
         let written = in_place(array, |whole| {
-            let target = Target { pointer: whole.pointer.wrapping_offset(to.offset), strides: to.strides.clone() };
+            let target =
+                Target { pointer: whole.pointer.wrapping_offset(to.offset), strides: to.strides.clone(), used: true };
             // SAFETY: the places of the part are elements of the array, which nobody else holds, so that what is written, which is held
             // by itself, has no elements there; it is of the same dtype and shape.
             unsafe {

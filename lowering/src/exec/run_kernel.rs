@@ -46,12 +46,13 @@ impl Machine<'_> {
             let target = match place.filter(|p| p.direct && p.dtype == dtype && p.shape == *shape) {
                 Some(place) => {
                     buffers.push(None);
-                    Target { pointer: place.pointer, strides: place.strides.clone() }
+                    Target { pointer: place.pointer, strides: place.strides.clone(), used: true }
                 }
                 None => {
                     self.room(shape, dtype.size())?;
                     let buffer = self.buffers.borrow_mut().get(dtype, shape)?;
-                    let target = Target { pointer: buffer.pointer(), strides: extent.strides(shape, dtype.size()) };
+                    let strides = extent.strides(shape, dtype.size());
+                    let target = Target { pointer: buffer.pointer(), strides, used: buffer.is_used() };
                     buffers.push(Some(buffer));
                     target
                 }
@@ -65,7 +66,7 @@ impl Machine<'_> {
         // SAFETY: the extent is that of these operands. The targets are new buffers of their results' shapes and dtypes, or the caller's
         // for such results, which no argument has elements in, and each is the target of only one value of a block that is
         // then returned.
-        let ended = unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &targets) };
+        let ended = unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &targets, self.how) };
         // Of an op that is a kernel of its own the operands are told too.
         ended.map_err(|e| if step.op.is_elementwise() { EvalError { op: None, ..e } } else { e })?;
         self.buffers.borrow_mut().stats.kernels += 1;
@@ -148,7 +149,7 @@ impl Machine<'_> {
         let run = |target| {
             // SAFETY: the extent is that of these operands, of which the first is not read; the target has the result's dtype and shape,
             // and is new or in no other slot, so that no operand has elements there.
-            unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &[target]) }
+            unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &[target], self.how) }
         };
         // SAFETY: the kernel writes every element of the result.
         let new = unsafe { write_over(old, dtype, &result.shape, &mut buffers, run) }?;

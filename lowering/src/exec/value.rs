@@ -203,6 +203,8 @@ pub struct Target {
     pub pointer: *mut u8,
     /// Distances in bytes.
     pub strides: Strides,
+    /// True if it was written to before, so that its pages are there.
+    pub used: bool,
 }
 
 /// Row-major strides in bytes.
@@ -315,7 +317,7 @@ pub fn in_place(array: Array, write: impl FnOnce(Target)) -> Result<Array, Array
     with_array!(array, |a| match a.try_into_owned_nocopy() {
         Ok(mut own) => {
             let strides = own.strides().iter().map(|s| s * size).collect();
-            write(Target { pointer: own.as_mut_ptr().cast(), strides });
+            write(Target { pointer: own.as_mut_ptr().cast(), strides, used: true });
             Ok(Element::wrap(own.into_shared()))
         }
         Err(shared) => Err(Element::wrap(shared)),
@@ -345,7 +347,7 @@ pub unsafe fn write_over(
         }
     }
     let buffer = buffers.get(dtype, shape)?;
-    let target = Target { pointer: buffer.pointer(), strides: row_major(shape, dtype.size()) };
+    let target = Target { pointer: buffer.pointer(), strides: row_major(shape, dtype.size()), used: buffer.is_used() };
     write.take().map_or(Ok(()), |write| write(target))?;
     // SAFETY: all elements were just written, by the caller's promise.
     Ok(unsafe { buffer.into_array(dtype, shape, None) })

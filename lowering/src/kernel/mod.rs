@@ -238,6 +238,17 @@ pub struct Kernel {
     pub insts: Vec<KInst>,
     /// How the points along the innermost axis are combined; without it they are independent.
     pub fold: Option<Fold>,
+    /// What code generators are asked for besides.
+    pub wishes: Wishes,
+}
+
+/// How the code of a kernel had better be. A code generator that can't do something leaves it: no result depends on any of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Wishes {
+    /// Stores that go past the caches, where elements are adjacent: for results that are larger than these.
+    pub streaming: bool,
+    /// How many vectors of points a round of the innermost loop computes.
+    pub unroll: Option<u32>,
 }
 
 impl Kernel {
@@ -290,6 +301,16 @@ pub trait CompiledKernel: Send + Sync {
 
     /// How its loops are run, in words.
     fn schedule(&self) -> String;
+
+    /// How many vectors of points a round of the innermost loop computes, if it is one of vectors.
+    fn unroll(&self) -> Option<u32> {
+        None
+    }
+
+    /// True if it has stores that go past the caches.
+    fn streams(&self) -> bool {
+        false
+    }
 
     /// The machine code in readable form, if there is any.
     fn disassembly(&self) -> Option<&str> {

@@ -10,6 +10,12 @@ impl fmt::Display for Kernel {
             let axes: Vec<_> = (0..self.axes).map(|a| if b.varies[a] { format!("i{a}") } else { "-".into() }).collect();
             writeln!(f, "{} b{n}: {}[{}]", if b.written { "write" } else { "read " }, b.dtype, axes.join(", "))?;
         }
+        if self.wishes.streaming {
+            writeln!(f, "streaming stores")?;
+        }
+        if let Some(unroll) = self.wishes.unroll {
+            writeln!(f, "{unroll} vectors a round")?;
+        }
         let levels = self.levels();
         for level in 0..=self.axes as u32 {
             let indent = "  ".repeat(level as usize);

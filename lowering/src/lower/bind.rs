@@ -1,6 +1,6 @@
 //! What one call of a kernel needs: extents, shapes of results, strides.
 
-use super::{Access, Lowered, Param, Place, Position};
+use super::{Access, Lowered, Order, Param, Place, Position};
 use crate::kernel::Part;
 use rewright_ir::expr::Affine;
 use rewright_ir::{Dim, Name, Scalar};
@@ -45,11 +45,28 @@ pub struct ResultShape {
 pub struct Bound {
     /// Extents of the loops.
     pub extents: SmallVec<[u64; 4]>,
+    /// The axis of each loop, if they are not in the order of the axes.
+    pub order: Option<Order>,
+    /// Bits: the loops that are part of the next one.
+    merged: u64,
     /// Distance in bytes, buffer by buffer, one an axis.
     pub strides: SmallVec<[i64; 16]>,
     /// For each buffer, the distance in bytes of the element at the first point from the array's first element.
     pub offsets: SmallVec<[isize; 6]>,
 }
+
+impl Bound {
+    /// The axes that a loop goes along, the outermost first; none if it is part of a later one.
+    pub fn axes(&self, number: usize) -> impl Iterator<Item = u32> {
+        let merged = |number: usize| number < MOST_MERGED && self.merged & 1 << number != 0;
+        let first = (0..number).rev().take_while(|&before| merged(before)).last().unwrap_or(number);
+        let loops = if merged(number) { 0..0 } else { first..number + 1 };
+        loops.map(|number| self.order.as_ref().map_or(number, |order| order[number]) as u32)
+    }
+}
+
+/// Loops from this one on are not merged with others.
+const MOST_MERGED: usize = u64::BITS as usize;
 
 /// What symbols are bound to.
 type Symbols<'a> = &'a dyn Fn(Name) -> Option<i64>;
@@ -179,6 +196,7 @@ impl Lowered {
         let Some(mut into) = axes.checked_sub(1) else { return };
         for axis in (0..into).rev() {
             if self.merges(bound, axis, into) {
+                bound.merged |= 1 << axis;
                 let inner = bound.extents[into];
                 bound.extents[into] *= bound.extents[axis];
                 bound.extents[axis] = 1;
@@ -196,7 +214,7 @@ impl Lowered {
         let (outer, inner) = (bound.extents[axis], bound.extents[into]);
         // Rows stay rows, and the points of a loop inside of one that is reduced independent.
         let alike = self.reduced[axis] == self.reduced[into] && (axis < self.row) == (into < self.row);
-        if self.indexed[axis] || self.indexed[into] || !alike {
+        if self.indexed[axis] || self.indexed[into] || !alike || axis >= MOST_MERGED || !self.may_merge(axis) {
             return false;
         }
         if outer == 1 {

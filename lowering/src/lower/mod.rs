@@ -17,12 +17,14 @@ pub use order::Order;
 
 use crate::kernel::{Buffer, KOp, Kernel, KernelBuilder, Part};
 use crate::scalar::{Elem, Elems, ScalarCx};
+use crate::schedule::{Schedule, nanos};
 use indexmap::IndexSet;
 use reduce::Axes;
 use rewright_ir::expr::{
-    Affine, Axis, Body, BodyOp, BodyRef, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write, extent_sources, verify,
+    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
+    extent_sources, verify,
 };
-use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Scalar, Type};
+use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Name, Scalar, Type};
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -61,6 +63,16 @@ pub struct Lowered {
     pub reduced: Vec<bool>,
     /// The first of the innermost loops that make a row, which a fold combines: all others of them must have merged with the last one.
     pub row: usize,
+    /// The names of the axes.
+    pub names: Vec<Name>,
+    /// The loops whose iterations write to different elements.
+    pub apart: Vec<bool>,
+    /// A point may fail.
+    pub fallible: bool,
+    /// About how long one point takes, in nanoseconds.
+    pub nanos: f64,
+    /// What was said by hand of how the loops are run.
+    pub wish: Schedule,
 }
 
 /// The bounds of a loop.
@@ -158,8 +170,15 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         hi: axis.hi.clone(),
         sources: extent_sources(expr, number as u32).collect(),
     });
+    let written = || kernel.buffers.iter().filter(|buffer| buffer.written);
+    let apart = |axis: usize| !axes.reduced[axis] && written().all(|buffer| buffer.varies[axis]);
     Ok(Lowered {
         bounds: bounds.collect(),
+        names: expr.axes.iter().map(|axis| axis.name).collect(),
+        apart: (0..expr.axes.len()).map(apart).collect(),
+        fallible: kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Reference(_))),
+        nanos: nanos(&kernel),
+        wish: Schedule::default(),
         accesses: accesses.into_iter().collect(),
         params,
         results,
@@ -287,7 +306,9 @@ impl Lowering<'_> {
             BodyRef::Const(scalar) => self.cx().constant(scalar),
             BodyRef::Axis(axis) => {
                 let mut index = self.k.index(axis);
-                if axes[axis as usize].lo != SymExpr::default() {
+                // Parts of a parallel loop are run by themselves, and begin anywhere.
+                let bounds = &axes[axis as usize];
+                if bounds.lo != SymExpr::default() || bounds.kind == AxisKind::Parallel {
                     let known = self.params.iter().position(|p| *p == Param::Start(axis));
                     let start = match known {
                         Some(n) => self.k.push(KOp::Param(n as u32), &[], DType::I64),

@@ -21,6 +21,20 @@ fn falling<W: Ord>(axes: usize, weight: impl Fn(usize) -> W) -> Order {
     order
 }
 
+/// Puts the loops in an order.
+fn reorder(bound: &mut Bound, order: Order) {
+    let axes = bound.extents.len();
+    if order.is_sorted() || order.len() != axes {
+        return;
+    }
+    bound.extents = order.iter().map(|&axis| bound.extents[axis]).collect();
+    for strides in bound.strides.chunks_exact_mut(axes) {
+        let sorted: SmallVec<[i64; 4]> = order.iter().map(|&axis| strides[axis]).collect();
+        strides.copy_from_slice(&sorted);
+    }
+    bound.order = Some(order);
+}
+
 impl Lowered {
     /// Puts the loops with the smallest strides inside.
     pub(super) fn sort_loops(&self, bound: &mut Bound) {
@@ -28,18 +42,24 @@ impl Lowered {
         if axes < 2 || !self.free_order {
             return;
         }
+        if let Some(wish) = &self.wish.order {
+            let number = |name| self.names.iter().position(|n| n == name);
+            return reorder(bound, wish.iter().flatten().filter_map(number).collect());
+        }
         let weight = |axis: usize| -> u128 {
             bound.strides.chunks_exact(axes).map(|s| u128::from(s[axis].unsigned_abs())).sum()
         };
-        let order = falling(axes, weight);
-        if order.is_sorted() {
-            return;
-        }
-        bound.extents = order.iter().map(|&axis| bound.extents[axis]).collect();
-        for strides in bound.strides.chunks_exact_mut(axes) {
-            let sorted: SmallVec<[i64; 4]> = order.iter().map(|&axis| strides[axis]).collect();
-            strides.copy_from_slice(&sorted);
-        }
+        reorder(bound, falling(axes, weight));
+    }
+
+    /// True if the loop at a place may be part of the next one: a schedule that says the order says that too.
+    pub(super) fn may_merge(&self, place: usize) -> bool {
+        let Some(wish) = &self.wish.order else { return true };
+        let ends = wish.iter().scan(0, |end, axes| {
+            *end += axes.len();
+            Some(*end)
+        });
+        ends.take_while(|&end| end <= place + 1).all(|end| end != place + 1)
     }
 
     /// The order of axes in which the operands lie in memory, if that is another than row-major: results that lie in the same order are

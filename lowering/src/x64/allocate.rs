@@ -104,6 +104,8 @@ pub struct Writer<'a> {
     pub places: Places,
     pub rows: &'a [Row],
     pub schedule: Schedule,
+    /// True while rounds are written whose stores go past the caches.
+    pub streaming: bool,
     /// Where the code of each instruction of the kernel begins.
     pub marks: Vec<(u64, u32)>,
 }

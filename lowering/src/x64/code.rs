@@ -42,7 +42,7 @@ impl Code {
         bytes.resize(bytes.len().next_multiple_of(64), 0);
         let start = bytes.len();
         let asm = Asm::new(start as u64);
-        let mut writer = Writer { asm, frame, places, rows: &rows.list, schedule, marks: Vec::new() };
+        let mut writer = Writer { asm, frame, places, rows: &rows.list, schedule, streaming: false, marks: Vec::new() };
         let mut levels: Vec<Prepared> = segments.into_iter().map(Prepared::new).collect();
         let registers = writer.registers();
         if let Some(inner) = levels.last_mut() {
@@ -96,6 +96,14 @@ impl CompiledKernel for Code {
 
     fn schedule(&self) -> String {
         self.schedule.describe(self.axes)
+    }
+
+    fn unroll(&self) -> Option<u32> {
+        Some(self.schedule.groups as u32)
+    }
+
+    fn streams(&self) -> bool {
+        self.schedule.streams
     }
 
     fn disassembly(&self) -> Option<&str> {

@@ -121,6 +121,10 @@ impl Writer<'_> {
         let (body, exit) = (self.asm.bound(), self.asm.label());
         self.arguments(kernel, exit);
         self.level(kernel, levels, 0)?;
+        if self.schedule.streams {
+            // Streaming stores are ordered with nothing else: who is told that the call has ended must find what they wrote.
+            self.asm.plain(Code::Sfence);
+        }
         self.asm.bind(exit);
         self.asm.plain(Code::VEX_Vzeroupper);
         self.asm.rm(Code::Lea_r64_m, Register::RSP, Mem::at(Register::RBP, -8 * KEPT.len() as i64));

@@ -1,7 +1,7 @@
 //! The innermost loop.
 
 use super::allocate::{Mode, Prepared, Writer};
-use super::asm::{Mem, Operand};
+use super::asm::{Label, Mem, Operand};
 use super::codes;
 use super::machine::Width;
 use super::rows::{INDEX, TAIL};
@@ -143,15 +143,16 @@ impl Writer<'_> {
         }
         self.asm.jump(Code::Jmp_rel32_64, rest);
         let rounds = self.asm.bound();
-        self.asm.ri(Code::Sub_rm64_imm32, LIMIT, points);
-        let round = self.asm.bound();
-        for group in 0..self.schedule.groups {
-            self.segment(inner, Mode::Group(group))?;
+        if self.schedule.streams {
+            let plain = self.asm.label();
+            self.unless_streamable(plain);
+            self.streaming = true;
+            self.rounds(inner)?;
+            self.streaming = false;
+            self.asm.jump(Code::Jmp_rel32_64, rest);
+            self.asm.bind(plain);
         }
-        self.asm.ri(Code::Add_rm64_imm32, INDEX, points);
-        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
-        self.asm.jump(Code::Jbe_rel32_64, round);
-        self.asm.ri(Code::Add_rm64_imm32, LIMIT, points);
+        self.rounds(inner)?;
         self.asm.bind(rest);
         self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
         self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
@@ -168,6 +169,38 @@ impl Writer<'_> {
         self.asm.jump(Code::Jmp_rel32_64, rest);
         self.asm.bind(done);
         Ok(())
+    }
+
+    /// Rounds of whole groups, as long as there are enough points.
+    fn rounds(&mut self, inner: &Prepared) -> Result<(), KernelError> {
+        let points = self.schedule.points() as i32;
+        self.asm.ri(Code::Sub_rm64_imm32, LIMIT, points);
+        let round = self.asm.bound();
+        for group in 0..self.schedule.groups {
+            self.segment(inner, Mode::Group(group))?;
+        }
+        self.asm.ri(Code::Add_rm64_imm32, INDEX, points);
+        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+        self.asm.jump(Code::Jbe_rel32_64, round);
+        self.asm.ri(Code::Add_rm64_imm32, LIMIT, points);
+        Ok(())
+    }
+
+    /// Jumps there if a result that would be streamed is copied to its place later, or not aligned to the registers at the next point.
+    /// Changes RAX.
+    fn unless_streamable(&mut self, plain: Label) {
+        for (n, row) in self.rows.iter().enumerate() {
+            if !(row.stored && self.schedule.streams_size(row.size)) {
+                continue;
+            }
+            self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.copied[n]), 0);
+            self.asm.jump(Code::Jne_rel32_64, plain);
+            self.asm.load(Register::RAX, Mem::frame(self.places.base_words[n]));
+            let next = Mem { index: Some((INDEX, row.size as u32)), ..Mem::at(Register::RAX, 0) };
+            self.asm.rm(Code::Lea_r64_m, Register::RAX, next);
+            self.asm.ri(Code::Test_rm64_imm32, Register::RAX, (row.size * self.schedule.lanes) as i32 - 1);
+            self.asm.jump(Code::Jne_rel32_64, plain);
+        }
     }
 
     /// The number of points before a row's elements are aligned to the registers that they fill, in `REMAINING`; the flags say whether it is 0.

@@ -103,6 +103,7 @@ impl Writer<'_> {
             let form = match size * self.schedule.lanes {
                 4 => &codes::MOVE4_STORE,
                 8 => &codes::MOVE8_STORE,
+                _ if self.streaming && self.rows[row as usize].moves => &codes::STREAM_STORE,
                 _ => &codes::MOV_PS_STORE,
             };
             self.asm.vector(form.code(evex, width), &[Operand::Mem(mem), Operand::Reg(from)], None);

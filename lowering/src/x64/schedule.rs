@@ -9,6 +9,8 @@ use rewright_ir::DType;
 const MOST_POINTS: usize = 128;
 /// Up to so many instructions in a round are worth making it longer.
 const ENOUGH: usize = 96;
+/// The bytes of the narrowest store that can go past the caches.
+const LEAST_STREAMED: usize = 16;
 /// The most groups in a round.
 const MOST_GROUPS: usize = 4;
 
@@ -20,6 +22,8 @@ pub struct Schedule {
     pub lanes: usize,
     /// The groups that a round of the loop computes.
     pub groups: usize,
+    /// True if there are rounds whose stores go past the caches, too.
+    pub streams: bool,
 }
 
 impl Schedule {
@@ -30,8 +34,20 @@ impl Schedule {
         let lanes = level.register_bytes() / widest;
         let inner: Vec<&KInst> = used().filter(|inst| kernel.level(inst) as usize == kernel.axes).collect();
         let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_) | KOp::MathWhere(_)));
-        let most = MOST_GROUPS.min(MOST_POINTS / lanes).min(ENOUGH / inner.len().max(1));
-        Schedule { level, lanes, groups: if calls { 1 } else { most.max(1) } }
+        let most = MOST_GROUPS.min(ENOUGH / inner.len().max(1));
+        let groups = kernel.wishes.unroll.map_or(if calls { 1 } else { most }, |wish| wish as usize);
+        let groups = groups.clamp(1, (MOST_POINTS / lanes).max(1));
+        let streamed = |inst: &&KInst| match inst.op {
+            KOp::Store(buffer, _) => lanes * kernel.buffers[buffer as usize].dtype.real().size() >= LEAST_STREAMED,
+            _ => false,
+        };
+        let streams = kernel.wishes.streaming && kernel.axes > 0 && inner.iter().any(streamed);
+        Schedule { level, lanes, groups, streams }
+    }
+
+    /// True if stores of elements of this size go past the caches in the rounds for that.
+    pub fn streams_size(&self, size: usize) -> bool {
+        self.streams && size * self.lanes >= LEAST_STREAMED
     }
 
     /// The points of a round.
@@ -47,7 +63,8 @@ impl Schedule {
             axes => format!("{axes} loops; the innermost"),
         };
         let groups = if self.groups == 1 { String::new() } else { format!(" in {} groups", self.groups) };
-        format!("{loops} by {} points a round{groups}, {}", self.points(), self.level)
+        let streams = if self.streams { ", with streaming stores" } else { "" };
+        format!("{loops} by {} points a round{groups}{streams}, {}", self.points(), self.level)
     }
 }
 

@@ -13,7 +13,7 @@ mod x64;
 use case::{Call, run};
 use rewright_lowering::Interp;
 use rewright_lowering::cranelift::Cranelift;
-use rewright_lowering::kernel::{CodeGen, CompiledKernel, KOp, Kernel};
+use rewright_lowering::kernel::{CodeGen, CompiledKernel, KOp, Kernel, Wishes};
 use std::sync::LazyLock;
 
 /// A code generator under test.
@@ -24,19 +24,32 @@ struct Tested {
     references: bool,
     /// Whether it compiles kernels that combine the points of a row.
     folds: bool,
+    /// What it is asked for besides.
+    wishes: Wishes,
 }
 
 static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
     let vectors = Cranelift::new().unwrap();
     let scalars = vectors.clone().without_vectors();
-    let mut all = vec![
-        Tested { what: "cranelift with vectors", generator: Box::new(vectors), references: true, folds: true },
-        Tested { what: "cranelift without vectors", generator: Box::new(scalars), references: true, folds: true },
-    ];
+    let cranelift = |what, generator: Cranelift| Tested {
+        what,
+        generator: Box::new(generator),
+        references: true,
+        folds: true,
+        wishes: Wishes::default(),
+    };
+    let mut all = vec![cranelift("cranelift with vectors", vectors), cranelift("cranelift without vectors", scalars)];
     #[cfg(target_arch = "x86_64")]
     for level in rewright_lowering::x64::Level::ALL {
         match rewright_lowering::x64::X64::at(level) {
-            Ok(x64) => all.push(Tested { what: x64.name(), generator: Box::new(x64), references: false, folds: false }),
+            Ok(x64) => {
+                // Streaming stores, and rounds of another length.
+                let streaming = Wishes { streaming: true, unroll: Some(3) };
+                for (what, wishes) in [("as it likes", Wishes::default()), ("streaming", streaming)] {
+                    let what = format!("{}, {what}", x64.name()).leak();
+                    all.push(Tested { what, generator: Box::new(x64), references: false, folds: false, wishes });
+                }
+            }
             Err(why) => eprintln!("not tested: {why}"),
         }
     }
@@ -45,15 +58,16 @@ static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
 
 /// Asserts that a kernel does the same interpreted and compiled in all ways.
 pub fn same(kernel: &Kernel, calls: impl IntoIterator<Item = Call>) {
-    let compile = |generator: &dyn CodeGen| -> Box<dyn CompiledKernel> {
-        generator.compile(kernel).unwrap_or_else(|why| panic!("{}: {why}\n{kernel}", generator.name()))
+    let compile = |generator: &dyn CodeGen, wishes| -> Box<dyn CompiledKernel> {
+        let kernel = Kernel { wishes, ..kernel.clone() };
+        generator.compile(&kernel).unwrap_or_else(|why| panic!("{}: {why}\n{kernel}", generator.name()))
     };
-    let oracle = compile(&Interp);
+    let oracle = compile(&Interp, Wishes::default());
     let refers = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Reference(_)));
     let compiled: Vec<_> = TESTED
         .iter()
         .filter(|tested| (tested.references || !refers) && (tested.folds || kernel.fold.is_none()))
-        .map(|tested| (tested.what, compile(&*tested.generator)))
+        .map(|tested| (tested.what, compile(&*tested.generator, tested.wishes)))
         .collect();
     for call in calls {
         let want = run(kernel, &*oracle, &call);

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::fixture::param_name;
 use crate::output::{Out, Tone, count};
 use crate::program::Program;
-use rewright::exec::{Executable, Stats};
+use rewright::exec::{self, Executable, Stats, StepSchedule};
 use rewright::rewrites::Options;
 use rewright::{Datum, EvalError, EvalErrorKind, Function, Limits, Outcome, Value};
 use std::io::Write;
@@ -34,7 +34,8 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let elements = Limits::default().elements.max(args.max_steps);
     let limits = Limits { steps: args.max_steps, elements, bytes: args.max_bytes, ..Limits::default() };
     let start = Instant::now();
-    let callable = engine::compile(&rewritten.module, program.func, args.backend, limits)?;
+    let options = exec::Options { limits, threads: args.threads, ..exec::Options::default() };
+    let callable = engine::compile_with(&rewritten.module, program.func, args.backend, options)?;
     let compiling = start.elapsed();
     let outcome = callable.outcome(&values).map_err(|e| Error::eval(&program.name, &program.text, &advised(e)))?;
 
@@ -54,6 +55,25 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     if args.time {
         let calls = measure(&callable, &values);
         report(out, &rewritten, &callable, stats, [rewriting, compiling], &calls)?;
+        let options = exec::Options { times: true, ..options };
+        let timed = engine::compile_with(&rewritten.module, program.func, args.backend, options)?;
+        if timed.call(&values).is_ok() {
+            schedules(out, timed.executable())?;
+        }
+    }
+    Ok(())
+}
+
+/// How the kernels of a call were run.
+fn schedules(out: &mut Out, executable: Option<&Executable>) -> Result<(), Error> {
+    let steps = executable.map(Executable::schedules).unwrap_or_default();
+    let row = |step: &StepSchedule| {
+        vec![step.op.name.to_string(), step.loc.to_string(), step.codegen.to_string(), step.schedule.to_string()]
+    };
+    let rows: Vec<Vec<String>> = steps.iter().map(row).collect();
+    if !rows.is_empty() {
+        writeln!(out)?;
+        out.table(&rows)?;
     }
     Ok(())
 }

@@ -44,7 +44,8 @@ impl RootRewrite for NodeExtents {
     }
 
     fn apply(&self, (root, expr): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        rw.set_attrs(root, Attrs::new().with("expr", Attr::Expr(Arc::new(expr))))
+        let attrs = rw.func().inst(root).attrs.clone();
+        rw.set_attrs(root, attrs.with("expr", Attr::Expr(Arc::new(expr))))
     }
 }
 

@@ -174,7 +174,7 @@ impl Selector<'_> {
             (_, true) => &codes::BLENDM_PD,
             (_, false) => &codes::BLENDM_Q,
         };
-        let row = self.foldable(a, size)?;
+        let row = self.fold_row(a, size, true)?;
         let mut srcs = vec![b];
         if row.is_none() {
             srcs.push(self.lanes(a)?);

@@ -44,7 +44,7 @@ impl Selector<'_> {
                 Compare::Lt => 0x11,
                 Compare::Le => 0x12,
             };
-            if let Some(row) = self.foldable(b, size)?.filter(|_| a != b) {
+            if let Some(row) = self.fold_row(b, size, a != b)? {
                 let a = self.lanes(a)?;
                 return Ok(self.compare_op(by_size!(size, CMP_PS, CMP_PD), size, &[a], Some(row), predicate));
             }
@@ -88,7 +88,7 @@ impl Selector<'_> {
             Compare::Le => 2,
             Compare::Ne => 4,
         };
-        let row = self.foldable(b, size)?.filter(|_| a != b);
+        let row = self.fold_row(b, size, a != b)?;
         let mut srcs = vec![self.lanes(a)?];
         if row.is_none() {
             srcs.push(self.lanes(b)?);

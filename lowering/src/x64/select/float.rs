@@ -32,7 +32,7 @@ impl Selector<'_> {
             Unary::Trunc => round(3),
             _ => None,
         };
-        let row = self.foldable(a, size)?.filter(|_| mode.is_some() || op == Unary::Sqrt);
+        let row = self.fold_row(a, size, mode.is_some() || op == Unary::Sqrt)?;
         if let Some(row) = row {
             let form: &Form =
                 if mode.is_some() { by_size!(size, ROUND_PS, ROUND_PD) } else { by_size!(size, SQRT_PS, SQRT_PD) };

@@ -326,6 +326,15 @@ impl<'a> Selector<'a> {
         }
     }
 
+    /// The same, if it is wanted: the load is then part of the next instruction, and no other one is left waiting.
+    fn fold_row(&mut self, value: KValue, folds_size: usize, wanted: bool) -> Result<Option<u32>, KernelError> {
+        let row = if wanted { self.foldable(value, folds_size)? } else { None };
+        if row.is_some() {
+            self.waiting.retain(|waiting| *waiting != value);
+        }
+        Ok(row)
+    }
+
     fn is_constant(&self, value: KValue) -> bool {
         matches!(self.kernel.insts[self.made_by[value.0 as usize] as usize].op, KOp::Const(_))
     }
@@ -443,7 +452,7 @@ impl<'a> Selector<'a> {
         let in_memory = |s: &Self, v| s.foldable(v, size).map(|row| row.is_some());
         let better = !in_memory(self, b)? && (in_memory(self, a)? || self.is_constant(a));
         let (a, b) = if commutes && better { (b, a) } else { (a, b) };
-        if let Some(row) = self.foldable(b, size)?.filter(|_| a != b) {
+        if let Some(row) = self.fold_row(b, size, a != b)? {
             let a = self.lanes(a)?;
             let dst = self.fresh(size);
             self.emit(Inst::Op(Op { row: Some(row), ..Self::plain_op(form, self.width(size), dst, &[a]) }));

@@ -50,7 +50,8 @@ impl Candidate {
                 .ok()
                 .map(|cycles| Candidate { role: Role::Ufunc(name), cycles });
         }
-        let expr = data.attrs.expr()?;
+        // A schedule that was given by hand is one of this expression as it is.
+        let expr = data.attrs.expr().filter(|_| data.attrs.str("schedule").is_none())?;
         is_simple(func, &data.args, expr).then(|| Candidate { role: Role::Expression, cycles: cycles(&expr.body) })
     }
 }

@@ -1,0 +1,267 @@
+//! What is decided for a call: from the kernel, the extents and strides of the arrays, and the machine.
+
+use super::{Facts, Schedule, ScheduleError};
+use crate::kernel::{KOp, Kernel};
+use crate::lower::{Bound, Lowered};
+use rewright_ir::Name;
+
+/// Below so many points nothing is worth deciding: the loops run as they are.
+pub const LEAST_POINTS: u64 = 4096;
+/// What a thread must have to do, in nanoseconds, to be worth waking up.
+const LEAST_NANOS: f64 = 20_000.0;
+/// So many chunks for each thread, so that none waits for the others at the end.
+const CHUNKS: u64 = 4;
+/// Chunks begin at the pages of a result, where they can: threads then write to pages of their own.
+const PAGE: u64 = 4096;
+
+/// Iterations of the last two loops that are run at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Of the last but one.
+    pub rows: u64,
+    /// Of the last one.
+    pub columns: u64,
+}
+
+impl Tile {
+    /// The greatest side.
+    pub const MOST: u64 = 1 << 16;
+    /// What is turned at once if nobody says otherwise: full cache lines both ways, so few that the second-level cache holds them, and rows that
+    /// are long enough to be worth a loop.
+    const USUAL: Tile = Tile { rows: 64, columns: 128 };
+}
+
+/// A loop in chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunks {
+    /// The number of the loop.
+    pub along: usize,
+    /// The iterations of the first chunk, after which a result's elements are at the beginning of a page.
+    pub first: u64,
+    /// The iterations of the others.
+    pub each: u64,
+}
+
+/// How one call is run. The order of its loops is part of [`Bound`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// The threads, and what they share.
+    pub shared: Option<(u32, Chunks)>,
+    /// The iterations that are turned at once.
+    pub tile: Option<Tile>,
+    /// Whether results go past the caches.
+    pub stream: bool,
+}
+
+impl Decision {
+    /// For a call on at most so many threads. `first` is the address of the first point's element in each buffer; `used` says whether
+    /// results were written to before: where they were not, the system has just cleared them, and they are in the caches.
+    pub fn new(
+        lowered: &Lowered,
+        bound: &Bound,
+        first: &[*mut u8],
+        used: bool,
+        threads: u32,
+        facts: &Facts,
+    ) -> Decision {
+        let call = Call { lowered, kernel: &lowered.kernel, bound, facts };
+        let wish = &lowered.wish;
+        let shared = call.shared(first, wish.threads.unwrap_or(threads), wish.threads.is_some());
+        let tile = match wish.tile {
+            Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
+            None => call.tile(),
+        };
+        Decision {
+            shared,
+            tile,
+            stream: wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 2 } else { 1 }),
+        }
+    }
+
+    /// True if the call is run as one call of the kernel.
+    pub fn is_plain(&self) -> bool {
+        self.shared.is_none() && self.tile.is_none()
+    }
+
+    /// With names, for people. `unroll` is what the code generator decided.
+    pub fn schedule(&self, lowered: &Lowered, bound: &Bound, unroll: Option<u32>) -> Schedule {
+        let names = |number| -> Vec<Name> { bound.axes(number).map(|axis| lowered.names[axis as usize]).collect() };
+        let loops = (0..bound.extents.len()).map(names).filter(|names| !names.is_empty());
+        Schedule {
+            order: Some(loops.collect()),
+            threads: Some(self.shared.map_or(1, |(threads, _)| threads)),
+            chunk: self.shared.map(|(_, chunks)| chunks.each),
+            tile: Some(self.tile),
+            stream: Some(self.stream),
+            unroll,
+        }
+    }
+}
+
+/// A call whose schedule is decided.
+struct Call<'a> {
+    lowered: &'a Lowered,
+    kernel: &'a Kernel,
+    bound: &'a Bound,
+    facts: &'a Facts,
+}
+
+impl Call<'_> {
+    fn extent(&self, number: usize) -> u64 {
+        self.bound.extents[number]
+    }
+    fn stride(&self, buffer: usize, number: usize) -> i64 {
+        self.bound.strides[buffer * self.bound.extents.len() + number]
+    }
+    fn points(&self) -> u64 {
+        self.bound.extents.iter().product()
+    }
+
+    /// The last two loops that go on.
+    fn last_two(&self) -> Option<(usize, usize)> {
+        let inner = self.bound.extents.len().checked_sub(1)?;
+        let outer = (0..inner).rev().find(|&number| self.extent(number) > 1)?;
+        Some((outer, inner))
+    }
+
+    /// What threads share, if they are worth it, or if it is `wished`.
+    fn shared(&self, first: &[*mut u8], threads: u32, wished: bool) -> Option<(u32, Chunks)> {
+        let nanos = self.points() as f64 * self.lowered.nanos;
+        let enough = if wished { threads } else { threads.min((nanos / LEAST_NANOS) as u32) };
+        if enough < 2 {
+            return None;
+        }
+        let wide = u64::from(enough) * CHUNKS;
+        let long = |number: &usize| self.extent(*number) > 1;
+        let mut loops = (0..self.bound.extents.len()).filter(long);
+        let along = match self.lowered.fallible {
+            // The first point that fails is told: it is in the first chunk that fails if chunks are in the order of points.
+            true => loops.next().filter(|&number| self.may_share(number))?,
+            false => {
+                let candidates = || loops.clone().filter(|&number| self.may_share(number));
+                let roomy = candidates().find(|&number| self.extent(number) >= wide);
+                roomy.or_else(|| candidates().max_by_key(|&number| self.extent(number)))?
+            }
+        };
+        let count = self.extent(along);
+        let each = self.lowered.wish.chunk.unwrap_or_else(|| count.div_ceil(wide)).min(count);
+        Some((enough, self.by_pages(first, along, each)))
+    }
+
+    /// True if the iterations of a loop write to different elements.
+    fn may_share(&self, number: usize) -> bool {
+        self.bound.axes(number).all(|axis| self.lowered.apart[axis as usize])
+    }
+
+    /// Chunks of about so many iterations, from page to page of the first result if it has such.
+    fn by_pages(&self, first: &[*mut u8], along: usize, each: u64) -> Chunks {
+        let whole = Chunks { along, first: each, each };
+        let Some(result) = self.kernel.buffers.iter().position(|b| b.written) else { return whole };
+        let stride = self.stride(result, along).unsigned_abs();
+        let (start, count) = (first[result].addr() as u64, self.extent(along));
+        if self.lowered.wish.chunk.is_some() || stride == 0 || self.stride(result, along) < 0 {
+            return whole;
+        }
+        // So many iterations are a whole number of pages.
+        let pages = PAGE >> stride.trailing_zeros().min(PAGE.trailing_zeros());
+        let ahead = start.next_multiple_of(PAGE) - start;
+        if pages > each || !ahead.is_multiple_of(stride) {
+            return whole;
+        }
+        let each = each.next_multiple_of(pages);
+        let first = if ahead == 0 { each } else { (ahead / stride) % each };
+        Chunks { along, first: first.clamp(1, count), each }
+    }
+
+    /// True if the points may be run tile by tile: where none can fail, so that no order of them is to be kept but that of one place.
+    fn may_tile(&self) -> bool {
+        !self.lowered.fallible && self.last_two().is_some()
+    }
+
+    /// A tile that there is room for; where points of a row are combined, rows are whole.
+    fn fit(&self, tile: Tile) -> Tile {
+        let Some((outer, inner)) = self.last_two() else { return tile };
+        let columns = if self.kernel.fold.is_some() { self.extent(inner) } else { tile.columns };
+        Tile { rows: tile.rows.min(self.extent(outer)), columns: columns.min(self.extent(inner)) }
+    }
+
+    /// Tiles, if there are elements that lie across the innermost loop and along the one around it.
+    fn tile(&self) -> Option<Tile> {
+        let (outer, inner) = self.last_two().filter(|_| self.may_tile())?;
+        if self.extent(outer) < 8 || self.extent(inner) < 8 {
+            return None;
+        }
+        let turned = (0..self.kernel.buffers.len()).filter(|&b| self.is_turned(b, outer, inner));
+        let bytes: u64 = turned.map(|b| self.kernel.buffers[b].dtype.size() as u64).sum();
+        let tile = self.fit(Tile::USUAL);
+        (bytes > 0 && tile.rows * tile.columns * bytes <= self.facts.level2 / 2).then_some(tile)
+    }
+
+    fn is_turned(&self, buffer: usize, outer: usize, inner: usize) -> bool {
+        let strides = [outer, inner].map(|number| self.stride(buffer, number));
+        is_turned(strides, self.kernel.buffers[buffer].dtype.size())
+    }
+
+    /// The bytes of all arrays together, or none if points are combined: beyond the last-level cache, which others use too, nothing of the
+    /// results would be found in it later.
+    fn bytes(&self) -> u64 {
+        if self.kernel.fold.is_some() {
+            return 0;
+        }
+        let loops = self.bound.extents.len();
+        let bytes = |buffer: usize| -> u64 {
+            let moving = (0..loops).filter(|&number| self.stride(buffer, number) != 0);
+            moving.map(|number| self.extent(number)).product::<u64>() * self.kernel.buffers[buffer].dtype.size() as u64
+        };
+        (0..self.kernel.buffers.len()).map(bytes).fold(0u64, u64::saturating_add)
+    }
+}
+
+/// True if elements with these strides along the last two loops lie side by side along the outer one, and apart along the inner one.
+pub fn is_turned([outer, inner]: [i64; 2], size: usize) -> bool {
+    outer == size as i64 && inner != 0 && inner.unsigned_abs() > size as u64
+}
+
+/// About how long one point takes, in nanoseconds: for whether threads are worth it.
+pub fn nanos(kernel: &Kernel) -> f64 {
+    let inner = kernel.insts.iter().filter(|inst| kernel.level(inst) as usize == kernel.axes);
+    let one = |inst: &crate::kernel::KInst| match &inst.op {
+        KOp::Const(_) | KOp::Param(_) => 0.0,
+        KOp::Load(buffer, _) | KOp::Store(buffer, _) => {
+            let buffer = &kernel.buffers[*buffer as usize];
+            let moves = buffer.varies.last() == Some(&true);
+            if moves { buffer.dtype.real().size() as f64 * 0.012 } else { 0.0 }
+        }
+        KOp::Math(_) => 15.0,
+        KOp::Reference(_) => 100.0,
+        _ => inst.args.first().map_or(8, |&arg| kernel.dtype(arg).size()) as f64 * 0.003,
+    };
+    inner.map(one).sum()
+}
+
+impl Lowered {
+    /// Takes a schedule that was given by hand, after a look whether it can be one of this expression.
+    pub fn with_schedule(mut self, schedule: Schedule) -> Result<Lowered, ScheduleError> {
+        if let Some(order) = &schedule.order {
+            let given: Vec<Name> = order.iter().flatten().copied().collect();
+            let plain = || self.names.iter().map(Name::to_string).collect::<Vec<_>>().join(",");
+            let known = self.names.iter().all(|name| given.iter().filter(|g| *g == name).count() == 1);
+            if !known || given.len() != self.names.len() {
+                return ScheduleError::because(format!(
+                    "`order` names each axis once: those of `order=[{}]`, in any order",
+                    plain()
+                ));
+            }
+            if given != self.names && !self.free_order {
+                return ScheduleError::because(format!(
+                    "these loops can't change places, as not all arrays go along all axes, or indices are values, or a point may \
+                     fail; allowed are `order=[{}]` and `*` between neighbours",
+                    plain()
+                ));
+            }
+        }
+        self.kernel.wishes.unroll = schedule.unroll;
+        self.wish = schedule;
+        Ok(self)
+    }
+}

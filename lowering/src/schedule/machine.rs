@@ -1,0 +1,73 @@
+//! What schedules go by of the machine.
+
+use std::sync::LazyLock;
+
+/// Facts of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The threads that run at once; fewer if the environment variable `RAYON_NUM_THREADS` says so.
+    pub cores: u32,
+    /// The bytes of the second-level cache of a core.
+    pub level2: u64,
+    /// The bytes of the last-level cache.
+    pub last_level: u64,
+}
+
+/// Those of this machine.
+pub fn facts() -> &'static Facts {
+    static FACTS: LazyLock<Facts> = LazyLock::new(|| {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let most = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()).filter(|&n: &u32| n > 0);
+        let cores = most.map_or(cores, |most| cores.min(most));
+        let (level2, last_level) = cache_sizes().unwrap_or((1 << 20, 32 << 20));
+        Facts { cores, level2, last_level }
+    });
+    &FACTS
+}
+
+/// The sizes of the caches of the first processor: of the second level and of the last one.
+#[cfg(target_os = "linux")]
+fn cache_sizes() -> Option<(u64, u64)> {
+    let (mut level2, mut last) = (None, (0, 0));
+    for index in 0..8 {
+        let read = |what: &str| {
+            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{what}");
+            std::fs::read_to_string(path).ok()
+        };
+        let Some(level) = read("level").and_then(|text| text.trim().parse::<u32>().ok()) else { break };
+        let Some(size) = read("size").and_then(|text| size(&text)) else { continue };
+        if level == 2 {
+            level2 = Some(size);
+        }
+        last = last.max((level, size));
+    }
+    Some((level2?, last.1))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn cache_sizes() -> Option<(u64, u64)> {
+    None
+}
+
+/// `32768K` in bytes.
+#[cfg(target_os = "linux")]
+fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let (digits, unit) = match text.strip_suffix(['K', 'M']) {
+        Some(digits) if text.ends_with('K') => (digits, 10),
+        Some(digits) => (digits, 20),
+        None => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_shl(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_grow_with_their_level() {
+        let facts = facts();
+        assert!(facts.cores > 0 && facts.level2 > 0 && facts.level2 <= facts.last_level, "{facts:?}");
+    }
+}

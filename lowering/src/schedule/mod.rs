@@ -1,0 +1,233 @@
+//! Schedules: how the loops of a call are run.
+//!
+//! A kernel says what is computed at each point; its schedule says in which order, by how many threads and with what stores. It is data: decided for
+//! each call, from the kernel and the extents and strides of the arrays ([`Decision`]), printed, read back, and given by hand where
+//! somebody knows better:
+//!
+//! ```
+//! use rewright_lowering::schedule::Schedule;
+//! let schedule: Schedule = "order=[i*j,k] threads=2 chunk=4096 tile=off stream=on unroll=4".parse()?;
+//! assert_eq!((schedule.threads, schedule.stream), (Some(2), Some(true)));
+//! assert_eq!(schedule.to_string().parse(), Ok(schedule));
+//! # Ok::<(), rewright_lowering::schedule::ScheduleError>(())
+//! ```
+//!
+//! **No schedule changes a bit of any result.** Points are independent, or combined in an order that is part of the meaning and that all
+//! schedules keep: threads share out the results, never the points that come to one of them.
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `order=[i*j,k]` | the loops, outermost first; the points of the last one are computed in vectors. Axes with `*` between them are one loop where the strides of a call allow it, those without are not |
+//! | `threads=2` | so many threads share the work |
+//! | `chunk=4096` | so many iterations of a loop that is shared are handed out at once |
+//! | `tile=32x256` | so many iterations of the last two loops at once: elements that lie across the last one are turned in the cache. `tile=off`: none |
+//! | `stream=on` | results go past the caches, where elements are adjacent. `stream=off`: through them |
+//! | `unroll=4` | so many vectors in a round of the innermost loop |
+//!
+//! What is not said is decided.
+
+mod crew;
+mod decide;
+mod machine;
+mod run;
+mod turn;
+
+pub use decide::{Chunks, Decision, Tile};
+pub(crate) use decide::{LEAST_POINTS, nanos};
+pub use machine::{Facts, facts};
+
+pub(crate) use run::{Work, run};
+
+use rewright_ir::Name;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// The most threads that may be asked for.
+pub const MAX_THREADS: u32 = 256;
+/// The most vectors in a round that may be asked for.
+pub const MAX_UNROLL: u32 = 8;
+
+/// How the loops of a call are run; see the [module's page](self). What is `None` is left to be decided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// The loops, outermost first, and the axes that each goes along.
+    pub order: Option<Vec<Vec<Name>>>,
+    /// The threads that share the work.
+    pub threads: Option<u32>,
+    /// The iterations of the loop that threads share which are handed out at once.
+    pub chunk: Option<u64>,
+    /// The iterations of the last two loops that are turned at once, or none.
+    pub tile: Option<Option<Tile>>,
+    /// Whether results go past the caches.
+    pub stream: Option<bool>,
+    /// How many vectors a round of the innermost loop computes.
+    pub unroll: Option<u32>,
+}
+
+/// Why a text is no schedule, or a schedule not one of an expression.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("schedule: {0}")]
+pub struct ScheduleError(pub String);
+
+impl ScheduleError {
+    /// With a message.
+    pub(crate) fn because<T>(message: impl Into<String>) -> Result<T, ScheduleError> {
+        Err(ScheduleError(message.into()))
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words = Vec::new();
+        if let Some(order) = &self.order {
+            let one = |axes: &Vec<Name>| axes.iter().map(Name::to_string).collect::<Vec<_>>().join("*");
+            words.push(format!("order=[{}]", order.iter().map(one).collect::<Vec<_>>().join(",")));
+        }
+        words.extend(self.threads.map(|threads| format!("threads={threads}")));
+        words.extend(self.chunk.map(|chunk| format!("chunk={chunk}")));
+        words.extend(self.tile.map(|tile| match tile {
+            Some(tile) => format!("tile={}x{}", tile.rows, tile.columns),
+            None => "tile=off".to_string(),
+        }));
+        words.extend(self.stream.map(|stream| format!("stream={}", if stream { "on" } else { "off" })));
+        words.extend(self.unroll.map(|unroll| format!("unroll={unroll}")));
+        f.write_str(&words.join(" "))
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = ScheduleError;
+
+    fn from_str(text: &str) -> Result<Schedule, ScheduleError> {
+        let mut schedule = Schedule::default();
+        let mut said: Vec<&str> = Vec::new();
+        for word in words(text) {
+            let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+            if said.contains(&name) {
+                return ScheduleError::because(format!("`{name}` is said twice"));
+            }
+            said.push(name);
+            schedule.word(name, value)?;
+        }
+        Ok(schedule)
+    }
+}
+
+/// What blanks separate, but for those in brackets.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0i32;
+    let separates = move |c: char| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        depth <= 0 && c.is_whitespace()
+    };
+    text.split(separates).filter(|word| !word.is_empty())
+}
+
+impl Schedule {
+    /// Takes a word in.
+    fn word(&mut self, name: &str, value: Option<&str>) -> Result<(), ScheduleError> {
+        match (name, value) {
+            ("order", Some(value)) => self.order = Some(order(value)?),
+            ("threads", Some(value)) => self.threads = Some(number("threads", value, 1, MAX_THREADS.into())? as u32),
+            ("chunk", Some(value)) => self.chunk = Some(number("chunk", value, 1, u64::from(u32::MAX))?),
+            ("tile", Some("off")) => self.tile = Some(None),
+            ("tile", Some(value)) => {
+                let Some((rows, columns)) = value.split_once('x') else {
+                    return ScheduleError::because(format!("`tile={value}`: write `tile=32x256` or `tile=off`"));
+                };
+                let [rows, columns] = [rows, columns].map(|side| number("tile", side, 1, Tile::MOST));
+                self.tile = Some(Some(Tile { rows: rows?, columns: columns? }));
+            }
+            ("stream", None | Some("on")) => self.stream = Some(true),
+            ("stream", Some("off")) => self.stream = Some(false),
+            ("stream", Some(value)) => {
+                return ScheduleError::because(format!("`stream={value}`: write `stream=on` or `stream=off`"));
+            }
+            ("unroll", Some(value)) => self.unroll = Some(number("unroll", value, 1, MAX_UNROLL.into())? as u32),
+            ("order" | "threads" | "chunk" | "tile" | "unroll", None) => {
+                return ScheduleError::because(format!("`{name}` wants a value: `{name}=...`"));
+            }
+            _ => {
+                return ScheduleError::because(format!(
+                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, with what is not said here as it is said there.
+    pub fn or(self, other: Schedule) -> Schedule {
+        Schedule {
+            order: self.order.or(other.order),
+            threads: self.threads.or(other.threads),
+            chunk: self.chunk.or(other.chunk),
+            tile: self.tile.or(other.tile),
+            stream: self.stream.or(other.stream),
+            unroll: self.unroll.or(other.unroll),
+        }
+    }
+}
+
+fn number(name: &str, text: &str, least: u64, most: u64) -> Result<u64, ScheduleError> {
+    match text.trim().parse() {
+        Ok(n) if (least..=most).contains(&n) => Ok(n),
+        _ => ScheduleError::because(format!("`{name}={text}`: wants a number from {least} to {most}")),
+    }
+}
+
+/// The loops of `[i*j,k]`.
+fn order(text: &str) -> Result<Vec<Vec<Name>>, ScheduleError> {
+    let wrong = || ScheduleError(format!("`order={text}`: write the axes as in `order=[i*j,k]`"));
+    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).ok_or_else(wrong)?;
+    if inside.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let axis = |name: &str| {
+        let name = name.trim();
+        let plain = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "[],*=".contains(c));
+        if plain { Ok(Name::from(name)) } else { Err(wrong()) }
+    };
+    inside.split(',').map(|axes| axes.split('*').map(axis).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back() {
+        for text in [
+            "",
+            "order=[]",
+            "order=[i]",
+            "order=[i*j,k] threads=2 chunk=4096 tile=off stream=on unroll=4",
+            "threads=256 tile=32x256 stream=off",
+            "unroll=8",
+        ] {
+            assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
+        }
+        let loose: Schedule = "  stream\n order=[ i * j , k ]".parse().unwrap();
+        assert_eq!(loose.to_string(), "order=[i*j,k] stream=on");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_is_allowed() {
+        for (text, message) in [
+            ("speed=9", "unknown word `speed`; there are `order=[i,j]`, `threads=N`"),
+            ("threads=0", "wants a number from 1 to 256"),
+            ("threads", "`threads` wants a value"),
+            ("threads=1 threads=2", "`threads` is said twice"),
+            ("tile=9", "write `tile=32x256` or `tile=off`"),
+            ("tile=0x4", "wants a number from 1 to"),
+            ("stream=maybe", "write `stream=on` or `stream=off`"),
+            ("unroll=9", "wants a number from 1 to 8"),
+            ("order=i,j", "write the axes as in `order=[i*j,k]`"),
+            ("order=[i,,j]", "write the axes as in `order=[i*j,k]`"),
+        ] {
+            let error = text.parse::<Schedule>().unwrap_err().to_string();
+            assert!(error.starts_with("schedule: ") && error.contains(message), "{text}: {error}");
+        }
+    }
+}

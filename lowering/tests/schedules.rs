@@ -1,0 +1,273 @@
+//! Schedules change no bit: whatever threads, tiles, stores and orders, the results are those of one thread and the plainest loops.
+
+use ndarray::{Array, Array1, Array2, IxDyn, ShapeBuilder, s};
+use rewright_ir::text::parse_module;
+use rewright_ir::{Datum, Module};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
+use rewright_lowering::schedule::{Schedule, Tile};
+use std::num::NonZeroU32;
+
+fn module(text: &str) -> Module {
+    parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)))
+}
+
+/// A function of arrays of rank 2 with one expression; `SCHEDULE` stands where a schedule may be.
+fn function(params: &str, expr: &str, result: &str) -> String {
+    format!("func @f({params}) -> {result} {{\nentry:\n  %0 = arrayexpr SCHEDULE {expr} : {result}\n  ret %0\n}}")
+}
+
+fn compile(text: &str, schedule: &str, backend: Backend) -> Executable {
+    let schedule = if schedule.is_empty() { String::new() } else { format!("schedule=\"{schedule}\"") };
+    let options = Options { backend, times: true, ..Options::default() };
+    Executable::compile(&module(&text.replace("SCHEDULE", &schedule)), "f", options).unwrap()
+}
+
+fn matrix(rows: usize, columns: usize, seed: u64) -> Array2<f64> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    Array2::from_shape_simple_fn((rows, columns), || random.f64() * 8.0 - 4.0)
+}
+
+/// What programs there are: parameters, expression, result, and whether its loops may change places.
+fn programs() -> Vec<(&'static str, String, bool)> {
+    let plain = "%a: f64[n, m], %b: f64[n, m]";
+    vec![
+        (
+            "elementwise",
+            function(
+                plain,
+                "[i: n, j: m] (x = %a[i, j], y = %b[i, j]) {\n t0 = sin x\n t1 = mul t0, y\n yield t1\n }",
+                "f64[n, m]",
+            ),
+            true,
+        ),
+        (
+            "narrow results",
+            function(plain, "[i: n, j: m] (x = %a[i, j], y = %b[i, j]) {\n t0 = lt x, y\n yield t0\n }", "bool[n, m]"),
+            true,
+        ),
+        (
+            "indices",
+            function(
+                plain,
+                "[i: n, j: m] (x = %a[i, j], y = %b[i, j]) {\n t0 = mul i, 1000\n t1 = add t0, j\n t2 = cast t1, to=f64\n t3 = add t2, x\n t4 = mul t3, y\n yield t4\n }",
+                "f64[n, m]",
+            ),
+            false,
+        ),
+        (
+            "transposed",
+            function(
+                "%a: f64[n, m], %b: f64[m, n]",
+                "[i: n, j: m] (x = %a[i, j], y = %b[j, i]) {\n t0 = sub x, y\n yield t0\n }",
+                "f64[n, m]",
+            ),
+            true,
+        ),
+        (
+            "rows combined",
+            function(
+                plain,
+                "[i: n, j: reduce m] (x = %a[i, j], y = %b[i, j]) {\n t0 = mul x, y\n yield t0\n } reduce (sum f64)",
+                "f64[n]",
+            ),
+            false,
+        ),
+        (
+            "columns combined",
+            function(
+                plain,
+                "[j: reduce n, i: m] (x = %a[j, i], y = %b[j, i]) {\n t0 = mul x, y\n yield t0\n } reduce (sum f64)",
+                "f64[m]",
+            ),
+            false,
+        ),
+        (
+            "rows of a transposed array combined",
+            function(
+                "%a: f64[n, m], %b: f64[m, n]",
+                "[i: n, j: reduce m] (x = %a[i, j], y = %b[j, i]) {\n t0 = mul x, y\n yield t0\n } reduce (sum f64)",
+                "f64[n]",
+            ),
+            false,
+        ),
+    ]
+}
+
+fn bits(results: &[Datum]) -> Vec<String> {
+    results.iter().map(|result| format!("{:?}", result.to_array())).collect()
+}
+
+fn same_bits(a: &[Datum], b: &[Datum]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a.to_array().same_bits(&b.to_array()))
+}
+
+#[test]
+fn no_schedule_changes_a_bit() {
+    let schedules = [
+        "threads=2",
+        "threads=3 chunk=7",
+        "threads=8 stream",
+        "stream",
+        "tile=16x32",
+        "tile=5x7 threads=3",
+        "tile=1x1000 stream unroll=2",
+        "unroll=8",
+        "tile=off threads=8 chunk=1",
+    ];
+    for (name, text, _) in programs() {
+        for (rows, columns) in [(1, 1), (3, 50), (131, 67), (64, 300)] {
+            let (a, b) = (matrix(rows, columns, 1), matrix(rows, columns, 2));
+            let turned = text.contains("f64[m, n]");
+            let b = if turned { b.reversed_axes().as_standard_layout().to_owned() } else { b };
+            let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
+            for backend in [Backend::Auto, Backend::Cranelift] {
+                let want = compile(&text, "threads=1 tile=off stream=off", backend).call(&args).unwrap();
+                let reference = compile(&text, "", Backend::Reference).call(&args).unwrap();
+                assert!(same_bits(&want, &reference), "{name} {rows}x{columns}: {:?}", bits(&want));
+                for schedule in schedules {
+                    let got = compile(&text, schedule, backend).call(&args).unwrap();
+                    assert!(same_bits(&want, &got), "{name} {rows}x{columns}, {schedule}, {backend:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn loops_in_another_order_give_the_same() {
+    for (name, text, free) in programs() {
+        let (a, b) = (matrix(40, 40, 3), matrix(40, 40, 4));
+        let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
+        let want = compile(&text, "", Backend::Auto).call(&args).unwrap();
+        if free {
+            for order in ["[i,j]", "[j,i]", "[i*j]", "[j*i]"] {
+                let turned = compile(&text, &format!("order={order} threads=2"), Backend::Auto);
+                assert!(same_bits(&want, &turned.call(&args).unwrap()), "{name} {order}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_schedule_of_a_call_is_told_and_can_be_given_again() {
+    let text = &programs()[0].1;
+    let (a, b) = (matrix(300, 200, 1), matrix(300, 200, 2));
+    let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
+    let told = |f: &Executable| f.schedules()[0].schedule.clone();
+    let first = compile(text, "threads=3 tile=16x64 stream=off", Backend::Auto);
+    let want = first.call(&args).unwrap();
+    let schedule = told(&first);
+    assert_eq!(schedule.threads, Some(3));
+    assert_eq!(schedule.to_string().parse::<Schedule>(), Ok(schedule.clone()));
+    let again = compile(text, &schedule.to_string(), Backend::Auto);
+    assert!(same_bits(&want, &again.call(&args).unwrap()));
+    assert_eq!(told(&again), schedule);
+    // Both loops are one: there is no second one to make tiles with.
+    assert_eq!(schedule.tile, Some(None));
+    let order = |f: &Executable| told(f).order.unwrap().iter().map(|axes| axes.len()).collect::<Vec<_>>();
+    assert_eq!(order(&first), [2], "the loops of dense arrays are one");
+    let apart = compile(text, "order=[i,j]", Backend::Auto);
+    apart.call(&args).unwrap();
+    assert_eq!(order(&apart), [1, 1], "unless somebody says otherwise");
+    // Columns of one array are rows of the other.
+    let turned = compile(&programs()[3].1, "", Backend::Auto);
+    turned.call(&[(&a).into(), (&b.t()).into()]).unwrap();
+    assert_eq!(told(&turned).tile, Some(None), "a view of the transpose lies as the other operand does");
+    turned.call(&[(&a).into(), (&b.t().as_standard_layout().to_owned()).into()]).unwrap();
+    assert_eq!(told(&turned).tile, Some(Some(Tile { rows: 64, columns: 128 })));
+}
+
+#[test]
+fn impossible_schedules_are_errors() {
+    let fails = |program: usize, schedule: &str| {
+        let text = programs()[program].1.replace("SCHEDULE", &format!("schedule=\"{schedule}\""));
+        match Executable::compile(&module(&text), "f", Options::default()) {
+            Ok(_) => panic!("{schedule}"),
+            Err(error) => error.to_string(),
+        }
+    };
+    for (program, schedule, message) in [
+        (0, "hurry", "unknown word `hurry`; there are `order=[i,j]`"),
+        (0, "threads=0", "wants a number from 1 to 256"),
+        (0, "order=[i]", "`order` names each axis once: those of `order=[i,j]`, in any order"),
+        (0, "order=[i,j,k]", "`order` names each axis once"),
+        (0, "order=[i,i]", "`order` names each axis once"),
+        (2, "order=[j,i]", "these loops can't change places"),
+        (4, "order=[j,i]", "allowed are `order=[i,j]` and `*` between neighbours"),
+    ] {
+        let error = fails(program, schedule);
+        assert!(error.contains("`@f`") && error.contains("schedule: ") && error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn schedules_are_part_of_the_text() {
+    let text = programs()[0].1.replace("SCHEDULE", "schedule=\"order=[j,i] threads=2\"");
+    let printed = module(&text).to_string();
+    assert!(printed.contains("%0 = arrayexpr schedule=\"order=[j,i] threads=2\" [i: n, j: m]"), "{printed}");
+    assert_eq!(module(&printed).to_string(), printed);
+}
+
+#[test]
+fn threads_are_woken_only_where_there_is_enough_to_do() {
+    let text = &programs()[0].1;
+    let threads = |rows: usize, most: u32| {
+        let options = Options { times: true, threads: NonZeroU32::new(most), ..Options::default() };
+        let f = Executable::compile(&module(&text.replace("SCHEDULE", "")), "f", options).unwrap();
+        let (a, b) = (matrix(rows, 100, 1), matrix(rows, 100, 2));
+        f.call(&[(&a).into(), (&b).into()]).unwrap();
+        f.schedules()[0].schedule.threads
+    };
+    assert_eq!(threads(10, 8), Some(1));
+    assert_eq!(threads(10_000, 1), Some(1));
+    assert_eq!(threads(10_000, 2), Some(2));
+}
+
+#[test]
+fn results_go_to_places_of_any_strides() {
+    let text = &programs()[3].1;
+    let (a, b) = (matrix(90, 70, 5), matrix(70, 90, 6));
+    let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
+    let want = compile(text, "threads=1 tile=off stream=off", Backend::Auto).call(&args).unwrap();
+    for schedule in ["", "threads=2", "tile=16x16 threads=3", "stream tile=off"] {
+        let f = compile(text, schedule, Backend::Auto);
+        let mut columns = Array2::<f64>::zeros((90, 70).f());
+        f.call_into(&args, &mut [(&mut columns).into()]).unwrap();
+        let mut wide = Array2::<f64>::zeros((90, 200));
+        let part: ViewMut<'_> = wide.slice_mut(s![.., 3..143;2]).into();
+        f.call_into(&args, &mut [part]).unwrap();
+        for got in [columns.view(), wide.slice(s![.., 3..143;2])] {
+            let got: Array<f64, IxDyn> = got.as_standard_layout().to_owned().into_dyn();
+            assert!(same_bits(&want, &[Datum::Array(got.into())]), "{schedule}");
+        }
+        assert!(wide.slice(s![.., 4..;2]).iter().all(|&x| x == 0.0), "what is between stays");
+    }
+}
+
+#[test]
+fn the_first_point_that_fails_is_told_whatever_the_threads() {
+    let text = "func @f(%a: i64[n], %b: i64[n], %c: i64[n]) -> i64[n] {
+entry:
+  %0 = arrayexpr SCHEDULE [i: n] (x = %a[i], y = %b[i], z = %c[i]) {
+    t0 = power x, y
+    t1 = power t0, z
+    yield t1
+  } : i64[n]
+  ret %0
+}";
+    let n = 1000;
+    let base = Array1::from_elem(n, 2i64);
+    let (mut first, mut second) = (Array1::from_elem(n, 1i64), Array1::from_elem(n, 1i64));
+    // Later points fail in the earlier instruction.
+    first[700] = -3;
+    first[999] = -3;
+    second[333] = -1;
+    let line = |schedule: &str| {
+        let f = compile(text, schedule, Backend::Auto);
+        let error = f.call(&[(&base).into(), (&first).into(), (&second).into()]).unwrap_err();
+        (error.op, error.loc.line)
+    };
+    for schedule in ["threads=1", "threads=2", "threads=3 chunk=100", "threads=8 chunk=1", "tile=8x8"] {
+        assert_eq!(line(schedule), (Some("power"), 5), "{schedule}");
+    }
+}
