@@ -31,7 +31,7 @@ pub enum Command {
     Exec(ExecArgs),
     /// Rewrite and compile a function, and measure how long its calls take
     #[command(after_help = "Examples:\n  passdump bench f.ir --arg 'x=random:f64[1000000]' --into\n  \
-        passdump bench f.ir --arg x=@x.npy --time 5 --json\n  passdump bench --serve < requests")]
+        passdump bench f.ir --arg x=@x.npy --time 5 --roofline --json\n  passdump bench --serve < requests")]
     Bench(BenchArgs),
     /// List the rewrites that match a program now, and what each would do first
     #[command(
@@ -255,12 +255,15 @@ pub struct BenchArgs {
     /// How long to measure
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub time: f64,
+    /// Measure also how fast this machine moves so many bytes and issues instructions, and say what part of that a call reaches
+    #[arg(long)]
+    pub roofline: bool,
     /// Print one object in JSON instead
     #[arg(long)]
     pub json: bool,
     /// Do what requests on the standard input say, each a line of JSON, and answer each with a line: for scripts that measure other
     /// programs in turns with this one
-    #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "json"])]
+    #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "roofline", "json"])]
     pub serve: bool,
 }
 

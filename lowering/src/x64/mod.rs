@@ -22,6 +22,7 @@ mod machine;
 mod memory;
 mod nest;
 mod pool;
+pub mod probe;
 mod row_loop;
 mod rows;
 mod schedule;

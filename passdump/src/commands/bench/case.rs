@@ -9,10 +9,14 @@ use cpu_time::ProcessTime;
 use rewright::exec::plan::StepKind;
 use rewright::exec::{Arg, ViewMut};
 use rewright::lowering::Kernel;
+use rewright::ndarray::{ArcArray, Axis, IxDyn, Slice};
 use rewright::rewrites::Options;
-use rewright::{Array, Datum, EvalError, Executable, Limits, Scalar, with_array};
+use rewright::{Array, Datum, Element, EvalError, Executable, Limits, with_array};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// What is to be called, and how.
 pub struct Wanted {
@@ -39,6 +43,9 @@ pub struct Case {
     pub elements: usize,
     /// The bytes of arguments and results, each counted once: no call moves less.
     pub bytes: u64,
+    /// The number of arrays among the arguments, and among the results.
+    pub reads: usize,
+    pub writes: usize,
 }
 
 /// How long it took to make a function ready.
@@ -64,19 +71,22 @@ impl Case {
     pub fn load(wanted: &Wanted) -> Result<Case, Error> {
         let program = Program::load(&wanted.input)?;
         let args = bind(&wanted.args, &program, program.function()?)?;
+        let args: Vec<Datum> = args.into_iter().map(|datum| aligned(&datum)).collect::<Result<_, _>>()?;
         let executable = Some(compile(&program, wanted.backend)?.0);
         let backend = wanted.backend;
-        let mut case = Case { program, backend, executable, args, outs: None, elements: 0, bytes: 0 };
+        let mut case =
+            Case { program, backend, executable, args, outs: None, elements: 0, bytes: 0, reads: 0, writes: 0 };
         let results = case.call()?;
         let sizes = case.args.iter().chain(&results).map(size);
         (case.elements, case.bytes) = sizes.fold((1, 0), |(n, all), (len, bytes)| (n.max(len), all + bytes));
+        let arrays = |data: &[Datum]| data.iter().filter(|datum| matches!(datum, Datum::Array(_))).count();
+        (case.reads, case.writes) = (arrays(&case.args), arrays(&results));
         if wanted.into {
-            let buffer = |datum: &Datum| {
-                let shape = if let Datum::Array(array) = datum { array.shape() } else { &[] };
-                Array::full(Scalar::zero(datum.dtype()), shape)
+            let buffer = |datum: &Datum| match aligned(datum)? {
+                Datum::Array(array) => Ok(array),
+                Datum::Scalar(scalar) => Array::full(scalar, &[]).ok_or_else(no_memory),
             };
-            let buffers = results.iter().map(buffer).collect::<Option<_>>();
-            case.outs = Some(buffers.ok_or_else(|| Error::message("there is no memory for results"))?);
+            case.outs = Some(results.iter().map(buffer).collect::<Result<_, _>>()?);
         }
         Ok(case)
     }
@@ -161,6 +171,28 @@ fn compile(program: &Program, backend: Backend) -> Result<(Executable, Compiling
     let start = Instant::now();
     let executable = engine::executable(&rewritten.module, program.func, backend, limits)?;
     Ok((executable, Compiling { optimize, lower: start.elapsed() }))
+}
+
+/// The same elements in a buffer of their own that begins where a cache line does. Where the allocator would put it is left to chance
+/// otherwise, and with it the time that calls take.
+fn aligned(datum: &Datum) -> Result<Datum, Error> {
+    let Datum::Array(array) = datum else { return Ok(datum.clone()) };
+    with_array!(array, |a| in_line(a).map(Datum::Array)).ok_or_else(no_memory)
+}
+
+fn in_line<T: Element>(array: &ArcArray<T, IxDyn>) -> Option<Array> {
+    let spare = LINE / size_of::<T>();
+    let Some(&first) = array.first() else { return Some(T::wrap(array.clone())) };
+    let mut buffer = vec![first; array.len() + spare];
+    let skip = buffer.as_ptr().align_offset(LINE).min(spare);
+    buffer[skip..].iter_mut().zip(array.iter()).for_each(|(to, from)| *to = *from);
+    let mut line = ArcArray::from_vec(buffer);
+    line.slice_axis_inplace(Axis(0), Slice::from(skip..skip + array.len()));
+    Some(T::wrap(line.into_shape_with_order(IxDyn(array.shape())).ok()?))
+}
+
+fn no_memory() -> Error {
+    Error::message("there is no memory for the arrays")
 }
 
 fn not_compiled() -> Error {

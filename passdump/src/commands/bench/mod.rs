@@ -1,12 +1,14 @@
 //! `passdump bench`: rewrites and compiles a function, and measures its calls.
 
 mod case;
+mod roofline;
 mod serve;
 
 use crate::args::{BenchArgs, InputArgs};
 use crate::error::Error;
 use crate::output::{Out, count};
 use case::{Case, Compiling, Round, Wanted};
+use roofline::Roofline;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,9 +34,10 @@ pub fn bench(out: &mut Out, args: &BenchArgs) -> Result<(), Error> {
     let mut case = Case::load(&wanted)?;
     let compiling = middle(&case.recompile(COMPILATIONS)?);
     let calls = measure(&mut case, Duration::from_secs_f64(args.time))?;
+    let roofline = if args.roofline { Some(roofline::measure(&case)?) } else { None };
     match args.json {
-        true => Ok(writeln!(out, "{}", as_json(&case, &calls, compiling)?)?),
-        false => report(out, &case, &calls, compiling),
+        true => Ok(writeln!(out, "{}", as_json(&case, &calls, compiling, roofline)?)?),
+        false => report(out, &case, &calls, compiling, roofline),
     }
 }
 
@@ -106,7 +109,7 @@ fn facts(case: &Case) -> Result<Value, Error> {
     }))
 }
 
-fn as_json(case: &Case, calls: &Calls, compiling: Compiling) -> Result<Value, Error> {
+fn as_json(case: &Case, calls: &Calls, compiling: Compiling, roofline: Option<Roofline>) -> Result<Value, Error> {
     let spread = |times: &[f64]| -> Value {
         QUANTILES.iter().map(|(name, part)| (name.to_string(), json!(quantile(times, *part)))).collect()
     };
@@ -118,6 +121,9 @@ fn as_json(case: &Case, calls: &Calls, compiling: Compiling) -> Result<Value, Er
     all["calls_a_batch"] = json!(calls.batch);
     all["optimize_ns"] = json!(nanos(compiling.optimize));
     all["lower_ns"] = json!(nanos(compiling.lower));
+    if let Some(roofline) = roofline {
+        all["roofline"] = roofline.as_json();
+    }
     Ok(all)
 }
 
@@ -125,7 +131,13 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn report(out: &mut Out, case: &Case, calls: &Calls, compiling: Compiling) -> Result<(), Error> {
+fn report(
+    out: &mut Out,
+    case: &Case,
+    calls: &Calls,
+    compiling: Compiling,
+    roofline: Option<Roofline>,
+) -> Result<(), Error> {
     let shown = |ns: f64| format!("{:.1?}", Duration::from_nanos(ns.round() as u64));
     let mut rows = vec![
         vec!["a call".to_string()],
@@ -158,6 +170,14 @@ fn report(out: &mut Out, case: &Case, calls: &Calls, compiling: Compiling) -> Re
     writeln!(out, "optimizing took {:.1?}, lowering {:.1?}", compiling.optimize, compiling.lower)?;
     for (by, schedule, _) in case.kernels() {
         writeln!(out, "kernel by {by}: {schedule}")?;
+    }
+    if let Some(roofline) = roofline {
+        let part = 100.0 * roofline.bound_ns() / quantile(&calls.processor, 0.5);
+        let bound = shown(roofline.bound_ns());
+        writeln!(out, "{part:.0}% of the roofline: at best {bound} by {}", roofline.bound_by())?;
+        let (bandwidth, issue) = (roofline.bandwidth, roofline.issue);
+        writeln!(out, "  arguments and results in {} at {bandwidth:.1} GB/s", shown(roofline.memory_ns))?;
+        writeln!(out, "  instructions in {} at {issue:.1} a nanosecond", shown(roofline.issue_ns))?;
     }
     Ok(out.comments(case.executable()?.remarks())?)
 }

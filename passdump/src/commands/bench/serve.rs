@@ -1,7 +1,7 @@
 //! `passdump bench --serve`: another program says what is to be measured, and when. Each request is a line of JSON, and so is each answer.
 
 use super::case::{Case, Wanted};
-use super::{facts, nanos};
+use super::{facts, nanos, roofline};
 use crate::args::{ArgBinding, InputArgs};
 use crate::engine::{self, Backend};
 use crate::error::Error;
@@ -26,6 +26,8 @@ enum Request {
     Save { case: String, to: Vec<PathBuf> },
     /// Forgets a case.
     Drop { case: String },
+    /// Says what a call could take at best.
+    Roofline { case: String },
     /// Rewrites and compiles a case so many times anew.
     Compile { case: String, count: u64 },
 }
@@ -92,6 +94,7 @@ fn answer(line: &str, cases: &mut IndexMap<String, Case>) -> Result<Value, Error
             cases.swap_remove(&case);
             Ok(json!({}))
         }
+        Request::Roofline { case } => Ok(roofline::measure(find(cases, &case)?)?.as_json()),
         Request::Compile { case, count } => {
             let times = find(cases, &case)?.recompile(count)?;
             let optimize: Vec<u64> = times.iter().map(|t| nanos(t.optimize)).collect();

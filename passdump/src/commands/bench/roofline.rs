@@ -1,0 +1,122 @@
+//! What a call could take at best, as loops measure that compute nothing, or nothing but.
+//!
+//! Whatever computes the function must read the arguments and write the results, and a kernel must issue the instructions that it consists of.
+
+use super::case::Case;
+use crate::error::Error;
+use cpu_time::ProcessTime;
+use rewright::lowering::Kernel;
+use rewright::lowering::kernel::KOp;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long the loops are measured, each.
+const TIME: Duration = Duration::from_millis(60);
+
+/// See the module's page.
+#[derive(Clone, Copy, Debug)]
+pub struct Roofline {
+    /// Nanoseconds to read the arguments and write the results, as many arrays of together as many bytes.
+    pub memory_ns: f64,
+    /// Gigabytes a second of that.
+    pub bandwidth: f64,
+    /// Nanoseconds to issue the vector instructions of the kernels.
+    pub issue_ns: f64,
+    /// Vector instructions a nanosecond: multiply-adds and additions, half of each.
+    pub issue: f64,
+}
+
+impl Roofline {
+    /// The least time of a call.
+    pub fn bound_ns(&self) -> f64 {
+        self.memory_ns.max(self.issue_ns)
+    }
+    /// Which of the two it is.
+    pub fn bound_by(&self) -> &'static str {
+        if self.memory_ns >= self.issue_ns { "memory" } else { "issue" }
+    }
+    /// For machines.
+    pub fn as_json(&self) -> Value {
+        json!({
+            "memory_ns": self.memory_ns,
+            "gigabytes_a_second": self.bandwidth,
+            "issue_ns": self.issue_ns,
+            "vector_instructions_a_ns": self.issue,
+            "bound_ns": self.bound_ns(),
+            "bound_by": self.bound_by(),
+        })
+    }
+}
+
+/// The instructions that a kernel has for each point; of addresses, constants and what does not change along the innermost loop none.
+fn operations(kernel: &Kernel) -> usize {
+    let inner = kernel.axes as u32;
+    let counts = |op: &KOp| {
+        !matches!(op, KOp::Const(_) | KOp::Param(_) | KOp::Index(_) | KOp::Load(..) | KOp::Store(..) | KOp::Bitcast)
+    };
+    kernel.insts.iter().filter(|inst| kernel.level(inst) == inner && counts(&inst.op)).count()
+}
+
+/// The bytes of the widest value of a kernel: so wide are its lanes.
+fn lane(kernel: &Kernel) -> usize {
+    kernel.values.iter().map(|value| value.dtype.size()).max().unwrap_or(8)
+}
+
+/// Measures.
+#[cfg(target_arch = "x86_64")]
+pub fn measure(case: &Case) -> Result<Roofline, Error> {
+    use rewright::lowering::x64::Level;
+    use rewright::lowering::x64::probe::{Issue, Stores, Sweep};
+
+    let level = Level::ALL.into_iter().rfind(|level| level.is_available());
+    let level = level.ok_or_else(|| Error::message("--roofline: the processor has no AVX2"))?;
+    let refused = |e: rewright::lowering::KernelError| Error::message(format!("--roofline: {e}"));
+    // More arrays than the loop takes are as many as it takes, and longer.
+    let (reads, writes) = (case.reads.min(4), case.writes.min(2));
+    let mut memory_ns = f64::INFINITY;
+    let bytes = usize::try_from(case.bytes).unwrap_or(usize::MAX);
+    if reads + writes > 0 {
+        for stores in [Stores::Cached, Stores::Streaming] {
+            let mut sweep = Sweep::new(level, reads, writes, bytes, stores).map_err(refused)?;
+            let scale = case.bytes as f64 / sweep.bytes() as f64;
+            let times = (1 << 16) / sweep.bytes().max(1) + 1;
+            let ns = best(|| (0..times).for_each(|_| sweep.run())) / times as f64;
+            memory_ns = memory_ns.min(ns * scale);
+        }
+    } else {
+        memory_ns = 0.0;
+    }
+    let issue = Issue::new(level).map_err(refused)?;
+    let rate = issue.run(1 << 16) as f64
+        / best(|| {
+            issue.run(1 << 16);
+        });
+    let bytes_of = if level == Level::Avx512 { 64 } else { 32 };
+    let instructions: f64 = case
+        .kernels()
+        .map(|(_, _, kernel)| {
+            operations(kernel) as f64 * case.elements as f64 * lane(kernel) as f64 / f64::from(bytes_of)
+        })
+        .sum();
+    let bandwidth = if memory_ns > 0.0 { case.bytes as f64 / memory_ns } else { 0.0 };
+    Ok(Roofline { memory_ns, bandwidth, issue_ns: instructions / rate, issue: rate })
+}
+
+/// The same on other processors.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn measure(_: &Case) -> Result<Roofline, Error> {
+    Err(Error::message("--roofline measures x86-64 processors with AVX2 only"))
+}
+
+/// The least nanoseconds of the processor that it takes.
+fn best(mut run: impl FnMut()) -> f64 {
+    let begin = ProcessTime::now();
+    let (mut least, mut count) = (Duration::MAX, 0);
+    while count < 5 || begin.elapsed() < TIME {
+        let start = ProcessTime::now();
+        run();
+        least = least.min(start.elapsed());
+        count += 1;
+    }
+    least.as_secs_f64().max(1e-9) * 1e9
+}
