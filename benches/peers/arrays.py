@@ -180,12 +180,15 @@ def cell(bench, workload, mode, n, dtype):
         entry = {"median_ns": statistics.median(here), "min_ns": min(here), "rounds": len(here), "case": case}
         if name not in systems or entry["median_ns"] < systems[name]["median_ns"]:
             systems[name] = entry
-        bench.systems[name].ask("drop", case=case)
+    roofline = bench.systems[OURS].ask("roofline", case="case")
+    if "error" in roofline:
+        raise SystemExit(f"{OURS}: {roofline['error']}")
     facts = next(answer for name, _, answer in found if name == OURS)
     about = {"workload": workload.name, "title": workload.title, "mode": mode, "n": n, "dtype": dtype}
     row = about | {"elements": cases.size(values), "bytes": facts["bytes"], "kernels": facts["kernels"], "remarks": facts["remarks"]}
-    row["roofline"] = facts.get("roofline")
-    return row | {"systems": systems}
+    for name, case, _ in found:
+        bench.systems[name].ask("drop", case=case)
+    return row | {"roofline": roofline, "systems": systems}
 
 
 def compiling(bench, count):

@@ -33,6 +33,10 @@ pub enum Command {
     #[command(after_help = "Examples:\n  passdump bench f.ir --arg 'x=random:f64[1000000]' --into\n  \
         passdump bench f.ir --arg x=@x.npy --time 5 --roofline --json\n  passdump bench --serve < requests")]
     Bench(BenchArgs),
+    /// Show the kernels of a function: schedule, instructions, machine code
+    #[command(after_help = "Examples:\n  passdump asm fixtures/real/black_scholes.ron\n  \
+        passdump asm f.ir --kernel 2 --level avx2")]
+    Asm(AsmArgs),
     /// List the rewrites that match a program now, and what each would do first
     #[command(
         after_help = "Examples:\n  passdump suggest program.ir\n  passdump suggest program.ir --rules ideas.ron\n  \
@@ -265,6 +269,31 @@ pub struct BenchArgs {
     /// programs in turns with this one
     #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "roofline", "json"])]
     pub serve: bool,
+}
+
+/// Arguments of `asm`.
+#[derive(Debug, Args)]
+pub struct AsmArgs {
+    /// The program.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// What makes machine code; the best that this machine has if not given
+    #[arg(long, value_enum)]
+    pub level: Option<Level>,
+    /// One kernel only, by its number from 1
+    #[arg(long, value_name = "N")]
+    pub kernel: Option<usize>,
+}
+
+/// Code generators, and what they use of the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Level {
+    /// x64 with AVX2
+    Avx2,
+    /// x64 with AVX-512
+    Avx512,
+    /// Cranelift
+    Cranelift,
 }
 
 /// Arguments of `test`.

@@ -79,6 +79,7 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
         Command::Suggest(args) => commands::suggest::suggest(out, &args).map(|()| true),
         Command::Bisect(args) => commands::bisect::bisect(out, &args).map(|()| true),
         Command::Reduce(args) => commands::reduce::reduce(out, &args).map(|()| true),
+        Command::Asm(args) => commands::asm::asm(out, &args).map(|()| true),
         Command::Bench(args) => commands::bench::bench(out, &args).map(|()| true),
         Command::Exec(args) => commands::exec::exec(out, &args).map(|()| true),
         Command::Test(args) => commands::test::test(out, &args),

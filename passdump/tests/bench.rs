@@ -75,6 +75,28 @@ fn json_has_all_of_it() {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_roofline_is_measured() {
+    if !rewright::lowering::x64::Level::Avx2.is_available() {
+        let error = refused(&[&["bench", "-", "--time", "0", "--roofline"], &ARGS[..]].concat(), SUM);
+        assert!(error.contains("no AVX2"), "{error}");
+        return;
+    }
+    let args = [&["bench", "-", "--json", "--time", "0", "--roofline"], &ARGS[..]].concat();
+    let found: Value = serde_json::from_str(&done(&args, SUM)).unwrap();
+    let number = |name: &str| found["roofline"][name].as_f64().unwrap();
+    assert!(
+        number("memory_ns") > 0.0 && number("issue_ns") > 0.0 && number("vector_instructions_a_ns") > 0.0,
+        "{found}"
+    );
+    assert_eq!(number("bound_ns"), number("memory_ns").max(number("issue_ns")));
+    let bytes = number("memory_ns") * number("gigabytes_a_second");
+    assert!((bytes - 16000.0).abs() < 1.0, "{found}");
+    let report = done(&[&["bench", "-", "--time", "0", "--roofline"], &ARGS[..]].concat(), SUM);
+    assert!(report.contains("% of the roofline: at best ") && report.contains(" GB/s"), "{report}");
+}
+
 #[test]
 fn what_can_not_be_measured_is_refused() {
     let usage = refused(&["bench"], "");

@@ -58,7 +58,7 @@ fn write(dir: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
 
 #[test]
 fn usage_is_explained() {
-    for command in ["run", "exec", "bench", "bisect", "reduce", "test", "check-rules", "completions", "list"] {
+    for command in ["run", "exec", "asm", "bench", "bisect", "reduce", "test", "check-rules", "completions", "list"] {
         let help = done(&feed(&[command, "--help"], ""));
         assert!(help.contains("Example") && help.contains(&format!("passdump {command}")), "{help}");
     }

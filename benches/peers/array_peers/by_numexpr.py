@@ -2,6 +2,7 @@
 
 import numexpr
 import numpy as np
+from memory import empty_like
 
 numexpr.set_num_threads(1)
 
@@ -24,26 +25,26 @@ def several(expression, **names):
 
 def axpby(a, b, into):
     v = a.dtype.type
-    return one("two * a + three * b", np.empty_like(a) if into else None, a=a, b=b, two=v(2), three=v(3))
+    return one("two * a + three * b", empty_like(a) if into else None, a=a, b=b, two=v(2), three=v(3))
 
 
 def polynomial(a, b, c, into):
     v = a.dtype.type
     names = dict(a=a, b=b, c=c, half=v(0.5), one=v(1))
-    return one("a * b + c * (a - b) * half + one", np.empty_like(a), **names)
+    return one("a * b + c * (a - b) * half + one", empty_like(a), **names)
 
 
 def trigonometry(a, b, into):
-    return one("sin(a) * sin(a) + cos(b) * cos(b)", np.empty_like(a), a=a, b=b)
+    return one("sin(a) * sin(a) + cos(b) * cos(b)", empty_like(a), a=a, b=b)
 
 
 def exponentials(a, b, into):
-    return one("exp(-a * a) * log(one + b)", np.empty_like(a), a=a, b=b, one=a.dtype.type(1))
+    return one("exp(-a * a) * log(one + b)", empty_like(a), a=a, b=b, one=a.dtype.type(1))
 
 
 def black_scholes(spot, strike, years, rate, vol, into):
     v = spot.dtype.type
-    out, d1, d2 = np.empty_like(spot), np.empty_like(spot), np.empty_like(spot)
+    out, d1, d2 = empty_like(spot), empty_like(spot), empty_like(spot)
     k = dict(c=v(0.044715), f=v(0.7978845608028654), one=v(1), half=v(0.5), rate=rate, vol=vol, drift=v(rate + vol * vol / 2))
     evaluate = lambda text, out, **names: numexpr.evaluate(text, local_dict=names | k, global_dict={}, out=out, casting="same_kind")
 
@@ -74,7 +75,7 @@ def mean_variance(x, into):
 
 
 def softmax(x, into):
-    out = np.empty_like(x)
+    out = empty_like(x)
 
     def call():
         top = several("max(x, axis=1)", x=x)[:, None]

@@ -1,6 +1,7 @@
 """NumPy: results and temporaries go to arrays that are there, as far as its functions allow."""
 
 import numpy as np
+from memory import empty, empty_like
 
 
 def results(values):
@@ -10,7 +11,7 @@ def results(values):
 def axpby(a, b, into):
     if not into:
         return lambda: 2 * a + 3 * b, results
-    out, t = np.empty_like(a), np.empty_like(a)
+    out, t = empty_like(a), empty_like(a)
 
     def call():
         np.multiply(a, 2, out=out)
@@ -21,7 +22,7 @@ def axpby(a, b, into):
 
 
 def polynomial(a, b, c, into):
-    out, t = np.empty_like(a), np.empty_like(a)
+    out, t = empty_like(a), empty_like(a)
 
     def call():
         np.subtract(a, b, out=t)
@@ -35,7 +36,7 @@ def polynomial(a, b, c, into):
 
 
 def trigonometry(a, b, into):
-    out, t = np.empty_like(a), np.empty_like(a)
+    out, t = empty_like(a), empty_like(a)
 
     def call():
         np.sin(a, out=out)
@@ -48,7 +49,7 @@ def trigonometry(a, b, into):
 
 
 def exponentials(a, b, into):
-    out, t = np.empty_like(a), np.empty_like(a)
+    out, t = empty_like(a), empty_like(a)
 
     def call():
         np.multiply(a, a, out=out)
@@ -74,7 +75,7 @@ def normal(d, t):
 
 
 def black_scholes(spot, strike, years, rate, vol, into):
-    out, d1, d2, t = (np.empty_like(spot) for _ in range(4))
+    out, d1, d2, t = (empty_like(spot) for _ in range(4))
 
     def call():
         np.sqrt(years, out=out)
@@ -98,7 +99,7 @@ def black_scholes(spot, strike, years, rate, vol, into):
 
 
 def sum_x_log_yt(x, y, into):
-    t = np.empty_like(y)
+    t = empty_like(y)
 
     def call():
         np.log(y, out=t)
@@ -108,7 +109,7 @@ def sum_x_log_yt(x, y, into):
 
 
 def mean_variance(x, into):
-    t = np.empty_like(x)
+    t = empty_like(x)
 
     def call():
         mean = np.mean(x)
@@ -120,7 +121,7 @@ def mean_variance(x, into):
 
 
 def softmax(x, into):
-    out = np.empty_like(x)
+    out = empty_like(x)
 
     def call():
         np.subtract(x, np.max(x, axis=1, keepdims=True), out=out)
@@ -131,7 +132,7 @@ def softmax(x, into):
 
 
 def logsumexp(x, into):
-    t = np.empty_like(x)
+    t = empty_like(x)
 
     def call():
         top = np.max(x)
@@ -143,7 +144,7 @@ def logsumexp(x, into):
 
 
 def distances(x, y, into):
-    out, t = np.empty((len(x), len(y)), x.dtype), np.empty((len(x), len(y), x.shape[1]), x.dtype)
+    out, t = empty((len(x), len(y)), x.dtype), empty((len(x), len(y), x.shape[1]), x.dtype)
 
     def call():
         np.subtract(x[:, None], y[None], out=t)

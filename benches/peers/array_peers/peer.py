@@ -5,6 +5,7 @@ import json
 import sys
 import time
 
+import memory
 import numpy as np
 
 
@@ -18,8 +19,7 @@ class Peer:
         make = getattr(self.by, workload, None)
         if make is None:
             return {"missing": True}
-        values = {name: np.load(path) for name, path in inputs.items()}
-        values = {name: value if value.ndim else value[()] for name, value in values.items()}
+        values = {name: memory.load(path) for name, path in inputs.items()}
         variants = getattr(self.by, "VARIANTS", 1)
         if variant >= variants:
             return {"missing": True}
@@ -62,8 +62,7 @@ class Peer:
         times = getattr(self.by, "compile_times", None)
         if times is None:
             return {"missing": True}
-        values = {name: np.load(path) for name, path in inputs.items()}
-        values = {name: value if value.ndim else value[()] for name, value in values.items()}
+        values = {name: memory.load(path) for name, path in inputs.items()}
         return {"ns": times(workload, count, values)}
 
 

@@ -51,7 +51,16 @@ impl fmt::Display for Kernel {
 }
 
 impl Kernel {
-    fn print_inst(&self, f: &mut fmt::Formatter<'_>, number: usize, indent: &str) -> fmt::Result {
+    /// One instruction as text: what a listing says where its code begins.
+    pub fn inst_text(&self, number: usize) -> Option<String> {
+        let mut text = String::new();
+        self.insts.get(number)?;
+        self.print_inst(&mut text, number, "").ok()?;
+        text.truncate(text.trim_end().len());
+        Some(text)
+    }
+
+    fn print_inst(&self, f: &mut impl fmt::Write, number: usize, indent: &str) -> fmt::Result {
         let inst = &self.insts[number];
         let part = |part: &Part| if *part == Part::Im { ".im" } else { "" };
         let results: Vec<_> = (0..inst.results).map(|r| format!("v{}", inst.first.0 + r)).collect();

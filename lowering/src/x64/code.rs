@@ -3,14 +3,13 @@
 use super::allocate::{Prepared, Writer};
 use super::asm::Asm;
 use super::frame::Frame;
+use super::listing::Listing;
 use super::memory::CodeMemory;
 use super::nest::Places;
 use super::schedule::Schedule;
 use super::select::{Rows, Selector};
 use super::{Level, unsupported};
 use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
-use std::fmt::Write;
 use std::sync::OnceLock;
 
 /// A compiled kernel.
@@ -57,30 +56,8 @@ impl Code {
     }
 
     fn list(&self) -> String {
-        let mut text = String::new();
-        let (code, mut formatter) = (&self.memory.bytes()[self.start..], IntelFormatter::new());
-        let mut decoder = Decoder::with_ip(64, code, self.start as u64, DecoderOptions::NONE);
-        let mut marks = self.marks.iter().peekable();
-        let end = self.start as u64 + code.len() as u64;
-        let mut inst = Instruction::default();
-        while decoder.can_decode() && decoder.ip() < end {
-            while let Some((_, number)) = marks.next_if(|(at, _)| *at <= decoder.ip()) {
-                // Writing to a string never fails.
-                let _ = match self.kernel.insts.get(*number as usize) {
-                    Some(inst) => writeln!(text, "; {:?} {:?}", inst.op, inst.args),
-                    None => writeln!(text, "; entry"),
-                };
-            }
-            decoder.decode_out(&mut inst);
-            let mut line = String::new();
-            formatter.format(&inst, &mut line);
-            let _ = writeln!(text, "{:6x}: {line}", inst.ip());
-            // After the entry's jump nothing follows but the rest of the page.
-            if inst.ip() >= self.entry as u64 && inst.code() == iced_x86::Code::Jmp_rel32_64 {
-                break;
-            }
-        }
-        text
+        let (bytes, start, entry) = (self.memory.bytes(), self.start, self.entry);
+        Listing { bytes, start, entry, marks: &self.marks, kernel: &self.kernel }.text()
     }
 }
 

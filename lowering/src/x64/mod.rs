@@ -18,6 +18,7 @@ mod code;
 mod codes;
 mod frame;
 mod helpers;
+mod listing;
 mod machine;
 mod memory;
 mod nest;

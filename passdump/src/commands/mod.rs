@@ -1,5 +1,6 @@
 //! The subcommands, one a file.
 
+pub mod asm;
 pub mod bench;
 pub mod bisect;
 pub mod chain;

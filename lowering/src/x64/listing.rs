@@ -1,0 +1,127 @@
+//! Machine code as text, for people: loops and other targets of jumps have labels, and above what an instruction of the kernel became stands that
+//! instruction.
+
+use crate::kernel::Kernel;
+use iced_x86::{
+    Code, Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, OpKind, SymbolResolver, SymbolResult,
+};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Code, and what is known of it.
+pub struct Listing<'a> {
+    /// The constants, and the code behind them.
+    pub bytes: &'a [u8],
+    /// Where the code begins, and where it is entered.
+    pub start: usize,
+    pub entry: usize,
+    /// Where the code of each instruction of the kernel begins; other numbers are of what has none.
+    pub marks: &'a [(u64, u32)],
+    pub kernel: &'a Kernel,
+}
+
+/// The names of targets of jumps, and of constants.
+#[derive(Clone)]
+struct Names(BTreeMap<u64, String>);
+
+impl SymbolResolver for Names {
+    fn symbol(&mut self, inst: &Instruction, _: u32, _: Option<u32>, address: u64, _: u32) -> Option<SymbolResult<'_>> {
+        // Other numbers, such as distances in the frame, are no addresses.
+        let name = self.0.get(&address).filter(|_| is_jump(inst) || inst.is_ip_rel_memory_operand())?;
+        Some(SymbolResult::with_str(address, name))
+    }
+}
+
+impl Listing<'_> {
+    /// The text.
+    pub fn text(&self) -> String {
+        let insts = self.instructions();
+        let names = self.names(&insts);
+        let mut formatter = IntelFormatter::with_options(Some(Box::new(names.clone())), None);
+        formatter.options_mut().set_space_after_operand_separator(true);
+        formatter.options_mut().set_show_branch_size(false);
+        let mut text = self.constants(&insts, &names);
+        let mut marks = self.marks.iter().peekable();
+        for inst in &insts {
+            // Writing to a string never fails.
+            if let Some(name) = names.0.get(&inst.ip()) {
+                let _ = writeln!(text, "{name}:");
+            }
+            while let Some((_, number)) = marks.next_if(|(at, _)| *at <= inst.ip()) {
+                let _ = match self.kernel.inst_text(*number as usize) {
+                    Some(inst) => writeln!(text, "  ; {inst}"),
+                    None => Ok(()),
+                };
+            }
+            let mut line = String::new();
+            formatter.format(inst, &mut line);
+            let _ = writeln!(text, "  {:4x}  {line}", inst.ip());
+        }
+        text
+    }
+
+    fn instructions(&self) -> Vec<Instruction> {
+        let code = self.bytes.get(self.start..).unwrap_or_default();
+        let mut decoder = Decoder::with_ip(64, code, self.start as u64, DecoderOptions::NONE);
+        let mut insts = Vec::new();
+        while decoder.can_decode() {
+            let inst = decoder.decode();
+            insts.push(inst);
+            // After the entry's jump nothing follows but the rest of the page.
+            if inst.ip() >= self.entry as u64 && inst.code() == Code::Jmp_rel32_64 {
+                break;
+            }
+        }
+        insts
+    }
+
+    /// What is jumped to, back from below as a loop, and the constants that are read.
+    fn names(&self, insts: &[Instruction]) -> Names {
+        let jumps = || insts.iter().filter(|inst| is_jump(inst));
+        let mut names: BTreeMap<u64, String> = jumps().map(|jump| (jump.near_branch_target(), String::new())).collect();
+        let (mut loops, mut others) = (0, 0);
+        for (target, name) in &mut names {
+            // The entry is at the end, and jumps back to the beginning.
+            let back = jumps().any(|jump| {
+                jump.near_branch_target() == *target && jump.ip() >= *target && jump.ip() < self.entry as u64
+            });
+            let (kind, count) = if back { ("loop", &mut loops) } else { ("L", &mut others) };
+            *count += 1;
+            *name = format!("{kind}{count}");
+        }
+        names.insert(self.entry as u64, "entry".into());
+        let constants = insts.iter().filter(|inst| inst.is_ip_rel_memory_operand());
+        let constants = constants.map(Instruction::ip_rel_memory_address);
+        let pool: BTreeMap<u64, String> = constants.map(|at| (at, String::new())).collect();
+        names.extend((1..).zip(pool).map(|(number, (at, _))| (at, format!("c{number}"))));
+        Names(names)
+    }
+
+    /// The constants that have names, as the integer and the floats that they could be.
+    fn constants(&self, insts: &[Instruction], names: &Names) -> String {
+        let mut text = String::new();
+        for (&at, name) in names.0.range(..self.start as u64) {
+            let reader = insts.iter().find(|i| i.is_ip_rel_memory_operand() && i.ip_rel_memory_address() == at);
+            let (size, all) = reader.map_or((8, 8), |inst| {
+                let memory = inst.memory_size();
+                let all = if inst.is_broadcast() { memory.element_size() } else { memory.size() };
+                (all.clamp(1, 8), all)
+            });
+            let bytes = self.bytes.get(at as usize..at as usize + size).unwrap_or_default();
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            let bits = u64::from_le_bytes(word);
+            let more = if all > size { " and others" } else { "" };
+            let _ = match size {
+                8 => writeln!(text, "{name}: {bits:#018x}{more}  ; {:?}", f64::from_bits(bits)),
+                4 => writeln!(text, "{name}: {bits:#010x}{more}  ; {:?}", f32::from_bits(bits as u32)),
+                _ => writeln!(text, "{name}: {bits:#x}{more}"),
+            };
+        }
+        text
+    }
+}
+
+fn is_jump(inst: &Instruction) -> bool {
+    inst.op0_kind() == OpKind::NearBranch64
+}

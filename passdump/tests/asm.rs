@@ -1,0 +1,93 @@
+//! `passdump asm` from outside: what it shows of a function's kernels.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+const TWO: &str = "func @f(%x: f64[n], %y: f32[m]) -> f64[n], f32[m] {
+entry:
+  %0 = mul %x, 2.5
+  %1 = add %0, 1.0
+  %2 = neg %y
+  ret %1, %2
+}
+";
+
+fn passdump(args: &[&str], input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_passdump"));
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A child that doesn't read its input closes it.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn done(args: &[&str], input: &str) -> String {
+    let output = passdump(args, input);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_kernel_has_a_schedule_and_instructions() {
+    let all = done(&["asm", "-"], TWO);
+    assert!(all.starts_with("kernel 1 of 2: `arrayexpr` of `@f`, 4:3\n"), "{all}");
+    assert_eq!(all.matches("\nschedule by ").count(), 2, "{all}");
+    assert!(all.contains("v1: f64 = 2.5\n") && all.contains("f32 = neg v0\n"), "{all}");
+    let second = done(&["asm", "-", "--kernel", "2"], TWO);
+    assert!(second.starts_with("kernel 2 of 2: ") && all.ends_with(&second), "{second}");
+    let none = done(&["asm", "-"], "func @g(%x: f64) -> f64 {\nentry:\n  ret %x\n}\n");
+    assert_eq!(none, "`@g` has no kernels\n");
+    let beyond = passdump(&["asm", "-", "--kernel", "3"], TWO);
+    assert_eq!(beyond.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&beyond.stderr).contains("`@f` has 2 kernels, counted from 1"), "{beyond:?}");
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn machine_code_has_labels_constants_and_what_it_comes_from() {
+    use rewright::lowering::x64::Level;
+    for (level, flag, register) in [(Level::Avx2, "avx2", "ymm"), (Level::Avx512, "avx512", "zmm")] {
+        let text = done(&["asm", "-", "--kernel", "1", "--level", flag], TWO);
+        if !level.is_available() {
+            assert!(text.contains(&format!("not compiled: x64: the processor has no {level}")), "{text}");
+            continue;
+        }
+        assert!(text.contains(&format!("schedule by x64-{flag}: ")), "{text}");
+        let constant = |line: &str| line.contains(": 0x4004000000000000") && line.ends_with("; 2.5");
+        assert!(text.lines().any(constant) && text.contains("\nentry:\n"), "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        // All that is jumped to is there, and loops are jumped to from below.
+        let label = |name: &str| lines.iter().position(|line| line.strip_suffix(':') == Some(name));
+        let jump = |line: &&str| line.split_whitespace().nth(1).is_some_and(|word| word.starts_with('j'));
+        for line in lines.iter().filter(|line| jump(line)) {
+            assert!(line.split_whitespace().nth(2).is_some_and(|target| label(target).is_some()), "{line}: {text}");
+        }
+        let mut loops = 0;
+        while let Some(at) = label(&format!("loop{}", loops + 1)) {
+            loops += 1;
+            let back = |line: &&str| jump(line) && line.ends_with(&format!(" loop{loops}"));
+            assert!(lines[at..].iter().any(|line| back(&line)), "loop{loops}: {text}");
+        }
+        assert!(loops >= 2, "{text}");
+        // Below the kernel's multiplication stands the processor's.
+        let product = lines.iter().position(|line| line.contains("; v2: f64 = mul")).unwrap_or_else(|| panic!("{text}"));
+        let mut code = lines[product + 1..].iter().take_while(|line| !line.contains("; v"));
+        assert!(code.any(|line| line.contains("vmulpd") && line.contains(register)), "{text}");
+    }
+}
+
+#[test]
+fn cranelift_shows_its_code_too() {
+    let text = done(&["asm", "-", "--kernel", "2", "--level", "cranelift"], TWO);
+    assert!(text.contains("schedule by cranelift: ") && text.contains("f32 = neg v0\n"), "{text}");
+    assert!(text.lines().count() > 40, "{text}");
+}
+
+#[test]
+fn what_is_refused_says_so() {
+    let reference = "func @f(%x: f64[n], %y: f64[n]) -> f64[n] {\nentry:\n  %0 = nextafter %x, %y\n  ret %0\n}\n";
+    let text = done(&["asm", "-", "--level", "avx2"], reference);
+    assert!(text.contains("reference nextafter") || text.contains("nextafter"), "{text}");
+    let unknown = passdump(&["asm", "-", "--level", "sse2"], reference);
+    assert_eq!(unknown.status.code(), Some(2));
+}
