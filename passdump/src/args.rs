@@ -256,6 +256,9 @@ pub struct BenchArgs {
     /// Write results to buffers that are there, instead of making arrays for them
     #[arg(long)]
     pub into: bool,
+    /// The most threads that work on one kernel; all that the machine runs at once if not given
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroU32>,
     /// How long to measure
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub time: f64,
@@ -267,7 +270,7 @@ pub struct BenchArgs {
     pub json: bool,
     /// Do what requests on the standard input say, each a line of JSON, and answer each with a line: for scripts that measure other
     /// programs in turns with this one
-    #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "roofline", "json"])]
+    #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "threads", "roofline", "json"])]
     pub serve: bool,
 }
 

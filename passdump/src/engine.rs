@@ -242,14 +242,12 @@ pub fn compile_with(module: &Module, func: Name, backend: Backend, options: exec
     if backend == Backend::Reference {
         return Ok(Callable::Reference(Box::new(module.clone()), func, options.limits));
     }
-    let options = exec::Options { backend: backend.of_lowering(), ..options };
-    let executable = Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))?;
-    Ok(Callable::Compiled(Box::new(executable)))
+    Ok(Callable::Compiled(Box::new(executable(module, func, backend, options)?)))
 }
 
 /// The executable of a function, which may stand for the reference evaluator too.
-pub fn executable(module: &Module, func: Name, backend: Backend, limits: Limits) -> Result<Executable, Error> {
-    let options = exec::Options { backend: backend.of_lowering(), limits, ..exec::Options::default() };
+pub fn executable(module: &Module, func: Name, backend: Backend, options: exec::Options) -> Result<Executable, Error> {
+    let options = exec::Options { backend: backend.of_lowering(), ..options };
     Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))
 }
 

@@ -66,11 +66,12 @@ fn machine_code_has_labels_constants_and_what_it_comes_from() {
         while let Some(at) = label(&format!("loop{}", loops + 1)) {
             loops += 1;
             let back = |line: &&str| jump(line) && line.ends_with(&format!(" loop{loops}"));
-            assert!(lines[at..].iter().any(|line| back(&line)), "loop{loops}: {text}");
+            assert!(lines[at..].iter().any(back), "loop{loops}: {text}");
         }
         assert!(loops >= 2, "{text}");
         // Below the kernel's multiplication stands the processor's.
-        let product = lines.iter().position(|line| line.contains("; v2: f64 = mul")).unwrap_or_else(|| panic!("{text}"));
+        let product =
+            lines.iter().position(|line| line.contains("; v2: f64 = mul")).unwrap_or_else(|| panic!("{text}"));
         let mut code = lines[product + 1..].iter().take_while(|line| !line.contains("; v"));
         assert!(code.any(|line| line.contains("vmulpd") && line.contains(register)), "{text}");
     }

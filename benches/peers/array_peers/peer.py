@@ -58,7 +58,7 @@ class Peer:
         return {}
 
     def compile(self, workload, count, inputs):
-        """How long compiling takes, nothing being kept from one time to the next."""
+        """How long compiling takes, of the processor, nothing being kept from one time to the next."""
         times = getattr(self.by, "compile_times", None)
         if times is None:
             return {"missing": True}

@@ -9,7 +9,7 @@ use rewright::exec::plan::{KernelStep, StepKind};
 use rewright::lowering::cranelift::Cranelift;
 use rewright::lowering::{CodeGen, CompiledKernel, Kernel, KernelError};
 use rewright::rewrites::Options;
-use rewright::{Limits, Loc, Name, Op};
+use rewright::{Loc, Name, Op, exec};
 use std::io::Write;
 
 /// A kernel, and where it comes from.
@@ -25,7 +25,7 @@ pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
     let program = Program::load(&args.input)?;
     let options = program.rewriting(Options::default());
     let module = engine::rewrite(program.module.clone(), &options, program.source(), None)?.module;
-    let executable = engine::executable(&module, program.func, Backend::Auto, Limits::default())?;
+    let executable = engine::executable(&module, program.func, Backend::Auto, exec::Options::default())?;
     let mut kernels = Vec::new();
     for function in &executable.plan().functions {
         for step in &function.steps {

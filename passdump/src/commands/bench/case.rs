@@ -7,12 +7,13 @@ use crate::error::Error;
 use crate::program::Program;
 use cpu_time::ProcessTime;
 use rewright::exec::plan::StepKind;
-use rewright::exec::{Arg, ViewMut};
+use rewright::exec::{self, Arg, StepSchedule, ViewMut};
 use rewright::lowering::Kernel;
 use rewright::ndarray::{ArcArray, Axis, IxDyn, Slice};
 use rewright::rewrites::Options;
 use rewright::{Array, Datum, Element, EvalError, Executable, Limits, with_array};
 use std::hint::black_box;
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 /// Bytes of a cache line.
@@ -28,12 +29,15 @@ pub struct Wanted {
     pub args: Vec<ArgBinding>,
     /// Whether results go to buffers that are there.
     pub into: bool,
+    /// The most threads that work on one kernel.
+    pub threads: Option<NonZeroU32>,
 }
 
 /// See the module's page.
 pub struct Case {
     program: Program,
     backend: Backend,
+    options: exec::Options,
     /// None only while it is compiled anew.
     executable: Option<Executable>,
     args: Vec<Datum>,
@@ -48,7 +52,7 @@ pub struct Case {
     pub writes: usize,
 }
 
-/// How long it took to make a function ready.
+/// How long it took to make a function ready, of the processor.
 #[derive(Clone, Copy, Debug)]
 pub struct Compiling {
     /// Rewriting, with verification before and after.
@@ -72,10 +76,22 @@ impl Case {
         let program = Program::load(&wanted.input)?;
         let args = bind(&wanted.args, &program, program.function()?)?;
         let args: Vec<Datum> = args.into_iter().map(|datum| aligned(&datum)).collect::<Result<_, _>>()?;
-        let executable = Some(compile(&program, wanted.backend)?.0);
+        let limits = Limits { steps: MAX_STEPS, elements: u64::MAX, bytes: MAX_BYTES, ..Limits::default() };
+        let options = exec::Options { limits, threads: wanted.threads, ..exec::Options::default() };
+        let executable = Some(compile(&program, wanted.backend, options)?.0);
         let backend = wanted.backend;
-        let mut case =
-            Case { program, backend, executable, args, outs: None, elements: 0, bytes: 0, reads: 0, writes: 0 };
+        let mut case = Case {
+            program,
+            backend,
+            options,
+            executable,
+            args,
+            outs: None,
+            elements: 0,
+            bytes: 0,
+            reads: 0,
+            writes: 0,
+        };
         let results = case.call()?;
         let sizes = case.args.iter().chain(&results).map(size);
         (case.elements, case.bytes) = sizes.fold((1, 0), |(n, all), (len, bytes)| (n.max(len), all + bytes));
@@ -122,7 +138,7 @@ impl Case {
         let mut times = Vec::new();
         for _ in 0..count {
             self.executable = None;
-            let (executable, time) = compile(&self.program, self.backend)?;
+            let (executable, time) = compile(&self.program, self.backend, self.options)?;
             self.executable = Some(executable);
             times.push(time);
         }
@@ -139,17 +155,23 @@ impl Case {
         self.program.func.to_string()
     }
 
-    /// The kernels of the function and of those that it calls: which code generator made each, its schedule, and itself.
-    pub fn kernels(&self) -> impl Iterator<Item = (&'static str, String, &Kernel)> {
+    /// The kernels of the function and of those that it calls.
+    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
         let functions = self.executable.iter().flat_map(|executable| &executable.plan().functions);
         let steps = functions.flat_map(|function| &function.steps);
         steps.filter_map(|step| match &step.kind {
-            StepKind::Kernel(step) => {
-                let launch = &step.launch;
-                Some((launch.codegen, launch.compiled.schedule(), &launch.lowered.kernel))
-            }
+            StepKind::Kernel(step) => Some(&step.launch.lowered.kernel),
             _ => None,
         })
+    }
+
+    /// How a call runs its kernels.
+    pub fn schedules(&self) -> Result<Vec<StepSchedule>, Error> {
+        let options = exec::Options { times: true, ..self.options };
+        let (executable, _) = compile(&self.program, self.backend, options)?;
+        let args: Vec<Arg<'_>> = self.args.iter().map(Arg::from).collect();
+        executable.call(&args).map_err(|e| self.shown(&e))?;
+        Ok(executable.schedules())
     }
 
     fn call(&self) -> Result<Vec<Datum>, Error> {
@@ -162,14 +184,13 @@ impl Case {
     }
 }
 
-fn compile(program: &Program, backend: Backend) -> Result<(Executable, Compiling), Error> {
+fn compile(program: &Program, backend: Backend, options: exec::Options) -> Result<(Executable, Compiling), Error> {
     let module = program.module.clone();
-    let start = Instant::now();
+    let start = ProcessTime::now();
     let rewritten = engine::rewrite(module, &program.rewriting(Options::default()), program.source(), None)?;
     let optimize = start.elapsed();
-    let limits = Limits { steps: MAX_STEPS, elements: u64::MAX, bytes: MAX_BYTES, ..Limits::default() };
-    let start = Instant::now();
-    let executable = engine::executable(&rewritten.module, program.func, backend, limits)?;
+    let start = ProcessTime::now();
+    let executable = engine::executable(&rewritten.module, program.func, backend, options)?;
     Ok((executable, Compiling { optimize, lower: start.elapsed() }))
 }
 

@@ -8,6 +8,7 @@ use crate::args::{BenchArgs, InputArgs};
 use crate::error::Error;
 use crate::output::{Out, count};
 use case::{Case, Compiling, Round, Wanted};
+use rewright::exec::StepSchedule;
 use roofline::Roofline;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -29,8 +30,13 @@ pub fn bench(out: &mut Out, args: &BenchArgs) -> Result<(), Error> {
     if !(0.0..=LONGEST).contains(&args.time) {
         return Err(Error::message(format!("--time: {} is not from 0 to {LONGEST} seconds", args.time)));
     }
-    let wanted =
-        Wanted { input: input(file.clone(), args), backend: args.backend, args: args.args.clone(), into: args.into };
+    let wanted = Wanted {
+        input: input(file.clone(), args),
+        backend: args.backend,
+        args: args.args.clone(),
+        into: args.into,
+        threads: args.threads,
+    };
     let mut case = Case::load(&wanted)?;
     let compiling = middle(&case.recompile(COMPILATIONS)?);
     let calls = measure(&mut case, Duration::from_secs_f64(args.time))?;
@@ -96,8 +102,8 @@ const QUANTILES: [(&str, f64); 5] = [("min", 0.0), ("p10", 0.1), ("median", 0.5)
 /// What `load` answers, and a part of what `--json` prints.
 fn facts(case: &Case) -> Result<Value, Error> {
     let executable = case.executable()?;
-    let kernels: Vec<Value> =
-        case.kernels().map(|(by, schedule, _)| json!({ "codegen": by, "schedule": schedule })).collect();
+    let kernel = |s: &StepSchedule| json!({ "codegen": s.codegen, "schedule": s.schedule.to_string() });
+    let kernels: Vec<Value> = case.schedules()?.iter().map(kernel).collect();
     let remarks: Vec<String> = executable.remarks().iter().map(ToString::to_string).collect();
     Ok(json!({
         "function": case.name(),
@@ -168,8 +174,8 @@ fn report(
         count(case.bytes, "byte")
     )?;
     writeln!(out, "optimizing took {:.1?}, lowering {:.1?}", compiling.optimize, compiling.lower)?;
-    for (by, schedule, _) in case.kernels() {
-        writeln!(out, "kernel by {by}: {schedule}")?;
+    for kernel in case.schedules()? {
+        writeln!(out, "kernel by {}: {}", kernel.codegen, kernel.schedule)?;
     }
     if let Some(roofline) = roofline {
         let part = 100.0 * roofline.bound_ns() / quantile(&calls.processor, 0.5);

@@ -94,9 +94,7 @@ pub fn measure(case: &Case) -> Result<Roofline, Error> {
     let bytes_of = if level == Level::Avx512 { 64 } else { 32 };
     let instructions: f64 = case
         .kernels()
-        .map(|(_, _, kernel)| {
-            operations(kernel) as f64 * case.elements as f64 * lane(kernel) as f64 / f64::from(bytes_of)
-        })
+        .map(|kernel| operations(kernel) as f64 * case.elements as f64 * lane(kernel) as f64 / f64::from(bytes_of))
         .sum();
     let bandwidth = if memory_ns > 0.0 { case.bytes as f64 / memory_ns } else { 0.0 };
     Ok(Roofline { memory_ns, bandwidth, issue_ns: instructions / rate, issue: rate })

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write, stdin};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// A request: an object with one field, its name.
@@ -42,6 +43,7 @@ struct Loading {
     pipeline: Option<String>,
     liberties: Option<String>,
     backend: Option<Backend>,
+    threads: Option<NonZeroU32>,
     #[serde(default)]
     args: BTreeMap<String, String>,
     #[serde(default)]
@@ -121,6 +123,6 @@ impl Loading {
         let args = self.args.iter().map(binding).collect::<Result<_, _>>()?;
         let input = InputArgs { file: self.file, func: self.func, pipeline: self.pipeline, rules: None, liberties };
         let backend = self.backend.unwrap_or(Backend::Auto);
-        Ok((self.case, Wanted { input, backend, args, into: self.into }))
+        Ok((self.case, Wanted { input, backend, args, into: self.into, threads: self.threads }))
     }
 }
