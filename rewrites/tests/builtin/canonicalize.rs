@@ -51,11 +51,11 @@ fn neutral_floats_keep_signed_zeros() {
     for ty in FLOATS {
         to_x(ty, "%0 = mul %x, 1.0");
         to_x(ty, "%0 = div %x, 1.0");
+        to_x(ty, "%0 = power %x, 1.0");
         to_x(ty, "%0 = sub %x, 0.0");
         to_x(ty, "%0 = add %x, -0.0");
         to_x(ty, "%0 = add -0.0, %x");
-        for body in ["add %x, 0.0", "sub %x, -0.0", "mul %x, 0.0", "floordiv %x, 1.0", "power %x, 1.0", "mul %x, -1.0"]
-        {
+        for body in ["add %x, 0.0", "sub %x, -0.0", "mul %x, 0.0", "floordiv %x, 1.0", "mul %x, -1.0"] {
             stays(ty, ty, &format!("%0 = {body}; ret %0"));
         }
         stays(ty, ty, "%0 = sub %x, %x; ret %0");

@@ -53,9 +53,15 @@ pub fn argument(body: &mut Body<'_>, c: &mut Choices<'_>, param: &Type) -> Optio
     if param.is_scalar() {
         return Some(literal.into());
     }
-    let known = |dim: &Dim| if *dim == Dim::Any { Dim::Const(c.pick(&[2, 1, 3])) } else { *dim };
-    let dims: Vec<Dim> = wanted.dims().iter().map(known).collect();
-    Some(body.op(c, "full", [literal], Attrs::new().with("dims", Attr::Dims(dims.into())))?.into())
+    // Of many dims that may be anything only the smallest array may be small enough.
+    for choices in [&[2, 1, 3][..], &[1]] {
+        let known = |dim: &Dim| if *dim == Dim::Any { Dim::Const(c.pick(choices)) } else { *dim };
+        let dims: Vec<Dim> = wanted.dims().iter().map(known).collect();
+        if let Some(made) = body.op(c, "full", [literal], Attrs::new().with("dims", Attr::Dims(dims.into()))) {
+            return Some(made.into());
+        }
+    }
+    None
 }
 
 /// A store, before and after which the value, or a view of it, is read.
