@@ -1,7 +1,7 @@
 //! What a caller gives: scalars, arrays, and borrowed views of any strides.
 
 use super::buffers::Buffers;
-use super::value::{Held, Lent};
+use super::value::{Held, Lent, Place, array_place, view_place};
 use ndarray::{ArrayBase, ArrayView, Data, Dimension};
 use rewright_ir::{Array, Complex32, Complex64, Datum, Scalar, View};
 
@@ -22,9 +22,20 @@ impl Arg<'_> {
         match self {
             Arg::Scalar(s) => Held::Scalar(*s),
             Arg::Array(a) => Held::Array((*a).clone()),
-            Arg::View(v) => Held::Lent(Lent::of_view(v)),
+            Arg::View(v) => Held::Lent(Lent::at(&view_place(v))),
         }
     }
+
+    /// Where its elements are; none of scalars.
+    #[inline]
+    pub(super) fn place(&self) -> Option<Place<'_>> {
+        match self {
+            Arg::Scalar(_) => None,
+            Arg::Array(a) => Some(array_place(a)),
+            Arg::View(v) => Some(view_place(v)),
+        }
+    }
+
     /// A value of its own.
     pub(super) fn to_datum(&self) -> Result<Datum, rewright_ir::EvalError> {
         self.hold().into_datum(&mut Buffers::default())

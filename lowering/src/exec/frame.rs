@@ -3,6 +3,7 @@
 use super::buffers::Buffers;
 use super::out::{OutPlace, ViewMut};
 use super::plan::{DimCheck, FuncPlan};
+use super::replay::Again;
 use super::value::Held;
 use rewright_ir::{Name, Value};
 use rustc_hash::FxHashMap;
@@ -23,6 +24,8 @@ pub struct Frame {
     pub into: Vec<OutPlace>,
     /// Memory for the elements of arrays; the machine's while it runs.
     pub buffers: Buffers,
+    /// How the latest call looked, and what a call like it does.
+    pub again: Again,
 }
 
 // SAFETY: the pointers that keep this from being `Send` are those of lent elements and of results' places, which `clear` drops
@@ -30,7 +33,8 @@ pub struct Frame {
 unsafe impl Send for Frame {}
 
 impl Frame {
-    fn new(plan: &FuncPlan) -> Frame {
+    /// One in which nothing but the constants is defined.
+    pub fn new(plan: &FuncPlan) -> Frame {
         let mut slots = Vec::new();
         slots.resize_with(plan.slots as usize, Held::default);
         for &(slot, scalar) in &plan.constants {
@@ -43,6 +47,7 @@ impl Frame {
             stored: vec![false; plan.params.len()],
             into: Vec::with_capacity(plan.results.len()),
             buffers: Buffers::default(),
+            again: Again::default(),
         }
     }
 
@@ -59,9 +64,15 @@ impl Frame {
         self.into.clear();
     }
 
+    /// Gives back memory that is kept for later calls.
+    pub fn trim(&mut self) {
+        self.buffers.trim();
+        self.again = Again::default();
+    }
+
     /// Takes places for results. Kernels write there if no argument and no other result has elements there.
     pub fn aim(&mut self, outs: &[ViewMut<'_>], plan: &FuncPlan) {
-        self.into.extend(outs.iter().map(ViewMut::place));
+        self.into.extend(outs.iter().map(|out| out.place().clone()));
         for i in 0..self.into.len() {
             let place = &self.into[i];
             let args_apart = plan.params.iter().all(|p| place.is_apart(&self.slots[p.slot.0 as usize]));
@@ -94,24 +105,27 @@ impl Frame {
     }
 }
 
+/// Every call takes a frame from its pool and gives it back, so it is not moved itself.
+pub type Boxed = Box<Frame>;
+
 /// The frames of one function that are not in use.
 #[derive(Debug, Default)]
-pub struct Pool(Mutex<Vec<Frame>>);
+pub struct Pool(Mutex<Vec<Boxed>>);
 
 impl Pool {
     /// A frame in which nothing but the constants is defined.
-    pub fn take(&self, plan: &FuncPlan) -> Frame {
+    pub fn take(&self, plan: &FuncPlan) -> Boxed {
         let kept = self.frames().pop();
-        kept.unwrap_or_else(|| Frame::new(plan))
+        kept.unwrap_or_else(|| Box::new(Frame::new(plan)))
     }
 
     /// Takes a cleared frame back.
-    pub fn give_back(&self, frame: Frame) {
+    pub fn give_back(&self, frame: Boxed) {
         self.frames().push(frame);
     }
 
     /// The frames that are not in use.
-    pub fn frames(&self) -> MutexGuard<'_, Vec<Frame>> {
+    pub fn frames(&self) -> MutexGuard<'_, Vec<Boxed>> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 }

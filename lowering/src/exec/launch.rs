@@ -28,6 +28,9 @@ pub struct Launch {
     latest: Mutex<Option<Schedule>>,
 }
 
+/// Where buffers begin.
+pub type Pointers = SmallVec<[*mut u8; 6]>;
+
 /// How calls are run.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
@@ -102,6 +105,47 @@ impl Launch {
         Some(Extent { space, results, order })
     }
 
+    /// The loops of a call, and where each buffer begins: in the operands that a frame holds, and in the targets.
+    pub fn prepare(
+        &self,
+        plan: &FuncPlan,
+        frame: &Frame,
+        step: &Step,
+        extent: &Extent,
+        targets: &[Target],
+    ) -> Result<(Bound, Pointers), EvalError> {
+        let results: SmallVec<[Strided<'_>; 4]> = targets
+            .iter()
+            .zip(&extent.results)
+            .map(|(target, result)| Strided { shape: &result.shape, strides: &target.strides, unit: 1 })
+            .collect();
+        let symbols = |name: Name| symbol(plan, frame, name);
+        let bound = self.lowered.bind(&extent.space, &operands(frame, step), &results, &symbols);
+        let bound = bound.ok_or_else(|| EvalError::shape("an operand can't be addressed"))?;
+        let mut pointers = Pointers::new();
+        for ((access, &offset), buffer) in
+            self.lowered.accesses.iter().zip(&bound.offsets).zip(&self.lowered.kernel.buffers)
+        {
+            let (dtype, start) = match access.place {
+                Place::Result(n) => (self.lowered.results[n as usize].dtype, targets[n as usize].pointer),
+                Place::Arg(n) => match operand(frame, step, n).and_then(Held::place) {
+                    Some(place) => (place.dtype, place.pointer.cast_mut()),
+                    None => return Err(wrong_kind()),
+                },
+            };
+            if dtype != buffer.dtype {
+                return Err(wrong_kind());
+            }
+            pointers.push(start.wrapping_offset(offset));
+        }
+        Ok((bound, pointers))
+    }
+
+    /// True if calls over so many points run as they are, without a schedule.
+    pub fn is_small(&self, points: u64) -> bool {
+        points < LEAST_POINTS && !self.scheduled
+    }
+
     /// Runs the kernel at every point, reading the operands in the frame and writing to `targets`, one a result.
     ///
     /// # Safety
@@ -119,33 +163,10 @@ impl Launch {
         if extent.space.points == 0 {
             return Ok(());
         }
-        let results: SmallVec<[Strided<'_>; 4]> = targets
-            .iter()
-            .zip(&extent.results)
-            .map(|(target, result)| Strided { shape: &result.shape, strides: &target.strides, unit: 1 })
-            .collect();
-        let symbols = |name: Name| symbol(plan, frame, name);
-        let bound = self.lowered.bind(&extent.space, &operands(frame, step), &results, &symbols);
-        let bound = bound.ok_or_else(|| EvalError::shape("an operand can't be addressed"))?;
-        let mut pointers: SmallVec<[*mut u8; 6]> = SmallVec::new();
-        for ((access, &offset), buffer) in
-            self.lowered.accesses.iter().zip(&bound.offsets).zip(&self.lowered.kernel.buffers)
-        {
-            let (dtype, start) = match access.place {
-                Place::Result(n) => (self.lowered.results[n as usize].dtype, targets[n as usize].pointer),
-                Place::Arg(n) => match operand(frame, step, n).and_then(Held::place) {
-                    Some(place) => (place.dtype, place.pointer.cast_mut()),
-                    None => return Err(wrong_kind()),
-                },
-            };
-            if dtype != buffer.dtype {
-                return Err(wrong_kind());
-            }
-            pointers.push(start.wrapping_offset(offset));
-        }
+        let (bound, pointers) = self.prepare(plan, frame, step, extent, targets)?;
         let params = self.lowered.param_words(&extent.space, |arg| operand(frame, step, arg)?.scalar().ok());
         let params = params.ok_or_else(wrong_kind)?;
-        let status = if extent.space.points < LEAST_POINTS && !how.remember && !self.scheduled {
+        let status = if self.is_small(extent.space.points) && !how.remember {
             let mut status = Status::default();
             let args = KernelArgs {
                 extents: bound.extents.as_ptr(),

@@ -2,7 +2,7 @@
 
 use super::Inner;
 use super::buffers::Buffers;
-use super::frame::Frame;
+use super::frame::{Boxed, Frame};
 use super::launch::How;
 use super::plan::*;
 use super::value::{Held, Shape, Strides, array_place, overwrite};
@@ -241,7 +241,7 @@ impl<'e> Machine<'e> {
         Err(misfit(act, &format!("{what} `{}`", value_label(act.func, def.value)), given, &def.ty))
     }
 
-    fn give_back(&self, number: usize, mut frame: Frame) {
+    fn give_back(&self, number: usize, mut frame: Boxed) {
         frame.clear(&mut self.buffers.borrow_mut());
         self.exec.pools[number].give_back(frame);
     }

@@ -52,8 +52,8 @@ impl ViewMut<'_> {
         &self.place.shape
     }
     /// Where it is.
-    pub(super) fn place(&self) -> OutPlace {
-        self.place.clone()
+    pub(super) fn place(&self) -> &OutPlace {
+        &self.place
     }
 }
 
@@ -110,7 +110,8 @@ impl OutPlace {
         }
     }
 
-    fn write_scalar(&self, scalar: Scalar) {
+    /// Writes the one element of a place of rank 0.
+    pub fn write_scalar(&self, scalar: Scalar) {
         fn put<T: Element>(pointer: *mut u8, scalar: Scalar) {
             if let Some(x) = T::from_scalar(scalar) {
                 // SAFETY: the place is of rank 0, so its one element is at the pointer, the caller's to write and of this dtype.
@@ -140,7 +141,7 @@ pub fn write_all(places: &[OutPlace], results: &mut [Held], buffers: &mut Buffer
 }
 
 /// The lowest address of an element, and one past the highest; none without elements. Strides are in bytes.
-fn span(
+pub fn span(
     pointer: *const u8,
     shape: &[usize],
     strides: impl Iterator<Item = isize>,

@@ -166,23 +166,34 @@ pub fn array_place(array: &Array) -> Place<'_> {
     })
 }
 
+/// Where the elements of a caller's view are.
+pub fn view_place<'a>(view: &'a View<'_>) -> Place<'a> {
+    macro_rules! place {
+        ($($variant:ident)*) => {
+            match view {
+                $(View::$variant(v) => Place {
+                    dtype: DType::$variant,
+                    pointer: v.as_ptr().cast(),
+                    shape: v.shape(),
+                    strides: v.strides(),
+                    unit: DType::$variant.size() as isize,
+                },)*
+            }
+        };
+    }
+    place!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 C64 C128)
+}
+
 impl Lent {
-    /// What a caller's view denotes. It must not outlive the view's borrow.
-    pub fn of_view(view: &View<'_>) -> Lent {
-        macro_rules! lend {
-            ($($variant:ident)*) => {
-                match view {
-                    $(View::$variant(v) => Lent {
-                        dtype: DType::$variant,
-                        pointer: v.as_ptr().cast(),
-                        shape: v.shape().into(),
-                        strides: v.strides().iter().map(|s| s * DType::$variant.size() as isize).collect(),
-                        keep: None,
-                    },)*
-                }
-            };
+    /// Elements at a place that are the caller's. It must not outlive them.
+    pub fn at(place: &Place<'_>) -> Lent {
+        Lent {
+            dtype: place.dtype,
+            pointer: place.pointer,
+            shape: place.shape.into(),
+            strides: place.strides.iter().map(|s| s * place.unit).collect(),
+            keep: None,
         }
-        lend!(Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 C64 C128)
     }
 
     /// Where the elements are.
