@@ -5,6 +5,7 @@ use super::asm::{Label, Mem, Operand};
 use super::codes;
 use super::machine::Width;
 use super::rows::{INDEX, TAIL};
+use super::select::Row;
 use crate::kernel::{Kernel, KernelError};
 use iced_x86::{Code, Register};
 
@@ -124,22 +125,19 @@ impl Writer<'_> {
         self.asm.bind(done);
     }
 
-    /// The points of the piece: rounds of whole groups, then masked groups. Long ones begin with a masked group, too, after which results
-    /// are aligned: no store is then in two cache lines.
+    /// The points of the piece: rounds of whole groups, then masked groups. Long ones begin with a masked group, too, after which the elements
+    /// of one row are aligned: none of its vectors is then in two cache lines.
     fn points(&mut self, inner: &Prepared) -> Result<(), KernelError> {
         let points = self.schedule.points() as i32;
         let (rest, masked, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.load_pins(inner)?;
         self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
         self.asm.load(LIMIT, Mem::frame(self.places.count));
-        match self.rows.iter().position(|row| row.stored) {
-            Some(stored) if self.evex() || self.rows[stored].size >= 4 => {
-                self.asm.ri(Code::Cmp_rm64_imm32, LIMIT, LONG * points);
-                self.asm.jump(Code::Jb_rel32_64, rest);
-                self.points_to_alignment(stored);
-                self.asm.jump(Code::Jne_rel32_64, masked);
-            }
-            _ => {}
+        if let Some(row) = self.row_to_align() {
+            self.asm.ri(Code::Cmp_rm64_imm32, LIMIT, LONG * points);
+            self.asm.jump(Code::Jb_rel32_64, rest);
+            self.points_to_alignment(row);
+            self.asm.jump(Code::Jne_rel32_64, masked);
         }
         self.asm.jump(Code::Jmp_rel32_64, rest);
         let rounds = self.asm.bound();
@@ -201,6 +199,14 @@ impl Writer<'_> {
             self.asm.ri(Code::Test_rm64_imm32, Register::RAX, (row.size * self.schedule.lanes) as i32 - 1);
             self.asm.jump(Code::Jne_rel32_64, plain);
         }
+    }
+
+    /// The row whose vectors are aligned: of those that are streamed, else of all, one of the widest, and a result sooner than an operand.
+    fn row_to_align(&self) -> Option<usize> {
+        let streamed = |row: &Row| row.stored && self.schedule.streams_size(row.size);
+        let rows = self.rows.iter().enumerate().filter(|(_, row)| row.moves && (self.evex() || row.size >= 4));
+        let best = rows.max_by_key(|(_, row)| (streamed(row), row.size, row.stored));
+        best.map(|(number, _)| number)
     }
 
     /// The number of points before a row's elements are aligned to the registers that they fill, in `REMAINING`; the flags say whether it is 0.
