@@ -68,6 +68,12 @@ mod wide {
         let (whole_rows, whole_columns) = (rows / line * line, columns / line * line);
         for row in (0..whole_rows).step_by(line) {
             for column in (0..whole_columns).step_by(line) {
+                // The next rows, which are in the next tile after the last ones: the processor does not foresee by itself what is so
+                // far apart.
+                for ahead in row + line..row + 2 * line {
+                    let there = from.wrapping_offset(ahead as isize * from_step + (column * size) as isize);
+                    _mm_prefetch::<_MM_HINT_T0>(there.cast());
+                }
                 for (r, c) in [(0, 0), (0, side), (side, 0), (side, side)] {
                     let (row, column) = ((row + r) as isize, (column + c) as isize);
                     let source = from.wrapping_offset(row * from_step + column * size as isize);
