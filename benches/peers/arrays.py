@@ -237,6 +237,7 @@ def options():
     parser.add_argument("--cpu", type=int, help="the processor to stay on; the last one if not given")
     parser.add_argument("--quick", action="store_true", help="f64 only, three sizes, few rounds")
     parser.add_argument("--out", type=Path, default=Path(target) / "peers-table", help="where to write .md, .json and .svg")
+    parser.add_argument("--update", action="store_true", help="keep what --out has of other cells")
     parser.add_argument("--from-json", type=Path, help="measure nothing: make table and plot of what was measured before")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -252,16 +253,29 @@ def measured(args):
     wanted = [w for w in cases.WORKLOADS if args.workloads is None or w.name in args.workloads]
     with tempfile.TemporaryDirectory(prefix="peers") as folder:
         bench = Bench(args, folder)
-        data = {"machine": machine(), "rounds": args.rounds, "cells": [], "compile": compiling(bench, 5)}
+        data = {"machine": machine(), "rounds": args.rounds, "cells": []}
+        if args.update and args.out.with_suffix(".json").exists():
+            data = json.loads(args.out.with_suffix(".json").read_text())
+        data["compile"] = compiling(bench, 5)
         for workload in wanted:
             for dtype in (d for d in workload.dtypes if d in args.dtypes):
                 for mode in workload.modes:
                     for n in sizes:
-                        data["cells"].append(row := cell(bench, workload, mode, n, dtype))
+                        put(data["cells"], row := cell(bench, workload, mode, n, dtype))
                         print(line(row), flush=True)
                         args.out.with_suffix(".json").write_text(json.dumps(data, indent=1))
         bench.close()
     return data
+
+
+def put(cells, row):
+    """In the place of what was measured of the same cell before, or at the end."""
+    key = lambda row: tuple(row[k] for k in ("workload", "mode", "n", "dtype"))
+    for i, old in enumerate(cells):
+        if key(old) == key(row):
+            cells[i] = row
+            return
+    cells.append(row)
 
 
 def line(row):

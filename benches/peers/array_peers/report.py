@@ -44,8 +44,25 @@ def table(rows):
     return "\n".join(lines)
 
 
+def ratios(data):
+    """The best peer's time to ours, all of it at a glance."""
+    sizes = sorted({row["n"] for row in data["cells"]})
+    found = {}
+    for row in data["cells"]:
+        found.setdefault((row["title"] + MODES[row["mode"]]), {})[row["dtype"], row["n"]] = ratio(row)[0]
+    shown = lambda r: "" if r is None else f"{r:.2f}" if r >= 1 else f"**{r:.2f}**"
+    columns = [(dtype, n) for dtype in ("f64", "f32") for n in sizes if any((dtype, n) in row for row in found.values())]
+    lines = ["| | " + " | ".join(f"{dtype}, {number(n)}" for dtype, n in columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for title, row in found.items():
+        # Bytes stand in the first columns.
+        cells = [shown(row.get((dtype, n), row.get(("u8", n)) if dtype == "f64" else None)) for dtype, n in columns]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def markdown(data):
-    parts = [f"{data['machine']}; one thread, the median of {data['rounds']} rounds in turns."]
+    parts = [f"{data['machine']}; one thread, the median of {data['rounds']} rounds in turns.", summary(data)]
+    parts.append("The time of the best peer to that of Rewright; where it is in bold, a peer is faster:\n\n" + ratios(data))
     for dtype in ("f64", "f32", "u8"):
         for small in (True, False):
             rows = [r for r in data["cells"] if r["dtype"] == dtype and (r["n"] <= 1_000) == small]
@@ -56,7 +73,6 @@ def markdown(data):
         names = [name for name in SYSTEMS if name in entries]
         head = "| compiling Black-Scholes, ms | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 1) + "|\n"
         parts.append(head + "| f64 | " + " | ".join(f"{entries[name]['median_ms']:.3g}" for name in names) + " |")
-    parts.append(summary(data))
     return "\n\n".join(parts) + "\n"
 
 
