@@ -13,6 +13,8 @@ use std::ops::Range;
 pub struct Fold {
     /// The order of combination within a row.
     pub order: Order,
+    /// True if any other order gives the same bits, as of integers.
+    pub any_order: bool,
     /// What each point gives: values of the innermost level.
     pub items: Vec<KValue>,
     /// The bits of what may stand on the left of anything and changes nothing. It need not be the monoid's identity: that of float

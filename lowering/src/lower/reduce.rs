@@ -18,6 +18,8 @@ struct Plan {
     /// What it starts from, unless there is nothing.
     start: Option<Vec<Scalar>>,
     order: Order,
+    /// True if any order gives the same bits.
+    any_order: bool,
 }
 
 impl Plan {
@@ -33,10 +35,11 @@ impl Plan {
             Init::Identity => dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect(),
             Init::Existing(_) => return NotLowered::because("it starts from the elements of an array"),
         };
-        // Integers give the same in any order.
+        // Integers give the same in any order, and of equal values the first position is chosen.
         let exact = dtypes.iter().all(|dtype| dtype.is_int() || dtype.is_bool());
         let order = if exact { Order::PAIRWISE } else { reduction.order() };
-        Ok(Plan { monoid, dtypes, start, order })
+        let any_order = exact || matches!(monoid, Monoid::ArgMin | Monoid::ArgMax);
+        Ok(Plan { monoid, dtypes, start, order, any_order })
     }
 
     /// What on the left of anything changes nothing, bit for bit.
@@ -193,6 +196,7 @@ impl Lowering<'_> {
         let after = self.k.end_section(section);
         let fold = Fold {
             order,
+            any_order: plans.iter().all(|plan| plan.any_order),
             items: parts(&items),
             neutral,
             left: parts(&left),

@@ -3,6 +3,7 @@
 //! instruction takes one.
 
 use super::asm::{Asm, Mem, Operand};
+use super::binding::{Binding, Spot};
 use super::codes;
 use super::frame::Frame;
 use super::machine::{Call, Class, Inst, Op, Origin, Segment, V, Width};
@@ -36,6 +37,10 @@ pub struct Prepared {
     uses: Vec<u32>,
     /// Values that stay in registers over all rounds of the loop.
     pins: Vec<V>,
+    /// What is given to the segment, by number.
+    inputs: Vec<Option<V>>,
+    /// The places, by number, that values end in.
+    targets: Vec<(V, u32)>,
 }
 
 impl Prepared {
@@ -55,7 +60,24 @@ impl Prepared {
                 next[v.0 as usize] += 1;
             }
         }
-        Prepared { segment, starts, uses, pins: Vec::new() }
+        let mut inputs = Vec::new();
+        for (v, info) in (0..).map(V).zip(&segment.infos) {
+            if let Origin::Input(number) = info.origin {
+                inputs.resize(inputs.len().max(number as usize + 1), None);
+                inputs[number as usize] = Some(v);
+            }
+        }
+        let target = |(inst, _): &(Inst, u32)| match *inst {
+            Inst::Output { number, src, .. } => Some((src, number)),
+            _ => None,
+        };
+        let targets = segment.insts.iter().filter_map(target).collect();
+        Prepared { segment, starts, uses, pins: Vec::new(), inputs, targets }
+    }
+
+    /// The registers, one bit each, of what stays in them.
+    pub fn pinned(&self) -> u32 {
+        (1 << self.pins.len()) - 1
     }
 
     fn count(&self, v: V) -> u32 {
@@ -85,7 +107,7 @@ impl Prepared {
             .map(V)
             .filter(|&v| {
                 let info = self.segment.info(v);
-                vector(info) && info.origin != Origin::Computed && self.count(v) > 0
+                vector(info) && !matches!(info.origin, Origin::Computed | Origin::Input(_)) && self.count(v) > 0
             })
             .collect();
         outside.sort_by_key(|&v| std::cmp::Reverse(self.count(v)));
@@ -111,9 +133,10 @@ pub struct Writer<'a> {
 }
 
 /// The registers while a segment is written.
-struct File<'p> {
+pub struct File<'p> {
     of: &'p Prepared,
-    mode: Mode,
+    pub mode: Mode,
+    pub binding: &'p Binding,
     vectors: [Option<V>; 32],
     masks: [Option<V>; 8],
     register: Vec<u8>,
@@ -131,7 +154,29 @@ impl File<'_> {
         let at = self.of.starts[n] + self.done[n];
         if at < self.of.starts[n + 1] { self.of.uses[at as usize] } else { NEVER }
     }
-    fn class(&self, v: V) -> Class {
+    /// Where a value can be had from, besides its register.
+    fn origin(&self, v: V) -> Origin {
+        match (self.slot[v.0 as usize], self.of.segment.info(v).origin) {
+            (Some(slot), _) => Origin::Home(slot),
+            (None, Origin::Input(number)) => match self.binding.inputs.get(number as usize) {
+                Some(&Spot::Frame(at)) => Origin::Home(at),
+                _ => Origin::Computed,
+            },
+            (None, origin) => origin,
+        }
+    }
+    /// The register that a value ends in, if that is known and nothing else needs what is there.
+    fn target(&self, v: V) -> Option<u8> {
+        let (_, number) = self.of.targets.iter().find(|(src, _)| *src == v)?;
+        let Some(&Spot::Register(register)) = self.binding.outputs.get(*number as usize) else { return None };
+        let free = self.vectors[register as usize].is_none_or(|held| self.next_use(held) == NEVER);
+        (free && !self.merges()).then_some(register)
+    }
+    /// True if outputs are only those of the last points.
+    pub fn merges(&self) -> bool {
+        self.mode == Mode::Masked && self.binding.merge
+    }
+    pub fn class(&self, v: V) -> Class {
         self.of.segment.info(v).class
     }
     fn is_mask(&self, v: V) -> bool {
@@ -191,13 +236,9 @@ impl Writer<'_> {
     pub fn evex(&self) -> bool {
         self.schedule.level.is_evex()
     }
-    /// The vector registers that values may be in: all but the last one.
-    pub fn registers(&self) -> usize {
-        if self.evex() { 31 } else { 15 }
-    }
     /// The vector register that is free between instructions.
     pub fn scratch(&self, width: Width) -> Register {
-        vector_register(width, self.registers() as u8)
+        vector_register(width, self.schedule.level.values() as u8)
     }
 
     /// Loads what stays in registers over all rounds.
@@ -210,20 +251,37 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the code of a segment.
+    /// Writes the code of a segment that is given nothing.
     pub fn segment(&mut self, prepared: &Prepared, mode: Mode) -> Result<(), KernelError> {
+        self.bound_segment(prepared, mode, &Binding::default())
+    }
+
+    /// Writes the code of a segment.
+    pub fn bound_segment(
+        &mut self,
+        prepared: &Prepared,
+        mode: Mode,
+        binding: &Binding,
+    ) -> Result<(), KernelError> {
         let count = prepared.segment.infos.len();
         let mut file = File {
             of: prepared,
             mode,
+            binding,
             vectors: [None; 32],
             masks: [None; 8],
             register: vec![NOWHERE; count],
             slot: vec![None; count],
             done: vec![0; count],
             free: [Vec::new(), Vec::new()],
-            pinned: 0,
+            pinned: binding.reserved,
         };
+        for (v, spot) in prepared.inputs.iter().zip(&binding.inputs) {
+            if let (Some(v), Spot::Register(register)) = (*v, *spot) {
+                file.set(false, register, Some(v));
+                file.pinned |= 1 << register;
+            }
+        }
         if mode != Mode::Uniform {
             for (register, &v) in (0..).zip(&prepared.pins) {
                 file.set(false, register, Some(v));
@@ -243,6 +301,12 @@ impl Writer<'_> {
         match inst {
             Inst::Op(op) => self.op(file, op),
             Inst::Call(call) => self.call(file, call),
+            Inst::Output { number, src, size } => {
+                let source = self.source(file, *src, &mut 0)?;
+                self.output(file, *number, (*src, source), *size)?;
+                self.used(file, &[*src]);
+                Ok(())
+            }
             Inst::Store { row, src } => {
                 let source = self.source(file, *src, &mut 0)?;
                 self.store_row(*row, source, file.mode)?;
@@ -297,7 +361,14 @@ impl Writer<'_> {
             self.used(file, &uses);
         } else {
             self.used(file, &uses);
-            operands.insert(0, Operand::Reg(self.room(file, op.dst, 0)?));
+            let to = match file.target(op.dst) {
+                Some(register) => {
+                    file.set(false, register, Some(op.dst));
+                    file.name(op.dst, register)
+                }
+                None => self.room(file, op.dst, 0)?,
+            };
+            operands.insert(0, Operand::Reg(to));
         }
         if op.same_width {
             for operand in &mut operands {
@@ -345,10 +416,7 @@ impl Writer<'_> {
         if file.class(last) != Class::Vector(op.width) {
             return None;
         }
-        if let Some(slot) = file.slot[last.0 as usize] {
-            return Some(Mem::frame(slot));
-        }
-        match file.of.segment.info(last).origin {
+        match file.origin(last) {
             Origin::Home(at) => Some(Mem::frame(at)),
             Origin::Pool { offset, element: 0 } => Some(Mem::at(Register::RIP, i64::from(offset))),
             Origin::Pool { offset, element } if element == op.form.broadcast => {
@@ -366,17 +434,16 @@ impl Writer<'_> {
         }
         let to = self.room(file, v, *busy)?;
         let info = *file.of.segment.info(v);
-        let origin = file.slot[v.0 as usize].map_or(info.origin, Origin::Home);
-        self.load_origin(origin, info.class, to)?;
+        self.load_origin(file.origin(v), info.class, to)?;
         *busy |= 1 << file.register[v.0 as usize];
         Ok(to)
     }
 
-    fn load_origin(&mut self, origin: Origin, class: Class, to: Register) -> Result<(), KernelError> {
+    pub fn load_origin(&mut self, origin: Origin, class: Class, to: Register) -> Result<(), KernelError> {
         let (mem, element) = match origin {
             Origin::Home(at) => (Mem::frame(at), 0),
             Origin::Pool { offset, element } => (Mem::at(Register::RIP, i64::from(offset)), element),
-            Origin::Computed => return Err(unsupported("a value that is nowhere")),
+            Origin::Computed | Origin::Input(_) => return Err(unsupported("a value that is nowhere")),
         };
         let form = match (class, element) {
             (Class::Mask, _) => {
@@ -396,7 +463,7 @@ impl Writer<'_> {
     fn room(&mut self, file: &mut File<'_>, v: V, busy: u32) -> Result<Register, KernelError> {
         let mask = file.is_mask(v);
         // K0 masks nothing, and K7 is the mask of a row's last points.
-        let numbers = if mask { 1..7u8 } else { 0..self.registers() as u8 };
+        let numbers = if mask { 1..7u8 } else { 0..self.schedule.level.values() as u8 };
         let holder = |file: &File<'_>, r: u8| if mask { file.masks[r as usize] } else { file.vectors[r as usize] };
         let taken = if mask { busy } else { busy | file.pinned };
         let candidates = || numbers.clone().filter(|r| taken & 1 << r == 0);
@@ -434,7 +501,7 @@ impl Writer<'_> {
     }
 
     /// Stores a register to the frame.
-    fn keep(&mut self, at: u32, class: Class, register: Register) {
+    pub fn keep(&mut self, at: u32, class: Class, register: Register) {
         let code = match class {
             Class::Mask => iced_x86::Code::VEX_Kmovq_m64_kr,
             Class::Vector(width) => codes::MOV_PS_STORE.code(self.evex(), width),

@@ -2,6 +2,7 @@
 
 use super::allocate::{Prepared, Writer};
 use super::asm::Asm;
+use super::fold::Folding;
 use super::frame::Frame;
 use super::listing::Listing;
 use super::memory::CodeMemory;
@@ -34,20 +35,25 @@ impl Code {
         let mut frame = Frame::default();
         let mut selector = Selector::new(kernel, &live, &rows, schedule, &mut frame);
         let segments = selector.segments()?;
+        let folded = kernel.fold.as_ref().map(|fold| selector.fold(fold)).transpose()?;
         let mut pool = selector.pool;
-        let calls = segments.last().is_some_and(|inner| inner.calls());
-        let places = Places::new(kernel.axes, &rows.list, schedule, calls, &mut frame, &mut pool);
+        let inner = folded.as_ref().map(|of| &of.points).or(segments.last());
+        let calls = inner.is_some_and(|inner| inner.calls());
+        let leaf = kernel.fold.as_ref().map_or(0, Folding::leaf_points);
+        let places = Places::new(kernel.axes, &rows.list, (schedule, leaf), calls, &mut frame, &mut pool);
         let mut bytes = pool.into_bytes();
         bytes.resize(bytes.len().next_multiple_of(64), 0);
         let start = bytes.len();
         let asm = Asm::new(start as u64);
+        let registers = schedule.level.values();
+        let folding = kernel.fold.as_ref().zip(folded);
+        let folding = folding.map(|(fold, of)| Folding::new(fold, of, schedule, registers, &mut frame));
         let mut writer = Writer { asm, frame, places, rows: &rows.list, schedule, streaming: false, marks: Vec::new() };
         let mut levels: Vec<Prepared> = segments.into_iter().map(Prepared::new).collect();
-        let registers = writer.registers();
-        if let Some(inner) = levels.last_mut() {
+        if let (Some(inner), None) = (levels.last_mut(), &folding) {
             inner.pin(registers);
         }
-        let entry = writer.kernel(kernel, &levels)? as usize;
+        let entry = writer.kernel(kernel, &levels, folding.as_ref())? as usize;
         let marks = writer.marks;
         bytes.extend(writer.asm.finish()?);
         let memory = CodeMemory::new(&bytes).map_err(|why| unsupported(format!("no memory for code: {why}")))?;
@@ -88,9 +94,11 @@ impl CompiledKernel for Code {
     }
 }
 
-/// For each instruction, whether a store depends on it.
+/// For each instruction, whether a store or a fold depends on it.
 fn live(kernel: &Kernel) -> Vec<bool> {
     let mut wanted = vec![false; kernel.values.len()];
+    let combined = kernel.fold.iter().flat_map(|fold| fold.items.iter().chain(&fold.both));
+    combined.for_each(|v| wanted[v.0 as usize] = true);
     let mut live = vec![false; kernel.insts.len()];
     for (n, inst) in kernel.insts.iter().enumerate().rev() {
         let results = inst.first.0..inst.first.0 + inst.results;

@@ -204,5 +204,8 @@ forms! {
     KOR 0: INVALID INVALID INVALID INVALID VEX_Korq_kr_kr_kr;
     KXOR 0: INVALID INVALID INVALID INVALID VEX_Kxorq_kr_kr_kr;
     KANDN 0: INVALID INVALID INVALID INVALID VEX_Kandnq_kr_kr_kr;
+    SHIFT_BYTES 0: VEX_Vpsrldq_xmm_xmm_imm8 VEX_Vpsrldq_ymm_ymm_imm8 EVEX_Vpsrldq_xmm_xmmm128_imm8 EVEX_Vpsrldq_ymm_ymmm256_imm8 EVEX_Vpsrldq_zmm_zmmm512_imm8;
+    ALIGN_Q 8: INVALID INVALID EVEX_Valignq_xmm_k1z_xmm_xmmm128b64_imm8 EVEX_Valignq_ymm_k1z_ymm_ymmm256b64_imm8 EVEX_Valignq_zmm_k1z_zmm_zmmm512b64_imm8;
+    KSHIFT 0: INVALID INVALID INVALID INVALID VEX_Kshiftrq_kr_kr_imm8;
     KNOT 0: INVALID INVALID INVALID INVALID VEX_Knotq_kr_kr;
 }

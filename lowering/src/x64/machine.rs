@@ -52,6 +52,8 @@ pub enum Origin {
     Pool { offset: u32, element: u8 },
     /// A value of a loop further outside: its place in the frame.
     Home(u32),
+    /// What the segment is given: the n-th place of its [`Binding`](super::allocate::Binding).
+    Input(u32),
 }
 
 /// What is known of a virtual register.
@@ -110,6 +112,8 @@ pub enum Inst {
     First { dst: V },
     /// Calls a function for each lane, or for the first one if all are the same.
     Call(Call),
+    /// Puts a value of lanes of so many bytes, or a mask, to the n-th place that the segment is told to.
+    Output { number: u32, src: V, size: usize },
 }
 
 /// A call of a [`Helper`](super::helpers::Helper).
@@ -157,7 +161,7 @@ impl Inst {
     pub fn uses(&self) -> SmallVec<[V; 4]> {
         match self {
             Inst::Op(op) => op.srcs.iter().copied().chain(op.mask.map(|(mask, _)| mask)).collect(),
-            Inst::Store { src, .. } => SmallVec::from_slice(&[*src]),
+            Inst::Store { src, .. } | Inst::Output { src, .. } => SmallVec::from_slice(&[*src]),
             Inst::Call(call) => call.args.iter().copied().chain(call.guard).collect(),
             Inst::Load { .. } | Inst::Broadcast { .. } | Inst::First { .. } => SmallVec::new(),
         }
@@ -168,7 +172,7 @@ impl Inst {
             Inst::Op(op) => Some(op.dst),
             Inst::Load { dst, .. } | Inst::Broadcast { dst, .. } | Inst::First { dst } => Some(*dst),
             Inst::Call(call) => Some(call.dst),
-            Inst::Store { .. } => None,
+            Inst::Store { .. } | Inst::Output { .. } => None,
         }
     }
 }

@@ -10,12 +10,15 @@
 //!    whose elements are not adjacent are copied to the frame in pieces and back, so that the code of groups knows adjacent elements only.
 //! 3. `allocate` writes a segment, choosing registers as it goes.
 //!
-//! A kernel with a [`Reference`](crate::kernel::KOp::Reference) or a [`Fold`](crate::kernel::Fold) is refused.
+//! A kernel with a [`Reference`](crate::kernel::KOp::Reference) is refused. Rows that a [`Fold`](crate::kernel::Fold) combines have loops of
+//! their own (`fold`), of which the accumulators are registers (`binding`).
 
 mod allocate;
 mod asm;
+mod binding;
 mod code;
 mod codes;
+mod fold;
 mod frame;
 mod helpers;
 mod listing;
@@ -66,6 +69,14 @@ impl Level {
         }
     }
 
+    /// Vector registers for values: all but the last one, which is free between instructions.
+    fn values(self) -> usize {
+        match self {
+            Level::Avx2 => 15,
+            Level::Avx512 => 31,
+        }
+    }
+
     fn is_evex(self) -> bool {
         self == Level::Avx512
     }
@@ -109,9 +120,6 @@ impl CodeGen for X64 {
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError> {
         kernel.verify()?;
         kernel.check_dtypes()?;
-        if kernel.fold.is_some() {
-            return Err(unsupported("it combines the points of a row"));
-        }
         Ok(Box::new(code::Code::new(self.level, kernel)?))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::allocate::{Mode, Prepared, Writer};
 use super::asm::{Label, Mem};
+use super::fold::Folding;
 use super::frame::Frame;
 use super::helpers::{MOST, STRIDE};
 use super::pool::Pool;
@@ -57,17 +58,18 @@ pub struct Places {
 }
 
 impl Places {
-    /// For a kernel with so many axes; `calls` says whether its innermost loop calls functions.
+    /// For a kernel with so many axes, whose pieces have room for a leaf of a row; `calls` says whether its innermost loop calls functions.
     pub fn new(
         axes: usize,
         rows: &[Row],
-        schedule: Schedule,
+        (schedule, leaf): (Schedule, usize),
         calls: bool,
         frame: &mut Frame,
         pool: &mut Pool,
     ) -> Places {
         let moving: usize = rows.iter().filter(|r| r.moves).map(|r| r.size).sum();
-        let piece = (COPIES / moving.max(1)).clamp(schedule.points(), 1024) / schedule.points() * schedule.points();
+        let least = schedule.points().max(leaf);
+        let piece = (COPIES / moving.max(1)).clamp(least, 1024) / least * least;
         let vector = schedule.level.register_bytes();
         let sized = |size| !schedule.level.is_evex() && rows.iter().any(|r| r.moves && r.size == size);
         let mut flags = |size: usize| {
@@ -116,11 +118,16 @@ const KEPT: [Register; 5] = [Register::RBX, Register::R12, Register::R13, Regist
 
 impl Writer<'_> {
     /// Writes the function; gives the address of its entry.
-    pub fn kernel(&mut self, kernel: &Kernel, levels: &[Prepared]) -> Result<u64, KernelError> {
+    pub fn kernel(
+        &mut self,
+        kernel: &Kernel,
+        levels: &[Prepared],
+        folding: Option<&Folding>,
+    ) -> Result<u64, KernelError> {
         // The size of the frame is known when all else is written: the entry is at the end.
         let (body, exit) = (self.asm.bound(), self.asm.label());
         self.arguments(kernel, exit);
-        self.level(kernel, levels, 0)?;
+        self.level(kernel, (levels, folding), 0)?;
         if self.schedule.streams {
             // Streaming stores are ordered with nothing else: who is told that the call has ended must find what they wrote.
             self.asm.plain(Code::Sfence);
@@ -225,19 +232,27 @@ impl Writer<'_> {
     }
 
     /// A level's instructions and the loop inside of it.
-    fn level(&mut self, kernel: &Kernel, levels: &[Prepared], level: usize) -> Result<(), KernelError> {
+    fn level(
+        &mut self,
+        kernel: &Kernel,
+        (levels, folding): (&[Prepared], Option<&Folding>),
+        level: usize,
+    ) -> Result<(), KernelError> {
         if level == kernel.axes {
             return self.row(kernel, &levels[level]);
         }
         self.segment(&levels[level], Mode::Uniform)?;
         if level + 1 == kernel.axes {
-            return self.row(kernel, &levels[level + 1]);
+            return match folding {
+                Some(folding) => self.fold_row(folding, level),
+                None => self.row(kernel, &levels[level + 1]),
+            };
         }
         let (rax, rcx) = (Register::RAX, Register::RCX);
         let (counter, extent) = (Mem::frame(self.places.counters[level]), Mem::frame(self.places.extents[level]));
         self.asm.mi(Code::Mov_rm64_imm32, counter, 0);
         let again = self.asm.bound();
-        self.level(kernel, levels, level + 1)?;
+        self.level(kernel, (levels, folding), level + 1)?;
         for (n, row) in self.rows.iter().enumerate() {
             if kernel.buffers[row.buffer as usize].varies[level] {
                 self.asm.load(rax, Mem::frame(self.places.strides));

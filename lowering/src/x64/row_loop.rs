@@ -10,19 +10,32 @@ use crate::kernel::{Kernel, KernelError};
 use iced_x86::{Code, Register};
 
 /// The number of points, less a round while there are whole rounds.
-const LIMIT: Register = Register::R12;
+pub const LIMIT: Register = Register::R12;
 /// The number of points of the next masked group.
-const REMAINING: Register = Register::RCX;
+pub const REMAINING: Register = Register::RCX;
 /// From so many rounds on a row is long.
 const LONG: i32 = 8;
 
 impl Writer<'_> {
     /// All points of a row: in one piece, or, where rows are copied, in pieces as large as the copies.
     pub fn row(&mut self, kernel: &Kernel, inner: &Prepared) -> Result<(), KernelError> {
-        let (rax, rcx) = (Register::RAX, Register::RCX);
         self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
+        self.pieces(kernel.axes.checked_sub(1), |w| {
+            w.points(inner)?;
+            w.copy_back();
+            Ok(())
+        })
+    }
+
+    /// The pieces of a row along an axis, or of a point.
+    pub fn pieces(
+        &mut self,
+        axis: Option<usize>,
+        mut piece: impl FnMut(&mut Self) -> Result<(), KernelError>,
+    ) -> Result<(), KernelError> {
+        let (rax, rcx) = (Register::RAX, Register::RCX);
         let again = self.asm.bound();
-        match kernel.axes.checked_sub(1) {
+        match axis {
             Some(axis) => self.asm.load(rcx, Mem::frame(self.places.extents[axis])),
             None => self.asm.constant(rcx, 1),
         }
@@ -32,9 +45,8 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
         self.asm.store(Mem::frame(self.places.count), rcx);
         self.bases();
-        self.points(inner)?;
-        self.copy_back();
-        let Some(axis) = kernel.axes.checked_sub(1) else { return Ok(()) };
+        piece(self)?;
+        let Some(axis) = axis else { return Ok(()) };
         self.asm.load(rax, Mem::frame(self.places.start));
         self.asm.rm(Code::Add_r64_rm64, rax, Mem::frame(self.places.count));
         self.asm.store(Mem::frame(self.places.start), rax);
@@ -51,7 +63,7 @@ impl Writer<'_> {
     }
 
     /// Copies what has to be copied, and finds the elements of each row.
-    fn bases(&mut self) {
+    pub fn bases(&mut self) {
         for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
             self.piece_address(n);
             let adjacent = self.asm.label();
@@ -157,9 +169,7 @@ impl Writer<'_> {
         self.asm.jump(Code::Je_rel32_64, done);
         self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, points);
         self.asm.jump(Code::Jae_rel32_64, rounds);
-        self.asm.constant(Register::RAX, self.schedule.lanes as u64);
-        self.asm.rr(Code::Cmp_r64_rm64, REMAINING, Register::RAX);
-        self.asm.rr(Code::Cmova_r64_rm64, REMAINING, Register::RAX);
+        self.at_most_a_group();
         self.asm.bind(masked);
         self.mask();
         self.segment(inner, Mode::Masked)?;
@@ -217,6 +227,19 @@ impl Writer<'_> {
         self.asm.ri(Code::And_rm64_imm32, REMAINING, (size * self.schedule.lanes) as i32 - 1);
         self.asm.ri(Code::Shr_rm64_imm8, REMAINING, size.trailing_zeros() as i32);
         self.asm.rr(Code::Test_rm64_r64, REMAINING, REMAINING);
+    }
+
+    /// No more remaining points than lanes.
+    fn at_most_a_group(&mut self) {
+        self.asm.constant(Register::RAX, self.schedule.lanes as u64);
+        self.asm.rr(Code::Cmp_r64_rm64, REMAINING, Register::RAX);
+        self.asm.rr(Code::Cmova_r64_rm64, REMAINING, Register::RAX);
+    }
+
+    /// Of the remaining points the next group, and its mask.
+    pub fn one_group(&mut self) {
+        self.at_most_a_group();
+        self.mask();
     }
 
     /// The mask of the next points, `REMAINING` of them, which are at most one group.

@@ -96,6 +96,10 @@ impl Writer<'_> {
 
     /// Stores a row's elements.
     pub fn store_row(&mut self, row: u32, from: Register, mode: Mode) -> Result<(), KernelError> {
+        if mode == Mode::Uniform {
+            self.store_element(row, from);
+            return Ok(());
+        }
         let (size, width) = self.row_width(row);
         let (from, mem) = (at_width(from, width), self.row_at(row, mode));
         let evex = self.evex();
@@ -133,6 +137,21 @@ impl Writer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Stores the first lane to a row's element at the current point of the loops around. Changes RAX and RDX.
+    fn store_element(&mut self, row: u32, from: Register) {
+        let low = at_width(from, Width::X);
+        self.asm.load(Register::RAX, Mem::frame(self.places.pointers[row as usize]));
+        let to = Mem::at(Register::RAX, 0);
+        let move_out = if self.evex() { Code::EVEX_Vmovq_rm64_xmm } else { Code::VEX_Vmovq_rm64_xmm };
+        self.asm.rr(move_out, Register::RDX, low);
+        match self.rows[row as usize].size {
+            1 => self.asm.mr(Code::Mov_rm8_r8, to, Register::DL),
+            2 => self.asm.mr(Code::Mov_rm16_r16, to, Register::DX),
+            4 => self.asm.mr(Code::Mov_rm32_r32, to, Register::EDX),
+            _ => self.asm.store(to, Register::RDX),
+        }
     }
 
     /// The flags of the last points, with AVX2, in the scratch register.

@@ -2,8 +2,9 @@
 
 use super::Level;
 use super::select::divide::dividing_dtype;
-use crate::kernel::{Binary, KInst, KOp, Kernel};
+use crate::kernel::{Binary, Fold, KInst, KOp, Kernel};
 use rewright_ir::DType;
+use rewright_ir::expr::Order;
 
 /// The most points of one round: what remains for the masked rounds then fits in a byte.
 const MOST_POINTS: usize = 128;
@@ -32,6 +33,11 @@ impl Schedule {
         let used = || kernel.insts.iter().zip(live).filter(|(_, live)| **live).map(|(inst, _)| inst);
         let widest = used().map(|inst| width(kernel, inst, level)).max().unwrap_or(8);
         let lanes = level.register_bytes() / widest;
+        // A value has a lane for each of those that the order of combination has.
+        let lanes = match kernel.fold.as_ref() {
+            Some(Fold { any_order: false, order: Order::Tree { lanes: own, .. }, .. }) => lanes.min(*own),
+            _ => lanes,
+        };
         let inner: Vec<&KInst> = used().filter(|inst| kernel.level(inst) as usize == kernel.axes).collect();
         let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_) | KOp::MathWhere(_)));
         let most = MOST_GROUPS.min(ENOUGH / inner.len().max(1));

@@ -47,7 +47,7 @@ static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
                 let streaming = Wishes { streaming: true, unroll: Some(3) };
                 for (what, wishes) in [("as it likes", Wishes::default()), ("streaming", streaming)] {
                     let what = format!("{}, {what}", x64.name()).leak();
-                    all.push(Tested { what, generator: Box::new(x64), references: false, folds: false, wishes });
+                    all.push(Tested { what, generator: Box::new(x64), references: false, folds: true, wishes });
                 }
             }
             Err(why) => eprintln!("not tested: {why}"),

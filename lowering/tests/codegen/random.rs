@@ -164,7 +164,8 @@ impl Maker {
         let after = self.k.end_section(section);
         let order = self.random.pick(&[Order::PAIRWISE, Order::PAIRWISE, Order::PAIRWISE_COMPLEX, Order::Sequential]);
         let neutral = chosen.iter().map(|(_, neutral)| neutral.bits().0).collect();
-        self.k.fold(Fold { order, items, neutral, left, right, both, combine, totals, after });
+        let any_order = !dtypes.iter().any(|dtype| dtype.is_float()) && self.random.chance(70);
+        self.k.fold(Fold { order, any_order, items, neutral, left, right, both, combine, totals, after });
     }
 
     /// An operation, and what it does nothing with.

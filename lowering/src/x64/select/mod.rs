@@ -9,6 +9,7 @@ mod compare;
 mod convert;
 pub mod divide;
 mod float;
+pub mod fold;
 mod integer;
 mod widths;
 
@@ -47,7 +48,7 @@ impl Rows {
     /// Those of the instructions that anything depends on.
     pub fn new(kernel: &Kernel, live: &[bool]) -> Rows {
         let mut rows = Rows::default();
-        for (inst, _) in kernel.insts.iter().zip(live).filter(|(_, live)| **live) {
+        for (number, inst) in kernel.insts.iter().enumerate().filter(|(number, _)| live[*number]) {
             let (KOp::Load(buffer, part) | KOp::Store(buffer, part)) = inst.op else { continue };
             let b = &kernel.buffers[buffer as usize];
             let list = &mut rows.list;
@@ -60,7 +61,7 @@ impl Rows {
             let row = &mut rows.list[n as usize];
             // What is written at all points and is only one element is a row whose elements are in the same place.
             row.stored |= inst.results == 0;
-            row.moves |= row.stored;
+            row.moves |= row.stored && !kernel.is_of_fold(number);
             row.loaded |= inst.results > 0;
         }
         rows
@@ -105,6 +106,10 @@ pub struct Selector<'a> {
     /// Whether a level inside of its own uses each value.
     leaves: Vec<bool>,
     kept: Vec<Option<Kept>>,
+    /// What is computed at each point of a row that is combined.
+    inner: Vec<usize>,
+    /// Values that stand for others.
+    stands_for: FxHashMap<KValue, KValue>,
     // Of the segment.
     seg: Segment,
     level: usize,
@@ -126,13 +131,19 @@ impl<'a> Selector<'a> {
         frame: &'a mut Frame,
     ) -> Selector<'a> {
         let count = kernel.values.len();
-        let (mut made_by, mut uses, mut leaves) = (vec![0; count], vec![0; count], vec![false; count]);
+        let (mut made_by, mut uses, mut leaves) = (vec![u32::MAX; count], vec![0; count], vec![false; count]);
         for (n, inst) in kernel.insts.iter().enumerate().filter(|(n, _)| live[*n]) {
             (0..inst.results).for_each(|r| made_by[(inst.first.0 + r) as usize] = n as u32);
+            let after = kernel.fold.as_ref().is_some_and(|fold| fold.after.contains(&n));
             for a in &inst.args {
                 uses[a.0 as usize] += 1;
-                leaves[a.0 as usize] |= kernel.values[a.0 as usize].level < kernel.level(inst);
+                // What follows a row runs inside of one loop less, but by itself.
+                leaves[a.0 as usize] |= after || kernel.values[a.0 as usize].level < kernel.level(inst);
             }
+        }
+        for (item, right) in kernel.fold.iter().flat_map(|fold| fold.items.iter().zip(&fold.right)) {
+            uses[item.0 as usize] += uses[right.0 as usize].max(1);
+            leaves[item.0 as usize] |= (kernel.values[item.0 as usize].level as usize) < kernel.axes;
         }
         Selector {
             kernel,
@@ -145,6 +156,8 @@ impl<'a> Selector<'a> {
             uses,
             leaves,
             kept: vec![None; count],
+            inner: Vec::new(),
+            stands_for: FxHashMap::default(),
             seg: Segment::default(),
             level: 0,
             number: 0,
@@ -158,21 +171,43 @@ impl<'a> Selector<'a> {
     pub fn segments(&mut self) -> Result<Vec<Segment>, KernelError> {
         let mut levels = vec![Vec::new(); self.kernel.axes + 1];
         for (n, inst) in self.kernel.insts.iter().enumerate().filter(|(n, _)| self.live[*n]) {
-            levels[self.kernel.level(inst) as usize].push(n);
+            if !self.kernel.is_of_fold(n) {
+                levels[self.kernel.level(inst) as usize].push(n);
+            }
+        }
+        if self.kernel.fold.is_some() {
+            self.inner = levels.pop().unwrap_or_default();
         }
         let mut segments = Vec::with_capacity(levels.len());
         for (level, insts) in levels.into_iter().enumerate() {
-            self.level = level;
-            self.vals.fill(None);
-            self.constants.clear();
-            self.waiting.clear();
-            for n in insts {
+            self.begin(level);
+            self.insts(insts)?;
+            segments.push(self.end());
+        }
+        Ok(segments)
+    }
+
+    /// Begins the segment of a level.
+    fn begin(&mut self, level: usize) {
+        self.level = level;
+        self.vals.fill(None);
+        self.constants.clear();
+        self.waiting.clear();
+    }
+
+    fn insts(&mut self, numbers: impl IntoIterator<Item = usize>) -> Result<(), KernelError> {
+        for n in numbers {
+            if self.live[n] {
                 self.number = n as u32;
                 self.inst(&self.kernel.insts[n])?;
             }
-            segments.push(std::mem::take(&mut self.seg));
         }
-        Ok(segments)
+        Ok(())
+    }
+
+    /// Ends a segment.
+    fn end(&mut self) -> Segment {
+        std::mem::take(&mut self.seg)
     }
 
     fn is_inner(&self) -> bool {
@@ -274,15 +309,15 @@ impl<'a> Selector<'a> {
 
     /// A value's form in this segment.
     fn val(&mut self, value: KValue) -> Result<Val, KernelError> {
+        let value = self.real(value);
         let n = value.0 as usize;
         if let Some(val) = self.vals[n] {
             return Ok(val);
         }
-        let inst = &self.kernel.insts[self.made_by[n] as usize];
         let dtype = self.kernel.dtype(value);
-        let val = match (&inst.op, self.kept[n]) {
-            (KOp::Const(bits), _) if dtype.is_bool() => Val::Always(*bits != 0),
-            (KOp::Const(bits), _) => Val::Lanes(self.constant(*bits, dtype.size())),
+        let val = match (self.made_by(value), self.kept[n]) {
+            (Some(KOp::Const(bits)), _) if dtype.is_bool() => Val::Always(*bits != 0),
+            (Some(KOp::Const(bits)), _) => Val::Lanes(self.constant(*bits, dtype.size())),
             (_, Some(kept)) => {
                 let home = |s: &mut Self, class| s.seg.fresh(class, Origin::Home(kept.at));
                 match kept.val {
@@ -292,7 +327,7 @@ impl<'a> Selector<'a> {
                     Val::Always(known) => Val::Always(known),
                 }
             }
-            (KOp::Load(buffer, part), None) if self.is_inner() => {
+            (Some(KOp::Load(buffer, part)), None) if self.is_inner() => {
                 let row = self.rows.of(*buffer, *part)?;
                 let dst = self.fresh(dtype.size());
                 self.emit(Inst::Load { row, dst });
@@ -314,14 +349,15 @@ impl<'a> Selector<'a> {
 
     /// The row of a load that only the next instruction uses, which may read memory itself.
     fn foldable(&self, value: KValue, folds_size: usize) -> Result<Option<u32>, KernelError> {
+        let value = self.real(value);
         let n = value.0 as usize;
         let size = self.kernel.dtype(value).size();
         let whole = self.schedule.lanes * size == self.width(size).bytes() && folds_size == size;
         if !whole || self.vals[n].is_some() || self.uses[n] != 1 || !self.is_inner() || self.kept[n].is_some() {
             return Ok(None);
         }
-        match &self.kernel.insts[self.made_by[n] as usize].op {
-            KOp::Load(buffer, part) if !self.kernel.dtype(value).is_bool() => self.rows.of(*buffer, *part).map(Some),
+        match self.made_by(value) {
+            Some(KOp::Load(buffer, part)) if !self.kernel.dtype(value).is_bool() => self.rows.of(*buffer, *part).map(Some),
             _ => Ok(None),
         }
     }
@@ -330,13 +366,25 @@ impl<'a> Selector<'a> {
     fn fold_row(&mut self, value: KValue, folds_size: usize, wanted: bool) -> Result<Option<u32>, KernelError> {
         let row = if wanted { self.foldable(value, folds_size)? } else { None };
         if row.is_some() {
-            self.waiting.retain(|waiting| *waiting != value);
+            let own = self.real(value);
+            self.waiting.retain(|waiting| *waiting != own);
         }
         Ok(row)
     }
 
+    /// The value that one stands for, if it does.
+    fn real(&self, value: KValue) -> KValue {
+        self.stands_for.get(&value).copied().unwrap_or(value)
+    }
+
+    /// What computes a value; nothing for what is given to a fold's combination.
+    fn made_by(&self, value: KValue) -> Option<&'a KOp> {
+        self.kernel.insts.get(self.made_by[value.0 as usize] as usize).map(|inst| &inst.op)
+    }
+
     fn is_constant(&self, value: KValue) -> bool {
-        matches!(self.kernel.insts[self.made_by[value.0 as usize] as usize].op, KOp::Const(_))
+        let value = self.real(value);
+        matches!(self.made_by(value), Some(KOp::Const(_)))
     }
 
     /// Bytes as bools, the others as they are.

@@ -1,0 +1,140 @@
+//! Where segments find what they are given, and leave what they are to give: accumulators, which are the same over all rounds of a loop.
+
+use super::allocate::{File, Writer, at_width, vector_register};
+use super::asm::{Mem, Operand};
+use super::codes::{self, Form};
+use super::machine::{Class, V, Width};
+use super::rows::TAIL;
+use super::unsupported;
+use crate::kernel::KernelError;
+use iced_x86::{Code, Register};
+
+/// Where a value is between segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// In a vector register, by its number.
+    Register(u8),
+    /// In the frame.
+    Frame(u32),
+}
+
+/// The places of one run of a segment.
+#[derive(Clone, Debug, Default)]
+pub struct Binding {
+    /// By number, what it is given.
+    pub inputs: Vec<Spot>,
+    /// By number, what it gives.
+    pub outputs: Vec<Spot>,
+    /// Vector registers that it leaves alone, one bit each.
+    pub reserved: u32,
+    /// Under a mask, places keep what they hold for the lanes that are not in it.
+    pub merge: bool,
+}
+
+/// The move under a mask of lanes of so many bytes, with AVX-512.
+fn masked_move(size: usize) -> &'static Form {
+    match size {
+        1 => &codes::MOV_B_LOAD,
+        2 => &codes::MOV_W_LOAD,
+        4 => &codes::MOV_PS_LOAD,
+        _ => &codes::MOV_PD_LOAD,
+    }
+}
+
+impl Writer<'_> {
+    /// Puts a value, which is in this register, to where it is to end.
+    pub(super) fn output(
+        &mut self,
+        file: &mut File<'_>,
+        number: u32,
+        (v, source): (V, Register),
+        size: usize,
+    ) -> Result<(), KernelError> {
+        let spot = *file.binding.outputs.get(number as usize).ok_or_else(|| unsupported("an output to nowhere"))?;
+        let (class, merges) = (file.class(v), file.merges());
+        match (spot, class) {
+            (Spot::Register(to), Class::Vector(width)) => {
+                let to = vector_register(width, to);
+                let operands = [Operand::Reg(to), Operand::Reg(source)];
+                if merges {
+                    self.asm.vector(masked_move(size).code(true, width), &operands, Some((TAIL, false)));
+                } else if to != source {
+                    self.asm.vector(codes::MOV_PS_LOAD.code(self.evex(), width), &operands, None);
+                }
+            }
+            (Spot::Frame(at), Class::Vector(width)) if merges => {
+                let scratch = self.scratch(width);
+                let held = [Operand::Reg(scratch), Operand::Mem(Mem::frame(at))];
+                self.asm.vector(codes::MOV_PS_LOAD.code(true, width), &held, None);
+                let operands = [Operand::Reg(scratch), Operand::Reg(source)];
+                self.asm.vector(masked_move(size).code(true, width), &operands, Some((TAIL, false)));
+                self.keep(at, class, scratch);
+            }
+            (Spot::Frame(at), Class::Mask) if merges => {
+                let (new, tail) = (Register::RAX, Register::RDX);
+                self.asm.rr(Code::VEX_Kmovq_r64_kr, new, source);
+                self.asm.rr(Code::VEX_Kmovq_r64_kr, tail, TAIL);
+                self.asm.rr(Code::And_r64_rm64, new, tail);
+                self.asm.r(Code::Not_rm64, tail);
+                self.asm.rm(Code::And_r64_rm64, tail, Mem::frame(at));
+                self.asm.rr(Code::Or_r64_rm64, new, tail);
+                self.asm.store(Mem::frame(at), new);
+            }
+            (Spot::Frame(at), _) => self.keep(at, class, source),
+            (Spot::Register(_), Class::Mask) => return Err(unsupported("a mask that stays in a register")),
+        }
+        Ok(())
+    }
+
+    /// Fills a place with what is in memory.
+    pub(super) fn put(&mut self, spot: Spot, class: Class, from: Mem) {
+        match (spot, class) {
+            (Spot::Frame(at), Class::Mask) => {
+                self.asm.load(Register::RAX, from);
+                self.asm.store(Mem::frame(at), Register::RAX);
+            }
+            (_, Class::Vector(width)) => {
+                let to = self.in_register(spot, width);
+                let code = codes::MOV_PS_LOAD.code(self.evex(), width);
+                self.asm.vector(code, &[Operand::Reg(to), Operand::Mem(from)], None);
+                self.leave(spot, class, to);
+            }
+            (Spot::Register(_), Class::Mask) => {}
+        }
+    }
+
+    /// Copies what is in a place to memory.
+    pub(super) fn get(&mut self, spot: Spot, class: Class, to: Mem) {
+        match (spot, class) {
+            (Spot::Frame(at), Class::Mask) => {
+                self.asm.load(Register::RAX, Mem::frame(at));
+                self.asm.store(to, Register::RAX);
+            }
+            (_, Class::Vector(width)) => {
+                let from = self.in_register(spot, width);
+                if let Spot::Frame(at) = spot {
+                    let code = codes::MOV_PS_LOAD.code(self.evex(), width);
+                    self.asm.vector(code, &[Operand::Reg(from), Operand::Mem(Mem::frame(at))], None);
+                }
+                let code = codes::MOV_PS_STORE.code(self.evex(), width);
+                self.asm.vector(code, &[Operand::Mem(to), Operand::Reg(from)], None);
+            }
+            (Spot::Register(_), Class::Mask) => {}
+        }
+    }
+
+    /// The register of a place, or the scratch register for it.
+    pub(super) fn in_register(&self, spot: Spot, width: Width) -> Register {
+        match spot {
+            Spot::Register(number) => vector_register(width, number),
+            Spot::Frame(_) => self.scratch(width),
+        }
+    }
+
+    /// What was put to the register of a place is there, too, if it has none.
+    pub(super) fn leave(&mut self, spot: Spot, class: Class, register: Register) {
+        if let (Spot::Frame(at), Class::Vector(width)) = (spot, class) {
+            self.keep(at, class, at_width(register, width));
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! Rows whose points are combined.
+//!
+//! Accumulators are vectors, one lane for each of the order's, in registers that the loop keeps for them. Where any order does, each group of a
+//! round has its own, and the last points are combined under a mask. Otherwise a row is cut as its [`Order`] says: a leaf is combined on lanes,
+//! these are joined, and what is left follows, one after the other; what waits for its right part is on a stack in the frame.
+
+use super::allocate::{Mode, Prepared, Writer, at_width};
+use super::asm::{Label, Mem, Operand};
+use super::binding::{Binding, Spot};
+use super::frame::Frame;
+use super::machine::{Class, Origin, Width};
+use super::row_loop::{LIMIT, REMAINING};
+use super::rows::{INDEX, broadcast_form};
+use super::schedule::Schedule;
+use super::select::fold::{Accumulator, FoldSegments};
+use crate::kernel::{Fold, KernelError};
+use iced_x86::{Code, Register};
+use rewright_ir::expr::Order;
+
+/// A row can be cut in two so often.
+const DEPTH: usize = 64;
+
+/// A fold's code, and where its accumulators are.
+pub struct Folding {
+    pub accumulators: Vec<Accumulator>,
+    points: Prepared,
+    items: Prepared,
+    combine: Prepared,
+    join: Prepared,
+    after: Prepared,
+    way: Way,
+    /// The accumulators of each group, and then those of what comes from the right.
+    spots: Vec<Vec<Spot>>,
+    reserved: u32,
+    /// The items of a group.
+    last: Vec<u32>,
+    stack: u32,
+    /// How much waits, in bytes of the stack, and which item is next.
+    depth: u32,
+    turn: u32,
+}
+
+/// How a row is combined.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// On so many groups of lanes.
+    Any(usize),
+    /// As a tree, on so many groups of lanes.
+    Tree { groups: usize, lanes: usize, leaf: usize },
+    /// One after the other.
+    Sequence,
+}
+
+impl Folding {
+    /// Decides where accumulators are; `registers` is how many there are for values.
+    pub fn new(fold: &Fold, of: FoldSegments, schedule: Schedule, registers: usize, frame: &mut Frame) -> Folding {
+        let way = match fold.order {
+            _ if fold.any_order => Way::Any(schedule.groups),
+            Order::Tree { lanes, leaf } => Way::Tree { groups: lanes.div_ceil(schedule.lanes), lanes, leaf },
+            Order::Sequential => Way::Sequence,
+        };
+        let sets = 1 + match way {
+            // Without masks the last points have accumulators by themselves.
+            Way::Any(groups) => groups + usize::from(!schedule.level.is_evex()),
+            Way::Tree { groups, .. } => groups,
+            Way::Sequence => 1,
+        };
+        let FoldSegments { accumulators, points, items, combine, join, after } = of;
+        let in_registers = !points.calls() && sets * accumulators.len() <= registers * 2 / 5;
+        let mut next = registers as u8;
+        let mut reserved = 0;
+        let mut spot = |accumulator: &Accumulator| match accumulator.class {
+            Class::Vector(_) if in_registers => {
+                next -= 1;
+                reserved |= 1 << next;
+                Spot::Register(next)
+            }
+            Class::Vector(width) => Spot::Frame(frame.place(width.bytes())),
+            Class::Mask => Spot::Frame(frame.place(8)),
+        };
+        let spots = (0..sets).map(|_| accumulators.iter().map(&mut spot).collect()).collect();
+        let [mut points, mut items, combine, join, after] = [points, items, combine, join, after].map(Prepared::new);
+        let looped = if way == Way::Sequence { &mut items } else { &mut points };
+        looped.pin(next as usize);
+        let pinned = looped.pinned();
+        let entry = 64 * (1 + accumulators.len());
+        let is_tree = matches!(way, Way::Tree { .. });
+        Folding {
+            last: accumulators.iter().map(|_| frame.place(64)).collect(),
+            stack: if is_tree { frame.place(DEPTH * entry) } else { 0 },
+            depth: frame.place(8),
+            turn: frame.place(8),
+            reserved: reserved | pinned,
+            accumulators,
+            points,
+            items,
+            combine,
+            join,
+            after,
+            way,
+            spots,
+        }
+    }
+
+    /// The most points of a leaf.
+    pub fn leaf_points(fold: &Fold) -> usize {
+        match fold.order {
+            Order::Tree { leaf, .. } if !fold.any_order => leaf,
+            _ => 0,
+        }
+    }
+
+    /// Bytes of what waits in the stack.
+    fn entry(&self) -> usize {
+        64 * (1 + self.accumulators.len())
+    }
+
+    fn binding(&self, inputs: &[usize], output: usize) -> Binding {
+        Binding {
+            inputs: inputs.iter().flat_map(|&set| &self.spots[set]).copied().collect(),
+            outputs: self.spots[output].clone(),
+            reserved: self.reserved,
+            merge: false,
+        }
+    }
+
+    /// The last set: what comes from the right.
+    fn right(&self) -> usize {
+        self.spots.len() - 1
+    }
+}
+
+impl Writer<'_> {
+    /// All points of a row, and what follows it.
+    pub fn fold_row(&mut self, fold: &Folding, axis: usize) -> Result<(), KernelError> {
+        let looped = if fold.way == Way::Sequence { &fold.items } else { &fold.points };
+        self.load_pins(looped)?;
+        self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
+        match fold.way {
+            Way::Any(groups) => {
+                (0..fold.right()).try_for_each(|set| self.neutral(fold, set))?;
+                self.pieces(Some(axis), |w| w.points_of_any(fold, groups))?;
+                let mut apart = 1;
+                while apart < groups {
+                    for set in (0..groups - apart).step_by(2 * apart) {
+                        self.combine(fold, set, set + apart)?;
+                    }
+                    apart *= 2;
+                }
+                self.bound_segment(&fold.join, Mode::Uniform, &fold.binding(&[0], 0))?;
+                if groups < fold.right() {
+                    self.combine(fold, 0, groups)?;
+                }
+            }
+            Way::Tree { groups, lanes, leaf } => self.tree(fold, axis, groups, lanes, leaf)?,
+            Way::Sequence => {
+                self.neutral(fold, 0)?;
+                self.pieces(Some(axis), |w| {
+                    w.begin_points();
+                    w.one_by_one(fold, 0)
+                })?;
+            }
+        }
+        for (n, accumulator) in fold.accumulators.iter().enumerate() {
+            self.total(fold.spots[0][n], accumulator);
+        }
+        self.segment(&fold.after, Mode::Uniform)
+    }
+
+    /// What a row came to, in all lanes.
+    fn total(&mut self, spot: Spot, accumulator: &Accumulator) {
+        let (rax, home) = (Register::RAX, Mem::frame(accumulator.total));
+        match (accumulator.class, spot) {
+            (Class::Vector(width), spot) => {
+                let from = match spot {
+                    Spot::Register(_) => Operand::Reg(at_width(self.in_register(spot, width), Width::X)),
+                    Spot::Frame(at) => Operand::Mem(Mem::frame(at)),
+                };
+                let all = self.scratch(width);
+                let code = broadcast_form(accumulator.size).code(self.evex(), width);
+                self.asm.vector(code, &[Operand::Reg(all), from], None);
+                self.keep(accumulator.total, accumulator.class, all);
+            }
+            (Class::Mask, Spot::Frame(at)) => {
+                self.asm.load(rax, Mem::frame(at));
+                self.asm.ri(Code::And_rm64_imm8, rax, 1);
+                self.asm.r(Code::Neg_rm64, rax);
+                self.asm.store(home, rax);
+            }
+            (Class::Mask, Spot::Register(_)) => {}
+        }
+    }
+
+    /// Nothing is combined yet.
+    fn neutral(&mut self, fold: &Folding, set: usize) -> Result<(), KernelError> {
+        for (&spot, accumulator) in fold.spots[set].iter().zip(&fold.accumulators) {
+            match (accumulator.class, accumulator.neutral) {
+                (Class::Vector(width), neutral) => {
+                    let to = self.in_register(spot, width);
+                    self.load_origin(neutral, accumulator.class, to)?;
+                    self.leave(spot, accumulator.class, to);
+                }
+                (Class::Mask, Origin::Pool { offset, .. }) => {
+                    self.put(spot, accumulator.class, Mem::at(Register::RIP, i64::from(offset)));
+                }
+                (Class::Mask, _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Combines one set of accumulators with another, onto itself.
+    fn combine(&mut self, fold: &Folding, left: usize, right: usize) -> Result<(), KernelError> {
+        self.bound_segment(&fold.combine, Mode::Uniform, &fold.binding(&[left, right], left))
+    }
+
+    /// The points of the piece are counted from 0, and there are so many.
+    fn begin_points(&mut self) {
+        self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
+        self.asm.load(LIMIT, Mem::frame(self.places.count));
+    }
+
+    /// Rounds of whole groups, each onto its own accumulators, and then masked groups onto the first ones.
+    fn points_of_any(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
+        let points = self.schedule.points() as i32;
+        let (rest, done) = (self.asm.label(), self.asm.label());
+        self.begin_points();
+        self.asm.jump(Code::Jmp_rel32_64, rest);
+        let rounds = self.asm.bound();
+        self.asm.ri(Code::Sub_rm64_imm32, LIMIT, points);
+        let round = self.asm.bound();
+        for group in 0..groups {
+            self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
+        }
+        self.asm.ri(Code::Add_rm64_imm32, INDEX, points);
+        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+        self.asm.jump(Code::Jbe_rel32_64, round);
+        self.asm.ri(Code::Add_rm64_imm32, LIMIT, points);
+        self.asm.bind(rest);
+        self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
+        self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
+        self.asm.jump(Code::Je_rel32_64, done);
+        self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, points);
+        self.asm.jump(Code::Jae_rel32_64, rounds);
+        if !self.evex() {
+            self.one_by_one(fold, groups)?;
+            self.asm.jump(Code::Jmp_rel32_64, done);
+        } else {
+            self.one_group();
+            let binding = Binding { merge: true, ..fold.binding(&[0], 0) };
+            self.bound_segment(&fold.points, Mode::Masked, &binding)?;
+            self.asm.rm(Code::Add_r64_rm64, INDEX, Mem::frame(self.places.remaining));
+            self.asm.jump(Code::Jmp_rel32_64, rest);
+        }
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// The points from the index to the limit, a group at a time, one after the other onto a set of accumulators.
+    fn one_by_one(&mut self, fold: &Folding, onto: usize) -> Result<(), KernelError> {
+        let (rax, rcx) = (Register::RAX, Register::RCX);
+        let (rest, masked, next, done) = (self.asm.label(), self.asm.label(), self.asm.label(), self.asm.label());
+        let binding = Binding {
+            outputs: fold.last.iter().map(|&at| Spot::Frame(at)).collect(),
+            reserved: fold.reserved,
+            ..Binding::default()
+        };
+        let lanes = self.schedule.lanes as i32;
+        self.asm.bind(rest);
+        self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
+        self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
+        self.asm.jump(Code::Je_rel32_64, done);
+        if fold.way == Way::Sequence {
+            self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, lanes);
+            self.asm.jump(Code::Jb_rel32_64, masked);
+            self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.remaining), lanes);
+            self.bound_segment(&fold.items, Mode::Group(0), &binding)?;
+            self.asm.jump(Code::Jmp_rel32_64, next);
+            self.asm.bind(masked);
+        }
+        self.one_group();
+        self.bound_segment(&fold.items, Mode::Masked, &binding)?;
+        self.asm.bind(next);
+        self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(fold.turn), 0);
+        let again = self.asm.bound();
+        self.asm.load(rcx, Mem::frame(fold.turn));
+        for (n, accumulator) in fold.accumulators.iter().enumerate() {
+            let (spot, items) = (fold.spots[fold.right()][n], Mem::frame(fold.last[n]));
+            match (accumulator.class, spot) {
+                (Class::Vector(width), spot) => {
+                    let to = self.in_register(spot, width);
+                    let element = Mem { index: Some((rcx, accumulator.size as u32)), ..items };
+                    let code = broadcast_form(accumulator.size).code(self.evex(), width);
+                    self.asm.vector(code, &[Operand::Reg(to), Operand::Mem(element)], None);
+                    self.leave(spot, accumulator.class, to);
+                }
+                (Class::Mask, Spot::Frame(at)) => {
+                    self.asm.load(rax, items);
+                    self.asm.rr(Code::Shr_rm64_CL, rax, Register::CL);
+                    self.asm.store(Mem::frame(at), rax);
+                }
+                (Class::Mask, Spot::Register(_)) => {}
+            }
+        }
+        self.combine(fold, onto, fold.right())?;
+        self.asm.load(rax, Mem::frame(fold.turn));
+        self.asm.r(Code::Inc_rm64, rax);
+        self.asm.store(Mem::frame(fold.turn), rax);
+        self.asm.rm(Code::Cmp_r64_rm64, rax, Mem::frame(self.places.remaining));
+        self.asm.jump(Code::Jb_rel32_64, again);
+        self.asm.rm(Code::Add_r64_rm64, INDEX, Mem::frame(self.places.remaining));
+        self.asm.jump(Code::Jmp_rel32_64, rest);
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// A row as a tree: its leaves in order, and what they come to with what waits for it.
+    fn tree(
+        &mut self,
+        fold: &Folding,
+        axis: usize,
+        groups: usize,
+        lanes: usize,
+        leaf: usize,
+    ) -> Result<(), KernelError> {
+        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
+        let depth = Mem::frame(fold.depth);
+        let (small, rise, join, done) = (self.asm.label(), self.asm.label(), self.asm.label(), self.asm.label());
+        self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
+        self.asm.load(rax, Mem::frame(self.places.extents[axis]));
+        // RAX: the points of the part that is next.
+        let descend = self.asm.bound();
+        self.asm.ri(Code::Cmp_rm64_imm32, rax, leaf as i32);
+        self.asm.jump(Code::Jbe_rel32_64, small);
+        self.asm.rr(Code::Mov_r64_rm64, rdx, rax);
+        self.asm.ri(Code::Shr_rm64_imm8, rax, 1);
+        self.asm.ri(Code::And_rm64_imm32, rax, -(lanes as i32));
+        self.asm.rr(Code::Sub_r64_rm64, rdx, rax);
+        self.asm.load(rcx, depth);
+        self.asm.store(waiting(fold, 0), rdx);
+        self.asm.ri(Code::Add_rm64_imm32, rcx, fold.entry() as i32);
+        self.asm.store(depth, rcx);
+        self.asm.jump(Code::Jmp_rel32_64, descend);
+
+        self.asm.bind(small);
+        self.asm.store(Mem::frame(self.places.count), rax);
+        self.leaf(fold, groups, lanes)?;
+        self.asm.load(rax, Mem::frame(self.places.count));
+        self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.start), rax);
+
+        self.asm.bind(rise);
+        self.asm.load(rcx, depth);
+        self.asm.rr(Code::Test_rm64_r64, rcx, rcx);
+        self.asm.jump(Code::Je_rel32_64, done);
+        self.asm.ri(Code::Sub_rm64_imm32, rcx, fold.entry() as i32);
+        self.asm.load(rdx, waiting(fold, 0));
+        self.asm.rr(Code::Test_rm64_r64, rdx, rdx);
+        self.asm.jump(Code::Je_rel32_64, join);
+        self.asm.mi(Code::Mov_rm64_imm32, waiting(fold, 0), 0);
+        self.each_waiting(fold, |w, spot, class, mem| w.get(spot, class, mem), 0);
+        self.asm.rr(Code::Mov_r64_rm64, rax, rdx);
+        self.asm.jump(Code::Jmp_rel32_64, descend);
+
+        // What comes from the right is where the left part was computed.
+        self.asm.bind(join);
+        self.asm.store(depth, rcx);
+        self.each_waiting(fold, |w, spot, class, mem| w.put(spot, class, mem), fold.right());
+        let binding = fold.binding(&[fold.right(), 0], 0);
+        self.bound_segment(&fold.combine, Mode::Uniform, &binding)?;
+        self.asm.jump(Code::Jmp_rel32_64, rise);
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// Moves the accumulators of a set to or from the entry of the stack that RCX is at.
+    fn each_waiting(&mut self, fold: &Folding, mut to: impl FnMut(&mut Self, Spot, Class, Mem), set: usize) {
+        for (n, accumulator) in fold.accumulators.iter().enumerate() {
+            to(self, fold.spots[set][n], accumulator.class, waiting(fold, 64 * (1 + n)));
+        }
+    }
+
+    /// A leaf, which is the piece: on lanes, joined, and then what is left.
+    fn leaf(&mut self, fold: &Folding, groups: usize, lanes: usize) -> Result<(), KernelError> {
+        let few: Label = self.asm.label();
+        let round_points = lanes as i32;
+        self.bases();
+        self.begin_points();
+        (0..groups).try_for_each(|set| self.neutral(fold, set))?;
+        self.asm.ri(Code::And_rm64_imm32, LIMIT, -round_points);
+        self.asm.jump(Code::Je_rel32_64, few);
+        let round = self.asm.bound();
+        for group in 0..groups {
+            self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
+        }
+        self.asm.ri(Code::Add_rm64_imm32, INDEX, round_points);
+        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+        self.asm.jump(Code::Jb_rel32_64, round);
+        for group in 0..groups {
+            self.bound_segment(&fold.join, Mode::Uniform, &fold.binding(&[group], group))?;
+        }
+        for group in 1..groups {
+            self.combine(fold, 0, group)?;
+        }
+        self.asm.bind(few);
+        self.asm.load(LIMIT, Mem::frame(self.places.count));
+        self.one_by_one(fold, 0)
+    }
+}
+
+/// A place in the entry of the stack that RCX is at.
+fn waiting(fold: &Folding, offset: usize) -> Mem {
+    Mem { index: Some((Register::RCX, 1)), ..Mem::frame(fold.stack + offset as u32) }
+}

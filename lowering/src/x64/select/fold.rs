@@ -1,0 +1,193 @@
+//! Rows whose points are combined: the segments of which `x64/fold.rs` makes the code.
+
+use super::{Kept, Selector, Val};
+use crate::kernel::{Fold, KValue, KernelError};
+use crate::x64::codes::{self, Form};
+use crate::x64::machine::{Class, Inst, Op, Origin, Segment, V, Width};
+use crate::x64::unsupported;
+
+/// What an accumulator is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accumulator {
+    pub class: Class,
+    /// Bytes of a lane; of a mask 1.
+    pub size: usize,
+    /// True of a bool in lanes.
+    pub is_flags: bool,
+    /// What it is before anything is combined.
+    pub neutral: Origin,
+    /// Where in the frame what the row came to is put, the same in all lanes.
+    pub total: u32,
+}
+
+/// The code of a fold. Inputs and outputs are numbered by accumulator.
+pub struct FoldSegments {
+    pub accumulators: Vec<Accumulator>,
+    /// The points of a group, combined onto what was there.
+    pub points: Segment,
+    /// The points of a group by themselves.
+    pub items: Segment,
+    /// Combines one with another, given after it.
+    pub combine: Segment,
+    /// Combines the lanes, neighbours first. What they come to is in the first one.
+    pub join: Segment,
+    /// What follows a row.
+    pub after: Segment,
+}
+
+impl Selector<'_> {
+    /// The code of the kernel's fold. All levels around it are done.
+    pub fn fold(&mut self, fold: &Fold) -> Result<FoldSegments, KernelError> {
+        let (axes, count) = (self.kernel.axes, fold.items.len() as u32);
+        let inner = std::mem::take(&mut self.inner);
+        self.begin(axes);
+        self.insts(inner.iter().copied())?;
+        let accumulators = (0..count as usize).map(|n| self.accumulator(fold, n)).collect::<Result<Vec<_>, _>>()?;
+        self.outputs(&accumulators, &fold.items)?;
+        let items = self.end();
+
+        self.begin(axes);
+        self.inputs(&accumulators, &fold.left, 0);
+        self.inputs(&accumulators, &fold.right, count);
+        self.insts(fold.combine.clone())?;
+        self.outputs(&accumulators, &fold.both)?;
+        let combine = self.end();
+        if combine.calls() {
+            return Err(unsupported("it combines points by what has to be called"));
+        }
+
+        self.begin(axes);
+        self.insts(inner)?;
+        self.inputs(&accumulators, &fold.left, 0);
+        self.stands_for = fold.right.iter().copied().zip(fold.items.iter().copied()).collect();
+        self.insts(fold.combine.clone())?;
+        self.outputs(&accumulators, &fold.both)?;
+        self.stands_for.clear();
+        let points = self.end();
+
+        let join = self.join(fold, &accumulators)?;
+        for (&total, accumulator) in fold.totals.iter().zip(&accumulators) {
+            self.kept[total.0 as usize] = Some(Kept { at: accumulator.total, val: accumulator.val(V(0)) });
+        }
+        self.begin(axes - 1);
+        self.insts(fold.after.clone())?;
+        let after = self.end();
+        Ok(FoldSegments { accumulators, points, items, combine, join, after })
+    }
+
+    /// Of the form that the item has.
+    fn accumulator(&mut self, fold: &Fold, n: usize) -> Result<Accumulator, KernelError> {
+        let size = self.kernel.dtype(fold.items[n]).size();
+        let bits = fold.neutral[n];
+        let all = if bits == 0 { 0 } else { u64::MAX };
+        let (class, size, is_flags, bits) = match self.val(fold.items[n])? {
+            Val::Lanes(_) => (Class::Vector(self.width(size)), size, false, bits),
+            Val::Flags(_, size) => (Class::Vector(self.width(size)), size, true, all),
+            Val::Always(_) if !self.evex() => (Class::Vector(self.width(1)), 1, true, all),
+            Val::Bits(_) | Val::Always(_) => (Class::Mask, 1, false, all),
+        };
+        let evex = self.evex();
+        let (neutral, bytes) = match class {
+            Class::Vector(width) => (self.pool.repeated(bits, size, width, evex), width.bytes()),
+            Class::Mask => (self.pool.whole(&bits.to_le_bytes()), 8),
+        };
+        Ok(Accumulator { class, size, is_flags, neutral, total: self.frame.place(bytes) })
+    }
+
+    /// Values that the segment is given.
+    fn inputs(&mut self, accumulators: &[Accumulator], values: &[KValue], first: u32) {
+        for ((number, value), accumulator) in (first..).zip(values).zip(accumulators) {
+            let v = self.seg.fresh(accumulator.class, Origin::Input(number));
+            self.vals[value.0 as usize] = Some(accumulator.val(v));
+        }
+    }
+
+    /// A value in an accumulator's form.
+    fn formed(&mut self, accumulator: &Accumulator, value: KValue) -> Result<V, KernelError> {
+        match (accumulator.class, accumulator.is_flags) {
+            (Class::Mask, _) => self.bits(value),
+            (_, true) => self.flags(value, accumulator.size),
+            (_, false) => self.lanes(value),
+        }
+    }
+
+    fn outputs(&mut self, accumulators: &[Accumulator], values: &[KValue]) -> Result<(), KernelError> {
+        let mut all = Vec::new();
+        for (accumulator, &value) in accumulators.iter().zip(values) {
+            let v = self.formed(accumulator, value)?;
+            // Where an input is may be where another output goes.
+            let copied = matches!(self.seg.info(v).origin, Origin::Input(_));
+            all.push((if copied { self.copied(v) } else { v }, accumulator.size));
+        }
+        for (number, (src, size)) in (0..).zip(all) {
+            self.emit(Inst::Output { number, src, size });
+        }
+        Ok(())
+    }
+
+    fn copied(&mut self, v: V) -> V {
+        let class = self.seg.info(v).class;
+        let copy = self.seg.fresh(class, Origin::Computed);
+        let (form, width): (&'static Form, Width) = match class {
+            Class::Mask => (&codes::KAND, Width::Z),
+            Class::Vector(width) => (&codes::AND_D, width),
+        };
+        self.push(form, width, copy, &[v, v]);
+        copy
+    }
+
+    fn join(&mut self, fold: &Fold, accumulators: &[Accumulator]) -> Result<Segment, KernelError> {
+        self.begin(self.kernel.axes);
+        self.inputs(accumulators, &fold.left, 0);
+        let mut shift = 1;
+        while shift < self.schedule.lanes {
+            let mut pairs = Vec::new();
+            for (accumulator, (&left, &both)) in accumulators.iter().zip(fold.left.iter().zip(&fold.both)) {
+                let v = self.formed(accumulator, if shift == 1 { left } else { both })?;
+                pairs.push((v, self.shifted(accumulator, v, shift)));
+            }
+            self.vals.fill(None);
+            for (n, (&(left, right), accumulator)) in pairs.iter().zip(accumulators).enumerate() {
+                self.vals[fold.left[n].0 as usize] = Some(accumulator.val(left));
+                self.vals[fold.right[n].0 as usize] = Some(accumulator.val(right));
+            }
+            self.insts(fold.combine.clone())?;
+            shift *= 2;
+        }
+        self.outputs(accumulators, if shift == 1 { &fold.left } else { &fold.both })?;
+        Ok(self.end())
+    }
+
+    /// Each lane is the one so many further on.
+    fn shifted(&mut self, accumulator: &Accumulator, v: V, lanes: usize) -> V {
+        let Class::Vector(width) = accumulator.class else {
+            let dst = self.fresh_mask();
+            let plain = Self::plain_op(&codes::KSHIFT, Width::Z, dst, &[v]);
+            self.emit(Inst::Op(Op { imm: Some(lanes as u8), folds: false, ..plain }));
+            return dst;
+        };
+        let bytes = lanes * accumulator.size;
+        let dst = self.seg.fresh(accumulator.class, Origin::Computed);
+        // Within parts of 16 bytes nothing comes from the next one, where nothing is wanted.
+        let op = match bytes {
+            0..16 => Op { imm: Some(bytes as u8), ..Self::plain_op(&codes::SHIFT_BYTES, width, dst, &[v]) },
+            _ if self.evex() => {
+                Op { imm: Some((bytes / 8) as u8), ..Self::plain_op(&codes::ALIGN_Q, width, dst, &[v, v]) }
+            }
+            _ => Op { imm: Some(0b1110), ..Self::plain_op(&codes::PERM_Q, width, dst, &[v]) },
+        };
+        self.emit(Inst::Op(Op { folds: false, ..op }));
+        dst
+    }
+}
+
+impl Accumulator {
+    /// A register as the value that it has.
+    fn val(&self, v: V) -> Val {
+        match (self.class, self.is_flags) {
+            (Class::Mask, _) => Val::Bits(v),
+            (_, true) => Val::Flags(v, self.size),
+            (_, false) => Val::Lanes(v),
+        }
+    }
+}
