@@ -77,6 +77,10 @@ impl Emitter<'_> {
             Binary::And => ins.band(a, b),
             Binary::Or => ins.bor(a, b),
             Binary::Xor => ins.bxor(a, b),
+            Binary::Min | Binary::Max if float => {
+                let first = ins.fcmp(first_of_floats(op), a, b);
+                self.b.ins().select(first, a, b)
+            }
             Binary::Min if signed => ins.smin(a, b),
             Binary::Min => ins.umin(a, b),
             Binary::Max if signed => ins.smax(a, b),
@@ -167,4 +171,9 @@ pub fn int_condition(op: Compare, signed: bool) -> IntCC {
         Compare::Le if signed => IntCC::SignedLessThanOrEqual,
         Compare::Le => IntCC::UnsignedLessThanOrEqual,
     }
+}
+
+/// The comparison that holds where the first of two floats is the smaller one, or the greater one.
+pub fn first_of_floats(op: Binary) -> FloatCC {
+    if op == Binary::Min { FloatCC::LessThan } else { FloatCC::GreaterThan }
 }

@@ -2,7 +2,7 @@
 
 use super::emit::{Emitter, clif};
 use super::lanes::{Vector, int_lane, lane_order, vector_of};
-use super::scalar::{float_condition, int_condition};
+use super::scalar::{first_of_floats, float_condition, int_condition};
 use super::unsupported;
 use super::widths::Narrowing;
 use crate::kernel::{Binary, Compare, KInst, KOp, KValue, KernelError, Unary};
@@ -129,6 +129,8 @@ impl Emitter<'_> {
             Binary::And => |e, x, y| e.b.ins().band(x, y),
             Binary::Or => |e, x, y| e.b.ins().bor(x, y),
             Binary::Xor => |e, x, y| e.b.ins().bxor(x, y),
+            Binary::Min if float => |e, x, y| e.float_extremum(Binary::Min, x, y),
+            Binary::Max if float => |e, x, y| e.float_extremum(Binary::Max, x, y),
             Binary::Min | Binary::Max if wide => return Ok(self.wide_extremum(op, signed, a, b)),
             Binary::Min if signed => |e, x, y| e.b.ins().smin(x, y),
             Binary::Min => |e, x, y| e.b.ins().umin(x, y),
@@ -151,6 +153,13 @@ impl Emitter<'_> {
         let b = self.resize(b.clone(), types::I16, false)?;
         let product = self.pairwise(&a, &b, types::I16, |e, x, y| e.b.ins().imul(x, y));
         self.narrow(&product, Narrowing::Wrap)
+    }
+
+    fn float_extremum(&mut self, op: Binary, x: Value, y: Value) -> Value {
+        let elem = self.b.func.dfg.value_type(x).lane_type();
+        let first = self.b.ins().fcmp(first_of_floats(op), x, y);
+        let first = self.recast(first, elem);
+        self.b.ins().bitselect(first, x, y)
     }
 
     fn wide_extremum(&mut self, op: Binary, signed: bool, a: &Vector, b: &Vector) -> Vector {

@@ -168,8 +168,14 @@ fn binary(op: Binary, a: Scalar, b: Scalar) -> Option<Scalar> {
         }
         Binary::Shl => ints!(a, b; |x, y| x.shl(y)),
         Binary::Shr => ints!(a, b; |x, y| x.shr(y)),
-        Binary::Min => ints!(a, b; |x, y| x.min(y)),
-        Binary::Max => ints!(a, b; |x, y| x.max(y)),
+        Binary::Min => {
+            ints!(a, b; |x, y| x.min(y));
+            floats!(a, b; |x, y| if x < y { x } else { y });
+        }
+        Binary::Max => {
+            ints!(a, b; |x, y| x.max(y));
+            floats!(a, b; |x, y| if x > y { x } else { y });
+        }
         Binary::CopySign => floats!(a, b; |x, y| x.copysign(y)),
     }
     None

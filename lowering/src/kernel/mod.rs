@@ -114,9 +114,9 @@ pub enum Binary {
     Shl,
     /// Integers, arithmetic for signed ones. The count is taken as unsigned; by the width or more gives 0, or -1 for a negative value.
     Shr,
-    /// Integers only: the smaller one. (Floats are composed from comparisons.)
+    /// Integers and floats: `a < b ? a : b`, so that of floats without an order it is the second one.
     Min,
-    /// Integers only: the greater one.
+    /// Integers and floats: `a > b ? a : b`.
     Max,
     /// Floats: magnitude of the first with the sign bit of the second.
     CopySign,

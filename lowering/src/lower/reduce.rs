@@ -91,11 +91,9 @@ impl Plan {
             cx.or(beyond, first_nan)
         };
         let (right, left) = (beyond(cx, x, y), beyond(cx, y, x));
-        let (not_right, not_left) = (cx.not(right), cx.not(left));
-        let tie = cx.and(not_right, not_left);
         let earlier = cx.lt(b[1].re, a[1].re);
-        let earlier = cx.and(tie, earlier);
-        let right = cx.or(right, earlier);
+        let (not_left, maybe) = (cx.not(left), cx.or(right, earlier));
+        let right = cx.and(not_left, maybe);
         a.iter().zip(b).map(|(&a, &b)| cx.select(right, b, a)).collect()
     }
 }

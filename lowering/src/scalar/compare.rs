@@ -93,7 +93,17 @@ fn extremum(cx: &mut ScalarCx<'_>, a: Elem, b: Elem, side: Side, nan: Nan) -> El
     match a.dtype.kind() {
         Kind::Bool => Elem::real(a.dtype, if least { cx.and(a.re, b.re) } else { cx.or(a.re, b.re) }),
         Kind::Int => Elem::real(a.dtype, cx.k.binary(if least { Binary::Min } else { Binary::Max }, a.re, b.re)),
-        Kind::Float | Kind::Complex => {
+        Kind::Float => {
+            // Of equal ones, and beside a NaN, it is `a`.
+            let value = cx.k.binary(if least { Binary::Min } else { Binary::Max }, b.re, a.re);
+            let doubtful = if nan == Nan::Kept { b.re } else { a.re };
+            if cx.k.as_constant(doubtful).is_some_and(|c| !c.to_f64().is_nan()) {
+                return Elem::real(a.dtype, value);
+            }
+            let is_nan = cx.is_nan(doubtful);
+            Elem::real(a.dtype, cx.k.select(is_nan, b.re, value))
+        }
+        Kind::Complex => {
             let (x, y) = if least { (a, b) } else { (b, a) };
             let in_order = compare(cx, Compare::Le, x, y);
             let doubtful = if nan == Nan::Kept { a } else { b };

@@ -49,7 +49,7 @@ fn binary() {
     for dtype in REAL {
         let ops: &[Binary] = match dtype {
             DType::Bool => &[And, Or, Xor],
-            DType::F32 | DType::F64 => &[Add, Sub, Mul, Div, CopySign],
+            DType::F32 | DType::F64 => &[Add, Sub, Mul, Div, CopySign, Min, Max],
             _ => &[Add, Sub, Mul, Quot, Rem, And, Or, Xor, Shl, Shr, Min, Max],
         };
         ops.iter().for_each(|&op| one_op(KOp::Binary(op), &[dtype, dtype], dtype));

@@ -86,7 +86,7 @@ impl Maker {
             1..=3 => {
                 use Binary::*;
                 let op = match (float, bool) {
-                    (true, _) => self.random.pick(&[Add, Sub, Mul, Div, CopySign]),
+                    (true, _) => self.random.pick(&[Add, Sub, Mul, Div, CopySign, Min, Max]),
                     (_, true) => self.random.pick(&[And, Or, Xor]),
                     _ => self.random.pick(&[Add, Sub, Mul, Quot, Rem, And, Or, Xor, Shl, Shr, Min, Max]),
                 };
@@ -173,7 +173,13 @@ impl Maker {
         let least = Scalar::U64(if dtype.is_signed() { 1 << (8 * dtype.size() - 1) } else { 0 }).cast(dtype);
         match (dtype.is_float(), dtype.is_bool()) {
             (true, _) => {
-                self.random.pick(&[(Binary::Add, Scalar::F64(-0.0).cast(dtype)), (Binary::Mul, Scalar::one(dtype))])
+                let infinity = Scalar::F64(f64::INFINITY).cast(dtype);
+                let chosen = [
+                    (Binary::Add, Scalar::F64(-0.0).cast(dtype)),
+                    (Binary::Mul, Scalar::one(dtype)),
+                    (Binary::Min, infinity),
+                ];
+                self.random.pick(&chosen)
             }
             (_, true) => self.random.pick(&[(Binary::Or, Scalar::Bool(false)), (Binary::And, Scalar::Bool(true))]),
             _ => self.random.pick(&[

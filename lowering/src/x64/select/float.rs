@@ -66,6 +66,8 @@ impl Selector<'_> {
             Binary::Sub => by_size!(size, SUB_PS, SUB_PD),
             Binary::Mul => by_size!(size, MUL_PS, MUL_PD),
             Binary::Div => by_size!(size, DIV_PS, DIV_PD),
+            Binary::Min => by_size!(size, MIN_PS, MIN_PD),
+            Binary::Max => by_size!(size, MAX_PS, MAX_PD),
             Binary::CopySign => return self.copy_sign(size, a, b),
             _ => return Err(unsupported(format!("{op:?} of floats"))),
         };
