@@ -28,16 +28,36 @@ pub struct Fold {
     pub both: Vec<KValue>,
     /// The instructions, by number, that compute `both` of `left` and `right`: pure, at the innermost level.
     pub combine: Range<usize>,
+    /// The same in another way, for a `left` that is of points before all of `right`, if there is one that is simpler.
+    pub onward: Option<Onward>,
     /// What a row came to: values of the level around the innermost loop, that no instruction defines.
     pub totals: Vec<KValue>,
     /// The instructions, by number, that run after a row, at the level around the innermost loop.
     pub after: Range<usize>,
 }
 
+/// How what comes next in a row is combined with what came before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Onward {
+    /// What the combination is.
+    pub both: Vec<KValue>,
+    /// The instructions, by number: pure, at the innermost level.
+    pub combine: Range<usize>,
+}
+
+impl Fold {
+    /// All instructions that combine.
+    fn combining(&self) -> impl Iterator<Item = usize> {
+        let onward = self.onward.as_ref().map_or(0..0, |onward| onward.combine.clone());
+        self.combine.clone().chain(onward)
+    }
+}
+
 impl Kernel {
     /// True if an instruction is part of a fold rather than run at each point of its level.
     pub fn is_of_fold(&self, inst: usize) -> bool {
-        self.fold.as_ref().is_some_and(|fold| fold.combine.contains(&inst) || fold.after.contains(&inst))
+        let is_of = |fold: &Fold| fold.combining().any(|n| n == inst) || fold.after.contains(&inst);
+        self.fold.as_ref().is_some_and(is_of)
     }
 
     /// The numbers of the instructions of each level, without those of a fold.
@@ -54,11 +74,12 @@ impl Kernel {
         let fold = self.fold.as_ref()?;
         let count = fold.items.len();
         let wrong = |at: usize, message: &str| Some((at, message.to_string()));
-        let lists = [&fold.left, &fold.right, &fold.both, &fold.totals];
+        let onward = fold.onward.as_ref().map_or(&fold.both, |onward| &onward.both);
+        let lists = [&fold.left, &fold.right, &fold.both, onward, &fold.totals];
         if self.axes == 0 || count == 0 || fold.neutral.len() != count || lists.iter().any(|list| list.len() != count) {
             return wrong(fold.combine.start, "a fold has a loop, and of each list as many values as it has items");
         }
-        if fold.combine.end > self.insts.len() || fold.after.end > self.insts.len() {
+        if fold.combining().chain(fold.after.clone()).any(|number| number >= self.insts.len()) {
             return wrong(fold.combine.start, "a fold of instructions that there are not");
         }
         let (inner, around) = (self.axes as u32, self.axes as u32 - 1);
@@ -78,7 +99,7 @@ impl Kernel {
         let pure =
             |inst: &KInst| !matches!(inst.op, super::KOp::Store(..) | super::KOp::Load(..) | super::KOp::Reference(_));
         let inner_one = |inst: &KInst| self.level(inst) == inner;
-        if let Some(at) = fold.combine.clone().find(|&at| !pure(&self.insts[at]) || !inner_one(&self.insts[at])) {
+        if let Some(at) = fold.combining().find(|&at| !pure(&self.insts[at]) || !inner_one(&self.insts[at])) {
             return wrong(at, "a combination only computes, with what it combines");
         }
         let inside = |v: &KValue| self.values[v.0 as usize].level == inner;

@@ -18,7 +18,7 @@ mod print;
 mod verify;
 
 pub use build::{KernelBuilder, Section};
-pub use fold::Fold;
+pub use fold::{Fold, Onward};
 pub use verify::KernelError;
 
 use rewright_ir::{Attrs, DType, EvalError, Loc, Op};

@@ -41,6 +41,13 @@ impl fmt::Display for Kernel {
             self.print_inst(f, inst, &format!("{indent}  "))?;
         }
         writeln!(f, "{indent}  yield {}", list(&fold.both))?;
+        if let Some(onward) = &fold.onward {
+            writeln!(f, "{indent}  onward:")?;
+            for inst in onward.combine.clone() {
+                self.print_inst(f, inst, &format!("{indent}  "))?;
+            }
+            writeln!(f, "{indent}  yield {}", list(&onward.both))?;
+        }
         let indent = "  ".repeat(self.axes - 1);
         writeln!(f, "{indent}then, with {}:", list(&fold.totals))?;
         for inst in fold.after.clone() {

@@ -15,7 +15,7 @@ mod reduce;
 pub use bind::{Bound, Extents, ResultShape, Space, Strided};
 pub use order::Order;
 
-use crate::kernel::{Buffer, KOp, Kernel, KernelBuilder, Part};
+use crate::kernel::{Buffer, KOp, KValue, Kernel, KernelBuilder, Part};
 use crate::scalar::{Elem, Elems, ScalarCx};
 use crate::schedule::{Schedule, nanos};
 use indexmap::IndexSet;
@@ -309,11 +309,7 @@ impl Lowering<'_> {
                 // Parts of a parallel loop are run by themselves, and begin anywhere.
                 let bounds = &axes[axis as usize];
                 if bounds.lo != SymExpr::default() || bounds.kind == AxisKind::Parallel {
-                    let known = self.params.iter().position(|p| *p == Param::Start(axis));
-                    let start = match known {
-                        Some(n) => self.k.push(KOp::Param(n as u32), &[], DType::I64),
-                        None => self.param(Param::Start(axis), DType::I64),
-                    };
+                    let start = self.first(axis, axes);
                     index = self.k.binary(crate::kernel::Binary::Add, start, index);
                 }
                 Elem::real(DType::I64, index)
@@ -323,6 +319,18 @@ impl Lowering<'_> {
                 None => return NotLowered::because("it reads an accumulator outside of a reduction"),
             },
         })
+    }
+
+    /// The first index along an axis.
+    fn first(&mut self, axis: u32, axes: &[Axis]) -> KValue {
+        let bounds = &axes[axis as usize];
+        if bounds.lo == SymExpr::default() && bounds.kind == AxisKind::Reduce {
+            return self.cx().constant(Scalar::I64(0)).re;
+        }
+        match self.params.iter().position(|p| *p == Param::Start(axis)) {
+            Some(n) => self.k.push(KOp::Param(n as u32), &[], DType::I64),
+            None => self.param(Param::Start(axis), DType::I64),
+        }
     }
 
     /// Writes a result.

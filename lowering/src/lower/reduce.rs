@@ -5,9 +5,9 @@
 //! starting value at first. Both keep the [`Order`] of the reduction.
 
 use super::{Lowering, NotLowered, ResultMap};
-use crate::kernel::{Fold, KValue, Part};
+use crate::kernel::{Compare, Fold, KValue, Onward, Part};
 use crate::scalar::{Elem, ScalarCx};
-use rewright_ir::expr::{AxisKind, Combine, Init, Monoid, Order, Reduction};
+use rewright_ir::expr::{AxisKind, BodyRef, Combine, Init, Monoid, Order, Reduction};
 use rewright_ir::{ArrayExpr, Attrs, DType, Scalar};
 
 /// A reduction by a monoid with a name.
@@ -20,6 +20,8 @@ struct Plan {
     order: Order,
     /// True if any order gives the same bits.
     any_order: bool,
+    /// Of positions that are the index along the row's only axis, the axis: the first one is known then where nothing is beyond what is neutral.
+    counts_from: Option<u32>,
 }
 
 impl Plan {
@@ -39,7 +41,7 @@ impl Plan {
         let exact = dtypes.iter().all(|dtype| dtype.is_int() || dtype.is_bool());
         let order = if exact { Order::PAIRWISE } else { reduction.order() };
         let any_order = exact || matches!(monoid, Monoid::ArgMin | Monoid::ArgMax);
-        Ok(Plan { monoid, dtypes, start, order, any_order })
+        Ok(Plan { monoid, dtypes, start, order, any_order, counts_from: None })
     }
 
     /// What on the left of anything changes nothing, bit for bit.
@@ -58,7 +60,7 @@ impl Plan {
             return NotLowered::because(format!("`{}` of {value} has no neutral element", self.monoid.name()));
         };
         // Any position is before this one.
-        Ok(std::iter::once(first).chain((1..self.dtypes.len()).map(|_| Scalar::I64(i64::MAX))).collect())
+        Ok(std::iter::once(first).chain(self.dtypes[1..].iter().filter_map(|&dtype| Monoid::Min.identity(dtype))).collect())
     }
 
     /// Combines two tuples of accumulators.
@@ -75,6 +77,18 @@ impl Plan {
         let op = rewright_ir::registry().op(op).ok_or(NotLowered { reason: format!("there is no op `{op}`") })?;
         let both = cx.apply(op, &Attrs::new(), &[a[0], b[0]]).map_err(|reason| NotLowered { reason })?;
         Ok(both.to_vec())
+    }
+
+    /// The later position only if its value is beyond the earlier one's.
+    fn later(&self, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
+        let (x, y) = (a[0].re, b[0].re);
+        let (low, high) = if self.monoid == Monoid::ArgMin { (x, y) } else { (y, x) };
+        let mut stays = cx.k.compare(Compare::Le, low, high);
+        if a[0].dtype.is_float() {
+            let nan = cx.is_nan(x);
+            stays = cx.or(stays, nan);
+        }
+        a.iter().zip(b).map(|(&a, &b)| cx.select(stays, a, b)).collect()
     }
 
     /// The earlier one of two positions with the same value, or that of the lesser value; of NaN as of what is less than all.
@@ -97,6 +111,9 @@ impl Plan {
         a.iter().zip(b).map(|(&a, &b)| cx.select(right, b, a)).collect()
     }
 }
+
+/// A position after all others.
+const NOWHERE: Scalar = Scalar::I64(i64::MAX);
 
 fn negative_zero(dtype: DType) -> Scalar {
     let zero = Scalar::F64(-0.0).cast(dtype.real());
@@ -136,7 +153,15 @@ impl Lowering<'_> {
         operands: &[Elem],
         yields: Vec<Elem>,
     ) -> Result<Vec<ResultMap>, NotLowered> {
-        let plans = expr.reductions.iter().map(Plan::of).collect::<Result<Vec<_>, _>>()?;
+        let mut plans = expr.reductions.iter().map(Plan::of).collect::<Result<Vec<_>, _>>()?;
+        let mut next = 0;
+        for plan in &mut plans {
+            if plan.dtypes[1..] == [DType::I64] && axes.row + 1 == expr.axes.len() {
+                let row = axes.row as u32;
+                plan.counts_from = (expr.body.yields[next + 1] == BodyRef::Axis(row)).then_some(row);
+            }
+            next += plan.dtypes.len();
+        }
         let mut yields = yields.into_iter();
         let mut items: Vec<Vec<Elem>> = Vec::new();
         for plan in &plans {
@@ -180,6 +205,7 @@ impl Lowering<'_> {
         let each = plans.iter().zip(&left).zip(&right);
         let both = each.map(|((plan, a), b)| plan.combine(&mut self.cx(), a, b)).collect::<Result<Vec<_>, _>>()?;
         let combine = self.k.end_section(section);
+        let onward = self.onward(&plans, (&left, &right))?;
         let neutral = plans.iter().map(Plan::neutral).collect::<Result<Vec<_>, _>>()?;
         let bits = |scalar: &Scalar| {
             let (re, im) = scalar.bits();
@@ -201,11 +227,31 @@ impl Lowering<'_> {
             right: parts(&right),
             both: parts(&both),
             combine,
+            onward,
             totals: parts(&totals),
             after,
         };
         self.k.fold(fold);
         results
+    }
+
+    /// How what comes next is combined, if that is simpler than what comes from anywhere.
+    fn onward(
+        &mut self,
+        plans: &[Plan],
+        (left, right): (&[Vec<Elem>], &[Vec<Elem>]),
+    ) -> Result<Option<Onward>, NotLowered> {
+        if !plans.iter().any(|plan| plan.counts_from.is_some()) {
+            return Ok(None);
+        }
+        let section = self.k.begin_section();
+        let mut both = Vec::new();
+        for ((plan, a), b) in plans.iter().zip(left).zip(right) {
+            let cx = &mut self.cx();
+            let elems = if plan.counts_from.is_some() { plan.later(cx, a, b) } else { plan.combine(cx, a, b)? };
+            both.extend(elems.iter().flat_map(Elem::parts));
+        }
+        Ok(Some(Onward { both, combine: self.k.end_section(section) }))
     }
 
     /// Combines what the results hold with what there is now.
@@ -241,12 +287,19 @@ impl Lowering<'_> {
     ) -> Result<Vec<ResultMap>, NotLowered> {
         let mut accumulators = Vec::new();
         for (plan, total) in plans.iter().zip(totals) {
+            let mut total = total.clone();
+            if let Some(axis) = plan.counts_from {
+                let first = self.first(axis, &expr.axes);
+                let nowhere = self.cx().constant(NOWHERE);
+                let unchosen = self.k.compare(Compare::Eq, total[1].re, nowhere.re);
+                total[1].re = self.k.select(unchosen, first, total[1].re);
+            }
             match &plan.start {
                 Some(start) => {
                     let start: Vec<Elem> = start.iter().map(|&scalar| self.cx().constant(scalar)).collect();
-                    accumulators.extend(plan.combine(&mut self.cx(), &start, total)?);
+                    accumulators.extend(plan.combine(&mut self.cx(), &start, &total)?);
                 }
-                None => accumulators.extend(total.iter().copied()),
+                None => accumulators.extend(total),
             }
         }
         let yields = match &expr.finish {

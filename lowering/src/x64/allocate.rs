@@ -145,7 +145,8 @@ pub struct File<'p> {
     done: Vec<u32>,
     /// Places of the frame that are free again, for vectors and for masks.
     free: [Vec<u32>; 2],
-    pinned: u32,
+    /// Vector and mask registers that stay what they are.
+    pinned: [u32; 2],
 }
 
 impl File<'_> {
@@ -169,7 +170,8 @@ impl File<'_> {
     fn target(&self, v: V) -> Option<u8> {
         let (_, number) = self.of.targets.iter().find(|(src, _)| *src == v)?;
         let Some(&Spot::Register(register)) = self.binding.outputs.get(*number as usize) else { return None };
-        let free = self.vectors[register as usize].is_none_or(|held| self.next_use(held) == NEVER);
+        let held = if self.is_mask(v) { self.masks[register as usize] } else { self.vectors[register as usize] };
+        let free = held.is_none_or(|held| self.next_use(held) == NEVER);
         (free && !self.merges()).then_some(register)
     }
     /// True if outputs are only those of the last points.
@@ -197,7 +199,7 @@ impl File<'_> {
     fn release(&mut self, v: V) {
         let mask = self.is_mask(v);
         if let Some(register) = self.held(v) {
-            if !mask && self.pinned & 1 << register != 0 {
+            if self.pinned[usize::from(mask)] & 1 << register != 0 {
                 return;
             }
             self.set(mask, register, None);
@@ -278,14 +280,14 @@ impl Writer<'_> {
         };
         for (v, spot) in prepared.inputs.iter().zip(&binding.inputs) {
             if let (Some(v), Spot::Register(register)) = (*v, *spot) {
-                file.set(false, register, Some(v));
-                file.pinned |= 1 << register;
+                file.set(file.is_mask(v), register, Some(v));
+                file.pinned[usize::from(file.is_mask(v))] |= 1 << register;
             }
         }
         if mode != Mode::Uniform {
             for (register, &v) in (0..).zip(&prepared.pins) {
                 file.set(false, register, Some(v));
-                file.pinned |= 1 << register;
+                file.pinned[0] |= 1 << register;
             }
         }
         for (inst, number) in &prepared.segment.insts {
@@ -363,7 +365,7 @@ impl Writer<'_> {
             self.used(file, &uses);
             let to = match file.target(op.dst) {
                 Some(register) => {
-                    file.set(false, register, Some(op.dst));
+                    file.set(file.is_mask(op.dst), register, Some(op.dst));
                     file.name(op.dst, register)
                 }
                 None => self.room(file, op.dst, 0)?,
@@ -392,7 +394,7 @@ impl Writer<'_> {
         let first = op.srcs[0];
         let n = first.0 as usize;
         let last_use = file.of.starts[n] + file.done[n] + 1 == file.of.starts[n + 1];
-        if let Some(register) = file.held(first).filter(|&r| last_use && file.pinned & 1 << r == 0) {
+        if let Some(register) = file.held(first).filter(|&r| last_use && file.pinned[0] & 1 << r == 0) {
             file.register[n] = NOWHERE;
             file.set(false, register, Some(op.dst));
             return Ok(());
@@ -465,7 +467,7 @@ impl Writer<'_> {
         // K0 masks nothing, and K7 is the mask of a row's last points.
         let numbers = if mask { 1..7u8 } else { 0..self.schedule.level.values() as u8 };
         let holder = |file: &File<'_>, r: u8| if mask { file.masks[r as usize] } else { file.vectors[r as usize] };
-        let taken = if mask { busy } else { busy | file.pinned };
+        let taken = busy | file.pinned[usize::from(mask)];
         let candidates = || numbers.clone().filter(|r| taken & 1 << r == 0);
         let register = match candidates().find(|&r| holder(file, r).is_none()) {
             Some(free) => free,

@@ -12,7 +12,7 @@ use iced_x86::{Code, Register};
 /// Where a value is between segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
-    /// In a vector register, by its number.
+    /// In a vector or mask register, by its number.
     Register(u8),
     /// In the frame.
     Frame(u32),
@@ -25,8 +25,8 @@ pub struct Binding {
     pub inputs: Vec<Spot>,
     /// By number, what it gives.
     pub outputs: Vec<Spot>,
-    /// Vector registers that it leaves alone, one bit each.
-    pub reserved: u32,
+    /// Vector and mask registers that it leaves alone, one bit each.
+    pub reserved: [u32; 2],
     /// Under a mask, places keep what they hold for the lanes that are not in it.
     pub merge: bool,
 }
@@ -81,7 +81,18 @@ impl Writer<'_> {
                 self.asm.store(Mem::frame(at), new);
             }
             (Spot::Frame(at), _) => self.keep(at, class, source),
-            (Spot::Register(_), Class::Mask) => return Err(unsupported("a mask that stays in a register")),
+            (Spot::Register(to), Class::Mask) => {
+                let to = Register::K0 + u32::from(to);
+                if merges {
+                    // What is in the tail of the new one, and elsewhere of the old one.
+                    let not_tail = [to, TAIL, to];
+                    self.mask_op(&codes::KANDN, not_tail);
+                    self.mask_op(&codes::KAND, [source, source, TAIL]);
+                    self.mask_op(&codes::KOR, [to, to, source]);
+                } else if to != source {
+                    self.asm.rr(Code::VEX_Kmovq_kr_km64, to, source);
+                }
+            }
         }
         Ok(())
     }
@@ -99,8 +110,15 @@ impl Writer<'_> {
                 self.asm.vector(code, &[Operand::Reg(to), Operand::Mem(from)], None);
                 self.leave(spot, class, to);
             }
-            (Spot::Register(_), Class::Mask) => {}
+            (Spot::Register(to), Class::Mask) => {
+                let operands = [Operand::Reg(Register::K0 + u32::from(to)), Operand::Mem(from)];
+                self.asm.vector(Code::VEX_Kmovq_kr_km64, &operands, None);
+            }
         }
+    }
+
+    fn mask_op(&mut self, form: &Form, operands: [Register; 3]) {
+        self.asm.vector(form.code(true, Width::Z), &operands.map(Operand::Reg), None);
     }
 
     /// Copies what is in a place to memory.
@@ -119,7 +137,10 @@ impl Writer<'_> {
                 let code = codes::MOV_PS_STORE.code(self.evex(), width);
                 self.asm.vector(code, &[Operand::Mem(to), Operand::Reg(from)], None);
             }
-            (Spot::Register(_), Class::Mask) => {}
+            (Spot::Register(from), Class::Mask) => {
+                let operands = [Operand::Mem(to), Operand::Reg(Register::K0 + u32::from(from))];
+                self.asm.vector(Code::VEX_Kmovq_m64_kr, &operands, None);
+            }
         }
     }
 

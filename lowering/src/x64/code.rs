@@ -98,7 +98,8 @@ impl CompiledKernel for Code {
 fn live(kernel: &Kernel) -> Vec<bool> {
     let mut wanted = vec![false; kernel.values.len()];
     let combined = kernel.fold.iter().flat_map(|fold| fold.items.iter().chain(&fold.both));
-    combined.for_each(|v| wanted[v.0 as usize] = true);
+    let onward = kernel.fold.iter().flat_map(|fold| &fold.onward).flat_map(|onward| &onward.both);
+    combined.chain(onward).for_each(|v| wanted[v.0 as usize] = true);
     let mut live = vec![false; kernel.insts.len()];
     for (n, inst) in kernel.insts.iter().enumerate().rev() {
         let results = inst.first.0..inst.first.0 + inst.results;

@@ -5,7 +5,7 @@
 //! these are joined, and what is left follows, one after the other; what waits for its right part is on a stack in the frame.
 
 use super::allocate::{Mode, Prepared, Writer, at_width};
-use super::asm::{Label, Mem, Operand};
+use super::asm::{Mem, Operand};
 use super::binding::{Binding, Spot};
 use super::frame::Frame;
 use super::machine::{Class, Origin, Width};
@@ -19,6 +19,8 @@ use rewright_ir::expr::Order;
 
 /// A row can be cut in two so often.
 const DEPTH: usize = 64;
+/// Accumulators that are masks have this many registers at most.
+const MOST_MASKS: usize = 3;
 
 /// A fold's code, and where its accumulators are.
 pub struct Folding {
@@ -31,7 +33,8 @@ pub struct Folding {
     way: Way,
     /// The accumulators of each group, and then those of what comes from the right.
     spots: Vec<Vec<Spot>>,
-    reserved: u32,
+    /// Vector and mask registers.
+    reserved: [u32; 2],
     /// The items of a group.
     last: Vec<u32>,
     stack: u32,
@@ -66,23 +69,30 @@ impl Folding {
             Way::Sequence => 1,
         };
         let FoldSegments { accumulators, points, items, combine, join, after } = of;
-        let in_registers = !points.calls() && sets * accumulators.len() <= registers * 2 / 5;
-        let mut next = registers as u8;
-        let mut reserved = 0;
-        let mut spot = |accumulator: &Accumulator| match accumulator.class {
-            Class::Vector(_) if in_registers => {
-                next -= 1;
-                reserved |= 1 << next;
-                Spot::Register(next)
+        let masks = accumulators.iter().filter(|accumulator| accumulator.class == Class::Mask).count();
+        let vectors = accumulators.len() - masks;
+        let fits = |count: usize, most: usize| !points.calls() && sets * count <= most;
+        let in_registers = [fits(vectors, registers * 2 / 5), fits(masks, MOST_MASKS)];
+        // The last ones; K7 is the mask of a row's last points.
+        let mut next = [registers as u8, 7];
+        let mut reserved = [0; 2];
+        let mut spot = |accumulator: &Accumulator| {
+            let (file, bytes) = match accumulator.class {
+                Class::Vector(width) => (0, width.bytes()),
+                Class::Mask => (1, 8),
+            };
+            if !in_registers[file] {
+                return Spot::Frame(frame.place(bytes));
             }
-            Class::Vector(width) => Spot::Frame(frame.place(width.bytes())),
-            Class::Mask => Spot::Frame(frame.place(8)),
+            next[file] -= 1;
+            reserved[file] |= 1 << next[file];
+            Spot::Register(next[file])
         };
         let spots = (0..sets).map(|_| accumulators.iter().map(&mut spot).collect()).collect();
         let [mut points, mut items, combine, join, after] = [points, items, combine, join, after].map(Prepared::new);
         let looped = if way == Way::Sequence { &mut items } else { &mut points };
-        looped.pin(next as usize);
-        let pinned = looped.pinned();
+        looped.pin(next[0] as usize);
+        reserved[0] |= looped.pinned();
         let entry = 64 * (1 + accumulators.len());
         let is_tree = matches!(way, Way::Tree { .. });
         Folding {
@@ -90,7 +100,7 @@ impl Folding {
             stack: if is_tree { frame.place(DEPTH * entry) } else { 0 },
             depth: frame.place(8),
             turn: frame.place(8),
-            reserved: reserved | pinned,
+            reserved,
             accumulators,
             points,
             items,
@@ -181,13 +191,13 @@ impl Writer<'_> {
                 self.asm.vector(code, &[Operand::Reg(all), from], None);
                 self.keep(accumulator.total, accumulator.class, all);
             }
-            (Class::Mask, Spot::Frame(at)) => {
-                self.asm.load(rax, Mem::frame(at));
+            (Class::Mask, spot) => {
+                self.get(spot, accumulator.class, home);
+                self.asm.load(rax, home);
                 self.asm.ri(Code::And_rm64_imm8, rax, 1);
                 self.asm.r(Code::Neg_rm64, rax);
                 self.asm.store(home, rax);
             }
-            (Class::Mask, Spot::Register(_)) => {}
         }
     }
 
@@ -294,12 +304,13 @@ impl Writer<'_> {
                     self.asm.vector(code, &[Operand::Reg(to), Operand::Mem(element)], None);
                     self.leave(spot, accumulator.class, to);
                 }
-                (Class::Mask, Spot::Frame(at)) => {
+                (Class::Mask, spot) => {
+                    let shifted = Mem::frame(self.places.small);
                     self.asm.load(rax, items);
                     self.asm.rr(Code::Shr_rm64_CL, rax, Register::CL);
-                    self.asm.store(Mem::frame(at), rax);
+                    self.asm.store(shifted, rax);
+                    self.put(spot, accumulator.class, shifted);
                 }
-                (Class::Mask, Spot::Register(_)) => {}
             }
         }
         self.combine(fold, onto, fold.right())?;
@@ -379,22 +390,48 @@ impl Writer<'_> {
         }
     }
 
+    /// A loop of so many rounds of groups at once, as long as the index and the limit are so.
+    fn rounds(
+        &mut self,
+        fold: &Folding,
+        (rounds, groups): (usize, usize),
+        points: i32,
+        again: Code,
+    ) -> Result<(), KernelError> {
+        let start = self.asm.bound();
+        for number in 0..rounds * groups {
+            let group = number % groups;
+            self.bound_segment(&fold.points, Mode::Group(number), &fold.binding(&[group], group))?;
+        }
+        self.asm.ri(Code::Add_rm64_imm32, INDEX, rounds as i32 * points);
+        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+        self.asm.jump(again, start);
+        Ok(())
+    }
+
     /// A leaf, which is the piece: on lanes, joined, and then what is left.
     fn leaf(&mut self, fold: &Folding, groups: usize, lanes: usize) -> Result<(), KernelError> {
-        let few: Label = self.asm.label();
+        let (few, joined) = (self.asm.label(), self.asm.label());
         let round_points = lanes as i32;
         self.bases();
         self.begin_points();
         (0..groups).try_for_each(|set| self.neutral(fold, set))?;
         self.asm.ri(Code::And_rm64_imm32, LIMIT, -round_points);
         self.asm.jump(Code::Je_rel32_64, few);
-        let round = self.asm.bound();
-        for group in 0..groups {
-            self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
+        // As many rounds at once as are short enough, and then one by one.
+        let several = self.schedule.groups / groups;
+        if several > 1 {
+            let (ended, single) = (several as i32 * round_points, self.asm.label());
+            self.asm.ri(Code::Sub_rm64_imm32, LIMIT, ended);
+            self.asm.jump(Code::Jl_rel32_64, single);
+            self.rounds(fold, (several, groups), round_points, Code::Jle_rel32_64)?;
+            self.asm.bind(single);
+            self.asm.ri(Code::Add_rm64_imm32, LIMIT, ended);
+            self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+            self.asm.jump(Code::Jae_rel32_64, joined);
         }
-        self.asm.ri(Code::Add_rm64_imm32, INDEX, round_points);
-        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
-        self.asm.jump(Code::Jb_rel32_64, round);
+        self.rounds(fold, (1, groups), round_points, Code::Jb_rel32_64)?;
+        self.asm.bind(joined);
         for group in 0..groups {
             self.bound_segment(&fold.join, Mode::Uniform, &fold.binding(&[group], group))?;
         }

@@ -40,14 +40,17 @@ impl Schedule {
         };
         let inner: Vec<&KInst> = used().filter(|inst| kernel.level(inst) as usize == kernel.axes).collect();
         let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_) | KOp::MathWhere(_)));
-        let most = MOST_GROUPS.min(ENOUGH / inner.len().max(1));
+        // Masks have few registers for accumulators.
+        let bools = kernel.fold.iter().flat_map(|fold| &fold.items).any(|&item| kernel.dtype(item).is_bool());
+        let most = if bools && level.is_evex() { 2 } else { MOST_GROUPS };
+        let most = most.min(ENOUGH / inner.len().max(1));
         let groups = kernel.wishes.unroll.map_or(if calls { 1 } else { most }, |wish| wish as usize);
         let groups = groups.clamp(1, (MOST_POINTS / lanes).max(1));
         let streamed = |inst: &&KInst| match inst.op {
             KOp::Store(buffer, _) => lanes * kernel.buffers[buffer as usize].dtype.real().size() >= LEAST_STREAMED,
             _ => false,
         };
-        let streams = kernel.wishes.streaming && kernel.axes > 0 && inner.iter().any(streamed);
+        let streams = kernel.wishes.streaming && kernel.fold.is_none() && kernel.axes > 0 && inner.iter().any(streamed);
         Schedule { level, lanes, groups, streams }
     }
 

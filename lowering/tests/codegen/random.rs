@@ -165,7 +165,7 @@ impl Maker {
         let order = self.random.pick(&[Order::PAIRWISE, Order::PAIRWISE, Order::PAIRWISE_COMPLEX, Order::Sequential]);
         let neutral = chosen.iter().map(|(_, neutral)| neutral.bits().0).collect();
         let any_order = !dtypes.iter().any(|dtype| dtype.is_float()) && self.random.chance(70);
-        self.k.fold(Fold { order, any_order, items, neutral, left, right, both, combine, totals, after });
+        self.k.fold(Fold { order, any_order, items, neutral, left, right, both, combine, onward: None, totals, after });
     }
 
     /// An operation, and what it does nothing with.

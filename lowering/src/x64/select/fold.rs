@@ -60,8 +60,16 @@ impl Selector<'_> {
         self.insts(inner)?;
         self.inputs(&accumulators, &fold.left, 0);
         self.stands_for = fold.right.iter().copied().zip(fold.items.iter().copied()).collect();
-        self.insts(fold.combine.clone())?;
-        self.outputs(&accumulators, &fold.both)?;
+        match &fold.onward {
+            Some(onward) => {
+                self.insts(onward.combine.clone())?;
+                self.outputs(&accumulators, &onward.both)?;
+            }
+            None => {
+                self.insts(fold.combine.clone())?;
+                self.outputs(&accumulators, &fold.both)?;
+            }
+        }
         self.stands_for.clear();
         let points = self.end();
 
