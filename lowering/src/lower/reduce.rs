@@ -60,7 +60,9 @@ impl Plan {
             return NotLowered::because(format!("`{}` of {value} has no neutral element", self.monoid.name()));
         };
         // Any position is before this one.
-        Ok(std::iter::once(first).chain(self.dtypes[1..].iter().filter_map(|&dtype| Monoid::Min.identity(dtype))).collect())
+        Ok(std::iter::once(first)
+            .chain(self.dtypes[1..].iter().filter_map(|&dtype| Monoid::Min.identity(dtype)))
+            .collect())
     }
 
     /// Combines two tuples of accumulators.

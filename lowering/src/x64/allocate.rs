@@ -259,12 +259,7 @@ impl Writer<'_> {
     }
 
     /// Writes the code of a segment.
-    pub fn bound_segment(
-        &mut self,
-        prepared: &Prepared,
-        mode: Mode,
-        binding: &Binding,
-    ) -> Result<(), KernelError> {
+    pub fn bound_segment(&mut self, prepared: &Prepared, mode: Mode, binding: &Binding) -> Result<(), KernelError> {
         let count = prepared.segment.infos.len();
         let mut file = File {
             of: prepared,

@@ -357,7 +357,9 @@ impl<'a> Selector<'a> {
             return Ok(None);
         }
         match self.made_by(value) {
-            Some(KOp::Load(buffer, part)) if !self.kernel.dtype(value).is_bool() => self.rows.of(*buffer, *part).map(Some),
+            Some(KOp::Load(buffer, part)) if !self.kernel.dtype(value).is_bool() => {
+                self.rows.of(*buffer, *part).map(Some)
+            }
             _ => Ok(None),
         }
     }
