@@ -391,7 +391,7 @@ impl Writer<'_> {
     }
 
     /// A loop of so many rounds of groups at once, as long as the index and the limit are so.
-    fn rounds(
+    fn leaf_rounds(
         &mut self,
         fold: &Folding,
         (rounds, groups): (usize, usize),
@@ -424,13 +424,13 @@ impl Writer<'_> {
             let (ended, single) = (several as i32 * round_points, self.asm.label());
             self.asm.ri(Code::Sub_rm64_imm32, LIMIT, ended);
             self.asm.jump(Code::Jl_rel32_64, single);
-            self.rounds(fold, (several, groups), round_points, Code::Jle_rel32_64)?;
+            self.leaf_rounds(fold, (several, groups), round_points, Code::Jle_rel32_64)?;
             self.asm.bind(single);
             self.asm.ri(Code::Add_rm64_imm32, LIMIT, ended);
             self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
             self.asm.jump(Code::Jae_rel32_64, joined);
         }
-        self.rounds(fold, (1, groups), round_points, Code::Jb_rel32_64)?;
+        self.leaf_rounds(fold, (1, groups), round_points, Code::Jb_rel32_64)?;
         self.asm.bind(joined);
         for group in 0..groups {
             self.bound_segment(&fold.join, Mode::Uniform, &fold.binding(&[group], group))?;
