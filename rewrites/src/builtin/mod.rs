@@ -5,6 +5,7 @@
 //! - [`fold`](mod@fold): computes what only depends on constants, and takes the branches that this decides.
 //! - [`canonicalize`]: algebraic identities that hold bit for bit, and one way to write what can be written in two.
 //! - [`strength_reduction`]: cheaper ops for constant operands.
+//! - [`reduce_finish`]: reductions take in what is computed of their results.
 //! - [`reduce_fusion`]: reductions take in what computes their operand.
 //! - [`reduce_views`]: reductions of views become reductions of what the views show.
 //! - [`jump_threading`]: lets branches go at once where they will end up.
@@ -40,6 +41,7 @@ pub mod jump_threading;
 pub mod licm;
 pub mod merge_blocks;
 pub mod node_extents;
+pub mod reduce_finish;
 pub mod reduce_fusion;
 pub mod reduce_views;
 pub mod rules;

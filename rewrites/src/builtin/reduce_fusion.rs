@@ -110,7 +110,7 @@ impl RootRewrite for ReduceFusion {
 }
 
 /// True if the producer can be computed where the first reduction stands, and the others there too.
-fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) -> bool {
+pub(super) fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) -> bool {
     let func = cx.func();
     let (first, last) = (reductions[0], reductions[reductions.len() - 1]);
     let still = |from: Inst, to: Inst, moved: &dyn Fn(Inst) -> bool| {
@@ -129,7 +129,7 @@ fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) -> bool {
 
 /// False if the reduced axes after the last one that is kept are several, and an operand does not go along all axes in order: a kernel
 /// goes along a row in one loop.
-fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
+pub(super) fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
     let rank = expr.axes.len();
     let row = (0..rank).rev().take_while(|axis| reduced.contains(axis)).count();
     let along_all = |operand: &Operand| {
@@ -143,7 +143,7 @@ fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
 }
 
 /// The expression with these dims reduced, and a result for each reduction.
-fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &[usize]) -> Option<ArrayExpr> {
+pub(super) fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &[usize]) -> Option<ArrayExpr> {
     let &[yielded] = &expr.body.yields[..] else { return None };
     let [out] = &expr.outs[..] else { return None };
     let element = out.dtype;
