@@ -1,5 +1,6 @@
 //! `reduce-finish`: what is computed of the results of reductions becomes part of their node.
 
+use super::array_expr::node_of;
 use super::reduce_fusion::{fused, has_even_rows, may_move};
 use crate::prelude::*;
 use rewright_ir::expr::{
@@ -50,7 +51,7 @@ impl RootRewrite for ReduceFinish {
             if node.as_ref().is_some_and(|node| node.of.contains(&inst)) || !may_join(cx, inst, root) {
                 continue;
             }
-            let Some(found) = Node::of(func, inst) else { continue };
+            let Some(found) = Node::of(cx, inst) else { continue };
             node = match node {
                 None => Some(found),
                 Some(first) => Some(first.joined(found)),
@@ -109,6 +110,14 @@ fn may_join(cx: &MatchCx<'_>, inst: Inst, reader: Inst) -> bool {
         && may_move(cx, inst, &[reader])
 }
 
+/// True if reductions of a value are all that reads it, and it is computed where they can take that in: which is to be done before.
+fn takes_in(cx: &MatchCx<'_>, value: Value) -> bool {
+    let func = cx.func();
+    let is_reduction = |user: Inst| Reduced::of(func, func.inst(user)).is_some();
+    func.def_inst(value).is_some_and(|inst| node_of(cx, inst).is_some())
+        && func.users(value).into_iter().all(is_reduction)
+}
+
 /// Reductions that are one expression.
 struct Node {
     of: SmallVec<[Inst; 2]>,
@@ -120,11 +129,15 @@ struct Node {
 
 impl Node {
     /// The reduction, if it is along rows.
-    fn of(func: &Function, inst: Inst) -> Option<Node> {
+    fn of(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
+        let func = cx.func();
         let data = func.inst(inst);
         let expr = match data.attrs.expr() {
             Some(expr) => (**expr).clone(),
             None => {
+                if takes_in(cx, data.args[0]) {
+                    return None;
+                }
                 let axes = Reduced::of(func, data).map(|reduced| reduced.axes).filter(|axes| !axes.is_empty())?;
                 let whole = elements(func.ty(data.args[0]), func.ty(data.results[0]))?;
                 let expr = fused(func, whole, &[data], &axes)?;
