@@ -101,8 +101,7 @@ fn is_pointwise(expr: &ArrayExpr) -> bool {
 fn may_join(cx: &MatchCx<'_>, inst: Inst, reader: Inst) -> bool {
     let func = cx.func();
     let data = func.inst(inst);
-    let only_there =
-        |&value: &Value| func.users(value).into_iter().all(|user| user == reader) && !cx.is_written(value);
+    let only_there = |&value: &Value| func.users(value).into_iter().all(|user| user == reader) && !cx.is_written(value);
     let still = |&arg: &Value| !cx.is_written(arg) && !cx.is_ended(arg);
     data.results.iter().all(only_there)
         && data.results.iter().all(|&value| !cx.is_ended(value))
@@ -151,8 +150,12 @@ impl Node {
         let zero = SymExpr::default();
         let from_zero = expr.axes.iter().all(|axis| axis.lo == zero);
         let simple = plain && from_zero && rows && kept > 0 && kept < expr.axes.len() && expr.guard.is_empty();
-        let node =
-            || Node { of: [inst].into_iter().collect(), args: data.args.to_vec(), results: data.results.to_vec(), expr };
+        let node = || Node {
+            of: [inst].into_iter().collect(),
+            args: data.args.to_vec(),
+            results: data.results.to_vec(),
+            expr,
+        };
         (simple && !node_is_existing(data)).then(node)
     }
 
@@ -303,7 +306,9 @@ impl Node {
             for ((from, to), &dim) in operand.index.iter().zip(&out.index).zip(ty.dims()) {
                 let (IndexExpr::Affine(from), IndexExpr::Affine(to)) = (&from.expr, to) else { return None };
                 match (from.as_axis(), to.as_axis()) {
-                    (Some(axis), Some(own)) if extent(dim).is_some() && extent(dim) == reader.axes[axis as usize].hi => {
+                    (Some(axis), Some(own))
+                        if extent(dim).is_some() && extent(dim) == reader.axes[axis as usize].hi =>
+                    {
                         let place = &mut places[axis as usize];
                         if place.is_some_and(|known| known != own) {
                             return None;

@@ -143,7 +143,12 @@ pub(super) fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
 }
 
 /// The expression with these dims reduced, and a result for each reduction.
-pub(super) fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &[usize]) -> Option<ArrayExpr> {
+pub(super) fn fused(
+    func: &Function,
+    mut expr: ArrayExpr,
+    reductions: &[&InstData],
+    axes: &[usize],
+) -> Option<ArrayExpr> {
     let &[yielded] = &expr.body.yields[..] else { return None };
     let [out] = &expr.outs[..] else { return None };
     let element = out.dtype;
