@@ -134,10 +134,10 @@ impl Node {
         let expr = match data.attrs.expr() {
             Some(expr) => (**expr).clone(),
             None => {
+                let axes = Reduced::of(func, data).map(|reduced| reduced.axes).filter(|axes| !axes.is_empty())?;
                 if takes_in(cx, data.args[0]) {
                     return None;
                 }
-                let axes = Reduced::of(func, data).map(|reduced| reduced.axes).filter(|axes| !axes.is_empty())?;
                 let whole = elements(func.ty(data.args[0]), func.ty(data.results[0]))?;
                 let expr = fused(func, whole, &[data], &axes)?;
                 has_even_rows(&expr, &axes).then_some(expr)?
