@@ -1,6 +1,7 @@
 //! Affine forms over axes and symbols.
 
 use crate::name::Name;
+use crate::types::Dim;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -21,6 +22,14 @@ impl SymExpr {
     /// A symbol.
     pub fn symbol(name: Name) -> Self {
         SymExpr { terms: SmallVec::from_iter([(name, 1)]), constant: 0 }
+    }
+    /// A dim's extent; `None` where it is not known, or greater than an index can be.
+    pub fn of_dim(dim: Dim) -> Option<Self> {
+        match dim {
+            Dim::Const(extent) => i64::try_from(extent).ok().map(SymExpr::constant),
+            Dim::Sym(name) => Some(SymExpr::symbol(name)),
+            Dim::Any => None,
+        }
     }
     /// Adds `coefficient * name`. `None` on overflow.
     pub fn add_term(mut self, name: Name, coefficient: i64) -> Option<Self> {

@@ -24,6 +24,7 @@
 //! they have no dims; those of a nested expression are scalars.
 
 mod affine;
+mod axes;
 mod body;
 mod eval;
 mod inline;
@@ -34,6 +35,7 @@ mod symbols;
 mod verify;
 
 pub use affine::{Affine, SymExpr};
+pub use axes::axes_along;
 pub use body::{Body, BodyInst, BodyOp, BodyRef};
 pub(crate) use eval::evaluate;
 pub use inline::inline_function;

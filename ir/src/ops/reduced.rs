@@ -2,8 +2,13 @@
 
 use super::reduce::monoid;
 use crate::dtype::DType;
-use crate::expr::{Affine, BodyRef, Combine, IndexExpr, Init, Monoid, Reduction};
+use crate::expr::{
+    Affine, ArrayExpr, AxisKind, Body, BodyRef, Combine, Index, IndexExpr, Init, Mode, Monoid, Operand, Out, Reduction,
+    Source, Write, axes_along,
+};
 use crate::function::{Function, InstData};
+use crate::name::Name;
+use crate::types::{Dim, Type};
 use smallvec::{SmallVec, smallvec};
 
 /// Which axes of its operand a reduction combines, and how.
@@ -26,6 +31,44 @@ impl Reduced {
         let rank = func.ty(*data.args.first()?).rank();
         let axes = listed_axes(data.attrs.ints("axes"), rank);
         Some(Reduced { monoid, axes, keepdims: data.attrs.flag("keepdims"), rank })
+    }
+
+    /// The reduction of an array of one type to an array, or scalar, of another as an expression of one operand; else why there is none.
+    pub fn expression(&self, ty: &Type, result: &Type) -> Result<ArrayExpr, &'static str> {
+        if self.axes.is_empty() {
+            return Err("it has no axis to go along");
+        }
+        let yields = self.yields(BodyRef::Operand(0)).ok_or("it finds a position along several axes")?;
+        let taken = |name| ty.dims().contains(&Dim::Sym(name));
+        let mut axes = axes_along(ty.dims(), taken);
+        if axes.iter().zip(ty.dims()).any(|(axis, dim)| axis.hi.is_none() && *dim != Dim::Any) {
+            return Err("an extent is too great");
+        }
+        self.axes.iter().for_each(|&axis| axes[axis].kind = AxisKind::Reduce);
+        let index = |axis| Index { expr: IndexExpr::Affine(Affine::axis(axis)), mode: Mode::Proved };
+        let operand = Operand {
+            name: Name::from("x"),
+            source: Source::Array(0),
+            dtype: ty.dtype(),
+            index: (0..ty.rank() as u32).map(index).collect(),
+        };
+        let last = BodyRef::Acc(yields.len() as u32 - 1);
+        Ok(ArrayExpr {
+            axes,
+            guard: Vec::new(),
+            operands: vec![operand],
+            finish: (yields.len() > 1).then(|| Body { yields: vec![last], ..Body::default() }),
+            body: Body { yields: yields.to_vec(), ..Body::default() },
+            reductions: vec![self.reduction(ty.dtype())],
+            outs: vec![Out {
+                dtype: result.dtype(),
+                dims: result.dims().to_vec(),
+                index: self.index(),
+                fill: None,
+                write: Write::Unique,
+            }],
+            locs: Vec::new(),
+        })
     }
 
     /// What one point yields, where the element is `value`: positions are yielded too. `None` of a position along several axes, which no

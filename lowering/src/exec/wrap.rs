@@ -1,7 +1,7 @@
 //! One instruction as an array expression, so that code that no rewrite has fused runs on the same code generators.
 
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
+    Affine, Axis, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, Write, axes_along,
     inline_function,
 };
 use rewright_ir::ops::{arithmetic, compare, create, effects};
@@ -51,7 +51,11 @@ struct Wrapper {
 
 impl Wrapper {
     fn new(dims: &[Dim], types: &[Type]) -> Result<Wrapper, String> {
-        let axes = axes(dims, types.iter().flat_map(Type::dims).chain(dims))?;
+        let taken = |name| types.iter().flat_map(Type::dims).chain(dims).any(|dim| *dim == Dim::Sym(name));
+        let axes = axes_along(dims, taken);
+        if axes.iter().zip(dims).any(|(axis, dim)| axis.hi.is_none() && *dim != Dim::Any) {
+            return Err("an extent is too great".to_string());
+        }
         let dims = dims.to_vec();
         Ok(Wrapper { dims, axes, operands: Vec::new(), known: FxHashMap::default(), body: Body::default() })
     }
@@ -142,18 +146,4 @@ impl Wrapper {
             locs: vec![loc],
         }
     }
-}
-
-/// A parallel axis for each dim, with names that no dim of `taken` has.
-pub(super) fn axes<'a>(dims: &[Dim], taken: impl Iterator<Item = &'a Dim> + Clone) -> Result<Vec<Axis>, String> {
-    let names = (0..).map(|n| Name::from(format!("i{n}"))).filter(|n| !taken.clone().any(|d| *d == Dim::Sym(*n)));
-    let axis = |(dim, name): (&Dim, Name)| {
-        let hi = match *dim {
-            Dim::Const(c) => Some(SymExpr::constant(i64::try_from(c).map_err(|_| "an extent is too great")?)),
-            Dim::Sym(s) => Some(SymExpr::symbol(s)),
-            Dim::Any => None,
-        };
-        Ok(Axis { name, lo: SymExpr::default(), hi, kind: AxisKind::Parallel })
-    };
-    dims.iter().zip(names).map(axis).collect()
 }

@@ -37,7 +37,7 @@ impl RootRewrite for NodeExtents {
         for (number, axis) in precise.axes.iter_mut().enumerate().filter(|(_, axis)| axis.hi.is_none()) {
             let sources = extent_sources(expr, number as u32);
             let extent = { sources }.try_fold(Dim::Const(1), |all, (arg, at)| all.broadcast(dim(arg, at)?));
-            axis.hi = extent.and_then(bound);
+            axis.hi = extent.and_then(SymExpr::of_dim);
         }
         refine_outs(&mut precise);
         if precise == **expr { Err(NoMatch::quiet()) } else { Ok((root, precise)) }
@@ -46,15 +46,6 @@ impl RootRewrite for NodeExtents {
     fn apply(&self, (root, expr): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let attrs = rw.func().inst(root).attrs.clone();
         rw.set_attrs(root, attrs.with("expr", Attr::Expr(Arc::new(expr))))
-    }
-}
-
-/// The end of an axis of an extent; none where that is not known.
-fn bound(extent: Dim) -> Option<SymExpr> {
-    match extent {
-        Dim::Const(extent) => i64::try_from(extent).ok().map(SymExpr::constant),
-        Dim::Sym(name) => Some(SymExpr::symbol(name)),
-        Dim::Any => None,
     }
 }
 

@@ -1,11 +1,10 @@
 //! `reduce-finish`: what is computed of the results of reductions becomes part of their node.
 
 use super::array_expr::node_of;
-use super::reduce_fusion::{fused, has_even_rows, may_move};
+use super::reduce_fusion::may_move;
 use crate::prelude::*;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
-    Write,
+    Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
 };
 use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Attr, Dim, Name};
@@ -134,13 +133,12 @@ impl Node {
         let expr = match data.attrs.expr() {
             Some(expr) => (**expr).clone(),
             None => {
-                let axes = Reduced::of(func, data).map(|reduced| reduced.axes).filter(|axes| !axes.is_empty())?;
-                if takes_in(cx, data.args[0]) {
+                let reduced = Reduced::of(func, data)?;
+                let (ty, result) = (func.ty(data.args[0]), func.ty(data.results[0]));
+                if takes_in(cx, data.args[0]) || ty.style().is_some() || result.style().is_some() {
                     return None;
                 }
-                let whole = elements(func.ty(data.args[0]), func.ty(data.results[0]))?;
-                let expr = fused(func, whole, &[data], &axes)?;
-                has_even_rows(&expr, &axes).then_some(expr)?
+                ArrayExpr { locs: vec![data.loc], ..reduced.expression(ty, result).ok()? }
             }
         };
         // The kernel's last loops are along a row, and each row comes to one result.
@@ -156,7 +154,7 @@ impl Node {
             results: data.results.to_vec(),
             expr,
         };
-        (simple && !node_is_existing(data)).then(node)
+        (simple && !starts_from_operand(data)).then(node)
     }
 
     /// One expression of two, if they go along the same axes and combine in one order; else the first one.
@@ -307,7 +305,7 @@ impl Node {
                 let (IndexExpr::Affine(from), IndexExpr::Affine(to)) = (&from.expr, to) else { return None };
                 match (from.as_axis(), to.as_axis()) {
                     (Some(axis), Some(own))
-                        if extent(dim).is_some() && extent(dim) == reader.axes[axis as usize].hi =>
+                        if SymExpr::of_dim(dim).is_some_and(|extent| reader.axes[axis as usize].hi == Some(extent)) =>
                     {
                         let place = &mut places[axis as usize];
                         if place.is_some_and(|known| known != own) {
@@ -329,7 +327,7 @@ impl Node {
 }
 
 /// True if what the reduction starts from is in its operands: these are read where results are written, which are others then.
-fn node_is_existing(data: &rewright_ir::InstData) -> bool {
+fn starts_from_operand(data: &rewright_ir::InstData) -> bool {
     let starts = |expr: &ArrayExpr| {
         expr.reductions.iter().any(|reduction| matches!(reduction.init, rewright_ir::expr::Init::Existing(_)))
     };
@@ -347,14 +345,6 @@ fn moved(index: &Index, places: &[Option<u32>]) -> Option<Index> {
     // At the only point of an axis nothing is stretched.
     let mode = if expr.as_axis().is_none() { Mode::Proved } else { index.mode };
     Some(Index { expr: IndexExpr::Affine(expr), mode })
-}
-
-fn extent(dim: Dim) -> Option<SymExpr> {
-    match dim {
-        Dim::Const(n) => Some(SymExpr::constant(i64::try_from(n).ok()?)),
-        Dim::Sym(name) => Some(SymExpr::symbol(name)),
-        Dim::Any => None,
-    }
 }
 
 /// Appends the instructions of another body, whose operands are these values. Gives what it yields.
@@ -377,31 +367,4 @@ fn append(
         body.insts.push(BodyInst { args: inst.args.iter().map(own).collect(), ..inst.clone() });
     }
     other.yields.iter().map(own).collect()
-}
-
-/// All elements of an array, for a reduction of them; none of arrays that are stored in another way.
-fn elements(ty: &Type, result: &Type) -> Option<ArrayExpr> {
-    if ty.style().is_some() || result.style().is_some() {
-        return None;
-    }
-    let taken = |name: &Name| ty.dims().contains(&Dim::Sym(*name));
-    let letters = ["i", "j", "k", "l"].map(String::from).into_iter().chain((4..).map(|n| format!("i{n}")));
-    let names = letters.map(Name::from).filter(|name| !taken(name));
-    let axis = |(&dim, name)| Axis { name, lo: SymExpr::default(), hi: extent(dim), kind: AxisKind::Parallel };
-    let axes: Vec<Axis> = ty.dims().iter().zip(names).map(axis).collect();
-    let forms = || (0..axes.len() as u32).map(Affine::axis).map(IndexExpr::Affine);
-    let index = forms().map(|expr| Index { expr, mode: Mode::Proved }).collect();
-    let index_of_out = forms().collect();
-    let operand = Operand { name: Name::from("x"), source: Source::Array(0), dtype: ty.dtype(), index };
-    let (dtype, dims) = (ty.dtype(), ty.dims().to_vec());
-    Some(ArrayExpr {
-        axes,
-        guard: Vec::new(),
-        operands: vec![operand],
-        body: Body { insts: Vec::new(), yields: vec![BodyRef::Operand(0)] },
-        reductions: Vec::new(),
-        finish: None,
-        outs: vec![Out { dtype, dims, index: index_of_out, fill: None, write: Write::Unique }],
-        locs: Vec::new(),
-    })
 }

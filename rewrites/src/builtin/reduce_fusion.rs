@@ -129,7 +129,7 @@ pub(super) fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) ->
 
 /// False if the reduced axes after the last one that is kept are several, and an operand does not go along all axes in order: a kernel
 /// goes along a row in one loop.
-pub(super) fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
+fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
     let rank = expr.axes.len();
     let row = (0..rank).rev().take_while(|axis| reduced.contains(axis)).count();
     let along_all = |operand: &Operand| {
@@ -143,12 +143,7 @@ pub(super) fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
 }
 
 /// The expression with these dims reduced, and a result for each reduction.
-pub(super) fn fused(
-    func: &Function,
-    mut expr: ArrayExpr,
-    reductions: &[&InstData],
-    axes: &[usize],
-) -> Option<ArrayExpr> {
+fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &[usize]) -> Option<ArrayExpr> {
     let &[yielded] = &expr.body.yields[..] else { return None };
     let [out] = &expr.outs[..] else { return None };
     let element = out.dtype;

@@ -285,5 +285,7 @@ exact! {
     removing_is_exact: "dce";
     cheaper_ops_are_exact: "strength-reduction";
     reducing_what_views_show_is_exact: "reduce-views";
+    reducing_what_is_computed_is_exact: "array-expr, reduce-fusion, dce";
+    finishing_where_rows_are_combined_is_exact: "array-expr, reduce-fusion, reduce-finish, dce";
     all_together_are_exact: "fold, canonicalize, strength-reduction, reduce-views, cse, dce";
 }

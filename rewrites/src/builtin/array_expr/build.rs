@@ -5,8 +5,8 @@ use super::plan::{Group, Member};
 use super::views::{AxisMap, is_exact, look_through};
 use crate::MatchCx;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
-    Write, inline_function, prune,
+    Affine, Axis, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, Write, axes_along,
+    inline_function, prune,
 };
 use rewright_ir::{ArrayExpr, Dim, Function, Inst, Loc, Name, TypeError, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -104,19 +104,7 @@ fn axes(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Axis> {
             taken.insert(*s);
         }
     }
-    let letters = ["i", "j", "k", "l"].map(String::from).into_iter();
-    let mut names = letters.chain((4..).map(|n| format!("i{n}"))).map(Name::from).filter(|n| !taken.contains(n));
-    dims.iter()
-        .zip(&mut names)
-        .map(|(dim, name)| {
-            let hi = match *dim {
-                Dim::Const(c) => i64::try_from(c).ok().map(SymExpr::constant),
-                Dim::Sym(s) => Some(SymExpr::symbol(s)),
-                Dim::Any => None,
-            };
-            Axis { name, lo: SymExpr::default(), hi, kind: AxisKind::Parallel }
-        })
-        .collect()
+    axes_along(dims, |name| taken.contains(&name))
 }
 
 struct Builder<'a> {
