@@ -266,18 +266,8 @@ impl<'e> Machine<'e> {
 
     #[inline]
     fn scalar(&self, act: &mut Activation<'_, '_>, step: &Step, scalar: &ScalarStep) -> Result<(), EvalError> {
-        let mut args: SmallVec<[Scalar; 3]> = SmallVec::new();
-        for (slot, &to) in step.args.iter().zip(&scalar.ins) {
-            args.push(act.frame.slots[slot.0 as usize].scalar()?.cast(to));
-        }
-        let results = (scalar.scalar)(&args, &scalar.attrs)?;
-        if results.len() != step.defs.len() {
-            return Err(EvalError::value(format!("computed {} results", results.len())));
-        }
+        let results = scalar.compute(step, |slot| act.frame.slots[slot.0 as usize].scalar())?;
         for (def, result) in step.defs.iter().zip(results) {
-            if result.dtype() != def.ty.dtype() {
-                return Err(EvalError::value(format!("computed {result} of dtype {}", result.dtype())));
-            }
             act.frame.slots[def.slot.0 as usize] = Held::Scalar(result);
         }
         Ok(())

@@ -162,7 +162,8 @@ pub fn span(
     Some((low, high))
 }
 
-fn apart(a: Option<(usize, usize)>, b: Option<(usize, usize)>) -> bool {
+/// True if nothing lies in both.
+pub fn apart(a: Option<(usize, usize)>, b: Option<(usize, usize)>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => a.1 <= b.0 || b.1 <= a.0,
         _ => true,

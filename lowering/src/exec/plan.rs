@@ -6,7 +6,7 @@
 use super::launch::Launch;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
-use rewright_ir::{Attrs, DType, Inst, Loc, Name, Op, Scalar, SliceSpec, Type, Value};
+use rewright_ir::{Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, SliceSpec, Type, Value};
 use smallvec::SmallVec;
 
 /// The number of a slot of a frame.
@@ -217,6 +217,29 @@ pub struct Move {
     pub to: Slot,
     /// True if the value is not needed any more where it was.
     pub take: bool,
+}
+
+impl ScalarStep {
+    /// What the step defines, of the dtypes that it should be; `read` gives what slots hold.
+    #[inline]
+    pub(super) fn compute(
+        &self,
+        step: &Step,
+        read: impl Fn(Slot) -> Result<Scalar, EvalError>,
+    ) -> Result<Scalars, EvalError> {
+        let mut args: SmallVec<[Scalar; 3]> = SmallVec::new();
+        for (&slot, &to) in step.args.iter().zip(&self.ins) {
+            args.push(read(slot)?.cast(to));
+        }
+        let results = (self.scalar)(&args, &self.attrs)?;
+        if results.len() != step.defs.len() {
+            return Err(EvalError::value(format!("computed {} results", results.len())));
+        }
+        match results.iter().zip(&step.defs).find(|(result, def)| result.dtype() != def.ty.dtype()) {
+            Some((result, _)) => Err(EvalError::value(format!("computed {result} of dtype {}", result.dtype()))),
+            None => Ok(results),
+        }
+    }
 }
 
 impl FuncPlan {

@@ -7,17 +7,19 @@
 //! is like those two fills in the addresses. Where it can't go on, since a kernel says that a point fails, the call begins anew without it,
 //! for nothing was written but to temporaries and results.
 
+mod record;
+
 use super::args::Arg;
 use super::buffers::{Buffers, RawBuffer};
-use super::frame::Frame;
-use super::launch::{Extent, Launch};
-use super::out::{ViewMut, span};
-use super::plan::{Def, FuncPlan, KernelStep, Meaning, Slot, Step, StepKind};
-use super::value::{Held, Lent, Place, Shape, Strides, Target, fill_elements};
-use super::view::{ViewOp, element};
+use super::launch::Launch;
+use super::out::{ViewMut, apart};
+use super::plan::{FuncPlan, Slot, Step, StepKind};
+use super::value::{Place, Shape, Strides, Target, fill_elements};
+use super::view::element;
 use crate::kernel::{KernelArgs, Part, Status};
-use crate::lower::{Bound, Order, Param};
+use crate::lower::{Bound, Order};
 use crate::schedule::LEAST_POINTS;
+use record::Recorder;
 use rewright_ir::{DType, Datum, Scalar};
 use smallvec::SmallVec;
 
@@ -238,11 +240,7 @@ impl Replay {
             span.map(|(low, high)| (start.wrapping_add_signed(low), start.wrapping_add_signed(high)))
         };
         let all: SmallVec<[Option<(usize, usize)>; 8]> = starts.zip(&self.spans).map(ends).collect();
-        let apart = |a: &Option<(usize, usize)>, b: &Option<(usize, usize)>| match (a, b) {
-            (Some(a), Some(b)) => a.1 <= b.0 || b.1 <= a.0,
-            _ => true,
-        };
-        (args.len()..all.len()).all(|out| all[..out].iter().all(|other| apart(other, &all[out])))
+        (args.len()..all.len()).all(|out| all[..out].iter().all(|&other| apart(other, all[out])))
     }
 
     /// Does a call that looks as it should, with buffers that are apart; `None` if it can't.
@@ -339,239 +337,51 @@ fn launch(step: &Step) -> Option<&Launch> {
 /// A scalar op; `None` if it fails.
 fn scalar_step(step: &Step, scalars: &mut [Scalar]) -> Option<()> {
     let StepKind::Scalar(scalar) = &step.kind else { return None };
-    let args: SmallVec<[Scalar; 3]> =
-        step.args.iter().zip(&scalar.ins).map(|(slot, &to)| scalars[slot.0 as usize].cast(to)).collect();
-    let results = (scalar.scalar)(&args, &scalar.attrs).ok()?;
-    for (def, result) in step.defs.iter().zip(results) {
-        (result.dtype() == def.ty.dtype()).then_some(())?;
-        scalars[def.slot.0 as usize] = result;
-    }
+    let results = scalar.compute(step, |slot| Ok(scalars[slot.0 as usize])).ok()?;
+    step.defs.iter().zip(results).for_each(|(def, result)| scalars[def.slot.0 as usize] = result);
     Some(())
 }
 
-/// Goes through the steps with addresses that are made up.
-struct Recorder<'p> {
-    plan: &'p FuncPlan,
-    frame: Frame,
-    /// How many arguments, and buffers of the caller's.
-    given: (usize, usize),
-    /// Bytes of temporaries.
-    room: usize,
-    temporary_buffers: u64,
-    actions: Vec<Action>,
-    new: SmallVec<[New; 2]>,
-}
+#[cfg(test)]
+mod tests {
+    use crate::exec::{Arg, Executable, Options};
+    use ndarray::Array1;
+    use rewright_ir::text::parse_module;
 
-impl Recorder<'_> {
-    /// How a call goes; `None` if it does more than can be done again.
-    fn record(plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<Replay> {
-        let mut this = Recorder {
-            plan,
-            frame: Frame::new(plan),
-            given: (args.len(), outs.len()),
-            room: 0,
-            temporary_buffers: 0,
-            actions: Vec::new(),
-            new: SmallVec::new(),
-        };
-        let (given, spans) = this.aim(args, outs)?;
-        let mut results = None;
-        for (number, step) in plan.steps.iter().enumerate() {
-            match &step.kind {
-                StepKind::Kernel(kernel) => this.kernel(number, step, kernel)?,
-                StepKind::View(view) => this.view(step, view)?,
-                StepKind::Scalar(_) => {
-                    this.actions.push(Action::Scalar(number));
-                    step.defs.iter().for_each(|def| this.hold_scalar(def));
-                }
-                StepKind::Dim(axis) => {
-                    let (slot, def) = (step.args.first()?, step.defs.first()?);
-                    let extent = *this.frame.slots[slot.0 as usize].shape().get(*axis)?;
-                    let scalar = Scalar::I64(i64::try_from(extent).ok()?);
-                    this.actions.push(Action::Set { slot: def.slot, scalar });
-                    this.hold_scalar(def);
-                }
-                StepKind::Free => {}
-                StepKind::Ret(_) => {
-                    results = Some(this.results(step)?);
-                    break;
-                }
-                _ => return None,
-            }
-            step.free.iter().for_each(|slot| this.frame.slots[slot.0 as usize] = Held::Empty);
+    /// Whether calls with this argument are replayed from the third on.
+    fn is_replayed(body: &str, len: usize) -> bool {
+        let text = format!("func @f(%a: f64[n]) -> {body}");
+        let module = parse_module(&text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let f = Executable::compile(&module, "f", Options::default()).unwrap();
+        let a = Array1::<f64>::ones(len);
+        for _ in 0..3 {
+            f.call(&[Arg::from(&a)]).unwrap();
         }
-        let constant = |held: &Held| held.scalar().unwrap_or(Scalar::Bool(false));
-        let kernels = this.actions.iter().filter(|action| matches!(action, Action::Kernel(_))).count();
-        Some(Replay {
-            kernels: kernels as u64,
-            scalars: Frame::new(plan).slots.iter().map(constant).collect(),
-            given,
-            spans,
-            temporaries: vec![Block::default(); this.room.div_ceil(size_of::<Block>())],
-            temporary_buffers: this.temporary_buffers,
-            results: results?,
-            actions: this.actions,
-            new: this.new,
-            memories: Vec::new(),
-            pointers: Vec::new(),
-            words: Vec::new(),
-        })
+        let frames = f.inner.pools[0].frames();
+        frames.iter().all(|frame| frame.again.replay.is_some())
     }
 
-    /// Puts made-up arguments and buffers into the frame.
-    fn aim(&mut self, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<(Given, Spans)> {
-        let (mut given, mut spans) = (Given::new(), Spans::new());
-        let reach = |pointer: *const u8, shape: &[usize], strides: &[isize], dtype| {
-            let (low, high) = span(pointer, shape, strides.iter().copied(), dtype)?;
-            let start = pointer.addr();
-            Some((low.wrapping_sub(start) as isize, high.wrapping_sub(start) as isize))
-        };
-        for (number, (def, arg)) in self.plan.params.iter().zip(args).enumerate() {
-            let held = match arg.place() {
-                Some(place) => {
-                    let pointer = Where { memory: number, offset: 0 }.address()?;
-                    let lent = Lent::at(&Place { pointer, ..place });
-                    spans.push(reach(pointer, &lent.shape, &lent.strides, lent.dtype));
-                    Held::Lent(lent)
-                }
-                None => {
-                    spans.push(None);
-                    given.push((def.slot, number));
-                    Held::Scalar(Scalar::zero(def.ty.dtype()))
-                }
-            };
-            self.frame.admits(&def.dims, held.shape(), Some(def.value)).then_some(())?;
-            self.frame.slots[def.slot.0 as usize] = held;
-        }
-        for (number, out) in outs.iter().enumerate() {
-            let mut place = out.place().clone();
-            place.pointer = Where { memory: args.len() + number, offset: 0 }.address()?;
-            place.direct = true;
-            spans.push(reach(place.pointer, &place.shape, &place.strides, place.dtype));
-            self.frame.into.push(place);
-        }
-        Some((given, spans))
+    #[test]
+    fn small_kernels_views_and_scalars_are_replayed() {
+        assert!(is_replayed("f64[n] {\nentry:\n  %0 = mul %a, 2.0\n  ret %0\n}", 8));
+        let steps = "f64[n], f64 {
+entry:
+  %0 = flip %a, axes=[0]
+  %1 = exp %0
+  %2 = sum %1
+  %3 = dim %a, axis=0
+  %4 = div %2, %3
+  %5 = sub %1, %4
+  ret %5, %4
+}";
+        assert!(is_replayed(steps, 8));
     }
 
-    /// What a slot holds from here on is only known when it is done.
-    fn hold_scalar(&mut self, def: &Def) {
-        self.frame.slots[def.slot.0 as usize] = Held::Scalar(Scalar::zero(def.ty.dtype()));
-    }
-
-    /// Views of what is elsewhere are elsewhere too.
-    fn view(&mut self, step: &Step, view: &ViewOp) -> Option<()> {
-        let (slot, def) = (step.args.first()?, step.defs.first()?);
-        let held = &self.frame.slots[slot.0 as usize];
-        if *view == ViewOp::Item {
-            let place = held.place().filter(|place| place.shape.iter().all(|&n| n == 1))?;
-            let load = Action::Load { from: Where::of(place.pointer)?, dtype: place.dtype, slot: def.slot };
-            self.actions.push(load);
-            self.hold_scalar(def);
-            return Some(());
-        }
-        held.place()?;
-        let held = view.apply(held, &def.dims, &self.frame)?;
-        self.frame.admits(&def.dims, held.shape(), Some(def.value)).then_some(())?;
-        self.frame.slots[def.slot.0 as usize] = held;
-        Some(())
-    }
-
-    fn kernel(&mut self, number: usize, step: &Step, kernel: &KernelStep) -> Option<()> {
-        matches!(kernel.meaning, Meaning::Array(_)).then_some(())?;
-        let launch = &kernel.launch;
-        let extent = launch.extent(self.plan, &self.frame, step)?;
-        launch.is_small(extent.space.points).then_some(())?;
-        let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
-        for (nth, def) in step.defs.iter().enumerate() {
-            let shape = &extent.results[nth].shape;
-            self.frame.admits(&def.dims, shape, Some(def.value)).then_some(())?;
-            let exit = kernel.exits.get(nth).copied().flatten();
-            let target = self.target(&extent, nth, def, exit)?;
-            if let Some(scalar) = extent.results[nth].fill {
-                let (dtype, shape) = (def.ty.dtype(), Shape::from(&**shape));
-                fills.push(Fill {
-                    scalar,
-                    dtype,
-                    shape,
-                    strides: target.strides.clone(),
-                    at: Where::of(target.pointer)?,
-                });
-            }
-            targets.push(target);
-        }
-        let (bound, pointers) = launch.prepare(self.plan, &self.frame, step, &extent, &targets).ok()?;
-        let param = |param: &Param| match *param {
-            Param::Arg(n, part) => Some(Word::Scalar(*step.args.get(n as usize)?, part)),
-            Param::Start(axis) => Some(Word::Known(extent.space.starts[axis as usize] as u64)),
-        };
-        let params = launch.lowered.params.iter().map(param).collect::<Option<_>>()?;
-        let buffers = pointers.iter().map(|&pointer| Where::of(pointer)).collect::<Option<_>>()?;
-        if extent.space.points > 0 {
-            self.actions.push(Action::Kernel(Box::new(Run { step: number, bound, buffers, params, fills })));
-        }
-        for ((def, target), result) in step.defs.iter().zip(targets).zip(&extent.results) {
-            let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
-            if def.ty.is_scalar() {
-                let from = Where::of(target.pointer)?;
-                self.actions.push(Action::Load { from, dtype, slot: def.slot });
-                self.hold_scalar(def);
-                continue;
-            }
-            let lent = Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None };
-            self.frame.slots[def.slot.0 as usize] = Held::Lent(lent);
-        }
-        Some(())
-    }
-
-    /// Where a result of a kernel goes: to the caller's buffer, a new array if it is returned, or among the temporaries.
-    fn target(&mut self, extent: &Extent, nth: usize, def: &Def, exit: Option<u32>) -> Option<Target> {
-        let (dtype, shape) = (def.ty.dtype(), &extent.results[nth].shape);
-        let place = exit.and_then(|at| self.frame.into.get(at as usize));
-        if let Some(place) = place.filter(|place| place.dtype == dtype && place.shape == *shape) {
-            return Some(Target { pointer: place.pointer, strides: place.strides.clone(), used: true });
-        }
-        let (args, outs) = self.given;
-        let strides = extent.strides(shape, dtype.size());
-        if outs == 0 && exit.is_some() && def.ty.is_array() {
-            let at = Where { memory: args + outs + 1 + self.new.len(), offset: 0 };
-            let new =
-                New { dtype, shape: Shape::from(&**shape), strides: strides.clone(), order: extent.order.clone() };
-            self.new.push(new);
-            return Some(Target { pointer: at.address()?, strides, used: true });
-        }
-        let at = Where { memory: args + outs, offset: isize::try_from(self.room).ok()? };
-        let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
-        self.room = self.room.checked_add(bytes)?.checked_next_multiple_of(size_of::<Block>())?;
-        self.temporary_buffers += 1;
-        Some(Target { pointer: at.address()?, strides, used: true })
-    }
-
-    /// What is returned: scalars, and arrays that are where they are wanted.
-    fn results(&self, step: &Step) -> Option<SmallVec<[Back; 2]>> {
-        let (args, outs) = self.given;
-        let mut returned: SmallVec<[usize; 2]> = SmallVec::new();
-        let back = |(number, slot): (usize, &Slot)| {
-            let lent = match &self.frame.slots[slot.0 as usize] {
-                Held::Scalar(_) => return Some(Back::Scalar(*slot)),
-                Held::Lent(lent) => lent,
-                _ => return None,
-            };
-            let at = Where::of(lent.pointer).filter(|at| at.offset == 0)?;
-            let is = |shape: &Shape, strides: &Strides| *shape == lent.shape && *strides == lent.strides;
-            if returned.contains(&at.memory) {
-                return None;
-            }
-            returned.push(at.memory);
-            if let Some(out) = self.frame.into.get(number) {
-                return (at.memory == args + number && is(&out.shape, &out.strides)).then_some(Back::Written);
-            }
-            let nth = at.memory.checked_sub(args + outs + 1)?;
-            let new = self.new.get(nth)?;
-            is(&new.shape, &new.strides).then_some(Back::New(nth))
-        };
-        let back: SmallVec<[Back; 2]> = step.args.iter().enumerate().map(back).collect::<Option<_>>()?;
-        // Each new array is somebody's.
-        let new = back.iter().filter(|back| matches!(back, Back::New(_))).count();
-        (new == self.new.len()).then_some(back)
+    #[test]
+    fn what_is_large_or_more_than_that_is_not() {
+        let double = "f64[n] {\nentry:\n  %0 = mul %a, 2.0\n  ret %0\n}";
+        assert!(!is_replayed(double, super::LARGE));
+        assert!(!is_replayed("f64[n] {\nentry:\n  store %a, 2.0\n  ret %a\n}", 8));
+        assert!(!is_replayed("f64[n] {\nentry:\n  print %a\n  %0 = neg %a\n  ret %0\n}", 8));
     }
 }

@@ -1,0 +1,240 @@
+//! Finding out how a call goes: the steps are gone through with addresses that are made up.
+
+use super::{Action, Back, Block, Fill, Given, New, Replay, Run, Spans, Where, Word};
+use crate::exec::args::Arg;
+use crate::exec::frame::Frame;
+use crate::exec::launch::Extent;
+use crate::exec::out::{ViewMut, span};
+use crate::exec::plan::{Def, FuncPlan, KernelStep, Meaning, Slot, Step, StepKind};
+use crate::exec::value::{Held, Lent, Place, Shape, Strides, Target};
+use crate::exec::view::ViewOp;
+use crate::lower::Param;
+use rewright_ir::Scalar;
+use smallvec::SmallVec;
+
+/// Goes through the steps with addresses that are made up.
+pub(super) struct Recorder<'p> {
+    plan: &'p FuncPlan,
+    frame: Frame,
+    /// How many arguments, and buffers of the caller's.
+    given: (usize, usize),
+    /// Bytes of temporaries.
+    room: usize,
+    temporary_buffers: u64,
+    actions: Vec<Action>,
+    new: SmallVec<[New; 2]>,
+}
+
+impl Recorder<'_> {
+    /// How a call goes; `None` if it does more than can be done again.
+    pub(super) fn record(plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<Replay> {
+        let mut this = Recorder {
+            plan,
+            frame: Frame::new(plan),
+            given: (args.len(), outs.len()),
+            room: 0,
+            temporary_buffers: 0,
+            actions: Vec::new(),
+            new: SmallVec::new(),
+        };
+        let (given, spans) = this.aim(args, outs)?;
+        let mut results = None;
+        for (number, step) in plan.steps.iter().enumerate() {
+            match &step.kind {
+                StepKind::Kernel(kernel) => this.kernel(number, step, kernel)?,
+                StepKind::View(view) => this.view(step, view)?,
+                StepKind::Scalar(_) => {
+                    this.actions.push(Action::Scalar(number));
+                    step.defs.iter().for_each(|def| this.hold_scalar(def));
+                }
+                StepKind::Dim(axis) => {
+                    let (slot, def) = (step.args.first()?, step.defs.first()?);
+                    let extent = *this.frame.slots[slot.0 as usize].shape().get(*axis)?;
+                    let scalar = Scalar::I64(i64::try_from(extent).ok()?);
+                    this.actions.push(Action::Set { slot: def.slot, scalar });
+                    this.hold_scalar(def);
+                }
+                StepKind::Free => {}
+                StepKind::Ret(_) => {
+                    results = Some(this.results(step)?);
+                    break;
+                }
+                _ => return None,
+            }
+            step.free.iter().for_each(|slot| this.frame.slots[slot.0 as usize] = Held::Empty);
+        }
+        let constant = |held: &Held| held.scalar().unwrap_or(Scalar::Bool(false));
+        let kernels = this.actions.iter().filter(|action| matches!(action, Action::Kernel(_))).count();
+        Some(Replay {
+            kernels: kernels as u64,
+            scalars: Frame::new(plan).slots.iter().map(constant).collect(),
+            given,
+            spans,
+            temporaries: vec![Block::default(); this.room.div_ceil(size_of::<Block>())],
+            temporary_buffers: this.temporary_buffers,
+            results: results?,
+            actions: this.actions,
+            new: this.new,
+            memories: Vec::new(),
+            pointers: Vec::new(),
+            words: Vec::new(),
+        })
+    }
+
+    /// Puts made-up arguments and buffers into the frame.
+    fn aim(&mut self, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<(Given, Spans)> {
+        let (mut given, mut spans) = (Given::new(), Spans::new());
+        let reach = |pointer: *const u8, shape: &[usize], strides: &[isize], dtype| {
+            let (low, high) = span(pointer, shape, strides.iter().copied(), dtype)?;
+            let start = pointer.addr();
+            Some((low.wrapping_sub(start) as isize, high.wrapping_sub(start) as isize))
+        };
+        for (number, (def, arg)) in self.plan.params.iter().zip(args).enumerate() {
+            let held = match arg.place() {
+                Some(place) => {
+                    let pointer = Where { memory: number, offset: 0 }.address()?;
+                    let lent = Lent::at(&Place { pointer, ..place });
+                    spans.push(reach(pointer, &lent.shape, &lent.strides, lent.dtype));
+                    Held::Lent(lent)
+                }
+                None => {
+                    spans.push(None);
+                    given.push((def.slot, number));
+                    Held::Scalar(Scalar::zero(def.ty.dtype()))
+                }
+            };
+            self.frame.admits(&def.dims, held.shape(), Some(def.value)).then_some(())?;
+            self.frame.slots[def.slot.0 as usize] = held;
+        }
+        for (number, out) in outs.iter().enumerate() {
+            let mut place = out.place().clone();
+            place.pointer = Where { memory: args.len() + number, offset: 0 }.address()?;
+            place.direct = true;
+            spans.push(reach(place.pointer, &place.shape, &place.strides, place.dtype));
+            self.frame.into.push(place);
+        }
+        Some((given, spans))
+    }
+
+    /// What a slot holds from here on is only known when it is done.
+    fn hold_scalar(&mut self, def: &Def) {
+        self.frame.slots[def.slot.0 as usize] = Held::Scalar(Scalar::zero(def.ty.dtype()));
+    }
+
+    /// Views of what is elsewhere are elsewhere too.
+    fn view(&mut self, step: &Step, view: &ViewOp) -> Option<()> {
+        let (slot, def) = (step.args.first()?, step.defs.first()?);
+        let held = &self.frame.slots[slot.0 as usize];
+        if *view == ViewOp::Item {
+            let place = held.place().filter(|place| place.shape.iter().all(|&n| n == 1))?;
+            let load = Action::Load { from: Where::of(place.pointer)?, dtype: place.dtype, slot: def.slot };
+            self.actions.push(load);
+            self.hold_scalar(def);
+            return Some(());
+        }
+        held.place()?;
+        let held = view.apply(held, &def.dims, &self.frame)?;
+        self.frame.admits(&def.dims, held.shape(), Some(def.value)).then_some(())?;
+        self.frame.slots[def.slot.0 as usize] = held;
+        Some(())
+    }
+
+    fn kernel(&mut self, number: usize, step: &Step, kernel: &KernelStep) -> Option<()> {
+        matches!(kernel.meaning, Meaning::Array(_)).then_some(())?;
+        let launch = &kernel.launch;
+        let extent = launch.extent(self.plan, &self.frame, step)?;
+        launch.is_small(extent.space.points).then_some(())?;
+        let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
+        for (nth, def) in step.defs.iter().enumerate() {
+            let shape = &extent.results[nth].shape;
+            self.frame.admits(&def.dims, shape, Some(def.value)).then_some(())?;
+            let exit = kernel.exits.get(nth).copied().flatten();
+            let target = self.target(&extent, nth, def, exit)?;
+            if let Some(scalar) = extent.results[nth].fill {
+                let (dtype, shape) = (def.ty.dtype(), Shape::from(&**shape));
+                fills.push(Fill {
+                    scalar,
+                    dtype,
+                    shape,
+                    strides: target.strides.clone(),
+                    at: Where::of(target.pointer)?,
+                });
+            }
+            targets.push(target);
+        }
+        let (bound, pointers) = launch.prepare(self.plan, &self.frame, step, &extent, &targets).ok()?;
+        let param = |param: &Param| match *param {
+            Param::Arg(n, part) => Some(Word::Scalar(*step.args.get(n as usize)?, part)),
+            Param::Start(axis) => Some(Word::Known(extent.space.starts[axis as usize] as u64)),
+        };
+        let params = launch.lowered.params.iter().map(param).collect::<Option<_>>()?;
+        let buffers = pointers.iter().map(|&pointer| Where::of(pointer)).collect::<Option<_>>()?;
+        if extent.space.points > 0 {
+            self.actions.push(Action::Kernel(Box::new(Run { step: number, bound, buffers, params, fills })));
+        }
+        for ((def, target), result) in step.defs.iter().zip(targets).zip(&extent.results) {
+            let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
+            if def.ty.is_scalar() {
+                let from = Where::of(target.pointer)?;
+                self.actions.push(Action::Load { from, dtype, slot: def.slot });
+                self.hold_scalar(def);
+                continue;
+            }
+            let lent = Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None };
+            self.frame.slots[def.slot.0 as usize] = Held::Lent(lent);
+        }
+        Some(())
+    }
+
+    /// Where a result of a kernel goes: to the caller's buffer, a new array if it is returned, or among the temporaries.
+    fn target(&mut self, extent: &Extent, nth: usize, def: &Def, exit: Option<u32>) -> Option<Target> {
+        let (dtype, shape) = (def.ty.dtype(), &extent.results[nth].shape);
+        let place = exit.and_then(|at| self.frame.into.get(at as usize));
+        if let Some(place) = place.filter(|place| place.dtype == dtype && place.shape == *shape) {
+            return Some(Target { pointer: place.pointer, strides: place.strides.clone(), used: true });
+        }
+        let (args, outs) = self.given;
+        let strides = extent.strides(shape, dtype.size());
+        if outs == 0 && exit.is_some() && def.ty.is_array() {
+            let at = Where { memory: args + outs + 1 + self.new.len(), offset: 0 };
+            let new =
+                New { dtype, shape: Shape::from(&**shape), strides: strides.clone(), order: extent.order.clone() };
+            self.new.push(new);
+            return Some(Target { pointer: at.address()?, strides, used: true });
+        }
+        let at = Where { memory: args + outs, offset: isize::try_from(self.room).ok()? };
+        let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
+        self.room = self.room.checked_add(bytes)?.checked_next_multiple_of(size_of::<Block>())?;
+        self.temporary_buffers += 1;
+        Some(Target { pointer: at.address()?, strides, used: true })
+    }
+
+    /// What is returned: scalars, and arrays that are where they are wanted.
+    fn results(&self, step: &Step) -> Option<SmallVec<[Back; 2]>> {
+        let (args, outs) = self.given;
+        let mut returned: SmallVec<[usize; 2]> = SmallVec::new();
+        let back = |(number, slot): (usize, &Slot)| {
+            let lent = match &self.frame.slots[slot.0 as usize] {
+                Held::Scalar(_) => return Some(Back::Scalar(*slot)),
+                Held::Lent(lent) => lent,
+                _ => return None,
+            };
+            let at = Where::of(lent.pointer).filter(|at| at.offset == 0)?;
+            let is = |shape: &Shape, strides: &Strides| *shape == lent.shape && *strides == lent.strides;
+            if returned.contains(&at.memory) {
+                return None;
+            }
+            returned.push(at.memory);
+            if let Some(out) = self.frame.into.get(number) {
+                return (at.memory == args + number && is(&out.shape, &out.strides)).then_some(Back::Written);
+            }
+            let nth = at.memory.checked_sub(args + outs + 1)?;
+            let new = self.new.get(nth)?;
+            is(&new.shape, &new.strides).then_some(Back::New(nth))
+        };
+        let back: SmallVec<[Back; 2]> = step.args.iter().enumerate().map(back).collect::<Option<_>>()?;
+        // Each new array is somebody's.
+        let new = back.iter().filter(|back| matches!(back, Back::New(_))).count();
+        (new == self.new.len()).then_some(back)
+    }
+}
