@@ -1,7 +1,8 @@
 //! `passdump asm` from outside: what it shows of a function's kernels.
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+mod support;
+
+use support::{done, passdump};
 
 const TWO: &str = "func @f(%x: f64[n], %y: f32[m]) -> f64[n], f32[m] {
 entry:
@@ -11,21 +12,6 @@ entry:
   ret %1, %2
 }
 ";
-
-fn passdump(args: &[&str], input: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_passdump"));
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    // A child that doesn't read its input closes it.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
-
-fn done(args: &[&str], input: &str) -> String {
-    let output = passdump(args, input);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
 
 #[test]
 fn every_kernel_has_a_schedule_and_instructions() {

@@ -1,27 +1,13 @@
 //! `passdump bench` from outside: what it reports, and what it answers to requests.
 
+mod support;
+
 use serde_json::{Value, json};
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use support::{done, passdump};
 
 const SUM: &str =
     "func @f(%x: f64[n], %k: f64) -> f64[n] {\nentry:\n  %0 = mul %x, %k\n  %1 = add %0, 1.0\n  ret %1\n}\n";
-
-fn passdump(args: &[&str], input: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_passdump"));
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    // A child that doesn't read its input closes it.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
-
-fn done(args: &[&str], input: &str) -> String {
-    let output = passdump(args, input);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
 
 fn refused(args: &[&str], input: &str) -> String {
     let output = passdump(args, input);

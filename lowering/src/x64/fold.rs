@@ -247,11 +247,7 @@ impl Writer<'_> {
         self.asm.jump(Code::Jbe_rel32_64, round);
         self.asm.ri(Code::Add_rm64_imm32, LIMIT, points);
         self.asm.bind(rest);
-        self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
-        self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
-        self.asm.jump(Code::Je_rel32_64, done);
-        self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, points);
-        self.asm.jump(Code::Jae_rel32_64, rounds);
+        self.remaining(done, rounds);
         if !self.evex() {
             self.one_by_one(fold, groups)?;
             self.asm.jump(Code::Jmp_rel32_64, done);

@@ -164,11 +164,7 @@ impl Writer<'_> {
         }
         self.rounds(inner)?;
         self.asm.bind(rest);
-        self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
-        self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
-        self.asm.jump(Code::Je_rel32_64, done);
-        self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, points);
-        self.asm.jump(Code::Jae_rel32_64, rounds);
+        self.remaining(done, rounds);
         self.at_most_a_group();
         self.asm.bind(masked);
         self.mask();
@@ -177,6 +173,15 @@ impl Writer<'_> {
         self.asm.jump(Code::Jmp_rel32_64, rest);
         self.asm.bind(done);
         Ok(())
+    }
+
+    /// How many points are left: goes on at `done` if there are none, and at `rounds` if they are enough for a round.
+    pub(super) fn remaining(&mut self, done: Label, rounds: Label) {
+        self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
+        self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
+        self.asm.jump(Code::Je_rel32_64, done);
+        self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, self.schedule.points() as i32);
+        self.asm.jump(Code::Jae_rel32_64, rounds);
     }
 
     /// Rounds of whole groups, as long as there are enough points.

@@ -2,7 +2,7 @@
 
 use super::{Kept, Selector, Val};
 use crate::kernel::{Fold, KValue, KernelError};
-use crate::x64::codes::{self, Form};
+use crate::x64::codes;
 use crate::x64::machine::{Class, Inst, Op, Origin, Segment, V, Width};
 use crate::x64::unsupported;
 
@@ -131,17 +131,6 @@ impl Selector<'_> {
             self.emit(Inst::Output { number, src, size });
         }
         Ok(())
-    }
-
-    fn copied(&mut self, v: V) -> V {
-        let class = self.seg.info(v).class;
-        let copy = self.seg.fresh(class, Origin::Computed);
-        let (form, width): (&'static Form, Width) = match class {
-            Class::Mask => (&codes::KAND, Width::Z),
-            Class::Vector(width) => (&codes::AND_D, width),
-        };
-        self.push(form, width, copy, &[v, v]);
-        copy
     }
 
     fn join(&mut self, fold: &Fold, accumulators: &[Accumulator]) -> Result<Segment, KernelError> {

@@ -295,8 +295,14 @@ impl<'a> Selector<'a> {
         at
     }
 
-    /// A constant that is a value of its own is computed: as `x and x`.
+    /// A constant that is a value of its own is computed.
     fn copy_home(&mut self, v: V, at: u32) {
+        let copy = self.copied(v);
+        self.seg.infos[copy.0 as usize].home = Some(at);
+    }
+
+    /// The same once more: as `x and x`.
+    fn copied(&mut self, v: V) -> V {
         let class = self.seg.info(v).class;
         let copy = self.seg.fresh(class, Origin::Computed);
         let (form, width): (&'static Form, Width) = match class {
@@ -304,7 +310,7 @@ impl<'a> Selector<'a> {
             Class::Vector(width) => (&codes::AND_D, width),
         };
         self.push(form, width, copy, &[v, v]);
-        self.seg.infos[copy.0 as usize].home = Some(at);
+        copy
     }
 
     /// A value's form in this segment.
