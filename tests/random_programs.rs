@@ -116,7 +116,7 @@ fn compare(program: &Program, stage: &str, module: &Module, expected: &Ran) -> R
             let calls = (0..3).map(|_| executable.call(&args)).collect::<Result<Vec<_>, _>>();
             let calls = calls.map_err(|e| fail(program, &format!("{what}, called again: {e}")))?;
             for results in calls {
-                let again = Outcome { results, ..expected.clone() };
+                let again = Outcome { results: results.into_vec(), ..expected.clone() };
                 same(program, &format!("{what}, called again"), &Ok(expected.clone()), &Ok(again))?;
             }
         }

@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, ArrayD, Ix1, array, s};
 use rewright_ir::text::parse_module;
 use rewright_ir::{Datum, Element, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options, Results, ViewMut};
 
 fn compile(text: &str) -> Executable {
     let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
@@ -15,7 +15,7 @@ fn datum<T: Element>(array: Array1<T>) -> Datum {
 }
 
 /// The results as the reference evaluator has them.
-fn reference(text: &str, args: &[Arg<'_>]) -> Vec<Datum> {
+fn reference(text: &str, args: &[Arg<'_>]) -> Results {
     let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
     let options = Options { backend: Backend::Reference, ..Options::default() };
     Executable::compile(&module, "f", options).unwrap().call(args).unwrap()
@@ -153,7 +153,7 @@ entry:
 fn results_are_apart_from_one_call_to_the_next() {
     let f = compile(SUM);
     let a = array![1.0, 2.0];
-    let kept: Vec<Vec<Datum>> =
+    let kept: Vec<Results> =
         (0..6).map(|k| f.call(&[(&a).into(), Scalar::F64(f64::from(k)).into()]).unwrap()).collect();
     for (k, results) in kept.iter().enumerate() {
         let product = a.mapv(|x| x * k as f64);

@@ -1,4 +1,4 @@
-//! What a call allocates: its results, and nothing else that is large.
+//! What a call allocates: its results, if none was dropped before, and nothing else that is large.
 
 use ndarray::{Array1, Array2};
 use rewright_ir::Datum;
@@ -43,15 +43,20 @@ fn inputs() -> (Array1<f64>, Array1<f64>) {
 fn a_fused_program_with_four_results_allocates_these() {
     let f = compile(FOUR);
     let (a, b) = inputs();
-    for round in 1..=3 {
+    for round in 1..=5 {
         let (all, large, results) = counted(|| f.call(&[(&a).into(), (&b).into()]).unwrap());
-        assert_eq!(large, 4, "one block for the elements of each result");
+        assert_eq!(
+            large,
+            if round == 1 { 4 } else { 0 },
+            "one block for the elements of each result, which are dropped below"
+        );
         let want = Stats { kernels: 1, allocations: 4, bytes: 4 * BYTES as u64, ..Stats::default() };
         assert_eq!(f.stats().kernels, round);
-        if round > 1 {
-            // The list of results, and for each its elements and its share count.
-            assert_eq!(all, 1 + 2 * 4, "nothing but the results");
-        } else {
+        if round > 3 {
+            // After two calls that were alike nothing is decided anew, and the results of the third are as these are to be.
+            assert_eq!(all, 2, "lists of four are longer than what is on the stack");
+        }
+        if round == 1 {
             assert_eq!(f.stats(), want);
         }
         assert_eq!(results[3].as_array().unwrap().get(&[3]), Some((0.5 * 5.0 * 1.0).into()));
@@ -63,13 +68,13 @@ fn results_into_given_buffers_allocate_nothing() {
     let f = compile(FOUR);
     let (a, b) = inputs();
     let mut outs: Vec<Array1<f64>> = vec![Array1::zeros(LEN); 4];
-    for round in 0..3 {
+    for round in 0..4 {
         let [w, x, y, z] = &mut outs[..] else { unreachable!() };
         let mut into = [w.into(), x.into(), y.into(), z.into()];
         let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
         let (all, large, ()) = counted(|| f.call_into(&args, &mut into).unwrap());
         assert_eq!(large, 0);
-        assert!(round == 0 || all == 0, "{all} allocations");
+        assert!(round < 2 || all == 0, "{all} allocations");
     }
     assert_eq!(f.stats().allocations, 0);
     assert_eq!(outs[2], &(&a + &b) * &(&a - &b));
@@ -97,8 +102,8 @@ fn dead_temporaries_make_room_for_later_ones() {
         assert_eq!(stats.kernels - before.kernels, 6);
         assert_eq!(stats.allocations - before.allocations, large);
         assert_eq!(stats.allocations + stats.reused, 6 * (round + 1));
-        // Three are alive at once; what is given away as the result is all that later calls have to replace.
-        assert_eq!(large, if round == 0 { 3 } else { 1 });
+        // Three are alive at once, and the result is dropped.
+        assert_eq!(large, if round == 0 { 3 } else { 0 });
         before = stats;
     }
     f.trim();
@@ -172,6 +177,6 @@ entry:
     let x = Array2::from_elem((LEN / 10, 10), 2.0);
     f.call(&[(&x).into()]).unwrap();
     let (_, large, results) = counted(|| f.call(&[(&x).into()]).unwrap());
-    assert_eq!(large, 1);
+    assert_eq!(large, 0);
     assert_eq!(results[0].as_array().unwrap().get(&[0, 0]), Some(2.0.into()));
 }

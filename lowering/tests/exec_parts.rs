@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, s};
 use rewright_ir::text::parse_module;
 use rewright_ir::{Datum, EvalErrorKind, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options, Results};
 
 fn compile(text: &str, backend: Backend) -> Executable {
     let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
@@ -13,7 +13,7 @@ fn compile(text: &str, backend: Backend) -> Executable {
 
 /// What the reference evaluator and machine code both give.
 #[track_caller]
-fn both(text: &str, args: &[Arg<'_>]) -> Result<Vec<Datum>, rewright_ir::EvalError> {
+fn both(text: &str, args: &[Arg<'_>]) -> Result<Results, rewright_ir::EvalError> {
     let [reference, planned] = [Backend::Reference, Backend::Auto].map(|b| compile(text, b).call(args));
     match (&reference, &planned) {
         (Err(a), Err(b)) => assert_eq!(a.to_string(), b.to_string()),

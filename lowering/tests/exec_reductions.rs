@@ -3,7 +3,7 @@
 
 use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Datum, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options, Results};
 
 const OPS: [&str; 8] = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"];
 
@@ -114,7 +114,7 @@ fn check(text: &str, args: &[Array]) -> Result<(), String> {
         let executable = executable(text, backend);
         let calls = [(); 3].map(|()| executable.call(&lent).map_err(|e| e.to_string()));
         let [first, again, replayed] = calls;
-        let alike = |other: &Result<Vec<Datum>, String>| match (&first, other) {
+        let alike = |other: &Result<Results, String>| match (&first, other) {
             (Ok(a), Ok(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
             (a, b) => a == b,
         };

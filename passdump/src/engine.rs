@@ -269,7 +269,7 @@ impl Callable {
     pub fn call(&self, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
         match self {
             Callable::Reference(..) => Ok(self.outcome(args)?.results),
-            Callable::Compiled(executable) => executable.call(&borrow(args)),
+            Callable::Compiled(executable) => executable.call(&borrow(args)).map(Vec::from),
         }
     }
 

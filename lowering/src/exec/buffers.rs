@@ -1,16 +1,20 @@
 //! Memory for elements: new, or that of arrays which nobody holds any more.
 
+use super::huge;
+use super::kept::Kept;
 use super::stats::Stats;
+use ndarray::{ArcArray, IxDyn, s};
 use rewright_ir::array::checked_len;
 use rewright_ir::{Array, DType, Element, EvalError, with_array, with_dtype};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Memory for the elements of an array, not yet written: a block that the global allocator gave for so many bytes at such an
-/// alignment.
+/// alignment. In all but small blocks the elements begin where a cache line does.
 #[derive(Debug)]
 pub struct RawBuffer {
-    pointer: NonNull<u8>,
+    block: NonNull<u8>,
     bytes: usize,
     align: usize,
     /// It was written to before, so that its pages are there.
@@ -20,34 +24,36 @@ pub struct RawBuffer {
 // SAFETY: the block is plain memory that only this owns.
 unsafe impl Send for RawBuffer {}
 
+/// The bytes of a cache line.
+pub const LINE: usize = 64;
+/// The least bytes of a block that is not small.
+const ALIGNED: usize = 1 << 10;
+
 impl RawBuffer {
-    /// Memory for so many elements; `None` if there is not so much.
+    /// Memory for elements of a layout; `None` if there is not so much.
     fn new(layout: Layout) -> Option<RawBuffer> {
+        let layout = Layout::from_size_align(block_bytes(layout.size()), layout.align()).ok()?;
         let (bytes, align) = (layout.size(), layout.align());
         if bytes == 0 {
-            return Some(RawBuffer {
-                pointer: NonNull::without_provenance(align.try_into().ok()?),
-                bytes,
-                align,
-                used: false,
-            });
+            let block = NonNull::without_provenance(align.try_into().ok()?);
+            return Some(RawBuffer { block, bytes, align, used: false });
         }
         // SAFETY: the layout's size is not 0.
-        let pointer = NonNull::new(unsafe { alloc(layout) })?;
-        prefer_huge_pages(pointer, bytes);
-        Some(RawBuffer { pointer, bytes, align, used: false })
+        let block = NonNull::new(unsafe { alloc(layout) })?;
+        huge::prefer(block.as_ptr().addr(), bytes);
+        Some(RawBuffer { block, bytes, align, used: false })
     }
 
     /// The memory of an array, if nobody else holds it.
-    fn of(array: Array) -> Option<RawBuffer> {
-        fn vec_parts<T>(elements: Vec<T>) -> RawBuffer {
+    pub fn of(array: Array) -> Option<RawBuffer> {
+        fn vec_parts<T>(elements: Vec<T>) -> Option<RawBuffer> {
             let mut elements = std::mem::ManuallyDrop::new(elements);
             let bytes = elements.capacity() * size_of::<T>();
             // A vector's pointer is never null, and its block is one of the global allocator's for its capacity.
-            let pointer = NonNull::from(elements.as_mut_slice()).cast();
-            RawBuffer { pointer, bytes, align: align_of::<T>(), used: true }
+            let block = NonNull::new(elements.as_mut_ptr())?.cast();
+            Some(RawBuffer { block, bytes, align: align_of::<T>(), used: true })
         }
-        with_array!(array, |a| Some(vec_parts(a.try_into_owned_nocopy().ok()?.into_raw_vec_and_offset().0)))
+        with_array!(array, |a| vec_parts(a.try_into_owned_nocopy().ok()?.into_raw_vec_and_offset().0))
     }
 
     /// True if it was written to before.
@@ -55,17 +61,25 @@ impl RawBuffer {
         self.used
     }
 
-    /// The first element.
-    pub fn pointer(&self) -> *mut u8 {
-        self.pointer.as_ptr()
+    /// The bytes before the first element, a whole number of elements of any dtype.
+    fn skipped(&self) -> usize {
+        let to_line = self.block.addr().get().wrapping_neg() % LINE;
+        if self.bytes >= ALIGNED && to_line.is_multiple_of(DType::C128.size()) { to_line } else { 0 }
     }
 
-    /// True if elements of this layout fit without wasting more than half.
-    fn suits(&self, layout: Layout, size: usize) -> bool {
-        self.align == layout.align()
-            && self.bytes >= layout.size()
-            && self.bytes / 2 <= layout.size()
-            && self.bytes.is_multiple_of(size)
+    /// The first element.
+    pub fn pointer(&self) -> *mut u8 {
+        self.block.as_ptr().wrapping_add(self.skipped())
+    }
+
+    /// The bytes of the block.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// True if elements of this layout, of so many bytes each, fit.
+    pub fn suits(&self, layout: Layout, size: usize) -> bool {
+        suits(self.bytes, self.skipped(), self.align, layout, size)
     }
 
     /// The array of these elements, which lie row by row, or with axes in another order: the outermost in memory first.
@@ -75,25 +89,37 @@ impl RawBuffer {
     pub unsafe fn into_array(self, dtype: DType, shape: &[usize], order: Option<&[usize]>) -> Array {
         with_dtype!(dtype, T => {
             let len = checked_len(shape).unwrap_or_default();
+            let skipped = self.skipped();
+            // SAFETY: so many bytes at the beginning of the block are in it, and zeros are valid elements.
+            unsafe { self.block.as_ptr().write_bytes(0, skipped) };
+            let skipped = skipped / size_of::<T>();
             // SAFETY: the block came from the global allocator (or there is none, for no elements) with the alignment of `T` and a
-            // multiple of its size, which is room for `len` of them, all of which are initialized; `self` is forgotten, so the
-            // vector is the only owner.
+            // multiple of its size, which is room for what is skipped and `len` elements, all of which are initialized; `self` is
+            // forgotten, so the vector is the only owner.
             let elements = unsafe {
-                Vec::from_raw_parts(self.pointer.cast::<T>().as_ptr(), len, self.bytes / size_of::<T>())
+                Vec::from_raw_parts(self.block.cast::<T>().as_ptr(), skipped + len, self.bytes / size_of::<T>())
             };
             std::mem::forget(self);
-            let Some(order) = order else { return wrap(shape, elements) };
+            let Some(order) = order else { return wrap(shape, elements, skipped) };
             let sorted: Vec<usize> = order.iter().map(|&axis| shape[axis]).collect();
             let mut back = vec![0; order.len()];
             order.iter().enumerate().for_each(|(place, &axis)| back[axis] = place);
-            wrap(&sorted, elements).permuted(&back)
+            wrap(&sorted, elements, skipped).permuted(&back)
         })
     }
 }
 
-/// An array of elements row by row.
-fn wrap<T: Element>(shape: &[usize], elements: Vec<T>) -> Array {
-    match ndarray::ArcArray::from_shape_vec(ndarray::IxDyn(shape), elements) {
+/// An array of elements row by row, without the first ones.
+fn wrap<T: Element>(shape: &[usize], elements: Vec<T>, skipped: usize) -> Array {
+    let array = match skipped {
+        0 => ArcArray::from_shape_vec(IxDyn(shape), elements),
+        skipped => {
+            let mut line = ArcArray::from_vec(elements);
+            line.slice_collapse(s![skipped..]);
+            line.into_shape_with_order(IxDyn(shape))
+        }
+    };
+    match array {
         Ok(array) => T::wrap(array),
         Err(_) => unreachable!("there are as many elements as the shape says"),
     }
@@ -105,38 +131,46 @@ impl Drop for RawBuffer {
             && self.bytes > 0
         {
             // SAFETY: the global allocator gave the block for this layout, and nobody else has it.
-            unsafe { dealloc(self.pointer.as_ptr(), layout) };
+            unsafe { dealloc(self.block.as_ptr(), layout) };
         }
     }
 }
 
-/// Asks for huge pages behind large blocks: taking a fault for every small page costs more than computing what is written to it.
-#[cfg(target_os = "linux")]
-fn prefer_huge_pages(pointer: NonNull<u8>, bytes: usize) {
-    const LARGE: usize = 4 << 20;
-    const PAGE: usize = 64 << 10;
-    let skipped = pointer.addr().get().next_multiple_of(PAGE) - pointer.addr().get();
-    if bytes >= LARGE {
-        let len = (bytes - skipped) / PAGE * PAGE;
-        // SAFETY: the range lies inside of the block, which nobody else uses; advice does not change what it holds. Where it is refused
-        // nothing happens.
-        unsafe { libc::madvise(pointer.as_ptr().add(skipped).cast(), len, libc::MADV_HUGEPAGE) };
+/// The bytes of a new block for so many: a little more, so that they can begin at a cache line, and arrays of nearly the same size
+/// find it later.
+pub fn block_bytes(bytes: usize) -> usize {
+    if bytes < ALIGNED {
+        return bytes;
     }
+    let bytes = bytes.saturating_add(LINE);
+    bytes.next_multiple_of(1 << (bytes.ilog2() - 4))
 }
 
-#[cfg(not(target_os = "linux"))]
-fn prefer_huge_pages(_: NonNull<u8>, _: usize) {}
+/// True if elements of a layout, of so many bytes each, fit in a block behind what is skipped, without wasting more than a quarter of it.
+pub fn suits(bytes: usize, skipped: usize, align: usize, layout: Layout, size: usize) -> bool {
+    align == layout.align()
+        && bytes - skipped >= layout.size()
+        && bytes - bytes / 4 <= layout.size() + LINE
+        && bytes.is_multiple_of(size)
+}
 
 /// Memory that is used again, and counts of what was new.
+///
+/// Blocks of values that have died in a call are spare as long as all blocks of the call are no more than were in use at once; the
+/// others, and all when the call ends, go to those that the executable keeps.
 #[derive(Debug, Default)]
 pub struct Buffers {
     spare: Vec<RawBuffer>,
+    /// The bytes of these.
+    spare_bytes: usize,
+    /// The bytes that were got in this call and have not come back, and the most that they and the spare ones were.
+    out: usize,
+    most: usize,
+    /// What is kept from call to call; none if nothing is.
+    pub kept: Option<Arc<Kept>>,
     /// What was done by those who own these buffers.
     pub stats: Stats,
 }
-
-/// No more blocks than this are kept.
-const KEPT: usize = 16;
 
 impl Buffers {
     /// Memory for an array: used again if some fits, else new. An error if there is not so much.
@@ -144,33 +178,82 @@ impl Buffers {
         let none = || EvalError::limit(format!("no memory for {dtype} elements of shape {shape:?}"));
         let len = checked_len(shape).ok_or_else(none)?;
         let layout = with_dtype!(dtype, T => Layout::array::<T>(len).ok()).ok_or_else(none)?;
-        // The latest first, since its memory is the likeliest to be in the processor's caches.
-        if let Some(at) = self.spare.iter().rposition(|b| b.suits(layout, dtype.size())) {
-            self.stats.reused += 1;
-            return Ok(self.spare.remove(at));
-        }
-        self.stats.allocations += 1;
-        self.stats.bytes += layout.size() as u64;
-        RawBuffer::new(layout).ok_or_else(none)
+        let buffer = match self.used(layout, dtype.size()) {
+            Some(used) => {
+                self.stats.reused += 1;
+                used
+            }
+            None => {
+                self.stats.allocations += 1;
+                self.stats.bytes += layout.size() as u64;
+                self.make_room(layout.size());
+                RawBuffer::new(layout).ok_or_else(none)?
+            }
+        };
+        self.out += buffer.bytes;
+        self.most = self.most.max(self.out + self.spare_bytes);
+        Ok(buffer)
     }
 
-    /// Keeps the memory of an array, if nobody else holds it.
+    /// Memory that was used before, if some fits.
+    fn used(&mut self, layout: Layout, size: usize) -> Option<RawBuffer> {
+        if layout.size() == 0 {
+            return None;
+        }
+        // The latest first, since its memory is the likeliest to be in the processor's caches.
+        match self.spare.iter().rposition(|b| b.suits(layout, size)) {
+            Some(at) => Some(self.remove(at)),
+            None => self.kept.as_ref()?.block(layout, size),
+        }
+    }
+
+    /// Ends the life of an array: its memory is used again, if nobody else holds it.
     pub fn recycle(&mut self, array: Array) {
         if array.is_empty() {
             return;
         }
         let Some(buffer) = RawBuffer::of(array) else { return };
-        if self.spare.len() >= KEPT {
-            self.spare.remove(0);
+        self.out = self.out.saturating_sub(buffer.bytes);
+        if self.spare.len() < SPARE && self.out + self.spare_bytes + buffer.bytes <= self.most {
+            self.spare_bytes += buffer.bytes;
+            self.spare.push(buffer);
+        } else if let Some(kept) = &self.kept {
+            kept.keep_block(buffer);
         }
-        self.spare.push(buffer);
     }
 
-    /// Gives the memory that is kept back to the allocator.
-    pub fn trim(&mut self) {
-        self.spare = Vec::new();
+    /// Leaves spare blocks to the executable, the largest first, until another one of so many bytes makes them no more than the most
+    /// that are in use at once.
+    fn make_room(&mut self, bytes: usize) {
+        let most = self.most.max(self.out + bytes);
+        while self.out + self.spare_bytes + bytes > most {
+            let largest = (0..self.spare.len()).max_by_key(|&at| self.spare[at].bytes);
+            let Some(at) = largest else { return };
+            let buffer = self.remove(at);
+            if let Some(kept) = &self.kept {
+                kept.keep_block(buffer);
+            }
+        }
+    }
+
+    /// The end of a call: its memory is what the executable keeps.
+    pub fn end(&mut self) {
+        let spare = std::mem::take(&mut self.spare);
+        if let Some(kept) = &self.kept {
+            spare.into_iter().for_each(|buffer| kept.keep_block(buffer));
+        }
+        (self.spare_bytes, self.out, self.most) = (0, 0, 0);
+    }
+
+    fn remove(&mut self, at: usize) -> RawBuffer {
+        let buffer = self.spare.remove(at);
+        self.spare_bytes -= buffer.bytes;
+        buffer
     }
 }
+
+/// No more blocks than this are spare.
+const SPARE: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -203,27 +286,79 @@ mod tests {
         buffers.recycle(pairs);
         drop(filled(&mut buffers, DType::F32, &[200]));
         drop(filled(&mut buffers, DType::F64, &[101]));
-        drop(filled(&mut buffers, DType::F64, &[10]));
+        drop(filled(&mut buffers, DType::F64, &[74]));
         assert_eq!(
             (buffers.stats.allocations, buffers.stats.reused),
             (5, 1),
             "too small, too large, or of another alignment"
         );
         drop(filled(&mut buffers, DType::I64, &[2, 0, 3]));
-        assert_eq!(buffers.stats.bytes, (100 + 100 + 101 + 10) * 8 + 200 * 4);
-        buffers.trim();
+        assert_eq!(buffers.stats.bytes, (100 + 100 + 101 + 74) * 8 + 200 * 4);
+        buffers.end();
         drop(filled(&mut buffers, DType::F64, &[100]));
         assert_eq!(buffers.stats.reused, 1);
     }
 
     #[test]
-    fn no_more_is_kept_than_a_few_blocks() {
+    fn no_more_is_held_than_was_alive_at_once() {
         let mut buffers = Buffers::default();
-        let arrays: Vec<Array> = (0..KEPT + 5).map(|n| filled(&mut buffers, DType::I32, &[n + 1])).collect();
-        for array in arrays {
-            buffers.recycle(array);
+        let large = filled(&mut buffers, DType::F64, &[1000]);
+        buffers.recycle(large);
+        assert_eq!(buffers.spare_bytes, block_bytes(8000), "no more than there was");
+        let small = filled(&mut buffers, DType::F64, &[100]);
+        assert_eq!(buffers.spare_bytes, 0, "it goes before another one comes");
+        let large = filled(&mut buffers, DType::F64, &[1000]);
+        buffers.recycle(small);
+        assert_eq!((buffers.spare_bytes, buffers.out), (800, block_bytes(8000)), "both were alive");
+        buffers.recycle(large);
+        assert_eq!(buffers.most, 800 + block_bytes(8000));
+        assert_eq!(buffers.stats.allocations, 3);
+    }
+
+    #[test]
+    fn the_executable_keeps_what_a_call_has_left() {
+        let kept = Arc::new(Kept::new(10_000));
+        let mut buffers = Buffers { kept: Some(kept.clone()), ..Buffers::default() };
+        let arrays = [1000, 20, 30].map(|n| filled(&mut buffers, DType::I64, &[n]));
+        arrays.into_iter().for_each(|array| buffers.recycle(array));
+        buffers.end();
+        assert_eq!(kept.bytes(), block_bytes(8000) as u64 + 160 + 240);
+        drop(filled(&mut buffers, DType::F64, &[30]));
+        assert_eq!((kept.bytes(), buffers.stats.reused), (block_bytes(8000) as u64 + 160, 1));
+        // The oldest make room.
+        let another = filled(&mut buffers, DType::I64, &[500]);
+        buffers.end();
+        buffers.recycle(another);
+        buffers.end();
+        assert_eq!(kept.bytes(), 160 + block_bytes(4000) as u64);
+        kept.clear();
+        assert_eq!(kept.bytes(), 0);
+    }
+
+    #[test]
+    fn blocks_are_little_larger_than_needed() {
+        assert_eq!([0, 24, 1023, 1024, 1025].map(block_bytes), [0, 24, 1023, 1088, 1152]);
+        for bytes in (1..1 << 20).step_by(999) {
+            let block = block_bytes(bytes);
+            assert!(block >= bytes && block - bytes <= LINE + (bytes + LINE) / 16, "{bytes} in {block}");
+            assert!(block < 1024 || block.is_multiple_of(64));
         }
-        assert_eq!(buffers.spare.len(), KEPT);
+    }
+
+    #[test]
+    fn all_but_small_arrays_begin_at_cache_lines() {
+        for (dtype, size) in [(DType::U8, 1), (DType::F32, 4), (DType::C64, 8), (DType::C128, 16)] {
+            let mut buffers = Buffers::default();
+            for len in [1024 / size, 5000, 100_000] {
+                for _ in 0..3 {
+                    let array = filled(&mut buffers, dtype, &[len]);
+                    let (pointer, elements) = (crate::exec::value::array_place(&array).pointer, array.iter().count());
+                    assert_eq!((pointer.addr() % LINE, elements), (0, len), "{dtype}");
+                    buffers.recycle(array);
+                }
+            }
+            assert_eq!((buffers.stats.allocations, buffers.stats.reused), (3, 6), "{dtype}");
+        }
     }
 
     #[test]

@@ -66,7 +66,6 @@ impl Frame {
 
     /// Gives back memory that is kept for later calls.
     pub fn trim(&mut self) {
-        self.buffers.trim();
         self.again = Again::default();
     }
 

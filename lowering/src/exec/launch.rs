@@ -166,24 +166,16 @@ impl Launch {
         let (bound, pointers) = self.prepare(plan, frame, step, extent, targets)?;
         let params = self.lowered.param_words(&extent.space, |arg| operand(frame, step, arg)?.scalar().ok());
         let params = params.ok_or_else(wrong_kind)?;
-        let status = if self.is_small(extent.space.points) && !how.remember {
-            let mut status = Status::default();
-            let args = KernelArgs {
-                extents: bound.extents.as_ptr(),
-                pointers: pointers.as_ptr(),
-                strides: bound.strides.as_ptr(),
-                params: params.as_ptr(),
-                status: &mut status,
-            };
-            // SAFETY: `bind` and `param_words` gave an entry for each loop, buffer and parameter. Operands have the dtypes that the kernel
-            // reads, and `space` has admitted only positions inside of their extents, where elements are valid to read while the
-            // frame holds them. The targets are the caller's promise: valid to write, and apart from all else.
-            unsafe { self.compiled.call(&args) };
-            status
-        } else {
-            let used = targets.iter().all(|target| target.used);
-            // SAFETY: as above.
-            unsafe { self.scheduled(&bound, &pointers, &params, used, how) }
+        // SAFETY: `bind` and `param_words` gave an entry for each loop, buffer and parameter. Operands have the dtypes that the kernel
+        // reads, and `space` has admitted only positions inside of their extents, where elements are valid to read while the frame
+        // holds them. The targets are the caller's promise: valid to write, and apart from all else.
+        let status = unsafe {
+            if self.is_small(extent.space.points) && !how.remember {
+                self.plain(&bound, &pointers, &params)
+            } else {
+                let used = targets.iter().all(|target| target.used);
+                self.scheduled(&bound, &pointers, &params, used, how)
+            }
         };
         match status.failed {
             0 => Ok(()),
@@ -191,11 +183,37 @@ impl Launch {
         }
     }
 
+    /// Runs the kernel as it is.
+    ///
+    /// # Safety
+    /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter.
+    #[inline]
+    pub(super) unsafe fn plain(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
+        let mut status = Status::default();
+        let args = KernelArgs {
+            extents: bound.extents.as_ptr(),
+            pointers: pointers.as_ptr(),
+            strides: bound.strides.as_ptr(),
+            params: params.as_ptr(),
+            status: &mut status,
+        };
+        // SAFETY: passed on.
+        unsafe { self.compiled.call(&args) };
+        status
+    }
+
     /// Runs the kernel by the schedule that is decided for these loops; `used` says whether results were written to before.
     ///
     /// # Safety
     /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter; buffers that are written are apart from the others.
-    unsafe fn scheduled(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64], used: bool, how: How) -> Status {
+    pub(super) unsafe fn scheduled(
+        &self,
+        bound: &Bound,
+        pointers: &[*mut u8],
+        params: &[u64],
+        used: bool,
+        how: How,
+    ) -> Status {
         let mut decision = Decision::new(&self.lowered, bound, pointers, used, how.threads, facts());
         let streaming = if decision.stream { self.streaming() } else { None };
         decision.stream = streaming.is_some();

@@ -36,11 +36,13 @@
 //! in a process. Views, elements and extents are read without copying. What has no kernel runs by the
 //! reference meaning of its op, which is correct and slow: [`Executable::remarks`] says what that is, and why.
 //!
-//! Memory for results is new, and not zeroed where a kernel writes all of it. Memory of temporaries is used again as soon as they are
-//! dead, in the same call and in later ones. [`Executable::stats`] counts all that.
+//! Memory of temporaries is used again as soon as they are dead, and that of [`Results`] when they are dropped: for what is made later in the
+//! same call, and in later ones. So calls in a loop need no new memory from the second on. It is not zeroed where a kernel writes
+//! all of it. A call holds no more than its live values need, but for what the executable keeps, which [`Options::kept_bytes`] bounds.
+//! [`Executable::stats`] counts all that.
 //!
-//! Calls with small arrays of the same dtypes, extents and strides as the two before them decide nothing anew: a call into given buffers takes a tenth of a
-//! microsecond.
+//! Calls with arrays of the same dtypes, extents and strides as the two before them decide nothing anew: a small call into given buffers takes a
+//! tenth of a microsecond.
 
 mod args;
 mod backend;
@@ -48,6 +50,8 @@ mod buffers;
 mod build;
 mod cache;
 mod frame;
+mod huge;
+mod kept;
 mod launch;
 mod liveness;
 mod machine;
@@ -56,7 +60,9 @@ mod parts;
 pub mod plan;
 mod print;
 mod replay;
+mod results;
 mod run_kernel;
+mod small;
 mod stats;
 mod times;
 mod value;
@@ -66,28 +72,34 @@ mod wrap_reduction;
 
 pub use args::Arg;
 pub use backend::Backend;
+pub use huge::prefer_huge_pages;
 pub use out::ViewMut;
 pub use plan::Plan;
+pub use results::Results;
 pub use stats::Stats;
 pub use times::StepTime;
 
 use crate::kernel::KernelError;
 use crate::schedule::{Schedule, facts};
-use buffers::Buffers;
+use buffers::{Buffers, RawBuffer};
 use frame::{Frame, Pool};
+use kept::Kept;
 use launch::How;
 use machine::Machine;
 use out::write_all;
-use rewright_ir::{Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, Scalar, evaluate};
+use replay::Given;
+use results::Home;
+use rewright_ir::{Array, Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, Scalar, evaluate};
 use smallvec::SmallVec;
 use std::fmt;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use thiserror::Error;
 use times::Times;
 use value::Held;
 
 /// How to compile.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How the function is run.
     pub backend: Backend,
@@ -99,6 +111,16 @@ pub struct Options {
     /// The most threads that work on one kernel: all that the machine runs at once if nothing is said. Only kernels with much to do
     /// are shared. Results are the same bits for any number.
     pub threads: Option<NonZeroU32>,
+    /// The most bytes of memory that nobody uses which the executable keeps for later calls: that of dropped [`Results`] and of
+    /// temporaries. 512 MiB if nothing is said.
+    pub kept_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let (backend, limits) = (Backend::default(), Limits::default());
+        Options { backend, limits, times: false, threads: None, kept_bytes: 512 << 20 }
+    }
 }
 
 /// Why a function can't be compiled.
@@ -193,6 +215,8 @@ struct Inner {
     plan: Plan,
     /// One a function of the plan.
     pools: Vec<Pool>,
+    /// Memory for later calls.
+    kept: Arc<Kept>,
     times: Option<Times>,
 }
 
@@ -209,7 +233,9 @@ impl Executable {
         let times = options.times.then(|| Times::new(&plan, loc));
         let threads = options.threads.map_or_else(|| facts().cores, |threads| threads.get());
         let how = How { threads, remember: options.times };
-        Ok(Executable { inner: Inner { module: module.clone(), plan, pools, times }, options, how, codegen, remarks })
+        let kept = Arc::new(Kept::new(options.kept_bytes));
+        let inner = Inner { module: module.clone(), plan, pools, kept, times };
+        Ok(Executable { inner, options, how, codegen, remarks })
     }
 
     /// The plan.
@@ -256,19 +282,34 @@ impl Executable {
     /// Gives memory that is kept for later calls back to the allocator.
     pub fn trim(&self) {
         self.inner.pools[0].frames().iter_mut().for_each(|frame| frame.trim());
+        self.inner.kept.clear();
+    }
+
+    /// The bytes of memory that nobody uses, and that are kept for later calls.
+    pub fn kept_bytes(&self) -> u64 {
+        self.inner.kept.bytes()
+    }
+
+    /// Keeps the memory of an array for later calls, if nobody else has a share in it, as that of [`Results`] is kept.
+    pub fn recycle(&self, array: Array) {
+        RawBuffer::of(array).into_iter().for_each(|block| self.inner.kept.keep_block(block));
     }
 
     /// Calls the function. Arguments keep what they hold, whatever the function stores to its parameters.
-    pub fn call(&self, args: &[Arg<'_>]) -> Result<Vec<Datum>, EvalError> {
+    pub fn call(&self, args: &[Arg<'_>]) -> Result<Results, EvalError> {
         if self.options.backend == Backend::Reference {
-            return Ok(self.evaluate(args)?.results);
+            return Ok(Results::new(self.evaluate(args)?.results.into(), Home::Nowhere));
         }
-        if let Some(results) = self.again(args, &[]) {
-            return Ok(results);
+        if let Some(given) = self.again(args, &[]) {
+            let home = match given.small {
+                true => Home::Thread,
+                false => Home::Executable { kept: self.inner.kept.clone(), whole: given.whole },
+            };
+            return Ok(Results::new(given.values, home));
         }
         let results = self.run(args.iter().map(Arg::hold), |frame, buffers, ended| {
             ended?;
-            frame.results.drain(..).map(|held| held.into_datum(buffers)).collect()
+            self.taken(frame, buffers)
         })?;
         self.remember(args, &[]);
         Ok(results)
@@ -294,11 +335,11 @@ impl Executable {
 
     /// Calls the function, and leaves in the arguments what it stored to them: in place where the caller holds the only share of an
     /// array's buffer. After an error they hold what was stored until then.
-    pub fn call_mut(&self, args: &mut [Datum]) -> Result<Vec<Datum>, EvalError> {
+    pub fn call_mut(&self, args: &mut [Datum]) -> Result<Results, EvalError> {
         if self.options.backend == Backend::Reference {
             let outcome = evaluate(&self.inner.module, self.name(), args.to_vec(), self.options.limits)?;
             args.clone_from_slice(&outcome.args);
-            return Ok(outcome.results);
+            return Ok(Results::new(outcome.results.into(), Home::Nowhere));
         }
         let entry = &self.inner.plan.functions[0];
         self.check_count(args.len())?;
@@ -312,7 +353,7 @@ impl Executable {
                 *arg = std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum(buffers)?;
             }
             ended?;
-            frame.results.drain(..).map(|held| held.into_datum(buffers)).collect()
+            self.taken(frame, buffers)
         })
     }
 
@@ -344,16 +385,17 @@ impl Executable {
 
     /// Does a call as the latest was done, if it is like that.
     #[inline]
-    fn again(&self, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<Vec<Datum>> {
+    fn again(&self, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<Given> {
         if self.options.times {
             return None;
         }
         let (pool, plan) = (&self.inner.pools[0], &self.inner.plan.functions[0]);
         let mut frame = pool.frames().pop()?;
         let Frame { again, buffers, .. } = &mut *frame;
-        let results = again.call(plan, args, outs, buffers);
+        let given = again.call(plan, args, outs, buffers, self.how);
+        buffers.end();
         pool.give_back(frame);
-        results
+        given
     }
 
     /// Remembers a call that went well, for those like it.
@@ -387,6 +429,13 @@ impl Executable {
         Err(EvalError { loc: plan.loc, ..EvalError::shape(message) })
     }
 
+    /// The results of a frame.
+    fn taken(&self, frame: &mut Frame, buffers: &mut Buffers) -> Result<Results, EvalError> {
+        let values = frame.results.drain(..).map(|held| held.into_datum(buffers));
+        let home = Home::Executable { kept: self.inner.kept.clone(), whole: false };
+        Ok(Results::new(values.collect::<Result<_, _>>()?, home))
+    }
+
     /// Runs the function; `finish` gets the frame, and what was printed or went wrong.
     fn run<T>(
         &self,
@@ -411,6 +460,7 @@ impl Executable {
             frame.slots[param.slot.0 as usize] = arg;
         }
         frame.aim(outs, plan);
+        frame.buffers.kept.get_or_insert_with(|| self.inner.kept.clone());
         let machine = Machine::new(&self.inner, self.options.limits, self.how, std::mem::take(&mut frame.buffers));
         let ended =
             machine.activation(0, &mut frame).and_then(|mut act| machine.run(&mut act)).map_err(|e| match e.op {
@@ -421,6 +471,7 @@ impl Executable {
         let mut buffers = machine.buffers.into_inner();
         let result = finish(&mut frame, &mut buffers, ended.map(|()| machine.printed.into_inner()));
         frame.clear(&mut buffers);
+        buffers.end();
         frame.buffers = buffers;
         self.inner.pools[0].give_back(frame);
         result

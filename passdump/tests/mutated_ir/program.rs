@@ -75,7 +75,7 @@ pub fn try_input(input: &Input, number: u64) -> Result<Reached, String> {
             return Err(format!("a verified program can't be compiled for {backend:?}"));
         };
         let found = compiled.call(&args.iter().map(Arg::from).collect::<Vec<_>>());
-        agree(&format!("compiled for {backend:?}"), &Ok(results.clone()), &found)?;
+        agree(&format!("compiled for {backend:?}"), &Ok(results.clone()), &found.map(Vec::from))?;
     }
     Ok(Reached::Compiled)
 }

@@ -1,6 +1,6 @@
 //! Calls like the one before them: all that such a call decides is known, and only pointers are put in.
 //!
-//! Take a function whose steps are small kernels, views and scalar ops, one after the other. Calls of equal dtypes, extents and strides
+//! Take a function whose steps are kernels, views and scalar ops, one after the other. Calls of equal dtypes, extents and strides
 //! do the same in it, but for where elements are and what they hold. After two calls in a row that are alike, and went well, the steps are
 //! gone through once more with addresses that are made up: one for each argument, buffer and result, far from one another. What a kernel
 //! is given then says which of these each of its buffers is in, and how far from the first element. That is a [`Replay`]. A later call that
@@ -10,17 +10,17 @@
 mod record;
 
 use super::args::Arg;
-use super::buffers::{Buffers, RawBuffer};
-use super::launch::Launch;
+use super::buffers::{Buffers, RawBuffer, block_bytes};
+use super::launch::{How, Launch};
 use super::out::{ViewMut, apart};
 use super::plan::{FuncPlan, Slot, Step, StepKind};
+use super::small::{self, SMALL};
 use super::value::{Place, Shape, Strides, Target, fill_elements};
 use super::view::element;
-use crate::kernel::{KernelArgs, Part, Status};
+use crate::kernel::Part;
 use crate::lower::{Bound, Order};
-use crate::schedule::LEAST_POINTS;
 use record::Recorder;
-use rewright_ir::{DType, Datum, Scalar};
+use rewright_ir::{Array, DType, Datum, Scalar, with_array};
 use smallvec::SmallVec;
 
 /// What the latest call looked like, and how one like it goes.
@@ -33,8 +33,8 @@ pub struct Again {
     tried: bool,
 }
 
-/// Arrays of so many elements take long anyway.
-const LARGE: usize = LEAST_POINTS as usize;
+/// The most bytes of temporaries, which have a place of their own each: larger ones had better share theirs.
+const MOST_TEMPORARY: usize = 256 << 10;
 
 /// What is alike in calls that are: dtypes, ranks, extents and strides, in numbers.
 type Look = SmallVec<[isize; 24]>;
@@ -48,18 +48,15 @@ impl Again {
         args: &[Arg<'_>],
         outs: &[ViewMut<'_>],
         buffers: &mut Buffers,
-    ) -> Option<Vec<Datum>> {
+        how: How,
+    ) -> Option<Given> {
         let replay = self.replay.as_mut()?;
         (looks_like(args, outs, &self.look) && replay.is_apart(args, outs)).then_some(())?;
-        replay.run(plan, args, outs, buffers)
+        replay.run(plan, args, outs, buffers, how)
     }
 
     /// Remembers a call that went well.
     pub fn remember(&mut self, plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>]) {
-        let arrays = args.iter().filter_map(Arg::place).map(|place| place.shape.iter().product());
-        if !arrays.chain(outs.iter().map(|out| out.place().shape.iter().product())).all(|len: usize| len < LARGE) {
-            return;
-        }
         if looks_like(args, outs, &self.look) {
             if !self.tried {
                 self.tried = true;
@@ -147,10 +144,21 @@ enum Action {
     Scalar(usize),
 }
 
+/// What a call gives back.
+pub struct Given {
+    pub values: SmallVec<[Datum; 1]>,
+    /// All arrays are small.
+    pub small: bool,
+    /// The block of each array was made for an array of its size.
+    pub whole: bool,
+}
+
 /// One call of a kernel.
 #[derive(Debug)]
 struct Run {
     step: usize,
+    /// It runs as it is, without a schedule.
+    small: bool,
     bound: Bound,
     buffers: SmallVec<[Where; 6]>,
     params: SmallVec<[Word; 4]>,
@@ -178,6 +186,7 @@ struct Fill {
 #[derive(Debug)]
 struct New {
     dtype: DType,
+    bytes: usize,
     shape: Shape,
     strides: Strides,
     order: Option<Order>,
@@ -194,12 +203,12 @@ enum Back {
 }
 
 /// Slots of arguments that are scalars, and which argument.
-type Given = SmallVec<[(Slot, usize); 4]>;
+type ScalarArgs = SmallVec<[(Slot, usize); 4]>;
 
 /// The first byte of elements, and one past the last, from the first element; none without elements.
 type Spans = SmallVec<[Option<(isize, isize)>; 6]>;
 
-/// Temporaries are a multiple of this, so that elements of every dtype are aligned.
+/// Temporaries are a multiple of this, of the size of a cache line: each begins at one.
 type Block = [u128; 4];
 
 /// How calls that look like one another go.
@@ -210,12 +219,14 @@ pub struct Replay {
     kernels: u64,
     /// Scalars of slots; constants have theirs from the beginning.
     scalars: Vec<Scalar>,
-    given: Given,
+    scalar_args: ScalarArgs,
     /// One for each argument and buffer of the caller's.
     spans: Spans,
     temporaries: Vec<Block>,
     temporary_buffers: u64,
     new: SmallVec<[New; 2]>,
+    /// All of these are small.
+    small: bool,
     results: SmallVec<[Back; 2]>,
     /// The addresses of a call.
     memories: Vec<*mut u8>,
@@ -250,20 +261,23 @@ impl Replay {
         args: &[Arg<'_>],
         outs: &[ViewMut<'_>],
         buffers: &mut Buffers,
-    ) -> Option<Vec<Datum>> {
-        for &(slot, arg) in &self.given {
+        how: How,
+    ) -> Option<Given> {
+        for &(slot, arg) in &self.scalar_args {
             let Some(&Arg::Scalar(scalar)) = args.get(arg) else { return None };
             self.scalars[slot.0 as usize] = scalar;
         }
-        let mut new: SmallVec<[RawBuffer; 2]> = SmallVec::new();
+        let mut new: SmallVec<[Room; 1]> = SmallVec::with_capacity(self.new.len());
         for result in &self.new {
-            new.push(buffers.get(result.dtype, &result.shape).ok()?);
+            new.push(Room::get(result, buffers)?);
         }
+        let used = new.iter().all(Room::is_used);
         self.memories.clear();
         self.memories.extend(args.iter().map(|arg| arg.place().map_or(std::ptr::null_mut(), |p| p.pointer.cast_mut())));
         self.memories.extend(outs.iter().map(|out| out.place().pointer));
-        self.memories.push(self.temporaries.as_mut_ptr().cast());
-        self.memories.extend(new.iter().map(RawBuffer::pointer));
+        let temporaries = self.temporaries.as_mut_ptr().cast::<u8>();
+        self.memories.push(temporaries.wrapping_add(temporaries.addr().wrapping_neg() % size_of::<Block>()));
+        self.memories.extend(new.iter_mut().map(Room::pointer));
         for action in &self.actions {
             let memories = &self.memories[..];
             let at = |place: Where| memories[place.memory].wrapping_offset(place.offset);
@@ -283,20 +297,17 @@ impl Replay {
                         Word::Scalar(slot, Part::Im) => self.scalars[slot.0 as usize].bits().1,
                     }));
                     let launch = launch(&plan.steps[run.step])?;
-                    let mut status = Status::default();
-                    let call = KernelArgs {
-                        extents: run.bound.extents.as_ptr(),
-                        pointers: self.pointers.as_ptr(),
-                        strides: run.bound.strides.as_ptr(),
-                        params: self.words.as_ptr(),
-                        status: &mut status,
-                    };
                     // SAFETY: extents, strides and offsets are those of a call whose arguments and buffers look the same, for which they were
                     // found to stay inside of them. The temporaries' block has room for all, as when they were placed, and new
                     // results are got for their dtypes and shapes. What is written is apart from all that is read: the block and new
                     // results are this call's own, temporaries are apart from one another, and `is_apart` was asked about the
                     // caller's buffers.
-                    unsafe { launch.compiled.call(&call) };
+                    let status = unsafe {
+                        match run.small {
+                            true => launch.plain(&run.bound, &self.pointers, &self.words),
+                            false => launch.scheduled(&run.bound, &self.pointers, &self.words, used, how),
+                        }
+                    };
                     if status.failed != 0 {
                         return None;
                     }
@@ -311,22 +322,85 @@ impl Replay {
         }
         buffers.stats.kernels += self.kernels;
         buffers.stats.reused += self.temporary_buffers;
-        let mut arrays: SmallVec<[Option<Datum>; 2]> = SmallVec::new();
-        for (buffer, made) in new.into_iter().zip(&self.new) {
-            // SAFETY: the kernels, and what filled it before, have written every element with values of the dtype.
-            let array = unsafe { buffer.into_array(made.dtype, &made.shape, made.order.as_deref()) };
-            arrays.push(Some(Datum::Array(array)));
-        }
-        let mut results = Vec::with_capacity(if outs.is_empty() { self.results.len() } else { 0 });
+        let whole = new.iter().zip(&self.new).all(|(room, new)| room.is_whole(new));
+        let mut values = SmallVec::with_capacity(if outs.is_empty() { self.results.len() } else { 0 });
         for (i, result) in self.results.iter().enumerate() {
             match (*result, outs.get(i)) {
-                (Back::New(n), _) => results.push(arrays[n].take()?),
+                // SAFETY: the kernels, and what filled it before, have written every element with values of the dtype.
+                (Back::New(n), _) => {
+                    let room = std::mem::replace(&mut new[n], Room::Taken);
+                    values.push(Datum::Array(unsafe { room.into_array(&self.new[n]) }?));
+                }
                 (Back::Written, _) => {}
                 (Back::Scalar(slot), Some(out)) => out.place().write_scalar(self.scalars[slot.0 as usize]),
-                (Back::Scalar(slot), None) => results.push(Datum::Scalar(self.scalars[slot.0 as usize])),
+                (Back::Scalar(slot), None) => values.push(Datum::Scalar(self.scalars[slot.0 as usize])),
             }
         }
-        Some(results)
+        Some(Given { values, small: self.small, whole })
+    }
+}
+
+/// Where a new result is written.
+enum Room {
+    /// Over a result like it that was dropped.
+    Array(Array),
+    /// To a block.
+    Block(RawBuffer),
+    /// It is given to the caller.
+    Taken,
+}
+
+impl Room {
+    fn get(new: &New, buffers: &mut Buffers) -> Option<Room> {
+        let dropped = match new.bytes <= SMALL {
+            true => small::take(new.dtype, &new.shape, &new.strides),
+            false => buffers.kept.as_ref().and_then(|kept| kept.array(new.dtype, &new.shape, &new.strides)),
+        };
+        match dropped {
+            Some(array) => {
+                buffers.stats.reused += 1;
+                Some(Room::Array(array))
+            }
+            None => buffers.get(new.dtype, &new.shape).ok().map(Room::Block),
+        }
+    }
+
+    fn is_used(&self) -> bool {
+        match self {
+            Room::Array(_) | Room::Taken => true,
+            Room::Block(block) => block.is_used(),
+        }
+    }
+
+    /// True if the block has no other room but for the elements.
+    fn is_whole(&self, new: &New) -> bool {
+        match self {
+            Room::Array(_) | Room::Taken => true,
+            Room::Block(block) => block.bytes() == block_bytes(new.bytes),
+        }
+    }
+
+    /// The first element.
+    fn pointer(&mut self) -> *mut u8 {
+        match self {
+            // What is kept has no other share, so nothing is copied.
+            Room::Array(array) => with_array!(array, |a| a.as_mut_ptr().cast()),
+            Room::Block(block) => block.pointer(),
+            Room::Taken => std::ptr::null_mut(),
+        }
+    }
+
+    /// The result; none if it was taken before.
+    ///
+    /// # Safety
+    /// As [`RawBuffer::into_array`], for the dtype and shape of `new`, which is what the room was got for.
+    unsafe fn into_array(self, new: &New) -> Option<Array> {
+        match self {
+            Room::Array(array) => Some(array),
+            // SAFETY: passed on.
+            Room::Block(block) => Some(unsafe { block.into_array(new.dtype, &new.shape, new.order.as_deref()) }),
+            Room::Taken => None,
+        }
     }
 }
 
@@ -378,9 +452,17 @@ entry:
     }
 
     #[test]
-    fn what_is_large_or_more_than_that_is_not() {
+    fn what_is_large_is_too_but_not_with_large_temporaries() {
         let double = "f64[n] {\nentry:\n  %0 = mul %a, 2.0\n  ret %0\n}";
-        assert!(!is_replayed(double, super::LARGE));
+        assert!(is_replayed(double, 10_000));
+        let twice = "f64[n] {\nentry:\n  %0 = mul %a, 2.0\n  %1 = add %0, %a\n  ret %1\n}";
+        let most = super::MOST_TEMPORARY / 8;
+        assert!(is_replayed(twice, most));
+        assert!(!is_replayed(twice, most + 1));
+    }
+
+    #[test]
+    fn what_does_more_than_that_is_not() {
         assert!(!is_replayed("f64[n] {\nentry:\n  store %a, 2.0\n  ret %a\n}", 8));
         assert!(!is_replayed("f64[n] {\nentry:\n  print %a\n  %0 = neg %a\n  ret %0\n}", 8));
     }

@@ -1,11 +1,12 @@
 //! Finding out how a call goes: the steps are gone through with addresses that are made up.
 
-use super::{Action, Back, Block, Fill, Given, New, Replay, Run, Spans, Where, Word};
+use super::{Action, Back, Block, Fill, MOST_TEMPORARY, New, Replay, Run, ScalarArgs, Spans, Where, Word};
 use crate::exec::args::Arg;
 use crate::exec::frame::Frame;
 use crate::exec::launch::Extent;
 use crate::exec::out::{ViewMut, span};
 use crate::exec::plan::{Def, FuncPlan, KernelStep, Meaning, Slot, Step, StepKind};
+use crate::exec::small::SMALL;
 use crate::exec::value::{Held, Lent, Place, Shape, Strides, Target};
 use crate::exec::view::ViewOp;
 use crate::lower::Param;
@@ -37,7 +38,7 @@ impl Recorder<'_> {
             actions: Vec::new(),
             new: SmallVec::new(),
         };
-        let (given, spans) = this.aim(args, outs)?;
+        let (scalar_args, spans) = this.aim(args, outs)?;
         let mut results = None;
         for (number, step) in plan.steps.iter().enumerate() {
             match &step.kind {
@@ -63,27 +64,32 @@ impl Recorder<'_> {
             }
             step.free.iter().for_each(|slot| this.frame.slots[slot.0 as usize] = Held::Empty);
         }
+        let runs =
+            || this.actions.iter().filter_map(|action| if let Action::Kernel(run) = action { Some(run) } else { None });
+        let most = |len: fn(&Run) -> usize| runs().map(|run| len(run)).max().unwrap_or(0);
+        let (pointers, words) = (most(|run| run.buffers.len()), most(|run| run.params.len()));
         let constant = |held: &Held| held.scalar().unwrap_or(Scalar::Bool(false));
-        let kernels = this.actions.iter().filter(|action| matches!(action, Action::Kernel(_))).count();
+        let kernels = runs().count();
         Some(Replay {
             kernels: kernels as u64,
+            memories: Vec::with_capacity(args.len() + outs.len() + 1 + this.new.len()),
             scalars: Frame::new(plan).slots.iter().map(constant).collect(),
-            given,
+            scalar_args,
             spans,
-            temporaries: vec![Block::default(); this.room.div_ceil(size_of::<Block>())],
+            temporaries: vec![Block::default(); this.room / size_of::<Block>() + 1],
             temporary_buffers: this.temporary_buffers,
             results: results?,
             actions: this.actions,
+            small: this.new.iter().all(|new| new.bytes <= SMALL),
             new: this.new,
-            memories: Vec::new(),
-            pointers: Vec::new(),
-            words: Vec::new(),
+            pointers: Vec::with_capacity(pointers),
+            words: Vec::with_capacity(words),
         })
     }
 
     /// Puts made-up arguments and buffers into the frame.
-    fn aim(&mut self, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<(Given, Spans)> {
-        let (mut given, mut spans) = (Given::new(), Spans::new());
+    fn aim(&mut self, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<(ScalarArgs, Spans)> {
+        let (mut scalar_args, mut spans) = (ScalarArgs::new(), Spans::new());
         let reach = |pointer: *const u8, shape: &[usize], strides: &[isize], dtype| {
             let (low, high) = span(pointer, shape, strides.iter().copied(), dtype)?;
             let start = pointer.addr();
@@ -99,7 +105,7 @@ impl Recorder<'_> {
                 }
                 None => {
                     spans.push(None);
-                    given.push((def.slot, number));
+                    scalar_args.push((def.slot, number));
                     Held::Scalar(Scalar::zero(def.ty.dtype()))
                 }
             };
@@ -113,7 +119,7 @@ impl Recorder<'_> {
             spans.push(reach(place.pointer, &place.shape, &place.strides, place.dtype));
             self.frame.into.push(place);
         }
-        Some((given, spans))
+        Some((scalar_args, spans))
     }
 
     /// What a slot holds from here on is only known when it is done.
@@ -143,7 +149,6 @@ impl Recorder<'_> {
         matches!(kernel.meaning, Meaning::Array(_)).then_some(())?;
         let launch = &kernel.launch;
         let extent = launch.extent(self.plan, &self.frame, step)?;
-        launch.is_small(extent.space.points).then_some(())?;
         let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
         for (nth, def) in step.defs.iter().enumerate() {
             let shape = &extent.results[nth].shape;
@@ -170,7 +175,8 @@ impl Recorder<'_> {
         let params = launch.lowered.params.iter().map(param).collect::<Option<_>>()?;
         let buffers = pointers.iter().map(|&pointer| Where::of(pointer)).collect::<Option<_>>()?;
         if extent.space.points > 0 {
-            self.actions.push(Action::Kernel(Box::new(Run { step: number, bound, buffers, params, fills })));
+            let small = launch.is_small(extent.space.points);
+            self.actions.push(Action::Kernel(Box::new(Run { step: number, small, bound, buffers, params, fills })));
         }
         for ((def, target), result) in step.defs.iter().zip(targets).zip(&extent.results) {
             let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
@@ -197,14 +203,15 @@ impl Recorder<'_> {
         let strides = extent.strides(shape, dtype.size());
         if outs == 0 && exit.is_some() && def.ty.is_array() {
             let at = Where { memory: args + outs + 1 + self.new.len(), offset: 0 };
-            let new =
-                New { dtype, shape: Shape::from(&**shape), strides: strides.clone(), order: extent.order.clone() };
-            self.new.push(new);
+            let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
+            let (shape, order) = (Shape::from(&**shape), extent.order.clone());
+            self.new.push(New { dtype, bytes, shape, strides: strides.clone(), order });
             return Some(Target { pointer: at.address()?, strides, used: true });
         }
         let at = Where { memory: args + outs, offset: isize::try_from(self.room).ok()? };
         let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
         self.room = self.room.checked_add(bytes)?.checked_next_multiple_of(size_of::<Block>())?;
+        (self.room <= MOST_TEMPORARY).then_some(())?;
         self.temporary_buffers += 1;
         Some(Target { pointer: at.address()?, strides, used: true })
     }

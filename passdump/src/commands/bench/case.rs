@@ -176,7 +176,7 @@ impl Case {
 
     fn call(&self) -> Result<Vec<Datum>, Error> {
         let args: Vec<Arg<'_>> = self.args.iter().map(Arg::from).collect();
-        self.executable()?.call(&args).map_err(|e| self.shown(&e))
+        self.executable()?.call(&args).map(Vec::from).map_err(|e| self.shown(&e))
     }
 
     fn shown(&self, error: &EvalError) -> Error {
@@ -194,7 +194,7 @@ fn compile(program: &Program, backend: Backend, options: exec::Options) -> Resul
     Ok((executable, Compiling { optimize, lower: start.elapsed() }))
 }
 
-/// The same elements in a buffer of their own that begins where a cache line does. Where the allocator would put it is left to chance
+/// The same elements in a buffer of their own that begins where a cache line does, on huge pages if it is large. Where the allocator would put it is left to chance
 /// otherwise, and with it the time that calls take.
 fn aligned(datum: &Datum) -> Result<Datum, Error> {
     let Datum::Array(array) = datum else { return Ok(datum.clone()) };
@@ -204,7 +204,9 @@ fn aligned(datum: &Datum) -> Result<Datum, Error> {
 fn in_line<T: Element>(array: &ArcArray<T, IxDyn>) -> Option<Array> {
     let spare = LINE / size_of::<T>();
     let Some(&first) = array.first() else { return Some(T::wrap(array.clone())) };
-    let mut buffer = vec![first; array.len() + spare];
+    let mut buffer = Vec::with_capacity(array.len() + spare);
+    exec::prefer_huge_pages(buffer.spare_capacity_mut());
+    buffer.resize(array.len() + spare, first);
     let skip = buffer.as_ptr().align_offset(LINE).min(spare);
     buffer[skip..].iter_mut().zip(array.iter()).for_each(|(to, from)| *to = *from);
     let mut line = ArcArray::from_vec(buffer);

@@ -1,0 +1,129 @@
+//! What a call gives.
+
+use super::buffers::RawBuffer;
+use super::kept::Kept;
+use super::small;
+use rewright_ir::Datum;
+use smallvec::SmallVec;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The results of a call: a slice of values, which are the caller's.
+///
+/// When they are dropped, on whatever thread, the memory of those arrays that nobody else has a share in is kept by the executable for
+/// what later calls make, up to [`Options::kept_bytes`](super::Options::kept_bytes); eight small ones, of up to 16 KiB, by the thread. Values that are taken out of it, by
+/// [`into_vec`](Results::into_vec) or a loop over it, are arrays like any others, whose memory goes back to the allocator, unless it is given to
+/// [`Executable::recycle`](super::Executable::recycle). Results may outlive their executable.
+pub struct Results {
+    values: SmallVec<[Datum; 1]>,
+    home: Home,
+}
+
+/// Who keeps the memory of results.
+#[derive(Clone)]
+pub enum Home {
+    /// Nobody.
+    Nowhere,
+    /// The thread that drops them.
+    Thread,
+    /// The executable. If they are `whole`, the block of each array was made for an array of its size.
+    Executable { kept: Arc<Kept>, whole: bool },
+}
+
+impl Results {
+    /// Values, and who keeps their memory when they are dropped.
+    #[inline]
+    pub(super) fn new(values: SmallVec<[Datum; 1]>, home: Home) -> Results {
+        Results { values, home }
+    }
+
+    /// The values. Their memory is not kept when they are dropped.
+    pub fn into_vec(mut self) -> Vec<Datum> {
+        std::mem::take(&mut self.values).into_vec()
+    }
+}
+
+impl Drop for Results {
+    fn drop(&mut self) {
+        if let Home::Nowhere = self.home {
+            return;
+        }
+        for value in self.values.drain(..) {
+            let Datum::Array(array) = value else { continue };
+            match &self.home {
+                Home::Nowhere => {}
+                Home::Thread => small::keep(array),
+                Home::Executable { kept, whole: true } => kept.keep_array(array),
+                Home::Executable { kept, whole: false } => {
+                    RawBuffer::of(array).into_iter().for_each(|block| kept.keep_block(block));
+                }
+            }
+        }
+    }
+}
+
+impl Deref for Results {
+    type Target = [Datum];
+    fn deref(&self) -> &[Datum] {
+        &self.values
+    }
+}
+
+impl Clone for Results {
+    fn clone(&self) -> Results {
+        Results { values: self.values.clone(), home: self.home.clone() }
+    }
+}
+
+impl fmt::Debug for Results {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.values.fmt(f)
+    }
+}
+
+impl From<Results> for Vec<Datum> {
+    fn from(results: Results) -> Vec<Datum> {
+        results.into_vec()
+    }
+}
+
+impl IntoIterator for Results {
+    type Item = Datum;
+    type IntoIter = std::vec::IntoIter<Datum>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.into_vec().into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Results {
+    type Item = &'a Datum;
+    type IntoIter = std::slice::Iter<'a, Datum>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl PartialEq for Results {
+    fn eq(&self, other: &Results) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl PartialEq<[Datum]> for Results {
+    fn eq(&self, other: &[Datum]) -> bool {
+        self[..] == *other
+    }
+}
+
+impl PartialEq<Vec<Datum>> for Results {
+    fn eq(&self, other: &Vec<Datum>) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl<const N: usize> PartialEq<[Datum; N]> for Results {
+    fn eq(&self, other: &[Datum; N]) -> bool {
+        self[..] == other[..]
+    }
+}
