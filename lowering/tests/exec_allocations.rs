@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2};
 use rewright_ir::Datum;
 use rewright_ir::text::parse_module;
-use rewright_lowering::exec::{Arg, Executable, Options, Stats};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options, Stats};
 
 const LEN: usize = 10_000;
 const BYTES: usize = LEN * 8;
@@ -91,6 +91,11 @@ entry:
   ret %5
 }";
 
+/// The arrays that `UNFUSED` holds at once: one more where kernels can't write over what they read.
+fn alive(f: &Executable) -> u64 {
+    if f.codegen().is_some_and(|name| name.starts_with("x64")) { 2 } else { 3 }
+}
+
 #[test]
 fn dead_temporaries_make_room_for_later_ones() {
     let f = compile(UNFUSED);
@@ -102,12 +107,12 @@ fn dead_temporaries_make_room_for_later_ones() {
         assert_eq!(stats.kernels - before.kernels, 6);
         assert_eq!(stats.allocations - before.allocations, large);
         assert_eq!(stats.allocations + stats.reused, 6 * (round + 1));
-        // Three are alive at once, and the result is dropped.
-        assert_eq!(large, if round == 0 { 3 } else { 0 });
+        // Two are alive at once, as each step but the first two has an operand that dies; and the result is dropped.
+        assert_eq!(large, if round == 0 { alive(&f) } else { 0 });
         before = stats;
     }
     f.trim();
-    assert_eq!(counted(|| f.call(&[(&a).into(), (&b).into()]).unwrap()).1, 3);
+    assert_eq!(counted(|| f.call(&[(&a).into(), (&b).into()]).unwrap()).1, alive(&f));
 
     let mut out = Array1::<f64>::zeros(LEN);
     let mut into = [(&mut out).into()];
@@ -179,4 +184,82 @@ entry:
     let (_, large, results) = counted(|| f.call(&[(&x).into()]).unwrap());
     assert_eq!(large, 0);
     assert_eq!(results[0].as_array().unwrap().get(&[0, 0]), Some(2.0.into()));
+}
+
+/// The most bytes that `f` has allocated at once, in arrays.
+fn peak<R>(f: impl FnOnce() -> R) -> (f64, R) {
+    let mut result = None;
+    let counts = allocation_counter::measure(|| result = Some(f()));
+    (counts.bytes_max as f64 / BYTES as f64, result.expect("it ran"))
+}
+
+#[test]
+fn a_call_holds_what_is_alive_and_no_more() {
+    // Calls that are alike have places of their own for temporaries, if these are few: here they are not.
+    const TIMES: usize = 5;
+    let a = Array1::from_iter((0..TIMES * LEN).map(|i| i as f64));
+    let b = Array1::from_elem(TIMES * LEN, 2.0);
+    let keep_none = |text: &str| {
+        let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
+        Executable::compile(&module, "f", Options { kept_bytes: 0, ..Options::default() }).unwrap()
+    };
+    // A few percent are for blocks that are a little larger than what is in them, and for what is small.
+    let near = |peak: f64, arrays: f64| (arrays..arrays * 1.1).contains(&(peak / TIMES as f64));
+
+    // `%0` lives on beside what is made of it; every later result takes the place of an operand that dies.
+    let f = keep_none(UNFUSED);
+    for _ in 0..3 {
+        let (peak, results) = peak(|| f.call(&[(&a).into(), (&b).into()]).unwrap());
+        assert!(near(peak, alive(&f) as f64), "{peak}");
+        let wanted = (&a * &b + 1.0) * &a - &b;
+        let wanted = &wanted * &wanted + &a * &b;
+        assert_eq!(results, [Datum::Array(wanted.into_dyn().into())]);
+    }
+
+    // A dead array of another size does not stay beside those that come after it.
+    let sizes = "func @f(%a: f64[n], %b: f64[n]) -> f64 {
+entry:
+  %0 = mul %a, %b
+  %1 = sum %0
+  %2 = slice %a, at=[::2]
+  %3 = mul %2, %1
+  %4 = slice %b, at=[::2]
+  %5 = add %3, %4
+  %6 = sum %5
+  ret %6
+}";
+    let f = keep_none(sizes);
+    for _ in 0..3 {
+        let (peak, _) = peak(|| f.call(&[(&a).into(), (&b).into()]).unwrap());
+        assert!(near(peak, 1.0), "{peak}");
+    }
+}
+
+#[test]
+fn a_result_takes_the_place_of_an_operand_only_where_it_is_read_at_the_same_point() {
+    // Operands that die in each step, but are read elsewhere, twice, narrower or wider, or are somebody's.
+    let text = "func @f(%a: f64[n, n]) -> f64[n, n], f64[n, n] {
+entry:
+  %0 = mul %a, 3.0
+  %1 = transpose %0
+  %2 = add %1, 1.0
+  %3 = add %2, %2
+  %4 = flip %3, axes=[0]
+  %5 = sub %3, %4
+  %6 = slice %5, at=[0:1]
+  %7 = mul %5, %6
+  %8 = lt %7, 0.5
+  %9 = where %8, %7, %5
+  %10 = neg %9
+  ret %10, %9
+}";
+    let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let a = Array2::from_shape_fn((130, 130), |(i, j)| (i * 131 + j * 7 % 64) as f64 / 64.0 - 40.0);
+    let all: Vec<_> = Backend::available()
+        .map(|backend| Executable::compile(&module, "f", Options { backend, ..Options::default() }).unwrap())
+        .collect();
+    for _ in 0..3 {
+        let results: Vec<_> = all.iter().map(|f| f.call(&[(&a).into()]).unwrap()).collect();
+        assert!(results.iter().all(|r| *r == results[0]));
+    }
 }

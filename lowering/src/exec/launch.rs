@@ -244,7 +244,7 @@ fn wrong_kind() -> EvalError {
     EvalError::value("an operand holds no value of its type")
 }
 
-fn symbol(plan: &FuncPlan, frame: &Frame, name: Name) -> Option<i64> {
+pub(super) fn symbol(plan: &FuncPlan, frame: &Frame, name: Name) -> Option<i64> {
     i64::try_from(frame.symbols[plan.symbol(name)?]?.0).ok()
 }
 
@@ -253,7 +253,7 @@ fn operand<'f>(frame: &'f Frame, step: &Step, number: u32) -> Option<&'f Held> {
 }
 
 /// The operands as a kernel's binding sees them.
-fn operands<'f>(frame: &'f Frame, step: &Step) -> SmallVec<[Strided<'f>; 4]> {
+pub(super) fn operands<'f>(frame: &'f Frame, step: &Step) -> SmallVec<[Strided<'f>; 4]> {
     let strided = |held: &'f Held| match held.place() {
         Some(place) => Strided { shape: place.shape, strides: place.strides, unit: place.unit },
         None => Strided::default(),

@@ -50,6 +50,7 @@ mod buffers;
 mod build;
 mod cache;
 mod frame;
+mod heir;
 mod huge;
 mod kept;
 mod launch;

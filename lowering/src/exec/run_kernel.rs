@@ -1,6 +1,7 @@
 //! Running the steps that have kernels.
 
 use super::buffers::RawBuffer;
+use super::heir::{Heir, inherit};
 use super::launch::Extent;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Def, KernelStep, Slot, Step};
@@ -38,23 +39,31 @@ impl Machine<'_> {
         extent: Extent,
     ) -> Result<(), EvalError> {
         self.points(extent.space.points)?;
-        let mut buffers: SmallVec<[Option<RawBuffer>; 4]> = SmallVec::new();
+        let mut rooms: SmallVec<[Room; 4]> = SmallVec::new();
         let mut targets: SmallVec<[Target; 4]> = SmallVec::new();
         for ((def, result), exit) in step.defs.iter().zip(&extent.results).zip(&kernel.exits) {
             let (dtype, shape) = (def.ty.dtype(), &result.shape);
             let place = exit.and_then(|at| act.frame.into.get(at as usize));
             let target = match place.filter(|p| p.direct && p.dtype == dtype && p.shape == *shape) {
                 Some(place) => {
-                    buffers.push(None);
+                    rooms.push(Room::Callers);
                     Target { pointer: place.pointer, strides: place.strides.clone(), used: true }
                 }
                 None => {
-                    self.room(shape, dtype.size())?;
-                    let buffer = self.buffers.borrow_mut().get(dtype, shape)?;
                     let strides = extent.strides(shape, dtype.size());
-                    let target = Target { pointer: buffer.pointer(), strides, used: buffer.is_used() };
-                    buffers.push(Some(buffer));
-                    target
+                    if let Some(heir) = inherit(act, step, kernel, &extent) {
+                        self.buffers.borrow_mut().stats.reused += 1;
+                        let (held, pointer) = ((heir.array.len() * dtype.size()) as u64, heir.pointer);
+                        self.bytes.set(self.bytes.get().saturating_sub(held));
+                        rooms.push(Room::Operand(heir));
+                        Target { pointer, strides, used: true }
+                    } else {
+                        self.room(shape, dtype.size())?;
+                        let buffer = self.buffers.borrow_mut().get(dtype, shape)?;
+                        let target = Target { pointer: buffer.pointer(), strides, used: buffer.is_used() };
+                        rooms.push(Room::New(buffer));
+                        target
+                    }
                 }
             };
             if let Some(fill) = result.fill {
@@ -65,15 +74,25 @@ impl Machine<'_> {
         }
         // SAFETY: the extent is that of these operands. The targets are new buffers of their results' shapes and dtypes, or the caller's
         // for such results, which no argument has elements in, and each is the target of only one value of a block that is
-        // then returned.
+        // then returned; or the one result goes to an operand's place, which the kernel reads only where it writes then, and in which
+        // no other operand has elements, for nobody else had a share in it.
         let ended = unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &targets, self.how) };
+        if ended.is_err() {
+            // An error tells what operands held.
+            for room in rooms.drain(..) {
+                if let Room::Operand(heir) = room {
+                    act.frame.slots[heir.slot.0 as usize] = Held::Array(heir.array);
+                }
+            }
+        }
         // Of an op that is a kernel of its own the operands are told too.
         ended.map_err(|e| if step.op.is_elementwise() { EvalError { op: None, ..e } } else { e })?;
         self.buffers.borrow_mut().stats.kernels += 1;
-        for (((def, result), buffer), target) in step.defs.iter().zip(&extent.results).zip(buffers).zip(targets) {
+        for (((def, result), room), target) in step.defs.iter().zip(&extent.results).zip(rooms).zip(targets) {
             let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
-            let held = match buffer {
-                Some(buffer) => {
+            let held = match room {
+                Room::Operand(heir) => Held::Array(heir.array),
+                Room::New(buffer) => {
                     // SAFETY: the kernel, and what filled it before, have written every element with values of the dtype.
                     let array = unsafe { buffer.into_array(dtype, &shape, extent.order.as_deref()) };
                     match array.get(&[]) {
@@ -85,7 +104,9 @@ impl Machine<'_> {
                         _ => Held::Array(array),
                     }
                 }
-                None => Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None }),
+                Room::Callers => {
+                    Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None })
+                }
             };
             self.put(act.frame, def.slot, held)?;
         }
@@ -183,6 +204,16 @@ impl Machine<'_> {
         }
         Ok(())
     }
+}
+
+/// Where a result is written.
+enum Room {
+    /// To a buffer of the caller's.
+    Callers,
+    /// Over an operand that dies.
+    Operand(Heir),
+    /// To a buffer.
+    New(RawBuffer),
 }
 
 /// True if results have the dims that their types promise.

@@ -312,6 +312,11 @@ pub trait CompiledKernel: Send + Sync {
         false
     }
 
+    /// True if it may be called with an operand where its result is, as long as it is read at each point only where that is written.
+    fn overwrites(&self) -> bool {
+        false
+    }
+
     /// The machine code in readable form, if there is any.
     fn disassembly(&self) -> Option<&str> {
         None

@@ -68,6 +68,11 @@ impl Code {
 }
 
 impl CompiledKernel for Code {
+    // All that a group of points reads comes before what depends on it, and groups have no points in common.
+    fn overwrites(&self) -> bool {
+        true
+    }
+
     unsafe fn call(&self, args: &KernelArgs) {
         let entry = self.memory.bytes()[self.entry..].as_ptr();
         // SAFETY: the code there is a function of this type and convention: it keeps the registers that it has to.

@@ -1,0 +1,78 @@
+//! Results that are written over an operand that dies.
+
+use super::launch::{Extent, Launch};
+use super::machine::Activation;
+use super::plan::{KernelStep, Slot, Step};
+use super::value::{Held, Lent, array_place};
+use crate::kernel::KOp;
+use crate::lower::{Place, Strided};
+use rewright_ir::{Array, Name, with_array};
+use smallvec::SmallVec;
+
+/// An array that a result is written over.
+pub struct Heir {
+    pub array: Array,
+    /// The first element.
+    pub pointer: *mut u8,
+    /// Where the operand was, which is lent the elements meanwhile.
+    pub slot: Slot,
+}
+
+/// Takes the array of an operand out of its slot if the kernel's result may be written over it: the operand dies with the step, nobody else has a
+/// share in it, it has the result's dtype, shape and strides, and the kernel reads it at each point only where it writes the result. The
+/// kernel goes on reading it where it is.
+pub fn inherit(act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep, extent: &Extent) -> Option<Heir> {
+    let launch = &kernel.launch;
+    let ([def], [result]) = (&step.defs[..], &extent.results[..]) else { return None };
+    if !(may_overwrite(launch) && def.ty.is_array() && result.fill.is_none() && extent.space.points > 0) {
+        return None;
+    }
+    let dtype = def.ty.dtype();
+    let strides = extent.strides(&result.shape, dtype.size());
+    let dies = |slot: &Slot| step.free.contains(slot) || def.slot == *slot;
+    let fits = |slot: &&Slot| match &act.frame.slots[slot.0 as usize] {
+        Held::Array(array) if dies(slot) && array.dtype() == dtype && *array.shape() == *result.shape => {
+            let place = array_place(array);
+            let alike = place.strides.iter().zip(&strides).all(|(s, t)| s * place.unit == *t);
+            alike && with_array!(array, |a| a.is_unique())
+        }
+        _ => false,
+    };
+    let slot = *step.args.iter().filter(fits).find(|slot| is_read_where_written(act, step, launch, extent, **slot))?;
+    let held = &mut act.frame.slots[slot.0 as usize];
+    let Held::Array(mut array) = std::mem::take(held) else { return None };
+    // Nobody has another share, so nothing is copied.
+    let pointer = with_array!(&mut array, |a| a.as_mut_ptr().cast::<u8>());
+    let shape = array.shape().into();
+    *held = Held::Lent(Lent { dtype, pointer, shape, strides, keep: None });
+    Some(Heir { array, pointer, slot })
+}
+
+/// True if what a kernel reads may be where it writes: it writes only once at each point, and what it writes depends on all that it reads there.
+fn may_overwrite(launch: &Launch) -> bool {
+    let (lowered, kernel) = (&launch.lowered, &launch.lowered.kernel);
+    let stores = kernel.insts.iter().filter(|inst| matches!(inst.op, KOp::Store(..))).count();
+    // An error tells what operands held.
+    launch.compiled.overwrites() && kernel.fold.is_none() && !lowered.fallible && stores == 1
+}
+
+/// True if all accesses to an operand go where the result's go, point by point.
+fn is_read_where_written(act: &Activation<'_, '_>, step: &Step, launch: &Launch, extent: &Extent, slot: Slot) -> bool {
+    let lowered = &launch.lowered;
+    let strides = extent.strides(&extent.results[0].shape, step.defs[0].ty.dtype().size());
+    let result = Strided { shape: &extent.results[0].shape, strides: &strides, unit: 1 };
+    let args: SmallVec<[Strided<'_>; 4]> = super::launch::operands(act.frame, step);
+    let symbols = |name: Name| super::launch::symbol(act.plan, act.frame, name);
+    let Some(bound) = lowered.bind(&extent.space, &args, &[result], &symbols) else { return false };
+    let loops = bound.extents.len();
+    let way = |buffer: usize| (bound.offsets[buffer], &bound.strides[buffer * loops..][..loops]);
+    let Some(written) = lowered.accesses.iter().position(|access| matches!(access.place, Place::Result(_))) else {
+        return false;
+    };
+    let moves = (0..loops).all(|number| bound.extents[number] == 1 || way(written).1[number] != 0);
+    let mut reads = lowered.accesses.iter().enumerate().filter(|(_, access)| match access.place {
+        Place::Arg(n) => step.args.get(n as usize) == Some(&slot),
+        Place::Result(_) => false,
+    });
+    moves && reads.all(|(buffer, _)| way(buffer) == way(written))
+}
