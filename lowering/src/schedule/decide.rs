@@ -74,7 +74,7 @@ impl Decision {
         Decision {
             shared,
             tile,
-            stream: wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 2 } else { 1 }),
+            stream: wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 }),
         }
     }
 
