@@ -113,7 +113,8 @@ pub struct Options {
     /// are shared. Results are the same bits for any number.
     pub threads: Option<NonZeroU32>,
     /// The most bytes of memory that nobody uses which the executable keeps for later calls: that of dropped [`Results`] and of
-    /// temporaries. 512 MiB if nothing is said.
+    /// temporaries. 512 MiB if nothing is said. Not counted are what a thread keeps of small results, 128 KiB at most, and the temporaries
+    /// of a call that looks like the one before it, 256 KiB at most for each that runs at the same time.
     pub kept_bytes: u64,
 }
 
