@@ -8,7 +8,7 @@ use rewright_lowering::exec::{Arg, Backend, Executable, Options, Results};
 const OPS: [&str; 8] = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"];
 
 /// Extents at which leaves and lanes begin and end.
-const EXTENTS: [usize; 16] = [0, 1, 2, 3, 4, 7, 8, 9, 16, 31, 127, 128, 129, 136, 300, 1000];
+const EXTENTS: [usize; 16] = [0, 1, 2, 3, 4, 7, 8, 9, 16, 31, 64, 65, 130, 513, 1100, 2600];
 
 fn special(random: &mut fastrand::Rng) -> f64 {
     [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, 1e308][random.usize(..7)]
@@ -203,6 +203,73 @@ entry:
         check(text, &args).unwrap_or_else(|why| panic!("{why:.1500}"));
     }
     assert_eq!(executable(text, Backend::Cranelift).remarks(), []);
+}
+
+/// Several short rows are computed at once.
+#[test]
+fn distances_of_points() {
+    let mut random = fastrand::Rng::with_seed(2);
+    for dtype in [DType::F64, DType::F32] {
+        let of = dtype.name();
+        let text = format!(
+            "func @f(%x: {of}[m, k], %y: {of}[n, k]) -> {of}[m, n], {of}[m, n] {{
+entry:
+  %near, %far = arrayexpr [i: m, j: n, l: reduce k] (x = %x[i, l], y = %y[j, l]) {{
+    t0 = sub x, y
+    t1 = mul t0, t0
+    yield t1, t1
+  }} reduce (sum {of}) reduce (max {of}) finish (s, most) {{
+    t0 = sqrt s
+    yield t0, most
+  }} : {of}[m, n], {of}[m, n]
+  ret %near, %far
+}}"
+        );
+        for n in [1, 2, 7, 8, 9, 16, 19, 40] {
+            for k in [1, 2, 8, 9, 16, 17, 31, 32, 33, 64, 65] {
+                let args = [array(dtype, &[3, k], &mut random), array(dtype, &[n, k], &mut random)];
+                check(&text, &args).unwrap_or_else(|why| panic!("{why:.1500}"));
+            }
+        }
+        assert_eq!(executable(&text, Backend::Auto).remarks(), []);
+    }
+}
+
+/// Rows that no cache next to the processor holds.
+#[test]
+fn long_rows() {
+    let mut random = fastrand::Rng::with_seed(4);
+    for dtype in [DType::F64, DType::F32] {
+        let of = dtype.name();
+        let text = format!("func @f(%a: {of}[n]) -> {of} {{\nentry:\n  %0 = sum %a\n  ret %0\n}}");
+        let lying = Array::from_fn(dtype, &[300_007], |_| element(dtype, &mut random, false)).unwrap();
+        check(&text, &[lying]).unwrap_or_else(|why| panic!("{why:.1500}"));
+    }
+}
+
+/// Sums of bytes are wider than what else is computed.
+#[test]
+fn statistics_of_bytes() {
+    let text = "func @f(%a: u8[n, m]) -> u8[n], u64[n], i64[n], f64[n] {
+entry:
+  %least, %total, %above, %mean = arrayexpr [i: n, j: reduce m] (x = %a[i, j]) {
+    t0 = cast x, to=u64
+    t1 = gt x, 128
+    t2 = cast t1, to=i64
+    t3 = bitxor x, 255
+    t4 = cast t3, to=u64
+    yield x, t0, t2, t4
+  } reduce (min u8) reduce (sum u64) reduce (sum i64) reduce (sum u64) finish (least, total, above, inverse) {
+    t0 = cast inverse, to=f64
+    yield least, total, above, t0
+  } : u8[n], u64[n], i64[n], f64[n]
+  ret %least, %total, %above, %mean
+}";
+    let mut random = fastrand::Rng::with_seed(3);
+    for m in [1, 7, 63, 64, 65, 127, 128, 129, 500, 5000] {
+        check(text, &[array(DType::U8, &[3, m], &mut random)]).unwrap_or_else(|why| panic!("{why:.1500}"));
+    }
+    assert_eq!(executable(text, Backend::Auto).remarks(), []);
 }
 
 #[test]

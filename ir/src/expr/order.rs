@@ -1,7 +1,8 @@
 //! The order in which the elements of a reduction are combined.
 //!
 //! Sums of floats depend on it, so it is part of the meaning: every schedule and code generator keeps it, whatever its vectors and
-//! threads. It is that of NumPy's `sum` and `prod`, and it bounds the rounding errors of sums along rows.
+//! threads. It has as many partial results side by side as vector units keep busy, at any width of their registers, and bounds the
+//! rounding errors of sums along rows as NumPy's pairwise summation does: no element goes through more additions.
 
 use super::{Combine, Monoid, Reduction};
 use crate::dtype::DType;
@@ -14,25 +15,26 @@ pub enum Order {
     Sequential,
     /// Rows one after the other; each of them is first combined by itself, as a tree:
     ///
-    /// - More than `leaf` elements are cut in two, the first part being half of them, rounded down to a multiple of `lanes`.
-    /// - Otherwise element `i` goes to lane `i % lanes`, as far as whole rounds of lanes go; each lane is combined from left to
-    ///   right. Eight lanes are then combined as `((0 1)(2 3))((4 5)(6 7))`, four as `(0 1)(2 3)`. The elements that are left
-    ///   follow one after the other; fewer than `lanes` elements have no lanes.
+    /// - A row is cut in leaves of `leaf` elements, of which the last one may have fewer. Several leaves are combined as two parts, the
+    ///   first one of as many leaves as the greatest power of two below their number.
+    /// - Element `i` of a leaf goes to lane `i % lanes`; each lane is combined from left to right. Then the upper half of the lanes is
+    ///   combined onto the lower half, until one lane is left: eight lanes as `((0 4)(2 6))((1 5)(3 7))`. Lanes to which nothing went are
+    ///   left out.
     Tree {
-        /// The number of interleaved partial results; at most [`Order::MAX_LANES`].
+        /// The number of interleaved partial results, a power of two.
         lanes: usize,
-        /// The greatest number of elements that is not cut in two.
+        /// The number of elements of a leaf.
         leaf: usize,
     },
 }
 
 impl Order {
-    /// The greatest number of lanes.
-    pub const MAX_LANES: usize = 8;
-    /// Pairwise summation as NumPy does it, of real numbers and of anything else that associates and commutes.
-    pub const PAIRWISE: Order = Order::Tree { lanes: 8, leaf: 128 };
-    /// The same of complex numbers, whose parts NumPy counts as elements.
-    pub const PAIRWISE_COMPLEX: Order = Order::Tree { lanes: 4, leaf: 64 };
+    /// Pairwise summation of numbers of 8 bytes, and of anything else that associates and commutes.
+    pub const PAIRWISE: Order = Order::Tree { lanes: 32, leaf: 512 };
+    /// The same of floats of up to 4 bytes, of which as many more fill the same registers.
+    pub const PAIRWISE_NARROW: Order = Order::Tree { lanes: 64, leaf: 1024 };
+    /// The same of complex numbers.
+    pub const PAIRWISE_COMPLEX: Order = Order::Tree { lanes: 16, leaf: 256 };
     /// A tree that keeps the order of elements, for what associates and does not commute.
     pub const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128 };
 
@@ -41,6 +43,7 @@ impl Order {
         match monoid {
             Monoid::Prod => Order::Sequential,
             _ if dtype.is_complex() => Order::PAIRWISE_COMPLEX,
+            _ if dtype.is_float() && dtype.size() <= 4 => Order::PAIRWISE_NARROW,
             _ => Order::PAIRWISE,
         }
     }
@@ -59,14 +62,22 @@ impl Reduction {
             },
         }
     }
-}
 
-/// What waits until a part of a row is combined.
-enum Pending<T> {
-    /// So many elements follow it, to be combined with it.
-    Right(usize),
-    /// It is to be combined with what came before.
-    Left(Option<T>),
+    /// True if all orders give the same bits: of integers and bools, and where the first one of equal values is chosen.
+    pub fn any_order(&self) -> bool {
+        let Combine::Builtin(monoid) = self.combine else { return false };
+        let exact = self.accumulators.iter().all(|dtype| dtype.is_int() || dtype.is_bool());
+        exact || matches!(monoid, Monoid::ArgMin | Monoid::ArgMax)
+    }
+
+    /// The order that all of these can be combined in, if there is one.
+    pub fn common_order(reductions: &[Reduction]) -> Option<Order> {
+        let mut bound = reductions.iter().filter(|reduction| !reduction.any_order()).map(Reduction::order);
+        match bound.next() {
+            Some(first) => bound.all(|order| order == first).then_some(first),
+            None => Some(Order::PAIRWISE),
+        }
+    }
 }
 
 /// Combines elements, given one after the other, in an [`Order`].
@@ -75,21 +86,26 @@ pub struct Fold<T, F> {
     order: Order,
     row: usize,
     total: Option<T>,
-    pending: SmallVec<[Pending<T>; 8]>,
-    lanes: [Option<T>; Order::MAX_LANES],
-    /// The leaf, once its lanes are combined.
-    leaf: Option<T>,
-    /// Elements in the leaf, and how many of them came; no leaf has begun where both are 0.
-    len: usize,
+    /// What parts of whole leaves, each of a power of two of them and of fewer than the one before, came to.
+    pending: SmallVec<[Option<T>; 8]>,
+    lanes: Vec<Option<T>>,
+    /// Elements of the leaf that came, and of the row before it.
     at: usize,
+    before: usize,
+    /// Whole leaves of the row.
+    leaves: usize,
 }
 
 impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
     /// No elements yet of rows of `row` elements each. They are combined onto `start`.
     pub fn new(order: Order, row: usize, start: Option<T>, combine: F) -> Self {
-        let lanes = std::array::from_fn(|_| None);
         let row = row.max(1);
-        Fold { combine, order, row, total: start, pending: SmallVec::new(), lanes, leaf: None, len: 0, at: 0 }
+        let lanes = match order {
+            Order::Sequential => 0,
+            Order::Tree { lanes, .. } => lanes.min(row.next_power_of_two()),
+        };
+        let lanes = std::iter::repeat_with(|| None).take(lanes).collect();
+        Fold { combine, order, row, total: start, pending: SmallVec::new(), lanes, at: 0, before: 0, leaves: 0 }
     }
 
     /// The next element.
@@ -103,70 +119,58 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
     }
 
     fn next(&mut self, x: Option<T>) -> Result<(), E> {
-        let Order::Tree { lanes, leaf } = self.order else {
+        let Order::Tree { leaf, .. } = self.order else {
             let total = self.total.take();
             self.total = self.both(total, x)?;
             return Ok(());
         };
-        if self.len == 0 {
-            self.descend(self.row, lanes, leaf);
-        }
-        let whole = self.len - self.len % lanes;
-        if self.at < whole {
-            let lane = self.at % lanes;
-            let so_far = self.lanes[lane].take();
-            self.lanes[lane] = self.both(so_far, x)?;
-        } else {
-            let so_far = self.leaf.take();
-            self.leaf = self.both(so_far, x)?;
-        }
+        let lane = self.at % self.lanes.len();
+        let so_far = self.lanes[lane].take();
+        self.lanes[lane] = self.both(so_far, x)?;
         self.at += 1;
-        if self.at == whole {
-            self.join_lanes(lanes)?;
+        if self.before + self.at == self.row {
+            self.end_row()
+        } else if self.at == leaf {
+            self.end_leaf()
+        } else {
+            Ok(())
         }
-        if self.at == self.len { self.end_leaf(lanes, leaf) } else { Ok(()) }
     }
 
-    /// Begins the first leaf of `n` elements.
-    fn descend(&mut self, mut n: usize, lanes: usize, leaf: usize) {
-        while n > leaf {
-            let half = n / 2 - n / 2 % lanes;
-            self.pending.push(Pending::Right(n - half));
-            n = half;
-        }
-        (self.len, self.at) = (n, 0);
-    }
-
-    fn join_lanes(&mut self, mut width: usize) -> Result<(), E> {
+    /// What the leaf came to.
+    fn join_lanes(&mut self) -> Result<Option<T>, E> {
+        let mut width = self.lanes.len();
         while width > 1 {
-            for i in 0..width / 2 {
-                let (a, b) = (self.lanes[2 * i].take(), self.lanes[2 * i + 1].take());
-                self.lanes[i] = self.both(a, b)?;
-            }
             width /= 2;
+            for i in 0..width {
+                let (low, high) = (self.lanes[i].take(), self.lanes[i + width].take());
+                self.lanes[i] = self.both(low, high)?;
+            }
         }
-        self.leaf = self.lanes[0].take();
+        Ok(self.lanes[0].take())
+    }
+
+    /// Combines a whole leaf with the parts before that are as large as what it comes to then.
+    fn end_leaf(&mut self) -> Result<(), E> {
+        let mut part = self.join_lanes()?;
+        (self.at, self.before, self.leaves) = (0, self.before + self.at, self.leaves + 1);
+        for _ in 0..self.leaves.trailing_zeros() {
+            let left = self.pending.pop().flatten();
+            part = self.both(left, part)?;
+        }
+        self.pending.push(part);
         Ok(())
     }
 
-    fn end_leaf(&mut self, lanes: usize, leaf: usize) -> Result<(), E> {
-        let mut part = self.leaf.take();
-        (self.len, self.at) = (0, 0);
-        loop {
-            match self.pending.pop() {
-                Some(Pending::Left(left)) => part = self.both(left, part)?,
-                Some(Pending::Right(n)) => {
-                    self.pending.push(Pending::Left(part));
-                    self.descend(n, lanes, leaf);
-                    return Ok(());
-                }
-                None => {
-                    let total = self.total.take();
-                    self.total = self.both(total, part)?;
-                    return Ok(());
-                }
-            }
+    fn end_row(&mut self) -> Result<(), E> {
+        let mut part = self.join_lanes()?;
+        (self.at, self.before, self.leaves) = (0, 0, 0);
+        while let Some(left) = self.pending.pop() {
+            part = self.both(left, part)?;
         }
+        let total = self.total.take();
+        self.total = self.both(total, part)?;
+        Ok(())
     }
 
     fn both(&mut self, a: Option<T>, b: Option<T>) -> Result<Option<T>, E> {
@@ -178,7 +182,7 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
 
     /// The combination of all; `None` if there was nothing to combine. What is missing of the last row is left out.
     pub fn finish(mut self) -> Result<Option<T>, E> {
-        while self.len > 0 {
+        while self.at + self.before > 0 {
             self.skip()?;
         }
         Ok(self.total)
@@ -202,37 +206,39 @@ mod tests {
         let all = |order, row, n| shown(order, row, n, |_| true);
         assert_eq!(all(Order::PAIRWISE, 0, 0), "");
         assert_eq!(all(Order::PAIRWISE, 1, 1), "0");
-        assert_eq!(all(Order::PAIRWISE, 4, 4), "(((0 1) 2) 3)");
-        assert_eq!(all(Order::PAIRWISE, 10, 10), "(((((0 1) (2 3)) ((4 5) (6 7))) 8) 9)");
-        assert_eq!(all(Order::PAIRWISE_COMPLEX, 9, 9), "((((0 4) (1 5)) ((2 6) (3 7))) 8)");
-        assert_eq!(all(Order::PAIRWISE, 3, 6), "(((0 1) 2) ((3 4) 5))");
+        assert_eq!(all(Order::PAIRWISE, 3, 3), "((0 2) 1)");
+        assert_eq!(all(Order::PAIRWISE, 4, 4), "((0 2) (1 3))");
+        assert_eq!(all(Order::PAIRWISE, 8, 8), "(((0 4) (2 6)) ((1 5) (3 7)))");
+        assert_eq!(all(Order::PAIRWISE, 10, 10), "((((0 8) 4) (2 6)) (((1 9) 5) (3 7)))");
+        assert_eq!(all(Order::PAIRWISE, 3, 6), "(((0 2) 1) ((3 5) 4))");
         assert_eq!(all(Order::Sequential, 3, 6), "(((((0 1) 2) 3) 4) 5)");
-        assert_eq!(all(Order::Tree { lanes: 2, leaf: 4 }, 10, 10), "(((0 2) (1 3)) ((4 5) ((6 8) (7 9))))");
-        assert_eq!(all(Order::Tree { lanes: 1, leaf: 2 }, 5, 5), "((0 1) (2 (3 4)))");
+        assert_eq!(all(Order::Tree { lanes: 2, leaf: 4 }, 10, 10), "((((0 2) (1 3)) ((4 6) (5 7))) (8 9))");
+        assert_eq!(all(Order::Tree { lanes: 1, leaf: 2 }, 5, 5), "(((0 1) (2 3)) 4)");
     }
 
     #[test]
-    fn rows_are_cut_as_numpy_cuts_them() {
+    fn rows_are_cut_in_leaves() {
         let sizes = |n: usize| {
             let join = |a: (usize, String), b: (usize, String)| {
                 let n = a.0 + b.0;
-                Ok::<_, ()>((n, if n <= 128 { n.to_string() } else { format!("({} {})", a.1, b.1) }))
+                Ok::<_, ()>((n, if n <= 512 { n.to_string() } else { format!("({} {})", a.1, b.1) }))
             };
             let mut fold = Fold::new(Order::PAIRWISE, n, None, join);
-            (0..n).for_each(|_| fold.push((1, String::new())).unwrap());
+            (0..n).for_each(|_| fold.push((1, "1".to_string())).unwrap());
             fold.finish().unwrap().unwrap().1
         };
-        assert_eq!(sizes(128), "128");
-        assert_eq!(sizes(129), "(64 65)");
-        assert_eq!(sizes(300), "((72 72) (72 84))");
-        assert_eq!(sizes(1000), "(((120 128) (120 128)) ((120 128) (128 128)))");
+        assert_eq!(sizes(512), "512");
+        assert_eq!(sizes(513), "(512 1)");
+        assert_eq!(sizes(3 * 512), "((512 512) 512)");
+        assert_eq!(sizes(4 * 512), "((512 512) (512 512))");
+        assert_eq!(sizes(3500), "(((512 512) (512 512)) ((512 512) 428))");
     }
 
     #[test]
     fn what_is_left_out_keeps_its_place() {
-        assert_eq!(shown(Order::PAIRWISE, 10, 10, |i| i % 3 != 1), "((((0 (2 3)) (5 6)) 8) 9)");
-        assert_eq!(shown(Order::PAIRWISE, 4, 8, |i| i > 3), "(((4 5) 6) 7)");
-        assert_eq!(shown(Order::PAIRWISE, 200, 200, |i| i == 150), "150");
+        assert_eq!(shown(Order::PAIRWISE, 10, 10, |i| i % 3 != 1), "(((0 8) (2 6)) ((9 5) 3))");
+        assert_eq!(shown(Order::PAIRWISE, 4, 8, |i| i > 3), "((4 6) (5 7))");
+        assert_eq!(shown(Order::PAIRWISE, 2000, 2000, |i| i == 1500), "1500");
         assert_eq!(shown(Order::Sequential, 1, 4, |i| i % 2 == 1), "(1 3)");
     }
 
@@ -244,6 +250,20 @@ mod tests {
             let mut fold = Fold::new(order, 500, Some("start:".to_string()), join);
             (0..1000).for_each(|i| fold.push(format!("{i},")).unwrap());
             assert_eq!(fold.finish(), Ok(Some(format!("start:{all}"))));
+        }
+    }
+
+    #[test]
+    fn no_element_goes_through_more_additions_than_in_numpys_pairwise_sums() {
+        // In leaves of up to 128 elements on 8 lanes, cut in two.
+        let numpys = |n: usize| n.div_ceil(128).next_power_of_two().trailing_zeros() + 128 / 8 - 1 + 3;
+        for order in [Order::PAIRWISE, Order::PAIRWISE_NARROW] {
+            for n in [1024, 4096, 5000, 100_000] {
+                let mut fold = Fold::new(order, n, None, |a: u32, b: u32| Ok::<_, ()>(a.max(b) + 1));
+                (0..n).for_each(|_| fold.push(0).unwrap());
+                let depth = fold.finish().unwrap().unwrap();
+                assert!(depth <= numpys(n), "{n}: {depth} additions, and not {}", numpys(n));
+            }
         }
     }
 

@@ -4,8 +4,7 @@
 //! gives a scalar. The smallest and the greatest of nothing are errors; the sum of nothing is 0, the product 1.
 //!
 //! Elements are combined in the order of [`Fold`], whose rows go along the reduced axes after the last axis that is kept; every
-//! schedule keeps it. That is NumPy's order for arrays in row-major order, bit for bit, where the last axis that is kept
-//! has not the extent 1.
+//! schedule keeps it. Sums of floats differ from NumPy's in the last places, whose order is another one; the errors have the same bound.
 
 use super::rule::{self, array, axes, one, refuse};
 use crate::array::Datum;

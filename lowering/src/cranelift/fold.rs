@@ -1,8 +1,8 @@
 //! Rows whose points are combined: a leaf of the row at a time, on as many lanes as the order has, and leaves as a tree.
 //!
-//! The tree is walked as [`Fold`](rewright_ir::expr::Fold) does, with a stack of what waits: how many points follow on the right, or what
-//! the left part came to. Accumulators lie in the frame between the loops, and in registers within the vector loop. Where nothing has
-//! been combined yet they hold the fold's neutral values.
+//! The tree is walked as [`Fold`](rewright_ir::expr::Fold) does, with a stack of what parts on the left came to. Accumulators lie in the frame
+//! between the loops, and in registers within the vector loop, which goes along some of the lanes at a time. Where nothing has been combined
+//! yet they hold the fold's neutral values.
 
 use super::emit::{Emitter, clif, plain};
 use super::lanes::{Vector, vector_of};
@@ -16,16 +16,18 @@ use smallvec::SmallVec;
 /// Places in the frame.
 #[derive(Clone, Copy)]
 struct Places {
-    /// What waits to be combined: a word that says how many points follow, and the accumulators.
+    /// The accumulators of what waits to be combined.
     stack: StackSlot,
     /// The accumulators of the part that was combined last.
     part: StackSlot,
-    /// The accumulators of each lane, where lanes are not on vectors.
+    /// The accumulators of each lane.
     lanes: StackSlot,
 }
 
 /// A row can be cut in two so often.
 const DEPTH: usize = 64;
+/// The lanes of the vector loop.
+pub const LANES: usize = 8;
 
 impl Emitter<'_> {
     /// The innermost loop, whose points are combined, and what follows it.
@@ -36,20 +38,17 @@ impl Emitter<'_> {
             Order::Tree { lanes, leaf } => (lanes, Some(leaf)),
         };
         let places = Places {
-            stack: self.slot(DEPTH * 8 * (1 + count))?,
+            stack: self.slot(DEPTH * 8 * count)?,
             part: self.slot(8 * count)?,
             lanes: self.slot(8 * count * lanes)?,
         };
-        let zero = self.int(types::I64, 0);
-        let done = match leaf {
+        match leaf {
             None => {
-                self.leaf(fold, places, 1, zero, extent)?;
-                None
+                let (neutral, zero) = (self.neutral(fold), self.int(types::I64, 0));
+                self.store_tuple(fold, places.part, 0, &neutral);
+                self.one_by_one(fold, (places.part, 1), (zero, zero), extent)?;
             }
-            Some(leaf) => Some(self.tree(fold, places, (lanes, leaf), extent)?),
-        };
-        if let Some(done) = done {
-            self.b.switch_to_block(done);
+            Some(leaf) => self.tree(fold, places, (lanes, leaf), extent)?,
         }
         let totals = self.load_tuple(fold, places.part, 0)?;
         self.set(&fold.totals, &totals);
@@ -59,133 +58,164 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The walk over the leaves of a row. Gives the block that it ends in.
+    /// The walk over the leaves of a row.
     fn tree(
         &mut self,
         fold: &Fold,
         places: Places,
         (lanes, leaf): (usize, usize),
         extent: Value,
-    ) -> Result<Block, KernelError> {
+    ) -> Result<(), KernelError> {
         let zero = self.int(types::I64, 0);
-        let (count, entry) = (fold.items.len(), 8 * (1 + fold.items.len() as i64));
-        // With the number of points, how much waits, and how many points are done.
-        let descend = self.block([types::I64; 3]);
-        let (cut, small) = (self.b.create_block(), self.b.create_block());
-        let rise = self.block([types::I64; 2]);
+        // With the number of points that are done, that of whole leaves, and how much waits.
+        let next = self.block([types::I64; 3]);
+        // With how much waits and, before the last leaf, what is left of the number of leaves.
+        let (merge, rise) = (self.block([types::I64; 2]), self.block([types::I64; 1]));
+        let (whole, join, push) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let (pop, done) = (self.b.create_block(), self.b.create_block());
-        let (join, go_right) = (self.b.create_block(), self.b.create_block());
 
-        self.jump(descend, &[extent, zero, zero]);
-        self.b.switch_to_block(descend);
-        let [points, waiting, at] = self.params_of(descend)?;
-        let most = self.int(types::I64, leaf as i64);
-        let large = self.icmp(IntCC::UnsignedGreaterThan, points, most);
-        self.branch(large, (cut, &[]), (small, &[]));
-
-        self.b.switch_to_block(cut);
-        let half = self.b.ins().ushr_imm_u(points, 1);
-        let left = self.b.ins().band_imm_s(half, -(lanes as i64));
-        let right = self.b.ins().isub(points, left);
-        let place = self.waiting(places.stack, waiting, entry);
-        self.b.ins().store(plain(), right, place, 0);
-        let more = self.b.ins().iadd_imm_s(waiting, 1);
-        self.jump(descend, &[left, more, at]);
-
-        self.b.switch_to_block(small);
+        self.jump(next, &[zero, zero, zero]);
+        self.b.switch_to_block(next);
+        let [at, leaves, waiting] = self.params_of(next)?;
+        let (left, most) = (self.b.ins().isub(extent, at), self.int(types::I64, leaf as i64));
+        let points = self.b.ins().umin(left, most);
         self.leaf(fold, places, lanes, at, points)?;
-        let next = self.b.ins().iadd(at, points);
-        self.jump(rise, &[waiting, next]);
+        let at = self.b.ins().iadd(at, points);
+        let more = self.icmp(IntCC::UnsignedLessThan, at, extent);
+        self.branch(more, (whole, &[]), (rise, &[waiting]));
 
-        self.b.switch_to_block(rise);
-        let [waiting, at] = self.params_of(rise)?;
-        let nothing = self.icmp(IntCC::Equal, waiting, zero);
-        self.branch(nothing, (done, &[]), (pop, &[]));
-
-        self.b.switch_to_block(pop);
-        let fewer = self.b.ins().iadd_imm_s(waiting, -1);
-        let place = self.waiting(places.stack, fewer, entry);
-        let points = self.b.ins().load(types::I64, plain(), place, 0);
-        let was_left = self.icmp(IntCC::Equal, points, zero);
-        self.branch(was_left, (join, &[]), (go_right, &[]));
-
-        self.b.switch_to_block(go_right);
-        self.b.ins().store(plain(), zero, place, 0);
-        for n in 0..count as i32 {
+        // With as many parts as the number of leaves ends in zeros, as binary digits.
+        self.b.switch_to_block(whole);
+        let leaves = self.b.ins().iadd_imm_s(leaves, 1);
+        self.jump(merge, &[waiting, leaves]);
+        self.b.switch_to_block(merge);
+        let [waiting, digits] = self.params_of(merge)?;
+        let odd = self.b.ins().band_imm_s(digits, 1);
+        let odd = self.icmp(IntCC::NotEqual, odd, zero);
+        self.branch(odd, (push, &[]), (join, &[]));
+        self.b.switch_to_block(join);
+        let fewer = self.with_waiting(fold, places, waiting)?;
+        let digits = self.b.ins().ushr_imm_u(digits, 1);
+        self.jump(merge, &[fewer, digits]);
+        self.b.switch_to_block(push);
+        let place = self.waiting(fold, places.stack, waiting);
+        for n in 0..fold.items.len() as i32 {
             let part = self.b.ins().stack_addr(types::I64, places.part, 8 * n);
             let from = self.b.ins().load(types::I64, plain(), part, 0);
-            self.b.ins().store(plain(), from, place, 8 * (n + 1));
+            self.b.ins().store(plain(), from, place, 8 * n);
         }
-        self.jump(descend, &[points, waiting, at]);
+        let waiting = self.b.ins().iadd_imm_s(waiting, 1);
+        self.jump(next, &[at, leaves, waiting]);
 
-        self.b.switch_to_block(join);
-        let mut left = SmallVec::<[Value; 2]>::new();
-        for (n, &item) in fold.items.iter().enumerate() {
-            let word = self.b.ins().load(types::I64, plain(), place, 8 * (n as i32 + 1));
-            left.push(self.word_to_value(self.dtype(item), word));
-        }
+        self.b.switch_to_block(rise);
+        let [waiting] = self.params_of(rise)?;
+        let nothing = self.icmp(IntCC::Equal, waiting, zero);
+        self.branch(nothing, (done, &[]), (pop, &[]));
+        self.b.switch_to_block(pop);
+        let fewer = self.with_waiting(fold, places, waiting)?;
+        self.jump(rise, &[fewer]);
+        self.b.switch_to_block(done);
+        Ok(())
+    }
+
+    /// Combines the last one of those that wait with the part after it. Gives how many wait then.
+    fn with_waiting(&mut self, fold: &Fold, places: Places, waiting: Value) -> Result<Value, KernelError> {
+        let fewer = self.b.ins().iadd_imm_s(waiting, -1);
+        let place = self.waiting(fold, places.stack, fewer);
+        let left = self.tuple_at(fold, place);
         let right = self.load_tuple(fold, places.part, 0)?;
         let both = self.combine(fold, &left, &right)?;
         self.store_tuple(fold, places.part, 0, &both);
-        self.jump(rise, &[fewer, at]);
-        Ok(done)
+        Ok(fewer)
     }
 
     fn params_of<const N: usize>(&mut self, block: Block) -> Result<[Value; N], KernelError> {
         self.b.block_params(block).try_into().map_err(|_| unsupported("a block with other parameters"))
     }
 
-    fn waiting(&mut self, stack: StackSlot, number: Value, entry: i64) -> Value {
+    /// The place of the n-th tuple of accumulators in the frame.
+    fn waiting(&mut self, fold: &Fold, stack: StackSlot, n: Value) -> Value {
         let base = self.b.ins().stack_addr(types::I64, stack, 0);
-        let distance = self.b.ins().imul_imm_s(number, entry);
+        let distance = self.b.ins().imul_imm_s(n, 8 * fold.items.len() as i64);
         self.offset(base, distance)
     }
 
-    /// Combines `points` points from `at` on, no more than a leaf, and leaves what they come to in the frame.
+    /// Combines `points` points from `at` on, one at least and no more than a leaf, and leaves what they come to in the frame.
     fn leaf(&mut self, fold: &Fold, places: Places, lanes: usize, at: Value, points: Value) -> Result<(), KernelError> {
+        let (zero, one) = (self.int(types::I64, 0), self.int(types::I64, 1));
+        // The lanes that anything goes to, and those up to the next power of two.
+        let most = self.int(types::I64, lanes as i64);
+        let used = self.b.ins().umin(points, most);
+        let below = self.b.ins().iadd_imm_s(used, -1);
+        let zeros = self.b.ins().clz(below);
+        let word = self.int(types::I64, 64);
+        let digits = self.b.ins().isub(word, zeros);
+        let width = self.b.ins().ishl(one, digits);
+        let clear = self.begin_count(zero, width)?;
         let neutral = self.neutral(fold);
-        self.store_tuple(fold, places.part, 0, &neutral);
-        if lanes == 1 {
-            return self.one_by_one(fold, places.part, 1, at, points);
+        let place = self.waiting(fold, places.lanes, clear.index);
+        self.store_tuple_at(fold, place, &neutral);
+        self.end_count(clear)?;
+
+        let rest = if self.plan.lanes == LANES { self.b.ins().band_imm_s(points, -(LANES as i64)) } else { zero };
+        if self.plan.lanes == LANES {
+            self.on_vectors(fold, places, lanes, (at, rest))?;
         }
-        let whole = self.b.ins().band_imm_s(points, -(lanes as i64));
-        let (some, rest) = (self.b.create_block(), self.b.create_block());
+        let (next, left) = (self.b.ins().iadd(at, rest), self.b.ins().isub(points, rest));
+        self.one_by_one(fold, (places.lanes, lanes), (at, next), left)?;
+        self.join(fold, places, width)
+    }
+
+    /// Combines the upper half of so many lanes, a power of two, onto the lower half until one is left.
+    fn join(&mut self, fold: &Fold, places: Places, width: Value) -> Result<(), KernelError> {
         let zero = self.int(types::I64, 0);
-        let few = self.icmp(IntCC::Equal, whole, zero);
-        self.branch(few, (rest, &[]), (some, &[]));
-        self.b.switch_to_block(some);
-        let joined = if self.plan.lanes == lanes {
-            self.on_vectors(fold, at, whole)?
-        } else {
-            for lane in 0..lanes {
-                self.store_tuple(fold, places.lanes, lane, &neutral);
-            }
-            self.one_by_one(fold, places.lanes, lanes, at, whole)?;
-            (0..lanes).map(|lane| self.load_tuple(fold, places.lanes, lane)).collect::<Result<Vec<_>, _>>()?
-        };
-        let joined = self.join(fold, joined)?;
-        self.store_tuple(fold, places.part, 0, &joined);
-        self.jump(rest, &[]);
-        self.b.switch_to_block(rest);
-        let (next, left) = (self.b.ins().iadd(at, whole), self.b.ins().isub(points, whole));
-        self.one_by_one(fold, places.part, 1, next, left)
+        let halves = self.block([types::I64]);
+        let (half, done) = (self.b.create_block(), self.b.create_block());
+        self.jump(halves, &[width]);
+        self.b.switch_to_block(halves);
+        let [width] = self.params_of(halves)?;
+        let lower = self.b.ins().ushr_imm_u(width, 1);
+        let one_left = self.icmp(IntCC::Equal, lower, zero);
+        self.branch(one_left, (done, &[]), (half, &[]));
+        self.b.switch_to_block(half);
+        let lane = self.begin_count(zero, lower)?;
+        let upper = self.b.ins().iadd(lane.index, lower);
+        let [low, high] = [lane.index, upper].map(|n| self.waiting(fold, places.lanes, n));
+        let (left, right) = (self.tuple_at(fold, low), self.tuple_at(fold, high));
+        let both = self.combine(fold, &left, &right)?;
+        self.store_tuple_at(fold, low, &both);
+        self.end_count(lane)?;
+        self.jump(halves, &[lower]);
+        self.b.switch_to_block(done);
+        let total = self.load_tuple(fold, places.lanes, 0)?;
+        self.store_tuple(fold, places.part, 0, &total);
+        Ok(())
     }
 
-    /// Combines neighbours until one is left.
-    fn join(&mut self, fold: &Fold, mut lanes: Vec<SmallVec<[Value; 2]>>) -> Result<SmallVec<[Value; 2]>, KernelError> {
-        while lanes.len() > 1 {
-            lanes = lanes.chunks(2).map(|pair| self.combine(fold, &pair[0], &pair[1])).collect::<Result<_, _>>()?;
-        }
-        lanes.pop().ok_or_else(|| unsupported("a fold without lanes"))
+    /// Begins a loop over the numbers from one on, up to a greater one.
+    fn begin_count(&mut self, from: Value, to: Value) -> Result<Count, KernelError> {
+        let again = self.block([types::I64]);
+        self.jump(again, &[from]);
+        self.b.switch_to_block(again);
+        let [index] = self.params_of(again)?;
+        Ok(Count { again, index, to })
     }
 
-    /// Combines points onto the accumulators of one lane after the other.
+    fn end_count(&mut self, count: Count) -> Result<(), KernelError> {
+        let next = self.b.ins().iadd_imm_s(count.index, 1);
+        let more = self.icmp(IntCC::UnsignedLessThan, next, count.to);
+        let done = self.b.create_block();
+        self.branch(more, (count.again, &[next]), (done, &[]));
+        self.b.switch_to_block(done);
+        Ok(())
+    }
+
+    /// Combines points from `at` on, of a leaf that begins at `first`, onto the accumulators of one lane after the other.
     fn one_by_one(
         &mut self,
         fold: &Fold,
-        place: StackSlot,
-        lanes: usize,
-        at: Value,
+        (place, lanes): (StackSlot, usize),
+        (first, at): (Value, Value),
         points: Value,
     ) -> Result<(), KernelError> {
         let axis = self.kernel.axes - 1;
@@ -203,21 +233,12 @@ impl Emitter<'_> {
         self.level(axis + 1)?;
         let right = fold.items.iter().map(|&item| self.scalar(item)).collect::<Result<SmallVec<[Value; 2]>, _>>()?;
         let index = self.indices[axis];
-        let done_here = self.b.ins().isub(index, at);
+        let done_here = self.b.ins().isub(index, first);
         let lane = self.b.ins().band_imm_s(done_here, lanes as i64 - 1);
-        let distance = self.b.ins().imul_imm_s(lane, 8 * fold.items.len() as i64);
-        let base = self.b.ins().stack_addr(types::I64, place, 0);
-        let address = self.offset(base, distance);
-        let mut left = SmallVec::<[Value; 2]>::new();
-        for (n, &item) in fold.items.iter().enumerate() {
-            let word = self.b.ins().load(types::I64, plain(), address, 8 * n as i32);
-            left.push(self.word_to_value(self.dtype(item), word));
-        }
+        let address = self.waiting(fold, place, lane);
+        let left = self.tuple_at(fold, address);
         let both = self.combine(fold, &left, &right)?;
-        for (n, (&item, &value)) in fold.items.iter().zip(&both).enumerate() {
-            let word = self.value_to_word(self.dtype(item), value);
-            self.b.ins().store(plain(), word, address, 8 * n as i32);
-        }
+        self.store_tuple_at(fold, address, &both);
         self.close(open)?;
         self.pointers = before;
         self.jump(done, &[]);
@@ -225,13 +246,24 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Combines `points` points, whole rounds of lanes, in a vector loop. Gives what each lane came to.
-    fn on_vectors(&mut self, fold: &Fold, at: Value, points: Value) -> Result<Vec<SmallVec<[Value; 2]>>, KernelError> {
+    /// Combines points of a leaf, a multiple of [`LANES`] of them and none if there are none, in vector loops along so many lanes each.
+    fn on_vectors(
+        &mut self,
+        fold: &Fold,
+        places: Places,
+        lanes: usize,
+        (at, points): (Value, Value),
+    ) -> Result<(), KernelError> {
         let axis = self.kernel.axes - 1;
         let Some(adjacent) = self.adjacent else { return Err(unsupported("a vector loop over rows in any order")) };
         let moving = self.moving(axis);
+        let zero = self.int(types::I64, 0);
         let tile = self.block([types::I64; 2].into_iter().chain(moving.iter().map(|_| types::I64)));
+        let (some, end) = (self.b.create_block(), self.b.create_block());
         let (in_place, copied) = (self.b.create_block(), self.b.create_block());
+        let none = self.icmp(IntCC::Equal, points, zero);
+        self.branch(none, (end, &[]), (some, &[]));
+        self.b.switch_to_block(some);
         self.branch(adjacent, (in_place, &[]), (copied, &[]));
         self.b.switch_to_block(in_place);
         let mut whole = vec![at, points];
@@ -245,9 +277,8 @@ impl Emitter<'_> {
         self.jump(tile, &part);
 
         let (_, count) = self.begin_tile(tile, &moving)?;
-        let lanes = self.plan.lanes;
         let elems: SmallVec<[Type; 2]> = fold.items.iter().map(|&item| clif(self.dtype(item))).collect();
-        let mut start = vec![self.int(types::I64, 0)];
+        let mut start = Vec::new();
         for (n, &elem) in elems.iter().enumerate() {
             // A bool's accumulator is a mask of bytes.
             let bits = fold.neutral[n];
@@ -256,7 +287,14 @@ impl Emitter<'_> {
             start.extend(std::iter::repeat_n(chunk, self.chunk_count(elem)?));
         }
         let kinds: Vec<Type> = start.iter().map(|&value| self.b.func.dfg.value_type(value)).collect();
-        let (round, done) = (self.block(kinds.iter().copied()), self.block(kinds[1..].iter().copied()));
+        // With the first lane.
+        let along = self.block([types::I64]);
+        let round = self.block([types::I64].into_iter().chain(kinds.iter().copied()));
+        let done = self.block(kinds.iter().copied());
+        self.jump(along, &[zero]);
+        self.b.switch_to_block(along);
+        let [first] = self.params_of(along)?;
+        start.insert(0, first);
         self.jump(round, &start);
         self.b.switch_to_block(round);
         let params = self.b.block_params(round).to_vec();
@@ -280,17 +318,25 @@ impl Emitter<'_> {
         let more = self.icmp(IntCC::UnsignedLessThan, next, count);
         self.branch(more, (round, &again), (done, &again[1..]));
         self.b.switch_to_block(done);
+        let place = self.waiting(fold, places.lanes, first);
         let mut chunks = self.b.block_params(done).to_vec().into_iter();
-        let mut joined: Vec<SmallVec<[Value; 2]>> = vec![SmallVec::new(); lanes];
         for (n, &elem) in elems.iter().enumerate() {
             let own = (0..self.chunk_count(elem)?).filter_map(|_| chunks.next()).collect();
-            let (vector, bool) = (Vector { elem, chunks: own }, self.dtype(fold.items[n]).is_bool());
-            for (lane, values) in joined.iter_mut().enumerate() {
-                values.push(self.extract(&vector, lane, bool));
+            let (vector, dtype) = (Vector { elem, chunks: own }, self.dtype(fold.items[n]));
+            for lane in 0..LANES {
+                let value = self.extract(&vector, lane, dtype.is_bool());
+                let word = self.value_to_word(dtype, value);
+                self.b.ins().store(plain(), word, place, 8 * (lane * elems.len() + n) as i32);
             }
         }
         self.group = None;
-        Ok(joined)
+        let next = self.b.ins().iadd_imm_s(first, LANES as i64);
+        let most = self.int(types::I64, lanes as i64);
+        let used = self.b.ins().umin(count, most);
+        let more = self.icmp(IntCC::UnsignedLessThan, next, used);
+        self.branch(more, (along, &[next]), (end, &[]));
+        self.b.switch_to_block(end);
+        Ok(())
     }
 
     /// A value on vectors; a bool as a mask of bytes.
@@ -330,21 +376,34 @@ impl Emitter<'_> {
 
     /// The n-th tuple of accumulators in the frame.
     fn load_tuple(&mut self, fold: &Fold, from: StackSlot, n: usize) -> Result<SmallVec<[Value; 2]>, KernelError> {
-        let count = fold.items.len();
-        let value = |(at, &item): (usize, &KValue)| {
-            let place = self.b.ins().stack_addr(types::I64, from, 8 * (n * count + at) as i32);
-            let word = self.b.ins().load(types::I64, plain(), place, 0);
-            Ok(self.word_to_value(self.dtype(item), word))
+        let place = self.b.ins().stack_addr(types::I64, from, (8 * n * fold.items.len()) as i32);
+        Ok(self.tuple_at(fold, place))
+    }
+
+    fn tuple_at(&mut self, fold: &Fold, place: Value) -> SmallVec<[Value; 2]> {
+        let value = |(n, &item): (i32, &KValue)| {
+            let word = self.b.ins().load(types::I64, plain(), place, 8 * n);
+            self.word_to_value(self.dtype(item), word)
         };
-        fold.items.iter().enumerate().map(value).collect()
+        (0..).zip(&fold.items).map(value).collect()
     }
 
     fn store_tuple(&mut self, fold: &Fold, to: StackSlot, n: usize, values: &[Value]) {
-        let count = fold.items.len();
-        for (at, (&item, &value)) in fold.items.iter().zip(values).enumerate() {
+        let place = self.b.ins().stack_addr(types::I64, to, (8 * n * fold.items.len()) as i32);
+        self.store_tuple_at(fold, place, values);
+    }
+
+    fn store_tuple_at(&mut self, fold: &Fold, place: Value, values: &[Value]) {
+        for (n, (&item, &value)) in (0..).zip(fold.items.iter().zip(values)) {
             let word = self.value_to_word(self.dtype(item), value);
-            let place = self.b.ins().stack_addr(types::I64, to, 8 * (n * count + at) as i32);
-            self.b.ins().store(plain(), word, place, 0);
+            self.b.ins().store(plain(), word, place, 8 * n);
         }
     }
+}
+
+/// A loop over numbers: its block and its number, and the one after the last.
+struct Count {
+    again: Block,
+    index: Value,
+    to: Value,
 }

@@ -1,6 +1,7 @@
 //! How the innermost loop is run: how many points at once, and which instructions on vectors.
 
 use super::Features;
+use super::fold::LANES;
 use super::staging::room;
 use super::vector_divide::dividing_dtype;
 use crate::kernel::{Binary, KInst, KOp, Kernel, Unary};
@@ -43,7 +44,9 @@ impl Plan {
         if let Some(fold) = &kernel.fold {
             return match fold.order {
                 // A leaf has room where rows are copied to.
-                Order::Tree { lanes, leaf } if lanes > 1 && room(kernel) >= leaf => Plan { lanes, groups: 1, vector },
+                Order::Tree { lanes, leaf } if lanes.is_multiple_of(LANES) && room(kernel) >= leaf => {
+                    Plan { lanes: LANES, groups: 1, vector }
+                }
                 _ => scalar,
             };
         }

@@ -9,6 +9,8 @@ use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
 const ROOM: usize = 32 << 10;
 /// The points of a tile, where room is no limit.
 const POINTS: usize = 256;
+/// The same where points are combined, leaf by leaf.
+const LEAF_POINTS: usize = 1024;
 
 /// Where copies are.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +33,8 @@ fn sizes(kernel: &Kernel) -> impl Iterator<Item = usize> {
 
 /// The points of rows that there is room for.
 pub fn room(kernel: &Kernel) -> usize {
-    POINTS.min(ROOM / sizes(kernel).sum::<usize>().max(1))
+    let points = if kernel.fold.is_some() { LEAF_POINTS } else { POINTS };
+    points.min(ROOM / sizes(kernel).sum::<usize>().max(1))
 }
 
 impl Staging {

@@ -17,7 +17,6 @@ struct Plan {
     dtypes: Vec<DType>,
     /// What it starts from, unless there is nothing.
     start: Option<Vec<Scalar>>,
-    order: Order,
     /// True if any order gives the same bits.
     any_order: bool,
     /// Of positions that are the index along the row's only axis, the axis: the first one is known then where nothing is beyond what is neutral.
@@ -37,11 +36,7 @@ impl Plan {
             Init::Identity => dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect(),
             Init::Existing(_) => return NotLowered::because("it starts from the elements of an array"),
         };
-        // Integers give the same in any order, and of equal values the first position is chosen.
-        let exact = dtypes.iter().all(|dtype| dtype.is_int() || dtype.is_bool());
-        let order = if exact { Order::PAIRWISE } else { reduction.order() };
-        let any_order = exact || matches!(monoid, Monoid::ArgMin | Monoid::ArgMax);
-        Ok(Plan { monoid, dtypes, start, order, any_order, counts_from: None })
+        Ok(Plan { monoid, dtypes, start, any_order: reduction.any_order(), counts_from: None })
     }
 
     /// What on the left of anything changes nothing, bit for bit.
@@ -183,10 +178,9 @@ impl Lowering<'_> {
         if !axes.has_rows() {
             return self.totals_in_memory(expr, &plans, &items);
         }
-        let order = plans[0].order;
-        if plans.iter().any(|plan| plan.order != order) {
+        let Some(order) = Reduction::common_order(&expr.reductions) else {
             return NotLowered::because("its reductions combine in different orders");
-        }
+        };
         if order == Order::Sequential && axes.goes_on() {
             return NotLowered::because("it combines several rows in sequence");
         }

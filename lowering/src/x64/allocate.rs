@@ -8,6 +8,7 @@ use super::codes;
 use super::frame::Frame;
 use super::machine::{Call, Class, Inst, Op, Origin, Segment, V, Width};
 use super::nest::Places;
+use super::rows::TAIL;
 use super::schedule::Schedule;
 use super::select::Row;
 use super::unsupported;
@@ -23,6 +24,8 @@ pub enum Mode {
     Group(usize),
     /// For the last points of a row, fewer than lanes.
     Masked,
+    /// Once, with a lane for each of several rows, those in the mask of last points.
+    Rows,
 }
 
 const NOWHERE: u8 = u8::MAX;
@@ -128,6 +131,10 @@ pub struct Writer<'a> {
     pub schedule: Schedule,
     /// True while rounds are written whose stores go past the caches.
     pub streaming: bool,
+    /// The group of a row's last points, where the index is not theirs.
+    pub masked_group: usize,
+    /// Rows whose elements at a group's points are in a register.
+    pub held: Vec<(u32, usize, u8)>,
     /// Where the code of each instruction of the kernel begins.
     pub marks: Vec<(u64, u32)>,
 }
@@ -279,7 +286,7 @@ impl Writer<'_> {
                 file.pinned[usize::from(file.is_mask(v))] |= 1 << register;
             }
         }
-        if mode != Mode::Uniform {
+        if matches!(mode, Mode::Group(_) | Mode::Masked) {
             for (register, &v) in (0..).zip(&prepared.pins) {
                 file.set(false, register, Some(v));
                 file.pinned[0] |= 1 << register;
@@ -313,6 +320,22 @@ impl Writer<'_> {
             Inst::Load { row, dst } => {
                 let register = self.room(file, *dst, 0)?;
                 self.load_row(*row, register, file.mode)?;
+                self.defined(file, *dst)
+            }
+            Inst::SumBytes { src, zero, dst } => {
+                let mut busy = 0;
+                let (mut source, zero_at) = (self.source(file, *src, &mut busy)?, self.source(file, *zero, &mut busy)?);
+                let Class::Vector(width) = file.class(*dst) else { return Err(unsupported("a sum as a mask")) };
+                if file.mode == Mode::Masked {
+                    let there = self.scratch(width);
+                    let operands = [Operand::Reg(there), Operand::Reg(source)];
+                    self.asm.vector(codes::MOV_B_LOAD.code(self.evex(), width), &operands, Some((TAIL, true)));
+                    source = there;
+                }
+                self.used(file, &[*src, *zero]);
+                let to = self.room(file, *dst, 0)?;
+                let operands = [to, source, zero_at].map(Operand::Reg);
+                self.asm.vector(codes::SUM_BYTES.code(self.evex(), width), &operands, None);
                 self.defined(file, *dst)
             }
             Inst::Broadcast { from, size, dst } => {

@@ -132,6 +132,10 @@ impl Asm {
     pub fn r(&mut self, code: Code, a: Register) {
         self.put_made(Instruction::with1(code, a));
     }
+    /// An instruction on memory.
+    pub fn m(&mut self, code: Code, mem: Mem) {
+        self.put_made(Instruction::with1(code, MemoryOperand::from(mem)));
+    }
     /// An instruction on a general register and memory.
     pub fn rm(&mut self, code: Code, a: Register, mem: Mem) {
         self.put_made(Instruction::with2(code, a, MemoryOperand::from(mem)));

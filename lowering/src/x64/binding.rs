@@ -51,7 +51,7 @@ impl Writer<'_> {
         size: usize,
     ) -> Result<(), KernelError> {
         let spot = *file.binding.outputs.get(number as usize).ok_or_else(|| unsupported("an output to nowhere"))?;
-        let (class, merges) = (file.class(v), file.merges());
+        let (class, merges) = (file.class(v), file.merges() && size > 0);
         match (spot, class) {
             (Spot::Register(to), Class::Vector(width)) => {
                 let to = vector_register(width, to);

@@ -2,6 +2,7 @@
 
 use super::allocate::{Prepared, Writer};
 use super::asm::Asm;
+use super::bytes::ByteSums;
 use super::fold::Folding;
 use super::frame::Frame;
 use super::listing::Listing;
@@ -31,9 +32,10 @@ impl Code {
     /// Compiles a kernel.
     pub fn new(level: Level, kernel: &Kernel) -> Result<Code, KernelError> {
         let live = live(kernel);
-        let (schedule, rows) = (Schedule::new(kernel, &live, level), Rows::new(kernel, &live));
+        let sums = if level.is_evex() { ByteSums::of(kernel, &live) } else { ByteSums::default() };
+        let (schedule, rows) = (Schedule::new(kernel, &live, &sums, level), Rows::new(kernel, &live));
         let mut frame = Frame::default();
-        let mut selector = Selector::new(kernel, &live, &rows, schedule, &mut frame);
+        let mut selector = Selector::new(kernel, (&live, &sums), &rows, schedule, &mut frame);
         let segments = selector.segments()?;
         let folded = kernel.fold.as_ref().map(|fold| selector.fold(fold)).transpose()?;
         let mut pool = selector.pool;
@@ -48,7 +50,17 @@ impl Code {
         let registers = schedule.level.values();
         let folding = kernel.fold.as_ref().zip(folded);
         let folding = folding.map(|(fold, of)| Folding::new(fold, of, schedule, registers, &mut frame));
-        let mut writer = Writer { asm, frame, places, rows: &rows.list, schedule, streaming: false, marks: Vec::new() };
+        let mut writer = Writer {
+            asm,
+            frame,
+            places,
+            rows: &rows.list,
+            schedule,
+            streaming: false,
+            masked_group: 0,
+            held: Vec::new(),
+            marks: Vec::new(),
+        };
         let mut levels: Vec<Prepared> = segments.into_iter().map(Prepared::new).collect();
         if let (Some(inner), None) = (levels.last_mut(), &folding) {
             inner.pin(registers);

@@ -194,6 +194,11 @@ forms! {
     MASKMOV_PD_STORE 0: VEX_Vmaskmovpd_m128_xmm_xmm VEX_Vmaskmovpd_m256_ymm_ymm INVALID INVALID INVALID;
     UNPACKLO_DQ 4: VEX_Vpunpckldq_xmm_xmm_xmmm128 VEX_Vpunpckldq_ymm_ymm_ymmm256 EVEX_Vpunpckldq_xmm_k1z_xmm_xmmm128b32 EVEX_Vpunpckldq_ymm_k1z_ymm_ymmm256b32 EVEX_Vpunpckldq_zmm_k1z_zmm_zmmm512b32;
     UNPACKLO_WD 0: VEX_Vpunpcklwd_xmm_xmm_xmmm128 VEX_Vpunpcklwd_ymm_ymm_ymmm256 EVEX_Vpunpcklwd_xmm_k1z_xmm_xmmm128 EVEX_Vpunpcklwd_ymm_k1z_ymm_ymmm256 EVEX_Vpunpcklwd_zmm_k1z_zmm_zmmm512;
+    UNPACKLO_PD 8: INVALID INVALID INVALID INVALID EVEX_Vunpcklpd_zmm_k1z_zmm_zmmm512b64;
+    UNPACKHI_PD 8: INVALID INVALID INVALID INVALID EVEX_Vunpckhpd_zmm_k1z_zmm_zmmm512b64;
+    SHUFFLE_PS 4: INVALID INVALID INVALID INVALID EVEX_Vshufps_zmm_k1z_zmm_zmmm512b32_imm8;
+    SHUFFLE_X 8: INVALID INVALID INVALID INVALID EVEX_Vshuff64x2_zmm_k1z_zmm_zmmm512b64_imm8;
+    SUM_BYTES 0: VEX_Vpsadbw_xmm_xmm_xmmm128 VEX_Vpsadbw_ymm_ymm_ymmm256 EVEX_Vpsadbw_xmm_xmm_xmmm128 EVEX_Vpsadbw_ymm_ymm_ymmm256 EVEX_Vpsadbw_zmm_zmm_zmmm512;
     PERM_Q 0: INVALID VEX_Vpermq_ymm_ymmm256_imm8 INVALID INVALID INVALID;
     EXTRACT_HIGH 0: INVALID VEX_Vextracti128_xmmm128_ymm_imm8 INVALID INVALID INVALID;
     MOVE4_LOAD 0: VEX_Vmovd_xmm_rm32 INVALID EVEX_Vmovd_xmm_rm32 INVALID INVALID;

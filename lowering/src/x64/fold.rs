@@ -1,11 +1,11 @@
 //! Rows whose points are combined.
 //!
-//! Accumulators are vectors, one lane for each of the order's, in registers that the loop keeps for them. Where any order does, each group of a
-//! round has its own, and the last points are combined under a mask. Otherwise a row is cut as its [`Order`] says: a leaf is combined on lanes,
-//! these are joined, and what is left follows, one after the other; what waits for its right part is on a stack in the frame.
+//! Accumulators are vectors in registers that the loop keeps for them, for each group of a round its own; the last points are combined under a
+//! mask. Where any order does, that is all. How a row is cut in leaves, as its [`Order`] says, is in `tree.rs`.
 
 use super::allocate::{Mode, Prepared, Writer, at_width};
 use super::asm::{Mem, Operand};
+use super::batch::Batch;
 use super::binding::{Binding, Spot};
 use super::frame::Frame;
 use super::machine::{Class, Origin, Width};
@@ -21,26 +21,31 @@ use rewright_ir::expr::Order;
 const DEPTH: usize = 64;
 /// Accumulators that are masks have this many registers at most.
 const MOST_MASKS: usize = 3;
+/// Up to so many instructions for a group do with a third of the registers.
+pub const SHORT: usize = 12;
 
 /// A fold's code, and where its accumulators are.
 pub struct Folding {
     pub accumulators: Vec<Accumulator>,
-    points: Prepared,
-    items: Prepared,
-    combine: Prepared,
-    join: Prepared,
-    after: Prepared,
+    pub points: Prepared,
+    pub items: Prepared,
+    pub combine: Prepared,
+    pub join: Prepared,
+    pub after: Prepared,
     way: Way,
+    /// How several rows are computed at once, if that may be.
+    pub batch: Option<Batch>,
     /// The accumulators of each group, and then those of what comes from the right.
-    spots: Vec<Vec<Spot>>,
+    pub spots: Vec<Vec<Spot>>,
     /// Vector and mask registers.
     reserved: [u32; 2],
     /// The items of a group.
-    last: Vec<u32>,
-    stack: u32,
-    /// How much waits, in bytes of the stack, and which item is next.
-    depth: u32,
-    turn: u32,
+    pub last: Vec<u32>,
+    pub stack: u32,
+    /// How much waits, in bytes of the stack, how many whole leaves there were, and which item, or group, is next.
+    pub depth: u32,
+    pub leaves: u32,
+    pub turn: u32,
 }
 
 /// How a row is combined.
@@ -59,7 +64,7 @@ impl Folding {
     pub fn new(fold: &Fold, of: FoldSegments, schedule: Schedule, registers: usize, frame: &mut Frame) -> Folding {
         let way = match fold.order {
             _ if fold.any_order => Way::Any(schedule.groups),
-            Order::Tree { lanes, leaf } => Way::Tree { groups: lanes.div_ceil(schedule.lanes), lanes, leaf },
+            Order::Tree { lanes, leaf } => Way::Tree { groups: lanes / schedule.lanes, lanes, leaf },
             Order::Sequential => Way::Sequence,
         };
         let sets = 1 + match way {
@@ -68,11 +73,13 @@ impl Folding {
             Way::Tree { groups, .. } => groups,
             Way::Sequence => 1,
         };
-        let FoldSegments { accumulators, points, items, combine, join, after } = of;
+        let FoldSegments { accumulators, points, items, combine, join, after, across } = of;
         let masks = accumulators.iter().filter(|accumulator| accumulator.class == Class::Mask).count();
         let vectors = accumulators.len() - masks;
         let fits = |count: usize, most: usize| !points.calls() && sets * count <= most;
-        let in_registers = [fits(vectors, registers * 2 / 5), fits(masks, MOST_MASKS)];
+        // What is computed at a point wants registers, too.
+        let most = if points.insts.len() <= SHORT { registers * 2 / 3 } else { registers * 2 / 5 };
+        let in_registers = [fits(vectors, most), fits(masks, MOST_MASKS)];
         // The last ones; K7 is the mask of a row's last points.
         let mut next = [registers as u8, 7];
         let mut reserved = [0; 2];
@@ -89,16 +96,18 @@ impl Folding {
             Spot::Register(next[file])
         };
         let spots = (0..sets).map(|_| accumulators.iter().map(&mut spot).collect()).collect();
+        let batch = across.map(|across| Batch::new(across, &items, next[0] as usize, reserved, frame));
         let [mut points, mut items, combine, join, after] = [points, items, combine, join, after].map(Prepared::new);
         let looped = if way == Way::Sequence { &mut items } else { &mut points };
         looped.pin(next[0] as usize);
         reserved[0] |= looped.pinned();
-        let entry = 64 * (1 + accumulators.len());
+        let entry = 64 * accumulators.len();
         let is_tree = matches!(way, Way::Tree { .. });
         Folding {
             last: accumulators.iter().map(|_| frame.place(64)).collect(),
             stack: if is_tree { frame.place(DEPTH * entry) } else { 0 },
             depth: frame.place(8),
+            leaves: frame.place(8),
             turn: frame.place(8),
             reserved,
             accumulators,
@@ -108,6 +117,7 @@ impl Folding {
             join,
             after,
             way,
+            batch,
             spots,
         }
     }
@@ -121,11 +131,11 @@ impl Folding {
     }
 
     /// Bytes of what waits in the stack.
-    fn entry(&self) -> usize {
-        64 * (1 + self.accumulators.len())
+    pub fn entry(&self) -> usize {
+        64 * self.accumulators.len()
     }
 
-    fn binding(&self, inputs: &[usize], output: usize) -> Binding {
+    pub fn binding(&self, inputs: &[usize], output: usize) -> Binding {
         Binding {
             inputs: inputs.iter().flat_map(|&set| &self.spots[set]).copied().collect(),
             outputs: self.spots[output].clone(),
@@ -134,8 +144,26 @@ impl Folding {
         }
     }
 
+    /// For items that are put to the frame.
+    pub fn items_in_frame(&self) -> Binding {
+        Binding {
+            outputs: self.last.iter().map(|&at| Spot::Frame(at)).collect(),
+            reserved: self.reserved,
+            ..Binding::default()
+        }
+    }
+
+    /// The groups of a leaf, if rows are trees.
+    pub fn tree_groups(&self) -> Option<usize> {
+        if let Way::Tree { groups, .. } = self.way { Some(groups) } else { None }
+    }
+    /// Where the accumulators of a group are.
+    pub fn spots_of(&self, group: usize) -> &[Spot] {
+        &self.spots[group]
+    }
+
     /// The last set: what comes from the right.
-    fn right(&self) -> usize {
+    pub fn right(&self) -> usize {
         self.spots.len() - 1
     }
 }
@@ -202,7 +230,7 @@ impl Writer<'_> {
     }
 
     /// Nothing is combined yet.
-    fn neutral(&mut self, fold: &Folding, set: usize) -> Result<(), KernelError> {
+    pub(super) fn neutral(&mut self, fold: &Folding, set: usize) -> Result<(), KernelError> {
         for (&spot, accumulator) in fold.spots[set].iter().zip(&fold.accumulators) {
             match (accumulator.class, accumulator.neutral) {
                 (Class::Vector(width), neutral) => {
@@ -220,12 +248,12 @@ impl Writer<'_> {
     }
 
     /// Combines one set of accumulators with another, onto itself.
-    fn combine(&mut self, fold: &Folding, left: usize, right: usize) -> Result<(), KernelError> {
+    pub(super) fn combine(&mut self, fold: &Folding, left: usize, right: usize) -> Result<(), KernelError> {
         self.bound_segment(&fold.combine, Mode::Uniform, &fold.binding(&[left, right], left))
     }
 
     /// The points of the piece are counted from 0, and there are so many.
-    fn begin_points(&mut self) {
+    pub(super) fn begin_points(&mut self) {
         self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
         self.asm.load(LIMIT, Mem::frame(self.places.count));
     }
@@ -266,11 +294,7 @@ impl Writer<'_> {
     fn one_by_one(&mut self, fold: &Folding, onto: usize) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
         let (rest, masked, next, done) = (self.asm.label(), self.asm.label(), self.asm.label(), self.asm.label());
-        let binding = Binding {
-            outputs: fold.last.iter().map(|&at| Spot::Frame(at)).collect(),
-            reserved: fold.reserved,
-            ..Binding::default()
-        };
+        let binding = fold.items_in_frame();
         let lanes = self.schedule.lanes as i32;
         self.asm.bind(rest);
         self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
@@ -320,127 +344,4 @@ impl Writer<'_> {
         self.asm.bind(done);
         Ok(())
     }
-
-    /// A row as a tree: its leaves in order, and what they come to with what waits for it.
-    fn tree(
-        &mut self,
-        fold: &Folding,
-        axis: usize,
-        groups: usize,
-        lanes: usize,
-        leaf: usize,
-    ) -> Result<(), KernelError> {
-        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
-        let depth = Mem::frame(fold.depth);
-        let (small, rise, join, done) = (self.asm.label(), self.asm.label(), self.asm.label(), self.asm.label());
-        self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
-        self.asm.load(rax, Mem::frame(self.places.extents[axis]));
-        // RAX: the points of the part that is next.
-        let descend = self.asm.bound();
-        self.asm.ri(Code::Cmp_rm64_imm32, rax, leaf as i32);
-        self.asm.jump(Code::Jbe_rel32_64, small);
-        self.asm.rr(Code::Mov_r64_rm64, rdx, rax);
-        self.asm.ri(Code::Shr_rm64_imm8, rax, 1);
-        self.asm.ri(Code::And_rm64_imm32, rax, -(lanes as i32));
-        self.asm.rr(Code::Sub_r64_rm64, rdx, rax);
-        self.asm.load(rcx, depth);
-        self.asm.store(waiting(fold, 0), rdx);
-        self.asm.ri(Code::Add_rm64_imm32, rcx, fold.entry() as i32);
-        self.asm.store(depth, rcx);
-        self.asm.jump(Code::Jmp_rel32_64, descend);
-
-        self.asm.bind(small);
-        self.asm.store(Mem::frame(self.places.count), rax);
-        self.leaf(fold, groups, lanes)?;
-        self.asm.load(rax, Mem::frame(self.places.count));
-        self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.start), rax);
-
-        self.asm.bind(rise);
-        self.asm.load(rcx, depth);
-        self.asm.rr(Code::Test_rm64_r64, rcx, rcx);
-        self.asm.jump(Code::Je_rel32_64, done);
-        self.asm.ri(Code::Sub_rm64_imm32, rcx, fold.entry() as i32);
-        self.asm.load(rdx, waiting(fold, 0));
-        self.asm.rr(Code::Test_rm64_r64, rdx, rdx);
-        self.asm.jump(Code::Je_rel32_64, join);
-        self.asm.mi(Code::Mov_rm64_imm32, waiting(fold, 0), 0);
-        self.each_waiting(fold, |w, spot, class, mem| w.get(spot, class, mem), 0);
-        self.asm.rr(Code::Mov_r64_rm64, rax, rdx);
-        self.asm.jump(Code::Jmp_rel32_64, descend);
-
-        // What comes from the right is where the left part was computed.
-        self.asm.bind(join);
-        self.asm.store(depth, rcx);
-        self.each_waiting(fold, |w, spot, class, mem| w.put(spot, class, mem), fold.right());
-        let binding = fold.binding(&[fold.right(), 0], 0);
-        self.bound_segment(&fold.combine, Mode::Uniform, &binding)?;
-        self.asm.jump(Code::Jmp_rel32_64, rise);
-        self.asm.bind(done);
-        Ok(())
-    }
-
-    /// Moves the accumulators of a set to or from the entry of the stack that RCX is at.
-    fn each_waiting(&mut self, fold: &Folding, mut to: impl FnMut(&mut Self, Spot, Class, Mem), set: usize) {
-        for (n, accumulator) in fold.accumulators.iter().enumerate() {
-            to(self, fold.spots[set][n], accumulator.class, waiting(fold, 64 * (1 + n)));
-        }
-    }
-
-    /// A loop of so many rounds of groups at once, as long as the index and the limit are so.
-    fn leaf_rounds(
-        &mut self,
-        fold: &Folding,
-        (rounds, groups): (usize, usize),
-        points: i32,
-        again: Code,
-    ) -> Result<(), KernelError> {
-        let start = self.asm.bound();
-        for number in 0..rounds * groups {
-            let group = number % groups;
-            self.bound_segment(&fold.points, Mode::Group(number), &fold.binding(&[group], group))?;
-        }
-        self.asm.ri(Code::Add_rm64_imm32, INDEX, rounds as i32 * points);
-        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
-        self.asm.jump(again, start);
-        Ok(())
-    }
-
-    /// A leaf, which is the piece: on lanes, joined, and then what is left.
-    fn leaf(&mut self, fold: &Folding, groups: usize, lanes: usize) -> Result<(), KernelError> {
-        let (few, joined) = (self.asm.label(), self.asm.label());
-        let round_points = lanes as i32;
-        self.bases();
-        self.begin_points();
-        (0..groups).try_for_each(|set| self.neutral(fold, set))?;
-        self.asm.ri(Code::And_rm64_imm32, LIMIT, -round_points);
-        self.asm.jump(Code::Je_rel32_64, few);
-        // As many rounds at once as are short enough, and then one by one.
-        let several = self.schedule.groups / groups;
-        if several > 1 {
-            let (ended, single) = (several as i32 * round_points, self.asm.label());
-            self.asm.ri(Code::Sub_rm64_imm32, LIMIT, ended);
-            self.asm.jump(Code::Jl_rel32_64, single);
-            self.leaf_rounds(fold, (several, groups), round_points, Code::Jle_rel32_64)?;
-            self.asm.bind(single);
-            self.asm.ri(Code::Add_rm64_imm32, LIMIT, ended);
-            self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
-            self.asm.jump(Code::Jae_rel32_64, joined);
-        }
-        self.leaf_rounds(fold, (1, groups), round_points, Code::Jb_rel32_64)?;
-        self.asm.bind(joined);
-        for group in 0..groups {
-            self.bound_segment(&fold.join, Mode::Uniform, &fold.binding(&[group], group))?;
-        }
-        for group in 1..groups {
-            self.combine(fold, 0, group)?;
-        }
-        self.asm.bind(few);
-        self.asm.load(LIMIT, Mem::frame(self.places.count));
-        self.one_by_one(fold, 0)
-    }
-}
-
-/// A place in the entry of the stack that RCX is at.
-fn waiting(fold: &Folding, offset: usize) -> Mem {
-    Mem { index: Some((Register::RCX, 1)), ..Mem::frame(fold.stack + offset as u32) }
 }

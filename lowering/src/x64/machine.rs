@@ -112,7 +112,9 @@ pub enum Inst {
     First { dst: V },
     /// Calls a function for each lane, or for the first one if all are the same.
     Call(Call),
-    /// Puts a value of lanes of so many bytes, or a mask, to the n-th place that the segment is told to.
+    /// Of each eight bytes the sum, in a lane of 8 bytes; of the last points of a row those that there are. `zero` is 0 in all lanes.
+    SumBytes { src: V, zero: V, dst: V },
+    /// Puts a value of lanes of so many bytes, or a mask, to the n-th place that the segment is told to. All lanes of size 0 are of points.
     Output { number: u32, src: V, size: usize },
 }
 
@@ -163,6 +165,7 @@ impl Inst {
             Inst::Op(op) => op.srcs.iter().copied().chain(op.mask.map(|(mask, _)| mask)).collect(),
             Inst::Store { src, .. } | Inst::Output { src, .. } => SmallVec::from_slice(&[*src]),
             Inst::Call(call) => call.args.iter().copied().chain(call.guard).collect(),
+            Inst::SumBytes { src, zero, .. } => SmallVec::from_slice(&[*src, *zero]),
             Inst::Load { .. } | Inst::Broadcast { .. } | Inst::First { .. } => SmallVec::new(),
         }
     }
@@ -172,6 +175,7 @@ impl Inst {
             Inst::Op(op) => Some(op.dst),
             Inst::Load { dst, .. } | Inst::Broadcast { dst, .. } | Inst::First { dst } => Some(*dst),
             Inst::Call(call) => Some(call.dst),
+            Inst::SumBytes { dst, .. } => Some(*dst),
             Inst::Store { .. } | Inst::Output { .. } => None,
         }
     }

@@ -15,7 +15,9 @@
 
 mod allocate;
 mod asm;
+mod batch;
 mod binding;
+mod bytes;
 mod code;
 mod codes;
 mod fold;
@@ -31,6 +33,7 @@ mod row_loop;
 mod rows;
 mod schedule;
 mod select;
+mod tree;
 
 use crate::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};
 

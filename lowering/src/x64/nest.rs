@@ -251,6 +251,13 @@ impl Writer<'_> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
         let (counter, extent) = (Mem::frame(self.places.counters[level]), Mem::frame(self.places.extents[level]));
         self.asm.mi(Code::Mov_rm64_imm32, counter, 0);
+        let done = self.asm.label();
+        if let Some(folding) = folding.filter(|folding| folding.batch.is_some() && level + 2 == kernel.axes) {
+            self.several_rows(kernel, folding, level)?;
+            self.asm.load(rax, counter);
+            self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
+            self.asm.jump(Code::Jae_rel32_64, done);
+        }
         let again = self.asm.bound();
         self.level(kernel, (levels, folding), level + 1)?;
         for (n, row) in self.rows.iter().enumerate() {
@@ -265,6 +272,7 @@ impl Writer<'_> {
         self.asm.store(counter, rax);
         self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
         self.asm.jump(Code::Jb_rel32_64, again);
+        self.asm.bind(done);
         // Back to the first element.
         for (n, row) in self.rows.iter().enumerate() {
             if kernel.buffers[row.buffer as usize].varies[level] {
@@ -280,6 +288,7 @@ impl Writer<'_> {
     }
 }
 
-fn stride_offset(kernel: &Kernel, buffer: u32, axis: usize) -> i64 {
+/// Where a stride is in those that a call is given.
+pub fn stride_offset(kernel: &Kernel, buffer: u32, axis: usize) -> i64 {
     8 * (buffer as i64 * kernel.axes as i64 + axis as i64)
 }

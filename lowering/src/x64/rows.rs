@@ -1,6 +1,6 @@
 //! Access to the elements of a row: whole groups, or under a mask the last ones; and what is the same in all lanes.
 
-use super::allocate::{Mode, Writer, at_width};
+use super::allocate::{Mode, Writer, at_width, vector_register};
 use super::asm::{Mem, Operand};
 use super::codes::{self, Form};
 use super::machine::{Call, Uniform, Width};
@@ -25,7 +25,7 @@ pub fn broadcast_form(size: usize) -> &'static Form {
 
 impl Writer<'_> {
     /// The address of a row's elements at a group's points. Changes RAX.
-    fn row_at(&mut self, row: u32, mode: Mode) -> Mem {
+    pub fn row_at(&mut self, row: u32, mode: Mode) -> Mem {
         let size = self.rows[row as usize].size;
         let base = match self.places.bases[row as usize] {
             Some(register) => register,
@@ -34,9 +34,24 @@ impl Writer<'_> {
                 Register::RAX
             }
         };
-        let group = if let Mode::Group(n) = mode { n } else { 0 };
+        let group = self.group(mode);
         let offset = (group * self.schedule.lanes * size) as i64;
         Mem { base, index: Some((INDEX, size as u32)), offset, repeated: false }
+    }
+
+    /// The register that has a row's elements at a group's points, if one has.
+    fn held_at(&self, row: u32, mode: Mode) -> Option<u8> {
+        let group = self.group(mode);
+        let held = self.held.iter().find(|(of, at, _)| (*of, *at) == (row, group));
+        held.map(|(_, _, register)| *register)
+    }
+
+    fn group(&self, mode: Mode) -> usize {
+        match mode {
+            Mode::Group(n) => n,
+            Mode::Masked => self.masked_group,
+            Mode::Uniform | Mode::Rows => 0,
+        }
     }
 
     fn row_width(&self, row: u32) -> (usize, Width) {
@@ -46,6 +61,9 @@ impl Writer<'_> {
 
     /// A row's elements as the operand of an instruction.
     pub fn row_operand(&mut self, row: u32, width: Width, mode: Mode) -> Result<Operand, KernelError> {
+        if let Some(held) = self.held_at(row, mode) {
+            return Ok(Operand::Reg(vector_register(width, held)));
+        }
         if let Mode::Group(_) = mode {
             return Ok(Operand::Mem(self.row_at(row, mode)));
         }
@@ -57,6 +75,11 @@ impl Writer<'_> {
     /// Loads a row's elements.
     pub fn load_row(&mut self, row: u32, to: Register, mode: Mode) -> Result<(), KernelError> {
         let (size, width) = self.row_width(row);
+        if let Some(held) = self.held_at(row, mode) {
+            let operands = [Operand::Reg(at_width(to, width)), Operand::Reg(vector_register(width, held))];
+            self.asm.vector(codes::MOV_PS_LOAD.code(self.evex(), width), &operands, None);
+            return Ok(());
+        }
         let (to, mem) = (at_width(to, width), self.row_at(row, mode));
         let evex = self.evex();
         if mode != Mode::Masked {
@@ -101,9 +124,15 @@ impl Writer<'_> {
             return Ok(());
         }
         let (size, width) = self.row_width(row);
-        let (from, mem) = (at_width(from, width), self.row_at(row, mode));
+        let (from, mem) = match mode {
+            Mode::Rows => {
+                self.asm.load(Register::RAX, Mem::frame(self.places.pointers[row as usize]));
+                (at_width(from, width), Mem::at(Register::RAX, 0))
+            }
+            _ => (at_width(from, width), self.row_at(row, mode)),
+        };
         let evex = self.evex();
-        if mode != Mode::Masked {
+        if !matches!(mode, Mode::Masked | Mode::Rows) {
             let form = match size * self.schedule.lanes {
                 4 => &codes::MOVE4_STORE,
                 8 => &codes::MOVE8_STORE,
@@ -209,7 +238,7 @@ impl Writer<'_> {
 
     /// The index of a group's first point in all lanes. Changes RAX.
     pub fn first(&mut self, to: Register, width: Width, mode: Mode) {
-        let group = if let Mode::Group(n) = mode { n } else { 0 };
+        let group = self.group(mode);
         let ahead = (group * self.schedule.lanes) as i64;
         self.asm.rm(Code::Lea_r64_m, Register::RAX, Mem::at(INDEX, ahead));
         self.asm.rm(Code::Add_r64_rm64, Register::RAX, Mem::frame(self.places.start));
@@ -236,7 +265,7 @@ impl Writer<'_> {
         self.asm.rm(Code::Lea_r64_m, Register::RDX, Mem::frame(self.places.result));
         match mode {
             Mode::Uniform => self.asm.constant(Register::RCX, 1),
-            Mode::Group(_) => self.asm.constant(Register::RCX, self.schedule.lanes as u64),
+            Mode::Group(_) | Mode::Rows => self.asm.constant(Register::RCX, self.schedule.lanes as u64),
             Mode::Masked => self.asm.load(Register::RCX, Mem::frame(self.places.remaining)),
         }
         self.asm.constant(Register::RAX, call.helper as u64);

@@ -1,6 +1,7 @@
 //! How the innermost loop is run: how many points at once.
 
 use super::Level;
+use super::bytes::ByteSums;
 use super::select::divide::dividing_dtype;
 use crate::kernel::{Binary, Fold, KInst, KOp, Kernel};
 use rewright_ir::DType;
@@ -29,9 +30,12 @@ pub struct Schedule {
 
 impl Schedule {
     /// Decides for a kernel, of which `live` says which instructions anything depends on.
-    pub fn new(kernel: &Kernel, live: &[bool], level: Level) -> Schedule {
+    pub fn new(kernel: &Kernel, live: &[bool], sums: &ByteSums, level: Level) -> Schedule {
         let used = || kernel.insts.iter().zip(live).filter(|(_, live)| **live).map(|(inst, _)| inst);
-        let widest = used().map(|inst| width(kernel, inst, level)).max().unwrap_or(8);
+        let widest = match sums.items.is_empty() {
+            true => used().map(|inst| width(kernel, inst, level)).max().unwrap_or(8),
+            false => 1,
+        };
         let lanes = level.register_bytes() / widest;
         // A value has a lane for each of those that the order of combination has.
         let lanes = match kernel.fold.as_ref() {
@@ -44,8 +48,14 @@ impl Schedule {
         let bools = kernel.fold.iter().flat_map(|fold| &fold.items).any(|&item| kernel.dtype(item).is_bool());
         let most = if bools && level.is_evex() { 2 } else { MOST_GROUPS };
         let most = most.min(ENOUGH / inner.len().max(1));
-        let groups = kernel.wishes.unroll.map_or(if calls { 1 } else { most }, |wish| wish as usize);
-        let groups = groups.clamp(1, (MOST_POINTS / lanes).max(1));
+        let groups = match kernel.fold.as_ref() {
+            // All lanes of a leaf.
+            Some(Fold { any_order: false, order: Order::Tree { lanes: own, .. }, .. }) => own / lanes,
+            _ => {
+                let groups = kernel.wishes.unroll.map_or(if calls { 1 } else { most }, |wish| wish as usize);
+                groups.clamp(1, (MOST_POINTS / lanes).max(1))
+            }
+        };
         let streamed = |inst: &&KInst| match inst.op {
             KOp::Store(buffer, _) => lanes * kernel.buffers[buffer as usize].dtype.real().size() >= LEAST_STREAMED,
             _ => false,

@@ -4,7 +4,8 @@ use super::array_expr::node_of;
 use super::reduce_fusion::may_move;
 use crate::prelude::*;
 use rewright_ir::expr::{
-    Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
+    Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Reduction, Source,
+    SymExpr, Write,
 };
 use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Attr, Dim, Name};
@@ -162,8 +163,8 @@ impl Node {
         let alike = self.expr.axes.len() == other.expr.axes.len()
             && self.expr.axes.iter().zip(&other.expr.axes).all(|(a, b)| (&a.hi, a.kind) == (&b.hi, b.kind))
             && self.expr.axes.iter().all(|axis| axis.hi.is_some());
-        let order = |node: &Node| node.expr.reductions[0].order();
-        if !alike || order(&self) != order(&other) {
+        let both = [&self.expr.reductions[..], &other.expr.reductions[..]].concat();
+        if !alike || Reduction::common_order(&both).is_none() {
             return self;
         }
         let before = self.expr.accumulators().count() as u32;

@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 ///
 /// - Of a `transpose` other axes are reduced, and the smaller result is transposed, where rows are reduced then: their elements lie one after
 ///   the other. Of a `flip` the smaller result is flipped.
-/// - Axes that a `broadcast_in_dim` makes are not walked: extrema, `any` and `all` of copies are those of one, a sum of integers is a product.
+/// - Axes that a `broadcast_in_dim` makes are not walked: extrema, `any` and `all` of copies are those of one, a sum of integers is a product. Extrema
+///   of floats are so where only such axes are reduced.
 /// - All elements of a `reshape`, an `expand_dims` or a `squeeze` are those of its operand.
 /// - A reduction along axes of extent 1 is a view itself, or a cast.
 ///
@@ -155,6 +156,11 @@ impl<'a> Reduction<'a> {
         }
     }
 
+    /// True if rows are combined as trees: of zeros of different sign it is up to the order which one is the extremum.
+    fn is_tree(&self) -> bool {
+        matches!(self.monoid, Monoid::Sum | Monoid::Min | Monoid::Max)
+    }
+
     fn found(&self, operand: Value, axes: Axes, last: Last) -> Found {
         Found { root: self.root, view: None, operand, axes: Some(axes), last }
     }
@@ -183,7 +189,7 @@ impl<'a> Reduction<'a> {
             axes.iter().filter(|&axis| kept.iter().all(|other| other < axis)).count()
         };
         let same_rows = rows(&self.axes, &self.kept()) == rows(&axes, &left);
-        if !self.is_unordered() && !(reduced == axes && (same_rows || self.monoid != Monoid::Sum)) {
+        if !self.is_unordered() && !(reduced == axes && (same_rows || !self.is_tree())) {
             return None;
         }
         let order: Axes = match self.keeps {
@@ -228,7 +234,8 @@ impl<'a> Reduction<'a> {
                 dims[axis] = Dim::Const(1);
             }
         }
-        if copies == 1 {
+        let mixed = self.axes.iter().any(|&axis| dims[axis] != Dim::Const(1));
+        if copies == 1 || (mixed && !self.is_unordered()) {
             return None;
         }
         let axes = view.attrs.ints("axes").map(|axes| Attr::Ints(axes.into()));

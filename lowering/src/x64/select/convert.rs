@@ -35,6 +35,17 @@ impl Selector<'_> {
         }))
     }
 
+    /// Sums of each eight bytes, or of bools: see [`ByteSums`](crate::x64::bytes::ByteSums).
+    pub(super) fn sum_bytes(&mut self, a: KValue) -> Result<Val, KernelError> {
+        let bytes = match self.kernel.dtype(a).is_bool() {
+            true => self.bool_to(DType::U8, a)?,
+            false => self.lanes(a)?,
+        };
+        let (zero, dst) = (self.constant(0, 8), self.fresh(8));
+        self.emit(Inst::SumBytes { src: bytes, zero, dst });
+        Ok(Val::Lanes(dst))
+    }
+
     /// The same bits; a bool is the lowest bit of a byte.
     pub(super) fn bitcast(&mut self, from: DType, to: DType, a: KValue) -> Result<Val, KernelError> {
         match (from.is_bool(), to.is_bool()) {

@@ -2,9 +2,11 @@
 
 use super::{Kept, Selector, Val};
 use crate::kernel::{Fold, KValue, KernelError};
+use crate::x64::batch::may_follow_several;
 use crate::x64::codes;
 use crate::x64::machine::{Class, Inst, Op, Origin, Segment, V, Width};
 use crate::x64::unsupported;
+use rewright_ir::expr::Order;
 
 /// What an accumulator is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub struct Accumulator {
     pub size: usize,
     /// True of a bool in lanes.
     pub is_flags: bool,
+    /// True of a sum of bytes, whose lanes are not those of points.
+    pub sums_bytes: bool,
     /// What it is before anything is combined.
     pub neutral: Origin,
     /// Where in the frame what the row came to is put, the same in all lanes.
@@ -29,10 +33,12 @@ pub struct FoldSegments {
     pub items: Segment,
     /// Combines one with another, given after it.
     pub combine: Segment,
-    /// Combines the lanes, neighbours first. What they come to is in the first one.
+    /// Combines the upper half of the lanes onto the lower half, until one is left. What they come to is in the first one.
     pub join: Segment,
     /// What follows a row.
     pub after: Segment,
+    /// Joins several rows, each one's vector, if what follows may follow them at once; and where these vectors are.
+    pub across: Option<(Segment, Vec<u32>)>,
 }
 
 impl Selector<'_> {
@@ -80,7 +86,21 @@ impl Selector<'_> {
         self.begin(axes - 1);
         self.insts(fold.after.clone())?;
         let after = self.end();
-        Ok(FoldSegments { accumulators, points, items, combine, join, after })
+        let across = match self.has_plain_rows(fold)
+            && may_follow_several(self.kernel, &self.rows.list, axes - 2, (&items, &after))
+        {
+            true => self.across(fold, &accumulators)?,
+            false => None,
+        };
+        Ok(FoldSegments { accumulators, points, items, combine, join, after, across })
+    }
+
+    /// True if rows, which are combined as trees, are in a loop in which nothing else is computed.
+    fn has_plain_rows(&self, fold: &Fold) -> bool {
+        let around = self.kernel.axes - 1;
+        let is_around = |n: usize| self.live[n] && self.kernel.level(&self.kernel.insts[n]) as usize == around;
+        let between = (0..self.kernel.insts.len()).any(|n| is_around(n) && !self.kernel.is_of_fold(n));
+        around > 0 && !between && !fold.any_order && matches!(fold.order, Order::Tree { .. })
     }
 
     /// Of the form that the item has.
@@ -99,7 +119,8 @@ impl Selector<'_> {
             Class::Vector(width) => (self.pool.repeated(bits, size, width, evex), width.bytes()),
             Class::Mask => (self.pool.whole(&bits.to_le_bytes()), 8),
         };
-        Ok(Accumulator { class, size, is_flags, neutral, total: self.frame.place(bytes) })
+        let sums_bytes = self.sums.accumulators.get(n) == Some(&true);
+        Ok(Accumulator { class, size, is_flags, sums_bytes, neutral, total: self.frame.place(bytes) })
     }
 
     /// Values that the segment is given.
@@ -111,7 +132,7 @@ impl Selector<'_> {
     }
 
     /// A value in an accumulator's form.
-    fn formed(&mut self, accumulator: &Accumulator, value: KValue) -> Result<V, KernelError> {
+    pub(super) fn formed(&mut self, accumulator: &Accumulator, value: KValue) -> Result<V, KernelError> {
         match (accumulator.class, accumulator.is_flags) {
             (Class::Mask, _) => self.bits(value),
             (_, true) => self.flags(value, accumulator.size),
@@ -119,13 +140,14 @@ impl Selector<'_> {
         }
     }
 
-    fn outputs(&mut self, accumulators: &[Accumulator], values: &[KValue]) -> Result<(), KernelError> {
+    pub(super) fn outputs(&mut self, accumulators: &[Accumulator], values: &[KValue]) -> Result<(), KernelError> {
         let mut all = Vec::new();
         for (accumulator, &value) in accumulators.iter().zip(values) {
             let v = self.formed(accumulator, value)?;
             // Where an input is may be where another output goes.
             let copied = matches!(self.seg.info(v).origin, Origin::Input(_));
-            all.push((if copied { self.copied(v) } else { v }, accumulator.size));
+            let size = if accumulator.sums_bytes { 0 } else { accumulator.size };
+            all.push((if copied { self.copied(v) } else { v }, size));
         }
         for (number, (src, size)) in (0..).zip(all) {
             self.emit(Inst::Output { number, src, size });
@@ -136,11 +158,12 @@ impl Selector<'_> {
     fn join(&mut self, fold: &Fold, accumulators: &[Accumulator]) -> Result<Segment, KernelError> {
         self.begin(self.kernel.axes);
         self.inputs(accumulators, &fold.left, 0);
-        let mut shift = 1;
-        while shift < self.schedule.lanes {
+        let most = self.schedule.lanes / 2;
+        let mut shift = most;
+        while shift > 0 {
             let mut pairs = Vec::new();
             for (accumulator, (&left, &both)) in accumulators.iter().zip(fold.left.iter().zip(&fold.both)) {
-                let v = self.formed(accumulator, if shift == 1 { left } else { both })?;
+                let v = self.formed(accumulator, if shift == most { left } else { both })?;
                 pairs.push((v, self.shifted(accumulator, v, shift)));
             }
             self.vals.fill(None);
@@ -149,14 +172,17 @@ impl Selector<'_> {
                 self.vals[fold.right[n].0 as usize] = Some(accumulator.val(right));
             }
             self.insts(fold.combine.clone())?;
-            shift *= 2;
+            shift /= 2;
         }
-        self.outputs(accumulators, if shift == 1 { &fold.left } else { &fold.both })?;
+        self.outputs(accumulators, if most == 0 { &fold.left } else { &fold.both })?;
         Ok(self.end())
     }
 
     /// Each lane is the one so many further on.
     fn shifted(&mut self, accumulator: &Accumulator, v: V, lanes: usize) -> V {
+        if accumulator.sums_bytes && lanes * accumulator.size >= Width::Z.bytes() {
+            return self.constant(0, accumulator.size);
+        }
         let Class::Vector(width) = accumulator.class else {
             let dst = self.fresh_mask();
             let plain = Self::plain_op(&codes::KSHIFT, Width::Z, dst, &[v]);
@@ -180,7 +206,7 @@ impl Selector<'_> {
 
 impl Accumulator {
     /// A register as the value that it has.
-    fn val(&self, v: V) -> Val {
+    pub(super) fn val(&self, v: V) -> Val {
         match (self.class, self.is_flags) {
             (Class::Mask, _) => Val::Bits(v),
             (_, true) => Val::Flags(v, self.size),

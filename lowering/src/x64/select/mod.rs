@@ -3,6 +3,7 @@
 //! A value is one virtual register with all lanes of a group side by side, as wide as its dtype. A bool is a bit a lane in a mask register of
 //! AVX-512; on AVX2 it is a vector of 0 and -1, as wide as what it was computed from, and made wider or narrower to go with others.
 
+mod across;
 mod bits;
 mod call;
 mod compare;
@@ -13,6 +14,7 @@ pub mod fold;
 mod integer;
 mod widths;
 
+use super::bytes::ByteSums;
 use super::codes::{self, Form};
 use super::frame::Frame;
 use super::machine::{Class, Inst, Op, Origin, Segment, Uniform, V, Width};
@@ -99,6 +101,7 @@ pub struct Selector<'a> {
     pub pool: Pool,
     pub frame: &'a mut Frame,
     live: &'a [bool],
+    sums: &'a ByteSums,
     /// The instruction of each value.
     made_by: Vec<u32>,
     /// How often the innermost level uses each value.
@@ -125,7 +128,7 @@ impl<'a> Selector<'a> {
     /// For a kernel.
     pub fn new(
         kernel: &'a Kernel,
-        live: &'a [bool],
+        (live, sums): (&'a [bool], &'a ByteSums),
         rows: &'a Rows,
         schedule: Schedule,
         frame: &'a mut Frame,
@@ -152,6 +155,7 @@ impl<'a> Selector<'a> {
             pool: Pool::default(),
             frame,
             live,
+            sums,
             made_by,
             uses,
             leaves,
@@ -247,6 +251,7 @@ impl<'a> Selector<'a> {
             KOp::Binary(op) => self.int_binary(*op, to, args[0], args[1])?,
             KOp::Compare(op) => self.compare(*op, self.kernel.dtype(args[0]), args[0], args[1])?,
             KOp::Select => self.select(to, args[0], args[1], args[2])?,
+            KOp::Convert if self.sums.items.contains(&(self.number as usize)) => self.sum_bytes(args[0])?,
             KOp::Convert => self.convert(self.kernel.dtype(args[0]), to, args[0])?,
             KOp::Bitcast => self.bitcast(self.kernel.dtype(args[0]), to, args[0])?,
             KOp::Fma => self.fma(to, args)?,

@@ -1,0 +1,305 @@
+//! Several short rows at once.
+//!
+//! What a short row comes to is soon computed; joining its lanes, and what follows, take longer. Here as many rows as there are lanes are each
+//! combined to a vector, and these vectors joined across, so that each row's total is in a lane of its own: what follows runs once for all.
+//! The order of combination is that of a row by itself. The last rows are computed with some of those before them once more; where there are
+//! fewer rows than lanes, the other lanes are not stored.
+
+use super::allocate::{Mode, Prepared, Writer, vector_register};
+use super::asm::{Label, Mem, Operand};
+use super::binding::{Binding, Spot};
+use super::codes;
+use super::fold::Folding;
+use super::frame::Frame;
+use super::machine::{Inst, Segment, Uniform, Width};
+use super::nest::stride_offset;
+use super::row_loop::REMAINING;
+use super::rows::TAIL;
+use super::select::Row;
+use crate::kernel::{Kernel, KernelError};
+use iced_x86::{Code, Register};
+
+/// Rows of points that take more instructions are not worth it.
+const SHORT: usize = 24;
+/// Fewer rows are computed one after the other.
+const LEAST_ROWS: i32 = 2;
+/// So many registers are for elements that are the same for all rows.
+const MOST_HELD: usize = 4;
+/// The bytes of a vector, and by how far a number is shifted to be multiplied with that.
+const VECTOR: i32 = 64;
+const VECTOR_BITS: i32 = 6;
+
+/// What joins rows, and where their vectors are.
+pub struct Batch {
+    across: Prepared,
+    /// The items of a group, with constants in registers.
+    items: Prepared,
+    reserved: [u32; 2],
+    /// Registers for elements that are the same for all rows.
+    held: Vec<u8>,
+    /// The number of rows of a batch, the bytes of their vectors, and the mask of their lanes.
+    rows: u32,
+    bytes: u32,
+    mask: u32,
+    /// By accumulator the first row's place in the frame.
+    parts: Vec<u32>,
+}
+
+impl Batch {
+    /// If several rows can be computed at once; see [`Selector::across`](super::select::Selector::across).
+    pub fn new(
+        (across, parts): (Segment, Vec<u32>),
+        items: &Segment,
+        registers: usize,
+        mut reserved: [u32; 2],
+        frame: &mut Frame,
+    ) -> Batch {
+        let first = registers - (registers / 3).min(MOST_HELD);
+        let mut items = Prepared::new(items.clone());
+        items.pin(first);
+        let held: Vec<u8> = (first as u8..registers as u8).collect();
+        reserved[0] |= items.pinned() | held.iter().fold(0, |bits, register| bits | 1 << register);
+        let [rows, bytes, mask] = [(); 3].map(|()| frame.place(8));
+        Batch { across: Prepared::new(across), items, reserved, held, rows, bytes, mask, parts }
+    }
+}
+
+/// True if what follows a row, along an axis, can follow several rows at once: it reads nothing that changes from row to row.
+pub fn may_follow_several(kernel: &Kernel, rows: &[Row], axis: usize, (items, after): (&Segment, &Segment)) -> bool {
+    let varies = |row: u32| kernel.buffers[rows[row as usize].buffer as usize].varies[axis];
+    let alike = |inst: &Inst| match inst {
+        Inst::Broadcast { from: Uniform::Counter(counter), .. } => *counter as usize != axis,
+        Inst::Broadcast { from: Uniform::Element(row), .. } => !varies(*row),
+        Inst::Store { row, .. } => varies(*row),
+        Inst::Op(op) => op.row.is_none(),
+        Inst::Broadcast { .. } | Inst::Output { .. } => true,
+        Inst::Load { .. } | Inst::First { .. } | Inst::Call(_) | Inst::SumBytes { .. } => false,
+    };
+    let each_by_itself = |row: &Row| !(row.stored && row.loaded);
+    items.insts.len() <= SHORT
+        && !items.calls()
+        && rows.iter().all(each_by_itself)
+        && after.insts.iter().all(|(inst, _)| alike(inst))
+}
+
+impl Writer<'_> {
+    /// Rows along a loop, if they are short and enough of them. How many, its counter says; the rows' pointers are behind them.
+    pub fn several_rows(&mut self, kernel: &Kernel, fold: &Folding, level: usize) -> Result<(), KernelError> {
+        let (Some(batch), Some(groups)) = (&fold.batch, fold.tree_groups()) else { return Ok(()) };
+        let (rax, rcx, rdx, done) = (Register::RAX, Register::RCX, Register::RDX, self.asm.label());
+        let lanes = self.schedule.lanes as i32;
+        self.asm.load(rcx, Mem::frame(self.places.extents[level]));
+        self.asm.ri(Code::Cmp_rm64_imm8, rcx, LEAST_ROWS);
+        self.asm.jump(Code::Jb_rel32_64, done);
+        self.asm.load(rdx, Mem::frame(self.places.strides));
+        for (n, row) in self.rows.iter().enumerate() {
+            if row.moves {
+                self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.copied[n]), 0);
+                self.asm.jump(Code::Jne_rel32_64, done);
+            }
+            if row.stored {
+                let stride = Mem::at(rdx, stride_offset(kernel, row.buffer, level));
+                self.asm.mi(Code::Cmp_rm64_imm8, stride, row.size as i32);
+                self.asm.jump(Code::Jne_rel32_64, done);
+            }
+        }
+        self.asm.constant(rax, lanes as u64);
+        self.asm.rr(Code::Cmp_r64_rm64, rcx, rax);
+        self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
+        self.asm.store(Mem::frame(batch.rows), rcx);
+        self.asm.constant(rax, u64::MAX);
+        self.asm.rrr(Code::VEX_Bzhi_r64_rm64_r64, rax, rax, rcx);
+        self.asm.store(Mem::frame(batch.mask), rax);
+        self.asm.ri(Code::Shl_rm64_imm8, rcx, VECTOR_BITS);
+        self.asm.store(Mem::frame(batch.bytes), rcx);
+        self.no_other_rows(fold, batch)?;
+        let lengths: Vec<(Label, Label)> = (0..groups).map(|_| (self.asm.label(), self.asm.label())).collect();
+        self.asm.load(rax, Mem::frame(self.places.extents[level + 1]));
+        for (points, (part, whole)) in (1..).zip(&lengths) {
+            self.asm.ri(Code::Cmp_rm64_imm32, rax, points * lanes);
+            self.asm.jump(Code::Jb_rel32_64, *part);
+            self.asm.jump(Code::Je_rel32_64, *whole);
+        }
+        self.asm.jump(Code::Jmp_rel32_64, done);
+        for (used, (part, whole)) in (1..).zip(lengths) {
+            self.asm.bind(part);
+            self.asm.rr(Code::Mov_r64_rm64, REMAINING, rax);
+            self.asm.ri(Code::Sub_rm64_imm32, REMAINING, (used as i32 - 1) * lanes);
+            self.one_group();
+            self.batches(kernel, (fold, batch), level, (groups, used, true))?;
+            self.asm.jump(Code::Jmp_rel32_64, done);
+            self.asm.bind(whole);
+            self.batches(kernel, (fold, batch), level, (groups, used, false))?;
+            self.asm.jump(Code::Jmp_rel32_64, done);
+        }
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// Makes the vectors of rows that there are not neutral: what is anywhere could be slow to compute with. RCX has the bytes of the others.
+    fn no_other_rows(&mut self, fold: &Folding, batch: &Batch) -> Result<(), KernelError> {
+        let (rcx, filled) = (Register::RCX, self.asm.label());
+        let again = self.asm.bound();
+        self.asm.ri(Code::Cmp_rm64_imm32, rcx, VECTOR * self.schedule.lanes as i32);
+        self.asm.jump(Code::Jae_rel32_64, filled);
+        for (accumulator, &part) in fold.accumulators.iter().zip(&batch.parts) {
+            let neutral = self.scratch(Width::Z);
+            self.load_origin(accumulator.neutral, accumulator.class, neutral)?;
+            let to = Operand::Mem(Mem { index: Some((rcx, 1)), ..Mem::frame(part) });
+            let code = codes::MOV_PS_STORE.code(true, Width::Z);
+            self.asm.vector(code, &[to, Operand::Reg(neutral)], None);
+        }
+        self.asm.ri(Code::Add_rm64_imm8, rcx, VECTOR);
+        self.asm.jump(Code::Jmp_rel32_64, again);
+        self.asm.bind(filled);
+        Ok(())
+    }
+
+    /// Rows of so many of the groups, the last of which is `masked` or whole, until the loop's end.
+    fn batches(
+        &mut self,
+        kernel: &Kernel,
+        (fold, batch): (&Folding, &Batch),
+        level: usize,
+        length: (usize, usize, bool),
+    ) -> Result<(), KernelError> {
+        let (rax, rcx) = (Register::RAX, Register::RCX);
+        let (counter, extent) = (Mem::frame(self.places.counters[level]), Mem::frame(self.places.extents[level]));
+        let done = self.asm.label();
+        self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
+        self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
+        let again = self.asm.bound();
+        self.load_pins(&batch.items)?;
+        for (n, _) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
+            self.asm.load(rax, Mem::frame(self.places.pointers[n]));
+            self.asm.store(Mem::frame(self.places.base_words[n]), rax);
+            if let Some(base) = self.places.bases[n] {
+                self.asm.rr(Code::Mov_r64_rm64, base, rax);
+            }
+        }
+        self.hold_rows(kernel, batch, level, length)?;
+        self.asm.rr(Code::Xor_r32_rm32, Register::ECX, Register::ECX);
+        let row = self.asm.bound();
+        self.short_row(fold, batch, length)?;
+        for (n, (accumulator, &spot)) in fold.accumulators.iter().zip(fold.spots_of(0)).enumerate() {
+            let part = Mem { index: Some((rcx, 1)), ..Mem::frame(batch.parts[n]) };
+            self.get(spot, accumulator.class, part);
+        }
+        self.next_bases(kernel, level);
+        self.asm.ri(Code::Add_rm64_imm8, rcx, VECTOR);
+        self.asm.rm(Code::Cmp_r64_rm64, rcx, Mem::frame(batch.bytes));
+        self.asm.jump(Code::Jb_rel32_64, row);
+        self.held.clear();
+        let totals = fold.accumulators.iter().map(|accumulator| Spot::Frame(accumulator.total)).collect();
+        self.bound_segment(&batch.across, Mode::Uniform, &Binding { outputs: totals, ..Binding::default() })?;
+        self.load_mask(batch.mask);
+        self.segment(&fold.after, Mode::Rows)?;
+        if length.2 {
+            self.load_mask(self.places.tail);
+        }
+
+        // On by all of them, and back if that is too far for as many once more.
+        self.asm.load(rcx, Mem::frame(batch.rows));
+        self.move_on(kernel, level);
+        self.asm.load(rcx, extent);
+        self.asm.rm(Code::Sub_r64_rm64, rcx, counter);
+        self.asm.jump(Code::Je_rel32_64, done);
+        self.asm.rm(Code::Sub_r64_rm64, rcx, Mem::frame(batch.rows));
+        self.asm.jump(Code::Jns_rel32_64, again);
+        self.move_on(kernel, level);
+        self.asm.jump(Code::Jmp_rel32_64, again);
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    fn load_mask(&mut self, at: u32) {
+        let operands = [Operand::Reg(TAIL), Operand::Mem(Mem::frame(at))];
+        self.asm.vector(Code::VEX_Kmovq_kr_km64, &operands, None);
+    }
+
+    /// Loads elements that are the same for all rows, as far as there are registers for them.
+    fn hold_rows(
+        &mut self,
+        kernel: &Kernel,
+        batch: &Batch,
+        level: usize,
+        (_, used, masked): (usize, usize, bool),
+    ) -> Result<(), KernelError> {
+        let alike = |(_, row): &(u32, &Row)| row.moves && !kernel.buffers[row.buffer as usize].varies[level];
+        let mut registers = batch.held.iter().copied();
+        let mut held = Vec::new();
+        for (n, row) in (0..).zip(self.rows).filter(alike) {
+            for group in 0..used {
+                let Some(register) = registers.next() else { break };
+                let last = masked && group + 1 == used;
+                self.masked_group = group;
+                let to = vector_register(Width::of(row.size * self.schedule.lanes), register);
+                self.load_row(n, to, if last { Mode::Masked } else { Mode::Group(group) })?;
+                held.push((n, group, register));
+            }
+        }
+        (self.masked_group, self.held) = (0, held);
+        Ok(())
+    }
+
+    /// One row, onto the first accumulators. Leaves RCX as it is.
+    fn short_row(
+        &mut self,
+        fold: &Folding,
+        batch: &Batch,
+        (groups, used, masked): (usize, usize, bool),
+    ) -> Result<(), KernelError> {
+        for group in 0..used {
+            let merge = masked && group + 1 == used;
+            let outputs = fold.spots_of(group).to_vec();
+            let binding = Binding { inputs: Vec::new(), outputs, reserved: batch.reserved, merge };
+            if merge {
+                self.neutral(fold, group)?;
+                self.masked_group = group;
+            }
+            self.bound_segment(&batch.items, if merge { Mode::Masked } else { Mode::Group(group) }, &binding)?;
+            self.masked_group = 0;
+        }
+        let (mut half, mut left) = (groups / 2, used);
+        while half > 0 {
+            for group in (0..half).filter(|group| group + half < left) {
+                let binding = Binding { reserved: batch.reserved, ..fold.binding(&[group, group + half], group) };
+                self.bound_segment(&fold.combine, Mode::Uniform, &binding)?;
+            }
+            left = left.min(half);
+            half /= 2;
+        }
+        Ok(())
+    }
+
+    /// The addresses of the next row's elements. Changes RAX.
+    fn next_bases(&mut self, kernel: &Kernel, level: usize) {
+        let rax = Register::RAX;
+        let moving = |row: &Row| row.moves && kernel.buffers[row.buffer as usize].varies[level];
+        for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| moving(row)) {
+            self.asm.load(rax, Mem::frame(self.places.strides));
+            let stride = Mem::at(rax, stride_offset(kernel, row.buffer, level));
+            match self.places.bases[n] {
+                Some(base) => self.asm.rm(Code::Add_r64_rm64, base, stride),
+                None => {
+                    self.asm.load(rax, stride);
+                    self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.base_words[n]), rax);
+                }
+            }
+        }
+    }
+
+    /// Moves pointers and the counter of a loop on by as many iterations as RCX says. Changes RAX.
+    fn move_on(&mut self, kernel: &Kernel, level: usize) {
+        let (rax, rcx) = (Register::RAX, Register::RCX);
+        for (n, row) in self.rows.iter().enumerate() {
+            if kernel.buffers[row.buffer as usize].varies[level] {
+                self.asm.load(rax, Mem::frame(self.places.strides));
+                self.asm.load(rax, Mem::at(rax, stride_offset(kernel, row.buffer, level)));
+                self.asm.rr(Code::Imul_r64_rm64, rax, rcx);
+                self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.pointers[n]), rax);
+            }
+        }
+        self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.counters[level]), rcx);
+    }
+}

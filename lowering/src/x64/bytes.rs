@@ -1,0 +1,71 @@
+//! Sums of bytes, and counts of bools, as wide integers.
+//!
+//! Lanes as wide as the sum would be eight times as many registers as the bytes fill. Where nothing else of a kernel is wider than a byte, the
+//! lanes are bytes, and each eight of them are added up by one instruction, to one of the eight lanes of the accumulator.
+
+use crate::kernel::{Binary, Fold, KInst, KOp, KValue, Kernel};
+use rewright_ir::DType;
+
+/// What of a kernel is computed so.
+#[derive(Clone, Debug, Default)]
+pub struct ByteSums {
+    /// The conversions to what is summed, by number.
+    pub items: Vec<usize>,
+    /// For each accumulator, whether it is such a sum.
+    pub accumulators: Vec<bool>,
+}
+
+impl ByteSums {
+    /// Those of a kernel, of which `live` says which instructions anything depends on; none if that would not make the lanes bytes.
+    pub fn of(kernel: &Kernel, live: &[bool]) -> ByteSums {
+        let Some(fold) = kernel.fold.as_ref().filter(|fold| fold.any_order) else { return ByteSums::default() };
+        let found: Vec<Option<usize>> = (0..fold.items.len()).map(|n| item(kernel, live, fold, n)).collect();
+        let items: Vec<usize> = found.iter().copied().flatten().collect();
+        let sums = |number: usize| {
+            let inst = &kernel.insts[number];
+            let both = fold.both.iter().zip(&found).any(|(both, found)| found.is_some() && *both == inst.first);
+            items.contains(&number) || both
+        };
+        let others = kernel.insts.iter().enumerate().filter(|(n, _)| live[*n] && !sums(*n));
+        let narrow = others.into_iter().all(|(n, inst)| match fold.after.contains(&n) {
+            // One lane is all that it needs, but a conversion to another size would look for as many.
+            true => {
+                let wide = sizes(kernel, inst).all(|(size, bool)| !bool && size == 8);
+                wide || is_plain(inst) || sizes(kernel, inst).all(|(size, _)| size == 1)
+            }
+            false => sizes(kernel, inst).all(|(size, _)| size == 1) || matches!(inst.op, KOp::Const(_)),
+        });
+        if items.is_empty() || !narrow {
+            return ByteSums::default();
+        }
+        ByteSums { items, accumulators: found.iter().map(Option::is_some).collect() }
+    }
+}
+
+/// The size of each operand and result, and whether it is a bool.
+fn sizes<'a>(kernel: &'a Kernel, inst: &'a KInst) -> impl Iterator<Item = (usize, bool)> + 'a {
+    let results = (0..inst.results).map(|r| KValue(inst.first.0 + r));
+    let dtypes = inst.args.iter().copied().chain(results).map(|value| kernel.dtype(value));
+    dtypes.map(|dtype| (dtype.size(), dtype.is_bool()))
+}
+
+/// True if lanes of any size are as good.
+fn is_plain(inst: &KInst) -> bool {
+    matches!(inst.op, KOp::Const(_) | KOp::Store(..))
+}
+
+/// The instruction that widens what the n-th accumulator sums, if all it does is that.
+fn item(kernel: &Kernel, live: &[bool], fold: &Fold, n: usize) -> Option<usize> {
+    let (item, left, right, both) = (fold.items[n], fold.left[n], fold.right[n], fold.both[n]);
+    let adds = kernel.insts[fold.combine.clone()]
+        .iter()
+        .any(|inst| inst.first == both && inst.op == KOp::Binary(Binary::Add) && inst.args[..] == [left, right]);
+    let number = kernel.insts.iter().position(|inst| inst.first == item && inst.op == KOp::Convert)?;
+    let inst = &kernel.insts[number];
+    let narrow = matches!(kernel.dtype(inst.args[0]), DType::U8 | DType::Bool);
+    let wide = matches!(kernel.dtype(item), DType::U64 | DType::I64);
+    let inner = kernel.level(inst) as usize == kernel.axes;
+    let uses = kernel.insts.iter().zip(live).filter(|(_, live)| **live).flat_map(|(inst, _)| &inst.args);
+    let once = uses.filter(|arg| **arg == item).count() == 0 && fold.items.iter().filter(|i| **i == item).count() == 1;
+    (adds && narrow && wide && inner && once && fold.onward.is_none()).then_some(number)
+}

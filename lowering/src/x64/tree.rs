@@ -1,0 +1,211 @@
+//! Rows as trees: leaves, on as many groups as there are lanes, and what waits for its right part on a stack in the frame.
+
+use super::allocate::{Mode, Writer};
+use super::asm::{Label, Mem, Operand};
+use super::binding::{Binding, Spot};
+use super::codes;
+use super::fold::{Folding, SHORT};
+use super::machine::Class;
+use super::row_loop::{LIMIT, REMAINING};
+use super::rows::INDEX;
+use super::unsupported;
+use crate::kernel::KernelError;
+use iced_x86::{Code, Register};
+
+/// Rows of so many bytes are not in the caches next to the processor, but in the last one, if they have no more than the second number.
+const FAR: i32 = 1 << 20;
+const NOWHERE: i32 = 1 << 24;
+/// The last cache is asked early for what is so far ahead, in bytes: by itself the processor asks later where leaves end.
+const AHEAD: i64 = 2048;
+
+impl Writer<'_> {
+    /// A row as a tree: its leaves in order, and what they come to with what waits for it.
+    pub fn tree(
+        &mut self,
+        fold: &Folding,
+        axis: usize,
+        groups: usize,
+        lanes: usize,
+        leaf: usize,
+    ) -> Result<(), KernelError> {
+        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
+        let [depth, leaves, start, count] =
+            [fold.depth, fold.leaves, self.places.start, self.places.count].map(Mem::frame);
+        let extent = Mem::frame(self.places.extents[axis]);
+        let (push, last, done) = (self.asm.label(), self.asm.label(), self.asm.label());
+        self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
+        self.asm.mi(Code::Mov_rm64_imm32, leaves, 0);
+        let again = self.asm.bound();
+        self.asm.load(rax, extent);
+        self.asm.rm(Code::Sub_r64_rm64, rax, start);
+        self.asm.constant(rcx, leaf as u64);
+        self.asm.rr(Code::Cmp_r64_rm64, rax, rcx);
+        self.asm.rr(Code::Cmova_r64_rm64, rax, rcx);
+        self.asm.store(count, rax);
+        self.leaf(fold, axis, (groups, lanes))?;
+        self.asm.load(rax, start);
+        self.asm.rm(Code::Add_r64_rm64, rax, count);
+        self.asm.store(start, rax);
+        self.asm.load(rcx, depth);
+        self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
+        self.asm.jump(Code::Jae_rel32_64, last);
+
+        // With as many parts as the number of leaves ends in zeros, as binary digits.
+        self.asm.load(rdx, leaves);
+        self.asm.r(Code::Inc_rm64, rdx);
+        self.asm.store(leaves, rdx);
+        let next = self.asm.bound();
+        self.asm.ri(Code::Shr_rm64_imm8, rdx, 1);
+        self.asm.jump(Code::Jb_rel32_64, push);
+        self.with_waiting(fold)?;
+        self.asm.jump(Code::Jmp_rel32_64, next);
+        self.asm.bind(push);
+        self.each_waiting(fold, |w, spot, class, mem| w.get(spot, class, mem), 0);
+        self.asm.ri(Code::Add_rm64_imm32, rcx, fold.entry() as i32);
+        self.asm.store(depth, rcx);
+        self.asm.jump(Code::Jmp_rel32_64, again);
+
+        self.asm.bind(last);
+        self.asm.rr(Code::Test_rm64_r64, rcx, rcx);
+        self.asm.jump(Code::Je_rel32_64, done);
+        let rise = self.asm.bound();
+        self.with_waiting(fold)?;
+        self.asm.rr(Code::Test_rm64_r64, rcx, rcx);
+        self.asm.jump(Code::Jne_rel32_64, rise);
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// Combines what waits at the end of the stack, which RCX is at, with what came after it. What comes from the right is where the left
+    /// part was computed. Combining leaves RCX and RDX as they are.
+    fn with_waiting(&mut self, fold: &Folding) -> Result<(), KernelError> {
+        self.asm.ri(Code::Sub_rm64_imm32, Register::RCX, fold.entry() as i32);
+        self.each_waiting(fold, |w, spot, class, mem| w.put(spot, class, mem), fold.right());
+        self.bound_segment(&fold.combine, Mode::Uniform, &fold.binding(&[fold.right(), 0], 0))
+    }
+
+    /// Moves the accumulators of a set to or from the entry of the stack that RCX is at.
+    fn each_waiting(&mut self, fold: &Folding, mut to: impl FnMut(&mut Self, Spot, Class, Mem), set: usize) {
+        for (n, accumulator) in fold.accumulators.iter().enumerate() {
+            let at = Mem { index: Some((Register::RCX, 1)), ..Mem::frame(fold.stack + 64 * n as u32) };
+            to(self, fold.spots[set][n], accumulator.class, at);
+        }
+    }
+
+    /// A leaf, which is the piece: on lanes, which are then joined.
+    fn leaf(&mut self, fold: &Folding, axis: usize, (groups, lanes): (usize, usize)) -> Result<(), KernelError> {
+        let (few, far, joined) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let lanes = lanes as i32;
+        self.bases();
+        self.begin_points();
+        (0..groups).try_for_each(|set| self.neutral(fold, set))?;
+        self.asm.ri(Code::Sub_rm64_imm32, LIMIT, lanes);
+        self.asm.jump(Code::Jl_rel32_64, few);
+        let bytes: usize = self.rows.iter().filter(|row| row.moves).map(|row| row.size).sum();
+        let prefetches = self.evex() && bytes > 0 && fold.points.segment.insts.len() <= SHORT;
+        if prefetches {
+            self.asm.load(Register::RAX, Mem::frame(self.places.extents[axis]));
+            self.asm.ri(Code::Sub_rm64_imm32, Register::RAX, FAR / bytes as i32);
+            self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, (NOWHERE - FAR) / bytes as i32);
+            self.asm.jump(Code::Jb_rel32_64, far);
+        }
+        self.leaf_rounds(fold, (groups, lanes), false)?;
+        if prefetches {
+            self.asm.jump(Code::Jmp_rel32_64, few);
+            self.asm.bind(far);
+            self.leaf_rounds(fold, (groups, lanes), true)?;
+        }
+        self.asm.bind(few);
+        self.asm.ri(Code::Add_rm64_imm32, LIMIT, lanes);
+        match self.evex() {
+            true => self.last_masked(fold, groups, joined)?,
+            false => self.last_filled(fold, groups, joined)?,
+        }
+        self.asm.bind(joined);
+        let mut half = groups / 2;
+        while half > 0 {
+            (0..half).try_for_each(|set| self.combine(fold, set, set + half))?;
+            half /= 2;
+        }
+        self.bound_segment(&fold.join, Mode::Uniform, &fold.binding(&[0], 0))
+    }
+
+    /// Rounds of all lanes, as long as the index is not above the limit.
+    fn leaf_rounds(
+        &mut self,
+        fold: &Folding,
+        (groups, lanes): (usize, i32),
+        prefetches: bool,
+    ) -> Result<(), KernelError> {
+        let round = self.asm.bound();
+        for group in 0..groups {
+            for row in (0..self.rows.len() as u32).filter(|_| prefetches) {
+                if self.rows[row as usize].moves {
+                    let ahead = self.row_at(row, Mode::Group(group)).plus(AHEAD);
+                    self.asm.m(Code::Prefetcht0_m8, ahead);
+                }
+            }
+            self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
+        }
+        self.asm.ri(Code::Add_rm64_imm32, INDEX, lanes);
+        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+        self.asm.jump(Code::Jle_rel32_64, round);
+        Ok(())
+    }
+
+    /// How many points of a leaf are left: goes on at `joined` if there are none.
+    fn left_over(&mut self, joined: Label) {
+        self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
+        self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
+        self.asm.jump(Code::Jle_rel32_64, joined);
+    }
+
+    /// The last points of a leaf, fewer than a round: each group's under a mask.
+    fn last_masked(&mut self, fold: &Folding, groups: usize, joined: Label) -> Result<(), KernelError> {
+        for group in 0..groups {
+            self.left_over(joined);
+            self.one_group();
+            let binding = Binding { merge: true, ..fold.binding(&[group], group) };
+            self.bound_segment(&fold.points, Mode::Masked, &binding)?;
+            self.asm.ri(Code::Add_rm64_imm32, INDEX, self.schedule.lanes as i32);
+        }
+        Ok(())
+    }
+
+    /// The same without masks: whole groups, and of the last one what is neutral where there are no points.
+    fn last_filled(&mut self, fold: &Folding, groups: usize, joined: Label) -> Result<(), KernelError> {
+        let (lanes, rcx) = (self.schedule.lanes as i32, Register::RCX);
+        let (turn, part) = (Mem::frame(fold.turn), self.asm.label());
+        for group in 0..groups {
+            self.left_over(joined);
+            self.asm.mi(Code::Mov_rm64_imm32, turn, group as i32);
+            self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, lanes);
+            self.asm.jump(Code::Jb_rel32_64, part);
+            self.bound_segment(&fold.points, Mode::Group(0), &fold.binding(&[group], group))?;
+            self.asm.ri(Code::Add_rm64_imm32, INDEX, lanes);
+        }
+        self.asm.jump(Code::Jmp_rel32_64, joined);
+        self.asm.bind(part);
+        self.one_group();
+        self.bound_segment(&fold.items, Mode::Masked, &fold.items_in_frame())?;
+        self.asm.load(rcx, Mem::frame(self.places.remaining));
+        for (n, accumulator) in fold.accumulators.iter().enumerate() {
+            let Class::Vector(width) = accumulator.class else { return Err(unsupported("a mask without masks")) };
+            let (at, neutral) = (Mem::frame(fold.last[n]), self.scratch(width));
+            self.load_origin(accumulator.neutral, accumulator.class, neutral)?;
+            let beyond = Mem { index: Some((rcx, accumulator.size as u32)), ..at };
+            let code = codes::MOV_PS_STORE.code(false, width);
+            self.asm.vector(code, &[Operand::Mem(beyond), Operand::Reg(neutral)], None);
+            self.put(fold.spots[fold.right()][n], accumulator.class, at);
+        }
+        for group in 0..groups {
+            let other = self.asm.label();
+            self.asm.mi(Code::Cmp_rm64_imm8, turn, group as i32);
+            self.asm.jump(Code::Jne_rel32_64, other);
+            self.combine(fold, group, fold.right())?;
+            self.asm.jump(Code::Jmp_rel32_64, joined);
+            self.asm.bind(other);
+        }
+        Ok(())
+    }
+}
