@@ -98,6 +98,13 @@ impl KernelBuilder {
     pub fn convert(&mut self, a: KValue, to: DType) -> KValue {
         if self.dtype(a) == to { a } else { self.push(KOp::Convert, &[a], to) }
     }
+    /// The same bits as another dtype of the same size.
+    pub fn bitcast(&mut self, a: KValue, to: DType) -> KValue {
+        match self.constants.get(&a) {
+            Some(&bits) => self.constant(Scalar::from_bits(to, (bits, 0))),
+            None => self.push(KOp::Bitcast, &[a], to),
+        }
+    }
     /// Any instruction with one result.
     pub fn push(&mut self, op: KOp, args: &[KValue], dtype: DType) -> KValue {
         // The debug form of an op states all that it is but not, for references and functions, all of its parameters.

@@ -31,7 +31,7 @@ impl Recorded<'_> {
         self.with(self.kernel.borrow_mut().binary(op, self.value, b.value))
     }
     fn bitcast(self, to: DType) -> Self {
-        self.with(self.kernel.borrow_mut().push(KOp::Bitcast, &[self.value], to))
+        self.with(self.kernel.borrow_mut().bitcast(self.value, to))
     }
 }
 

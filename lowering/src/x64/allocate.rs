@@ -4,16 +4,17 @@
 
 use super::asm::{Asm, Mem, Operand};
 use super::binding::{Binding, Spot};
+use super::call::Cold;
 use super::codes;
 use super::frame::Frame;
-use super::machine::{Call, Class, Inst, Op, Origin, Segment, V, Width};
+use super::machine::{Class, Inst, Op, Origin, Over, Segment, V, Width};
 use super::nest::Places;
 use super::rows::TAIL;
 use super::schedule::Schedule;
 use super::select::Row;
 use super::unsupported;
 use crate::kernel::KernelError;
-use iced_x86::{Code, Register};
+use iced_x86::Register;
 
 /// How a segment is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +90,7 @@ impl Prepared {
 
     /// Keeps values from outside in registers, those that are used most first, as far as the others leave room for them.
     pub fn pin(&mut self, registers: usize) {
-        if self.segment.calls() {
+        if self.segment.clobbers() {
             return;
         }
         let vector = |info: &super::machine::Info| matches!(info.class, Class::Vector(_));
@@ -137,6 +138,8 @@ pub struct Writer<'a> {
     pub held: Vec<(u32, usize, u8)>,
     /// Where the code of each instruction of the kernel begins.
     pub marks: Vec<(u64, u32)>,
+    /// What is written behind the function, for it seldom runs.
+    pub cold: Cold,
 }
 
 /// The registers while a segment is written.
@@ -144,16 +147,17 @@ pub struct File<'p> {
     of: &'p Prepared,
     pub mode: Mode,
     pub binding: &'p Binding,
-    vectors: [Option<V>; 32],
-    masks: [Option<V>; 8],
+    pub vectors: [Option<V>; 32],
+    pub masks: [Option<V>; 8],
     register: Vec<u8>,
     slot: Vec<Option<u32>>,
     /// How many uses of each value are done.
     done: Vec<u32>,
-    /// Places of the frame that are free again, for vectors and for masks.
+    /// Places of the frame that are free again, for vectors and for masks, and those that are after the instruction.
     free: [Vec<u32>; 2],
+    freed: [Vec<u32>; 2],
     /// Vector and mask registers that stay what they are.
-    pinned: [u32; 2],
+    pub pinned: [u32; 2],
 }
 
 impl File<'_> {
@@ -163,7 +167,7 @@ impl File<'_> {
         if at < self.of.starts[n + 1] { self.of.uses[at as usize] } else { NEVER }
     }
     /// Where a value can be had from, besides its register.
-    fn origin(&self, v: V) -> Origin {
+    pub fn origin(&self, v: V) -> Origin {
         match (self.slot[v.0 as usize], self.of.segment.info(v).origin) {
             (Some(slot), _) => Origin::Home(slot),
             (None, Origin::Input(number)) => match self.binding.inputs.get(number as usize) {
@@ -173,8 +177,22 @@ impl File<'_> {
             (None, origin) => origin,
         }
     }
+    /// A value that is in no register but in memory, as an operand of so many bits whose element of so many bytes may be repeated.
+    pub fn memory_operand(&self, v: V, width: Width, broadcast: u8) -> Option<Mem> {
+        if self.held(v).is_some() || self.class(v) != Class::Vector(width) {
+            return None;
+        }
+        match self.origin(v) {
+            Origin::Home(at) => Some(Mem::frame(at)),
+            Origin::Pool { offset, element: 0 } => Some(Mem::at(Register::RIP, i64::from(offset))),
+            Origin::Pool { offset, element } if element == broadcast => {
+                Some(Mem { repeated: true, ..Mem::at(Register::RIP, i64::from(offset)) })
+            }
+            _ => None,
+        }
+    }
     /// The register that a value ends in, if that is known and nothing else needs what is there.
-    fn target(&self, v: V) -> Option<u8> {
+    pub fn target(&self, v: V) -> Option<u8> {
         let (_, number) = self.of.targets.iter().find(|(src, _)| *src == v)?;
         let Some(&Spot::Register(register)) = self.binding.outputs.get(*number as usize) else { return None };
         let held = if self.is_mask(v) { self.masks[register as usize] } else { self.vectors[register as usize] };
@@ -191,7 +209,13 @@ impl File<'_> {
     fn is_mask(&self, v: V) -> bool {
         self.class(v) == Class::Mask
     }
-    fn held(&self, v: V) -> Option<u8> {
+    /// True if the next uses of a value in a register, so many, are the last, and the register is not to stay what it is.
+    pub fn dies(&self, v: V, uses: u32) -> bool {
+        let n = v.0 as usize;
+        let last_use = self.of.starts[n] + self.done[n] + uses == self.of.starts[n + 1];
+        last_use && self.held(v).is_some_and(|register| self.pinned[0] & 1 << register == 0)
+    }
+    pub fn held(&self, v: V) -> Option<u8> {
         Some(self.register[v.0 as usize]).filter(|&r| r != NOWHERE)
     }
     /// The register is another value's from here on, or free.
@@ -201,6 +225,13 @@ impl File<'_> {
         if let Some(v) = v {
             self.register[v.0 as usize] = register;
         }
+    }
+    /// A vector register is this value's from here on, and not that of the one that it held.
+    pub fn take(&mut self, register: u8, v: V) {
+        if let Some(old) = self.vectors[register as usize] {
+            self.register[old.0 as usize] = NOWHERE;
+        }
+        self.set(false, register, Some(v));
     }
     /// The value is not needed any more.
     fn release(&mut self, v: V) {
@@ -215,10 +246,10 @@ impl File<'_> {
         if let Some(slot) = self.slot[v.0 as usize].take()
             && self.of.segment.info(v).home.is_none()
         {
-            self.free[usize::from(mask)].push(slot);
+            self.freed[usize::from(mask)].push(slot);
         }
     }
-    fn name(&self, v: V, register: u8) -> Register {
+    pub fn name(&self, v: V, register: u8) -> Register {
         match self.class(v) {
             Class::Mask => Register::K0 + u32::from(register),
             Class::Vector(width) => vector_register(width, register),
@@ -278,6 +309,7 @@ impl Writer<'_> {
             slot: vec![None; count],
             done: vec![0; count],
             free: [Vec::new(), Vec::new()],
+            freed: [Vec::new(), Vec::new()],
             pinned: binding.reserved,
         };
         for (v, spot) in prepared.inputs.iter().zip(&binding.inputs) {
@@ -297,6 +329,9 @@ impl Writer<'_> {
                 self.marks.push((self.asm.here(), *number));
             }
             self.inst(&mut file, inst)?;
+            for (free, freed) in file.free.iter_mut().zip(&mut file.freed) {
+                free.append(freed);
+            }
         }
         Ok(())
     }
@@ -304,7 +339,10 @@ impl Writer<'_> {
     fn inst(&mut self, file: &mut File<'_>, inst: &Inst) -> Result<(), KernelError> {
         match inst {
             Inst::Op(op) => self.op(file, op),
-            Inst::Call(call) => self.call(file, call),
+            Inst::Call(call) => match call.unless {
+                Some(unless) => self.call_where(file, call, unless),
+                None => self.call(file, call),
+            },
             Inst::Output { number, src, size } => {
                 let source = self.source(file, *src, &mut 0)?;
                 self.output(file, *number, (*src, source), *size)?;
@@ -356,6 +394,9 @@ impl Writer<'_> {
     }
 
     fn op(&mut self, file: &mut File<'_>, op: &Op) -> Result<(), KernelError> {
+        if let Over::Any(forms) = op.over {
+            return self.multiply_add(file, op, forms);
+        }
         let mut busy = [0u32; 2];
         let folded = self.fold(file, op);
         let in_registers = op.srcs.len() - usize::from(folded.is_some());
@@ -376,7 +417,7 @@ impl Writer<'_> {
         }
         operands.extend(op.imm.map(Operand::Imm));
         let uses: smallvec::SmallVec<[V; 4]> = op.srcs.iter().copied().chain(op.mask.map(|m| m.0)).collect();
-        if op.tied {
+        if matches!(op.over, Over::First) {
             self.tie(file, op, busy, &mut operands)?;
             self.used(file, &uses);
         } else {
@@ -410,44 +451,37 @@ impl Writer<'_> {
         operands: &mut [Operand],
     ) -> Result<(), KernelError> {
         let first = op.srcs[0];
-        let n = first.0 as usize;
-        let last_use = file.of.starts[n] + file.done[n] + 1 == file.of.starts[n + 1];
-        if let Some(register) = file.held(first).filter(|&r| last_use && file.pinned[0] & 1 << r == 0) {
-            file.register[n] = NOWHERE;
-            file.set(false, register, Some(op.dst));
+        if let Some(register) = file.held(first).filter(|_| file.dies(first, 1)) {
+            file.take(register, op.dst);
             return Ok(());
         }
         let (Operand::Reg(from), to) = (operands[0], self.room(file, op.dst, busy[0])?) else {
             return Err(unsupported("a tied operand in memory"));
         };
-        let code = codes::MOV_PS_LOAD.code(self.evex(), op.width);
-        self.asm.vector(code, &[Operand::Reg(to), Operand::Reg(from)], None);
+        self.copy_register(op.width, to, from);
         operands[0] = Operand::Reg(to);
         Ok(())
+    }
+
+    /// Copies a vector register.
+    pub fn copy_register(&mut self, width: Width, to: Register, from: Register) {
+        let code = codes::MOV_PS_LOAD.code(self.evex(), width);
+        self.asm.vector(code, &[Operand::Reg(to), Operand::Reg(from)], None);
     }
 
     /// The last source as a memory operand, if it is only in memory and may be one.
     fn fold(&self, file: &File<'_>, op: &Op) -> Option<Mem> {
         let (&last, others) = op.srcs.split_last()?;
         let again = others.contains(&last) || op.mask.is_some_and(|(mask, _)| mask == last);
-        if !op.folds || op.row.is_some() || again || file.held(last).is_some() || (op.tied && others.is_empty()) {
+        let only = matches!(op.over, Over::First) && others.is_empty();
+        if !op.folds || op.row.is_some() || again || only {
             return None;
         }
-        if file.class(last) != Class::Vector(op.width) {
-            return None;
-        }
-        match file.origin(last) {
-            Origin::Home(at) => Some(Mem::frame(at)),
-            Origin::Pool { offset, element: 0 } => Some(Mem::at(Register::RIP, i64::from(offset))),
-            Origin::Pool { offset, element } if element == op.form.broadcast => {
-                Some(Mem { repeated: true, ..Mem::at(Register::RIP, i64::from(offset)) })
-            }
-            _ => None,
-        }
+        file.memory_operand(last, op.width, op.form.broadcast)
     }
 
     /// A source in a register.
-    fn source(&mut self, file: &mut File<'_>, v: V, busy: &mut u32) -> Result<Register, KernelError> {
+    pub fn source(&mut self, file: &mut File<'_>, v: V, busy: &mut u32) -> Result<Register, KernelError> {
         if let Some(register) = file.held(v) {
             *busy |= 1 << register;
             return Ok(file.name(v, register));
@@ -480,7 +514,7 @@ impl Writer<'_> {
     }
 
     /// A register for a value that has none, not one of those in `busy`.
-    fn room(&mut self, file: &mut File<'_>, v: V, busy: u32) -> Result<Register, KernelError> {
+    pub fn room(&mut self, file: &mut File<'_>, v: V, busy: u32) -> Result<Register, KernelError> {
         let mask = file.is_mask(v);
         // K0 masks nothing, and K7 is the mask of a row's last points.
         let numbers = if mask { 1..7u8 } else { 0..self.schedule.level.values() as u8 };
@@ -503,7 +537,7 @@ impl Writer<'_> {
     }
 
     /// Takes a value out of its register, into the frame if it is nowhere else.
-    fn spill(&mut self, file: &mut File<'_>, v: V) {
+    pub fn spill(&mut self, file: &mut File<'_>, v: V) {
         let Some(register) = file.held(v) else { return };
         let (n, info) = (v.0 as usize, *file.of.segment.info(v));
         let mask = file.is_mask(v);
@@ -530,7 +564,7 @@ impl Writer<'_> {
     }
 
     /// One use of each is done.
-    fn used(&mut self, file: &mut File<'_>, values: &[V]) {
+    pub fn used(&mut self, file: &mut File<'_>, values: &[V]) {
         values.iter().for_each(|v| file.done[v.0 as usize] += 1);
         for &v in values {
             if file.next_use(v) == NEVER {
@@ -540,7 +574,7 @@ impl Writer<'_> {
     }
 
     /// The value is in its register.
-    fn defined(&mut self, file: &mut File<'_>, v: V) -> Result<(), KernelError> {
+    pub fn defined(&mut self, file: &mut File<'_>, v: V) -> Result<(), KernelError> {
         if let (Some(at), Some(register)) = (file.of.segment.info(v).home, file.held(v)) {
             self.keep(at, file.class(v), file.name(v, register));
             file.slot[v.0 as usize] = Some(at);
@@ -549,52 +583,5 @@ impl Writer<'_> {
             file.release(v);
         }
         Ok(())
-    }
-
-    fn call(&mut self, file: &mut File<'_>, call: &Call) -> Result<(), KernelError> {
-        for (n, &v) in (0..).zip(&call.args) {
-            let register = self.source(file, v, &mut 0)?;
-            self.keep(self.places.args + n * super::helpers::STRIDE as u32, file.class(v), register);
-        }
-        let guard = match call.guard {
-            Some(v) => Some((file.class(v), self.source(file, v, &mut 0)?)),
-            None => None,
-        };
-        self.used(file, &call.args);
-        self.used(file, call.guard.as_slice());
-        for register in 0..32 {
-            if let Some(v) = file.vectors[register] {
-                self.spill(file, v);
-            }
-        }
-        for register in 0..8 {
-            if let Some(v) = file.masks[register] {
-                self.spill(file, v);
-            }
-        }
-        match guard {
-            Some((class, guard)) => {
-                let skip = self.asm.label();
-                let test = match class {
-                    Class::Mask => Code::VEX_Kortestq_kr_kr,
-                    Class::Vector(Width::X) => Code::VEX_Vptest_xmm_xmmm128,
-                    Class::Vector(_) => Code::VEX_Vptest_ymm_ymmm256,
-                };
-                self.asm.rr(test, guard, guard);
-                self.asm.jump(Code::Je_rel32_64, skip);
-                self.call_helper(call, file.mode);
-                self.asm.bind(skip);
-            }
-            None => self.call_helper(call, file.mode),
-        }
-        let Class::Vector(width) = file.class(call.dst) else { return Err(unsupported("a call for a mask")) };
-        let to = self.room(file, call.dst, 0)?;
-        let result = Mem::frame(self.places.result);
-        let form = match (file.mode, call.size) {
-            (Mode::Uniform, size) => super::rows::broadcast_form(size),
-            _ => &codes::MOV_PS_LOAD,
-        };
-        self.asm.vector(form.code(self.evex(), width), &[Operand::Reg(to), Operand::Mem(result)], None);
-        self.defined(file, call.dst)
     }
 }

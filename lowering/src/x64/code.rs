@@ -3,6 +3,7 @@
 use super::allocate::{Prepared, Writer};
 use super::asm::Asm;
 use super::bytes::ByteSums;
+use super::call::Cold;
 use super::fold::Folding;
 use super::frame::Frame;
 use super::listing::Listing;
@@ -60,6 +61,7 @@ impl Code {
             masked_group: 0,
             held: Vec::new(),
             marks: Vec::new(),
+            cold: Cold::default(),
         };
         let mut levels: Vec<Prepared> = segments.into_iter().map(Prepared::new).collect();
         if let (Some(inner), None) = (levels.last_mut(), &folding) {

@@ -13,15 +13,26 @@ pub struct Form {
 }
 
 impl Form {
+    pub const fn new(codes: [Code; 5], broadcast: u8) -> Form {
+        Form { codes, broadcast }
+    }
     /// The encoding at a width.
     pub fn code(&self, evex: bool, width: Width) -> Code {
         self.codes[if evex { 2 } else { 0 } + width as usize]
     }
 }
 
+/// A form by its encodings.
+macro_rules! form {
+    ($broadcast:literal: $($code:ident)*) => {
+        $crate::x64::codes::Form::new([$(iced_x86::Code::$code),*], $broadcast)
+    };
+}
+pub(super) use form;
+
 macro_rules! forms {
     ($($name:ident $broadcast:literal: $($code:ident)*;)*) => {$(
-        pub static $name: Form = Form { codes: [$(Code::$code),*], broadcast: $broadcast };
+        pub static $name: Form = form!($broadcast: $($code)*);
     )*};
 }
 
@@ -115,6 +126,10 @@ forms! {
     TEST_W 0: INVALID INVALID EVEX_Vptestmw_kr_k1_xmm_xmmm128 EVEX_Vptestmw_kr_k1_ymm_ymmm256 EVEX_Vptestmw_kr_k1_zmm_zmmm512;
     TEST_D 4: INVALID INVALID EVEX_Vptestmd_kr_k1_xmm_xmmm128b32 EVEX_Vptestmd_kr_k1_ymm_ymmm256b32 EVEX_Vptestmd_kr_k1_zmm_zmmm512b32;
     TEST_Q 8: INVALID INVALID EVEX_Vptestmq_kr_k1_xmm_xmmm128b64 EVEX_Vptestmq_kr_k1_ymm_ymmm256b64 EVEX_Vptestmq_kr_k1_zmm_zmmm512b64;
+    TESTN_B 0: INVALID INVALID EVEX_Vptestnmb_kr_k1_xmm_xmmm128 EVEX_Vptestnmb_kr_k1_ymm_ymmm256 EVEX_Vptestnmb_kr_k1_zmm_zmmm512;
+    TESTN_W 0: INVALID INVALID EVEX_Vptestnmw_kr_k1_xmm_xmmm128 EVEX_Vptestnmw_kr_k1_ymm_ymmm256 EVEX_Vptestnmw_kr_k1_zmm_zmmm512;
+    TESTN_D 4: INVALID INVALID EVEX_Vptestnmd_kr_k1_xmm_xmmm128b32 EVEX_Vptestnmd_kr_k1_ymm_ymmm256b32 EVEX_Vptestnmd_kr_k1_zmm_zmmm512b32;
+    TESTN_Q 8: INVALID INVALID EVEX_Vptestnmq_kr_k1_xmm_xmmm128b64 EVEX_Vptestnmq_kr_k1_ymm_ymmm256b64 EVEX_Vptestnmq_kr_k1_zmm_zmmm512b64;
     BLENDV_PS 0: VEX_Vblendvps_xmm_xmm_xmmm128_xmm VEX_Vblendvps_ymm_ymm_ymmm256_ymm INVALID INVALID INVALID;
     BLENDV_PD 0: VEX_Vblendvpd_xmm_xmm_xmmm128_xmm VEX_Vblendvpd_ymm_ymm_ymmm256_ymm INVALID INVALID INVALID;
     BLENDV_B 0: VEX_Vpblendvb_xmm_xmm_xmmm128_xmm VEX_Vpblendvb_ymm_ymm_ymmm256_ymm INVALID INVALID INVALID;
@@ -171,8 +186,6 @@ forms! {
     CVTTPD2UDQ 8: INVALID INVALID EVEX_Vcvttpd2udq_xmm_k1z_xmmm128b64 EVEX_Vcvttpd2udq_xmm_k1z_ymmm256b64 EVEX_Vcvttpd2udq_ymm_k1z_zmmm512b64_sae;
     CVTQQ2PS 8: INVALID INVALID EVEX_Vcvtqq2ps_xmm_k1z_xmmm128b64 EVEX_Vcvtqq2ps_xmm_k1z_ymmm256b64 EVEX_Vcvtqq2ps_ymm_k1z_zmmm512b64_er;
     CVTUQQ2PS 8: INVALID INVALID EVEX_Vcvtuqq2ps_xmm_k1z_xmmm128b64 EVEX_Vcvtuqq2ps_xmm_k1z_ymmm256b64 EVEX_Vcvtuqq2ps_ymm_k1z_zmmm512b64_er;
-    FMADD213_PS 4: VEX_Vfmadd213ps_xmm_xmm_xmmm128 VEX_Vfmadd213ps_ymm_ymm_ymmm256 EVEX_Vfmadd213ps_xmm_k1z_xmm_xmmm128b32 EVEX_Vfmadd213ps_ymm_k1z_ymm_ymmm256b32 EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er;
-    FMADD213_PD 8: VEX_Vfmadd213pd_xmm_xmm_xmmm128 VEX_Vfmadd213pd_ymm_ymm_ymmm256 EVEX_Vfmadd213pd_xmm_k1z_xmm_xmmm128b64 EVEX_Vfmadd213pd_ymm_k1z_ymm_ymmm256b64 EVEX_Vfmadd213pd_zmm_k1z_zmm_zmmm512b64_er;
     TERNLOG_D 4: INVALID INVALID EVEX_Vpternlogd_xmm_k1z_xmm_xmmm128b32_imm8 EVEX_Vpternlogd_ymm_k1z_ymm_ymmm256b32_imm8 EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8;
     TERNLOG_Q 8: INVALID INVALID EVEX_Vpternlogq_xmm_k1z_xmm_xmmm128b64_imm8 EVEX_Vpternlogq_ymm_k1z_ymm_ymmm256b64_imm8 EVEX_Vpternlogq_zmm_k1z_zmm_zmmm512b64_imm8;
     BROADCAST_B 0: VEX_Vpbroadcastb_xmm_xmmm8 VEX_Vpbroadcastb_ymm_xmmm8 EVEX_Vpbroadcastb_xmm_k1z_xmmm8 EVEX_Vpbroadcastb_ymm_k1z_xmmm8 EVEX_Vpbroadcastb_zmm_k1z_xmmm8;

@@ -76,7 +76,7 @@ impl Folding {
         let FoldSegments { accumulators, points, items, combine, join, after, across } = of;
         let masks = accumulators.iter().filter(|accumulator| accumulator.class == Class::Mask).count();
         let vectors = accumulators.len() - masks;
-        let fits = |count: usize, most: usize| !points.calls() && sets * count <= most;
+        let fits = |count: usize, most: usize| !points.clobbers() && sets * count <= most;
         // What is computed at a point wants registers, too.
         let most = if points.insts.len() <= SHORT { registers * 2 / 3 } else { registers * 2 / 5 };
         let in_registers = [fits(vectors, most), fits(masks, MOST_MASKS)];

@@ -79,12 +79,11 @@ impl Listing<'_> {
     fn names(&self, insts: &[Instruction]) -> Names {
         let jumps = || insts.iter().filter(|inst| is_jump(inst));
         let mut names: BTreeMap<u64, String> = jumps().map(|jump| (jump.near_branch_target(), String::new())).collect();
+        let end = insts.iter().find(|inst| inst.code() == Code::Retnq).map_or(self.entry as u64, Instruction::ip);
         let (mut loops, mut others) = (0, 0);
         for (target, name) in &mut names {
-            // The entry is at the end, and jumps back to the beginning.
-            let back = jumps().any(|jump| {
-                jump.near_branch_target() == *target && jump.ip() >= *target && jump.ip() < self.entry as u64
-            });
+            // The entry is at the end, and jumps back to the beginning, as what is behind the function does to where it came from.
+            let back = jumps().any(|jump| (*target..end).contains(&jump.ip()) && jump.near_branch_target() == *target);
             let (kind, count) = if back { ("loop", &mut loops) } else { ("L", &mut others) };
             *count += 1;
             *name = format!("{kind}{count}");

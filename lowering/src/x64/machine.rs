@@ -1,6 +1,7 @@
 //! The machine code of a kernel before registers are chosen: instructions over virtual registers, in straight lines.
 
 use super::codes::Form;
+use super::multiply_add::MultiplyAdd;
 use smallvec::SmallVec;
 
 /// The width of a vector register.
@@ -65,6 +66,17 @@ pub struct Info {
     pub home: Option<u32>,
 }
 
+/// What an instruction's destination overwrites.
+#[derive(Clone, Copy, Debug)]
+pub enum Over {
+    /// Nothing: it is a register by itself.
+    Nothing,
+    /// The first source.
+    First,
+    /// Any of the sources, for there is a form for each.
+    Any(&'static MultiplyAdd),
+}
+
 /// A vector or mask instruction.
 #[derive(Clone, Debug)]
 pub struct Op {
@@ -76,8 +88,8 @@ pub struct Op {
     /// After the last source: the row's elements in memory.
     pub row: Option<u32>,
     pub imm: Option<u8>,
-    /// True if the destination is the first source's register.
-    pub tied: bool,
+    /// What the destination overwrites.
+    pub over: Over,
     /// True if the last source may be in memory.
     pub folds: bool,
     /// True if all registers are taken at the width of the instruction, and not at that of their values.
@@ -126,11 +138,26 @@ pub struct Call {
     /// What it is given besides operands.
     pub site: usize,
     pub args: SmallVec<[V; 2]>,
-    /// Bits or lanes: if none is set nothing is called, and the result may be anything.
-    pub guard: Option<V>,
+    /// Where the call is for some lanes only.
+    pub unless: Option<Unless>,
     pub dst: V,
     /// Bytes of an element of the result.
     pub size: usize,
+}
+
+/// Of a call for some lanes: bits or lanes, those that are set being called for, and the result in the other ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Unless {
+    pub guard: V,
+    pub otherwise: V,
+}
+
+impl Call {
+    /// What it reads.
+    pub fn uses(&self) -> SmallVec<[V; 4]> {
+        let unless = self.unless.iter().flat_map(|unless| [unless.guard, unless.otherwise]);
+        self.args.iter().copied().chain(unless).collect()
+    }
 }
 
 /// Straight-line code: what one level of a kernel computes.
@@ -156,6 +183,10 @@ impl Segment {
     pub fn calls(&self) -> bool {
         self.insts.iter().any(|(inst, _)| matches!(inst, Inst::Call(_)))
     }
+    /// True if some instruction leaves no register as it was.
+    pub fn clobbers(&self) -> bool {
+        self.insts.iter().any(|(inst, _)| matches!(inst, Inst::Call(Call { unless: None, .. })))
+    }
 }
 
 impl Inst {
@@ -164,7 +195,7 @@ impl Inst {
         match self {
             Inst::Op(op) => op.srcs.iter().copied().chain(op.mask.map(|(mask, _)| mask)).collect(),
             Inst::Store { src, .. } | Inst::Output { src, .. } => SmallVec::from_slice(&[*src]),
-            Inst::Call(call) => call.args.iter().copied().chain(call.guard).collect(),
+            Inst::Call(call) => call.uses(),
             Inst::SumBytes { src, zero, .. } => SmallVec::from_slice(&[*src, *zero]),
             Inst::Load { .. } | Inst::Broadcast { .. } | Inst::First { .. } => SmallVec::new(),
         }

@@ -138,6 +138,7 @@ impl Writer<'_> {
         KEPT.iter().rev().for_each(|&r| self.asm.r(Code::Pop_r64, r));
         self.asm.r(Code::Pop_r64, Register::RBP);
         self.asm.plain(Code::Retnq);
+        self.cold_calls()?;
         let entry = self.asm.here();
         self.entry(body)?;
         Ok(entry)

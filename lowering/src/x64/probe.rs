@@ -7,6 +7,7 @@ use super::asm::{Asm, Mem, Operand};
 use super::codes;
 use super::machine::Width;
 use super::memory::CodeMemory;
+use super::multiply_add::MultiplyAdd;
 use super::{Level, unsupported};
 use crate::kernel::KernelError;
 use iced_x86::{Code, Register};
@@ -164,10 +165,10 @@ fn issue(level: Level) -> Result<Vec<u8>, KernelError> {
         asm.vector(codes::XOR_PS.code(evex, width), &[register(number); 3], None);
     }
     asm.load(Register::RAX, Mem::at(Register::RDI, 0));
+    let multiply_add = MultiplyAdd::signed(8, false, false).plain();
     let again = asm.bound();
     for n in 0..ISSUED {
-        let (form, number) =
-            if n % 2 == 0 { (&codes::FMADD213_PD, n / 2 % 8) } else { (&codes::ADD_PD, 8 + n / 2 % 8) };
+        let (form, number) = if n % 2 == 0 { (multiply_add, n / 2 % 8) } else { (&codes::ADD_PD, 8 + n / 2 % 8) };
         asm.vector(form.code(evex, width), &[register(number); 3], None);
     }
     asm.r(Code::Dec_rm64, Register::RAX);

@@ -43,7 +43,7 @@ impl Schedule {
             _ => lanes,
         };
         let inner: Vec<&KInst> = used().filter(|inst| kernel.level(inst) as usize == kernel.axes).collect();
-        let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_) | KOp::MathWhere(_)));
+        let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_)));
         // Masks have few registers for accumulators.
         let bools = kernel.fold.iter().flat_map(|fold| &fold.items).any(|&item| kernel.dtype(item).is_bool());
         let most = if bools && level.is_evex() { 2 } else { MOST_GROUPS };

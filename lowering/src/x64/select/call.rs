@@ -2,9 +2,8 @@
 
 use super::{Selector, Val};
 use crate::kernel::{KValue, KernelError, MathCall};
-use crate::x64::codes::{self, Form};
 use crate::x64::helpers::{self, Helper, MOST};
-use crate::x64::machine::{Call, Inst, Op, V};
+use crate::x64::machine::{Call, Inst, Unless, V};
 use crate::x64::unsupported;
 use smallvec::SmallVec;
 
@@ -17,13 +16,13 @@ impl Selector<'_> {
         args: SmallVec<[V; 2]>,
         size: usize,
     ) -> Result<V, KernelError> {
-        self.call_if(None, (helper, site), args, size)
+        self.call_unless(None, (helper, site), args, size)
     }
 
-    /// A call for each lane, or none if the guard has no lane set.
-    fn call_if(
+    /// A call for each lane, or for those that a guard says.
+    fn call_unless(
         &mut self,
-        guard: Option<V>,
+        unless: Option<Unless>,
         (helper, site): (Helper, usize),
         args: SmallVec<[V; 2]>,
         size: usize,
@@ -32,13 +31,13 @@ impl Selector<'_> {
             return Err(unsupported("a call with too many operands"));
         }
         let dst = self.fresh(size);
-        self.emit(Inst::Call(Call { helper: helper as usize, site, args, guard, dst, size }));
+        self.emit(Inst::Call(Call { helper: helper as usize, site, args, unless, dst, size }));
         Ok(dst)
     }
 
     pub(super) fn math(&mut self, call: &MathCall, args: &[KValue], size: usize) -> Result<Val, KernelError> {
         let operands = args.iter().map(|&a| self.lanes(a)).collect::<Result<_, _>>()?;
-        Ok(Val::Lanes(self.call_if(None, helpers::math(call.ptr), operands, size)?))
+        Ok(Val::Lanes(self.call_unless(None, helpers::math(call.ptr), operands, size)?))
     }
 
     /// What is called is chosen where the condition holds.
@@ -53,15 +52,8 @@ impl Selector<'_> {
         }
         let operands = operands.iter().map(|&a| self.lanes(a)).collect::<Result<_, _>>()?;
         let guard = if self.evex() { self.bits(condition)? } else { self.flags(condition, size)? };
-        let called = self.call_if(Some(guard), helpers::math(call.ptr), operands, size)?;
         let otherwise = self.lanes(otherwise)?;
-        if !self.evex() {
-            return Ok(Val::Lanes(self.blend(size, guard, called, otherwise)));
-        }
-        let form: &Form = if size == 4 { &codes::BLENDM_PS } else { &codes::BLENDM_PD };
-        let dst = self.fresh(size);
-        let plain = Self::plain_op(form, self.width(size), dst, &[otherwise, called]);
-        self.emit(Inst::Op(Op { mask: Some((guard, false)), ..plain }));
-        Ok(Val::Lanes(dst))
+        let unless = Some(Unless { guard, otherwise });
+        Ok(Val::Lanes(self.call_unless(unless, helpers::math(call.ptr), operands, size)?))
     }
 }

@@ -1,6 +1,7 @@
 //! Comparisons.
 
 use super::float::{by_size, sign_bit};
+use super::integer::by_lane;
 use super::{Selector, Val};
 use crate::kernel::{Compare, KValue, KernelError};
 use crate::x64::codes::{self, Form};
@@ -50,6 +51,12 @@ impl Selector<'_> {
             }
             let (a, b) = (self.lanes(a)?, self.lanes(b)?);
             return Ok(self.float_compare_lanes(size, a, b, predicate));
+        }
+        if let Some(bits) = self.deferred_inst(a).filter(|_| self.evex()) {
+            let (x, y) = (self.lanes(bits.args[0])?, self.lanes(bits.args[1])?);
+            let dst = self.fresh_mask();
+            self.push(by_lane!(size, TESTN_B TESTN_W TESTN_D TESTN_Q), self.width(size), dst, &[x, y]);
+            return Ok(Val::Bits(dst));
         }
         if self.evex() {
             return self.int_compare_bits(op, dtype, a, b);

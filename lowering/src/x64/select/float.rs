@@ -3,9 +3,11 @@
 use super::{Selector, Val};
 use crate::kernel::{Binary, KValue, KernelError, Unary};
 use crate::x64::codes::{self, Form};
-use crate::x64::machine::{Inst, Op};
+use crate::x64::machine::{Inst, Op, Over};
+use crate::x64::multiply_add::MultiplyAdd;
 use crate::x64::unsupported;
 use rewright_ir::DType;
+use smallvec::SmallVec;
 
 /// The form for `f32` or for `f64`.
 macro_rules! by_size {
@@ -83,7 +85,7 @@ impl Selector<'_> {
             let dst = self.fresh(size);
             let form = by_size!(size, TERNLOG_D, TERNLOG_Q);
             let op = Self::plain_op(form, self.width(size), dst, &[a, b, sign]);
-            self.emit(Inst::Op(Op { imm: Some(0xD8), tied: true, ..op }));
+            self.emit(Inst::Op(Op { imm: Some(0xD8), over: Over::First, ..op }));
             return Ok(Val::Lanes(dst));
         }
         let magnitude = self.op2(by_size!(size, ANDN_PS, ANDN_PD), size, sign, a);
@@ -91,14 +93,26 @@ impl Selector<'_> {
         Ok(Val::Lanes(self.op2(by_size!(size, OR_PS, OR_PD), size, magnitude, sign)))
     }
 
+    /// `a * b + c`, where a negation of a factor or of the addend is part of the instruction.
     pub(super) fn fma(&mut self, dtype: DType, args: &[KValue]) -> Result<Val, KernelError> {
         let size = dtype.size();
-        let (a, b, c) = (self.lanes(args[0])?, self.lanes(args[1])?, self.lanes(args[2])?);
+        let negated = args.iter().map(|&a| self.without_sign(a)).collect::<SmallVec<[_; 3]>>();
+        let [(a, minus_a), (b, minus_b), (c, minus_c)] = negated[..] else {
+            return Err(unsupported("a multiplication and addition without three operands"));
+        };
+        let (a, b, c) = (self.lanes(a)?, self.lanes(b)?, self.lanes(c)?);
         let dst = self.fresh(size);
-        // Into a factor, which is rather a value than a constant.
-        let (a, b) = if self.is_constant(args[0]) { (b, a) } else { (a, b) };
-        let op = Self::plain_op(by_size!(size, FMADD213_PS, FMADD213_PD), self.width(size), dst, &[a, b, c]);
-        self.emit(Inst::Op(Op { tied: true, ..op }));
+        let forms = MultiplyAdd::signed(size, minus_a != minus_b, minus_c);
+        let op = Self::plain_op(forms.plain(), self.width(size), dst, &[a, b, c]);
+        self.emit(Inst::Op(Op { over: Over::Any(forms), ..op }));
         Ok(Val::Lanes(dst))
+    }
+
+    /// What a negation is of, and whether the value is one; of others the value itself.
+    fn without_sign(&self, value: KValue) -> (KValue, bool) {
+        match self.deferred_inst(value) {
+            Some(inst) => (inst.args[0], true),
+            None => (value, false),
+        }
     }
 }

@@ -19,6 +19,8 @@ macro_rules! by_lane {
     };
 }
 
+pub(super) use by_lane;
+
 impl Selector<'_> {
     pub(super) fn int_unary(&mut self, op: Unary, dtype: DType, a: KValue) -> Result<Val, KernelError> {
         if dtype.is_bool() {

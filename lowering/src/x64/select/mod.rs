@@ -17,11 +17,11 @@ mod widths;
 use super::bytes::ByteSums;
 use super::codes::{self, Form};
 use super::frame::Frame;
-use super::machine::{Class, Inst, Op, Origin, Segment, Uniform, V, Width};
+use super::machine::{Class, Inst, Op, Origin, Over, Segment, Uniform, V, Width};
 use super::pool::Pool;
 use super::schedule::Schedule;
 use super::unsupported;
-use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
+use crate::kernel::{Binary, Compare, KInst, KOp, KValue, Kernel, KernelError, Part, Unary};
 use rewright_ir::DType;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -108,6 +108,8 @@ pub struct Selector<'a> {
     uses: Vec<u32>,
     /// Whether a level inside of its own uses each value.
     leaves: Vec<bool>,
+    /// Values that are computed where they are used, or as a part of what uses them.
+    deferred: Vec<bool>,
     kept: Vec<Option<Kept>>,
     /// What is computed at each point of a row that is combined.
     inner: Vec<usize>,
@@ -148,6 +150,7 @@ impl<'a> Selector<'a> {
             uses[item.0 as usize] += uses[right.0 as usize].max(1);
             leaves[item.0 as usize] |= (kernel.values[item.0 as usize].level as usize) < kernel.axes;
         }
+        let deferred = deferred(kernel, &made_by, &uses, &leaves);
         Selector {
             kernel,
             rows,
@@ -159,6 +162,7 @@ impl<'a> Selector<'a> {
             made_by,
             uses,
             leaves,
+            deferred,
             kept: vec![None; count],
             inner: Vec::new(),
             stands_for: FxHashMap::default(),
@@ -229,10 +233,22 @@ impl<'a> Selector<'a> {
         if let KOp::Store(buffer, part) = inst.op {
             return self.store(buffer, part, inst.args[0]);
         }
+        if inst.results > 0 && self.deferred[inst.first.0 as usize] {
+            return Ok(());
+        }
+        let val = self.computed(inst)?;
+        if let Some(val) = val {
+            self.define(inst.first, val);
+        }
+        Ok(())
+    }
+
+    /// Emits what computes an instruction's result; nothing for one that is there where it is asked for.
+    fn computed(&mut self, inst: &KInst) -> Result<Option<Val>, KernelError> {
         let to = self.kernel.dtype(inst.first);
         let args = &inst.args;
         let val = match &inst.op {
-            KOp::Const(_) => return Ok(()),
+            KOp::Const(_) | KOp::Store(..) => return Ok(None),
             KOp::Param(n) => self.uniform(Uniform::Param(*n), to)?,
             KOp::Index(axis) => self.index(*axis)?,
             KOp::Load(buffer, part) => {
@@ -240,7 +256,7 @@ impl<'a> Selector<'a> {
                 let varies = self.kernel.buffers[*buffer as usize].varies.last().copied().unwrap_or(false);
                 if self.is_inner() && varies {
                     self.waiting.push(inst.first);
-                    return Ok(());
+                    return Ok(None);
                 }
                 self.uniform(Uniform::Element(row), to)?
             }
@@ -257,13 +273,11 @@ impl<'a> Selector<'a> {
             KOp::Fma => self.fma(to, args)?,
             KOp::Math(call) => self.math(call, args, to.size())?,
             KOp::MathWhere(call) => self.math_where(call, args, to.size())?,
-            KOp::Store(..) => return Ok(()),
             KOp::Reference(r) => {
                 return Err(unsupported(format!("`{}` is computed by its reference meaning", r.op.0.name)));
             }
         };
-        self.define(inst.first, val);
-        Ok(())
+        Ok(Some(val))
     }
 
     /// The value is this from here on; levels inside find it in the frame.
@@ -344,7 +358,11 @@ impl<'a> Selector<'a> {
                 self.emit(Inst::Load { row, dst });
                 self.loaded(dtype, dst)?
             }
-            _ => return Err(unsupported("a value that is not computed before it is used")),
+            _ => {
+                let inst = self.deferred_inst(value);
+                let val = inst.map(|inst| self.computed(inst)).transpose()?.flatten();
+                val.ok_or_else(|| unsupported("a value that is not computed before it is used"))?
+            }
         };
         self.vals[n] = Some(val);
         Ok(val)
@@ -388,6 +406,12 @@ impl<'a> Selector<'a> {
     /// The value that one stands for, if it does.
     fn real(&self, value: KValue) -> KValue {
         self.stands_for.get(&value).copied().unwrap_or(value)
+    }
+
+    /// What computes a value that is computed where it is used.
+    fn deferred_inst(&self, value: KValue) -> Option<&'a KInst> {
+        let n = self.real(value).0 as usize;
+        self.kernel.insts.get(self.made_by[n] as usize).filter(|_| self.deferred[n])
     }
 
     /// What computes a value; nothing for what is given to a fold's combination.
@@ -476,7 +500,18 @@ impl<'a> Selector<'a> {
     }
     fn plain_op(form: &'static Form, width: Width, dst: V, srcs: &[V]) -> Op {
         let srcs = SmallVec::from_slice(srcs);
-        Op { form, width, dst, srcs, row: None, imm: None, tied: false, folds: true, same_width: false, mask: None }
+        Op {
+            form,
+            width,
+            dst,
+            srcs,
+            row: None,
+            imm: None,
+            over: Over::Nothing,
+            folds: true,
+            same_width: false,
+            mask: None,
+        }
     }
     fn push(&mut self, form: &'static Form, width: Width, dst: V, srcs: &[V]) {
         self.emit(Inst::Op(Self::plain_op(form, width, dst, srcs)));
@@ -522,4 +557,23 @@ impl<'a> Selector<'a> {
         let (a, b) = (self.lanes(a)?, self.lanes(b)?);
         Ok(self.op2(form, size, a, b))
     }
+}
+
+/// The values of one level that instructions may have a place for: negations, and bits that are only compared with 0.
+fn deferred(kernel: &Kernel, made_by: &[u32], uses: &[u32], leaves: &[bool]) -> Vec<bool> {
+    let made_by = |v: KValue| kernel.insts.get(made_by[v.0 as usize] as usize);
+    let mut deferred = vec![false; kernel.values.len()];
+    for inst in &kernel.insts {
+        let result = inst.first.0 as usize;
+        match (&inst.op, &inst.args[..]) {
+            (KOp::Unary(Unary::Neg), _) if kernel.dtype(inst.first).is_float() => deferred[result] = !leaves[result],
+            (KOp::Compare(Compare::Eq), &[a, b]) if uses[a.0 as usize] == 1 && !leaves[a.0 as usize] => {
+                let is = |v, op: KOp| made_by(v).is_some_and(|inst| inst.op == op);
+                let bits = is(a, KOp::Binary(Binary::And)) && !kernel.dtype(a).is_bool();
+                deferred[a.0 as usize] |= bits && is(b, KOp::Const(0));
+            }
+            _ => {}
+        }
+    }
+    deferred
 }
