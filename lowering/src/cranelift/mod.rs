@@ -14,6 +14,7 @@ mod plan;
 mod rows;
 mod runtime;
 mod scalar;
+mod scale;
 mod staging;
 mod vector;
 mod vector_convert;

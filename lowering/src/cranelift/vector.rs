@@ -3,6 +3,7 @@
 use super::emit::{Emitter, clif};
 use super::lanes::{Vector, int_lane, lane_order, vector_of};
 use super::scalar::{first_of_floats, float_condition, int_condition};
+use super::scale::scale_shifter;
 use super::unsupported;
 use super::widths::Narrowing;
 use crate::kernel::{Binary, Compare, KInst, KOp, KValue, KernelError, Unary};
@@ -139,6 +140,10 @@ impl Emitter<'_> {
             Binary::CopySign => {
                 let sign = self.vector_constant(a.elem, 1 << (a.elem.bits() - 1))?;
                 return Ok(self.pairwise(a, b, a.elem, |e, x, y| e.b.ins().bitselect(sign, y, x)));
+            }
+            Binary::Scale => {
+                let shifter = self.vector_constant(a.elem, scale_shifter(dtype))?;
+                return Ok(self.pairwise(a, b, a.elem, |e, x, k| e.scale(dtype, shifter, x, k)));
             }
             Binary::Quot | Binary::Rem | Binary::Shl | Binary::Shr => {
                 return Err(unsupported(format!("{op:?} on vectors")));

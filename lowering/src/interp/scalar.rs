@@ -1,6 +1,7 @@
 //! What each instruction computes, on scalars.
 
 use crate::kernel::{Binary, Compare, KOp, MathCall, MathPtr, Unary};
+use rewright_ir::math::vector::Real;
 use rewright_ir::{DType, Scalar};
 
 /// The result of an instruction that depends on its operands only; `None` if it isn't defined for their dtypes.
@@ -177,6 +178,7 @@ fn binary(op: Binary, a: Scalar, b: Scalar) -> Option<Scalar> {
             floats!(a, b; |x, y| if x > y { x } else { y });
         }
         Binary::CopySign => floats!(a, b; |x, y| x.copysign(y)),
+        Binary::Scale => floats!(a, b; |x, y| Real::scale(x, y)),
     }
     None
 }

@@ -27,7 +27,7 @@ fn problem(kernel: &Kernel, inst: &KInst) -> Option<String> {
         },
         KOp::Binary(op) => match op {
             Binary::Add | Binary::Sub | Binary::Mul => !args[0].is_bool(),
-            Binary::Div | Binary::CopySign => args[0].is_float(),
+            Binary::Div | Binary::CopySign | Binary::Scale => args[0].is_float(),
             Binary::And | Binary::Or | Binary::Xor => !args[0].is_float(),
             Binary::Quot | Binary::Rem | Binary::Shl | Binary::Shr => args[0].is_int(),
             Binary::Min | Binary::Max => !args[0].is_bool(),

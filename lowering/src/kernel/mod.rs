@@ -120,6 +120,9 @@ pub enum Binary {
     Max,
     /// Floats: magnitude of the first with the sign bit of the second.
     CopySign,
+    /// Floats: the first times 2 to the power of the second, as [`Real::scale`](rewright_ir::math::vector::Real::scale) says; where that does
+    /// not say it, any float.
+    Scale,
 }
 
 /// Comparisons; on floats any with NaN is false but `Ne`. Bool compares as 0 and 1.

@@ -115,6 +115,15 @@ impl<'r> Real for Float<'r> {
         let args = [condition.0.value, self.0.value, x.0.value];
         Float(self.0.with(self.0.kernel.borrow_mut().push(call, &args, dtype)))
     }
+    fn min(self, b: Self) -> Self {
+        Float(self.0.binary(Binary::Min, b.0))
+    }
+    fn max(self, b: Self) -> Self {
+        Float(self.0.binary(Binary::Max, b.0))
+    }
+    fn scale(self, k: Self) -> Self {
+        Float(self.0.binary(Binary::Scale, k.0))
+    }
     fn bits(self) -> Word<'r> {
         Word(self.0.bitcast(self.at(DType::U64, DType::U32)))
     }

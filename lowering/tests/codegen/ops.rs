@@ -2,7 +2,7 @@
 
 use crate::case::{Call, Layout, REAL, Random};
 use crate::same;
-use rewright_ir::DType;
+use rewright_ir::{DType, Scalar};
 use rewright_lowering::kernel::{Binary, Buffer, Compare, KOp, KernelBuilder, Part, Unary};
 
 /// `out = op(a, b, c)` along one axis, long enough for all kinds of rounds, against other elements; the last operand also the same everywhere.
@@ -73,6 +73,35 @@ fn select() {
 #[test]
 fn fused_multiply_add() {
     [DType::F32, DType::F64].into_iter().for_each(|dtype| one_op(KOp::Fma, &[dtype; 3], dtype));
+}
+
+/// Powers up to twice the bias of exponents, of numbers of moderate size.
+#[test]
+fn products_with_powers_of_two() {
+    for (dtype, most, moderate) in [(DType::F64, 2046.0, 500), (DType::F32, 254.0, 60)] {
+        let mut k = KernelBuilder::new(1);
+        let buffer = |written| Buffer { dtype, written, varies: [true].into_iter().collect() };
+        let [a, b, out] = [false, false, true].map(|written| k.buffer(buffer(written)));
+        let (a, b) = (k.load(a, Part::Re), k.load(b, Part::Re));
+        let mut constant = |c: f64| k.constant(Scalar::F64(c).cast(dtype));
+        let (least, most) = (constant(-most), constant(most));
+        let (small, large) = (constant(2f64.powi(-moderate)), constant(2f64.powi(moderate)));
+        let within = |k: &mut KernelBuilder, v, least, most| {
+            let v = k.binary(Binary::Max, v, least);
+            k.binary(Binary::Min, v, most)
+        };
+        let size = k.unary(Unary::Abs, a);
+        let size = within(&mut k, size, small, large);
+        let x = k.binary(Binary::CopySign, size, a);
+        let power = within(&mut k, b, least, most);
+        let power = k.unary(Unary::Rint, power);
+        let value = k.binary(Binary::Scale, x, power);
+        k.store(out, Part::Re, value);
+        let kernel = k.finish();
+        let extents = vec![400];
+        let layouts = (0..3).map(|n| Layout::dense(&kernel, n, &extents)).collect();
+        same(&kernel, [Call { extents, layouts, params: vec![], seed: 5 }].into_iter());
+    }
 }
 
 #[test]

@@ -56,6 +56,7 @@ const SINGLE: Numbers = Numbers {
 
 /// x as k log 2 + r + rest.
 struct Reduced<F: Real> {
+    k: F,
     /// The low bits are k and what was asked for.
     bits: F::Bits,
     r: F,
@@ -68,7 +69,7 @@ fn reduced<F: Real>(x: F, n: &Numbers, bias: f64) -> Reduced<F> {
     let k = shifted - shifter;
     let near = k.fma(x.of(-n.ln2[0]), x);
     let r = k.fma(x.of(-n.ln2[1]), near);
-    Reduced { bits: shifted.bits(), r, rest: k.fma(x.of(-n.ln2[1]), near - r) }
+    Reduced { k, bits: shifted.bits(), r, rest: k.fma(x.of(-n.ln2[1]), near - r) }
 }
 
 /// `e^(r + rest)` as a sum of two.
@@ -90,12 +91,14 @@ fn within<F: Real>(x: F, [least, most]: [f64; 2], y: F) -> F {
     x.of(0.0).or(x.less(x.of(least)), x.of(f64::INFINITY).or(x.of(most).less(x), y))
 }
 
-/// e to the power x.
+/// e to the power x: `1 + r (1 + r P(r))`, so that all but the last rounding are of numbers smaller than the result.
 pub fn exp<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, n, 2.0 * n.bias);
-    let (sum, rest) = power(at.r, at.rest, n);
-    within(x, n.ends, scaled(sum + rest, factors(at.bits, n)))
+    // Beyond these ends the result is 0 or infinity, as it is there; NaN is beyond none.
+    let [least, most] = n.ends.map(|end| x.of(end));
+    let Reduced { k, r, .. } = reduced(most.min(least.max(x)), n, 0.0);
+    let one = x.of(1.0);
+    r.fma(r.fma(polynomial(r, n.exp), one), one).scale(k)
 }
 
 /// e to the power of what is known as a sum of two: a sum of two, each to be multiplied by both of two factors.
@@ -142,7 +145,7 @@ const LN_2_REST_SINGLE: f64 = -1.9046542121259336e-09;
 /// `(e^x - 1) / 4` as a sum of two, for x between -700 and 711 at `f64`, -80 and 90 at `f32`.
 pub(super) fn quarter_of_expm1<F: Real>(x: F) -> (F, F) {
     let n = x.at(&DOUBLE, &SINGLE);
-    let Reduced { bits, r, rest } = reduced(x, n, n.bias - 2.0);
+    let Reduced { bits, r, rest, .. } = reduced(x, n, n.bias - 2.0);
     // e^r - 1 = r + r^2 / 2 + ..., the first two as a sum of two.
     let half = x.of(0.5) * r;
     let head = half.fma(r, r);

@@ -103,14 +103,17 @@ fn anywhere<F: Real>(x: F, pole: F, value: F) -> F {
     x.of(f64::NAN).or(x.less(pole), not_pole)
 }
 
-/// Natural logarithm.
+/// Natural logarithm: only `k log 2 + f` is summed exactly, as `f^2 / 2` is less than an eighth.
 pub fn log<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let Split { k, f } = split(x, n);
-    let (head, tail) = log_of_one_plus(f, n);
+    let s = f / (x.of(2.0) + f);
+    let (square, half) = (s * s, x.of(0.5) * f);
+    let rest = square.fma(polynomial(square, n.series), half * f);
     let [ln2, ln2_rest] = x.at(LN_2[0], LN_2[1]).map(|c| x.of(c));
-    let (near, lost) = quick_sum(k * ln2, head);
-    anywhere(x, x.of(0.0), near + (lost + k.fma(ln2_rest, tail)))
+    let (near, lost) = quick_sum(k * ln2, f);
+    let more = s.fma(rest, k.fma(ln2_rest, lost));
+    anywhere(x, x.of(0.0), near + (-half).fma(f, more))
 }
 
 /// Logarithm of a number that is at least a normal one and known as a sum of two, times 2 to the power of `doublings`.

@@ -36,10 +36,32 @@ pub trait Real:
     /// The bits.
     fn bits(self) -> Self::Bits;
 
+    /// `self < b ? self : b`.
+    fn min(self, b: Self) -> Self {
+        self.or(self.less(b), b)
+    }
+    /// `self > b ? self : b`.
+    fn max(self, b: Self) -> Self {
+        self.or(b.less(self), b)
+    }
+    /// `self 2^k`, rounded once, where k is an integer of at most twice the bias of exponents, and `self` is 0, NaN or of a magnitude whose
+    /// exponent is at most half of the bias. It is the product with 2^k in two factors, of which only the second one may round.
+    fn scale(self, k: Self) -> Self {
+        let (shifter, mantissa) = scale_numbers(self.is_single());
+        let bits = (k + self.of(shifter)).bits();
+        let half = bits.shr(1);
+        self * half.shl(mantissa).real() * (bits - half).shl(mantissa).real()
+    }
+
     /// One of two things, by the precision.
     fn at<T>(self, double: T, single: T) -> T {
         if self.is_single() { single } else { double }
     }
+}
+
+/// What [`Real::scale`] adds to k so that the low bits of the sum are k and twice the bias of exponents, and the bits of a mantissa.
+pub fn scale_numbers(single: bool) -> (f64, u32) {
+    if single { (12582912.0 + 254.0, 23) } else { (6755399441055744.0 + 2046.0, 52) }
 }
 
 /// A function that is called for one number at a time.

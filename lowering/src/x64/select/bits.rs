@@ -160,6 +160,9 @@ impl Selector<'_> {
             return self.select_bool(c, a, b);
         }
         let size = to.size();
+        if let Some(val) = self.select_computed(size, c, a, b)? {
+            return Ok(val);
+        }
         let b = self.lanes(b)?;
         if !self.evex() {
             let a = self.lanes(a)?;

@@ -52,8 +52,8 @@ impl Selector<'_> {
             let (a, b) = (self.lanes(a)?, self.lanes(b)?);
             return Ok(self.float_compare_lanes(size, a, b, predicate));
         }
-        if let Some(bits) = self.deferred_inst(a).filter(|_| self.evex()) {
-            let (x, y) = (self.lanes(bits.args[0])?, self.lanes(bits.args[1])?);
+        if let Some([x, y]) = self.bits_compared_with_zero(a, b).filter(|_| op == Compare::Eq) {
+            let (x, y) = (self.lanes(x)?, self.lanes(y)?);
             let dst = self.fresh_mask();
             self.push(by_lane!(size, TESTN_B TESTN_W TESTN_D TESTN_Q), self.width(size), dst, &[x, y]);
             return Ok(Val::Bits(dst));

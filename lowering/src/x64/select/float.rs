@@ -6,7 +6,8 @@ use crate::x64::codes::{self, Form};
 use crate::x64::machine::{Inst, Op, Over};
 use crate::x64::multiply_add::MultiplyAdd;
 use crate::x64::unsupported;
-use rewright_ir::DType;
+use rewright_ir::math::vector::scale_numbers;
+use rewright_ir::{DType, Scalar};
 use smallvec::SmallVec;
 
 /// The form for `f32` or for `f64`.
@@ -71,10 +72,30 @@ impl Selector<'_> {
             Binary::Min => by_size!(size, MIN_PS, MIN_PD),
             Binary::Max => by_size!(size, MAX_PS, MAX_PD),
             Binary::CopySign => return self.copy_sign(size, a, b),
+            Binary::Scale if self.evex() => by_size!(size, SCALEF_PS, SCALEF_PD),
+            Binary::Scale => return self.scale(size, a, b),
             _ => return Err(unsupported(format!("{op:?} of floats"))),
         };
         let commutes = matches!(op, Binary::Add | Binary::Mul);
         Ok(Val::Lanes(self.op2_folding(form, size, a, b, commutes)?))
+    }
+
+    /// `x 2^k`, as [`Real::scale`](rewright_ir::math::vector::Real::scale) computes it. AVX2 only.
+    fn scale(&mut self, size: usize, x: KValue, k: KValue) -> Result<Val, KernelError> {
+        let (x, k) = (self.lanes(x)?, self.lanes(k)?);
+        let (shifter, mantissa) = scale_numbers(size == 4);
+        let dtype = if size == 4 { DType::F32 } else { DType::F64 };
+        let shifter = self.constant(Scalar::F64(shifter).cast(dtype).bits().0, size);
+        let (one, mantissa) = (self.constant(1, size), self.constant(mantissa.into(), size));
+        let (shr, shl) = (by_size!(size, SRLV_D, SRLV_Q), by_size!(size, SLLV_D, SLLV_Q));
+        let multiply = by_size!(size, MUL_PS, MUL_PD);
+        let bits = self.op2(by_size!(size, ADD_PS, ADD_PD), size, k, shifter);
+        let half = self.op2(shr, size, bits, one);
+        let rest = self.op2(by_size!(size, SUB_D, SUB_Q), size, bits, half);
+        let first = self.op2(shl, size, half, mantissa);
+        let second = self.op2(shl, size, rest, mantissa);
+        let product = self.op2(multiply, size, x, first);
+        Ok(Val::Lanes(self.op2(multiply, size, product, second)))
     }
 
     fn copy_sign(&mut self, size: usize, a: KValue, b: KValue) -> Result<Val, KernelError> {
@@ -106,13 +127,5 @@ impl Selector<'_> {
         let op = Self::plain_op(forms.plain(), self.width(size), dst, &[a, b, c]);
         self.emit(Inst::Op(Op { over: Over::Any(forms), ..op }));
         Ok(Val::Lanes(dst))
-    }
-
-    /// What a negation is of, and whether the value is one; of others the value itself.
-    fn without_sign(&self, value: KValue) -> (KValue, bool) {
-        match self.deferred_inst(value) {
-            Some(inst) => (inst.args[0], true),
-            None => (value, false),
-        }
     }
 }

@@ -69,6 +69,11 @@ impl Selector<'_> {
             Binary::Min | Binary::Max if size < 8 || self.evex() => Some(extremum(op, dtype)),
             _ => None,
         };
+        if matches!(op, Binary::And | Binary::Or | Binary::Xor)
+            && let Some(v) = self.three_bits(op, size, a, b)?
+        {
+            return Ok(Val::Lanes(v));
+        }
         if let Some(form) = form {
             return Ok(Val::Lanes(self.op2_folding(form, size, a, b, op != Binary::Sub)?));
         }

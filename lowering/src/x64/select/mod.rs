@@ -8,6 +8,7 @@ mod bits;
 mod call;
 mod compare;
 mod convert;
+mod defer;
 pub mod divide;
 mod float;
 pub mod fold;
@@ -21,7 +22,7 @@ use super::machine::{Class, Inst, Op, Origin, Over, Segment, Uniform, V, Width};
 use super::pool::Pool;
 use super::schedule::Schedule;
 use super::unsupported;
-use crate::kernel::{Binary, Compare, KInst, KOp, KValue, Kernel, KernelError, Part, Unary};
+use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
 use rewright_ir::DType;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -150,7 +151,7 @@ impl<'a> Selector<'a> {
             uses[item.0 as usize] += uses[right.0 as usize].max(1);
             leaves[item.0 as usize] |= (kernel.values[item.0 as usize].level as usize) < kernel.axes;
         }
-        let deferred = deferred(kernel, &made_by, &uses, &leaves);
+        let deferred = defer::deferred(kernel, &made_by, &uses, &leaves);
         Selector {
             kernel,
             rows,
@@ -408,12 +409,6 @@ impl<'a> Selector<'a> {
         self.stands_for.get(&value).copied().unwrap_or(value)
     }
 
-    /// What computes a value that is computed where it is used.
-    fn deferred_inst(&self, value: KValue) -> Option<&'a KInst> {
-        let n = self.real(value).0 as usize;
-        self.kernel.insts.get(self.made_by[n] as usize).filter(|_| self.deferred[n])
-    }
-
     /// What computes a value; nothing for what is given to a fold's combination.
     fn made_by(&self, value: KValue) -> Option<&'a KOp> {
         self.kernel.insts.get(self.made_by[value.0 as usize] as usize).map(|inst| &inst.op)
@@ -557,23 +552,4 @@ impl<'a> Selector<'a> {
         let (a, b) = (self.lanes(a)?, self.lanes(b)?);
         Ok(self.op2(form, size, a, b))
     }
-}
-
-/// The values of one level that instructions may have a place for: negations, and bits that are only compared with 0.
-fn deferred(kernel: &Kernel, made_by: &[u32], uses: &[u32], leaves: &[bool]) -> Vec<bool> {
-    let made_by = |v: KValue| kernel.insts.get(made_by[v.0 as usize] as usize);
-    let mut deferred = vec![false; kernel.values.len()];
-    for inst in &kernel.insts {
-        let result = inst.first.0 as usize;
-        match (&inst.op, &inst.args[..]) {
-            (KOp::Unary(Unary::Neg), _) if kernel.dtype(inst.first).is_float() => deferred[result] = !leaves[result],
-            (KOp::Compare(Compare::Eq), &[a, b]) if uses[a.0 as usize] == 1 && !leaves[a.0 as usize] => {
-                let is = |v, op: KOp| made_by(v).is_some_and(|inst| inst.op == op);
-                let bits = is(a, KOp::Binary(Binary::And)) && !kernel.dtype(a).is_bool();
-                deferred[a.0 as usize] |= bits && is(b, KOp::Const(0));
-            }
-            _ => {}
-        }
-    }
-    deferred
 }

@@ -1,0 +1,140 @@
+//! Values that are computed where they are used, for what uses them may be an instruction that computes them, too: multiplication and
+//! addition with signs, a test of bits, three bits at once, arithmetic under a mask.
+
+use super::float::by_size;
+use super::{Selector, Val};
+use crate::kernel::{Binary, Compare, KInst, KOp, KValue, Kernel, KernelError, Unary};
+use crate::x64::codes;
+use crate::x64::machine::{Inst, Op, Over, V};
+
+/// The values to compute where they are used: of their own level only.
+pub(super) fn deferred(kernel: &Kernel, made_by: &[u32], uses: &[u32], leaves: &[bool]) -> Vec<bool> {
+    let made_by = |v: KValue| kernel.insts.get(made_by[v.0 as usize] as usize);
+    let only = |v: KValue| uses[v.0 as usize] == 1 && !leaves[v.0 as usize];
+    let mut deferred = vec![false; kernel.values.len()];
+    for inst in &kernel.insts {
+        let deferrable =
+            |v: &KValue| only(*v) && made_by(*v).is_some_and(|inner| has_place_for(kernel, inst, *v, inner));
+        for v in inst.args.iter().filter(|v| deferrable(v)) {
+            deferred[v.0 as usize] = true;
+        }
+        if is_negation(kernel, inst) {
+            deferred[inst.first.0 as usize] = !leaves[inst.first.0 as usize];
+        }
+    }
+    deferred
+}
+
+fn is_negation(kernel: &Kernel, inst: &KInst) -> bool {
+    inst.op == KOp::Unary(Unary::Neg) && kernel.dtype(inst.first).is_float()
+}
+
+/// True for bitwise operations on integers.
+fn is_bitwise(kernel: &Kernel, inst: &KInst) -> bool {
+    let bitwise = matches!(inst.op, KOp::Binary(Binary::And | Binary::Or | Binary::Xor));
+    bitwise && kernel.dtype(inst.first).is_int()
+}
+
+/// True for arithmetic that may be done under a mask.
+fn is_maskable(kernel: &Kernel, inst: &KInst) -> bool {
+    let arithmetic = matches!(inst.op, KOp::Binary(Binary::Add | Binary::Sub | Binary::Mul));
+    arithmetic && kernel.dtype(inst.first).is_float()
+}
+
+/// True if one instruction may do what another does for its operand, too.
+fn has_place_for(kernel: &Kernel, inst: &KInst, operand: KValue, inner: &KInst) -> bool {
+    match (&inst.op, &inst.args[..]) {
+        (KOp::Compare(Compare::Eq), &[a, _]) => {
+            a == operand && inner.op == KOp::Binary(Binary::And) && is_bitwise(kernel, inner)
+        }
+        (KOp::Select, &[_, a, b]) => a == operand && b != operand && is_maskable(kernel, inner),
+        (KOp::Binary(_), &[a, b]) => a != b && is_bitwise(kernel, inst) && is_bitwise(kernel, inner),
+        _ => false,
+    }
+}
+
+/// What an operation gives for all combinations of bits.
+fn truth(op: &KOp, a: u8, b: u8) -> u8 {
+    match op {
+        KOp::Binary(Binary::And) => a & b,
+        KOp::Binary(Binary::Or) => a | b,
+        _ => a ^ b,
+    }
+}
+
+impl<'a> Selector<'a> {
+    /// What computes a value that is computed where it is used.
+    pub(super) fn deferred_inst(&self, value: KValue) -> Option<&'a KInst> {
+        let n = self.real(value).0 as usize;
+        self.kernel.insts.get(self.made_by[n] as usize).filter(|_| self.deferred[n])
+    }
+
+    /// What a negation is of, and whether the value is one; of others the value itself.
+    pub(super) fn without_sign(&self, value: KValue) -> (KValue, bool) {
+        match self.deferred_inst(value).filter(|inst| is_negation(self.kernel, inst)) {
+            Some(inst) => (inst.args[0], true),
+            None => (value, false),
+        }
+    }
+
+    /// The bits that a comparison with 0 is of: those of both of two values.
+    pub(super) fn bits_compared_with_zero(&self, a: KValue, b: KValue) -> Option<[KValue; 2]> {
+        let inner = self.deferred_inst(a).filter(|inner| inner.op == KOp::Binary(Binary::And))?;
+        let zero = matches!(self.made_by(self.real(b)), Some(KOp::Const(0)));
+        (self.evex() && zero).then(|| [inner.args[0], inner.args[1]])
+    }
+
+    /// Two bitwise operations at once, if one is an operand of the other.
+    pub(super) fn three_bits(
+        &mut self,
+        op: Binary,
+        size: usize,
+        a: KValue,
+        b: KValue,
+    ) -> Result<Option<V>, KernelError> {
+        let bitwise = |s: &Self, v| s.deferred_inst(v).filter(|inner| is_bitwise(s.kernel, inner));
+        let (inner, other) = match (bitwise(self, b), bitwise(self, a)) {
+            (Some(inner), _) => (inner, a),
+            (None, Some(inner)) => (inner, b),
+            _ => return Ok(None),
+        };
+        if !self.evex() {
+            return Ok(None);
+        }
+        let (x, y) = (inner.args[0], inner.args[1]);
+        let mut order = [other, x, y];
+        // The first one is overwritten: rather what nothing else needs. The last one may be in memory.
+        order.sort_by_key(|&v| (self.is_constant(v), self.uses[self.real(v).0 as usize] > 1));
+        let table = |v| [0xF0, 0xCC, 0xAA][order.iter().position(|&at| at == v).unwrap_or(0)];
+        let imm = truth(&KOp::Binary(op), table(other), truth(&inner.op, table(x), table(y)));
+        let srcs = [self.lanes(order[0])?, self.lanes(order[1])?, self.lanes(order[2])?];
+        let dst = self.fresh(size);
+        let form = by_size!(size, TERNLOG_D, TERNLOG_Q);
+        let plain = Self::plain_op(form, self.width(size), dst, &srcs);
+        self.emit(Inst::Op(Op { imm: Some(imm), over: Over::First, ..plain }));
+        Ok(Some(dst))
+    }
+
+    /// `c ? x op y : b` as the operation under a mask, over b.
+    pub(super) fn select_computed(
+        &mut self,
+        size: usize,
+        c: KValue,
+        a: KValue,
+        b: KValue,
+    ) -> Result<Option<Val>, KernelError> {
+        let Some(inner) = self.deferred_inst(a).filter(|inner| self.evex() && is_maskable(self.kernel, inner)) else {
+            return Ok(None);
+        };
+        let form = match inner.op {
+            KOp::Binary(Binary::Add) => by_size!(size, ADD_PS, ADD_PD),
+            KOp::Binary(Binary::Sub) => by_size!(size, SUB_PS, SUB_PD),
+            _ => by_size!(size, MUL_PS, MUL_PD),
+        };
+        let srcs = [self.lanes(b)?, self.lanes(inner.args[0])?, self.lanes(inner.args[1])?];
+        let (c, dst) = (self.bits(c)?, self.fresh(size));
+        let plain = Self::plain_op(form, self.width(size), dst, &srcs);
+        self.emit(Inst::Op(Op { mask: Some((c, false)), over: Over::First, ..plain }));
+        Ok(Some(Val::Lanes(dst)))
+    }
+}
