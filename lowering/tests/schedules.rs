@@ -112,6 +112,7 @@ fn no_schedule_changes_a_bit() {
         "tile=5x7 threads=3",
         "tile=1x1000 stream unroll=2",
         "unroll=8",
+        "stages=1",
         "tile=off threads=8 chunk=1",
     ];
     for (name, text, _) in programs() {

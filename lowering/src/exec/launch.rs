@@ -219,7 +219,7 @@ impl Launch {
         decision.stream = streaming.is_some();
         let kernel = &**streaming.unwrap_or(&self.compiled);
         if how.remember {
-            let schedule = decision.schedule(&self.lowered, bound, kernel.unroll());
+            let schedule = decision.schedule(&self.lowered, bound, kernel);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
         // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0

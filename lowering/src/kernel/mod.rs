@@ -252,6 +252,8 @@ pub struct Wishes {
     pub streaming: bool,
     /// How many vectors of points a round of the innermost loop computes.
     pub unroll: Option<u32>,
+    /// The loops, at most, that the innermost one is cut into.
+    pub stages: Option<u32>,
 }
 
 impl Kernel {
@@ -307,6 +309,11 @@ pub trait CompiledKernel: Send + Sync {
 
     /// How many vectors of points a round of the innermost loop computes, if it is one of vectors.
     fn unroll(&self) -> Option<u32> {
+        None
+    }
+
+    /// The loops that the innermost one is cut into, if it is more than one.
+    fn stages(&self) -> Option<u32> {
         None
     }
 

@@ -16,6 +16,9 @@ impl fmt::Display for Kernel {
         if let Some(unroll) = self.wishes.unroll {
             writeln!(f, "{unroll} vectors a round")?;
         }
+        if let Some(stages) = self.wishes.stages {
+            writeln!(f, "at most {stages} stages")?;
+        }
         let levels = self.levels();
         for level in 0..=self.axes as u32 {
             let indent = "  ".repeat(level as usize);

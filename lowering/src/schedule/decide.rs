@@ -1,6 +1,7 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, and the machine.
 
 use super::{Facts, Schedule, ScheduleError};
+use crate::kernel::CompiledKernel;
 use crate::kernel::{KOp, Kernel};
 use crate::lower::{Bound, Lowered};
 use rewright_ir::Name;
@@ -83,8 +84,8 @@ impl Decision {
         self.shared.is_none() && self.tile.is_none()
     }
 
-    /// With names, for people. `unroll` is what the code generator decided.
-    pub fn schedule(&self, lowered: &Lowered, bound: &Bound, unroll: Option<u32>) -> Schedule {
+    /// With names, for people, and with what the code generator decided for a kernel.
+    pub fn schedule(&self, lowered: &Lowered, bound: &Bound, kernel: &dyn CompiledKernel) -> Schedule {
         let names = |number| -> Vec<Name> { bound.axes(number).map(|axis| lowered.names[axis as usize]).collect() };
         let loops = (0..bound.extents.len()).map(names).filter(|names| !names.is_empty());
         Schedule {
@@ -93,7 +94,8 @@ impl Decision {
             chunk: self.shared.map(|(_, chunks)| chunks.each),
             tile: Some(self.tile),
             stream: Some(self.stream),
-            unroll,
+            unroll: kernel.unroll(),
+            stages: kernel.stages(),
         }
     }
 }
@@ -261,6 +263,7 @@ impl Lowered {
             }
         }
         self.kernel.wishes.unroll = schedule.unroll;
+        self.kernel.wishes.stages = schedule.stages;
         self.wish = schedule;
         Ok(self)
     }

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use rewright_lowering::schedule::Schedule;
-//! let schedule: Schedule = "order=[i*j,k] threads=2 chunk=4096 tile=off stream=on unroll=4".parse()?;
+//! let schedule: Schedule = "order=[i*j,k] threads=2 chunk=4096 tile=off stream=on unroll=4 stages=2".parse()?;
 //! assert_eq!((schedule.threads, schedule.stream), (Some(2), Some(true)));
 //! assert_eq!(schedule.to_string().parse(), Ok(schedule));
 //! # Ok::<(), rewright_lowering::schedule::ScheduleError>(())
@@ -23,6 +23,7 @@
 //! | `tile=32x256` | so many iterations of the last two loops at once: elements that lie across the last one are turned in the cache. `tile=off`: none |
 //! | `stream=on` | results go past the caches, where elements are adjacent. `stream=off`: through them |
 //! | `unroll=4` | so many vectors in a round of the innermost loop |
+//! | `stages=2` | the innermost loop cut into so many at most |
 //!
 //! What is not said is decided.
 
@@ -47,6 +48,8 @@ use thiserror::Error;
 pub const MAX_THREADS: u32 = 256;
 /// The most vectors in a round that may be asked for.
 pub const MAX_UNROLL: u32 = 8;
+/// The most stages of a loop.
+const MAX_STAGES: u32 = 1000;
 
 /// How the loops of a call are run; see the [module's page](self). What is `None` is left to be decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,6 +66,8 @@ pub struct Schedule {
     pub stream: Option<bool>,
     /// How many vectors a round of the innermost loop computes.
     pub unroll: Option<u32>,
+    /// The loops, at most, that the innermost one is cut into.
+    pub stages: Option<u32>,
 }
 
 /// Why a text is no schedule, or a schedule not one of an expression.
@@ -92,6 +97,7 @@ impl fmt::Display for Schedule {
         }));
         words.extend(self.stream.map(|stream| format!("stream={}", if stream { "on" } else { "off" })));
         words.extend(self.unroll.map(|unroll| format!("unroll={unroll}")));
+        words.extend(self.stages.map(|stages| format!("stages={stages}")));
         f.write_str(&words.join(" "))
     }
 }
@@ -145,12 +151,13 @@ impl Schedule {
                 return ScheduleError::because(format!("`stream={value}`: write `stream=on` or `stream=off`"));
             }
             ("unroll", Some(value)) => self.unroll = Some(number("unroll", value, 1, MAX_UNROLL.into())? as u32),
-            ("order" | "threads" | "chunk" | "tile" | "unroll", None) => {
+            ("stages", Some(value)) => self.stages = Some(number("stages", value, 1, MAX_STAGES.into())? as u32),
+            ("order" | "threads" | "chunk" | "tile" | "unroll" | "stages", None) => {
                 return ScheduleError::because(format!("`{name}` wants a value: `{name}=...`"));
             }
             _ => {
                 return ScheduleError::because(format!(
-                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`"
+                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`, `stages=N`"
                 ));
             }
         }
@@ -166,6 +173,7 @@ impl Schedule {
             tile: self.tile.or(other.tile),
             stream: self.stream.or(other.stream),
             unroll: self.unroll.or(other.unroll),
+            stages: self.stages.or(other.stages),
         }
     }
 }
@@ -204,7 +212,7 @@ mod tests {
             "order=[i]",
             "order=[i*j,k] threads=2 chunk=4096 tile=off stream=on unroll=4",
             "threads=256 tile=32x256 stream=off",
-            "unroll=8",
+            "unroll=8 stages=3",
         ] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }
@@ -223,6 +231,7 @@ mod tests {
             ("tile=0x4", "wants a number from 1 to"),
             ("stream=maybe", "write `stream=on` or `stream=off`"),
             ("unroll=9", "wants a number from 1 to 8"),
+            ("stages=0", "wants a number from 1 to 1000"),
             ("order=i,j", "write the axes as in `order=[i*j,k]`"),
             ("order=[i,,j]", "write the axes as in `order=[i*j,k]`"),
         ] {

@@ -7,10 +7,12 @@ use super::call::Cold;
 use super::fold::Folding;
 use super::frame::Frame;
 use super::listing::Listing;
+use super::machine::Segment;
 use super::memory::CodeMemory;
 use super::nest::Places;
 use super::schedule::Schedule;
 use super::select::{Rows, Selector};
+use super::stages::Stages;
 use super::{Level, unsupported};
 use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
 use std::sync::OnceLock;
@@ -34,16 +36,18 @@ impl Code {
     pub fn new(level: Level, kernel: &Kernel) -> Result<Code, KernelError> {
         let live = live(kernel);
         let sums = if level.is_evex() { ByteSums::of(kernel, &live) } else { ByteSums::default() };
-        let (schedule, rows) = (Schedule::new(kernel, &live, &sums, level), Rows::new(kernel, &live));
+        let (stages, rows) = (Stages::new(kernel, &live), Rows::new(kernel, &live));
+        let schedule = Schedule::new(kernel, &live, (&sums, &stages), level);
         let mut frame = Frame::default();
-        let mut selector = Selector::new(kernel, (&live, &sums), &rows, schedule, &mut frame);
+        let mut selector = Selector::new(kernel, (&live, &sums), (&rows, &stages), schedule, &mut frame);
         let segments = selector.segments()?;
         let folded = kernel.fold.as_ref().map(|fold| selector.fold(fold)).transpose()?;
         let mut pool = selector.pool;
-        let inner = folded.as_ref().map(|of| &of.points).or(segments.last());
-        let calls = inner.is_some_and(|inner| inner.calls());
+        let inner = segments.get(kernel.axes..).unwrap_or_default();
+        let calls = folded.iter().map(|of| &of.points).chain(inner).any(Segment::calls);
         let leaf = kernel.fold.as_ref().map_or(0, Folding::leaf_points);
-        let places = Places::new(kernel.axes, &rows.list, (schedule, leaf), calls, &mut frame, &mut pool);
+        let places =
+            Places::new(kernel.axes, (&rows.list, &stages.sizes), (schedule, leaf), calls, &mut frame, &mut pool);
         let mut bytes = pool.into_bytes();
         bytes.resize(bytes.len().next_multiple_of(64), 0);
         let start = bytes.len();
@@ -64,9 +68,7 @@ impl Code {
             cold: Cold::default(),
         };
         let mut levels: Vec<Prepared> = segments.into_iter().map(Prepared::new).collect();
-        if let (Some(inner), None) = (levels.last_mut(), &folding) {
-            inner.pin(registers);
-        }
+        levels.iter_mut().skip(kernel.axes).for_each(|inner| inner.pin(registers));
         let entry = writer.kernel(kernel, &levels, folding.as_ref())? as usize;
         let marks = writer.marks;
         bytes.extend(writer.asm.finish()?);
@@ -102,6 +104,10 @@ impl CompiledKernel for Code {
 
     fn unroll(&self) -> Option<u32> {
         Some(self.schedule.groups as u32)
+    }
+
+    fn stages(&self) -> Option<u32> {
+        Some(self.schedule.stages as u32).filter(|&stages| stages > 1)
     }
 
     fn streams(&self) -> bool {

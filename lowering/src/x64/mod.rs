@@ -35,6 +35,7 @@ mod row_loop;
 mod rows;
 mod schedule;
 mod select;
+mod stages;
 mod tree;
 
 use crate::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};

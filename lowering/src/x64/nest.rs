@@ -38,7 +38,9 @@ pub struct Places {
     pub bases: Vec<Option<Register>>,
     /// For each row a place for copies of the elements of a piece.
     pub copies: Vec<u32>,
-    /// The most points of a piece where rows are copied, and in this call.
+    /// For each place between stages its elements in the frame, and the bytes of one.
+    pub between: Vec<(u32, usize)>,
+    /// The most points of a piece where rows are copied or there are stages, and in this call.
     pub piece: usize,
     pub most: u32,
     /// The first point of the piece, and the number of its points.
@@ -58,20 +60,23 @@ pub struct Places {
 }
 
 impl Places {
-    /// For a kernel with so many axes, whose pieces have room for a leaf of a row; `calls` says whether its innermost loop calls functions.
+    /// For a kernel with so many axes, its rows and the sizes of what goes between stages, whose pieces have room for a leaf of a row; `calls`
+    /// says whether its innermost loop calls functions.
     pub fn new(
         axes: usize,
-        rows: &[Row],
+        (rows, between): (&[Row], &[usize]),
         (schedule, leaf): (Schedule, usize),
         calls: bool,
         frame: &mut Frame,
         pool: &mut Pool,
     ) -> Places {
-        let moving: usize = rows.iter().filter(|r| r.moves).map(|r| r.size).sum();
+        let moving: usize = rows.iter().filter(|r| r.moves).map(|r| r.size).chain(between.iter().copied()).sum();
         let least = schedule.points().max(leaf);
         let piece = (COPIES / moving.max(1)).clamp(least, 1024) / least * least;
         let vector = schedule.level.register_bytes();
-        let sized = |size| !schedule.level.is_evex() && rows.iter().any(|r| r.moves && r.size == size);
+        let sized = |size| {
+            !schedule.level.is_evex() && { rows.iter().any(|r| r.moves && r.size == size) || between.contains(&size) }
+        };
         let mut flags = |size: usize| {
             let lanes = (0..32 / size as u64).flat_map(|lane| lane.to_le_bytes().into_iter().take(size));
             let lanes: Vec<u8> = lanes.collect();
@@ -89,6 +94,7 @@ impl Places {
             base_words: frame.words(rows.len()),
             bases: base_registers(rows, calls),
             copies: rows.iter().map(|r| if r.moves { frame.place((piece * r.size).max(64)) } else { 0 }).collect(),
+            between: between.iter().map(|&size| (frame.place((piece * size).max(64)), size)).collect(),
             piece,
             most: frame.place(8),
             start: frame.place(8),
@@ -207,7 +213,11 @@ impl Writer<'_> {
         };
         // R9: all points, or those of a piece.
         self.asm.load(r8, Mem::frame(self.places.extents[inner]));
-        self.asm.rr(Code::Mov_r64_rm64, r9, r8);
+        if self.schedule.stages > 1 {
+            self.asm.constant(r9, self.places.piece as u64);
+        } else {
+            self.asm.rr(Code::Mov_r64_rm64, r9, r8);
+        }
         for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
             let varies = kernel.buffers[row.buffer as usize].varies[inner];
             if varies {
@@ -240,13 +250,13 @@ impl Writer<'_> {
         level: usize,
     ) -> Result<(), KernelError> {
         if level == kernel.axes {
-            return self.row(kernel, &levels[level]);
+            return self.row(kernel, &levels[level..]);
         }
         self.segment(&levels[level], Mode::Uniform)?;
         if level + 1 == kernel.axes {
             return match folding {
                 Some(folding) => self.fold_row(folding, level),
-                None => self.row(kernel, &levels[level + 1]),
+                None => self.row(kernel, &levels[level + 1..]),
             };
         }
         let (rax, rcx) = (Register::RAX, Register::RCX);

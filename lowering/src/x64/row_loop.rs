@@ -17,11 +17,11 @@ pub const REMAINING: Register = Register::RCX;
 const LONG: i32 = 8;
 
 impl Writer<'_> {
-    /// All points of a row: in one piece, or, where rows are copied, in pieces as large as the copies.
-    pub fn row(&mut self, kernel: &Kernel, inner: &Prepared) -> Result<(), KernelError> {
+    /// All points of a row: in one piece, or, where rows are copied or there are stages, in pieces as large as what is in the frame for them.
+    pub fn row(&mut self, kernel: &Kernel, stages: &[Prepared]) -> Result<(), KernelError> {
         self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
         self.pieces(kernel.axes.checked_sub(1), |w| {
-            w.points(inner)?;
+            stages.iter().try_for_each(|stage| w.points(stage))?;
             w.copy_back();
             Ok(())
         })
@@ -218,6 +218,10 @@ impl Writer<'_> {
 
     /// The row whose vectors are aligned: of those that are streamed, else of all, one of the widest, and a result sooner than an operand.
     fn row_to_align(&self) -> Option<usize> {
+        if self.schedule.stages > 1 {
+            // What goes between stages is aligned from the first point of a piece on.
+            return None;
+        }
         let streamed = |row: &Row| row.stored && self.schedule.streams_size(row.size);
         let rows = self.rows.iter().enumerate().filter(|(_, row)| row.moves && (self.evex() || row.size >= 4));
         let best = rows.max_by_key(|(_, row)| (streamed(row), row.size, row.stored));

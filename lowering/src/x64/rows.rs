@@ -26,16 +26,17 @@ pub fn broadcast_form(size: usize) -> &'static Form {
 impl Writer<'_> {
     /// The address of a row's elements at a group's points. Changes RAX.
     pub fn row_at(&mut self, row: u32, mode: Mode) -> Mem {
-        let size = self.rows[row as usize].size;
-        let base = match self.places.bases[row as usize] {
-            Some(register) => register,
-            None => {
+        let size = self.row_size(row);
+        let (base, first) = match (self.between(row), self.places.bases.get(row as usize)) {
+            (Some((at, _)), _) => (Register::RSP, i64::from(at)),
+            (None, Some(&Some(register))) => (register, 0),
+            _ => {
                 self.asm.load(Register::RAX, Mem::frame(self.places.base_words[row as usize]));
-                Register::RAX
+                (Register::RAX, 0)
             }
         };
         let group = self.group(mode);
-        let offset = (group * self.schedule.lanes * size) as i64;
+        let offset = first + (group * self.schedule.lanes * size) as i64;
         Mem { base, index: Some((INDEX, size as u32)), offset, repeated: false }
     }
 
@@ -54,8 +55,17 @@ impl Writer<'_> {
         }
     }
 
+    /// The elements in the frame of a row that goes between stages, and the bytes of one.
+    fn between(&self, row: u32) -> Option<(u32, usize)> {
+        self.places.between.get((row as usize).checked_sub(self.rows.len())?).copied()
+    }
+
+    fn row_size(&self, row: u32) -> usize {
+        self.between(row).map_or_else(|| self.rows[row as usize].size, |(_, size)| size)
+    }
+
     fn row_width(&self, row: u32) -> (usize, Width) {
-        let size = self.rows[row as usize].size;
+        let size = self.row_size(row);
         (size, Width::of(size * self.schedule.lanes))
     }
 
@@ -136,7 +146,7 @@ impl Writer<'_> {
             let form = match size * self.schedule.lanes {
                 4 => &codes::MOVE4_STORE,
                 8 => &codes::MOVE8_STORE,
-                _ if self.streaming && self.rows[row as usize].moves => &codes::STREAM_STORE,
+                _ if self.streaming && self.rows.get(row as usize).is_some_and(|row| row.moves) => &codes::STREAM_STORE,
                 _ => &codes::MOV_PS_STORE,
             };
             self.asm.vector(form.code(evex, width), &[Operand::Mem(mem), Operand::Reg(from)], None);

@@ -3,6 +3,7 @@
 use super::Level;
 use super::bytes::ByteSums;
 use super::select::divide::dividing_dtype;
+use super::stages::Stages;
 use crate::kernel::{Binary, Fold, KInst, KOp, Kernel};
 use rewright_ir::DType;
 use rewright_ir::expr::Order;
@@ -24,13 +25,15 @@ pub struct Schedule {
     pub lanes: usize,
     /// The groups that a round of the loop computes.
     pub groups: usize,
+    /// The loops that the innermost one is cut into.
+    pub stages: usize,
     /// True if there are rounds whose stores go past the caches, too.
     pub streams: bool,
 }
 
 impl Schedule {
     /// Decides for a kernel, of which `live` says which instructions anything depends on.
-    pub fn new(kernel: &Kernel, live: &[bool], sums: &ByteSums, level: Level) -> Schedule {
+    pub fn new(kernel: &Kernel, live: &[bool], (sums, stages): (&ByteSums, &Stages), level: Level) -> Schedule {
         let used = || kernel.insts.iter().zip(live).filter(|(_, live)| **live).map(|(inst, _)| inst);
         let widest = match sums.items.is_empty() {
             true => used().map(|inst| width(kernel, inst, level)).max().unwrap_or(8),
@@ -47,7 +50,7 @@ impl Schedule {
         // Masks have few registers for accumulators.
         let bools = kernel.fold.iter().flat_map(|fold| &fold.items).any(|&item| kernel.dtype(item).is_bool());
         let most = if bools && level.is_evex() { 2 } else { MOST_GROUPS };
-        let most = most.min(ENOUGH / inner.len().max(1));
+        let most = most.min(ENOUGH / stages.longest().max(1));
         let groups = match kernel.fold.as_ref() {
             // All lanes of a leaf.
             Some(Fold { any_order: false, order: Order::Tree { lanes: own, .. }, .. }) => own / lanes,
@@ -60,8 +63,12 @@ impl Schedule {
             KOp::Store(buffer, _) => lanes * kernel.buffers[buffer as usize].dtype.real().size() >= LEAST_STREAMED,
             _ => false,
         };
-        let streams = kernel.wishes.streaming && kernel.fold.is_none() && kernel.axes > 0 && inner.iter().any(streamed);
-        Schedule { level, lanes, groups, streams }
+        let streams = kernel.wishes.streaming
+            && stages.list.len() == 1
+            && kernel.fold.is_none()
+            && kernel.axes > 0
+            && inner.iter().any(streamed);
+        Schedule { level, lanes, groups, streams, stages: stages.list.len() }
     }
 
     /// True if stores of elements of this size go past the caches in the rounds for that.
@@ -83,7 +90,8 @@ impl Schedule {
         };
         let groups = if self.groups == 1 { String::new() } else { format!(" in {} groups", self.groups) };
         let streams = if self.streams { ", with streaming stores" } else { "" };
-        format!("{loops} by {} points a round{groups}{streams}, {}", self.points(), self.level)
+        let stages = if self.stages > 1 { format!(", in {} stages", self.stages) } else { String::new() };
+        format!("{loops} by {} points a round{groups}{stages}{streams}, {}", self.points(), self.level)
     }
 }
 

@@ -44,7 +44,7 @@ static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
         match rewright_lowering::x64::X64::at(level) {
             Ok(x64) => {
                 // Streaming stores, and rounds of another length.
-                let streaming = Wishes { streaming: true, unroll: Some(3) };
+                let streaming = Wishes { streaming: true, unroll: Some(3), stages: None };
                 for (what, wishes) in [("as it likes", Wishes::default()), ("streaming", streaming)] {
                     let what = format!("{}, {what}", x64.name()).leak();
                     all.push(Tested { what, generator: Box::new(x64), references: false, folds: true, wishes });

@@ -100,7 +100,7 @@ fn products_with_powers_of_two() {
         let kernel = k.finish();
         let extents = vec![400];
         let layouts = (0..3).map(|n| Layout::dense(&kernel, n, &extents)).collect();
-        same(&kernel, [Call { extents, layouts, params: vec![], seed: 5 }].into_iter());
+        same(&kernel, [Call { extents, layouts, params: vec![], seed: 5 }]);
     }
 }
 

@@ -124,39 +124,39 @@ pub(super) fn exp_of_sum<F: Real>(x: F, more: F) -> F {
     within(x, n.ends, scaled(sum + rest, factors(at.bits, n)))
 }
 
-/// 2 to the power x: r is the distance to the nearest integer, times the logarithm of 2.
+/// 2 to the power x, as [`exp`]: r is the distance to the nearest integer, times the logarithm of 2.
 pub fn exp2<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let shifter = x.of(n.shifter + 2.0 * n.bias);
-    let shifted = x + shifter;
-    let distance = x - (shifted - shifter);
-    let [ln2, ln2_rest] =
-        x.at([std::f64::consts::LN_2, LN_2_REST], [f64::from(std::f32::consts::LN_2), LN_2_REST_SINGLE]);
-    let r = distance * x.of(ln2);
-    let rest = distance.fma(x.of(ln2_rest), distance.fma(x.of(ln2), -r));
-    let (sum, rest) = power(r, rest, n);
-    within(x, n.ends_of_two, scaled(sum + rest, factors(shifted.bits(), n)))
+    let [least, most] = n.ends_of_two.map(|end| x.of(end));
+    let x = most.min(least.max(x));
+    let k = (x + x.of(n.shifter)) - x.of(n.shifter);
+    let (r, one) = ((x - k) * x.of(std::f64::consts::LN_2), x.of(1.0));
+    r.fma(r.fma(polynomial(r, n.exp), one), one).scale(k)
 }
 
-/// The logarithm of 2 less the nearest number.
-const LN_2_REST: f64 = 2.3190468138462996e-17;
-const LN_2_REST_SINGLE: f64 = -1.9046542121259336e-09;
+/// x as k log 2 + r: a power of 2, r, and `e^r - 1 - r`, with what the reduction lost.
+pub(super) struct Growth<F> {
+    pub scale: F,
+    pub r: F,
+    pub more: F,
+}
+
+/// Of x between -700 and 711 at `f64`, -80 and 90 at `f32`, with 2 to the power of k and `lift`.
+pub(super) fn growth<F: Real>(x: F, lift: f64) -> Growth<F> {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let Reduced { bits, r, rest, .. } = reduced(x, n, n.bias + lift);
+    let more = (r * r).fma(r.fma(polynomial(r, n.expm1), r.of(0.5)), rest.fma(r, rest));
+    Growth { scale: bits.shl(n.mantissa).real(), r, more }
+}
 
 /// `(e^x - 1) / 4` as a sum of two, for x between -700 and 711 at `f64`, -80 and 90 at `f32`.
 pub(super) fn quarter_of_expm1<F: Real>(x: F) -> (F, F) {
-    let n = x.at(&DOUBLE, &SINGLE);
-    let Reduced { bits, r, rest, .. } = reduced(x, n, n.bias - 2.0);
-    // e^r - 1 = r + r^2 / 2 + ..., the first two as a sum of two.
-    let half = x.of(0.5) * r;
-    let head = half.fma(r, r);
-    let lost = half.fma(r, r - head) + rest.fma(r, rest);
-    let cube = r * r * r;
-    let tail = cube.fma(polynomial(r, n.expm1), lost);
-    let scale: F = bits.shl(n.mantissa).real();
-    let whole = scale - x.of(0.25);
-    let sum = scale.fma(head, whole);
-    let lost = (scale - whole) - x.of(0.25);
-    quick_sum(sum, scale.fma(tail, scale.fma(head, whole - sum) + lost))
+    let quarter = x.of(0.25);
+    let Growth { scale, r, more } = growth(x, -2.0);
+    let whole = scale - quarter;
+    let lost = (scale - whole) - quarter;
+    let sum = scale.fma(r, whole);
+    quick_sum(sum, scale.fma(more, scale.fma(r, whole - sum) + lost))
 }
 
 /// e to the power x, minus 1.

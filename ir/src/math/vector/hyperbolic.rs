@@ -1,20 +1,25 @@
 //! Hyperbolic functions and the logistic one: quotients and sums of exponentials that are known to more than one number can hold.
 
 use super::Real;
-use super::exp::{exp_of_negative, quarter_of_expm1};
+use super::exp::{Growth, exp_of_negative, growth, quarter_of_expm1};
 use super::log::log_of_sum;
 use super::sums::{quick_sum, quotient, quotient_parts, root_parts, sum};
 
 /// Hyperbolic tangent: `(e^2x - 1) / (e^2x + 1)`, of the magnitude.
 pub fn tanh<F: Real>(x: F) -> F {
-    let [tiny, most] = x.at([1e-8, 22.0], [1e-4, 10.0]).map(|c| x.of(c));
-    let size = x.abs();
     // Beyond this the result is 1.
-    let size = most.or(most.less(size), size);
-    let quarter = quarter_of_expm1(size + size);
-    let (below, rest) = sum(quarter.0, x.of(0.5));
-    let value = quotient(quarter, (below, rest + quarter.1));
-    x.or(size.less(tiny), value.copysign(x))
+    let most = x.of(x.at(22.0, 10.0));
+    let size = most.min(x.abs());
+    let Growth { scale, r, more } = growth(size + size, 0.0);
+    let one = x.of(1.0);
+    let (near, lost) = quick_sum(one, r);
+    let (near, rest) = quick_sum(near, lost + more);
+    let power = scale * near;
+    let plus = |c: F| {
+        let sum = power + c;
+        (sum, scale.fma(rest, (power - sum) + c))
+    };
+    quotient(plus(-one), plus(one)).copysign(x)
 }
 
 /// A number's magnitude up to where the hyperbolic sine and cosine are infinite, and whether it is above.

@@ -26,8 +26,10 @@ pub(super) fn quotient_parts<F: Real>(above: (F, F), below: (F, F)) -> (F, F) {
 
 /// The quotient of two such sums, rounded.
 pub(super) fn quotient<F: Real>(above: (F, F), below: (F, F)) -> F {
-    let (near, rest) = quotient_parts(above, below);
-    near + rest
+    let inverse = above.0.of(1.0) / below.0;
+    let near = above.0 * inverse;
+    let rest = (-near).fma(below.0, above.0) + (-near).fma(below.1, above.1);
+    rest.fma(inverse, near)
 }
 
 /// The square root of such a sum, rounded, and what it lacks.

@@ -21,6 +21,7 @@ use super::frame::Frame;
 use super::machine::{Class, Inst, Op, Origin, Over, Segment, Uniform, V, Width};
 use super::pool::Pool;
 use super::schedule::Schedule;
+use super::stages::Stages;
 use super::unsupported;
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
 use rewright_ir::DType;
@@ -103,6 +104,7 @@ pub struct Selector<'a> {
     pub frame: &'a mut Frame,
     live: &'a [bool],
     sums: &'a ByteSums,
+    stages: &'a Stages,
     /// The instruction of each value.
     made_by: Vec<u32>,
     /// How often the innermost level uses each value.
@@ -132,7 +134,7 @@ impl<'a> Selector<'a> {
     pub fn new(
         kernel: &'a Kernel,
         (live, sums): (&'a [bool], &'a ByteSums),
-        rows: &'a Rows,
+        (rows, stages): (&'a Rows, &'a Stages),
         schedule: Schedule,
         frame: &'a mut Frame,
     ) -> Selector<'a> {
@@ -151,7 +153,9 @@ impl<'a> Selector<'a> {
             uses[item.0 as usize] += uses[right.0 as usize].max(1);
             leaves[item.0 as usize] |= (kernel.values[item.0 as usize].level as usize) < kernel.axes;
         }
-        let deferred = defer::deferred(kernel, &made_by, &uses, &leaves);
+        let mut deferred = defer::deferred(kernel, &made_by, &uses, &leaves);
+        // What another stage uses is computed in its own.
+        deferred.iter_mut().zip(&stages.places).for_each(|(deferred, place)| *deferred &= place.is_none());
         Selector {
             kernel,
             rows,
@@ -160,6 +164,7 @@ impl<'a> Selector<'a> {
             frame,
             live,
             sums,
+            stages,
             made_by,
             uses,
             leaves,
@@ -176,21 +181,29 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// The code of all levels, the outermost first.
+    /// The code of all levels, the outermost first; the innermost is one of each stage, but for points that are combined.
     pub fn segments(&mut self) -> Result<Vec<Segment>, KernelError> {
-        let mut levels = vec![Vec::new(); self.kernel.axes + 1];
+        let axes = self.kernel.axes;
+        let mut levels = vec![Vec::new(); axes];
         for (n, inst) in self.kernel.insts.iter().enumerate().filter(|(n, _)| self.live[*n]) {
-            if !self.kernel.is_of_fold(n) {
-                levels[self.kernel.level(inst) as usize].push(n);
+            let level = self.kernel.level(inst) as usize;
+            if level < axes && !self.kernel.is_of_fold(n) {
+                levels[level].push(n);
             }
         }
-        if self.kernel.fold.is_some() {
-            self.inner = levels.pop().unwrap_or_default();
-        }
-        let mut segments = Vec::with_capacity(levels.len());
+        let mut segments = Vec::with_capacity(axes + self.stages.list.len());
         for (level, insts) in levels.into_iter().enumerate() {
             self.begin(level);
             self.insts(insts)?;
+            segments.push(self.end());
+        }
+        for stage in &self.stages.list {
+            if self.kernel.fold.is_some() {
+                self.inner.clone_from(stage);
+                continue;
+            }
+            self.begin(axes);
+            self.insts(stage.iter().copied())?;
             segments.push(self.end());
         }
         Ok(segments)
@@ -285,6 +298,9 @@ impl<'a> Selector<'a> {
     fn define(&mut self, value: KValue, val: Val) {
         let n = value.0 as usize;
         self.vals[n] = Some(val);
+        if let (Some(row), Val::Lanes(src)) = (self.row_between(value), val) {
+            self.emit(Inst::Store { row, src });
+        }
         if !self.leaves[n] {
             return;
         }
@@ -296,6 +312,11 @@ impl<'a> Selector<'a> {
             },
         };
         self.kept[n] = Some(Kept { at, val });
+    }
+
+    /// The row, after those of the kernel, that takes a value from its stage to others.
+    fn row_between(&self, value: KValue) -> Option<u32> {
+        self.stages.places[value.0 as usize].map(|place| self.rows.list.len() as u32 + place)
     }
 
     /// A place in the frame for a value.
@@ -358,6 +379,12 @@ impl<'a> Selector<'a> {
                 let dst = self.fresh(dtype.size());
                 self.emit(Inst::Load { row, dst });
                 self.loaded(dtype, dst)?
+            }
+            _ if self.row_between(value).is_some() => {
+                let dst = self.fresh(dtype.size());
+                let row = self.row_between(value).unwrap_or_default();
+                self.emit(Inst::Load { row, dst });
+                Val::Lanes(dst)
             }
             _ => {
                 let inst = self.deferred_inst(value);

@@ -1,0 +1,288 @@
+//! The innermost loop in stages.
+//!
+//! A processor looks for instructions that can begin among those that wait for their operands, of which it has room for a hundred or so. The
+//! instructions of one point wait for one another; what keeps it busy meanwhile are the points after it. If one point is so many
+//! instructions that only the next one or two find room, it idles. Such a body is cut into stages: each is a loop by itself over a piece of
+//! the row, which leaves what later stages need in the frame, where the first-level cache has it. A stage is shorter in both
+//! respects, instructions and the time that they wait, so that the gain is more than what is paid for writing and reading.
+//!
+//! Where to cut is found by dynamic programming over an estimate of the time of each stage: the longer of what it takes to issue its
+//! instructions and, since `WINDOW` of them wait at once, of what they wait.
+
+use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
+
+/// How many instructions wait at once.
+const WINDOW: f64 = 90.0;
+/// Vector instructions a cycle.
+const ISSUE: f64 = 3.0;
+/// The most instructions of a stage that are thought of.
+const MOST: usize = 256;
+/// The cycles of a stage's loop, and those to write or read a value between stages.
+const LOOP: f64 = 2.0;
+const CROSSING: f64 = 0.8;
+/// A cut has to save this part of the time.
+const GAIN: f64 = 0.15;
+
+/// The instructions of the innermost level by stages, in order, and how values get from one to another.
+#[derive(Debug, Default)]
+pub struct Stages {
+    /// The numbers of the instructions of each.
+    pub list: Vec<Vec<usize>>,
+    /// By value, its place between stages.
+    pub places: Vec<Option<u32>>,
+    /// The bytes of an element of each place.
+    pub sizes: Vec<usize>,
+}
+
+/// Cycles until the result of an instruction can be used, and what it takes to issue it, in instructions.
+fn cost(inst: &KInst) -> (f64, f64) {
+    match &inst.op {
+        KOp::Const(_) | KOp::Bitcast => (0.0, 0.0),
+        KOp::Load(..) => (6.0, 0.5),
+        KOp::Fma | KOp::Binary(Binary::Mul | Binary::Scale) => (4.0, 1.0),
+        KOp::Binary(Binary::Div) => (15.0, 12.0),
+        KOp::Unary(Unary::Sqrt) => (21.0, 20.0),
+        KOp::Binary(Binary::Add | Binary::Sub) => (3.0, 1.0),
+        KOp::Binary(Binary::Quot | Binary::Rem) => (40.0, 30.0),
+        KOp::Compare(_) | KOp::Select | KOp::Convert => (3.0, 1.0),
+        // A call ends all overlap.
+        KOp::Math(_) | KOp::Reference(_) => (400.0, 300.0),
+        KOp::Unary(Unary::Neg) => (1.0, 0.5),
+        _ => (1.0, 1.0),
+    }
+}
+
+impl Stages {
+    /// Of a kernel, of which `live` says which instructions anything depends on.
+    pub fn new(kernel: &Kernel, live: &[bool]) -> Stages {
+        let inner = |n: usize| kernel.level(&kernel.insts[n]) as usize == kernel.axes && !kernel.is_of_fold(n);
+        let insts: Vec<usize> = (0..kernel.insts.len()).filter(|&n| live[n] && inner(n)).collect();
+        let places = vec![None; kernel.values.len()];
+        if kernel.fold.is_some() || kernel.axes == 0 {
+            return Stages { list: vec![insts], places, sizes: Vec::new() };
+        }
+        let body = Body::new(kernel, insts);
+        let cuts = body.cuts(kernel.wishes.stages.map_or(usize::MAX, |most| most as usize));
+        let mut stages = Stages { list: body.stages(&cuts), places, sizes: Vec::new() };
+        stages.give_places(kernel, &body);
+        stages
+    }
+
+    /// The instructions of the longest.
+    pub fn longest(&self) -> usize {
+        self.list.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// Gives a place to each value that a later stage uses; places are used again.
+    fn give_places(&mut self, kernel: &Kernel, body: &Body<'_>) {
+        let mut made_in = vec![usize::MAX; kernel.values.len()];
+        let mut last_in = vec![0; kernel.values.len()];
+        for (stage, insts) in self.list.iter().enumerate() {
+            for inst in insts.iter().map(|&n| &kernel.insts[n]) {
+                (0..inst.results).for_each(|r| made_in[(inst.first.0 + r) as usize] = stage);
+                inst.args.iter().for_each(|a| last_in[a.0 as usize] = stage);
+            }
+        }
+        let mut free: Vec<u32> = Vec::new();
+        for (stage, insts) in self.list.iter().enumerate() {
+            let results = insts.iter().map(|&n| &kernel.insts[n]).filter(|inst| inst.results > 0);
+            for value in results.map(|inst| inst.first).filter(|v| last_in[v.0 as usize] > stage && body.crosses(*v)) {
+                let size = kernel.dtype(value).size();
+                let known = free.iter().position(|&place| self.sizes[place as usize] == size);
+                let place = match known {
+                    Some(at) => free.swap_remove(at),
+                    None => {
+                        self.sizes.push(size);
+                        self.sizes.len() as u32 - 1
+                    }
+                };
+                self.places[value.0 as usize] = Some(place);
+            }
+            let ended = |v: &usize| last_in[*v] == stage && made_in[*v] < stage;
+            free.extend((0..kernel.values.len()).filter(ended).filter_map(|v| self.places[v]));
+        }
+    }
+}
+
+/// The innermost level.
+struct Body<'k> {
+    kernel: &'k Kernel,
+    insts: Vec<usize>,
+    /// By value, the place of its instruction in `insts`.
+    made_at: Vec<usize>,
+    /// By place, the values that cross a cut before it; none if one of them can't.
+    crossing: Vec<Option<usize>>,
+    /// The first store: it and what comes after it stay together, for what is written may be what others read.
+    stores: usize,
+}
+
+impl<'k> Body<'k> {
+    fn new(kernel: &'k Kernel, mut insts: Vec<usize>) -> Body<'k> {
+        let is_store = |n: &usize| matches!(kernel.insts[*n].op, KOp::Store(..));
+        let loads_what_is_stored = |n: &usize| match kernel.insts[*n].op {
+            KOp::Load(buffer, _) => kernel.buffers[buffer as usize].written,
+            _ => false,
+        };
+        if !insts.iter().any(loads_what_is_stored) {
+            insts.sort_by_key(is_store);
+        }
+        let stores = insts.iter().position(is_store).unwrap_or(insts.len());
+        let mut made_at = vec![usize::MAX; kernel.values.len()];
+        for (at, inst) in insts.iter().map(|&n| &kernel.insts[n]).enumerate() {
+            (0..inst.results).for_each(|r| made_at[(inst.first.0 + r) as usize] = at);
+        }
+        let mut body = Body { kernel, insts, made_at, crossing: Vec::new(), stores };
+        body.crossing = body.count_crossing();
+        body
+    }
+
+    /// True if a value that a later stage uses has to be kept for it: what is loaded is loaded again.
+    fn crosses(&self, value: KValue) -> bool {
+        let at = self.made_at[value.0 as usize];
+        let inst = self.insts.get(at).map(|&n| &self.kernel.insts[n]);
+        inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..)))
+    }
+
+    /// For each place, how many values are made before it and used from there on.
+    fn count_crossing(&self) -> Vec<Option<usize>> {
+        let mut last_use = vec![0; self.kernel.values.len()];
+        for (at, inst) in self.insts.iter().map(|&n| &self.kernel.insts[n]).enumerate() {
+            inst.args.iter().for_each(|a| last_use[a.0 as usize] = at);
+        }
+        let mut change = vec![(0isize, 0isize); self.insts.len() + 2];
+        for (value, &end) in (0..).map(KValue).zip(&last_use) {
+            if !self.crosses(value) {
+                continue;
+            }
+            let at = self.made_at[value.0 as usize];
+            let bool = isize::from(self.kernel.dtype(value).is_bool());
+            if end > at {
+                change[at + 1].0 += 1;
+                change[end + 1].0 -= 1;
+                change[at + 1].1 += bool;
+                change[end + 1].1 -= bool;
+            }
+        }
+        let sums = change.into_iter().scan((0, 0), |sum, change| {
+            *sum = (sum.0 + change.0, sum.1 + change.1);
+            Some(*sum)
+        });
+        // A bool is in a mask, which is no row.
+        sums.map(|(values, bools)| (bools == 0).then_some(values as usize)).collect()
+    }
+
+    /// Where stages begin, besides the first, with so many stages at most.
+    fn cuts(&self, most: usize) -> Vec<usize> {
+        let prices = std::iter::successors(Some(1.0), |price| Some(price * 1.5)).take(if most > 1 { 30 } else { 0 });
+        // None if few would be too long to be thought of.
+        prices.map(|price| self.cuts_at(price)).find(|cuts| cuts.len() < most).unwrap_or_default()
+    }
+
+    /// Where stages begin, besides the first, if cuts cost so many times what they do.
+    fn cuts_at(&self, price: f64) -> Vec<usize> {
+        let count = self.insts.len();
+        let whole = self.times(0, count).last().copied().unwrap_or(0.0);
+        // The least time of all before a place, and where the last stage of that begins.
+        let mut best = vec![(f64::INFINITY, 0); count + 1];
+        best[0].0 = 0.0;
+        for begin in 0..=self.stores.min(count.saturating_sub(1)) {
+            let (before, Some(crossing)) = (best[begin].0, self.crossing[begin]) else { continue };
+            if !before.is_finite() {
+                continue;
+            }
+            let paid = if begin == 0 { 0.0 } else { price * (LOOP + CROSSING * crossing as f64) };
+            for (end, time) in (begin + 1..).zip(self.times(begin, (begin + MOST).min(count))) {
+                // Stores are in the last stage.
+                let total = before + paid + time;
+                if (end <= self.stores || end == count) && total < best[end].0 {
+                    best[end] = (total, begin);
+                }
+            }
+        }
+        let mut cuts = Vec::new();
+        if best[count].0 < whole * (1.0 - GAIN) {
+            let mut at = best[count].1;
+            while at > 0 {
+                cuts.push(at);
+                at = best[at].1;
+            }
+        }
+        cuts.reverse();
+        cuts
+    }
+
+    /// The times of stages that begin at a place, for all ends up to another.
+    fn times(&self, begin: usize, end: usize) -> Vec<f64> {
+        let (mut issued, mut count, mut longest) = (0.0, 0.0, 0f64);
+        let mut ready: Vec<f64> = Vec::with_capacity(end - begin);
+        let mut times = Vec::with_capacity(end - begin);
+        for inst in self.insts[begin..end].iter().map(|&n| &self.kernel.insts[n]) {
+            let (latency, issue) = cost(inst);
+            let made_at = |v: &KValue| self.made_at[v.0 as usize].checked_sub(begin);
+            let waits = inst.args.iter().filter_map(made_at).filter_map(|at| ready.get(at).copied());
+            let done = waits.fold(0.0, f64::max) + latency;
+            ready.push(done);
+            longest = longest.max(done);
+            issued += issue;
+            count += f64::min(issue, 1.0);
+            times.push(f64::max(issued / ISSUE, count * longest / WINDOW));
+        }
+        times
+    }
+
+    fn stages(&self, cuts: &[usize]) -> Vec<Vec<usize>> {
+        let begins = std::iter::once(0).chain(cuts.iter().copied());
+        let ends = cuts.iter().copied().chain([self.insts.len()]);
+        begins.zip(ends).map(|(begin, end)| self.insts[begin..end].to_vec()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Buffer, Compare, KernelBuilder, Part};
+    use rewright_ir::{DType, Scalar};
+
+    /// `out = f(a)`, with so many multiplications and additions one after the other, and a choice after half of them.
+    fn chain(links: usize) -> Kernel {
+        let mut k = KernelBuilder::new(1);
+        let varies = || [true].into_iter().collect();
+        let a = k.buffer(Buffer { dtype: DType::F64, written: false, varies: varies() });
+        let out = k.buffer(Buffer { dtype: DType::F64, written: true, varies: varies() });
+        let first = k.load(a, Part::Re);
+        let c = k.constant(Scalar::F64(0.75));
+        let mut value = first;
+        for link in 0..links {
+            value = k.push(KOp::Fma, &[value, c, first], DType::F64);
+            if link == links / 2 {
+                let less = k.compare(Compare::Lt, value, first);
+                let other = k.binary(Binary::Add, value, c);
+                value = k.select(less, value, other);
+            }
+        }
+        k.store(out, Part::Re, value);
+        k.finish()
+    }
+
+    #[test]
+    fn only_long_bodies_are_cut() {
+        let stages = |links: usize| {
+            let kernel = chain(links);
+            let live = vec![true; kernel.insts.len()];
+            (Stages::new(&kernel, &live), kernel)
+        };
+        assert_eq!(stages(8).0.list.len(), 1);
+        let (long, kernel) = stages(100);
+        assert!(long.list.len() > 2, "{long:?}");
+        // All instructions in order, one value from each stage to the next, and the store at the end.
+        let all: Vec<usize> = long.list.concat();
+        assert!(all.is_sorted());
+        assert_eq!(long.sizes, [8, 8], "a place is used again when what it held is not needed");
+        let crossing = (0..).map(KValue).zip(&long.places).filter(|(_, place)| place.is_some());
+        let crossing: Vec<KValue> = crossing.map(|(value, _)| value).collect();
+        assert_eq!(crossing.len(), long.list.len() - 1);
+        assert!(crossing.iter().all(|&v| kernel.dtype(v) == DType::F64));
+        let last = long.list.last().and_then(|stage| stage.last()).map(|&n| &kernel.insts[n].op);
+        assert!(matches!(last, Some(KOp::Store(..))));
+    }
+}
