@@ -151,7 +151,10 @@ impl Case<'_> {
             let finite = array.iter().flat_map(parts).filter(|part| part.is_finite()).map(f64::abs);
             finite.fold(0.0, f64::max)
         };
-        let terms: f64 = self.args.iter().map(|arg| arg.to_array().len() as f64).fold(1.0, f64::max);
+        let elements = |of: &Datum| of.to_array().len().max(1) as f64;
+        // So many come to one element of a sum; of a product not more than there are.
+        let outputs = if self.op == "sum" { elements(found) } else { 1.0 };
+        let terms = self.args.iter().map(elements).fold(1.0, f64::max) / outputs;
         let bound = 2.0 * epsilon * terms * terms * self.args.iter().map(greatest).product::<f64>();
         let near = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= bound;
         let both = |a: Scalar, b: Scalar| {
