@@ -7,6 +7,7 @@
 use super::polynomials::{EXP_DOUBLE, EXP_SINGLE, EXPM1_DOUBLE, EXPM1_SINGLE};
 use super::sums::quick_sum;
 use super::{Bits, Real, polynomial};
+use std::f64::consts::LN_2;
 
 /// What depends on the precision.
 struct Numbers {
@@ -17,6 +18,7 @@ struct Numbers {
     /// The logarithm of 2: so many bits that its product with k is exact, and the rest.
     ln2: [f64; 2],
     exp: &'static [f64],
+    exp2: &'static [f64],
     expm1: &'static [f64],
     mantissa: u32,
     /// Where `e^x` is 0 below and infinite above, and `2^x`.
@@ -28,11 +30,23 @@ struct Numbers {
     tiny: f64,
 }
 
+/// The coefficients for `(2^r - 1 - r log 2) / r^2`, of those for `(e^r - 1 - r) / r^2`.
+const fn of_two<const N: usize>(mut coefficients: [f64; N]) -> [f64; N] {
+    let (mut n, mut power) = (0, LN_2 * LN_2);
+    while n < N {
+        coefficients[n] *= power;
+        power *= LN_2;
+        n += 1;
+    }
+    coefficients
+}
+
 const DOUBLE: Numbers = Numbers {
     shifter: 6755399441055744.0,
     bias: 1023.0,
     ln2: [0.6931471805598903, 5.497923018708371e-14],
     exp: &EXP_DOUBLE,
+    exp2: &of_two(EXP_DOUBLE),
     expm1: &EXPM1_DOUBLE,
     mantissa: 52,
     ends: [-746.0, 710.0],
@@ -46,6 +60,7 @@ const SINGLE: Numbers = Numbers {
     bias: 127.0,
     ln2: [0.693145751953125, 1.428606765330187e-06],
     exp: &EXP_SINGLE,
+    exp2: &of_two(EXP_SINGLE),
     expm1: &EXPM1_SINGLE,
     mantissa: 23,
     ends: [-104.0, 89.0],
@@ -124,14 +139,14 @@ pub(super) fn exp_of_sum<F: Real>(x: F, more: F) -> F {
     within(x, n.ends, scaled(sum + rest, factors(at.bits, n)))
 }
 
-/// 2 to the power x, as [`exp`]: r is the distance to the nearest integer, times the logarithm of 2.
+/// 2 to the power x, as [`exp`]: with r the distance to the nearest integer, which is exact, `1 + r (log 2 + r P(r))`.
 pub fn exp2<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let [least, most] = n.ends_of_two.map(|end| x.of(end));
     let x = most.min(least.max(x));
     let k = (x + x.of(n.shifter)) - x.of(n.shifter);
-    let (r, one) = ((x - k) * x.of(std::f64::consts::LN_2), x.of(1.0));
-    r.fma(r.fma(polynomial(r, n.exp), one), one).scale(k)
+    let r = x - k;
+    r.fma(r.fma(polynomial(r, n.exp2), x.of(LN_2)), x.of(1.0)).scale(k)
 }
 
 /// x as k log 2 + r: a power of 2, r, and `e^r - 1 - r`, with what the reduction lost.
