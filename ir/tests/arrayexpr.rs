@@ -58,6 +58,7 @@ fn fold(monoid: Monoid, accumulators: &[DType]) -> Reduction {
         associative: true,
         commutative: true,
         idempotent: false,
+        loc: Loc::default(),
     }
 }
 const F: DType = DType::F64;

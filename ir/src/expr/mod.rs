@@ -259,6 +259,9 @@ pub struct Reduction {
     pub commutative: bool,
     /// Combining an element twice is as once.
     pub idempotent: bool,
+    /// Where it was written; nowhere if that is where the node was.
+    #[serde(skip)]
+    pub loc: Loc,
 }
 
 /// What happens where several points write one element.

@@ -2,6 +2,7 @@
 
 use super::Monoid;
 use crate::dtype::DType;
+use crate::error::EvalError;
 use crate::scalar::Scalar;
 use num_complex::Complex;
 use std::cmp::Ordering;
@@ -28,6 +29,11 @@ impl Monoid {
             Monoid::Any | Monoid::All => DType::Bool,
             _ => element,
         }
+    }
+
+    /// What combining nothing ends with where there is no identity.
+    pub fn of_nothing(self) -> EvalError {
+        EvalError::value(format!("there is no {} of zero elements", self.name()))
     }
 
     /// Combines two scalars of one dtype. Integers wrap. Minimum and maximum are the ops `minimum` and `maximum`: a NaN where there

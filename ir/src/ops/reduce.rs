@@ -94,7 +94,7 @@ fn reduce(cx: &EvalCx<'_>, op: &'static OpDef, monoid: Monoid, args: &[Datum]) -
     cx.spend(array.len() as u64)?;
     let len = cx.len(&shape)?;
     if count == 0 && len > 0 && matches!(monoid, Monoid::Min | Monoid::Max | Monoid::ArgMin | Monoid::ArgMax) {
-        return Err(EvalError::value(format!("there is no {} of zero elements", monoid.name())));
+        return Err(monoid.of_nothing());
     }
     let (elements, at) = (&elements, monoid.accumulator(array.dtype()));
     let last_kept = (0..array.rank()).rev().find(|a| !reduced.contains(a));
@@ -117,7 +117,7 @@ fn combined(monoid: Monoid, at: DType, row: usize, own: impl Iterator<Item = Sca
     for x in own {
         fold.push(x)?;
     }
-    fold.finish()?.ok_or_else(|| EvalError::value(format!("there is no {} of zero elements", monoid.name())))
+    fold.finish()?.ok_or_else(|| monoid.of_nothing())
 }
 
 /// The position of the first minimum or maximum.

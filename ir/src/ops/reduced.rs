@@ -7,6 +7,7 @@ use crate::expr::{
     Source, Write, axes_along,
 };
 use crate::function::{Function, InstData};
+use crate::loc::Loc;
 use crate::name::Name;
 use crate::types::{Dim, Type};
 use smallvec::{SmallVec, smallvec};
@@ -22,6 +23,8 @@ pub struct Reduced {
     pub keepdims: bool,
     /// The rank of the operand.
     pub rank: usize,
+    /// Where it was written.
+    pub loc: Loc,
 }
 
 impl Reduced {
@@ -30,7 +33,7 @@ impl Reduced {
         let monoid = monoid(data.op.0)?;
         let rank = func.ty(*data.args.first()?).rank();
         let axes = listed_axes(data.attrs.ints("axes"), rank);
-        Some(Reduced { monoid, axes, keepdims: data.attrs.flag("keepdims"), rank })
+        Some(Reduced { monoid, axes, keepdims: data.attrs.flag("keepdims"), rank, loc: data.loc })
     }
 
     /// The reduction of an array of one type to an array, or scalar, of another as an expression of one operand; else why there is none.
@@ -95,6 +98,7 @@ impl Reduced {
             associative: true,
             commutative: true,
             idempotent: false,
+            loc: self.loc,
         }
     }
 

@@ -187,6 +187,7 @@ impl Resolver<'_, '_> {
             associative: reduction.associative,
             commutative: reduction.commutative,
             idempotent: reduction.idempotent,
+            loc: Loc::default(),
         })
     }
 

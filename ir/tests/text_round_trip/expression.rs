@@ -240,7 +240,17 @@ impl Maker<'_> {
             let init = if self.rng.one_in(2) { Init::Values(values(self.rng)) } else { Init::Identity };
             let mut flag = || self.rng.one_in(2);
             let (associative, commutative, idempotent) = (flag(), flag(), flag());
-            reductions.push(Reduction { combine, accumulators, identity, init, associative, commutative, idempotent });
+            let loc = Loc::default();
+            reductions.push(Reduction {
+                combine,
+                accumulators,
+                identity,
+                init,
+                associative,
+                commutative,
+                idempotent,
+                loc,
+            });
         }
     }
 

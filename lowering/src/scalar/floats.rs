@@ -37,7 +37,7 @@ lower! {
     });
     "signbit" => |cx, args| {
         let bits = Bits::of(args[0].dtype);
-        let (word, zero) = (cx.k.push(KOp::Bitcast, &[args[0].re], bits.signed), cx.int(bits.signed, 0));
+        let (word, zero) = (cx.k.bitcast(args[0].re, bits.signed), cx.int(bits.signed, 0));
         let (negative, nan) = (cx.lt(word, zero), cx.is_nan(args[0].re));
         let number = cx.not(nan);
         Elem::real(DType::Bool, cx.and(negative, number)).only()
@@ -102,13 +102,13 @@ fn modf(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
 fn frexp(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let x = args[0];
     let bits = Bits::of(x.dtype);
-    let word = cx.k.push(KOp::Bitcast, &[x.re], bits.unsigned);
+    let word = cx.k.bitcast(x.re, bits.unsigned);
     let (none, exponent) = (bits.word(cx, 0), bits.exponent(cx, word));
     let subnormal = cx.eq(exponent, none);
     let scale = cx.float(x.dtype, 2f64.powi(64));
     let scaled = cx.mul(x.re, scale);
     let normal = cx.k.select(subnormal, scaled, x.re);
-    let word = cx.k.push(KOp::Bitcast, &[normal], bits.unsigned);
+    let word = cx.k.bitcast(normal, bits.unsigned);
     let exponent = bits.exponent(cx, word);
     // The exponent field of numbers in [0.5, 1).
     let half = bits.exponents / 2 - 1;
@@ -116,7 +116,7 @@ fn frexp(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let field = bits.word(cx, half << bits.mantissa);
     let mantissa = cx.and(word, keep);
     let mantissa = cx.or(mantissa, field);
-    let mantissa = cx.k.push(KOp::Bitcast, &[mantissa], x.dtype);
+    let mantissa = cx.k.bitcast(mantissa, x.dtype);
     let exponent = cx.k.convert(exponent, DType::I32);
     let (zero, low, lower) =
         (cx.int(DType::I32, 0), cx.int(DType::I32, half as i64), cx.int(DType::I32, half as i64 + 64));

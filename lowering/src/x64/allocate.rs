@@ -367,7 +367,7 @@ impl Writer<'_> {
                 if file.mode == Mode::Masked {
                     let there = self.scratch(width);
                     let operands = [Operand::Reg(there), Operand::Reg(source)];
-                    self.asm.vector(codes::MOV_B_LOAD.code(self.evex(), width), &operands, Some((TAIL, true)));
+                    self.asm.vector(codes::masked_move(1).code(self.evex(), width), &operands, Some((TAIL, true)));
                     source = there;
                 }
                 self.used(file, &[*src, *zero]);

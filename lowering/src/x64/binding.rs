@@ -2,7 +2,7 @@
 
 use super::allocate::{File, Writer, at_width, vector_register};
 use super::asm::{Mem, Operand};
-use super::codes::{self, Form};
+use super::codes::{self, Form, masked_move};
 use super::machine::{Class, V, Width};
 use super::rows::TAIL;
 use super::unsupported;
@@ -31,16 +31,6 @@ pub struct Binding {
     pub merge: bool,
 }
 
-/// The move under a mask of lanes of so many bytes, with AVX-512.
-fn masked_move(size: usize) -> &'static Form {
-    match size {
-        1 => &codes::MOV_B_LOAD,
-        2 => &codes::MOV_W_LOAD,
-        4 => &codes::MOV_PS_LOAD,
-        _ => &codes::MOV_PD_LOAD,
-    }
-}
-
 impl Writer<'_> {
     /// Puts a value, which is in this register, to where it is to end.
     pub(super) fn output(
@@ -55,11 +45,11 @@ impl Writer<'_> {
         match (spot, class) {
             (Spot::Register(to), Class::Vector(width)) => {
                 let to = vector_register(width, to);
-                let operands = [Operand::Reg(to), Operand::Reg(source)];
                 if merges {
+                    let operands = [Operand::Reg(to), Operand::Reg(source)];
                     self.asm.vector(masked_move(size).code(true, width), &operands, Some((TAIL, false)));
                 } else if to != source {
-                    self.asm.vector(codes::MOV_PS_LOAD.code(self.evex(), width), &operands, None);
+                    self.copy_register(width, to, source);
                 }
             }
             (Spot::Frame(at), Class::Vector(width)) if merges => {

@@ -5,7 +5,7 @@
 
 use super::allocate::{File, Mode, Writer, vector_register};
 use super::asm::{Label, Mem, Operand};
-use super::codes;
+use super::codes::{self, masked_move};
 use super::helpers::STRIDE;
 use super::machine::{Call, Class, Unless, Width};
 use super::unsupported;
@@ -159,8 +159,7 @@ impl Writer<'_> {
         self.load_result(call, cold.mode, width, scratch);
         let (to, from, guard) = (Operand::Reg(*to), Operand::Reg(scratch), *guard);
         if self.evex() {
-            let form = if call.size == 4 { &codes::MOV_PS_LOAD } else { &codes::MOV_PD_LOAD };
-            self.asm.vector(form.code(true, width), &[to, from], Some((guard, false)));
+            self.asm.vector(masked_move(call.size).code(true, width), &[to, from], Some((guard, false)));
         } else {
             let form = if call.size == 4 { &codes::BLENDV_PS } else { &codes::BLENDV_PD };
             self.asm.vector(form.code(false, width), &[to, to, from, Operand::Reg(guard)], None);

@@ -22,6 +22,26 @@ impl Form {
     }
 }
 
+/// The move under a mask of lanes of so many bytes, with AVX-512: to a register.
+pub fn masked_move(size: usize) -> &'static Form {
+    match size {
+        1 => &MOV_B_LOAD,
+        2 => &MOV_W_LOAD,
+        4 => &MOV_PS_LOAD,
+        _ => &MOV_PD_LOAD,
+    }
+}
+
+/// The same to memory.
+pub fn masked_store(size: usize) -> &'static Form {
+    match size {
+        1 => &MOV_B_STORE,
+        2 => &MOV_W_STORE,
+        4 => &MOV_PS_STORE,
+        _ => &MOV_PD_STORE,
+    }
+}
+
 /// A form by its encodings.
 macro_rules! form {
     ($broadcast:literal: $($code:ident)*) => {

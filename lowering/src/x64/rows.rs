@@ -2,7 +2,7 @@
 
 use super::allocate::{Mode, Writer, at_width, vector_register};
 use super::asm::{Mem, Operand};
-use super::codes::{self, Form};
+use super::codes::{self, Form, masked_move, masked_store};
 use super::machine::{Call, Uniform, Width};
 use super::unsupported;
 use crate::kernel::KernelError;
@@ -86,8 +86,7 @@ impl Writer<'_> {
     pub fn load_row(&mut self, row: u32, to: Register, mode: Mode) -> Result<(), KernelError> {
         let (size, width) = self.row_width(row);
         if let Some(held) = self.held_at(row, mode) {
-            let operands = [Operand::Reg(at_width(to, width)), Operand::Reg(vector_register(width, held))];
-            self.asm.vector(codes::MOV_PS_LOAD.code(self.evex(), width), &operands, None);
+            self.copy_register(width, at_width(to, width), vector_register(width, held));
             return Ok(());
         }
         let (to, mem) = (at_width(to, width), self.row_at(row, mode));
@@ -102,13 +101,8 @@ impl Writer<'_> {
             return Ok(());
         }
         if evex {
-            let form = match size {
-                1 => &codes::MOV_B_LOAD,
-                2 => &codes::MOV_W_LOAD,
-                4 => &codes::MOV_PS_LOAD,
-                _ => &codes::MOV_PD_LOAD,
-            };
-            self.asm.vector(form.code(true, width), &[Operand::Reg(to), Operand::Mem(mem)], Some((TAIL, true)));
+            let operands = [Operand::Reg(to), Operand::Mem(mem)];
+            self.asm.vector(masked_move(size).code(true, width), &operands, Some((TAIL, true)));
             return Ok(());
         }
         match size {
@@ -153,13 +147,8 @@ impl Writer<'_> {
             return Ok(());
         }
         if evex {
-            let form = match size {
-                1 => &codes::MOV_B_STORE,
-                2 => &codes::MOV_W_STORE,
-                4 => &codes::MOV_PS_STORE,
-                _ => &codes::MOV_PD_STORE,
-            };
-            self.asm.vector(form.code(true, width), &[Operand::Mem(mem), Operand::Reg(from)], Some((TAIL, false)));
+            let operands = [Operand::Mem(mem), Operand::Reg(from)];
+            self.asm.vector(masked_store(size).code(true, width), &operands, Some((TAIL, false)));
             return Ok(());
         }
         match size {

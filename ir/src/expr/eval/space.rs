@@ -234,7 +234,8 @@ impl<'a> Space<'a> {
         let mut accumulated = Vec::new();
         for (fold, plan) in folds.into_iter().zip(&self.reductions) {
             let nothing = || match plan.reduction.combine {
-                Combine::Builtin(monoid) => EvalError::value(format!("there is no {} of zero elements", monoid.name())),
+                // The reduction fails as it would by itself.
+                Combine::Builtin(monoid) => monoid.of_nothing().at(monoid.name(), plan.reduction.loc),
                 Combine::Region(_) => EvalError::value("reduces zero elements by something that has no identity"),
             };
             accumulated.extend(fold.finish()?.ok_or_else(nothing)?);

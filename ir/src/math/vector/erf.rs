@@ -4,7 +4,7 @@
 //! `(x - 3) / (x + 3)` (as M. Shepherd, J. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < infinity",
 //! Mathematics of Computation 36, 1981).
 
-use super::exp::{exp_parts, scaled};
+use super::exp::exp_parts;
 use super::polynomials::{ERF_DOUBLE, ERF_SINGLE, ERFC_DOUBLE, ERFC_SINGLE};
 use super::sums::{quick_sum, quotient_parts, series};
 use super::{Real, polynomial};
@@ -27,21 +27,22 @@ fn near<F: Real>(x: F) -> (F, F) {
     (near, lost + (more + rest))
 }
 
-/// erfc from there on, as a sum of two, each to be multiplied by both of two factors.
-fn tail<F: Real>(size: F) -> ((F, F), (F, F)) {
+/// erfc from there on, as a sum of two, and the power of 2 to scale each by.
+fn tail<F: Real>(size: F) -> ((F, F), F) {
     let one = size.of(1.0);
     let most = size.of(size.at(27.5, 10.5));
-    let size = most.or(most.less(size), size);
+    let size = most.min(size);
     let series = size.at(&ERFC_DOUBLE[..], &ERFC_SINGLE[..]);
     let t = (size - size.of(3.0)) / (size + size.of(3.0));
     // The constant coefficient is in two parts.
     let (head, lost) = quick_sum(size.of(series[1]), t * polynomial(t, &series[2..]));
     let rest = lost + size.of(series[0]);
     let square = size * size;
-    let (power, factors) = exp_parts(-square, -size.fma(size, -square));
+    let (power, k) = exp_parts(-square, -size.fma(size, -square));
+    let power = quick_sum(power.0, power.1);
     let product = power.0 * head;
     let lack = power.0.fma(head, -product) + power.0.fma(rest, power.1 * head);
-    (quotient_parts((product, lack), quick_sum(size + size, one)), factors)
+    (quotient_parts((product, lack), quick_sum(size + size, one)), k)
 }
 
 /// Error function: 1 less its complement where that is not near to 1.
@@ -53,9 +54,9 @@ pub fn erf<F: Real>(x: F) -> F {
     let (low, low_rest) = near((x * x.of(2f64.powi(lift))).or(tiny, x));
     let low = low + low_rest;
     let low = (low * x.of(2f64.powi(-lift))).or(tiny, low);
-    let (high, factors) = tail(size);
-    let (value, lost) = quick_sum(x.of(1.0), -scaled(high.0, factors));
-    let value = value + (lost - scaled(high.1, factors));
+    let (high, k) = tail(size);
+    let (value, lost) = quick_sum(x.of(1.0), -high.0.scale(k));
+    let value = value + (lost - high.1.scale(k));
     low.or(size.less(x.of(NEAR)), value).copysign(x)
 }
 
@@ -65,9 +66,9 @@ pub fn erfc<F: Real>(x: F) -> F {
     let (low, low_rest) = near(x);
     let (middle, lost) = quick_sum(x.of(1.0), -low);
     let middle = middle + (lost - low_rest);
-    let (high, factors) = tail(size);
-    let (mirrored, lost) = quick_sum(x.of(2.0), -scaled(high.0, factors));
-    let mirrored = mirrored + (lost - scaled(high.1, factors));
-    let value = mirrored.or(x.less(x.of(0.0)), scaled(high.0 + high.1, factors));
+    let (high, k) = tail(size);
+    let (mirrored, lost) = quick_sum(x.of(2.0), -high.0.scale(k));
+    let mirrored = mirrored + (lost - high.1.scale(k));
+    let value = mirrored.or(x.less(x.of(0.0)), (high.0 + high.1).scale(k));
     middle.or(size.less(x.of(NEAR)), value)
 }

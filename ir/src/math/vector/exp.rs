@@ -94,18 +94,6 @@ fn power<F: Real>(r: F, rest: F, n: &Numbers) -> (F, F) {
     (sum, (r * r).fma(polynomial(r, n.exp), rest * sum) + lost)
 }
 
-/// 2^k in two factors, for k beyond the exponents of normal numbers: only the product with the second may round. The low bits are k plus twice
-/// the bias.
-fn factors<F: Real>(bits: F::Bits, n: &Numbers) -> (F, F) {
-    let half = bits.shr(1);
-    (half.shl(n.mantissa).real(), (bits - half).shl(n.mantissa).real())
-}
-
-/// `y` within the ends, 0 below and infinity above.
-fn within<F: Real>(x: F, [least, most]: [f64; 2], y: F) -> F {
-    x.of(0.0).or(x.less(x.of(least)), x.of(f64::INFINITY).or(x.of(most).less(x), y))
-}
-
 /// e to the power x: `1 + r (1 + r P(r))`, so that all but the last rounding are of numbers smaller than the result.
 pub fn exp<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
@@ -116,27 +104,22 @@ pub fn exp<F: Real>(x: F) -> F {
     r.fma(r.fma(polynomial(r, n.exp), one), one).scale(k)
 }
 
-/// e to the power of what is known as a sum of two: a sum of two, each to be multiplied by both of two factors.
-pub(super) fn exp_parts<F: Real>(x: F, more: F) -> ((F, F), (F, F)) {
+/// e to the power of what is known as a sum of two: a sum of two, and the power of 2 to scale each by.
+pub(super) fn exp_parts<F: Real>(x: F, more: F) -> ((F, F), F) {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, n, 2.0 * n.bias);
-    let (r, rest) = quick_sum(at.r, at.rest + more);
-    let (sum, rest) = power(r, rest, n);
-    (quick_sum(sum, rest), factors(at.bits, n))
-}
-
-/// A number times both of two factors.
-pub(super) fn scaled<F: Real>(x: F, factors: (F, F)) -> F {
-    x * factors.0 * factors.1
+    let Reduced { k, r, rest, .. } = reduced(x, n, 0.0);
+    let (r, rest) = quick_sum(r, rest + more);
+    (power(r, rest, n), k)
 }
 
 /// e to the power of what is known as a sum of two.
 pub(super) fn exp_of_sum<F: Real>(x: F, more: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, n, 2.0 * n.bias);
-    let (r, rest) = quick_sum(at.r, at.rest + more);
-    let (sum, rest) = power(r, rest, n);
-    within(x, n.ends, scaled(sum + rest, factors(at.bits, n)))
+    let ((sum, rest), k) = exp_parts(x, more);
+    // Beyond the ends the other part may be anything, and k more than numbers are scaled by.
+    let [least, most] = n.ends.map(|end| x.of(end));
+    let below = x.of(f64::INFINITY).or(most.less(x), (sum + rest).scale(k));
+    x.of(0.0).or(x.less(least), below)
 }
 
 /// 2 to the power x, as [`exp`]: with r the distance to the nearest integer, which is exact, `1 + r (log 2 + r P(r))`.
@@ -177,10 +160,10 @@ pub(super) fn quarter_of_expm1<F: Real>(x: F) -> (F, F) {
 /// e to the power x, minus 1.
 pub fn expm1<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let (quarter, rest) = quarter_of_expm1(x);
+    // Beyond these ends the result is -1 or infinity, as it is there.
+    let [least, most] = [n.least, n.ends[1]].map(|end| x.of(end));
+    let (quarter, rest) = quarter_of_expm1(most.min(least.max(x)));
     let value = (quarter + rest) * x.of(4.0);
-    let above = x.of(-1.0).or(x.less(x.of(n.least)), value);
-    let value = x.of(f64::INFINITY).or(x.of(n.ends[1]).less(x), above);
     // The sum would lose the sign of zero.
     x.or(x.abs().less(x.of(n.tiny)), value)
 }
@@ -188,11 +171,8 @@ pub fn expm1<F: Real>(x: F) -> F {
 /// `e^x` as a sum of two, for x not above 0.
 pub(super) fn exp_of_negative<F: Real>(x: F) -> (F, F) {
     let n = x.at(&DOUBLE, &SINGLE);
-    let least = x.of(n.ends[0]);
-    let x = least.or(x.less(least), x);
-    let at = reduced(x, n, 2.0 * n.bias);
-    let (sum, rest) = power(at.r, at.rest, n);
+    let Reduced { k, r, rest, .. } = reduced(x.of(n.ends[0]).max(x), n, 0.0);
+    let (sum, rest) = power(r, rest, n);
     let (sum, rest) = quick_sum(sum, rest);
-    let factors = factors(at.bits, n);
-    (scaled(sum, factors), scaled(rest, factors))
+    (sum.scale(k), rest.scale(k))
 }

@@ -22,35 +22,31 @@ pub fn tanh<F: Real>(x: F) -> F {
     quotient(plus(-one), plus(one)).copysign(x)
 }
 
-/// A number's magnitude up to where the hyperbolic sine and cosine are infinite, and whether it is above.
-fn to_the_end<F: Real>(x: F) -> (F, F::Condition) {
-    let most = x.of(x.at(710.5, 89.5));
-    let size = x.abs();
-    let above = most.less(size);
-    (most.or(above, size), above)
+/// A number's magnitude up to where the hyperbolic sine and cosine are infinite, and half of them is not.
+fn to_the_end<F: Real>(x: F) -> F {
+    x.of(x.at(710.5, 89.5)).min(x.abs())
 }
 
 /// Hyperbolic sine: half of `E + E / (E + 1)`, of `E = e^x - 1`.
 pub fn sinh<F: Real>(x: F) -> F {
-    let (size, above) = to_the_end(x);
+    let size = to_the_end(x);
     let quarter = quarter_of_expm1(size);
     let fourth = x.of(0.25);
     let (below, rest) = sum(quarter.0, fourth);
     let (near, lack) = quotient_parts((quarter.0 * fourth, quarter.1 * fourth), (below, rest + quarter.1));
     let (half, lost) = quick_sum(quarter.0, near);
     let half = half + (lost + (quarter.1 + lack));
-    let value = x.of(f64::INFINITY).or(above, half + half).copysign(x);
+    let value = (half + half).copysign(x);
     let tiny = x.of(x.at(1e-9, 1e-5));
     x.or(size.less(tiny), value)
 }
 
 /// Hyperbolic cosine: half of `e^x` and its inverse.
 pub fn cosh<F: Real>(x: F) -> F {
-    let (size, above) = to_the_end(x);
-    let quarter = quarter_of_expm1(size);
+    let quarter = quarter_of_expm1(to_the_end(x));
     let (near, rest) = sum(quarter.0, x.of(0.25));
     let half = near + ((rest + quarter.1) + x.of(0.0625) / near);
-    x.of(f64::INFINITY).or(above, half + half)
+    half + half
 }
 
 /// `1 / (1 + e^-x)`, or `e^x / (1 + e^x)` for negative x.

@@ -25,7 +25,7 @@ pub fn atan<F: Real>(x: F) -> F {
     let base = pick((zero, zero), (quarter, quarter_rest), (quarter + quarter, quarter_rest + quarter_rest));
     // Nothing is divided by infinity.
     let most = x.of(x.at(1e300, 1e38));
-    let below = (most.or(most.less(below.0), below.0), below.1);
+    let below = (most.min(below.0), below.1);
     let t = quotient_parts(above, below);
     let square = t.0 * t.0;
     let series = square * t.0 * polynomial(square, x.at(&ATAN_DOUBLE[..], &ATAN_SINGLE[..]));
@@ -39,7 +39,7 @@ pub fn atan2<F: Real>(y: F, x: F) -> F {
     let (zero, one, two) = (x.of(0.0), x.of(1.0), x.of(2.0));
     let (a, b) = (x.abs(), y.abs());
     let swap = a.less(b);
-    let (large, small) = (b.or(swap, a), a.or(swap, b));
+    let (large, small) = (b.max(a), a.min(b));
     // Infinity is far from everything but itself, and the angle of the origin is that of an axis.
     let infinity = x.of(f64::INFINITY);
     let far = large.equal(infinity);

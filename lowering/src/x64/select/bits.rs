@@ -1,9 +1,8 @@
 //! Bools: masks in mask registers or vectors, and what is computed from them.
 
-use super::float::by_size;
 use super::{Selector, Val};
 use crate::kernel::{Binary, Compare, KValue, KernelError};
-use crate::x64::codes::{self, Form};
+use crate::x64::codes::{self, Form, masked_move};
 use crate::x64::machine::{Class, Inst, Op, V, Width};
 use crate::x64::unsupported;
 use rewright_ir::DType;
@@ -140,13 +139,8 @@ impl Selector<'_> {
             let flags = self.flags(a, size)?;
             return Ok(self.op2(&codes::AND_D, size, flags, one));
         }
-        let form: &Form = match size {
-            1 => &codes::MOV_B_LOAD,
-            2 => &codes::MOV_W_LOAD,
-            _ => by_size!(size, MOV_PS_LOAD, MOV_PD_LOAD),
-        };
         let (mask, dst) = (self.bits(a)?, self.fresh(size));
-        let op = Op { mask: Some((mask, true)), ..Self::plain_op(form, self.width(size), dst, &[one]) };
+        let op = Op { mask: Some((mask, true)), ..Self::plain_op(masked_move(size), self.width(size), dst, &[one]) };
         self.emit(Inst::Op(op));
         Ok(dst)
     }

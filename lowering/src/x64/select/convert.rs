@@ -153,8 +153,8 @@ impl Selector<'_> {
         match self.float_compare_lanes(size, v, v, ORDERED) {
             Val::Bits(mask) => {
                 let dst = self.fresh(size);
-                let form = by_size!(size, MOV_PS_LOAD, MOV_PD_LOAD);
-                let op = Op { mask: Some((mask, true)), ..Self::plain_op(form, self.width(size), dst, &[v]) };
+                let plain = Self::plain_op(codes::masked_move(size), self.width(size), dst, &[v]);
+                let op = Op { mask: Some((mask, true)), ..plain };
                 self.emit(Inst::Op(op));
                 dst
             }

@@ -3,7 +3,7 @@
 use super::{Selector, Val};
 use crate::kernel::{Binary, KValue, KernelError, Unary};
 use crate::x64::codes::{self, Form};
-use crate::x64::machine::{Inst, Op, Over};
+use crate::x64::machine::{Inst, Op, Over, V};
 use crate::x64::multiply_add::MultiplyAdd;
 use crate::x64::unsupported;
 use rewright_ir::math::vector::scale_numbers;
@@ -83,19 +83,28 @@ impl Selector<'_> {
     /// `x 2^k`, as [`Real::scale`](rewright_ir::math::vector::Real::scale) computes it. AVX2 only.
     fn scale(&mut self, size: usize, x: KValue, k: KValue) -> Result<Val, KernelError> {
         let (x, k) = (self.lanes(x)?, self.lanes(k)?);
+        let (first, second) = self.power_of_two(size, k);
+        let multiply = by_size!(size, MUL_PS, MUL_PD);
+        let product = self.op2(multiply, size, x, first);
+        Ok(Val::Lanes(self.op2(multiply, size, product, second)))
+    }
+
+    /// 2^k in two factors, which are the same for all that is scaled by it.
+    fn power_of_two(&mut self, size: usize, k: V) -> (V, V) {
+        if let Some(&known) = self.factors.get(&k) {
+            return known;
+        }
         let (shifter, mantissa) = scale_numbers(size == 4);
         let dtype = if size == 4 { DType::F32 } else { DType::F64 };
         let shifter = self.constant(Scalar::F64(shifter).cast(dtype).bits().0, size);
         let (one, mantissa) = (self.constant(1, size), self.constant(mantissa.into(), size));
         let (shr, shl) = (by_size!(size, SRLV_D, SRLV_Q), by_size!(size, SLLV_D, SLLV_Q));
-        let multiply = by_size!(size, MUL_PS, MUL_PD);
         let bits = self.op2(by_size!(size, ADD_PS, ADD_PD), size, k, shifter);
         let half = self.op2(shr, size, bits, one);
         let rest = self.op2(by_size!(size, SUB_D, SUB_Q), size, bits, half);
-        let first = self.op2(shl, size, half, mantissa);
-        let second = self.op2(shl, size, rest, mantissa);
-        let product = self.op2(multiply, size, x, first);
-        Ok(Val::Lanes(self.op2(multiply, size, product, second)))
+        let factors = (self.op2(shl, size, half, mantissa), self.op2(shl, size, rest, mantissa));
+        self.factors.insert(k, factors);
+        factors
     }
 
     fn copy_sign(&mut self, size: usize, a: KValue, b: KValue) -> Result<Val, KernelError> {

@@ -125,6 +125,8 @@ pub struct Selector<'a> {
     vals: Vec<Option<Val>>,
     /// By place in the pool, size of the element and width, and whether it is a mask.
     constants: FxHashMap<(u32, u8, bool), V>,
+    /// With AVX2, by k the two factors of 2^k.
+    factors: FxHashMap<V, (V, V)>,
     /// Loads that nothing has asked for yet.
     waiting: Vec<KValue>,
 }
@@ -177,6 +179,7 @@ impl<'a> Selector<'a> {
             number: 0,
             vals: vec![None; count],
             constants: FxHashMap::default(),
+            factors: FxHashMap::default(),
             waiting: Vec::new(),
         }
     }
@@ -214,6 +217,7 @@ impl<'a> Selector<'a> {
         self.level = level;
         self.vals.fill(None);
         self.constants.clear();
+        self.factors.clear();
         self.waiting.clear();
     }
 
