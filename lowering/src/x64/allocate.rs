@@ -7,8 +7,9 @@ use super::binding::{Binding, Spot};
 use super::call::Cold;
 use super::codes;
 use super::frame::Frame;
-use super::machine::{Class, Inst, Op, Origin, Over, Segment, V, Width};
+use super::machine::{Class, Inst, Op, Origin, Over, V, Width};
 use super::nest::Places;
+use super::prepared::{NEVER, Prepared};
 use super::rows::TAIL;
 use super::schedule::Schedule;
 use super::select::Row;
@@ -30,98 +31,6 @@ pub enum Mode {
 }
 
 const NOWHERE: u8 = u8::MAX;
-const NEVER: u32 = u32::MAX;
-
-/// A segment, and when each value is used.
-pub struct Prepared {
-    pub segment: Segment,
-    /// For each value where its uses begin in `uses`, and at the end where the last ones end.
-    starts: Vec<u32>,
-    /// The numbers of instructions.
-    uses: Vec<u32>,
-    /// Values that stay in registers over all rounds of the loop.
-    pins: Vec<V>,
-    /// What is given to the segment, by number.
-    inputs: Vec<Option<V>>,
-    /// The places, by number, that values end in.
-    targets: Vec<(V, u32)>,
-}
-
-impl Prepared {
-    pub fn new(segment: Segment) -> Prepared {
-        let mut starts = vec![0; segment.infos.len() + 1];
-        for (inst, _) in &segment.insts {
-            inst.uses().iter().for_each(|v| starts[v.0 as usize + 1] += 1);
-        }
-        for v in 0..segment.infos.len() {
-            starts[v + 1] += starts[v];
-        }
-        let mut next = starts.clone();
-        let mut uses = vec![0; starts.last().copied().unwrap_or(0) as usize];
-        for (n, (inst, _)) in (0..).zip(&segment.insts) {
-            for v in inst.uses() {
-                uses[next[v.0 as usize] as usize] = n;
-                next[v.0 as usize] += 1;
-            }
-        }
-        let mut inputs = Vec::new();
-        for (v, info) in (0..).map(V).zip(&segment.infos) {
-            if let Origin::Input(number) = info.origin {
-                inputs.resize(inputs.len().max(number as usize + 1), None);
-                inputs[number as usize] = Some(v);
-            }
-        }
-        let target = |(inst, _): &(Inst, u32)| match *inst {
-            Inst::Output { number, src, .. } => Some((src, number)),
-            _ => None,
-        };
-        let targets = segment.insts.iter().filter_map(target).collect();
-        Prepared { segment, starts, uses, pins: Vec::new(), inputs, targets }
-    }
-
-    /// The registers, one bit each, of what stays in them.
-    pub fn pinned(&self) -> u32 {
-        (1 << self.pins.len()) - 1
-    }
-
-    fn count(&self, v: V) -> u32 {
-        self.starts[v.0 as usize + 1] - self.starts[v.0 as usize]
-    }
-
-    /// Keeps values from outside in registers, those that are used most first, as far as the others leave room for them.
-    pub fn pin(&mut self, registers: usize) {
-        if self.segment.clobbers() {
-            return;
-        }
-        let vector = |info: &super::machine::Info| matches!(info.class, Class::Vector(_));
-        let (mut live, mut most) = (0usize, 0usize);
-        let mut left: Vec<u32> = (0..self.segment.infos.len()).map(|v| self.count(V(v as u32))).collect();
-        for (inst, _) in &self.segment.insts {
-            let def = inst.def().filter(|&v| vector(self.segment.info(v)));
-            most = most.max(live + usize::from(def.is_some()));
-            live += usize::from(def.is_some_and(|v| left[v.0 as usize] > 0));
-            for v in inst.uses() {
-                left[v.0 as usize] -= 1;
-                let info = self.segment.info(v);
-                let computed = vector(info) && info.origin == Origin::Computed;
-                live -= usize::from(computed && left[v.0 as usize] == 0);
-            }
-        }
-        let mut outside: Vec<V> = (0..self.segment.infos.len() as u32)
-            .map(V)
-            .filter(|&v| {
-                let info = self.segment.info(v);
-                vector(info) && !matches!(info.origin, Origin::Computed | Origin::Input(_)) && self.count(v) > 0
-            })
-            .collect();
-        outside.sort_by_key(|&v| std::cmp::Reverse(self.count(v)));
-        // One more for what has to be loaded for an instruction.
-        let room = registers.saturating_sub(most + 1);
-        let spare = usize::from(outside.len() > room);
-        outside.truncate(room.saturating_sub(spare));
-        self.pins = outside;
-    }
-}
 
 /// Writes code.
 pub struct Writer<'a> {
@@ -162,9 +71,7 @@ pub struct File<'p> {
 
 impl File<'_> {
     fn next_use(&self, v: V) -> u32 {
-        let n = v.0 as usize;
-        let at = self.of.starts[n] + self.done[n];
-        if at < self.of.starts[n + 1] { self.of.uses[at as usize] } else { NEVER }
+        self.of.next_use(v, self.done[v.0 as usize])
     }
     /// Where a value can be had from, besides its register.
     pub fn origin(&self, v: V) -> Origin {
@@ -193,8 +100,8 @@ impl File<'_> {
     }
     /// The register that a value ends in, if that is known and nothing else needs what is there.
     pub fn target(&self, v: V) -> Option<u8> {
-        let (_, number) = self.of.targets.iter().find(|(src, _)| *src == v)?;
-        let Some(&Spot::Register(register)) = self.binding.outputs.get(*number as usize) else { return None };
+        let number = self.of.target(v)?;
+        let Some(&Spot::Register(register)) = self.binding.outputs.get(number as usize) else { return None };
         let held = if self.is_mask(v) { self.masks[register as usize] } else { self.vectors[register as usize] };
         let free = held.is_none_or(|held| self.next_use(held) == NEVER);
         (free && !self.merges()).then_some(register)
@@ -211,8 +118,7 @@ impl File<'_> {
     }
     /// True if the next uses of a value in a register, so many, are the last, and the register is not to stay what it is.
     pub fn dies(&self, v: V, uses: u32) -> bool {
-        let n = v.0 as usize;
-        let last_use = self.of.starts[n] + self.done[n] + uses == self.of.starts[n + 1];
+        let last_use = self.done[v.0 as usize] + uses == self.of.count(v);
         last_use && self.held(v).is_some_and(|register| self.pinned[0] & 1 << register == 0)
     }
     pub fn held(&self, v: V) -> Option<u8> {

@@ -5,7 +5,7 @@
 //! The order of combination is that of a row by itself. The last rows are computed with some of those before them once more; where there are
 //! fewer rows than lanes, the other lanes are not stored.
 
-use super::allocate::{Mode, Prepared, Writer, vector_register};
+use super::allocate::{Mode, Writer, vector_register};
 use super::asm::{Label, Mem, Operand};
 use super::binding::{Binding, Spot};
 use super::codes;
@@ -13,6 +13,7 @@ use super::fold::Folding;
 use super::frame::Frame;
 use super::machine::{Inst, Segment, Uniform, Width};
 use super::nest::stride_offset;
+use super::prepared::Prepared;
 use super::row_loop::REMAINING;
 use super::rows::TAIL;
 use super::select::Row;

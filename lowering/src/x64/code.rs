@@ -1,6 +1,6 @@
 //! Machine code in memory.
 
-use super::allocate::{Prepared, Writer};
+use super::allocate::Writer;
 use super::asm::Asm;
 use super::bytes::ByteSums;
 use super::call::Cold;
@@ -10,6 +10,7 @@ use super::listing::Listing;
 use super::machine::Segment;
 use super::memory::CodeMemory;
 use super::nest::Places;
+use super::prepared::Prepared;
 use super::schedule::Schedule;
 use super::select::{Rows, Selector};
 use super::stages::Stages;

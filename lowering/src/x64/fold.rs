@@ -3,12 +3,13 @@
 //! Accumulators are vectors in registers that the loop keeps for them, for each group of a round its own; the last points are combined under a
 //! mask. Where any order does, that is all. How a row is cut in leaves, as its [`Order`] says, is in `tree.rs`.
 
-use super::allocate::{Mode, Prepared, Writer, at_width};
+use super::allocate::{Mode, Writer, at_width};
 use super::asm::{Mem, Operand};
 use super::batch::Batch;
 use super::binding::{Binding, Spot};
 use super::frame::Frame;
 use super::machine::{Class, Origin, Width};
+use super::prepared::Prepared;
 use super::row_loop::{LIMIT, REMAINING};
 use super::rows::{INDEX, broadcast_form};
 use super::schedule::Schedule;

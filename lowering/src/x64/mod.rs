@@ -8,7 +8,7 @@
 //! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once.
 //! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, then groups under a mask for what remains. Rows
 //!    whose elements are not adjacent are copied to the frame in pieces and back, so that the code of groups knows adjacent elements only.
-//! 3. `allocate` writes a segment, choosing registers as it goes.
+//! 3. `allocate` writes a segment, choosing registers as it goes; `prepared` says when each value is used.
 //!
 //! A kernel with a [`Reference`](crate::kernel::KOp::Reference) is refused. Rows that a [`Fold`](crate::kernel::Fold) combines have loops of
 //! their own (`fold`), of which the accumulators are registers (`binding`).
@@ -30,6 +30,7 @@ mod memory;
 mod multiply_add;
 mod nest;
 mod pool;
+mod prepared;
 pub mod probe;
 mod row_loop;
 mod rows;

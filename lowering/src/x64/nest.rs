@@ -1,11 +1,12 @@
 //! The function of a kernel: what is found out once a call, and the loops around the innermost one.
 
-use super::allocate::{Mode, Prepared, Writer};
+use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem};
 use super::fold::Folding;
 use super::frame::Frame;
 use super::helpers::{MOST, STRIDE};
 use super::pool::Pool;
+use super::prepared::Prepared;
 use super::schedule::Schedule;
 use super::select::Row;
 use super::unsupported;

@@ -1,9 +1,10 @@
 //! The innermost loop.
 
-use super::allocate::{Mode, Prepared, Writer};
+use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem, Operand};
 use super::codes;
 use super::machine::Width;
+use super::prepared::Prepared;
 use super::rows::{INDEX, TAIL};
 use super::select::Row;
 use crate::kernel::{Kernel, KernelError};

@@ -10,6 +10,7 @@ mod compare;
 mod convert;
 mod defer;
 pub mod divide;
+mod emit;
 mod float;
 pub mod fold;
 mod integer;
@@ -18,7 +19,7 @@ mod widths;
 use super::bytes::ByteSums;
 use super::codes::{self, Form};
 use super::frame::Frame;
-use super::machine::{Class, Inst, Op, Origin, Over, Segment, Uniform, V, Width};
+use super::machine::{Class, Inst, Origin, Segment, Uniform, V, Width};
 use super::pool::Pool;
 use super::schedule::Schedule;
 use super::stages::Stages;
@@ -26,7 +27,6 @@ use super::unsupported;
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
 use rewright_ir::DType;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 /// Elements that a kernel reads or writes: a buffer, or one part of a complex one.
 #[derive(Clone, Copy, Debug)]
@@ -484,103 +484,5 @@ impl<'a> Selector<'a> {
         };
         self.emit(Inst::Store { row, src });
         Ok(())
-    }
-
-    // What the families are written in.
-
-    fn emit(&mut self, inst: Inst) {
-        self.seg.insts.push((inst, self.number));
-    }
-    /// A vector register of lanes of so many bytes.
-    fn fresh(&mut self, size: usize) -> V {
-        let width = self.width(size);
-        self.seg.fresh(Class::Vector(width), Origin::Computed)
-    }
-    fn fresh_mask(&mut self) -> V {
-        self.seg.fresh(Class::Mask, Origin::Computed)
-    }
-    /// An element repeated in all lanes.
-    fn constant(&mut self, bits: u64, size: usize) -> V {
-        let width = self.width(size);
-        let origin = self.pool.repeated(bits, size, width, self.evex());
-        self.pooled(origin, Class::Vector(width))
-    }
-    /// A vector by its bytes, repeated or cut to the width of a register.
-    fn whole(&mut self, bytes: &[u8]) -> V {
-        let width = Width::of(bytes.len());
-        let mut bytes = bytes.to_vec();
-        bytes.resize(width.bytes(), 0);
-        let origin = self.pool.whole(&bytes);
-        self.pooled(origin, Class::Vector(width))
-    }
-    fn pooled(&mut self, origin: Origin, class: Class) -> V {
-        let Origin::Pool { offset, element } = origin else { return self.seg.fresh(class, origin) };
-        let width = if let Class::Vector(width) = class { width as u8 } else { 3 };
-        let key = (offset, element * 4 + width, class == Class::Mask);
-        if let Some(&known) = self.constants.get(&key) {
-            return known;
-        }
-        let v = self.seg.fresh(class, origin);
-        self.constants.insert(key, v);
-        v
-    }
-    fn plain_op(form: &'static Form, width: Width, dst: V, srcs: &[V]) -> Op {
-        let srcs = SmallVec::from_slice(srcs);
-        Op {
-            form,
-            width,
-            dst,
-            srcs,
-            row: None,
-            imm: None,
-            over: Over::Nothing,
-            folds: true,
-            same_width: false,
-            mask: None,
-        }
-    }
-    fn push(&mut self, form: &'static Form, width: Width, dst: V, srcs: &[V]) {
-        self.emit(Inst::Op(Self::plain_op(form, width, dst, srcs)));
-    }
-    /// One operand, lanes as wide as the result's.
-    fn op1(&mut self, form: &'static Form, size: usize, a: V) -> V {
-        let dst = self.fresh(size);
-        self.push(form, self.width(size), dst, &[a]);
-        dst
-    }
-    /// Two operands, lanes as wide as the result's.
-    fn op2(&mut self, form: &'static Form, size: usize, a: V, b: V) -> V {
-        let dst = self.fresh(size);
-        self.push(form, self.width(size), dst, &[a, b]);
-        dst
-    }
-    /// Operands and an immediate.
-    fn op_imm(&mut self, form: &'static Form, size: usize, srcs: &[V], imm: u8) -> V {
-        let dst = self.fresh(size);
-        // VEX shifts by a constant take registers only.
-        let op = Op { imm: Some(imm), folds: self.evex(), ..Self::plain_op(form, self.width(size), dst, srcs) };
-        self.emit(Inst::Op(op));
-        dst
-    }
-    /// Two operands, the second one in memory if it can be.
-    fn op2_folding(
-        &mut self,
-        form: &'static Form,
-        size: usize,
-        a: KValue,
-        b: KValue,
-        commutes: bool,
-    ) -> Result<V, KernelError> {
-        let in_memory = |s: &Self, v| s.foldable(v, size).map(|row| row.is_some());
-        let better = !in_memory(self, b)? && (in_memory(self, a)? || self.is_constant(a));
-        let (a, b) = if commutes && better { (b, a) } else { (a, b) };
-        if let Some(row) = self.fold_row(b, size, a != b)? {
-            let a = self.lanes(a)?;
-            let dst = self.fresh(size);
-            self.emit(Inst::Op(Op { row: Some(row), ..Self::plain_op(form, self.width(size), dst, &[a]) }));
-            return Ok(dst);
-        }
-        let (a, b) = (self.lanes(a)?, self.lanes(b)?);
-        Ok(self.op2(form, size, a, b))
     }
 }

@@ -1,0 +1,110 @@
+//! What is known of a segment before its values have registers: when each is used, which ones are given to it, where they end, and which stay in
+//! registers over all rounds of the loop.
+
+use super::machine::{Class, Info, Inst, Origin, Segment, V};
+
+/// Later than any use.
+pub const NEVER: u32 = u32::MAX;
+
+/// A segment, and when each value is used.
+pub struct Prepared {
+    pub segment: Segment,
+    /// For each value where its uses begin in `uses`, and at the end where the last ones end.
+    starts: Vec<u32>,
+    /// The numbers of instructions.
+    uses: Vec<u32>,
+    /// Values that stay in registers over all rounds of the loop.
+    pub pins: Vec<V>,
+    /// What is given to the segment, by number.
+    pub inputs: Vec<Option<V>>,
+    /// The places, by number, that values end in.
+    targets: Vec<(V, u32)>,
+}
+
+impl Prepared {
+    pub fn new(segment: Segment) -> Prepared {
+        let mut starts = vec![0; segment.infos.len() + 1];
+        for (inst, _) in &segment.insts {
+            inst.uses().iter().for_each(|v| starts[v.0 as usize + 1] += 1);
+        }
+        for v in 0..segment.infos.len() {
+            starts[v + 1] += starts[v];
+        }
+        let mut next = starts.clone();
+        let mut uses = vec![0; starts.last().copied().unwrap_or(0) as usize];
+        for (n, (inst, _)) in (0..).zip(&segment.insts) {
+            for v in inst.uses() {
+                uses[next[v.0 as usize] as usize] = n;
+                next[v.0 as usize] += 1;
+            }
+        }
+        let mut inputs = Vec::new();
+        for (v, info) in (0..).map(V).zip(&segment.infos) {
+            if let Origin::Input(number) = info.origin {
+                inputs.resize(inputs.len().max(number as usize + 1), None);
+                inputs[number as usize] = Some(v);
+            }
+        }
+        let target = |(inst, _): &(Inst, u32)| match *inst {
+            Inst::Output { number, src, .. } => Some((src, number)),
+            _ => None,
+        };
+        let targets = segment.insts.iter().filter_map(target).collect();
+        Prepared { segment, starts, uses, pins: Vec::new(), inputs, targets }
+    }
+
+    /// The registers, one bit each, of what stays in them.
+    pub fn pinned(&self) -> u32 {
+        (1 << self.pins.len()) - 1
+    }
+
+    /// How many uses a value has.
+    pub fn count(&self, v: V) -> u32 {
+        self.starts[v.0 as usize + 1] - self.starts[v.0 as usize]
+    }
+
+    /// The instruction that uses a value next, after so many uses; `NEVER` after the last one.
+    pub fn next_use(&self, v: V, done: u32) -> u32 {
+        let at = self.starts[v.0 as usize] + done;
+        if at < self.starts[v.0 as usize + 1] { self.uses[at as usize] } else { NEVER }
+    }
+
+    /// The number of the place that a value ends in.
+    pub fn target(&self, v: V) -> Option<u32> {
+        self.targets.iter().find(|(src, _)| *src == v).map(|(_, number)| *number)
+    }
+
+    /// Keeps values from outside in registers, those that are used most first, as far as the others leave room for them.
+    pub fn pin(&mut self, registers: usize) {
+        if self.segment.clobbers() {
+            return;
+        }
+        let vector = |info: &Info| matches!(info.class, Class::Vector(_));
+        let (mut live, mut most) = (0usize, 0usize);
+        let mut left: Vec<u32> = (0..self.segment.infos.len()).map(|v| self.count(V(v as u32))).collect();
+        for (inst, _) in &self.segment.insts {
+            let def = inst.def().filter(|&v| vector(self.segment.info(v)));
+            most = most.max(live + usize::from(def.is_some()));
+            live += usize::from(def.is_some_and(|v| left[v.0 as usize] > 0));
+            for v in inst.uses() {
+                left[v.0 as usize] -= 1;
+                let info = self.segment.info(v);
+                let computed = vector(info) && info.origin == Origin::Computed;
+                live -= usize::from(computed && left[v.0 as usize] == 0);
+            }
+        }
+        let mut outside: Vec<V> = (0..self.segment.infos.len() as u32)
+            .map(V)
+            .filter(|&v| {
+                let info = self.segment.info(v);
+                vector(info) && !matches!(info.origin, Origin::Computed | Origin::Input(_)) && self.count(v) > 0
+            })
+            .collect();
+        outside.sort_by_key(|&v| std::cmp::Reverse(self.count(v)));
+        // One more for what has to be loaded for an instruction.
+        let room = registers.saturating_sub(most + 1);
+        let spare = usize::from(outside.len() > room);
+        outside.truncate(room.saturating_sub(spare));
+        self.pins = outside;
+    }
+}
