@@ -152,9 +152,13 @@ impl Case<'_> {
             finite.fold(0.0, f64::max)
         };
         let elements = |of: &Datum| of.to_array().len().max(1) as f64;
-        // So many come to one element of a sum; of a product not more than there are.
-        let outputs = if self.op == "sum" { elements(found) } else { 1.0 };
-        let terms = self.args.iter().map(elements).fold(1.0, f64::max) / outputs;
+        // So many come to one element: of `b m k` and `b n k` elements `k`, at most that times the root of `b`; a product of complex
+        // numbers is two to each part.
+        let read: f64 = self.args.iter().map(elements).product();
+        let terms = match self.op {
+            "sum" => read / elements(found),
+            _ => (read / elements(found)).sqrt() * if dtype.is_complex() { 2.0 } else { 1.0 },
+        };
         let bound = 2.0 * epsilon * terms * terms * self.args.iter().map(greatest).product::<f64>();
         let near = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= bound;
         let both = |a: Scalar, b: Scalar| {

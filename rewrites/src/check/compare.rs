@@ -1,6 +1,6 @@
 //! Comparing results: bit for bit, or within so many units in the last place.
 
-use rewright_ir::{Datum, Scalar};
+use rewright_ir::{Array, DType, Datum, Scalar};
 use std::fmt;
 
 /// The first element at which two values differ.
@@ -47,9 +47,26 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Compares two values: dtype and shape must be equal, bools and integers too, floats and the parts of complex numbers within
-/// `ulp` units in the last place. All NaNs count as equal; with `ulp` 0, zeros of different sign do not, otherwise they do.
-pub fn compare(wanted: &Datum, found: &Datum, ulp: u64) -> Result<(), Mismatch> {
+/// How far floats, and the parts of complex numbers, may be apart: within either bound is near enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tolerance {
+    /// In units in the last place, which are as small as the element is.
+    pub ulp: u64,
+    /// In units in the last place of the largest finite number that is wanted. Right for what is computed by differences, of which the
+    /// error is as large as the terms', however small the difference is.
+    pub ulp_of_largest: u64,
+}
+
+impl From<u64> for Tolerance {
+    fn from(ulp: u64) -> Tolerance {
+        Tolerance { ulp, ulp_of_largest: 0 }
+    }
+}
+
+/// Compares two values: dtype and shape must be equal, bools and integers too, floats and the parts of complex numbers within the
+/// tolerance, which a plain number gives in units in the last place. All NaNs count as equal; infinities are equal to themselves and
+/// near to the greatest numbers only. With a tolerance of 0, zeros of different sign are not equal, otherwise they are.
+pub fn compare(wanted: &Datum, found: &Datum, tolerance: impl Into<Tolerance>) -> Result<(), Mismatch> {
     let same_form = wanted.as_scalar().is_some() == found.as_scalar().is_some();
     if !same_form || wanted.dtype() != found.dtype() || wanted.shape() != found.shape() {
         return Err(Mismatch::Type { wanted: wanted.ty().to_string(), found: found.ty().to_string() });
@@ -58,10 +75,12 @@ pub fn compare(wanted: &Datum, found: &Datum, ulp: u64) -> Result<(), Mismatch> 
     if wanted.same_bits(&found) {
         return Ok(());
     }
+    let Tolerance { ulp, ulp_of_largest } = tolerance.into();
+    let bound = if ulp_of_largest == 0 { 0.0 } else { ulp_of_largest as f64 * unit_of_largest(&wanted) };
     let mut first = None;
     let mut differing = 0;
     for (flat, (w, g)) in wanted.iter().zip(found.iter()).enumerate() {
-        if !within(w, g, ulp) {
+        if !within(w, g, ulp, bound) {
             differing += 1;
             first.get_or_insert((flat, w, g));
         }
@@ -78,9 +97,23 @@ pub fn compare(wanted: &Datum, found: &Datum, ulp: u64) -> Result<(), Mismatch> 
     }
 }
 
-fn within(a: Scalar, b: Scalar, ulp: u64) -> bool {
+/// The unit in the last place of the largest finite number; 0 where there is none.
+fn unit_of_largest(array: &Array) -> f64 {
+    let numbers = array.iter().filter_map(parts).flatten().map(|p| p.value.abs());
+    let Some(largest) = numbers.filter(|x| x.is_finite()).reduce(f64::max) else { return 0.0 };
+    let beside = |up: f64, down: f64| if up.is_finite() { up - largest } else { largest - down };
+    match array.dtype() {
+        DType::F32 | DType::C64 => {
+            let single = largest as f32;
+            beside(single.next_up().into(), single.next_down().into())
+        }
+        _ => beside(largest.next_up(), largest.next_down()),
+    }
+}
+
+fn within(a: Scalar, b: Scalar, ulp: u64, bound: f64) -> bool {
     match (parts(a), parts(b)) {
-        (Some(a), Some(b)) => a.iter().zip(&b).all(|(&x, &y)| x.same(y, ulp)),
+        (Some(a), Some(b)) => a.iter().zip(&b).all(|(&x, &y)| x.same(y, ulp) || bound > 0.0 && x.near(y, bound)),
         _ => a == b,
     }
 }
@@ -98,6 +131,7 @@ struct Point {
     rank: i64,
     negative: bool,
     nan: bool,
+    value: f64,
 }
 
 impl Point {
@@ -108,18 +142,22 @@ impl Point {
         let near = self.rank.abs_diff(other.rank) <= ulp;
         if ulp == 0 { near && self.negative == other.negative } else { near }
     }
+    fn near(self, other: Point, bound: f64) -> bool {
+        // The difference of infinities is no number, which is within no bound.
+        (self.value - other.value).abs() <= bound && other.value.is_finite()
+    }
     fn distance(self, other: Point) -> Option<u64> {
         (!self.nan && !other.nan).then(|| self.rank.abs_diff(other.rank))
     }
     fn of_f64(x: f64) -> Point {
         let magnitude = (x.to_bits() & !(1 << 63)) as i64;
         let negative = x.is_sign_negative();
-        Point { rank: if negative { -magnitude } else { magnitude }, negative, nan: x.is_nan() }
+        Point { rank: if negative { -magnitude } else { magnitude }, negative, nan: x.is_nan(), value: x }
     }
     fn of_f32(x: f32) -> Point {
         let magnitude = (x.to_bits() & !(1 << 31)) as i64;
         let negative = x.is_sign_negative();
-        Point { rank: if negative { -magnitude } else { magnitude }, negative, nan: x.is_nan() }
+        Point { rank: if negative { -magnitude } else { magnitude }, negative, nan: x.is_nan(), value: x.into() }
     }
 }
 
@@ -145,7 +183,6 @@ fn unravel(mut flat: usize, shape: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rewright_ir::{Array, DType};
 
     fn f64s(elements: &[f64]) -> Datum {
         let made = Array::from_fn(DType::F64, &[elements.len()], |i| Scalar::F64(elements[i]));
@@ -175,6 +212,22 @@ mod tests {
         assert!(compare(&f64s(&[0.0]), &f64s(&[-0.0]), 0).is_err());
         assert!(compare(&f64s(&[0.0]), &f64s(&[-0.0]), 1).is_ok());
         assert!(compare(&f64s(&[f64::INFINITY]), &f64s(&[f64::MAX]), 0).is_err());
+    }
+
+    #[test]
+    fn small_elements_may_be_off_by_units_of_the_largest() {
+        let unit = f64::EPSILON * 1024.0;
+        let (wanted, near) = (f64s(&[1e-9, -1500.0]), f64s(&[1e-9 + 2.0 * unit, -1500.0]));
+        let within = |ulp_of_largest| Tolerance { ulp: 1, ulp_of_largest };
+        assert!(compare(&wanted, &near, within(2)).is_ok());
+        assert!(compare(&wanted, &near, within(1)).is_err());
+        // Infinities and NaNs have no part in it.
+        let (wanted, found) = (f64s(&[f64::INFINITY, 1.0]), f64s(&[f64::MAX, 1.0]));
+        assert!(compare(&wanted, &found, within(u64::MAX)).is_ok(), "one unit apart");
+        assert!(compare(&found, &f64s(&[f64::INFINITY, 1.0]), within(1 << 40)).is_ok());
+        assert!(compare(&wanted, &f64s(&[1e300, 1.0]), within(u64::MAX)).is_err());
+        assert!(compare(&f64s(&[1.0]), &f64s(&[f64::INFINITY]), within(u64::MAX)).is_err());
+        assert!(compare(&f64s(&[1.0]), &f64s(&[f64::NAN]), within(u64::MAX)).is_err());
     }
 
     #[test]

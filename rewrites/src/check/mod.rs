@@ -31,7 +31,7 @@ mod smaller;
 mod values;
 
 pub use checker::Checker;
-pub use compare::{Mismatch, compare};
+pub use compare::{Mismatch, Tolerance, compare};
 pub use difference::Difference;
 pub use inputs::{ROUNDS, arguments};
 pub(crate) use near::{edges, near};
