@@ -22,6 +22,8 @@ ROOT = HERE.parents[1]
 FILES = HERE / "array_peers"
 PEERS = {"NumPy": "numpy", "numexpr": "numexpr", "Numba": "numba", "JAX": "jax", "Dr.Jit": "drjit"}
 OURS = "Rewright"
+# Nanoseconds of a call from which on caches make no difference to it.
+WARM = 50e6
 # Nanoseconds of a round of all systems, from which on fewer rounds will do.
 SLOW = 5e8
 
@@ -152,7 +154,7 @@ def measure(bench, found):
         while (took := bench.systems[name].ask("run", case=case, count=count)["processor_ns"]) < args.round * 2e5 and count < 1 << 16:
             count *= 4
         times_of[name, case] = took / count
-        counts[name, case] = max(1, round(args.round * 1e6 / max(took / count, 1)))
+        counts[name, case] = max(2, round(args.round * 1e6 / max(took / count, 1)))
         times[name, case] = []
     # What takes long is measured less often.
     slow = sum(counts[name, case] * times_of[name, case] for name, case, _ in found) > SLOW
@@ -161,7 +163,7 @@ def measure(bench, found):
         turned = found[turn % len(found):] + found[: turn % len(found)]
         for name, case, _ in turned:
             count = counts[name, case]
-            if count > 1:
+            if times_of[name, case] < WARM:
                 # What the others left in the caches is not this one's.
                 bench.systems[name].ask("run", case=case, count=max(1, count // 8))
             answer = bench.systems[name].ask("run", case=case, count=count)

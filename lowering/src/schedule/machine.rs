@@ -9,17 +9,22 @@ pub struct Facts {
     pub cores: u32,
     /// The bytes of the second-level cache of a core.
     pub level2: u64,
-    /// The bytes of the last-level cache.
+    /// The bytes of the last-level cache, or of the part that can be this process's.
     pub last_level: u64,
 }
+
+/// No processor has a larger last-level cache for each of its threads. A virtual machine is told the size of a cache that it shares
+/// with others.
+const MOST_OF_LAST_LEVEL: u64 = 16 << 20;
 
 /// Those of this machine.
 pub fn facts() -> &'static Facts {
     static FACTS: LazyLock<Facts> = LazyLock::new(|| {
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let available = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let most = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()).filter(|&n: &u32| n > 0);
-        let cores = most.map_or(cores, |most| cores.min(most));
+        let cores = most.map_or(available, |most| available.min(most));
         let (level2, last_level) = cache_sizes().unwrap_or((1 << 20, 32 << 20));
+        let last_level = last_level.min(u64::from(available) * MOST_OF_LAST_LEVEL).max(level2);
         Facts { cores, level2, last_level }
     });
     &FACTS
