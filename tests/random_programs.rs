@@ -27,6 +27,9 @@ const PART: u32 = 5_000;
 /// What one call may use: random loops around random calls may take long.
 const LIMITS: Limits = Limits { steps: 1 << 20, elements: 1 << 16, bytes: 1 << 26, depth: 64 };
 
+/// Bands as small as the arrays, so that there are some.
+const BAND: u64 = 100;
+
 /// What programs end with, and how many.
 type Ends = BTreeMap<String, u32>;
 
@@ -105,8 +108,9 @@ fn reference(module: &Module, args: &[Datum]) -> Ran {
 fn compare(program: &Program, stage: &str, module: &Module, expected: &Ran) -> Result<(), TestCaseError> {
     for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Auto)) {
         let what = format!("{backend:?}, {stage}");
-        let executable = Executable::compile(module, "f", Options { backend, limits: LIMITS, ..Options::default() })
-            .map_err(|e| fail(program, &format!("{what}: {e}")))?;
+        let options = Options { backend, limits: LIMITS, band_bytes: Some(BAND), ..Options::default() };
+        let executable =
+            Executable::compile(module, "f", options).map_err(|e| fail(program, &format!("{what}: {e}")))?;
         let args: Vec<_> = program.args.iter().map(Into::into).collect();
         same(program, &what, expected, &executable.outcome(&args))?;
         // Calls that are alike are done in a shorter way from the third on.

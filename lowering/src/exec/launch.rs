@@ -38,6 +38,8 @@ pub struct How {
     pub threads: u32,
     /// Whether to remember it.
     pub remember: bool,
+    /// The bytes of a band.
+    pub band: u64,
 }
 
 /// What one call of a kernel covers.
@@ -144,6 +146,17 @@ impl Launch {
     /// True if calls over so many points run as they are, without a schedule.
     pub fn is_small(&self, points: u64) -> bool {
         points < LEAST_POINTS && !self.scheduled
+    }
+
+    /// True if somebody says how its calls are run.
+    pub(super) fn is_scheduled(&self) -> bool {
+        self.scheduled
+    }
+
+    /// The kernel, with streaming stores if these are wanted and the code generator has any.
+    pub(super) fn kernel(&self, stream: bool) -> &dyn CompiledKernel {
+        let streaming = if stream { self.streaming() } else { None };
+        &**streaming.unwrap_or(&self.compiled)
     }
 
     /// Runs the kernel at every point, reading the operands in the frame and writing to `targets`, one a result.

@@ -116,12 +116,15 @@ pub struct Options {
     /// temporaries. 512 MiB if nothing is said. Not counted are what a thread keeps of small results, 128 KiB at most, and the temporaries
     /// of a call that looks like the one before it, 256 KiB at most for each that runs at the same time.
     pub kept_bytes: u64,
+    /// Kernels that follow one another, and make rows out of rows, are run on so many rows at once that these take about so many bytes: a quarter of
+    /// the second-level cache if nothing is said. 0 for all rows at once. That is in calls like the two before them.
+    pub band_bytes: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let (backend, limits) = (Backend::default(), Limits::default());
-        Options { backend, limits, times: false, threads: None, kept_bytes: 512 << 20 }
+        Options { backend, limits, times: false, threads: None, kept_bytes: 512 << 20, band_bytes: None }
     }
 }
 
@@ -234,7 +237,8 @@ impl Executable {
         let loc = |func, inst| module.get(func).map_or_else(Loc::default, |func| func.inst(inst).loc);
         let times = options.times.then(|| Times::new(&plan, loc));
         let threads = options.threads.map_or_else(|| facts().cores, |threads| threads.get());
-        let how = How { threads, remember: options.times };
+        let band = options.band_bytes.unwrap_or(facts().level2 / 4);
+        let how = How { threads, remember: options.times, band };
         let kept = Arc::new(Kept::new(options.kept_bytes));
         let inner = Inner { module: module.clone(), plan, pools, kept, times };
         Ok(Executable { inner, options, how, codegen, remarks })
@@ -408,7 +412,7 @@ impl Executable {
         }
         let frame = pool.frames().pop();
         if let Some(mut frame) = frame {
-            frame.again.remember(plan, args, outs);
+            frame.again.remember(plan, args, outs, self.how);
             pool.give_back(frame);
         }
     }

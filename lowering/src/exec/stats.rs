@@ -7,6 +7,8 @@ use std::ops::AddAssign;
 pub struct Stats {
     /// Calls of compiled kernels.
     pub kernels: u64,
+    /// Those of them that were run band by band, together with others: see [`Options::band_bytes`](super::Options::band_bytes).
+    pub banded: u64,
     /// Steps that ran by the reference meaning of their ops; the arrays that these make are not counted below.
     pub reference: u64,
     /// Buffers for elements got from the allocator, for results and temporaries.
@@ -20,6 +22,7 @@ pub struct Stats {
 impl AddAssign for Stats {
     fn add_assign(&mut self, other: Stats) {
         self.kernels += other.kernels;
+        self.banded += other.banded;
         self.reference += other.reference;
         self.allocations += other.allocations;
         self.bytes += other.bytes;

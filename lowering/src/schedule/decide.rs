@@ -1,6 +1,6 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, and the machine.
 
-use super::{Facts, Schedule, ScheduleError};
+use super::{Facts, Schedule, ScheduleError, facts};
 use crate::kernel::CompiledKernel;
 use crate::kernel::{KOp, Kernel};
 use crate::lower::{Bound, Lowered};
@@ -129,7 +129,7 @@ impl Call<'_> {
     /// What threads share, if they are worth it, or if it is `wished`.
     fn shared(&self, first: &[*mut u8], threads: u32, wished: bool) -> Option<(u32, Chunks)> {
         let nanos = self.points() as f64 * self.lowered.nanos;
-        let enough = if wished { threads } else { threads.min((nanos / LEAST_NANOS) as u32) };
+        let enough = if wished { threads } else { threads_for(nanos, threads) };
         if enough < 2 {
             return None;
         }
@@ -152,7 +152,7 @@ impl Call<'_> {
 
     /// True if the iterations of a loop write to different elements.
     fn may_share(&self, number: usize) -> bool {
-        self.bound.axes(number).all(|axis| self.lowered.apart[axis as usize])
+        is_apart(self.lowered, self.bound, number)
     }
 
     /// Chunks of about so many iterations, from page to page of the first result if it has such.
@@ -217,6 +217,21 @@ impl Call<'_> {
         };
         (0..self.kernel.buffers.len()).map(bytes).fold(0u64, u64::saturating_add)
     }
+}
+
+/// True if the iterations of a loop write to different elements.
+pub fn is_apart(lowered: &Lowered, bound: &Bound, number: usize) -> bool {
+    bound.axes(number).all(|axis| lowered.apart[axis as usize])
+}
+
+/// The tile of a call of which nothing is said by hand.
+pub fn tile_for(lowered: &Lowered, bound: &Bound) -> Option<Tile> {
+    Call { lowered, kernel: &lowered.kernel, bound, facts: facts() }.tile()
+}
+
+/// The threads that are worth it for so much work, of so many.
+pub fn threads_for(nanos: f64, most: u32) -> u32 {
+    most.min((nanos / LEAST_NANOS) as u32).max(1)
 }
 
 /// True if elements with these strides along the last two loops lie side by side along the outer one, and apart along the inner one.

@@ -27,6 +27,7 @@
 //!
 //! What is not said is decided.
 
+mod band;
 mod crew;
 mod decide;
 mod machine;
@@ -34,9 +35,10 @@ mod run;
 mod turn;
 
 pub use decide::{Chunks, Decision, Tile};
-pub(crate) use decide::{LEAST_POINTS, nanos};
+pub(crate) use decide::{LEAST_POINTS, is_apart, nanos, threads_for, tile_for};
 pub use machine::{Facts, facts};
 
+pub(crate) use band::{Bands, Member, Moved, run_bands};
 pub(crate) use run::{Work, run};
 
 use rewright_ir::Name;

@@ -25,11 +25,22 @@ unsafe impl Sync for Work<'_> {}
 
 /// A part of a call: some iterations of each loop.
 #[derive(Clone)]
-struct Part {
+pub(super) struct Part {
     extents: SmallVec<[u64; 4]>,
-    pointers: SmallVec<[*mut u8; 6]>,
+    pub(super) pointers: SmallVec<[*mut u8; 6]>,
     strides: SmallVec<[i64; 16]>,
     params: SmallVec<[u64; 4]>,
+}
+
+impl Part {
+    pub(super) fn whole(work: &Work<'_>) -> Part {
+        Part {
+            extents: work.bound.extents.clone(),
+            pointers: work.pointers.into(),
+            strides: work.bound.strides.clone(),
+            params: work.params.into(),
+        }
+    }
 }
 
 /// Runs a call as was decided.
@@ -38,12 +49,7 @@ struct Part {
 /// As [`CompiledKernel::call`], for a kernel of `work.lowered` and the arguments that `work` has; the buffers that are written are
 /// apart from all others, and the iterations of loops along axes that `lowered.apart` names write to different elements.
 pub(crate) unsafe fn run(work: &Work<'_>, decision: &Decision) -> Status {
-    let whole = Part {
-        extents: work.bound.extents.clone(),
-        pointers: work.pointers.into(),
-        strides: work.bound.strides.clone(),
-        params: work.params.into(),
-    };
+    let whole = Part::whole(work);
     let Some((threads, chunks)) = decision.shared else {
         // SAFETY: passed on.
         return unsafe { work.part(whole, decision.tile) };
@@ -102,7 +108,7 @@ type Turned = SmallVec<[(usize, usize, usize, usize); 2]>;
 
 impl Work<'_> {
     /// Only so many iterations of a loop, from one on.
-    fn narrow(&self, part: &mut Part, along: usize, from: u64, count: u64) {
+    pub(super) fn narrow(&self, part: &mut Part, along: usize, from: u64, count: u64) {
         let loops = part.extents.len();
         part.extents[along] = count;
         for (pointer, strides) in part.pointers.iter_mut().zip(part.strides.chunks_exact(loops)) {
@@ -117,7 +123,7 @@ impl Work<'_> {
 
     /// # Safety
     /// As [`run`], for a part of it.
-    unsafe fn part(&self, part: Part, tile: Option<Tile>) -> Status {
+    pub(super) unsafe fn part(&self, part: Part, tile: Option<Tile>) -> Status {
         let last = part.extents.len().checked_sub(1);
         let outer = last.and_then(|last| (0..last).rev().find(|&number| self.bound.extents[number] > 1));
         match (tile, outer, last) {

@@ -1,9 +1,10 @@
 //! Finding out how a call goes: the steps are gone through with addresses that are made up.
 
-use super::{Action, Back, Block, Fill, MOST_TEMPORARY, New, Replay, Run, ScalarArgs, Spans, Where, Word};
+use super::band::{self, Room};
+use super::{APART, Action, Back, Block, Fill, MOST_TEMPORARY, New, Replay, Run, ScalarArgs, Spans, Where, Word};
 use crate::exec::args::Arg;
 use crate::exec::frame::Frame;
-use crate::exec::launch::Extent;
+use crate::exec::launch::{Extent, How};
 use crate::exec::out::{ViewMut, span};
 use crate::exec::plan::{Def, FuncPlan, KernelStep, Meaning, Slot, Step, StepKind};
 use crate::exec::small::SMALL;
@@ -19,7 +20,8 @@ pub(super) struct Recorder<'p> {
     frame: Frame,
     /// How many arguments, and buffers of the caller's.
     given: (usize, usize),
-    /// Bytes of temporaries.
+    /// One a temporary, and the bytes of all.
+    rooms: Vec<Room>,
     room: usize,
     temporary_buffers: u64,
     actions: Vec<Action>,
@@ -28,11 +30,12 @@ pub(super) struct Recorder<'p> {
 
 impl Recorder<'_> {
     /// How a call goes; `None` if it does more than can be done again.
-    pub(super) fn record(plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<Replay> {
+    pub(super) fn record(plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>], how: How) -> Option<Replay> {
         let mut this = Recorder {
             plan,
             frame: Frame::new(plan),
             given: (args.len(), outs.len()),
+            rooms: Vec::new(),
             room: 0,
             temporary_buffers: 0,
             actions: Vec::new(),
@@ -69,14 +72,19 @@ impl Recorder<'_> {
         let most = |len: fn(&Run) -> usize| runs().map(|run| len(run)).max().unwrap_or(0);
         let (pointers, words) = (most(|run| run.buffers.len()), most(|run| run.params.len()));
         let constant = |held: &Held| held.scalar().unwrap_or(Scalar::Bool(false));
-        let kernels = runs().count();
+        let kernels = runs().count() as u64;
+        let temporaries = args.len() + outs.len();
+        let room = band::find(&mut this.actions, &plan.steps, temporaries, this.rooms, how.band);
+        let alone = this.actions.iter().filter(|action| matches!(action, Action::Kernel(_))).count() as u64;
+        (room <= MOST_TEMPORARY).then_some(())?;
         Some(Replay {
-            kernels: kernels as u64,
+            kernels,
+            banded: kernels - alone,
             memories: Vec::with_capacity(args.len() + outs.len() + 1 + this.new.len()),
             scalars: Frame::new(plan).slots.iter().map(constant).collect(),
             scalar_args,
             spans,
-            temporaries: vec![Block::default(); this.room / size_of::<Block>() + 1],
+            temporaries: vec![Block::default(); room / size_of::<Block>() + 1],
             temporary_buffers: this.temporary_buffers,
             results: results?,
             actions: this.actions,
@@ -210,8 +218,9 @@ impl Recorder<'_> {
         }
         let at = Where { memory: args + outs, offset: isize::try_from(self.room).ok()? };
         let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
+        self.rooms.push((at.offset, bytes));
         self.room = self.room.checked_add(bytes)?.checked_next_multiple_of(size_of::<Block>())?;
-        (self.room <= MOST_TEMPORARY).then_some(())?;
+        (self.room >> (APART - 1) == 0).then_some(())?;
         self.temporary_buffers += 1;
         Some(Target { pointer: at.address()?, strides, used: true })
     }

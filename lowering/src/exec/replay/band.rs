@@ -1,0 +1,474 @@
+//! Finding kernels that can be run band by band (`schedule/band.rs` says what that is), and what of their temporaries needs no place but for
+//! one band.
+//!
+//! What kernels share is told by where they read and write: by distances from the first elements of arguments, results and temporaries.
+//! An iteration of a loop touches a *slab* of each buffer, and the next one the same further on. Two kernels fit where, of each memory that one of
+//! them writes, they either touch different parts, or their slabs move on together and never reach the next ones.
+
+use super::{Action, Block, Run, Where, launch};
+use crate::exec::launch::Pointers;
+use crate::exec::plan::{FuncPlan, Step};
+use crate::schedule::{self, Bands, Moved, Tile, Work, facts, is_apart, run_bands, threads_for, tile_for};
+use rewright_ir::Scalar;
+use smallvec::SmallVec;
+
+/// The most kernels that are thought of together.
+const MOST: usize = 16;
+
+/// What a temporary takes up of their memory: the first byte, and how many.
+pub(super) type Room = (isize, usize);
+
+/// Kernels that are run band by band.
+#[derive(Debug)]
+pub(super) struct Band {
+    pub members: Vec<Member>,
+    pub bands: Bands,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub run: Run,
+    /// The loop, and how many of its iterations are one of the band's.
+    pub along: (usize, u64),
+    pub tile: Option<Tile>,
+    /// Buffers that are in the scratch memory.
+    pub moved: SmallVec<[Moved; 2]>,
+    /// Whether results go past the caches: nobody reads them here, and all arrays together are too large for these.
+    pub stream: bool,
+}
+
+impl Band {
+    /// Runs the kernels, with addresses and scalars of a call; `None` if a point fails.
+    ///
+    /// # Safety
+    /// What is at the addresses is valid to read, and to write where it is written, as far as the kernels' extents and strides go; what
+    /// is written is apart from what is in other memories.
+    pub(super) unsafe fn run(
+        &self,
+        plan: &FuncPlan,
+        at: &dyn Fn(Where) -> *mut u8,
+        scalars: &[Scalar],
+        threads: u32,
+    ) -> Option<()> {
+        let given = self.members.iter().map(|member| {
+            let pointers = member.run.buffers.iter().map(|&place| at(place)).collect();
+            let words = member.run.params.iter().map(|word| word.of(scalars)).collect();
+            (pointers, words)
+        });
+        let given: SmallVec<[(Pointers, SmallVec<[u64; 4]>); 4]> = given.collect();
+        let mut nanos = 0.0;
+        let mut members: SmallVec<[schedule::Member<'_>; 4]> = SmallVec::new();
+        for (Member { run, along, tile, moved, stream }, (pointers, params)) in self.members.iter().zip(&given) {
+            let launch = launch(&plan.steps[run.step])?;
+            let (lowered, bound) = (&launch.lowered, &run.bound);
+            nanos += bound.extents.iter().product::<u64>() as f64 * lowered.nanos;
+            let work = Work { kernel: launch.kernel(*stream), lowered, bound, pointers, params };
+            members.push(schedule::Member { work, along: *along, tile: *tile, moved });
+        }
+        // SAFETY: the addresses are the caller's promise. The loops' iterations write to different elements, and `Slab::fits` is true of each two
+        // kernels; what is moved only these use, each at the distance from its room's beginning that it has in the scratch memory.
+        let status = unsafe { run_bands(&members, &self.bands, threads_for(nanos, threads)) };
+        (status.failed == 0).then_some(())
+    }
+}
+
+/// The bytes that iterations of a loop touch.
+#[derive(Clone, Copy, Debug)]
+struct Slab {
+    memory: usize,
+    written: bool,
+    /// The first byte of the first iteration, and one past the last.
+    low: isize,
+    high: isize,
+    /// From one iteration to the next.
+    stride: isize,
+}
+
+impl Slab {
+    /// The bytes that all iterations touch.
+    fn all(&self, count: u64) -> (isize, isize) {
+        let moved = self.stride.saturating_mul(count as isize - 1);
+        (self.low.saturating_add(moved.min(0)), self.high.saturating_add(moved.max(0)))
+    }
+
+    /// True if no iteration of one touches what another iteration of the other touches, unless both only read.
+    fn fits(&self, other: &Slab, count: u64) -> bool {
+        if self.memory != other.memory || !(self.written || other.written) {
+            return true;
+        }
+        let (a, b) = (self.all(count), other.all(count));
+        if a.1 <= b.0 || b.1 <= a.0 {
+            return true;
+        }
+        let reach = self.high.max(other.high) - self.low.min(other.low);
+        self.stride == other.stride && reach.unsigned_abs() <= self.stride.unsigned_abs()
+    }
+}
+
+/// A kernel with a loop.
+struct Candidate {
+    along: (usize, u64),
+    slabs: SmallVec<[Slab; 6]>,
+}
+
+impl Candidate {
+    /// With a loop of which so many iterations are `count` of a band; `None` if there is none that writes to different elements and `fits`.
+    fn new(run: &Run, step: &Step, count: u64, fits: impl Fn(&[Slab]) -> bool) -> Option<Candidate> {
+        let lowered = &launch(step)?.lowered;
+        (0..run.bound.extents.len()).find_map(|number| {
+            let extent = run.bound.extents[number];
+            if extent < count || !extent.is_multiple_of(count) || !is_apart(lowered, &run.bound, number) {
+                return None;
+            }
+            let along = (number, extent / count);
+            let slabs = slabs(run, step, along)?;
+            fits(&slabs).then_some(Candidate { along, slabs })
+        })
+    }
+}
+
+/// What each buffer of a kernel is touched at by one iteration.
+fn slabs(run: &Run, step: &Step, (along, unit): (usize, u64)) -> Option<SmallVec<[Slab; 6]>> {
+    let kernel = &launch(step)?.lowered.kernel;
+    let loops = run.bound.extents.len();
+    let one = |(number, place): (usize, &Where)| {
+        let buffer = &kernel.buffers[number];
+        let strides = &run.bound.strides[number * loops..][..loops];
+        let (mut low, mut high) = (place.offset, place.offset.checked_add_unsigned(buffer.dtype.size())?);
+        for (at, (&extent, &stride)) in run.bound.extents.iter().zip(strides).enumerate() {
+            let extent = if at == along { unit } else { extent };
+            let moved = isize::try_from(stride).ok()?.checked_mul(isize::try_from(extent).ok()? - 1)?;
+            low = low.checked_add(moved.min(0))?;
+            high = high.checked_add(moved.max(0))?;
+        }
+        let stride = isize::try_from(strides[along]).ok()?.checked_mul(isize::try_from(unit).ok()?)?;
+        Some(Slab { memory: place.memory, written: buffer.written, low, high, stride })
+    };
+    run.buffers.iter().enumerate().map(one).collect()
+}
+
+/// Puts kernels that follow one another into bands of about so many bytes where that is worth it. All temporaries are in one memory, each in
+/// a room of its own; one that is only used band by band has none any more. Gives the bytes that the others need.
+pub(super) fn find(
+    actions: &mut Vec<Action>,
+    steps: &[Step],
+    temporaries: usize,
+    mut rooms: Vec<Room>,
+    bytes: u64,
+) -> usize {
+    let mut first = 0;
+    while first < actions.len() {
+        if let Some(found) = longest(&actions[first..], steps, bytes) {
+            let taken = actions.splice(first..first + found.members.len(), []);
+            let run = |action| if let Action::Kernel(run) = action { Some(*run) } else { None };
+            let runs: Vec<Run> = taken.filter_map(run).collect();
+            let band = found.band(runs, actions, steps, temporaries, &mut rooms);
+            actions.insert(first, Action::Band(Box::new(band)));
+        }
+        first += 1;
+    }
+    pack(actions, temporaries, &rooms)
+}
+
+/// Kernels that can be put together.
+struct Found {
+    members: Vec<Candidate>,
+    count: u64,
+    each: u64,
+    /// All arrays together are too large for the caches.
+    large: bool,
+}
+
+/// The most kernels from the first action on that can be run together, if there are two and their arrays are larger than a band.
+fn longest(actions: &[Action], steps: &[Step], bytes: u64) -> Option<Found> {
+    let runs = actions.iter().take(MOST).map_while(|action| match action {
+        Action::Kernel(run) if run.fills.is_empty() && launch(&steps[run.step]).is_some_and(|l| !l.is_scheduled()) => {
+            Some(&**run)
+        }
+        _ => None,
+    });
+    let runs: SmallVec<[&Run; MOST]> = runs.collect();
+    // The first two have the loop, one of them by itself.
+    let mut counts: SmallVec<[u64; 8]> =
+        runs.iter().take(2).flat_map(|run| run.bound.extents.iter().copied()).collect();
+    counts.retain(|count| *count > 1);
+    counts.sort_unstable();
+    counts.dedup();
+    let found = counts.into_iter().filter_map(|count| together(&runs, steps, count, bytes));
+    found.max_by_key(|found| found.members.len())
+}
+
+/// As many kernels as go together with so many iterations.
+fn together(runs: &[&Run], steps: &[Step], count: u64, bytes: u64) -> Option<Found> {
+    let mut members: Vec<Candidate> = Vec::new();
+    for run in runs {
+        let before = || members.iter().flat_map(|member| &member.slabs);
+        let fits = |slabs: &[Slab]| slabs.iter().all(|slab| before().all(|other| slab.fits(other, count)));
+        let Some(candidate) = Candidate::new(run, &steps[run.step], count, fits) else { break };
+        let shares = |slab: &Slab| before().any(|other| slab.memory == other.memory && slab.stride != 0);
+        if !members.is_empty() && !candidate.slabs.iter().any(shares) {
+            break;
+        }
+        members.push(candidate);
+    }
+    let moving = members.iter().flat_map(|member| &member.slabs).filter(|slab| slab.stride != 0);
+    let mut touched: Vec<(usize, isize, isize)> = moving.map(|slab| (slab.memory, slab.low, slab.high)).collect();
+    touched.sort_unstable();
+    touched.dedup();
+    let touched: u64 = touched.iter().map(|(_, low, high)| (high - low).unsigned_abs() as u64).sum();
+    let each = bytes / touched.max(1);
+    let large = touched.saturating_mul(count) > facts().last_level / 3;
+    (members.len() > 1 && each > 0 && each < count).then_some(Found { members, count, each, large })
+}
+
+impl Found {
+    /// The kernels in bands; `rest` are all other actions.
+    fn band(self, runs: Vec<Run>, rest: &[Action], steps: &[Step], temporaries: usize, rooms: &mut [Room]) -> Band {
+        let streams: Vec<bool> = (0..runs.len()).map(|number| self.large && self.is_for_others(number)).collect();
+        let tile = |(run, member): (&Run, &Candidate)| {
+            let mut bound = run.bound.clone();
+            bound.extents[member.along.0] = self.each * member.along.1;
+            tile_for(&launch(&steps[run.step])?.lowered, &bound)
+        };
+        let tiles: Vec<Option<Tile>> = runs.iter().zip(&self.members).map(tile).collect();
+        let members = runs.into_iter().zip(&self.members).zip(tiles.into_iter().zip(streams));
+        let members = members.map(|((run, member), (tile, stream))| {
+            let moved = SmallVec::new();
+            Member { run, along: member.along, tile, moved, stream }
+        });
+        let mut members: Vec<Member> = members.collect();
+        let mut scratch = 0;
+        for room in rooms {
+            let Some(stride) = self.stride_in(temporaries, *room) else { continue };
+            if rest.iter().any(|action| uses(action, temporaries, *room)) {
+                continue;
+            }
+            for member in &mut members {
+                let buffers = member.run.buffers.iter().enumerate();
+                let own = buffers.filter(|(_, place)| is_in(**place, temporaries, *room));
+                let at = |place: &Where| scratch + (place.offset - room.0).unsigned_abs();
+                let moved = own.map(|(buffer, place)| Moved { buffer, at: at(place) });
+                member.moved.extend(moved);
+            }
+            scratch += (stride * self.each as usize).next_multiple_of(size_of::<Block>());
+            room.1 = 0;
+        }
+        Band { members, bands: Bands { count: self.count, each: self.each, scratch } }
+    }
+
+    /// True if no other kernel of the band touches what this one writes.
+    fn is_for_others(&self, number: usize) -> bool {
+        let others = || self.members.iter().enumerate().filter(|(other, _)| *other != number);
+        let mut written = self.members[number].slabs.iter().filter(|slab| slab.written);
+        written.all(|slab| others().all(|(_, other)| other.slabs.iter().all(|s| s.memory != slab.memory)))
+    }
+
+    /// How far apart iterations are in a temporary, if the room of one is all that each touches.
+    fn stride_in(&self, temporaries: usize, room: Room) -> Option<usize> {
+        let slabs = self.members.iter().flat_map(|member| &member.slabs);
+        let slabs: SmallVec<[&Slab; 8]> =
+            slabs.filter(|slab| slab.memory == temporaries && within(slab.low, room)).collect();
+        let stride = slabs.first()?.stride;
+        let end = room.0.checked_add(stride)?;
+        let even = slabs.iter().all(|slab| slab.stride == stride && slab.high <= end);
+        usize::try_from(stride).ok().filter(|stride| even && *stride > 0)
+    }
+}
+
+fn within(offset: isize, room: Room) -> bool {
+    offset >= room.0 && ((offset - room.0) as usize) < room.1
+}
+
+fn is_in(place: Where, temporaries: usize, room: Room) -> bool {
+    place.memory == temporaries && within(place.offset, room)
+}
+
+/// True if an action uses the temporary of a room.
+fn uses(action: &Action, temporaries: usize, room: Room) -> bool {
+    let mut found = false;
+    // Nothing is changed, so nothing needs to be taken back.
+    places(action, &mut |place| found |= is_in(place, temporaries, room));
+    found
+}
+
+fn places(action: &Action, see: &mut impl FnMut(Where)) {
+    let mut of_run = |run: &Run| {
+        run.buffers.iter().for_each(|&place| see(place));
+        run.fills.iter().for_each(|fill| see(fill.at));
+    };
+    match action {
+        Action::Kernel(run) => of_run(run),
+        Action::Band(band) => band.members.iter().for_each(|member| of_run(&member.run)),
+        Action::Load { from, .. } => see(*from),
+        Action::Set { .. } | Action::Scalar(_) => {}
+    }
+}
+
+/// Gives the temporaries that have a room places one after the other, and says how many bytes these are.
+fn pack(actions: &mut [Action], temporaries: usize, rooms: &[Room]) -> usize {
+    let mut end = 0;
+    let placed: Vec<(Room, isize)> = rooms
+        .iter()
+        .map(|&room| {
+            let at = end;
+            end += room.1.next_multiple_of(size_of::<Block>());
+            (room, at as isize)
+        })
+        .collect();
+    let put = |place: &mut Where| {
+        if let Some((room, at)) = placed.iter().find(|(room, _)| is_in(*place, temporaries, *room)) {
+            place.offset += at - room.0;
+        }
+    };
+    let of_run = |run: &mut Run| {
+        run.buffers.iter_mut().for_each(put);
+        run.fills.iter_mut().for_each(|fill| put(&mut fill.at));
+    };
+    for action in actions {
+        match action {
+            Action::Kernel(run) => of_run(run),
+            Action::Band(band) => band.members.iter_mut().for_each(|member| of_run(&mut member.run)),
+            Action::Load { from, .. } => put(from),
+            Action::Set { .. } | Action::Scalar(_) => {}
+        }
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::{Arg, Backend, Executable, Options, Results};
+    use ndarray::{Array2, ArrayView2, s};
+    use rewright_ir::text::parse_module;
+    use std::num::NonZeroU32;
+
+    fn compile(body: &str, options: Options) -> Executable {
+        let text = format!("func @f(%x: f64[m, n], %y: f64[m, n]) -> {body}");
+        let module = parse_module(&text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
+        Executable::compile(&module, "f", options).unwrap()
+    }
+
+    fn call(f: &Executable, x: ArrayView2<'_, f64>, y: ArrayView2<'_, f64>) -> Results {
+        f.call(&[Arg::from(x), Arg::from(y)]).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// The kernels of each band, its scratch memory, and the bytes of other temporaries, of calls after the second.
+    fn bands(f: &Executable) -> (Vec<(usize, u64, usize)>, usize) {
+        let frames = f.inner.pools[0].frames();
+        let replay = frames[0].again.replay.as_ref().unwrap_or_else(|| panic!("it is not replayed"));
+        let bands = replay.actions.iter().filter_map(|action| match action {
+            Action::Band(band) => Some((band.members.len(), band.bands.each, band.bands.scratch)),
+            _ => None,
+        });
+        (bands.collect(), (replay.temporaries.len() - 1) * size_of::<Block>())
+    }
+
+    const SOFTMAX: &str = "f64[m, n] {
+entry:
+  %0 = max %x, axes=[1], keepdims=true
+  %1 = sub %x, %0
+  %2 = exp %1
+  %3 = sum %2, axes=[1], keepdims=true
+  %4 = div %2, %3
+  %5 = mul %4, %y
+  ret %5
+}";
+
+    fn array(rows: usize, columns: usize) -> Array2<f64> {
+        Array2::from_shape_fn((rows, columns), |(i, j)| ((i * 31 + j * 17) % 101) as f64 / 7.0 - 5.0)
+    }
+
+    #[test]
+    fn kernels_that_make_rows_of_rows_are_run_band_by_band() {
+        let (x, y) = (array(50, 33), array(50, 33).mapv(|x| 1.0 / (x + 0.1)));
+        let threads = |n| NonZeroU32::new(n);
+        let apart = compile(SOFTMAX, Options { band_bytes: Some(0), ..Options::default() });
+        for n in [1, 3] {
+            let together =
+                compile(SOFTMAX, Options { band_bytes: Some(4000), threads: threads(n), ..Options::default() });
+            for (x, y) in [
+                (x.view(), y.view()),
+                (x.slice(s![..;-1, ..]), y.view()),
+                (x.slice(s![1.., ..;-2]), y.slice(s![1.., ..17])),
+                (x.view(), x.view()),
+            ] {
+                let expected = call(&apart, x, y);
+                (0..3).for_each(|_| assert_eq!(call(&apart, x, y)[0], expected[0]));
+                (0..4).for_each(|_| assert_eq!(call(&together, x, y)[0], expected[0]));
+                let (found, temporaries) = bands(&together);
+                let [(kernels, each, scratch)] = found[..] else { panic!("{found:?}") };
+                assert!(kernels > 4 && (1..10).contains(&each) && scratch > 0, "{found:?}");
+                assert_eq!(temporaries, 0, "nothing is kept for all rows");
+                assert!(bands(&apart).0.is_empty() && bands(&apart).1 > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_others_need_are_made_before() {
+        // The second kernel reads the columns of what the first one makes, the third one all of it.
+        let body = "f64[n, m], f64 {
+entry:
+  %0 = exp %x
+  %1 = transpose %0, perm=[1, 0]
+  %2 = sum %1, axes=[0], keepdims=true
+  %3 = div %1, %2
+  %4 = sum %0
+  ret %3, %4
+}";
+        let (x, y) = (array(40, 40), array(40, 40));
+        let [apart, together] =
+            [0, 2000].map(|bytes| compile(body, Options { band_bytes: Some(bytes), ..Options::default() }));
+        let expected = call(&apart, x.view(), y.view());
+        for _ in 0..4 {
+            let found = call(&together, x.view(), y.view());
+            assert_eq!((&found[0], &found[1]), (&expected[0], &expected[1]));
+        }
+        let (found, temporaries) = bands(&together);
+        assert!(found.iter().all(|(kernels, ..)| *kernels < 4), "{found:?}");
+        assert!(temporaries >= 40 * 40 * 8, "what the sum of all needs is there as a whole");
+    }
+
+    #[test]
+    fn a_failing_point_is_told_as_without_bands() {
+        let body = "f64[m, n] {
+entry:
+  %0 = exp %x
+  %1 = max %0, axes=[1], keepdims=true
+  %2 = cast %y, to=i64
+  %3 = power %2, %2
+  %4 = mul %1, %3
+  ret %4
+}";
+        let (x, mut y) = (array(30, 20), array(30, 20).mapv(f64::abs));
+        for backend in [Backend::Interp, Backend::Auto] {
+            let [apart, together] = [0, 1000]
+                .map(|bytes| compile(body, Options { band_bytes: Some(bytes), backend, ..Options::default() }));
+            let expected = call(&apart, x.view(), y.view());
+            (0..4).for_each(|_| assert_eq!(call(&together, x.view(), y.view())[0], expected[0]));
+            assert_eq!(bands(&together).0.len(), 1);
+            let whole = y[[17, 3]];
+            y[[17, 3]] = -3.0;
+            let [wanted, found] = [&apart, &together].map(|f| f.call(&[Arg::from(&x), Arg::from(&y)]).map(|_| ()));
+            assert!(wanted.is_err(), "a negative power");
+            assert_eq!(wanted, found);
+            y[[17, 3]] = whole;
+        }
+    }
+
+    #[test]
+    fn slabs_fit_that_move_on_together() {
+        let slab = |written, low, high, stride| Slab { memory: 1, written, low, high, stride };
+        let (rows, cells) = (slab(true, 0, 80, 80), slab(false, 16, 24, 80));
+        assert!(rows.fits(&cells, 10) && cells.fits(&rows, 10) && rows.fits(&rows, 10));
+        assert!(!rows.fits(&slab(false, 0, 80, 8), 10), "of columns");
+        assert!(!rows.fits(&slab(false, 0, 800, 0), 10), "of everything");
+        assert!(!rows.fits(&slab(false, 40, 120, 80), 10), "of the next row too");
+        assert!(rows.fits(&slab(false, 800, 880, 0), 10), "elsewhere");
+        assert!(slab(false, 0, 80, 80).fits(&slab(false, 0, 800, 0), 10), "nobody writes");
+        let backwards = slab(true, 720, 800, -80);
+        assert!(backwards.fits(&backwards, 10) && !backwards.fits(&rows, 10));
+    }
+}
