@@ -8,6 +8,7 @@ use super::call::Cold;
 use super::codes;
 use super::frame::Frame;
 use super::machine::{Class, Inst, Op, Origin, Over, V, Width};
+use super::masks::Masks;
 use super::nest::Places;
 use super::prepared::{NEVER, Prepared};
 use super::rows::TAIL;
@@ -44,7 +45,11 @@ pub struct Writer<'a> {
     /// The group of a row's last points, where the index is not theirs.
     pub masked_group: usize,
     /// Rows whose elements at a group's points are in a register.
-    pub held: Vec<(u32, usize, u8)>,
+    pub held: Vec<((u32, usize), usize, u8)>,
+    /// The masks of last points.
+    pub masks: Masks,
+    /// True where `DOUBLE` is twice the index.
+    pub doubled: bool,
     /// Where the code of each instruction of the kernel begins.
     pub marks: Vec<(u64, u32)>,
     /// What is written behind the function, for it seldom runs.
@@ -218,6 +223,7 @@ impl Writer<'_> {
             freed: [Vec::new(), Vec::new()],
             pinned: binding.reserved,
         };
+        self.doubled = false;
         for (v, spot) in prepared.inputs.iter().zip(&binding.inputs) {
             if let (Some(v), Spot::Register(register)) = (*v, *spot) {
                 file.set(file.is_mask(v), register, Some(v));
@@ -255,15 +261,15 @@ impl Writer<'_> {
                 self.used(file, &[*src]);
                 Ok(())
             }
-            Inst::Store { row, src } => {
+            Inst::Store { row, half, src } => {
                 let source = self.source(file, *src, &mut 0)?;
-                self.store_row(*row, source, file.mode)?;
+                self.store_row((*row, *half), source, file.mode)?;
                 self.used(file, &[*src]);
                 Ok(())
             }
-            Inst::Load { row, dst } => {
+            Inst::Load { row, half, dst } => {
                 let register = self.room(file, *dst, 0)?;
-                self.load_row(*row, register, file.mode)?;
+                self.load_row((*row, *half), register, file.mode)?;
                 self.defined(file, *dst)
             }
             Inst::SumBytes { src, zero, dst } => {

@@ -12,10 +12,10 @@ use super::codes;
 use super::fold::Folding;
 use super::frame::Frame;
 use super::machine::{Inst, Segment, Uniform, Width};
+use super::masks::Masks;
 use super::nest::stride_offset;
 use super::prepared::Prepared;
 use super::row_loop::REMAINING;
-use super::rows::TAIL;
 use super::select::Row;
 use crate::kernel::{Kernel, KernelError};
 use iced_x86::{Code, Register};
@@ -41,7 +41,7 @@ pub struct Batch {
     /// The number of rows of a batch, the bytes of their vectors, and the mask of their lanes.
     rows: u32,
     bytes: u32,
-    mask: u32,
+    masks: Masks,
     /// By accumulator the first row's place in the frame.
     parts: Vec<u32>,
 }
@@ -60,8 +60,9 @@ impl Batch {
         items.pin(first);
         let held: Vec<u8> = (first as u8..registers as u8).collect();
         reserved[0] |= items.pinned() | held.iter().fold(0, |bits, register| bits | 1 << register);
-        let [rows, bytes, mask] = [(); 3].map(|()| frame.place(8));
-        Batch { across: Prepared::new(across), items, reserved, held, rows, bytes, mask, parts }
+        let [rows, bytes] = [(); 2].map(|()| frame.place(8));
+        let masks = Masks::new(frame);
+        Batch { across: Prepared::new(across), items, reserved, held, rows, bytes, masks, parts }
     }
 }
 
@@ -70,7 +71,7 @@ pub fn may_follow_several(kernel: &Kernel, rows: &[Row], axis: usize, (items, af
     let varies = |row: u32| kernel.buffers[rows[row as usize].buffer as usize].varies[axis];
     let alike = |inst: &Inst| match inst {
         Inst::Broadcast { from: Uniform::Counter(counter), .. } => *counter as usize != axis,
-        Inst::Broadcast { from: Uniform::Element(row), .. } => !varies(*row),
+        Inst::Broadcast { from: Uniform::Element(row, _), .. } => !varies(*row),
         Inst::Store { row, .. } => varies(*row),
         Inst::Op(op) => op.row.is_none(),
         Inst::Broadcast { .. } | Inst::Output { .. } => true,
@@ -108,9 +109,7 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmp_r64_rm64, rcx, rax);
         self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
         self.asm.store(Mem::frame(batch.rows), rcx);
-        self.asm.constant(rax, u64::MAX);
-        self.asm.rrr(Code::VEX_Bzhi_r64_rm64_r64, rax, rax, rcx);
-        self.asm.store(Mem::frame(batch.mask), rax);
+        self.write_masks(batch.masks);
         self.asm.ri(Code::Shl_rm64_imm8, rcx, VECTOR_BITS);
         self.asm.store(Mem::frame(batch.bytes), rcx);
         self.no_other_rows(fold, batch)?;
@@ -193,10 +192,12 @@ impl Writer<'_> {
         self.held.clear();
         let totals = fold.accumulators.iter().map(|accumulator| Spot::Frame(accumulator.total)).collect();
         self.bound_segment(&batch.across, Mode::Uniform, &Binding { outputs: totals, ..Binding::default() })?;
-        self.load_mask(batch.mask);
+        let tail = std::mem::replace(&mut self.masks, batch.masks);
+        self.load_mask(batch.masks.points);
         self.segment(&fold.after, Mode::Rows)?;
+        self.masks = tail;
         if length.2 {
-            self.load_mask(self.places.tail);
+            self.load_mask(tail.points);
         }
 
         // On by all of them, and back if that is too far for as many once more.
@@ -213,11 +214,6 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn load_mask(&mut self, at: u32) {
-        let operands = [Operand::Reg(TAIL), Operand::Mem(Mem::frame(at))];
-        self.asm.vector(Code::VEX_Kmovq_kr_km64, &operands, None);
-    }
-
     /// Loads elements that are the same for all rows, as far as there are registers for them.
     fn hold_rows(
         &mut self,
@@ -230,13 +226,14 @@ impl Writer<'_> {
         let mut registers = batch.held.iter().copied();
         let mut held = Vec::new();
         for (n, row) in (0..).zip(self.rows).filter(alike) {
-            for group in 0..used {
+            let vectors = (0..used).flat_map(|group| (0..row.vectors()).map(move |half| (group, half)));
+            for (group, half) in vectors {
                 let Some(register) = registers.next() else { break };
                 let last = masked && group + 1 == used;
                 self.masked_group = group;
-                let to = vector_register(Width::of(row.size * self.schedule.lanes), register);
-                self.load_row(n, to, if last { Mode::Masked } else { Mode::Group(group) })?;
-                held.push((n, group, register));
+                let to = vector_register(Width::of(row.lane() * self.schedule.lanes), register);
+                self.load_row((n, half), to, if last { Mode::Masked } else { Mode::Group(group) })?;
+                held.push(((n, half), group, register));
             }
         }
         (self.masked_group, self.held) = (0, held);

@@ -56,6 +56,7 @@ impl Code {
         let registers = schedule.level.values();
         let folding = kernel.fold.as_ref().zip(folded);
         let folding = folding.map(|(fold, of)| Folding::new(fold, of, schedule, registers, &mut frame));
+        let masks = places.tail;
         let mut writer = Writer {
             asm,
             frame,
@@ -65,6 +66,8 @@ impl Code {
             streaming: false,
             masked_group: 0,
             held: Vec::new(),
+            masks,
+            doubled: false,
             marks: Vec::new(),
             cold: Cold::default(),
         };

@@ -2,6 +2,7 @@
 
 use super::codes::Form;
 use super::multiply_add::MultiplyAdd;
+use crate::kernel::Part;
 use smallvec::SmallVec;
 
 /// The width of a vector register.
@@ -103,8 +104,8 @@ pub struct Op {
 pub enum Uniform {
     /// A parameter.
     Param(u32),
-    /// The current element of a row.
-    Element(u32),
+    /// A part of the current element of a row.
+    Element(u32, Part),
     /// The counter of a loop.
     Counter(u32),
 }
@@ -114,10 +115,10 @@ pub enum Uniform {
 pub enum Inst {
     /// See there.
     Op(Op),
-    /// The elements of a row at the points of the group.
-    Load { row: u32, dst: V },
-    /// Writes the elements of a row at the points of the group.
-    Store { row: u32, src: V },
+    /// The elements of a row at the points of the group; of a row of pairs one half of them, 0 or 1, each as many floats as there are lanes.
+    Load { row: u32, half: usize, dst: V },
+    /// Writes the elements of a row at the points of the group, or one half of them.
+    Store { row: u32, half: usize, src: V },
     /// One element in all lanes.
     Broadcast { from: Uniform, size: usize, dst: V },
     /// The index of the group's first point along the innermost axis, in all lanes.

@@ -26,6 +26,7 @@ mod frame;
 mod helpers;
 mod listing;
 mod machine;
+mod masks;
 mod memory;
 mod multiply_add;
 mod nest;

@@ -5,6 +5,7 @@ use super::asm::{Label, Mem};
 use super::fold::Folding;
 use super::frame::Frame;
 use super::helpers::{MOST, STRIDE};
+use super::masks::{Flags, Masks};
 use super::pool::Pool;
 use super::prepared::Prepared;
 use super::schedule::Schedule;
@@ -47,12 +48,11 @@ pub struct Places {
     /// The first point of the piece, and the number of its points.
     pub start: u32,
     pub count: u32,
-    /// The number of points of a masked group, and its mask.
+    /// The number of points of a masked group, and its masks.
     pub remaining: u32,
-    pub tail: u32,
-    /// With AVX2, the masks for lanes of 4 and of 8 bytes, and where the numbers of the lanes are in the constant pool.
-    pub flags4: Option<(u32, u32)>,
-    pub flags8: Option<(u32, u32)>,
+    pub tail: Masks,
+    /// The masks with AVX2.
+    pub flags: Vec<Flags>,
     /// Elements of 1 or 2 bytes of a masked group.
     pub small: u32,
     /// What helpers are given, and what they give.
@@ -75,15 +75,10 @@ impl Places {
         let least = schedule.points().max(leaf);
         let piece = (COPIES / moving.max(1)).clamp(least, 1024) / least * least;
         let vector = schedule.level.register_bytes();
-        let sized = |size| {
-            !schedule.level.is_evex() && { rows.iter().any(|r| r.moves && r.size == size) || between.contains(&size) }
+        let flags = match schedule.level.is_evex() {
+            true => Vec::new(),
+            false => Flags::new((rows, between), frame, pool),
         };
-        let mut flags = |size: usize| {
-            let lanes = (0..32 / size as u64).flat_map(|lane| lane.to_le_bytes().into_iter().take(size));
-            let lanes: Vec<u8> = lanes.collect();
-            sized(size).then(|| (frame.place(vector), pool.place(&lanes)))
-        };
-        let (flags4, flags8) = (flags(4), flags(8));
         Places {
             strides: frame.place(8),
             params: frame.place(8),
@@ -101,9 +96,8 @@ impl Places {
             start: frame.place(8),
             count: frame.place(8),
             remaining: frame.place(8),
-            tail: frame.place(8),
-            flags4,
-            flags8,
+            tail: Masks::new(frame),
+            flags,
             small: frame.place(vector),
             args: frame.place(MOST * STRIDE),
             result: frame.place(STRIDE),

@@ -1,11 +1,9 @@
 //! The innermost loop.
 
 use super::allocate::{Mode, Writer};
-use super::asm::{Label, Mem, Operand};
-use super::codes;
-use super::machine::Width;
+use super::asm::{Label, Mem};
 use super::prepared::Prepared;
-use super::rows::{INDEX, TAIL};
+use super::rows::{INDEX, MOST_SCALE};
 use super::select::Row;
 use crate::kernel::{Kernel, KernelError};
 use iced_x86::{Code, Register};
@@ -204,15 +202,16 @@ impl Writer<'_> {
     /// Changes RAX.
     fn unless_streamable(&mut self, plain: Label) {
         for (n, row) in self.rows.iter().enumerate() {
-            if !(row.stored && self.schedule.streams_size(row.size)) {
+            if !(row.stored && self.schedule.streams_size(row.lane())) {
                 continue;
             }
             self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.copied[n]), 0);
             self.asm.jump(Code::Jne_rel32_64, plain);
             self.asm.load(Register::RAX, Mem::frame(self.places.base_words[n]));
-            let next = Mem { index: Some((INDEX, row.size as u32)), ..Mem::at(Register::RAX, 0) };
-            self.asm.rm(Code::Lea_r64_m, Register::RAX, next);
-            self.asm.ri(Code::Test_rm64_imm32, Register::RAX, (row.size * self.schedule.lanes) as i32 - 1);
+            let scale = row.size.min(MOST_SCALE);
+            let next = Mem { index: Some((INDEX, scale as u32)), ..Mem::at(Register::RAX, 0) };
+            (0..row.size / scale).for_each(|_| self.asm.rm(Code::Lea_r64_m, Register::RAX, next));
+            self.asm.ri(Code::Test_rm64_imm32, Register::RAX, (row.lane() * self.schedule.lanes) as i32 - 1);
             self.asm.jump(Code::Jne_rel32_64, plain);
         }
     }
@@ -223,7 +222,7 @@ impl Writer<'_> {
             // What goes between stages is aligned from the first point of a piece on.
             return None;
         }
-        let streamed = |row: &Row| row.stored && self.schedule.streams_size(row.size);
+        let streamed = |row: &Row| row.stored && self.schedule.streams_size(row.lane());
         let rows = self.rows.iter().enumerate().filter(|(_, row)| row.moves && (self.evex() || row.size >= 4));
         let best = rows.max_by_key(|(_, row)| (streamed(row), row.size, row.stored));
         best.map(|(number, _)| number)
@@ -231,10 +230,10 @@ impl Writer<'_> {
 
     /// The number of points before a row's elements are aligned to the registers that they fill, in `REMAINING`; the flags say whether it is 0.
     fn points_to_alignment(&mut self, row: usize) {
-        let size = self.rows[row].size;
+        let (size, lane) = (self.rows[row].size, self.rows[row].lane());
         self.asm.load(REMAINING, Mem::frame(self.places.base_words[row]));
         self.asm.r(Code::Neg_rm64, REMAINING);
-        self.asm.ri(Code::And_rm64_imm32, REMAINING, (size * self.schedule.lanes) as i32 - 1);
+        self.asm.ri(Code::And_rm64_imm32, REMAINING, (lane * self.schedule.lanes) as i32 - 1);
         self.asm.ri(Code::Shr_rm64_imm8, REMAINING, size.trailing_zeros() as i32);
         self.asm.rr(Code::Test_rm64_r64, REMAINING, REMAINING);
     }
@@ -250,32 +249,5 @@ impl Writer<'_> {
     pub fn one_group(&mut self) {
         self.at_most_a_group();
         self.mask();
-    }
-
-    /// The mask of the next points, `REMAINING` of them, which are at most one group.
-    fn mask(&mut self) {
-        let (rax, rcx) = (Register::RAX, REMAINING);
-        self.asm.store(Mem::frame(self.places.remaining), rcx);
-        if self.evex() {
-            self.asm.constant(rax, u64::MAX);
-            self.asm.rrr(Code::VEX_Bzhi_r64_rm64_r64, rax, rax, rcx);
-            self.asm.rr(Code::VEX_Kmovq_kr_r64, TAIL, rax);
-            self.asm.mr(Code::Mov_rm64_r64, Mem::frame(self.places.tail), rax);
-            return;
-        }
-        let tables = [
-            (self.places.flags4, &codes::BROADCAST_D, &codes::CMPGT_D),
-            (self.places.flags8, &codes::BROADCAST_Q, &codes::CMPGT_Q),
-        ];
-        let (low, flags) = (self.scratch(Width::X), self.scratch(Width::Y));
-        for (flag, repeat, greater) in tables {
-            let Some((at, steps)) = flag else { continue };
-            self.asm.rr(Code::VEX_Vmovq_xmm_rm64, low, rcx);
-            self.asm.vector(repeat.code(false, Width::Y), &[Operand::Reg(flags), Operand::Reg(low)], None);
-            let steps = Operand::Mem(Mem::at(Register::RIP, i64::from(steps)));
-            self.asm.vector(greater.code(false, Width::Y), &[Operand::Reg(flags), Operand::Reg(flags), steps], None);
-            let to = Operand::Mem(Mem::frame(at));
-            self.asm.vector(codes::MOV_PS_STORE.code(false, Width::Y), &[to, Operand::Reg(flags)], None);
-        }
     }
 }

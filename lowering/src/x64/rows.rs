@@ -5,13 +5,20 @@ use super::asm::{Mem, Operand};
 use super::codes::{self, Form, masked_move, masked_store};
 use super::machine::{Call, Uniform, Width};
 use super::unsupported;
-use crate::kernel::KernelError;
+use crate::kernel::{KernelError, Part};
 use iced_x86::{Code, Register};
 
 /// The number of the points before this one in the piece of the row.
 pub const INDEX: Register = Register::RBX;
+/// Twice as many, where [`Writer::doubled`] is true.
+const DOUBLE: Register = Register::R11;
+/// The most that an address multiplies an index by.
+pub const MOST_SCALE: usize = 8;
 /// The mask of the last points, with AVX-512.
 pub const TAIL: Register = Register::K7;
+
+/// A row between stages or of the kernel, and which half of its elements, of pairs.
+type Half = (u32, usize);
 
 /// The instruction that repeats an element of so many bytes.
 pub fn broadcast_form(size: usize) -> &'static Form {
@@ -24,9 +31,9 @@ pub fn broadcast_form(size: usize) -> &'static Form {
 }
 
 impl Writer<'_> {
-    /// The address of a row's elements at a group's points. Changes RAX.
-    pub fn row_at(&mut self, row: u32, mode: Mode) -> Mem {
-        let size = self.row_size(row);
+    /// The address of a row's elements at a group's points, or of one half of them. Changes RAX.
+    pub fn row_at(&mut self, (row, half): Half, mode: Mode) -> Mem {
+        let (size, (lane, _)) = (self.row_size(row), self.row_lane(row));
         let (base, first) = match (self.between(row), self.places.bases.get(row as usize)) {
             (Some((at, _)), _) => (Register::RSP, i64::from(at)),
             (None, Some(&Some(register))) => (register, 0),
@@ -35,13 +42,22 @@ impl Writer<'_> {
                 (Register::RAX, 0)
             }
         };
-        let group = self.group(mode);
-        let offset = first + (group * self.schedule.lanes * size) as i64;
-        Mem { base, index: Some((INDEX, size as u32)), offset, repeated: false }
+        let offset = first + (self.group(mode) * self.schedule.lanes * size + half * self.schedule.lanes * lane) as i64;
+        let index = if size > MOST_SCALE { (self.double_index(), MOST_SCALE as u32) } else { (INDEX, size as u32) };
+        Mem { base, index: Some(index), offset, repeated: false }
+    }
+
+    /// The register that has twice the index.
+    fn double_index(&mut self) -> Register {
+        if !std::mem::replace(&mut self.doubled, true) {
+            let twice = Mem { index: Some((INDEX, 1)), ..Mem::at(INDEX, 0) };
+            self.asm.rm(Code::Lea_r64_m, DOUBLE, twice);
+        }
+        DOUBLE
     }
 
     /// The register that has a row's elements at a group's points, if one has.
-    fn held_at(&self, row: u32, mode: Mode) -> Option<u8> {
+    fn held_at(&self, row: Half, mode: Mode) -> Option<u8> {
         let group = self.group(mode);
         let held = self.held.iter().find(|(of, at, _)| (*of, *at) == (row, group));
         held.map(|(_, _, register)| *register)
@@ -64,32 +80,37 @@ impl Writer<'_> {
         self.between(row).map_or_else(|| self.rows[row as usize].size, |(_, size)| size)
     }
 
-    fn row_width(&self, row: u32) -> (usize, Width) {
-        let size = self.row_size(row);
-        (size, Width::of(size * self.schedule.lanes))
+    /// The bytes of a lane that has a row's element, or a part of it, and the width of all lanes.
+    fn row_lane(&self, row: u32) -> (usize, Width) {
+        let lane = self.between(row).map_or_else(|| self.rows[row as usize].lane(), |(_, size)| size);
+        (lane, Width::of(lane * self.schedule.lanes))
+    }
+
+    fn is_pairs(&self, row: u32) -> bool {
+        self.rows.get(row as usize).is_some_and(|row| row.pairs)
     }
 
     /// A row's elements as the operand of an instruction.
     pub fn row_operand(&mut self, row: u32, width: Width, mode: Mode) -> Result<Operand, KernelError> {
-        if let Some(held) = self.held_at(row, mode) {
+        if let Some(held) = self.held_at((row, 0), mode) {
             return Ok(Operand::Reg(vector_register(width, held)));
         }
         if let Mode::Group(_) = mode {
-            return Ok(Operand::Mem(self.row_at(row, mode)));
+            return Ok(Operand::Mem(self.row_at((row, 0), mode)));
         }
         let scratch = self.scratch(width);
-        self.load_row(row, scratch, mode)?;
+        self.load_row((row, 0), scratch, mode)?;
         Ok(Operand::Reg(scratch))
     }
 
-    /// Loads a row's elements.
-    pub fn load_row(&mut self, row: u32, to: Register, mode: Mode) -> Result<(), KernelError> {
-        let (size, width) = self.row_width(row);
-        if let Some(held) = self.held_at(row, mode) {
+    /// Loads a row's elements, or one half of them.
+    pub fn load_row(&mut self, of: Half, to: Register, mode: Mode) -> Result<(), KernelError> {
+        let (size, width) = self.row_lane(of.0);
+        if let Some(held) = self.held_at(of, mode) {
             self.copy_register(width, at_width(to, width), vector_register(width, held));
             return Ok(());
         }
-        let (to, mem) = (at_width(to, width), self.row_at(row, mode));
+        let (to, mem) = (at_width(to, width), self.row_at(of, mode));
         let evex = self.evex();
         if mode != Mode::Masked {
             let form = match size * self.schedule.lanes {
@@ -102,13 +123,14 @@ impl Writer<'_> {
         }
         if evex {
             let operands = [Operand::Reg(to), Operand::Mem(mem)];
-            self.asm.vector(masked_move(size).code(true, width), &operands, Some((TAIL, true)));
+            let code = masked_move(size).code(true, width);
+            self.under_mask(of, |w| w.asm.vector(code, &operands, Some((TAIL, true))));
             return Ok(());
         }
         match size {
             4 | 8 => {
                 let form = if size == 4 { &codes::MASKMOV_PS_LOAD } else { &codes::MASKMOV_PD_LOAD };
-                let mask = self.tail_flags(size, width)?;
+                let mask = self.tail_flags(of, width)?;
                 let operands = [Operand::Reg(to), Operand::Reg(mask), Operand::Mem(mem)];
                 self.asm.vector(form.code(false, width), &operands, None);
             }
@@ -121,19 +143,25 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Stores a row's elements.
-    pub fn store_row(&mut self, row: u32, from: Register, mode: Mode) -> Result<(), KernelError> {
+    /// Stores a row's elements, or one half of them.
+    pub fn store_row(&mut self, of: Half, from: Register, mode: Mode) -> Result<(), KernelError> {
+        let (row, half) = of;
+        let (size, width) = self.row_lane(row);
         if mode == Mode::Uniform {
-            self.store_element(row, from);
+            match half {
+                0 => self.store_element(row, (0, self.rows[row as usize].size), from),
+                // Of one lane halves are the parts; of more, the one pair is in the first half.
+                _ if self.schedule.lanes == 1 => self.store_element(row, (size, size), from),
+                _ => {}
+            }
             return Ok(());
         }
-        let (size, width) = self.row_width(row);
         let (from, mem) = match mode {
             Mode::Rows => {
                 self.asm.load(Register::RAX, Mem::frame(self.places.pointers[row as usize]));
-                (at_width(from, width), Mem::at(Register::RAX, 0))
+                (at_width(from, width), Mem::at(Register::RAX, (half * self.schedule.lanes * size) as i64))
             }
-            _ => (at_width(from, width), self.row_at(row, mode)),
+            _ => (at_width(from, width), self.row_at(of, mode)),
         };
         let evex = self.evex();
         if !matches!(mode, Mode::Masked | Mode::Rows) {
@@ -148,13 +176,14 @@ impl Writer<'_> {
         }
         if evex {
             let operands = [Operand::Mem(mem), Operand::Reg(from)];
-            self.asm.vector(masked_store(size).code(true, width), &operands, Some((TAIL, false)));
+            let code = masked_store(size).code(true, width);
+            self.under_mask(of, |w| w.asm.vector(code, &operands, Some((TAIL, false))));
             return Ok(());
         }
         match size {
             4 | 8 => {
                 let form = if size == 4 { &codes::MASKMOV_PS_STORE } else { &codes::MASKMOV_PD_STORE };
-                let mask = self.tail_flags(size, width)?;
+                let mask = self.tail_flags(of, width)?;
                 let operands = [Operand::Mem(mem), Operand::Reg(mask), Operand::Reg(from)];
                 self.asm.vector(form.code(false, width), &operands, None);
             }
@@ -167,14 +196,20 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Stores the first lane to a row's element at the current point of the loops around. Changes RAX and RDX.
-    fn store_element(&mut self, row: u32, from: Register) {
+    /// Stores the first bytes of a register to a row's element at the current point of the loops around: so far into it, so many. Changes RAX
+    /// and RDX.
+    fn store_element(&mut self, row: u32, (at, bytes): (usize, usize), from: Register) {
         let low = at_width(from, Width::X);
         self.asm.load(Register::RAX, Mem::frame(self.places.pointers[row as usize]));
-        let to = Mem::at(Register::RAX, 0);
+        let to = Mem::at(Register::RAX, at as i64);
+        if bytes > 8 {
+            let code = codes::MOV_PS_STORE.code(self.evex(), Width::X);
+            self.asm.vector(code, &[Operand::Mem(to), Operand::Reg(low)], None);
+            return;
+        }
         let move_out = if self.evex() { Code::EVEX_Vmovq_rm64_xmm } else { Code::VEX_Vmovq_rm64_xmm };
         self.asm.rr(move_out, Register::RDX, low);
-        match self.rows[row as usize].size {
+        match bytes {
             1 => self.asm.mr(Code::Mov_rm8_r8, to, Register::DL),
             2 => self.asm.mr(Code::Mov_rm16_r16, to, Register::DX),
             4 => self.asm.mr(Code::Mov_rm32_r32, to, Register::EDX),
@@ -182,10 +217,22 @@ impl Writer<'_> {
         }
     }
 
-    /// The flags of the last points, with AVX2, in the scratch register.
-    fn tail_flags(&mut self, size: usize, width: Width) -> Result<Register, KernelError> {
-        let at = if size == 4 { self.places.flags4 } else { self.places.flags8 };
-        let (at, _) = at.ok_or_else(|| unsupported("a mask that was not made"))?;
+    /// An access under the mask of the last points, with AVX-512, or of one half of their pairs.
+    fn under_mask(&mut self, (row, half): Half, access: impl FnOnce(&mut Self)) {
+        if !self.is_pairs(row) {
+            return access(self);
+        }
+        self.load_mask(self.masks.halves[half]);
+        access(self);
+        self.load_mask(self.masks.points);
+    }
+
+    /// The flags of the last points, with AVX2, or of one half of their pairs, in the scratch register.
+    fn tail_flags(&mut self, (row, half): Half, width: Width) -> Result<Register, KernelError> {
+        let (lane, _) = self.row_lane(row);
+        let half = self.is_pairs(row).then_some(half);
+        let flags = self.places.flags.iter().find(|flags| flags.lane == lane && flags.half == half);
+        let at = flags.ok_or_else(|| unsupported("a mask that was not made"))?.at;
         let mask = self.scratch(width);
         let operands = [Operand::Reg(mask), Operand::Mem(Mem::frame(at))];
         self.asm.vector(codes::MOV_PS_LOAD.code(false, width), &operands, None);
@@ -203,10 +250,18 @@ impl Writer<'_> {
         self.move_element(size, element(source), element(target));
         self.asm.r(Code::Dec_rm64, count);
         self.asm.jump(Code::Jne_rel32_64, again);
+        self.doubled = false;
     }
 
-    /// Copies one element. Changes RAX.
+    /// Copies one element. Changes RAX and the scratch register.
     pub fn move_element(&mut self, size: usize, from: Mem, to: Mem) {
+        if size > 8 {
+            let scratch = self.scratch(Width::X);
+            let (load, store) = (&codes::MOV_PS_LOAD, &codes::MOV_PS_STORE);
+            self.asm.vector(load.code(self.evex(), Width::X), &[Operand::Reg(scratch), Operand::Mem(from)], None);
+            self.asm.vector(store.code(self.evex(), Width::X), &[Operand::Mem(to), Operand::Reg(scratch)], None);
+            return;
+        }
         let (load, store, register) = match size {
             1 => (Code::Movzx_r32_rm8, Code::Mov_rm8_r8, Register::AL),
             2 => (Code::Movzx_r32_rm16, Code::Mov_rm16_r16, Register::AX),
@@ -226,9 +281,10 @@ impl Writer<'_> {
                 self.asm.load(Register::RAX, Mem::frame(self.places.params));
                 Mem::at(Register::RAX, 8 * i64::from(n))
             }
-            Uniform::Element(row) => {
+            Uniform::Element(row, part) => {
+                let is_second = self.is_pairs(row) && part == Part::Im;
                 self.asm.load(Register::RAX, Mem::frame(self.places.pointers[row as usize]));
-                Mem::at(Register::RAX, 0)
+                Mem::at(Register::RAX, if is_second { size as i64 } else { 0 })
             }
         };
         let code = broadcast_form(size).code(self.evex(), width);
@@ -269,9 +325,9 @@ impl Writer<'_> {
         }
         self.asm.constant(Register::RAX, call.helper as u64);
         self.asm.r(Code::Call_rm64, Register::RAX);
+        self.doubled = false;
         if mode == Mode::Masked && self.evex() {
-            let operands = [Operand::Reg(TAIL), Operand::Mem(Mem::frame(self.places.tail))];
-            self.asm.vector(Code::VEX_Kmovq_kr_km64, &operands, None);
+            self.load_mask(self.masks.points);
         }
     }
 }

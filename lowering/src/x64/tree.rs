@@ -8,6 +8,7 @@ use super::fold::{Folding, SHORT};
 use super::machine::Class;
 use super::row_loop::{LIMIT, REMAINING};
 use super::rows::INDEX;
+use super::select::Row;
 use super::unsupported;
 use crate::kernel::KernelError;
 use iced_x86::{Code, Register};
@@ -140,8 +141,9 @@ impl Writer<'_> {
         let round = self.asm.bound();
         for group in 0..groups {
             for row in (0..self.rows.len() as u32).filter(|_| prefetches) {
-                if self.rows[row as usize].moves {
-                    let ahead = self.row_at(row, Mode::Group(group)).plus(AHEAD);
+                let Row { moves: true, .. } = self.rows[row as usize] else { continue };
+                for half in 0..self.rows[row as usize].vectors() {
+                    let ahead = self.row_at((row, half), Mode::Group(group)).plus(AHEAD);
                     self.asm.m(Code::Prefetcht0_m8, ahead);
                 }
             }

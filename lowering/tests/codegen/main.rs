@@ -6,6 +6,7 @@
 mod arena;
 mod case;
 mod ops;
+mod pairs;
 mod random;
 #[cfg(target_arch = "x86_64")]
 mod x64;

@@ -39,6 +39,8 @@ struct Maker {
     values: Vec<KValue>,
     /// Few dtypes make for long chains without conversions.
     dtypes: Vec<DType>,
+    /// How many of a hundred buffers are complex.
+    complex: usize,
 }
 
 impl Maker {
@@ -157,9 +159,23 @@ impl Maker {
         let combine = self.k.end_section(section);
         let varies: SmallVec<[bool; 4]> = (0..axes).map(|axis| axis + 1 < axes).collect();
         let section = self.k.begin_section();
-        for (&total, &dtype) in totals.iter().zip(&dtypes) {
-            let buffer = self.k.buffer(Buffer { dtype, written: true, varies: varies.clone() });
-            self.k.store(buffer, Part::Re, total);
+        let pair = match dtypes[..] {
+            [DType::F32, DType::F32] => Some(DType::C64),
+            [DType::F64, DType::F64] => Some(DType::C128),
+            _ => None,
+        };
+        match pair.filter(|_| self.random.chance(self.complex)) {
+            Some(dtype) => {
+                let buffer = self.k.buffer(Buffer { dtype, written: true, varies });
+                self.k.store(buffer, Part::Re, totals[0]);
+                self.k.store(buffer, Part::Im, totals[1]);
+            }
+            None => {
+                for (&total, &dtype) in totals.iter().zip(&dtypes) {
+                    let buffer = self.k.buffer(Buffer { dtype, written: true, varies: varies.clone() });
+                    self.k.store(buffer, Part::Re, total);
+                }
+            }
         }
         let after = self.k.end_section(section);
         let order = self.random.pick(&[Order::PAIRWISE, Order::PAIRWISE, Order::PAIRWISE_COMPLEX, Order::Sequential]);
@@ -215,9 +231,10 @@ fn kernel(random: Random) -> (Kernel, Random) {
     let axes = random.pick(&[0, 1, 1, 1, 2, 2, 3, 4]);
     let mut dtypes: Vec<DType> = (0..1 + random.below(3)).map(|_| random.pick(&REAL)).collect();
     dtypes.dedup();
-    let mut m = Maker { k: KernelBuilder::new(axes), values: Vec::new(), dtypes, random };
+    let complex = random.pick(&[5, 5, 80]);
+    let mut m = Maker { k: KernelBuilder::new(axes), values: Vec::new(), dtypes, complex, random };
     let memory = |m: &mut Maker| {
-        if m.random.chance(15) {
+        if m.random.chance(m.complex) {
             m.random.pick(&[DType::C64, DType::C128])
         } else {
             let d = m.dtypes.clone();

@@ -14,6 +14,7 @@ mod emit;
 mod float;
 pub mod fold;
 mod integer;
+mod pairs;
 mod widths;
 
 use super::bytes::ByteSums;
@@ -25,20 +26,34 @@ use super::schedule::Schedule;
 use super::stages::Stages;
 use super::unsupported;
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
+use pairs::Pair;
 use rewright_ir::DType;
 use rustc_hash::FxHashMap;
 
-/// Elements that a kernel reads or writes: a buffer, or one part of a complex one.
+/// Elements that a kernel reads or writes: a buffer, or one part of a complex one of which only that is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub buffer: u32,
     pub part: Part,
     /// Bytes of an element.
     pub size: usize,
+    /// True of pairs of floats, which are split into their parts in registers.
+    pub pairs: bool,
     pub loaded: bool,
     pub stored: bool,
     /// True if there is an element for each point of the innermost loop.
     pub moves: bool,
+}
+
+impl Row {
+    /// Bytes of a lane that has an element, or one part of a pair.
+    pub fn lane(&self) -> usize {
+        if self.pairs { self.size / 2 } else { self.size }
+    }
+    /// The vectors that have the elements of a group.
+    pub fn vectors(&self) -> usize {
+        1 + usize::from(self.pairs)
+    }
 }
 
 /// The rows of a kernel.
@@ -52,16 +67,23 @@ impl Rows {
     /// Those of the instructions that anything depends on.
     pub fn new(kernel: &Kernel, live: &[bool]) -> Rows {
         let mut rows = Rows::default();
+        let paired = pairs::paired(kernel);
         for (number, inst) in kernel.insts.iter().enumerate().filter(|(number, _)| live[*number]) {
             let (KOp::Load(buffer, part) | KOp::Store(buffer, part)) = inst.op else { continue };
             let b = &kernel.buffers[buffer as usize];
             let list = &mut rows.list;
+            let pairs = paired[buffer as usize];
+            // Both parts of pairs are the row of the first one.
+            let part = if pairs { Part::Re } else { part };
             let n = *rows.known.entry((buffer, part)).or_insert_with(|| {
                 let moves = b.varies.last().copied().unwrap_or(false);
-                let size = b.dtype.real().size();
-                list.push(Row { buffer, part, size, loaded: false, stored: false, moves });
+                let size = if pairs { b.dtype.size() } else { b.dtype.real().size() };
+                list.push(Row { buffer, part, size, pairs, loaded: false, stored: false, moves });
                 list.len() as u32 - 1
             });
+            if pairs {
+                rows.known.insert((buffer, Part::Im), n);
+            }
             let row = &mut rows.list[n as usize];
             // What is written at all points and is only one element is a row whose elements are in the same place.
             row.stored |= inst.results == 0;
@@ -129,6 +151,10 @@ pub struct Selector<'a> {
     factors: FxHashMap<V, (V, V)>,
     /// Loads that nothing has asked for yet.
     waiting: Vec<KValue>,
+    /// By row, the pairs that are loaded.
+    pairs: FxHashMap<u32, Pair>,
+    /// A part that is stored together with the other one: its row and value.
+    unpaired: Option<(u32, Part, KValue)>,
 }
 
 impl<'a> Selector<'a> {
@@ -181,6 +207,8 @@ impl<'a> Selector<'a> {
             constants: FxHashMap::default(),
             factors: FxHashMap::default(),
             waiting: Vec::new(),
+            pairs: FxHashMap::default(),
+            unpaired: None,
         }
     }
 
@@ -219,6 +247,7 @@ impl<'a> Selector<'a> {
         self.constants.clear();
         self.factors.clear();
         self.waiting.clear();
+        self.pairs.clear();
     }
 
     fn insts(&mut self, numbers: impl IntoIterator<Item = usize>) -> Result<(), KernelError> {
@@ -276,7 +305,7 @@ impl<'a> Selector<'a> {
                     self.waiting.push(inst.first);
                     return Ok(None);
                 }
-                self.uniform(Uniform::Element(row), to)?
+                self.uniform(Uniform::Element(row, *part), to)?
             }
             KOp::Unary(op) if to.is_float() => self.float_unary(*op, to, args[0])?,
             KOp::Unary(op) => self.int_unary(*op, to, args[0])?,
@@ -303,7 +332,7 @@ impl<'a> Selector<'a> {
         let n = value.0 as usize;
         self.vals[n] = Some(val);
         if let (Some(row), Val::Lanes(src)) = (self.row_between(value), val) {
-            self.emit(Inst::Store { row, src });
+            self.emit(Inst::Store { row, half: 0, src });
         }
         if !self.leaves[n] {
             return;
@@ -380,14 +409,18 @@ impl<'a> Selector<'a> {
             }
             (Some(KOp::Load(buffer, part)), None) if self.is_inner() => {
                 let row = self.rows.of(*buffer, *part)?;
-                let dst = self.fresh(dtype.size());
-                self.emit(Inst::Load { row, dst });
-                self.loaded(dtype, dst)?
+                if self.rows.list[row as usize].pairs {
+                    Val::Lanes(self.part(row, *part))
+                } else {
+                    let dst = self.fresh(dtype.size());
+                    self.emit(Inst::Load { row, half: 0, dst });
+                    self.loaded(dtype, dst)?
+                }
             }
             _ if self.row_between(value).is_some() => {
                 let dst = self.fresh(dtype.size());
                 let row = self.row_between(value).unwrap_or_default();
-                self.emit(Inst::Load { row, dst });
+                self.emit(Inst::Load { row, half: 0, dst });
                 Val::Lanes(dst)
             }
             _ => {
@@ -419,7 +452,8 @@ impl<'a> Selector<'a> {
         }
         match self.made_by(value) {
             Some(KOp::Load(buffer, part)) if !self.kernel.dtype(value).is_bool() => {
-                self.rows.of(*buffer, *part).map(Some)
+                let row = self.rows.of(*buffer, *part)?;
+                Ok(Some(row).filter(|&row| !self.rows.list[row as usize].pairs))
             }
             _ => Ok(None),
         }
@@ -478,11 +512,15 @@ impl<'a> Selector<'a> {
             self.val(waiting)?;
         }
         let row = self.rows.of(buffer, part)?;
+        if self.rows.list[row as usize].pairs {
+            return self.store_part(row, part, value);
+        }
         let src = match self.val(value)? {
             Val::Lanes(v) => v,
             _ => self.bool_to(DType::U8, value)?,
         };
-        self.emit(Inst::Store { row, src });
+        self.pairs.clear();
+        self.emit(Inst::Store { row, half: 0, src });
         Ok(())
     }
 }

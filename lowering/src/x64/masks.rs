@@ -1,0 +1,128 @@
+//! The masks of the last points of a row, which are at most one group: of AVX-512 bits, of AVX2 lanes.
+//!
+//! A group's pairs of floats are two vectors in memory: where so many points are left, twice as many floats are, and what the first vector has no
+//! room for is in the second one.
+
+use super::allocate::Writer;
+use super::asm::{Mem, Operand};
+use super::codes;
+use super::frame::Frame;
+use super::machine::Width;
+use super::pool::Pool;
+use super::row_loop::REMAINING;
+use super::rows::TAIL;
+use super::select::Row;
+use iced_x86::{Code, Register};
+
+/// Where in the frame the masks of last points are, with AVX-512.
+#[derive(Clone, Copy)]
+pub struct Masks {
+    /// A bit for each point.
+    pub points: u32,
+    /// A bit for each float of both halves of pairs.
+    pub halves: [u32; 2],
+}
+
+impl Masks {
+    /// Room for them.
+    pub fn new(frame: &mut Frame) -> Masks {
+        Masks { points: frame.place(8), halves: [(); 2].map(|()| frame.place(8)) }
+    }
+}
+
+/// Lanes that are -1 for last points, with AVX2.
+#[derive(Clone, Copy)]
+pub struct Flags {
+    /// Bytes of a lane.
+    pub lane: usize,
+    /// Of which half of pairs, if not of points.
+    pub half: Option<usize>,
+    /// Where they are in the frame.
+    pub at: u32,
+    /// Where the numbers of the lanes are in the constant pool.
+    numbers: u32,
+}
+
+impl Flags {
+    /// Those that rows, and elements of these sizes between stages, need.
+    pub fn new((rows, between): (&[Row], &[usize]), frame: &mut Frame, pool: &mut Pool) -> Vec<Flags> {
+        let mut all = Vec::new();
+        for lane in [4, 8] {
+            let moving = || rows.iter().filter(|row| row.moves && row.lane() == lane);
+            let points = moving().any(|row| !row.pairs) || between.contains(&lane);
+            let pairs = moving().any(|row| row.pairs);
+            let wanted = [(None, points), (Some(0), pairs), (Some(1), pairs)];
+            for (half, _) in wanted.into_iter().filter(|(_, wanted)| *wanted) {
+                let numbers =
+                    (0..Width::Y.bytes() as u64 / lane as u64).flat_map(|n| n.to_le_bytes().into_iter().take(lane));
+                let numbers: Vec<u8> = numbers.collect();
+                all.push(Flags { lane, half, at: frame.place(Width::Y.bytes()), numbers: pool.place(&numbers) });
+            }
+        }
+        all
+    }
+}
+
+impl Writer<'_> {
+    /// The masks of the next points, `REMAINING` of them. Changes RAX.
+    pub(super) fn mask(&mut self) {
+        self.asm.store(Mem::frame(self.places.remaining), REMAINING);
+        if self.evex() {
+            self.write_masks(self.places.tail);
+            self.asm.rr(Code::VEX_Kmovq_kr_r64, TAIL, Register::RAX);
+        } else {
+            self.write_flags();
+        }
+    }
+
+    /// The masks of `REMAINING` points, with AVX-512; RAX has that of points, too.
+    pub(super) fn write_masks(&mut self, masks: Masks) {
+        let (rax, rcx) = (Register::RAX, REMAINING);
+        let all = |w: &mut Self| {
+            w.asm.constant(rax, u64::MAX);
+            w.asm.rrr(Code::VEX_Bzhi_r64_rm64_r64, rax, rax, rcx);
+        };
+        if self.rows.iter().any(|row| row.pairs) {
+            self.asm.rr(Code::Add_r64_rm64, rcx, rcx);
+            all(self);
+            self.asm.store(Mem::frame(masks.halves[0]), rax);
+            self.asm.ri(Code::Shr_rm64_imm8, rax, self.schedule.lanes as i32);
+            self.asm.store(Mem::frame(masks.halves[1]), rax);
+            self.asm.ri(Code::Shr_rm64_imm8, rcx, 1);
+        }
+        all(self);
+        self.asm.store(Mem::frame(masks.points), rax);
+    }
+
+    /// The mask there is `TAIL` from here on.
+    pub(super) fn load_mask(&mut self, at: u32) {
+        let operands = [Operand::Reg(TAIL), Operand::Mem(Mem::frame(at))];
+        self.asm.vector(Code::VEX_Kmovq_kr_km64, &operands, None);
+    }
+
+    /// The masks of `REMAINING` points, with AVX2. Changes RAX.
+    fn write_flags(&mut self) {
+        let rax = Register::RAX;
+        let (low, flags) = (self.scratch(Width::X), self.scratch(Width::Y));
+        for Flags { lane, half, at, numbers } in self.places.flags.clone() {
+            let count = match half {
+                None => REMAINING,
+                Some(half) => {
+                    let floats = Mem { index: Some((REMAINING, 1)), ..Mem::at(REMAINING, 0) };
+                    self.asm.rm(Code::Lea_r64_m, rax, floats.plus(-((half * self.schedule.lanes) as i64)));
+                    rax
+                }
+            };
+            let (repeat, greater) = match lane {
+                4 => (&codes::BROADCAST_D, &codes::CMPGT_D),
+                _ => (&codes::BROADCAST_Q, &codes::CMPGT_Q),
+            };
+            self.asm.rr(Code::VEX_Vmovq_xmm_rm64, low, count);
+            self.asm.vector(repeat.code(false, Width::Y), &[Operand::Reg(flags), Operand::Reg(low)], None);
+            let numbers = Operand::Mem(Mem::at(Register::RIP, i64::from(numbers)));
+            self.asm.vector(greater.code(false, Width::Y), &[Operand::Reg(flags), Operand::Reg(flags), numbers], None);
+            let to = Operand::Mem(Mem::frame(at));
+            self.asm.vector(codes::MOV_PS_STORE.code(false, Width::Y), &[to, Operand::Reg(flags)], None);
+        }
+    }
+}
