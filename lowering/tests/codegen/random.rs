@@ -189,13 +189,8 @@ impl Maker {
         let least = Scalar::U64(if dtype.is_signed() { 1 << (8 * dtype.size() - 1) } else { 0 }).cast(dtype);
         match (dtype.is_float(), dtype.is_bool()) {
             (true, _) => {
-                let infinity = Scalar::F64(f64::INFINITY).cast(dtype);
-                let chosen = [
-                    (Binary::Add, Scalar::F64(-0.0).cast(dtype)),
-                    (Binary::Mul, Scalar::one(dtype)),
-                    (Binary::Min, infinity),
-                ];
-                self.random.pick(&chosen)
+                // No least one: what is neutral to it but after NaN may be after NaN, where lanes have no points.
+                self.random.pick(&[(Binary::Add, Scalar::F64(-0.0).cast(dtype)), (Binary::Mul, Scalar::one(dtype))])
             }
             (_, true) => self.random.pick(&[(Binary::Or, Scalar::Bool(false)), (Binary::And, Scalar::Bool(true))]),
             _ => self.random.pick(&[
