@@ -80,17 +80,17 @@ impl Selector<'_> {
             _ if self.evex() => self.picked(size, halves, |lane| 2 * lane + part),
             (2, Width::X) if size == 4 => {
                 let both = self.op2(&codes::UNPACKLO_PS, size, halves[0], halves[1]);
-                if part == 0 { both } else { self.shuffled(&codes::SHIFT_BYTES, size, &[both], 8) }
+                if part == 0 { both } else { self.op_imm(&codes::SHIFT_BYTES, size, &[both], 8) }
             }
             (_, width) => {
                 let within = match (size, part) {
-                    (4, 0) => self.shuffled(&codes::SHUFFLE_PS, size, &halves, 0x88),
-                    (4, _) => self.shuffled(&codes::SHUFFLE_PS, size, &halves, 0xdd),
+                    (4, 0) => self.op_imm(&codes::SHUFFLE_PS, size, &halves, 0x88),
+                    (4, _) => self.op_imm(&codes::SHUFFLE_PS, size, &halves, 0xdd),
                     (_, 0) => self.op2(&codes::UNPACKLO_PD, size, halves[0], halves[1]),
                     _ => self.op2(&codes::UNPACKHI_PD, size, halves[0], halves[1]),
                 };
                 // What came from the same half of the registers is together now.
-                if width == Width::X { within } else { self.shuffled(&codes::PERM_Q, size, &[within], 0b11_01_10_00) }
+                if width == Width::X { within } else { self.op_imm(&codes::PERM_Q, size, &[within], 0b11_01_10_00) }
             }
         };
         if let Some(pair) = self.pairs.get_mut(&row) {
@@ -127,7 +127,7 @@ impl Selector<'_> {
             }),
             (2, Width::X) if size == 4 => {
                 let both = self.op2(&codes::UNPACKLO_PS, size, re, im);
-                [both, self.shuffled(&codes::SHIFT_BYTES, size, &[both], 8)]
+                [both, self.op_imm(&codes::SHIFT_BYTES, size, &[both], 8)]
             }
             (_, width) => {
                 let (low, high): (&Form, &Form) = match size {
@@ -138,16 +138,9 @@ impl Selector<'_> {
                 if width == Width::X {
                     return within;
                 }
-                [0x20, 0x31].map(|halves| self.shuffled(&codes::PERM_X, size, &within, halves))
+                [0x20, 0x31].map(|halves| self.op_imm(&codes::PERM_X, size, &within, halves))
             }
         }
-    }
-
-    fn shuffled(&mut self, form: &'static Form, size: usize, srcs: &[V], imm: u8) -> V {
-        let dst = self.fresh(size);
-        let plain = Self::plain_op(form, self.width(size), dst, srcs);
-        self.emit(Inst::Op(Op { imm: Some(imm), folds: false, ..plain }));
-        dst
     }
 
     /// With AVX-512: for each lane that one of two vectors, one after the other, whose number is given for it.
