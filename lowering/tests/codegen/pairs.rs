@@ -83,7 +83,7 @@ fn one_part_is_read_or_written() {
             let x = k.load(a, part);
             k.store(out, Part::Re, x);
             let kernel = k.finish();
-            same(&kernel, calls(&kernel, lengths()));
+            same(&kernel, calls(&kernel, [1, 2, 3, 5, 8, 13, 17, 31, 33, 66, 1300]));
 
             // The other part stays what it is; the second result has the parts exchanged, the imaginary one first.
             let mut k = KernelBuilder::new(1);
@@ -93,7 +93,7 @@ fn one_part_is_read_or_written() {
             k.store(swapped, Part::Im, re);
             k.store(swapped, Part::Re, im);
             let kernel = k.finish();
-            same(&kernel, calls(&kernel, lengths()));
+            same(&kernel, calls(&kernel, [1, 2, 3, 5, 8, 13, 17, 31, 33, 66, 1300]));
         }
     }
 }
@@ -152,7 +152,7 @@ fn rows_combined() {
         [Order::PAIRWISE_COMPLEX, Order::PAIRWISE, Order::Sequential, few(1), few(2), few(4)]
             .map(|order| (dtype, order))
     }) {
-        for multiplies in [false, true] {
+        for multiplies in [false, true].into_iter().take(1 + usize::from(order == Order::PAIRWISE_COMPLEX)) {
             let mut k = KernelBuilder::new(2);
             let real = dtype.real();
             let items = loaded(&mut k, dtype);
@@ -184,7 +184,7 @@ fn rows_combined() {
                 after,
             });
             let kernel = k.finish();
-            let mut calls = calls(&kernel, (1..9).chain([15, 16, 17, 31, 33, 65, 300, 1100]));
+            let mut calls = calls(&kernel, [1, 2, 3, 5, 8, 13, 17, 33, 66, 300]);
             // As many rows as several at once are computed of, and more.
             for (rows, n) in [(2, 5), (7, 16), (8, 3), (9, 8), (19, 15), (40, 1)] {
                 let extents = vec![rows, n];
