@@ -22,6 +22,8 @@ ROOT = HERE.parents[1]
 FILES = HERE / "array_peers"
 PEERS = {"NumPy": "numpy", "numexpr": "numexpr", "Numba": "numba", "JAX": "jax", "Dr.Jit": "drjit"}
 OURS = "Rewright"
+# So many ways of a system count at most, of which the fastest is its time.
+MOST_VARIANTS = 4
 # Nanoseconds of a call from which on caches make no difference to it.
 WARM = 50e6
 # Nanoseconds of a round of all systems, from which on fewer rounds will do.
@@ -73,8 +75,8 @@ class Bench:
 
     def __init__(self, args, folder):
         self.args, self.folder = args, Path(folder)
-        one = ("NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-        environment = dict(os.environ, **dict.fromkeys(one, "1"))
+        all_of = ("NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+        environment = dict(os.environ, **dict.fromkeys([*all_of, "PEER_THREADS"], str(args.threads)))
         # Large blocks ask for huge pages, in all processes alike: NumPy's do in any case.
         environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
         if "DRJIT_LIBLLVM_PATH" not in environment and (llvm := newest_llvm()):
@@ -122,7 +124,7 @@ def contenders(bench, workload, mode, dtype, inputs, results):
     """The cases to measure: (system's name, case); those whose results were looked at."""
     found = []
     for name, system in bench.systems.items():
-        for variant in range(2):
+        for variant in range(MOST_VARIANTS):
             answer = load(bench, system, workload, mode, dtype, inputs, variant)
             if "error" in answer:
                 if name == OURS:
@@ -140,7 +142,7 @@ def contenders(bench, workload, mode, dtype, inputs, results):
                     raise SystemExit(f"{name}: {why}")
                 print(f"    {name} is left out: {why}", file=sys.stderr)
                 system.ask("drop", case=case)
-            if answer.get("variants", 1) == 1:
+            if answer.get("variants", 1) == variant + 1:
                 break
     return found
 
@@ -148,10 +150,12 @@ def contenders(bench, workload, mode, dtype, inputs, results):
 def measure(bench, found):
     """Rounds of calls, in turns; nanoseconds a call by system and case."""
     args = bench.args
+    # Threads that somebody else's work keeps waiting count for nobody, unless there are several of one system.
+    clock = "processor_ns" if args.threads == 1 else "elapsed_ns"
     counts, times, times_of = {}, {}, {}
     for name, case, _ in found:
         count = 1
-        while (took := bench.systems[name].ask("run", case=case, count=count)["processor_ns"]) < args.round * 2e5 and count < 1 << 16:
+        while (took := bench.systems[name].ask("run", case=case, count=count)[clock]) < args.round * 2e5 and count < 1 << 16:
             count *= 4
         times_of[name, case] = took / count
         counts[name, case] = max(2, round(args.round * 1e6 / max(took / count, 1)))
@@ -169,7 +173,7 @@ def measure(bench, found):
             answer = bench.systems[name].ask("run", case=case, count=count)
             if "error" in answer:
                 raise SystemExit(f"{name}: {answer['error']}")
-            times[name, case].append(answer["processor_ns"] / count)
+            times[name, case].append(answer[clock] / count)
     return times
 
 
@@ -192,8 +196,9 @@ def cell(bench, workload, mode, n, dtype):
         entry = {"median_ns": statistics.median(here), "min_ns": min(here), "rounds": len(here), "case": case}
         if name not in systems or entry["median_ns"] < systems[name]["median_ns"]:
             systems[name] = entry
-    roofline = bench.systems[OURS].ask("roofline", case="case")
-    if "error" in roofline:
+    # That of one processor.
+    roofline = bench.systems[OURS].ask("roofline", case="case") if bench.args.threads == 1 else None
+    if roofline and "error" in roofline:
         raise SystemExit(f"{OURS}: {roofline['error']}")
     facts = next(answer for name, _, answer in found if name == OURS)
     about = {"workload": workload.name, "title": workload.title, "mode": mode, "n": n, "dtype": dtype}
@@ -236,7 +241,8 @@ def options():
     parser.add_argument("--dtypes", nargs="+", default=["f64", "f32", "u8"])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--round", type=float, default=2.0, help="milliseconds that the calls of one system take in a round, at least one call")
-    parser.add_argument("--cpu", type=int, help="the processor to stay on; the last one if not given")
+    parser.add_argument("--threads", type=int, default=1, help="so many for each system, and times by the clock; one if not given, and times of the processor")
+    parser.add_argument("--cpu", type=int, help="the processor to stay on, for one thread; the last one if not given")
     parser.add_argument("--quick", action="store_true", help="f64 only, three sizes, few rounds")
     parser.add_argument("--out", type=Path, default=Path(target) / "peers-table", help="where to write .md, .json and .svg")
     parser.add_argument("--update", action="store_true", help="keep what --out has of other cells")
@@ -255,10 +261,11 @@ def measured(args):
     wanted = [w for w in cases.WORKLOADS if args.workloads is None or w.name in args.workloads]
     with tempfile.TemporaryDirectory(prefix="peers") as folder:
         bench = Bench(args, folder)
-        data = {"machine": machine(), "rounds": args.rounds, "cells": []}
+        data = {"machine": machine(), "rounds": args.rounds, "threads": args.threads, "cells": []}
         if args.update and args.out.with_suffix(".json").exists():
             data = json.loads(args.out.with_suffix(".json").read_text())
-        data["compile"] = compiling(bench, 5)
+        if args.threads == 1:
+            data["compile"] = compiling(bench, 5)
         for workload in wanted:
             for dtype in (d for d in workload.dtypes if d in args.dtypes):
                 for mode in workload.modes:
@@ -305,7 +312,7 @@ def main():
     import report
 
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    if hasattr(os, "sched_setaffinity"):
+    if hasattr(os, "sched_setaffinity") and args.threads == 1:
         os.sched_setaffinity(0, {args.cpu if args.cpu is not None else max(os.sched_getaffinity(0))})
     data = measured(args) if args.from_json is None else json.loads(args.from_json.read_text())
     args.out.with_suffix(".md").write_text(report.markdown(data))

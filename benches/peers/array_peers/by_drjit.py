@@ -1,13 +1,14 @@
-"""Dr.Jit with LLVM, one thread: traced anew for each call, its kernels cached, or frozen; the faster of the two counts. Each result is
+"""Dr.Jit with LLVM: traced anew for each call, its kernels cached, or frozen; the faster of the two counts. Each result is
 evaluated and waited for. Results are arrays of its own in any case, from the memory that the ones before gave back."""
 
+import os
 import time
 
 import drjit as dr
 import drjit.llvm as llvm
 import numpy as np
 
-dr.set_thread_count(1)
+dr.set_thread_count(int(os.environ["PEER_THREADS"]))
 VARIANTS = 2
 VARIANT = 0
 

@@ -1,18 +1,24 @@
-"""Numba: explicit loops, compiled for one thread with NumPy's error model; with fast math and without, the faster of which counts."""
+"""Numba: explicit loops, compiled with NumPy's error model; with fast math and without, and where several threads are wanted, with parallel loops and
+without, the fastest of which counts."""
 
 import math
+import os
 import time
+import warnings
 
 import numba
 import numpy as np
 from memory import empty, empty_like
+from numba import prange
 
-VARIANTS = 2
+# That there is nothing to share out is known.
+warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
+VARIANTS = 2 if os.environ["PEER_THREADS"] == "1" else 4
 VARIANT = 0
 
 
 def jit(function):
-    return numba.njit(fastmath=VARIANT == 1, error_model="numpy")(function)
+    return numba.njit(fastmath=VARIANT % 2 == 1, parallel=VARIANT >= 2, error_model="numpy")(function)
 
 
 def results(values):
@@ -44,7 +50,7 @@ def axpby(a, b, into):
 
     @jit
     def f(a, b, out):
-        for i in range(len(out)):
+        for i in prange(len(out)):
             out[i] = two * a[i] + three * b[i]
 
     return calling(f, into, (a, b))
@@ -55,7 +61,7 @@ def polynomial(a, b, c, into):
 
     @jit
     def f(a, b, c, out):
-        for i in range(len(out)):
+        for i in prange(len(out)):
             out[i] = a[i] * b[i] + c[i] * (a[i] - b[i]) * half + one
 
     return calling(f, into, (a, b, c))
@@ -64,7 +70,7 @@ def polynomial(a, b, c, into):
 def trigonometry(a, b, into):
     @jit
     def f(a, b, out):
-        for i in range(len(out)):
+        for i in prange(len(out)):
             s, c = math.sin(a[i]), math.cos(b[i])
             out[i] = s * s + c * c
 
@@ -76,7 +82,7 @@ def exponentials(a, b, into):
 
     @jit
     def f(a, b, out):
-        for i in range(len(out)):
+        for i in prange(len(out)):
             out[i] = math.exp(-a[i] * a[i]) * math.log(one + b[i])
 
     return calling(f, into, (a, b))
@@ -88,7 +94,7 @@ def black_scholes_loop(dtype):
 
     def f(spot, strike, years, rate, vol, out):
         drift = rate + half * vol * vol
-        for i in range(len(out)):
+        for i in prange(len(out)):
             root = vol * math.sqrt(years[i])
             d1 = (math.log(spot[i] / strike[i]) + drift * years[i]) / root
             d2 = d1 - root
@@ -109,7 +115,7 @@ def sum_x_log_yt(x, y, into):
     @jit
     def f(x, y):
         total = zero
-        for i in range(x.shape[0]):
+        for i in prange(x.shape[0]):
             for j in range(x.shape[1]):
                 total += x[i, j] * math.log(y[j, i])
         return total
@@ -123,11 +129,11 @@ def mean_variance(x, into):
     @jit
     def f(x):
         total = zero
-        for i in range(len(x)):
+        for i in prange(len(x)):
             total += x[i]
         mean = total / x.dtype.type(len(x))
         spread = zero
-        for i in range(len(x)):
+        for i in prange(len(x)):
             spread += (x[i] - mean) * (x[i] - mean)
         return mean, spread / x.dtype.type(len(x))
 
@@ -140,7 +146,7 @@ def softmax(x, into):
 
     @jit
     def f(x, out):
-        for i in range(x.shape[0]):
+        for i in prange(x.shape[0]):
             top = x[i, 0]
             for j in range(x.shape[1]):
                 top = max(top, x[i, j])
@@ -165,10 +171,10 @@ def logsumexp(x, into):
     @jit
     def f(x):
         top = x[0]
-        for i in range(len(x)):
+        for i in prange(len(x)):
             top = max(top, x[i])
         total = zero
-        for i in range(len(x)):
+        for i in prange(len(x)):
             total += math.exp(x[i] - top)
         return math.log(total) + top
 
@@ -181,7 +187,7 @@ def distances(x, y, into):
 
     @jit
     def f(x, y, out):
-        for i in range(x.shape[0]):
+        for i in prange(x.shape[0]):
             for j in range(y.shape[0]):
                 total = zero
                 for k in range(x.shape[1]):
@@ -200,8 +206,9 @@ def image_statistics(x, into):
     @jit
     def f(x):
         least, most, total, count = x[0], x[0], np.uint64(0), np.int64(0)
-        for i in range(len(x)):
-            least, most = min(least, x[i]), max(most, x[i])
+        for i in prange(len(x)):
+            least = min(least, x[i])
+            most = max(most, x[i])
             total += np.uint64(x[i])
             count += np.int64(x[i] > 128)
         return least, most, total, count

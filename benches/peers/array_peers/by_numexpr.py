@@ -1,10 +1,12 @@
-"""numexpr, one thread, in place where a result's array is given. Constants are variables of the arrays' dtype, so that f32 stays f32."""
+"""numexpr, in place where a result's array is given. Constants are variables of the arrays' dtype, so that f32 stays f32."""
+
+import os
 
 import numexpr
 import numpy as np
 from memory import empty_like
 
-numexpr.set_num_threads(1)
+numexpr.set_num_threads(int(os.environ["PEER_THREADS"]))
 
 
 def results(values):

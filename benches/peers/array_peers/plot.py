@@ -3,6 +3,8 @@
 from html import escape
 from math import ceil, floor, log10
 
+from report import threads
+
 OURS = "Rewright"
 SYSTEMS = [OURS, "NumPy", "numexpr", "Numba", "JAX", "Dr.Jit"]
 WIDTH, HEIGHT, GAP, LEFT, TOP, COLUMNS = 250, 190, 26, 46, 96, 4
@@ -31,7 +33,7 @@ def panel(title, rows, x0, y0):
     """One workload: `rows` are its cells."""
     xs = [log10(row["n"]) for row in rows]
     times = {name: [(log10(r["n"]), log10(r["systems"][name]["median_ns"] / r["elements"])) for r in rows if name in r["systems"]] for name in SYSTEMS}
-    roof = [(log10(r["n"]), log10(r["roofline"]["bound_ns"] / r["elements"])) for r in rows if r.get("roofline", {}).get("bound_ns")]
+    roof = [(log10(r["n"]), log10(r["roofline"]["bound_ns"] / r["elements"])) for r in rows if (r.get("roofline") or {}).get("bound_ns")]
     # Nothing is to be seen between the lines of systems that take a microsecond a call: calls of small arrays are cut off above.
     ys = [y for line in [*times.values(), roof] for _, y in line]
     low, high = min(ys) - 0.1, min(max(ys) + 0.1, log10(2e3))
@@ -71,7 +73,7 @@ def svg(data):
     width = LEFT + COLUMNS * (WIDTH + GAP + LEFT) - GAP
     height = TOP + lines * (HEIGHT + GAP + 34)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">', f"<style>{STYLE}</style>"]
-    out.append(f'<text class="title" x="{LEFT}" y="26">Nanoseconds an element over the number of elements, f64, one thread; lower is faster</text>')
+    out.append(f'<text class="title" x="{LEFT}" y="26">Nanoseconds an element over the number of elements, f64, {threads(data)}; lower is faster</text>')
     x = LEFT
     for number, name in enumerate(SYSTEMS):
         out.append(f'<line class="line s{number}" x1="{x}" x2="{x + 24}" y1="50" y2="50"/><circle class="d{number}" cx="{x + 12}" cy="50" r="3"/>')

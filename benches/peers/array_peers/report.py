@@ -60,8 +60,13 @@ def ratios(data):
     return "\n".join(lines)
 
 
+def threads(data):
+    count = data.get("threads", 1)
+    return "one thread" if count == 1 else f"{count} threads"
+
+
 def markdown(data):
-    parts = [f"{data['machine']}; one thread, the median of {data['rounds']} rounds in turns.", summary(data)]
+    parts = [f"{data['machine']}; {threads(data)}, the median of {data['rounds']} rounds in turns.", summary(data)]
     parts.append("The time of the best peer to that of Rewright; where it is in bold, a peer is faster:\n\n" + ratios(data))
     for dtype in ("f64", "f32", "u8"):
         for small in (True, False):
