@@ -2,7 +2,7 @@
 
 use ndarray::{Array, Array1, Array2, IxDyn, ShapeBuilder, s};
 use rewright_ir::text::parse_module;
-use rewright_ir::{Datum, Module};
+use rewright_ir::{Complex64, Datum, Module};
 use rewright_lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
 use rewright_lowering::schedule::{Schedule, Tile};
 use std::num::NonZeroU32;
@@ -78,6 +78,15 @@ fn programs() -> Vec<(&'static str, String, bool)> {
                 plain,
                 "[j: reduce n, i: m] (x = %a[j, i], y = %b[j, i]) {\n t0 = mul x, y\n yield t0\n } reduce (sum f64)",
                 "f64[m]",
+            ),
+            false,
+        ),
+        (
+            "one row",
+            function(
+                plain,
+                "[i: reduce n, j: reduce m] (x = %a[i, j], y = %b[i, j]) {\n t0 = mul x, y\n yield t0\n } reduce (sum f64)",
+                "f64[]",
             ),
             false,
         ),
@@ -222,6 +231,58 @@ fn threads_are_woken_only_where_there_is_enough_to_do() {
     assert_eq!(threads(10, 8), Some(1));
     assert_eq!(threads(10_000, 1), Some(1));
     assert_eq!(threads(10_000, 2), Some(2));
+}
+
+/// A row in parts is the same tree whatever the threads.
+#[test]
+fn threads_share_a_row() {
+    let body = |op: &str, dtype: &str, result: &str| {
+        format!("func @f(%a: {dtype}[n]) -> {result} {{\nentry:\n  %0 = {op} %a\n  ret %0\n}}")
+    };
+    let mut random = fastrand::Rng::with_seed(8);
+    for n in [1_000_003usize, 1 << 20, 700_000] {
+        let a = Array1::from_shape_simple_fn(n, || random.f64() * 8.0 - 4.0);
+        let wide = Array1::from_shape_simple_fn(2 * n, || random.f64());
+        let single = a.mapv(|x| x as f32);
+        let integers = a.mapv(|x| (x * 1e8) as i32);
+        let complex = a.mapv(|x| Complex64::new(x, 1.0 / x));
+        // Bytes are read so fast that there must be more of them.
+        let yes = Array1::from_shape_fn(8 * n, |i| i + 3 < 8 * n);
+        let cases: Vec<(&str, &str, &str, Arg<'_>)> = vec![
+            ("sum", "f64", "f64", (&a).into()),
+            ("sum", "f64", "f64", wide.slice(s![..;-2]).into()),
+            ("sum", "f32", "f32", (&single).into()),
+            ("sum", "i32", "i64", (&integers).into()),
+            ("prod", "i32", "i64", (&integers).into()),
+            ("prod", "f64", "f64", (&a).into()),
+            ("sum", "c128", "c128", (&complex).into()),
+            ("max", "f64", "f64", (&a).into()),
+            ("min", "f32", "f32", (&single).into()),
+            ("argmax", "f64", "i64", (&a).into()),
+            ("argmin", "i32", "i64", (&integers).into()),
+            ("any", "bool", "bool", (&yes).into()),
+            ("all", "bool", "bool", (&yes).into()),
+        ];
+        for (op, dtype, result, arg) in cases {
+            let run = |threads: u32, backend| {
+                let options = Options { times: true, threads: NonZeroU32::new(threads), backend, ..Options::default() };
+                let f = Executable::compile(&module(&body(op, dtype, result)), "f", options).unwrap();
+                let results = f.call(std::slice::from_ref(&arg)).unwrap();
+                (results[0].clone(), f.schedules()[0].schedule.clone())
+            };
+            let (want, alone) = run(1, Backend::Auto);
+            assert_eq!(alone.threads, Some(1));
+            for backend in [Backend::Auto, Backend::Cranelift] {
+                for threads in [2, 3, 8] {
+                    let (got, schedule) = run(threads, backend);
+                    assert!(same_bits(std::slice::from_ref(&want), &[got]), "{op} {dtype}, {n}: {threads} threads");
+                    // Products of floats are one after the other, and positions count from the beginning of the row.
+                    let shared = (op, dtype) != ("prod", "f64") && !op.starts_with("arg");
+                    assert_eq!(schedule.threads > Some(1), shared, "{op} {dtype}, {n}: {schedule}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

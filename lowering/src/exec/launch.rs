@@ -4,10 +4,11 @@ use super::cache::compile;
 use super::frame::Frame;
 use super::plan::{FuncPlan, Step};
 use super::value::{Held, Shape, Strides, Target, row_major};
+use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KOp, KernelArgs, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
-use crate::schedule::{Decision, LEAST_POINTS, Schedule, Work, facts, run};
-use rewright_ir::{EvalError, Name};
+use crate::schedule::{self, Decision, LEAST_POINTS, Schedule, Work, facts, run, run_parts};
+use rewright_ir::{DType, EvalError, Name};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -22,10 +23,25 @@ pub struct Launch {
     pub compiled: Arc<dyn CompiledKernel>,
     /// The same with streaming stores, once they are asked for; none if there are none.
     streaming: OnceLock<Option<Arc<dyn CompiledKernel>>>,
+    /// The kernels for parts of a row, once they are asked for; none if there are none.
+    halves: OnceLock<Option<Halves>>,
     /// A schedule was given by hand.
     scheduled: bool,
     /// How the latest call was run, if that is to be remembered.
     latest: Mutex<Option<Schedule>>,
+}
+
+/// The kernels for parts of a row, and for what they come to.
+struct Halves {
+    part: Arc<dyn CompiledKernel>,
+    join: Arc<dyn CompiledKernel>,
+    totals: Vec<DType>,
+}
+
+impl Halves {
+    fn borrowed(&self) -> schedule::Halves<'_> {
+        schedule::Halves { part: &*self.part, join: &*self.join, totals: &self.totals }
+    }
 }
 
 /// Where buffers begin.
@@ -73,6 +89,7 @@ impl Launch {
             generator,
             compiled,
             streaming: OnceLock::new(),
+            halves: OnceLock::new(),
             scheduled,
             latest: Mutex::new(None),
         }
@@ -91,6 +108,18 @@ impl Launch {
             compile(self.generator, &kernel).ok().filter(|compiled| compiled.streams())
         };
         self.streaming.get_or_init(compile).as_ref()
+    }
+
+    /// The kernels for parts of a row, if points are combined so that there are parts.
+    fn halves(&self) -> Option<&Halves> {
+        let compile_both = || {
+            let split = self.lowered.kernel.split_fold()?;
+            let part = compile(self.generator, &split.part).ok()?;
+            // It is run on a few points: every code generator will do, and the interpreter begins at once.
+            let join = compile(&Interp, &split.join).ok()?;
+            Some(Halves { part, join, totals: split.totals })
+        };
+        self.halves.get_or_init(compile_both).as_ref()
     }
 
     /// What a call with the operands that a frame holds covers; `None` if something does not fit.
@@ -228,6 +257,8 @@ impl Launch {
         how: How,
     ) -> Status {
         let mut decision = Decision::new(&self.lowered, bound, pointers, used, how.threads, facts());
+        let halves = if decision.parts.is_some() { self.halves() } else { None };
+        decision.parts = decision.parts.filter(|_| halves.is_some());
         let streaming = if decision.stream { self.streaming() } else { None };
         decision.stream = streaming.is_some();
         let kernel = &**streaming.unwrap_or(&self.compiled);
@@ -235,9 +266,15 @@ impl Launch {
             let schedule = decision.schedule(&self.lowered, bound, kernel);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
+        let work = Work { kernel, lowered: &self.lowered, bound, pointers, params };
         // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0
         // and results are no views in which elements overlap.
-        unsafe { run(&Work { kernel, lowered: &self.lowered, bound, pointers, params }, &decision) }
+        unsafe {
+            match (decision.parts, halves) {
+                (Some((threads, parts)), Some(halves)) => run_parts(&work, &halves.borrowed(), parts, threads),
+                _ => run(&work, &decision),
+            }
+        }
     }
 
     /// The error of a failed instruction. A kernel is shared by equal ones, written elsewhere: the place is this one's.

@@ -15,10 +15,12 @@ mod build;
 mod dtypes;
 mod fold;
 mod print;
+mod split;
 mod verify;
 
 pub use build::{KernelBuilder, Section};
 pub use fold::{Fold, Onward};
+pub use split::Split;
 pub use verify::KernelError;
 
 use rewright_ir::{Attrs, DType, EvalError, Loc, Op};

@@ -1,6 +1,6 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, and the machine.
 
-use super::{Facts, Schedule, ScheduleError, facts};
+use super::{Facts, Parts, Schedule, ScheduleError, facts};
 use crate::kernel::CompiledKernel;
 use crate::kernel::{KOp, Kernel};
 use crate::lower::{Bound, Lowered};
@@ -48,6 +48,8 @@ pub struct Chunks {
 pub struct Decision {
     /// The threads, and what they share.
     pub shared: Option<(u32, Chunks)>,
+    /// The threads that share the parts of the one row that there is, and these.
+    pub parts: Option<(u32, Parts)>,
     /// The iterations that are turned at once.
     pub tile: Option<Tile>,
     /// Whether results go past the caches.
@@ -67,13 +69,16 @@ impl Decision {
     ) -> Decision {
         let call = Call { lowered, kernel: &lowered.kernel, bound, facts };
         let wish = &lowered.wish;
-        let shared = call.shared(first, wish.threads.unwrap_or(threads), wish.threads.is_some());
+        let (most, wished) = (wish.threads.unwrap_or(threads), wish.threads.is_some());
+        let shared = call.shared(first, most, wished);
+        let parts = if shared.is_none() { call.parts(most, wished) } else { None };
         let tile = match wish.tile {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
             None => call.tile(),
         };
         Decision {
             shared,
+            parts,
             tile,
             stream: wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 }),
         }
@@ -81,7 +86,7 @@ impl Decision {
 
     /// True if the call is run as one call of the kernel.
     pub fn is_plain(&self) -> bool {
-        self.shared.is_none() && self.tile.is_none()
+        self.shared.is_none() && self.parts.is_none() && self.tile.is_none()
     }
 
     /// With names, for people, and with what the code generator decided for a kernel.
@@ -90,8 +95,8 @@ impl Decision {
         let loops = (0..bound.extents.len()).map(names).filter(|names| !names.is_empty());
         Schedule {
             order: Some(loops.collect()),
-            threads: Some(self.shared.map_or(1, |(threads, _)| threads)),
-            chunk: self.shared.map(|(_, chunks)| chunks.each),
+            threads: Some(self.shared.map(|(threads, _)| threads).or(self.parts.map(|(n, _)| n)).unwrap_or(1)),
+            chunk: self.shared.map(|(_, chunks)| chunks.each).or(self.parts.map(|(_, parts)| parts.each)),
             tile: Some(self.tile),
             stream: Some(self.stream),
             unroll: kernel.unroll(),
@@ -128,11 +133,7 @@ impl Call<'_> {
 
     /// What threads share, if they are worth it, or if it is `wished`.
     fn shared(&self, first: &[*mut u8], threads: u32, wished: bool) -> Option<(u32, Chunks)> {
-        let nanos = self.points() as f64 * self.lowered.nanos;
-        let enough = if wished { threads } else { threads_for(nanos, threads) };
-        if enough < 2 {
-            return None;
-        }
+        let enough = self.enough(threads, wished)?;
         let wide = u64::from(enough) * CHUNKS;
         let long = |number: &usize| self.extent(*number) > 1;
         let mut loops = (0..self.bound.extents.len()).filter(long);
@@ -148,6 +149,29 @@ impl Call<'_> {
         let count = self.extent(along);
         let each = self.lowered.wish.chunk.unwrap_or_else(|| count.div_ceil(wide)).min(count);
         Some((enough, self.by_pages(first, along, each)))
+    }
+
+    /// The threads that have enough to do, if there are two.
+    fn enough(&self, threads: u32, wished: bool) -> Option<u32> {
+        let nanos = self.points() as f64 * self.lowered.nanos;
+        Some(if wished { threads } else { threads_for(nanos, threads) }).filter(|&enough| enough > 1)
+    }
+
+    /// Parts of the row that there is, if it is long enough. Which point fails first they don't tell.
+    fn parts(&self, threads: u32, wished: bool) -> Option<(u32, Parts)> {
+        let fold = self.kernel.fold.as_ref().filter(|_| !self.lowered.fallible)?;
+        let leaf = fold.leaf()?;
+        let (&points, around) = self.bound.extents.split_last()?;
+        // Indices along a row count from its beginning.
+        let inner = KOp::Index(around.len() as u32);
+        if around.iter().any(|&extent| extent != 1) || self.kernel.insts.iter().any(|inst| inst.op == inner) {
+            return None;
+        }
+        let enough = self.enough(threads, wished)?;
+        let each = self.lowered.wish.chunk.unwrap_or(points / (u64::from(enough) * CHUNKS)).max(leaf);
+        // A power of two of leaves.
+        let each = leaf << (each / leaf).ilog2();
+        (each < points).then_some((enough, Parts { each }))
     }
 
     /// True if the iterations of a loop write to different elements.

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! **No schedule changes a bit of any result.** Points are independent, or combined in an order that is part of the meaning and that all
-//! schedules keep: threads share out the results, never the points that come to one of them.
+//! schedules keep: threads share out results, or parts of one row that are nodes of the tree in which it is combined.
 //!
 //! | word | meaning |
 //! |---|---|
@@ -31,14 +31,17 @@ mod band;
 mod crew;
 mod decide;
 mod machine;
+mod parts;
 mod run;
 mod turn;
 
 pub use decide::{Chunks, Decision, Tile};
 pub(crate) use decide::{LEAST_POINTS, is_apart, nanos, threads_for, tile_for};
 pub use machine::{Facts, facts};
+pub use parts::Parts;
 
 pub(crate) use band::{Bands, Member, Moved, run_bands};
+pub(crate) use parts::{Halves, run_parts};
 pub(crate) use run::{Work, run};
 
 use rewright_ir::Name;

@@ -26,9 +26,9 @@ unsafe impl Sync for Work<'_> {}
 /// A part of a call: some iterations of each loop.
 #[derive(Clone)]
 pub(super) struct Part {
-    extents: SmallVec<[u64; 4]>,
+    pub(super) extents: SmallVec<[u64; 4]>,
     pub(super) pointers: SmallVec<[*mut u8; 6]>,
-    strides: SmallVec<[i64; 16]>,
+    pub(super) strides: SmallVec<[i64; 16]>,
     params: SmallVec<[u64; 4]>,
 }
 
@@ -40,6 +40,22 @@ impl Part {
             strides: work.bound.strides.clone(),
             params: work.params.into(),
         }
+    }
+
+    /// # Safety
+    /// As [`CompiledKernel::call`], for a kernel of these loops, buffers and parameters.
+    pub(super) unsafe fn call(&self, kernel: &dyn CompiledKernel) -> Status {
+        let mut status = Status::default();
+        let args = KernelArgs {
+            extents: self.extents.as_ptr(),
+            pointers: self.pointers.as_ptr(),
+            strides: self.strides.as_ptr(),
+            params: self.params.as_ptr(),
+            status: &mut status,
+        };
+        // SAFETY: passed on.
+        unsafe { kernel.call(&args) };
+        status
     }
 }
 
@@ -137,17 +153,8 @@ impl Work<'_> {
     /// # Safety
     /// As [`run`], for a part of it.
     unsafe fn call(&self, part: &Part) -> Status {
-        let mut status = Status::default();
-        let args = KernelArgs {
-            extents: part.extents.as_ptr(),
-            pointers: part.pointers.as_ptr(),
-            strides: part.strides.as_ptr(),
-            params: part.params.as_ptr(),
-            status: &mut status,
-        };
         // SAFETY: passed on.
-        unsafe { self.kernel.call(&args) };
-        status
+        unsafe { part.call(self.kernel) }
     }
 
     /// # Safety

@@ -1,0 +1,115 @@
+//! A fold in two kernels: one for a part of a row, and one that joins parts and does what follows the row.
+//!
+//! The order of combination is a tree, so a part of the row that is a whole number of leaves, and as many as a power of two, has a node of the
+//! tree to itself: what the part comes to does not depend on the rest. The parts are combined as leaves are.
+
+use super::{Buffer, Fold, KInst, KOp, KValue, Kernel, Onward, Part, ValueInfo};
+use rewright_ir::expr::Order;
+use rewright_ir::{DType, Loc};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Two kernels for a fold. Both have the buffers of the fold's kernel, and one for each of its totals besides, in order.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// Leaves what a part of the row came to in the additional buffers, and writes nothing else.
+    pub part: Kernel,
+    /// Combines what the additional buffers hold, adjacent along the innermost loop, and goes on as after the row.
+    pub join: Kernel,
+    /// The dtypes of the additional buffers.
+    pub totals: Vec<DType>,
+}
+
+impl Fold {
+    /// A part of a row is so many points, times a power of two; the last one may be shorter. `None` if points are combined one after the other.
+    pub fn leaf(&self) -> Option<u64> {
+        match self.order {
+            Order::Tree { leaf, .. } => Some(leaf as u64),
+            Order::Sequential if self.any_order => Some(512),
+            Order::Sequential => None,
+        }
+    }
+}
+
+impl Kernel {
+    /// The two kernels of a fold; `None` if points are combined one after the other, or there is no fold.
+    pub fn split_fold(&self) -> Option<Split> {
+        let fold = self.fold.as_ref().filter(|fold| fold.leaf().is_some())?;
+        let totals = self.totals(fold).collect();
+        Some(Split { part: self.part(fold), join: self.join(fold), totals })
+    }
+
+    fn totals<'f>(&'f self, fold: &'f Fold) -> impl Iterator<Item = DType> {
+        fold.totals.iter().map(|&total| self.dtype(total))
+    }
+
+    /// Instead of what follows a row the totals are stored.
+    fn part(&self, fold: &Fold) -> Kernel {
+        let (mut kernel, kept) = self.only(|number| !fold.after.contains(&number));
+        let begin = kernel.insts.len();
+        for (&total, dtype) in fold.totals.iter().zip(self.totals(fold)) {
+            let buffer = Buffer { dtype, written: true, varies: SmallVec::from_elem(false, self.axes) };
+            let op = KOp::Store(kernel.buffers.len() as u32, Part::Re);
+            let first = KValue(kernel.values.len() as u32);
+            kernel.buffers.push(buffer);
+            kernel.insts.push(KInst {
+                op,
+                args: SmallVec::from_slice(&[total]),
+                results: 0,
+                first,
+                loc: Loc::default(),
+            });
+        }
+        let after = begin..kernel.insts.len();
+        let onward = fold.onward.as_ref();
+        let onward = onward.map(|o| Onward { both: o.both.clone(), combine: kept.range(&o.combine) });
+        kernel.fold = Some(Fold { after, combine: kept.range(&fold.combine), onward, ..fold.clone() });
+        kernel
+    }
+
+    /// Instead of what is computed at each point the totals of parts are loaded.
+    fn join(&self, fold: &Fold) -> Kernel {
+        let inner = self.axes as u32;
+        let outside = |number: usize| self.level(&self.insts[number]) < inner && !self.is_of_fold(number);
+        let (mut kernel, kept) =
+            self.only(|number| fold.combine.contains(&number) || fold.after.contains(&number) || outside(number));
+        let mut items = Vec::new();
+        for dtype in self.totals(fold) {
+            let varies = (0..self.axes).map(|axis| axis + 1 == self.axes).collect();
+            let op = KOp::Load(kernel.buffers.len() as u32, Part::Re);
+            let first = KValue(kernel.values.len() as u32);
+            kernel.buffers.push(Buffer { dtype, written: false, varies });
+            kernel.values.push(ValueInfo { dtype, level: inner });
+            kernel.insts.push(KInst { op, args: SmallVec::new(), results: 1, first, loc: Loc::default() });
+            items.push(first);
+        }
+        let (after, combine) = (kept.range(&fold.after), kept.range(&fold.combine));
+        let order = Order::Tree { lanes: 1, leaf: 1 };
+        kernel.fold = Some(Fold { order, items, after, combine, onward: None, ..fold.clone() });
+        kernel
+    }
+
+    /// The same with some of the instructions.
+    fn only(&self, stays: impl Fn(usize) -> bool) -> (Kernel, Kept) {
+        let mut kernel = self.clone();
+        let mut before = vec![0];
+        for number in 0..self.insts.len() {
+            before.push(before[number] + usize::from(stays(number)));
+        }
+        let mut number = 0..;
+        kernel.insts.retain(|_| number.next().is_some_and(&stays));
+        (kernel, Kept { before })
+    }
+}
+
+/// Where instructions are after some were taken out.
+struct Kept {
+    /// By old number, how many before it are left.
+    before: Vec<usize>,
+}
+
+impl Kept {
+    fn range(&self, range: &Range<usize>) -> Range<usize> {
+        self.before[range.start]..self.before[range.end]
+    }
+}
