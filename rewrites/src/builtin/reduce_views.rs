@@ -130,7 +130,7 @@ impl<'a> Reduction<'a> {
 
     fn of_view(&self, cx: &MatchCx<'_>) -> Option<Found> {
         let func = cx.func();
-        let def = func.def_inst(self.operand).filter(|&def| cannot_fail(func, def))?;
+        let def = func.def_inst(self.operand)?;
         let view = func.inst(def);
         let (&[x], [_]) = (&view.args[..], &view.results[..]) else { return None };
         // It is read later than the view is made, and something else is reduced in its place.
@@ -144,7 +144,8 @@ impl<'a> Reduction<'a> {
             "reshape" | "expand_dims" | "squeeze" => self.of_reshape(func.ty(x), x),
             _ => None,
         };
-        found.filter(|_| cx.reaches(x, self.root))
+        // An expression takes as long to ask as it is, so it is never asked: it is no view.
+        found.filter(|_| cannot_fail(func, def) && cx.reaches(x, self.root))
     }
 
     /// True if elements may be combined in any order.
