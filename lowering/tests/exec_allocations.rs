@@ -15,6 +15,12 @@ fn counted<R>(f: impl FnOnce() -> R) -> (u64, u64, R) {
     (counts.count_total, counts.bytes_total / BYTES as u64, result.expect("it ran"))
 }
 
+/// With each kernel run on all of its points before the next one, so that what is between them is all there.
+fn compile_apart(text: &str, options: Options) -> Executable {
+    let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
+    Executable::compile(&module, "f", Options { band_bytes: Some(0), ..options }).unwrap()
+}
+
 fn compile(text: &str) -> Executable {
     let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
     let name = module.functions().next().unwrap().name;
@@ -98,7 +104,7 @@ fn alive(f: &Executable) -> u64 {
 
 #[test]
 fn dead_temporaries_make_room_for_later_ones() {
-    let f = compile(UNFUSED);
+    let f = compile_apart(UNFUSED, Options::default());
     let (a, b) = inputs();
     let mut before = Stats::default();
     for round in 0..4 {
@@ -199,10 +205,7 @@ fn a_call_holds_what_is_alive_and_no_more() {
     const TIMES: usize = 5;
     let a = Array1::from_iter((0..TIMES * LEN).map(|i| i as f64));
     let b = Array1::from_elem(TIMES * LEN, 2.0);
-    let keep_none = |text: &str| {
-        let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
-        Executable::compile(&module, "f", Options { kept_bytes: 0, ..Options::default() }).unwrap()
-    };
+    let keep_none = |text: &str| compile_apart(text, Options { kept_bytes: 0, ..Options::default() });
     // A few percent are for blocks that are a little larger than what is in them, and for what is small.
     let near = |peak: f64, arrays: f64| (arrays..arrays * 1.1).contains(&(peak / TIMES as f64));
 
@@ -215,6 +218,13 @@ fn a_call_holds_what_is_alive_and_no_more() {
         let wanted = &wanted * &wanted + &a * &b;
         assert_eq!(results, [Datum::Array(wanted.into_dyn().into())]);
     }
+
+    // Band by band what is between the kernels needs no arrays.
+    let together = Executable::compile(&parse_module(UNFUSED, "test").unwrap(), "f", Options::default()).unwrap();
+    let calls = (0..5).map(|_| peak(|| together.call(&[(&a).into(), (&b).into()]).unwrap()).0 / TIMES as f64);
+    let peaks: Vec<f64> = calls.collect();
+    assert!(peaks.iter().all(|&peak| peak < 1.1 * alive(&f) as f64), "{peaks:?}");
+    assert!(peaks[3..].iter().all(|&peak| peak < 1.1), "{peaks:?}");
 
     // A dead array of another size does not stay beside those that come after it.
     let sizes = "func @f(%a: f64[n], %b: f64[n]) -> f64 {
