@@ -118,13 +118,19 @@ pub fn log<F: Real>(x: F) -> F {
 
 /// Logarithm of a number that is at least a normal one and known as a sum of two, times 2 to the power of `doublings`.
 pub(super) fn log_of_sum<F: Real>(u: F, lack: F, doublings: Option<F>) -> F {
+    let (near, rest) = log_parts(u, lack, doublings);
+    near + rest
+}
+
+/// The same as a sum of two.
+pub(super) fn log_parts<F: Real>(u: F, lack: F, doublings: Option<F>) -> (F, F) {
     let n = u.at(&DOUBLE, &SINGLE);
     let Split { k, f } = split_normal(u, n);
     let k = doublings.map_or(k, |more| k + more);
     let (head, tail) = log_of_one_plus(f, n);
     let [ln2, ln2_rest] = u.at(LN_2[0], LN_2[1]).map(|c| u.of(c));
     let (near, lost) = quick_sum(k * ln2, head);
-    near + (lost + (k.fma(ln2_rest, tail) + lack / u))
+    (near, lost + (k.fma(ln2_rest, tail) + lack / u))
 }
 
 /// Natural logarithm of a positive number, as a sum of two that is off by some 2^-66 of it at `f64`, by 2^-36 at `f32`.
