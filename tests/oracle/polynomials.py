@@ -125,6 +125,11 @@ def scaled_erfc(x):
     return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
 
 
+def stirling(x):
+    """What Stirling's formula lacks, times x."""
+    return (mp.loggamma(x) - (x - mp.mpf("0.5")) * mp.log(x) + x - mp.log(2 * mp.pi) / 2) * x
+
+
 LN2 = mp.log(2)
 HALF = LN2 / 2 * mp.mpf("1.0001")
 EIGHTH = (mp.pi / 4 * mp.mpf("1.0001")) ** 2
@@ -220,6 +225,30 @@ TABLE = [
         lambda t: 1,
         (mp.mpf("-2.36") / mp.mpf("3.64"), (mp.mpf("24.6") / mp.mpf("30.6"), mp.mpf("7.6") / mp.mpf("13.6"))),
         (22, 10),
+    ),
+    (
+        "GAMMA",
+        "`(log(gamma(2 + e)) / e - (1 - C)) / e`, where C is Euler's constant, for |e| up to 1/2.",
+        lambda e: (mp.loggamma(2 + e) / e - (1 - mp.euler)) / e,
+        lambda e: e**2 / abs(mp.loggamma(2 + e)),
+        (mp.mpf("-0.5001"), mp.mpf("0.5001")),
+        (18, 8),
+    ),
+    (
+        "STIRLING",
+        "`x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2)` of `1 / x^2`, for x from 2.5 on.",
+        even(lambda t: stirling(1 / t), mp.mpf(1) / 12),
+        lambda z: mp.sqrt(z),
+        (0, mp.mpf("0.1601")),
+        (13, 4),
+    ),
+    (
+        "SIN_PI",
+        "`(sin(pi d) / (pi d) - 1) / d^2` of `d^2`, for |d| up to 1/2.",
+        even(lambda d: (mp.sin(mp.pi * d) / (mp.pi * d) - 1) / d**2, -(mp.pi**2) / 6),
+        lambda z: z * mp.pi * mp.sqrt(z) / mp.sin(mp.pi * mp.sqrt(z)),
+        (0, mp.mpf("0.2501")),
+        (8, 5),
     ),
 ]
 

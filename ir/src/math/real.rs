@@ -16,7 +16,6 @@ macro_rules! of_float {
     ($(#[$doc:meta])* $module:ident, $float:ident) => {
         $(#[$doc])*
         pub mod $module {
-            use crate::math::rounded::$module as nearest;
             use crate::math::vector::$module as vector;
 
             functions! { $float:
@@ -65,7 +64,7 @@ macro_rules! of_float {
                 /// 1 minus the error function.
                 erfc(x) = vector::erfc;
                 /// Logarithm of the magnitude of the gamma function.
-                lgamma(x) = nearest::lgamma;
+                lgamma(x) = vector::lgamma;
                 /// `1 / (1 + exp(-x))`, without losing the tail where `exp(-x)` overflows.
                 logistic(x) = vector::logistic;
                 /// x to the power y, C99's special cases.

@@ -12,17 +12,13 @@
 //! | exp | pxfm; here where the result is subnormal | |
 //! | asin, sinh, atan2 | pxfm, and the sign here | |
 //! | hypot | here | |
-//! | lgamma | pxfm; here above 1e270 | pxfm |
 //!
-//! Further than half a unit in the last place from the exact value are
-//!
-//! - `hypot` by less than a millionth of a unit, where the exact value is as near as that to the middle of two numbers;
-//! - `lgamma` at `f64`: by 0.03 units near 1 and 2, and near its zeros between -2.5 and -3, where the value is off by some 2^-80.
-//!   Only this one may have other last bits where the compiler is told to use fused multiply-add.
+//! Further than half a unit in the last place from the exact value is `hypot`, by less than a millionth of a unit, where the exact value
+//! is as near as that to the middle of two numbers.
 
 /// At `f64`.
 pub(super) mod double {
-    use crate::math::double_double::{Dd, LN_2};
+    use crate::math::double_double::Dd;
     use crate::math::extended;
 
     pub use pxfm::{
@@ -68,20 +64,9 @@ pub(super) mod double {
         let k = libm::frexp(greatest).1;
         extended::round_scaled(Dd::sum_of_squares(libm::ldexp(x, -k), libm::ldexp(y, -k)).sqrt(), k)
     }
-
-    /// Logarithm of the magnitude of the gamma function.
-    pub fn lgamma(x: f64) -> f64 {
-        if x < 1e270 || x == f64::INFINITY {
-            return pxfm::f_lgamma(x);
-        }
-        // x (log x - 1) and what is far below its last place, in a range where products of parts do not overflow.
-        let small = Dd::new(x).scale(f64::from_bits(0x17f0_0000_0000_0000)); // 2^-640
-        let log = small.log() + LN_2 * Dd::new(640.0);
-        (small * (log - Dd::new(1.0))).value() * f64::from_bits(0x67f0_0000_0000_0000)
-    }
 }
 
 /// At `f32`.
 pub(super) mod single {
-    pub use pxfm::{f_cosf as cos, f_lgammaf as lgamma, f_sinf as sin, f_tanf as tan};
+    pub use pxfm::{f_cosf as cos, f_sinf as sin, f_tanf as tan};
 }

@@ -90,7 +90,7 @@ real_functions! {
     /// 1 minus the error function, accurate in the tail.
     ERFC = "erfc"(1), erfc(x), cycles 50;
     /// Logarithm of the magnitude of the gamma function.
-    LGAMMA = "lgamma"(1), lgamma(x), cycles 1500;
+    LGAMMA = "lgamma"(1), lgamma(x), cycles 150;
     /// `1 / (1 + exp(-x))`, accurate in the tail.
     LOGISTIC = "logistic"(1), logistic(x), cycles 25;
     /// The angle of the point (x, y), where y is the first operand.

@@ -33,7 +33,7 @@ pub const BOUNDS: &[(&str, u64, u64, Unit)] = &[
     ("exp2", 0, 4, Unit::Part),
     ("expm1", 0, 4, Unit::Part),
     ("float_power", 0, 4, Unit::Modulus),
-    ("lgamma", 2, 0, Unit::Operand),
+    ("lgamma", 0, 0, Unit::Operand),
     ("log", 0, 2, Unit::Part),
     ("log10", 0, 2, Unit::Part),
     ("log1p", 0, 2, Unit::Part),

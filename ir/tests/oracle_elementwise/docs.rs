@@ -37,6 +37,7 @@ column is NumPy's ufunc, or what computes the same.
 
 Functions that kernels compute for whole vectors at once give one of the numbers next to the exact value, not always the nearest one.
 What they are off by at most, in units in the last place, is in the table below; the tests compare them with values of a hundred bits.
+Below 0 `lgamma` has zeros: where its value there is less than 1/4, the unit is that of 1/4.
 ";
 
 /// A loop's results in terms of its operands' dtype, unless they are the same for all loops.
