@@ -7,8 +7,8 @@ use super::value::{Held, Shape, Strides, Target, row_major};
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KOp, KernelArgs, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
-use crate::schedule::{self, Decision, LEAST_POINTS, Schedule, Work, facts, run, run_parts};
-use rewright_ir::{DType, EvalError, Name};
+use crate::schedule::{Decision, Halves, LEAST_POINTS, Schedule, Work, facts, run, run_parts};
+use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -29,19 +29,6 @@ pub struct Launch {
     scheduled: bool,
     /// How the latest call was run, if that is to be remembered.
     latest: Mutex<Option<Schedule>>,
-}
-
-/// The kernels for parts of a row, and for what they come to.
-struct Halves {
-    part: Arc<dyn CompiledKernel>,
-    join: Arc<dyn CompiledKernel>,
-    totals: Vec<DType>,
-}
-
-impl Halves {
-    fn borrowed(&self) -> schedule::Halves<'_> {
-        schedule::Halves { part: &*self.part, join: &*self.join, totals: &self.totals }
-    }
 }
 
 /// Where buffers begin.
@@ -271,7 +258,7 @@ impl Launch {
         // and results are no views in which elements overlap.
         unsafe {
             match (decision.parts, halves) {
-                (Some((threads, parts)), Some(halves)) => run_parts(&work, &halves.borrowed(), parts, threads),
+                (Some((threads, parts)), Some(halves)) => run_parts(&work, halves, parts, threads),
                 _ => run(&work, &decision),
             }
         }

@@ -10,6 +10,7 @@
 
 use super::crew::share;
 use super::decide::Tile;
+use super::lines::Lines;
 use super::run::{Part, Work};
 use crate::kernel::Status;
 use std::cell::Cell;
@@ -58,8 +59,8 @@ pub(crate) unsafe fn run_bands(members: &[Member<'_>], bands: &Bands, threads: u
         let from = number as u64 * bands.each;
         let len = bands.each.min(bands.count - from);
         let mut memory = SCRATCH.take();
-        memory.resize(memory.len().max(bands.scratch.div_ceil(size_of::<Line>())), Line::default());
-        let scratch = memory.as_mut_ptr().cast::<u8>();
+        memory.grow(bands.scratch);
+        let scratch = memory.begin();
         for member in members {
             // SAFETY: some iterations of what the caller promises, one member after the other; the scratch memory is this thread's.
             let status = unsafe { member.band(from, len, scratch) };
@@ -93,12 +94,7 @@ impl Member<'_> {
     }
 }
 
-/// A cache line.
-#[derive(Clone, Copy, Default)]
-#[repr(align(64))]
-struct Line(#[allow(dead_code, reason = "it is written and read by kernels")] [u64; 8]);
-
 thread_local! {
     /// Memory of bands, kept from call to call.
-    static SCRATCH: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+    static SCRATCH: Cell<Lines> = Cell::default();
 }

@@ -30,6 +30,7 @@
 mod band;
 mod crew;
 mod decide;
+mod lines;
 mod machine;
 mod parts;
 mod run;
@@ -41,6 +42,7 @@ pub use machine::{Facts, facts};
 pub use parts::Parts;
 
 pub(crate) use band::{Bands, Member, Moved, run_bands};
+pub(crate) use lines::{LINE, Lines};
 pub(crate) use parts::{Halves, run_parts};
 pub(crate) use run::{Work, run};
 

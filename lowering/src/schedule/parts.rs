@@ -4,10 +4,11 @@
 //! threads: so the result is the same bits.
 
 use super::crew::share;
+use super::lines::{LINE, Lines};
 use super::run::{Part, Work};
 use crate::kernel::{CompiledKernel, Status};
 use rewright_ir::DType;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// A row in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +18,10 @@ pub struct Parts {
 }
 
 /// A fold's kernel for a part, that which joins parts, and what they leave to each other.
-pub(crate) struct Halves<'a> {
-    pub part: &'a dyn CompiledKernel,
-    pub join: &'a dyn CompiledKernel,
-    pub totals: &'a [DType],
+pub(crate) struct Halves {
+    pub part: Arc<dyn CompiledKernel>,
+    pub join: Arc<dyn CompiledKernel>,
+    pub totals: Vec<DType>,
 }
 
 /// The bytes of one total of one part.
@@ -30,14 +31,14 @@ const TOTAL: usize = 8;
 ///
 /// # Safety
 /// As [`run`](super::run), for the kernel that the halves are of, whose loops but the innermost one have one iteration.
-pub(crate) unsafe fn run_parts(work: &Work<'_>, halves: &Halves<'_>, parts: Parts, threads: u32) -> Status {
+pub(crate) unsafe fn run_parts(work: &Work<'_>, halves: &Halves, parts: Parts, threads: u32) -> Status {
     let inner = work.bound.extents.len() - 1;
     let points = work.bound.extents[inner];
     let count = points.div_ceil(parts.each);
     // A line a part, or more: threads write next to each other otherwise.
-    let pitch = (halves.totals.len() * TOTAL).next_multiple_of(64);
-    let mut memory = vec![0u64; count as usize * pitch / size_of::<u64>()];
-    let totals = Totals(memory.as_mut_ptr().cast());
+    let pitch = (halves.totals.len() * TOTAL).next_multiple_of(LINE);
+    let mut memory = Lines::new(count as usize * pitch);
+    let totals = Totals(memory.begin());
     let failed: Mutex<Option<Status>> = Mutex::new(None);
     share(threads as usize, count as usize, &|number| {
         let from = number as u64 * parts.each;
@@ -47,7 +48,7 @@ pub(crate) unsafe fn run_parts(work: &Work<'_>, halves: &Halves<'_>, parts: Part
             part.add_buffer(totals.at(number * pitch + at * TOTAL), 0);
         }
         // SAFETY: some points of the row; the additional buffers have room for each total of this part.
-        let status = unsafe { part.call(halves.part) };
+        let status = unsafe { part.call(&*halves.part) };
         if status.failed != 0 {
             failed.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(status);
         }
@@ -61,7 +62,7 @@ pub(crate) unsafe fn run_parts(work: &Work<'_>, halves: &Halves<'_>, parts: Part
         whole.add_buffer(totals.at(at * TOTAL), pitch as i64);
     }
     // SAFETY: of the row's buffers only those are used that do not go along it, and of the additional ones an element a part.
-    unsafe { whole.call(halves.join) }
+    unsafe { whole.call(&*halves.join) }
 }
 
 /// Memory that threads write to different places of.

@@ -2,6 +2,7 @@
 
 use super::crew::share;
 use super::decide::{Chunks, Decision, Tile, is_turned};
+use super::lines::{LINE, Lines};
 use super::turn::turn;
 use crate::kernel::{CompiledKernel, KOp, KernelArgs, Status};
 use crate::lower::{Bound, Lowered, Param};
@@ -175,9 +176,8 @@ impl Work<'_> {
             }
         }
         let mut scratch = SCRATCH.take();
-        scratch.resize(scratch.len().max(bytes + LINE), 0);
-        let start = scratch.as_mut_ptr();
-        let start = start.wrapping_add(start.addr().next_multiple_of(LINE) - start.addr());
+        scratch.grow(bytes);
+        let start = scratch.begin();
         let mut at: SmallVec<[u64; 4]> = SmallVec::from_elem(0, outer);
         loop {
             let mut row = part.clone();
@@ -247,10 +247,7 @@ impl Work<'_> {
     }
 }
 
-/// The bytes of a cache line.
-const LINE: usize = 64;
-
 thread_local! {
     /// Memory for tiles, kept from call to call.
-    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static SCRATCH: Cell<Lines> = Cell::default();
 }

@@ -5,10 +5,10 @@
 //! An iteration of a loop touches a *slab* of each buffer, and the next one the same further on. Two kernels fit where, of each memory that one of
 //! them writes, they either touch different parts, or their slabs move on together and never reach the next ones.
 
-use super::{Action, Block, Run, Where, launch};
+use super::{Action, Run, Where, launch};
 use crate::exec::launch::Pointers;
 use crate::exec::plan::{FuncPlan, Step};
-use crate::schedule::{self, Bands, Moved, Tile, Work, facts, is_apart, run_bands, threads_for, tile_for};
+use crate::schedule::{self, Bands, LINE, Moved, Tile, Work, facts, is_apart, run_bands, threads_for, tile_for};
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
 
@@ -251,7 +251,7 @@ impl Found {
                 let moved = own.map(|(buffer, place)| Moved { buffer, at: at(place) });
                 member.moved.extend(moved);
             }
-            scratch += (stride * self.each as usize).next_multiple_of(size_of::<Block>());
+            scratch += (stride * self.each as usize).next_multiple_of(LINE);
             room.1 = 0;
         }
         Band { members, bands: Bands { count: self.count, each: self.each, scratch } }
@@ -312,7 +312,7 @@ fn pack(actions: &mut [Action], temporaries: usize, rooms: &[Room]) -> usize {
         .iter()
         .map(|&room| {
             let at = end;
-            end += room.1.next_multiple_of(size_of::<Block>());
+            end += room.1.next_multiple_of(LINE);
             (room, at as isize)
         })
         .collect();
@@ -362,7 +362,7 @@ mod tests {
             Action::Band(band) => Some((band.members.len(), band.bands.each, band.bands.scratch)),
             _ => None,
         });
-        (bands.collect(), (replay.temporaries.len() - 1) * size_of::<Block>())
+        (bands.collect(), replay.temporaries.bytes())
     }
 
     const SOFTMAX: &str = "f64[m, n] {

@@ -20,6 +20,7 @@ use super::value::{Place, Shape, Strides, Target, fill_elements};
 use super::view::element;
 use crate::kernel::Part;
 use crate::lower::{Bound, Order};
+use crate::schedule::Lines;
 use band::Band;
 use record::Recorder;
 use rewright_ir::{Array, DType, Datum, Scalar, with_array};
@@ -223,9 +224,6 @@ type ScalarArgs = SmallVec<[(Slot, usize); 4]>;
 /// The first byte of elements, and one past the last, from the first element; none without elements.
 type Spans = SmallVec<[Option<(isize, isize)>; 6]>;
 
-/// Temporaries are a multiple of this, of the size of a cache line: each begins at one.
-type Block = [u128; 4];
-
 /// How calls that look like one another go.
 #[derive(Debug)]
 pub struct Replay {
@@ -238,7 +236,8 @@ pub struct Replay {
     scalar_args: ScalarArgs,
     /// One for each argument and buffer of the caller's.
     spans: Spans,
-    temporaries: Vec<Block>,
+    /// Each begins at a cache line.
+    temporaries: Lines,
     temporary_buffers: u64,
     new: SmallVec<[New; 2]>,
     /// All of these are small.
@@ -291,8 +290,7 @@ impl Replay {
         self.memories.clear();
         self.memories.extend(args.iter().map(|arg| arg.place().map_or(std::ptr::null_mut(), |p| p.pointer.cast_mut())));
         self.memories.extend(outs.iter().map(|out| out.place().pointer));
-        let temporaries = self.temporaries.as_mut_ptr().cast::<u8>();
-        self.memories.push(temporaries.wrapping_add(temporaries.addr().wrapping_neg() % size_of::<Block>()));
+        self.memories.push(self.temporaries.begin());
         self.memories.extend(new.iter_mut().map(Room::pointer));
         for action in &self.actions {
             let memories = &self.memories[..];

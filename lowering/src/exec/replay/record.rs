@@ -1,7 +1,7 @@
 //! Finding out how a call goes: the steps are gone through with addresses that are made up.
 
 use super::band::{self, Room};
-use super::{APART, Action, Back, Block, Fill, MOST_TEMPORARY, New, Replay, Run, ScalarArgs, Spans, Where, Word};
+use super::{APART, Action, Back, Fill, MOST_TEMPORARY, New, Replay, Run, ScalarArgs, Spans, Where, Word};
 use crate::exec::args::Arg;
 use crate::exec::frame::Frame;
 use crate::exec::launch::{Extent, How};
@@ -11,6 +11,7 @@ use crate::exec::small::SMALL;
 use crate::exec::value::{Held, Lent, Place, Shape, Strides, Target};
 use crate::exec::view::ViewOp;
 use crate::lower::Param;
+use crate::schedule::{LINE, Lines};
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
 
@@ -84,7 +85,7 @@ impl Recorder<'_> {
             scalars: Frame::new(plan).slots.iter().map(constant).collect(),
             scalar_args,
             spans,
-            temporaries: vec![Block::default(); room / size_of::<Block>() + 1],
+            temporaries: Lines::new(room),
             temporary_buffers: this.temporary_buffers,
             results: results?,
             actions: this.actions,
@@ -219,7 +220,7 @@ impl Recorder<'_> {
         let at = Where { memory: args + outs, offset: isize::try_from(self.room).ok()? };
         let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
         self.rooms.push((at.offset, bytes));
-        self.room = self.room.checked_add(bytes)?.checked_next_multiple_of(size_of::<Block>())?;
+        self.room = self.room.checked_add(bytes)?.checked_next_multiple_of(LINE)?;
         (self.room >> (APART - 1) == 0).then_some(())?;
         self.temporary_buffers += 1;
         Some(Target { pointer: at.address()?, strides, used: true })
