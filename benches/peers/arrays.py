@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -51,21 +52,25 @@ def make_environment(folder):
 
 
 class System:
-    """A process that answers requests."""
+    """A process that answers requests, and stands still otherwise: threads of some systems look for more work for a while, and would keep a
+    processor from the next one's."""
 
     def __init__(self, name, command, environment):
         self.name = name
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def ask(self, request, **what):
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.write(json.dumps({request: what}) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
             raise SystemExit(f"{self.name} ended while asked for {request} {what}")
+        self.process.send_signal(signal.SIGSTOP)
         return json.loads(line)
 
     def close(self):
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.close()
         self.process.wait()
 

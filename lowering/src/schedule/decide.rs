@@ -1,5 +1,6 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, and the machine.
 
+use super::crew::are_awake;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
 use crate::kernel::CompiledKernel;
 use crate::kernel::{KOp, Kernel};
@@ -8,8 +9,8 @@ use rewright_ir::Name;
 
 /// Below so many points nothing is worth deciding: the loops run as they are.
 pub const LEAST_POINTS: u64 = 4096;
-/// What a thread must have to do, in nanoseconds, to be worth waking up.
-const LEAST_NANOS: f64 = 20_000.0;
+/// What a thread must have to do, in nanoseconds, to be worth waking up, and to be worth telling if it is awake.
+const LEAST_NANOS: [f64; 2] = [40_000.0, 5_000.0];
 /// So many chunks for each thread, so that none waits for the others at the end.
 const CHUNKS: u64 = 4;
 /// Chunks begin at the pages of a result, where they can: threads then write to pages of their own.
@@ -255,7 +256,8 @@ pub fn tile_for(lowered: &Lowered, bound: &Bound) -> Option<Tile> {
 
 /// The threads that are worth it for so much work, of so many.
 pub fn threads_for(nanos: f64, most: u32) -> u32 {
-    most.min((nanos / LEAST_NANOS) as u32).max(1)
+    let [asleep, awake] = LEAST_NANOS.map(|least| most.min((nanos / least) as u32).max(1));
+    if awake > asleep && are_awake(nanos) { awake } else { asleep }
 }
 
 /// True if elements with these strides along the last two loops lie side by side along the outer one, and apart along the inner one.

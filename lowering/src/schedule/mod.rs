@@ -33,6 +33,7 @@ mod decide;
 mod lines;
 mod machine;
 mod parts;
+mod place;
 mod run;
 mod turn;
 
