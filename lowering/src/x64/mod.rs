@@ -6,7 +6,8 @@
 //! (`schedule.rs`). What an outer level computes is the same code, with all lanes equal.
 //!
 //! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once.
-//! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, then groups under a mask for what remains. Rows
+//! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, then groups under a mask for what remains; `ahead`
+//!    says what they ask memory for early. Rows
 //!    whose elements are not adjacent are copied to the frame in pieces and back, so that the code of groups knows adjacent elements only. Complex
 //!    ones are pairs of floats in memory, and their parts two vectors in registers (`select/pairs`).
 //! 3. `allocate` writes a segment, choosing registers as it goes; `prepared` says when each value is used.
@@ -14,6 +15,7 @@
 //! A kernel with a [`Reference`](crate::kernel::KOp::Reference) is refused. Rows that a [`Fold`](crate::kernel::Fold) combines have loops of
 //! their own (`fold`), of which the accumulators are registers (`binding`).
 
+mod ahead;
 mod allocate;
 mod asm;
 mod batch;

@@ -1,5 +1,6 @@
 //! The innermost loop.
 
+use super::ahead::{Ask, NEAR, asks};
 use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem};
 use super::prepared::Prepared;
@@ -19,8 +20,10 @@ impl Writer<'_> {
     /// All points of a row: in one piece, or, where rows are copied or there are stages, in pieces as large as what is in the frame for them.
     pub fn row(&mut self, kernel: &Kernel, stages: &[Prepared]) -> Result<(), KernelError> {
         self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
+        let asks =
+            if self.evex() { asks(self.rows, stages, self.places.piece) } else { vec![Vec::new(); stages.len()] };
         self.pieces(kernel.axes.checked_sub(1), |w| {
-            stages.iter().try_for_each(|stage| w.points(stage))?;
+            stages.iter().zip(&asks).try_for_each(|(stage, asks)| w.points(stage, asks))?;
             w.copy_back();
             Ok(())
         })
@@ -138,7 +141,7 @@ impl Writer<'_> {
 
     /// The points of the piece: rounds of whole groups, then masked groups. Long ones begin with a masked group, too, after which the elements
     /// of one row are aligned: none of its vectors is then in two cache lines.
-    fn points(&mut self, inner: &Prepared) -> Result<(), KernelError> {
+    fn points(&mut self, inner: &Prepared, asks: &[Ask]) -> Result<(), KernelError> {
         let points = self.schedule.points() as i32;
         let (rest, masked, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.load_pins(inner)?;
@@ -156,12 +159,23 @@ impl Writer<'_> {
             let plain = self.asm.label();
             self.unless_streamable(plain);
             self.streaming = true;
-            self.rounds(inner)?;
+            self.rounds(inner, &[])?;
             self.streaming = false;
             self.asm.jump(Code::Jmp_rel32_64, rest);
             self.asm.bind(plain);
         }
-        self.rounds(inner)?;
+        let near = self.asm.label();
+        let bytes: usize = self.rows.iter().filter(|row| row.moves).map(|row| row.size).sum();
+        if !asks.is_empty() && self.schedule.stages <= 1 {
+            self.asm.ri(Code::Cmp_rm64_imm32, LIMIT, NEAR / bytes as i32);
+            self.asm.jump(Code::Jb_rel32_64, near);
+        }
+        self.rounds(inner, asks)?;
+        if !asks.is_empty() && self.schedule.stages <= 1 {
+            self.asm.jump(Code::Jmp_rel32_64, rest);
+            self.asm.bind(near);
+            self.rounds(inner, &[])?;
+        }
         self.asm.bind(rest);
         self.remaining(done, rounds);
         self.at_most_a_group();
@@ -184,11 +198,12 @@ impl Writer<'_> {
     }
 
     /// Rounds of whole groups, as long as there are enough points.
-    fn rounds(&mut self, inner: &Prepared) -> Result<(), KernelError> {
+    fn rounds(&mut self, inner: &Prepared, asks: &[Ask]) -> Result<(), KernelError> {
         let points = self.schedule.points() as i32;
         self.asm.ri(Code::Sub_rm64_imm32, LIMIT, points);
         let round = self.asm.bound();
         for group in 0..self.schedule.groups {
+            asks.iter().for_each(|&ask| self.ask(ask, group));
             self.segment(inner, Mode::Group(group))?;
         }
         self.asm.ri(Code::Add_rm64_imm32, INDEX, points);

@@ -1,5 +1,6 @@
 //! Rows as trees: leaves, on as many groups as there are lanes, and what waits for its right part on a stack in the frame.
 
+use super::ahead::{Ask, NEAR};
 use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem, Operand};
 use super::binding::{Binding, Spot};
@@ -8,15 +9,13 @@ use super::fold::{Folding, SHORT};
 use super::machine::Class;
 use super::row_loop::{LIMIT, REMAINING};
 use super::rows::INDEX;
-use super::select::Row;
 use super::unsupported;
 use crate::kernel::KernelError;
 use iced_x86::{Code, Register};
 
-/// Rows of so many bytes are not in the caches next to the processor, but in the last one, if they have no more than the second number.
-const FAR: i32 = 1 << 20;
+/// Rows of no more bytes are in a cache.
 const NOWHERE: i32 = 1 << 24;
-/// The last cache is asked early for what is so far ahead, in bytes: by itself the processor asks later where leaves end.
+/// It is asked for what is so far ahead, in bytes.
 const AHEAD: i64 = 2048;
 
 impl Writer<'_> {
@@ -106,8 +105,8 @@ impl Writer<'_> {
         let prefetches = self.evex() && bytes > 0 && fold.points.segment.insts.len() <= SHORT;
         if prefetches {
             self.asm.load(Register::RAX, Mem::frame(self.places.extents[axis]));
-            self.asm.ri(Code::Sub_rm64_imm32, Register::RAX, FAR / bytes as i32);
-            self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, (NOWHERE - FAR) / bytes as i32);
+            self.asm.ri(Code::Sub_rm64_imm32, Register::RAX, NEAR / bytes as i32);
+            self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, (NOWHERE - NEAR) / bytes as i32);
             self.asm.jump(Code::Jb_rel32_64, far);
         }
         self.leaf_rounds(fold, (groups, lanes), false)?;
@@ -140,12 +139,8 @@ impl Writer<'_> {
     ) -> Result<(), KernelError> {
         let round = self.asm.bound();
         for group in 0..groups {
-            for row in (0..self.rows.len() as u32).filter(|_| prefetches) {
-                let Row { moves: true, .. } = self.rows[row as usize] else { continue };
-                for half in 0..self.rows[row as usize].vectors() {
-                    let ahead = self.row_at((row, half), Mode::Group(group)).plus(AHEAD);
-                    self.asm.m(Code::Prefetcht0_m8, ahead);
-                }
+            for row in (0..self.rows.len() as u32).filter(|&row| prefetches && self.rows[row as usize].moves) {
+                self.ask(Ask { row, bytes: AHEAD, written: false }, group);
             }
             self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
         }

@@ -1,0 +1,61 @@
+//! Memory that is asked for before it is needed.
+//!
+//! A processor asks early for what it sees that a loop reads on and on. It asks late where leaves of a tree end, and with them a loop; for what the
+//! first stage of the next piece reads, while the last ones of this piece compute; and for the lines that a loop writes.
+
+use super::allocate::{Mode, Writer};
+use super::machine::Inst;
+use super::prepared::Prepared;
+use super::select::Row;
+use iced_x86::Code;
+
+/// Loops of more instructions compute for longer than they wait for what they write.
+const SHORT: usize = 24;
+/// Rows of fewer bytes stay in the first-level cache.
+pub const NEAR: i32 = 48 << 10;
+/// The bytes from what is written to what will be.
+const NEXT_WRITTEN: i64 = 512;
+
+/// A row whose elements are asked for, so many bytes further on.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    pub row: u32,
+    pub bytes: i64,
+    pub written: bool,
+}
+
+/// What each stage of a loop asks for: the rows that are not known from an earlier one.
+pub fn asks(rows: &[Row], stages: &[Prepared], piece: usize) -> Vec<Vec<Ask>> {
+    let mut known = vec![false; rows.len()];
+    let mut of_stage = |stage: &Prepared| {
+        let used = stage.segment.insts.iter().filter_map(|(inst, _)| match inst {
+            Inst::Load { row, .. } => Some((*row, false)),
+            Inst::Store { row, .. } => Some((*row, true)),
+            Inst::Op(op) => op.row.map(|row| (row, false)),
+            _ => None,
+        });
+        let used = used.filter(|(row, written)| match rows.get(*row as usize) {
+            Some(row) => row.moves && (*written || stages.len() > 1),
+            // It goes between stages.
+            None => false,
+        });
+        let new = used.filter(|(row, _)| !std::mem::replace(&mut known[*row as usize], true));
+        let ask = |(row, written): (u32, bool)| {
+            let size = rows[row as usize].size;
+            Ask { row, bytes: if stages.len() > 1 { (piece * size) as i64 } else { NEXT_WRITTEN }, written }
+        };
+        new.map(ask).collect()
+    };
+    let short = stages.len() > 1 || stages.iter().all(|stage| stage.segment.insts.len() <= SHORT);
+    stages.iter().map(|stage| if short { of_stage(stage) } else { Vec::new() }).collect()
+}
+
+impl Writer<'_> {
+    /// Asks for the lines of a row's elements, from those of a group on. Changes RAX.
+    pub fn ask(&mut self, ask: Ask, group: usize) {
+        for half in 0..self.rows[ask.row as usize].vectors() {
+            let there = self.row_at((ask.row, half), Mode::Group(group)).plus(ask.bytes);
+            self.asm.m(if ask.written { Code::Prefetchw_m8 } else { Code::Prefetcht0_m8 }, there);
+        }
+    }
+}
