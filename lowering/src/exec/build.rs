@@ -3,6 +3,7 @@
 use super::backend::CodeGens;
 use super::cache::{Ready, compile_by_any};
 use super::launch::Launch;
+use super::layout;
 use super::liveness::Liveness;
 use super::plan::*;
 use super::view::ViewOp;
@@ -161,6 +162,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         for &block in &blocks {
             self.plan_block(block)?;
         }
+        layout::choose(&mut self.steps);
         // Edges named blocks by their place in the list.
         for step in &mut self.steps {
             for edge in step.edges_mut() {
@@ -340,7 +342,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 // A scalar is taken out of its buffer, so it can't be computed where the caller wants it.
                 let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                 let exits = data.results.iter().map(exit).collect();
-                StepKind::Kernel(Box::new(KernelStep { launch, exits, meaning }))
+                StepKind::Kernel(Box::new(KernelStep { launch, exits, row_major: false, meaning }))
             }
             Err(NoLaunch::None(why)) => {
                 self.remark(data, Instead::Reference, &why);

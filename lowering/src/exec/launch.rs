@@ -2,7 +2,7 @@
 
 use super::cache::compile;
 use super::frame::Frame;
-use super::plan::{FuncPlan, Step};
+use super::plan::{FuncPlan, Step, StepKind};
 use super::value::{Held, Shape, Strides, Target, row_major};
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KOp, KernelArgs, Status};
@@ -98,7 +98,7 @@ impl Launch {
     }
 
     /// The kernels for parts of a row, if points are combined so that there are parts.
-    fn halves(&self) -> Option<&Halves> {
+    pub(super) fn halves(&self) -> Option<&Halves> {
         let compile_both = || {
             let split = self.lowered.kernel.split_fold()?;
             let part = compile(self.generator, &split.part).ok()?;
@@ -119,7 +119,8 @@ impl Launch {
         }
         let results = 0..self.lowered.results.len();
         let results = results.map(|r| self.lowered.result_shape(r, &space, &symbols)).collect::<Option<_>>()?;
-        let order = self.lowered.memory_order(&space, &args);
+        let row_major = matches!(&step.kind, StepKind::Kernel(kernel) if kernel.row_major);
+        let order = if row_major { None } else { self.lowered.memory_order(&space, &args) };
         Some(Extent { space, results, order })
     }
 

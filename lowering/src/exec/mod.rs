@@ -54,6 +54,7 @@ mod heir;
 mod huge;
 mod kept;
 mod launch;
+mod layout;
 mod liveness;
 mod machine;
 mod out;

@@ -142,6 +142,8 @@ pub struct KernelStep {
     pub launch: Launch,
     /// For each result, its position among the function's results if the block ends by returning it.
     pub exits: SmallVec<[Option<u32>; 1]>,
+    /// Results are laid out row by row.
+    pub row_major: bool,
     /// What the step is without a kernel, which tells what is wrong.
     pub meaning: Meaning,
 }
