@@ -95,6 +95,6 @@ impl Member<'_> {
 }
 
 thread_local! {
-    /// Memory of bands, kept from call to call.
-    static SCRATCH: Cell<Lines> = Cell::default();
+    /// Memory between kernels, kept from call to call.
+    pub(super) static SCRATCH: Cell<Lines> = Cell::default();
 }

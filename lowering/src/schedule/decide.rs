@@ -12,7 +12,7 @@ pub const LEAST_POINTS: u64 = 4096;
 /// What a thread must have to do, in nanoseconds, to be worth waking up, and to be worth telling if it is awake.
 const LEAST_NANOS: [f64; 2] = [40_000.0, 5_000.0];
 /// So many chunks for each thread, so that none waits for the others at the end.
-const CHUNKS: u64 = 4;
+pub(super) const CHUNKS: u64 = 4;
 /// Chunks begin at the pages of a result, where they can: threads then write to pages of their own.
 const PAGE: u64 = 4096;
 
@@ -160,14 +160,8 @@ impl Call<'_> {
 
     /// Parts of the row that there is, if it is long enough. Which point fails first they don't tell.
     fn parts(&self, threads: u32, wished: bool) -> Option<(u32, Parts)> {
-        let fold = self.kernel.fold.as_ref().filter(|_| !self.lowered.fallible)?;
-        let leaf = fold.leaf()?;
-        let (&points, around) = self.bound.extents.split_last()?;
-        // Indices along a row count from its beginning.
-        let inner = KOp::Index(around.len() as u32);
-        if around.iter().any(|&extent| extent != 1) || self.kernel.insts.iter().any(|inst| inst.op == inner) {
-            return None;
-        }
+        let leaf = leaf_of_row(self.lowered, self.bound)?;
+        let points = *self.bound.extents.last()?;
         let enough = self.enough(threads, wished)?;
         let each = self.lowered.wish.chunk.unwrap_or(points / (u64::from(enough) * CHUNKS)).max(leaf);
         // A power of two of leaves.
@@ -247,6 +241,16 @@ impl Call<'_> {
 /// True if the iterations of a loop write to different elements.
 pub fn is_apart(lowered: &Lowered, bound: &Bound, number: usize) -> bool {
     bound.axes(number).all(|axis| lowered.apart[axis as usize])
+}
+
+/// The points of a leaf of the only row that there is, if it may be combined in parts.
+pub fn leaf_of_row(lowered: &Lowered, bound: &Bound) -> Option<u64> {
+    let fold = lowered.kernel.fold.as_ref().filter(|_| !lowered.fallible)?;
+    let (_, around) = bound.extents.split_last()?;
+    // Indices along a row count from its beginning.
+    let inner = KOp::Index(around.len() as u32);
+    let indexed = lowered.kernel.insts.iter().any(|inst| inst.op == inner);
+    fold.leaf().filter(|_| !indexed && around.iter().all(|&extent| extent == 1))
 }
 
 /// The tile of a call of which nothing is said by hand.

@@ -30,6 +30,7 @@
 mod band;
 mod crew;
 mod decide;
+mod feed;
 mod lines;
 mod machine;
 mod parts;
@@ -38,11 +39,12 @@ mod run;
 mod turn;
 
 pub use decide::{Chunks, Decision, Tile};
-pub(crate) use decide::{LEAST_POINTS, is_apart, nanos, threads_for, tile_for};
+pub(crate) use decide::{LEAST_POINTS, is_apart, leaf_of_row, nanos, threads_for, tile_for};
 pub use machine::{Facts, facts};
 pub use parts::Parts;
 
 pub(crate) use band::{Bands, Member, Moved, run_bands};
+pub(crate) use feed::{Feed, Passed, run_fed};
 pub(crate) use lines::{LINE, Lines};
 pub(crate) use parts::{Halves, run_parts};
 pub(crate) use run::{Work, run};

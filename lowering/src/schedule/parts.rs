@@ -32,48 +32,91 @@ const TOTAL: usize = 8;
 /// # Safety
 /// As [`run`](super::run), for the kernel that the halves are of, whose loops but the innermost one have one iteration.
 pub(crate) unsafe fn run_parts(work: &Work<'_>, halves: &Halves, parts: Parts, threads: u32) -> Status {
-    let inner = work.bound.extents.len() - 1;
-    let points = work.bound.extents[inner];
-    let count = points.div_ceil(parts.each);
-    // A line a part, or more: threads write next to each other otherwise.
-    let pitch = (halves.totals.len() * TOTAL).next_multiple_of(LINE);
-    let mut memory = Lines::new(count as usize * pitch);
-    let totals = Totals(memory.begin());
+    let row = PartedRow::new(work, halves, parts);
     let failed: Mutex<Option<Status>> = Mutex::new(None);
-    share(threads as usize, count as usize, &|number| {
-        let from = number as u64 * parts.each;
-        let mut part = Part::whole(work);
-        work.narrow(&mut part, inner, from, parts.each.min(points - from));
-        for at in 0..halves.totals.len() {
-            part.add_buffer(totals.at(number * pitch + at * TOTAL), 0);
-        }
-        // SAFETY: some points of the row; the additional buffers have room for each total of this part.
-        let status = unsafe { part.call(&*halves.part) };
+    share(threads as usize, row.count(), &|number| {
+        // SAFETY: some points of the row.
+        let status = unsafe { row.part(number).call(&*halves.part) };
         if status.failed != 0 {
             failed.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(status);
         }
     });
-    if let Some(status) = failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
-        return status;
+    match failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
+        Some(status) => status,
+        // SAFETY: passed on.
+        None => unsafe { row.join() },
     }
-    let mut whole = Part::whole(work);
-    work.narrow(&mut whole, inner, 0, count);
-    for at in 0..halves.totals.len() {
-        whole.add_buffer(totals.at(at * TOTAL), pitch as i64);
-    }
-    // SAFETY: of the row's buffers only those are used that do not go along it, and of the additional ones an element a part.
-    unsafe { whole.call(&*halves.join) }
+}
+
+/// A row whose parts are combined one by one, in any order, and then joined.
+pub(super) struct PartedRow<'a> {
+    work: &'a Work<'a>,
+    halves: &'a Halves,
+    /// The points of each part but the last one, and of all.
+    each: u64,
+    points: u64,
+    /// From the totals of one part to those of the next: a line or more, as threads write next to each other otherwise.
+    pitch: usize,
+    totals: Totals,
 }
 
 /// Memory that threads write to different places of.
-struct Totals(*mut u8);
+struct Totals {
+    begin: *mut u8,
+    _lines: Lines,
+}
 
 // SAFETY: each part has its own place, and nothing is read before all are done.
 unsafe impl Sync for Totals {}
 
-impl Totals {
-    fn at(&self, bytes: usize) -> *mut u8 {
-        self.0.wrapping_add(bytes)
+impl<'a> PartedRow<'a> {
+    /// For a kernel whose loops but the innermost one have one iteration.
+    pub fn new(work: &'a Work<'a>, halves: &'a Halves, parts: Parts) -> PartedRow<'a> {
+        let points = work.bound.extents.last().copied().unwrap_or(0);
+        let pitch = (halves.totals.len() * TOTAL).next_multiple_of(LINE);
+        let mut lines = Lines::new(points.div_ceil(parts.each) as usize * pitch);
+        let totals = Totals { begin: lines.begin(), _lines: lines };
+        PartedRow { work, halves, each: parts.each, points, pitch, totals }
+    }
+
+    /// How many parts there are.
+    pub fn count(&self) -> usize {
+        self.points.div_ceil(self.each) as usize
+    }
+
+    /// The first point of a part, and one past its last.
+    pub fn span(&self, number: usize) -> (u64, u64) {
+        let from = number as u64 * self.each;
+        (from, (from + self.each).min(self.points))
+    }
+
+    /// The points of a part, for the kernel of parts: the additional buffers have room for each total of this one.
+    pub fn part(&self, number: usize) -> Part {
+        let mut part = Part::whole(self.work);
+        let (from, to) = self.span(number);
+        self.work.narrow(&mut part, self.inner(), from, to - from);
+        for at in 0..self.halves.totals.len() {
+            part.add_buffer(self.totals.begin.wrapping_add(number * self.pitch + at * TOTAL), 0);
+        }
+        part
+    }
+
+    /// Joins the parts, and does what follows the row.
+    ///
+    /// # Safety
+    /// As [`run_parts`], and all parts were run.
+    pub unsafe fn join(&self) -> Status {
+        let mut whole = Part::whole(self.work);
+        self.work.narrow(&mut whole, self.inner(), 0, self.count() as u64);
+        for at in 0..self.halves.totals.len() {
+            whole.add_buffer(self.totals.begin.wrapping_add(at * TOTAL), self.pitch as i64);
+        }
+        // SAFETY: of the row's buffers only those are used that do not go along it, and of the additional ones an element a part.
+        unsafe { whole.call(&*self.halves.join) }
+    }
+
+    fn inner(&self) -> usize {
+        self.work.bound.extents.len() - 1
     }
 }
 

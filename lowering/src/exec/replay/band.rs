@@ -5,7 +5,7 @@
 //! An iteration of a loop touches a *slab* of each buffer, and the next one the same further on. Two kernels fit where, of each memory that one of
 //! them writes, they either touch different parts, or their slabs move on together and never reach the next ones.
 
-use super::{Action, Run, Where, launch};
+use super::{Action, Run, Where, feed, launch};
 use crate::exec::launch::Pointers;
 use crate::exec::plan::{FuncPlan, Step};
 use crate::schedule::{self, Bands, LINE, Moved, Tile, Work, facts, is_apart, run_bands, threads_for, tile_for};
@@ -75,14 +75,16 @@ impl Band {
 
 /// The bytes that iterations of a loop touch.
 #[derive(Clone, Copy, Debug)]
-struct Slab {
+pub(super) struct Slab {
     memory: usize,
-    written: bool,
+    pub written: bool,
+    /// The bytes of an element.
+    pub size: u64,
     /// The first byte of the first iteration, and one past the last.
-    low: isize,
-    high: isize,
+    pub low: isize,
+    pub high: isize,
     /// From one iteration to the next.
-    stride: isize,
+    pub stride: isize,
 }
 
 impl Slab {
@@ -107,14 +109,14 @@ impl Slab {
 }
 
 /// A kernel with a loop.
-struct Candidate {
-    along: (usize, u64),
-    slabs: SmallVec<[Slab; 6]>,
+pub(super) struct Candidate {
+    pub along: (usize, u64),
+    pub slabs: SmallVec<[Slab; 6]>,
 }
 
 impl Candidate {
     /// With a loop of which so many iterations are `count` of a band; `None` if there is none that writes to different elements and `fits`.
-    fn new(run: &Run, step: &Step, count: u64, fits: impl Fn(&[Slab]) -> bool) -> Option<Candidate> {
+    pub fn new(run: &Run, step: &Step, count: u64, fits: impl Fn(&[Slab]) -> bool) -> Option<Candidate> {
         let lowered = &launch(step)?.lowered;
         (0..run.bound.extents.len()).find_map(|number| {
             let extent = run.bound.extents[number];
@@ -143,7 +145,8 @@ fn slabs(run: &Run, step: &Step, (along, unit): (usize, u64)) -> Option<SmallVec
             high = high.checked_add(moved.max(0))?;
         }
         let stride = isize::try_from(strides[along]).ok()?.checked_mul(isize::try_from(unit).ok()?)?;
-        Some(Slab { memory: place.memory, written: buffer.written, low, high, stride })
+        let (written, size) = (buffer.written, buffer.dtype.size() as u64);
+        Some(Slab { memory: place.memory, written, size, low, high, stride })
     };
     run.buffers.iter().enumerate().map(one).collect()
 }
@@ -157,6 +160,7 @@ pub(super) fn find(
     mut rooms: Vec<Room>,
     bytes: u64,
 ) -> usize {
+    feed::find(actions, steps, temporaries, &mut rooms, bytes);
     let mut first = 0;
     while first < actions.len() {
         if let Some(found) = longest(&actions[first..], steps, bytes) {
@@ -280,12 +284,12 @@ fn within(offset: isize, room: Room) -> bool {
     offset >= room.0 && ((offset - room.0) as usize) < room.1
 }
 
-fn is_in(place: Where, temporaries: usize, room: Room) -> bool {
+pub(super) fn is_in(place: Where, temporaries: usize, room: Room) -> bool {
     place.memory == temporaries && within(place.offset, room)
 }
 
 /// True if an action uses the temporary of a room.
-fn uses(action: &Action, temporaries: usize, room: Room) -> bool {
+pub(super) fn uses(action: &Action, temporaries: usize, room: Room) -> bool {
     let mut found = false;
     // Nothing is changed, so nothing needs to be taken back.
     places(action, &mut |place| found |= is_in(place, temporaries, room));
@@ -300,6 +304,7 @@ fn places(action: &Action, see: &mut impl FnMut(Where)) {
     match action {
         Action::Kernel(run) => of_run(run),
         Action::Band(band) => band.members.iter().for_each(|member| of_run(&member.run)),
+        Action::Fed(fed) => [&fed.maker, &fed.fold].into_iter().for_each(of_run),
         Action::Load { from, .. } => see(*from),
         Action::Set { .. } | Action::Scalar(_) => {}
     }
@@ -329,6 +334,7 @@ fn pack(actions: &mut [Action], temporaries: usize, rooms: &[Room]) -> usize {
         match action {
             Action::Kernel(run) => of_run(run),
             Action::Band(band) => band.members.iter_mut().for_each(|member| of_run(&mut member.run)),
+            Action::Fed(fed) => [&mut fed.maker, &mut fed.fold].into_iter().for_each(of_run),
             Action::Load { from, .. } => put(from),
             Action::Set { .. } | Action::Scalar(_) => {}
         }
@@ -460,7 +466,7 @@ entry:
 
     #[test]
     fn slabs_fit_that_move_on_together() {
-        let slab = |written, low, high, stride| Slab { memory: 1, written, low, high, stride };
+        let slab = |written, low, high, stride| Slab { memory: 1, written, size: 8, low, high, stride };
         let (rows, cells) = (slab(true, 0, 80, 80), slab(false, 16, 24, 80));
         assert!(rows.fits(&cells, 10) && cells.fits(&rows, 10) && rows.fits(&rows, 10));
         assert!(!rows.fits(&slab(false, 0, 80, 8), 10), "of columns");

@@ -5,9 +5,11 @@
 //! gone through once more with addresses that are made up: one for each argument, buffer and result, far from one another. What a kernel
 //! is given then says which of these each of its buffers is in, and how far from the first element. That is a [`Replay`]. A later call that
 //! is like those two fills in the addresses. Where it can't go on, since a kernel says that a point fails, the call begins anew without it,
-//! for nothing was written but to temporaries and results. Kernels that make rows out of rows are then run on some rows at a time (`band.rs`).
+//! for nothing was written but to temporaries and results. Kernels that make rows out of rows are then run on some rows at a time
+//! (`band.rs`), and so are those that make what comes to one number (`feed.rs`).
 
 mod band;
+mod feed;
 mod record;
 
 use super::args::Arg;
@@ -22,6 +24,7 @@ use crate::kernel::Part;
 use crate::lower::{Bound, Order};
 use crate::schedule::Lines;
 use band::Band;
+use feed::Fed;
 use record::Recorder;
 use rewright_ir::{Array, DType, Datum, Scalar, with_array};
 use smallvec::SmallVec;
@@ -142,6 +145,8 @@ enum Action {
     Kernel(Box<Run>),
     /// Several kernels.
     Band(Box<Band>),
+    /// Two kernels, of which one makes what the other combines.
+    Fed(Box<Fed>),
     /// Reads an element.
     Load { from: Where, dtype: DType, slot: Slot },
     /// A scalar that is known.
@@ -325,6 +330,10 @@ impl Replay {
                 Action::Band(band) => {
                     // SAFETY: as above; that kernels go together in bands was found from the same extents, strides and offsets.
                     unsafe { band.run(plan, &at, &self.scalars, how.threads) }?;
+                }
+                Action::Fed(fed) => {
+                    // SAFETY: as above.
+                    unsafe { fed.run(plan, &at, &self.scalars, how.threads) }?;
                 }
                 &Action::Load { from, dtype, slot } => {
                     let place = Place { dtype, pointer: at(from), shape: &[], strides: &[], unit: 1 };
