@@ -9,6 +9,7 @@
 use super::place;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::thread::Thread;
@@ -121,10 +122,11 @@ fn look(is_so: impl Fn() -> bool) -> bool {
 struct Lobby {
     /// How many there are; no fewer than jobs. Who is still busy takes the next one soon.
     awake: usize,
-    jobs: Vec<Arc<Job>>,
+    /// In the order in which they came, so that none waits for those after it.
+    jobs: VecDeque<Arc<Job>>,
 }
 
-static LOBBY: Mutex<Lobby> = Mutex::new(Lobby { awake: 0, jobs: Vec::new() });
+static LOBBY: Mutex<Lobby> = Mutex::new(Lobby { awake: 0, jobs: VecDeque::new() });
 /// How many jobs are in the lobby, to look at without a lock.
 static JOBS: AtomicUsize = AtomicUsize::new(0);
 
@@ -142,7 +144,7 @@ impl Lobby {
     }
 
     fn take(&mut self) -> Option<Arc<Job>> {
-        let job = self.jobs.pop();
+        let job = self.jobs.pop_front();
         JOBS.store(self.jobs.len(), Ordering::Relaxed);
         job
     }
@@ -272,9 +274,13 @@ mod tests {
     #[test]
     fn others_help() {
         let threads = Mutex::new(Vec::new());
+        let begin = Instant::now();
         share(2, 2, &|_| {
             threads.lock().unwrap().push(std::thread::current().id());
-            std::thread::sleep(std::time::Duration::from_millis(200));
+            // Until the other piece is begun, which takes another thread.
+            while threads.lock().unwrap().len() < 2 && begin.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         });
         let threads = threads.into_inner().unwrap();
         assert_ne!(threads[0], threads[1]);
