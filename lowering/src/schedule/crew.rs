@@ -214,7 +214,7 @@ fn pool() -> Option<&'static ThreadPool> {
 /// Does all pieces of work, each once, on up to so many threads.
 pub fn share(threads: usize, pieces: usize, piece: Piece<'_>) {
     let others = threads.min(pieces).saturating_sub(1);
-    let Some(pool) = pool().filter(|_| others > 0) else { return (0..pieces).for_each(piece) };
+    let Some(pool) = (if others > 0 { pool() } else { None }) else { return (0..pieces).for_each(piece) };
     // SAFETY: only the lifetime changes. `Wait` keeps this function from ending before all pieces are done, and who comes later finds no piece.
     let piece = unsafe { std::mem::transmute::<Piece<'_>, Piece<'static>>(piece) };
     let count = others + 1;

@@ -10,7 +10,7 @@ use rewright_ir::Name;
 /// Below so many points nothing is worth deciding: the loops run as they are.
 pub const LEAST_POINTS: u64 = 4096;
 /// What a thread must have to do, in nanoseconds, to be worth waking up, and to be worth telling if it is awake.
-const LEAST_NANOS: [f64; 2] = [40_000.0, 5_000.0];
+const LEAST_NANOS: [f64; 2] = [20_000.0, 5_000.0];
 /// So many chunks for each thread, so that none waits for the others at the end.
 pub(super) const CHUNKS: u64 = 4;
 /// Chunks begin at the pages of a result, where they can: threads then write to pages of their own.

@@ -202,6 +202,7 @@ impl Writer<'_> {
         let points = self.schedule.points() as i32;
         self.asm.ri(Code::Sub_rm64_imm32, LIMIT, points);
         let round = self.asm.bound();
+        self.doubled = false;
         for group in 0..self.schedule.groups {
             asks.iter().for_each(|&ask| self.ask(ask, group));
             self.segment(inner, Mode::Group(group))?;

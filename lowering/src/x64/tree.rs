@@ -138,6 +138,7 @@ impl Writer<'_> {
         prefetches: bool,
     ) -> Result<(), KernelError> {
         let round = self.asm.bound();
+        self.doubled = false;
         for group in 0..groups {
             for row in (0..self.rows.len() as u32).filter(|&row| prefetches && self.rows[row as usize].moves) {
                 self.ask(Ask { row, bytes: AHEAD, written: false }, group);
