@@ -7,7 +7,7 @@ use super::value::{Held, Shape, Strides, Target, row_major};
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KOp, KernelArgs, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
-use crate::schedule::{Decision, Halves, LEAST_POINTS, Schedule, Work, facts, run, run_parts};
+use crate::schedule::{Decision, Halves, LEAST_POINTS, Schedule, Threads, Work, facts, run, run_parts};
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -244,7 +244,8 @@ impl Launch {
         used: bool,
         how: How,
     ) -> Status {
-        let mut decision = Decision::new(&self.lowered, bound, pointers, used, how.threads, facts());
+        let threads = Threads::now(self.lowered.nanos(bound), how.threads);
+        let mut decision = Decision::new(&self.lowered, bound, pointers, used, threads, facts());
         let halves = if decision.parts.is_some() { self.halves() } else { None };
         decision.parts = decision.parts.filter(|_| halves.is_some());
         let streaming = if decision.stream { self.streaming() } else { None };

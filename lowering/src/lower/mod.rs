@@ -70,7 +70,7 @@ pub struct Lowered {
     /// A point may fail.
     pub fallible: bool,
     /// About how long one point takes, in nanoseconds.
-    pub nanos: f64,
+    pub point_nanos: f64,
     /// What was said by hand of how the loops are run.
     pub wish: Schedule,
 }
@@ -177,7 +177,7 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         names: expr.axes.iter().map(|axis| axis.name).collect(),
         apart: (0..expr.axes.len()).map(apart).collect(),
         fallible: kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Reference(_))),
-        nanos: nanos(&kernel),
+        point_nanos: nanos(&kernel),
         wish: Schedule::default(),
         accesses: accesses.into_iter().collect(),
         params,

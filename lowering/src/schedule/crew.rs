@@ -10,17 +10,15 @@ use super::place;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// How often somebody who waits looks before it lets others run.
 const LOOKS: u32 = 30;
-/// A series of calls that took so long is likely to go on for as long as waking up takes.
-const SERIES_NANOS: u64 = 500_000;
 /// Threads linger as long as they worked, but no shorter and no longer than this.
-const LINGER: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
+pub(super) const LINGER: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
 
 /// A piece of work by its number.
 type Piece<'a> = &'a (dyn Fn(usize) + Sync);
@@ -90,10 +88,11 @@ impl Drop for Count<'_> {
 }
 
 /// Waits until all pieces are done, come what may.
-struct Wait<'a>(&'a Job);
+struct Wait<'a>(&'a Arc<Job>);
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
+        lobby(|lobby| lobby.close(self.0));
         // After a panic of this thread's piece those that nobody began are not done any more.
         let left = self.0.sections.iter().map(Section::close).sum();
         self.0.done.fetch_add(left, Ordering::AcqRel);
@@ -118,50 +117,77 @@ fn look(is_so: impl Fn() -> bool) -> bool {
     is_so()
 }
 
-/// Threads that are awake, and jobs for them.
+/// Jobs that want more threads, and threads for them.
 struct Lobby {
-    /// How many there are; no fewer than jobs. Who is still busy takes the next one soon.
+    /// Threads that are awake, and those that are called and will come.
     awake: usize,
+    /// Those of them that do no job.
+    idle: usize,
     /// In the order in which they came, so that none waits for those after it.
-    jobs: VecDeque<Arc<Job>>,
+    jobs: VecDeque<Open>,
 }
 
-static LOBBY: Mutex<Lobby> = Mutex::new(Lobby { awake: 0, jobs: VecDeque::new() });
-/// How many jobs are in the lobby, to look at without a lock.
-static JOBS: AtomicUsize = AtomicUsize::new(0);
+/// A job, and how many more threads it wants.
+struct Open {
+    job: Arc<Job>,
+    wanted: usize,
+}
 
-fn lobby() -> MutexGuard<'static, Lobby> {
-    LOBBY.lock().unwrap_or_else(|e| e.into_inner())
+static LOBBY: Mutex<Lobby> = Mutex::new(Lobby { awake: 0, idle: 0, jobs: VecDeque::new() });
+/// `jobs.len()` and `idle`, to look at without a lock.
+static JOBS: AtomicUsize = AtomicUsize::new(0);
+static IDLE: AtomicUsize = AtomicUsize::new(0);
+
+/// What is in the lobby, changed by one at a time.
+fn lobby<T>(change: impl FnOnce(&mut Lobby) -> T) -> T {
+    let mut lobby = LOBBY.lock().unwrap_or_else(|e| e.into_inner());
+    let result = change(&mut lobby);
+    JOBS.store(lobby.jobs.len(), Ordering::Relaxed);
+    IDLE.store(lobby.idle, Ordering::Relaxed);
+    result
 }
 
 impl Lobby {
-    /// Gives a job to so many threads, or to fewer if no more are awake; how many these are.
-    fn give(&mut self, job: &Arc<Job>, threads: usize) -> usize {
-        let given = threads.min(self.awake - self.jobs.len());
-        self.jobs.extend(std::iter::repeat_n(job, given).cloned());
-        JOBS.store(self.jobs.len(), Ordering::Relaxed);
-        given
+    /// Takes in a job for so many threads, of so many that there are; how many of these are to be called. Who is busy comes later, if the job
+    /// still wants somebody then.
+    fn open(&mut self, job: &Arc<Job>, wanted: usize, all: usize) -> usize {
+        let promised: usize = self.jobs.iter().map(|open| open.wanted).sum();
+        let called = wanted.saturating_sub(self.idle.saturating_sub(promised)).min(all - self.awake);
+        self.awake += called;
+        self.idle += called;
+        self.jobs.push_back(Open { job: job.clone(), wanted });
+        called
     }
 
+    /// No thread need begin with this job any more.
+    fn close(&mut self, job: &Arc<Job>) {
+        self.jobs.retain(|open| !Arc::ptr_eq(&open.job, job));
+    }
+
+    /// A job for an idle thread.
     fn take(&mut self) -> Option<Arc<Job>> {
-        let job = self.jobs.pop_front();
-        JOBS.store(self.jobs.len(), Ordering::Relaxed);
-        job
+        let open = self.jobs.front_mut()?;
+        let job = open.job.clone();
+        open.wanted -= 1;
+        if open.wanted == 0 {
+            self.jobs.pop_front();
+        }
+        self.idle -= 1;
+        Some(job)
     }
 }
 
-/// Does a job, and others that there are soon after.
-fn serve(first: Arc<Job>) {
-    lobby().awake += 1;
-    let mut next = Some(first);
-    while let Some(job) = next {
+/// What a thread that is called does: jobs, until there have been none for a while.
+fn serve() {
+    let mut until = Instant::now() + LINGER[0];
+    while let Some(job) = linger(until) {
         let begin = Instant::now();
         place::leave(job.place);
         job.work(1 + rayon::current_thread_index().unwrap_or(0));
         drop(job);
         let end = Instant::now();
-        let until = end + (end - begin).clamp(LINGER[0], LINGER[1]);
-        next = linger(until);
+        until = end + (end - begin).clamp(LINGER[0], LINGER[1]);
+        lobby(|lobby| lobby.idle += 1);
     }
 }
 
@@ -171,34 +197,24 @@ fn linger(until: Instant) -> Option<Arc<Job>> {
         let found = look(|| JOBS.load(Ordering::Relaxed) > 0);
         let late = Instant::now() >= until;
         if found || late {
-            let mut lobby = lobby();
-            let job = lobby.take();
-            if job.is_some() {
+            let job = lobby(|lobby| {
+                let job = lobby.take();
+                if job.is_none() && late {
+                    lobby.awake -= 1;
+                    lobby.idle -= 1;
+                }
+                job
+            });
+            if job.is_some() || late {
                 return job;
-            }
-            if late {
-                lobby.awake -= 1;
-                return None;
             }
         }
     }
 }
 
-/// True if other threads are awake, or are worth waking up for the series of calls which this one, of so many nanoseconds, is in.
-pub fn are_awake(nanos: f64) -> bool {
-    static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
-    /// When the latest call began, in microseconds, and what the series took until then, in nanoseconds.
-    static LATEST: AtomicU64 = AtomicU64::new(0);
-    static SERIES: AtomicU64 = AtomicU64::new(0);
-    if lobby().awake > 0 {
-        return true;
-    }
-    let now = FIRST.elapsed().as_micros() as u64;
-    let ended = now.saturating_sub(LATEST.swap(now, Ordering::Relaxed)) > LINGER[0].as_micros() as u64;
-    let series = nanos as u64 + if ended { 0 } else { SERIES.load(Ordering::Relaxed) };
-    let long = series >= SERIES_NANOS;
-    SERIES.store(if long { 0 } else { series }, Ordering::Relaxed);
-    long
+/// How many threads have nothing to do, and are awake or will soon be.
+pub fn idle() -> usize {
+    IDLE.load(Ordering::Relaxed)
 }
 
 /// The threads besides callers; none if there can't be any.
@@ -222,17 +238,14 @@ pub fn share(threads: usize, pieces: usize, piece: Piece<'_>) {
     let (sections, done) = ((0..count).map(section).collect(), AtomicUsize::new(0));
     let (caller, place) = (std::thread::current(), place::here());
     let job = Arc::new(Job { piece, sections, pieces, done, caller, place });
-    let others = others.min(pool.current_num_threads());
-    let given = lobby().give(&job, others);
-    for _ in given..others {
-        let job = job.clone();
-        pool.spawn(move || serve(job));
-    }
-    if given < others {
+    let all = pool.current_num_threads();
+    let called = lobby(|lobby| lobby.open(&job, others.min(all), all));
+    let _wait = Wait(&job);
+    (0..called).for_each(|_| pool.spawn(serve));
+    if called > 0 {
         // Who wakes up here goes elsewhere.
         std::thread::yield_now();
     }
-    let _wait = Wait(&job);
     job.work(0);
 }
 
@@ -269,6 +282,38 @@ mod tests {
             }
         });
         assert_eq!(done.into_inner(), 4 * 50 * 7 * 3);
+    }
+
+    /// A job of no pieces.
+    fn job() -> Arc<Job> {
+        let piece: Piece<'static> = &|_| ();
+        let (sections, caller) = (SmallVec::new(), std::thread::current());
+        Arc::new(Job { piece, sections, pieces: 0, done: AtomicUsize::new(0), caller, place: None })
+    }
+
+    #[test]
+    fn threads_are_called_once_however_late_they_are() {
+        let mut lobby = Lobby { awake: 0, idle: 0, jobs: VecDeque::new() };
+        let [first, second, third] = [(); 3].map(|()| job());
+        assert_eq!([lobby.open(&first, 2, 3), lobby.idle], [2, 2]);
+        // Those two are promised.
+        assert_eq!([lobby.open(&second, 2, 3), lobby.idle], [1, 3]);
+        lobby.close(&first);
+        for _ in 0..1000 {
+            assert_eq!(lobby.open(&third, 1, 3), 0);
+            lobby.close(&third);
+        }
+        assert_eq!([lobby.jobs.len(), lobby.awake], [1, 3]);
+        // Who comes begins with what came first, and is not idle then.
+        lobby.open(&third, 3, 3);
+        let taken: Vec<Arc<Job>> = (0..3).filter_map(|_| lobby.take()).collect();
+        assert!(taken.iter().zip([&second, &second, &third]).all(|(taken, job)| Arc::ptr_eq(taken, job)));
+        assert_eq!([lobby.idle, lobby.jobs[0].wanted], [0, 2]);
+        // All are busy: who ends takes it.
+        assert_eq!(lobby.open(&first, 3, 3), 0);
+        lobby.close(&third);
+        lobby.idle += 1;
+        assert!(lobby.take().is_some_and(|job| Arc::ptr_eq(&job, &first)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! What is decided for a call: from the kernel, the extents and strides of the arrays, and the machine.
+//! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
 
-use super::crew::are_awake;
+use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
 use crate::kernel::CompiledKernel;
 use crate::kernel::{KOp, Kernel};
@@ -9,8 +9,10 @@ use rewright_ir::Name;
 
 /// Below so many points nothing is worth deciding: the loops run as they are.
 pub const LEAST_POINTS: u64 = 4096;
-/// What a thread must have to do, in nanoseconds, to be worth waking up, and to be worth telling if it is awake.
-const LEAST_NANOS: [f64; 2] = [20_000.0, 5_000.0];
+/// What a thread must have to do, in nanoseconds, to be worth waking up.
+const WAKE_NANOS: f64 = 20_000.0;
+/// The same, to be worth telling where it is awake: about three times what telling it costs.
+const TELL_NANOS: f64 = 5_000.0;
 /// So many chunks for each thread, so that none waits for the others at the end.
 pub(super) const CHUNKS: u64 = 4;
 /// Chunks begin at the pages of a result, where they can: threads then write to pages of their own.
@@ -58,21 +60,21 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// For a call on at most so many threads. `first` is the address of the first point's element in each buffer; `used` says whether
+    /// For a call on so many threads. `first` is the address of the first point's element in each buffer; `used` says whether
     /// results were written to before: where they were not, the system has just cleared them, and they are in the caches.
     pub fn new(
         lowered: &Lowered,
         bound: &Bound,
         first: &[*mut u8],
         used: bool,
-        threads: u32,
+        threads: Threads,
         facts: &Facts,
     ) -> Decision {
         let call = Call { lowered, kernel: &lowered.kernel, bound, facts };
         let wish = &lowered.wish;
-        let (most, wished) = (wish.threads.unwrap_or(threads), wish.threads.is_some());
-        let shared = call.shared(first, most, wished);
-        let parts = if shared.is_none() { call.parts(most, wished) } else { None };
+        let threads = wish.threads.unwrap_or_else(|| threads.worth(lowered.nanos(bound)));
+        let shared = call.shared(first, threads);
+        let parts = if shared.is_none() { call.parts(threads) } else { None };
         let tile = match wish.tile {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
             None => call.tile(),
@@ -121,9 +123,6 @@ impl Call<'_> {
     fn stride(&self, buffer: usize, number: usize) -> i64 {
         self.bound.strides[buffer * self.bound.extents.len() + number]
     }
-    fn points(&self) -> u64 {
-        self.bound.extents.iter().product()
-    }
 
     /// The last two loops that go on.
     fn last_two(&self) -> Option<(usize, usize)> {
@@ -132,10 +131,12 @@ impl Call<'_> {
         Some((outer, inner))
     }
 
-    /// What threads share, if they are worth it, or if it is `wished`.
-    fn shared(&self, first: &[*mut u8], threads: u32, wished: bool) -> Option<(u32, Chunks)> {
-        let enough = self.enough(threads, wished)?;
-        let wide = u64::from(enough) * CHUNKS;
+    /// What so many threads share, if these are several.
+    fn shared(&self, first: &[*mut u8], threads: u32) -> Option<(u32, Chunks)> {
+        if threads < 2 {
+            return None;
+        }
+        let wide = u64::from(threads) * CHUNKS;
         let long = |number: &usize| self.extent(*number) > 1;
         let mut loops = (0..self.bound.extents.len()).filter(long);
         let along = match self.lowered.fallible {
@@ -149,24 +150,17 @@ impl Call<'_> {
         };
         let count = self.extent(along);
         let each = self.lowered.wish.chunk.unwrap_or_else(|| count.div_ceil(wide)).min(count);
-        Some((enough, self.by_pages(first, along, each)))
-    }
-
-    /// The threads that have enough to do, if there are two.
-    fn enough(&self, threads: u32, wished: bool) -> Option<u32> {
-        let nanos = self.points() as f64 * self.lowered.nanos;
-        Some(if wished { threads } else { threads_for(nanos, threads) }).filter(|&enough| enough > 1)
+        Some((threads, self.by_pages(first, along, each)))
     }
 
     /// Parts of the row that there is, if it is long enough. Which point fails first they don't tell.
-    fn parts(&self, threads: u32, wished: bool) -> Option<(u32, Parts)> {
-        let leaf = leaf_of_row(self.lowered, self.bound)?;
+    fn parts(&self, threads: u32) -> Option<(u32, Parts)> {
+        let leaf = leaf_of_row(self.lowered, self.bound).filter(|_| threads > 1)?;
         let points = *self.bound.extents.last()?;
-        let enough = self.enough(threads, wished)?;
-        let each = self.lowered.wish.chunk.unwrap_or(points / (u64::from(enough) * CHUNKS)).max(leaf);
+        let each = self.lowered.wish.chunk.unwrap_or(points / (u64::from(threads) * CHUNKS)).max(leaf);
         // A power of two of leaves.
         let each = leaf << (each / leaf).ilog2();
-        (each < points).then_some((enough, Parts { each }))
+        (each < points).then_some((threads, Parts { each }))
     }
 
     /// True if the iterations of a loop write to different elements.
@@ -258,10 +252,27 @@ pub fn tile_for(lowered: &Lowered, bound: &Bound) -> Option<Tile> {
     Call { lowered, kernel: &lowered.kernel, bound, facts: facts() }.tile()
 }
 
-/// The threads that are worth it for so much work, of so many.
-pub fn threads_for(nanos: f64, most: u32) -> u32 {
-    let [asleep, awake] = LEAST_NANOS.map(|least| most.min((nanos / least) as u32).max(1));
-    if awake > asleep && are_awake(nanos) { awake } else { asleep }
+/// Threads for a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads {
+    /// The most.
+    pub most: u32,
+    /// Those besides the caller which it need not wait for.
+    pub ready: u32,
+}
+
+impl Threads {
+    /// As they are now, for a call of about so many nanoseconds on at most so many.
+    pub fn now(nanos: f64, most: u32) -> Threads {
+        let others = most.saturating_sub(1);
+        Threads { most, ready: if nanos < 2.0 * TELL_NANOS { 0 } else { ready(nanos, others) } }
+    }
+
+    /// Those that are worth it for so much work.
+    pub fn worth(self, nanos: f64) -> u32 {
+        let enough = |each: f64| self.most.min((nanos / each) as u32).max(1);
+        enough(WAKE_NANOS).max(enough(TELL_NANOS).min(self.ready.saturating_add(1)))
+    }
 }
 
 /// True if elements with these strides along the last two loops lie side by side along the outer one, and apart along the inner one.
@@ -287,6 +298,11 @@ pub fn nanos(kernel: &Kernel) -> f64 {
 }
 
 impl Lowered {
+    /// About how long a call takes on one thread, in nanoseconds.
+    pub(crate) fn nanos(&self, bound: &Bound) -> f64 {
+        bound.extents.iter().product::<u64>() as f64 * self.point_nanos
+    }
+
     /// Takes a schedule that was given by hand, after a look whether it can be one of this expression.
     pub fn with_schedule(mut self, schedule: Schedule) -> Result<Lowered, ScheduleError> {
         if let Some(order) = &schedule.order {

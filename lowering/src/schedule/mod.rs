@@ -1,7 +1,7 @@
 //! Schedules: how the loops of a call are run.
 //!
 //! A kernel says what is computed at each point; its schedule says in which order, by how many threads and with what stores. It is data: decided for
-//! each call, from the kernel and the extents and strides of the arrays ([`Decision`]), printed, read back, and given by hand where
+//! each call, from the kernel, the extents and strides of the arrays, and the threads that are awake ([`Decision`]), printed, read back, and given by hand where
 //! somebody knows better:
 //!
 //! ```
@@ -36,10 +36,11 @@ mod machine;
 mod parts;
 mod place;
 mod run;
+mod series;
 mod turn;
 
-pub use decide::{Chunks, Decision, Tile};
-pub(crate) use decide::{LEAST_POINTS, is_apart, leaf_of_row, nanos, threads_for, tile_for};
+pub use decide::{Chunks, Decision, Threads, Tile};
+pub(crate) use decide::{LEAST_POINTS, is_apart, leaf_of_row, nanos, tile_for};
 pub use machine::{Facts, facts};
 pub use parts::Parts;
 

@@ -29,7 +29,12 @@ pub fn leave(processor: Option<usize>) {
             }
             let mut others = allowed;
             libc::CPU_CLR(processor, &mut others);
-            if libc::CPU_COUNT(&others) > 0 && libc::sched_setaffinity(0, size, &others) == 0 {
+            if libc::CPU_COUNT(&others) > 0
+                && libc::sched_setaffinity(0, size, &others) == 0
+                && libc::sched_setaffinity(0, size, &allowed) != 0
+            {
+                // None of those is left to this process by now: the system leaves out of all processors what may not be used.
+                libc::memset((&raw mut allowed).cast(), 0xff, size);
                 libc::sched_setaffinity(0, size, &allowed);
             }
         }
@@ -43,10 +48,19 @@ mod tests {
     #[test]
     fn a_thread_that_leaves_is_elsewhere_and_may_come_back() {
         std::thread::spawn(|| {
-            let before = here();
+            let allowed = || {
+                // SAFETY: as in `leave`.
+                unsafe {
+                    let mut allowed: libc::cpu_set_t = std::mem::zeroed();
+                    assert_eq!(libc::sched_getaffinity(0, size_of_val(&allowed), &mut allowed), 0);
+                    libc::CPU_COUNT(&allowed)
+                }
+            };
+            let (before, processors) = (here(), allowed());
             assert!(before.is_some());
             leave(before);
-            if std::thread::available_parallelism().unwrap().get() > 1 {
+            assert_eq!(allowed(), processors);
+            if processors > 1 {
                 // It may be sent back at any time, but not each time.
                 let left = |_| {
                     let before = here();
@@ -55,13 +69,7 @@ mod tests {
                 };
                 assert!((0..100).any(left));
             }
-            // SAFETY: as in `leave`.
-            let allowed = unsafe {
-                let mut allowed: libc::cpu_set_t = std::mem::zeroed();
-                assert_eq!(libc::sched_getaffinity(0, size_of_val(&allowed), &mut allowed), 0);
-                libc::CPU_COUNT(&allowed) as usize
-            };
-            assert_eq!(allowed, std::thread::available_parallelism().unwrap().get());
+            assert_eq!(allowed(), processors);
         })
         .join()
         .unwrap();

@@ -8,7 +8,7 @@
 use super::{Action, Run, Where, feed, launch};
 use crate::exec::launch::Pointers;
 use crate::exec::plan::{FuncPlan, Step};
-use crate::schedule::{self, Bands, LINE, Moved, Tile, Work, facts, is_apart, run_bands, threads_for, tile_for};
+use crate::schedule::{self, Bands, LINE, Moved, Threads, Tile, Work, facts, is_apart, run_bands, tile_for};
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
 
@@ -62,13 +62,14 @@ impl Band {
         for (Member { run, along, tile, moved, stream }, (pointers, params)) in self.members.iter().zip(&given) {
             let launch = launch(&plan.steps[run.step])?;
             let (lowered, bound) = (&launch.lowered, &run.bound);
-            nanos += bound.extents.iter().product::<u64>() as f64 * lowered.nanos;
+            nanos += lowered.nanos(bound);
             let work = Work { kernel: launch.kernel(*stream), lowered, bound, pointers, params };
             members.push(schedule::Member { work, along: *along, tile: *tile, moved });
         }
+        let threads = Threads::now(nanos, threads).worth(nanos);
         // SAFETY: the addresses are the caller's promise. The loops' iterations write to different elements, and `Slab::fits` is true of each two
         // kernels; what is moved only these use, each at the distance from its room's beginning that it has in the scratch memory.
-        let status = unsafe { run_bands(&members, &self.bands, threads_for(nanos, threads)) };
+        let status = unsafe { run_bands(&members, &self.bands, threads) };
         (status.failed == 0).then_some(())
     }
 }

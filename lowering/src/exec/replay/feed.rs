@@ -5,7 +5,7 @@ use super::{Action, Run, Where, launch};
 use crate::exec::launch::Pointers;
 use crate::exec::plan::{FuncPlan, Step};
 use crate::lower::Lowered;
-use crate::schedule::{Feed, LINE, Parts, Passed, Work, leaf_of_row, run_fed, threads_for, tile_for};
+use crate::schedule::{Feed, LINE, Parts, Passed, Threads, Work, leaf_of_row, run_fed, tile_for};
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
 
@@ -53,9 +53,8 @@ impl Fed {
             pointers: &fold_pointers,
             params: &fold_params,
         };
-        let nanos =
-            [&making, &folding].map(|work| work.bound.extents.iter().product::<u64>() as f64 * work.lowered.nanos);
-        let threads = threads_for(nanos.iter().sum(), threads);
+        let nanos = [&making, &folding].map(|work| work.lowered.nanos(work.bound)).iter().sum();
+        let threads = Threads::now(nanos, threads).worth(nanos);
         // SAFETY: the addresses are the caller's promise, and `find` looked at the loops and at what is passed.
         let status = unsafe { run_fed(&making, &folding, fold.halves()?, &self.feed, threads) };
         (status.failed == 0).then_some(())
