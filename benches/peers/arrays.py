@@ -6,6 +6,7 @@ anything is measured. See README.md.
 """
 
 import argparse
+import contextlib
 import glob
 import json
 import os
@@ -70,8 +71,8 @@ class System:
         return json.loads(line)
 
     def close(self):
-        self.process.send_signal(signal.SIGCONT)
-        self.process.stdin.close()
+        """Ends the process, whatever it does at the moment."""
+        self.process.kill()
         self.process.wait()
 
 
@@ -264,8 +265,7 @@ def measured(args):
         args.dtypes, args.rounds = [d for d in args.dtypes if d != "f32"], min(args.rounds, 7)
     sizes = args.sizes or ([8, 30_000, 1_000_000] if args.quick else cases.SIZES)
     wanted = [w for w in cases.WORKLOADS if args.workloads is None or w.name in args.workloads]
-    with tempfile.TemporaryDirectory(prefix="peers") as folder:
-        bench = Bench(args, folder)
+    with tempfile.TemporaryDirectory(prefix="peers") as folder, contextlib.closing(Bench(args, folder)) as bench:
         data = {"machine": machine(), "rounds": args.rounds, "threads": args.threads, "cells": []}
         if args.update and args.out.with_suffix(".json").exists():
             data = json.loads(args.out.with_suffix(".json").read_text())
@@ -278,7 +278,6 @@ def measured(args):
                         put(data["cells"], row := cell(bench, workload, mode, n, dtype))
                         print(line(row), flush=True)
                         args.out.with_suffix(".json").write_text(json.dumps(data, indent=1))
-        bench.close()
     return data
 
 

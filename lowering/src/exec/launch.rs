@@ -260,7 +260,11 @@ impl Launch {
         // and results are no views in which elements overlap.
         unsafe {
             match (decision.parts, halves) {
-                (Some((threads, parts)), Some(halves)) => run_parts(&work, halves, parts, threads),
+                (Some((threads, parts)), Some(halves)) => {
+                    // Of kernels that can't fail.
+                    run_parts(&work, halves, parts, threads);
+                    Status::default()
+                }
                 _ => run(&work, &decision),
             }
         }

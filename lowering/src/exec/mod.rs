@@ -118,7 +118,8 @@ pub struct Options {
     /// of a call that looks like the one before it, 256 KiB at most for each that runs at the same time.
     pub kept_bytes: u64,
     /// Kernels that follow one another, and make rows out of rows, are run on so many rows at once that these take about so many bytes: a quarter of
-    /// the second-level cache if nothing is said. 0 for all rows at once. That is in calls like the two before them.
+    /// the second-level cache if nothing is said. What is combined to one number by the next kernel is made in parts of about so many, for which up to
+    /// three times as much memory is used. 0 for all at once. That is in calls like the two before them.
     pub band_bytes: Option<u64>,
 }
 

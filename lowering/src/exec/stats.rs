@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 pub struct Stats {
     /// Calls of compiled kernels.
     pub kernels: u64,
-    /// Those of them that were run band by band, together with others: see [`Options::band_bytes`](super::Options::band_bytes).
+    /// Those of them that were run band by band, or part by part, together with others: see [`Options::band_bytes`](super::Options::band_bytes).
     pub banded: u64,
     /// Steps that ran by the reference meaning of their ops; the arrays that these make are not counted below.
     pub reference: u64,

@@ -9,10 +9,8 @@ use super::crew::share;
 use super::decide::{CHUNKS, Tile};
 use super::parts::{Halves, PartedRow, Parts};
 use super::run::{Part, Work};
-use crate::kernel::Status;
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::sync::Mutex;
 
 /// How a kernel makes what another one combines.
 #[derive(Clone, Debug)]
@@ -40,42 +38,29 @@ pub(crate) struct Passed {
     pub at: usize,
 }
 
-/// Runs a kernel and the one of a single row that combines what it makes. The status is that of a failure, if there is any.
+/// Runs a kernel and the one of a single row that combines what it makes.
 ///
 /// # Safety
-/// As [`run`](super::run), for both kernels, and as [`run_parts`](super::run_parts), for the second one. What is passed takes `scratch` bytes for as many
+/// As [`run`](super::run), for both kernels, which can't fail, and as [`run_parts`](super::run_parts), for the second one. What is passed takes `scratch` bytes for as many
 /// iterations as a part lies in and one more; nothing else is written by the first kernel, and its iterations write to different elements, adjacent ones
 /// in the order of the row.
-pub(crate) unsafe fn run_fed(maker: &Work<'_>, fold: &Work<'_>, halves: &Halves, feed: &Feed, threads: u32) -> Status {
+pub(crate) unsafe fn run_fed(maker: &Work<'_>, fold: &Work<'_>, halves: &Halves, feed: &Feed, threads: u32) {
     let row = PartedRow::new(fold, halves, feed.parts);
     let pieces = if threads > 1 { (threads as usize * CHUNKS as usize).min(row.count()) } else { 1 };
-    let failed: Mutex<Option<Status>> = Mutex::new(None);
     share(threads as usize, pieces, &|piece| {
         let numbers = piece * row.count() / pieces..(piece + 1) * row.count() / pieces;
         // SAFETY: passed on.
-        let status = unsafe { some_parts(maker, &row, halves, feed, numbers) };
-        if status.failed != 0 {
-            failed.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(status);
-        }
+        unsafe { some_parts(maker, &row, feed, numbers) };
     });
-    match failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
-        Some(status) => status,
-        // SAFETY: passed on.
-        None => unsafe { row.join() },
-    }
+    // SAFETY: passed on.
+    unsafe { row.join() };
 }
 
 /// Makes and combines parts that follow one another.
 ///
 /// # Safety
 /// As [`run_fed`].
-unsafe fn some_parts(
-    maker: &Work<'_>,
-    row: &PartedRow<'_>,
-    halves: &Halves,
-    feed: &Feed,
-    numbers: Range<usize>,
-) -> Status {
+unsafe fn some_parts(maker: &Work<'_>, row: &PartedRow<'_>, feed: &Feed, numbers: Range<usize>) {
     let mut memory = SCRATCH.take();
     memory.grow(feed.scratch);
     let scratch = memory.begin();
@@ -100,10 +85,7 @@ unsafe fn some_parts(
             }
             // SAFETY: some iterations, which write to the scratch memory only.
             let status = unsafe { maker.part(part, feed.tile) };
-            if status.failed != 0 {
-                SCRATCH.set(memory);
-                return status;
-            }
+            debug_assert_eq!(status.failed, 0, "it can't fail");
         }
         let mut part = row.part(number);
         for passed in &feed.passed {
@@ -111,12 +93,7 @@ unsafe fn some_parts(
         }
         there = needed;
         // SAFETY: some points of the row, whose elements were made.
-        let status = unsafe { part.call(&*halves.part) };
-        if status.failed != 0 {
-            SCRATCH.set(memory);
-            return status;
-        }
+        unsafe { row.combine(&part) };
     }
     SCRATCH.set(memory);
-    Status::default()
 }

@@ -6,9 +6,9 @@
 use super::crew::share;
 use super::lines::{LINE, Lines};
 use super::run::{Part, Work};
-use crate::kernel::{CompiledKernel, Status};
+use crate::kernel::CompiledKernel;
 use rewright_ir::DType;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A row in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,22 +30,13 @@ const TOTAL: usize = 8;
 /// Runs a kernel of one row, in parts.
 ///
 /// # Safety
-/// As [`run`](super::run), for the kernel that the halves are of, whose loops but the innermost one have one iteration.
-pub(crate) unsafe fn run_parts(work: &Work<'_>, halves: &Halves, parts: Parts, threads: u32) -> Status {
+/// As [`run`](super::run), for the kernel that the halves are of, which can't fail, and whose loops but the innermost one have one iteration.
+pub(crate) unsafe fn run_parts(work: &Work<'_>, halves: &Halves, parts: Parts, threads: u32) {
     let row = PartedRow::new(work, halves, parts);
-    let failed: Mutex<Option<Status>> = Mutex::new(None);
-    share(threads as usize, row.count(), &|number| {
-        // SAFETY: some points of the row.
-        let status = unsafe { row.part(number).call(&*halves.part) };
-        if status.failed != 0 {
-            failed.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(status);
-        }
-    });
-    match failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
-        Some(status) => status,
-        // SAFETY: passed on.
-        None => unsafe { row.join() },
-    }
+    // SAFETY: some points of the row.
+    share(threads as usize, row.count(), &|number| unsafe { row.combine(&row.part(number)) });
+    // SAFETY: passed on.
+    unsafe { row.join() };
 }
 
 /// A row whose parts are combined one by one, in any order, and then joined.
@@ -101,18 +92,29 @@ impl<'a> PartedRow<'a> {
         part
     }
 
+    /// Combines the points of a part.
+    ///
+    /// # Safety
+    /// As [`run_parts`], for a part of this row.
+    pub unsafe fn combine(&self, part: &Part) {
+        // SAFETY: passed on.
+        let status = unsafe { part.call(&*self.halves.part) };
+        debug_assert_eq!(status.failed, 0, "it can't fail");
+    }
+
     /// Joins the parts, and does what follows the row.
     ///
     /// # Safety
     /// As [`run_parts`], and all parts were run.
-    pub unsafe fn join(&self) -> Status {
+    pub unsafe fn join(&self) {
         let mut whole = Part::whole(self.work);
         self.work.narrow(&mut whole, self.inner(), 0, self.count() as u64);
         for at in 0..self.halves.totals.len() {
             whole.add_buffer(self.totals.begin.wrapping_add(at * TOTAL), self.pitch as i64);
         }
         // SAFETY: of the row's buffers only those are used that do not go along it, and of the additional ones an element a part.
-        unsafe { whole.call(&*self.halves.join) }
+        let status = unsafe { whole.call(&*self.halves.join) };
+        debug_assert_eq!(status.failed, 0, "it can't fail");
     }
 
     fn inner(&self) -> usize {

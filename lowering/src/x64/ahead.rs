@@ -1,7 +1,10 @@
 //! Memory that is asked for before it is needed.
 //!
 //! A processor asks early for what it sees that a loop reads on and on. It asks late where leaves of a tree end, and with them a loop; for what the
-//! first stage of the next piece reads, while the last ones of this piece compute; and for the lines that a loop writes.
+//! stages of the next piece read, while others of this piece compute; and for the lines that a loop writes.
+//!
+//! Rows that a call copies to the frame, since their elements are not adjacent, are asked for there, which does neither good nor harm: which rows
+//! these are is not known when the code is written.
 
 use super::allocate::{Mode, Writer};
 use super::machine::Inst;

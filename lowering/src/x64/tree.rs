@@ -13,8 +13,8 @@ use super::unsupported;
 use crate::kernel::KernelError;
 use iced_x86::{Code, Register};
 
-/// Rows of no more bytes are in a cache.
-const NOWHERE: i32 = 1 << 24;
+/// Rows of so many bytes and more come from memory: asking for them early was measured not to pay.
+const LARGE: i32 = 1 << 24;
 /// It is asked for what is so far ahead, in bytes.
 const AHEAD: i64 = 2048;
 
@@ -106,7 +106,7 @@ impl Writer<'_> {
         if prefetches {
             self.asm.load(Register::RAX, Mem::frame(self.places.extents[axis]));
             self.asm.ri(Code::Sub_rm64_imm32, Register::RAX, NEAR / bytes as i32);
-            self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, (NOWHERE - NEAR) / bytes as i32);
+            self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, (LARGE - NEAR) / bytes as i32);
             self.asm.jump(Code::Jb_rel32_64, far);
         }
         self.leaf_rounds(fold, (groups, lanes), false)?;

@@ -346,30 +346,25 @@ fn pack(actions: &mut [Action], temporaries: usize, rooms: &[Room]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::{Arg, Backend, Executable, Options, Results};
-    use ndarray::{Array2, ArrayView2, s};
-    use rewright_ir::text::parse_module;
+    use crate::exec::replay::testing::{array, call, replay};
+    use crate::exec::{Arg, Backend, Executable, Options};
+    use ndarray::s;
     use std::num::NonZeroU32;
 
     fn compile(body: &str, options: Options) -> Executable {
-        let text = format!("func @f(%x: f64[m, n], %y: f64[m, n]) -> {body}");
-        let module = parse_module(&text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
-        Executable::compile(&module, "f", options).unwrap()
-    }
-
-    fn call(f: &Executable, x: ArrayView2<'_, f64>, y: ArrayView2<'_, f64>) -> Results {
-        f.call(&[Arg::from(x), Arg::from(y)]).unwrap_or_else(|e| panic!("{e}"))
+        crate::exec::replay::testing::compile(&format!("func @f(%x: f64[m, n], %y: f64[m, n]) -> {body}"), options)
     }
 
     /// The kernels of each band, its scratch memory, and the bytes of other temporaries, of calls after the second.
     fn bands(f: &Executable) -> (Vec<(usize, u64, usize)>, usize) {
-        let frames = f.inner.pools[0].frames();
-        let replay = frames[0].again.replay.as_ref().unwrap_or_else(|| panic!("it is not replayed"));
-        let bands = replay.actions.iter().filter_map(|action| match action {
-            Action::Band(band) => Some((band.members.len(), band.bands.each, band.bands.scratch)),
-            _ => None,
-        });
-        (bands.collect(), replay.temporaries.bytes())
+        replay(f, |replay| {
+            let bands = replay.actions.iter().filter_map(|action| match action {
+                Action::Band(band) => Some((band.members.len(), band.bands.each, band.bands.scratch)),
+                _ => None,
+            });
+            (bands.collect(), replay.temporaries.bytes())
+        })
+        .unwrap()
     }
 
     const SOFTMAX: &str = "f64[m, n] {
@@ -382,10 +377,6 @@ entry:
   %5 = mul %4, %y
   ret %5
 }";
-
-    fn array(rows: usize, columns: usize) -> Array2<f64> {
-        Array2::from_shape_fn((rows, columns), |(i, j)| ((i * 31 + j * 17) % 101) as f64 / 7.0 - 5.0)
-    }
 
     #[test]
     fn kernels_that_make_rows_of_rows_are_run_band_by_band() {

@@ -11,6 +11,8 @@
 mod band;
 mod feed;
 mod record;
+#[cfg(test)]
+mod testing;
 
 use super::args::Arg;
 use super::buffers::{Buffers, RawBuffer, block_bytes};
