@@ -245,7 +245,8 @@ impl Launch {
         how: How,
     ) -> Status {
         let threads = Threads::now(self.lowered.nanos(bound), how.threads);
-        let mut decision = Decision::new(&self.lowered, bound, pointers, used, threads, facts());
+        let mut decision =
+            Decision::new(&self.lowered, bound, pointers, used, threads, self.compiled.packing(), facts());
         let halves = if decision.parts.is_some() { self.halves() } else { None };
         decision.parts = decision.parts.filter(|_| halves.is_some());
         let streaming = if decision.stream { self.streaming() } else { None };

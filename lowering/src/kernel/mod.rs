@@ -324,6 +324,11 @@ pub trait CompiledKernel: Send + Sync {
         false
     }
 
+    /// How the elements of short rows had better lie, if not along these.
+    fn packing(&self) -> Option<Packing> {
+        None
+    }
+
     /// True if it may be called with an operand where its result is, as long as it is read at each point only where that is written.
     fn overwrites(&self) -> bool {
         false
@@ -333,6 +338,18 @@ pub trait CompiledKernel: Send + Sync {
     fn disassembly(&self) -> Option<&str> {
         None
     }
+}
+
+/// Where a kernel that combines the points of short rows likes to find what goes along both the rows and the loop around them: a point of adjacent rows in
+/// adjacent elements, the next point so many elements further on. What goes along the rows only is adjacent along them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// The elements from a point to the next, and so the most rows that lie so.
+    pub pitch: u64,
+    /// The most points of a row.
+    pub points: u64,
+    /// The least rows.
+    pub rows: u64,
 }
 
 /// A code generator.

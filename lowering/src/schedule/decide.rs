@@ -1,9 +1,10 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
 
+use super::pack::is_worth_packing;
 use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
 use crate::kernel::CompiledKernel;
-use crate::kernel::{KOp, Kernel};
+use crate::kernel::{KOp, Kernel, Packing};
 use crate::lower::{Bound, Lowered};
 use rewright_ir::Name;
 
@@ -57,10 +58,12 @@ pub struct Decision {
     pub tile: Option<Tile>,
     /// Whether results go past the caches.
     pub stream: bool,
+    /// How elements of short rows are packed first.
+    pub packing: Option<Packing>,
 }
 
 impl Decision {
-    /// For a call on so many threads. `first` is the address of the first point's element in each buffer; `used` says whether
+    /// For a call on so many threads, of a kernel that likes its rows packed so. `first` is the address of the first point's element in each buffer; `used` says whether
     /// results were written to before: where they were not, the system has just cleared them, and they are in the caches.
     pub fn new(
         lowered: &Lowered,
@@ -68,6 +71,7 @@ impl Decision {
         first: &[*mut u8],
         used: bool,
         threads: Threads,
+        packing: Option<Packing>,
         facts: &Facts,
     ) -> Decision {
         let call = Call { lowered, kernel: &lowered.kernel, bound, facts };
@@ -79,17 +83,19 @@ impl Decision {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
             None => call.tile(),
         };
+        let packing = packing.filter(|packing| wish.pack.unwrap_or(wish.tile.is_none()) && call.may_pack(packing));
         Decision {
             shared,
             parts,
-            tile,
+            packing,
+            tile: tile.filter(|_| packing.is_none()),
             stream: wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 }),
         }
     }
 
     /// True if the call is run as one call of the kernel.
     pub fn is_plain(&self) -> bool {
-        self.shared.is_none() && self.parts.is_none() && self.tile.is_none()
+        self.shared.is_none() && self.parts.is_none() && self.tile.is_none() && self.packing.is_none()
     }
 
     /// With names, for people, and with what the code generator decided for a kernel.
@@ -102,6 +108,7 @@ impl Decision {
             chunk: self.shared.map(|(_, chunks)| chunks.each).or(self.parts.map(|(_, parts)| parts.each)),
             tile: Some(self.tile),
             stream: Some(self.stream),
+            pack: kernel.packing().map(|_| self.packing.is_some()),
             unroll: kernel.unroll(),
             stages: kernel.stages(),
         }
@@ -191,6 +198,11 @@ impl Call<'_> {
     /// True if the points may be run tile by tile: where none can fail, so that no order of them is to be kept but that of one place.
     fn may_tile(&self) -> bool {
         !self.lowered.fallible && self.last_two().is_some()
+    }
+
+    /// True if short rows can be packed, and it is worth it.
+    fn may_pack(&self, packing: &Packing) -> bool {
+        !self.lowered.fallible && is_worth_packing(self.kernel, self.bound, packing)
     }
 
     /// A tile that there is room for; where points of a row are combined, rows are whole.

@@ -24,6 +24,7 @@
 //! | `stream=on` | results go past the caches, where elements are adjacent. `stream=off`: through them |
 //! | `unroll=4` | so many vectors in a round of the innermost loop |
 //! | `stages=2` | the innermost loop cut into so many at most |
+//! | `pack=on` | short rows whose points are combined, and which each iteration of outer loops reads again, are turned first, a block at a time, so that vectors have a point of several rows. `pack=off`: they are not |
 //!
 //! What is not said is decided.
 
@@ -33,6 +34,7 @@ mod decide;
 mod feed;
 mod lines;
 mod machine;
+mod pack;
 mod parts;
 mod place;
 mod run;
@@ -79,6 +81,8 @@ pub struct Schedule {
     pub unroll: Option<u32>,
     /// The loops, at most, that the innermost one is cut into.
     pub stages: Option<u32>,
+    /// Whether short rows that are read again and again are packed first.
+    pub pack: Option<bool>,
 }
 
 /// Why a text is no schedule, or a schedule not one of an expression.
@@ -106,9 +110,11 @@ impl fmt::Display for Schedule {
             Some(tile) => format!("tile={}x{}", tile.rows, tile.columns),
             None => "tile=off".to_string(),
         }));
-        words.extend(self.stream.map(|stream| format!("stream={}", if stream { "on" } else { "off" })));
+        let switch = |name, on: Option<bool>| on.map(|on| format!("{name}={}", if on { "on" } else { "off" }));
+        words.extend(switch("stream", self.stream));
         words.extend(self.unroll.map(|unroll| format!("unroll={unroll}")));
         words.extend(self.stages.map(|stages| format!("stages={stages}")));
+        words.extend(switch("pack", self.pack));
         f.write_str(&words.join(" "))
     }
 }
@@ -156,11 +162,8 @@ impl Schedule {
                 let [rows, columns] = [rows, columns].map(|side| number("tile", side, 1, Tile::MOST));
                 self.tile = Some(Some(Tile { rows: rows?, columns: columns? }));
             }
-            ("stream", None | Some("on")) => self.stream = Some(true),
-            ("stream", Some("off")) => self.stream = Some(false),
-            ("stream", Some(value)) => {
-                return ScheduleError::because(format!("`stream={value}`: write `stream=on` or `stream=off`"));
-            }
+            ("stream", value) => self.stream = Some(switch("stream", value)?),
+            ("pack", value) => self.pack = Some(switch("pack", value)?),
             ("unroll", Some(value)) => self.unroll = Some(number("unroll", value, 1, MAX_UNROLL.into())? as u32),
             ("stages", Some(value)) => self.stages = Some(number("stages", value, 1, MAX_STAGES.into())? as u32),
             ("order" | "threads" | "chunk" | "tile" | "unroll" | "stages", None) => {
@@ -168,7 +171,7 @@ impl Schedule {
             }
             _ => {
                 return ScheduleError::because(format!(
-                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`, `stages=N`"
+                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`, `stages=N`, `pack=on`"
                 ));
             }
         }
@@ -185,7 +188,16 @@ impl Schedule {
             stream: self.stream.or(other.stream),
             unroll: self.unroll.or(other.unroll),
             stages: self.stages.or(other.stages),
+            pack: self.pack.or(other.pack),
         }
+    }
+}
+
+fn switch(name: &str, text: Option<&str>) -> Result<bool, ScheduleError> {
+    match text {
+        None | Some("on") => Ok(true),
+        Some("off") => Ok(false),
+        Some(text) => ScheduleError::because(format!("`{name}={text}`: write `{name}=on` or `{name}=off`")),
     }
 }
 

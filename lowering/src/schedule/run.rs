@@ -69,7 +69,7 @@ pub(crate) unsafe fn run(work: &Work<'_>, decision: &Decision) -> Status {
     let whole = Part::whole(work);
     let Some((threads, chunks)) = decision.shared else {
         // SAFETY: passed on.
-        return unsafe { work.part(whole, decision.tile) };
+        return unsafe { work.decided(whole, decision) };
     };
     let whole = Shared(whole);
     let count = whole.get().extents[chunks.along];
@@ -79,7 +79,7 @@ pub(crate) unsafe fn run(work: &Work<'_>, decision: &Decision) -> Status {
         let mut part = whole.get().clone();
         work.narrow(&mut part, chunks.along, from, len);
         // SAFETY: this part is inside of the whole, and writes to other elements than the other parts.
-        let status = unsafe { work.part(part, decision.tile) };
+        let status = unsafe { work.decided(part, decision) };
         if status.failed != 0 {
             // The chunks are in the order of points wherever one can fail.
             let mut first = failed.lock().unwrap_or_else(|e| e.into_inner());
@@ -135,6 +135,17 @@ impl Work<'_> {
             if matches!(param, Param::Start(axis) if self.bound.axes(along).any(|a| a == *axis)) {
                 *word = word.wrapping_add(from);
             }
+        }
+    }
+
+    /// # Safety
+    /// As [`run`], for a part of it.
+    unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
+        match &decision.packing {
+            // SAFETY: passed on.
+            Some(packing) => unsafe { self.packed(&part, packing) },
+            // SAFETY: passed on.
+            None => unsafe { self.part(part, decision.tile) },
         }
     }
 

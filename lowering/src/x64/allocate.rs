@@ -29,6 +29,8 @@ pub enum Mode {
     Masked,
     /// Once, with a lane for each of several rows, those in the mask of last points.
     Rows,
+    /// For the n-th point of several rows, a lane each.
+    Lanes(usize),
 }
 
 const NOWHERE: u8 = u8::MAX;
@@ -230,7 +232,7 @@ impl Writer<'_> {
                 file.pinned[usize::from(file.is_mask(v))] |= 1 << register;
             }
         }
-        if matches!(mode, Mode::Group(_) | Mode::Masked) {
+        if matches!(mode, Mode::Group(_) | Mode::Masked | Mode::Lanes(_)) {
             for (register, &v) in (0..).zip(&prepared.pins) {
                 file.set(false, register, Some(v));
                 file.pinned[0] |= 1 << register;

@@ -17,7 +17,7 @@ use super::nest::stride_offset;
 use super::prepared::Prepared;
 use super::row_loop::REMAINING;
 use super::select::Row;
-use crate::kernel::{Kernel, KernelError};
+use crate::kernel::{Kernel, KernelError, Packing};
 use iced_x86::{Code, Register};
 
 /// Rows of points that take more instructions are not worth it.
@@ -34,16 +34,18 @@ const VECTOR_BITS: i32 = 6;
 pub struct Batch {
     across: Prepared,
     /// The items of a group, with constants in registers.
-    items: Prepared,
-    reserved: [u32; 2],
+    pub(super) items: Prepared,
+    pub(super) reserved: [u32; 2],
     /// Registers for elements that are the same for all rows.
-    held: Vec<u8>,
+    pub(super) held: Vec<u8>,
     /// The number of rows of a batch, the bytes of their vectors, and the mask of their lanes.
-    rows: u32,
+    pub(super) rows: u32,
     bytes: u32,
-    masks: Masks,
+    pub(super) masks: Masks,
     /// By accumulator the first row's place in the frame.
     parts: Vec<u32>,
+    /// How rows can be computed a lane each.
+    pub packing: Option<Packing>,
 }
 
 impl Batch {
@@ -62,7 +64,7 @@ impl Batch {
         reserved[0] |= items.pinned() | held.iter().fold(0, |bits, register| bits | 1 << register);
         let [rows, bytes] = [(); 2].map(|()| frame.place(8));
         let masks = Masks::new(frame);
-        Batch { across: Prepared::new(across), items, reserved, held, rows, bytes, masks, parts }
+        Batch { across: Prepared::new(across), items, reserved, held, rows, bytes, masks, parts, packing: None }
     }
 }
 
@@ -90,6 +92,9 @@ impl Writer<'_> {
         let (Some(batch), Some(groups)) = (&fold.batch, fold.tree_groups()) else { return Ok(()) };
         let (rax, rcx, rdx, done) = (Register::RAX, Register::RCX, Register::RDX, self.asm.label());
         let lanes = self.schedule.lanes as i32;
+        if let Some(packing) = batch.packing {
+            self.rows_on_lanes(kernel, (fold, batch, packing), level, done)?;
+        }
         self.asm.load(rcx, Mem::frame(self.places.extents[level]));
         self.asm.ri(Code::Cmp_rm64_imm8, rcx, LEAST_ROWS);
         self.asm.jump(Code::Jb_rel32_64, done);
@@ -126,10 +131,14 @@ impl Writer<'_> {
             self.asm.rr(Code::Mov_r64_rm64, REMAINING, rax);
             self.asm.ri(Code::Sub_rm64_imm32, REMAINING, (used as i32 - 1) * lanes);
             self.one_group();
-            self.batches(kernel, (fold, batch), level, (groups, used, true))?;
+            self.batches(kernel, (fold, batch), level, |w| {
+                w.joined(kernel, (fold, batch), level, (groups, used, true))
+            })?;
             self.asm.jump(Code::Jmp_rel32_64, done);
             self.asm.bind(whole);
-            self.batches(kernel, (fold, batch), level, (groups, used, false))?;
+            self.batches(kernel, (fold, batch), level, |w| {
+                w.joined(kernel, (fold, batch), level, (groups, used, false))
+            })?;
             self.asm.jump(Code::Jmp_rel32_64, done);
         }
         self.asm.bind(done);
@@ -155,13 +164,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Rows of so many of the groups, the last of which is `masked` or whole, until the loop's end.
-    fn batches(
+    /// Rows until the loop's end, a batch at a time, of each of which the totals are put to where what follows finds them.
+    pub(super) fn batches(
         &mut self,
         kernel: &Kernel,
         (fold, batch): (&Folding, &Batch),
         level: usize,
-        length: (usize, usize, bool),
+        mut totals: impl FnMut(&mut Self) -> Result<(), KernelError>,
     ) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
         let (counter, extent) = (Mem::frame(self.places.counters[level]), Mem::frame(self.places.extents[level]));
@@ -177,6 +186,38 @@ impl Writer<'_> {
                 self.asm.rr(Code::Mov_r64_rm64, base, rax);
             }
         }
+        totals(self)?;
+        let tail = std::mem::replace(&mut self.masks, batch.masks);
+        self.load_mask(batch.masks.points);
+        self.segment(&fold.after, Mode::Rows)?;
+        self.masks = tail;
+
+        // On by all of them, and back if that is too far for as many once more.
+        self.asm.load(rcx, Mem::frame(batch.rows));
+        self.move_on(kernel, level);
+        self.asm.load(rcx, extent);
+        self.asm.rm(Code::Sub_r64_rm64, rcx, counter);
+        self.asm.jump(Code::Je_rel32_64, done);
+        self.asm.rm(Code::Sub_r64_rm64, rcx, Mem::frame(batch.rows));
+        self.asm.jump(Code::Jns_rel32_64, again);
+        self.move_on(kernel, level);
+        self.asm.jump(Code::Jmp_rel32_64, again);
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// The totals of a batch of rows of so many of the groups, the last of which is `masked` or whole: row by row, and then joined across.
+    fn joined(
+        &mut self,
+        kernel: &Kernel,
+        (fold, batch): (&Folding, &Batch),
+        level: usize,
+        length: (usize, usize, bool),
+    ) -> Result<(), KernelError> {
+        let rcx = Register::RCX;
+        if length.2 {
+            self.load_mask(self.masks.points);
+        }
         self.hold_rows(kernel, batch, level, length)?;
         self.asm.rr(Code::Xor_r32_rm32, Register::ECX, Register::ECX);
         let row = self.asm.bound();
@@ -191,27 +232,7 @@ impl Writer<'_> {
         self.asm.jump(Code::Jb_rel32_64, row);
         self.held.clear();
         let totals = fold.accumulators.iter().map(|accumulator| Spot::Frame(accumulator.total)).collect();
-        self.bound_segment(&batch.across, Mode::Uniform, &Binding { outputs: totals, ..Binding::default() })?;
-        let tail = std::mem::replace(&mut self.masks, batch.masks);
-        self.load_mask(batch.masks.points);
-        self.segment(&fold.after, Mode::Rows)?;
-        self.masks = tail;
-        if length.2 {
-            self.load_mask(tail.points);
-        }
-
-        // On by all of them, and back if that is too far for as many once more.
-        self.asm.load(rcx, Mem::frame(batch.rows));
-        self.move_on(kernel, level);
-        self.asm.load(rcx, extent);
-        self.asm.rm(Code::Sub_r64_rm64, rcx, counter);
-        self.asm.jump(Code::Je_rel32_64, done);
-        self.asm.rm(Code::Sub_r64_rm64, rcx, Mem::frame(batch.rows));
-        self.asm.jump(Code::Jns_rel32_64, again);
-        self.move_on(kernel, level);
-        self.asm.jump(Code::Jmp_rel32_64, again);
-        self.asm.bind(done);
-        Ok(())
+        self.bound_segment(&batch.across, Mode::Uniform, &Binding { outputs: totals, ..Binding::default() })
     }
 
     /// Loads elements that are the same for all rows, as far as there are registers for them.

@@ -15,7 +15,7 @@ use super::schedule::Schedule;
 use super::select::{Rows, Selector};
 use super::stages::Stages;
 use super::{Level, unsupported};
-use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
+use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError, Packing};
 use std::sync::OnceLock;
 
 /// A compiled kernel.
@@ -26,6 +26,7 @@ pub struct Code {
     entry: usize,
     schedule: Schedule,
     axes: usize,
+    packing: Option<Packing>,
     /// Where the code of each instruction of the kernel begins, and what these are, for the listing.
     marks: Vec<(u64, u32)>,
     kernel: Kernel,
@@ -55,7 +56,8 @@ impl Code {
         let asm = Asm::new(start as u64);
         let registers = schedule.level.values();
         let folding = kernel.fold.as_ref().zip(folded);
-        let folding = folding.map(|(fold, of)| Folding::new(fold, of, schedule, registers, &mut frame));
+        let folding =
+            folding.map(|(fold, of)| Folding::new((kernel, fold), of, (&rows.list, schedule, registers), &mut frame));
         let masks = places.tail;
         let mut writer = Writer {
             asm,
@@ -78,7 +80,8 @@ impl Code {
         bytes.extend(writer.asm.finish()?);
         let memory = CodeMemory::new(&bytes).map_err(|why| unsupported(format!("no memory for code: {why}")))?;
         let listing = OnceLock::new();
-        Ok(Code { memory, start, entry, schedule, axes: kernel.axes, marks, kernel: kernel.clone(), listing })
+        let packing = folding.and_then(|folding| folding.batch?.packing);
+        Ok(Code { memory, start, entry, schedule, axes: kernel.axes, packing, marks, kernel: kernel.clone(), listing })
     }
 
     fn list(&self) -> String {
@@ -112,6 +115,10 @@ impl CompiledKernel for Code {
 
     fn stages(&self) -> Option<u32> {
         Some(self.schedule.stages as u32).filter(|&stages| stages > 1)
+    }
+
+    fn packing(&self) -> Option<Packing> {
+        self.packing
     }
 
     fn streams(&self) -> bool {

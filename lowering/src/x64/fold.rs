@@ -8,13 +8,15 @@ use super::asm::{Mem, Operand};
 use super::batch::Batch;
 use super::binding::{Binding, Spot};
 use super::frame::Frame;
+use super::lanes::packing;
 use super::machine::{Class, Origin, Width};
 use super::prepared::Prepared;
 use super::row_loop::{LIMIT, REMAINING};
 use super::rows::{INDEX, broadcast_form};
 use super::schedule::Schedule;
+use super::select::Row;
 use super::select::fold::{Accumulator, FoldSegments};
-use crate::kernel::{Fold, KernelError};
+use crate::kernel::{Fold, Kernel, KernelError};
 use iced_x86::{Code, Register};
 use rewright_ir::expr::Order;
 
@@ -62,7 +64,12 @@ enum Way {
 
 impl Folding {
     /// Decides where accumulators are; `registers` is how many there are for values.
-    pub fn new(fold: &Fold, of: FoldSegments, schedule: Schedule, registers: usize, frame: &mut Frame) -> Folding {
+    pub fn new(
+        (kernel, fold): (&Kernel, &Fold),
+        of: FoldSegments,
+        (rows, schedule, registers): (&[Row], Schedule, usize),
+        frame: &mut Frame,
+    ) -> Folding {
         let way = match fold.order {
             _ if fold.any_order => Way::Any(schedule.groups),
             Order::Tree { lanes, leaf } => Way::Tree { groups: lanes / schedule.lanes, lanes, leaf },
@@ -97,7 +104,11 @@ impl Folding {
             Spot::Register(next[file])
         };
         let spots = (0..sets).map(|_| accumulators.iter().map(&mut spot).collect()).collect();
-        let batch = across.map(|across| Batch::new(across, &items, next[0] as usize, reserved, frame));
+        let batch = across.map(|across| {
+            let mut batch = Batch::new(across, &items, next[0] as usize, reserved, frame);
+            batch.packing = packing(kernel, rows, &items, (schedule.lanes, sets));
+            batch
+        });
         let [mut points, mut items, combine, join, after] = [points, items, combine, join, after].map(Prepared::new);
         let looped = if way == Way::Sequence { &mut items } else { &mut points };
         looped.pin(next[0] as usize);

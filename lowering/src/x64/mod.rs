@@ -27,6 +27,7 @@ mod codes;
 mod fold;
 mod frame;
 mod helpers;
+mod lanes;
 mod listing;
 mod machine;
 mod masks;

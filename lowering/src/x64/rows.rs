@@ -3,6 +3,7 @@
 use super::allocate::{Mode, Writer, at_width, vector_register};
 use super::asm::{Mem, Operand};
 use super::codes::{self, Form, masked_move, masked_store};
+use super::lanes::PITCH;
 use super::machine::{Call, Uniform, Width};
 use super::unsupported;
 use crate::kernel::{KernelError, Part};
@@ -42,6 +43,10 @@ impl Writer<'_> {
                 (Register::RAX, 0)
             }
         };
+        if let Mode::Lanes(point) = mode {
+            let apart = if self.rows[row as usize].crosses { PITCH } else { 1 };
+            return Mem::at(base, (point * apart * size) as i64);
+        }
         let offset = first + (self.group(mode) * self.schedule.lanes * size + half * self.schedule.lanes * lane) as i64;
         let index = if size > MOST_SCALE { (self.double_index(), MOST_SCALE as u32) } else { (INDEX, size as u32) };
         Mem { base, index: Some(index), offset, repeated: false }
@@ -67,7 +72,7 @@ impl Writer<'_> {
         match mode {
             Mode::Group(n) => n,
             Mode::Masked => self.masked_group,
-            Mode::Uniform | Mode::Rows => 0,
+            Mode::Uniform | Mode::Rows | Mode::Lanes(_) => 0,
         }
     }
 
@@ -95,7 +100,7 @@ impl Writer<'_> {
         if let Some(held) = self.held_at((row, 0), mode) {
             return Ok(Operand::Reg(vector_register(width, held)));
         }
-        if let Mode::Group(_) = mode {
+        if matches!(mode, Mode::Group(_)) || (matches!(mode, Mode::Lanes(_)) && self.rows[row as usize].crosses) {
             return Ok(Operand::Mem(self.row_at((row, 0), mode)));
         }
         let scratch = self.scratch(width);
@@ -112,6 +117,12 @@ impl Writer<'_> {
         }
         let (to, mem) = (at_width(to, width), self.row_at(of, mode));
         let evex = self.evex();
+        if matches!(mode, Mode::Lanes(_)) && !self.rows[of.0 as usize].crosses {
+            // One element for all rows.
+            let code = broadcast_form(size).code(evex, width);
+            self.asm.vector(code, &[Operand::Reg(to), Operand::Mem(mem)], None);
+            return Ok(());
+        }
         if mode != Mode::Masked {
             let form = match size * self.schedule.lanes {
                 4 => &codes::MOVE4_LOAD,
@@ -320,7 +331,9 @@ impl Writer<'_> {
         self.asm.rm(Code::Lea_r64_m, Register::RDX, Mem::frame(self.places.result));
         match mode {
             Mode::Uniform => self.asm.constant(Register::RCX, 1),
-            Mode::Group(_) | Mode::Rows => self.asm.constant(Register::RCX, self.schedule.lanes as u64),
+            Mode::Group(_) | Mode::Rows | Mode::Lanes(_) => {
+                self.asm.constant(Register::RCX, self.schedule.lanes as u64)
+            }
             Mode::Masked => self.asm.load(Register::RCX, Mem::frame(self.places.remaining)),
         }
         self.asm.constant(Register::RAX, call.helper as u64);

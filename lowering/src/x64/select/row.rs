@@ -18,6 +18,8 @@ pub struct Row {
     pub stored: bool,
     /// True if there is an element for each point of the innermost loop.
     pub moves: bool,
+    /// True if it also goes along the loop around that one.
+    pub crosses: bool,
 }
 
 impl Row {
@@ -53,7 +55,8 @@ impl Rows {
             let n = *rows.known.entry((buffer, part)).or_insert_with(|| {
                 let moves = b.varies.last().copied().unwrap_or(false);
                 let size = if pairs { b.dtype.size() } else { b.dtype.real().size() };
-                list.push(Row { buffer, part, size, pairs, loaded: false, stored: false, moves });
+                let crosses = kernel.axes.checked_sub(2).is_some_and(|level| b.varies[level]);
+                list.push(Row { buffer, part, size, pairs, loaded: false, stored: false, moves, crosses });
                 list.len() as u32 - 1
             });
             if pairs {

@@ -1,0 +1,111 @@
+//! Short rows, a lane each.
+//!
+//! Where a point of adjacent rows lies in adjacent elements, a vector has that point of as many rows as there are lanes, and totals come without anything being joined across
+//! lanes. That the points of a row are combined in the order of its tree takes a few vectors that wait. Elements seldom lie so by themselves: a
+//! schedule puts them there where that pays (`schedule/pack.rs`).
+
+use super::allocate::{Mode, Writer};
+use super::asm::{Label, Mem};
+use super::batch::Batch;
+use super::binding::Binding;
+use super::fold::Folding;
+use super::machine::{Inst, Segment, Uniform};
+use super::nest::stride_offset;
+use super::row_loop::{LIMIT, REMAINING};
+use super::select::Row;
+use crate::kernel::{Kernel, KernelError, Packing};
+use iced_x86::{Code, Register};
+
+/// The elements from a point of rows to the next one.
+pub const PITCH: usize = 128;
+/// Rows of more points would need more sets of accumulators than there are.
+const MOST_POINTS: usize = 16;
+/// So many sets wait for one another at most, with the one that is new.
+const SETS: usize = 1 + MOST_POINTS.ilog2() as usize;
+
+/// How rows can be computed a lane each, if so many sets of accumulators do, and what points give is the same code then: a lane knows
+/// of its row nothing but its elements.
+pub fn packing(kernel: &Kernel, rows: &[Row], items: &Segment, (lanes, sets): (usize, usize)) -> Option<Packing> {
+    let level = kernel.axes.checked_sub(2)?;
+    let alike = |inst: &Inst| match inst {
+        Inst::Broadcast { from: Uniform::Counter(counter), .. } => (*counter as usize) < level,
+        Inst::Broadcast { from: Uniform::Element(row, _), .. } => !rows[*row as usize].crosses,
+        Inst::Broadcast { from: Uniform::Param(_), .. } | Inst::Op(_) | Inst::Load { .. } | Inst::Output { .. } => true,
+        Inst::First { .. } | Inst::Call(_) | Inst::SumBytes { .. } | Inst::Store { .. } => false,
+    };
+    let moving = || rows.iter().filter(|row| row.moves);
+    let simple = moving().all(|row| !row.pairs && !row.stored && row.size >= 4);
+    let fits = simple && moving().any(|row| row.crosses) && sets >= SETS && lanes <= PITCH;
+    let packing = Packing { pitch: PITCH as u64, points: MOST_POINTS as u64, rows: lanes as u64 };
+    (fits && items.insts.iter().all(|(inst, _)| alike(inst))).then_some(packing)
+}
+
+impl Writer<'_> {
+    /// Rows along a loop, and on to `done`, if they are short and lie so; otherwise it goes on behind.
+    pub fn rows_on_lanes(
+        &mut self,
+        kernel: &Kernel,
+        (fold, batch, packing): (&Folding, &Batch, Packing),
+        level: usize,
+        done: Label,
+    ) -> Result<(), KernelError> {
+        let (rcx, rdx, otherwise) = (Register::RCX, Register::RDX, self.asm.label());
+        self.asm.load(LIMIT, Mem::frame(self.places.extents[level + 1]));
+        self.asm.ri(Code::Cmp_rm64_imm8, LIMIT, MOST_POINTS as i32);
+        self.asm.jump(Code::Ja_rel32_64, otherwise);
+        self.asm.load(rcx, Mem::frame(self.places.extents[level]));
+        self.asm.ri(Code::Cmp_rm64_imm8, rcx, packing.rows as i32);
+        self.asm.jump(Code::Jb_rel32_64, otherwise);
+        self.asm.load(rdx, Mem::frame(self.places.strides));
+        for row in self.rows {
+            let apart = if row.crosses { PITCH * row.size } else { row.size };
+            if row.moves {
+                let stride = Mem::at(rdx, stride_offset(kernel, row.buffer, level + 1));
+                self.asm.mi(Code::Cmp_rm64_imm32, stride, apart as i32);
+                self.asm.jump(Code::Jne_rel32_64, otherwise);
+            }
+            if row.crosses && (row.moves || row.stored) {
+                let stride = Mem::at(rdx, stride_offset(kernel, row.buffer, level));
+                self.asm.mi(Code::Cmp_rm64_imm8, stride, row.size as i32);
+                self.asm.jump(Code::Jne_rel32_64, otherwise);
+            }
+        }
+        self.asm.constant(REMAINING, packing.rows);
+        self.asm.store(Mem::frame(batch.rows), REMAINING);
+        self.write_masks(batch.masks);
+        self.batches(kernel, (fold, batch), level, |w| {
+            w.points_on_lanes((fold, batch), (0, 1), 0)?;
+            for (accumulator, &spot) in fold.accumulators.iter().zip(fold.spots_of(0)) {
+                w.get(spot, accumulator.class, Mem::frame(accumulator.total));
+            }
+            Ok(())
+        })?;
+        self.asm.jump(Code::Jmp_rel32_64, done);
+        self.asm.bind(otherwise);
+        Ok(())
+    }
+
+    /// Combines the points from one on, so many apart, as their tree does, to a set of accumulators; those after it are changed, too. There is such a
+    /// point; LIMIT has their number.
+    fn points_on_lanes(
+        &mut self,
+        (fold, batch): (&Folding, &Batch),
+        (first, apart): (usize, usize),
+        set: usize,
+    ) -> Result<(), KernelError> {
+        if apart == MOST_POINTS {
+            let outputs = fold.spots_of(set).to_vec();
+            let binding = Binding { inputs: Vec::new(), outputs, reserved: batch.reserved, merge: false };
+            return self.bound_segment(&batch.items, Mode::Lanes(first), &binding);
+        }
+        self.points_on_lanes((fold, batch), (first, 2 * apart), set)?;
+        let single = self.asm.label();
+        self.asm.ri(Code::Cmp_rm64_imm8, LIMIT, (first + apart) as i32);
+        self.asm.jump(Code::Jbe_rel32_64, single);
+        self.points_on_lanes((fold, batch), (first + apart, 2 * apart), set + 1)?;
+        let binding = Binding { reserved: batch.reserved, ..fold.binding(&[set, set + 1], set) };
+        self.bound_segment(&fold.combine, Mode::Uniform, &binding)?;
+        self.asm.bind(single);
+        Ok(())
+    }
+}

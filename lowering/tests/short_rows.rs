@@ -1,0 +1,153 @@
+//! Short rows that are read again and again: what they come to is the same bits, packed or not, whatever the shapes and strides.
+
+use ndarray::{Array2, ArrayView2, s};
+use rewright_ir::text::parse_module;
+use rewright_ir::{Array, DType, Datum};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+use std::num::NonZeroU32;
+
+/// Of each point of `%x` and each of `%y`: dtypes of both, of the results, what is computed, and whether a code generator with lanes packs it.
+fn programs() -> Vec<(DType, DType, String, bool)> {
+    let one = |x: &str, y: &str, result: &str, body: &str, reduce: &str| {
+        format!(
+            "func @f(%x: {x}[m, d], %y: {y}[n, d]) -> {result}[m, n] {{\nentry:\n  %0 = arrayexpr SCHEDULE [i: m, j: n, k: reduce d] (x = %x[i, k], y = %y[j, k]) {{\n{body}\n  }} reduce ({reduce}) : {result}[m, n]\n  ret %0\n}}"
+        )
+    };
+    let (f32, f64) = (DType::F32, DType::F64);
+    let distance = "t0 = sub x, y\n t1 = mul t0, t0\n yield t1";
+    let root = " finish (t) {\n t0 = sqrt t\n yield t0\n }";
+    let both = "func @f(%x: f64[m, d], %y: f64[n, d]) -> f64[m, n], f64[m, n] {
+entry:
+  %0, %1 = arrayexpr SCHEDULE [i: m, j: n, k: reduce d] (x = %x[i, k], y = %y[j, k]) {
+    t0 = mul x, y
+    t1 = sub y, x
+    yield t0, t1
+  } reduce (sum f64) reduce (max f64) finish (s, most) {
+    t0 = add s, most
+    yield t0, most
+  } : f64[m, n], f64[m, n]
+  ret %0, %1
+}";
+    vec![
+        (f64, f64, one("f64", "f64", "f64", distance, "sum f64"), true),
+        (
+            f64,
+            f64,
+            one("f64", "f64", "f64", distance, "sum f64").replace("(sum f64)", &format!("(sum f64){root}")),
+            true,
+        ),
+        (f32, f32, one("f32", "f32", "f32", distance, "sum f32"), true),
+        (f32, f64, one("f32", "f64", "f64", "t0 = cast x, to=f64\n t1 = mul t0, y\n yield t1", "sum f64"), true),
+        (f64, f64, one("f64", "f64", "f64", "t0 = sub y, x\n yield t0", "max f64"), true),
+        (f32, f32, one("f32", "f32", "f32", "t0 = add x, y\n yield t0", "prod f32"), false),
+        (f64, f64, both.to_string(), true),
+        (
+            f64,
+            f64,
+            one("f64", "f64", "f64", "t0 = cast k, to=f64\n t1 = mul t0, y\n t2 = add t1, x\n yield t2", "sum f64"),
+            false,
+        ),
+        (f64, f64, one("f64", "f64", "bool", "t0 = lt x, y\n yield t0", "all bool"), false),
+    ]
+}
+
+fn compile(text: &str, schedule: &str, backend: Backend, threads: u32) -> Executable {
+    let schedule = if schedule.is_empty() { String::new() } else { format!("schedule=\"{schedule}\"") };
+    let module = parse_module(&text.replace("SCHEDULE", &schedule), "test.ir");
+    let module = module.unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
+    let options = Options { backend, times: true, threads: NonZeroU32::new(threads), ..Options::default() };
+    Executable::compile(&module, "f", options).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn points(rows: usize, columns: usize, seed: u64) -> Array2<f64> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e300, 1e-310];
+    Array2::from_shape_simple_fn((rows, columns), || match random.u32(0..40) {
+        0 => special[random.usize(0..special.len())],
+        _ => random.f64() * 8.0 - 4.0,
+    })
+}
+
+/// A call with views of those dtypes, whose strides are those of the arrays.
+fn call(
+    f: &Executable,
+    (x, of_x): (ArrayView2<'_, f64>, DType),
+    (y, of_y): (ArrayView2<'_, f64>, DType),
+) -> Vec<Array> {
+    let narrow = |view: ArrayView2<'_, f64>| view.mapv(|x| x as f32);
+    let (x32, y32) = (narrow(x), narrow(y));
+    let x = if of_x == DType::F32 { Arg::from(&x32) } else { Arg::from(x) };
+    let y = if of_y == DType::F32 { Arg::from(&y32) } else { Arg::from(y) };
+    let results = f.call(&[x, y]).unwrap_or_else(|e| panic!("{e}"));
+    results.iter().map(Datum::to_array).collect()
+}
+
+#[test]
+fn packed_rows_come_to_the_same_bits() {
+    for (number, (of_x, of_y, text, _)) in programs().into_iter().enumerate() {
+        let plain = compile(&text, "", Backend::Interp, 1);
+        let ways =
+            [("pack=off", 1), ("pack=on", 1), ("pack=on threads=3", 3), ("", 2), ("pack=on threads=2 chunk=5", 2)];
+        let ways = ways.map(|(schedule, threads)| (schedule, compile(&text, schedule, Backend::Auto, threads)));
+        for (m, n, d) in [
+            (8, 8, 2),
+            (9, 16, 16),
+            (30, 17, 3),
+            (8, 127, 5),
+            (11, 128, 16),
+            (12, 129, 9),
+            (10, 193, 7),
+            (9, 300, 15),
+            (16, 8, 17),
+            (7, 40, 4),
+            (20, 7, 4),
+            (9, 64, 1),
+        ] {
+            let seed = (m * 1000 + n * 10 + d) as u64;
+            let (x, y) = (points(m, 2 * d, seed), points(2 * n, d, seed + 1));
+            let (left, right) = (points(d, n, seed + 2), points(d, m, seed + 3));
+            for (x, y) in [
+                (x.slice(s![.., ..d]), y.slice(s![..n, ..])),
+                (x.slice(s![..;-1, d..]), y.slice(s![..;2, ..])),
+                (x.slice(s![.., ..;2]), y.slice(s![..n;-1, ..])),
+                (right.t(), y.slice(s![n.., ..;-1])),
+                (x.slice(s![..1, ..d]).broadcast((m, d)).unwrap(), left.t()),
+            ] {
+                let want = call(&plain, (x, of_x), (y, of_y));
+                for (schedule, f) in &ways {
+                    let found = call(f, (x, of_x), (y, of_y));
+                    let same = want.iter().zip(&found).all(|(a, b)| a.same_bits(b));
+                    assert!(
+                        same,
+                        "program {number}, `{schedule}`, {m} {n} {d}, {:?} {:?}\n{text}",
+                        x.strides(),
+                        y.strides()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_packed_where_vectors_can_be_of_rows() {
+    for (number, (of_x, of_y, text, packs)) in programs().into_iter().enumerate() {
+        let f = compile(&text, "", Backend::Auto, 1);
+        let told = |m: usize, n: usize, d: usize| {
+            let (x, y) = (points(m, d, 1), points(n, d, 2));
+            call(&f, (x.view(), of_x), (y.view(), of_y));
+            f.schedules()[0].schedule.pack
+        };
+        // Without such lanes nothing is said of it.
+        let lanes = told(100, 100, 8).is_some();
+        assert!(packs || !lanes, "program {number}");
+        if lanes {
+            let packed =
+                [(100, 100, 8), (100, 100, 16), (8, 1000, 3), (2, 100, 8), (100, 4, 8), (100, 100, 17), (100, 100, 1)]
+                    .map(|(m, n, d)| told(m, n, d) == Some(true));
+            assert_eq!(packed, [true, true, true, false, false, false, false], "program {number}");
+        } else {
+            assert!(!packs || f.schedules()[0].codegen != "x64-avx512", "program {number}");
+        }
+    }
+}
