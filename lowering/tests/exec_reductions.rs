@@ -247,6 +247,43 @@ fn long_rows() {
     }
 }
 
+/// What is read a second time is read from its end.
+#[test]
+fn rows_from_their_ends() {
+    let mut random = fastrand::Rng::with_seed(5);
+    for dtype in [DType::F64, DType::F32, DType::C128] {
+        let of = dtype.name();
+        let text = format!(
+            "func @f(%a: {of}[m, n]) -> {of}[m], {of}[m], {of} {{
+entry:
+  %0 = sum %a, axes=[1], keepdims=true
+  %1 = sub %a, %0
+  %2 = mul %1, %1
+  %3 = sum %2, axes=[1]
+  %4 = sum %a, axes=[1]
+  %5 = sum %a
+  ret %3, %4, %5
+}}"
+        );
+        for (m, n) in [
+            (1, 1),
+            (2, 511),
+            (1, 512),
+            (3, 513),
+            (1, 1024),
+            (2, 1025),
+            (1, 1537),
+            (1, 2560),
+            (2, 3583),
+            (1, 4097),
+            (1, 20_000),
+        ] {
+            let lying = Array::from_fn(dtype, &[m, n], |_| element(dtype, &mut random, false)).unwrap();
+            check(&text, &[lying]).unwrap_or_else(|why| panic!("{why:.1500}"));
+        }
+    }
+}
+
 /// Sums of bytes are wider than what else is computed.
 #[test]
 fn statistics_of_bytes() {

@@ -256,6 +256,8 @@ pub struct Wishes {
     pub unroll: Option<u32>,
     /// The loops, at most, that the innermost one is cut into.
     pub stages: Option<u32>,
+    /// Long rows, of which the points are combined as trees, from their ends: what was read last is still in the cache.
+    pub backwards: bool,
 }
 
 impl Kernel {

@@ -13,6 +13,9 @@ impl fmt::Display for Kernel {
         if self.wishes.streaming {
             writeln!(f, "streaming stores")?;
         }
+        if self.wishes.backwards {
+            writeln!(f, "backwards")?;
+        }
         if let Some(unroll) = self.wishes.unroll {
             writeln!(f, "{unroll} vectors a round")?;
         }

@@ -40,16 +40,18 @@ unsafe impl Send for Job {}
 // SAFETY: as above.
 unsafe impl Sync for Job {}
 
-/// Pieces from one that nobody took to an end.
+/// Pieces that follow one another, taken from the first one on, or from the last one back.
 struct Section {
+    begin: usize,
     next: AtomicUsize,
     end: usize,
+    backwards: bool,
 }
 
 impl Section {
     fn take(&self) -> Option<usize> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        (number < self.end).then_some(number)
+        (number < self.end).then(|| if self.backwards { self.begin + self.end - 1 - number } else { number })
     }
 
     /// Takes all that are left; how many these are.
@@ -229,12 +231,22 @@ fn pool() -> Option<&'static ThreadPool> {
 
 /// Does all pieces of work, each once, on up to so many threads.
 pub fn share(threads: usize, pieces: usize, piece: Piece<'_>) {
+    share_towards(threads, pieces, false, piece);
+}
+
+/// The same, each thread's own pieces from the last one back if it is so wished.
+pub fn share_towards(threads: usize, pieces: usize, backwards: bool, piece: Piece<'_>) {
     let others = threads.min(pieces).saturating_sub(1);
-    let Some(pool) = (if others > 0 { pool() } else { None }) else { return (0..pieces).for_each(piece) };
+    let Some(pool) = (if others > 0 { pool() } else { None }) else {
+        return (0..pieces).for_each(|n| piece(if backwards { pieces - 1 - n } else { n }));
+    };
     // SAFETY: only the lifetime changes. `Wait` keeps this function from ending before all pieces are done, and who comes later finds no piece.
     let piece = unsafe { std::mem::transmute::<Piece<'_>, Piece<'static>>(piece) };
     let count = others + 1;
-    let section = |n| Section { next: AtomicUsize::new(n * pieces / count), end: (n + 1) * pieces / count };
+    let section = |n| {
+        let (begin, end) = (n * pieces / count, (n + 1) * pieces / count);
+        Section { begin, next: AtomicUsize::new(begin), end, backwards }
+    };
     let (sections, done) = ((0..count).map(section).collect(), AtomicUsize::new(0));
     let (caller, place) = (std::thread::current(), place::here());
     let job = Arc::new(Job { piece, sections, pieces, done, caller, place });
@@ -256,9 +268,10 @@ mod tests {
 
     #[test]
     fn every_piece_is_done_once() {
-        for (threads, pieces) in [(1, 5), (2, 1), (2, 100), (8, 3), (3, 0)] {
+        let shapes = [(1, 5), (2, 1), (2, 100), (8, 3), (3, 0)];
+        for ((threads, pieces), backwards) in shapes.into_iter().flat_map(|shape| [(shape, false), (shape, true)]) {
             let counts: Vec<AtomicUsize> = (0..pieces).map(|_| AtomicUsize::new(0)).collect();
-            share(threads, pieces, &|n| {
+            share_towards(threads, pieces, backwards, &|n| {
                 counts[n].fetch_add(1, Ordering::Relaxed);
             });
             assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1), "{threads} {pieces}");

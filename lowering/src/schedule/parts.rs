@@ -3,7 +3,7 @@
 //! The parts of a row, and how they are joined, are those of the tree that its order of combination is (`kernel/split.rs`), whatever the
 //! threads: so the result is the same bits.
 
-use super::crew::share;
+use super::crew::share_towards;
 use super::lines::{LINE, Lines};
 use super::run::{Part, Work};
 use crate::kernel::CompiledKernel;
@@ -34,7 +34,8 @@ const TOTAL: usize = 8;
 pub(crate) unsafe fn run_parts(work: &Work<'_>, halves: &Halves, parts: Parts, threads: u32) {
     let row = PartedRow::new(work, halves, parts);
     // SAFETY: some points of the row.
-    share(threads as usize, row.count(), &|number| unsafe { row.combine(&row.part(number)) });
+    let combine = |number| unsafe { row.combine(&row.part(number)) };
+    share_towards(threads as usize, row.count(), work.lowered.kernel.wishes.backwards, &combine);
     // SAFETY: passed on.
     unsafe { row.join() };
 }

@@ -36,6 +36,8 @@ pub struct Folding {
     pub join: Prepared,
     pub after: Prepared,
     way: Way,
+    /// Whether trees are combined from the end.
+    pub backwards: bool,
     /// How several rows are computed at once, if that may be.
     pub batch: Option<Batch>,
     /// The accumulators of each group, and then those of what comes from the right.
@@ -129,6 +131,7 @@ impl Folding {
             join,
             after,
             way,
+            backwards: kernel.wishes.backwards,
             batch,
             spots,
         }
@@ -202,7 +205,10 @@ impl Writer<'_> {
                     self.combine(fold, 0, groups)?;
                 }
             }
-            Way::Tree { groups, lanes, leaf } => self.tree(fold, axis, groups, lanes, leaf)?,
+            Way::Tree { groups, lanes, leaf } if fold.backwards => {
+                self.tree_backwards(fold, axis, (groups, lanes), leaf)?;
+            }
+            Way::Tree { groups, lanes, leaf } => self.tree(fold, axis, (groups, lanes), leaf)?,
             Way::Sequence => {
                 self.neutral(fold, 0)?;
                 self.pieces(Some(axis), |w| {

@@ -18,33 +18,32 @@ const LARGE: i32 = 1 << 24;
 /// It is asked for what is so far ahead, in bytes.
 const AHEAD: i64 = 2048;
 
+/// Where a part of a row is.
+#[derive(Clone, Copy)]
+enum Side {
+    Left,
+    Right,
+}
+
 impl Writer<'_> {
     /// A row as a tree: its leaves in order, and what they come to with what waits for it.
     pub fn tree(
         &mut self,
         fold: &Folding,
         axis: usize,
-        groups: usize,
-        lanes: usize,
+        (groups, lanes): (usize, usize),
         leaf: usize,
     ) -> Result<(), KernelError> {
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
-        let [depth, leaves, start, count] =
-            [fold.depth, fold.leaves, self.places.start, self.places.count].map(Mem::frame);
+        let [depth, leaves, start] = [fold.depth, fold.leaves, self.places.start].map(Mem::frame);
         let extent = Mem::frame(self.places.extents[axis]);
         let (push, last, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
         self.asm.mi(Code::Mov_rm64_imm32, leaves, 0);
         let again = self.asm.bound();
-        self.asm.load(rax, extent);
-        self.asm.rm(Code::Sub_r64_rm64, rax, start);
-        self.asm.constant(rcx, leaf as u64);
-        self.asm.rr(Code::Cmp_r64_rm64, rax, rcx);
-        self.asm.rr(Code::Cmova_r64_rm64, rax, rcx);
-        self.asm.store(count, rax);
-        self.leaf(fold, axis, (groups, lanes))?;
+        self.leaf(fold, axis, (groups, lanes), leaf)?;
         self.asm.load(rax, start);
-        self.asm.rm(Code::Add_r64_rm64, rax, count);
+        self.asm.rm(Code::Add_r64_rm64, rax, Mem::frame(self.places.count));
         self.asm.store(start, rax);
         self.asm.load(rcx, depth);
         self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
@@ -57,31 +56,87 @@ impl Writer<'_> {
         let next = self.asm.bound();
         self.asm.ri(Code::Shr_rm64_imm8, rdx, 1);
         self.asm.jump(Code::Jb_rel32_64, push);
-        self.with_waiting(fold)?;
+        self.with_waiting(fold, Side::Left)?;
         self.asm.jump(Code::Jmp_rel32_64, next);
         self.asm.bind(push);
-        self.each_waiting(fold, |w, spot, class, mem| w.get(spot, class, mem), 0);
-        self.asm.ri(Code::Add_rm64_imm32, rcx, fold.entry() as i32);
-        self.asm.store(depth, rcx);
+        self.wait(fold);
         self.asm.jump(Code::Jmp_rel32_64, again);
 
         self.asm.bind(last);
         self.asm.rr(Code::Test_rm64_r64, rcx, rcx);
         self.asm.jump(Code::Je_rel32_64, done);
         let rise = self.asm.bound();
-        self.with_waiting(fold)?;
+        self.with_waiting(fold, Side::Left)?;
         self.asm.rr(Code::Test_rm64_r64, rcx, rcx);
         self.asm.jump(Code::Jne_rel32_64, rise);
         self.asm.bind(done);
         Ok(())
     }
 
-    /// Combines what waits at the end of the stack, which RCX is at, with what came after it. What comes from the right is where the left
-    /// part was computed. Combining leaves RCX and RDX as they are.
-    fn with_waiting(&mut self, fold: &Folding) -> Result<(), KernelError> {
+    /// The same tree from its last leaf on: what is there waits for the part on its left. The last leaves of a cache's worth were read last, by a
+    /// kernel that read the row before.
+    pub fn tree_backwards(
+        &mut self,
+        fold: &Folding,
+        axis: usize,
+        (groups, lanes): (usize, usize),
+        leaf: usize,
+    ) -> Result<(), KernelError> {
+        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
+        let [depth, start] = [fold.depth, self.places.start].map(Mem::frame);
+        let extent = Mem::frame(self.places.extents[axis]);
+        let (push, alone, done) = (self.asm.label(), self.asm.label(), self.asm.label());
+        self.asm.load(rax, extent);
+        self.asm.r(Code::Dec_rm64, rax);
+        self.asm.ri(Code::And_rm64_imm32, rax, -(leaf as i32));
+        self.asm.store(start, rax);
+        self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
+        let again = self.asm.bound();
+        self.leaf(fold, axis, (groups, lanes), leaf)?;
+        self.asm.load(rcx, depth);
+        // The points of what was just computed, if it is whole: it is a right part if the number of points before it has that bit.
+        self.asm.constant(rdx, leaf as u64);
+        let next = self.asm.bound();
+        self.asm.load(rax, start);
+        self.asm.rr(Code::Test_rm64_r64, rax, rdx);
+        self.asm.jump(Code::Jne_rel32_64, push);
+        self.asm.rr(Code::Add_r64_rm64, rax, rdx);
+        self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
+        self.asm.jump(Code::Jae_rel32_64, alone);
+        self.with_waiting(fold, Side::Right)?;
+        self.asm.bind(alone);
+        self.asm.rr(Code::Add_r64_rm64, rdx, rdx);
+        self.asm.rm(Code::Cmp_r64_rm64, rdx, extent);
+        self.asm.jump(Code::Jb_rel32_64, next);
+        // Only the first leaf has nothing on its left.
+        self.asm.jump(Code::Jmp_rel32_64, done);
+        self.asm.bind(push);
+        self.wait(fold);
+        self.asm.load(rax, start);
+        self.asm.ri(Code::Sub_rm64_imm32, rax, leaf as i32);
+        self.asm.store(start, rax);
+        self.asm.jump(Code::Jmp_rel32_64, again);
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// What was computed waits at the end of the stack, which RCX is at.
+    fn wait(&mut self, fold: &Folding) {
+        self.each_waiting(fold, |w, spot, class, mem| w.get(spot, class, mem), 0);
+        self.asm.ri(Code::Add_rm64_imm32, Register::RCX, fold.entry() as i32);
+        self.asm.store(Mem::frame(fold.depth), Register::RCX);
+    }
+
+    /// Combines what waits at the end of the stack, which RCX is at, on the side where it is, with what was computed. Combining leaves RCX and RDX as they are.
+    fn with_waiting(&mut self, fold: &Folding, side: Side) -> Result<(), KernelError> {
         self.asm.ri(Code::Sub_rm64_imm32, Register::RCX, fold.entry() as i32);
-        self.each_waiting(fold, |w, spot, class, mem| w.put(spot, class, mem), fold.right());
-        self.bound_segment(&fold.combine, Mode::Uniform, &fold.binding(&[fold.right(), 0], 0))
+        let waiting = fold.right();
+        self.each_waiting(fold, |w, spot, class, mem| w.put(spot, class, mem), waiting);
+        let both = match side {
+            Side::Left => [waiting, 0],
+            Side::Right => [0, waiting],
+        };
+        self.bound_segment(&fold.combine, Mode::Uniform, &fold.binding(&both, 0))
     }
 
     /// Moves the accumulators of a set to or from the entry of the stack that RCX is at.
@@ -92,10 +147,23 @@ impl Writer<'_> {
         }
     }
 
-    /// A leaf, which is the piece: on lanes, which are then joined.
-    fn leaf(&mut self, fold: &Folding, axis: usize, (groups, lanes): (usize, usize)) -> Result<(), KernelError> {
+    /// The leaf from the start on, which is the piece: on lanes, which are then joined.
+    fn leaf(
+        &mut self,
+        fold: &Folding,
+        axis: usize,
+        (groups, lanes): (usize, usize),
+        leaf: usize,
+    ) -> Result<(), KernelError> {
+        let (rax, rcx) = (Register::RAX, Register::RCX);
         let (few, far, joined) = (self.asm.label(), self.asm.label(), self.asm.label());
         let lanes = lanes as i32;
+        self.asm.load(rax, Mem::frame(self.places.extents[axis]));
+        self.asm.rm(Code::Sub_r64_rm64, rax, Mem::frame(self.places.start));
+        self.asm.constant(rcx, leaf as u64);
+        self.asm.rr(Code::Cmp_r64_rm64, rax, rcx);
+        self.asm.rr(Code::Cmova_r64_rm64, rax, rcx);
+        self.asm.store(Mem::frame(self.places.count), rax);
         self.bases();
         self.begin_points();
         (0..groups).try_for_each(|set| self.neutral(fold, set))?;
@@ -109,11 +177,11 @@ impl Writer<'_> {
             self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, (LARGE - NEAR) / bytes as i32);
             self.asm.jump(Code::Jb_rel32_64, far);
         }
-        self.leaf_rounds(fold, (groups, lanes), false)?;
+        self.leaf_rounds(fold, (groups, lanes), leaf, false)?;
         if prefetches {
             self.asm.jump(Code::Jmp_rel32_64, few);
             self.asm.bind(far);
-            self.leaf_rounds(fold, (groups, lanes), true)?;
+            self.leaf_rounds(fold, (groups, lanes), leaf, true)?;
         }
         self.asm.bind(few);
         self.asm.ri(Code::Add_rm64_imm32, LIMIT, lanes);
@@ -135,13 +203,16 @@ impl Writer<'_> {
         &mut self,
         fold: &Folding,
         (groups, lanes): (usize, i32),
+        leaf: usize,
         prefetches: bool,
     ) -> Result<(), KernelError> {
         let round = self.asm.bound();
         self.doubled = false;
         for group in 0..groups {
             for row in (0..self.rows.len() as u32).filter(|&row| prefetches && self.rows[row as usize].moves) {
-                self.ask(Ask { row, bytes: AHEAD, written: false }, group);
+                // Or the same of the leaf before.
+                let bytes = if fold.backwards { -((leaf * self.rows[row as usize].size) as i64) } else { AHEAD };
+                self.ask(Ask { row, bytes, written: false }, group);
             }
             self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
         }

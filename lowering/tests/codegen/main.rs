@@ -44,8 +44,8 @@ static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
     for level in rewright_lowering::x64::Level::ALL {
         match rewright_lowering::x64::X64::at(level) {
             Ok(x64) => {
-                // Streaming stores, and rounds of another length.
-                let streaming = Wishes { streaming: true, unroll: Some(3), stages: None };
+                // Streaming stores, rounds of another length, and trees from their ends.
+                let streaming = Wishes { streaming: true, unroll: Some(3), stages: None, backwards: true };
                 for (what, wishes) in [("as it likes", Wishes::default()), ("streaming", streaming)] {
                     let what = format!("{}, {what}", x64.name()).leak();
                     all.push(Tested { what, generator: Box::new(x64), references: false, folds: true, wishes });

@@ -290,7 +290,7 @@ fn call(kernel: &Kernel, random: &mut Random) -> Call {
     let mut extents: Vec<u64> =
         (0..kernel.axes).map(|_| if random.chance(3) { 0 } else { random.pick(&sizes[1..]) }).collect();
     if let Some(last) = extents.last_mut().filter(|_| random.chance(20)) {
-        *last = 100 + random.below(500) as u64;
+        *last = if random.chance(20) { 600 + random.below(5000) } else { 100 + random.below(500) } as u64;
         let others = extents.len() - 1;
         extents[..others].iter_mut().for_each(|e| *e = (*e).min(3));
     }
