@@ -6,6 +6,7 @@
 //! - [`canonicalize`]: algebraic identities that hold bit for bit, and one way to write what can be written in two.
 //! - [`strength_reduction`]: cheaper ops for constant operands.
 //! - [`reduce_finish`]: reductions take in what is computed of their results.
+//! - [`scalar_finish`]: reductions to one number take in what is computed of it.
 //! - [`reduce_fusion`]: reductions take in what computes their operand.
 //! - [`reduce_views`]: reductions of views become reductions of what the views show.
 //! - [`jump_threading`]: lets branches go at once where they will end up.
@@ -45,5 +46,6 @@ pub mod reduce_finish;
 pub mod reduce_fusion;
 pub mod reduce_views;
 pub mod rules;
+pub mod scalar_finish;
 pub mod sink;
 pub mod strength_reduction;

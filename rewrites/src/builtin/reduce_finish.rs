@@ -51,7 +51,7 @@ impl RootRewrite for ReduceFinish {
             if node.as_ref().is_some_and(|node| node.of.contains(&inst)) || !may_join(cx, inst, root) {
                 continue;
             }
-            let Some(found) = Node::of(cx, inst) else { continue };
+            let Some(found) = Node::of(cx, inst).filter(|node| !node.is_total()) else { continue };
             node = match node {
                 None => Some(found),
                 Some(first) => Some(first.joined(found)),
@@ -118,7 +118,7 @@ fn takes_in(cx: &MatchCx<'_>, value: Value) -> bool {
 }
 
 /// Reductions that are one expression.
-struct Node {
+pub(super) struct Node {
     of: SmallVec<[Inst; 2]>,
     expr: ArrayExpr,
     args: Vec<Value>,
@@ -127,8 +127,8 @@ struct Node {
 }
 
 impl Node {
-    /// The reduction, if it is along rows.
-    fn of(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
+    /// The reduction, if it is along rows, or along one row that is all.
+    pub(super) fn of(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
         let func = cx.func();
         let data = func.inst(inst);
         let expr = match data.attrs.expr() {
@@ -148,7 +148,7 @@ impl Node {
         let plain = expr.outs.iter().all(|out| out.fill.is_none() && out.write == Write::Unique);
         let zero = SymExpr::default();
         let from_zero = expr.axes.iter().all(|axis| axis.lo == zero);
-        let simple = plain && from_zero && rows && kept > 0 && kept < expr.axes.len() && expr.guard.is_empty();
+        let simple = plain && from_zero && rows && kept < expr.axes.len() && expr.guard.is_empty();
         let node = || Node {
             of: [inst].into_iter().collect(),
             args: data.args.to_vec(),
@@ -156,6 +156,11 @@ impl Node {
             expr,
         };
         (simple && !starts_from_operand(data)).then(node)
+    }
+
+    /// True if it comes to one point.
+    pub(super) fn is_total(&self) -> bool {
+        self.expr.axes.iter().all(|axis| axis.kind == AxisKind::Reduce)
     }
 
     /// One expression of two, if they go along the same axes and combine in one order; else the first one.
@@ -244,7 +249,12 @@ impl Node {
     }
 
     /// With what is computed of the results.
-    fn finished(mut self, func: &Function, reader: &ArrayExpr, args: &[Value]) -> Option<(ArrayExpr, Vec<Value>)> {
+    pub(super) fn finished(
+        mut self,
+        func: &Function,
+        reader: &ArrayExpr,
+        args: &[Value],
+    ) -> Option<(ArrayExpr, Vec<Value>)> {
         let places = self.places(func, reader, args)?;
         let moved = |operand: &Operand| -> Option<Vec<Index>> {
             operand.index.iter().map(|index| moved(index, &places)).collect()
