@@ -1,10 +1,9 @@
 //! Compiled kernels, shared by all executables of the process: the same kernel is compiled once for a code generator.
 
-use crate::kernel::{CodeGen, CompiledKernel, KInst, Kernel, KernelError};
+use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, KernelError};
 use rewright_ir::Loc;
 use rustc_hash::{FxHashMap, FxHasher};
-use std::fmt::Write;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 
 /// Entries whose kernel and code generator hash alike. Those that no executable uses any more are dropped as the cache grows.
@@ -68,19 +67,23 @@ fn without_places(kernel: &Kernel) -> Kernel {
     Kernel { insts, ..kernel.clone() }
 }
 
-/// A hash of the debug form, which leaves out some of what makes kernels differ: equality decides.
+/// A hash of what is done and to what, which leaves out some of what makes kernels differ: equality decides.
 fn hash(codegen: &str, kernel: &Kernel) -> u64 {
-    struct Sink(FxHasher);
-    impl Write for Sink {
-        fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            self.0.write(text.as_bytes());
-            Ok(())
-        }
+    let mut hasher = FxHasher::default();
+    (codegen, kernel.axes, kernel.wishes, kernel.buffers.len()).hash(&mut hasher);
+    for inst in &kernel.insts {
+        let detail = match inst.op {
+            KOp::Const(bits) => bits,
+            KOp::Param(n) | KOp::Index(n) | KOp::Load(n, _) | KOp::Store(n, _) => n.into(),
+            KOp::Unary(op) => op as u64,
+            KOp::Binary(op) => op as u64,
+            KOp::Compare(op) => op as u64,
+            _ => 0,
+        };
+        (std::mem::discriminant(&inst.op), detail, inst.first.0).hash(&mut hasher);
+        inst.args.iter().for_each(|arg| arg.0.hash(&mut hasher));
     }
-    let mut sink = Sink(FxHasher::default());
-    // Writing to a hasher never fails.
-    let _ = write!(sink, "{codegen} {kernel:?}");
-    sink.0.finish()
+    hasher.finish()
 }
 
 impl Cache {

@@ -10,6 +10,7 @@
 //! instructions and, since `WINDOW` of them wait at once, of what they wait.
 
 use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
+use smallvec::SmallVec;
 
 /// How many instructions wait at once.
 const WINDOW: f64 = 90.0;
@@ -110,10 +111,20 @@ struct Body<'k> {
     insts: Vec<usize>,
     /// By value, the place of its instruction in `insts`.
     made_at: Vec<usize>,
+    /// By place.
+    links: Vec<Link>,
     /// By place, the values that cross a cut before it; none if one of them can't.
     crossing: Vec<Option<usize>>,
     /// The first store: it and what comes after it stay together, for what is written may be what others read.
     stores: usize,
+}
+
+/// An instruction, as far as it says how long others wait.
+struct Link {
+    latency: f64,
+    issue: f64,
+    /// The places of the instructions that make its operands.
+    from: SmallVec<[u32; 4]>,
 }
 
 impl<'k> Body<'k> {
@@ -131,7 +142,14 @@ impl<'k> Body<'k> {
         for (at, inst) in insts.iter().map(|&n| &kernel.insts[n]).enumerate() {
             (0..inst.results).for_each(|r| made_at[(inst.first.0 + r) as usize] = at);
         }
-        let mut body = Body { kernel, insts, made_at, crossing: Vec::new(), stores };
+        let link = |&n: &usize| {
+            let inst = &kernel.insts[n];
+            let (latency, issue) = cost(inst);
+            let made = inst.args.iter().map(|v| made_at[v.0 as usize]).filter(|&at| at != usize::MAX);
+            Link { latency, issue, from: made.map(|at| at as u32).collect() }
+        };
+        let links = insts.iter().map(link).collect();
+        let mut body = Body { kernel, insts, made_at, links, crossing: Vec::new(), stores };
         body.crossing = body.count_crossing();
         body
     }
@@ -216,16 +234,15 @@ impl<'k> Body<'k> {
         let (mut issued, mut count, mut longest) = (0.0, 0.0, 0f64);
         let mut ready: Vec<f64> = Vec::with_capacity(end - begin);
         let mut times = Vec::with_capacity(end - begin);
-        for inst in self.insts[begin..end].iter().map(|&n| &self.kernel.insts[n]) {
-            let (latency, issue) = cost(inst);
-            let made_at = |v: &KValue| self.made_at[v.0 as usize].checked_sub(begin);
-            let waits = inst.args.iter().filter_map(made_at).filter_map(|at| ready.get(at).copied());
-            let done = waits.fold(0.0, f64::max) + latency;
+        let later = |a: f64, b: f64| if a > b { a } else { b };
+        for link in &self.links[begin..end] {
+            let waits = link.from.iter().filter_map(|&at| (at as usize).checked_sub(begin)).map(|at| ready[at]);
+            let done = waits.fold(0.0, later) + link.latency;
             ready.push(done);
-            longest = longest.max(done);
-            issued += issue;
-            count += f64::min(issue, 1.0);
-            times.push(f64::max(issued / ISSUE, count * longest / WINDOW));
+            longest = later(longest, done);
+            issued += link.issue;
+            count += if link.issue < 1.0 { link.issue } else { 1.0 };
+            times.push(later(issued / ISSUE, count * longest / WINDOW));
         }
         times
     }
