@@ -1,8 +1,8 @@
 //! Functions of floats: calls of the shared table, but for the few that are an instruction or two. Functions of complex numbers are
-//! left to their reference meaning.
+//! in `complex.rs`, or left to their reference meaning.
 
 use super::elem::{Elem, Elems, ScalarCx};
-use super::lower;
+use super::{complex, lower};
 use crate::kernel::Unary;
 
 /// Registers the ops whose meaning on floats is the function of their name.
@@ -34,8 +34,10 @@ lower! {
 }
 
 pub(super) fn call(cx: &mut ScalarCx<'_>, args: &[Elem], name: &str) -> Option<Elems> {
-    if args.iter().any(|a| a.im.is_some()) {
-        return None;
+    match args {
+        [z] if z.im.is_some() => return complex::call(cx, *z, name),
+        _ if args.iter().any(|a| a.im.is_some()) => return None,
+        _ => {}
     }
     let values: smallvec::SmallVec<[_; 2]> = args.iter().map(|a| a.re).collect();
     Elem::real(args[0].dtype, cx.math(name, &values)?).only()

@@ -24,6 +24,7 @@
 
 mod arithmetic;
 mod compare;
+mod complex;
 mod convert;
 mod division;
 mod elem;

@@ -3,6 +3,11 @@
 //! Special values are those of C99, Annex G, and NumPy's where that leaves a sign open. Products of a real exponential and a sine
 //! or cosine are formed in two halves where the exponential alone would overflow.
 
+//!
+//! `exp`, `cosh`, `sinh`, `cos` and `sin` are made of the functions that kernels compute in instructions, and so are their kernels; the others of correctly
+//! rounded ones.
+
+use crate::math::double as near;
 use crate::math::double_double::{Dd, LN_2};
 use crate::math::rounded::double;
 use num_complex::Complex64;
@@ -13,29 +18,39 @@ const TURN: Dd = Dd { hi: std::f64::consts::TAU, lo: 2.4492935982947064e-16 };
 /// Beyond this `exp` overflows.
 const EXP_MAX: f64 = 709.0;
 
-/// `exp(x) * f`, for |f| <= 1, which may be finite where `exp(x)` is not.
-fn exp_times(x: f64, f: f64) -> f64 {
+/// `exp(x) * f`, for |f| <= 1, which may be finite where `exp(x)` is not; `exp` computes the exponential.
+fn product(exp: impl Fn(f64) -> f64, x: f64, f: f64) -> f64 {
     if x > EXP_MAX && x.is_finite() {
-        let half = double::exp(x / 2.0);
+        let half = exp(x / 2.0);
         half * f * half
     } else {
-        double::exp(x) * f
+        exp(x) * f
     }
+}
+
+/// `exp(x) * f` by the exponential that kernels have.
+fn near_exp_times(x: f64, f: f64) -> f64 {
+    product(|x| near::exp(x), x, f)
+}
+
+/// `exp(x) * f` by the correctly rounded exponential.
+fn exp_times(x: f64, f: f64) -> f64 {
+    product(double::exp, x, f)
 }
 
 /// e to the power z.
 pub fn exp(z: Complex64) -> Complex64 {
     if z.im == 0.0 {
-        return Complex64::new(double::exp(z.re), z.im);
+        return Complex64::new(near::exp(z.re), z.im);
     }
     if !z.im.is_finite() {
         return match z.re {
-            f64::NEG_INFINITY => Complex64::new(0.0, 0.0f64.copysign(z.im)),
+            f64::NEG_INFINITY => Complex64::new(0.0, if z.im < 0.0 { -0.0 } else { 0.0 }),
             f64::INFINITY => Complex64::new(f64::INFINITY, f64::NAN),
             _ => Complex64::new(f64::NAN, f64::NAN),
         };
     }
-    Complex64::new(exp_times(z.re, double::cos(z.im)), exp_times(z.re, double::sin(z.im)))
+    Complex64::new(near_exp_times(z.re, near::cos(z.im)), near_exp_times(z.re, near::sin(z.im)))
 }
 
 /// e to the power of a number given to more than double precision, within the range of `exp`.
@@ -85,24 +100,24 @@ fn expm1_re(x: f64, y: f64) -> f64 {
 pub fn cosh(z: Complex64) -> Complex64 {
     let (x, y) = (z.re, z.im);
     if y == 0.0 {
-        return Complex64::new(double::cosh(x), if x.is_nan() { y } else { y * x.signum() });
+        return Complex64::new(near::cosh(x), if x.is_nan() { y } else { y * x.signum() });
     }
     if !y.is_finite() {
         let re = if x.is_infinite() { f64::INFINITY } else { f64::NAN };
         return Complex64::new(re, if x == 0.0 { 0.0 } else { f64::NAN });
     }
     if x.abs() > EXP_MAX {
-        let re = exp_times(x.abs(), 0.5 * double::cos(y));
-        return Complex64::new(re, exp_times(x.abs(), 0.5 * double::sin(y)) * x.signum());
+        let re = near_exp_times(x.abs(), 0.5 * near::cos(y));
+        return Complex64::new(re, near_exp_times(x.abs(), 0.5 * near::sin(y)) * x.signum());
     }
-    Complex64::new(double::cosh(x) * double::cos(y), double::sinh(x) * double::sin(y))
+    Complex64::new(near::cosh(x) * near::cos(y), near::sinh(x) * near::sin(y))
 }
 
 /// Hyperbolic sine.
 pub fn sinh(z: Complex64) -> Complex64 {
     let (x, y) = (z.re, z.im);
     if y == 0.0 {
-        return Complex64::new(double::sinh(x), y);
+        return Complex64::new(near::sinh(x), y);
     }
     if !y.is_finite() {
         let re = if x == 0.0 {
@@ -115,10 +130,10 @@ pub fn sinh(z: Complex64) -> Complex64 {
         return Complex64::new(re, f64::NAN);
     }
     if x.abs() > EXP_MAX {
-        let re = exp_times(x.abs(), 0.5 * double::cos(y)) * x.signum();
-        return Complex64::new(re, exp_times(x.abs(), 0.5 * double::sin(y)));
+        let re = near_exp_times(x.abs(), 0.5 * near::cos(y)) * x.signum();
+        return Complex64::new(re, near_exp_times(x.abs(), 0.5 * near::sin(y)));
     }
-    Complex64::new(double::sinh(x) * double::cos(y), double::cosh(x) * double::sin(y))
+    Complex64::new(near::sinh(x) * near::cos(y), near::cosh(x) * near::sin(y))
 }
 
 /// Hyperbolic tangent: `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`.

@@ -201,7 +201,12 @@ pub fn power(a: Complex64, b: Complex64) -> Complex64 {
 fn general_power(a: Complex64, b: Complex64) -> Complex64 {
     let finite = [a.re, a.im, b.re, b.im].iter().all(|x| x.is_finite());
     if !finite {
-        return super::exponential::exp(b * log(a));
+        let exponent = b * log(a);
+        if exponent.re == f64::NEG_INFINITY && exponent.im.is_nan() {
+            // The sign that NumPy gives it, from that of the NaN which x86 makes.
+            return Complex64::new(0.0, -0.0);
+        }
+        return super::exponential::exp(exponent);
     }
     let shift = exponent(a);
     let near = scaled(a, -shift);
