@@ -10,6 +10,7 @@ use rewright_ir::expr::{
 use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Attr, Dim, Name};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Makes one `arrayexpr` of reductions along rows and the elementwise work on what they come to: the mean of each row is divided by its
@@ -28,6 +29,9 @@ static REDUCE_FINISH: RewriteDef =
         .after(&["array-expr", "reduce-fusion"])
         .reach(1);
 register_rewrite!(REDUCE_FINISH);
+
+/// Nodes of more operations are large.
+const LARGE: usize = 256;
 
 /// What becomes one node.
 pub struct Finished {
@@ -109,12 +113,14 @@ fn may_join(cx: &MatchCx<'_>, inst: Inst, reader: Inst) -> bool {
         && may_move(cx, inst, &[reader])
 }
 
-/// True if reductions of a value are all that reads it, and it is computed where they can take that in: which is to be done before.
+/// True if reductions of a value are all that reads it, and it is computed where they can take that in: which is to be done before. Also
+/// if that is by so large a node that looking at it for each of its results would take too long.
 fn takes_in(cx: &MatchCx<'_>, value: Value) -> bool {
     let func = cx.func();
+    let Some(inst) = func.def_inst(value) else { return false };
+    let is_large = func.inst(inst).attrs.expr().is_some_and(|expr| expr.body.insts.len() > LARGE);
     let is_reduction = |user: Inst| Reduced::of(func, func.inst(user)).is_some();
-    func.def_inst(value).is_some_and(|inst| node_of(cx, inst).is_some())
-        && func.users(value).into_iter().all(is_reduction)
+    is_large || (func.users(value).into_iter().all(is_reduction) && node_of(cx, inst).is_some())
 }
 
 /// Reductions that are one expression.
@@ -131,15 +137,15 @@ impl Node {
     pub(super) fn of(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
         let func = cx.func();
         let data = func.inst(inst);
-        let expr = match data.attrs.expr() {
-            Some(expr) => (**expr).clone(),
+        let expr: Cow<'_, ArrayExpr> = match data.attrs.expr() {
+            Some(expr) => Cow::Borrowed(expr),
             None => {
                 let reduced = Reduced::of(func, data)?;
                 let (ty, result) = (func.ty(data.args[0]), func.ty(data.results[0]));
                 if takes_in(cx, data.args[0]) || ty.style().is_some() || result.style().is_some() {
                     return None;
                 }
-                ArrayExpr { locs: vec![data.loc], ..reduced.expression(ty, result).ok()? }
+                Cow::Owned(ArrayExpr { locs: vec![data.loc], ..reduced.expression(ty, result).ok()? })
             }
         };
         // The kernel's last loops are along a row, and each row comes to one result.
@@ -149,18 +155,22 @@ impl Node {
         let zero = SymExpr::default();
         let from_zero = expr.axes.iter().all(|axis| axis.lo == zero);
         let simple = plain && from_zero && rows && kept < expr.axes.len() && expr.guard.is_empty();
-        let node = || Node {
+        (simple && !starts_from_operand(data)).then(|| Node {
             of: [inst].into_iter().collect(),
             args: data.args.to_vec(),
             results: data.results.to_vec(),
-            expr,
-        };
-        (simple && !starts_from_operand(data)).then(node)
+            expr: expr.into_owned(),
+        })
     }
 
     /// True if it comes to one point.
     pub(super) fn is_total(&self) -> bool {
         self.expr.axes.iter().all(|axis| axis.kind == AxisKind::Reduce)
+    }
+
+    /// How many operations finish it.
+    pub(super) fn finishes(&self) -> usize {
+        self.expr.finish.as_ref().map_or(0, |finish| finish.insts.len())
     }
 
     /// One expression of two, if they go along the same axes and combine in one order; else the first one.

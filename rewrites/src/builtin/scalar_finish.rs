@@ -19,89 +19,100 @@ pub struct ScalarFinish;
 
 static SCALAR_FINISH: RewriteDef =
     RewriteDef::root("scalar-finish", "reductions to one number take in what is computed of it", &ScalarFinish)
+        .roots(&["item", "sum", "prod", "max", "min"])
         .stage(Stage::BeforeLowering)
         .after(&["array-expr", "reduce-fusion", "reduce-finish"])
-        .reach(2);
+        .reach(1);
 register_rewrite!(SCALAR_FINISH);
+
+/// The most operands of one instruction that a number is.
+const MOST_USES: usize = 4;
+/// The most operations that a reduction takes in: a chain may have very many.
+const MOST_TAKEN: usize = 16;
 
 /// What becomes one node.
 pub struct Finished {
-    /// The reduction, and what takes its number out of an array.
+    /// What reads the number.
+    reader: Inst,
+    /// What takes the number out of an array, and the reduction; one where that gives a scalar.
     gone: SmallVec<[Inst; 2]>,
     expr: ArrayExpr,
     args: Vec<Value>,
 }
 
 impl RootRewrite for ScalarFinish {
-    type Match = (Inst, Box<Finished>);
+    type Match = Box<Finished>;
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
-        let func = cx.func();
-        let data = func.inst(root);
-        let real = |&v: &Value| func.ty(v).is_scalar() && func.ty(v).dtype().is_float();
-        let fits = data.op.is_elementwise() && data.op.is_pure() && !data.op.traits.contains(Traits::PARTIAL);
-        if !fits || data.results.len() != 1 || !data.args.iter().chain(&data.results).all(real) {
-            return Err(NoMatch::quiet());
-        }
-        let found = data.args.iter().find_map(|&arg| Total::of(cx, root, arg)).ok_or(NoMatch::quiet())?;
-        let Total { node, value, array, gone } = found;
-        let args: Vec<Value> = data.args.iter().map(|&arg| if arg == value { array } else { arg }).collect();
-        let (expr, args) = node.finished(func, &pointwise(func, root, array, &args), &args).ok_or(NoMatch::quiet())?;
-        Ok((root, Box::new(Finished { gone, expr, args })))
+        finished(cx, root).map(Box::new).ok_or(NoMatch::quiet())
     }
 
-    fn apply(&self, (root, found): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let Finished { gone, expr, args } = *found;
-        let loc = rw.func().inst(root).loc;
-        rw.set_point(Point::Before(root));
+    fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let Finished { reader, gone, expr, args } = *found;
+        let loc = rw.func().inst(reader).loc;
+        rw.set_point(Point::Before(reader));
         rw.set_loc(loc);
         let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
         let node = rw.insert(rewright_ir::builder::find_op("arrayexpr")?, args, attrs)?;
         let array = rw.func().inst(node).results[0];
         let item = rw.insert(rewright_ir::builder::find_op("item")?, [array], Attrs::new())?;
         let results = rw.func().inst(item).results.clone();
-        rw.replace(root, &results)?;
+        rw.replace(reader, &results)?;
         gone.into_iter().try_for_each(|inst| rw.erase(inst))?;
         rw.remark(loc, "computed where all is combined".to_string());
         Ok(())
     }
 }
 
-/// What a reduction along all axes comes to.
-struct Total {
-    node: Node,
-    /// The number, and the array that it is in, which is the same where the reduction gives a scalar.
-    value: Value,
-    array: Value,
-    gone: SmallVec<[Inst; 2]>,
+/// What becomes of the number that an instruction gives, if it is what a reduction comes to.
+fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
+    let func = cx.func();
+    let &[value] = &func.inst(root).results[..] else { return None };
+    let reader = only_user(cx, value).filter(|&reader| is_taken_in(func, reader))?;
+    let here = |inst: &Inst| func.block_of(*inst) == func.block_of(reader);
+    let (array, reduction) = match func.inst(root).op.name {
+        "item" => {
+            let array = func.inst(root).args[0];
+            (array, func.def_inst(array).filter(|_| only_user(cx, array) == Some(root))?)
+        }
+        _ => (value, root),
+    };
+    let still = |&arg: &Value| !cx.is_written(arg) && !cx.is_ended(arg);
+    let single = func.inst(reduction).results.len() == 1 && func.inst(reduction).args.iter().all(still);
+    // One after the other, past what stands between them.
+    let movable = match reduction == root {
+        true => may_move(cx, root, &[reader]),
+        false => here(&reduction) && may_move(cx, reduction, &[root]) && may_move(cx, root, &[reader]),
+    };
+    if !single || !here(&root) || !movable {
+        return None;
+    }
+    let node = Node::of(cx, reduction).filter(|node| node.is_total() && node.finishes() < MOST_TAKEN)?;
+    let args = func.inst(reader).args.iter().map(|&arg| if arg == value { array } else { arg });
+    let args: Vec<Value> = args.collect();
+    let (expr, args) = node.finished(func, &pointwise(func, reader, array, &args), &args)?;
+    let gone = if reduction == root { SmallVec::from_slice(&[root]) } else { SmallVec::from_slice(&[root, reduction]) };
+    Some(Finished { reader, gone, expr, args })
 }
 
-impl Total {
-    /// If that is an operand of an instruction, and nothing else reads it.
-    fn of(cx: &MatchCx<'_>, root: Inst, value: Value) -> Option<Total> {
-        let func = cx.func();
-        let here = |inst: &Inst| func.block_of(*inst) == func.block_of(root);
-        let only = |value: Value, user: Inst| {
-            func.users(value).into_iter().all(|u| u == user) && !cx.is_written(value) && !cx.is_ended(value)
-        };
-        let def = func.def_inst(value).filter(here)?;
-        let (array, reduction, gone): (Value, Inst, SmallVec<[Inst; 2]>) = match func.inst(def).op.name {
-            "item" => {
-                let array = func.inst(def).args[0];
-                let reduction = func.def_inst(array).filter(here)?;
-                let apart = only(array, def) && may_move(cx, def, &[root]);
-                (array, reduction, [def, reduction].into_iter().filter(|_| apart).collect())
-            }
-            _ => (value, def, [def].into_iter().collect()),
-        };
-        let reads = func.inst(reduction);
-        let still = reads.args.iter().all(|&arg| !cx.is_written(arg) && !cx.is_ended(arg));
-        let movable =
-            still && only(value, root) && may_move(cx, reduction, &[if def == reduction { root } else { def }]);
-        let single = reads.results.len() == 1 && !gone.is_empty();
-        let node = Node::of(cx, reduction).filter(|node| movable && single && node.is_total())?;
-        Some(Total { node, value, array, gone })
-    }
+/// The instruction that is all that reads a value, which nobody changes.
+fn only_user(cx: &MatchCx<'_>, value: Value) -> Option<Inst> {
+    let func = cx.func();
+    // There may be very many.
+    let few = (1..=MOST_USES).contains(&func.use_count(value));
+    let users = if few && !cx.is_written(value) && !cx.is_ended(value) { func.users(value) } else { SmallVec::new() };
+    if let [user] = users[..] { Some(user) } else { None }
+}
+
+/// True of operations of floats that can't fail.
+fn is_taken_in(func: &Function, reader: Inst) -> bool {
+    let data = func.inst(reader);
+    let real = |&v: &Value| func.ty(v).is_scalar() && func.ty(v).dtype().is_float();
+    data.op.is_elementwise()
+        && data.op.is_pure()
+        && !data.op.traits.contains(Traits::PARTIAL)
+        && data.results.len() == 1
+        && data.args.iter().chain(&data.results).all(real)
 }
 
 /// An instruction of scalars as an expression without axes, one of whose operands is in an array without dims.
