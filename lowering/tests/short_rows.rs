@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2, s};
 use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Datum};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
 use std::num::NonZeroU32;
 
 /// Of each point of `%x` and each of `%y`: dtypes of both, of the results, what is computed, and whether a code generator with lanes packs it.
@@ -149,5 +149,50 @@ fn rows_are_packed_where_vectors_can_be_of_rows() {
         } else {
             assert!(!packs || f.schedules()[0].codegen != "x64-avx512", "program {number}");
         }
+    }
+}
+
+/// Another operand that goes along the rows and across them, by its type, but not in this call.
+#[test]
+fn what_is_broadcast_across_rows_is_not_packed() {
+    let text = "func @f(%x: f64[m, d], %y: f64[n, d], %w: f64[n, d]) -> f64[m, n] {
+entry:
+  %0 = arrayexpr [i: m, j: n, k: reduce d] (x = %x[i, k], y = %y[j, k], w = %w[j, k]) {
+    t0 = sub x, y
+    t1 = mul t0, w
+    yield t1
+  } reduce (sum f64) : f64[m, n]
+  ret %0
+}";
+    let (x, y, w) = (points(50, 8, 1), points(60, 8, 2), points(60, 8, 3));
+    let [plain, f] = [Backend::Interp, Backend::Auto].map(|backend| compile(text, "", backend, 1));
+    for (w, packs) in [
+        (w.view(), true),
+        (w.slice(s![..1, ..]).broadcast((60, 8)).unwrap(), false),
+        (w.slice(s![.., ..1]).broadcast((60, 8)).unwrap(), false),
+    ] {
+        let args = [Arg::from(&x), Arg::from(&y), Arg::from(w)];
+        let call = |f: &Executable| f.call(&args).unwrap().iter().map(Datum::to_array).collect::<Vec<Array>>();
+        assert!(call(&plain)[0].same_bits(&call(&f)[0]));
+        let told = f.schedules()[0].schedule.pack;
+        assert!(told.is_none() || told == Some(packs), "{told:?} {packs}");
+    }
+}
+
+/// Results whose elements are apart, of operands that lie as packed ones do by themselves.
+#[test]
+fn results_may_have_any_strides() {
+    let (_, _, text, _) = programs().swap_remove(1);
+    let (x, y) = (points(20, 16, 1), points(16, 128, 2));
+    let [plain, f] = [Backend::Interp, Backend::Auto].map(|backend| compile(&text, "", backend, 1));
+    let args = [Arg::from(&x), Arg::from(y.t())];
+    let want = plain.call(&args).unwrap()[0].to_array();
+    let mut wide = Array2::<f64>::zeros((128, 40));
+    for _ in 0..3 {
+        let out = wide.slice_mut(s![.., ..;2]);
+        f.call_into(&args, &mut [ViewMut::from(out.reversed_axes())]).unwrap();
+        let found = wide.slice(s![.., ..;2]).reversed_axes().to_owned();
+        assert!(Array::from(found.into_dyn()).same_bits(&want));
+        wide.fill(0.0);
     }
 }

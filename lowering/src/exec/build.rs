@@ -2,6 +2,7 @@
 
 use super::backend::CodeGens;
 use super::cache::{Ready, compile_by_any};
+use super::direction::Direction;
 use super::launch::Launch;
 use super::layout;
 use super::liveness::Liveness;
@@ -10,7 +11,7 @@ use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
 use super::wrap_reduction::wrap_reduction;
 use super::{Instead, LowerError, Remark};
-use crate::lower::{Lowered, lower};
+use crate::lower::lower;
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
@@ -126,8 +127,7 @@ struct FuncPlanner<'p, 'm> {
     left: FxHashMap<Value, u32>,
     /// What the current block returns, with the positions.
     exits: FxHashMap<Value, u32>,
-    /// What the latest kernel read, if it did so from the beginning on.
-    ahead: SmallVec<[Value; 4]>,
+    direction: Direction,
 }
 
 impl<'p, 'm> FuncPlanner<'p, 'm> {
@@ -148,7 +148,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             starts: FxHashMap::default(),
             left: FxHashMap::default(),
             exits: FxHashMap::default(),
-            ahead: SmallVec::new(),
+            direction: Direction::default(),
         }
     }
 
@@ -379,20 +379,13 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         if let Some(schedule) = schedule {
             lowered = lowered.with_schedule(schedule).map_err(NoLaunch::Wrong)?;
         }
-        lowered.kernel.wishes.backwards = self.goes_back(data, &lowered);
+        let arrays = data.args.iter().copied().filter(|&v| self.func.ty(v).is_array());
+        lowered.kernel.wishes.backwards = self.direction.is_back(&lowered.kernel, arrays);
         let Ready { codegen, compiled, refused } = compile_by_any(&self.planner.codegens, &lowered.kernel)?;
         if let Some(why) = refused {
             self.remark(data, Instead::CodeGen(codegen.name()), &why);
         }
         Ok(Launch::new(lowered, codegen, compiled))
-    }
-
-    /// True if rows had better be read from their ends, since the kernel before read the same from the beginning.
-    fn goes_back(&mut self, data: &InstData, lowered: &Lowered) -> bool {
-        let read = data.args.iter().filter(|&&v| self.func.ty(v).is_array());
-        let back = lowered.kernel.fold.is_some() && read.clone().any(|v| self.ahead.contains(v));
-        self.ahead = if back { SmallVec::new() } else { read.copied().collect() };
-        back
     }
 
     fn view(&mut self, data: &InstData) -> Option<ViewOp> {

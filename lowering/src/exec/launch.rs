@@ -244,7 +244,9 @@ impl Launch {
         used: bool,
         how: How,
     ) -> Status {
-        let threads = Threads::now(self.lowered.nanos(bound), how.threads);
+        // Of one that can't be shared nobody need be ready.
+        let most = if Decision::may_share(&self.lowered, bound) { how.threads } else { 1 };
+        let threads = Threads::now(self.lowered.nanos(bound), most);
         let mut decision =
             Decision::new(&self.lowered, bound, pointers, used, threads, self.compiled.packing(), facts());
         let halves = if decision.parts.is_some() { self.halves() } else { None };
@@ -262,7 +264,7 @@ impl Launch {
         unsafe {
             match (decision.parts, halves) {
                 (Some((threads, parts)), Some(halves)) => {
-                    // Of kernels that can't fail.
+                    // Only kernels that can't fail are run in parts.
                     run_parts(&work, halves, parts, threads);
                     Status::default()
                 }

@@ -49,6 +49,7 @@ mod backend;
 mod buffers;
 mod build;
 mod cache;
+mod direction;
 mod frame;
 mod heir;
 mod huge;

@@ -5,6 +5,8 @@
 //!
 //! Calls come in series, and a thread that sleeps is late for the next one by more than many of them take. So the others linger when their work is done:
 //! they look for more, about as long as they worked, and let whoever wants to run have their processor.
+//!
+//! A piece that panics ends the process, if it is not the caller's own: what it should have done would be missing.
 
 use super::place;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -72,6 +74,11 @@ impl Job {
                 unsafe { (*self.piece)(number) };
             }
         }
+    }
+
+    /// True if nobody need begin any more.
+    fn is_taken(&self) -> bool {
+        self.sections.iter().all(|section| section.next.load(Ordering::Relaxed) >= section.end)
     }
 
     fn is_done(&self) -> bool {
@@ -166,8 +173,11 @@ impl Lobby {
         self.jobs.retain(|open| !Arc::ptr_eq(&open.job, job));
     }
 
-    /// A job for an idle thread.
+    /// A job for an idle thread, if one has something left.
     fn take(&mut self) -> Option<Arc<Job>> {
+        while self.jobs.front().is_some_and(|open| open.job.is_taken()) {
+            self.jobs.pop_front();
+        }
         let open = self.jobs.front_mut()?;
         let job = open.job.clone();
         open.wanted -= 1;
@@ -300,7 +310,8 @@ mod tests {
     /// A job of no pieces.
     fn job() -> Arc<Job> {
         let piece: Piece<'static> = &|_| ();
-        let (sections, caller) = (SmallVec::new(), std::thread::current());
+        let section = Section { begin: 0, next: AtomicUsize::new(0), end: 1, backwards: false };
+        let (sections, caller) = (SmallVec::from_iter([section]), std::thread::current());
         Arc::new(Job { piece, sections, pieces: 0, done: AtomicUsize::new(0), caller, place: None })
     }
 

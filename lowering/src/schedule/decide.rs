@@ -1,6 +1,6 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
 
-use super::pack::is_worth_packing;
+use super::pack::{LEAST_TIMES, is_worth_packing};
 use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
 use crate::kernel::CompiledKernel;
@@ -77,13 +77,17 @@ impl Decision {
         let call = Call { lowered, kernel: &lowered.kernel, bound, facts };
         let wish = &lowered.wish;
         let threads = wish.threads.unwrap_or_else(|| threads.worth(lowered.nanos(bound)));
-        let shared = call.shared(first, threads);
+        let packing = packing.filter(|packing| {
+            wish.pack.unwrap_or(wish.tile.is_none())
+                && !lowered.fallible
+                && is_worth_packing(&lowered.kernel, bound, packing)
+        });
+        let shared = call.shared(first, threads, packing.as_ref());
         let parts = if shared.is_none() { call.parts(threads) } else { None };
         let tile = match wish.tile {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
             None => call.tile(),
         };
-        let packing = packing.filter(|packing| wish.pack.unwrap_or(wish.tile.is_none()) && call.may_pack(packing));
         Decision {
             shared,
             parts,
@@ -91,6 +95,13 @@ impl Decision {
             tile: tile.filter(|_| packing.is_none()),
             stream: wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 }),
         }
+    }
+
+    /// True if threads can share such a call at all.
+    pub fn may_share(lowered: &Lowered, bound: &Bound) -> bool {
+        let long = |&number: &usize| bound.extents[number] > 1 && is_apart(lowered, bound, number);
+        lowered.wish.threads.is_none()
+            && ((0..bound.extents.len()).any(|number| long(&number)) || leaf_of_row(lowered, bound).is_some())
     }
 
     /// True if the call is run as one call of the kernel.
@@ -139,7 +150,7 @@ impl Call<'_> {
     }
 
     /// What so many threads share, if these are several.
-    fn shared(&self, first: &[*mut u8], threads: u32) -> Option<(u32, Chunks)> {
+    fn shared(&self, first: &[*mut u8], threads: u32, packing: Option<&Packing>) -> Option<(u32, Chunks)> {
         if threads < 2 {
             return None;
         }
@@ -156,7 +167,10 @@ impl Call<'_> {
             }
         };
         let count = self.extent(along);
-        let each = self.lowered.wish.chunk.unwrap_or_else(|| count.div_ceil(wide)).min(count);
+        // Chunks that are too small are not packed.
+        let least =
+            packing.map_or(1, |packing| if along + 2 < self.bound.extents.len() { LEAST_TIMES } else { packing.rows });
+        let each = self.lowered.wish.chunk.unwrap_or_else(|| count.div_ceil(wide).max(least)).min(count);
         Some((threads, self.by_pages(first, along, each)))
     }
 
@@ -198,11 +212,6 @@ impl Call<'_> {
     /// True if the points may be run tile by tile: where none can fail, so that no order of them is to be kept but that of one place.
     fn may_tile(&self) -> bool {
         !self.lowered.fallible && self.last_two().is_some()
-    }
-
-    /// True if short rows can be packed, and it is worth it.
-    fn may_pack(&self, packing: &Packing) -> bool {
-        !self.lowered.fallible && is_worth_packing(self.kernel, self.bound, packing)
     }
 
     /// A tile that there is room for; where points of a row are combined, rows are whole.
@@ -276,8 +285,9 @@ pub struct Threads {
 impl Threads {
     /// As they are now, for a call of about so many nanoseconds on at most so many.
     pub fn now(nanos: f64, most: u32) -> Threads {
-        let others = most.saturating_sub(1);
-        Threads { most, ready: if nanos < 2.0 * TELL_NANOS { 0 } else { ready(nanos, others) } }
+        // Those besides the caller that there would be enough to do for.
+        let wanted = most.min((nanos / TELL_NANOS) as u32).saturating_sub(1);
+        Threads { most, ready: if wanted == 0 { 0 } else { ready(nanos, wanted) } }
     }
 
     /// Those that are worth it for so much work.
@@ -339,5 +349,21 @@ impl Lowered {
         self.kernel.wishes.stages = schedule.stages;
         self.wish = schedule;
         Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_enough_to_do() {
+        let worth = |nanos, ready| Threads { most: 16, ready }.worth(nanos);
+        // Of 20 us each if they have to be woken up, of 5 us each if they are awake.
+        assert_eq!([9e3, 39e3, 60e3, 1e6].map(|nanos| worth(nanos, 0)), [1, 1, 3, 16]);
+        assert_eq!([9e3, 11e3, 39e3, 60e3].map(|nanos| worth(nanos, 15)), [1, 2, 7, 12]);
+        // One that is awake is no reason to wake up all.
+        assert_eq!([39e3, 60e3, 90e3].map(|nanos| worth(nanos, 1)), [2, 3, 4]);
+        assert_eq!(Threads { most: 1, ready: 5 }.worth(1e9), 1);
     }
 }

@@ -236,6 +236,8 @@ mod tests {
             "order=[i*j,k] threads=2 chunk=4096 tile=off stream=on unroll=4",
             "threads=256 tile=32x256 stream=off",
             "unroll=8 stages=3",
+            "stream=on pack=off",
+            "stages=2 pack=on",
         ] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }
@@ -253,6 +255,7 @@ mod tests {
             ("tile=9", "write `tile=32x256` or `tile=off`"),
             ("tile=0x4", "wants a number from 1 to"),
             ("stream=maybe", "write `stream=on` or `stream=off`"),
+            ("pack=maybe", "write `pack=on` or `pack=off`"),
             ("unroll=9", "wants a number from 1 to 8"),
             ("stages=0", "wants a number from 1 to 1000"),
             ("order=i,j", "write the axes as in `order=[i*j,k]`"),

@@ -1,4 +1,4 @@
-//! Short rows that are read again and again, turned once.
+//! Short rows that are read again and again, turned before.
 //!
 //! Where a kernel combines the points of short rows, as in distances of all points of one set to all of another, each row of an operand that does not go
 //! along the outer loops is read once for each of their iterations. Turned so that a point of adjacent rows lies in adjacent elements, it makes
@@ -8,70 +8,81 @@
 use super::lines::Lines;
 use super::run::{Part, Work};
 use super::turn::turn;
-use crate::kernel::{Kernel, Packing, Status};
+use crate::kernel::{Buffer, Kernel, Packing, Status};
 use crate::lower::Bound;
 use smallvec::SmallVec;
 use std::cell::Cell;
 
 /// Rows that are read less often are not worth it.
-const LEAST_TIMES: u64 = 8;
+pub const LEAST_TIMES: u64 = 8;
 
-/// The strides of a buffer along the last two loops, if it goes along both: elements are adjacent along one of them.
-fn packed(kernel: &Kernel, bound: &Bound, buffer: usize) -> Option<[i64; 2]> {
-    let loops = bound.extents.len();
-    let strides = &bound.strides[buffer * loops..][..loops];
-    let both = [strides[loops - 2], strides[loops - 1]];
-    (!kernel.buffers[buffer].written && both.iter().all(|&stride| stride != 0)).then_some(both)
+/// The buffers that are packed, by number: those that go along the rows and along the loop across them.
+fn crossing(kernel: &Kernel) -> impl Iterator<Item = usize> {
+    (0..kernel.buffers.len()).filter(|&number| goes(&kernel.buffers[number]) == [true; 2])
+}
+
+/// Whether a buffer that is read goes along the loop across rows, and along these.
+fn goes(buffer: &Buffer) -> [bool; 2] {
+    match buffer.varies[..] {
+        [.., across, along] if !buffer.written => [across, along],
+        _ => [false; 2],
+    }
 }
 
 /// True if a call's operands can be packed as its kernel likes it, and that is worth it.
 pub fn is_worth_packing(kernel: &Kernel, bound: &Bound, packing: &Packing) -> bool {
     let loops = bound.extents.len();
-    let Some(outer) = loops.checked_sub(2) else { return false };
-    let [rows, points] = [bound.extents[outer], bound.extents[outer + 1]];
-    let times: u64 = bound.extents[..outer].iter().product();
-    let right = |(number, buffer): (usize, &crate::kernel::Buffer)| {
+    let Some(across) = loops.checked_sub(2) else { return false };
+    // What the kernel asks for when it is called (`x64/lanes.rs`), with the strides that buffers have then.
+    let right = |(number, buffer): (usize, &Buffer)| {
         let size = buffer.dtype.size() as i64;
         let strides = &bound.strides[number * loops..][..loops];
-        match packed(kernel, bound, number) {
-            Some(both) => {
-                let again = (0..outer).all(|number| strides[number] == 0 || bound.extents[number] == 1);
+        let both = [strides[across], strides[across + 1]];
+        match goes(buffer) {
+            [true, true] => {
+                let again = (0..across).all(|outer| strides[outer] == 0 || bound.extents[outer] == 1);
                 again && both.contains(&size) && both.iter().all(|&stride| stride > 0)
             }
-            None if buffer.written => strides[outer] == size,
-            None => strides[outer + 1] == 0 || strides[outer + 1] == size,
+            [false, true] => both[1] == size,
+            _ => !buffer.written || both[0] == size,
         }
     };
-    kernel.fold.is_some()
-        && times >= LEAST_TIMES
-        && rows >= packing.rows
-        && (2..=packing.points).contains(&points)
+    is_long_enough(&bound.extents, packing)
+        && (2..=packing.points).contains(&bound.extents[across + 1])
         && kernel.buffers.iter().enumerate().all(right)
-        && (0..kernel.buffers.len()).any(|number| packed(kernel, bound, number).is_some())
+}
+
+/// True if there are as many rows as a kernel computes at once, and these are read often enough.
+fn is_long_enough(extents: &[u64], packing: &Packing) -> bool {
+    let (outer, last) = extents.split_at(extents.len() - 2);
+    last[0] >= packing.rows && outer.iter().product::<u64>() >= LEAST_TIMES
 }
 
 impl Work<'_> {
-    /// Runs a part of a call for which [`is_worth_packing`] is true.
+    /// Runs a part of a call for which [`is_worth_packing`] is true; as it is, if the part is too small.
     ///
     /// # Safety
     /// As [`run`](super::run), for a part of it.
-    pub(super) unsafe fn packed(&self, part: &Part, packing: &Packing) -> Status {
+    pub(super) unsafe fn in_blocks(&self, part: &Part, packing: &Packing) -> Status {
+        if !is_long_enough(&part.extents, packing) {
+            // SAFETY: passed on.
+            return unsafe { part.call(self.kernel) };
+        }
         let (kernel, loops) = (&self.lowered.kernel, part.extents.len());
-        let (outer, inner) = (loops - 2, loops - 1);
-        let points = part.extents[inner];
+        let (across, along) = (loops - 2, loops - 1);
+        let points = part.extents[along] as usize;
         let pitch = |size: usize| packing.pitch as usize * size;
-        let mut buffers: SmallVec<[(usize, [i64; 2], usize); 2]> = SmallVec::new();
+        // Where each begins in the scratch memory.
+        let mut buffers: SmallVec<[(usize, usize); 2]> = SmallVec::new();
         let mut bytes = 0;
-        for (number, buffer) in kernel.buffers.iter().enumerate() {
-            if let Some(strides) = packed(kernel, self.bound, number) {
-                buffers.push((number, strides, bytes));
-                bytes += pitch(buffer.dtype.size()) * points as usize;
-            }
+        for number in crossing(kernel) {
+            buffers.push((number, bytes));
+            bytes += pitch(kernel.buffers[number].dtype.size()) * points;
         }
         let mut scratch = SCRATCH.take();
         scratch.grow(bytes);
         let begin = scratch.begin();
-        let rows = part.extents[outer];
+        let rows = part.extents[across];
         // As even as may be, in multiples of what is computed at once.
         let blocks = rows.div_ceil(packing.pitch);
         let each = rows.div_ceil(blocks.max(1)).next_multiple_of(packing.rows).min(packing.pitch);
@@ -81,25 +92,27 @@ impl Work<'_> {
             from = from.min(rows.saturating_sub(packing.rows));
             let count = each.min(rows - from);
             let mut block = part.clone();
-            self.narrow(&mut block, outer, from, count);
-            for &(number, [across, along], at) in &buffers {
+            self.narrow(&mut block, across, from, count);
+            for &(number, at) in &buffers {
                 let size = kernel.buffers[number].dtype.size();
                 let (there, here) = (block.pointers[number].cast_const(), begin.wrapping_add(at));
-                let (rows, points) = (count as usize, points as usize);
+                let strides = &mut block.strides[number * loops..][..loops];
                 // SAFETY: the elements of the block, and the scratch memory of this buffer.
                 unsafe {
-                    if across == size as i64 {
+                    if strides[across] == size as i64 {
                         for point in 0..points {
-                            let line = there.wrapping_offset(along as isize * point as isize);
-                            here.wrapping_add(pitch(size) * point).copy_from_nonoverlapping(line, rows * size);
+                            let line = there.wrapping_offset(strides[along] as isize * point as isize);
+                            here.wrapping_add(pitch(size) * point)
+                                .copy_from_nonoverlapping(line, count as usize * size);
                         }
                     } else {
-                        turn((there, across as isize), (here, pitch(size) as isize), (rows, points), size);
+                        let step = strides[across] as isize;
+                        turn((there, step), (here, pitch(size) as isize), (count as usize, points), size);
                     }
                 }
                 block.pointers[number] = here;
-                block.strides[number * loops + outer] = size as i64;
-                block.strides[number * loops + inner] = pitch(size) as i64;
+                strides[across] = size as i64;
+                strides[along] = pitch(size) as i64;
             }
             // SAFETY: a part of the part, with copies in place of what is packed.
             let status = unsafe { block.call(self.kernel) };

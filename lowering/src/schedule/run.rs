@@ -143,7 +143,7 @@ impl Work<'_> {
     unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
         match &decision.packing {
             // SAFETY: passed on.
-            Some(packing) => unsafe { self.packed(&part, packing) },
+            Some(packing) => unsafe { self.in_blocks(&part, packing) },
             // SAFETY: passed on.
             None => unsafe { self.part(part, decision.tile) },
         }

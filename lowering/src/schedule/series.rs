@@ -30,17 +30,17 @@ impl Series {
     }
 }
 
-/// How many threads, of so many, a call of so many nanoseconds need not wait for: those that are idle, or all if the series which it
-/// is in is long enough to wake them up for the next calls.
-pub fn ready(nanos: f64, all: u32) -> u32 {
+/// How many threads, of so many, a call of so many nanoseconds need not wait for: those that are idle, or all of these if the series
+/// which it is in is long enough to wake more up for the next calls.
+pub fn ready(nanos: f64, wanted: u32) -> u32 {
     let idle = u32::try_from(idle()).unwrap_or(u32::MAX);
-    if idle > 0 || all == 0 {
-        return idle.min(all);
+    if idle >= wanted {
+        return wanted;
     }
     let series = SERIES.get().with(Instant::now(), Duration::from_nanos(nanos as u64));
     let long = series.took >= LONG;
     SERIES.set(if long { Series::default() } else { series });
-    if long { all } else { 0 }
+    if long { wanted } else { idle }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A processor asks early for what it sees that a loop reads on and on. It asks late where leaves of a tree end, and with them a loop; for what the
 //! stages of the next piece read, while others of this piece compute; and for the lines that a loop writes.
 //!
-//! Rows that a call copies to the frame, since their elements are not adjacent, are asked for there, which does neither good nor harm: which rows
+//! Rows that a call copies to the frame, since their elements are not adjacent, are asked for in the frame, which does neither good nor harm: which rows
 //! these are is not known when the code is written.
 
 use super::allocate::{Mode, Writer};

@@ -23,7 +23,7 @@ const MOST_POINTS: usize = 16;
 /// So many sets wait for one another at most, with the one that is new.
 const SETS: usize = 1 + MOST_POINTS.ilog2() as usize;
 
-/// How rows can be computed a lane each, if so many sets of accumulators do, and what points give is the same code then: a lane knows
+/// How rows can be computed a lane each, if so many sets of accumulators do (then leaves have more lanes than these rows have points, each point one), and what points give is the same code then: a lane knows
 /// of its row nothing but its elements.
 pub fn packing(kernel: &Kernel, rows: &[Row], items: &Segment, (lanes, sets): (usize, usize)) -> Option<Packing> {
     let level = kernel.axes.checked_sub(2)?;

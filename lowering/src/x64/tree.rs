@@ -73,8 +73,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The same tree from its last leaf on: what is there waits for the part on its left. The last leaves of a cache's worth were read last, by a
-    /// kernel that read the row before.
+    /// The same tree from its last leaf on: what is there waits for the part on its left. A kernel that read the row before read
+    /// the last leaves last: they are in the cache.
     pub fn tree_backwards(
         &mut self,
         fold: &Folding,

@@ -25,7 +25,7 @@ pub(super) struct Fed {
 }
 
 impl Fed {
-    /// Runs both, with addresses and scalars of a call; no point can fail.
+    /// Runs both, with addresses and scalars of a call; no point can fail. `None`, and nothing was done, where one has no kernel.
     ///
     /// # Safety
     /// As [`Band::run`](super::band::Band::run).
@@ -149,7 +149,8 @@ impl<'a> Pair<'a> {
         counts.find_map(|count| {
             let each = self.points.checked_div(count).filter(|each| count > 1 && each * count == self.points)?;
             let whole = |slab: &Slab| {
-                u64::try_from(slab.stride).ok() == each.checked_mul(slab.size) && slab.high - slab.low == slab.stride
+                u64::try_from(slab.stride).is_ok_and(|stride| each.checked_mul(slab.size) == Some(stride))
+                    && slab.high - slab.low == slab.stride
             };
             let written = |slabs: &[Slab]| slabs.iter().filter(|slab| slab.written).all(whole);
             let candidate = Candidate::new(self.maker, step, count, written).filter(|c| c.along.1 == 1)?;

@@ -13,6 +13,8 @@ mod feed;
 mod record;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+pub use testing::compile;
 
 use super::args::Arg;
 use super::buffers::{Buffers, RawBuffer, block_bytes};
