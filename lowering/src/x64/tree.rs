@@ -13,7 +13,7 @@ use super::unsupported;
 use crate::kernel::KernelError;
 use iced_x86::{Code, Register};
 
-/// Rows of so many bytes and more come from memory: asking for them early was measured not to pay.
+/// Rows of so many bytes and more come from memory: asking for them early was measured not to pay, but for those that are read backwards.
 const LARGE: i32 = 1 << 24;
 /// It is asked for what is so far ahead, in bytes.
 const AHEAD: i64 = 2048;
@@ -174,7 +174,9 @@ impl Writer<'_> {
         if prefetches {
             self.asm.load(Register::RAX, Mem::frame(self.places.extents[axis]));
             self.asm.ri(Code::Sub_rm64_imm32, Register::RAX, NEAR / bytes as i32);
-            self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, (LARGE - NEAR) / bytes as i32);
+            // Backwards the processor finds no more than what a leaf begins with.
+            let most = if fold.backwards { i32::MAX } else { (LARGE - NEAR) / bytes as i32 };
+            self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, most);
             self.asm.jump(Code::Jb_rel32_64, far);
         }
         self.leaf_rounds(fold, (groups, lanes), leaf, false)?;
