@@ -5,13 +5,11 @@
 //! vectors whose lanes are rows (`x64/lanes.rs`): nothing has to be joined across lanes. So that the cache holds what is turned, it is a block of rows at a time
 //! that all iterations of the outer loops run on.
 
-use super::lines::Lines;
-use super::run::{Part, Work};
+use super::run::{Part, SCRATCH, Work};
 use super::turn::turn;
 use crate::kernel::{Buffer, Kernel, Packing, Status};
 use crate::lower::Bound;
 use smallvec::SmallVec;
-use std::cell::Cell;
 
 /// Rows that are read less often are not worth it.
 pub const LEAST_TIMES: u64 = 8;
@@ -86,8 +84,8 @@ impl Work<'_> {
         // As even as may be, in multiples of what is computed at once.
         let blocks = rows.div_ceil(packing.pitch);
         let each = rows.div_ceil(blocks.max(1)).next_multiple_of(packing.rows).min(packing.pitch);
-        let mut from = 0;
-        while from < rows {
+        let (mut from, mut status) = (0, Status::default());
+        while from < rows && status.failed == 0 {
             // The last rows with some of those before them once more: nothing that is read is written.
             from = from.min(rows.saturating_sub(packing.rows));
             let count = each.min(rows - from);
@@ -115,16 +113,10 @@ impl Work<'_> {
                 strides[along] = pitch(size) as i64;
             }
             // SAFETY: a part of the part, with copies in place of what is packed.
-            let status = unsafe { block.call(self.kernel) };
-            debug_assert_eq!(status.failed, 0, "it can't fail");
+            status = unsafe { block.call(self.kernel) };
             from += count;
         }
         SCRATCH.set(scratch);
-        Status::default()
+        status
     }
-}
-
-thread_local! {
-    /// Memory for a block, kept from call to call.
-    static SCRATCH: Cell<Lines> = Cell::default();
 }

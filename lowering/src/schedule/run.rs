@@ -259,6 +259,6 @@ impl Work<'_> {
 }
 
 thread_local! {
-    /// Memory for tiles, kept from call to call.
-    static SCRATCH: Cell<Lines> = Cell::default();
+    /// Memory for tiles, or for what is packed, kept from call to call.
+    pub(super) static SCRATCH: Cell<Lines> = Cell::default();
 }

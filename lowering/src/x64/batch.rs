@@ -37,7 +37,7 @@ pub struct Batch {
     pub(super) items: Prepared,
     pub(super) reserved: [u32; 2],
     /// Registers for elements that are the same for all rows.
-    pub(super) held: Vec<u8>,
+    held: Vec<u8>,
     /// The number of rows of a batch, the bytes of their vectors, and the mask of their lanes.
     pub(super) rows: u32,
     bytes: u32,

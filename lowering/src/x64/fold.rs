@@ -16,6 +16,7 @@ use super::rows::{INDEX, broadcast_form};
 use super::schedule::Schedule;
 use super::select::Row;
 use super::select::fold::{Accumulator, FoldSegments};
+use super::tree::Leaves;
 use crate::kernel::{Fold, Kernel, KernelError};
 use iced_x86::{Code, Register};
 use rewright_ir::expr::Order;
@@ -205,10 +206,10 @@ impl Writer<'_> {
                     self.combine(fold, 0, groups)?;
                 }
             }
-            Way::Tree { groups, lanes, leaf } if fold.backwards => {
-                self.tree_backwards(fold, axis, (groups, lanes), leaf)?;
+            Way::Tree { groups, lanes, leaf } => {
+                let leaves = Leaves { axis, groups, lanes, points: leaf };
+                if fold.backwards { self.tree_backwards(fold, leaves)? } else { self.tree(fold, leaves)? }
             }
-            Way::Tree { groups, lanes, leaf } => self.tree(fold, axis, (groups, lanes), leaf)?,
             Way::Sequence => {
                 self.neutral(fold, 0)?;
                 self.pieces(Some(axis), |w| {

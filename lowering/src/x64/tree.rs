@@ -18,6 +18,15 @@ const LARGE: i32 = 1 << 24;
 /// It is asked for what is so far ahead, in bytes.
 const AHEAD: i64 = 2048;
 
+/// How a row along an axis is cut: in leaves of so many points, each on so many lanes, which are so many groups.
+#[derive(Clone, Copy)]
+pub struct Leaves {
+    pub axis: usize,
+    pub groups: usize,
+    pub lanes: usize,
+    pub points: usize,
+}
+
 /// Where a part of a row is.
 #[derive(Clone, Copy)]
 enum Side {
@@ -27,21 +36,15 @@ enum Side {
 
 impl Writer<'_> {
     /// A row as a tree: its leaves in order, and what they come to with what waits for it.
-    pub fn tree(
-        &mut self,
-        fold: &Folding,
-        axis: usize,
-        (groups, lanes): (usize, usize),
-        leaf: usize,
-    ) -> Result<(), KernelError> {
+    pub fn tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
-        let [depth, leaves, start] = [fold.depth, fold.leaves, self.places.start].map(Mem::frame);
-        let extent = Mem::frame(self.places.extents[axis]);
+        let [depth, count, start, extent] =
+            [fold.depth, fold.leaves, self.places.start, self.places.extents[leaves.axis]].map(Mem::frame);
         let (push, last, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
-        self.asm.mi(Code::Mov_rm64_imm32, leaves, 0);
+        self.asm.mi(Code::Mov_rm64_imm32, count, 0);
         let again = self.asm.bound();
-        self.leaf(fold, axis, (groups, lanes), leaf)?;
+        self.leaf(fold, leaves)?;
         self.asm.load(rax, start);
         self.asm.rm(Code::Add_r64_rm64, rax, Mem::frame(self.places.count));
         self.asm.store(start, rax);
@@ -50,9 +53,9 @@ impl Writer<'_> {
         self.asm.jump(Code::Jae_rel32_64, last);
 
         // With as many parts as the number of leaves ends in zeros, as binary digits.
-        self.asm.load(rdx, leaves);
+        self.asm.load(rdx, count);
         self.asm.r(Code::Inc_rm64, rdx);
-        self.asm.store(leaves, rdx);
+        self.asm.store(count, rdx);
         let next = self.asm.bound();
         self.asm.ri(Code::Shr_rm64_imm8, rdx, 1);
         self.asm.jump(Code::Jb_rel32_64, push);
@@ -75,27 +78,20 @@ impl Writer<'_> {
 
     /// The same tree from its last leaf on: what is there waits for the part on its left. A kernel that read the row before read
     /// the last leaves last: they are in the cache.
-    pub fn tree_backwards(
-        &mut self,
-        fold: &Folding,
-        axis: usize,
-        (groups, lanes): (usize, usize),
-        leaf: usize,
-    ) -> Result<(), KernelError> {
+    pub fn tree_backwards(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
-        let [depth, start] = [fold.depth, self.places.start].map(Mem::frame);
-        let extent = Mem::frame(self.places.extents[axis]);
+        let [depth, start, extent] = [fold.depth, self.places.start, self.places.extents[leaves.axis]].map(Mem::frame);
         let (push, alone, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.asm.load(rax, extent);
         self.asm.r(Code::Dec_rm64, rax);
-        self.asm.ri(Code::And_rm64_imm32, rax, -(leaf as i32));
+        self.asm.ri(Code::And_rm64_imm32, rax, -(leaves.points as i32));
         self.asm.store(start, rax);
         self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
         let again = self.asm.bound();
-        self.leaf(fold, axis, (groups, lanes), leaf)?;
+        self.leaf(fold, leaves)?;
         self.asm.load(rcx, depth);
         // The points of what was just computed, if it is whole: it is a right part if the number of points before it has that bit.
-        self.asm.constant(rdx, leaf as u64);
+        self.asm.constant(rdx, leaves.points as u64);
         let next = self.asm.bound();
         self.asm.load(rax, start);
         self.asm.rr(Code::Test_rm64_r64, rax, rdx);
@@ -113,7 +109,7 @@ impl Writer<'_> {
         self.asm.bind(push);
         self.wait(fold);
         self.asm.load(rax, start);
-        self.asm.ri(Code::Sub_rm64_imm32, rax, leaf as i32);
+        self.asm.ri(Code::Sub_rm64_imm32, rax, leaves.points as i32);
         self.asm.store(start, rax);
         self.asm.jump(Code::Jmp_rel32_64, again);
         self.asm.bind(done);
@@ -148,19 +144,14 @@ impl Writer<'_> {
     }
 
     /// The leaf from the start on, which is the piece: on lanes, which are then joined.
-    fn leaf(
-        &mut self,
-        fold: &Folding,
-        axis: usize,
-        (groups, lanes): (usize, usize),
-        leaf: usize,
-    ) -> Result<(), KernelError> {
+    fn leaf(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
         let (few, far, joined) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let Leaves { axis, groups, lanes, points } = leaves;
         let lanes = lanes as i32;
         self.asm.load(rax, Mem::frame(self.places.extents[axis]));
         self.asm.rm(Code::Sub_r64_rm64, rax, Mem::frame(self.places.start));
-        self.asm.constant(rcx, leaf as u64);
+        self.asm.constant(rcx, points as u64);
         self.asm.rr(Code::Cmp_r64_rm64, rax, rcx);
         self.asm.rr(Code::Cmova_r64_rm64, rax, rcx);
         self.asm.store(Mem::frame(self.places.count), rax);
@@ -179,11 +170,11 @@ impl Writer<'_> {
             self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, most);
             self.asm.jump(Code::Jb_rel32_64, far);
         }
-        self.leaf_rounds(fold, (groups, lanes), leaf, false)?;
+        self.leaf_rounds(fold, leaves, false)?;
         if prefetches {
             self.asm.jump(Code::Jmp_rel32_64, few);
             self.asm.bind(far);
-            self.leaf_rounds(fold, (groups, lanes), leaf, true)?;
+            self.leaf_rounds(fold, leaves, true)?;
         }
         self.asm.bind(few);
         self.asm.ri(Code::Add_rm64_imm32, LIMIT, lanes);
@@ -201,24 +192,19 @@ impl Writer<'_> {
     }
 
     /// Rounds of all lanes, as long as the index is not above the limit.
-    fn leaf_rounds(
-        &mut self,
-        fold: &Folding,
-        (groups, lanes): (usize, i32),
-        leaf: usize,
-        prefetches: bool,
-    ) -> Result<(), KernelError> {
+    fn leaf_rounds(&mut self, fold: &Folding, leaves: Leaves, prefetches: bool) -> Result<(), KernelError> {
         let round = self.asm.bound();
         self.doubled = false;
-        for group in 0..groups {
+        for group in 0..leaves.groups {
             for row in (0..self.rows.len() as u32).filter(|&row| prefetches && self.rows[row as usize].moves) {
                 // Or the same of the leaf before.
-                let bytes = if fold.backwards { -((leaf * self.rows[row as usize].size) as i64) } else { AHEAD };
+                let bytes =
+                    if fold.backwards { -((leaves.points * self.rows[row as usize].size) as i64) } else { AHEAD };
                 self.ask(Ask { row, bytes, written: false }, group);
             }
             self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
         }
-        self.asm.ri(Code::Add_rm64_imm32, INDEX, lanes);
+        self.asm.ri(Code::Add_rm64_imm32, INDEX, leaves.lanes as i32);
         self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
         self.asm.jump(Code::Jle_rel32_64, round);
         Ok(())
