@@ -20,6 +20,7 @@ mod fold;
 mod random;
 mod random_blocks;
 mod reduce_views;
+mod scalar_finish;
 mod scale;
 
 use rewright_ir::{Module, parse_module, print_module, verify_module};

@@ -287,6 +287,5 @@ exact! {
     reducing_what_views_show_is_exact: "reduce-views";
     reducing_what_is_computed_is_exact: "array-expr, reduce-fusion, dce";
     finishing_where_rows_are_combined_is_exact: "array-expr, reduce-fusion, reduce-finish, dce";
-    finishing_where_all_is_combined_is_exact: "array-expr, reduce-fusion, scalar-finish, dce";
     all_together_are_exact: "fold, canonicalize, strength-reduction, reduce-views, cse, dce";
 }
