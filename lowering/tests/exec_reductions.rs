@@ -1,6 +1,7 @@
 //! Reductions by kernels against the reference evaluator, bit for bit: every op and dtype, shapes around the sizes at which the order of
 //! combination changes, any axes, views of any strides, and work fused before and after.
 
+use rewright_ir::expr::Monoid;
 use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Datum, Scalar};
 use rewright_lowering::exec::{Arg, Backend, Executable, Options, Results};
@@ -122,7 +123,7 @@ fn check(text: &str, args: &[Array]) -> Result<(), String> {
         first
     };
     let wanted = run(Backend::Reference);
-    for backend in Backend::ALL {
+    for backend in Backend::available() {
         let found = run(backend);
         let agree = match (&found, &wanted) {
             (Ok(found), Ok(wanted)) => found.len() == wanted.len() && found.iter().zip(wanted).all(|(a, b)| same(a, b)),
@@ -307,6 +308,35 @@ entry:
         check(text, &[array(DType::U8, &[3, m], &mut random)]).unwrap_or_else(|why| panic!("{why:.1500}"));
     }
     assert_eq!(executable(text, Backend::Auto).remarks(), []);
+}
+
+/// Where all elements are the lowest or the highest ones, the first is the answer, however a row is cut.
+#[test]
+fn positions_in_rows_of_extremes() {
+    let floats = [f64::NEG_INFINITY, f64::INFINITY, f64::NAN];
+    for dtype in [DType::Bool, DType::U8, DType::I16, DType::U32, DType::I64, DType::F32, DType::F64] {
+        let extremes: Vec<Scalar> = match dtype.is_float() {
+            true => floats.iter().map(|&x| Scalar::F64(x).cast(dtype)).collect(),
+            false => [Monoid::Min, Monoid::Max].iter().filter_map(|monoid| monoid.identity(dtype)).collect(),
+        };
+        assert!(extremes.len() >= 2);
+        for op in ["argmin", "argmax"] {
+            let name = dtype.name();
+            let text = format!(
+                "func @f(%a: {name}[n, m]) -> i64[n], i64 {{\nentry:\n  %0 = {op} %a, axes=[1]\n  %1 = {op} %a\n  ret %0, %1\n}}"
+            );
+            for m in EXTENTS.into_iter().filter(|&m| m > 0).chain([33, 35, 63, 600]) {
+                for (n, &extreme) in extremes.iter().enumerate() {
+                    check(&text, &[Array::full(extreme, &[3, m]).unwrap()]).unwrap_or_else(|why| panic!("{why:.1500}"));
+                    // The last one is another.
+                    let other = extremes[(n + 1) % extremes.len()];
+                    let array =
+                        Array::from_fn(dtype, &[3, m], |i| if (i + 1) % m == 0 { other } else { extreme }).unwrap();
+                    check(&text, &[array]).unwrap_or_else(|why| panic!("{why:.1500}"));
+                }
+            }
+        }
+    }
 }
 
 #[test]

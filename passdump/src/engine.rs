@@ -36,13 +36,16 @@ pub enum Backend {
     Cranelift,
     /// Machine code for AVX2 and AVX-512; by Cranelift what it refuses
     X64,
+    /// The same for AVX2 only
+    #[value(name = "x64-avx2")]
+    X64Avx2,
     /// The best of the others
     Auto,
 }
 
 impl Backend {
     /// Those that are not one of the others.
-    const ALL: [Backend; 4] = [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::X64];
+    const ALL: [Backend; 5] = [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::X64Avx2, Backend::X64];
 
     /// Those that a fixture's runs go through on this machine, the reference evaluator first.
     pub fn available() -> impl Iterator<Item = Backend> {
@@ -56,6 +59,7 @@ impl Backend {
             Backend::Interp => "interp",
             Backend::Cranelift => "cranelift",
             Backend::X64 => "x64",
+            Backend::X64Avx2 => "x64-avx2",
             Backend::Auto => "auto",
         }
     }
@@ -66,6 +70,7 @@ impl Backend {
             Backend::Interp => exec::Backend::Interp,
             Backend::Cranelift => exec::Backend::Cranelift,
             Backend::X64 => exec::Backend::X64,
+            Backend::X64Avx2 => exec::Backend::X64Avx2,
             Backend::Auto => exec::Backend::Auto,
         }
     }

@@ -19,6 +19,8 @@ pub enum Backend {
     /// The same with machine code by `x64`, on processors of x86-64 with AVX2 or AVX-512. Kernels that it refuses are compiled by [`Cranelift`],
     /// and a remark says so.
     X64,
+    /// `X64` with AVX2 only, also where the processor has AVX-512.
+    X64Avx2,
     /// The best that this machine has: `X64`, else `Cranelift`, else `Interp`.
     #[default]
     Auto,
@@ -29,8 +31,8 @@ pub(super) type CodeGens = SmallVec<[&'static dyn CodeGen; 2]>;
 
 impl Backend {
     /// All.
-    pub const ALL: [Backend; 5] =
-        [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::X64, Backend::Auto];
+    pub const ALL: [Backend; 6] =
+        [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::X64Avx2, Backend::X64, Backend::Auto];
 
     /// Those that this machine has.
     pub fn available() -> impl Iterator<Item = Backend> {
@@ -39,17 +41,17 @@ impl Backend {
 
     /// The code generators; none for the reference evaluator.
     pub(super) fn codegens(self) -> Result<CodeGens, LowerError> {
-        let (x64, cranelift) = (x64(), cranelift());
+        let needed =
+            |codegen: Result<&'static dyn CodeGen, KernelError>| codegen.map_err(|why| LowerError::NoCodeGen { why });
         match self {
             Backend::Reference => Ok(CodeGens::new()),
             Backend::Interp => Ok(smallvec![&Interp as &'static dyn CodeGen]),
-            Backend::Cranelift => Ok(smallvec![cranelift.map_err(|why| LowerError::NoCodeGen { why })?]),
-            Backend::X64 => {
-                let x64 = x64.map_err(|why| LowerError::NoCodeGen { why })?;
-                Ok(std::iter::once(x64).chain(cranelift).collect())
-            }
+            Backend::Cranelift => Ok(smallvec![needed(cranelift())?]),
+            Backend::X64 => Ok(std::iter::once(needed(x64::best())?).chain(cranelift()).collect()),
+            Backend::X64Avx2 => Ok(std::iter::once(needed(x64::avx2())?).chain(cranelift()).collect()),
             Backend::Auto => {
-                let mut found: CodeGens = x64.into_iter().chain(cranelift).collect();
+                x64::check_environment().map_err(|why| LowerError::NoCodeGen { why })?;
+                let mut found: CodeGens = x64::best().into_iter().chain(cranelift()).collect();
                 if found.is_empty() {
                     found.push(&Interp);
                 }
@@ -66,13 +68,40 @@ fn cranelift() -> Result<&'static dyn CodeGen, KernelError> {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn x64() -> Result<&'static dyn CodeGen, KernelError> {
-    use crate::x64::X64;
-    static CODEGEN: LazyLock<Result<X64, KernelError>> = LazyLock::new(X64::new);
-    CODEGEN.as_ref().map(|codegen| codegen as &dyn CodeGen).map_err(Clone::clone)
+mod x64 {
+    use crate::kernel::{CodeGen, KernelError};
+    use crate::x64::{Level, X64};
+    use std::sync::LazyLock;
+
+    pub fn best() -> Result<&'static dyn CodeGen, KernelError> {
+        static BEST: LazyLock<Result<X64, KernelError>> = LazyLock::new(X64::new);
+        BEST.as_ref().map(|codegen| codegen as &dyn CodeGen).map_err(Clone::clone)
+    }
+
+    pub fn avx2() -> Result<&'static dyn CodeGen, KernelError> {
+        static AVX2: LazyLock<Result<X64, KernelError>> = LazyLock::new(|| X64::at(Level::Avx2));
+        AVX2.as_ref().map(|codegen| codegen as &dyn CodeGen).map_err(Clone::clone)
+    }
+
+    /// What the environment says wrongly is not a reason for slower code.
+    pub fn check_environment() -> Result<(), KernelError> {
+        Level::check_environment()
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn x64() -> Result<&'static dyn CodeGen, KernelError> {
-    Err(KernelError::Unsupported { codegen: "x64", message: "the processor is of another kind".into() })
+mod x64 {
+    use crate::kernel::{CodeGen, KernelError};
+
+    pub fn best() -> Result<&'static dyn CodeGen, KernelError> {
+        Err(KernelError::Unsupported { codegen: "x64", message: "the processor is of another kind".into() })
+    }
+
+    pub fn avx2() -> Result<&'static dyn CodeGen, KernelError> {
+        best()
+    }
+
+    pub fn check_environment() -> Result<(), KernelError> {
+        Ok(())
+    }
 }

@@ -109,9 +109,6 @@ impl Plan {
     }
 }
 
-/// A position after all others.
-const NOWHERE: Scalar = Scalar::I64(i64::MAX);
-
 fn negative_zero(dtype: DType) -> Scalar {
     let zero = Scalar::F64(-0.0).cast(dtype.real());
     let bits = zero.bits().0;
@@ -285,10 +282,13 @@ impl Lowering<'_> {
         for (plan, total) in plans.iter().zip(totals) {
             let mut total = total.clone();
             if let Some(axis) = plan.counts_from {
+                // Where nothing is beyond what is neutral all points are equal to it. Some positions of these were chosen and some not: that
+                // depends on how a point came to be combined.
                 let first = self.first(axis, &expr.axes);
-                let nowhere = self.cx().constant(NOWHERE);
-                let unchosen = self.k.compare(Compare::Eq, total[1].re, nowhere.re);
-                total[1].re = self.k.select(unchosen, first, total[1].re);
+                let neutral = plan.neutral()?[0];
+                let neutral = self.cx().constant(neutral);
+                let all_equal = self.k.compare(Compare::Eq, total[0].re, neutral.re);
+                total[1].re = self.k.select(all_equal, first, total[1].re);
             }
             match &plan.start {
                 Some(start) => {

@@ -11,7 +11,7 @@ pub unsafe fn turn(
     size: usize,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if (size == 4 || size == 8) && is_x86_feature_detected!("avx2") {
+    if (size == 4 || size == 8) && crate::x64::Level::Avx2.is_available() {
         // SAFETY: the processor has AVX2; the rest is the caller's promise.
         return unsafe { wide::turn((from, from_step), (to, to_step), (rows, columns), size) };
     }

@@ -28,6 +28,7 @@ mod fold;
 mod frame;
 mod helpers;
 mod lanes;
+mod level;
 mod listing;
 mod machine;
 mod masks;
@@ -44,64 +45,9 @@ mod select;
 mod stages;
 mod tree;
 
+pub use level::Level;
+
 use crate::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};
-
-/// What is used of the processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// AVX2, FMA and BMI2: 16 registers of 256 bits.
-    Avx2,
-    /// Also AVX-512 F, DQ, BW, VL and CD: 32 registers of 512 bits, and masks.
-    Avx512,
-}
-
-impl Level {
-    /// All levels.
-    pub const ALL: [Level; 2] = [Level::Avx2, Level::Avx512];
-
-    /// True if this processor has it.
-    pub fn is_available(self) -> bool {
-        let avx2 =
-            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2");
-        let avx512 = || {
-            is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512cd")
-        };
-        avx2 && (self == Level::Avx2 || avx512())
-    }
-
-    /// Bytes of a register.
-    fn register_bytes(self) -> usize {
-        match self {
-            Level::Avx2 => 32,
-            Level::Avx512 => 64,
-        }
-    }
-
-    /// Vector registers for values: all but the last one, which is free between instructions.
-    fn values(self) -> usize {
-        match self {
-            Level::Avx2 => 15,
-            Level::Avx512 => 31,
-        }
-    }
-
-    fn is_evex(self) -> bool {
-        self == Level::Avx512
-    }
-}
-
-impl std::fmt::Display for Level {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Level::Avx2 => "AVX2",
-            Level::Avx512 => "AVX-512",
-        })
-    }
-}
 
 /// The code generator.
 #[derive(Clone, Copy, Debug)]
@@ -112,13 +58,19 @@ pub struct X64 {
 impl X64 {
     /// For the best level of the processor that this runs on.
     pub fn new() -> Result<X64, KernelError> {
-        let best = Level::ALL.into_iter().filter(|level| level.is_available()).max();
-        Ok(X64 { level: best.ok_or_else(|| unsupported("the processor has no AVX2 with FMA and BMI2"))? })
+        let mut best = X64::at(Level::ALL[0])?;
+        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+            best.level = level;
+        }
+        Ok(best)
     }
 
-    /// For a level, which the processor must have.
+    /// For a level, which the processor must have, and `REWRIGHT_X64` allow.
     pub fn at(level: Level) -> Result<X64, KernelError> {
-        if level.is_available() { Ok(X64 { level }) } else { Err(unsupported(format!("the processor has no {level}"))) }
+        match level.refusal() {
+            None => Ok(X64 { level }),
+            Some(why) => Err(unsupported(why)),
+        }
     }
 }
 

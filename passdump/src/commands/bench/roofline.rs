@@ -69,7 +69,8 @@ pub fn measure(case: &Case) -> Result<Roofline, Error> {
     use rewright::lowering::x64::probe::{Issue, Stores, Sweep};
 
     let level = Level::ALL.into_iter().rfind(|level| level.is_available());
-    let level = level.ok_or_else(|| Error::message("--roofline: the processor has no AVX2"))?;
+    let level =
+        level.ok_or_else(|| Error::message("--roofline: the processor has no AVX2, or REWRIGHT_X64 forbids it"))?;
     let refused = |e: rewright::lowering::KernelError| Error::message(format!("--roofline: {e}"));
     // More arrays than the loop takes are as many as it takes, and longer.
     let (reads, writes) = (case.reads.min(4), case.writes.min(2));
