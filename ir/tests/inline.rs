@@ -19,7 +19,7 @@ fn expression(module: &Module, dtypes: &[DType]) -> Result<ArrayExpr, String> {
     let f = module.get("f".into()).unwrap();
     let args: Vec<_> = dtypes.iter().enumerate().map(|(k, &d)| (BodyRef::Operand(k as u32), d)).collect();
     let mut body = Body::default();
-    body.yields = inline_function(&mut body, module, f, &args)?.to_vec();
+    body.yields = inline_function(&mut body, module, f, &args, f.loc)?.to_vec();
     let at = || IndexExpr::Affine(Affine::axis(0));
     let operand = |(k, &dtype): (usize, &DType)| Operand {
         name: format!("x{k}").as_str().into(),

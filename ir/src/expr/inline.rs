@@ -25,15 +25,17 @@ const MAX_DEPTH: usize = 16;
 const MAX_INSTS: usize = 1 << 12;
 
 /// Appends to a body what a function of scalars computes of `args`, values with their dtypes, which are cast to its parameters'. Gives the
-/// results, or says why the function can't be computed in a body; the body is then of no use.
+/// results, or says why the function can't be computed in a body; the body is then of no use. What is no instruction of the function's own, as
+/// the choice between what its branches came to, is written at `loc`, where it is called.
 pub fn inline_function(
     body: &mut Body,
     module: &Module,
     func: &Function,
     args: &[(BodyRef, DType)],
+    loc: Loc,
 ) -> Result<SmallVec<[BodyRef; 2]>, String> {
     let first = body.insts.len();
-    Inliner { body, first, module }.call(func, args, &Path::Always, 0, func.loc)
+    Inliner { body, first, module }.call(func, args, &Path::Always, 0, loc)
 }
 
 /// Whether control comes to a place.

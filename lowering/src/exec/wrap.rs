@@ -124,7 +124,7 @@ impl Wrapper {
         let name = data.attrs.func("callee").ok_or("it names no function")?;
         let callee = module.get(name).ok_or_else(|| format!("there is no function `@{name}`"))?;
         let args: SmallVec<[_; 3]> = args.iter().zip(&data.args).map(|(&a, &v)| (a, func.ty(v).dtype())).collect();
-        inline_function(&mut self.body, module, callee, &args)
+        inline_function(&mut self.body, module, callee, &args, data.loc)
     }
 
     fn finish(mut self, yields: SmallVec<[BodyRef; 2]>, outs: Vec<(DType, Vec<Dim>)>, loc: Loc) -> ArrayExpr {

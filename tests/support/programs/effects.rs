@@ -53,8 +53,8 @@ pub fn argument(body: &mut Body<'_>, c: &mut Choices<'_>, param: &Type) -> Optio
     if param.is_scalar() {
         return Some(literal.into());
     }
-    // Of many dims that may be anything only the smallest array may be small enough.
-    for choices in [&[2, 1, 3][..], &[1]] {
+    // Of many dims that may be anything only the smallest array may be small enough, or an empty one.
+    for choices in [&[2, 1, 3][..], &[1], &[0]] {
         let known = |dim: &Dim| if *dim == Dim::Any { Dim::Const(c.pick(choices)) } else { *dim };
         let dims: Vec<Dim> = wanted.dims().iter().map(known).collect();
         if let Some(made) = body.op(c, "full", [literal], Attrs::new().with("dims", Attr::Dims(dims.into()))) {

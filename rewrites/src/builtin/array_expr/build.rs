@@ -226,7 +226,7 @@ impl Builder<'_> {
         let data = self.func.inst(member.inst);
         let read = |&v: &Value| (self.read(member, v), self.func.ty(v).dtype());
         let args: SmallVec<[_; 3]> = data.args.iter().map(read).collect();
-        inline_function(&mut self.body, self.cx.module(), callee, &args).map_err(TypeError::new)
+        inline_function(&mut self.body, self.cx.module(), callee, &args, data.loc).map_err(TypeError::new)
     }
 
     /// Takes in an expression: its operands through the member's map, its body as it is.

@@ -70,7 +70,7 @@ pub fn applied_cycles(module: &Module, callee: &Function) -> Result<u32, String>
     let param = |(n, &p): (usize, &Value)| (BodyRef::Operand(n as u32), callee.ty(p).dtype());
     let args: Vec<_> = callee.params().iter().enumerate().map(param).collect();
     let mut body = Body::default();
-    inline_function(&mut body, module, callee, &args)?;
+    inline_function(&mut body, module, callee, &args, callee.loc)?;
     Ok(cycles(&body))
 }
 
