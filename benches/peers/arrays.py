@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rewright beside NumPy, numexpr, Numba, JAX and Dr.Jit: the same computations on the same arrays, in turns.
+"""Rewright beside NumPy, numexpr, Numba, JAX, Dr.Jit and C by hand: the same computations on the same arrays, in turns.
 
 Every system is a process of its own that answers the same requests, Rewright's being `passdump bench --serve`. Results are compared before
 anything is measured. See README.md.
@@ -22,7 +22,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FILES = HERE / "array_peers"
-PEERS = {"NumPy": "numpy", "numexpr": "numexpr", "Numba": "numba", "JAX": "jax", "Dr.Jit": "drjit"}
+PEERS = {"NumPy": "numpy", "numexpr": "numexpr", "Numba": "numba", "JAX": "jax", "Dr.Jit": "drjit", "by hand": "hand"}
 OURS = "Rewright"
 # So many ways of a system count at most, of which the fastest is its time.
 MOST_VARIANTS = 4

@@ -3,13 +3,15 @@
 from math import exp, log
 
 OURS = "Rewright"
-SYSTEMS = [OURS, "NumPy", "numexpr", "Numba", "JAX", "Dr.Jit"]
+# Not a peer: what one computation takes if somebody writes it for this machine.
+HAND = "by hand"
+SYSTEMS = [OURS, "NumPy", "numexpr", "Numba", "JAX", "Dr.Jit", HAND]
 MODES = {"into": "", "new": ", result allocated"}
 
 
 def ratio(row):
     """The best peer's time to ours, and which peer that is; above 1 we are faster."""
-    others = {name: entry["median_ns"] for name, entry in row["systems"].items() if name != OURS}
+    others = {name: entry["median_ns"] for name, entry in row["systems"].items() if name not in (OURS, HAND)}
     if not others:
         return None, None
     best = min(others, key=others.get)
@@ -60,6 +62,19 @@ def ratios(data):
     return "\n".join(lines)
 
 
+def to_hand(data):
+    """Our time to that of code by hand."""
+    rows = [row for row in data["cells"] if HAND in row["systems"]]
+    lines = ["| | n | f64 | f32 |", "|---|---|---|---|"]
+    found = {}
+    for row in rows:
+        ours, theirs = (row["systems"][name]["median_ns"] for name in (OURS, HAND))
+        found.setdefault((row["title"] + MODES[row["mode"]], row["n"]), {})[row["dtype"]] = ours / theirs
+    for (title, n), of in found.items():
+        lines.append(f"| {title} | {number(n)} | " + " | ".join(f"{of[d]:.2f}" if d in of else "" for d in ("f64", "f32")) + " |")
+    return "\n".join(lines)
+
+
 def threads(data):
     count = data.get("threads", 1)
     return "one thread" if count == 1 else f"{count} threads"
@@ -68,6 +83,8 @@ def threads(data):
 def markdown(data):
     parts = [f"{data['machine']}; {threads(data)}, the median of {data['rounds']} rounds in turns.", summary(data)]
     parts.append("The time of the best peer to that of Rewright; where it is in bold, a peer is faster:\n\n" + ratios(data))
+    if any(HAND in row["systems"] for row in data["cells"]):
+        parts.append("Rewright's time to that of code by hand:\n\n" + to_hand(data))
     for dtype in ("f64", "f32", "u8"):
         for small in (True, False):
             rows = [r for r in data["cells"] if r["dtype"] == dtype and (r["n"] <= 1_000) == small]
