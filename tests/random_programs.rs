@@ -12,7 +12,7 @@ use rewright_ir::{Datum, EvalError, EvalErrorKind, Limits, Module, Name, Outcome
 use rewright_lowering::exec::{Backend, Executable, Options};
 use rewright_rewrites::{NoObserver, Pipeline};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 
 /// How many programs a normal test run tries.
@@ -105,6 +105,22 @@ fn reference(module: &Module, args: &[Datum]) -> Ran {
     eval::evaluate(module, Name::new("f"), args.to_vec(), LIMITS)
 }
 
+/// The functions of so many last programs are kept, and with them their kernels, which are compiled once for all that have the same.
+const KEPT: usize = 4_000;
+
+thread_local! {
+    static LAST: RefCell<VecDeque<Executable>> = const { RefCell::new(VecDeque::new()) };
+}
+
+fn keep(executable: Executable) {
+    LAST.with_borrow_mut(|last| {
+        last.push_back(executable);
+        if last.len() > KEPT {
+            last.pop_front();
+        }
+    });
+}
+
 fn compare(program: &Program, stage: &str, module: &Module, expected: &Ran) -> Result<(), TestCaseError> {
     for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Auto)) {
         let what = format!("{backend:?}, {stage}");
@@ -125,6 +141,7 @@ fn compare(program: &Program, stage: &str, module: &Module, expected: &Ran) -> R
                 same(program, &format!("{what}, called again"), &Ok(expected.clone()), &Ok(again))?;
             }
         }
+        keep(executable);
     }
     Ok(())
 }

@@ -93,17 +93,13 @@ fn reduced<F: Real>(x: F, n: &Numbers) -> Reduced<F> {
 /// Both the sine and the cosine of r are computed: choosing coefficients would take as many instructions.
 fn quadrant<F: Real>(at: &Reduced<F>, more: u64, x: Option<F>, n: &Numbers) -> F {
     let (r, one) = (at.r, at.r.of(1.0));
-    let square = r * r;
-    // cos r = 1 - r^2 / 2 + r^4 C(r^2), and what the first sum loses.
-    let minus_half = r.of(-0.5);
-    let head = square.fma(minus_half, one);
-    let lost = square.fma(minus_half, one - head);
-    // Those of r + rest: rest cos r more, and rest sin r less.
-    let sin_more = (r * square).fma(polynomial(square, n.sin), at.rest * head);
-    let cos_more = (-r).fma(at.rest, (square * square).fma(polynomial(square, n.cos), lost));
+    // That of r + rest, rounded once: what is computed of it is that of r + rest, too.
+    let square = r.fma(r, (r + r) * at.rest);
+    let sin_more = (r * square).fma(polynomial(square, n.sin), at.rest);
+    let cos_more = polynomial(square, n.cos).fma(square, r.of(-0.5));
     let k = if more == 0 { at.bits } else { at.bits + at.bits.of(more) };
     let even = (k & k.of(1)).is_zero();
-    let value = (r + sin_more).or(even, head + cos_more);
+    let value = (r + sin_more).or(even, square.fma(cos_more, one));
     let sign = r.of(-0.0).bits();
     let turned = k.shl(n.sign - 1);
     let turned = x.map_or(turned, |x| turned ^ x.bits()) & sign;
