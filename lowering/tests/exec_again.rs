@@ -128,6 +128,33 @@ entry:
 }
 
 #[test]
+fn results_are_filled_where_there_is_no_point() {
+    const LAST: &str = "func @f(%x: f64[n, m]) -> f64[m] {
+entry:
+  %0 = arrayexpr [i: n, j: m] (x = %x[i, j]) {
+    yield x
+  } into ([j] fill 7.0 last) : f64[m]
+  ret %0
+}";
+    let f = compile(LAST);
+    let x = Array2::from_shape_fn((2, 3), |(i, j)| (3 * i + j) as f64);
+    for rows in [0, 2, 0] {
+        let args = [x.slice(s![..rows, ..]).into()];
+        let wanted = array![7.0, 7.0, 7.0];
+        let wanted = if rows == 0 { wanted } else { array![3.0, 4.0, 5.0] };
+        for _ in 0..5 {
+            // Memory that was something else before.
+            let mut place = Array1::from_elem(3, f64::NAN);
+            f.call_into(&args, &mut [(&mut place).into()]).unwrap();
+            assert_eq!(place, wanted);
+        }
+        for _ in 0..5 {
+            assert_eq!(f.call(&args).unwrap(), [datum(wanted.clone())]);
+        }
+    }
+}
+
+#[test]
 fn a_point_that_fails_is_told_as_before() {
     const POWER: &str = "func @f(%a: i64[n], %b: i64[n]) -> i64[n] {
 entry:

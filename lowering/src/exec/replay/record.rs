@@ -183,6 +183,8 @@ impl Recorder<'_> {
         };
         let params = launch.lowered.params.iter().map(param).collect::<Option<_>>()?;
         let buffers = pointers.iter().map(|&pointer| Where::of(pointer)).collect::<Option<_>>()?;
+        // What only fills is not worth an action of its own: such calls are decided anew each time.
+        (extent.space.points > 0 || fills.is_empty()).then_some(())?;
         if extent.space.points > 0 {
             let small = launch.is_small(extent.space.points);
             self.actions.push(Action::Kernel(Box::new(Run { step: number, small, bound, buffers, params, fills })));
