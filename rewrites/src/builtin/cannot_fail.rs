@@ -17,6 +17,7 @@ pub fn cannot_fail(func: &Function, inst: Inst) -> bool {
     }
     match data.attrs.expr() {
         Some(expr) => expression_cannot_fail(func, data, expr),
+        None if data.op.name == "item" => func.ty(data.args[0]).dims().iter().all(|dim| *dim == Dim::Const(1)),
         None if data.op.traits.contains(Traits::PARTIAL) => false,
         None if data.op.is_elementwise() => extents_agree(func, data),
         None => TOTAL.contains(&data.op.name) || view_cannot_fail(func, data),

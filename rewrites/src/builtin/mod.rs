@@ -8,6 +8,7 @@
 //! - [`reduce_finish`]: reductions take in what is computed of their results.
 //! - [`scalar_finish`]: reductions to one number take in what is computed of it.
 //! - [`reduce_fusion`]: reductions take in what computes their operand.
+//! - [`reduce_siblings`]: several reductions of one array are one pass over it.
 //! - [`reduce_views`]: reductions of views become reductions of what the views show.
 //! - [`jump_threading`]: lets branches go at once where they will end up.
 //! - [`inline`]: puts the body of a small function in the place of a call.
@@ -44,6 +45,7 @@ pub mod merge_blocks;
 pub mod node_extents;
 pub mod reduce_finish;
 pub mod reduce_fusion;
+pub mod reduce_siblings;
 pub mod reduce_views;
 pub mod rules;
 pub mod scalar_finish;

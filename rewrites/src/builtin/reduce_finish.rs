@@ -31,7 +31,7 @@ static REDUCE_FINISH: RewriteDef =
 register_rewrite!(REDUCE_FINISH);
 
 /// Nodes of more operations are large.
-const LARGE: usize = 256;
+pub(super) const LARGE: usize = 256;
 
 /// What becomes one node.
 pub struct Finished {
@@ -125,9 +125,9 @@ fn takes_in(cx: &MatchCx<'_>, value: Value) -> bool {
 
 /// Reductions that are one expression.
 pub(super) struct Node {
-    of: SmallVec<[Inst; 2]>,
-    expr: ArrayExpr,
-    args: Vec<Value>,
+    pub(super) of: SmallVec<[Inst; 2]>,
+    pub(super) expr: ArrayExpr,
+    pub(super) args: Vec<Value>,
     /// The values that its results are.
     results: Vec<Value>,
 }
@@ -135,6 +135,14 @@ pub(super) struct Node {
 impl Node {
     /// The reduction, if it is along rows, or along one row that is all.
     pub(super) fn of(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
+        let node = Node::along_any(cx, inst)?;
+        // The kernel's last loops are along a row, and each row comes to one result.
+        let kept = node.expr.axes.iter().take_while(|axis| axis.kind == AxisKind::Parallel).count();
+        node.expr.axes[kept..].iter().all(|axis| axis.kind == AxisKind::Reduce).then_some(node)
+    }
+
+    /// The reduction along any axes, from their beginnings and of all points.
+    pub(super) fn along_any(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
         let func = cx.func();
         let data = func.inst(inst);
         let expr: Cow<'_, ArrayExpr> = match data.attrs.expr() {
@@ -148,13 +156,11 @@ impl Node {
                 Cow::Owned(ArrayExpr { locs: vec![data.loc], ..reduced.expression(ty, result).ok()? })
             }
         };
-        // The kernel's last loops are along a row, and each row comes to one result.
-        let kept = expr.axes.iter().take_while(|axis| axis.kind == AxisKind::Parallel).count();
-        let rows = expr.axes[kept..].iter().all(|axis| axis.kind == AxisKind::Reduce);
+        let reduces = expr.axes.iter().any(|axis| axis.kind == AxisKind::Reduce);
         let plain = expr.outs.iter().all(|out| out.fill.is_none() && out.write == Write::Unique);
         let zero = SymExpr::default();
         let from_zero = expr.axes.iter().all(|axis| axis.lo == zero);
-        let simple = plain && from_zero && rows && kept < expr.axes.len() && expr.guard.is_empty();
+        let simple = plain && from_zero && reduces && expr.guard.is_empty();
         (simple && !starts_from_operand(data)).then(|| Node {
             of: [inst].into_iter().collect(),
             args: data.args.to_vec(),
@@ -173,8 +179,26 @@ impl Node {
         self.expr.finish.as_ref().map_or(0, |finish| finish.insts.len())
     }
 
+    /// The number of its accumulators.
+    pub(super) fn accumulators(&self) -> usize {
+        self.expr.accumulators().count()
+    }
+
+    /// True if another reads an array that this one reads at the same places.
+    pub(super) fn reads_as(&self, other: &Node) -> bool {
+        let places = |node: &Node| -> Vec<(Value, Vec<Index>)> {
+            let array = |operand: &Operand| match operand.source {
+                Source::Array(n) => Some((node.args[n as usize], operand.index.clone())),
+                _ => None,
+            };
+            node.expr.operands.iter().filter_map(array).collect()
+        };
+        let own = places(self);
+        places(other).iter().any(|place| own.contains(place))
+    }
+
     /// One expression of two, if they go along the same axes and combine in one order; else the first one.
-    fn joined(mut self, other: Node) -> Node {
+    pub(super) fn joined(mut self, other: Node) -> Node {
         let alike = self.expr.axes.len() == other.expr.axes.len()
             && self.expr.axes.iter().zip(&other.expr.axes).all(|(a, b)| (&a.hi, a.kind) == (&b.hi, b.kind))
             && self.expr.axes.iter().all(|axis| axis.hi.is_some());
@@ -182,7 +206,7 @@ impl Node {
         if !alike || Reduction::common_order(&both).is_none() {
             return self;
         }
-        let before = self.expr.accumulators().count() as u32;
+        let (before, other_accumulators) = (self.accumulators() as u32, other.accumulators());
         let operands = self.take_operands(&other.expr, &other.args, |_| None);
         let Some(operands) = operands else { return self };
         let values: Vec<BodyRef> = operands.iter().map(|&n| BodyRef::Operand(n)).collect();
@@ -197,7 +221,10 @@ impl Node {
         self.expr.reductions.extend(other.expr.reductions);
         self.expr.outs.extend(other.expr.outs);
         self.expr.locs.extend(other.expr.locs);
-        self.expr.finish = Some(finish);
+        let in_order = (0..).map(BodyRef::Acc).take(finish.yields.len());
+        let is_plain =
+            before as usize + other_accumulators == finish.yields.len() && in_order.eq(finish.yields.iter().copied());
+        self.expr.finish = (!is_plain).then_some(finish);
         self.of.extend(other.of);
         self.results.extend(other.results);
         self

@@ -113,18 +113,18 @@ impl RootRewrite for ReduceFusion {
 pub(super) fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) -> bool {
     let func = cx.func();
     let (first, last) = (reductions[0], reductions[reductions.len() - 1]);
-    let still = |from: Inst, to: Inst, moved: &dyn Fn(Inst) -> bool| {
-        let between =
-            std::iter::successors(func.prev_inst(to), |&inst| func.prev_inst(inst)).take_while(|&i| i != from);
-        let mut count = 0;
-        { between }.all(|inst| {
-            count += 1;
-            count <= NEAR && (moved(inst) || cannot_fail(func, inst))
-        })
-    };
-    let alone = |_: Inst| false;
-    (cannot_fail(func, producer) || still(producer, first, &alone))
-        && (first == last || still(first, last, &|inst| reductions.contains(&inst)))
+    (cannot_fail(func, producer) || is_still_between(func, producer, first, &|_| false))
+        && (first == last || is_still_between(func, first, last, &|inst| reductions.contains(&inst)))
+}
+
+/// True if nothing between two instructions of a block has an effect or may fail but what is moved, and not much is there.
+pub(super) fn is_still_between(func: &Function, from: Inst, to: Inst, moved: &dyn Fn(Inst) -> bool) -> bool {
+    let between = std::iter::successors(func.prev_inst(to), |&inst| func.prev_inst(inst)).take_while(|&i| i != from);
+    let mut count = 0;
+    { between }.all(|inst| {
+        count += 1;
+        count <= NEAR && (moved(inst) || cannot_fail(func, inst))
+    })
 }
 
 /// False if the reduced axes after the last one that is kept are several, and an operand does not go along all axes in order: a kernel
@@ -180,7 +180,8 @@ fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &
     Some(expr)
 }
 
-fn dtype_of(expr: &ArrayExpr, value: BodyRef) -> Option<DType> {
+/// The dtype of a value of the body.
+pub(super) fn dtype_of(expr: &ArrayExpr, value: BodyRef) -> Option<DType> {
     Some(match value {
         BodyRef::Operand(n) => expr.operands.get(n as usize)?.dtype,
         BodyRef::Axis(_) => DType::I64,

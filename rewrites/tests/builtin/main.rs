@@ -19,6 +19,7 @@ mod dce;
 mod fold;
 mod random;
 mod random_blocks;
+mod reduce_siblings;
 mod reduce_views;
 mod scalar_finish;
 mod scale;
