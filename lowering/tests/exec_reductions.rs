@@ -158,6 +158,8 @@ fn reductions_have_kernels() {
         "max %a, axes=[2], keepdims=true",
         "min %a, axes=[0, 1]",
         "argmin %a, axes=[2]",
+        "argmax %a, axes=[0]",
+        "argmin %a, axes=[1], keepdims=true",
         "prod %a, axes=[2]",
         "prod %a, axes=[0]",
     ];
@@ -168,6 +170,8 @@ fn reductions_have_kernels() {
             "sum %a, axes=[0, 2]" => "f64[m]",
             "min %a, axes=[0, 1]" => "f64[k]",
             "argmin %a, axes=[2]" => "i64[n, m]",
+            "argmax %a, axes=[0]" => "i64[m, k]",
+            "argmin %a, axes=[1], keepdims=true" => "i64[n, 1, k]",
             "sum %a, axes=[0]" | "prod %a, axes=[0]" => "f64[m, k]",
             "sum %a, axes=[1]" => "f64[n, k]",
             _ => "f64[n, m]",

@@ -11,6 +11,7 @@
 mod bind;
 mod order;
 mod reduce;
+mod rows_last;
 
 pub use bind::{Bound, Extents, ResultShape, Space, Strided};
 pub use order::Order;
@@ -149,6 +150,8 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     if !expr.guard.is_empty() {
         return NotLowered::because("it has a guard");
     }
+    let turned = rows_last::rows_last(expr);
+    let expr = turned.as_ref().unwrap_or(expr);
     let k = KernelBuilder::new(expr.axes.len());
     let mut lowering = Lowering { k, none: Attrs::new(), args, accesses: IndexSet::new(), params: Vec::new() };
     let operands = expr.operands.iter().map(|o| lowering.operand(o)).collect::<Result<Vec<_>, _>>()?;

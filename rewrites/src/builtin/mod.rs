@@ -5,6 +5,7 @@
 //! - [`fold`](mod@fold): computes what only depends on constants, and takes the branches that this decides.
 //! - [`canonicalize`]: algebraic identities that hold bit for bit, and one way to write what can be written in two.
 //! - [`strength_reduction`]: cheaper ops for constant operands.
+//! - [`flat_positions`]: positions in a whole array are positions in its elements as one row.
 //! - [`reduce_finish`]: reductions take in what is computed of their results.
 //! - [`scalar_finish`]: reductions to one number take in what is computed of it.
 //! - [`reduce_fusion`]: reductions take in what computes their operand.
@@ -35,6 +36,7 @@ pub mod dce;
 pub mod dead_branches;
 pub mod del_placement;
 pub mod extents;
+pub mod flat_positions;
 pub mod fold;
 pub mod gvn;
 mod incoming;

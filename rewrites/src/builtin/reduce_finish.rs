@@ -135,10 +135,13 @@ pub(super) struct Node {
 impl Node {
     /// The reduction, if it is along rows, or along one row that is all.
     pub(super) fn of(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
-        let node = Node::along_any(cx, inst)?;
-        // The kernel's last loops are along a row, and each row comes to one result.
-        let kept = node.expr.axes.iter().take_while(|axis| axis.kind == AxisKind::Parallel).count();
-        node.expr.axes[kept..].iter().all(|axis| axis.kind == AxisKind::Reduce).then_some(node)
+        Node::along_any(cx, inst).filter(Node::is_rows)
+    }
+
+    /// True if the kernel's last loops are along a row, and each row comes to one result.
+    pub(super) fn is_rows(&self) -> bool {
+        let kept = self.expr.axes.iter().take_while(|axis| axis.kind == AxisKind::Parallel).count();
+        self.expr.axes[kept..].iter().all(|axis| axis.kind == AxisKind::Reduce)
     }
 
     /// The reduction along any axes, from their beginnings and of all points.

@@ -97,11 +97,17 @@ fn together(cx: &MatchCx<'_>, all: &[Inst]) -> Option<Node> {
         };
         let may_move = other.args.iter().all(is_there) && is_still_between(func, last, inst, &|_| false);
         let alike = node.reads_as(&other) && width(&node.expr) == width(&other.expr);
-        if may_move && alike && node.accumulators() + other.accumulators() <= MOST {
+        let lowers = node.is_rows() || (is_kept_in_memory(&node.expr) && is_kept_in_memory(&other.expr));
+        if may_move && alike && lowers && node.accumulators() + other.accumulators() <= MOST {
             node = node.joined(other);
         }
     }
     (node.of.len() > 1).then_some(node)
+}
+
+/// True if all that has to be known of what a result came to so far is the result, which kernels keep in memory that do not go along rows.
+fn is_kept_in_memory(expr: &ArrayExpr) -> bool {
+    expr.finish.is_none() && expr.reductions.iter().all(|reduction| reduction.accumulators.len() == 1)
 }
 
 /// The bytes of the widest value of a point: as many points are computed at once as a register has room for such. What is narrower would be computed

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 ///   the other. Of a `flip` the smaller result is flipped.
 /// - Axes that a `broadcast_in_dim` makes are not walked: extrema, `any` and `all` of copies are those of one, a sum of integers is a product. Extrema
 ///   of floats are so where only such axes are reduced.
-/// - All elements of a `reshape`, an `expand_dims` or a `squeeze` are those of its operand.
+/// - All elements of a `reshape`, an `expand_dims` or a `squeeze` are those of its operand; positions only if that is one row.
 /// - A reduction along axes of extent 1 is a view itself, or a cast.
 ///
 /// Each is exact: elements are combined in the same order, or it does not matter, as for integers. Sums of floats along axes of extent 1
@@ -246,10 +246,11 @@ impl<'a> Reduction<'a> {
         Some(Found { view: Some(attrs), ..self.found(x, self.axes.clone(), last) })
     }
 
-    /// All elements, in the same order.
+    /// All elements, in the same order. Positions are found in one row.
     fn of_reshape(&self, ty: &Type, x: Value) -> Option<Found> {
         let all = self.axes.len() == self.ty.rank() && !self.keeps && ty.rank() > 0;
-        all.then(|| self.found(x, (0..ty.rank()).collect(), Last::Nothing))
+        let one_row = !matches!(self.monoid, Monoid::ArgMin | Monoid::ArgMax) || ty.rank() == 1;
+        (all && one_row).then(|| self.found(x, (0..ty.rank()).collect(), Last::Nothing))
     }
 
     /// Of one element there is nothing to combine.
