@@ -1,5 +1,6 @@
 //! Bools: masks in mask registers or vectors, and what is computed from them.
 
+use super::float::by_size;
 use super::{Selector, Val};
 use crate::kernel::{Binary, Compare, KValue, KernelError};
 use crate::x64::codes::{self, Form, masked_move};
@@ -51,6 +52,9 @@ impl Selector<'_> {
     }
 
     pub(super) fn not_bool(&mut self, a: KValue) -> Result<Val, KernelError> {
+        if let Some(val) = self.negated_comparison(a)? {
+            return Ok(val);
+        }
         Ok(match self.val(a)? {
             Val::Always(known) => Val::Always(!known),
             Val::Bits(v) => Val::Bits(self.mask_op(&codes::KNOT, &[v])),
@@ -156,6 +160,10 @@ impl Selector<'_> {
         let size = to.size();
         if let Some(val) = self.select_computed(size, c, a, b)? {
             return Ok(val);
+        }
+        if !self.evex() && self.is_zero(b) && size >= 4 {
+            let (c, a) = (self.flags(c, size)?, self.lanes(a)?);
+            return Ok(Val::Lanes(self.op2(by_size!(size, AND_PS, AND_PD), size, c, a)));
         }
         let b = self.lanes(b)?;
         if !self.evex() {

@@ -11,6 +11,22 @@ use rewright_ir::DType;
 /// VCMP's predicate: not equal, or NaN.
 pub(super) const NOT_EQUAL: u8 = 4;
 
+/// VCMP's predicate of floats: ordered and quiet, but for "not equal", which NaN is.
+fn predicate(op: Compare) -> u8 {
+    match op {
+        Compare::Eq => 0,
+        Compare::Ne => NOT_EQUAL,
+        Compare::Lt => 0x11,
+        Compare::Le => 0x12,
+    }
+}
+
+/// VCMP's predicate for what is true where the comparison is not, NaN included.
+pub(super) fn not_predicate(op: Compare) -> u8 {
+    // The other half of the eight predicates.
+    predicate(op) ^ 4
+}
+
 /// The comparison for equality of lanes. AVX2 only.
 pub(super) fn equal(size: usize) -> &'static Form {
     match size {
@@ -38,13 +54,7 @@ impl Selector<'_> {
             return self.bool_compare(op, a, b);
         }
         if dtype.is_float() {
-            // Ordered and quiet, but for "not equal", which NaN is.
-            let predicate = match op {
-                Compare::Eq => 0,
-                Compare::Ne => NOT_EQUAL,
-                Compare::Lt => 0x11,
-                Compare::Le => 0x12,
-            };
+            let predicate = predicate(op);
             if let Some(row) = self.fold_row(b, size, a != b)? {
                 let a = self.lanes(a)?;
                 return Ok(self.compare_op(by_size!(size, CMP_PS, CMP_PD), size, &[a], Some(row), predicate));

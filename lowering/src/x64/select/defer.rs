@@ -1,6 +1,7 @@
 //! Values that are computed where they are used, for what uses them may be an instruction that computes them, too: multiplication and
-//! addition with signs, a test of bits, three bits at once, arithmetic under a mask.
+//! addition with signs, a test of bits, three bits at once, arithmetic under a mask, a comparison the other way around.
 
+use super::compare::not_predicate;
 use super::float::by_size;
 use super::{Selector, Val};
 use crate::kernel::{Binary, Compare, KInst, KOp, KValue, Kernel, KernelError, Unary};
@@ -37,8 +38,13 @@ fn is_bitwise(kernel: &Kernel, inst: &KInst) -> bool {
 
 /// True for arithmetic that may be done under a mask.
 fn is_maskable(kernel: &Kernel, inst: &KInst) -> bool {
-    let arithmetic = matches!(inst.op, KOp::Binary(Binary::Add | Binary::Sub | Binary::Mul));
+    use Binary::{Add, Max, Min, Mul, Scale, Sub};
+    let arithmetic = matches!(inst.op, KOp::Binary(Add | Sub | Mul | Min | Max | Scale));
     arithmetic && kernel.dtype(inst.first).is_float()
+}
+
+fn is_float_comparison(kernel: &Kernel, inst: &KInst) -> bool {
+    matches!(inst.op, KOp::Compare(_)) && kernel.dtype(inst.args[0]).is_float()
 }
 
 /// True if one instruction may do what another does for its operand, too.
@@ -48,6 +54,7 @@ fn has_place_for(kernel: &Kernel, inst: &KInst, operand: KValue, inner: &KInst) 
             a == operand && inner.op == KOp::Binary(Binary::And) && is_bitwise(kernel, inner)
         }
         (KOp::Select, &[_, a, b]) => a == operand && b != operand && is_maskable(kernel, inner),
+        (KOp::Unary(Unary::Not), _) => is_float_comparison(kernel, inner),
         (KOp::Binary(_), &[a, b]) => a != b && is_bitwise(kernel, inst) && is_bitwise(kernel, inner),
         _ => false,
     }
@@ -80,8 +87,7 @@ impl<'a> Selector<'a> {
     /// The bits that a comparison with 0 is of: those of both of two values.
     pub(super) fn bits_compared_with_zero(&self, a: KValue, b: KValue) -> Option<[KValue; 2]> {
         let inner = self.deferred_inst(a).filter(|inner| inner.op == KOp::Binary(Binary::And))?;
-        let zero = matches!(self.made_by(self.real(b)), Some(KOp::Const(0)));
-        (self.evex() && zero).then(|| [inner.args[0], inner.args[1]])
+        (self.evex() && self.is_zero(b)).then(|| [inner.args[0], inner.args[1]])
     }
 
     /// Two bitwise operations at once, if one is an operand of the other.
@@ -115,6 +121,18 @@ impl<'a> Selector<'a> {
         Ok(Some(dst))
     }
 
+    /// What is not true of floats: a comparison, if it is computed where it is used.
+    pub(super) fn negated_comparison(&mut self, a: KValue) -> Result<Option<Val>, KernelError> {
+        let Some(inner) = self.deferred_inst(a).filter(|inner| is_float_comparison(self.kernel, inner)) else {
+            return Ok(None);
+        };
+        let KOp::Compare(op) = inner.op else { return Ok(None) };
+        let (x, y) = (inner.args[0], inner.args[1]);
+        let size = self.kernel.dtype(x).size();
+        let (x, y) = (self.lanes(x)?, self.lanes(y)?);
+        Ok(Some(self.float_compare_lanes(size, x, y, not_predicate(op))))
+    }
+
     /// `c ? x op y : b` as the operation under a mask, over b.
     pub(super) fn select_computed(
         &mut self,
@@ -129,12 +147,24 @@ impl<'a> Selector<'a> {
         let form = match inner.op {
             KOp::Binary(Binary::Add) => by_size!(size, ADD_PS, ADD_PD),
             KOp::Binary(Binary::Sub) => by_size!(size, SUB_PS, SUB_PD),
+            KOp::Binary(Binary::Min) => by_size!(size, MIN_PS, MIN_PD),
+            KOp::Binary(Binary::Max) => by_size!(size, MAX_PS, MAX_PD),
+            KOp::Binary(Binary::Scale) => by_size!(size, SCALEF_PS, SCALEF_PD),
             _ => by_size!(size, MUL_PS, MUL_PD),
         };
-        let srcs = [self.lanes(b)?, self.lanes(inner.args[0])?, self.lanes(inner.args[1])?];
-        let (c, dst) = (self.bits(c)?, self.fresh(size));
-        let plain = Self::plain_op(form, self.width(size), dst, &srcs);
-        self.emit(Inst::Op(Op { mask: Some((c, false)), over: Over::First, ..plain }));
+        let (x, y) = (inner.args[0], inner.args[1]);
+        let zeroing = self.is_zero(b);
+        let plain = if zeroing {
+            let srcs = [self.lanes(x)?, self.lanes(y)?];
+            Self::plain_op(form, self.width(size), self.fresh(size), &srcs)
+        } else {
+            let srcs = [self.lanes(b)?, self.lanes(x)?, self.lanes(y)?];
+            let plain = Self::plain_op(form, self.width(size), self.fresh(size), &srcs);
+            Op { over: Over::First, ..plain }
+        };
+        let dst = plain.dst;
+        let c = self.bits(c)?;
+        self.emit(Inst::Op(Op { mask: Some((c, zeroing)), ..plain }));
         Ok(Some(Val::Lanes(dst)))
     }
 }

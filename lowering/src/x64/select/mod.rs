@@ -419,6 +419,10 @@ impl<'a> Selector<'a> {
         matches!(self.made_by(value), Some(KOp::Const(_)))
     }
 
+    fn is_zero(&self, value: KValue) -> bool {
+        matches!(self.made_by(self.real(value)), Some(KOp::Const(0)))
+    }
+
     /// Bytes as bools, the others as they are.
     fn loaded(&mut self, dtype: DType, v: V) -> Result<Val, KernelError> {
         if dtype.is_bool() { self.not_zero(DType::U8, v) } else { Ok(Val::Lanes(v)) }
