@@ -30,8 +30,6 @@ fn near<F: Real>(x: F) -> (F, F) {
 /// erfc from there on, as a sum of two, and the power of 2 to scale each by.
 fn tail<F: Real>(size: F) -> ((F, F), F) {
     let one = size.of(1.0);
-    let most = size.of(size.at(27.5, 10.5));
-    let size = most.min(size);
     let series = size.at(&ERFC_DOUBLE[..], &ERFC_SINGLE[..]);
     let t = (size - size.of(3.0)) / (size + size.of(3.0));
     // The constant coefficient is in two parts.
@@ -45,6 +43,11 @@ fn tail<F: Real>(size: F) -> ((F, F), F) {
     (quotient_parts((product, lack), quick_sum(size + size, one)), k)
 }
 
+/// Of this and greater numbers erf is 1.
+fn near_to_one<F: Real>(x: F) -> F {
+    x.of(x.at(6.0, 4.0))
+}
+
 /// Error function: 1 less its complement where that is not near to 1.
 pub fn erf<F: Real>(x: F) -> F {
     let size = x.abs();
@@ -54,7 +57,7 @@ pub fn erf<F: Real>(x: F) -> F {
     let (low, low_rest) = near((x * x.of(2f64.powi(lift))).or(tiny, x));
     let low = low + low_rest;
     let low = (low * x.of(2f64.powi(-lift))).or(tiny, low);
-    let (high, k) = tail(size);
+    let (high, k) = tail(near_to_one(x).min(size));
     let (value, lost) = quick_sum(x.of(1.0), -high.0.scale(k));
     let value = value + (lost - high.1.scale(k));
     low.or(size.less(x.of(NEAR)), value).copysign(x)
@@ -66,9 +69,12 @@ pub fn erfc<F: Real>(x: F) -> F {
     let (low, low_rest) = near(x);
     let (middle, lost) = quick_sum(x.of(1.0), -low);
     let middle = middle + (lost - low_rest);
-    let (high, k) = tail(size);
+    // Beyond the end it is 0, or 2 less 0; that is chosen, for a product that underflows takes processors long.
+    let most = x.of(x.at(27.3, 10.1));
+    let (high, k) = tail(near_to_one(x).or(most.less(size), size));
     let (mirrored, lost) = quick_sum(x.of(2.0), -high.0.scale(k));
     let mirrored = mirrored + (lost - high.1.scale(k));
-    let value = mirrored.or(x.less(x.of(0.0)), (high.0 + high.1).scale(k));
+    let value = (high.0 + high.1).scale(k).or(!most.less(x), x.of(0.0));
+    let value = mirrored.or(x.less(x.of(0.0)), value);
     middle.or(size.less(x.of(NEAR)), value)
 }

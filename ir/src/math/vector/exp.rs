@@ -94,14 +94,27 @@ fn power<F: Real>(r: F, rest: F, n: &Numbers) -> (F, F) {
     (sum, (r * r).fma(polynomial(r, n.exp), rest * sum) + lost)
 }
 
+/// A number, but 0 where its power is.
+struct Inside<F: Real> {
+    x: F,
+    /// Whether the power is not 0. Else 0 is chosen, for a product that underflows takes processors long.
+    above: F::Condition,
+}
+
+/// Beyond the upper end the power is infinite, as it is there; NaN is beyond none.
+fn inside<F: Real>(x: F, ends: [f64; 2]) -> Inside<F> {
+    let [least, most] = ends.map(|end| x.of(end));
+    let above = !x.less(least);
+    Inside { x: most.min(x).or(above, x.of(0.0)), above }
+}
+
 /// e to the power x: `1 + r (1 + r P(r))`, so that all but the last rounding are of numbers smaller than the result.
 pub fn exp<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    // Beyond these ends the result is 0 or infinity, as it is there; NaN is beyond none.
-    let [least, most] = n.ends.map(|end| x.of(end));
-    let Reduced { k, r, .. } = reduced(most.min(least.max(x)), n, 0.0);
+    let Inside { x, above } = inside(x, n.ends);
+    let Reduced { k, r, .. } = reduced(x, n, 0.0);
     let one = x.of(1.0);
-    r.fma(r.fma(polynomial(r, n.exp), one), one).scale(k)
+    r.fma(r.fma(polynomial(r, n.exp), one), one).scale(k).or(above, x.of(0.0))
 }
 
 /// e to the power of what is known as a sum of two: a sum of two, and the power of 2 to scale each by.
@@ -118,18 +131,19 @@ pub(super) fn exp_of_sum<F: Real>(x: F, more: F) -> F {
     let ((sum, rest), k) = exp_parts(x, more);
     // Beyond the ends the other part may be anything, and k more than numbers are scaled by.
     let [least, most] = n.ends.map(|end| x.of(end));
-    let below = x.of(f64::INFINITY).or(most.less(x), (sum + rest).scale(k));
-    x.of(0.0).or(x.less(least), below)
+    let zero = x.of(0.0);
+    let below = x.less(least);
+    let value = x.of(f64::INFINITY).or(most.less(x), (sum + rest).scale(zero.or(below, k)));
+    zero.or(below, value)
 }
 
 /// 2 to the power x, as [`exp`]: with r the distance to the nearest integer, which is exact, `1 + r (log 2 + r P(r))`.
 pub fn exp2<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let [least, most] = n.ends_of_two.map(|end| x.of(end));
-    let x = most.min(least.max(x));
+    let Inside { x, above } = inside(x, n.ends_of_two);
     let k = (x + x.of(n.shifter)) - x.of(n.shifter);
     let r = x - k;
-    r.fma(r.fma(polynomial(r, n.exp2), x.of(LN_2)), x.of(1.0)).scale(k)
+    r.fma(r.fma(polynomial(r, n.exp2), x.of(LN_2)), x.of(1.0)).scale(k).or(above, x.of(0.0))
 }
 
 /// x as k log 2 + r: a power of 2, r, and `e^r - 1 - r`, with what the reduction lost.
@@ -147,12 +161,16 @@ pub(super) fn growth<F: Real>(x: F, lift: f64) -> Growth<F> {
     Growth { scale: bits.shl(n.mantissa).real(), r, more }
 }
 
-/// `(e^x - 1) / 4` as a sum of two, for x between -700 and 711 at `f64`, -80 and 90 at `f32`.
-pub(super) fn quarter_of_expm1<F: Real>(x: F) -> (F, F) {
-    let quarter = x.of(0.25);
-    let Growth { scale, r, more } = growth(x, -2.0);
-    let whole = scale - quarter;
-    let lost = (scale - whole) - quarter;
+/// What [`part_of_expm1`] is multiplied by: 2 to the power of the lift.
+pub(super) const PART: f64 = 1.0 / 16.0;
+const PART_LIFT: f64 = -4.0;
+
+/// `e^x - 1`, times [`PART`], as a sum of two, for x between -700 and 711 at `f64`, -80 and 90 at `f32`.
+pub(super) fn part_of_expm1<F: Real>(x: F) -> (F, F) {
+    let unit = x.of(PART);
+    let Growth { scale, r, more } = growth(x, PART_LIFT);
+    let whole = scale - unit;
+    let lost = (scale - whole) - unit;
     let sum = scale.fma(r, whole);
     quick_sum(sum, scale.fma(more, scale.fma(r, whole - sum) + lost))
 }
@@ -162,17 +180,16 @@ pub fn expm1<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     // Beyond these ends the result is -1 or infinity, as it is there.
     let [least, most] = [n.least, n.ends[1]].map(|end| x.of(end));
-    let (quarter, rest) = quarter_of_expm1(most.min(least.max(x)));
-    let value = (quarter + rest) * x.of(4.0);
+    let (part, rest) = part_of_expm1(most.min(least.max(x)));
+    let value = (part + rest) * x.of(1.0 / PART);
     // The sum would lose the sign of zero.
     x.or(x.abs().less(x.of(n.tiny)), value)
 }
 
-/// `e^x` as a sum of two, for x not above 0.
-pub(super) fn exp_of_negative<F: Real>(x: F) -> (F, F) {
+/// `e^x` as a sum of two, for x not above 0, and the power of 2 to scale each by.
+pub(super) fn exp_of_negative<F: Real>(x: F) -> ((F, F), F) {
     let n = x.at(&DOUBLE, &SINGLE);
     let Reduced { k, r, rest, .. } = reduced(x.of(n.ends[0]).max(x), n, 0.0);
     let (sum, rest) = power(r, rest, n);
-    let (sum, rest) = quick_sum(sum, rest);
-    (sum.scale(k), rest.scale(k))
+    (quick_sum(sum, rest), k)
 }

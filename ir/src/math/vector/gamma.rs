@@ -71,7 +71,8 @@ fn positive<F: Real>(x: F, n: &Numbers) -> (F, F) {
     let product = x.fma(x, x).or(first, x);
     let product_rest = x.fma(x, x - product).or(first, zero);
     // Numbers so small that the inverse may be infinite have no rest.
-    let inverse = one / product.max(x.of(x.at(1e-300, 1e-37)));
+    // Of large ones the series is no part; its terms must not underflow.
+    let inverse = one / x.of(x.at(1e60, 1e8)).min(product.max(x.of(x.at(1e-300, 1e-37))));
     let (log, log_rest) = long_log(product);
     let (log, lost) = quick_sum(log, zero.or(near, -one));
     let log_rest = product_rest.fma(inverse, log_rest + lost);

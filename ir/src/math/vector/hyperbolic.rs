@@ -1,7 +1,7 @@
 //! Hyperbolic functions and the logistic one: quotients and sums of exponentials that are known to more than one number can hold.
 
 use super::Real;
-use super::exp::{Growth, exp_of_negative, growth, quarter_of_expm1};
+use super::exp::{Growth, PART, exp_of_negative, growth, part_of_expm1};
 use super::log::log_of_sum;
 use super::sums::{quick_sum, quotient, quotient_parts, root_parts, sum};
 
@@ -30,33 +30,42 @@ fn to_the_end<F: Real>(x: F) -> F {
 /// Hyperbolic sine: half of `E + E / (E + 1)`, of `E = e^x - 1`.
 pub fn sinh<F: Real>(x: F) -> F {
     let size = to_the_end(x);
-    let quarter = quarter_of_expm1(size);
-    let fourth = x.of(0.25);
-    let (below, rest) = sum(quarter.0, fourth);
-    let (near, lack) = quotient_parts((quarter.0 * fourth, quarter.1 * fourth), (below, rest + quarter.1));
-    let (half, lost) = quick_sum(quarter.0, near);
-    let half = half + (lost + (quarter.1 + lack));
-    let value = (half + half).copysign(x);
+    // So small a part that the inverse of `E + 1` is a normal number at the end, too.
+    let part = part_of_expm1(size);
+    let unit = x.of(PART);
+    let (below, rest) = sum(part.0, unit);
+    let (near, lack) = quotient_parts((part.0 * unit, part.1 * unit), (below, rest + part.1));
+    let (half, lost) = quick_sum(part.0, near);
+    let half = half + (lost + (part.1 + lack));
+    let value = (half * x.of(0.5 / PART)).copysign(x);
     let tiny = x.of(x.at(1e-9, 1e-5));
     x.or(size.less(tiny), value)
 }
 
 /// Hyperbolic cosine: half of `e^x` and its inverse.
 pub fn cosh<F: Real>(x: F) -> F {
-    let quarter = quarter_of_expm1(to_the_end(x));
-    let (near, rest) = sum(quarter.0, x.of(0.25));
-    let half = near + ((rest + quarter.1) + x.of(0.0625) / near);
-    half + half
+    let part = part_of_expm1(to_the_end(x));
+    let (near, rest) = sum(part.0, x.of(PART));
+    // The inverse of a greater number is nothing beside it; it must not underflow.
+    let most = x.of(x.at(2f64.powi(500), 2f64.powi(60)));
+    let half = near + ((rest + part.1) + x.of(PART * PART) / most.min(near));
+    half * x.of(0.5 / PART)
 }
 
 /// `1 / (1 + e^-x)`, or `e^x / (1 + e^x)` for negative x.
 pub fn logistic<F: Real>(x: F) -> F {
-    let one = x.of(1.0);
-    let power = exp_of_negative(-x.abs());
-    let (below, rest) = quick_sum(one, power.0);
-    let negative = x.less(x.of(0.0));
-    let above = (power.0.or(negative, one), power.1.or(negative, x.of(0.0)));
-    quotient(above, (below, rest + power.1))
+    let (zero, one) = (x.of(0.0), x.of(1.0));
+    let (power, k) = exp_of_negative(-x.abs());
+    // What is less changes 1 as little, and does not underflow. Only the quotient is scaled by all of k.
+    let scale = one.scale(x.of(x.at(-500.0, -60.0)).max(k));
+    let below = power.0.fma(scale, one);
+    let rest = power.1.fma(scale, power.0.fma(scale, one - below));
+    let negative = x.less(zero);
+    let above = (power.0.or(negative, one), power.1.or(negative, zero));
+    let value = quotient(above, (below, rest));
+    // Far below it is 0, which is chosen, too.
+    let inside = !x.less(x.of(x.at(-746.0, -104.0)));
+    value.scale(k.or(negative, zero)).or(inside, zero)
 }
 
 /// Inverse hyperbolic sine: the logarithm of `1 + x + x^2 / (1 + root)`, of the root of `1 + x^2`; above `large` that of 2 x.

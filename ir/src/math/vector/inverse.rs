@@ -23,8 +23,8 @@ pub fn atan<F: Real>(x: F) -> F {
     let above = pick((size, zero), sum(size, -one), (-one, zero));
     let below = pick((one, zero), sum(size, one), (size, zero));
     let base = pick((zero, zero), (quarter, quarter_rest), (quarter + quarter, quarter_rest + quarter_rest));
-    // Nothing is divided by infinity.
-    let most = x.of(x.at(1e300, 1e38));
+    // The result is pi / 2 from far less on. Nothing is divided by infinity, and no power of the quotient underflows.
+    let most = x.of(x.at(1e18, 1e9));
     let below = (most.min(below.0), below.1);
     let t = quotient_parts(above, below);
     let square = t.0 * t.0;
