@@ -8,6 +8,7 @@ use crate::math::double_double::{self, Dd};
 use crate::math::rounded;
 use fastrand::Rng;
 
+mod ends;
 mod gamma;
 
 /// A function, and what it is measured by.
