@@ -63,11 +63,7 @@ impl RootRewrite for ReduceFusion {
         if !reductions.iter().all(alike) {
             return Err(NoMatch::because("what it reduces is used otherwise too, and so computed by itself"));
         }
-        reductions.sort_by(|&a, &b| match a == b {
-            true => std::cmp::Ordering::Equal,
-            false if func.comes_before(a, b) => std::cmp::Ordering::Less,
-            false => std::cmp::Ordering::Greater,
-        });
+        reductions.sort_by(|&a, &b| block_order(func, a, b));
         let node = node_of(cx, producer).ok_or(quiet())?;
         if node.args.iter().any(|&arg| cx.is_written(arg) || cx.is_ended(arg)) {
             return Err(NoMatch::because("an operand of what it reduces is written to, or ends"));
@@ -115,6 +111,15 @@ pub(super) fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) ->
     let (first, last) = (reductions[0], reductions[reductions.len() - 1]);
     (cannot_fail(func, producer) || is_still_between(func, producer, first, &|_| false))
         && (first == last || is_still_between(func, first, last, &|inst| reductions.contains(&inst)))
+}
+
+/// Which of two instructions of a block comes first.
+pub(super) fn block_order(func: &Function, a: Inst, b: Inst) -> std::cmp::Ordering {
+    match a == b {
+        true => std::cmp::Ordering::Equal,
+        false if func.comes_before(a, b) => std::cmp::Ordering::Less,
+        false => std::cmp::Ordering::Greater,
+    }
 }
 
 /// True if nothing between two instructions of a block has an effect or may fail but what is moved, and not much is there.

@@ -1,7 +1,7 @@
 //! `reduce-siblings`: several reductions of one array become one pass over it.
 
 use super::reduce_finish::{LARGE, Node};
-use super::reduce_fusion::{dtype_of, is_still_between};
+use super::reduce_fusion::{block_order, dtype_of, is_still_between};
 use crate::prelude::*;
 use rewright_ir::expr::{Combine, Monoid};
 use rewright_ir::{ArrayExpr, Attr};
@@ -75,11 +75,10 @@ impl RootRewrite for ReduceSiblings {
 
 /// The reductions that an instruction is, if nothing changes or ends what they read.
 fn reductions(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
-    let still = |&arg: &Value| !cx.is_written(arg) && !cx.is_ended(arg);
-    let is_kept = |&value: &Value| !cx.is_written(value) && !cx.is_ended(value);
+    let still = |&value: &Value| !cx.is_written(value) && !cx.is_ended(value);
     let data = cx.func().inst(inst);
     let fits = |expr: &Arc<ArrayExpr>| !expr.reductions.is_empty() && expr.body.insts.len() <= LARGE;
-    let is_one = data.attrs.expr().is_none_or(fits) && data.args.iter().all(still) && data.results.iter().all(is_kept);
+    let is_one = data.attrs.expr().is_none_or(fits) && data.args.iter().chain(&data.results).all(still);
     is_one.then(|| Node::along_any(cx, inst)).flatten()
 }
 
@@ -135,11 +134,7 @@ fn siblings(cx: &MatchCx<'_>, root: Inst) -> SmallVec<[Inst; 4]> {
         let users = func.each_user(arg).take(MOST_USERS);
         found.extend(users.filter(|&user| func.block_of(user) == func.block_of(root)));
     }
-    found.sort_by(|&a, &b| match a == b {
-        true => std::cmp::Ordering::Equal,
-        false if func.comes_before(a, b) => std::cmp::Ordering::Less,
-        false => std::cmp::Ordering::Greater,
-    });
+    found.sort_by(|&a, &b| block_order(func, a, b));
     found.dedup();
     found
 }
