@@ -13,6 +13,13 @@ entry:
 }
 ";
 
+/// Code that calls functions of this process holds their addresses, which are others each time.
+fn without_addresses(text: &str) -> String {
+    let is_address =
+        |word: &str| word.strip_prefix("$0x").is_some_and(|digits| digits.trim_end_matches(',').len() >= 10);
+    text.split(' ').map(|word| if is_address(word) { "ADDRESS" } else { word }).collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn every_kernel_has_a_schedule_and_instructions() {
     let all = done(&["asm", "-"], TWO);
@@ -20,7 +27,8 @@ fn every_kernel_has_a_schedule_and_instructions() {
     assert_eq!(all.matches("\nschedule by ").count(), 2, "{all}");
     assert!(all.contains("v1: f64 = 2.5\n") && all.contains("f32 = neg v0\n"), "{all}");
     let second = done(&["asm", "-", "--kernel", "2"], TWO);
-    assert!(second.starts_with("kernel 2 of 2: ") && all.ends_with(&second), "{second}");
+    assert!(second.starts_with("kernel 2 of 2: "), "{second}");
+    assert!(without_addresses(&all).ends_with(&without_addresses(&second)), "{all}{second}");
     let none = done(&["asm", "-"], "func @g(%x: f64) -> f64 {\nentry:\n  ret %x\n}\n");
     assert_eq!(none, "`@g` has no kernels\n");
     let beyond = passdump(&["asm", "-", "--kernel", "3"], TWO);
@@ -35,7 +43,8 @@ fn machine_code_has_labels_constants_and_what_it_comes_from() {
     for (level, flag, register) in [(Level::Avx2, "avx2", "ymm"), (Level::Avx512, "avx512", "zmm")] {
         let text = done(&["asm", "-", "--kernel", "1", "--level", flag], TWO);
         if !level.is_available() {
-            assert!(text.contains(&format!("not compiled: x64: the processor has no {level}")), "{text}");
+            let refused = text.lines().find(|line| line.starts_with("not compiled: x64 can't compile this kernel: "));
+            assert!(refused.is_some_and(|line| line.contains(&level.to_string())), "{text}");
             continue;
         }
         assert!(text.contains(&format!("schedule by x64-{flag}: ")), "{text}");
