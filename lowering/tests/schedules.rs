@@ -233,6 +233,36 @@ fn threads_are_woken_only_where_there_is_enough_to_do() {
     assert_eq!(threads(10_000, 2), Some(2));
 }
 
+/// Wherever a result begins: chunks that threads share begin at its cache lines or pages.
+#[test]
+fn short_calls_have_one_chunk_for_each_thread() {
+    let text = "func @f(%a: f64[n]) -> f64[n] {
+entry:
+  %0 = arrayexpr SCHEDULE [i: n] (x = %a[i]) {
+    t0 = mul x, x
+    yield t0
+  } : f64[n]
+  ret %0
+}";
+    for (n, threads, many) in [(5_000, 2, 1), (10_001, 3, 1), (2_000_000, 2, 4), (2_000_000, 3, 4)] {
+        let options = Options { times: true, ..Options::default() };
+        let module = module(&text.replace("SCHEDULE", &format!("schedule=\"threads={threads}\"")));
+        let f = Executable::compile(&module, "f", options).unwrap();
+        let a = Array1::from_shape_fn(n, |i| i as f64);
+        for begin in [0, 1, 7, 300] {
+            let mut wide = Array1::from_elem(n + 300, -1.0);
+            f.call_into(&[(&a).into()], &mut [wide.slice_mut(s![begin..begin + n]).into()]).unwrap();
+            let is_right = |(i, &x): (usize, &f64)| {
+                x == if (begin..begin + n).contains(&i) { a[i - begin] * a[i - begin] } else { -1.0 }
+            };
+            assert!(wide.iter().enumerate().all(is_right), "{n} from {begin}");
+            let each = n as u64 / (threads * many);
+            let chunk = f.schedules()[0].schedule.chunk.unwrap();
+            assert!((each..each + 512 + threads).contains(&chunk), "{chunk} of {n}, of which {each} are enough");
+        }
+    }
+}
+
 /// A row in parts is the same tree whatever the threads.
 #[test]
 fn threads_share_a_row() {

@@ -1,5 +1,6 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
 
+use super::lines::LINE;
 use super::pack::{LEAST_TIMES, is_worth_packing};
 use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
@@ -14,7 +15,8 @@ pub const LEAST_POINTS: u64 = 4096;
 const WAKE_NANOS: f64 = 20_000.0;
 /// The same, to be worth telling where it is awake: about three times what telling it costs.
 const TELL_NANOS: f64 = 5_000.0;
-/// So many chunks for each thread, so that none waits for the others at the end.
+/// So many chunks for each thread, so that none waits for the others at the end. In short calls, of less than [`WAKE_NANOS`] for each thread, only one: there
+/// it takes longer to get what the other one's cache holds than to wait for it.
 pub(super) const CHUNKS: u64 = 4;
 /// Chunks begin at the pages of a result, where they can: threads then write to pages of their own.
 const PAGE: u64 = 4096;
@@ -154,7 +156,7 @@ impl Call<'_> {
         if threads < 2 {
             return None;
         }
-        let wide = u64::from(threads) * CHUNKS;
+        let wide = self.chunks(threads);
         let long = |number: &usize| self.extent(*number) > 1;
         let mut loops = (0..self.bound.extents.len()).filter(long);
         let along = match self.lowered.fallible {
@@ -171,14 +173,22 @@ impl Call<'_> {
         let least =
             packing.map_or(1, |packing| if along + 2 < self.bound.extents.len() { LEAST_TIMES } else { packing.rows });
         let each = self.lowered.wish.chunk.unwrap_or_else(|| count.div_ceil(wide).max(least)).min(count);
-        Some((threads, self.by_pages(first, along, each)))
+        // Threads write to pages of their own, or where there is a page or two for each, to cache lines.
+        let unit = if wide > u64::from(threads) { PAGE } else { LINE as u64 };
+        Some((threads, self.in_units(unit, first, along, each)))
+    }
+
+    /// Into how many chunks so many threads cut.
+    fn chunks(&self, threads: u32) -> u64 {
+        let is_short = self.lowered.nanos(self.bound) < f64::from(threads) * WAKE_NANOS;
+        u64::from(threads) * if is_short { 1 } else { CHUNKS }
     }
 
     /// Parts of the row that there is, if it is long enough. Which point fails first they don't tell.
     fn parts(&self, threads: u32) -> Option<(u32, Parts)> {
         let leaf = leaf_of_row(self.lowered, self.bound).filter(|_| threads > 1)?;
         let points = *self.bound.extents.last()?;
-        let each = self.lowered.wish.chunk.unwrap_or(points / (u64::from(threads) * CHUNKS)).max(leaf);
+        let each = self.lowered.wish.chunk.unwrap_or(points / self.chunks(threads)).max(leaf);
         // A power of two of leaves.
         let each = leaf << (each / leaf).ilog2();
         (each < points).then_some((threads, Parts { each }))
@@ -189,8 +199,8 @@ impl Call<'_> {
         is_apart(self.lowered, self.bound, number)
     }
 
-    /// Chunks of about so many iterations, from page to page of the first result if it has such.
-    fn by_pages(&self, first: &[*mut u8], along: usize, each: u64) -> Chunks {
+    /// Chunks of about so many iterations, which begin at the first result's pages or cache lines, of so many bytes, if that can be.
+    fn in_units(&self, unit: u64, first: &[*mut u8], along: usize, each: u64) -> Chunks {
         let whole = Chunks { along, first: each, each };
         let Some(result) = self.kernel.buffers.iter().position(|b| b.written) else { return whole };
         let stride = self.stride(result, along).unsigned_abs();
@@ -198,14 +208,16 @@ impl Call<'_> {
         if self.lowered.wish.chunk.is_some() || stride == 0 || self.stride(result, along) < 0 {
             return whole;
         }
-        // So many iterations are a whole number of pages.
-        let pages = PAGE >> stride.trailing_zeros().min(PAGE.trailing_zeros());
-        let ahead = start.next_multiple_of(PAGE) - start;
-        if pages > each || !ahead.is_multiple_of(stride) {
+        // So many iterations are a whole number of units.
+        let units = unit >> stride.trailing_zeros().min(unit.trailing_zeros());
+        let ahead = start.next_multiple_of(unit) - start;
+        if units > each || !ahead.is_multiple_of(stride) {
             return whole;
         }
-        let each = each.next_multiple_of(pages);
-        let first = if ahead == 0 { each } else { (ahead / stride) % each };
+        let each = each.next_multiple_of(units);
+        // What is before the first unit is no chunk of its own.
+        let ahead = (ahead / stride) % each;
+        let first = if ahead < each / 2 { ahead + each } else { ahead };
         Chunks { along, first: first.clamp(1, count), each }
     }
 
