@@ -1,7 +1,6 @@
 //! Compiled kernels, shared by all executables of the process: the same kernel is compiled once for a code generator.
 
-use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, KernelError};
-use rewright_ir::Loc;
+use crate::kernel::{CodeGen, CompiledKernel, KInst, Kernel, KernelError};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, Weak};
@@ -46,14 +45,13 @@ pub fn compile_by_any(codegens: &[&'static dyn CodeGen], kernel: &Kernel) -> Res
 
 /// The compiled kernel; from the cache, if an equal one (wherever it was written) is still in use.
 pub fn compile(codegen: &dyn CodeGen, kernel: &Kernel) -> Result<Arc<dyn CompiledKernel>, KernelError> {
-    let key = without_places(kernel);
-    let hash = hash(codegen.name(), &key);
-    if let Some(found) = lock().find(hash, codegen.name(), &key) {
+    let hash = hash(codegen.name(), kernel);
+    if let Some(found) = lock().find(hash, codegen.name(), kernel) {
         return Ok(found);
     }
     // Compiled outside of the lock; of two threads that compile the same kernel, the later one's is kept.
     let compiled: Arc<dyn CompiledKernel> = codegen.compile(kernel)?.into();
-    lock().insert(hash, Entry { codegen: codegen.name(), kernel: key, compiled: Arc::downgrade(&compiled) });
+    lock().insert(hash, Entry { codegen: codegen.name(), kernel: kernel.clone(), compiled: Arc::downgrade(&compiled) });
     Ok(compiled)
 }
 
@@ -61,10 +59,17 @@ fn lock() -> std::sync::MutexGuard<'static, Cache> {
     CACHE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// The kernel as if it was written nowhere.
-fn without_places(kernel: &Kernel) -> Kernel {
-    let insts = kernel.insts.iter().map(|inst| KInst { loc: Loc::default(), ..inst.clone() }).collect();
-    Kernel { insts, ..kernel.clone() }
+/// True if two kernels do the same, wherever they were written.
+fn are_alike(a: &Kernel, b: &Kernel) -> bool {
+    let Kernel { axes, buffers, params, values, insts, fold, wishes } = a;
+    let is_same = |(a, b): (&KInst, &KInst)| {
+        let KInst { op, args, results, first, loc: _ } = a;
+        (first, results, args, op) == (&b.first, &b.results, &b.args, &b.op)
+    };
+    insts.len() == b.insts.len()
+        && insts.iter().zip(&b.insts).all(is_same)
+        && (axes, buffers, params, values, fold, wishes)
+            == (&b.axes, &b.buffers, &b.params, &b.values, &b.fold, &b.wishes)
 }
 
 /// A hash of what is done and to what, which leaves out some of what makes kernels differ: equality decides.
@@ -72,15 +77,7 @@ fn hash(codegen: &str, kernel: &Kernel) -> u64 {
     let mut hasher = FxHasher::default();
     (codegen, kernel.axes, kernel.wishes, kernel.buffers.len()).hash(&mut hasher);
     for inst in &kernel.insts {
-        let detail = match inst.op {
-            KOp::Const(bits) => bits,
-            KOp::Param(n) | KOp::Index(n) | KOp::Load(n, _) | KOp::Store(n, _) => n.into(),
-            KOp::Unary(op) => op as u64,
-            KOp::Binary(op) => op as u64,
-            KOp::Compare(op) => op as u64,
-            _ => 0,
-        };
-        (std::mem::discriminant(&inst.op), detail, inst.first.0).hash(&mut hasher);
+        (inst.op.meaning(), inst.first.0).hash(&mut hasher);
         inst.args.iter().for_each(|arg| arg.0.hash(&mut hasher));
     }
     hasher.finish()
@@ -89,7 +86,9 @@ fn hash(codegen: &str, kernel: &Kernel) -> u64 {
 impl Cache {
     fn find(&self, hash: u64, codegen: &str, kernel: &Kernel) -> Option<Arc<dyn CompiledKernel>> {
         let entries = self.entries.get(&hash)?.iter();
-        entries.filter(|e| e.codegen == codegen && e.kernel == *kernel).find_map(|e| e.compiled.upgrade())
+        // Those that live first: what nobody uses any more need not be compared.
+        let mut living = entries.filter(|e| e.codegen == codegen).filter_map(|e| Some((e, e.compiled.upgrade()?)));
+        living.find(|(e, _)| are_alike(&e.kernel, kernel)).map(|(_, compiled)| compiled)
     }
 
     fn insert(&mut self, hash: u64, entry: Entry) {
@@ -101,8 +100,11 @@ impl Cache {
             self.len = self.entries.values().map(Vec::len).sum();
             self.sweep_at = 2 * self.len + 64;
         }
-        self.entries.entry(hash).or_default().push(entry);
-        self.len += 1;
+        let alike = self.entries.entry(hash).or_default();
+        self.len -= alike.len();
+        alike.retain(|e| e.compiled.strong_count() > 0);
+        alike.push(entry);
+        self.len += alike.len();
     }
 }
 
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
     use crate::interp::Interp;
     use crate::kernel::{Binary, Buffer, KernelBuilder, Part};
-    use rewright_ir::DType;
+    use rewright_ir::{DType, Loc};
 
     /// `x + c`, written on a line.
     fn plus(c: f64, line: u32) -> Kernel {

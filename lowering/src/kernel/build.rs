@@ -1,5 +1,6 @@
 //! Building kernels: levels follow from operands, equal pure instructions are one, constants fold where they trivially can.
 
+use super::meaning::Meaning;
 use super::{Binary, Buffer, Compare, Fold, KInst, KOp, KValue, Kernel, Part, Unary, ValueInfo};
 use rewright_ir::{DType, Loc, Scalar};
 use rustc_hash::FxHashMap;
@@ -7,7 +8,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Pure instructions by what they compute.
-type Known = FxHashMap<(String, SmallVec<[KValue; 3]>, DType), KValue>;
+type Known = FxHashMap<(Meaning, SmallVec<[KValue; 3]>, DType), KValue>;
 
 /// Instructions of a kernel that are by themselves, not yet ended.
 pub struct Section {
@@ -107,14 +108,12 @@ impl KernelBuilder {
     }
     /// Any instruction with one result.
     pub fn push(&mut self, op: KOp, args: &[KValue], dtype: DType) -> KValue {
-        // The debug form of an op states all that it is but not, for references and functions, all of its parameters.
-        let shareable = !matches!(op, KOp::Reference(_));
-        let key = (if shareable { format!("{op:?}") } else { String::new() }, SmallVec::from_slice(args), dtype);
-        if shareable && let Some(&v) = self.known.get(&key) {
-            return v;
+        let key = op.meaning().map(|meaning| (meaning, SmallVec::from_slice(args), dtype));
+        if let Some(&known) = key.as_ref().and_then(|key| self.known.get(key)) {
+            return known;
         }
         let v = self.push_many(op, args, &[dtype]);
-        if shareable {
+        if let Some(key) = key {
             self.known.insert(key, v);
         }
         v

@@ -14,6 +14,7 @@
 mod build;
 mod dtypes;
 mod fold;
+mod meaning;
 mod print;
 mod split;
 mod verify;

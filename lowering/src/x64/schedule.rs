@@ -50,7 +50,7 @@ impl Schedule {
         // Masks have few registers for accumulators.
         let bools = kernel.fold.iter().flat_map(|fold| &fold.items).any(|&item| kernel.dtype(item).is_bool());
         let most = if bools && level.is_evex() { 2 } else { MOST_GROUPS };
-        let most = most.min(ENOUGH / stages.longest().max(1));
+        let most = most.min(ENOUGH / stages.longest().max(1)).min(groups_of_stages(stages.list.len()));
         let groups = match kernel.fold.as_ref() {
             // All lanes of a leaf.
             Some(Fold { any_order: false, order: Order::Tree { lanes: own, .. }, .. }) => own / lanes,
@@ -92,6 +92,16 @@ impl Schedule {
         let streams = if self.streams { ", with streaming stores" } else { "" };
         let stages = if self.stages > 1 { format!(", in {} stages", self.stages) } else { String::new() };
         format!("{loops} by {} points a round{groups}{stages}{streams}, {}", self.points(), self.level)
+    }
+}
+
+/// The most groups of a round, for so many stages. These are short enough for the processor to begin the next round before one has ended; so more groups
+/// save but little of a loop's own instructions, and are compiled for each stage.
+fn groups_of_stages(stages: usize) -> usize {
+    match stages {
+        0..=1 => MOST_GROUPS,
+        2..8 => 2,
+        _ => 1,
     }
 }
 

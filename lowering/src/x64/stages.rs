@@ -84,6 +84,11 @@ impl Stages {
                 inst.args.iter().for_each(|a| last_in[a.0 as usize] = stage);
             }
         }
+        // By stage, the values that it is the last one to use, made by one before it.
+        let mut ended = vec![Vec::new(); self.list.len()];
+        for value in (0..kernel.values.len()).filter(|&v| made_in[v] < last_in[v]) {
+            ended[last_in[value]].push(value);
+        }
         let mut free: Vec<u32> = Vec::new();
         for (stage, insts) in self.list.iter().enumerate() {
             let results = insts.iter().map(|&n| &kernel.insts[n]).filter(|inst| inst.results > 0);
@@ -99,8 +104,7 @@ impl Stages {
                 };
                 self.places[value.0 as usize] = Some(place);
             }
-            let ended = |v: &usize| last_in[*v] == stage && made_in[*v] < stage;
-            free.extend((0..kernel.values.len()).filter(ended).filter_map(|v| self.places[v]));
+            free.extend(ended[stage].iter().filter_map(|&v| self.places[v]));
         }
     }
 }
@@ -125,6 +129,45 @@ struct Link {
     issue: f64,
     /// The places of the instructions that make its operands.
     from: SmallVec<[u32; 4]>,
+}
+
+/// A stage to which instructions are added.
+#[derive(Default)]
+struct Stage {
+    begin: usize,
+    issued: f64,
+    /// Its instructions, as far as they take room among those that wait.
+    count: f64,
+    /// When the last result can be used.
+    longest: f64,
+    /// The same of each instruction.
+    ready: Vec<f64>,
+}
+
+impl Stage {
+    /// With nothing, at a place.
+    fn begin(&mut self, begin: usize) {
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.clear();
+        *self = Stage { begin, ready, ..Stage::default() };
+    }
+
+    /// With the next instruction; the time that it takes.
+    fn add(&mut self, link: &Link) -> f64 {
+        let later = |a: f64, b: f64| if a > b { a } else { b };
+        let waits = link.from.iter().filter_map(|&at| self.ready.get((at as usize).checked_sub(self.begin)?));
+        let done = waits.fold(0.0, |latest, &at| later(latest, at)) + link.latency;
+        self.ready.push(done);
+        self.longest = later(self.longest, done);
+        self.issued += link.issue;
+        self.count += if link.issue < 1.0 { link.issue } else { 1.0 };
+        later(self.issued / ISSUE, self.count * self.longest / WINDOW)
+    }
+
+    /// True if waiting is most of its time.
+    fn waits(&self) -> bool {
+        self.count * self.longest / WINDOW > 1.5 * self.issued / ISSUE
+    }
 }
 
 impl<'k> Body<'k> {
@@ -199,21 +242,37 @@ impl<'k> Body<'k> {
     /// Where stages begin, besides the first, if cuts cost so many times what they do.
     fn cuts_at(&self, price: f64) -> Vec<usize> {
         let count = self.insts.len();
-        let whole = self.times(0, count).last().copied().unwrap_or(0.0);
+        let cut = |at: usize| {
+            Some(price * (LOOP + CROSSING * self.crossing[at].filter(|_| at <= self.stores && self.is_low(at))? as f64))
+        };
+        let mut stage = Stage::default();
+        let whole = self.links.iter().map(|link| stage.add(link)).last().unwrap_or(0.0);
         // The least time of all before a place, and where the last stage of that begins.
         let mut best = vec![(f64::INFINITY, 0); count + 1];
         best[0].0 = 0.0;
         for begin in 0..=self.stores.min(count.saturating_sub(1)) {
-            let (before, Some(crossing)) = (best[begin].0, self.crossing[begin]) else { continue };
+            let (before, Some(paid)) = (best[begin].0, cut(begin)) else { continue };
             if !before.is_finite() {
                 continue;
             }
-            let paid = if begin == 0 { 0.0 } else { price * (LOOP + CROSSING * crossing as f64) };
-            for (end, time) in (begin + 1..).zip(self.times(begin, (begin + MOST).min(count))) {
+            let paid = if begin == 0 { 0.0 } else { paid };
+            stage.begin(begin);
+            // What instructions may wait before it pays to cut at one of the places up to here.
+            let mut patience = f64::INFINITY;
+            for end in (begin + 1..=count).take(MOST) {
+                let time = stage.add(&self.links[end - 1]);
                 // Stores are in the last stage.
                 let total = before + paid + time;
                 if (end <= self.stores || end == count) && total < best[end].0 {
                     best[end] = (total, begin);
+                }
+                // Of stages that wait, one that ends later takes longer than the two that there are with that cut: those of which the
+                // second is thought to wait as long as both together.
+                if stage.waits() && stage.longest > patience {
+                    break;
+                }
+                if let Some(cut) = cut(end) {
+                    patience = patience.min((time + cut) * WINDOW / stage.count);
                 }
             }
         }
@@ -229,22 +288,10 @@ impl<'k> Body<'k> {
         cuts
     }
 
-    /// The times of stages that begin at a place, for all ends up to another.
-    fn times(&self, begin: usize, end: usize) -> Vec<f64> {
-        let (mut issued, mut count, mut longest) = (0.0, 0.0, 0f64);
-        let mut ready: Vec<f64> = Vec::with_capacity(end - begin);
-        let mut times = Vec::with_capacity(end - begin);
-        let later = |a: f64, b: f64| if a > b { a } else { b };
-        for link in &self.links[begin..end] {
-            let waits = link.from.iter().filter_map(|&at| (at as usize).checked_sub(begin)).map(|at| ready[at]);
-            let done = waits.fold(0.0, later) + link.latency;
-            ready.push(done);
-            longest = later(longest, done);
-            issued += link.issue;
-            count += if link.issue < 1.0 { link.issue } else { 1.0 };
-            times.push(later(issued / ISSUE, count * longest / WINDOW));
-        }
-        times
+    /// True if no more values cross a cut here than one place before or after.
+    fn is_low(&self, at: usize) -> bool {
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| *self.crossing.get(at)?);
+        self.crossing[at].is_some_and(|here| beside.into_iter().all(|other| here <= other))
     }
 
     fn stages(&self, cuts: &[usize]) -> Vec<Vec<usize>> {

@@ -67,10 +67,10 @@ impl Selector<'_> {
                 dst
             }));
         }
-        self.vals.fill(None);
+        self.vals.clear();
         for (n, (&[left, right], accumulator)) in pairs.iter().zip(accumulators).enumerate() {
-            self.vals[fold.left[n].0 as usize] = Some(accumulator.val(left));
-            self.vals[fold.right[n].0 as usize] = Some(accumulator.val(right));
+            self.vals.set(fold.left[n], accumulator.val(left));
+            self.vals.set(fold.right[n], accumulator.val(right));
         }
         self.insts(fold.combine.clone())?;
         accumulators.iter().zip(&fold.both).map(|(accumulator, &both)| self.formed(accumulator, both)).collect()

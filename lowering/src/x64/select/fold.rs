@@ -127,7 +127,7 @@ impl Selector<'_> {
     fn inputs(&mut self, accumulators: &[Accumulator], values: &[KValue], first: u32) {
         for ((number, value), accumulator) in (first..).zip(values).zip(accumulators) {
             let v = self.seg.fresh(accumulator.class, Origin::Input(number));
-            self.vals[value.0 as usize] = Some(accumulator.val(v));
+            self.vals.set(*value, accumulator.val(v));
         }
     }
 
@@ -166,10 +166,10 @@ impl Selector<'_> {
                 let v = self.formed(accumulator, if shift == most { left } else { both })?;
                 pairs.push((v, self.shifted(accumulator, v, shift)));
             }
-            self.vals.fill(None);
+            self.vals.clear();
             for (n, (&(left, right), accumulator)) in pairs.iter().zip(accumulators).enumerate() {
-                self.vals[fold.left[n].0 as usize] = Some(accumulator.val(left));
-                self.vals[fold.right[n].0 as usize] = Some(accumulator.val(right));
+                self.vals.set(fold.left[n], accumulator.val(left));
+                self.vals.set(fold.right[n], accumulator.val(right));
             }
             self.insts(fold.combine.clone())?;
             shift /= 2;

@@ -13,6 +13,7 @@ pub mod divide;
 mod emit;
 mod float;
 pub mod fold;
+mod forms;
 mod integer;
 mod pairs;
 mod row;
@@ -27,6 +28,7 @@ use super::schedule::Schedule;
 use super::stages::Stages;
 use super::unsupported;
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
+use forms::Forms;
 use pairs::Pair;
 use rewright_ir::DType;
 pub use row::{Row, Rows};
@@ -79,7 +81,7 @@ pub struct Selector<'a> {
     seg: Segment,
     level: usize,
     number: u32,
-    vals: Vec<Option<Val>>,
+    vals: Forms,
     /// By place in the pool, size of the element and width, and whether it is a mask.
     constants: FxHashMap<(u32, u8, bool), V>,
     /// With AVX2, by k the two factors of 2^k.
@@ -138,7 +140,7 @@ impl<'a> Selector<'a> {
             seg: Segment::default(),
             level: 0,
             number: 0,
-            vals: vec![None; count],
+            vals: Forms::new(count),
             constants: FxHashMap::default(),
             factors: FxHashMap::default(),
             waiting: Vec::new(),
@@ -178,7 +180,7 @@ impl<'a> Selector<'a> {
     /// Begins the segment of a level.
     fn begin(&mut self, level: usize) {
         self.level = level;
-        self.vals.fill(None);
+        self.vals.clear();
         self.constants.clear();
         self.factors.clear();
         self.waiting.clear();
@@ -265,7 +267,7 @@ impl<'a> Selector<'a> {
     /// The value is this from here on; levels inside find it in the frame.
     fn define(&mut self, value: KValue, val: Val) {
         let n = value.0 as usize;
-        self.vals[n] = Some(val);
+        self.vals.set(value, val);
         if let (Some(row), Val::Lanes(src)) = (self.row_between(value), val) {
             self.emit(Inst::Store { row, half: 0, src });
         }
@@ -326,7 +328,7 @@ impl<'a> Selector<'a> {
     fn val(&mut self, value: KValue) -> Result<Val, KernelError> {
         let value = self.real(value);
         let n = value.0 as usize;
-        if let Some(val) = self.vals[n] {
+        if let Some(val) = self.vals.get(value) {
             return Ok(val);
         }
         let dtype = self.kernel.dtype(value);
@@ -364,7 +366,7 @@ impl<'a> Selector<'a> {
                 val.ok_or_else(|| unsupported("a value that is not computed before it is used"))?
             }
         };
-        self.vals[n] = Some(val);
+        self.vals.set(value, val);
         Ok(val)
     }
 
@@ -382,7 +384,7 @@ impl<'a> Selector<'a> {
         let n = value.0 as usize;
         let size = self.kernel.dtype(value).size();
         let whole = self.schedule.lanes * size == self.width(size).bytes() && folds_size == size;
-        if !whole || self.vals[n].is_some() || self.uses[n] != 1 || !self.is_inner() || self.kept[n].is_some() {
+        if !whole || self.vals.get(value).is_some() || self.uses[n] != 1 || !self.is_inner() || self.kept[n].is_some() {
             return Ok(None);
         }
         match self.made_by(value) {

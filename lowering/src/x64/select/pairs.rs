@@ -61,10 +61,10 @@ impl Selector<'_> {
         let other = 1 - number(part);
         let buffer = self.rows.list[row as usize].buffer;
         let is_other = |op: &KOp| matches!(op, KOp::Load(of, part) if *of == buffer && number(*part) == other);
-        let waits =
-            |value: &&KValue| self.vals[value.0 as usize].is_none() && self.made_by(**value).is_some_and(is_other);
+        let waits = |value: &&KValue| self.vals.get(**value).is_none() && self.made_by(**value).is_some_and(is_other);
         if let Some(&value) = self.waiting.iter().find(waits) {
-            self.vals[value.0 as usize] = Some(Val::Lanes(self.split(row, other, size)));
+            let form = Val::Lanes(self.split(row, other, size));
+            self.vals.set(value, form);
         }
         v
     }
