@@ -4,6 +4,8 @@
 
 #[path = "support/programs/mod.rs"]
 mod programs;
+#[path = "support/same.rs"]
+mod same;
 
 use programs::{Program, Recipe, program, recipes};
 use proptest::sample::select;
@@ -11,6 +13,7 @@ use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunne
 use rewright_ir::{Datum, EvalError, EvalErrorKind, Limits, Module, Name, Outcome, eval};
 use rewright_lowering::exec::{Backend, Executable, Options};
 use rewright_rewrites::{NoObserver, Pipeline};
+use same::same_datum;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
@@ -194,22 +197,6 @@ fn shown(ran: &Ran) -> String {
     match ran {
         Err(e) => format!("{:?} error: {e}", e.kind),
         Ok(o) => format!("results{}\narguments{}\nprinted {:?}", list(&o.results), list(&o.args), o.printed),
-    }
-}
-
-/// Equal bits, any NaN equal to any other.
-fn same_datum(a: &Datum, b: &Datum) -> bool {
-    let same = |x: rewright_ir::Scalar, y: rewright_ir::Scalar| {
-        let part = |x: f64, y: f64| (x.is_nan() && y.is_nan()) || x.to_bits() == y.to_bits();
-        let (zx, zy) = (x.to_c128(), y.to_c128());
-        x == y || (x.dtype().kind() >= rewright_ir::Kind::Float && part(zx.re, zy.re) && part(zx.im, zy.im))
-    };
-    match (a, b) {
-        (Datum::Scalar(x), Datum::Scalar(y)) => x.dtype() == y.dtype() && same(*x, *y),
-        (Datum::Array(x), Datum::Array(y)) => {
-            x.dtype() == y.dtype() && x.shape() == y.shape() && x.iter().zip(y.iter()).all(|(x, y)| same(x, y))
-        }
-        _ => false,
     }
 }
 

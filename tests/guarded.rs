@@ -1,0 +1,129 @@
+//! Compiled programs touch nothing outside of their operands and results: random ones, whose arrays lie between pages without access rights, as near to
+//! one of them as they can, in any order of axes, with gaps, or backwards. What is in gaps stays, and arguments do.
+//!
+//! `REWRIGHT_GUARDED=100000 cargo test --test guarded` is the full run. Who touches such a page ends the process: which program that was is then
+//! in `guarded.ir` in the folder for temporary files of Cargo's target folder.
+
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, reason = "memory without access rights")]
+
+#[path = "support/fenced.rs"]
+mod fenced;
+#[path = "support/programs/mod.rs"]
+mod programs;
+#[path = "support/same.rs"]
+mod same;
+
+use fastrand::Rng;
+use fenced::Fenced;
+use programs::{Program, Recipe, program, recipes};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestError, TestRunner};
+use rewright::lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
+use rewright_ir::{Array, Datum, EvalErrorKind, Limits, Module, Name, Outcome, eval};
+use rewright_rewrites::{NoObserver, Pipeline};
+use same::same_datum;
+use std::cell::Cell;
+use std::num::NonZeroU32;
+
+/// How many programs a normal test run tries.
+const CASES: u32 = 500;
+
+const LIMITS: Limits = Limits { steps: 1 << 20, elements: 1 << 16, bytes: 1 << 26, depth: 64 };
+
+#[test]
+fn nothing_is_touched_but_operands_and_results() {
+    let cases = std::env::var("REWRIGHT_GUARDED").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let calls = Cell::new(0);
+    let run = |(recipe, seed): (Recipe, u64)| {
+        let program = program(&recipe).map_err(TestCaseError::fail)?;
+        let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/guarded.ir");
+        let args: String = program.args.iter().map(|d| format!("// {} {d}\n", d.ty())).collect();
+        std::fs::write(file, format!("{}\n{args}// layouts by {seed}\n", program.module)).expect("a file");
+        let mut rewritten = program.module.clone();
+        let pipeline = Pipeline::parse("default").expect("the default pipeline");
+        let told = |why: String| TestCaseError::fail(format!("{why}\n{}\n{args}", program.module));
+        pipeline.run(&mut rewritten, &Default::default(), &mut NoObserver).map_err(|e| told(e.to_string()))?;
+        for module in [&program.module, &rewritten] {
+            calls.set(calls.get() + check(module, &program, seed).map_err(told)?);
+        }
+        Ok(())
+    };
+    match TestRunner::new(config).run(&(recipes(), any::<u64>()), run) {
+        Ok(()) => {}
+        Err(TestError::Fail(why, _)) => panic!("{why}"),
+        Err(abort) => panic!("{abort}"),
+    }
+    println!("{} calls", calls.get());
+    assert!(calls.get() > cases * 8, "{} calls that end with results test little", calls.get());
+}
+
+/// Calls a program several times by each code generator; how many calls gave results.
+fn check(module: &Module, program: &Program, seed: u64) -> Result<u32, String> {
+    let expected = match eval::evaluate(module, Name::new("f"), program.args.clone(), LIMITS) {
+        Err(e) if e.kind == EvalErrorKind::Limit => return Ok(0),
+        other => other,
+    };
+    let mut calls = 0;
+    for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Auto | Backend::Interp)) {
+        let random = &mut Rng::with_seed(seed);
+        let threads = NonZeroU32::new(random.u32(1..4));
+        let options = Options { backend, limits: LIMITS, threads, band_bytes: Some(100), ..Options::default() };
+        let executable = Executable::compile(module, "f", options).map_err(|e| format!("{backend:?}: {e}"))?;
+        for _ in 0..4 {
+            let args: Vec<Result<Fenced, &Datum>> = program.args.iter().map(|datum| fenced(datum, random)).collect();
+            let before: Vec<Vec<u8>> = args.iter().flatten().map(|arg| arg.memory().to_vec()).collect();
+            calls +=
+                call(&executable, &args, expected.as_ref().ok(), random).map_err(|e| format!("{backend:?}: {e}"))?;
+            if !args.iter().flatten().map(Fenced::memory).eq(before.iter().map(Vec::as_slice)) {
+                return Err(format!("{backend:?}: an argument was written to"));
+            }
+        }
+    }
+    Ok(calls)
+}
+
+/// An array between fences; or what is none.
+fn fenced<'d>(datum: &'d Datum, random: &mut Rng) -> Result<Fenced, &'d Datum> {
+    datum.as_array().map(|array| Fenced::of(array, random)).ok_or(datum)
+}
+
+/// One call into results between fences; how many there were.
+fn call(
+    executable: &Executable,
+    args: &[Result<Fenced, &Datum>],
+    expected: Option<&Outcome>,
+    random: &mut Rng,
+) -> Result<u32, String> {
+    let args: Vec<Arg<'_>> = args
+        .iter()
+        .map(|arg| match arg {
+            Ok(array) => Arg::View(array.view()),
+            Err(scalar) => Arg::from(*scalar),
+        })
+        .collect();
+    let Some(expected) = expected else {
+        return match executable.call(&args) {
+            Err(_) => Ok(0),
+            Ok(_) => Err("an error is expected".into()),
+        };
+    };
+    let shape = |datum: &Datum| datum.as_array().map(|array| array.shape().to_vec()).unwrap_or_default();
+    let mut results: Vec<Fenced> =
+        expected.results.iter().map(|datum| Fenced::new(datum.dtype(), &shape(datum), random)).collect();
+    let mut places: Vec<ViewMut<'_>> = results.iter_mut().map(Fenced::view_mut).collect();
+    executable.call_into(&args, &mut places).map_err(|e| e.to_string())?;
+    drop(places);
+    for (number, (result, expected)) in results.iter().zip(&expected.results).enumerate() {
+        let expected: Array = expected.to_array();
+        let got = result.array();
+        if !same_datum(&Datum::Array(expected.clone()), &Datum::Array(got.clone())) {
+            return Err(format!("result {number} is {got}, not {expected}"));
+        }
+        if !result.gaps_are_kept() {
+            return Err(format!("result {number} was written to beside its elements"));
+        }
+    }
+    Ok(1)
+}
