@@ -2,6 +2,7 @@
 
 use super::lines::LINE;
 use super::pack::{LEAST_TIMES, is_worth_packing};
+use super::repeat::rows_at_once;
 use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
 use crate::kernel::CompiledKernel;
@@ -62,6 +63,8 @@ pub struct Decision {
     pub stream: bool,
     /// How elements of short rows are packed first.
     pub packing: Option<Packing>,
+    /// How many short rows are run as one, and the loops along and around them.
+    pub repeat: Option<(u64, [usize; 2])>,
 }
 
 impl Decision {
@@ -90,7 +93,10 @@ impl Decision {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
             None => call.tile(),
         };
+        let repeat =
+            (wish.repeat != Some(false) && tile.is_none() && packing.is_none()).then(|| call.repeat()).flatten();
         Decision {
+            repeat,
             shared,
             parts,
             packing,
@@ -108,7 +114,11 @@ impl Decision {
 
     /// True if the call is run as one call of the kernel.
     pub fn is_plain(&self) -> bool {
-        self.shared.is_none() && self.parts.is_none() && self.tile.is_none() && self.packing.is_none()
+        self.shared.is_none()
+            && self.parts.is_none()
+            && self.tile.is_none()
+            && self.packing.is_none()
+            && self.repeat.is_none()
     }
 
     /// With names, for people, and with what the code generator decided for a kernel.
@@ -122,6 +132,7 @@ impl Decision {
             tile: Some(self.tile),
             stream: Some(self.stream),
             pack: kernel.packing().map(|_| self.packing.is_some()),
+            repeat: self.repeat.map(|_| true),
             unroll: kernel.unroll(),
             stages: kernel.stages(),
         }
@@ -149,6 +160,12 @@ impl Call<'_> {
         let inner = self.bound.extents.len().checked_sub(1)?;
         let outer = (0..inner).rev().find(|&number| self.extent(number) > 1)?;
         Some((outer, inner))
+    }
+
+    /// The short rows that are run as one, and their loops.
+    fn repeat(&self) -> Option<(u64, [usize; 2])> {
+        let (outer, inner) = self.last_two()?;
+        Some((rows_at_once(self.lowered, self.bound, [outer, inner])?, [outer, inner]))
     }
 
     /// What so many threads share, if these are several.

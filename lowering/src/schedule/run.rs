@@ -141,11 +141,13 @@ impl Work<'_> {
     /// # Safety
     /// As [`run`], for a part of it.
     unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
-        match &decision.packing {
+        match (&decision.packing, decision.repeat) {
             // SAFETY: passed on.
-            Some(packing) => unsafe { self.in_blocks(&part, packing) },
+            (Some(packing), _) => unsafe { self.in_blocks(&part, packing) },
             // SAFETY: passed on.
-            None => unsafe { self.part(part, decision.tile) },
+            (None, Some((rows, loops))) => unsafe { self.in_long_rows(&part, rows, loops) },
+            // SAFETY: passed on.
+            (None, None) => unsafe { self.part(part, decision.tile) },
         }
     }
 

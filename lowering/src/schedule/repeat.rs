@@ -1,0 +1,113 @@
+//! Short rows that are all the same to some operands, run as long ones.
+//!
+//! In `image * gains`, of shapes `[n, 3]` and `[3]`, the innermost loop has three points, and a vector of it as many lanes in use. But to all
+//! arrays except `gains` both loops are one, in memory. So `gains` is written out as often as makes a long row, once a call, and the
+//! kernel runs on such rows.
+
+use super::run::{Part, SCRATCH, Work};
+use crate::kernel::{KOp, Status};
+use crate::lower::{Bound, Lowered};
+use smallvec::SmallVec;
+
+/// The points of a row that is written out: enough to make the loop around it cost nothing, few enough for the first-level cache.
+const LONG: u64 = 2048;
+/// The most points of a short row. Vectors of longer ones are mostly full.
+const SHORT: u64 = 256;
+/// What is written out is this part of all points at most.
+const LEAST_TIMES: u64 = 8;
+
+/// What an array is to the last two loops.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// One loop.
+    Flat,
+    /// The same for each row.
+    Repeated,
+}
+
+/// What a buffer is to the last two loops that go on, if it is one of both.
+fn role(lowered: &Lowered, bound: &Bound, buffer: usize, [outer, inner]: [usize; 2]) -> Option<Role> {
+    let loops = bound.extents.len();
+    let strides = &bound.strides[buffer * loops..][..loops];
+    let fixed = (0..outer).all(|number| strides[number] == 0 || bound.extents[number] == 1);
+    let reach = (bound.extents[inner] as i64).checked_mul(strides[inner])?;
+    match strides[outer] {
+        stride if stride == reach => Some(Role::Flat),
+        0 if fixed && !lowered.kernel.buffers[buffer].written => Some(Role::Repeated),
+        _ => None,
+    }
+}
+
+/// How many rows of a call are run as one, where that can be done and is worth it. The loops are the last two that go on.
+pub fn rows_at_once(lowered: &Lowered, bound: &Bound, [outer, inner]: [usize; 2]) -> Option<u64> {
+    let kernel = &lowered.kernel;
+    let rows = (LONG / bound.extents[inner]).min(bound.extents[outer] / LEAST_TIMES);
+    let is_short = (2..=SHORT).contains(&bound.extents[inner]) && rows > 1;
+    if !is_short || kernel.fold.is_some() || lowered.fallible {
+        return None;
+    }
+    let roles = (0..kernel.buffers.len()).map(|buffer| role(lowered, bound, buffer, [outer, inner]));
+    let roles: SmallVec<[Role; 6]> = roles.collect::<Option<_>>()?;
+    let counts = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Index(_)));
+    (roles.contains(&Role::Repeated) && !counts).then_some(rows)
+}
+
+impl Work<'_> {
+    /// Runs a part of a call for which [`rows_at_once`] says so many rows; as it is, if the part has not as many.
+    ///
+    /// # Safety
+    /// As [`run`](super::run), for a part of it.
+    pub(super) unsafe fn in_long_rows(&self, part: &Part, rows: u64, [outer, inner]: [usize; 2]) -> Status {
+        let (loops, points, count) = (part.extents.len(), part.extents[inner], part.extents[outer]);
+        if points != self.bound.extents[inner] || count < rows {
+            // SAFETY: passed on.
+            return unsafe { part.call(self.kernel) };
+        }
+        let buffers = &self.lowered.kernel.buffers;
+        let is_repeated =
+            |&number: &usize| role(self.lowered, self.bound, number, [outer, inner]) == Some(Role::Repeated);
+        let row = |number: usize| (rows * points) as usize * buffers[number].dtype.size();
+        let repeated: SmallVec<[usize; 4]> = (0..buffers.len()).filter(is_repeated).collect();
+        let mut scratch = SCRATCH.take();
+        scratch.grow(repeated.iter().map(|&number| row(number)).sum());
+        let mut at = scratch.begin();
+        // Of a part, with so many short rows in each of its own.
+        let mut long = part.clone();
+        for &number in &repeated {
+            let size = buffers[number].dtype.size();
+            let step = part.strides[number * loops + inner] as isize;
+            // SAFETY: the scratch memory of this buffer has room for the long row, which begins with elements of the first short one.
+            unsafe {
+                for point in 0..points as usize {
+                    let element = part.pointers[number].wrapping_offset(point as isize * step);
+                    at.add(point * size).copy_from_nonoverlapping(element, size);
+                }
+                let mut filled = points as usize * size;
+                while filled < row(number) {
+                    let more = filled.min(row(number) - filled);
+                    at.add(filled).copy_from_nonoverlapping(at, more);
+                    filled += more;
+                }
+            }
+            long.pointers[number] = at;
+            long.strides[number * loops + inner] = size as i64;
+            at = at.wrapping_add(row(number));
+        }
+        let mut rest = long.clone();
+        self.narrow(&mut rest, outer, count - count % rows, count % rows);
+        (long.extents[outer], long.extents[inner]) = (count / rows, rows * points);
+        (rest.extents[outer], rest.extents[inner]) = (1, count % rows * points);
+        for strides in long.strides.chunks_exact_mut(loops) {
+            strides[outer] *= rows as i64;
+        }
+        // SAFETY: the same points, in the same order but for what is around these loops, with copies in place of what is repeated. No point fails.
+        unsafe {
+            long.call(self.kernel);
+            if count % rows > 0 {
+                rest.call(self.kernel);
+            }
+        }
+        SCRATCH.set(scratch);
+        Status::default()
+    }
+}

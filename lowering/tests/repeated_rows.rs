@@ -1,0 +1,112 @@
+//! Short rows that are written out to long ones: the bits of the plainest loops, for all dtypes and layouts, and only where all other arrays allow it.
+
+use ndarray::Axis;
+use rewright_ir::text::parse_module;
+use rewright_ir::{Array, DType, Datum, Element, Scalar};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+use std::num::NonZeroU32;
+
+/// `x * gain + offset + x` with a short row, and one that is the same everywhere along it.
+fn text(dtype: DType, schedule: &str) -> String {
+    format!(
+        "func @f(%x: {dtype}[n, m], %gain: {dtype}[m], %offset: {dtype}[one, one]) -> {dtype}[n, m], bool[n, m] {{
+entry:
+  %0, %1 = arrayexpr schedule=\"{schedule}\" [i: n, j: m] (x = %x[i, j], gain = %gain[j], offset = %offset[0, 0]) {{
+    t0 = mul x, gain
+    t1 = add t0, offset
+    t2 = add t1, x
+    t3 = eq t2, x
+    yield t2, t3
+  }} : {dtype}[n, m], bool[n, m]
+  ret %0, %1
+}}"
+    )
+}
+
+fn compile(text: &str, backend: Backend, threads: u32) -> Executable {
+    let module = parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
+    let options = Options { backend, times: true, threads: NonZeroU32::new(threads), ..Options::default() };
+    Executable::compile(&module, "f", options).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn filled(dtype: DType, shape: &[usize], seed: u64) -> Array {
+    let mut random = fastrand::Rng::with_seed(seed);
+    Array::from_fn(dtype, shape, |_| Scalar::F64(f64::from(random.u8(0..20)) - 8.0).cast(dtype)).expect("its dtype")
+}
+
+fn run(f: &Executable, args: &[Arg<'_>]) -> (Vec<Array>, Option<bool>) {
+    let results = f.call(args).unwrap_or_else(|e| panic!("{e}"));
+    (results.iter().map(Datum::to_array).collect(), f.schedules()[0].schedule.repeat)
+}
+
+#[test]
+fn long_rows_come_to_the_same_bits() {
+    for dtype in DType::ALL.into_iter().filter(|&dtype| dtype != DType::Bool) {
+        let plain = compile(&text(dtype, "repeat=off"), Backend::Interp, 1);
+        let ways =
+            Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Interp)).flat_map(|backend| {
+                [("", 1), ("repeat=on threads=2", 2), ("threads=3 chunk=333", 3), ("stream=on", 1)]
+                    .map(|(schedule, threads)| compile(&text(dtype, schedule), backend, threads))
+            });
+        let ways: Vec<Executable> = ways.collect();
+        for (n, m) in [(2_000, 3), (1_501, 5), (90, 64), (33, 255), (4_100, 2), (700, 9)] {
+            let (x, one) = (filled(dtype, &[n, m], 1), filled(dtype, &[1, 1], 2));
+            let gains = filled(dtype, &[2 * m], 3);
+            // Every second element, from the last one back; the same for all.
+            let every_second = rewright_ir::with_dtype!(dtype, T => {
+                let pairs = <T as Element>::unwrap(&gains.reshaped(&[m, 2]).unwrap()).unwrap().clone();
+                let mut row = pairs.index_axis_move(Axis(1), 1);
+                row.invert_axis(Axis(0));
+                T::wrap(row)
+            });
+            assert_eq!(every_second.strides(), [-2]);
+            for gain in [filled(dtype, &[m], 4), every_second, filled(dtype, &[1], 5).broadcast(&[m]).unwrap()] {
+                let args: [Arg<'_>; 3] = [(&x).into(), (&gain).into(), (&one).into()];
+                let (want, told) = run(&plain, &args);
+                assert_eq!(told, None);
+                for f in &ways {
+                    let (found, told) = run(f, &args);
+                    assert!(want.iter().zip(&found).all(|(a, b)| a.same_bits(b)), "{dtype} {n} x {m}");
+                    let repeated = gain.strides() != [0] && n * m >= 4096;
+                    assert_eq!(told, repeated.then_some(true), "{dtype} {n} x {m}, {:?}", gain.strides());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_repeated_where_the_others_follow_one_another() {
+    let told = |params: &str, expr: &str, result: &str, args: &[&Array]| {
+        let text =
+            format!("func @f({params}) -> {result} {{\nentry:\n  %0 = arrayexpr {expr} : {result}\n  ret %0\n}}");
+        let args: Vec<Arg<'_>> = args.iter().map(|&array| array.into()).collect();
+        let (want, _) = run(&compile(&text, Backend::Interp, 1), &args);
+        let (found, told) = run(&compile(&text, Backend::Auto, 1), &args);
+        assert!(want[0].same_bits(&found[0]), "{text}");
+        told
+    };
+    let f = DType::F64;
+    let (image, gains, tall) = (filled(f, &[50, 60, 3], 1), filled(f, &[3], 2), filled(f, &[50, 1, 3], 3));
+    let by_row = "%x: f64[h, w, 3], %g: f64[h, 1, 3]";
+    let product = "{\n t0 = mul x, g\n yield t0\n }";
+    let plain = "%x: f64[h, w, 3], %g: f64[3]";
+    let whole = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[k]) {product}");
+    assert_eq!(told(plain, &whole, "f64[h, w, 3]", &[&image, &gains]), Some(true));
+    // Rows with gaps between them; rows that differ from image row to image row; an index; points that are combined.
+    let wide = filled(f, &[50, 60, 4], 4);
+    let cut = "%x: f64[h, w, 4], %g: f64[3]";
+    assert_eq!(told(cut, &whole, "f64[h, w, 3]", &[&wide, &gains]), None);
+    let rows = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[i, 0, k]) {product}");
+    assert_eq!(told(by_row, &rows, "f64[h, w, 3]", &[&image, &tall]), None);
+    let index = "[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[k]) {\n t0 = mul x, g\n t1 = cast k, to=f64\n t2 = add t0, t1\n yield t2\n }";
+    assert_eq!(told(plain, index, "f64[h, w, 3]", &[&image, &gains]), None);
+    // Few rows are not worth it.
+    let (long, longer) = (filled(f, &[5, 20, 200], 5), filled(f, &[200], 6));
+    let long_params = "%x: f64[h, w, 200], %g: f64[200]";
+    let long_whole = format!("[i: h, j: w, k: 200] (x = %x[i, j, k], g = %g[k]) {product}");
+    assert_eq!(told(long_params, &long_whole, "f64[h, w, 200]", &[&long, &longer]), Some(true));
+    let (long, longer) = (filled(f, &[5, 5, 300], 5), filled(f, &[300], 6));
+    let (long_params, long_whole) = (long_params.replace("200", "300"), long_whole.replace("200", "300"));
+    assert_eq!(told(&long_params, &long_whole, "f64[h, w, 300]", &[&long, &longer]), None);
+}
