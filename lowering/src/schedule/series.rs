@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// A series of calls that took so long is likely to go on for as long as waking up takes.
-const LONG: Duration = Duration::from_micros(500);
+const LONG: Duration = Duration::from_micros(100);
 
 /// Calls of a thread, each soon after the one before.
 #[derive(Clone, Copy, Default)]
