@@ -6,7 +6,7 @@ use super::case::Case;
 use crate::error::Error;
 use cpu_time::ProcessTime;
 use rewright::lowering::Kernel;
-use rewright::lowering::kernel::KOp;
+use rewright::lowering::kernel::{KOp, KValue};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -48,18 +48,43 @@ impl Roofline {
     }
 }
 
-/// The instructions that a kernel has for each point; of addresses, constants and what does not change along the innermost loop none.
-fn operations(kernel: &Kernel) -> usize {
-    let inner = kernel.axes as u32;
+/// The bytes of vector registers that a kernel's instructions go over for each point: each as many as the widest of its operands has. Of addresses,
+/// constants and what does not change along the innermost loop none, and none of conversions to wider integers: processors have instructions that
+/// add what is narrower than the sum.
+fn bytes_a_point(kernel: &Kernel) -> usize {
+    let mut made_by = vec![None; kernel.values.len()];
+    for inst in kernel.insts.iter().filter(|inst| inst.results > 0) {
+        made_by[inst.first.0 as usize] = Some(inst);
+    }
+    // What it is made of, if that is a narrower integer.
+    let narrower = |value: KValue| {
+        let inst = made_by[value.0 as usize].filter(|inst| inst.op == KOp::Convert)?;
+        let [from, to] = [inst.args[0], value].map(|value| kernel.dtype(value));
+        (!from.is_float() && !to.is_float() && from.size() < to.size()).then_some(from.size())
+    };
+    let size = |&value: &KValue| {
+        let combined = |list: &[KValue]| list.iter().position(|&other| other == value);
+        match &kernel.fold {
+            // What was combined before is as wide as what is combined with it.
+            Some(fold) if combined(&fold.left).is_some() => 0,
+            Some(fold) => {
+                let item = combined(&fold.right).map_or(value, |at| fold.items[at]);
+                narrower(item).unwrap_or(kernel.dtype(item).size())
+            }
+            None => narrower(value).unwrap_or(kernel.dtype(value).size()),
+        }
+    };
     let counts = |op: &KOp| {
         !matches!(op, KOp::Const(_) | KOp::Param(_) | KOp::Index(_) | KOp::Load(..) | KOp::Store(..) | KOp::Bitcast)
     };
-    kernel.insts.iter().filter(|inst| kernel.level(inst) == inner && counts(&inst.op)).count()
-}
-
-/// The bytes of the widest value of a kernel: so wide are its lanes.
-fn lane(kernel: &Kernel) -> usize {
-    kernel.values.iter().map(|value| value.dtype.size()).max().unwrap_or(8)
+    // What combines in another way does so in the place of what combines.
+    let other_way =
+        kernel.fold.iter().filter_map(|fold| Some(fold.onward.as_ref()?.combine.clone())).next().unwrap_or_default();
+    let inner = kernel.insts.iter().enumerate().filter(|(number, inst)| {
+        kernel.level(inst) as usize == kernel.axes && counts(&inst.op) && !other_way.contains(number)
+    });
+    let issued = inner.map(|(_, inst)| inst).filter(|inst| narrower(inst.first).is_none());
+    issued.map(|inst| inst.args.iter().map(size).max().unwrap_or(8)).sum()
 }
 
 /// Measures.
@@ -93,10 +118,8 @@ pub fn measure(case: &Case) -> Result<Roofline, Error> {
             issue.run(1 << 16);
         });
     let bytes_of = if level == Level::Avx512 { 64 } else { 32 };
-    let instructions: f64 = case
-        .kernels()
-        .map(|kernel| operations(kernel) as f64 * case.elements as f64 * lane(kernel) as f64 / f64::from(bytes_of))
-        .sum();
+    let instructions: f64 =
+        case.kernels().map(|kernel| bytes_a_point(kernel) as f64 * case.elements as f64 / f64::from(bytes_of)).sum();
     let bandwidth = if memory_ns > 0.0 { case.bytes as f64 / memory_ns } else { 0.0 };
     Ok(Roofline { memory_ns, bandwidth, issue_ns: instructions / rate, issue: rate })
 }
