@@ -93,6 +93,11 @@ fn rows_are_repeated_where_the_others_follow_one_another() {
     let plain = "%x: f64[h, w, 3], %g: f64[3]";
     let whole = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[k]) {product}");
     assert_eq!(told(plain, &whole, "f64[h, w, 3]", &[&image, &gains]), Some(true));
+    // Several short rows, of different widths.
+    let several = "%x: f64[h, w, 3], %b: u8[3], %g: f64[3]";
+    let both = "[i: h, j: w, k: 3] (x = %x[i, j, k], b = %b[k], g = %g[k]) {\n t0 = cast b, to=f64\n t1 = mul x, t0\n t2 = add t1, g\n yield t2\n }";
+    let bytes = filled(DType::U8, &[3], 7);
+    assert_eq!(told(several, both, "f64[h, w, 3]", &[&image, &bytes, &gains]), Some(true));
     // Rows with gaps between them; rows that differ from image row to image row; an index; points that are combined.
     let wide = filled(f, &[50, 60, 4], 4);
     let cut = "%x: f64[h, w, 4], %g: f64[3]";

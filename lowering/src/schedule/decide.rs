@@ -2,7 +2,7 @@
 
 use super::lines::LINE;
 use super::pack::{LEAST_TIMES, is_worth_packing};
-use super::repeat::rows_at_once;
+use super::repeat::may_repeat;
 use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
 use crate::kernel::CompiledKernel;
@@ -63,8 +63,8 @@ pub struct Decision {
     pub stream: bool,
     /// How elements of short rows are packed first.
     pub packing: Option<Packing>,
-    /// How many short rows are run as one, and the loops along and around them.
-    pub repeat: Option<(u64, [usize; 2])>,
+    /// The loops around and along short rows of which several are run as one.
+    pub repeat: Option<[usize; 2]>,
 }
 
 impl Decision {
@@ -93,8 +93,9 @@ impl Decision {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
             None => call.tile(),
         };
-        let repeat =
-            (wish.repeat != Some(false) && tile.is_none() && packing.is_none()).then(|| call.repeat()).flatten();
+        let repeat = (wish.repeat != Some(false) && tile.is_none() && packing.is_none())
+            .then(|| call.repeat(shared.map(|(_, chunks)| chunks)))
+            .flatten();
         Decision {
             repeat,
             shared,
@@ -162,10 +163,11 @@ impl Call<'_> {
         Some((outer, inner))
     }
 
-    /// The short rows that are run as one, and their loops.
-    fn repeat(&self) -> Option<(u64, [usize; 2])> {
+    /// The loops of short rows of which several are run as one, where so many iterations are handed out at once.
+    fn repeat(&self, chunks: Option<Chunks>) -> Option<[usize; 2]> {
         let (outer, inner) = self.last_two()?;
-        Some((rows_at_once(self.lowered, self.bound, [outer, inner])?, [outer, inner]))
+        let rows = chunks.filter(|chunks| chunks.along == outer).map_or(self.extent(outer), |chunks| chunks.each);
+        may_repeat(self.lowered, self.bound, [outer, inner], rows).then_some([outer, inner])
     }
 
     /// What so many threads share, if these are several.
@@ -276,7 +278,8 @@ impl Call<'_> {
         let loops = self.bound.extents.len();
         let bytes = |buffer: usize| -> u64 {
             let moving = (0..loops).filter(|&number| self.stride(buffer, number) != 0);
-            moving.map(|number| self.extent(number)).product::<u64>() * self.kernel.buffers[buffer].dtype.size() as u64
+            let elements = moving.map(|number| self.extent(number)).fold(1, u64::saturating_mul);
+            elements.saturating_mul(self.kernel.buffers[buffer].dtype.size() as u64)
         };
         (0..self.kernel.buffers.len()).map(bytes).fold(0u64, u64::saturating_add)
     }
@@ -351,7 +354,7 @@ pub fn nanos(kernel: &Kernel) -> f64 {
 impl Lowered {
     /// About how long a call takes on one thread, in nanoseconds.
     pub(crate) fn nanos(&self, bound: &Bound) -> f64 {
-        bound.extents.iter().product::<u64>() as f64 * self.point_nanos
+        bound.extents.iter().map(|&extent| extent as f64).product::<f64>() * self.point_nanos
     }
 
     /// Takes a schedule that was given by hand, after a look whether it can be one of this expression.

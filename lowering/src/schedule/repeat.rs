@@ -1,9 +1,10 @@
 //! Short rows that are all the same to some operands, run as long ones.
 //!
 //! In `image * gains`, of shapes `[n, 3]` and `[3]`, the innermost loop has three points, and a vector of it as many lanes in use. But to all
-//! arrays except `gains` both loops are one, in memory. So `gains` is written out as often as makes a long row, once a call, and the
+//! arrays except `gains` both loops are one, in memory. So `gains` is written out as often as makes a long row, once a call or chunk, and the
 //! kernel runs on such rows.
 
+use super::lines::LINE;
 use super::run::{Part, SCRATCH, Work};
 use crate::kernel::{KOp, Status};
 use crate::lower::{Bound, Lowered};
@@ -38,38 +39,43 @@ fn role(lowered: &Lowered, bound: &Bound, buffer: usize, [outer, inner]: [usize;
     }
 }
 
-/// How many rows of a call are run as one, where that can be done and is worth it. The loops are the last two that go on.
-pub fn rows_at_once(lowered: &Lowered, bound: &Bound, [outer, inner]: [usize; 2]) -> Option<u64> {
+/// How many rows of so many are run as one, each of so many points, if that is worth it.
+fn rows_at_once(rows: u64, points: u64) -> Option<u64> {
+    let at_once = (LONG / points.max(1)).min(rows / LEAST_TIMES);
+    ((2..=SHORT).contains(&points) && at_once > 1).then_some(at_once)
+}
+
+/// True if that can be done to a call, of which so many rows are handed out at once, and is worth it. The loops are the last two that go on.
+pub fn may_repeat(lowered: &Lowered, bound: &Bound, [outer, inner]: [usize; 2], rows: u64) -> bool {
     let kernel = &lowered.kernel;
-    let rows = (LONG / bound.extents[inner]).min(bound.extents[outer] / LEAST_TIMES);
-    let is_short = (2..=SHORT).contains(&bound.extents[inner]) && rows > 1;
-    if !is_short || kernel.fold.is_some() || lowered.fallible {
-        return None;
+    if rows_at_once(rows, bound.extents[inner]).is_none() || kernel.fold.is_some() || lowered.fallible {
+        return false;
     }
     let roles = (0..kernel.buffers.len()).map(|buffer| role(lowered, bound, buffer, [outer, inner]));
-    let roles: SmallVec<[Role; 6]> = roles.collect::<Option<_>>()?;
+    let roles: Option<SmallVec<[Role; 6]>> = roles.collect();
     let counts = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Index(_)));
-    (roles.contains(&Role::Repeated) && !counts).then_some(rows)
+    roles.is_some_and(|roles| roles.contains(&Role::Repeated)) && !counts
 }
 
 impl Work<'_> {
-    /// Runs a part of a call for which [`rows_at_once`] says so many rows; as it is, if the part has not as many.
+    /// Runs a part of a call for which [`may_repeat`] is true; as it is, if the part has too few rows.
     ///
     /// # Safety
     /// As [`run`](super::run), for a part of it.
-    pub(super) unsafe fn in_long_rows(&self, part: &Part, rows: u64, [outer, inner]: [usize; 2]) -> Status {
+    pub(super) unsafe fn in_long_rows(&self, part: &Part, [outer, inner]: [usize; 2]) -> Status {
         let (loops, points, count) = (part.extents.len(), part.extents[inner], part.extents[outer]);
-        if points != self.bound.extents[inner] || count < rows {
+        let Some(rows) = rows_at_once(count, points).filter(|_| points == self.bound.extents[inner]) else {
             // SAFETY: passed on.
             return unsafe { part.call(self.kernel) };
-        }
+        };
         let buffers = &self.lowered.kernel.buffers;
         let is_repeated =
             |&number: &usize| role(self.lowered, self.bound, number, [outer, inner]) == Some(Role::Repeated);
         let row = |number: usize| (rows * points) as usize * buffers[number].dtype.size();
         let repeated: SmallVec<[usize; 4]> = (0..buffers.len()).filter(is_repeated).collect();
         let mut scratch = SCRATCH.take();
-        scratch.grow(repeated.iter().map(|&number| row(number)).sum());
+        let room = |number: usize| row(number).next_multiple_of(LINE);
+        scratch.grow(repeated.iter().map(|&number| room(number)).sum());
         let mut at = scratch.begin();
         // Of a part, with so many short rows in each of its own.
         let mut long = part.clone();
@@ -91,7 +97,7 @@ impl Work<'_> {
             }
             long.pointers[number] = at;
             long.strides[number * loops + inner] = size as i64;
-            at = at.wrapping_add(row(number));
+            at = at.wrapping_add(room(number));
         }
         let mut rest = long.clone();
         self.narrow(&mut rest, outer, count - count % rows, count % rows);

@@ -145,7 +145,7 @@ impl Work<'_> {
             // SAFETY: passed on.
             (Some(packing), _) => unsafe { self.in_blocks(&part, packing) },
             // SAFETY: passed on.
-            (None, Some((rows, loops))) => unsafe { self.in_long_rows(&part, rows, loops) },
+            (None, Some(loops)) => unsafe { self.in_long_rows(&part, loops) },
             // SAFETY: passed on.
             (None, None) => unsafe { self.part(part, decision.tile) },
         }
