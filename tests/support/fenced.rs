@@ -1,17 +1,21 @@
 //! Arrays between pages that nobody may touch.
 
+#[path = "../../lowering/tests/codegen/arena.rs"]
+mod arena;
+
+use arena::Arena;
 use fastrand::Rng;
 use ndarray::{ArrayView, Axis, IxDyn, ShapeBuilder};
 use rewright::lowering::exec::ViewMut;
 use rewright_ir::{Array, DType, Element, View, with_dtype};
 
-/// At least a page.
-const FENCE: usize = 1 << 16;
 /// What is where no element is.
 const FILLER: u8 = 0xa5;
 
 /// An array in memory of its own, which begins after a page without access rights, or ends before one.
 pub struct Fenced {
+    // Keeps what the pointers go to.
+    _arena: Arena,
     begin: *mut u8,
     bytes: usize,
     dtype: DType,
@@ -40,17 +44,9 @@ impl Fenced {
         let is_empty = shape.contains(&0);
         let reach: isize = shape.iter().zip(&strides).map(|(&n, s)| (n.max(1) as isize - 1) * s).sum();
         let used = if is_empty { 0 } else { (reach as usize + 1) * dtype.size() };
-        let bytes = used.next_multiple_of(FENCE).max(FENCE);
-        // SAFETY: a new mapping, without rights at first; then the middle of it may be read and written.
-        let begin = unsafe {
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            let all = libc::mmap(std::ptr::null_mut(), bytes + 2 * FENCE, libc::PROT_NONE, flags, -1, 0);
-            assert_ne!(all, libc::MAP_FAILED, "no memory");
-            let begin = all.cast::<u8>().add(FENCE);
-            assert_eq!(libc::mprotect(begin.cast(), bytes, libc::PROT_READ | libc::PROT_WRITE), 0);
-            begin.write_bytes(FILLER, bytes);
-            begin
-        };
+        let mut arena = Arena::new(used.max(1));
+        arena.bytes().fill(FILLER);
+        let (begin, bytes) = (arena.bytes().as_mut_ptr(), arena.bytes().len());
         let mut first = begin.wrapping_add(if random.bool() { 0 } else { bytes - used });
         for axis in (0..shape.len()).filter(|_| !is_empty) {
             if random.u8(0..4) == 0 {
@@ -58,7 +54,7 @@ impl Fenced {
                 strides[axis] = -strides[axis];
             }
         }
-        Fenced { begin, bytes, dtype, shape: shape.into(), strides, first }
+        Fenced { _arena: arena, begin, bytes, dtype, shape: shape.into(), strides, first }
     }
 
     /// With the elements of an array.
@@ -110,7 +106,7 @@ impl Fenced {
 
     /// All that is between the fences.
     pub fn memory(&self) -> &[u8] {
-        // SAFETY: the middle of the mapping, all of which was written.
+        // SAFETY: all bytes of the arena, which were written.
         unsafe { std::slice::from_raw_parts(self.begin, self.bytes) }
     }
 
@@ -131,12 +127,5 @@ impl Fenced {
             offsets.iter().flat_map(|&from| (0..n as isize).map(move |i| from + i * stride)).collect()
         };
         self.shape.iter().zip(&self.strides).fold(vec![0], grow)
-    }
-}
-
-impl Drop for Fenced {
-    fn drop(&mut self) {
-        // SAFETY: what was mapped.
-        unsafe { libc::munmap(self.begin.sub(FENCE).cast(), self.bytes + 2 * FENCE) };
     }
 }

@@ -44,7 +44,7 @@ impl Tile {
 pub struct Chunks {
     /// The number of the loop.
     pub along: usize,
-    /// The iterations of the first chunk, after which a result's elements are at the beginning of a page.
+    /// The iterations of the first chunk, after which a result's elements are at the beginning of a page or cache line.
     pub first: u64,
     /// The iterations of the others.
     pub each: u64,
@@ -111,15 +111,6 @@ impl Decision {
         let long = |&number: &usize| bound.extents[number] > 1 && is_apart(lowered, bound, number);
         lowered.wish.threads.is_none()
             && ((0..bound.extents.len()).any(|number| long(&number)) || leaf_of_row(lowered, bound).is_some())
-    }
-
-    /// True if the call is run as one call of the kernel.
-    pub fn is_plain(&self) -> bool {
-        self.shared.is_none()
-            && self.parts.is_none()
-            && self.tile.is_none()
-            && self.packing.is_none()
-            && self.repeat.is_none()
     }
 
     /// With names, for people, and with what the code generator decided for a kernel.
