@@ -19,7 +19,7 @@ const TELL_NANOS: f64 = 5_000.0;
 /// So many chunks for each thread, so that none waits for the others at the end. In short calls, of less than [`WAKE_NANOS`] for each thread, only one: there
 /// it takes longer to get what the other one's cache holds than to wait for it.
 pub(super) const CHUNKS: u64 = 4;
-/// Chunks begin at the pages of a result, where they can: threads then write to pages of their own.
+/// Chunks of long calls begin at the pages of a result, where they can: threads then write to pages of their own.
 const PAGE: u64 = 4096;
 
 /// Iterations of the last two loops that are run at once.
@@ -183,7 +183,7 @@ impl Call<'_> {
         let least =
             packing.map_or(1, |packing| if along + 2 < self.bound.extents.len() { LEAST_TIMES } else { packing.rows });
         let each = self.lowered.wish.chunk.unwrap_or_else(|| count.div_ceil(wide).max(least)).min(count);
-        // Threads write to pages of their own, or where there is a page or two for each, to cache lines.
+        // Threads write to pages of their own; in short calls to cache lines, since pages would make their shares uneven.
         let unit = if wide > u64::from(threads) { PAGE } else { LINE as u64 };
         Some((threads, self.in_units(unit, first, along, each)))
     }
