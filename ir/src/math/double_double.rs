@@ -40,11 +40,6 @@ impl Dd {
         Dd { hi, lo: libm::fma(a, b, -hi) }
     }
 
-    /// `x * x + y * y`.
-    pub fn sum_of_squares(x: f64, y: f64) -> Self {
-        Dd::product(x, x) + Dd::product(y, y)
-    }
-
     /// Rounded to `f64`.
     pub fn value(self) -> f64 {
         self.hi + self.lo
@@ -53,15 +48,6 @@ impl Dd {
     /// Times a power of two.
     pub fn scale(self, by: f64) -> Self {
         Dd { hi: self.hi * by, lo: self.lo * by }
-    }
-
-    pub fn sqrt(self) -> Self {
-        if self.hi <= 0.0 {
-            return Dd::new(self.hi.sqrt());
-        }
-        let root = self.hi.sqrt();
-        let rest = libm::fma(-root, root, self.hi) + self.lo;
-        Dd::quick_sum(root, rest / (2.0 * root))
     }
 
     /// e to the power of a number within the range of `exp`.
@@ -78,13 +64,6 @@ impl Dd {
         }
         let power = sum + Dd::new(1.0);
         Dd { hi: libm::ldexp(power.hi, k as i32), lo: libm::ldexp(power.lo, k as i32) }
-    }
-
-    /// Natural logarithm, to about 1e-31: one step of Newton's method.
-    pub fn log(self) -> Self {
-        let near = super::rounded::double::log(self.hi);
-        let rest = self * Dd::new(-near).exp() - Dd::new(1.0);
-        Dd::new(near) + rest
     }
 
     /// Sine and cosine of a number within [-4, 4]: Taylor's series at a 64th, and doubling.
@@ -104,6 +83,31 @@ impl Dd {
             (sine, versine) = ((sine * cosine).scale(2.0), (sine * sine).scale(2.0));
         }
         (sine, Dd::new(1.0) - versine)
+    }
+}
+
+/// What only tests measure by.
+#[cfg(test)]
+impl Dd {
+    /// `x * x + y * y`.
+    pub fn sum_of_squares(x: f64, y: f64) -> Self {
+        Dd::product(x, x) + Dd::product(y, y)
+    }
+
+    pub fn sqrt(self) -> Self {
+        if self.hi <= 0.0 {
+            return Dd::new(self.hi.sqrt());
+        }
+        let root = self.hi.sqrt();
+        let rest = libm::fma(-root, root, self.hi) + self.lo;
+        Dd::quick_sum(root, rest / (2.0 * root))
+    }
+
+    /// Natural logarithm, to about 1e-31: one step of Newton's method.
+    pub fn log(self) -> Self {
+        let near = super::rounded::double::log(self.hi);
+        let rest = self * Dd::new(-near).exp() - Dd::new(1.0);
+        Dd::new(near) + rest
     }
 
     /// The angle of the point (x, y), to about 1e-31: one step of Newton's method.

@@ -32,7 +32,8 @@ of complex ones, where it holds for each part. `(of x)` says that the unit is th
 negative and the value is less, for sums that cancel; `(of z)` that it is that of the greater part. An op without a number is exact, or gives the number nearest to the exact value,
 but for a few that are a formula of several operations, each rounded: `deg2rad` and `rad2deg` (a product with a rounded constant),
 `integer_power` (repeated squares), and `mul`, `div`, `square` and `reciprocal` of complex numbers (sums of products, which may cancel). Complex
-powers are as good as stated for exponents up to 1e12. Real powers to -1, 1/2, 1 and 2 are rounded once. The last
+powers `a^b` are as good as stated where `b log a` is at most 1,000 in magnitude, and beyond lose in proportion; of whole numbers with exponents up
+to 15 they are exact. Real powers to -1, 1/2, 1 and 2 are rounded once. The last
 column is NumPy's ufunc, or what computes the same.
 
 Functions that kernels compute for whole vectors at once give one of the numbers next to the exact value, not always the nearest one.

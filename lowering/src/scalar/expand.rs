@@ -39,7 +39,7 @@ impl Recorded<'_> {
 macro_rules! reading {
     ($($name:ident: $($trait:ident $method:ident $op:ident),*;)*) => {$(
         #[derive(Clone, Copy)]
-        struct $name<'r>(Recorded<'r>);
+        pub(super) struct $name<'r>(Recorded<'r>);
         $(impl $trait for $name<'_> {
             type Output = Self;
             fn $method(self, b: Self) -> Self {
@@ -161,5 +161,16 @@ impl ScalarCx<'_> {
             [x, y] => Some(vector::binary(name)?(read(x), read(y)).0.value),
             _ => None,
         }
+    }
+
+    /// A function of complex numbers as instructions, from their parts.
+    pub(super) fn expand_complex<const N: usize>(
+        &mut self,
+        args: [[KValue; 2]; N],
+        function: impl for<'r> FnOnce([[Float<'r>; 2]; N]) -> Option<[Float<'r>; 2]>,
+    ) -> Option<[KValue; 2]> {
+        let kernel = RefCell::new(&mut *self.k);
+        let read = |value| Float(Recorded { kernel: &kernel, value });
+        Some(function(args.map(|parts| parts.map(read)))?.map(|part| part.0.value))
     }
 }

@@ -21,7 +21,7 @@ calls! {
 lower! {
     "sqrt" => |cx, args| {
         if args[0].im.is_some() {
-            return None;
+            return complex::call(cx, args[0], "sqrt");
         }
         Elem::real(args[0].dtype, cx.k.unary(Unary::Sqrt, args[0].re)).only()
     };

@@ -1,17 +1,23 @@
-//! Powers. A power of integers may fail unless the exponent is a constant, and one of complex numbers is no function of the table: both
-//! are left to their reference meaning.
+//! Powers. A power of integers may fail unless the exponent is a constant, and is left to its reference meaning.
 
 use super::arithmetic::product;
 use super::division::reciprocal;
 use super::elem::{Elem, Elems, ScalarCx};
 use super::functions::call;
-use super::lower;
+use super::{complex, lower};
 use rewright_ir::Scalar;
 
 lower! {
-    "power" => |cx, args| if args[0].dtype.is_int() { constant_power(cx, args) } else { call(cx, args, "power") };
-    "float_power" => |cx, args| call(cx, args, "float_power");
+    "power" => |cx, args| if args[0].dtype.is_int() { constant_power(cx, args) } else { power(cx, args, "power") };
+    "float_power" => |cx, args| power(cx, args, "float_power");
     "integer_power" => integer_power;
+}
+
+fn power(cx: &mut ScalarCx<'_>, args: &[Elem], name: &str) -> Option<Elems> {
+    match args {
+        [a, b] if a.im.is_some() => complex::power(cx, *a, *b),
+        _ => call(cx, args, name),
+    }
 }
 
 /// The power of an integer with a constant exponent that is not negative.

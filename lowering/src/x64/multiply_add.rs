@@ -114,6 +114,8 @@ impl Writer<'_> {
     ) -> Result<(), KernelError> {
         let mut busy = 0;
         let mut at = self.multiply_add_operands(file, op, forms, &mut busy)?;
+        // Its place in the frame is free after this instruction, but not before.
+        let origins: SmallVec<[_; 3]> = op.srcs.iter().map(|&v| file.origin(v)).collect();
         self.used(file, &op.srcs);
         let target = file.target(op.dst);
         let in_place = target.and_then(|number| (0..3).find(|&n| at.registers[n] == Some(number)));
@@ -133,7 +135,7 @@ impl Writer<'_> {
             (Some(over), _) => over,
             // What is in memory is loaded to be overwritten.
             (None, Some((n, _))) => {
-                self.load_origin(file.origin(op.srcs[n]), file.class(op.srcs[n]), to)?;
+                self.load_origin(origins[n], file.class(op.srcs[n]), to)?;
                 at.memory = None;
                 at.registers[n] = Some(number);
                 n

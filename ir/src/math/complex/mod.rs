@@ -1,16 +1,70 @@
 //! Arithmetic and order of complex numbers, at either precision; their functions, at `c128`.
 
-mod exponential;
-mod inverse;
-mod logarithm;
+mod expm1;
 
-pub use exponential::{cos, cosh, exp, exp2, expm1, sin, sinh, tan, tanh};
-pub use inverse::{acos, acosh, asin, asinh, atan, atanh};
-pub use logarithm::{log, log1p, log2, log10, power, sqrt};
+pub use expm1::expm1;
 
-use super::{double, single};
+use super::{double, single, vector};
 use num_complex::{Complex, Complex32, Complex64};
 use std::ops::{Add, Div, Mul, Neg, Sub};
+
+macro_rules! functions {
+    ($($(#[doc = $doc:literal])* $name:ident)*) => {$(
+        $(#[doc = $doc])*
+        pub fn $name(z: Complex64) -> Complex64 {
+            let [re, im] = vector::complex::$name([z.re, z.im]);
+            Complex64::new(re, im)
+        }
+    )*};
+}
+
+functions! {
+    /// e to the power z.
+    exp
+    /// 2 to the power z; near the true value for angles up to 1e15.
+    exp2
+    /// Hyperbolic cosine.
+    cosh
+    /// Hyperbolic sine.
+    sinh
+    /// Hyperbolic tangent.
+    tanh
+    /// Cosine.
+    cos
+    /// Sine.
+    sin
+    /// Tangent.
+    tan
+    /// Natural logarithm.
+    log
+    /// Logarithm to base 2.
+    log2
+    /// Logarithm to base 10.
+    log10
+    /// Logarithm of 1 + z.
+    log1p
+    /// Inverse cosine.
+    acos
+    /// Inverse hyperbolic cosine.
+    acosh
+    /// Inverse sine.
+    asin
+    /// Inverse hyperbolic sine.
+    asinh
+    /// Inverse tangent.
+    atan
+    /// Inverse hyperbolic tangent.
+    atanh
+    /// Square root, in the right half plane.
+    sqrt
+}
+
+/// `a` to the power `b`: products for whole exponents up to 15, else `exp(b log a)`. 1 for b = 0; 0 for a = 0 and b with a positive real part,
+/// NaN for others.
+pub fn power(a: Complex64, b: Complex64) -> Complex64 {
+    let [re, im] = vector::complex::power([a.re, a.im], [b.re, b.im]);
+    Complex64::new(re, im)
+}
 
 /// The parts of a complex number: `f32` or `f64`.
 pub trait Part:

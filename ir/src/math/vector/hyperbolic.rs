@@ -52,6 +52,24 @@ pub fn cosh<F: Real>(x: F) -> F {
     half * x.of(0.5 / PART)
 }
 
+/// The sine and the cosine of a magnitude up to 300 as sums of two.
+pub(super) fn of_magnitude<F: Real>(size: F) -> [(F, F); 2] {
+    let (part, unit) = (part_of_expm1(size), size.of(PART));
+    let (whole, rest) = sum(part.0, unit);
+    let whole = (whole, rest + part.1);
+    // `E / (E + 1)` and `1 / (E + 1)`, both times the unit.
+    let sinking = quotient_parts((part.0 * unit, part.1 * unit), whole);
+    let inverse = quotient_parts((unit * unit, size.of(0.0)), whole);
+    let [(sinh, sinh_rest), cosh] = [(part, sinking), (whole, inverse)].map(|(a, b)| {
+        let (near, lost) = quick_sum(a.0, b.0);
+        let (near, rest) = quick_sum(near, lost + (a.1 + b.1));
+        let half = size.of(0.5 / PART);
+        (near * half, rest * half)
+    });
+    let tiny = size.less(size.of(size.at(1e-9, 1e-5)));
+    [(size.or(tiny, sinh), size.of(0.0).or(tiny, sinh_rest)), cosh]
+}
+
 /// `1 / (1 + e^-x)`, or `e^x / (1 + e^x)` for negative x.
 pub fn logistic<F: Real>(x: F) -> F {
     let (zero, one) = (x.of(0.0), x.of(1.0));

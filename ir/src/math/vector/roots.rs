@@ -1,7 +1,6 @@
 //! Cube root, and the length of a vector of two.
 
 use super::polynomials::{CBRT_DOUBLE, CBRT_SINGLE};
-use super::sums::root_parts;
 use super::{Bits, Real, polynomial};
 
 /// What depends on the precision.
@@ -77,7 +76,7 @@ pub fn cbrt<F: Real>(x: F) -> F {
     value.copysign(x).or(usual, x)
 }
 
-/// Square root of the sum of squares: of the exact sum, and of numbers near to 1.
+/// Square root of the sum of squares, which is rounded once, of numbers near to 1.
 pub fn hypot<F: Real>(x: F, y: F) -> F {
     let (a, b) = (x.abs(), y.abs());
     let swap = a.less(b);
@@ -94,8 +93,7 @@ pub fn hypot<F: Real>(x: F, y: F) -> F {
     let (rest_p, rest_q) = (large.fma(large, -p), small.fma(small, -q));
     let sum = p + q;
     let lost = ((p - sum) + q) + (rest_p + rest_q);
-    let (root, rest) = root_parts((sum, lost));
-    let value = (root + rest) * back;
+    let value = (sum + lost).sqrt() * back;
     let infinity = x.of(f64::INFINITY);
     infinity.or(a.equal(infinity) | b.equal(infinity), value)
 }

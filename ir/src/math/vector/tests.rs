@@ -8,6 +8,7 @@ use crate::math::double_double::{self, Dd};
 use crate::math::rounded;
 use fastrand::Rng;
 
+mod complex;
 mod ends;
 mod gamma;
 

@@ -8,6 +8,7 @@
 //! last place of either. At `f64` the second part is so short that its product with k is exact, too: what is lost when that is subtracted
 //! is found by subtracting it once more. At `f32` it can't be: a third one would not be small enough.
 
+use super::pair::Pair;
 use super::polynomials::{COS_DOUBLE, COS_SINGLE, SIN_DOUBLE, SIN_SINGLE};
 use super::sums::{quick_sum, quotient, series};
 use super::{Bits, Real, Slow, polynomial};
@@ -139,6 +140,91 @@ fn parts<F: Real>(r: F, rest: F, n: &Numbers) -> [(F, F); 2] {
     let sin_rest = cos.fma(rest, sin_more + sin_lost);
     let cos_rest = (-sin).fma(rest, (cos_more + cos_lost) + lost);
     [(sin, sin_rest), (cos, cos_rest)]
+}
+
+/// The sine and the cosine of a number's magnitude as sums of two; where they are called for, one rounded number.
+pub(super) fn of_magnitude<F: Real>(x: F) -> [(F, F); 2] {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let (size, zero) = (x.abs(), x.of(0.0));
+    let at = reduced(x, n);
+    let [sin, cos] = parts(at.r, at.rest, n);
+    let even = (at.bits & at.bits.of(1)).is_zero();
+    let sign = x.of(-0.0).bits();
+    // Of k + 1 the cosine's sign is what the sine's is of k.
+    let picked = |a: (F, F), b: (F, F), k: F::Bits, slow: &Slow| {
+        let turned = k.shl(n.sign - 1) & sign;
+        let part = |a: F, b: F| (a.or(even, b).bits() ^ turned).real();
+        let (large, small) = quick_sum(part(a.0, b.0), part(a.1, b.1));
+        (large.unless(at.far, slow, size), zero.or(at.far, small))
+    };
+    [picked(sin, cos, at.bits, &SIN), picked(cos, sin, at.bits + at.bits.of(1), &COS)]
+}
+
+/// The first terms of the series of `sin r / r` and `cos r`, from that of r^2 on, in two parts each, and the other terms.
+struct Series {
+    first: [[f64; 2]; 3],
+    others: [f64; 8],
+}
+
+const LONG_SIN: Series = Series {
+    first: [
+        [-0.16666666666666666, -9.25185853854297e-18],
+        [0.008333333333333333, 1.1564823173178714e-19],
+        [-0.0001984126984126984, -1.7209558293420705e-22],
+    ],
+    others: [
+        2.7557319223985893e-06,
+        -2.505210838544172e-08,
+        1.6059043836821613e-10,
+        -7.647163731819816e-13,
+        2.8114572543455206e-15,
+        -8.22063524662433e-18,
+        1.9572941063391263e-20,
+        -3.868170170630684e-23,
+    ],
+};
+
+const LONG_COS: Series = Series {
+    first: [
+        [-0.5, 0.0],
+        [0.041666666666666664, 2.3129646346357427e-18],
+        [-0.001388888888888889, 5.300543954373577e-20],
+    ],
+    others: [
+        2.48015873015873e-05,
+        -2.755731922398589e-07,
+        2.08767569878681e-09,
+        -1.1470745597729725e-11,
+        4.779477332387385e-14,
+        -1.5619206968586225e-16,
+        4.110317623312165e-19,
+        -8.896791392450574e-22,
+    ],
+};
+
+/// The sine and the cosine, each to some 66 bits, of a number between -8 and 8 at `f64`.
+pub(super) fn long_of<F: Real>(x: F) -> [Pair<F>; 2] {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let at = reduced(x, n);
+    let r: Pair<F> = quick_sum(at.r, at.rest).into();
+    let square = r * r;
+    let sum = |series: &Series| {
+        let others = Pair::new(polynomial(square.hi, &series.others));
+        let terms = series.first.iter().rev();
+        terms.fold(others, |sum, &[c, rest]| Pair { hi: x.of(c), lo: x.of(rest) }.plus(square * sum))
+    };
+    let sin = r.plus(r * (square * sum(&LONG_SIN)));
+    let cos = Pair::new(x.of(1.0)).plus(square * sum(&LONG_COS));
+    let even = (at.bits & at.bits.of(1)).is_zero();
+    let sign = x.of(-0.0).bits();
+    // Of k + 1 the cosine's sign is what the sine's is of k.
+    let picked = |a: Pair<F>, b: Pair<F>, turned: F::Bits| {
+        let Pair { hi, lo } = a.or(even, b);
+        Pair { hi: (hi.bits() ^ turned).real(), lo: (lo.bits() ^ turned).real() }
+    };
+    let turned = at.bits.shl(n.sign - 1);
+    let next = (at.bits + at.bits.of(1)).shl(n.sign - 1);
+    [picked(sin, cos, (turned ^ x.bits()) & sign), picked(cos, sin, next & sign)]
 }
 
 /// Tangent: the quotient of sine and cosine, or minus that of cosine and sine.

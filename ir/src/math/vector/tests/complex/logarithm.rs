@@ -1,9 +1,6 @@
-//! Complex square roots, logarithms and powers.
-//!
-//! Special values are those of C99, Annex G; of `power`, NumPy's.
+//! Complex square roots, logarithms and powers, of double-doubles.
 
 use super::exponential::exp_of;
-use super::reciprocal;
 use crate::math::double_double::{Dd, LN_2};
 use crate::math::rounded::double;
 use num_complex::Complex64;
@@ -111,7 +108,7 @@ pub fn log10(z: Complex64) -> Complex64 {
 pub fn log1p(z: Complex64) -> Complex64 {
     let sum = Dd::sum(z.re, 1.0);
     let shifted = Complex64::new(sum.hi, z.im);
-    if !z.re.is_finite() || !z.im.is_finite() || exponent(z) > 400 || (sum.hi == 0.0 && z.im == 0.0) {
+    if !z.re.is_finite() || !z.im.is_finite() || exponent(z) > 400 || sum.hi == 0.0 {
         return log(shifted);
     }
     // |1 + z|^2 - 1 = 2x + x^2 + y^2
@@ -176,7 +173,7 @@ fn plain_power(a: Complex64, n: i32) -> Complex64 {
             base *= base;
         }
     }
-    if n < 0 { reciprocal(power) } else { power }
+    if n < 0 { crate::math::complex::reciprocal(power) } else { power }
 }
 
 /// `a` to the power `b`: repeated squaring for integers below 100, else `exp(b log a)`, either to about 100 bits. 1 for b = 0; 0 for

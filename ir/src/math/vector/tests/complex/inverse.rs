@@ -1,9 +1,6 @@
-//! Inverse trigonometric and hyperbolic functions of complex numbers.
-//!
-//! Inverse sine and cosine follow T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine
-//! functions using exception handling", ACM TOMS 23(3), 1997, their intermediate results in double-double. Branch cuts and
-//! special values are those of C99, Annex G, after W. Kahan, "Branch cuts for complex elementary functions, or much ado about
-//! nothing's sign bit", 1987.
+//! Inverse trigonometric and hyperbolic functions of complex numbers, of double-doubles and correctly rounded real functions: by T. E. Hull,
+//! T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine functions using exception handling", ACM TOMS
+//! 23(3), 1997.
 
 use crate::math::double_double::Dd;
 use crate::math::rounded::double;
@@ -39,7 +36,7 @@ fn log1p(t: Dd) -> f64 {
 fn arcs(x: f64, y: f64) -> Arcs {
     let gap = (x - 1.0).abs();
     if x.max(y) > 1e17 {
-        let im = super::log(Complex64::new(x, y)).re + LN_2;
+        let im = super::logarithm::log(Complex64::new(x, y)).re + LN_2;
         return Arcs { asin: double::atan2(x, y), acos: double::atan2(y, x), im };
     }
     if y < 1e-9 * gap {

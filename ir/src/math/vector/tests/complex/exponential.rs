@@ -1,47 +1,26 @@
-//! Complex exponentials, and the trigonometric and hyperbolic functions that they make.
-//!
-//! Special values are those of C99, Annex G, and NumPy's where that leaves a sign open. Products of a real exponential and a sine
-//! or cosine are formed in two halves where the exponential alone would overflow.
+//! Complex exponentials, and the trigonometric and hyperbolic functions that they make, of correctly rounded real functions.
 
-//!
-//! `exp`, `cosh`, `sinh`, `cos` and `sin` are made of the functions that kernels compute in instructions, and so are their kernels; the others of correctly
-//! rounded ones.
-
-use crate::math::double as near;
 use crate::math::double_double::{Dd, LN_2};
 use crate::math::rounded::double;
 use num_complex::Complex64;
 
-/// 2 pi.
-const TURN: Dd = Dd { hi: std::f64::consts::TAU, lo: 2.4492935982947064e-16 };
-
 /// Beyond this `exp` overflows.
 const EXP_MAX: f64 = 709.0;
 
-/// `exp(x) * f`, for |f| <= 1, which may be finite where `exp(x)` is not; `exp` computes the exponential.
-fn product(exp: impl Fn(f64) -> f64, x: f64, f: f64) -> f64 {
+/// `exp(x) * f`, for |f| <= 1, which may be finite where `exp(x)` is not.
+fn exp_times(x: f64, f: f64) -> f64 {
     if x > EXP_MAX && x.is_finite() {
-        let half = exp(x / 2.0);
+        let half = double::exp(x / 2.0);
         half * f * half
     } else {
-        exp(x) * f
+        double::exp(x) * f
     }
-}
-
-/// `exp(x) * f` by the exponential that kernels have.
-fn near_exp_times(x: f64, f: f64) -> f64 {
-    product(|x| near::exp(x), x, f)
-}
-
-/// `exp(x) * f` by the correctly rounded exponential.
-fn exp_times(x: f64, f: f64) -> f64 {
-    product(double::exp, x, f)
 }
 
 /// e to the power z.
 pub fn exp(z: Complex64) -> Complex64 {
     if z.im == 0.0 {
-        return Complex64::new(near::exp(z.re), z.im);
+        return Complex64::new(double::exp(z.re), z.im);
     }
     if !z.im.is_finite() {
         return match z.re {
@@ -50,14 +29,17 @@ pub fn exp(z: Complex64) -> Complex64 {
             _ => Complex64::new(f64::NAN, f64::NAN),
         };
     }
-    Complex64::new(near_exp_times(z.re, near::cos(z.im)), near_exp_times(z.re, near::sin(z.im)))
+    Complex64::new(exp_times(z.re, double::cos(z.im)), exp_times(z.re, double::sin(z.im)))
 }
 
 /// e to the power of a number given to more than double precision, within the range of `exp`.
 pub(super) fn exp_of(re: Dd, im: Dd) -> Complex64 {
     let (sine, cosine) = (double::sin(im.hi), double::cos(im.hi));
-    let (turn, rest) = (double::sin(im.lo), double::cos(im.lo));
-    let near = |f: f64| f + f * re.lo;
+    // Of angles beyond 1e15 the rest is left.
+    let lo = if im.lo.abs() < 0.1 { im.lo } else { 0.0 };
+    let (turn, rest) = (double::sin(lo), double::cos(lo));
+    // Far beyond the range there is no more to say than an infinity's sign.
+    let near = |f: f64| if re.lo.abs() < 1e-3 { f + f * re.lo } else { f };
     let (cosine, sine) = (cosine * rest - sine * turn, sine * rest + cosine * turn);
     Complex64::new(exp_times(re.hi, near(cosine)), exp_times(re.hi, near(sine)))
 }
@@ -71,53 +53,28 @@ pub fn exp2(z: Complex64) -> Complex64 {
     exp_of(LN_2 * Dd::new(z.re), LN_2 * Dd::new(z.im))
 }
 
-/// e to the power z, minus 1; near the true value, where it cancels, for imaginary parts up to 1e6.
-pub fn expm1(z: Complex64) -> Complex64 {
-    let im = exp_times(z.re, double::sin(z.im));
-    let half = double::sin(z.im / 2.0);
-    let re = double::expm1(z.re) * double::cos(z.im) - 2.0 * half * half;
-    // The difference of exp(x) cos(y) and 1 cancels along curves through 0 and the multiples of 2 pi i.
-    let cancels = re.abs() < 0.5 && z.re < 30.0 && z.im.abs() < 1e6;
-    Complex64::new(if cancels { expm1_re(z.re, z.im) } else { re }, im)
-}
-
-/// `exp(x) cos(y) - 1`, near 0.
-fn expm1_re(x: f64, y: f64) -> f64 {
-    if x == 0.0 && y == 0.0 {
-        return x;
-    }
-    if x.abs().max(y.abs()) < 1e-5 {
-        let re = Dd::new(x) + Dd::product(x, x).scale(0.5) + Dd::product(y, y).scale(-0.5);
-        let (x2, y2) = (x * x, y * y);
-        return re.value() + (x * (x2 / 6.0 - y2 / 2.0) + (x2 * x2 - 6.0 * x2 * y2 + y2 * y2) / 24.0);
-    }
-    let turns = (y / TURN.hi).round_ties_even();
-    let (_, cosine) = (Dd::new(y) - TURN * Dd::new(turns)).sin_cos();
-    (Dd::new(x).exp() * cosine - Dd::new(1.0)).value()
-}
-
 /// Hyperbolic cosine.
 pub fn cosh(z: Complex64) -> Complex64 {
     let (x, y) = (z.re, z.im);
     if y == 0.0 {
-        return Complex64::new(near::cosh(x), if x.is_nan() { y } else { y * x.signum() });
+        return Complex64::new(double::cosh(x), if x.is_nan() { y } else { y * x.signum() });
     }
     if !y.is_finite() {
         let re = if x.is_infinite() { f64::INFINITY } else { f64::NAN };
         return Complex64::new(re, if x == 0.0 { 0.0 } else { f64::NAN });
     }
     if x.abs() > EXP_MAX {
-        let re = near_exp_times(x.abs(), 0.5 * near::cos(y));
-        return Complex64::new(re, near_exp_times(x.abs(), 0.5 * near::sin(y)) * x.signum());
+        let re = exp_times(x.abs(), 0.5 * double::cos(y));
+        return Complex64::new(re, exp_times(x.abs(), 0.5 * double::sin(y)) * x.signum());
     }
-    Complex64::new(near::cosh(x) * near::cos(y), near::sinh(x) * near::sin(y))
+    Complex64::new(double::cosh(x) * double::cos(y), double::sinh(x) * double::sin(y))
 }
 
 /// Hyperbolic sine.
 pub fn sinh(z: Complex64) -> Complex64 {
     let (x, y) = (z.re, z.im);
     if y == 0.0 {
-        return Complex64::new(near::sinh(x), y);
+        return Complex64::new(double::sinh(x), y);
     }
     if !y.is_finite() {
         let re = if x == 0.0 {
@@ -130,10 +87,10 @@ pub fn sinh(z: Complex64) -> Complex64 {
         return Complex64::new(re, f64::NAN);
     }
     if x.abs() > EXP_MAX {
-        let re = near_exp_times(x.abs(), 0.5 * near::cos(y)) * x.signum();
-        return Complex64::new(re, near_exp_times(x.abs(), 0.5 * near::sin(y)));
+        let re = exp_times(x.abs(), 0.5 * double::cos(y)) * x.signum();
+        return Complex64::new(re, exp_times(x.abs(), 0.5 * double::sin(y)));
     }
-    Complex64::new(near::sinh(x) * near::cos(y), near::cosh(x) * near::sin(y))
+    Complex64::new(double::sinh(x) * double::cos(y), double::cosh(x) * double::sin(y))
 }
 
 /// Hyperbolic tangent: `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`.
@@ -149,8 +106,8 @@ pub fn tanh(z: Complex64) -> Complex64 {
     }
     let (sine, cosine) = (double::sin(y), double::cos(y));
     if x.abs() > 20.0 {
-        let e = double::exp(-x.abs());
-        return Complex64::new(1.0f64.copysign(x), 4.0 * sine * cosine * e * e);
+        let im = 4.0 * sine * cosine * double::exp(-2.0 * x.abs());
+        return Complex64::new(1.0f64.copysign(x), im);
     }
     let (sinh, cosh) = (double::sinh(x), double::cosh(x));
     // The squares of tiny parts would underflow; there, to first order, the other part is that of a real function.

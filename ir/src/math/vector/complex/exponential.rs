@@ -1,0 +1,115 @@
+//! Exponentials, and sines and cosines, of the hyperbola and of the circle: products of real ones.
+
+use super::super::{exp, hyperbolic, trig};
+use super::{Parts, Real, is_finite, is_infinite, is_nan, turned};
+
+/// A real exponential, and beyond what it overflows.
+pub(super) struct Power<F> {
+    of: fn(F) -> F,
+    most: f64,
+}
+
+/// To base e.
+pub(super) fn natural<F: Real>() -> Power<F> {
+    Power { of: exp::exp, most: 709.0 }
+}
+
+impl<F: Real> Power<F> {
+    /// The power times each of these, at most 1 in magnitude: where the power alone would overflow in two halves, unless `whole`. And the power.
+    fn times(&self, x: F, parts: Parts<F>, whole: F::Condition) -> (Parts<F>, F) {
+        let great = x.of(self.most).less(x) & is_finite(x) & !whole;
+        let power = (self.of)((x * x.of(0.5)).or(great, x));
+        let products = parts.map(|part| {
+            let once = power * part;
+            (once * power).or(great, once)
+        });
+        (products, power)
+    }
+
+    /// The power at (x, y), of the cosine and the sine that belong to y.
+    pub(super) fn at(&self, [x, y]: Parts<F>, circle: Parts<F>) -> Parts<F> {
+        let zero = x.of(0.0);
+        let real = y.equal(zero);
+        let ([re, im], power) = self.times(x, circle, real);
+        let aimless = !is_finite(y);
+        let vanishes = aimless & x.equal(x.of(f64::NEG_INFINITY));
+        let im = x.of(-0.0).or(y.less(zero), zero).or(vanishes, im);
+        [power.or(aimless & is_infinite(x), re), y.or(real, im)]
+    }
+}
+
+/// e to the power z.
+pub fn exp<F: Real>([x, y]: Parts<F>) -> Parts<F> {
+    natural().at([x, y], [trig::cos(y), trig::sin(y)])
+}
+
+/// 2 to the power z; near the true value for angles up to 1e15.
+pub fn exp2<F: Real>([x, y]: Parts<F>) -> Parts<F> {
+    let [ln2, ln2_rest] = [std::f64::consts::LN_2, 2.3190468138462996e-17].map(|c| x.of(c));
+    let angle = y * ln2;
+    let rest = y.fma(ln2_rest, y.fma(ln2, -angle));
+    Power { of: exp::exp2, most: 1023.0 }.at([x, y], circle(angle, rest))
+}
+
+/// The cosine and the sine of an angle known as a sum of two: turned by the second, by the series of its sine, and of its cosine less 1. Where that is
+/// more than 0.1, of angles beyond 1e15, it is nothing.
+pub(super) fn circle<F: Real>(angle: F, rest: F) -> Parts<F> {
+    let one = angle.of(1.0);
+    let rest = rest.or(rest.abs().less(one.of(0.1)), one.of(0.0));
+    let series = |inverses: [f64; 4]| inverses.iter().fold(one, |sum, &c| (rest * rest * one.of(-c)).fma(sum, one));
+    let sine_of_rest = rest * series([1.0 / 72.0, 1.0 / 42.0, 1.0 / 20.0, 1.0 / 6.0]);
+    let lack = one.of(-0.5) * (rest * rest) * series([1.0 / 90.0, 1.0 / 56.0, 1.0 / 30.0, 1.0 / 12.0]);
+    let (cosine, sine) = (trig::cos(angle), trig::sin(angle));
+    [cosine + cosine.fma(lack, -(sine * sine_of_rest)), sine + sine.fma(lack, cosine * sine_of_rest)]
+}
+
+/// The parts of the hyperbolic cosine where nothing is special, and those of the sine.
+fn products<F: Real>([x, y]: Parts<F>) -> [Parts<F>; 2] {
+    let (half, one) = (x.of(0.5), x.of(1.0));
+    let (cosine, sine) = (trig::cos(y), trig::sin(y));
+    let natural = natural();
+    let great = x.of(natural.most).less(x.abs());
+    let ([along, across], _) = natural.times(x.abs(), [half * cosine, half * sine], y.equal(x.of(0.0)));
+    let sign = one.copysign(x);
+    let (cosh, sinh) = (hyperbolic::cosh(x), hyperbolic::sinh(x));
+    [
+        [along.or(great, cosh * cosine), (across * sign).or(great, sinh * sine)],
+        [(along * sign).or(great, sinh * cosine), across.or(great, cosh * sine)],
+    ]
+}
+
+/// Hyperbolic cosine.
+pub fn cosh<F: Real>([x, y]: Parts<F>) -> Parts<F> {
+    let (zero, one) = (x.of(0.0), x.of(1.0));
+    let [[re, im], _] = products([x, y]);
+    let aimless = !is_finite(y);
+    let re = x.of(f64::INFINITY).or(aimless & is_infinite(x), re);
+    let im = zero.or(aimless & x.equal(zero), im);
+    let real = y.equal(zero);
+    let on_axis = y.or(is_nan(x), y * one.copysign(x));
+    [hyperbolic::cosh(x).or(real, re), on_axis.or(real, im)]
+}
+
+/// Hyperbolic sine.
+pub fn sinh<F: Real>([x, y]: Parts<F>) -> Parts<F> {
+    let zero = x.of(0.0);
+    let [_, [re, im]] = products([x, y]);
+    let aimless = !is_finite(y);
+    let re = x.of(f64::INFINITY).or(aimless & is_infinite(x), re);
+    let re = x.or(aimless & x.equal(zero), re);
+    let im = x.of(f64::NAN).or(aimless, im);
+    let real = y.equal(zero);
+    [hyperbolic::sinh(x).or(real, re), y.or(real, im)]
+}
+
+/// Cosine.
+pub fn cos<F: Real>([x, y]: Parts<F>) -> Parts<F> {
+    cosh([-y, x])
+}
+
+/// Sine.
+pub fn sin<F: Real>([x, y]: Parts<F>) -> Parts<F> {
+    let [re, im] = turned(sinh, [x, y]);
+    let far = is_infinite(y) & !is_finite(x);
+    [x.of(f64::NAN).or(far, re), x.of(f64::INFINITY).or(far, im)]
+}

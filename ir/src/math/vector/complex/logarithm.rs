@@ -1,0 +1,103 @@
+//! Logarithms: that of the length, from the square of it as a sum of two, and the angle.
+
+use super::super::inverse::atan2;
+use super::super::log::{log_of_sum, long_log};
+use super::super::pair::Pair;
+use super::{Parts, Real, Scaling, is_finite, is_infinite, is_nan};
+
+/// ln 2: so many bits that its product with a count of doublings is exact, and the rest.
+const LN_2: [f64; 2] = [0.6931471805598903, 5.497923018708371e-14];
+/// 1 / ln 2.
+const LOG2_E: [f64; 2] = [std::f64::consts::LOG2_E, 2.0355273740931033e-17];
+/// 1 / ln 10.
+const LOG10_E: [f64; 2] = [std::f64::consts::LOG10_E, 1.098319650216765e-17];
+
+/// The square of a length as a sum of two, and by how many doublings its logarithm is less than what is asked for.
+struct Square<F> {
+    of: Pair<F>,
+    doublings: F,
+}
+
+/// Of (x, y), where x is known as a sum of two; `excess` is `x^2 + y^2 - 1`, used where that is near 0.
+fn square<F: Real>(x: Pair<F>, y: F, excess: Pair<F>) -> Square<F> {
+    let scaling = Scaling::of(x.hi.abs().max(y.abs()));
+    let near = x.scale(scaling.by);
+    let square = (near * near).plus(Pair::square(y * scaling.by));
+    let one = y.of(1.0);
+    let sum = Pair::sum(one, excess.hi);
+    let above_one = Pair { hi: sum.hi, lo: sum.lo + excess.lo };
+    let is_near = y.of(0.5).less(square.hi) & square.hi.less(y.of(2.0)) & scaling.by.equal(one);
+    Square { of: above_one.or(is_near, square), doublings: scaling.doublings }
+}
+
+/// Of (x, y).
+fn square_of_length<F: Real>([x, y]: Parts<F>) -> Square<F> {
+    let (x2, y2) = (Pair::square(x), Pair::square(y));
+    let swap = x2.hi.less(y2.hi);
+    let (great, small) = (y2.or(swap, x2), x2.or(swap, y2));
+    // Where the greater square is within a factor of 2 of 1 or so, this difference is nearly exact.
+    let excess = Pair::sum(great.hi, x.of(-1.0)) + small + Pair::new(great.lo);
+    square(Pair::new(x), y, excess)
+}
+
+impl<F: Real> Square<F> {
+    /// The logarithm of the length.
+    fn log(self) -> F {
+        self.doublings.of(0.5) * log_of_sum(self.of.hi, self.of.lo, Some(self.doublings))
+    }
+}
+
+/// The logarithm of a length to some 66 bits, and rounded: of numbers that are neither zero, infinite nor NaN.
+pub(super) fn long_log_of_length<F: Real>(z: Parts<F>) -> Pair<F> {
+    let Square { of, doublings } = square_of_length(z);
+    let (log, rest) = long_log(of.hi);
+    let [ln2, ln2_rest] = LN_2.map(|c| doublings.of(c));
+    let scaled: Pair<F> = (doublings * ln2, doublings * ln2_rest).into();
+    (Pair { hi: log, lo: rest + of.lo / of.hi } + scaled).scale(doublings.of(0.5))
+}
+
+/// What the logarithm of a length is at zero, infinities and NaN.
+pub(super) fn anywhere<F: Real>(x: F, y: F, value: F) -> F {
+    let origin = x.equal(x.of(0.0)) & y.equal(x.of(0.0));
+    let value = x.of(f64::NEG_INFINITY).or(origin, value);
+    let value = x.of(f64::NAN).or(is_nan(x) | is_nan(y), value);
+    x.of(f64::INFINITY).or(is_infinite(x) | is_infinite(y), value)
+}
+
+/// Natural logarithm.
+pub fn log<F: Real>([x, y]: Parts<F>) -> Parts<F> {
+    [anywhere(x, y, square_of_length([x, y]).log()), atan2(y, x)]
+}
+
+/// Times a constant of more than one number's precision.
+fn scaled<F: Real>(z: Parts<F>, [by, more]: [f64; 2]) -> Parts<F> {
+    z.map(|x| {
+        let (by, more) = (x.of(by), x.of(more));
+        x.fma(by, x * more).or(is_finite(x), x * by)
+    })
+}
+
+/// Logarithm to base 2.
+pub fn log2<F: Real>(z: Parts<F>) -> Parts<F> {
+    scaled(log(z), LOG2_E)
+}
+
+/// Logarithm to base 10.
+pub fn log10<F: Real>(z: Parts<F>) -> Parts<F> {
+    scaled(log(z), LOG10_E)
+}
+
+/// Logarithm of 1 + z.
+pub fn log1p<F: Real>([x, y]: Parts<F>) -> Parts<F> {
+    let sum = Pair::sum(x, x.of(1.0));
+    // Infinity less itself is no part of a sum.
+    let sum = Pair { hi: sum.hi, lo: sum.lo.or(is_finite(x), x.of(0.0)) };
+    // |1 + z|^2 - 1 = 2x + x^2 + y^2
+    let excess = Pair::new(x + x) + Pair::square(x) + Pair::square(y);
+    let re = anywhere(sum.hi, y, square(sum, y, excess).log());
+    // What the angle of the sum as it was rounded lacks, where that is not nothing.
+    let angle = atan2(y, sum.hi);
+    let turn = -(sum.lo * y) / sum.hi.fma(sum.hi, y * y);
+    let turned = (angle + turn).or(is_finite(turn) & !turn.equal(x.of(0.0)), angle);
+    [re, turned]
+}
