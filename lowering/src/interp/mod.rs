@@ -6,7 +6,7 @@ mod scalar;
 use crate::kernel::{
     CodeGen, CompiledKernel, Fold, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Reference,
 };
-use rewright_ir::expr::Fold as RowFold;
+use rewright_ir::expr::{Fold as RowFold, Order};
 use rewright_ir::{DType, Eval, EvalError, Scalar};
 use smallvec::SmallVec;
 
@@ -111,7 +111,15 @@ impl Run<'_> {
             }
             Ok(get(&values, &fold.both))
         };
-        let mut total = RowFold::new(fold.order, extent as usize, None, combine);
+        // In sequence what the row begins with need not be neutral.
+        let start: Tuple = fold
+            .neutral
+            .iter()
+            .zip(&fold.items)
+            .map(|(&bits, &item)| Scalar::from_bits(code.kernel.dtype(item), (bits, 0)))
+            .collect();
+        let start = (fold.order == Order::Sequential).then_some(start);
+        let mut total = RowFold::new(fold.order, extent as usize, start, combine);
         for i in 0..extent {
             self.index[axis] = i;
             self.values = values.take();

@@ -18,7 +18,7 @@ pub struct Fold {
     /// What each point gives: values of the innermost level.
     pub items: Vec<KValue>,
     /// The bits of what may stand on the left of anything and changes nothing. It need not be the monoid's identity: that of float
-    /// sums is -0, since 0 would change -0.
+    /// sums is -0, since 0 would change -0. What is combined in sequence begins with it, whatever it is.
     pub neutral: Vec<u64>,
     /// What is combined: values that no instruction defines.
     pub left: Vec<KValue>,

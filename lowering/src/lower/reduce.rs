@@ -6,7 +6,7 @@
 
 use super::{Lowering, NotLowered, ResultMap};
 use crate::kernel::{Compare, Fold, KValue, Onward, Part};
-use crate::scalar::{Elem, ScalarCx};
+use crate::scalar::{Elem, ScalarCx, any_nan, compare};
 use rewright_ir::expr::{AxisKind, BodyRef, Combine, Init, Monoid, Order, Reduction};
 use rewright_ir::{ArrayExpr, Attrs, DType, Scalar};
 
@@ -39,14 +39,16 @@ impl Plan {
         Ok(Plan { monoid, dtypes, start, any_order: reduction.any_order(), counts_from: None })
     }
 
-    /// What on the left of anything changes nothing, bit for bit.
+    /// What on the left of anything changes nothing, bit for bit; of what begins with its start that.
     fn neutral(&self) -> Result<Vec<Scalar>, NotLowered> {
         let value = self.dtypes[0];
         let found = match self.monoid {
             Monoid::Sum => {
-                Some(if value.is_int() || value.is_bool() { Scalar::zero(value) } else { negative_zero(value) })
+                Some(if value.is_int() || value.is_bool() { Scalar::zero(value) } else { both_parts(value, -0.0) })
             }
-            Monoid::Prod if value.is_complex() => None,
+            Monoid::Prod if value.is_complex() => self.start.as_ref().map(|start| start[0]),
+            Monoid::Min | Monoid::ArgMin if value.is_complex() => Some(both_parts(value, f64::INFINITY)),
+            Monoid::Max | Monoid::ArgMax if value.is_complex() => Some(both_parts(value, f64::NEG_INFINITY)),
             Monoid::ArgMin => Monoid::Min.identity(value),
             Monoid::ArgMax => Monoid::Max.identity(value),
             other => other.identity(value),
@@ -58,6 +60,12 @@ impl Plan {
         Ok(std::iter::once(first)
             .chain(self.dtypes[1..].iter().filter_map(|&dtype| Monoid::Min.identity(dtype)))
             .collect())
+    }
+
+    /// No complex number is neutral to all products, for the signs of zeros and for infinities. They are one after the other: a row begins with
+    /// where it starts from.
+    fn begins_with_start(&self) -> bool {
+        self.monoid == Monoid::Prod && self.dtypes[0].is_complex()
     }
 
     /// Combines two tuples of accumulators.
@@ -78,11 +86,11 @@ impl Plan {
 
     /// The later position only if its value is beyond the earlier one's.
     fn later(&self, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
-        let (x, y) = (a[0].re, b[0].re);
+        let (x, y) = (a[0], b[0]);
         let (low, high) = if self.monoid == Monoid::ArgMin { (x, y) } else { (y, x) };
-        let mut stays = cx.k.compare(Compare::Le, low, high);
-        if a[0].dtype.is_float() {
-            let nan = cx.is_nan(x);
+        let mut stays = compare(cx, Compare::Le, low, high);
+        if has_nan(x.dtype) {
+            let nan = any_nan(cx, x);
             stays = cx.or(stays, nan);
         }
         a.iter().zip(b).map(|(&a, &b)| cx.select(stays, a, b)).collect()
@@ -90,13 +98,14 @@ impl Plan {
 
     /// The earlier one of two positions with the same value, or that of the lesser value; of NaN as of what is less than all.
     fn position(&self, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
-        let (x, y) = (a[0].re, b[0].re);
-        let beyond = |cx: &mut ScalarCx<'_>, x: KValue, y: KValue| {
-            let beyond = if self.monoid == Monoid::ArgMin { cx.lt(y, x) } else { cx.lt(x, y) };
-            if !a[0].dtype.is_float() {
+        let (x, y) = (a[0], b[0]);
+        let beyond = |cx: &mut ScalarCx<'_>, x: Elem, y: Elem| {
+            let (low, high) = if self.monoid == Monoid::ArgMin { (y, x) } else { (x, y) };
+            let beyond = compare(cx, Compare::Lt, low, high);
+            if !has_nan(x.dtype) {
                 return beyond;
             }
-            let (x_nan, y_nan) = (cx.is_nan(x), cx.is_nan(y));
+            let (x_nan, y_nan) = (any_nan(cx, x), any_nan(cx, y));
             let x_number = cx.not(x_nan);
             let first_nan = cx.and(x_number, y_nan);
             cx.or(beyond, first_nan)
@@ -109,9 +118,13 @@ impl Plan {
     }
 }
 
-fn negative_zero(dtype: DType) -> Scalar {
-    let zero = Scalar::F64(-0.0).cast(dtype.real());
-    let bits = zero.bits().0;
+fn has_nan(dtype: DType) -> bool {
+    dtype.is_float() || dtype.is_complex()
+}
+
+/// A float, or a complex number of which both parts are it.
+fn both_parts(dtype: DType, part: f64) -> Scalar {
+    let bits = Scalar::F64(part).cast(dtype.real()).bits().0;
     Scalar::from_bits(dtype, (bits, if dtype.is_complex() { bits } else { 0 }))
 }
 
@@ -180,6 +193,9 @@ impl Lowering<'_> {
         };
         if order == Order::Sequential && axes.goes_on() {
             return NotLowered::because("it combines several rows in sequence");
+        }
+        if order != Order::Sequential && plans.iter().any(Plan::begins_with_start) {
+            return NotLowered::because("complex products have no neutral element, and parts begin with nothing");
         }
         let inner = self.k.axes() as u32;
         let undefined = |this: &mut Self, level| -> Vec<Vec<Elem>> {
@@ -287,15 +303,15 @@ impl Lowering<'_> {
                 let first = self.first(axis, &expr.axes);
                 let neutral = plan.neutral()?[0];
                 let neutral = self.cx().constant(neutral);
-                let all_equal = self.k.compare(Compare::Eq, total[0].re, neutral.re);
+                let all_equal = compare(&mut self.cx(), Compare::Eq, total[0], neutral);
                 total[1].re = self.k.select(all_equal, first, total[1].re);
             }
             match &plan.start {
-                Some(start) => {
+                Some(start) if !plan.begins_with_start() => {
                     let start: Vec<Elem> = start.iter().map(|&scalar| self.cx().constant(scalar)).collect();
                     accumulators.extend(plan.combine(&mut self.cx(), &start, &total)?);
                 }
-                None => accumulators.extend(total),
+                _ => accumulators.extend(total),
             }
         }
         let yields = match &expr.finish {

@@ -21,7 +21,7 @@ lower! {
 }
 
 /// A comparison: lexicographic of complex numbers, and of a signed with an unsigned integer as the numbers that they are.
-fn compare(cx: &mut ScalarCx<'_>, op: Compare, a: Elem, b: Elem) -> KValue {
+pub(crate) fn compare(cx: &mut ScalarCx<'_>, op: Compare, a: Elem, b: Elem) -> KValue {
     let (Some(a_im), Some(b_im)) = (a.im, b.im) else {
         return match (a.dtype.is_unsigned(), b.dtype.is_unsigned()) {
             _ if a.dtype == b.dtype => cx.k.compare(op, a.re, b.re),
@@ -115,7 +115,7 @@ fn extremum(cx: &mut ScalarCx<'_>, a: Elem, b: Elem, side: Side, nan: Nan) -> El
 }
 
 /// True where a part is NaN.
-pub(super) fn any_nan(cx: &mut ScalarCx<'_>, x: Elem) -> KValue {
+pub(crate) fn any_nan(cx: &mut ScalarCx<'_>, x: Elem) -> KValue {
     let re = cx.is_nan(x.re);
     match x.im {
         Some(im) => {

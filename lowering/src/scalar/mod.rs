@@ -35,6 +35,7 @@ mod integer;
 mod logic;
 mod power;
 
+pub(crate) use compare::{any_nan, compare};
 pub use elem::{Elem, Elems, ScalarCx};
 
 use crate::kernel::{KOp, Reference};
