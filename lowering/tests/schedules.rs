@@ -188,6 +188,25 @@ fn the_schedule_of_a_call_is_told_and_can_be_given_again() {
 }
 
 #[test]
+fn an_axis_of_one_point_is_no_loop_of_its_own() {
+    let text = function(
+        "%a: f64[n, m, 3]",
+        "[i: n, j: m, k: 1] (x = %a[i, j, 0], y = %a[i, j, 2]) {\n t0 = add x, y\n yield t0\n }",
+        "f64[n, m, 1]",
+    );
+    let a = Array::from_shape_fn(IxDyn(&[6, 5, 3]), |at| (at[0] * 100 + at[1] * 10 + at[2]) as f64);
+    for backend in Backend::available() {
+        let f = compile(&text, "", backend);
+        let found = f.call(&[(&a).into()]).unwrap();
+        let wanted = Array::from_shape_fn(IxDyn(&[6, 5, 1]), |at| (at[0] * 200 + at[1] * 20 + 2) as f64);
+        assert!(same_bits(&found, &[Datum::Array(wanted.into())]), "{backend:?}: {found:?}");
+        let told = f.schedules();
+        assert!(told.iter().all(|step| step.schedule.order.as_ref().is_some_and(|order| order.len() == 1)), "{told:?}");
+        assert_eq!(told.len(), usize::from(backend != Backend::Reference), "{backend:?}");
+    }
+}
+
+#[test]
 fn impossible_schedules_are_errors() {
     let fails = |program: usize, schedule: &str| {
         let text = programs()[program].1.replace("SCHEDULE", &format!("schedule=\"{schedule}\""));

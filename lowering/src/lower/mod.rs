@@ -153,7 +153,10 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     let turned = rows_last::rows_last(expr);
     let expr = turned.as_ref().unwrap_or(expr);
     let k = KernelBuilder::new(expr.axes.len());
-    let mut lowering = Lowering { k, none: Attrs::new(), args, accesses: IndexSet::new(), params: Vec::new() };
+    let constant = |form: &SymExpr| form.terms().is_empty().then_some(form.constant);
+    let points = |axis: &Axis| constant(axis.hi.as_ref()?)?.checked_sub(constant(&axis.lo)?);
+    let single = expr.axes.iter().map(|axis| axis.kind == AxisKind::Parallel && points(axis) == Some(1)).collect();
+    let mut lowering = Lowering { k, none: Attrs::new(), args, single, accesses: IndexSet::new(), params: Vec::new() };
     let operands = expr.operands.iter().map(|o| lowering.operand(o)).collect::<Result<Vec<_>, _>>()?;
     let yields = lowering.body(&expr.body, &operands, &[], &expr.axes)?;
     let axes = Axes::of(expr);
@@ -199,6 +202,8 @@ struct Lowering<'a> {
     /// For ops without attributes.
     none: Attrs,
     args: &'a [Type],
+    /// Axes of one point: what goes along others may be said to go along these, and merges with them.
+    single: SmallVec<[bool; 4]>,
     /// One a buffer.
     accesses: IndexSet<Access>,
     params: Vec<Param>,
@@ -266,6 +271,9 @@ impl Lowering<'_> {
                 Position::Stretched(axis) => varies[*axis as usize] = true,
                 Position::Only => {}
             }
+        }
+        if varies.contains(&true) {
+            varies.iter_mut().zip(&self.single).for_each(|(varies, single)| *varies |= single);
         }
         let written = matches!(access.place, Place::Result(_));
         self.accesses.insert(access);
