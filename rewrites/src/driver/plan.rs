@@ -62,15 +62,20 @@ impl Roots {
             }
             Form::Block(_) => return,
         };
-        let ops = registry().ops().map(|(op, _)| op);
-        for op in ops.filter(|op| entry.def.roots.is_empty() || entry.def.roots.contains(&op.name)) {
+        let mut add = |op: Op| {
             self.ops.insert(op);
             self.reach[op.number()] = self.reach[op.number()].max(entry.def.reach);
             let stops = &mut self.by_op[op.number()];
             if !matches!(stop, RootStop::Rules) || !stops.iter().any(|s| matches!(s, RootStop::Rules)) {
                 stops.push(stop);
             }
+        };
+        let roots = entry.def.roots;
+        if roots.is_empty() {
+            registry().ops().for_each(|(op, _)| add(op));
         }
+        let once = roots.iter().enumerate().filter(|(at, name)| !roots[..*at].contains(name));
+        once.filter_map(|(_, name)| registry().op(name)).for_each(add);
     }
 }
 
