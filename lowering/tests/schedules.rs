@@ -207,6 +207,15 @@ fn an_axis_of_one_point_is_no_loop_of_its_own() {
 }
 
 #[test]
+fn totals_in_memory_are_not_streamed() {
+    let text =
+        function("%a: f64[n, m]", "[i: reduce n, j: m] (x = %a[i, j]) {\n yield x\n } reduce (sum f64)", "f64[m]");
+    let f = compile(&text, "stream=on", Backend::Auto);
+    f.call(&[(&matrix(60, 50, 3)).into()]).unwrap();
+    assert_eq!(f.schedules()[0].schedule.stream, Some(false), "what is written is read again in the next row");
+}
+
+#[test]
 fn impossible_schedules_are_errors() {
     let fails = |program: usize, schedule: &str| {
         let text = programs()[program].1.replace("SCHEDULE", &format!("schedule=\"{schedule}\""));

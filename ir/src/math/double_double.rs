@@ -40,11 +40,6 @@ impl Dd {
         Dd { hi, lo: libm::fma(a, b, -hi) }
     }
 
-    /// Rounded to `f64`.
-    pub fn value(self) -> f64 {
-        self.hi + self.lo
-    }
-
     /// Times a power of two.
     pub fn scale(self, by: f64) -> Self {
         Dd { hi: self.hi * by, lo: self.lo * by }
@@ -65,6 +60,15 @@ impl Dd {
         let power = sum + Dd::new(1.0);
         Dd { hi: libm::ldexp(power.hi, k as i32), lo: libm::ldexp(power.lo, k as i32) }
     }
+}
+
+/// What only tests measure by.
+#[cfg(test)]
+impl Dd {
+    /// Rounded to `f64`.
+    pub fn value(self) -> f64 {
+        self.hi + self.lo
+    }
 
     /// Sine and cosine of a number within [-4, 4]: Taylor's series at a 64th, and doubling.
     pub fn sin_cos(self) -> (Self, Self) {
@@ -84,11 +88,7 @@ impl Dd {
         }
         (sine, Dd::new(1.0) - versine)
     }
-}
 
-/// What only tests measure by.
-#[cfg(test)]
-impl Dd {
     /// `x * x + y * y`.
     pub fn sum_of_squares(x: f64, y: f64) -> Self {
         Dd::product(x, x) + Dd::product(y, y)

@@ -22,8 +22,8 @@ pub(super) mod double {
     use crate::math::extended;
 
     #[cfg(test)]
-    pub use pxfm::{f_acos as acos, f_atanh as atanh, f_cosh as cosh, f_log as log, f_tanh as tanh};
-    pub use pxfm::{f_cos as cos, f_exp2 as exp2, f_expm1 as expm1, f_log1p as log1p, f_sin as sin, f_tan as tan};
+    pub use pxfm::{f_acos as acos, f_atanh as atanh, f_cosh as cosh, f_expm1 as expm1, f_log as log, f_tanh as tanh};
+    pub use pxfm::{f_cos as cos, f_exp2 as exp2, f_log1p as log1p, f_sin as sin, f_tan as tan};
 
     /// e to the power x; `f_exp` fails for one in some 40000 of the results that are subnormal.
     pub fn exp(x: f64) -> f64 {

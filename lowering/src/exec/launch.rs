@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::plan::{FuncPlan, Step, StepKind};
 use super::value::{Held, Shape, Strides, Target, row_major};
 use crate::interp::Interp;
-use crate::kernel::{CodeGen, CompiledKernel, KOp, KernelArgs, Status};
+use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, KernelArgs, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{Decision, Halves, LEAST_POINTS, Schedule, Threads, Work, facts, run, run_parts};
 use rewright_ir::{EvalError, Name};
@@ -87,10 +87,14 @@ impl Launch {
         self.latest.lock().unwrap_or_else(|e| e.into_inner()).clone()
     }
 
-    /// The kernel with streaming stores, if the code generator has any.
+    /// The kernel with streaming stores, if the code generator has any; none if it reads again what it wrote, as totals in memory are.
     fn streaming(&self) -> Option<&Arc<dyn CompiledKernel>> {
         let compile = || {
             let mut kernel = self.lowered.kernel.clone();
+            let written = |inst: &KInst| matches!(inst.op, KOp::Load(n, _) if kernel.buffers[n as usize].written);
+            if kernel.insts.iter().any(written) {
+                return None;
+            }
             kernel.wishes.streaming = true;
             compile(self.generator, &kernel).ok().filter(|compiled| compiled.streams())
         };

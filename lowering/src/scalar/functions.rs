@@ -1,5 +1,5 @@
 //! Functions of floats: calls of the shared table, but for the few that are an instruction or two. Functions of complex numbers are
-//! in `complex.rs`, or left to their reference meaning.
+//! in `complex.rs`.
 
 use super::elem::{Elem, Elems, ScalarCx};
 use super::{complex, lower};

@@ -19,7 +19,6 @@ const BY_REFERENCE: &[(&str, DTypes, &str)] = &[
     ("gcd", DType::is_int, "a loop"),
     ("lcm", DType::is_int, "a loop"),
     ("power", DType::is_int, "negative exponents are errors"),
-    ("expm1", DType::is_complex, "its real part cancels along curves: that takes a hundred bits"),
 ];
 
 fn by_reference(op: Op, dtype: DType) -> bool {

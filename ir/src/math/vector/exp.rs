@@ -4,6 +4,7 @@
 //! Functions", 1980), so that `e^x = 2^k e^r`. What is lost in rounding r and the sum `1 + r` is added last, so that the result is
 //! little more than half a unit off.
 
+use super::pair::Pair;
 use super::polynomials::{EXP_DOUBLE, EXP_SINGLE, EXPM1_DOUBLE, EXPM1_SINGLE};
 use super::sums::quick_sum;
 use super::{Bits, Real, polynomial};
@@ -184,6 +185,55 @@ pub fn expm1<F: Real>(x: F) -> F {
     let value = (part + rest) * x.of(1.0 / PART);
     // The sum would lose the sign of zero.
     x.or(x.abs().less(x.of(n.tiny)), value)
+}
+
+/// The coefficients of `(e^r - 1 - r) / r^2`, and what the first ones are more than that.
+const LONG: [f64; 18] = [
+    0.5,
+    0.16666666666666666,
+    0.041666666666666664,
+    0.008333333333333333,
+    0.001388888888888889,
+    0.0001984126984126984,
+    2.48015873015873e-05,
+    2.7557319223985893e-06,
+    2.755731922398589e-07,
+    2.505210838544172e-08,
+    2.08767569878681e-09,
+    1.6059043836821613e-10,
+    1.1470745597729725e-11,
+    7.647163731819816e-13,
+    4.779477332387385e-14,
+    2.8114572543455206e-15,
+    1.5619206968586225e-16,
+    8.22063524662433e-18,
+];
+const LONG_RESTS: [f64; 10] = [
+    0.0,
+    9.25185853854297e-18,
+    2.3129646346357427e-18,
+    1.1564823173178714e-19,
+    -5.300543954373577e-20,
+    1.7209558293420705e-22,
+    2.1511947866775882e-23,
+    -1.858393274046472e-22,
+    2.3767714622250297e-23,
+    -1.448814070935912e-24,
+];
+
+/// `e^x - 1` to some 90 bits, for x between -60 and 60 at `f64`.
+pub(super) fn long_expm1<F: Real>(x: F) -> Pair<F> {
+    let n = x.at(&DOUBLE, &SINGLE);
+    let Reduced { k, r, rest, .. } = reduced(x, n, 0.0);
+    let r: Pair<F> = quick_sum(r, rest).into();
+    let (first, others) = LONG.split_at(LONG_RESTS.len());
+    let others = Pair::new(polynomial(r.hi, others));
+    let terms = first.iter().zip(&LONG_RESTS).rev();
+    let sum = terms.fold(others, |sum, (&c, &rest)| Pair { hi: x.of(c), lo: x.of(rest) }.plus(r * sum));
+    let growth = r.plus(r * r * sum);
+    let one = x.of(1.0);
+    let scale = one.scale(k);
+    Pair::sum(scale, -one) + growth.scale(scale)
 }
 
 /// `e^x` as a sum of two, for x not above 0, and the power of 2 to scale each by.

@@ -160,19 +160,17 @@ pub(super) fn of_magnitude<F: Real>(x: F) -> [(F, F); 2] {
     [picked(sin, cos, at.bits, &SIN), picked(cos, sin, at.bits + at.bits.of(1), &COS)]
 }
 
-/// The first terms of the series of `sin r / r` and `cos r`, from that of r^2 on, in two parts each, and the other terms.
+/// The coefficients of `sin r / r` and of `cos r`, from that of r^2 on, and what the first ones are more than that.
 struct Series {
-    first: [[f64; 2]; 3],
-    others: [f64; 8],
+    terms: [f64; 12],
+    rests: [f64; 7],
 }
 
 const LONG_SIN: Series = Series {
-    first: [
-        [-0.16666666666666666, -9.25185853854297e-18],
-        [0.008333333333333333, 1.1564823173178714e-19],
-        [-0.0001984126984126984, -1.7209558293420705e-22],
-    ],
-    others: [
+    terms: [
+        -0.16666666666666666,
+        0.008333333333333333,
+        -0.0001984126984126984,
         2.7557319223985893e-06,
         -2.505210838544172e-08,
         1.6059043836821613e-10,
@@ -181,16 +179,24 @@ const LONG_SIN: Series = Series {
         -8.22063524662433e-18,
         1.9572941063391263e-20,
         -3.868170170630684e-23,
+        6.446950284384474e-26,
+    ],
+    rests: [
+        -9.25185853854297e-18,
+        1.1564823173178714e-19,
+        -1.7209558293420705e-22,
+        -1.858393274046472e-22,
+        1.448814070935912e-24,
+        1.2585294588752098e-26,
+        -7.03872877733453e-30,
     ],
 };
 
 const LONG_COS: Series = Series {
-    first: [
-        [-0.5, 0.0],
-        [0.041666666666666664, 2.3129646346357427e-18],
-        [-0.001388888888888889, 5.300543954373577e-20],
-    ],
-    others: [
+    terms: [
+        -0.5,
+        0.041666666666666664,
+        -0.001388888888888889,
         2.48015873015873e-05,
         -2.755731922398589e-07,
         2.08767569878681e-09,
@@ -199,19 +205,37 @@ const LONG_COS: Series = Series {
         -1.5619206968586225e-16,
         4.110317623312165e-19,
         -8.896791392450574e-22,
+        1.6117375710961184e-24,
+    ],
+    rests: [
+        0.0,
+        2.3129646346357427e-18,
+        5.300543954373577e-20,
+        2.1511947866775882e-23,
+        -2.3767714622250297e-23,
+        -1.20734505911326e-25,
+        -2.0655512752830745e-28,
     ],
 };
 
-/// The sine and the cosine, each to some 66 bits, of a number between -8 and 8 at `f64`.
-pub(super) fn long_of<F: Real>(x: F) -> [Pair<F>; 2] {
+/// How many terms of a series are sums of two: with three sine and cosine are known to some 66 bits, with seven to 95.
+#[derive(Clone, Copy)]
+pub(super) enum Long {
+    Three = 3,
+    Seven = 7,
+}
+
+/// The sine and the cosine of a number that the steps reduce, at `f64`.
+pub(super) fn long_of<F: Real>(x: F, long: Long) -> [Pair<F>; 2] {
     let n = x.at(&DOUBLE, &SINGLE);
     let at = reduced(x, n);
     let r: Pair<F> = quick_sum(at.r, at.rest).into();
     let square = r * r;
     let sum = |series: &Series| {
-        let others = Pair::new(polynomial(square.hi, &series.others));
-        let terms = series.first.iter().rev();
-        terms.fold(others, |sum, &[c, rest]| Pair { hi: x.of(c), lo: x.of(rest) }.plus(square * sum))
+        let (first, others) = series.terms.split_at(long as usize);
+        let others = Pair::new(polynomial(square.hi, others));
+        let terms = first.iter().zip(&series.rests).rev();
+        terms.fold(others, |sum, (&c, &rest)| Pair { hi: x.of(c), lo: x.of(rest) }.plus(square * sum))
     };
     let sin = r.plus(r * (square * sum(&LONG_SIN)));
     let cos = Pair::new(x.of(1.0)).plus(square * sum(&LONG_COS));

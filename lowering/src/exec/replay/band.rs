@@ -217,14 +217,20 @@ fn together(runs: &[&Run], steps: &[Step], count: u64, bytes: u64) -> Option<Fou
         }
         members.push(candidate);
     }
-    let moving = members.iter().flat_map(|member| &member.slabs).filter(|slab| slab.stride != 0);
-    let mut touched: Vec<(usize, isize, isize)> = moving.map(|slab| (slab.memory, slab.low, slab.high)).collect();
-    touched.sort_unstable();
-    touched.dedup();
-    let touched: u64 = touched.iter().map(|(_, low, high)| (high - low).unsigned_abs() as u64).sum();
-    let each = bytes / touched.max(1);
-    let large = touched.saturating_mul(count) > facts().last_level / 3;
-    (members.len() > 1 && each > 0 && each < count).then_some(Found { members, count, each, large })
+    let moving = || members.iter().flat_map(|member| &member.slabs).filter(|slab| slab.stride != 0);
+    let of_one = span(moving().map(|slab| (slab.memory, (slab.low, slab.high))));
+    let of_all = span(moving().map(|slab| (slab.memory, slab.all(count))));
+    let (each, large) = (bytes / of_one.max(1), of_all > facts().last_level / 3);
+    // Columns touch the whole of an array, one by one: what the cache holds anyway is not cut in bands of few of them.
+    (members.len() > 1 && each > 0 && each < count && of_all > bytes).then_some(Found { members, count, each, large })
+}
+
+/// The bytes from the first to the last of each part of a memory, parts that are the same once.
+fn span(parts: impl Iterator<Item = (usize, (isize, isize))>) -> u64 {
+    let mut parts: Vec<(usize, (isize, isize))> = parts.collect();
+    parts.sort_unstable();
+    parts.dedup();
+    parts.iter().map(|(_, (low, high))| (high - low).unsigned_abs() as u64).sum()
 }
 
 impl Found {
@@ -402,6 +408,21 @@ entry:
                 assert!(bands(&apart).0.is_empty() && bands(&apart).1 > 0);
             }
         }
+    }
+
+    #[test]
+    fn what_a_band_holds_whole_is_not_cut_in_columns() {
+        let body = "f64[m, n] {
+entry:
+  %0 = sum %x, axes=[0], keepdims=true
+  %1 = div %x, %0
+  %2 = add %1, %y
+  ret %2
+}";
+        let (x, y) = (array(10, 300), array(10, 300));
+        let f = compile(body, Options { band_bytes: Some(100_000), ..Options::default() });
+        (0..4).for_each(|_| drop(call(&f, x.view(), y.view())));
+        assert_eq!(bands(&f).0, []);
     }
 
     #[test]

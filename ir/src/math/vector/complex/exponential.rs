@@ -1,6 +1,7 @@
 //! Exponentials, and sines and cosines, of the hyperbola and of the circle: products of real ones.
 
-use super::super::{exp, hyperbolic, trig};
+use super::super::trig::{self, Long};
+use super::super::{exp, hyperbolic};
 use super::{Parts, Real, is_finite, is_infinite, is_nan, turned};
 
 /// A real exponential, and beyond what it overflows.
@@ -43,12 +44,31 @@ pub fn exp<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     natural().at([x, y], [trig::cos(y), trig::sin(y)])
 }
 
-/// 2 to the power z; near the true value for angles up to 1e15.
+/// 2 to the power z; each part is near the true value for imaginary parts up to 1e9, and near to its length up to 1e15.
 pub fn exp2<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let [ln2, ln2_rest] = [std::f64::consts::LN_2, 2.3190468138462996e-17].map(|c| x.of(c));
     let angle = y * ln2;
     let rest = y.fma(ln2_rest, y.fma(ln2, -angle));
-    Power { of: exp::exp2, most: 1023.0 }.at([x, y], circle(angle, rest))
+    let [re, im] = Power { of: exp::exp2, most: 1023.0 }.at([x, y], circle(angle, rest));
+    // A subnormal angle would be rounded to few bits before it is multiplied.
+    let tiny = y.abs().less(x.of(1e-290)) & !y.equal(x.of(0.0));
+    let half = exp::exp2(x.of(0.5) * x);
+    [re, (half * y * half * ln2).or(tiny, im)]
+}
+
+/// e to the power z, minus 1. Its real part cancels along curves through 0 and the multiples of 2 pi i: with `v = 2 sin^2 (y / 2)` it is
+/// `g - v (1 + g)` of `g = e^x - 1`, both to some 90 bits, up to imaginary parts of 1e6.
+pub fn expm1<F: Real>([x, y]: Parts<F>) -> Parts<F> {
+    let [least, most] = [-60.0, 30.0].map(|end| x.of(end));
+    let growth = exp::long_expm1(most.min(least.max(x)));
+    let [sine, _] = trig::long_of(x.of(0.5) * y, Long::Seven);
+    let versine = (sine * sine).scale(x.of(2.0));
+    let near = (growth - (versine + versine * growth)).value();
+    let (cosine, half) = (trig::cos(y), trig::sin(x.of(0.5) * y));
+    let turned = growth.value().fma(cosine, x.of(-2.0) * half * half);
+    let ([re, im], _) = natural().times(x, [cosine, trig::sin(y)], y.equal(x.of(0.0)));
+    let re = turned.or(x.of(1e6).less(y.abs()), near).or(!most.less(x), re - x.of(1.0));
+    [x.or(x.equal(x.of(0.0)) & y.equal(x.of(0.0)), re), im]
 }
 
 /// The cosine and the sine of an angle known as a sum of two: turned by the second, by the series of its sine, and of its cosine less 1. Where that is
@@ -67,9 +87,10 @@ pub(super) fn circle<F: Real>(angle: F, rest: F) -> Parts<F> {
 fn products<F: Real>([x, y]: Parts<F>) -> [Parts<F>; 2] {
     let (half, one) = (x.of(0.5), x.of(1.0));
     let (cosine, sine) = (trig::cos(y), trig::sin(y));
-    let natural = natural();
-    let great = x.of(natural.most).less(x.abs());
-    let ([along, across], _) = natural.times(x.abs(), [half * cosine, half * sine], y.equal(x.of(0.0)));
+    // Far away both are half of the exponential, in two factors, of which neither overflows where the product does not.
+    let great = x.of(natural::<F>().most).less(x.abs());
+    let power = exp::exp(half * x.abs());
+    let [along, across] = [cosine, sine].map(|part| (power * part) * (half * power));
     let sign = one.copysign(x);
     let (cosh, sinh) = (hyperbolic::cosh(x), hyperbolic::sinh(x));
     [

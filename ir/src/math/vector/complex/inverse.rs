@@ -33,10 +33,10 @@ fn atan2<F: Real>(y: Pair<F>, x: Pair<F>) -> F {
 fn arcs<F: Real>(x: F, y: F, asked: Angle) -> Parts<F> {
     let number = |c: f64| x.of(c);
     let (half, one) = (number(0.5), number(1.0));
-    // Far from everything, near to the real axis, and nearer to 1 than can be told.
+    // Far from everything, near to the real axis, and above 1 by so little that the square is nothing.
     let far = number(1e17).less(x.max(y));
     let on_axis = y.less(number(1e-9) * (x - one).abs());
-    let at_one = !on_axis & y.less(number(1e-18));
+    let at_one = x.equal(one) & y.less(number(1e-18));
     let left = x.less(one);
 
     let (below, above) = (Pair::sum(one, -x), Pair::sum(one, x));
@@ -163,8 +163,9 @@ pub fn atanh<F: Real>(z: Parts<F>) -> Parts<F> {
     let (re, im) = (x.or(small, re), y.or(small, im));
     let (far, flat) = (number(1e17).less(x.max(y)), y.less(x));
     let ratio = (y / x).or(flat, x / y);
-    let above = one.or(flat, ratio);
-    let of_far = above / (x + y * ratio).or(flat, y + x * ratio);
+    let half = number(0.5);
+    let above = half * one.or(flat, ratio);
+    let of_far = above / ((half * x) + (half * y) * ratio).or(flat, half * y + (half * x) * ratio);
     let (re, im) = (of_far.or(far, re), number(FRAC_PI_2).or(far, im));
     // Where one is infinite or NaN.
     let endless = is_infinite(x) | is_infinite(y);

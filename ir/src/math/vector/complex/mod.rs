@@ -32,7 +32,7 @@ macro_rules! functions {
 }
 
 functions! {
-    exponential: exp exp2 cosh sinh cos sin;
+    exponential: exp exp2 expm1 cosh sinh cos sin;
     tangent: tanh tan;
     logarithm: log log2 log10 log1p;
     inverse: acos acosh asin asinh atan atanh;

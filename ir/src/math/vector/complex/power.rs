@@ -2,7 +2,8 @@
 
 use super::super::pair::Pair;
 use super::super::sums::quick_sum;
-use super::super::{Bits, inverse, trig};
+use super::super::trig::{self, Long};
+use super::super::{Bits, inverse};
 use super::exponential::{circle, natural};
 use super::logarithm::{log, long_log_of_length};
 use super::{Parts, Real, Scaling, is_finite, is_nan};
@@ -141,7 +142,7 @@ pub fn constant_power<F: Real>(a: Parts<F>, n: i32) -> Parts<F> {
 /// The angle of (x, y), of which one is not 0, as a sum of two: one step of Newton's method.
 fn angle<F: Real>(x: F, y: F) -> Pair<F> {
     let near = inverse::atan2(y, x);
-    let [sine, cosine] = trig::long_of(near);
+    let [sine, cosine] = trig::long_of(near, Long::Three);
     let by = Scaling::of(x.abs().max(y.abs())).by;
     let (x, y) = (x * by, y * by);
     let across = (Pair::new(y) * cosine - Pair::new(x) * sine).value();

@@ -15,7 +15,9 @@ pub fn sqrt<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let length = Pair::square(near).plus(Pair::square(far)).sqrt();
     let root = length.plus(Pair::new(near)).scale(x.of(0.5)).sqrt().scale(back);
     // Of the part as it was given: beside a great one it may underflow when it is scaled.
-    let other = (Pair::new(b) / root.scale(x.of(2.0))).value();
+    let tiny = b.less(power(-700));
+    let (up, down) = (power(300).or(tiny, x.of(1.0)), power(-300).or(tiny, x.of(1.0)));
+    let other = (Pair::new(b * up) / root.scale(x.of(2.0))).value() * down;
     let right = !x.less(zero);
     let (re, im) = (root.value().or(right, other), other.or(right, root.value()));
     // Zero, infinities and NaN.

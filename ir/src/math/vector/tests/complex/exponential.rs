@@ -4,6 +4,9 @@ use crate::math::double_double::{Dd, LN_2};
 use crate::math::rounded::double;
 use num_complex::Complex64;
 
+/// 2 pi.
+const TURN: Dd = Dd { hi: std::f64::consts::TAU, lo: 2.4492935982947064e-16 };
+
 /// Beyond this `exp` overflows.
 const EXP_MAX: f64 = 709.0;
 
@@ -15,6 +18,12 @@ fn exp_times(x: f64, f: f64) -> f64 {
     } else {
         double::exp(x) * f
     }
+}
+
+/// `exp(x) * f / 2`, for x beyond the range.
+fn half_exp_times(x: f64, f: f64) -> f64 {
+    let half = double::exp(x / 2.0);
+    (half * f) * (half * 0.5)
 }
 
 /// e to the power z.
@@ -53,6 +62,31 @@ pub fn exp2(z: Complex64) -> Complex64 {
     exp_of(LN_2 * Dd::new(z.re), LN_2 * Dd::new(z.im))
 }
 
+/// e to the power z, minus 1; near the true value, where it cancels, for imaginary parts up to 1e6.
+pub fn expm1(z: Complex64) -> Complex64 {
+    let im = exp_times(z.re, double::sin(z.im));
+    let half = double::sin(z.im / 2.0);
+    let re = double::expm1(z.re) * double::cos(z.im) - 2.0 * half * half;
+    // The difference of exp(x) cos(y) and 1 cancels along curves through 0 and the multiples of 2 pi i.
+    let cancels = re.abs() < 0.5 && z.re < 30.0 && z.im.abs() < 1e6;
+    Complex64::new(if cancels { expm1_re(z.re, z.im) } else { re }, im)
+}
+
+/// `exp(x) cos(y) - 1`, near 0.
+fn expm1_re(x: f64, y: f64) -> f64 {
+    if x == 0.0 && y == 0.0 {
+        return x;
+    }
+    if x.abs().max(y.abs()) < 1e-5 {
+        let re = Dd::new(x) + Dd::product(x, x).scale(0.5) + Dd::product(y, y).scale(-0.5);
+        let (x2, y2) = (x * x, y * y);
+        return re.value() + (x * (x2 / 6.0 - y2 / 2.0) + (x2 * x2 - 6.0 * x2 * y2 + y2 * y2) / 24.0);
+    }
+    let turns = (y / TURN.hi).round_ties_even();
+    let (_, cosine) = (Dd::new(y) - TURN * Dd::new(turns)).sin_cos();
+    (Dd::new(x).exp() * cosine - Dd::new(1.0)).value()
+}
+
 /// Hyperbolic cosine.
 pub fn cosh(z: Complex64) -> Complex64 {
     let (x, y) = (z.re, z.im);
@@ -64,8 +98,8 @@ pub fn cosh(z: Complex64) -> Complex64 {
         return Complex64::new(re, if x == 0.0 { 0.0 } else { f64::NAN });
     }
     if x.abs() > EXP_MAX {
-        let re = exp_times(x.abs(), 0.5 * double::cos(y));
-        return Complex64::new(re, exp_times(x.abs(), 0.5 * double::sin(y)) * x.signum());
+        let re = half_exp_times(x.abs(), double::cos(y));
+        return Complex64::new(re, half_exp_times(x.abs(), double::sin(y)) * x.signum());
     }
     Complex64::new(double::cosh(x) * double::cos(y), double::sinh(x) * double::sin(y))
 }
@@ -87,8 +121,8 @@ pub fn sinh(z: Complex64) -> Complex64 {
         return Complex64::new(re, f64::NAN);
     }
     if x.abs() > EXP_MAX {
-        let re = exp_times(x.abs(), 0.5 * double::cos(y)) * x.signum();
-        return Complex64::new(re, exp_times(x.abs(), 0.5 * double::sin(y)));
+        let re = half_exp_times(x.abs(), double::cos(y)) * x.signum();
+        return Complex64::new(re, half_exp_times(x.abs(), double::sin(y)));
     }
     Complex64::new(double::sinh(x) * double::cos(y), double::cosh(x) * double::sin(y))
 }

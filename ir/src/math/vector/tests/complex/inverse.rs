@@ -42,8 +42,7 @@ fn arcs(x: f64, y: f64) -> Arcs {
     if y < 1e-9 * gap {
         return near_the_axis(x, y);
     }
-    if y < 1e-18 {
-        // x is 1.
+    if x == 1.0 && y < 1e-18 {
         let root = y.sqrt();
         return Arcs { asin: FRAC_PI_2 - root, acos: root, im: root };
     }

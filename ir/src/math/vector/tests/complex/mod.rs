@@ -30,7 +30,7 @@ macro_rules! cases {
 }
 
 cases! {
-    exponential: exp 4.0 exp2 4.0 cosh 4.0 sinh 4.0 cos 4.0 sin 4.0 tanh 4.0 tan 4.0;
+    exponential: exp 4.0 exp2 4.0 expm1 4.0 cosh 4.0 sinh 4.0 cos 4.0 sin 4.0 tanh 4.0 tan 4.0;
     logarithm: sqrt 1.0 log 2.0 log2 2.0 log10 2.0 log1p 2.0;
     inverse: acos 2.0 acosh 2.0 asin 2.0 asinh 2.0 atan 2.0 atanh 2.0;
 }
@@ -61,7 +61,10 @@ fn numbers(count: usize) -> Vec<Complex64> {
         let point = [1.0, -1.0, 0.0, 0.0][n % 4];
         let near = Complex64::new(point + z.re * 1e-6, if n % 4 < 2 { 0.0 } else { 1.0 } + z.im * 1e-6);
         let circle = Complex64::from_polar(1.0, part(7.0));
-        all.extend([z, near, circle]);
+        let tiny = |least: i32, n: usize| 10f64.powi(least - (n % 12) as i32);
+        let close = Complex64::new(1.0 + part(1.0) * tiny(-5, n), part(1.0) * tiny(-12, n / 12));
+        let turned = Complex64::new(close.im, close.re);
+        all.extend([z, near, circle, close, turned]);
     }
     all.extend((0..count).map(|_| Complex64::new(f64::from_bits(rng.u64(..)), f64::from_bits(rng.u64(..)))));
     // A number that is not one has a sign, which says nothing.
@@ -75,8 +78,9 @@ fn functions_are_near_to_their_branches() {
     let mut far = Vec::new();
     for case in CASES {
         let error = |z: Complex64| {
-            // The angle is not known to an eighth.
-            if case.name == "exp2" && z.im.abs() > 1e15 {
+            // Of greater angles a part may cancel.
+            let most = [("exp2", 1e9), ("expm1", 1e6)].iter().find(|(name, _)| *name == case.name);
+            if most.is_some_and(|&(_, most)| z.im.abs() > most) {
                 return 0.0;
             }
             let (got, expected) = ((case.got)(z), (case.expected)(z));
@@ -91,6 +95,23 @@ fn functions_are_near_to_their_branches() {
         }));
     }
     assert!(far.is_empty(), "{far:#?}");
+}
+
+/// Exact values where one part is far less than the distance of the other from 1, and not nothing beside it.
+#[test]
+fn close_to_one_inverse_functions_know_both_parts() {
+    let z = |re, im| Complex64::new(re, im);
+    for (got, expected) in [
+        (complex::acosh(z(1.00000000001, 1e-19)), z(4.472136140008943e-6, 2.2360678849876582e-14)),
+        (complex::acos(z(1.00000000001, 1e-19)), z(2.2360678849876582e-14, -4.472136140008943e-6)),
+        (
+            complex::asinh(z(1e-19, 1.00000000001)),
+            z(4.472136140008943e-6, std::f64::consts::FRAC_PI_2 - 2.2360678849876582e-14),
+        ),
+    ] {
+        let far = distance(got.re, expected.re).max(distance(got.im, expected.im));
+        assert!(far <= 2.0, "{got:?}, not {expected:?}");
+    }
 }
 
 /// Numbers and exponents, the first ones small whole ones.
