@@ -3,7 +3,7 @@
 use super::elem::{Elem, Elems, ScalarCx};
 use super::lower;
 use crate::kernel::{Binary, KOp, KValue};
-use rewright_ir::Kind;
+use rewright_ir::{DType, Kind};
 
 lower! {
     "add" => |cx, args| sum(cx, args, Binary::Add);
@@ -88,6 +88,14 @@ fn direction(cx: &mut ScalarCx<'_>, z: Elem) -> Option<Elems> {
     let (re, im) = (z.re, z.im?);
     let dtype = z.dtype.real();
     let (zero, nan) = (cx.float(dtype, 0.0), cx.float(dtype, f64::NAN));
+    // A quarter of what is so long that its length would overflow.
+    let most = if dtype == DType::F32 { f64::from(f32::MAX / 4.0) } else { f64::MAX / 4.0 };
+    let (most, quarter, one) = (cx.float(dtype, most), cx.float(dtype, 0.25), cx.float(dtype, 1.0));
+    let (width, height) = (cx.abs(re), cx.abs(im));
+    let (wide, high) = (cx.lt(most, width), cx.lt(most, height));
+    let long = cx.or(wide, high);
+    let factor = cx.k.select(long, quarter, one);
+    let (re, im) = (cx.mul(re, factor), cx.mul(im, factor));
     let length = cx.math("hypot", &[re, im])?;
     let (re_infinite, im_infinite) = (cx.is_infinite(re), cx.is_infinite(im));
     let both = cx.and(re_infinite, im_infinite);

@@ -11,6 +11,10 @@ use slotmap::SecondaryMap;
 /// everything uses would make the time quadratic.
 const FEW: usize = 8;
 
+/// An instruction with more operands than this, as a `ret` of many results, has one more or less without the definitions of the others being
+/// asked again for that alone.
+const WIDE: usize = 32;
+
 /// An application that touches more instructions and values than this is followed by a look at all instructions, if it has touched a
 /// good part of them.
 const MANY: usize = 64;
@@ -80,7 +84,9 @@ impl Near {
         users_of_values.find(reach, defs(), |inst, ring| users(func, inst, FEW, ring));
         users_of_insts.find(reach, insts(), |inst, ring| users(func, inst, usize::MAX, ring));
         operands.find(reach, defs().chain(insts()), |inst, ring| {
-            ring.extend(func.inst(inst).uses().filter_map(|v| func.def_inst(v)));
+            if func.inst(inst).uses().nth(WIDE).is_none() {
+                ring.extend(func.inst(inst).uses().filter_map(|v| func.def_inst(v)));
+            }
         });
         Some(self)
     }

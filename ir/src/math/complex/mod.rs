@@ -80,6 +80,10 @@ pub trait Part:
     const ONE: Self;
     /// NaN.
     const NAN: Self;
+    /// 1/4.
+    const QUARTER: Self;
+    /// A quarter of what is beyond this has a length.
+    const LONG: Self;
     /// Magnitude.
     fn magnitude(self) -> Self;
     /// -1, 0, 1 or NaN.
@@ -98,6 +102,8 @@ macro_rules! part {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const NAN: Self = <$ty>::NAN;
+            const QUARTER: Self = 0.25;
+            const LONG: Self = <$ty>::MAX / 4.0;
             fn magnitude(self) -> Self {
                 self.abs()
             }
@@ -149,6 +155,8 @@ pub fn reciprocal<T: Part>(z: Complex<T>) -> Complex<T> {
 
 /// `z / |z|`; 0 of 0; along the axis of an infinite part; NaN where the direction is unknown.
 pub fn direction<T: Part>(z: Complex<T>) -> Complex<T> {
+    let long = z.re.magnitude() > T::LONG || z.im.magnitude() > T::LONG;
+    let z = if long { Complex::new(z.re * T::QUARTER, z.im * T::QUARTER) } else { z };
     let length = z.re.hypot(z.im);
     if length.is_nan() || (z.re.is_infinite() && z.im.is_infinite()) {
         Complex::new(T::NAN, T::NAN)

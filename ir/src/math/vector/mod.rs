@@ -86,7 +86,7 @@ functions! {
         hyperbolic: sinh(0.8, 0.72) cosh(0.9, 0.9) tanh(0.8, 0.72) asinh(0.67, 0.58) acosh(0.69, 0.56) atanh(0.67, 0.64) logistic(0.68, 0.81);
         roots: cbrt(0.7, 0.54);
         erf: erf(0.68, 0.77) erfc(0.84, 0.8);
-        gamma: lgamma(0.73, 0.79);
+        gamma: lgamma(0.76, 0.79);
     }
     binary {
         inverse: atan2(0.83, 0.85);

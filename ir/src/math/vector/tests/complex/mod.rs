@@ -114,6 +114,13 @@ fn close_to_one_inverse_functions_know_both_parts() {
     }
 }
 
+#[test]
+fn long_numbers_have_a_direction() {
+    let z = complex::direction(Complex64::new(1.7e308, -1.7e308));
+    assert!((z - Complex64::new(0.5f64.sqrt(), -0.5f64.sqrt())).norm() < 1e-15, "{z:?}");
+    assert_eq!(complex::direction(Complex64::new(0.0, f64::MAX)), Complex64::new(0.0, 1.0));
+}
+
 /// Numbers and exponents, the first ones small whole ones.
 fn pairs(count: usize) -> Vec<(Complex64, Complex64)> {
     let mut rng = Rng::with_seed(13);
