@@ -325,6 +325,10 @@ impl Function {
         }
         users
     }
+    /// The users of a value that is in no more than so many operand slots, in time of as many; none of one that is in more.
+    pub fn few_users(&self, value: Value, most: usize) -> Option<SmallVec<[Inst; 4]>> {
+        (self.use_count(value) <= most).then(|| self.users(value))
+    }
     /// The instructions that use a value, or once did, so that some may be gone: quicker for those who look at each anyway.
     #[inline]
     pub fn past_users(&self, value: Value) -> &[Inst] {

@@ -45,7 +45,10 @@ pub enum Change {
 pub(crate) struct Touched {
     /// Instructions that are new or have changed.
     pub insts: KeySet<Inst>,
-    /// Those of them whose uses and results are in `values`.
+    /// Wide instructions of which nothing has changed but an operand, and what that is now: looking at all operands for each that is replaced
+    /// takes too long.
+    pub reconnected: Vec<(Inst, Value)>,
+    /// Those of `insts` whose uses and results are in `values`.
     noted: KeySet<Inst>,
     /// Values whose users have changed.
     pub values: KeySet<Value>,
@@ -65,11 +68,30 @@ pub(crate) struct Touched {
     pub freed: KeySet<Value>,
 }
 
+/// True of an instruction with so many operands, as a `ret` of many results, that changes of one are not looked at from all the others.
+pub(crate) fn is_wide(func: &Function, inst: Inst) -> bool {
+    const WIDE: usize = 32;
+    func.inst(inst).uses().nth(WIDE).is_some()
+}
+
 impl Touched {
     /// Nothing is touched.
     pub fn clear(&mut self) {
-        let Touched { insts, noted, values, blocks, known_uses, params, edges, new_edges, writers_gone, freed } = self;
+        let Touched {
+            insts,
+            reconnected,
+            noted,
+            values,
+            blocks,
+            known_uses,
+            params,
+            edges,
+            new_edges,
+            writers_gone,
+            freed,
+        } = self;
         insts.clear();
+        reconnected.clear();
         noted.clear();
         values.clear();
         blocks.clear();
@@ -77,6 +99,11 @@ impl Touched {
         params.clear();
         freed.clear();
         (*edges, *new_edges, *writers_gone) = (false, false, false);
+    }
+
+    /// All that is not as it was.
+    pub fn insts_and_reconnected(&self) -> impl Iterator<Item = Inst> + '_ {
+        self.insts.iter().copied().chain(self.reconnected.iter().map(|&(inst, _)| inst))
     }
 
     /// An instruction that stands in a block is about to change, or has.
@@ -94,6 +121,18 @@ impl Touched {
             self.use_of(func, value);
         }
         self.values.extend(data.results.iter().copied());
+    }
+
+    /// An instruction is about to use one value instead of another.
+    pub fn operand(&mut self, func: &Function, inst: Inst, new: Value) {
+        let data = func.inst(inst);
+        if is_wide(func, inst) && data.op.effects.is_empty() && data.targets.is_empty() {
+            self.reconnected.push((inst, new));
+            self.blocks.extend(func.block_of(inst));
+        } else {
+            self.know_uses(func, inst);
+            self.inst(func, inst);
+        }
     }
 
     /// An instruction is about to go.

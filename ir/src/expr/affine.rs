@@ -23,6 +23,10 @@ impl SymExpr {
     pub fn symbol(name: Name) -> Self {
         SymExpr { terms: SmallVec::from_iter([(name, 1)]), constant: 0 }
     }
+    /// The constant, if it is one.
+    pub fn as_constant(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
     /// A dim's extent; `None` where it is not known, or greater than an index can be.
     pub fn of_dim(dim: Dim) -> Option<Self> {
         match dim {
@@ -101,7 +105,7 @@ impl Affine {
     }
     /// The constant, if the form is one.
     pub fn as_constant(&self) -> Option<i64> {
-        (self.axes.is_empty() && self.offset.terms().is_empty()).then_some(self.offset.constant)
+        self.offset.as_constant().filter(|_| self.axes.is_empty())
     }
     /// The value at a point. `None` if an axis or a symbol is missing, or on overflow.
     pub fn eval(&self, point: &[i64], bind: impl Fn(Name) -> Option<i64>) -> Option<i64> {

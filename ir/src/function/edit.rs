@@ -208,6 +208,12 @@ impl Function {
         if self.insts[inst].data.is_wide() {
             *self.wide_uses.entry((inst, value)).or_default() += 1;
         }
+        self.forget_past_users(value);
+    }
+
+    /// Drops those that no longer use a value, once they are more than those that do.
+    fn forget_past_users(&mut self, value: Value) {
+        let data = &self.values[value];
         if data.users.len() > 8 && data.users.len() > 2 * data.uses as usize {
             let live = self.users(value);
             self.values[value].users = live.into_iter().collect();
@@ -226,6 +232,7 @@ impl Function {
         // Blocks that are removed together may use each other's values, which are gone by then.
         if let Some(data) = self.values.get_mut(value) {
             data.uses -= 1;
+            self.forget_past_users(value);
         }
     }
 

@@ -112,13 +112,9 @@ impl Run<'_> {
             Ok(get(&values, &fold.both))
         };
         // In sequence what the row begins with need not be neutral.
-        let start: Tuple = fold
-            .neutral
-            .iter()
-            .zip(&fold.items)
-            .map(|(&bits, &item)| Scalar::from_bits(code.kernel.dtype(item), (bits, 0)))
-            .collect();
-        let start = (fold.order == Order::Sequential).then_some(start);
+        let begins = fold.neutral.iter().zip(&fold.items);
+        let begins = begins.map(|(&bits, &item)| Scalar::from_bits(code.kernel.dtype(item), (bits, 0)));
+        let start: Option<Tuple> = (fold.order == Order::Sequential).then(|| begins.collect());
         let mut total = RowFold::new(fold.order, extent as usize, start, combine);
         for i in 0..extent {
             self.index[axis] = i;

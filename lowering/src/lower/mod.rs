@@ -153,8 +153,7 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     let turned = rows_last::rows_last(expr);
     let expr = turned.as_ref().unwrap_or(expr);
     let k = KernelBuilder::new(expr.axes.len());
-    let constant = |form: &SymExpr| form.terms().is_empty().then_some(form.constant);
-    let points = |axis: &Axis| constant(axis.hi.as_ref()?)?.checked_sub(constant(&axis.lo)?);
+    let points = |axis: &Axis| axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?);
     let single = expr.axes.iter().map(|axis| axis.kind == AxisKind::Parallel && points(axis) == Some(1)).collect();
     let mut lowering = Lowering { k, none: Attrs::new(), args, single, accesses: IndexSet::new(), params: Vec::new() };
     let operands = expr.operands.iter().map(|o| lowering.operand(o)).collect::<Result<Vec<_>, _>>()?;

@@ -1,7 +1,7 @@
 //! `reduce-finish`: what is computed of the results of reductions becomes part of their node.
 
 use super::array_expr::node_of;
-use super::reduce_fusion::may_move;
+use super::reduce_fusion::{MOST_USERS, may_move};
 use crate::prelude::*;
 use rewright_ir::expr::{
     Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Reduction, Source,
@@ -105,7 +105,7 @@ fn is_pointwise(expr: &ArrayExpr) -> bool {
 fn may_join(cx: &MatchCx<'_>, inst: Inst, reader: Inst) -> bool {
     let func = cx.func();
     let data = func.inst(inst);
-    let only_there = |&value: &Value| func.users(value).into_iter().all(|user| user == reader) && !cx.is_written(value);
+    let only_there = |&value: &Value| func.each_user(value).all(|user| user == reader) && !cx.is_written(value);
     let still = |&arg: &Value| !cx.is_written(arg) && !cx.is_ended(arg);
     data.results.iter().all(only_there)
         && data.results.iter().all(|&value| !cx.is_ended(value))
@@ -120,7 +120,8 @@ fn takes_in(cx: &MatchCx<'_>, value: Value) -> bool {
     let Some(inst) = func.def_inst(value) else { return false };
     let is_large = func.inst(inst).attrs.expr().is_some_and(|expr| expr.body.insts.len() > LARGE);
     let is_reduction = |user: Inst| Reduced::of(func, func.inst(user)).is_some();
-    is_large || (func.users(value).into_iter().all(is_reduction) && node_of(cx, inst).is_some())
+    let are_reductions = || func.few_users(value, MOST_USERS).is_some_and(|users| users.into_iter().all(is_reduction));
+    is_large || (are_reductions() && node_of(cx, inst).is_some())
 }
 
 /// Reductions that are one expression.

@@ -27,14 +27,16 @@ static REDUCE_FUSION: RewriteDef =
         .reach(1);
 register_rewrite!(REDUCE_FUSION);
 
+/// What more instructions use is computed by itself.
+pub(super) const MOST_USERS: usize = 16;
 /// So many instructions may lie between what computes the operand and the reduction.
-const NEAR: usize = 256;
+pub(super) const NEAR: usize = 256;
 
 /// What becomes one node.
 pub struct Fused {
     producer: Inst,
     /// In block order.
-    reductions: SmallVec<[Inst; 2]>,
+    reductions: SmallVec<[Inst; 4]>,
     expr: ArrayExpr,
     args: Vec<Value>,
 }
@@ -54,7 +56,9 @@ impl RootRewrite for ReduceFusion {
         if data.results.len() != 1 || cx.is_written(operand) || cx.is_ended(operand) {
             return Err(quiet());
         }
-        let mut reductions: SmallVec<[Inst; 2]> = func.users(operand).into_iter().collect();
+        let mut reductions = func
+            .few_users(operand, MOST_USERS)
+            .ok_or(NoMatch::because("too many instructions use what it reduces, which is computed by itself"))?;
         let reduced = |inst: Inst| Reduced::of(func, func.inst(inst));
         let axes = reduced(root).map(|reduced| reduced.axes).filter(|axes| !axes.is_empty()).ok_or(quiet())?;
         let alike = |&inst: &Inst| {

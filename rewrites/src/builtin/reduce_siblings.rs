@@ -1,7 +1,7 @@
 //! `reduce-siblings`: several reductions of one array become one pass over it.
 
 use super::reduce_finish::{LARGE, Node};
-use super::reduce_fusion::{block_order, dtype_of, is_still_between};
+use super::reduce_fusion::{NEAR, block_order, dtype_of, is_still_between};
 use crate::prelude::*;
 use rewright_ir::expr::{Combine, Monoid};
 use rewright_ir::{ArrayExpr, Attr};
@@ -28,7 +28,7 @@ register_rewrite!(REDUCE_SIBLINGS);
 
 /// The most accumulators of one pass: more leave no registers for as many groups of lanes as hide what an addition takes.
 const MOST: usize = 4;
-/// So many of an array's users are looked at.
+/// Of an array with more uses, so many users after each are looked at.
 const MOST_USERS: usize = 8;
 
 /// What becomes one node.
@@ -131,10 +131,18 @@ fn siblings(cx: &MatchCx<'_>, root: Inst) -> SmallVec<[Inst; 4]> {
     let func = cx.func();
     let mut found: SmallVec<[Inst; 4]> = SmallVec::from_slice(&[root]);
     for &arg in func.inst(root).args.iter().filter(|&&arg| func.ty(arg).rank() > 0) {
-        let users = func.each_user(arg).take(MOST_USERS);
-        found.extend(users.filter(|&user| func.block_of(user) == func.block_of(root)));
+        match func.few_users(arg, MOST_USERS) {
+            Some(users) => found.extend(users.into_iter().filter(|&user| func.block_of(user) == func.block_of(root))),
+            None => found.extend(nearest_users(func, root, arg)),
+        }
     }
     found.sort_by(|&a, &b| block_order(func, a, b));
     found.dedup();
     found
+}
+
+/// The next few instructions after one that read a value.
+fn nearest_users(func: &Function, root: Inst, value: Value) -> impl Iterator<Item = Inst> + '_ {
+    let later = std::iter::successors(func.next_inst(root), |&inst| func.next_inst(inst)).take(NEAR);
+    later.filter(move |&inst| func.inst(inst).uses().any(|used| used == value)).take(MOST_USERS)
 }

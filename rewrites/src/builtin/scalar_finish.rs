@@ -98,9 +98,7 @@ fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
 /// The instruction that is all that reads a value, which nobody changes.
 fn only_user(cx: &MatchCx<'_>, value: Value) -> Option<Inst> {
     let func = cx.func();
-    // There may be very many.
-    let few = (1..=MOST_USES).contains(&func.use_count(value));
-    let users = if few && !cx.is_written(value) && !cx.is_ended(value) { func.users(value) } else { SmallVec::new() };
+    let users = func.few_users(value, MOST_USES).filter(|_| !cx.is_written(value) && !cx.is_ended(value))?;
     if let [user] = users[..] { Some(user) } else { None }
 }
 

@@ -18,6 +18,9 @@ use std::hash::{Hash, Hasher};
 /// Before so many applications nothing is kept: most functions never get there.
 const START: u64 = 64;
 
+/// Of an instruction with more operands, as a `ret` of many results, the others are not part of the sketch.
+const MOST_HASHED: usize = 32;
+
 struct Kept {
     at: u64,
     sketch: u64,
@@ -56,7 +59,7 @@ impl Cycles {
             self.keep();
             return None;
         }
-        touched.insts.iter().for_each(|&inst| self.update(func, inst));
+        touched.insts_and_reconnected().for_each(|inst| self.update(func, inst));
         self.since.insert(id);
         if self.closes(func) {
             let ids = self.since.iter().copied().collect();
@@ -93,14 +96,14 @@ impl Cycles {
     }
 }
 
-/// A hash of one instruction: op, attributes, result types, and of its operands only what they are, not what went into them.
+/// A hash of one instruction: op, attributes, result types, and of its first operands only what they are, not what went into them.
 fn part(func: &Function, inst: Inst) -> u64 {
     let mut h = FxHasher::default();
     let data = func.inst(inst);
     data.op.hash(&mut h);
     hash_attrs(&data.attrs, &mut h);
     data.results.iter().for_each(|&r| func.ty(r).hash(&mut h));
-    for value in data.uses() {
+    for value in data.uses().take(MOST_HASHED) {
         match func.def(value) {
             ValueDef::Const(scalar) => (0u8, scalar).hash(&mut h),
             ValueDef::Param(_, index) => (1u8, index).hash(&mut h),

@@ -1,7 +1,7 @@
 //! What is yet to be looked at.
 
 use super::plan::Roots;
-use crate::change::Touched;
+use crate::change::{Touched, is_wide};
 use crate::key_set::KeySet;
 use rewright_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashSet;
@@ -10,10 +10,6 @@ use slotmap::SecondaryMap;
 /// A value with more users than this changes a user more or less without their being asked again for that alone: else a value that
 /// everything uses would make the time quadratic.
 const FEW: usize = 8;
-
-/// An instruction with more operands than this, as a `ret` of many results, has one more or less without the definitions of the others being
-/// asked again for that alone.
-const WIDE: usize = 32;
 
 /// An application that touches more instructions and values than this is followed by a look at all instructions, if it has touched a
 /// good part of them.
@@ -79,12 +75,12 @@ impl Near {
         }
         let values = || touched.values.iter().filter(|&&v| func.has_value(v));
         let defs = || values().filter_map(|&v| func.def_inst(v)).filter(|&i| func.is_linked(i));
-        let insts = || touched.insts.iter().copied().filter(|&i| func.is_linked(i));
+        let insts = || touched.insts_and_reconnected().filter(|&i| func.is_linked(i));
         let [users_of_values, users_of_insts, operands] = &mut self.around;
         users_of_values.find(reach, defs(), |inst, ring| users(func, inst, FEW, ring));
         users_of_insts.find(reach, insts(), |inst, ring| users(func, inst, usize::MAX, ring));
         operands.find(reach, defs().chain(insts()), |inst, ring| {
-            if func.inst(inst).uses().nth(WIDE).is_none() {
+            if !is_wide(func, inst) {
                 ring.extend(func.inst(inst).uses().filter_map(|v| func.def_inst(v)));
             }
         });

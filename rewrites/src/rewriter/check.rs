@@ -26,6 +26,9 @@ impl Rewriter<'_> {
         for &inst in self.touched.insts.iter().filter(|&&i| self.func.is_linked(i)) {
             self.check_inst(inst, &dominators)?;
         }
+        for &(inst, value) in self.touched.reconnected.iter().filter(|(i, _)| self.func.is_linked(*i)) {
+            self.check_use(value, inst, self.linked(inst)?, &dominators)?;
+        }
         self.check_dels()
     }
 
@@ -48,11 +51,7 @@ impl Rewriter<'_> {
         let data = self.func.inst(inst);
         let block = self.linked(inst)?;
         for value in data.uses() {
-            self.alive(value)?;
-            if !self.use_is_reached(value, inst, block, dominators) {
-                let message = format!("`{}` uses a value whose definition does not come before it", data.op);
-                return Err(RewriteError::refused(message));
-            }
+            self.check_use(value, inst, block, dominators)?;
         }
         for target in &data.targets {
             self.check_target(target)?;
@@ -65,6 +64,21 @@ impl Rewriter<'_> {
             }
         }
         Ok(())
+    }
+
+    fn check_use(
+        &self,
+        value: Value,
+        inst: Inst,
+        block: Block,
+        dominators: &OnceCell<Dominators>,
+    ) -> Result<(), RewriteError> {
+        self.alive(value)?;
+        if self.use_is_reached(value, inst, block, dominators) {
+            return Ok(());
+        }
+        let op = self.func.inst(inst).op;
+        Err(RewriteError::refused(format!("`{op}` uses a value whose definition does not come before it")))
     }
 
     fn use_is_reached(&self, value: Value, inst: Inst, block: Block, dominators: &OnceCell<Dominators>) -> bool {

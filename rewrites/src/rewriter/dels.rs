@@ -62,15 +62,16 @@ impl Rewriter<'_> {
     /// is more looked at than the uses and ends themselves.
     pub(super) fn check_dels(&self) -> Result<(), RewriteError> {
         let mut far: Vec<Value> = Vec::new();
-        for &inst in self.touched.insts.iter().filter(|&&i| self.func.is_linked(i)) {
-            for value in self.func.inst(inst).uses() {
-                for del in self.analyses.dels(self.func, value) {
-                    if del != inst && self.after(value, inst, del)? {
-                        far.push(value);
-                    }
-                    if del == inst && self.new_end(value, del)? {
-                        far.push(value);
-                    }
+        let insts = self.touched.insts.iter().filter(|&&inst| self.func.is_linked(inst));
+        let uses = insts.flat_map(|&inst| self.func.inst(inst).uses().map(move |value| (inst, value)));
+        let reconnected = self.touched.reconnected.iter().copied().filter(|(inst, _)| self.func.is_linked(*inst));
+        for (inst, value) in uses.chain(reconnected) {
+            for del in self.analyses.dels(self.func, value) {
+                if del != inst && self.after(value, inst, del)? {
+                    far.push(value);
+                }
+                if del == inst && self.new_end(value, del)? {
+                    far.push(value);
                 }
             }
         }

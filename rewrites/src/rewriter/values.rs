@@ -78,8 +78,7 @@ impl Rewriter<'_> {
         }
         let users = self.func.users(old);
         for &user in &users {
-            self.touched.know_uses(self.func, user);
-            self.touched.inst(self.func, user);
+            self.touched.operand(self.func, user, new);
         }
         self.func.replace_all_uses(old, new);
         self.touched.use_of(self.func, new);

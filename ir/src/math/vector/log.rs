@@ -45,20 +45,21 @@ const SINGLE: Numbers = Numbers {
 };
 
 /// The logarithm of 2: so many bits that its product with k is exact, and the rest.
-const LN_2: [[f64; 2]; 2] = [[0.6931471805598903, 5.497923018708371e-14], [0.693145751953125, 1.428606765330187e-06]];
+pub(super) const LN_2: [[f64; 2]; 2] =
+    [[0.6931471805598903, 5.497923018708371e-14], [0.693145751953125, 1.428606765330187e-06]];
 
 /// A base: what the logarithm of 2 is in it, in parts as above, and by what natural logarithms are multiplied, in two parts.
-struct Base {
+pub(super) struct Base {
     of_two: [[f64; 2]; 2],
-    factor: [[f64; 2]; 2],
+    pub factor: [[f64; 2]; 2],
 }
 
-const TWO: Base = Base {
+pub(super) const TWO: Base = Base {
     of_two: [[1.0, 0.0]; 2],
     factor: [[std::f64::consts::LOG2_E, 2.0355273740931033e-17], [1.4426950216293335, 1.925963033500011e-08]],
 };
 
-const TEN: Base = Base {
+pub(super) const TEN: Base = Base {
     of_two: [[0.30102999566395283, 2.8363394551044964e-14], [0.301025390625, 4.605039066518657e-06]],
     factor: [[std::f64::consts::LOG10_E, 1.098319650216765e-17], [0.4342944920063019, -1.0103049952192578e-08]],
 };

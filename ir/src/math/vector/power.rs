@@ -5,7 +5,7 @@ use super::exp::exp_of_sum;
 use super::log::long_log;
 
 /// Whether a number that is not negative is an integer; infinity is one.
-fn is_integer<F: Real>(size: F) -> F::Condition {
+pub(super) fn is_integer<F: Real>(size: F) -> F::Condition {
     let unit = size.of(size.at(2f64.powi(52), 2f64.powi(23)));
     ((size + unit) - unit).equal(size) | !size.less(unit)
 }

@@ -142,22 +142,31 @@ fn parts<F: Real>(r: F, rest: F, n: &Numbers) -> [(F, F); 2] {
     [(sin, sin_rest), (cos, cos_rest)]
 }
 
+/// The sine and the cosine of k pi / 2 + r, of those of r; that of a negative number with `x`.
+fn turned<F: Real>(at: &Reduced<F>, [sin, cos]: [Pair<F>; 2], x: Option<F>, n: &Numbers) -> [Pair<F>; 2] {
+    let even = (at.bits & at.bits.of(1)).is_zero();
+    let sign = at.r.of(-0.0).bits();
+    let picked = |a: Pair<F>, b: Pair<F>, turned: F::Bits| {
+        let Pair { hi, lo } = a.or(even, b);
+        Pair { hi: (hi.bits() ^ turned).real(), lo: (lo.bits() ^ turned).real() }
+    };
+    let of_sine = at.bits.shl(n.sign - 1);
+    let of_sine = x.map_or(of_sine, |x| of_sine ^ x.bits()) & sign;
+    // Of k + 1 the cosine's sign is what the sine's is of k.
+    let of_cosine = (at.bits + at.bits.of(1)).shl(n.sign - 1) & sign;
+    [picked(sin, cos, of_sine), picked(cos, sin, of_cosine)]
+}
+
 /// The sine and the cosine of a number's magnitude as sums of two; where they are called for, one rounded number.
-pub(super) fn of_magnitude<F: Real>(x: F) -> [(F, F); 2] {
+pub(super) fn of_magnitude<F: Real>(x: F) -> [Pair<F>; 2] {
     let n = x.at(&DOUBLE, &SINGLE);
     let (size, zero) = (x.abs(), x.of(0.0));
     let at = reduced(x, n);
-    let [sin, cos] = parts(at.r, at.rest, n);
-    let even = (at.bits & at.bits.of(1)).is_zero();
-    let sign = x.of(-0.0).bits();
-    // Of k + 1 the cosine's sign is what the sine's is of k.
-    let picked = |a: (F, F), b: (F, F), k: F::Bits, slow: &Slow| {
-        let turned = k.shl(n.sign - 1) & sign;
-        let part = |a: F, b: F| (a.or(even, b).bits() ^ turned).real();
-        let (large, small) = quick_sum(part(a.0, b.0), part(a.1, b.1));
-        (large.unless(at.far, slow, size), zero.or(at.far, small))
-    };
-    [picked(sin, cos, at.bits, &SIN), picked(cos, sin, at.bits + at.bits.of(1), &COS)]
+    let [sin, cos] = parts(at.r, at.rest, n).map(|(large, small)| quick_sum(large, small).into());
+    let [sin, cos] = turned(&at, [sin, cos], None, n);
+    let near =
+        |part: Pair<F>, slow: &Slow| Pair { hi: part.hi.unless(at.far, slow, size), lo: zero.or(at.far, part.lo) };
+    [near(sin, &SIN), near(cos, &COS)]
 }
 
 /// The coefficients of `sin r / r` and of `cos r`, from that of r^2 on, and what the first ones are more than that.
@@ -239,16 +248,7 @@ pub(super) fn long_of<F: Real>(x: F, long: Long) -> [Pair<F>; 2] {
     };
     let sin = r.plus(r * (square * sum(&LONG_SIN)));
     let cos = Pair::new(x.of(1.0)).plus(square * sum(&LONG_COS));
-    let even = (at.bits & at.bits.of(1)).is_zero();
-    let sign = x.of(-0.0).bits();
-    // Of k + 1 the cosine's sign is what the sine's is of k.
-    let picked = |a: Pair<F>, b: Pair<F>, turned: F::Bits| {
-        let Pair { hi, lo } = a.or(even, b);
-        Pair { hi: (hi.bits() ^ turned).real(), lo: (lo.bits() ^ turned).real() }
-    };
-    let turned = at.bits.shl(n.sign - 1);
-    let next = (at.bits + at.bits.of(1)).shl(n.sign - 1);
-    [picked(sin, cos, (turned ^ x.bits()) & sign), picked(cos, sin, next & sign)]
+    turned(&at, [sin, cos], Some(x), n)
 }
 
 /// Tangent: the quotient of sine and cosine, or minus that of cosine and sine.

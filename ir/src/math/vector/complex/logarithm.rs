@@ -1,16 +1,9 @@
 //! Logarithms: that of the length, from the square of it as a sum of two, and the angle.
 
 use super::super::inverse::atan2;
-use super::super::log::{log_of_sum, long_log};
+use super::super::log::{Base, LN_2, TEN, TWO, log_of_sum, long_log};
 use super::super::pair::Pair;
 use super::{Parts, Real, Scaling, is_finite, is_infinite, is_nan};
-
-/// ln 2: so many bits that its product with a count of doublings is exact, and the rest.
-const LN_2: [f64; 2] = [0.6931471805598903, 5.497923018708371e-14];
-/// 1 / ln 2.
-const LOG2_E: [f64; 2] = [std::f64::consts::LOG2_E, 2.0355273740931033e-17];
-/// 1 / ln 10.
-const LOG10_E: [f64; 2] = [std::f64::consts::LOG10_E, 1.098319650216765e-17];
 
 /// The square of a length as a sum of two, and by how many doublings its logarithm is less than what is asked for.
 struct Square<F> {
@@ -51,7 +44,7 @@ impl<F: Real> Square<F> {
 pub(super) fn long_log_of_length<F: Real>(z: Parts<F>) -> Pair<F> {
     let Square { of, doublings } = square_of_length(z);
     let (log, rest) = long_log(of.hi);
-    let [ln2, ln2_rest] = LN_2.map(|c| doublings.of(c));
+    let [ln2, ln2_rest] = doublings.at(LN_2[0], LN_2[1]).map(|c| doublings.of(c));
     let scaled: Pair<F> = (doublings * ln2, doublings * ln2_rest).into();
     (Pair { hi: log, lo: rest + of.lo / of.hi } + scaled).scale(doublings.of(0.5))
 }
@@ -69,22 +62,22 @@ pub fn log<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     [anywhere(x, y, square_of_length([x, y]).log()), atan2(y, x)]
 }
 
-/// Times a constant of more than one number's precision.
-fn scaled<F: Real>(z: Parts<F>, [by, more]: [f64; 2]) -> Parts<F> {
+/// To another base.
+fn scaled<F: Real>(z: Parts<F>, base: &Base) -> Parts<F> {
     z.map(|x| {
-        let (by, more) = (x.of(by), x.of(more));
+        let [by, more] = x.at(base.factor[0], base.factor[1]).map(|c| x.of(c));
         x.fma(by, x * more).or(is_finite(x), x * by)
     })
 }
 
 /// Logarithm to base 2.
 pub fn log2<F: Real>(z: Parts<F>) -> Parts<F> {
-    scaled(log(z), LOG2_E)
+    scaled(log(z), &TWO)
 }
 
 /// Logarithm to base 10.
 pub fn log10<F: Real>(z: Parts<F>) -> Parts<F> {
-    scaled(log(z), LOG10_E)
+    scaled(log(z), &TEN)
 }
 
 /// Logarithm of 1 + z.

@@ -1,6 +1,7 @@
 //! Powers: `e^(b log a)`, of a logarithm that is known to some 66 bits; and products, for small whole exponents.
 
 use super::super::pair::Pair;
+use super::super::power::is_integer;
 use super::super::sums::quick_sum;
 use super::super::trig::{self, Long};
 use super::super::{Bits, inverse};
@@ -182,8 +183,7 @@ pub fn power<F: Real>(a: Parts<F>, b: Parts<F>) -> Parts<F> {
         rest = floor(part);
         Answer::Asked(!part.equal(rest))
     });
-    let unit = one.of(one.at(2f64.powi(52), 2f64.powi(23)));
-    let whole = ((size + unit) - unit).equal(size) & size.less(one.of(f64::from(MOST_FACTORS) + 0.5));
+    let whole = is_integer(size) & size.less(one.of(f64::from(MOST_FACTORS) + 0.5));
     let real = b[1].equal(zero);
     let product = whole_power(a, b[0], bits, Answer::Asked(b[0].less(zero)));
     let value = product.choose(whole & real, value);

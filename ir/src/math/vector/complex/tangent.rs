@@ -11,7 +11,7 @@ const FAR: f64 = 20.0;
 pub fn tanh<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let (zero, one, nan) = (x.of(0.0), x.of(1.0), x.of(f64::NAN));
     let size = x.abs();
-    let [sine, cosine] = trig::of_magnitude(y).map(Pair::from);
+    let [sine, cosine] = trig::of_magnitude(y);
     let [sinh, cosh] = hyperbolic::of_magnitude(size.min(x.of(FAR))).map(Pair::from);
     let below = (sinh * sinh).plus(cosine * cosine);
     let circle = sine * cosine;
