@@ -33,7 +33,7 @@ arrays in row-major order.
 - `take` and `gather` have no modes: positions count from the end where they are negative, and one out of bounds is an error.
 - `update` is what an assignment to a part of an array makes of it, as a new array; it casts as `store` does, not from floats to
   integers.
-- `dot_general` sums in the order of `sum`; NumPy's products of matrices have the order of the BLAS that it is built with.
+- `dot_general` sums in the order of `sum` of the products, of `x @ y` as rows that are added to rows; NumPy's products of matrices have the order of the BLAS that it is built with.
 - `squeeze` without `axes` needs dims that are constants.
 ";
 

@@ -296,10 +296,10 @@ entry:
 
 #[test]
 fn what_has_no_kernel_runs_by_its_meaning_and_says_so() {
-    let text = "func @f(%x: f64[n, m]) -> f64[m, m], f64[n, m] {
+    let text = "func @f(%x: f64[n, m], %m: bool[n]) -> f64[?, m], f64[n, m] {
 entry:
   %0 = mul %x, 2.0
-  %1 = dot_general %0, %0, lhs_contract=[0], rhs_contract=[0]
+  %1 = compress %0, %m
   %2 = ufunc @g(%x)
   ret %1, %2
 }
@@ -317,14 +317,15 @@ done:
 }";
     let f = Every::new(text);
     let x = Array2::from_shape_fn((3, 2), |(i, j)| i as f64 - j as f64);
-    let found = f.call(&[(&x).into()]);
-    assert_eq!(array(&found[0]), &(&x * 2.0).t().dot(&(&x * 2.0)).into_dyn());
+    let mask = Array1::from(vec![true, false, true]);
+    let found = f.call(&[(&x).into(), (&mask).into()]);
+    assert_eq!(array(&found[0]), &(&x * 2.0).select(ndarray::Axis(0), &[0, 2]).into_dyn());
     assert_eq!(f.0[0].remarks(), [], "the reference evaluator was asked for");
     for f in &f.0[1..] {
         let remarks: Vec<String> = f.remarks().iter().map(ToString::to_string).collect();
         assert_eq!(remarks.len(), 2, "{remarks:?}");
         assert!(
-            remarks[0].contains("`dot_general` runs by its reference meaning") && remarks[0].contains("4:"),
+            remarks[0].contains("`compress` runs by its reference meaning") && remarks[0].contains("4:"),
             "{remarks:?}"
         );
         assert!(remarks[1].contains("`ufunc`") && remarks[1].contains("`@g` has a loop"), "{remarks:?}");
@@ -518,4 +519,91 @@ fn threads_call_one_executable_at_once() {
             });
         }
     });
+}
+
+/// Sums of products of elements that differ by their signs and sizes, at each dtype, along axes of either side, in any order.
+#[test]
+fn products_along_axes_are_kernels() {
+    let pairs = [
+        ("n, k", "k, m", "n, m", "lhs_contract=[1], rhs_contract=[0]"),
+        ("n, k", "m, k", "n, m", "lhs_contract=[1], rhs_contract=[1]"),
+        ("k, n", "k, m", "n, m", "lhs_contract=[0], rhs_contract=[0]"),
+        ("k, n", "m, k", "n, m", "lhs_contract=[0], rhs_contract=[1]"),
+        ("n, k, m", "m, n, k", "m, n", "lhs_contract=[1], rhs_contract=[2], lhs_batch=[2, 0], rhs_batch=[0, 1]"),
+        ("n, m", "k", "n, m, k", "lhs_contract=[], rhs_contract=[]"),
+        ("k, m", "k, m", "k, m", "lhs_contract=[], rhs_contract=[], lhs_batch=[0, 1], rhs_batch=[0, 1]"),
+    ];
+    let extent =
+        |name: &str| [("n", 3), ("m", 5), ("k", 37)].into_iter().find(|(n, _)| *n == name).map_or(1, |(_, n)| n);
+    let made = |dtype: DType, dims: &str, seed: i64| {
+        let shape: Vec<usize> = dims.split(", ").map(extent).collect();
+        let element =
+            |at: usize| Scalar::F64([-0.0, 0.1, -1e3, 77.7, -3.5][(at as i64 * 7 + seed) as usize % 5]).cast(dtype);
+        Array::from_fn(dtype, &shape, element).unwrap()
+    };
+    for dtype in [DType::Bool, DType::I8, DType::U16, DType::I64, DType::F32, DType::F64, DType::C64, DType::C128] {
+        for (a, b, result, axes) in pairs {
+            let text = format!(
+                "func @f(%a: {dtype}[{a}], %b: {dtype}[{b}]) -> {dtype}[{result}] {{
+entry:
+  %0 = dot_general %a, %b, {axes}
+  ret %0
+}}"
+            );
+            let f = Every::new(&text).all_kernels();
+            f.call(&[(&made(dtype, a, 0)).into(), (&made(dtype, b, 3)).into()]);
+        }
+    }
+    let mixed = "func @f(%a: i8[n, ?], %b: f32[k, m]) -> f32[n, m] {
+entry:
+  %0 = dot_general %a, %b, lhs_contract=[1], rhs_contract=[0]
+  ret %0
+}";
+    let f = Every::new(mixed).all_kernels();
+    f.call(&[(&made(DType::I8, "n, k", 0)).into(), (&made(DType::F32, "k, m", 3)).into()]);
+    let wrong = f.outcome(&[(&made(DType::I8, "n, m", 0)).into(), (&made(DType::F32, "k, m", 3)).into()]);
+    assert!(wrong.is_err_and(|e| e.to_string().contains("extents 5 and 37")));
+}
+
+/// Views of any strides, casts, no elements, scalars; and what does not fit is an error.
+#[test]
+fn arrays_are_put_together_without_the_reference_meaning() {
+    let concat = "func @f(%a: f64[n, m], %b: i8[k, m]) -> f64[?, m] {
+entry:
+  %0 = transpose %a, perm=[1, 0]
+  %1 = transpose %0, perm=[1, 0]
+  %2 = concat %1, %b, %a, axis=-2
+  ret %2
+}";
+    let f = Every::new(concat).all_kernels();
+    let a = Array2::from_shape_fn((4, 6), |(i, j)| (i * 10 + j) as f64);
+    let b = Array2::from_shape_fn((2, 3), |(i, j)| (i + j) as i8 - 2);
+    let found = f.call(&[a.slice(s![..;-1, ..;2]).into(), (&b).into()]);
+    let own = a.slice(s![..;-1, ..;2]);
+    let wanted = ndarray::concatenate![Axis(0), own, b.mapv(f64::from), own];
+    assert_eq!(array(&found[0]), &wanted.clone().into_dyn());
+    assert!(f.0[1..].iter().all(|f| f.stats().reference == 0));
+    f.call(&[a.slice(s![..0, ..3]).into(), (&b).into()]);
+    let wrong = f.outcome(&[(&a).into(), (&b).into()]);
+    assert!(wrong.is_err(), "{wrong:?}");
+
+    let into = compile(concat, Backend::Auto);
+    let mut out = Array2::from_elem((3, 10), 9.0);
+    into.call_into(&[own.into(), (&b).into()], &mut [(&mut out.view_mut().reversed_axes()).into()]).unwrap();
+    assert_eq!(out.t(), wanted);
+
+    let stack = "func @f(%x: f32[n], %y: f64[n], %s: i64) -> f64[n, 2], f64[3] {
+entry:
+  %0 = stack %x, %y, axis=1
+  %1 = stack %s, 0.5, %s, axis=-1
+  ret %0, %1
+}";
+    let f = Every::new(stack).all_kernels();
+    let (x, y) = (Array1::from_iter((0..5).map(|i| i as f32)), Array1::from_iter((0..5).map(|i| -f64::from(i))));
+    let found = f.call(&[(&x).into(), (&y).into(), 7i64.into()]);
+    let pairs = Array2::from_shape_fn((5, 2), |(i, j)| if j == 0 { i as f64 } else { -(i as f64) });
+    assert_eq!(array(&found[0]), &pairs.into_dyn());
+    assert_eq!(array(&found[1]), &Array1::from(vec![7.0, 0.5, 7.0]).into_dyn());
+    let wrong = f.outcome(&[(&x).into(), y.slice(s![..4]).into(), 7i64.into()]);
+    assert!(wrong.is_err(), "{wrong:?}");
 }

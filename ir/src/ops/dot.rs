@@ -19,7 +19,8 @@ use smallvec::SmallVec;
 /// `tensordot`, `inner`, `outer` are cases of it.
 ///
 /// It computes at the promoted dtype, which is that of the result: integers wrap, of bools it is "any of both". Sums
-/// have the order of the reduction `sum`.
+/// have the order of the reduction `sum` of all products, whose contracted axes stand last, or, if they come before all of its own in the
+/// right operand (`x @ y`), before these: then rows are added to rows.
 pub static DOT_GENERAL: OpDef =
     OpDef::new("dot_general", "sums of products along pairs of axes", Arity::Exactly(2), infer, Eval::Array(eval))
         .attrs(&[
@@ -45,6 +46,14 @@ pub struct Roles {
     pub free: Axes,
     /// Axes that are summed along.
     pub contract: Axes,
+}
+
+impl Roles {
+    /// True if the contracted axes of a right operand come before all of its own, so that it is read row by row.
+    pub fn by_rows(&self) -> bool {
+        let first = self.free.iter().min();
+        first.is_some() && self.contract.iter().max() < first
+    }
 }
 
 /// The axes of operand 0 (left) or 1 (right) by their roles.
@@ -100,11 +109,12 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let inner = extent(&left.contract, lhs.shape());
     cx.spend((cx.len(&shape)? as u64).saturating_mul(inner as u64))?;
     let dtype = ty.dtype();
+    let together = if right.by_rows() { 1 } else { inner };
     let element = |flat: usize| {
         let (batch, row, column) = (flat / columns / rows, flat / columns % rows, flat % columns);
         let (a_start, b_start) = ((batch * rows + row) * inner, (batch * columns + column) * inner);
         let add = |x, y| Ok::<_, EvalError>(Monoid::Sum.combine(x, y));
-        let mut sum = Fold::new(Order::of(Monoid::Sum, dtype), inner, Some(Scalar::zero(dtype)), add);
+        let mut sum = Fold::new(Order::of(Monoid::Sum, dtype), together, Some(Scalar::zero(dtype)), add);
         for k in 0..inner {
             sum.push(Monoid::Prod.combine(a.at(a_start + k).cast(dtype), b.at(b_start + k).cast(dtype)))?;
         }

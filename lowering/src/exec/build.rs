@@ -3,12 +3,14 @@
 use super::backend::CodeGens;
 use super::cache::{Ready, compile_by_any};
 use super::direction::Direction;
+use super::join::Join;
 use super::launch::Launch;
 use super::layout;
 use super::liveness::Liveness;
 use super::plan::*;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
+use super::wrap_dot::wrap_dot;
 use super::wrap_reduction::wrap_reduction;
 use super::{Instead, LowerError, Remark};
 use crate::lower::lower;
@@ -317,6 +319,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
             Eval::Array(_) if let Some(view) = self.view(data) => StepKind::View(view),
             Eval::Array(_) if let Some(part) = self.part(data, dead) => part,
+            Eval::Array(_) if let Some(join) = self.join(data) => StepKind::Join(join),
             Eval::Elementwise { .. } | Eval::Array(_) => self.kernel(data, Meaning::Array(ArrayEval::Op))?,
             Eval::Control if data.op == effects::CALL => StepKind::Call(Box::new(self.call(data, dead)?)),
             Eval::Control if data.op == effects::UFUNC => {
@@ -367,7 +370,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
             (_, Some(expr)) if data.op == ARRAYEXPR => expr,
             _ => {
-                wrapped = match wrap_reduction(self.func, data) {
+                wrapped = match wrap_reduction(self.func, data).or_else(|| wrap_dot(self.func, data)) {
                     Some(reduction) => reduction?,
                     None => wrap(self.planner.module, self.func, data)?,
                 };
@@ -411,6 +414,13 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         } else {
             None
         }
+    }
+
+    /// Arrays put together.
+    fn join(&self, data: &InstData) -> Option<Join> {
+        let dense = data.args.iter().chain(&data.results).all(|&v| self.func.ty(v).style().is_none());
+        let exit = data.results.first().and_then(|result| self.exits.get(result)).copied();
+        Join::of(data, exit).filter(|_| dense)
     }
 
     /// The number of the function that an instruction calls.

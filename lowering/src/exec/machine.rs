@@ -150,6 +150,7 @@ impl<'e> Machine<'e> {
             StepKind::GetItem => self.getitem(act, step)?,
             StepKind::Dim(axis) => self.dim(act, step, *axis)?,
             StepKind::Update(slices) => self.update(act, step, slices)?,
+            StepKind::Join(join) => self.join(act, step, *join)?,
             StepKind::Array(eval) => self.array(act, step, *eval)?,
             StepKind::Store(param) => self.store(act, step, *param)?,
             StepKind::Free => {}

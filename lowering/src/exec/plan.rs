@@ -3,6 +3,7 @@
 //! A slot holds one value. Values that live within one block share slots; the others have one each. Every step names the slots
 //! that hold arrays for the last time, so buffers are given back as early as they can be.
 
+use super::join::Join;
 use super::launch::Launch;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
@@ -102,6 +103,8 @@ pub enum StepKind {
     Dim(usize),
     /// Replaces a part of the first operand, which dies with it; these are the slices.
     Update(SmallVec<[SliceSpec; 2]>),
+    /// Puts operands together.
+    Join(Join),
     /// Computes whole values by the op's reference meaning.
     Array(ArrayEval),
     /// Writes the second operand into the first; holds the parameter that this is, if it is one.

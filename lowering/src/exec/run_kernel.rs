@@ -193,7 +193,7 @@ impl Machine<'_> {
     }
 
     /// An error if there may not be another array of so many elements.
-    fn room(&self, shape: &[usize], size: usize) -> Result<(), EvalError> {
+    pub(super) fn room(&self, shape: &[usize], size: usize) -> Result<(), EvalError> {
         let len = checked_len(shape).filter(|&len| len as u64 <= self.limits.elements);
         let Some(len) = len else {
             let limit = self.limits.elements;

@@ -1,6 +1,7 @@
 //! What slots hold, and the memory behind it.
 
 use super::buffers::Buffers;
+use super::copy::copy_elements;
 use rewright_ir::{Array, DType, Datum, Dim, Element, EvalError, Scalar, Type, View, with_array, with_dtype};
 use smallvec::SmallVec;
 
@@ -227,86 +228,6 @@ pub fn row_major(shape: &[usize], size: usize) -> Strides {
         step = step.wrapping_mul(shape[axis].max(1) as isize);
     }
     strides
-}
-
-/// Copies all elements of `from` to where `strides` (in bytes) say, from `to` on.
-///
-/// # Safety
-/// Every element of `from` is valid to read, every place written to is valid to write, and the two don't overlap.
-pub unsafe fn copy_elements(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
-    if from.shape.contains(&0) {
-        return;
-    }
-    match from.dtype.size() {
-        // SAFETY: the caller's promise; an element of each size is that many bytes, of any alignment.
-        1 => unsafe { copy_sized::<1>(from, to, strides) },
-        2 => unsafe { copy_sized::<2>(from, to, strides) },
-        4 => unsafe { copy_sized::<4>(from, to, strides) },
-        8 => unsafe { copy_sized::<8>(from, to, strides) },
-        _ => unsafe { copy_sized::<16>(from, to, strides) },
-    }
-}
-
-/// # Safety
-/// As [`copy_elements`], for elements of `N` bytes, of which there is at least one.
-unsafe fn copy_sized<const N: usize>(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
-    let rank = from.shape.len();
-    let inner = rank.saturating_sub(1);
-    if rank == 2 && from.strides[0].unsigned_abs() < from.strides[1].unsigned_abs() {
-        // SAFETY: passed on.
-        return unsafe { copy_turned::<N>(from, to, strides) };
-    }
-    let (count, source_step, target_step) = match rank {
-        0 => (1, 0, 0),
-        _ => (from.shape[inner], from.strides[inner] * from.unit, strides[inner]),
-    };
-    let mut index = Shape::from_elem(0, inner);
-    let (mut source, mut target) = (from.pointer, to);
-    loop {
-        let (mut s, mut t) = (source, target);
-        for _ in 0..count {
-            // SAFETY: `s` and `t` are the places of one element, inside the bounds that the caller vouches for.
-            unsafe { t.cast::<[u8; N]>().write(s.cast::<[u8; N]>().read()) };
-            s = s.wrapping_offset(source_step);
-            t = t.wrapping_offset(target_step);
-        }
-        let mut axis = inner;
-        loop {
-            let Some(next) = axis.checked_sub(1) else { return };
-            axis = next;
-            index[axis] += 1;
-            source = source.wrapping_offset(from.strides[axis] * from.unit);
-            target = target.wrapping_offset(strides[axis]);
-            if index[axis] < from.shape[axis] {
-                break;
-            }
-            let back = -(from.shape[axis] as isize);
-            index[axis] = 0;
-            source = source.wrapping_offset(back * from.strides[axis] * from.unit);
-            target = target.wrapping_offset(back * strides[axis]);
-        }
-    }
-}
-
-/// Copies a matrix whose columns lie in memory as rows do: in squares small enough that the cache holds both sides of them.
-///
-/// # Safety
-/// As [`copy_sized`].
-unsafe fn copy_turned<const N: usize>(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
-    const SIDE: usize = 8;
-    let (rows, columns) = (from.shape[0], from.shape[1]);
-    let [down, along] = [from.strides[0] * from.unit, from.strides[1] * from.unit];
-    for (top, left) in (0..rows).step_by(SIDE).flat_map(|top| (0..columns).step_by(SIDE).map(move |left| (top, left))) {
-        for column in left..(left + SIDE).min(columns) {
-            for row in top..(top + SIDE).min(rows) {
-                let (row, column) = (row as isize, column as isize);
-                let source = from.pointer.wrapping_offset(row * down + column * along);
-                let target = to.wrapping_offset(row * strides[0] + column * strides[1]);
-                // SAFETY: these are the places of one element, inside the bounds that the caller vouches for.
-                unsafe { target.cast::<[u8; N]>().write(source.cast::<[u8; N]>().read()) };
-            }
-        }
-    }
 }
 
 /// Writes a scalar to all elements of a target.

@@ -1,0 +1,114 @@
+//! Steps that put arrays together: each operand is copied to its part of the result.
+
+use super::copy::copy_elements;
+use super::machine::{Activation, Machine};
+use super::plan::{ArrayEval, Step};
+use super::value::{Held, Lent, Place, Shape, Strides, Target, fill_elements, row_major};
+use rewright_ir::ops::concat::{CONCAT, STACK};
+use rewright_ir::{EvalError, InstData};
+
+/// Operands one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Join {
+    /// The axis, counting from the last one if negative.
+    axis: i64,
+    /// The axis is a new one, along which each operand has one place.
+    is_new: bool,
+    /// The result's position among the function's results, if the block ends by returning it.
+    exit: Option<u32>,
+}
+
+impl Join {
+    /// What an instruction puts together, if it does that.
+    pub fn of(data: &InstData, exit: Option<u32>) -> Option<Join> {
+        let is_new = data.op == STACK;
+        let axis = data.attrs.int("axis").unwrap_or(0);
+        (is_new || data.op == CONCAT).then_some(Join { axis, is_new, exit })
+    }
+
+    /// The axis of the result, and its extents; `None` if the operands' don't fit.
+    fn shape(self, operands: &[&Held]) -> Option<(usize, Shape)> {
+        let first = operands.first()?;
+        let mut shape: Shape = first.shape().into();
+        let rank = shape.len() + usize::from(self.is_new);
+        let axis = usize::try_from(if self.axis < 0 { self.axis + rank as i64 } else { self.axis }).ok()?;
+        if axis >= rank {
+            return None;
+        }
+        if self.is_new {
+            let alike = operands.iter().all(|o| o.shape() == first.shape() && o.is_array() == first.is_array());
+            shape.insert(axis, operands.len());
+            return alike.then_some((axis, shape));
+        }
+        shape[axis] = 0;
+        for operand in operands {
+            let own = operand.shape();
+            let alike = own.len() == rank && (0..rank).all(|at| at == axis || own[at] == shape[at]);
+            shape[axis] = shape[axis].checked_add(*own.get(axis)?).filter(|_| alike)?;
+        }
+        Some((axis, shape))
+    }
+}
+
+impl Machine<'_> {
+    /// Puts operands together. What does not fit is left to the op's reference meaning, which says why.
+    pub(super) fn join(&self, act: &mut Activation<'_, '_>, step: &Step, join: Join) -> Result<(), EvalError> {
+        let [def] = &step.defs[..] else { return self.array(act, step, ArrayEval::Op) };
+        let operands: Vec<&Held> = (0..step.args.len()).map(|n| self.operand(act, step, n)).collect();
+        let Some((axis, shape)) = join.shape(&operands) else { return self.array(act, step, ArrayEval::Op) };
+        let dtype = def.ty.dtype();
+        self.room(&shape, dtype.size())?;
+        self.spend(shape.iter().product::<usize>() as u64)?;
+        let mut buffers = self.buffers.borrow_mut();
+        let place = join.exit.and_then(|at| act.frame.into.get(at as usize));
+        let (buffer, target) = match place.filter(|p| p.direct && p.dtype == dtype && p.shape == shape) {
+            Some(place) => (None, Target { pointer: place.pointer, strides: place.strides.clone(), used: true }),
+            None => {
+                let buffer = buffers.get(dtype, &shape)?;
+                let strides = row_major(&shape, dtype.size());
+                let target = Target { pointer: buffer.pointer(), strides, used: buffer.is_used() };
+                (Some(buffer), target)
+            }
+        };
+        let mut at = 0;
+        for operand in operands {
+            let pointer = target.pointer.wrapping_offset(at as isize * target.strides[axis]);
+            let part = Target { pointer, strides: target.strides.clone(), used: target.used };
+            let cast;
+            let own = match operand {
+                Held::Scalar(scalar) => {
+                    let mut one = shape.clone();
+                    one[axis] = 1;
+                    // SAFETY: as below.
+                    unsafe { fill_elements(scalar.cast(dtype), dtype, &one, &part) };
+                    at += 1;
+                    continue;
+                }
+                held if held.dtype() == Some(dtype) => held.place(),
+                held => {
+                    cast = Held::Array(held.to_datum(&mut buffers)?.to_array().cast(dtype));
+                    cast.place()
+                }
+            };
+            let Some(own) = own else { return Err(EvalError::value("holds no value")) };
+            let (mut extents, mut strides): (Shape, Strides) = (own.shape.into(), own.strides.into());
+            if join.is_new {
+                extents.insert(axis, 1);
+                strides.insert(axis, 0);
+            }
+            let from = Place { shape: &extents, strides: &strides, ..own };
+            // SAFETY: what operands hold is valid to read. The target is a new buffer of the result's shape and dtype, or the caller's for it, which
+            // no argument has elements in; the part begins at the sum of the extents before it, and the shape has the sum of all.
+            unsafe { copy_elements(&from, part.pointer, &part.strides) };
+            at += extents[axis];
+        }
+        drop(buffers);
+        let held = match buffer {
+            // SAFETY: the parts are all there is of it.
+            Some(buffer) => Held::Array(unsafe { buffer.into_array(dtype, &shape, None) }),
+            None => Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None }),
+        };
+        self.put(act.frame, def.slot, held)?;
+        self.admit(act, def, "result")
+    }
+}
