@@ -533,8 +533,9 @@ fn products_along_axes_are_kernels() {
         ("n, m", "k", "n, m, k", "lhs_contract=[], rhs_contract=[]"),
         ("k, m", "k, m", "k, m", "lhs_contract=[], rhs_contract=[], lhs_batch=[0, 1], rhs_batch=[0, 1]"),
     ];
-    let extent =
-        |name: &str| [("n", 3), ("m", 5), ("k", 37)].into_iter().find(|(n, _)| *n == name).map_or(1, |(_, n)| n);
+    let extent = |name: &str| {
+        [("n", 3), ("m", 5), ("k", 37), ("k1", 38)].into_iter().find(|(n, _)| *n == name).map_or(1, |(_, n)| n)
+    };
     let made = |dtype: DType, dims: &str, seed: i64| {
         let shape: Vec<usize> = dims.split(", ").map(extent).collect();
         let element =
@@ -561,8 +562,11 @@ entry:
 }";
     let f = Every::new(mixed).all_kernels();
     f.call(&[(&made(DType::I8, "n, k", 0)).into(), (&made(DType::F32, "k, m", 3)).into()]);
-    let wrong = f.outcome(&[(&made(DType::I8, "n, m", 0)).into(), (&made(DType::F32, "k, m", 3)).into()]);
-    assert!(wrong.is_err_and(|e| e.to_string().contains("extents 5 and 37")));
+    for (columns, extents) in [("m", "extents 5 and 37"), ("k1", "extents 38 and 37")] {
+        let a = made(DType::I8, &format!("n, {columns}"), 0);
+        let wrong = f.outcome(&[(&a).into(), (&made(DType::F32, "k, m", 3)).into()]);
+        assert!(wrong.is_err_and(|e| e.to_string().contains(extents)), "{columns}");
+    }
 }
 
 /// Views of any strides, casts, no elements, scalars; and what does not fit is an error.

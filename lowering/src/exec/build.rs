@@ -10,7 +10,7 @@ use super::liveness::Liveness;
 use super::plan::*;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
-use super::wrap_dot::wrap_dot;
+use super::wrap_dot::{self, wrap_dot};
 use super::wrap_reduction::wrap_reduction;
 use super::{Instead, LowerError, Remark};
 use crate::lower::lower;
@@ -348,7 +348,8 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 // A scalar is taken out of its buffer, so it can't be computed where the caller wants it.
                 let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                 let exits = data.results.iter().map(exit).collect();
-                StepKind::Kernel(Box::new(KernelStep { launch, exits, row_major: false, meaning }))
+                let equal = wrap_dot::to_be_equal(self.func, data);
+                StepKind::Kernel(Box::new(KernelStep { launch, exits, equal, row_major: false, meaning }))
             }
             Err(NoLaunch::None(why)) => {
                 self.remark(data, Instead::Reference, &why);

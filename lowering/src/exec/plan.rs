@@ -145,6 +145,8 @@ pub struct KernelStep {
     pub launch: Launch,
     /// For each result, its position among the function's results if the block ends by returning it.
     pub exits: SmallVec<[Option<u32>; 1]>,
+    /// Operands and axes of them whose extents have to be equal, though nothing says that they are.
+    pub equal: SmallVec<[[(usize, usize); 2]; 1]>,
     /// Results are laid out row by row.
     pub row_major: bool,
     /// What the step is without a kernel, which tells what is wrong.

@@ -27,6 +27,10 @@ impl Machine<'_> {
 
     /// What a kernel covers; `None` if something does not fit.
     fn extent(&self, act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep) -> Option<Extent> {
+        let extent_of = |(operand, axis): (usize, usize)| self.operand(act, step, operand).shape().get(axis).copied();
+        if kernel.equal.iter().any(|&[one, other]| extent_of(one) != extent_of(other)) {
+            return None;
+        }
         let extent = kernel.launch.extent(act.plan, act.frame, step);
         extent.filter(|e| fit(act, &step.defs, e))
     }
