@@ -67,7 +67,7 @@ fn are_alike(a: &Kernel, b: &Kernel) -> bool {
         (first, results, args, op) == (&b.first, &b.results, &b.args, &b.op)
     };
     insts.len() == b.insts.len()
-        && insts.iter().zip(&b.insts).all(is_same)
+        && insts.iter().zip(b.insts.iter()).all(is_same)
         && (axes, buffers, params, values, fold, wishes)
             == (&b.axes, &b.buffers, &b.params, &b.values, &b.fold, &b.wishes)
 }
@@ -76,7 +76,7 @@ fn are_alike(a: &Kernel, b: &Kernel) -> bool {
 fn hash(codegen: &str, kernel: &Kernel) -> u64 {
     let mut hasher = FxHasher::default();
     (codegen, kernel.axes, kernel.wishes, kernel.buffers.len()).hash(&mut hasher);
-    for inst in &kernel.insts {
+    for inst in kernel.insts.iter() {
         (inst.op.meaning(), inst.first.0).hash(&mut hasher);
         inst.args.iter().for_each(|arg| arg.0.hash(&mut hasher));
     }

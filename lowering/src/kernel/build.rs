@@ -2,13 +2,24 @@
 
 use super::meaning::Meaning;
 use super::{Binary, Buffer, Compare, Fold, KInst, KOp, KValue, Kernel, Part, Unary, ValueInfo};
+use hashbrown::HashTable;
 use rewright_ir::{DType, Loc, Scalar};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
+use std::sync::Arc;
 
-/// Pure instructions by what they compute.
-type Known = FxHashMap<(Meaning, SmallVec<[KValue; 3]>, DType), KValue>;
+/// Pure instructions by what they compute: the numbers of instructions of the kernel, with their hashes. Large kernels have
+/// hundreds of thousands, and what a table of whole keys takes is mostly memory.
+type Known = HashTable<(u64, u32)>;
+
+/// The hash of what an instruction computes.
+fn hash_of(meaning: Meaning, args: &[KValue], dtype: DType) -> u64 {
+    let mut hasher = FxHasher::default();
+    (meaning, args, dtype).hash(&mut hasher);
+    hasher.finish()
+}
 
 /// Instructions of a kernel that are by themselves, not yet ended.
 pub struct Section {
@@ -18,7 +29,10 @@ pub struct Section {
 
 /// Appends instructions to a kernel.
 pub struct KernelBuilder {
+    /// Without values and instructions, which are the next ones.
     kernel: Kernel,
+    values: Vec<ValueInfo>,
+    insts: Vec<KInst>,
     loc: Loc,
     known: Known,
     /// The bits of constants.
@@ -30,8 +44,10 @@ impl KernelBuilder {
     pub fn new(axes: usize) -> Self {
         KernelBuilder {
             kernel: Kernel { axes, ..Kernel::default() },
+            values: Vec::new(),
+            insts: Vec::new(),
             loc: Loc::default(),
-            known: FxHashMap::default(),
+            known: Known::default(),
             constants: FxHashMap::default(),
         }
     }
@@ -108,15 +124,23 @@ impl KernelBuilder {
     }
     /// Any instruction with one result.
     pub fn push(&mut self, op: KOp, args: &[KValue], dtype: DType) -> KValue {
-        let key = op.meaning().map(|meaning| (meaning, SmallVec::from_slice(args), dtype));
-        if let Some(&known) = key.as_ref().and_then(|key| self.known.get(key)) {
-            return known;
+        let Some(meaning) = op.meaning() else { return self.push_many(op, args, &[dtype]) };
+        let hash = hash_of(meaning, args, dtype);
+        let KernelBuilder { insts, values, .. } = &*self;
+        let same = |&(known, number): &(u64, u32)| {
+            let inst = &insts[number as usize];
+            known == hash
+                && *inst.args == *args
+                && values[inst.first.0 as usize].dtype == dtype
+                && inst.op.meaning() == Some(meaning)
+        };
+        if let Some(&(_, number)) = self.known.find(hash, same) {
+            return insts[number as usize].first;
         }
-        let v = self.push_many(op, args, &[dtype]);
-        if let Some(key) = key {
-            self.known.insert(key, v);
-        }
-        v
+        let number = insts.len() as u32;
+        let first = self.push_many(op, args, &[dtype]);
+        self.known.insert_unique(hash, (hash, number), |&(hash, _)| hash);
+        first
     }
     /// Any instruction; gives the first of its results.
     pub fn push_many(&mut self, op: KOp, args: &[KValue], results: &[DType]) -> KValue {
@@ -125,26 +149,26 @@ impl KernelBuilder {
             KOp::Load(buffer, _) => self.kernel.buffers[*buffer as usize].level(),
             _ => 0,
         };
-        let level = args.iter().map(|a| self.kernel.values[a.0 as usize].level).fold(own, u32::max);
-        let first = KValue(self.kernel.values.len() as u32);
-        self.kernel.values.extend(results.iter().map(|&dtype| ValueInfo { dtype, level }));
+        let level = args.iter().map(|a| self.values[a.0 as usize].level).fold(own, u32::max);
+        let first = KValue(self.values.len() as u32);
+        self.values.extend(results.iter().map(|&dtype| ValueInfo { dtype, level }));
         let inst = KInst { op, args: SmallVec::from_slice(args), results: results.len() as u32, first, loc: self.loc };
-        self.kernel.insts.push(inst);
+        self.insts.push(inst);
         first
     }
     /// A value that no instruction defines, of the level of so many loops.
     pub fn undefined(&mut self, dtype: DType, level: u32) -> KValue {
-        self.kernel.values.push(ValueInfo { dtype, level });
-        KValue(self.kernel.values.len() as u32 - 1)
+        self.values.push(ValueInfo { dtype, level });
+        KValue(self.values.len() as u32 - 1)
     }
     /// Begins instructions by themselves: nothing is shared with those before them or after.
     pub fn begin_section(&mut self) -> Section {
-        Section { begin: self.kernel.insts.len(), known: std::mem::take(&mut self.known) }
+        Section { begin: self.insts.len(), known: std::mem::take(&mut self.known) }
     }
     /// Ends them, and gives their numbers.
     pub fn end_section(&mut self, section: Section) -> Range<usize> {
         self.known = section.known;
-        section.begin..self.kernel.insts.len()
+        section.begin..self.insts.len()
     }
     /// Combines the points of the innermost axis.
     pub fn fold(&mut self, fold: Fold) {
@@ -152,7 +176,7 @@ impl KernelBuilder {
     }
     /// A value's dtype.
     pub fn dtype(&self, value: KValue) -> DType {
-        self.kernel.dtype(value)
+        self.values[value.0 as usize].dtype
     }
     /// The constant that a value is, if it is one.
     pub fn as_constant(&self, value: KValue) -> Option<Scalar> {
@@ -160,6 +184,6 @@ impl KernelBuilder {
     }
     /// The kernel.
     pub fn finish(self) -> Kernel {
-        self.kernel
+        Kernel { values: Arc::new(self.values), insts: Arc::new(self.insts), ..self.kernel }
     }
 }

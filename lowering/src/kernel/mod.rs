@@ -26,6 +26,7 @@ pub use verify::KernelError;
 
 use rewright_ir::{Attrs, DType, EvalError, Loc, Op};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A value of a kernel: an index into [`Kernel::values`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -229,7 +230,7 @@ pub struct KInst {
     pub loc: Loc,
 }
 
-/// A kernel. See the [module's page](self).
+/// A kernel. See the [module's page](self). Copies share what is long, which may be hundreds of thousands of instructions.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Kernel {
     /// The number of loops.
@@ -239,9 +240,9 @@ pub struct Kernel {
     /// The dtypes of scalar parameters, all real.
     pub params: Vec<DType>,
     /// All values.
-    pub values: Vec<ValueInfo>,
+    pub values: Arc<Vec<ValueInfo>>,
     /// In order; an instruction's level is that of its results, a store's is `axes`.
-    pub insts: Vec<KInst>,
+    pub insts: Arc<Vec<KInst>>,
     /// How the points along the innermost axis are combined; without it they are independent.
     pub fold: Option<Fold>,
     /// What code generators are asked for besides.

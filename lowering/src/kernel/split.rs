@@ -8,6 +8,7 @@ use rewright_ir::expr::Order;
 use rewright_ir::{DType, Loc};
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Two kernels for a fold. Both have the buffers of the fold's kernel, and one for each of its totals besides, in order.
 #[derive(Clone, Debug)]
@@ -52,7 +53,7 @@ impl Kernel {
             let op = KOp::Store(kernel.buffers.len() as u32, Part::Re);
             let first = KValue(kernel.values.len() as u32);
             kernel.buffers.push(buffer);
-            kernel.insts.push(KInst {
+            Arc::make_mut(&mut kernel.insts).push(KInst {
                 op,
                 args: SmallVec::from_slice(&[total]),
                 results: 0,
@@ -79,8 +80,14 @@ impl Kernel {
             let op = KOp::Load(kernel.buffers.len() as u32, Part::Re);
             let first = KValue(kernel.values.len() as u32);
             kernel.buffers.push(Buffer { dtype, written: false, varies });
-            kernel.values.push(ValueInfo { dtype, level: inner });
-            kernel.insts.push(KInst { op, args: SmallVec::new(), results: 1, first, loc: Loc::default() });
+            Arc::make_mut(&mut kernel.values).push(ValueInfo { dtype, level: inner });
+            Arc::make_mut(&mut kernel.insts).push(KInst {
+                op,
+                args: SmallVec::new(),
+                results: 1,
+                first,
+                loc: Loc::default(),
+            });
             items.push(first);
         }
         let (after, combine) = (kept.range(&fold.after), kept.range(&fold.combine));
@@ -97,7 +104,7 @@ impl Kernel {
             before.push(before[number] + usize::from(stays(number)));
         }
         let mut number = 0..;
-        kernel.insts.retain(|_| number.next().is_some_and(&stays));
+        Arc::make_mut(&mut kernel.insts).retain(|_| number.next().is_some_and(&stays));
         (kernel, Kept { before })
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn deferred(kernel: &Kernel, made_by: &[u32], uses: &[u32], leaves: &
     let made_by = |v: KValue| kernel.insts.get(made_by[v.0 as usize] as usize);
     let only = |v: KValue| uses[v.0 as usize] == 1 && !leaves[v.0 as usize];
     let mut deferred = vec![false; kernel.values.len()];
-    for inst in &kernel.insts {
+    for inst in kernel.insts.iter() {
         let deferrable =
             |v: &KValue| only(*v) && made_by(*v).is_some_and(|inner| has_place_for(kernel, inst, *v, inner));
         for v in inst.args.iter().filter(|v| deferrable(v)) {
