@@ -79,7 +79,14 @@ impl Selector<'_> {
         self.compare_op(by_size!(size, CMP_PS, CMP_PD), size, &[a, b], None, predicate)
     }
 
-    fn compare_op(&mut self, form: &'static Form, size: usize, srcs: &[V], row: Option<u32>, predicate: u8) -> Val {
+    pub(super) fn compare_op(
+        &mut self,
+        form: &'static Form,
+        size: usize,
+        srcs: &[V],
+        row: Option<u32>,
+        predicate: u8,
+    ) -> Val {
         let evex = self.evex();
         let dst = if evex { self.fresh_mask() } else { self.fresh(size) };
         let op = Op { row, imm: Some(predicate), ..Self::plain_op(form, self.width(size), dst, srcs) };

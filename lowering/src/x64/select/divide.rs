@@ -1,8 +1,9 @@
-//! Division of integers: narrow ones as floats of more than twice as many bits, whose truncated quotients are exact, and the others, like all else
-//! that there are no vector instructions for, by functions called for each lane.
+//! Division of integers: narrow ones as floats of more than twice as many bits, whose truncated quotients are exact; long ones in two steps of
+//! quotients that are too small at most, where there are conversions of such; and the others, like all else that there are no vector
+//! instructions for, by functions called for each lane.
 
 use super::{Selector, Val};
-use crate::kernel::{Binary, KernelError, Unary};
+use crate::kernel::{Binary, KernelError};
 use crate::x64::codes::{self, Form};
 use crate::x64::machine::{Inst, Op, V};
 use crate::x64::{helpers, unsupported};
@@ -15,14 +16,17 @@ pub fn dividing_dtype(dtype: DType, evex: bool) -> Option<DType> {
         1 | 2 => Some(DType::F32),
         // Without AVX-512 there is no conversion of unsigned lanes.
         4 if evex || dtype.is_signed() => Some(DType::F64),
+        8 if evex => Some(DType::F64),
         _ => None,
     }
 }
 
 impl Selector<'_> {
     pub(super) fn divide(&mut self, op: Binary, dtype: DType, x: V, y: V) -> Result<V, KernelError> {
-        if let Some(float) = dividing_dtype(dtype, self.evex()) {
-            return self.divide_as_floats(op, dtype, float, x, y);
+        match dividing_dtype(dtype, self.evex()) {
+            Some(_) if dtype.size() == 8 => return self.divide_long(op, dtype, x, y),
+            Some(float) => return self.divide_as_floats(op, dtype, float, x, y),
+            None => {}
         }
         let helper = helpers::binary(op, dtype).ok_or_else(|| unsupported(format!("{op:?} of {dtype}")))?;
         self.call(helper, 0, SmallVec::from_slice(&[x, y]), dtype.size())
@@ -46,22 +50,74 @@ impl Selector<'_> {
             let product = self.op2(&codes::MUL_D, 4, result, y);
             result = self.op2(&codes::SUB_D, 4, x, product);
         }
-        let result = match self.not_zero(int, y)? {
-            Val::Bits(mask) => {
-                let dst = self.fresh(4);
-                let plain = Self::plain_op(&codes::MOV_PS_LOAD, self.width(4), dst, &[result]);
-                self.emit(Inst::Op(Op { mask: Some((mask, true)), ..plain }));
-                dst
-            }
-            Val::Flags(flags, _) => self.op2(&codes::AND_D, 4, result, flags),
-            _ => result,
-        };
+        let divides = self.not_zero(int, y)?;
+        let result = self.kept_where(divides, 4, result);
         Ok(self.cut(result, 4, size))
     }
 
-    pub(super) fn count_bits(&mut self, op: Unary, dtype: DType, x: V) -> Result<V, KernelError> {
-        let helper = helpers::unary(op, dtype).ok_or_else(|| unsupported(format!("{op:?} of {dtype}")))?;
-        self.call(helper, 0, SmallVec::from_slice(&[x]), dtype.size())
+    /// Lanes of 4 or 8 bytes where something holds, else 0.
+    fn kept_where(&mut self, holds: Val, size: usize, v: V) -> V {
+        match holds {
+            Val::Bits(mask) => {
+                let dst = self.fresh(size);
+                let form: &Form = if size == 4 { &codes::MOV_PS_LOAD } else { &codes::MOV_PD_LOAD };
+                let plain = Self::plain_op(form, self.width(size), dst, &[v]);
+                self.emit(Inst::Op(Op { mask: Some((mask, true)), ..plain }));
+                dst
+            }
+            Val::Flags(flags, _) => self.op2(&codes::AND_D, size, v, flags),
+            _ => v,
+        }
+    }
+
+    /// Magnitudes, without signs, with AVX-512.
+    ///
+    /// The reciprocal of the divisor is made 8 parts in 2^53 too small, more than the roundings of both conversions, the division and a
+    /// multiplication can add up to: what it gives, truncated, is not greater than the quotient, and less by 12 parts in 2^53 of it and 1 at most.
+    /// What is left, exactly, is below 2^15 divisors, so that the second quotient is right or 1 too small, which is seen from what is left then.
+    fn divide_long(&mut self, op: Binary, dtype: DType, x: V, y: V) -> Result<V, KernelError> {
+        const SIZE: usize = 8;
+        const LESS: u8 = 1;
+        const NOT_LESS: u8 = 5;
+        let below_one = 1.0 - 2f64.powi(-50);
+        let signed = dtype.is_signed();
+        let (dividend, divisor) = match signed {
+            true => (self.op1(&codes::ABS_Q, SIZE, x), self.op1(&codes::ABS_Q, SIZE, y)),
+            false => (x, y),
+        };
+        let numerator = self.constant(below_one.to_bits(), SIZE);
+        let divisor_as_float = self.int_to_float(DType::U64, DType::F64, divisor)?;
+        let reciprocal = self.op2(&codes::DIV_PD, SIZE, numerator, divisor_as_float);
+        let step = |this: &mut Self, left: V| -> Result<(V, V), KernelError> {
+            let float = this.int_to_float(DType::U64, DType::F64, left)?;
+            let float = this.op2(&codes::MUL_PD, SIZE, float, reciprocal);
+            let quotient = this.resized(&codes::CVTTPD2UQQ, DType::F64, DType::U64, float);
+            let product = this.op2(&codes::MUL_Q, SIZE, quotient, divisor);
+            Ok((quotient, this.op2(&codes::SUB_Q, SIZE, left, product)))
+        };
+        let (first, left) = step(self, dividend)?;
+        let (second, left) = step(self, left)?;
+        let once_more = self.compare_op(&codes::CMP_UQ, SIZE, &[left, divisor], None, NOT_LESS);
+        let (magnitude, signs) = if op == Binary::Rem {
+            let more = self.kept_where(once_more, SIZE, divisor);
+            (self.op2(&codes::SUB_Q, SIZE, left, more), x)
+        } else {
+            let one = self.constant(1, SIZE);
+            let more = self.kept_where(once_more, SIZE, one);
+            let both = self.op2(&codes::ADD_Q, SIZE, first, second);
+            let quotient = self.op2(&codes::ADD_Q, SIZE, both, more);
+            (quotient, if signed { self.op2(&codes::XOR_Q, SIZE, x, y) } else { x })
+        };
+        let mut result = magnitude;
+        if signed {
+            let (zero, ones) = (self.constant(0, SIZE), self.constant(u64::MAX, SIZE));
+            let negative = self.compare_op(&codes::CMP_Q, SIZE, &[signs, zero], None, LESS);
+            let flip = self.kept_where(negative, SIZE, ones);
+            let flipped = self.op2(&codes::XOR_Q, SIZE, magnitude, flip);
+            result = self.op2(&codes::SUB_Q, SIZE, flipped, flip);
+        }
+        let divides = self.not_zero(dtype, y)?;
+        Ok(self.kept_where(divides, SIZE, result))
     }
 
     pub(super) fn convert_by_call(&mut self, from: DType, to: DType, x: V) -> Result<V, KernelError> {

@@ -8,6 +8,7 @@ mod bits;
 mod call;
 mod compare;
 mod convert;
+mod count;
 mod defer;
 pub mod divide;
 mod emit;
