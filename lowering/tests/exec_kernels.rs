@@ -296,10 +296,10 @@ entry:
 
 #[test]
 fn what_has_no_kernel_runs_by_its_meaning_and_says_so() {
-    let text = "func @f(%x: f64[n, m], %m: bool[n]) -> f64[?, m], f64[n, m] {
+    let text = "func @f(%x: f64[n, m]) -> i64, f64[n, m] {
 entry:
   %0 = mul %x, 2.0
-  %1 = compress %0, %m
+  %1 = argmax %0
   %2 = ufunc @g(%x)
   ret %1, %2
 }
@@ -317,15 +317,14 @@ done:
 }";
     let f = Every::new(text);
     let x = Array2::from_shape_fn((3, 2), |(i, j)| i as f64 - j as f64);
-    let mask = Array1::from(vec![true, false, true]);
-    let found = f.call(&[(&x).into(), (&mask).into()]);
-    assert_eq!(array(&found[0]), &(&x * 2.0).select(ndarray::Axis(0), &[0, 2]).into_dyn());
+    let found = f.call(&[(&x).into()]);
+    assert_eq!(found[0], Datum::Scalar(Scalar::I64(4)));
     assert_eq!(f.0[0].remarks(), [], "the reference evaluator was asked for");
     for f in &f.0[1..] {
         let remarks: Vec<String> = f.remarks().iter().map(ToString::to_string).collect();
         assert_eq!(remarks.len(), 2, "{remarks:?}");
         assert!(
-            remarks[0].contains("`compress` runs by its reference meaning") && remarks[0].contains("4:"),
+            remarks[0].contains("`argmax` runs by its reference meaning") && remarks[0].contains("4:"),
             "{remarks:?}"
         );
         assert!(remarks[1].contains("`ufunc`") && remarks[1].contains("`@g` has a loop"), "{remarks:?}");
@@ -610,4 +609,53 @@ entry:
     assert_eq!(array(&found[1]), &Array1::from(vec![7.0, 0.5, 7.0]).into_dyn());
     let wrong = f.outcome(&[(&x).into(), y.slice(s![..4]).into(), 7i64.into()]);
     assert!(wrong.is_err(), "{wrong:?}");
+}
+
+/// Arrays of any strides, positions that broadcast, count from the end or come in no number at all; and what is out of bounds is an error.
+#[test]
+fn places_are_read_without_the_reference_meaning() {
+    let text = "func @f(%x: f64[n, m, k], %i: i32[a, 1], %j: i64[b], %t: u8[c, d], %m: bool[n, m]) -> f64[a, b, k], f64[n, c, d, k], f64[?, k], f64[b, m, k] {
+entry:
+  %0 = gather %x, %i, %j
+  %1 = take %x, %t, axis=-2
+  %2 = compress %x, %m
+  %3 = gather %x, %j
+  ret %0, %1, %2, %3
+}";
+    let f = Every::new(text).all_kernels();
+    let x = ndarray::Array3::from_shape_fn((4, 6, 10), |(i, j, k)| (i * 100 + j * 10 + k) as f64);
+    let i = Array2::from_shape_fn((3, 1), |(a, _)| a as i32 - 2);
+    let j = Array1::from(vec![0i64, -1, 1, 1, -2]);
+    let t = Array2::from_shape_fn((2, 2), |(c, d)| (c + 2 * d) as u8);
+    let mask = Array2::from_shape_fn((4, 5), |(a, b)| (a * b) % 3 == 1);
+    let views = [x.slice(s![.., ..5, ..3]), x.slice(s![..;-1, 1.., ..;2]).slice_move(s![.., ..;-1, ..])];
+    for x in &views {
+        let found = f.call(&[x.into(), (&i).into(), j.view().into(), (&t).into(), (&mask).into()]);
+        let x = x.to_owned();
+        let wrap = |at: i64, extent: usize| if at < 0 { (at + extent as i64) as usize } else { at as usize };
+        let gathered = ndarray::Array3::from_shape_fn((3, 5, x.dim().2), |(a, b, k)| {
+            x[[wrap(i[[a, 0]].into(), 4), wrap(j[b], 5), k]]
+        });
+        assert_eq!(array(&found[0]), &gathered.into_dyn());
+        let taken = ndarray::Array4::from_shape_fn((4, 2, 2, x.dim().2), |(n, c, d, k)| x[[n, t[[c, d]] as usize, k]]);
+        assert_eq!(array(&found[1]), &taken.into_dyn());
+        let rows: Vec<f64> = mask
+            .indexed_iter()
+            .filter(|(_, yes)| **yes)
+            .flat_map(|((a, b), _)| x.slice(s![a, b, ..]).to_vec())
+            .collect();
+        assert_eq!(array(&found[2]).iter().copied().collect::<Vec<f64>>(), rows);
+        assert!(f.0[1..].iter().all(|f| f.stats().reference == 0));
+    }
+    let call = |i: &Array2<i32>, t: &Array2<u8>| {
+        f.outcome(&[(&views[0]).into(), i.into(), (&j).into(), t.into(), (&mask).into()])
+    };
+    call(&Array2::zeros((0, 1)), &t).unwrap();
+    assert!(
+        call(&i.mapv(|i| i + 4), &t).is_err_and(|e| e.to_string().contains("position 4 is out of bounds along axis 0"))
+    );
+    assert!(
+        call(&i, &t.mapv(|t| t + 2)).is_err_and(|e| e.to_string().contains("position 5 is out of bounds along axis 1"))
+    );
+    assert!(call(&i.mapv(|i| i - 3), &t).is_err());
 }

@@ -7,6 +7,7 @@ use super::join::Join;
 use super::launch::Launch;
 use super::layout;
 use super::liveness::Liveness;
+use super::pick::Pick;
 use super::plan::*;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
@@ -319,7 +320,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
             Eval::Array(_) if let Some(view) = self.view(data) => StepKind::View(view),
             Eval::Array(_) if let Some(part) = self.part(data, dead) => part,
-            Eval::Array(_) if let Some(join) = self.join(data) => StepKind::Join(join),
+            Eval::Array(_) if let Some(copied) = self.copied(data) => copied,
             Eval::Elementwise { .. } | Eval::Array(_) => self.kernel(data, Meaning::Array(ArrayEval::Op))?,
             Eval::Control if data.op == effects::CALL => StepKind::Call(Box::new(self.call(data, dead)?)),
             Eval::Control if data.op == effects::UFUNC => {
@@ -417,11 +418,13 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         }
     }
 
-    /// Arrays put together.
-    fn join(&self, data: &InstData) -> Option<Join> {
-        let dense = data.args.iter().chain(&data.results).all(|&v| self.func.ty(v).style().is_none());
+    /// Arrays put together, or read at places.
+    fn copied(&self, data: &InstData) -> Option<StepKind> {
+        if data.args.iter().chain(&data.results).any(|&v| self.func.ty(v).style().is_some()) {
+            return None;
+        }
         let exit = data.results.first().and_then(|result| self.exits.get(result)).copied();
-        Join::of(data, exit).filter(|_| dense)
+        Join::of(data, exit).map(StepKind::Join).or_else(|| Pick::of(data, exit).map(StepKind::Pick))
     }
 
     /// The number of the function that an instruction calls.

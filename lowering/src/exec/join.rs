@@ -3,7 +3,7 @@
 use super::copy::copy_elements;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
-use super::value::{Held, Lent, Place, Shape, Strides, Target, fill_elements, row_major};
+use super::value::{Held, Place, Shape, Strides, Target, fill_elements};
 use rewright_ir::ops::concat::{CONCAT, STACK};
 use rewright_ir::{EvalError, InstData};
 
@@ -57,19 +57,9 @@ impl Machine<'_> {
         let operands: Vec<&Held> = (0..step.args.len()).map(|n| self.operand(act, step, n)).collect();
         let Some((axis, shape)) = join.shape(&operands) else { return self.array(act, step, ArrayEval::Op) };
         let dtype = def.ty.dtype();
-        self.room(&shape, dtype.size())?;
+        let fresh = self.fresh(act, join.exit, dtype, shape.clone())?;
         self.spend(shape.iter().product::<usize>() as u64)?;
-        let mut buffers = self.buffers.borrow_mut();
-        let place = join.exit.and_then(|at| act.frame.into.get(at as usize));
-        let (buffer, target) = match place.filter(|p| p.direct && p.dtype == dtype && p.shape == shape) {
-            Some(place) => (None, Target { pointer: place.pointer, strides: place.strides.clone(), used: true }),
-            None => {
-                let buffer = buffers.get(dtype, &shape)?;
-                let strides = row_major(&shape, dtype.size());
-                let target = Target { pointer: buffer.pointer(), strides, used: buffer.is_used() };
-                (Some(buffer), target)
-            }
-        };
+        let target = &fresh.target;
         let mut at = 0;
         for operand in operands {
             let pointer = target.pointer.wrapping_offset(at as isize * target.strides[axis]);
@@ -86,7 +76,7 @@ impl Machine<'_> {
                 }
                 held if held.dtype() == Some(dtype) => held.place(),
                 held => {
-                    cast = Held::Array(held.to_datum(&mut buffers)?.to_array().cast(dtype));
+                    cast = Held::Array(held.to_datum(&mut self.buffers.borrow_mut())?.to_array().cast(dtype));
                     cast.place()
                 }
             };
@@ -102,12 +92,8 @@ impl Machine<'_> {
             unsafe { copy_elements(&from, part.pointer, &part.strides) };
             at += extents[axis];
         }
-        drop(buffers);
-        let held = match buffer {
-            // SAFETY: the parts are all there is of it.
-            Some(buffer) => Held::Array(unsafe { buffer.into_array(dtype, &shape, None) }),
-            None => Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None }),
-        };
+        // SAFETY: the parts are all there is of it.
+        let held = unsafe { fresh.into_held() };
         self.put(act.frame, def.slot, held)?;
         self.admit(act, def, "result")
     }

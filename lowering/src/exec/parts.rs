@@ -141,7 +141,7 @@ fn part(act: &Activation<'_, '_>, step: &Step, first: usize, slices: &[SliceSpec
 }
 
 /// An array read as `shape`: leading axes of extent 1 that it has too many dropped, others stretched. `None` if it can't be.
-fn stretched(held: &Held, shape: &[usize]) -> Option<Lent> {
+pub(super) fn stretched(held: &Held, shape: &[usize]) -> Option<Lent> {
     let place = held.place()?;
     let extra = place.shape.len().saturating_sub(shape.len());
     if place.shape[..extra].iter().any(|&n| n != 1) {

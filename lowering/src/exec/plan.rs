@@ -5,6 +5,7 @@
 
 use super::join::Join;
 use super::launch::Launch;
+use super::pick::Pick;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
 use rewright_ir::{Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, SliceSpec, Type, Value};
@@ -105,6 +106,8 @@ pub enum StepKind {
     Update(SmallVec<[SliceSpec; 2]>),
     /// Puts operands together.
     Join(Join),
+    /// Reads at places that operands name.
+    Pick(Pick),
     /// Computes whole values by the op's reference meaning.
     Array(ArrayEval),
     /// Writes the second operand into the first; holds the parameter that this is, if it is one.

@@ -1,0 +1,53 @@
+//! The array that a step writes by itself: in the caller's buffer, if the function then returns it, or in a new one.
+
+use super::buffers::RawBuffer;
+use super::machine::{Activation, Machine};
+use super::value::{Held, Lent, Shape, Target, row_major};
+use rewright_ir::{DType, EvalError};
+
+/// Room for an array.
+pub struct Fresh {
+    dtype: DType,
+    shape: Shape,
+    /// Where its elements are written.
+    pub target: Target,
+    /// None if it is the caller's.
+    buffer: Option<RawBuffer>,
+}
+
+impl Machine<'_> {
+    /// Room for a result, of which `exit` is the position among the function's results if the block ends by returning it. No operand has elements there.
+    pub(super) fn fresh(
+        &self,
+        act: &Activation<'_, '_>,
+        exit: Option<u32>,
+        dtype: DType,
+        shape: Shape,
+    ) -> Result<Fresh, EvalError> {
+        self.room(&shape, dtype.size())?;
+        let place = exit.and_then(|at| act.frame.into.get(at as usize));
+        if let Some(place) = place.filter(|p| p.direct && p.dtype == dtype && p.shape == shape) {
+            let target = Target { pointer: place.pointer, strides: place.strides.clone(), used: true };
+            return Ok(Fresh { dtype, shape, target, buffer: None });
+        }
+        let buffer = self.buffers.borrow_mut().get(dtype, &shape)?;
+        let strides = row_major(&shape, dtype.size());
+        let target = Target { pointer: buffer.pointer(), strides, used: buffer.is_used() };
+        Ok(Fresh { dtype, shape, target, buffer: Some(buffer) })
+    }
+}
+
+impl Fresh {
+    /// The array.
+    ///
+    /// # Safety
+    /// Every element was written with a valid value.
+    pub unsafe fn into_held(self) -> Held {
+        let Fresh { dtype, shape, target, buffer } = self;
+        match buffer {
+            // SAFETY: the buffer was got for this dtype and shape; the rest is the caller's promise.
+            Some(buffer) => Held::Array(unsafe { buffer.into_array(dtype, &shape, None) }),
+            None => Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None }),
+        }
+    }
+}
