@@ -71,6 +71,15 @@ fn totals(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     (0..n / 3).map(|i| of(b, i)).collect()
 }
 
+/// `n` ops of one value, every other one returned: what reads it is put together, a few at a time.
+fn answers(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
+    let of = |b: &mut FuncBuilder<'_>, i: usize| {
+        let moved = b.op("add", [Arg::from(b.param(0)), Arg::from(i as f64 + 0.5)]).expect("floats");
+        b.op("mul", [Arg::from(moved), Arg::from(1.5)]).expect("floats")
+    };
+    (0..n / 2).map(|i| of(b, i)).collect()
+}
+
 /// Builds a function of so many ops, and gives what it returns.
 type Shape = fn(&mut FuncBuilder<'_>, usize) -> Vec<Value>;
 
@@ -94,8 +103,14 @@ fn optimize(shape: Shape, n: usize) -> Duration {
 
 #[test]
 fn time_an_op_stays_the_same_from_a_thousand_ops_to_a_hundred_thousand() {
-    let shapes: [(&str, Shape); 5] =
-        [("totals", totals), ("chain", chain), ("ladder", ladder), ("fan", fan), ("redundant", redundant)];
+    let shapes: [(&str, Shape); 6] = [
+        ("totals", totals),
+        ("answers", answers),
+        ("chain", chain),
+        ("ladder", ladder),
+        ("fan", fan),
+        ("redundant", redundant),
+    ];
     for (name, shape) in shapes {
         let per_op: Vec<f64> = SIZES
             .iter()

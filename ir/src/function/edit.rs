@@ -157,9 +157,7 @@ impl Function {
             return;
         }
         for inst in self.users(old) {
-            let slots: SmallVec<[usize; 4]> =
-                self.inst(inst).uses().enumerate().filter(|(_, v)| *v == old).map(|(i, _)| i).collect();
-            for slot in slots {
+            for slot in self.inst(inst).slots_of(old) {
                 self.set_use(inst, slot, new);
             }
         }

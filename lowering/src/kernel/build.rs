@@ -126,21 +126,29 @@ impl KernelBuilder {
     pub fn push(&mut self, op: KOp, args: &[KValue], dtype: DType) -> KValue {
         let Some(meaning) = op.meaning() else { return self.push_many(op, args, &[dtype]) };
         let hash = hash_of(meaning, args, dtype);
-        let KernelBuilder { insts, values, .. } = &*self;
-        let same = |&(known, number): &(u64, u32)| {
-            let inst = &insts[number as usize];
-            known == hash
-                && *inst.args == *args
-                && values[inst.first.0 as usize].dtype == dtype
-                && inst.op.meaning() == Some(meaning)
-        };
-        if let Some(&(_, number)) = self.known.find(hash, same) {
-            return insts[number as usize].first;
+        if let Some(known) = self.find(hash, meaning, args, dtype) {
+            return known;
         }
-        let number = insts.len() as u32;
+        let number = self.insts.len() as u32;
         let first = self.push_many(op, args, &[dtype]);
         self.known.insert_unique(hash, (hash, number), |&(hash, _)| hash);
         first
+    }
+    /// The value that is computed so already.
+    fn find(&self, hash: u64, meaning: Meaning, args: &[KValue], dtype: DType) -> Option<KValue> {
+        let same = |&(known, number): &(u64, u32)| {
+            let inst = &self.insts[number as usize];
+            known == hash
+                && *inst.args == *args
+                && self.values[inst.first.0 as usize].dtype == dtype
+                && inst.op.meaning() == Some(meaning)
+        };
+        self.known.find(hash, same).map(|&(_, number)| self.insts[number as usize].first)
+    }
+    /// What two operands come to, if that is computed already.
+    pub fn known_binary(&self, op: Binary, a: KValue, b: KValue) -> Option<KValue> {
+        let (meaning, dtype) = (KOp::Binary(op).meaning()?, self.dtype(a));
+        self.find(hash_of(meaning, &[a, b], dtype), meaning, &[a, b], dtype)
     }
     /// Any instruction; gives the first of its results.
     pub fn push_many(&mut self, op: KOp, args: &[KValue], results: &[DType]) -> KValue {

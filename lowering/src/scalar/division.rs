@@ -92,6 +92,14 @@ fn remainder_of(cx: &mut ScalarCx<'_>, a: KValue, b: KValue, quotient: KValue) -
     cx.k.select(by_zero, zero, rest)
 }
 
+/// The remainder of division toward zero, of the quotient where that is computed already.
+fn truncated_remainder(cx: &mut ScalarCx<'_>, a: KValue, b: KValue) -> KValue {
+    match cx.k.known_binary(Binary::Quot, a, b) {
+        Some(quotient) => remainder_of(cx, a, b, quotient),
+        None => cx.k.binary(Binary::Rem, a, b),
+    }
+}
+
 fn floor_quotient(cx: &mut ScalarCx<'_>, a: Elem, b: Elem) -> Option<KValue> {
     if a.dtype.kind() == Kind::Float {
         return cx.math("floordiv", &[a.re, b.re]);
@@ -114,7 +122,7 @@ fn floor_remainder(cx: &mut ScalarCx<'_>, a: Elem, b: Elem) -> Option<KValue> {
     if a.dtype.kind() == Kind::Float {
         return cx.math("mod", &[a.re, b.re]);
     }
-    let rest = cx.k.binary(Binary::Rem, a.re, b.re);
+    let rest = truncated_remainder(cx, a.re, b.re);
     Some(if a.dtype.is_unsigned() { rest } else { remainder_from(cx, rest, b) })
 }
 
@@ -145,7 +153,7 @@ fn remainder(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let &[a, b] = args else { return None };
     let value = match a.dtype.kind() {
         Kind::Float => cx.math("fmod", &[a.re, b.re])?,
-        _ => cx.k.binary(Binary::Rem, a.re, b.re),
+        _ => truncated_remainder(cx, a.re, b.re),
     };
     Elem::real(a.dtype, value).only()
 }

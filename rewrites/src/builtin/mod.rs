@@ -21,6 +21,7 @@
 //! - [`dce`]: removes what nothing needs.
 //! - [`sink`]: computes arrays in the block that needs them.
 //! - [`array_expr`]: makes chains of elementwise ops one node.
+//! - [`expr_siblings`]: several results that are computed of one array are one pass over it.
 //! - [`node_extents`]: extents of nodes that are known by now.
 //! - [`del_placement`]: ends each array's life after its last use.
 //!
@@ -35,6 +36,7 @@ pub mod cse;
 pub mod dce;
 pub mod dead_branches;
 pub mod del_placement;
+pub mod expr_siblings;
 pub mod extents;
 pub mod flat_positions;
 pub mod fold;
@@ -44,6 +46,7 @@ pub mod inline;
 pub mod jump_threading;
 pub mod licm;
 pub mod merge_blocks;
+mod node;
 pub mod node_extents;
 pub mod reduce_finish;
 pub mod reduce_fusion;
@@ -51,5 +54,6 @@ pub mod reduce_siblings;
 pub mod reduce_views;
 pub mod rules;
 pub mod scalar_finish;
+mod siblings;
 pub mod sink;
 pub mod strength_reduction;

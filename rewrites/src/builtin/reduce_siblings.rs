@@ -1,10 +1,11 @@
 //! `reduce-siblings`: several reductions of one array become one pass over it.
 
-use super::reduce_finish::{LARGE, Node};
-use super::reduce_fusion::{NEAR, block_order, dtype_of, is_still_between};
+use super::node::{LARGE, Node};
+use super::reduce_fusion::dtype_of;
+use super::siblings::{Together, put_together, together};
 use crate::prelude::*;
+use rewright_ir::ArrayExpr;
 use rewright_ir::expr::{Combine, Monoid};
-use rewright_ir::{ArrayExpr, Attr};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -28,80 +29,41 @@ register_rewrite!(REDUCE_SIBLINGS);
 
 /// The most accumulators of one pass: more leave no registers for as many groups of lanes as hide what an addition takes.
 const MOST: usize = 4;
-/// Of an array with more uses, so many users after each are looked at.
-const MOST_USERS: usize = 8;
-
-/// What becomes one node.
-pub struct Together {
-    /// In block order.
-    of: SmallVec<[Inst; 2]>,
-    expr: ArrayExpr,
-    args: Vec<Value>,
-}
 
 impl RootRewrite for ReduceSiblings {
     type Match = Box<Together>;
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
-        let all = siblings(cx, root);
-        let starts = all.iter().take_while(|&&inst| inst != root).count();
-        let node = (0..=starts).find_map(|start| together(cx, all.get(start..)?)).ok_or(NoMatch::quiet())?;
-        Ok(Box::new(Together { of: node.of, expr: node.expr, args: node.args }))
+        together(cx, root, |inst| reductions(cx, inst), join)
     }
 
     fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let Together { of, expr, args } = *found;
-        let loc = rw.func().inst(of[0]).loc;
-        rw.set_point(Point::Before(of[0]));
-        rw.set_loc(loc);
-        let count = expr.reductions.len();
-        let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
-        let node = rw.insert(rewright_ir::builder::find_op("arrayexpr")?, args, attrs)?;
-        let mut results = rw.func().inst(node).results.clone().into_iter();
-        // All before the first is replaced, for there they are put in.
-        let mut values: Vec<SmallVec<[Value; 2]>> = Vec::new();
-        for &inst in &of {
-            let own = rw.func().inst(inst).results.clone();
-            let scalars: SmallVec<[bool; 2]> = own.iter().map(|&value| rw.func().ty(value).is_scalar()).collect();
-            let taken = scalars.into_iter().zip(&mut results);
-            let found = taken.map(|(scalar, result)| if scalar { rw.op("item", [result]) } else { Ok(result) });
-            values.push(found.collect::<Result<_, RewriteError>>()?);
-        }
-        of.iter().zip(values).try_for_each(|(&inst, values)| rw.replace(inst, &values))?;
-        rw.remark(loc, format!("{count} reductions of one array in one pass"));
-        Ok(())
+        put_together(*found, "reductions", rw)
     }
 }
 
-/// The reductions that an instruction is, if nothing changes or ends what they read.
+/// The reductions that an instruction is.
 fn reductions(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
-    let still = |&value: &Value| !cx.is_written(value) && !cx.is_ended(value);
-    let data = cx.func().inst(inst);
     let fits = |expr: &Arc<ArrayExpr>| !expr.reductions.is_empty() && expr.body.insts.len() <= LARGE;
-    let is_one = data.attrs.expr().is_none_or(fits) && data.args.iter().chain(&data.results).all(still);
-    is_one.then(|| Node::along_any(cx, inst)).flatten()
+    cx.func().inst(inst).attrs.expr().is_none_or(fits).then(|| Node::along_any(cx, inst)).flatten()
 }
 
-/// The first of these, and those after it that can be computed there, if there are any.
-fn together(cx: &MatchCx<'_>, all: &[Inst]) -> Option<Node> {
-    let func = cx.func();
-    let (&first, later) = all.split_first().filter(|(_, later)| !later.is_empty())?;
-    let mut node = reductions(cx, first)?;
-    for &inst in later {
-        let Some(other) = reductions(cx, inst) else { continue };
-        let last = node.of[node.of.len() - 1];
-        let is_there = |&arg: &Value| match func.def_inst(arg) {
-            Some(def) => func.block_of(def) != func.block_of(first) || func.comes_before(def, first),
-            None => true,
-        };
-        let may_move = other.args.iter().all(is_there) && is_still_between(func, last, inst, &|_| false);
-        let alike = node.reads_as(&other) && width(&node.expr) == width(&other.expr);
-        let lowers = node.is_rows() || (is_kept_in_memory(&node.expr) && is_kept_in_memory(&other.expr));
-        if may_move && alike && lowers && node.accumulators() + other.accumulators() <= MOST {
-            node = node.joined(other);
+/// Whether a register has room for as many values of both, and kernels can keep what both come to.
+fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
+    let lowers = node.is_rows() || (is_kept_in_memory(&node.expr) && is_kept_in_memory(&other.expr));
+    let reason = match () {
+        () if width(&node.expr) != width(&other.expr) => {
+            "another reduction of the array has wider values, of which a register holds fewer: each is a pass by itself"
         }
-    }
-    (node.of.len() > 1).then_some(node)
+        () if !lowers => {
+            "another reduction of the array, not along rows, keeps more than its results: each is a pass by itself"
+        }
+        () if node.accumulators() + other.accumulators() > MOST => {
+            "as many reductions of the array as one pass takes are one already"
+        }
+        () => return Ok(()),
+    };
+    Err(NoMatch::because(reason))
 }
 
 /// True if all that has to be known of what a result came to so far is the result, which kernels keep in memory that do not go along rows.
@@ -111,7 +73,7 @@ fn is_kept_in_memory(expr: &ArrayExpr) -> bool {
 
 /// The bytes of the widest value of a point: as many points are computed at once as a register has room for such. What is narrower would be computed
 /// with fewer at once beside it. Bytes and bools are added up eight at a time.
-fn width(expr: &ArrayExpr) -> usize {
+pub(super) fn width(expr: &ArrayExpr) -> usize {
     let computed = expr.body.insts.iter().flat_map(|inst| &inst.dtypes).map(|dtype| dtype.size());
     let read = expr.operands.iter().filter(|operand| !operand.index.is_empty()).map(|operand| operand.dtype.size());
     let mut yields = expr.body.yields.iter();
@@ -124,25 +86,4 @@ fn width(expr: &ArrayExpr) -> usize {
         })
     });
     computed.chain(read).chain(combined).max().unwrap_or(1)
-}
-
-/// An instruction and those in its block that read one of the arrays that it reads, in block order.
-fn siblings(cx: &MatchCx<'_>, root: Inst) -> SmallVec<[Inst; 4]> {
-    let func = cx.func();
-    let mut found: SmallVec<[Inst; 4]> = SmallVec::from_slice(&[root]);
-    for &arg in func.inst(root).args.iter().filter(|&&arg| func.ty(arg).rank() > 0) {
-        match func.few_users(arg, MOST_USERS) {
-            Some(users) => found.extend(users.into_iter().filter(|&user| func.block_of(user) == func.block_of(root))),
-            None => found.extend(nearest_users(func, root, arg)),
-        }
-    }
-    found.sort_by(|&a, &b| block_order(func, a, b));
-    found.dedup();
-    found
-}
-
-/// The next few instructions after one that read a value.
-fn nearest_users(func: &Function, root: Inst, value: Value) -> impl Iterator<Item = Inst> + '_ {
-    let later = std::iter::successors(func.next_inst(root), |&inst| func.next_inst(inst)).take(NEAR);
-    later.filter(move |&inst| func.inst(inst).uses().any(|used| used == value)).take(MOST_USERS)
 }

@@ -1,6 +1,6 @@
 //! `scalar-finish`: what is computed of the one number that a reduction comes to becomes part of its node.
 
-use super::reduce_finish::Node;
+use super::node::Node;
 use super::reduce_fusion::may_move;
 use crate::prelude::*;
 use rewright_ir::expr::{Body, BodyOp, BodyRef, Operand, Out, Source, Write};

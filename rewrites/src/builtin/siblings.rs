@@ -1,0 +1,127 @@
+//! Instructions of a block that read one array, and become one pass over it.
+
+use super::node::Node;
+use super::reduce_fusion::{NEAR, block_order, is_still_between};
+use crate::prelude::*;
+use rewright_ir::{ArrayExpr, Attr};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Of an array with more uses, so many users after each are looked at.
+const MOST_USERS: usize = 8;
+
+/// What becomes one node.
+pub struct Together {
+    /// In block order.
+    of: SmallVec<[Inst; 2]>,
+    expr: ArrayExpr,
+    args: Vec<Value>,
+}
+
+/// An instruction and those that can be computed with it, where the first of them stands. `node` says what an instruction is by itself, and
+/// `joins` whether two that read one array at the same places are better together.
+pub(super) fn together(
+    cx: &MatchCx<'_>,
+    root: Inst,
+    node: impl Fn(Inst) -> Option<Node>,
+    joins: impl Fn(&Node, &Node) -> Result<(), NoMatch>,
+) -> Result<Box<Together>, NoMatch> {
+    let all = siblings(cx, root);
+    let starts = all.iter().take_while(|&&inst| inst != root).count();
+    let mut apart = NoMatch::quiet();
+    for start in 0..=starts {
+        let joins = |node: &Node, other: &Node| match joins(node, other) {
+            Ok(()) => true,
+            Err(reason) => {
+                // Of each two, the later one says so.
+                if other.of.contains(&root) {
+                    apart = reason;
+                }
+                false
+            }
+        };
+        if let Some(node) = all.get(start..).and_then(|all| from_first(cx, all, &node, joins)) {
+            return Ok(Box::new(Together { of: node.of, expr: node.expr, args: node.args }));
+        }
+    }
+    Err(apart)
+}
+
+/// Puts the node where the first of them stands, and gives a remark that says what of.
+pub(super) fn put_together(found: Together, what: &str, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+    let Together { of, expr, args } = found;
+    let count = if expr.reductions.is_empty() { expr.outs.len() } else { expr.reductions.len() };
+    let loc = rw.func().inst(of[0]).loc;
+    rw.set_point(Point::Before(of[0]));
+    rw.set_loc(loc);
+    let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
+    let node = rw.insert(rewright_ir::builder::find_op("arrayexpr")?, args, attrs)?;
+    let mut results = rw.func().inst(node).results.clone().into_iter();
+    // All before the first is replaced, for there they are put in.
+    let mut values: Vec<SmallVec<[Value; 2]>> = Vec::new();
+    for &inst in &of {
+        let own = rw.func().inst(inst).results.clone();
+        let scalars: SmallVec<[bool; 2]> = own.iter().map(|&value| rw.func().ty(value).is_scalar()).collect();
+        let taken = scalars.into_iter().zip(&mut results);
+        let found = taken.map(|(scalar, result)| if scalar { rw.op("item", [result]) } else { Ok(result) });
+        values.push(found.collect::<Result<_, RewriteError>>()?);
+    }
+    of.iter().zip(values).try_for_each(|(&inst, values)| rw.replace(inst, &values))?;
+    rw.remark(loc, format!("{count} {what} of one array in one pass"));
+    Ok(())
+}
+
+/// The first of these, and those after it that can be computed there, if there are any.
+fn from_first(
+    cx: &MatchCx<'_>,
+    all: &[Inst],
+    node: &impl Fn(Inst) -> Option<Node>,
+    mut joins: impl FnMut(&Node, &Node) -> bool,
+) -> Option<Node> {
+    let func = cx.func();
+    let (&first, later) = all.split_first().filter(|(_, later)| !later.is_empty())?;
+    let of = |inst: Inst| node(inst).filter(|_| is_still(cx, inst));
+    let mut joined = of(first)?;
+    for &inst in later {
+        let Some(other) = of(inst) else { continue };
+        let last = joined.of[joined.of.len() - 1];
+        let is_there = |&arg: &Value| match func.def_inst(arg) {
+            Some(def) => func.block_of(def) != func.block_of(first) || func.comes_before(def, first),
+            None => true,
+        };
+        let may_move = other.args.iter().all(is_there) && is_still_between(func, last, inst, &|_| false);
+        if may_move && joined.reads_as(&other) && joins(&joined, &other) {
+            joined = joined.joined(other);
+        }
+    }
+    (joined.of.len() > 1).then_some(joined)
+}
+
+/// True if nothing changes or ends what an instruction reads or gives.
+fn is_still(cx: &MatchCx<'_>, inst: Inst) -> bool {
+    let data = cx.func().inst(inst);
+    data.args.iter().chain(&data.results).all(|&value| !cx.is_written(value) && !cx.is_ended(value))
+}
+
+/// An instruction and those in its block that read one of the arrays that it reads, in block order.
+fn siblings(cx: &MatchCx<'_>, root: Inst) -> SmallVec<[Inst; 4]> {
+    let func = cx.func();
+    let mut found: SmallVec<[Inst; 4]> = SmallVec::from_slice(&[root]);
+    for &arg in func.inst(root).args.iter().filter(|&&arg| func.ty(arg).rank() > 0) {
+        match func.few_users(arg, MOST_USERS) {
+            Some(users) => found.extend(users.into_iter().filter(|&user| func.block_of(user) == func.block_of(root))),
+            None => found.extend(nearest_users(func, root, arg)),
+        }
+    }
+    found.sort_by(|&a, &b| block_order(func, a, b));
+    found.dedup();
+    found
+}
+
+/// The next few instructions after one that read a value.
+fn nearest_users(func: &Function, root: Inst, value: Value) -> impl Iterator<Item = Inst> + '_ {
+    let later = std::iter::successors(func.next_inst(root), |&inst| func.next_inst(inst)).take(NEAR);
+    // What ends the block may have very many operands.
+    let reads = move |inst: &Inst| func.next_inst(*inst).is_some() && func.inst(*inst).args.contains(&value);
+    later.filter(reads).take(MOST_USERS)
+}
