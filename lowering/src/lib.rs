@@ -36,6 +36,7 @@
 
 #![allow(unsafe_code, reason = "running machine code; each block argues its safety")]
 
+mod copy;
 pub mod cranelift;
 pub mod exec;
 pub mod interp;

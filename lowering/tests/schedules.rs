@@ -216,6 +216,19 @@ fn totals_in_memory_are_not_streamed() {
 }
 
 #[test]
+fn results_that_are_turned_are_not_streamed() {
+    let text = function("%a: f64[n, m]", "[i: m, j: n] (x = %a[j, i]) {\n t0 = neg x\n yield t0\n }", "f64[m, n]");
+    let a = matrix(10, 2_000, 5);
+    let mut out = Array2::<f64>::zeros((2_000, 10));
+    for (order, streams) in [("order=[j,i]", false), ("order=[i,j]", true)] {
+        let f = compile(&text, &format!("{order} tile=10x64 stream=on"), Backend::Auto);
+        f.call_into(&[(&a).into()], &mut [ViewMut::from(out.view_mut())]).unwrap();
+        assert_eq!(f.schedules()[0].schedule.stream, Some(streams), "{order}: what is turned is read again at once");
+        assert_eq!(out, -a.t().to_owned());
+    }
+}
+
+#[test]
 fn impossible_schedules_are_errors() {
     let fails = |program: usize, schedule: &str| {
         let text = programs()[program].1.replace("SCHEDULE", &format!("schedule=\"{schedule}\""));

@@ -1,9 +1,8 @@
 //! Steps that put arrays together: each operand is copied to its part of the result.
 
-use super::copy::copy_elements;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
-use super::value::{Held, Place, Shape, Strides, Target, fill_elements};
+use super::value::{Held, Place, Shape, Strides, Target, copy_elements, fill_elements};
 use rewright_ir::ops::concat::{CONCAT, STACK};
 use rewright_ir::{EvalError, InstData};
 

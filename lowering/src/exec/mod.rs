@@ -49,7 +49,6 @@ mod backend;
 mod buffers;
 mod build;
 mod cache;
-mod copy;
 mod direction;
 mod frame;
 mod fresh;

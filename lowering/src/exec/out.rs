@@ -1,8 +1,7 @@
 //! Buffers of the caller's that results are written to.
 
 use super::buffers::Buffers;
-use super::copy::copy_elements;
-use super::value::{Held, Shape, Strides, overwrite};
+use super::value::{Held, Shape, Strides, copy_elements, overwrite};
 use ndarray::{ArrayBase, ArrayViewMut, DataMut, Dimension};
 use rewright_ir::{Complex32, Complex64, DType, Dim, Element, EvalError, Scalar, Type};
 use std::marker::PhantomData;

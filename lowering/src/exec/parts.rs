@@ -1,10 +1,9 @@
 //! Steps that read or replace parts of arrays at positions: elements and views without copying, updates in place where nobody else can
 //! see the array.
 
-use super::copy::copy_elements;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Slot, Step};
-use super::value::{Held, Lent, Place, Shape, Strides, Target, fill_elements, in_place};
+use super::value::{Held, Lent, Place, Shape, Strides, Target, copy_elements, fill_elements, in_place};
 use super::view::{element, lend};
 use rewright_ir::{DType, EvalError, Scalar, SliceSpec};
 

@@ -1,10 +1,9 @@
 //! Steps that read at arrays of positions, or where a mask is true: each place's elements are copied to theirs in the result.
 
-use super::copy::copy_elements;
 use super::machine::{Activation, Machine};
 use super::parts::stretched;
 use super::plan::{ArrayEval, Step};
-use super::value::{Held, Place, Shape, Strides};
+use super::value::{Held, Place, Shape, Strides, copy_elements};
 use rewright_ir::ops::compress::COMPRESS;
 use rewright_ir::ops::gather::{GATHER, TAKE};
 use rewright_ir::{Element, EvalError, InstData, with_dtype};

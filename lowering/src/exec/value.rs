@@ -1,7 +1,7 @@
 //! What slots hold, and the memory behind it.
 
 use super::buffers::Buffers;
-use super::copy::copy_elements;
+use crate::copy::{Axis, copy_strided};
 use rewright_ir::{Array, DType, Datum, Dim, Element, EvalError, Scalar, Type, View, with_array, with_dtype};
 use smallvec::SmallVec;
 
@@ -228,6 +228,17 @@ pub fn row_major(shape: &[usize], size: usize) -> Strides {
         step = step.wrapping_mul(shape[axis].max(1) as isize);
     }
     strides
+}
+
+/// Copies all elements of `from` to where `strides` (in bytes) say, from `to` on.
+///
+/// # Safety
+/// Every element of `from` is valid to read, every place written to is valid to write, and the two don't overlap.
+pub unsafe fn copy_elements(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
+    let axes = from.shape.iter().zip(from.strides).zip(strides);
+    let axes = axes.map(|((&extent, &step), &target)| Axis { extent, source: step * from.unit, target });
+    // SAFETY: the caller's promise.
+    unsafe { copy_strided(from.dtype.size(), from.pointer, to, axes) };
 }
 
 /// Writes a scalar to all elements of a target.

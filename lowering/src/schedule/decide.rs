@@ -1,8 +1,8 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
 
 use super::lines::LINE;
+use super::long_rows::has_long_rows;
 use super::pack::{LEAST_TIMES, is_worth_packing};
-use super::repeat::may_repeat;
 use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
 use crate::kernel::CompiledKernel;
@@ -64,7 +64,7 @@ pub struct Decision {
     /// How elements of short rows are packed first.
     pub packing: Option<Packing>,
     /// The loops around and along short rows of which several are run as one.
-    pub repeat: Option<[usize; 2]>,
+    pub long: Option<[usize; 2]>,
 }
 
 impl Decision {
@@ -93,16 +93,19 @@ impl Decision {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
             None => call.tile(),
         };
-        let repeat = (wish.repeat != Some(false) && tile.is_none() && packing.is_none())
-            .then(|| call.repeat(shared.map(|(_, chunks)| chunks)))
+        let tile = tile.filter(|_| packing.is_none());
+        let long = (wish.long != Some(false) && tile.is_none() && packing.is_none())
+            .then(|| call.long_rows(shared.map(|(_, chunks)| chunks)))
             .flatten();
+        let stream = wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 });
         Decision {
-            repeat,
+            long,
             shared,
             parts,
             packing,
-            tile: tile.filter(|_| packing.is_none()),
-            stream: wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 }),
+            tile,
+            // What is turned first is read again at once.
+            stream: stream && !(tile.is_some() && call.turns_results()),
         }
     }
 
@@ -124,7 +127,7 @@ impl Decision {
             tile: Some(self.tile),
             stream: Some(self.stream),
             pack: kernel.packing().map(|_| self.packing.is_some()),
-            repeat: self.repeat.map(|_| true),
+            long: self.long.map(|_| true),
             unroll: kernel.unroll(),
             stages: kernel.stages(),
         }
@@ -155,10 +158,10 @@ impl Call<'_> {
     }
 
     /// The loops of short rows of which several are run as one, where so many iterations are handed out at once.
-    fn repeat(&self, chunks: Option<Chunks>) -> Option<[usize; 2]> {
+    fn long_rows(&self, chunks: Option<Chunks>) -> Option<[usize; 2]> {
         let (outer, inner) = self.last_two()?;
         let rows = chunks.filter(|chunks| chunks.along == outer).map_or(self.extent(outer), |chunks| chunks.each);
-        may_repeat(self.lowered, self.bound, [outer, inner], rows).then_some([outer, inner])
+        has_long_rows(self.lowered, self.bound, [outer, inner], rows).then_some([outer, inner])
     }
 
     /// What so many threads share, if these are several.
@@ -253,6 +256,15 @@ impl Call<'_> {
         let bytes: u64 = turned.map(|b| self.kernel.buffers[b].dtype.size() as u64).sum();
         let tile = self.fit(Tile::USUAL);
         (bytes > 0 && tile.rows * tile.columns * bytes <= self.facts.level2 / 2).then_some(tile)
+    }
+
+    /// True if tiles of results are turned.
+    fn turns_results(&self) -> bool {
+        let is_turned_result = |(outer, inner): (usize, usize)| {
+            let buffers = self.kernel.buffers.iter().enumerate();
+            buffers.filter(|(_, buffer)| buffer.written).any(|(number, _)| self.is_turned(number, outer, inner))
+        };
+        self.last_two().is_some_and(is_turned_result)
     }
 
     fn is_turned(&self, buffer: usize, outer: usize, inner: usize) -> bool {

@@ -24,7 +24,7 @@
 //! | `stream=on` | results go past the caches, where elements are adjacent. `stream=off`: through them |
 //! | `unroll=4` | so many vectors in a round of the innermost loop |
 //! | `stages=2` | the innermost loop cut into so many at most |
-//! | `repeat=on` | where arrays but some lie in memory as if the last two loops were one, and the last one is short, the others are written out as often as makes a long row. `repeat=off`: they are not |
+//! | `long=on` | where results lie in memory as if the last two loops were one, and the last one is short, several rows are run as one: other arrays are written out or copied for that. `long=off`: they are not |
 //! | `pack=on` | short rows whose points are combined, and which each iteration of outer loops reads again, are turned first, a block at a time, so that vectors have a point of several rows. `pack=off`: they are not |
 //!
 //! What is not said is decided.
@@ -34,11 +34,11 @@ mod crew;
 mod decide;
 mod feed;
 mod lines;
+mod long_rows;
 mod machine;
 mod pack;
 mod parts;
 mod place;
-mod repeat;
 mod run;
 mod series;
 mod turn;
@@ -85,8 +85,8 @@ pub struct Schedule {
     pub stages: Option<u32>,
     /// Whether short rows that are read again and again are packed first.
     pub pack: Option<bool>,
-    /// Whether short rows are written out as often as makes long ones, where others follow one another.
-    pub repeat: Option<bool>,
+    /// Whether short rows that follow one another in the result are run as long ones.
+    pub long: Option<bool>,
 }
 
 /// Why a text is no schedule, or a schedule not one of an expression.
@@ -119,7 +119,7 @@ impl fmt::Display for Schedule {
         words.extend(self.unroll.map(|unroll| format!("unroll={unroll}")));
         words.extend(self.stages.map(|stages| format!("stages={stages}")));
         words.extend(switch("pack", self.pack));
-        words.extend(switch("repeat", self.repeat));
+        words.extend(switch("long", self.long));
         f.write_str(&words.join(" "))
     }
 }
@@ -169,7 +169,7 @@ impl Schedule {
             }
             ("stream", value) => self.stream = Some(switch("stream", value)?),
             ("pack", value) => self.pack = Some(switch("pack", value)?),
-            ("repeat", value) => self.repeat = Some(switch("repeat", value)?),
+            ("long", value) => self.long = Some(switch("long", value)?),
             ("unroll", Some(value)) => self.unroll = Some(number("unroll", value, 1, MAX_UNROLL.into())? as u32),
             ("stages", Some(value)) => self.stages = Some(number("stages", value, 1, MAX_STAGES.into())? as u32),
             ("order" | "threads" | "chunk" | "tile" | "unroll" | "stages", None) => {
@@ -177,7 +177,7 @@ impl Schedule {
             }
             _ => {
                 return ScheduleError::because(format!(
-                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`, `stages=N`, `pack=on`, `repeat=on`"
+                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`, `stages=N`, `pack=on`, `long=on`"
                 ));
             }
         }
@@ -195,7 +195,7 @@ impl Schedule {
             unroll: self.unroll.or(other.unroll),
             stages: self.stages.or(other.stages),
             pack: self.pack.or(other.pack),
-            repeat: self.repeat.or(other.repeat),
+            long: self.long.or(other.long),
         }
     }
 }
@@ -245,7 +245,7 @@ mod tests {
             "unroll=8 stages=3",
             "stream=on pack=off",
             "stages=2 pack=on",
-            "stream=off repeat=on",
+            "stream=off long=on",
         ] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }
@@ -264,7 +264,7 @@ mod tests {
             ("tile=0x4", "wants a number from 1 to"),
             ("stream=maybe", "write `stream=on` or `stream=off`"),
             ("pack=maybe", "write `pack=on` or `pack=off`"),
-            ("repeat=maybe", "write `repeat=on` or `repeat=off`"),
+            ("long=maybe", "write `long=on` or `long=off`"),
             ("unroll=9", "wants a number from 1 to 8"),
             ("stages=0", "wants a number from 1 to 1000"),
             ("order=i,j", "write the axes as in `order=[i*j,k]`"),

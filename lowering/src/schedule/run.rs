@@ -141,7 +141,7 @@ impl Work<'_> {
     /// # Safety
     /// As [`run`], for a part of it.
     unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
-        match (&decision.packing, decision.repeat) {
+        match (&decision.packing, decision.long) {
             // SAFETY: passed on.
             (Some(packing), _) => unsafe { self.in_blocks(&part, packing) },
             // SAFETY: passed on.

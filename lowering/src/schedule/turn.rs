@@ -51,6 +51,7 @@ unsafe fn plain(
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use std::arch::x86_64::*;
+    use std::ops::Range;
 
     /// # Safety
     /// As [`super::turn`], for elements of 4 or 8 bytes.
@@ -88,8 +89,40 @@ mod wide {
                 }
             }
         }
-        let rest = [(0..whole_rows, whole_columns..columns), (whole_rows..rows, 0..columns)];
-        for rest in rest {
+        for (rows, columns) in [(0..whole_rows, whole_columns..columns), (whole_rows..rows, 0..columns)] {
+            // SAFETY: the caller's promise, for a part.
+            unsafe { small_squares((from, from_step), (to, to_step), (rows, columns), size) };
+        }
+    }
+
+    /// Square by square as large as a register, and what is left one by one.
+    ///
+    /// # Safety
+    /// As [`turn`], of these rows and columns.
+    #[target_feature(enable = "avx2")]
+    unsafe fn small_squares(
+        (from, from_step): (*const u8, isize),
+        (to, to_step): (*mut u8, isize),
+        (rows, columns): (Range<usize>, Range<usize>),
+        size: usize,
+    ) {
+        let side = 32 / size;
+        let whole = |range: &Range<usize>| range.start + range.len() / side * side;
+        let (whole_rows, whole_columns) = (whole(&rows), whole(&columns));
+        for row in (rows.start..whole_rows).step_by(side) {
+            for column in (columns.start..whole_columns).step_by(side) {
+                let source = from.wrapping_offset(row as isize * from_step + (column * size) as isize);
+                let target = to.wrapping_offset(column as isize * to_step + (row * size) as isize);
+                // SAFETY: a square of `side` rows and columns, all of which are inside.
+                unsafe {
+                    match size {
+                        8 => square8(source, from_step, target, to_step),
+                        _ => square4(source, from_step, target, to_step),
+                    }
+                }
+            }
+        }
+        for rest in [(rows.start..whole_rows, whole_columns..columns.end), (whole_rows..rows.end, columns)] {
             // SAFETY: the caller's promise.
             unsafe { super::plain((from, from_step), (to, to_step), rest, size) };
         }

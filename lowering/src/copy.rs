@@ -4,15 +4,14 @@
 //! decides: lines of bytes; squares, where the source's elements lie along another axis than the target's; many lines at once, where
 //! they are short; or element by element.
 
-use super::value::Place;
 use smallvec::SmallVec;
 
 /// An axis: its extent, and the distances in bytes along it.
 #[derive(Clone, Copy, Debug)]
-struct Axis {
-    extent: usize,
-    source: isize,
-    target: isize,
+pub struct Axis {
+    pub extent: usize,
+    pub source: isize,
+    pub target: isize,
 }
 
 /// Bytes that the cache next to the processor has room for twice.
@@ -20,25 +19,24 @@ const NEAR: usize = 16 << 10;
 /// Lines of fewer elements are short.
 const SHORT: usize = 16;
 
-/// Copies all elements of `from` to where `strides` (in bytes) say, from `to` on.
+/// Copies elements of so many bytes along axes.
 ///
 /// # Safety
-/// Every element of `from` is valid to read, every place written to is valid to write, and the two don't overlap.
-pub unsafe fn copy_elements(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
-    if from.shape.contains(&0) {
-        return;
-    }
-    let (mut source, mut target) = (from.pointer, to);
+/// Every element of the source is valid to read, every place of the target is valid to write, and the two don't overlap.
+pub unsafe fn copy_strided(size: usize, source: *const u8, target: *mut u8, along: impl IntoIterator<Item = Axis>) {
+    let (mut source, mut target) = (source, target);
     let mut axes: SmallVec<[Axis; 4]> = SmallVec::new();
-    for ((&extent, &source_stride), &target_stride) in from.shape.iter().zip(from.strides).zip(strides) {
-        let mut axis = Axis { extent, source: source_stride * from.unit, target: target_stride };
+    for mut axis in along {
+        if axis.extent == 0 {
+            return;
+        }
         if axis.target < 0 {
             // From its other end.
-            let last = extent as isize - 1;
+            let last = axis.extent as isize - 1;
             (source, target) = (source.wrapping_offset(last * axis.source), target.wrapping_offset(last * axis.target));
             (axis.source, axis.target) = (-axis.source, -axis.target);
         }
-        if extent > 1 {
+        if axis.extent > 1 {
             axes.push(axis);
         }
     }
@@ -47,7 +45,7 @@ pub unsafe fn copy_elements(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
     // SAFETY: the caller's promise; the axes lead to the same pairs of places, from others of them. An element of each size is that many
     // bytes, of any alignment.
     unsafe {
-        match from.dtype.size() {
+        match size {
             1 => copy::<u8>(source, target, axes),
             2 => copy::<u16>(source, target, axes),
             4 => copy::<u32>(source, target, axes),
@@ -75,7 +73,7 @@ fn merge(axes: &mut SmallVec<[Axis; 4]>) {
 /// Copies along axes, the one of the nearest elements in the target last.
 ///
 /// # Safety
-/// As [`copy_elements`], for elements as large as `T`.
+/// As [`copy_strided`], for elements as large as `T`.
 unsafe fn copy<T: Copy>(source: *const u8, target: *mut u8, mut axes: SmallVec<[Axis; 4]>) {
     let one = Axis { extent: 1, source: 0, target: 0 };
     let along = axes.pop().unwrap_or(one);
@@ -221,7 +219,6 @@ unsafe fn squares<T: Copy>(source: *const u8, target: *mut u8, down: Axis, along
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rewright_ir::DType;
 
     /// A generator of numbers below a bound.
     fn numbers(mut state: u64) -> impl FnMut(usize) -> usize {
@@ -233,8 +230,7 @@ mod tests {
 
     /// Copies an array of random extents, order of axes, steps, directions and stretched axes on both sides, and compares every byte of the target, those
     /// between its elements too.
-    fn check(dtype: DType, below: &mut impl FnMut(usize) -> usize) {
-        let size = dtype.size();
+    fn check(size: usize, below: &mut impl FnMut(usize) -> usize) {
         let rank = below(5);
         let longest = [200, 130, 40, 12, 7][rank];
         let shape: Vec<usize> =
@@ -278,26 +274,27 @@ mod tests {
             break;
         }
         let pointer = source.as_ptr().wrapping_offset(source_at);
-        let from = Place { dtype, pointer, shape: &shape, strides: &source_strides, unit: 1 };
+        let axes = shape.iter().zip(&source_strides).zip(&strides);
+        let axes = axes.map(|((&extent, &source), &target)| Axis { extent, source, target });
         // SAFETY: the strides lead to elements of the two vectors, which were made as long as that takes.
-        unsafe { copy_elements(&from, got.as_mut_ptr().wrapping_offset(at), &strides) };
-        assert!(got == want, "{dtype} {shape:?}, from {source_strides:?} to {strides:?}");
+        unsafe { copy_strided(size, pointer, got.as_mut_ptr().wrapping_offset(at), axes) };
+        assert!(got == want, "{size} bytes, {shape:?}, from {source_strides:?} to {strides:?}");
     }
 
     #[test]
     fn every_element_goes_to_its_place_and_nothing_else_is_written() {
         let mut below = numbers(17);
         for _ in 0..3_000 {
-            for dtype in [DType::U8, DType::I16, DType::F32, DType::F64, DType::C128] {
-                check(dtype, &mut below);
+            for size in [1, 2, 4, 8, 16] {
+                check(size, &mut below);
             }
         }
     }
 
     #[test]
     fn nothing_is_copied_of_no_elements() {
-        let from = Place { dtype: DType::F64, pointer: std::ptr::null(), shape: &[3, 0], strides: &[8, 8], unit: 1 };
+        let axes = [3, 0].map(|extent| Axis { extent, source: 8, target: 8 });
         // SAFETY: there is no element.
-        unsafe { copy_elements(&from, std::ptr::null_mut(), &[8, 8]) };
+        unsafe { copy_strided(8, std::ptr::null(), std::ptr::null_mut(), axes) };
     }
 }

@@ -36,16 +36,16 @@ fn filled(dtype: DType, shape: &[usize], seed: u64) -> Array {
 
 fn run(f: &Executable, args: &[Arg<'_>]) -> (Vec<Array>, Option<bool>) {
     let results = f.call(args).unwrap_or_else(|e| panic!("{e}"));
-    (results.iter().map(Datum::to_array).collect(), f.schedules()[0].schedule.repeat)
+    (results.iter().map(Datum::to_array).collect(), f.schedules()[0].schedule.long)
 }
 
 #[test]
 fn long_rows_come_to_the_same_bits() {
     for dtype in DType::ALL.into_iter().filter(|&dtype| dtype != DType::Bool) {
-        let plain = compile(&text(dtype, "repeat=off"), Backend::Interp, 1);
+        let plain = compile(&text(dtype, "long=off"), Backend::Interp, 1);
         let ways =
             Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Interp)).flat_map(|backend| {
-                [("", 1), ("repeat=on threads=2", 2), ("threads=3 chunk=333", 3), ("stream=on", 1)]
+                [("", 1), ("long=on threads=2", 2), ("threads=3 chunk=333", 3), ("stream=on", 1)]
                     .map(|(schedule, threads)| compile(&text(dtype, schedule), backend, threads))
             });
         let ways: Vec<Executable> = ways.collect();
@@ -76,7 +76,7 @@ fn long_rows_come_to_the_same_bits() {
 }
 
 #[test]
-fn rows_are_repeated_where_the_others_follow_one_another() {
+fn rows_are_long_where_those_of_the_result_follow_one_another() {
     let told = |params: &str, expr: &str, result: &str, args: &[&Array]| {
         let text =
             format!("func @f({params}) -> {result} {{\nentry:\n  %0 = arrayexpr {expr} : {result}\n  ret %0\n}}");
@@ -98,12 +98,16 @@ fn rows_are_repeated_where_the_others_follow_one_another() {
     let both = "[i: h, j: w, k: 3] (x = %x[i, j, k], b = %b[k], g = %g[k]) {\n t0 = cast b, to=f64\n t1 = mul x, t0\n t2 = add t1, g\n yield t2\n }";
     let bytes = filled(DType::U8, &[3], 7);
     assert_eq!(told(several, both, "f64[h, w, 3]", &[&image, &bytes, &gains]), Some(true));
-    // Rows with gaps between them; rows that differ from image row to image row; an index; points that are combined.
+    // Rows with gaps between them, and rows that differ from image row to image row, are copied.
     let wide = filled(f, &[50, 60, 4], 4);
     let cut = "%x: f64[h, w, 4], %g: f64[3]";
-    assert_eq!(told(cut, &whole, "f64[h, w, 3]", &[&wide, &gains]), None);
+    assert_eq!(told(cut, &whole, "f64[h, w, 3]", &[&wide, &gains]), Some(true));
     let rows = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[i, 0, k]) {product}");
-    assert_eq!(told(by_row, &rows, "f64[h, w, 3]", &[&image, &tall]), None);
+    assert_eq!(told(by_row, &rows, "f64[h, w, 3]", &[&image, &tall]), Some(true));
+    // What is read once a row, an index.
+    let once = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[i, j]) {product}");
+    let pixels = filled(f, &[50, 60], 8);
+    assert_eq!(told("%x: f64[h, w, 3], %g: f64[h, w]", &once, "f64[h, w, 3]", &[&image, &pixels]), None);
     let index = "[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[k]) {\n t0 = mul x, g\n t1 = cast k, to=f64\n t2 = add t0, t1\n yield t2\n }";
     assert_eq!(told(plain, index, "f64[h, w, 3]", &[&image, &gains]), None);
     // Few rows are not worth it.
@@ -114,4 +118,41 @@ fn rows_are_repeated_where_the_others_follow_one_another() {
     let (long, longer) = (filled(f, &[5, 5, 300], 5), filled(f, &[300], 6));
     let (long_params, long_whole) = (long_params.replace("200", "300"), long_whole.replace("200", "300"));
     assert_eq!(told(&long_params, &long_whole, "f64[h, w, 300]", &[&long, &longer]), None);
+}
+
+#[test]
+fn what_lies_across_short_rows_is_copied_to_long_ones() {
+    // Reversed, every second one, of a wider array, turned, and the same for each row of an image: side by side in one body.
+    let text = |dtype: DType, m: usize, schedule: &str| {
+        let (last, wide) = (m - 1, 2 * m);
+        format!(
+            "func @f(%a: {dtype}[h, w, {m}], %b: {dtype}[h, w, {wide}], %c: {dtype}[h, {m}, w], %d: {dtype}[h, {m}], %e: {dtype}[{m}]) -> {dtype}[h, w, {m}] {{
+entry:
+  %0 = arrayexpr schedule=\"{schedule}\" [i: h, j: w, k: {m}] (a = %a[i, j, {last} - k], b = %b[i, j, k + 1], c = %c[i, k, j], d = %d[i, k], e = %e[k]) {{
+    t0 = mul a, b
+    t1 = sub t0, c
+    t2 = mul d, e
+    t3 = add t1, t2
+    yield t3
+  }} : {dtype}[h, w, {m}]
+  ret %0
+}}"
+        )
+    };
+    for dtype in [DType::F64, DType::F32, DType::U8, DType::I16, DType::C64, DType::C128] {
+        for (h, w, m) in [(2, 1_500, 3), (1, 2_111, 2), (7, 131, 5), (3, 300, 7)] {
+            let shapes: [&[usize]; 5] = [&[h, w, m], &[h, w, 2 * m], &[h, m, w], &[h, m], &[m]];
+            let arrays: Vec<Array> = (1..).zip(shapes).map(|(seed, shape)| filled(dtype, shape, seed)).collect();
+            let args: Vec<Arg<'_>> = arrays.iter().map(Arg::from).collect();
+            let (want, _) = run(&compile(&text(dtype, m, ""), Backend::Interp, 1), &args);
+            for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Interp)) {
+                for (schedule, threads) in [("", 1), ("threads=2", 2), ("threads=3 chunk=333", 3), ("long=off", 1)] {
+                    let f = compile(&text(dtype, m, schedule), backend, threads);
+                    let (found, told) = run(&f, &args);
+                    assert!(want[0].same_bits(&found[0]), "{dtype} {h} x {w} x {m} {schedule}");
+                    assert_eq!(told, (schedule != "long=off").then_some(true), "{dtype} {h} x {w} x {m} {schedule}");
+                }
+            }
+        }
+    }
 }

@@ -1,0 +1,216 @@
+//! Short rows that one result has side by side in memory, run as long ones.
+//!
+//! In `image * gains`, of shapes `[n, 3]` and `[3]`, the innermost loop has three points, and a vector of it as many lanes in use. But to all
+//! arrays except `gains` both loops are one, in memory. So `gains` is written out as often as makes a long row, once a call or chunk, and the
+//! kernel runs on such rows. Of `flip(image)`, or of another array that lies across the result, the elements of a long row are copied before
+//! the kernel runs on them: they are then where the cache next to the processor has them.
+
+use super::lines::LINE;
+use super::run::{Part, SCRATCH, Work};
+use crate::copy::{Axis, copy_strided};
+use crate::kernel::{KOp, Status};
+use crate::lower::{Bound, Lowered};
+use smallvec::SmallVec;
+
+/// The points of a row that is written out: enough to make the loop around it cost nothing, few enough for the first-level cache.
+const LONG: u64 = 2048;
+/// The most points of a short row. Vectors of longer ones are mostly full.
+const SHORT: u64 = 256;
+/// The most points of a short row for which elements are copied that lie side by side.
+const SHORT_COPIED: u64 = 8;
+/// The most bytes of a short row for which elements are copied that lie otherwise.
+const SHORT_TURNED: u64 = 256;
+/// What is written out is this part of all points at most.
+const LEAST_TIMES: u64 = 8;
+
+/// What an array is to the last two loops.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// One loop.
+    Flat,
+    /// The same for each row.
+    Repeated,
+    /// Copied for each long row.
+    Copied,
+}
+
+/// What a buffer is to the last two loops that go on, if it can be run as one.
+fn role(lowered: &Lowered, bound: &Bound, number: usize, [outer, inner]: [usize; 2]) -> Option<Role> {
+    let loops = bound.extents.len();
+    let strides = &bound.strides[number * loops..][..loops];
+    let fixed = (0..outer).all(|number| strides[number] == 0 || bound.extents[number] == 1);
+    let reach = (bound.extents[inner] as i64).checked_mul(strides[inner])?;
+    let buffer = &lowered.kernel.buffers[number];
+    match strides[outer] {
+        stride if stride == reach => Some(Role::Flat),
+        _ if buffer.written => None,
+        0 if fixed => Some(Role::Repeated),
+        // What is read once a row is not read at each point.
+        _ => (buffer.level() as usize == lowered.kernel.axes).then_some(Role::Copied),
+    }
+}
+
+/// How many rows of so many are run as one, each of so many points, if that is worth it.
+fn rows_at_once(rows: u64, points: u64) -> Option<u64> {
+    let at_once = (LONG / points.max(1)).min(rows / LEAST_TIMES);
+    ((2..=SHORT).contains(&points) && at_once > 1).then_some(at_once)
+}
+
+/// True if that can be done to a call, of which so many rows are handed out at once, and is worth it. The loops are the last two that go on.
+pub fn has_long_rows(lowered: &Lowered, bound: &Bound, [outer, inner]: [usize; 2], rows: u64) -> bool {
+    let (kernel, points) = (&lowered.kernel, bound.extents[inner]);
+    if rows_at_once(rows, points).is_none() || kernel.fold.is_some() || lowered.fallible {
+        return false;
+    }
+    let (mut repeats, mut copies, mut worth) = (false, false, false);
+    for (number, buffer) in kernel.buffers.iter().enumerate() {
+        let Some(role) = role(lowered, bound, number, [outer, inner]) else { return false };
+        repeats |= role == Role::Repeated;
+        if role == Role::Copied {
+            copies = true;
+            let size = buffer.dtype.size() as u64;
+            let side_by_side = bound.strides[number * bound.extents.len() + inner] == size as i64;
+            worth |= if side_by_side { points <= SHORT_COPIED } else { points * size <= SHORT_TURNED };
+        }
+    }
+    let counts = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Index(_)));
+    !counts && if copies { worth } else { repeats }
+}
+
+/// A buffer whose elements of a long row are elsewhere.
+struct Elsewhere {
+    number: usize,
+    role: Role,
+    size: usize,
+    /// From one short row to the next, and from one point to the next, where the elements are.
+    strides: [isize; 2],
+    room: *mut u8,
+}
+
+impl Elsewhere {
+    /// Puts the elements of so many short rows of so many points into the room.
+    ///
+    /// # Safety
+    /// They are valid to read from there on, and the room is large enough.
+    unsafe fn fill(&self, from: *const u8, rows: u64, points: u64) {
+        let size = self.size;
+        let axis = |extent: u64, source, target| Axis { extent: extent as usize, source, target };
+        let along = axis(points, self.strides[1], size as isize);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.role == Role::Copied {
+                let down = axis(rows, self.strides[0], (points as usize * size) as isize);
+                return copy_strided(size, from, self.room, [down, along]);
+            }
+            copy_strided(size, from, self.room, [along]);
+            let (mut filled, all) = (points as usize * size, (rows * points) as usize * size);
+            while filled < all {
+                let more = filled.min(all - filled);
+                self.room.add(filled).copy_from_nonoverlapping(self.room, more);
+                filled += more;
+            }
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Runs a part of a call for which [`has_long_rows`] is true; as it is, if the part has too few rows.
+    ///
+    /// # Safety
+    /// As [`run`](super::run), for a part of it.
+    pub(super) unsafe fn in_long_rows(&self, part: &Part, [outer, inner]: [usize; 2]) -> Status {
+        let (loops, points, count) = (part.extents.len(), part.extents[inner], part.extents[outer]);
+        let Some(rows) = rows_at_once(count, points).filter(|_| points == self.bound.extents[inner]) else {
+            // SAFETY: passed on.
+            return unsafe { part.call(self.kernel) };
+        };
+        let mut scratch = SCRATCH.take();
+        let mut elsewhere: SmallVec<[Elsewhere; 4]> = SmallVec::new();
+        let room = |size: usize| ((rows * points) as usize * size).next_multiple_of(LINE);
+        for (number, buffer) in self.lowered.kernel.buffers.iter().enumerate() {
+            let Some(role) = role(self.lowered, self.bound, number, [outer, inner]).filter(|r| *r != Role::Flat) else {
+                continue;
+            };
+            let strides = [outer, inner].map(|along| part.strides[number * loops + along] as isize);
+            elsewhere.push(Elsewhere { number, role, size: buffer.dtype.size(), strides, room: std::ptr::null_mut() });
+        }
+        scratch.grow(elsewhere.iter().map(|other| room(other.size)).sum());
+        let mut at = scratch.begin();
+        // Of a part, with so many short rows in each of its own.
+        let mut long = part.clone();
+        for other in &mut elsewhere {
+            other.room = at;
+            at = at.wrapping_add(room(other.size));
+            long.strides[other.number * loops + inner] = other.size as i64;
+            if other.role == Role::Repeated {
+                // SAFETY: the elements of the first short row, and a room for a long one.
+                unsafe { other.fill(part.pointers[other.number], rows, points) };
+                long.pointers[other.number] = other.room;
+            }
+        }
+        match elsewhere.iter().any(|other| other.role == Role::Copied) {
+            // SAFETY: passed on; rooms are there.
+            true => unsafe { self.in_copied_rows(&long, [outer, inner], rows, &elsewhere) },
+            // SAFETY: passed on.
+            false => unsafe { self.in_repeated_rows(long, [outer, inner], rows) },
+        }
+        SCRATCH.set(scratch);
+        Status::default()
+    }
+
+    /// Where all that is elsewhere is the same for each row.
+    ///
+    /// # Safety
+    /// As [`run`](super::run), for a part of it.
+    unsafe fn in_repeated_rows(&self, mut long: Part, [outer, inner]: [usize; 2], rows: u64) {
+        let (loops, points, count) = (long.extents.len(), long.extents[inner], long.extents[outer]);
+        let mut rest = long.clone();
+        self.narrow(&mut rest, outer, count - count % rows, count % rows);
+        (long.extents[outer], long.extents[inner]) = (count / rows, rows * points);
+        (rest.extents[outer], rest.extents[inner]) = (1, count % rows * points);
+        for strides in long.strides.chunks_exact_mut(loops) {
+            strides[outer] *= rows as i64;
+        }
+        // SAFETY: the same points, in the same order but for what is around these loops, with copies in place of what is repeated. No point fails.
+        unsafe {
+            long.call(self.kernel);
+            if count % rows > 0 {
+                rest.call(self.kernel);
+            }
+        }
+    }
+
+    /// Long row by long row, whose elements are copied first.
+    ///
+    /// # Safety
+    /// As [`run`](super::run), for a part of it.
+    unsafe fn in_copied_rows(&self, part: &Part, [outer, inner]: [usize; 2], rows: u64, elsewhere: &[Elsewhere]) {
+        let (points, count) = (part.extents[inner], part.extents[outer]);
+        let mut at: SmallVec<[u64; 4]> = SmallVec::from_elem(0, outer);
+        loop {
+            let mut all = part.clone();
+            for (number, &index) in at.iter().enumerate() {
+                self.narrow(&mut all, number, index, 1);
+            }
+            for first in (0..count).step_by(rows as usize) {
+                let mut row = all.clone();
+                let rows = rows.min(count - first);
+                self.narrow(&mut row, outer, first, rows);
+                for other in elsewhere {
+                    if other.role == Role::Copied {
+                        let from = all.pointers[other.number].wrapping_offset(other.strides[0] * first as isize);
+                        // SAFETY: the elements of these rows, which the kernel reads, and a room for a long row.
+                        unsafe { other.fill(from, rows, points) };
+                    }
+                    row.pointers[other.number] = other.room;
+                }
+                (row.extents[outer], row.extents[inner]) = (1, rows * points);
+                // SAFETY: these points, with copies in place of what is elsewhere. No point fails.
+                unsafe { row.call(self.kernel) };
+            }
+            let Some(next) = (0..outer).rev().find(|&number| at[number] + 1 < part.extents[number]) else { break };
+            at[next] += 1;
+            at[next + 1..].fill(0);
+        }
+    }
+}
