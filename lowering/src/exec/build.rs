@@ -14,6 +14,7 @@ use super::wrap::{wrap, wrap_store};
 use super::wrap_dot::{self, wrap_dot};
 use super::wrap_reduction::wrap_reduction;
 use super::{Instead, LowerError, Remark};
+use crate::kernel::{KInst, KOp, Kernel};
 use crate::lower::lower;
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
@@ -390,6 +391,10 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         if let Some(why) = refused {
             self.remark(data, Instead::CodeGen(codegen.name()), &why);
         }
+        let calls = called(&lowered.kernel);
+        if !calls.is_empty() && lowered.kernel.axes > 0 {
+            self.remark(data, Instead::Calls, &format!("there are no vector instructions for {}", calls.join(", ")));
+        }
         Ok(Launch::new(lowered, codegen, compiled))
     }
 
@@ -559,4 +564,15 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
 /// True if every value of a type is one of another, symbols being the same function's.
 fn implies(given: &Type, wanted: &Type) -> bool {
     given.dims().iter().zip(wanted.dims()).all(|(g, w)| *w == Dim::Any || g == w)
+}
+
+/// The functions that a kernel calls for each element.
+fn called(kernel: &Kernel) -> Vec<String> {
+    let name = |inst: &KInst| match &inst.op {
+        KOp::Math(call) => Some(call.name),
+        KOp::Reference(call) => Some(call.op.name),
+        _ => None,
+    };
+    let names: IndexSet<&str> = kernel.insts.iter().filter_map(name).collect();
+    names.iter().map(|name| format!("`{name}`")).collect()
 }

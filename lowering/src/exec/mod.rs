@@ -165,6 +165,8 @@ pub enum Instead {
     Reference,
     /// A kernel by another code generator.
     CodeGen(&'static str),
+    /// Its kernel, which calls functions of one element.
+    Calls,
 }
 
 /// A step that does not run as asked for, and why.
@@ -188,6 +190,7 @@ impl fmt::Display for Remark {
         match self.instead {
             Instead::Reference => write!(f, "its reference meaning: {}", self.why),
             Instead::CodeGen(name) => write!(f, "{name}: {}", self.why),
+            Instead::Calls => write!(f, "calls for each element: {}", self.why),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::compare::any_nan;
 use super::elem::{Elem, Elems, ScalarCx};
 use super::lower;
-use crate::kernel::{Binary, KOp, KValue, MathCall, MathPtr, Unary};
+use crate::kernel::{Binary, KValue, Unary};
 use rewright_ir::{DType, Kind, Scalar};
 
 lower! {
@@ -21,8 +21,8 @@ lower! {
         let nan = cx.is_nan(args[1].re);
         cx.select(nan, positive, signed).only()
     };
-    "nextafter" => |cx, args| Elem::real(args[0].dtype, cx.math("nextafter", &[args[0].re, args[1].re])?).only();
-    "spacing" => |cx, args| Elem::real(args[0].dtype, cx.math("spacing", &[args[0].re])?).only();
+    "nextafter" => next_after;
+    "spacing" => spacing;
     "heaviside" => heaviside;
     "isnan" => |cx, args| classify(cx, args[0], false, any_nan);
     "isinf" => |cx, args| classify(cx, args[0], false, |cx, x| {
@@ -129,20 +129,72 @@ fn frexp(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     Some(Elems::from_iter([Elem::real(x.dtype, mantissa), Elem::real(DType::I32, exponent)]))
 }
 
-extern "C" fn ldexp_f64(x: f64, n: f64) -> f64 {
-    libm::ldexp(x, n.clamp(-5000.0, 5000.0) as i32)
-}
-extern "C" fn ldexp_f32(x: f32, n: f32) -> f32 {
-    libm::ldexpf(x, n.clamp(-5000.0, 5000.0) as i32)
+/// The next number from x to y: one more or one less in the order of the bits.
+fn next_after(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
+    let &[x, y] = args else { return None };
+    let bits = Bits::of(x.dtype);
+    let (zero, one, less) = (cx.float(x.dtype, 0.0), bits.word(cx, 1), bits.word(cx, u64::MAX));
+    let word = cx.k.bitcast(x.re, bits.unsigned);
+    let (up, negative) = (cx.lt(x.re, y.re), cx.lt(x.re, zero));
+    // Away from zero bits count up.
+    let away = cx.xor(up, negative);
+    let step = cx.k.select(away, one, less);
+    let moved = cx.add(word, step);
+    let moved = cx.k.bitcast(moved, x.dtype);
+    let least = cx.k.bitcast(one, x.dtype);
+    let from_zero = cx.k.binary(Binary::CopySign, least, y.re);
+    let (at_zero, at_end) = (cx.eq(x.re, zero), cx.eq(x.re, y.re));
+    let moved = cx.k.select(at_zero, from_zero, moved);
+    let moved = cx.k.select(at_end, y.re, moved);
+    let (x_nan, y_nan) = (cx.is_nan(x.re), cx.is_nan(y.re));
+    let (nan, sum) = (cx.or(x_nan, y_nan), cx.add(x.re, y.re));
+    Elem::real(x.dtype, cx.k.select(nan, sum, moved)).only()
 }
 
-/// The exponent goes to the function as a float: where that rounds it, the result is 0 or infinite anyway.
+/// To the next number away from zero.
+fn spacing(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
+    let &[x] = args else { return None };
+    let bits = Bits::of(x.dtype);
+    let (zero, one) = (cx.float(x.dtype, 0.0), bits.word(cx, 1));
+    let word = cx.k.bitcast(x.re, bits.unsigned);
+    let next = cx.add(word, one);
+    let (next, least) = (cx.k.bitcast(next, x.dtype), cx.k.bitcast(one, x.dtype));
+    let gap = cx.sub(next, x.re);
+    let (at_zero, finite, nan) = (cx.eq(x.re, zero), cx.is_finite(x.re), cx.float(x.dtype, f64::NAN));
+    let gap = cx.k.select(at_zero, least, gap);
+    Elem::real(x.dtype, cx.k.select(finite, gap, nan)).only()
+}
+
+/// A product with three powers of two at most, of which only the last rounds: where a result is subnormal, the ones before leave as many bits
+/// above the least exponent as a mantissa has.
+///
+/// The exponent is a float from here on: where that rounds it, the result is 0 or infinite anyway.
 fn ldexp(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let &[x, n] = args else { return None };
-    let exponent = cx.k.convert(n.re, x.dtype);
-    let ptr = if x.dtype == DType::F32 { MathPtr::F32x2(ldexp_f32) } else { MathPtr::F64x2(ldexp_f64) };
-    let call = KOp::Math(MathCall { name: "ldexp", ptr });
-    Elem::real(x.dtype, cx.k.push(call, &[x.re, exponent], x.dtype)).only()
+    let bits = Bits::of(x.dtype);
+    let bias = (bits.exponents / 2) as f64;
+    let (least, greatest) = (cx.float(x.dtype, 1.0 - bias), cx.float(x.dtype, bias));
+    let down = cx.float(x.dtype, 2.0 - bias + f64::from(bits.mantissa));
+    let (most, fewest) = (cx.float(x.dtype, 3.0 * bias), cx.float(x.dtype, -3.0 * bias));
+    let count = bits.word(cx, bits.mantissa.into());
+    // A number added to this one is in its last bits.
+    let integers = cx.float(x.dtype, 2f64.powi(bits.mantissa as i32) + bias);
+    let given = cx.k.convert(n.re, x.dtype);
+    let given = cx.k.binary(Binary::Min, given, most);
+    let mut left = cx.k.binary(Binary::Max, given, fewest);
+    let mut product = x.re;
+    for last in [false, false, true] {
+        let far = cx.lt(left, least);
+        let far = cx.k.select(far, if last { least } else { down }, left);
+        let power = cx.k.binary(Binary::Min, far, greatest);
+        left = cx.sub(left, power);
+        let word = cx.add(power, integers);
+        let word = cx.k.bitcast(word, bits.unsigned);
+        let word = cx.k.binary(Binary::Shl, word, count);
+        let factor = cx.k.bitcast(word, x.dtype);
+        product = cx.mul(product, factor);
+    }
+    Elem::real(x.dtype, product).only()
 }
 
 fn heaviside(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
