@@ -661,3 +661,53 @@ entry:
     );
     assert!(call(&i.mapv(|i| i - 3), &t).is_err());
 }
+
+#[test]
+fn limits_hold_for_what_is_read_at_positions() {
+    // A few bytes say where to read very many times; the lists of places count as held.
+    let reads = [
+        ("%0 = gather %x, %i, %j", "i64[a, 1]", "i64[1, b]", "f64[a, b]", [300_000, 300_000]),
+        (
+            "%k = broadcast_in_dim %i, dims=[1000000000000], axes=[0]\n  %0 = take %x, %k, axis=0",
+            "i64[1]",
+            "i64[1]",
+            "f64[?, n]",
+            [1, 1],
+        ),
+        (
+            "%m = broadcast_in_dim %i, dims=[1000000000000], axes=[0]\n  %c = eq %j, 0\n  %b = broadcast_in_dim %c, dims=[1000000000000], axes=[0]\n  %0 = compress %m, %b",
+            "i64[1]",
+            "i64[1]",
+            "i64[?]",
+            [1, 1],
+        ),
+    ];
+    for (body, i, j, result, [a, b]) in reads {
+        let text = format!("func @f(%x: f64[n, n], %i: {i}, %j: {j}) -> {result} {{\nentry:\n  {body}\n  ret %0\n}}");
+        let x = Array2::<f64>::zeros((3, 3));
+        let shape = |ty: &str, n: usize| {
+            if ty == "i64[1]" {
+                vec![1]
+            } else if ty == "i64[a, 1]" {
+                vec![n, 1]
+            } else {
+                vec![1, n]
+            }
+        };
+        let zeros = |ty: &str, n: usize| ndarray::ArrayD::<i64>::zeros(shape(ty, n));
+        let (i, j) = (zeros(i, a), zeros(j, b));
+        for backend in Backend::available() {
+            let f = compile_with(&text, Options { backend, ..Options::default() });
+            let error = f.call(&[(&x).into(), (&i).into(), (&j).into()]).unwrap_err();
+            assert_eq!(error.kind, EvalErrorKind::Limit, "{backend:?} {body}");
+        }
+    }
+    // 1,000 bytes, and as many places of 8 bytes.
+    let text = "func @f(%x: u8[n], %i: i64[m]) -> u8[m] {\nentry:\n  %0 = take %x, %i, axis=0\n  ret %0\n}";
+    let (x, i) = (Array1::<u8>::zeros(4), Array1::<i64>::zeros(1000));
+    for (bytes, ends) in [(8_500, false), (20_000, true)] {
+        let limits = Limits { bytes, ..Limits::default() };
+        let f = compile_with(text, Options { limits, ..Options::default() });
+        assert_eq!(f.call(&[(&x).into(), (&i).into()]).is_ok(), ends, "{bytes}");
+    }
+}

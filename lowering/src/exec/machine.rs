@@ -193,13 +193,29 @@ impl<'e> Machine<'e> {
     }
 
     /// Counts bytes that are about to be held.
-    fn charge(&self, bytes: u64) -> Result<(), EvalError> {
+    pub(super) fn charge(&self, bytes: u64) -> Result<(), EvalError> {
         let sum = self.bytes.get().saturating_add(bytes);
         if sum > self.limits.bytes {
             return Err(EvalError::limit(format!("live values hold more than {} bytes", self.limits.bytes)));
         }
         self.bytes.set(sum);
         Ok(())
+    }
+
+    /// Counts bytes that were charged, and are not held any more.
+    pub(super) fn forget(&self, bytes: u64) {
+        self.bytes.set(self.bytes.get().saturating_sub(bytes));
+    }
+
+    /// The steps that are left, for [`undone`](Machine::undone).
+    pub(super) fn steps_left(&self) -> u64 {
+        self.steps.get()
+    }
+
+    /// Takes back steps, for what is left to a reference meaning, which uses up its own.
+    pub(super) fn undone<T>(&self, steps: u64) -> Option<T> {
+        self.steps.set(steps);
+        None
     }
 
     /// Puts a value in a slot.

@@ -4,6 +4,8 @@ use super::machine::{Activation, Machine};
 use super::parts::stretched;
 use super::plan::{ArrayEval, Step};
 use super::value::{Held, Place, Shape, Strides, copy_elements};
+use rewright_ir::array::checked_len;
+use rewright_ir::eval::broadcast_shapes;
 use rewright_ir::ops::compress::COMPRESS;
 use rewright_ir::ops::gather::{GATHER, TAKE};
 use rewright_ir::{Element, EvalError, InstData, with_dtype};
@@ -38,6 +40,13 @@ struct Picked {
     axes: usize,
 }
 
+impl Picked {
+    /// The extents of what is read of an array.
+    fn shape(&self, array: &Place<'_>) -> Shape {
+        [&array.shape[..self.outer], &self.extents, &array.shape[self.outer + self.axes..]].concat().into()
+    }
+}
+
 impl Pick {
     /// What an instruction reads, if it does that.
     pub fn of(data: &InstData, exit: Option<u32>) -> Option<Pick> {
@@ -50,60 +59,61 @@ impl Pick {
         Some(Pick { by, exit })
     }
 
-    /// Where it reads; `None` if something is out of bounds or does not fit.
-    fn places(self, array: &Place<'_>, others: &[&Held]) -> Option<Picked> {
-        let stride = |axis: usize| array.strides[axis] * array.unit;
-        match self.by {
+    /// What is read, without the offsets, and how many of these there will be; `None` if something does not fit.
+    fn places(self, array: &Place<'_>, others: &[&Held]) -> Option<(Picked, usize)> {
+        let picked = |outer, axes, extents| Picked { outer, offsets: Vec::new(), extents, axes };
+        let picked = match self.by {
             By::Positions => {
-                let mut extents = Shape::new();
-                for shape in others.iter().map(|held| held.shape()) {
-                    let longer = shape.len().saturating_sub(extents.len());
-                    (0..longer).for_each(|_| extents.insert(0, 1));
-                    let skip = extents.len() - shape.len();
-                    for (so_far, &extent) in extents[skip..].iter_mut().zip(shape) {
-                        match (*so_far, extent) {
-                            (a, b) if a == b => {}
-                            (1, b) => *so_far = b,
-                            (_, 1) => {}
-                            _ => return None,
-                        }
-                    }
-                }
-                let mut offsets = vec![0; rewright_ir::array::checked_len(&extents)?];
-                for (axis, held) in others.iter().enumerate() {
-                    add_positions(held, &extents, *array.shape.get(axis)?, stride(axis), &mut offsets)?;
-                }
-                Some(Picked { outer: 0, offsets, extents, axes: others.len() })
+                let extents = broadcast_shapes(others.iter().map(|held| held.shape()))?;
+                picked(0, others.len(), extents.into())
             }
             By::Along(axis) => {
                 let rank = array.shape.len();
                 let axis = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok()?;
                 let &[held] = others else { return None };
-                let extents: Shape = held.shape().into();
-                let mut offsets = vec![0; rewright_ir::array::checked_len(&extents)?];
-                add_positions(held, &extents, *array.shape.get(axis)?, stride(axis), &mut offsets)?;
-                Some(Picked { outer: axis, offsets, extents, axes: 1 })
+                picked(axis, 1, held.shape().into())
             }
             By::Mask => {
                 let &[held] = others else { return None };
-                let mask = held.place()?;
-                let axes = mask.shape.len();
-                if array.shape.get(..axes)? != mask.shape {
-                    return None;
-                }
-                let mut offsets = Vec::new();
-                let along: Strides = (0..axes).map(stride).collect();
-                // SAFETY: each address is that of an element of the mask, which is held: a byte that is 0 or 1.
-                walk(&mask, &along, |at, offset| {
-                    if unsafe { at.read() } != 0 {
-                        offsets.push(offset);
-                    }
-                });
-                let extents = [offsets.len()].into_iter().collect();
-                Some(Picked { outer: 0, offsets, extents, axes })
+                let mask = held.place().filter(|mask| array.shape.get(..mask.shape.len()) == Some(mask.shape))?;
+                picked(0, mask.shape.len(), [count(&mask)].into_iter().collect())
             }
-        }
+        };
+        let fits = picked.outer + picked.axes <= array.shape.len();
+        let count = checked_len(&picked.extents).filter(|_| fits)?;
+        Some((picked, count))
     }
+
+    /// Fills in the offsets, which are zeros, one for each place; `None` if one is out of bounds.
+    fn find(self, array: &Place<'_>, others: &[&Held], picked: &mut Picked) -> Option<()> {
+        let stride = |axis: usize| array.strides[axis] * array.unit;
+        let Picked { outer, offsets, extents, axes } = picked;
+        if let (By::Mask, &[held]) = (self.by, others) {
+            let along: Strides = (0..*axes).map(stride).collect();
+            let mut next = offsets.iter_mut();
+            // SAFETY: each address is that of an element of the mask, which is held: a byte that is 0 or 1.
+            walk(&held.place()?, &along, |at, offset| {
+                if unsafe { at.read() } != 0
+                    && let Some(place) = next.next()
+                {
+                    *place = offset;
+                }
+            });
+            return Some(());
+        }
+        let positions = others.iter().zip(*outer..);
+        { positions }
+            .try_for_each(|(held, axis)| add_positions(held, extents, array.shape[axis], stride(axis), offsets))
+    }
+}
+
+/// How many elements of a mask are true.
+fn count(mask: &Place<'_>) -> usize {
+    let mut count = 0;
+    let nowhere: Strides = Strides::from_elem(0, mask.shape.len());
+    // SAFETY: each address is that of an element of the mask, which is held: a byte that is 0 or 1.
+    walk(mask, &nowhere, |at, _| count += usize::from(unsafe { at.read() } != 0));
+    count
 }
 
 /// Calls with the address of each element, in row-major order, and the sum of other distances along the same axes.
@@ -175,23 +185,43 @@ impl Machine<'_> {
         self.admit(act, def, "result")
     }
 
-    /// What is read; `None` if it is no array, or something does not fit.
+    /// What is read; `None` if it is no array, or something does not fit. Nothing takes long or much memory before limits have been asked.
     fn picked(&self, act: &Activation<'_, '_>, step: &Step, pick: Pick) -> Result<Option<Held>, EvalError> {
         let others: SmallVec<[&Held; 4]> = (1..step.args.len()).map(|n| self.operand(act, step, n)).collect();
-        let array = self.operand(act, step, 0).place();
-        let found = array.and_then(|array| Some((array, pick.places(&array, &others)?)));
         let is_array = step.defs.iter().all(|def| def.ty.is_array());
-        let Some((array, picked)) = found.filter(|_| is_array) else { return Ok(None) };
-        let rest = picked.outer + picked.axes;
-        let shape: Shape = [&array.shape[..picked.outer], &picked.extents, &array.shape[rest..]].concat().into();
-        let fresh = self.fresh(act, pick.exit, array.dtype, shape.clone())?;
+        let Some(array) = self.operand(act, step, 0).place().filter(|_| is_array) else { return Ok(None) };
+        let steps = self.steps_left();
+        if let By::Mask = pick.by {
+            let len = |mask: &&Held| checked_len(mask.shape()).map_or(u64::MAX, |len| len as u64);
+            self.spend(others.iter().map(len).max().unwrap_or(0))?;
+        }
+        let Some((mut picked, count)) = pick.places(&array, &others) else { return Ok(self.undone(steps)) };
+        let shape = picked.shape(&array);
+        self.room(&shape, array.dtype.size())?;
         self.spend(shape.iter().product::<usize>() as u64)?;
+        let bytes = self.list(count, &mut picked.offsets)?;
+        if pick.find(&array, &others, &mut picked).is_none() {
+            self.forget(bytes);
+            return Ok(self.undone(steps));
+        }
+        let fresh = self.fresh(act, pick.exit, array.dtype, shape.clone())?;
         if !shape.contains(&0) {
             // SAFETY: the offsets lead to elements of the array, which is held; the target has the shape of the places and what is read at each.
             unsafe { copy_picked(&array, &picked, fresh.target.pointer, &fresh.target.strides) };
         }
+        self.forget(bytes);
         // SAFETY: all elements were copied.
         Ok(Some(unsafe { fresh.into_held() }))
+    }
+
+    /// As many zeros, whose bytes count as held until they are [forgotten](Machine::forget).
+    fn list(&self, count: usize, list: &mut Vec<isize>) -> Result<u64, EvalError> {
+        let bytes = (count as u64).saturating_mul(size_of::<isize>() as u64);
+        self.charge(bytes)?;
+        let no_memory = |_| EvalError::limit(format!("no memory for {count} positions"));
+        list.try_reserve_exact(count).map_err(no_memory)?;
+        list.resize(count, 0);
+        Ok(bytes)
     }
 }
 
