@@ -209,3 +209,33 @@ fn threads_call_at_once() {
         }
     });
 }
+
+#[test]
+fn long_arguments_may_lie_where_results_go() {
+    // Written forwards over an argument that is read backwards, the second half would be read after it was written.
+    const BACK: &str = "func @f(%a: f64[n], %b: f64[n]) -> f64[n] {
+entry:
+  %0 = flip %b, axes=[0]
+  %1 = sub %a, %0
+  ret %1
+}";
+    let f = compile(BACK);
+    let n = 5000;
+    let a = Array1::from_iter((0..n).map(|i| f64::from(i) * 0.5));
+    let b = Array1::from_iter((0..n).map(|i| f64::from(i * i)));
+    let wanted = &a - &b.slice(s![..;-1]);
+    for _ in 0..5 {
+        let mut place = Array1::<f64>::zeros(n as usize);
+        f.call_into(&[(&a).into(), (&b).into()], &mut [(&mut place).into()]).unwrap();
+        assert_eq!(place, wanted);
+    }
+    for _ in 0..4 {
+        let mut own = b.clone();
+        let pointer = own.as_mut_ptr();
+        // SAFETY: the elements of `own` live on, and nobody else reads or writes them during the call but through this.
+        #[allow(unsafe_code, reason = "a buffer that is an argument too")]
+        let out = unsafe { ViewMut::from_raw(rewright_ir::DType::F64, pointer.cast(), &[n as usize], &[8]) };
+        f.call_into(&[(&a).into(), own.view().into()], &mut [out]).unwrap();
+        assert_eq!(own, wanted);
+    }
+}

@@ -141,3 +141,27 @@ fn every_dtype_has_buffers() {
         "u64" u64: 4, "f32" f32: 0.5, "f64" f64: 0.25, "c64" Complex32: Complex32::new(1.0, 2.0),
         "c128" Complex64: Complex64::new(3.0, 4.0));
 }
+
+#[test]
+fn buffers_may_have_the_same_memory() {
+    // The second result is computed from the first, which is no longer all there once the second is written.
+    let text = "func @f(%x: f64[n]) -> f64[n], f64[n] {
+    entry:
+      %y = add %x, 1.0
+      %z = mul %y, 2.0
+      ret %y, %z
+    }";
+    each(text, |f| {
+        let x = Array1::from_iter((0..1000).map(f64::from));
+        for _ in 0..4 {
+            let mut memory = vec![0.0f64; 1001];
+            let start = memory.as_mut_ptr();
+            // SAFETY: the views lie inside of `memory`, which nothing else touches until the call has ended; the elements of each are distinct.
+            let mut into =
+                unsafe { [0, 1].map(|at| ViewMut::from_raw(DType::F64, start.add(at).cast(), &[1000], &[8])) };
+            f.call_into(&[(&x).into()], &mut into).unwrap();
+            let want: Vec<f64> = std::iter::once(1.0).chain(x.iter().map(|x| 2.0 * (x + 1.0))).collect();
+            assert_eq!(memory, want, "the later result stays");
+        }
+    });
+}

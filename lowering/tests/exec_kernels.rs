@@ -711,3 +711,127 @@ fn limits_hold_for_what_is_read_at_positions() {
         assert_eq!(f.call(&[(&x).into(), (&i).into()]).is_ok(), ends, "{bytes}");
     }
 }
+
+#[test]
+fn limits_hold_for_views_that_are_results() {
+    // One element, stretched, is a view of as many as one likes until it is a result.
+    let text = "func @f(%x: f64[1]) -> f64[300000] {
+entry:
+  %0 = broadcast_in_dim %x, dims=[300000], axes=[0]
+  %1 = flip %0, axes=[0]
+  ret %1
+}";
+    let x = Array1::<f64>::zeros(1);
+    for backend in Backend::available() {
+        let call = |limits| compile_with(text, Options { backend, limits, ..Options::default() }).call(&[(&x).into()]);
+        for limits in [
+            Limits { elements: 299_999, ..Limits::default() },
+            Limits { bytes: 2_399_999, ..Limits::default() },
+            Limits { steps: 299_999, ..Limits::default() },
+        ] {
+            assert_eq!(call(limits).unwrap_err().kind, EvalErrorKind::Limit, "{backend:?} {limits:?}");
+        }
+        assert!(call(Limits::default()).is_ok());
+    }
+}
+
+#[test]
+fn points_are_steps_and_no_elements() {
+    // A thousand elements, and a million points.
+    let text = "func @f(%x: f64[n], %y: f64[n]) -> f64[n] {
+entry:
+  %0 = arrayexpr [i: n, j: reduce n] (x = %x[i], y = %y[j]) {
+    t0 = mul x, y
+    yield t0
+  } reduce (sum f64) : f64[n]
+  ret %0
+}";
+    let x = Array1::<f64>::ones(1000);
+    for backend in Backend::available() {
+        let call = |steps| {
+            let limits = Limits { elements: 1000, steps, ..Limits::default() };
+            compile_with(text, Options { backend, limits, ..Options::default() }).call(&[(&x).into(), (&x).into()])
+        };
+        assert_eq!(array(&call(10_000_000).unwrap()[0]).sum(), 1e6, "{backend:?}");
+        let error = call(999_999).unwrap_err();
+        assert!(error.message.contains("more than 999999 points"), "{backend:?} {error}");
+    }
+}
+
+#[test]
+fn stores_are_done_or_not() {
+    let text = "func @f(%x: i64[n], %k: i64[n]) {
+entry:
+  store %x, 7
+  %0 = power 2, %k
+  store %x, %0
+  ret
+}";
+    let ints = |list: &[i64]| Datum::Array(Array1::from_vec(list.to_vec()).into_dyn().into());
+    for backend in Backend::available() {
+        let f = compile(text, backend);
+        let mut args = [ints(&[1, 2, 3, 4]), ints(&[1, 2, 3, -4])];
+        let error = f.call_mut(&mut args).unwrap_err();
+        assert_eq!(error.kind, EvalErrorKind::Value, "{backend:?} {error}");
+        let left = if backend == Backend::Reference { ints(&[1, 2, 3, 4]) } else { ints(&[7, 7, 7, 7]) };
+        assert_eq!(args, [left, ints(&[1, 2, 3, -4])], "{backend:?}");
+        args[1] = ints(&[1, 2, 3, 4]);
+        f.call_mut(&mut args).unwrap();
+        assert_eq!(args[0], ints(&[2, 4, 8, 16]), "{backend:?}");
+    }
+}
+
+#[test]
+fn what_is_read_elsewhere_or_held_elsewhere_is_not_written_over() {
+    // Each operand dies where the last kernel reads it: it is read backwards too, or a view has a share in it.
+    let backwards = "func @f(%x: f64[n]) -> f64[n], f64[n] {
+entry:
+  %0 = add %x, 1.0
+  %1 = arrayexpr [i: n] (a = %0[i], b = %0[n - 1 - i]) {
+    t0 = mul a, 10.0
+    t1 = add t0, b
+    yield t1
+  } : f64[n]
+  ret %1, %x
+}";
+    let shared = "func @f(%x: f64[n]) -> f64[n], f64[n] {
+entry:
+  %0 = add %x, 1.0
+  %1 = flip %0, axes=[0]
+  %2 = mul %0, 10.0
+  ret %2, %1
+}";
+    let x = Array1::from_iter((0..5000).map(f64::from));
+    for text in [backwards, shared] {
+        let want = compile(text, Backend::Reference).call(&[(&x).into()]).unwrap();
+        for backend in Backend::available() {
+            let f = compile(text, backend);
+            for _ in 0..3 {
+                assert!(f.call(&[(&x).into()]).unwrap() == want, "{backend:?}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_read_at_positions_goes_to_any_strides() {
+    let text = "func @f(%x: f64[n, m], %i: i64[k]) -> f64[k, m] {
+entry:
+  %0 = take %x, %i, axis=0
+  ret %0
+}";
+    let x = Array2::from_shape_fn((9, 7), |(i, j)| (10 * i + j) as f64);
+    let at = Array1::from_vec(vec![8i64, 0, -2, 3]);
+    let want = Array2::from_shape_fn((4, 7), |(i, j)| x[[at[i].rem_euclid(9) as usize, j]]);
+    for backend in Backend::available() {
+        let f = compile(text, backend);
+        for _ in 0..3 {
+            let mut wide = Array2::from_elem((9, 15), -1.0);
+            let part = wide.slice_mut(ndarray::s![..;-2, 1..;2]);
+            let part = part.split_at(Axis(0), 4).0;
+            f.call_into(&[(&x).into(), (&at).into()], &mut [part.into()]).unwrap();
+            assert_eq!(wide.slice(ndarray::s![2..;-2, 1..;2]), want, "{backend:?}");
+            assert!(wide.slice(ndarray::s![.., ..;2]).iter().all(|&v| v == -1.0), "{backend:?}");
+        }
+    }
+}

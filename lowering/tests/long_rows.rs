@@ -156,3 +156,26 @@ entry:
         }
     }
 }
+
+#[test]
+fn points_that_may_fail_are_told_where_they_are() {
+    let text = "func @f(%x: i64[n, 3], %k: i64[3]) -> i64[n, 3] {
+entry:
+  %0 = arrayexpr [i: n, j: 3] (x = %x[i, j], k = %k[j]) {
+    t0 = power x, k
+    yield t0
+  } : i64[n, 3]
+  ret %0
+}";
+    let (x, k) =
+        (filled(DType::I64, &[2_000, 3], 1), Array::from_fn(DType::I64, &[3], |i| (1 - i as i64).into()).unwrap());
+    let args: [Arg<'_>; 2] = [(&x).into(), (&k).into()];
+    let error = |backend| compile(text, backend, 1).call(&args).unwrap_err().to_string();
+    let want = error(Backend::Reference);
+    for backend in Backend::available() {
+        assert_eq!(error(backend), want, "{backend:?}");
+    }
+    let fine = Array::from_fn(DType::I64, &[3], |i| (i as i64).into()).unwrap();
+    let (_, told) = run(&compile(text, Backend::Auto, 1), &[(&x).into(), (&fine).into()]);
+    assert_eq!(told, None, "a row that fails is one of the array's");
+}

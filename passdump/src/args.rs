@@ -2,7 +2,9 @@
 
 use crate::engine::{Backend, MAX_BYTES, MAX_STEPS};
 use crate::value::{ValueError, ValueSpec};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::builder::TypedValueParser;
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use rewright::Limits;
 use rewright::rewrites::rule::Liberties;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -202,6 +204,31 @@ pub enum Emit {
     Ron,
 }
 
+/// A number of threads, from 1.
+fn threads() -> impl TypedValueParser<Value = NonZeroU32> {
+    value_parser!(u32).range(1..).try_map(NonZeroU32::try_from)
+}
+
+/// What a call may use.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LimitArgs {
+    /// The instructions that a call may execute and the elements and points that it may compute, together
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
+    pub max_steps: u64,
+    /// The bytes that the arrays of a call may hold together
+    #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
+    pub max_bytes: u64,
+}
+
+impl LimitArgs {
+    /// As those of an executable.
+    pub fn limits(self) -> Limits {
+        // More elements than steps can't be computed anyway.
+        let elements = Limits::default().elements.max(self.max_steps);
+        Limits { steps: self.max_steps, elements, bytes: self.max_bytes, ..Limits::default() }
+    }
+}
+
 /// Arguments of `exec`.
 #[derive(Debug, Args)]
 pub struct ExecArgs {
@@ -218,14 +245,11 @@ pub struct ExecArgs {
     /// Write a result, by its number or name, to an .npy file instead of printing it
     #[arg(long = "out", value_name = "RESULT=PATH.npy")]
     pub outs: Vec<OutBinding>,
-    /// The instructions that a call may execute and the elements that it may compute, together
-    #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
-    pub max_steps: u64,
-    /// The bytes that the arrays of a call may hold together
-    #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
-    pub max_bytes: u64,
+    /// What a call may use.
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// The most threads that work on one kernel; all that the machine runs at once if not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<NonZeroU32>,
     /// Print the rewritten function too, how long everything took, and the schedules of kernels
     #[arg(long)]
@@ -257,8 +281,11 @@ pub struct BenchArgs {
     #[arg(long)]
     pub into: bool,
     /// The most threads that work on one kernel; all that the machine runs at once if not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<NonZeroU32>,
+    /// What a call may use.
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// How long to measure
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub time: f64,
@@ -270,7 +297,7 @@ pub struct BenchArgs {
     pub json: bool,
     /// Do what requests on the standard input say, each a line of JSON, and answer each with a line: for scripts that measure other
     /// programs in turns with this one
-    #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "threads", "roofline", "json"])]
+    #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "threads", "max_steps", "max_bytes", "roofline", "json"])]
     pub serve: bool,
 }
 

@@ -26,7 +26,7 @@ pub const MAX_BYTES: u64 = 1 << 33;
 
 /// What runs functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// The reference evaluator
     Reference,

@@ -111,6 +111,15 @@ fn requests_are_answered_in_turn() {
     let (program, saved) = (dir.path().join("f.ir"), dir.path().join("out.npy"));
     std::fs::write(&program, SUM).unwrap();
     let load = |name: &str, into: bool, x: &str| json!({ "load": { "case": name, "file": path(&program), "args": { "x": x, "k": "2" }, "into": into } });
+    let (avx2, tiny) = (json!("x64-avx2"), json!(1));
+    let limited = json!({ "load": { "case": "a", "file": path(&program), "args": { "x": "[1, 2]", "k": "2" }, "max_steps": tiny } });
+    let named =
+        json!({ "load": { "case": "a", "file": path(&program), "args": { "x": "[]", "k": "2" }, "backend": avx2 } });
+    let answers = serve(&[limited, named]);
+    let refused = answers[0]["error"].as_str().unwrap();
+    assert!(refused.contains("more than 1 ") && refused.contains("`--max-steps N` allows more"), "{refused}");
+    let error = answers[1]["error"].as_str();
+    assert!(answers[1]["elements"] == json!(1) || error.is_some_and(|e| e.contains("not available")), "{}", answers[1]);
     let answers = serve(&[
         load("given", true, "[1, 2]"),
         load("new", false, "random:f64[3]"),

@@ -40,18 +40,31 @@ pub use message::{Bound, mismatch, with_operands};
 /// What an evaluation may use, so that every program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Instructions executed and elements computed, over all calls.
+    /// Instructions executed, elements computed, and points of index spaces, over all calls: 2³² if nothing is said. A product of two
+    /// matrices of 1,000 rows and columns has 10⁹ points.
     pub steps: u64,
-    /// Elements of one array, and points of one index space.
+    /// Elements of one array: 2²⁸ if nothing is said.
     pub elements: u64,
-    /// Bytes in all arrays that live values hold, a shared buffer counted for each.
+    /// Bytes in all arrays that live values hold, a shared buffer counted for each: 8 GiB if nothing is said.
     pub bytes: u64,
-    /// Depth of calls; no more than [`MAX_DEPTH`] counts.
+    /// Depth of calls, 128 if nothing is said; no more than [`MAX_DEPTH`] counts.
     pub depth: u32,
 }
 
 /// The deepest nesting of calls, whatever [`Limits::depth`] says: calls use the native stack.
 pub const MAX_DEPTH: u32 = 256;
+
+impl Limits {
+    /// The number of elements of a shape; an error if it is over the limit.
+    pub fn len(&self, shape: &[usize]) -> Result<usize, EvalError> {
+        let error = match checked_len(shape) {
+            Some(len) if len as u64 <= self.elements => return Ok(len),
+            Some(_) => format!("an array of shape {shape:?} has more than {} elements", self.elements),
+            None => format!("no array has so large extents as {shape:?}"),
+        };
+        Err(EvalError::limit(error))
+    }
+}
 
 impl Default for Limits {
     fn default() -> Self {
@@ -160,13 +173,7 @@ impl EvalCx<'_> {
 
     /// The number of elements of a shape; an error if it is over the limit. To be asked before anything is allocated.
     pub fn len(&self, shape: &[usize]) -> Result<usize, EvalError> {
-        match checked_len(shape).filter(|&n| n as u64 <= self.limits.elements) {
-            Some(n) => Ok(n),
-            None => Err(EvalError::limit(format!(
-                "an array of shape {shape:?} has more than {} elements",
-                self.limits.elements
-            ))),
-        }
+        self.limits.len(shape)
     }
 
     /// An array of `shape`, in row-major order, with the elements that `f` gives for each flat index.

@@ -8,7 +8,7 @@ use super::plan::*;
 use super::value::{Held, Shape, Strides, array_place, overwrite};
 use super::view::ViewOp;
 use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismatch, value_label, with_operands};
-use rewright_ir::{Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Type};
+use rewright_ir::{Array, Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Type};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -363,15 +363,31 @@ impl<'e> Machine<'e> {
             strides[skip + axis] = if extent == 1 { 0 } else { stride };
         }
         (from.shape, from.strides) = (&shape, &strides);
-        let old = self.take(act.frame, dest);
+        let mut old = self.take(act.frame, dest);
         // SAFETY: with the strides of broadcasting, every index of `shape` is that of an element of `src`, which `dest` can't share
         // a buffer with if it is alone in its own.
-        let new = unsafe { overwrite(old, &from, &mut self.buffers.borrow_mut()) }?;
-        self.put(act.frame, dest, Held::Array(new))?;
+        let new = unsafe { overwrite(&mut old, &from, &mut self.buffers.borrow_mut()) };
+        self.replace(act, dest, old, new)?;
         if let Some(param) = param {
             act.frame.stored[param as usize] = true;
         }
         Ok(())
+    }
+
+    /// Puts what was stored in the slot, or what was there before if that failed.
+    pub(super) fn replace(
+        &self,
+        act: &mut Activation<'_, '_>,
+        slot: Slot,
+        old: Held,
+        new: Result<Array, EvalError>,
+    ) -> Result<(), EvalError> {
+        let (held, ended) = match new {
+            Ok(new) => (Held::Array(new), Ok(())),
+            Err(error) => (old, Err(error)),
+        };
+        self.put(act.frame, slot, held)?;
+        ended
     }
 
     fn call(&self, act: &mut Activation<'_, '_>, step: &Step, call: &CallStep) -> Result<(), EvalError> {

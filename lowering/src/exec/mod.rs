@@ -350,7 +350,8 @@ impl Executable {
     }
 
     /// Calls the function, and leaves in the arguments what it stored to them: in place where the caller holds the only share of an
-    /// array's buffer. After an error they hold what was stored until then.
+    /// array's buffer. After an error they hold what was stored until then, each store wholly or not at all; with
+    /// [`Backend::Reference`] they hold what they held before.
     pub fn call_mut(&self, args: &mut [Datum]) -> Result<Results, EvalError> {
         if self.options.backend == Backend::Reference {
             let outcome = evaluate(&self.inner.module, self.name(), args.to_vec(), self.options.limits)?;
@@ -365,10 +366,15 @@ impl Executable {
         };
         let held: SmallVec<[Held; 4]> = args.iter_mut().enumerate().map(hold).collect();
         self.run(held, |frame, buffers, ended| {
+            let mut left = Ok(());
             for (i, arg) in args.iter_mut().enumerate().filter(|(i, _)| entry.changed[*i]) {
-                *arg = std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum(buffers)?;
+                match std::mem::take(&mut frame.slots[entry.params[i].slot.0 as usize]).into_datum(buffers) {
+                    Ok(datum) => *arg = datum,
+                    Err(error) => left = Err(error),
+                }
             }
             ended?;
+            left?;
             self.taken(frame, buffers)
         })
     }
@@ -484,6 +490,8 @@ impl Executable {
                 None => EvalError { message: format!("`@{}`: {}", plan.name, e.message), loc: plan.loc, ..e },
                 Some(_) => e,
             });
+        // Without places for them, results that are views are about to be copied.
+        let ended = ended.and_then(|()| if outs.is_empty() { machine.room_for_copies(&frame.results) } else { Ok(()) });
         let mut buffers = machine.buffers.into_inner();
         let result = finish(&mut frame, &mut buffers, ended.map(|()| machine.printed.into_inner()));
         frame.clear(&mut buffers);

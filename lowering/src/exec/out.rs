@@ -37,7 +37,8 @@ impl ViewMut<'_> {
     /// # Safety
     /// `pointer` is that of an element from which `strides` (in bytes) lead to elements of this dtype for every index of `shape`; all
     /// may be written, and nobody else writes or reads them, but through arguments and results of calls that are given this view,
-    /// for as long as it lives. They are aligned, and different indices lead to different elements.
+    /// for as long as it lives. They are aligned, and different indices lead to different elements. Where two buffers of one call have the same
+    /// memory, the later result is what is there after it.
     pub unsafe fn from_raw(dtype: DType, pointer: *mut u8, shape: &[usize], strides: &[isize]) -> Self {
         let place = OutPlace { dtype, pointer, shape: shape.into(), strides: strides.into(), direct: false };
         ViewMut { place, life: PhantomData }
@@ -132,7 +133,7 @@ pub fn write_all(places: &[OutPlace], results: &mut [Held], buffers: &mut Buffer
             && let Some(from) = held.place()
         {
             // SAFETY: the elements are valid to read while they are held; there is no old buffer.
-            let copy = unsafe { overwrite(Held::Empty, &from, buffers) }?;
+            let copy = unsafe { overwrite(&mut Held::Empty, &from, buffers) }?;
             *held = Held::Array(copy);
         }
     }

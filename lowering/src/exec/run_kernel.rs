@@ -7,7 +7,6 @@ use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Def, KernelStep, Slot, Step};
 use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use rewright_ir::EvalError;
-use rewright_ir::array::checked_len;
 use smallvec::SmallVec;
 
 impl Machine<'_> {
@@ -169,7 +168,8 @@ impl Machine<'_> {
             return self.store(act, step, param);
         }
         self.points(extent.space.points)?;
-        let old = self.take(act.frame, dest);
+        // What may fail is not written over what is there: a store is done, or it is not.
+        let mut old = if kernel.launch.lowered.fallible { Held::Empty } else { self.take(act.frame, dest) };
         let mut buffers = self.buffers.borrow_mut();
         let run = |target| {
             // SAFETY: the extent is that of these operands, of which the first is not read; the target has the result's dtype and shape,
@@ -177,10 +177,13 @@ impl Machine<'_> {
             unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &[target], self.how) }
         };
         // SAFETY: the kernel writes every element of the result.
-        let new = unsafe { write_over(old, dtype, &result.shape, &mut buffers, run) }?;
-        buffers.stats.kernels += 1;
+        let new = unsafe { write_over(&mut old, dtype, &result.shape, &mut buffers, run) };
+        buffers.stats.kernels += u64::from(new.is_ok());
         drop(buffers);
-        self.put(act.frame, dest, Held::Array(new))?;
+        match kernel.launch.lowered.fallible {
+            true => self.put(act.frame, dest, Held::Array(new?))?,
+            false => self.replace(act, dest, old, new)?,
+        }
         if let Some(param) = param {
             act.frame.stored[param as usize] = true;
         }
@@ -189,20 +192,27 @@ impl Machine<'_> {
 
     /// Counts the points of an index space.
     fn points(&self, points: u64) -> Result<(), EvalError> {
-        if points > self.limits.elements {
-            let limit = self.limits.elements;
+        if points > self.limits.steps {
+            let limit = self.limits.steps;
             return Err(EvalError::limit(format!("the index space has more than {limit} points")));
         }
         self.spend(points)
     }
 
+    /// Counts copies of the arrays that are lent.
+    pub(super) fn room_for_copies(&self, values: &[Held]) -> Result<(), EvalError> {
+        let lent = values.iter().filter_map(|held| if let Held::Lent(lent) = held { Some(lent) } else { None });
+        { lent }.try_for_each(|lent| {
+            self.room(&lent.shape, lent.dtype.size())?;
+            let len = lent.shape.iter().product::<usize>() as u64;
+            self.spend(len)?;
+            self.charge(len * lent.dtype.size() as u64)
+        })
+    }
+
     /// An error if there may not be another array of so many elements.
     pub(super) fn room(&self, shape: &[usize], size: usize) -> Result<(), EvalError> {
-        let len = checked_len(shape).filter(|&len| len as u64 <= self.limits.elements);
-        let Some(len) = len else {
-            let limit = self.limits.elements;
-            return Err(EvalError::limit(format!("an array of shape {shape:?} has more than {limit} elements")));
-        };
+        let len = self.limits.len(shape)?;
         if self.bytes.get().saturating_add(len.saturating_mul(size) as u64) > self.limits.bytes {
             return Err(EvalError::limit(format!("live values hold more than {} bytes", self.limits.bytes)));
         }

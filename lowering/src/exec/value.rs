@@ -120,7 +120,7 @@ impl Held {
     pub fn dense(&self, buffers: &mut Buffers) -> Result<Array, EvalError> {
         let place = self.place().ok_or_else(|| EvalError::value("holds no array"))?;
         // SAFETY: what is held is valid to read; there is no old buffer.
-        unsafe { overwrite(Held::Empty, &place, buffers) }
+        unsafe { overwrite(&mut Held::Empty, &place, buffers) }
     }
     /// A value of its own: elements that are lent by the caller, or stand in another order, are copied.
     pub fn to_datum(&self, buffers: &mut Buffers) -> Result<Datum, EvalError> {
@@ -205,7 +205,7 @@ impl Lent {
     /// A copy in row-major order.
     pub fn to_array(&self, buffers: &mut Buffers) -> Result<Array, EvalError> {
         // SAFETY: the elements are valid to read by the promise of `Lent`; there is no old buffer.
-        unsafe { overwrite(Held::Empty, &self.place(), buffers) }
+        unsafe { overwrite(&mut Held::Empty, &self.place(), buffers) }
     }
 }
 
@@ -268,26 +268,30 @@ pub fn in_place(array: Array, write: impl FnOnce(Target)) -> Result<Array, Array
 }
 
 /// An array of a dtype and shape whose elements `write` has written: in the buffer of `old`, if that is such an array and nobody
-/// else can see it, else in a new one.
+/// else can see it, else in a new one. After an error `old` is still there.
 ///
 /// # Safety
 /// Where it succeeds, `write` has written a valid value at every place of the target.
 pub unsafe fn write_over(
-    old: Held,
+    old: &mut Held,
     dtype: DType,
     shape: &[usize],
     buffers: &mut Buffers,
     write: impl FnOnce(Target) -> Result<(), EvalError>,
 ) -> Result<Array, EvalError> {
     let mut write = Some(write);
-    if let Held::Array(old) = old
-        && old.shape() == shape
-        && old.dtype() == dtype
-    {
+    if old.is_array() && old.shape() == shape && old.dtype() == Some(dtype) {
         let mut ended = Ok(());
-        if let Ok(array) = in_place(old, |target| ended = write.take().map_or(Ok(()), |write| write(target))) {
-            return ended.map(|()| array);
+        match std::mem::take(old) {
+            Held::Array(array) => {
+                match in_place(array, |target| ended = write.take().map_or(Ok(()), |write| write(target))) {
+                    Ok(array) if ended.is_ok() => return Ok(array),
+                    Ok(array) | Err(array) => *old = Held::Array(array),
+                }
+            }
+            other => *old = other,
         }
+        ended?;
     }
     let buffer = buffers.get(dtype, shape)?;
     let target = Target { pointer: buffer.pointer(), strides: row_major(shape, dtype.size()), used: buffer.is_used() };
@@ -301,7 +305,7 @@ pub unsafe fn write_over(
 ///
 /// # Safety
 /// Every element of `from` is valid to read, and none is in the buffer of `old` if `old` alone has a share in that.
-pub unsafe fn overwrite(old: Held, from: &Place<'_>, buffers: &mut Buffers) -> Result<Array, EvalError> {
+pub unsafe fn overwrite(old: &mut Held, from: &Place<'_>, buffers: &mut Buffers) -> Result<Array, EvalError> {
     let copy = |target: Target| {
         // SAFETY: `from` is valid to read, and apart from the target, by the caller's promise; both have the same shape and dtype.
         unsafe { copy_elements(from, target.pointer, &target.strides) };

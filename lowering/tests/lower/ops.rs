@@ -10,7 +10,7 @@ use rewright_ir::{
     Arity, Array, Attr, AttrKind, Attrs, DType, Datum, Dim, Eval, Limits, Loc, Loop, Op, Scalar, Type, evaluate_op,
     registry,
 };
-use rewright_lowering::kernel::KOp;
+use rewright_lowering::kernel::{Binary, KOp};
 
 type DTypes = fn(DType) -> bool;
 
@@ -264,5 +264,31 @@ fn integers_are_divided_by_constants() {
             expr.body.insts[0].args[1] = BodyRef::Const(divisor);
             check(op, &attrs, &Compiled::new(&expr, &types), &[dividends.clone(), Datum::Scalar(divisor)]);
         }
+    }
+}
+
+#[test]
+fn a_quotient_and_its_remainder_are_one_division() {
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_int()) {
+        let text = format!(
+            "func @f(%a: {dtype}[n], %b: {dtype}[n]) -> {dtype}[n], {dtype}[n] {{
+entry:
+  %0, %1 = arrayexpr [i: n] (a = %a[i], b = %b[i]) {{
+    t0 = floordiv a, b
+    t1 = mod a, b
+    yield t0, t1
+  }} : {dtype}[n], {dtype}[n]
+  ret %0, %1
+}}"
+        );
+        let module = rewright_ir::text::parse_module(&text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let func = module.functions().next().unwrap();
+        let inst = func.insts(func.entry().unwrap()).next().unwrap();
+        let Some(Attr::Expr(expr)) = func.inst(inst).attrs.get("expr") else { panic!("an expression") };
+        let types: Vec<Type> = func.params().iter().map(|&param| func.ty(param).clone()).collect();
+        let kernel = rewright_lowering::lower(expr, &types).unwrap().kernel;
+        let divides =
+            |inst: &&rewright_lowering::kernel::KInst| matches!(inst.op, KOp::Binary(Binary::Quot | Binary::Rem));
+        assert_eq!(kernel.insts.iter().filter(divides).count(), 1, "{kernel}");
     }
 }

@@ -8,7 +8,7 @@ use crate::output::{Out, Tone, count};
 use crate::program::Program;
 use rewright::exec::{self, Executable, Stats, StepSchedule};
 use rewright::rewrites::Options;
-use rewright::{Datum, EvalError, EvalErrorKind, Function, Limits, Outcome, Value};
+use rewright::{Datum, EvalError, EvalErrorKind, Function, Outcome, Value};
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -30,11 +30,8 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let rewritten =
         engine::rewrite(program.module.clone(), &program.rewriting(Options::default()), program.source(), None)?;
     let rewriting = start.elapsed();
-    // More elements than steps can't be computed anyway.
-    let elements = Limits::default().elements.max(args.max_steps);
-    let limits = Limits { steps: args.max_steps, elements, bytes: args.max_bytes, ..Limits::default() };
     let start = Instant::now();
-    let options = exec::Options { limits, threads: args.threads, ..exec::Options::default() };
+    let options = exec::Options { limits: args.limits.limits(), threads: args.threads, ..exec::Options::default() };
     let callable = engine::compile_with(&rewritten.module, program.func, args.backend, options)?;
     let compiling = start.elapsed();
     let outcome = callable.outcome(&values).map_err(|e| Error::eval(&program.name, &program.text, &advised(e)))?;
@@ -79,9 +76,10 @@ fn schedules(out: &mut Out, executable: Option<&Executable>) -> Result<(), Error
 }
 
 /// The error, with advice if a limit was reached that the command line sets.
-fn advised(error: EvalError) -> EvalError {
+pub fn advised(error: EvalError) -> EvalError {
     let advice = match error.message.as_str() {
         _ if error.kind != EvalErrorKind::Limit => return error,
+        message if message.starts_with("no memory") => return error,
         message if message.contains("steps") => "does it ever end? `--max-steps N` allows more",
         message if message.contains("elements") || message.contains("points") => "`--max-steps N` allows more",
         message if message.contains("bytes") => "`--max-bytes N` allows more",

@@ -110,8 +110,8 @@ impl<'a> Space<'a> {
     ) -> Result<(), EvalError> {
         let (outer, inner) = (self.points(&self.parallel), self.points(&self.reduce));
         let points = outer.zip(inner).and_then(|(a, b)| a.checked_mul(b));
-        let Some(points) = points.filter(|&n| n.max(outer.unwrap_or(0)) <= env.cx.limits.elements) else {
-            let limit = env.cx.limits.elements;
+        let Some(points) = points.filter(|&n| n.max(outer.unwrap_or(0)) <= env.cx.limits.steps) else {
+            let limit = env.cx.limits.steps;
             return Err(EvalError::limit(format!("the index space has more than {limit} points")));
         };
         env.cx.spend(points.saturating_mul(1 + self.body.len() as u64).saturating_add(outer.unwrap_or(0)))?;

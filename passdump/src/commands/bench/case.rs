@@ -1,8 +1,8 @@
 //! A function that is ready to be called again and again, with its arguments and places for its results.
 
-use crate::args::{ArgBinding, InputArgs};
-use crate::commands::exec::bind;
-use crate::engine::{self, Backend, MAX_BYTES, MAX_STEPS};
+use crate::args::{ArgBinding, InputArgs, LimitArgs};
+use crate::commands::exec::{advised, bind};
+use crate::engine::{self, Backend};
 use crate::error::Error;
 use crate::program::Program;
 use cpu_time::ProcessTime;
@@ -11,7 +11,7 @@ use rewright::exec::{self, Arg, StepSchedule, ViewMut};
 use rewright::lowering::Kernel;
 use rewright::ndarray::{ArcArray, Axis, IxDyn, Slice};
 use rewright::rewrites::Options;
-use rewright::{Array, Datum, Element, EvalError, Executable, Limits, with_array};
+use rewright::{Array, Datum, Element, EvalError, Executable, with_array};
 use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -31,6 +31,8 @@ pub struct Wanted {
     pub into: bool,
     /// The most threads that work on one kernel.
     pub threads: Option<NonZeroU32>,
+    /// What a call may use.
+    pub limits: LimitArgs,
 }
 
 /// See the module's page.
@@ -76,7 +78,7 @@ impl Case {
         let program = Program::load(&wanted.input)?;
         let args = bind(&wanted.args, &program, program.function()?)?;
         let args: Vec<Datum> = args.into_iter().map(|datum| aligned(&datum)).collect::<Result<_, _>>()?;
-        let limits = Limits { steps: MAX_STEPS, elements: u64::MAX, bytes: MAX_BYTES, ..Limits::default() };
+        let limits = wanted.limits.limits();
         let options = exec::Options { limits, threads: wanted.threads, ..exec::Options::default() };
         let executable = Some(compile(&program, wanted.backend, options)?.0);
         let backend = wanted.backend;
@@ -94,15 +96,11 @@ impl Case {
         };
         let results = case.call()?;
         let sizes = case.args.iter().chain(&results).map(size);
-        (case.elements, case.bytes) = sizes.fold((1, 0), |(n, all), (len, bytes)| (n.max(len), all + bytes));
+        (case.elements, case.bytes) = sizes.fold((0, 0), |(n, all), (len, bytes)| (n.max(len), all + bytes));
         let arrays = |data: &[Datum]| data.iter().filter(|datum| matches!(datum, Datum::Array(_))).count();
         (case.reads, case.writes) = (arrays(&case.args), arrays(&results));
         if wanted.into {
-            let buffer = |datum: &Datum| match aligned(datum)? {
-                Datum::Array(array) => Ok(array),
-                Datum::Scalar(scalar) => Array::full(scalar, &[]).ok_or_else(no_memory),
-            };
-            case.outs = Some(results.iter().map(buffer).collect::<Result<_, _>>()?);
+            case.outs = Some(buffers(&results)?);
         }
         Ok(case)
     }
@@ -170,7 +168,12 @@ impl Case {
         let options = exec::Options { times: true, ..self.options };
         let (executable, _) = compile(&self.program, self.backend, options)?;
         let args: Vec<Arg<'_>> = self.args.iter().map(Arg::from).collect();
-        executable.call(&args).map_err(|e| self.shown(&e))?;
+        let results = Vec::from(executable.call(&args).map_err(|e| self.shown(&e))?);
+        if self.outs.is_some() {
+            let mut buffers = buffers(&results)?;
+            let mut outs: Vec<ViewMut<'_>> = buffers.iter_mut().map(to_write).collect();
+            executable.call_into(&args, &mut outs).map_err(|e| self.shown(&e))?;
+        }
         Ok(executable.schedules())
     }
 
@@ -180,7 +183,7 @@ impl Case {
     }
 
     fn shown(&self, error: &EvalError) -> Error {
-        Error::eval(&self.program.name, &self.program.text, error)
+        Error::eval(&self.program.name, &self.program.text, &advised(error.clone()))
     }
 }
 
@@ -192,6 +195,15 @@ fn compile(program: &Program, backend: Backend, options: exec::Options) -> Resul
     let start = ProcessTime::now();
     let executable = engine::executable(&rewritten.module, program.func, backend, options)?;
     Ok((executable, Compiling { optimize, lower: start.elapsed() }))
+}
+
+/// Places for results that are like these.
+fn buffers(results: &[Datum]) -> Result<Vec<Array>, Error> {
+    let buffer = |datum: &Datum| match aligned(datum)? {
+        Datum::Array(array) => Ok(array),
+        Datum::Scalar(scalar) => Array::full(scalar, &[]).ok_or_else(no_memory),
+    };
+    results.iter().map(buffer).collect()
 }
 
 /// The same elements in a buffer of their own that begins where a cache line does, on huge pages if it is large. Where the allocator would put it is left to chance

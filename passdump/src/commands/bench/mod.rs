@@ -36,6 +36,7 @@ pub fn bench(out: &mut Out, args: &BenchArgs) -> Result<(), Error> {
         args: args.args.clone(),
         into: args.into,
         threads: args.threads,
+        limits: args.limits,
     };
     let mut case = Case::load(&wanted)?;
     let compiling = middle(&case.recompile(COMPILATIONS)?);
@@ -156,7 +157,10 @@ fn report(
         rows[0].push(name.into());
         rows[1].push(shown(elapsed));
         rows[2].push(shown(quantile(&calls.processor, part)));
-        rows[3].push(format!("{:.3}", elapsed / case.elements as f64));
+        rows[3].push(match case.elements {
+            0 => "-".into(),
+            elements => format!("{:.3}", elapsed / elements as f64),
+        });
     }
     out.table(&rows)?;
     let (all, batches) = (calls.elapsed.len() as u64 * calls.batch, calls.elapsed.len() as u64);

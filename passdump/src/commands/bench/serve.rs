@@ -2,7 +2,7 @@
 
 use super::case::{Case, Wanted};
 use super::{facts, nanos, roofline};
-use crate::args::{ArgBinding, InputArgs};
+use crate::args::{ArgBinding, InputArgs, LimitArgs};
 use crate::engine::{self, Backend};
 use crate::error::Error;
 use crate::output::Out;
@@ -48,6 +48,8 @@ struct Loading {
     args: BTreeMap<String, String>,
     #[serde(default)]
     into: bool,
+    max_steps: Option<u64>,
+    max_bytes: Option<u64>,
 }
 
 /// Answers requests until there are no more.
@@ -123,6 +125,10 @@ impl Loading {
         let args = self.args.iter().map(binding).collect::<Result<_, _>>()?;
         let input = InputArgs { file: self.file, func: self.func, pipeline: self.pipeline, rules: None, liberties };
         let backend = self.backend.unwrap_or(Backend::Auto);
-        Ok((self.case, Wanted { input, backend, args, into: self.into, threads: self.threads }))
+        let limits = LimitArgs {
+            max_steps: self.max_steps.unwrap_or(engine::MAX_STEPS),
+            max_bytes: self.max_bytes.unwrap_or(engine::MAX_BYTES),
+        };
+        Ok((self.case, Wanted { input, backend, args, into: self.into, threads: self.threads, limits }))
     }
 }
