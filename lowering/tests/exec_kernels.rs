@@ -570,10 +570,10 @@ entry:
     }
 }
 
-/// Views of any strides, casts, no elements, scalars; and what does not fit is an error.
+/// Views of any strides, no elements, scalars; and what does not fit is an error.
 #[test]
 fn arrays_are_put_together_without_the_reference_meaning() {
-    let concat = "func @f(%a: f64[n, m], %b: i8[k, m]) -> f64[?, m] {
+    let concat = "func @f(%a: f64[n, m], %b: f64[k, m]) -> f64[?, m] {
 entry:
   %0 = transpose %a, perm=[1, 0]
   %1 = transpose %0, perm=[1, 0]
@@ -582,10 +582,10 @@ entry:
 }";
     let f = Every::new(concat).all_kernels();
     let a = Array2::from_shape_fn((4, 6), |(i, j)| (i * 10 + j) as f64);
-    let b = Array2::from_shape_fn((2, 3), |(i, j)| (i + j) as i8 - 2);
+    let b = Array2::from_shape_fn((2, 3), |(i, j)| (i + j) as f64 - 2.0);
     let found = f.call(&[a.slice(s![..;-1, ..;2]).into(), (&b).into()]);
     let own = a.slice(s![..;-1, ..;2]);
-    let wanted = ndarray::concatenate![Axis(0), own, b.mapv(f64::from), own];
+    let wanted = ndarray::concatenate![Axis(0), own, b, own];
     assert_eq!(array(&found[0]), &wanted.clone().into_dyn());
     assert!(f.0[1..].iter().all(|f| f.stats().reference == 0));
     f.call(&[a.slice(s![..0, ..3]).into(), (&b).into()]);
@@ -597,14 +597,14 @@ entry:
     into.call_into(&[own.into(), (&b).into()], &mut [(&mut out.view_mut().reversed_axes()).into()]).unwrap();
     assert_eq!(out.t(), wanted);
 
-    let stack = "func @f(%x: f32[n], %y: f64[n], %s: i64) -> f64[n, 2], f64[3] {
+    let stack = "func @f(%x: f64[n], %y: f64[n], %s: i64) -> f64[n, 2], f64[3] {
 entry:
   %0 = stack %x, %y, axis=1
   %1 = stack %s, 0.5, %s, axis=-1
   ret %0, %1
 }";
     let f = Every::new(stack).all_kernels();
-    let (x, y) = (Array1::from_iter((0..5).map(|i| i as f32)), Array1::from_iter((0..5).map(|i| -f64::from(i))));
+    let (x, y) = (Array1::from_iter((0..5).map(f64::from)), Array1::from_iter((0..5).map(|i| -f64::from(i))));
     let found = f.call(&[(&x).into(), (&y).into(), 7i64.into()]);
     let pairs = Array2::from_shape_fn((5, 2), |(i, j)| if j == 0 { i as f64 } else { -(i as f64) });
     assert_eq!(array(&found[0]), &pairs.into_dyn());
@@ -833,5 +833,31 @@ entry:
             assert_eq!(wide.slice(ndarray::s![2..;-2, 1..;2]), want, "{backend:?}");
             assert!(wide.slice(ndarray::s![.., ..;2]).iter().all(|&v| v == -1.0), "{backend:?}");
         }
+    }
+}
+
+#[test]
+fn casts_that_no_kernel_does_are_told() {
+    let text = |i: &str| {
+        format!(
+            "func @f(%x: f64[n], %i: {i}[n]) -> f64[?], f64[2, n], f64[n] {{
+entry:
+  %0 = concat %x, %i, axis=0
+  %1 = stack %x, %i, axis=0
+  %2 = mul %x, 2.0
+  %3 = update %2, %i
+  ret %0, %1, %3
+}}"
+        )
+    };
+    let (x, i) = (Array1::from_iter((0..9).map(f64::from)), Array1::from_iter((0..9i32).map(|i| i * i)));
+    for backend in Backend::available().filter(|&b| b != Backend::Reference) {
+        let f = compile(&text("i32"), backend);
+        let told: Vec<_> = f.remarks().iter().map(|remark| (remark.op.name, remark.instead)).collect();
+        assert_eq!(told, ["concat", "stack", "update"].map(|op| (op, Instead::Reference)), "{backend:?}");
+        let results = f.call(&[(&x).into(), (&i).into()]).unwrap();
+        assert_eq!(array(&results[2]), &i.mapv(f64::from).into_dyn());
+        assert_eq!(array(&results[0]).sum(), 36.0 + 204.0);
+        assert!(compile(&text("f64"), backend).remarks().is_empty(), "{backend:?}");
     }
 }

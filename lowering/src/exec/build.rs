@@ -320,8 +320,8 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 StepKind::Scalar(ScalarStep { scalar, attrs: data.attrs.clone(), ins: found.ins })
             }
             Eval::Array(_) if let Some(view) = self.view(data) => StepKind::View(view),
-            Eval::Array(_) if let Some(part) = self.part(data, dead) => part,
-            Eval::Array(_) if let Some(copied) = self.copied(data) => copied,
+            Eval::Array(_) if let Some(part) = self.part(data, dead) => self.told_of_casts(data, part),
+            Eval::Array(_) if let Some(copied) = self.copied(data) => self.told_of_casts(data, copied),
             Eval::Elementwise { .. } | Eval::Array(_) => self.kernel(data, Meaning::Array(ArrayEval::Op))?,
             Eval::Control if data.op == effects::CALL => StepKind::Call(Box::new(self.call(data, dead)?)),
             Eval::Control if data.op == effects::UFUNC => {
@@ -430,6 +430,25 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         }
         let exit = data.results.first().and_then(|result| self.exits.get(result)).copied();
         Join::of(data, exit).map(StepKind::Join).or_else(|| Pick::of(data, exit).map(StepKind::Pick))
+    }
+
+    /// A step, with a remark if it casts arrays, which is not done by a kernel.
+    fn told_of_casts(&mut self, data: &InstData, step: StepKind) -> StepKind {
+        let parts = match &step {
+            StepKind::Update(_) => data.args.get(..2).unwrap_or_default(),
+            StepKind::Join(_) => &data.args[..],
+            _ => &[],
+        };
+        let dtype = data.results.first().map(|&result| self.func.ty(result).dtype());
+        let casts = |&part: &Value| self.func.ty(part).is_array() && Some(self.func.ty(part).dtype()) != dtype;
+        if parts.iter().any(casts) {
+            self.remark(
+                data,
+                Instead::Reference,
+                "operands of other dtypes are cast first: `operand-casts` makes that `cast`s",
+            );
+        }
+        step
     }
 
     /// The number of the function that an instruction calls.

@@ -6,6 +6,7 @@
 //! - [`canonicalize`]: algebraic identities that hold bit for bit, and one way to write what can be written in two.
 //! - [`strength_reduction`]: cheaper ops for constant operands.
 //! - [`flat_positions`]: positions in a whole array are positions in its elements as one row.
+//! - [`operand_casts`]: what is put together with elements of another dtype is cast first.
 //! - [`reduce_finish`]: reductions take in what is computed of their results.
 //! - [`scalar_finish`]: reductions to one number take in what is computed of it.
 //! - [`reduce_fusion`]: reductions take in what computes their operand.
@@ -48,6 +49,7 @@ pub mod licm;
 pub mod merge_blocks;
 mod node;
 pub mod node_extents;
+pub mod operand_casts;
 pub mod reduce_finish;
 pub mod reduce_fusion;
 pub mod reduce_siblings;
