@@ -360,3 +360,29 @@ fn nothing_to_combine() {
         [Datum::Array(Array::full(Scalar::F64(0.0), &[2]).unwrap())]
     );
 }
+
+/// What reads a row again goes through it from its end, and through longer ones than caches hold from the beginning: the tree is the same.
+#[test]
+fn long_rows_come_to_the_same_whichever_way() {
+    let text = "func @f(%x: f64[n]) -> f64, f64[] {
+entry:
+  %0 = sum %x
+  %1 = arrayexpr [i: reduce n] (x = %x[i], m = %0) {
+    t0 = sub x, m
+    t1 = mul t0, t0
+    yield t1
+  } reduce (sum f64) : f64[]
+  ret %0, %1
+}";
+    let kernels: Vec<Executable> = [Backend::Interp, Backend::Cranelift, Backend::X64Avx2, Backend::X64]
+        .into_iter()
+        .filter(|backend| Backend::available().any(|b| b == *backend))
+        .map(|backend| executable(text, backend))
+        .collect();
+    // Up to 16 MiB of elements, and more.
+    for n in [100_000, (1 << 21) - 1, 1 << 21, (1 << 21) + 12_345] {
+        let x = Array::from_fn(DType::F64, &[n], |i| Scalar::F64((i % 1013) as f64 * 0.37 - 100.0)).unwrap();
+        let all: Vec<_> = kernels.iter().map(|f| f.call(&[(&x).into()]).unwrap()).collect();
+        assert!(all.iter().all(|results| *results == all[0]), "{n}: {all:?}");
+    }
+}

@@ -122,6 +122,7 @@ fn no_schedule_changes_a_bit() {
         "tile=1x1000 stream unroll=2",
         "unroll=8",
         "stages=1",
+        "stages=3 stream",
         "tile=off threads=8 chunk=1",
     ];
     for (name, text, _) in programs() {
@@ -402,5 +403,43 @@ entry:
     };
     for schedule in ["threads=1", "threads=2", "threads=3 chunk=100", "threads=8 chunk=1", "tile=8x8"] {
         assert_eq!(line(schedule), (Some("power"), 5), "{schedule}");
+    }
+}
+
+#[test]
+fn loops_in_stages_write_past_the_caches() {
+    // The exponential function alone is cut; the result begins where a cache line does, or elsewhere, and has gaps or none.
+    let text = "func @f(%x: f64[n]) -> f64[n], f64[n] {
+entry:
+  %0, %1 = arrayexpr SCHEDULE [i: n] (x = %x[i]) {
+    t0 = exp x
+    t1 = log x
+    t2 = mul t0, t1
+    yield t2, t1
+  } : f64[n], f64[n]
+  ret %0, %1
+}";
+    let n = 100_000usize;
+    let x = Array1::from_iter((0..n).map(|i| i as f64 * 1e-4 + 0.5));
+    let [streamed, plain] =
+        ["stages=3 stream=on", "stages=3 stream=off"].map(|schedule| compile(text, schedule, Backend::Auto));
+    let want = plain.call(&[(&x).into()]).unwrap();
+    let got = streamed.call(&[(&x).into()]).unwrap();
+    assert!(same_bits(&want, &got));
+    if Backend::available().any(|backend| backend == Backend::X64) {
+        let schedule = &streamed.schedules()[0].schedule;
+        assert!(schedule.stream == Some(true) && schedule.stages > Some(1), "{schedule}");
+    }
+    for start in 0..9 {
+        let mut memory = vec![-1.0; 2 * n + 40];
+        let (whole, gaps) = memory.split_at_mut(n / 2 + 20);
+        let part = &x.slice(s![..n / 2]);
+        let mut whole = ndarray::ArrayViewMut1::from(&mut whole[start..start + n / 2]);
+        let mut gaps = ndarray::ArrayViewMut1::from(&mut gaps[..n]).slice_move(s![..;2]);
+        streamed.call_into(&[part.into()], &mut [whole.view_mut().into(), gaps.view_mut().into()]).unwrap();
+        let half = |datum: &Datum| {
+            <f64 as rewright_ir::Element>::unwrap(&datum.to_array()).unwrap().slice(s![..n / 2]).to_owned()
+        };
+        assert_eq!((whole.to_owned(), gaps.to_owned()), (half(&want[0]), half(&want[1])), "from {start}");
     }
 }

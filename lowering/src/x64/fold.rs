@@ -207,8 +207,7 @@ impl Writer<'_> {
                 }
             }
             Way::Tree { groups, lanes, leaf } => {
-                let leaves = Leaves { axis, groups, lanes, points: leaf };
-                if fold.backwards { self.tree_backwards(fold, leaves)? } else { self.tree(fold, leaves)? }
+                self.row_as_tree(fold, Leaves { axis, groups, lanes, points: leaf, backwards: fold.backwards })?;
             }
             Way::Sequence => {
                 self.neutral(fold, 0)?;

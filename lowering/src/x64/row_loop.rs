@@ -159,7 +159,9 @@ impl Writer<'_> {
             let plain = self.asm.label();
             self.unless_streamable(plain);
             self.streaming = true;
-            self.rounds(inner, &[])?;
+            // Lines that are written past the caches are not asked for.
+            let reads: Vec<Ask> = asks.iter().copied().filter(|ask| self.schedule.stages > 1 && !ask.written).collect();
+            self.rounds(inner, &reads)?;
             self.streaming = false;
             self.asm.jump(Code::Jmp_rel32_64, rest);
             self.asm.bind(plain);

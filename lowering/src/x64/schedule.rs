@@ -63,11 +63,7 @@ impl Schedule {
             KOp::Store(buffer, _) => lanes * kernel.buffers[buffer as usize].dtype.real().size() >= LEAST_STREAMED,
             _ => false,
         };
-        let streams = kernel.wishes.streaming
-            && stages.list.len() == 1
-            && kernel.fold.is_none()
-            && kernel.axes > 0
-            && inner.iter().any(streamed);
+        let streams = kernel.wishes.streaming && kernel.fold.is_none() && kernel.axes > 0 && inner.iter().any(streamed);
         Schedule { level, lanes, groups, streams, stages: stages.list.len() }
     }
 

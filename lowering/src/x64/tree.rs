@@ -25,6 +25,8 @@ pub struct Leaves {
     pub groups: usize,
     pub lanes: usize,
     pub points: usize,
+    /// From the last one on.
+    pub backwards: bool,
 }
 
 /// Where a part of a row is.
@@ -35,8 +37,31 @@ enum Side {
 }
 
 impl Writer<'_> {
-    /// A row as a tree: its leaves in order, and what they come to with what waits for it.
-    pub fn tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
+    /// A row as a tree; from its end on only if caches may hold a part of it, for processors read slower that way.
+    pub fn row_as_tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
+        let bytes = self.bytes_a_point();
+        if !leaves.backwards || bytes == 0 || fold.points.segment.insts.len() > SHORT {
+            return if leaves.backwards { self.tree_backwards(fold, leaves) } else { self.tree(fold, leaves) };
+        }
+        let (long, done) = (self.asm.label(), self.asm.label());
+        self.asm.load(Register::RAX, Mem::frame(self.places.extents[leaves.axis]));
+        self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, LARGE / bytes as i32);
+        self.asm.jump(Code::Jae_rel32_64, long);
+        self.tree_backwards(fold, leaves)?;
+        self.asm.jump(Code::Jmp_rel32_64, done);
+        self.asm.bind(long);
+        self.tree(fold, Leaves { backwards: false, ..leaves })?;
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// The bytes that are read and written for one point.
+    fn bytes_a_point(&self) -> usize {
+        self.rows.iter().filter(|row| row.moves).map(|row| row.size).sum()
+    }
+
+    /// Its leaves in order, and what they come to with what waits for it.
+    fn tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
         let [depth, count, start, extent] =
             [fold.depth, fold.leaves, self.places.start, self.places.extents[leaves.axis]].map(Mem::frame);
@@ -78,7 +103,7 @@ impl Writer<'_> {
 
     /// The same tree from its last leaf on: what is there waits for the part on its left. A kernel that read the row before read
     /// the last leaves last: they are in the cache.
-    pub fn tree_backwards(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
+    fn tree_backwards(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
         let [depth, start, extent] = [fold.depth, self.places.start, self.places.extents[leaves.axis]].map(Mem::frame);
         let (push, alone, done) = (self.asm.label(), self.asm.label(), self.asm.label());
@@ -147,7 +172,7 @@ impl Writer<'_> {
     fn leaf(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
         let (few, far, joined) = (self.asm.label(), self.asm.label(), self.asm.label());
-        let Leaves { axis, groups, lanes, points } = leaves;
+        let Leaves { axis, groups, lanes, points, backwards } = leaves;
         let lanes = lanes as i32;
         self.asm.load(rax, Mem::frame(self.places.extents[axis]));
         self.asm.rm(Code::Sub_r64_rm64, rax, Mem::frame(self.places.start));
@@ -160,13 +185,13 @@ impl Writer<'_> {
         (0..groups).try_for_each(|set| self.neutral(fold, set))?;
         self.asm.ri(Code::Sub_rm64_imm32, LIMIT, lanes);
         self.asm.jump(Code::Jl_rel32_64, few);
-        let bytes: usize = self.rows.iter().filter(|row| row.moves).map(|row| row.size).sum();
+        let bytes = self.bytes_a_point();
         let prefetches = self.evex() && bytes > 0 && fold.points.segment.insts.len() <= SHORT;
         if prefetches {
             self.asm.load(Register::RAX, Mem::frame(self.places.extents[axis]));
             self.asm.ri(Code::Sub_rm64_imm32, Register::RAX, NEAR / bytes as i32);
             // Backwards the processor finds no more than what a leaf begins with.
-            let most = if fold.backwards { i32::MAX } else { (LARGE - NEAR) / bytes as i32 };
+            let most = if backwards { i32::MAX } else { (LARGE - NEAR) / bytes as i32 };
             self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, most);
             self.asm.jump(Code::Jb_rel32_64, far);
         }
@@ -199,7 +224,7 @@ impl Writer<'_> {
             for row in (0..self.rows.len() as u32).filter(|&row| prefetches && self.rows[row as usize].moves) {
                 // Or the same of the leaf before.
                 let bytes =
-                    if fold.backwards { -((leaves.points * self.rows[row as usize].size) as i64) } else { AHEAD };
+                    if leaves.backwards { -((leaves.points * self.rows[row as usize].size) as i64) } else { AHEAD };
                 self.ask(Ask { row, bytes, written: false }, group);
             }
             self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;

@@ -46,7 +46,10 @@ static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
             Ok(x64) => {
                 // Streaming stores, rounds of another length, and trees from their ends.
                 let streaming = Wishes { streaming: true, unroll: Some(3), stages: None, backwards: true };
-                for (what, wishes) in [("as it likes", Wishes::default()), ("streaming", streaming)] {
+                let staged = Wishes { stages: Some(3), ..streaming };
+                for (what, wishes) in
+                    [("as it likes", Wishes::default()), ("streaming", streaming), ("streaming stages", staged)]
+                {
                     let what = format!("{}, {what}", x64.name()).leak();
                     all.push(Tested { what, generator: Box::new(x64), references: false, folds: true, wishes });
                 }
