@@ -96,20 +96,6 @@ impl InstData {
     pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
         self.args.iter().copied().chain(self.targets.iter().flat_map(|t| t.args.iter().copied()))
     }
-    /// Where among its uses a value is.
-    fn slots_of(&self, value: Value) -> SmallVec<[usize; 4]> {
-        // Of very many operands a chunk at a time, which takes a few instructions.
-        const CHUNK: usize = 64;
-        let mut slots = SmallVec::new();
-        for (n, chunk) in self.args.chunks(CHUNK).enumerate() {
-            if chunk.iter().fold(false, |found, &used| found | (used == value)) {
-                slots.extend((n * CHUNK..).zip(chunk).filter(|(_, used)| **used == value).map(|(slot, _)| slot));
-            }
-        }
-        let of_targets = self.targets.iter().flat_map(|target| &target.args);
-        slots.extend((self.args.len()..).zip(of_targets).filter(|(_, used)| **used == value).map(|(slot, _)| slot));
-        slots
-    }
     /// It has so many operands that looking through them for every one of them takes too long.
     #[inline]
     fn is_wide(&self) -> bool {
@@ -160,6 +146,8 @@ pub struct Function {
     linked: usize,
     /// How often instructions with many operands use each value.
     wide_uses: FxHashMap<(Inst, Value), u32>,
+    /// Where among an instruction's uses a value was found last: what is replaced next is often beside it.
+    latest_slot: usize,
 }
 
 impl Function {
@@ -181,6 +169,7 @@ impl Function {
             journal_room: Vec::new(),
             linked: 0,
             wide_uses: FxHashMap::default(),
+            latest_slot: 0,
         }
     }
 

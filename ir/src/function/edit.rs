@@ -157,11 +157,26 @@ impl Function {
             return;
         }
         for inst in self.users(old) {
-            for slot in self.inst(inst).slots_of(old) {
+            for slot in self.slots_of(inst, old) {
                 self.set_use(inst, slot, new);
             }
         }
         self.values[old].users.clear();
+    }
+
+    /// Where among an instruction's uses a value is. Of very many they are looked through no further than necessary, from where one was found
+    /// last.
+    fn slots_of(&mut self, inst: Inst, value: Value) -> SmallVec<[usize; 4]> {
+        let data = &self.insts[inst].data;
+        let all = self.wide_uses.get(&(inst, value)).map_or(usize::MAX, |&count| count as usize);
+        let args = data.args.len();
+        let begin = if all == usize::MAX { 0 } else { self.latest_slot.min(args) };
+        let of_args = (begin..args).chain(0..begin).map(|slot| (slot, &data.args[slot]));
+        let of_targets = (args..).zip(data.targets.iter().flat_map(|target| &target.args));
+        let found = of_args.chain(of_targets).filter(|(_, used)| **used == value);
+        let slots: SmallVec<[usize; 4]> = found.map(|(slot, _)| slot).take(all).collect();
+        self.latest_slot = slots.last().copied().unwrap_or(begin);
+        slots
     }
 
     /// Replaces the attributes.
