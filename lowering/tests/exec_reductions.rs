@@ -379,8 +379,9 @@ entry:
         .filter(|backend| Backend::available().any(|b| b == *backend))
         .map(|backend| executable(text, backend))
         .collect();
-    // Up to 16 MiB of elements, and more.
-    for n in [100_000, (1 << 21) - 1, 1 << 21, (1 << 21) + 12_345] {
+    // On both sides of four second-level caches, of 256 KiB to 4 MiB.
+    let sizes = (17..=21).flat_map(|n| [(1 << n) - 1, 1 << n]);
+    for n in sizes.chain([100_000, (1 << 21) + 12_345]) {
         let x = Array::from_fn(DType::F64, &[n], |i| Scalar::F64((i % 1013) as f64 * 0.37 - 100.0)).unwrap();
         let all: Vec<_> = kernels.iter().map(|f| f.call(&[(&x).into()]).unwrap()).collect();
         assert!(all.iter().all(|results| *results == all[0]), "{n}: {all:?}");

@@ -11,12 +11,20 @@ use super::row_loop::{LIMIT, REMAINING};
 use super::rows::INDEX;
 use super::unsupported;
 use crate::kernel::KernelError;
+use crate::schedule::facts;
 use iced_x86::{Code, Register};
 
-/// Rows of so many bytes and more come from memory: asking for them early was measured not to pay, but for those that are read backwards.
-const LARGE: i32 = 1 << 24;
+/// Rows of as many second-level caches and more: asking for them early was measured not to pay, but for those that are read backwards.
+const LARGE: i32 = 4;
+/// No such cache is taken for larger than this.
+const MOST_OF_LEVEL2: u64 = 4 << 20;
 /// It is asked for what is so far ahead, in bytes.
 const AHEAD: i64 = 2048;
+
+/// The bytes from which rows are large.
+fn large() -> i32 {
+    LARGE * facts().level2.min(MOST_OF_LEVEL2) as i32
+}
 
 /// How a row along an axis is cut: in leaves of so many points, each on so many lanes, which are so many groups.
 #[derive(Clone, Copy)]
@@ -45,7 +53,7 @@ impl Writer<'_> {
         }
         let (long, done) = (self.asm.label(), self.asm.label());
         self.asm.load(Register::RAX, Mem::frame(self.places.extents[leaves.axis]));
-        self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, LARGE / bytes as i32);
+        self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, large() / bytes as i32);
         self.asm.jump(Code::Jae_rel32_64, long);
         self.tree_backwards(fold, leaves)?;
         self.asm.jump(Code::Jmp_rel32_64, done);
@@ -191,7 +199,7 @@ impl Writer<'_> {
             self.asm.load(Register::RAX, Mem::frame(self.places.extents[axis]));
             self.asm.ri(Code::Sub_rm64_imm32, Register::RAX, NEAR / bytes as i32);
             // Backwards the processor finds no more than what a leaf begins with.
-            let most = if backwards { i32::MAX } else { (LARGE - NEAR) / bytes as i32 };
+            let most = if backwards { i32::MAX } else { (large() - NEAR).max(0) / bytes as i32 };
             self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, most);
             self.asm.jump(Code::Jb_rel32_64, far);
         }
