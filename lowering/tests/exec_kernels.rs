@@ -1,7 +1,7 @@
 //! Executables run kernels: the same bits from the reference evaluator, the interpreter and machine code, whatever the shapes and
 //! strides, and errors that say the same.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, s};
 use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Datum, EvalError, EvalErrorKind, Limits, Outcome, Scalar};
 use rewright_lowering::exec::{Arg, Backend, Executable, Instead, Options};
@@ -755,6 +755,20 @@ entry:
         assert_eq!(array(&call(10_000_000).unwrap()[0]).sum(), 1e6, "{backend:?}");
         let error = call(999_999).unwrap_err();
         assert!(error.message.contains("more than 999999 points"), "{backend:?} {error}");
+    }
+}
+
+#[test]
+fn arguments_may_be_larger_than_what_a_program_makes() {
+    // A row that is not evenly spaced is copied first.
+    let text = "func @f(%x: i64[a, b, c]) -> bool, i64 {\nentry:\n  %0 = any %x\n  %1 = sum %x\n  ret %0, %1\n}";
+    let x = Array3::<i64>::ones((8, 10, 12));
+    let x = x.slice(s![..;2, ..;3, ..;-5]);
+    for backend in Backend::available() {
+        let limits = Limits { elements: 10, ..Limits::default() };
+        let f = compile_with(text, Options { backend, limits, ..Options::default() });
+        let found = f.call(&[x.into()]).unwrap_or_else(|e| panic!("{backend:?}: {e}"));
+        assert_eq!(found[..], [Datum::Scalar(true.into()), Datum::Scalar(48i64.into())], "{backend:?}");
     }
 }
 

@@ -133,7 +133,8 @@ impl Machine<'_> {
         for &slot in &step.args {
             let held = &act.frame.slots[slot.0 as usize];
             let Some(place) = held.place().filter(|place| !place.is_dense()) else { continue };
-            self.room(place.shape, place.dtype.size())?;
+            // The copy is no value of the program: an argument may be larger than what that may make.
+            self.room_for_bytes(place.shape.iter().product::<usize>(), place.dtype.size())?;
             let copy = held.dense(&mut self.buffers.borrow_mut())?;
             lent.push((slot, std::mem::replace(&mut act.frame.slots[slot.0 as usize], Held::Array(copy))));
         }
@@ -212,7 +213,11 @@ impl Machine<'_> {
 
     /// An error if there may not be another array of so many elements.
     pub(super) fn room(&self, shape: &[usize], size: usize) -> Result<(), EvalError> {
-        let len = self.limits.len(shape)?;
+        self.room_for_bytes(self.limits.len(shape)?, size)
+    }
+
+    /// An error if so many elements more would be too many bytes.
+    fn room_for_bytes(&self, len: usize, size: usize) -> Result<(), EvalError> {
         if self.bytes.get().saturating_add(len.saturating_mul(size) as u64) > self.limits.bytes {
             return Err(EvalError::limit(format!("live values hold more than {} bytes", self.limits.bytes)));
         }
