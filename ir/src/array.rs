@@ -5,9 +5,11 @@
 
 use crate::dtype::DType;
 use crate::scalar::Scalar;
+use crate::style::Styled;
 use crate::types::{Dim, Type};
 use ndarray::{ArcArray, ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn};
 use num_complex::{Complex32, Complex64};
+use std::sync::Arc;
 
 /// A Rust type that is the element of an array of some dtype.
 pub trait Element: Copy + Send + Sync + 'static {
@@ -287,6 +289,8 @@ pub fn checked_len(shape: &[usize]) -> Option<usize> {
 pub enum Datum {
     Scalar(Scalar),
     Array(Array),
+    /// An array of a storage style.
+    Styled(Arc<Styled>),
 }
 
 impl Datum {
@@ -295,6 +299,7 @@ impl Datum {
         match self {
             Datum::Scalar(s) => s.dtype(),
             Datum::Array(a) => a.dtype(),
+            Datum::Styled(s) => s.dtype(),
         }
     }
     /// The extents; none for scalars.
@@ -302,6 +307,7 @@ impl Datum {
         match self {
             Datum::Scalar(_) => &[],
             Datum::Array(a) => a.shape(),
+            Datum::Styled(s) => s.shape(),
         }
     }
     /// The type, with constant dims.
@@ -309,20 +315,26 @@ impl Datum {
         match self {
             Datum::Scalar(s) => Type::scalar(s.dtype()),
             Datum::Array(a) => a.ty(),
+            Datum::Styled(s) => s.ty(),
         }
     }
     /// The scalar, if it is one.
     pub fn as_scalar(&self) -> Option<Scalar> {
         if let Datum::Scalar(s) = self { Some(*s) } else { None }
     }
-    /// The array, if it is one.
+    /// The dense array, if it is one.
     pub fn as_array(&self) -> Option<&Array> {
         if let Datum::Array(a) = self { Some(a) } else { None }
     }
-    /// The array; a scalar becomes one of rank 0.
+    /// The array of a storage style, if it is one.
+    pub fn as_styled(&self) -> Option<&Styled> {
+        if let Datum::Styled(s) = self { Some(s) } else { None }
+    }
+    /// The array, with all elements if it is of a storage style, for which there must be memory; a scalar becomes one of rank 0.
     pub fn to_array(&self) -> Array {
         match self {
             Datum::Array(a) => a.clone(),
+            Datum::Styled(s) => s.dense(),
             Datum::Scalar(s) => {
                 with_dtype!(s.dtype(), T => match T::from_scalar(*s) {
                     Some(x) => T::wrap(ArcArray::from_elem(IxDyn(&[]), x)),
@@ -336,6 +348,11 @@ impl Datum {
 impl From<Scalar> for Datum {
     fn from(s: Scalar) -> Self {
         Datum::Scalar(s)
+    }
+}
+impl From<Styled> for Datum {
+    fn from(s: Styled) -> Self {
+        Datum::Styled(Arc::new(s))
     }
 }
 impl From<Array> for Datum {

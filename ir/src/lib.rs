@@ -25,6 +25,7 @@ pub mod registry;
 pub mod ron;
 pub mod scalar;
 pub mod show;
+pub mod style;
 pub mod text;
 pub mod types;
 pub mod verify;
@@ -45,9 +46,12 @@ pub use module::{Module, Signature};
 pub use name::Name;
 pub use num_complex::{Complex32, Complex64};
 pub use op::{Arity, Effects, Eval, InferCx, LiteralCx, Loop, Op, OpDef, Traits, Types, eval_scalar};
-pub use registry::{Cost, InterfaceEntry, OpEntry, Origin, Registry, RegistryError, StyleDef, StyleEntry, registry};
+pub use registry::{Cost, InterfaceEntry, OpEntry, Origin, Registry, RegistryError, StyleEntry, registry};
 pub use scalar::{Literal, Scalar, Scalars};
-pub use text::{parse_attr, parse_function, parse_module, parse_unverified, print_function, print_inst, print_module};
+pub use style::{Component, StyleDef, Styled};
+pub use text::{
+    parse_attr, parse_function, parse_module, parse_type, parse_unverified, print_function, print_inst, print_module,
+};
 pub use types::{Dim, Type, broadcast_dims};
 pub use verify::{VerifyError, VerifyErrors, verify_function, verify_module};
 

@@ -2,6 +2,7 @@
 
 use crate::name::Name;
 use crate::op::{Op, OpDef};
+use crate::style::StyleDef;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
@@ -88,14 +89,6 @@ macro_rules! register_interface {
     };
 }
 
-/// A storage style: how the elements of an array are kept.
-pub struct StyleDef {
-    /// The name after the semicolon of a type.
-    pub name: &'static str,
-    /// One line of documentation.
-    pub doc: &'static str,
-}
-
 /// A submitted style.
 pub struct StyleEntry {
     /// The definition.
@@ -112,9 +105,6 @@ macro_rules! register_style {
         $crate::inventory::submit! { $crate::StyleEntry { def: &$def, origin: $crate::origin!() } }
     };
 }
-
-static DENSE: StyleDef = StyleDef { name: "dense", doc: "every element in one strided buffer" };
-register_style!(DENSE);
 
 /// A clash between registrations.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -228,9 +218,9 @@ impl Registry {
     pub fn styles(&self) -> impl ExactSizeIterator<Item = (&'static StyleDef, Origin)> + '_ {
         self.styles.values().copied()
     }
-    /// True if the style is registered.
-    pub fn has_style(&self, name: Name) -> bool {
-        self.styles.contains_key(name.as_str())
+    /// The storage style of a name.
+    pub fn style(&self, name: Name) -> Option<&'static StyleDef> {
+        self.styles.get(name.as_str()).map(|&(style, _)| style)
     }
     /// Clashes between registrations; a program should refuse to go on where there are any.
     pub fn errors(&self) -> &[RegistryError] {

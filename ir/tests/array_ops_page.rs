@@ -13,7 +13,7 @@ const INTRODUCTION: &str = "\
 Axes are numbered from 0, and from the last one where they are negative. Extents that are not known when compiling are
 checked when the op runs; an error names the op, the operands with their extents, and the line. An op
 marked *view* has elements of its operand at other places, and copies none where strides can say which; as every value it keeps
-them whatever is stored afterwards. Every op is tested against NumPy's results, bit for bit but for sums of floats.
+them whatever is stored afterwards. Every op that NumPy has is tested against its results, bit for bit but for sums of floats.
 ";
 
 const NOTES: &str = "\
@@ -43,7 +43,9 @@ const EXAMPLES: &[[&str; 4]] = &[
     ["%x: f64[n, m]", "any %x, axes=[1]", "bool[n]", "x.any(axis=1)"],
     ["%x: f64[n, m]", "argmax %x, axes=[1]", "i64[n]", "x.argmax(axis=1)"],
     ["%x: f64[n, m]", "argmin %x", "i64", "x.argmin()"],
+    ["%x: f64[n, m]", "assemble %x, style=\"dense\", dims=[n, m]", "f64[n, m]", ""],
     ["%x: f64[n]", "broadcast_in_dim %x, dims=[n, 3], axes=[0]", "f64[n, 3]", "np.broadcast_to(x[:, None], (n, 3))"],
+    ["%x: f64[n, m]", "component %x, name=\"elements\"", "f64[n, m]", ""],
     ["%x: f64[n, m], %c: bool[n]", "compress %x, %c", "f64[?, m]", "x[c]"],
     ["%x: f64[n, 3], %y: f32[n, 2]", "concat %x, %y, axis=1", "f64[n, 5]", "np.concatenate([x, y], axis=1)"],
     ["", "constant value=[[1.0, 2.0], [3.0, 4.0]]:f32", "f32[2, 2]", "np.array([[1, 2], [3, 4]], 'f')"],
@@ -63,6 +65,7 @@ const EXAMPLES: &[[&str; 4]] = &[
     ["%x: u8[n, m]", "prod %x, axes=[1]", "u64[n]", "x.prod(axis=1)"],
     ["%x: f64[n, m]", "rank %x", "i64", "x.ndim"],
     ["%x: f64[n, 6]", "reshape %x, dims=[n, 2, 3]", "f64[n, 2, 3]", "x.reshape(n, 2, 3)"],
+    ["%x: f64[n, m]", "restyle %x, style=\"dense\"", "f64[n, m]", ""],
     ["%x: f64[n, 5]", "slice %x, at=[::-1, 1:]", "f64[n, 4]", "x[::-1, 1:]"],
     ["%x: f64[n, 1]", "squeeze %x, axes=[1]", "f64[n]", "x.squeeze(1)"],
     ["%x: f64[n], %y: f64[n]", "stack %x, %y", "f64[2, n]", "np.stack([x, y])"],
@@ -98,10 +101,11 @@ fn page() -> Result<String, std::fmt::Error> {
         let view = if op.traits.contains(Traits::VIEW) { " *View.*" } else { "" };
         let attrs: Vec<String> = op.attrs.iter().map(attribute).collect();
         let given = if params.is_empty() { String::new() } else { format!(" of `{params}`") };
+        let numpy = if numpy.is_empty() { String::new() } else { format!("`{numpy}`") };
         let (first, rest) = op.doc.split_at(1);
         writeln!(
             page,
-            "| `{op}` | {}{rest}.{view} | {} | `{inst}`{given} | `{result}` | `{numpy}` |",
+            "| `{op}` | {}{rest}.{view} | {} | `{inst}`{given} | `{result}` | {numpy} |",
             first.to_uppercase(),
             attrs.join("<br>")
         )?;

@@ -4,6 +4,7 @@ mod random;
 
 pub use random::Random;
 
+use rewright::ir::{StyleDef, Styled};
 use rewright::{Array, DType, Datum, Dim, Literal, Scalar, Type};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -231,7 +232,8 @@ fn parse_real(word: &str) -> Option<Literal> {
 impl ValueSpec {
     /// The value for a parameter of type `ty`: an array or scalar of the parameter's dtype. A file's array must have that dtype
     /// already (`load` reads it), and so must made-up numbers; others convert where they are exactly representable, except that a float written without a
-    /// suffix takes the nearest value.
+    /// suffix takes the nearest value. For a parameter of a storage style all elements are given, and then kept in it; of made-up numbers
+    /// those that it keeps.
     pub fn for_param<E: Display>(
         &self,
         ty: &Type,
@@ -245,7 +247,15 @@ impl ValueSpec {
             ValueSpec::Literals { shape, elements, dtype } => literal_value(shape.as_deref(), elements, *dtype, ty)?,
         };
         check_shape(&datum, ty)?;
-        Ok(datum)
+        match (ty.style(), &datum) {
+            (Some(style), Datum::Array(array)) => {
+                let style = StyleDef::named(style).map_err(FitError)?;
+                let random = matches!(self, ValueSpec::Random(_));
+                let kept = if random { Styled::of(style, array) } else { Styled::keep(style, array) };
+                Ok(kept.map_err(FitError)?.into())
+            }
+            _ => Ok(datum),
+        }
     }
 }
 

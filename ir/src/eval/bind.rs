@@ -25,11 +25,12 @@ impl Symbols {
         ty: &Type,
         origin: Option<Value>,
     ) -> Result<(), EvalError> {
-        if ty.style().is_some() {
-            return Err(EvalError::unsupported(format!("{} is {ty}: the evaluator holds dense arrays", what())));
-        }
-        let (array, shape) = (matches!(datum, Datum::Array(_)), datum.shape());
-        let mut fits = datum.dtype() == ty.dtype() && array == ty.is_array() && shape.len() == ty.rank();
+        let (array, shape) = (!matches!(datum, Datum::Scalar(_)), datum.shape());
+        let style = datum.as_styled().map(|styled| styled.style().name);
+        let mut fits = datum.dtype() == ty.dtype()
+            && array == ty.is_array()
+            && style == ty.style().map(Name::as_str)
+            && shape.len() == ty.rank();
         if fits {
             for (&extent, &dim) in shape.iter().zip(ty.dims()) {
                 fits &= match dim {

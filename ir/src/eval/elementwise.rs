@@ -36,12 +36,14 @@ enum Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(arg: &'a Datum, to: DType, shape: &[usize]) -> Self {
+    fn new(arg: &'a Datum, to: DType, shape: &[usize]) -> Result<Self, EvalError> {
         let array = match arg {
-            Datum::Scalar(s) => return Reader::Scalar(s.cast(to)),
+            Datum::Scalar(s) => return Ok(Reader::Scalar(s.cast(to))),
             Datum::Array(array) => array,
+            Datum::Styled(s) => return Err(EvalError::unsupported(format!("reads dense arrays, got {}", s.ty()))),
         };
-        Reader::Array { elements: Elements::of(array), to, strides: broadcast_strides(array, shape), offset: 0 }
+        let (elements, strides) = (Elements::of(array), broadcast_strides(array, shape));
+        Ok(Reader::Array { elements, to, strides, offset: 0 })
     }
 
     #[inline]
@@ -118,7 +120,7 @@ pub fn map_elements(
     let len = cx.len(&shape)?;
     cx.spend(len as u64)?;
     let mut readers: SmallVec<[Reader<'_>; 4]> =
-        args.iter().zip(&dtypes.ins).map(|(a, &to)| Reader::new(a, to, &shape)).collect();
+        args.iter().zip(&dtypes.ins).map(|(a, &to)| Reader::new(a, to, &shape)).collect::<Result<_, _>>()?;
     let mut outs: SmallVec<[Elements<'_>; 2]> =
         dtypes.outs.iter().map(|&d| Elements::with_capacity(d, len)).collect::<Result<_, _>>()?;
     let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, shape.len());

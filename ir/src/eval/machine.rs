@@ -394,6 +394,7 @@ fn byte_size(datum: &Datum) -> u64 {
     match datum {
         Datum::Scalar(_) => 0,
         Datum::Array(a) => a.len() as u64 * a.dtype().size() as u64,
+        Datum::Styled(s) => s.bytes(),
     }
 }
 

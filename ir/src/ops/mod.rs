@@ -29,5 +29,6 @@ pub mod rank;
 pub mod reduce;
 pub mod reduced;
 mod rule;
+pub mod styled;
 pub mod update;
 pub mod view;

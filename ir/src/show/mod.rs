@@ -30,6 +30,7 @@ impl fmt::Display for Datum {
         match self {
             Datum::Scalar(s) => f.write_str(&scalar_text(*s)),
             Datum::Array(a) => write!(f, "{a}"),
+            Datum::Styled(s) => write!(f, "{s}"),
         }
     }
 }

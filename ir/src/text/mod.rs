@@ -85,6 +85,11 @@ pub fn parse_attr(def: &AttrDef, text: &str) -> Result<Attr, String> {
     whole(text, |p| p.attribute_value(def))
 }
 
+/// Parses a type; the error is a sentence.
+pub fn parse_type(text: &str) -> Result<crate::types::Type, String> {
+    whole(text, |p| p.ty())
+}
+
 /// Parses a text that holds one function, which calls no other.
 pub fn parse_function(text: &str) -> Result<Function, Diagnostics> {
     const FILE: &str = "function";

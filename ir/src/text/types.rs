@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
 
     fn style(&mut self) -> Parsed<Name> {
         let (name, loc) = self.name("a storage style")?;
-        if registry().has_style(Name::new(name)) {
+        if registry().style(Name::new(name)).is_some() {
             return Ok(Name::new(name));
         }
         let near = Registry::suggest(name, registry().styles().map(|(s, _)| s.name));

@@ -114,7 +114,7 @@ impl Known {
         };
         match datum {
             Datum::Scalar(s) => Type::scalar(s.dtype()),
-            Datum::Array(a) => Type::array(a.dtype(), a.shape().iter().map(dim).collect::<Vec<_>>()),
+            _ => Type::array(datum.dtype(), datum.shape().iter().map(dim).collect::<Vec<_>>()),
         }
     }
 }

@@ -218,6 +218,9 @@ impl<'r, 'm> Generator<'r, 'm> {
             let value = match def.kind {
                 AttrKind::Bool => Attr::Bool(self.rng.one_in(2)),
                 AttrKind::Int => Attr::Int(self.rng.range(-1, 4)),
+                AttrKind::Str if matches!(def.name, "style" | "name") => {
+                    Attr::Str((*self.rng.pick(&["dense", "elements"])).into())
+                }
                 AttrKind::Str => {
                     Attr::Str((*self.rng.pick(&["", "plain", "\"q\" \\ \n\t\u{1}", "日本", "ValueError"])).into())
                 }

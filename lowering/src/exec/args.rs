@@ -3,7 +3,8 @@
 use super::buffers::Buffers;
 use super::value::{Held, Lent, Place, array_place, view_place};
 use ndarray::{ArrayBase, ArrayView, Data, Dimension};
-use rewright_ir::{Array, Complex32, Complex64, Datum, Scalar, View};
+use rewright_ir::{Array, Complex32, Complex64, Datum, Scalar, Styled, View};
+use std::sync::Arc;
 
 /// An argument of a call.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub enum Arg<'a> {
     Array(&'a Array),
     /// A borrowed view, which is read where it is.
     View(View<'a>),
+    /// An array of a storage style, of whose components the run takes shares.
+    Styled(&'a Arc<Styled>),
 }
 
 impl Arg<'_> {
@@ -23,14 +26,15 @@ impl Arg<'_> {
             Arg::Scalar(s) => Held::Scalar(*s),
             Arg::Array(a) => Held::Array((*a).clone()),
             Arg::View(v) => Held::Lent(Lent::at(&view_place(v))),
+            Arg::Styled(s) => Held::Styled(Arc::clone(s)),
         }
     }
 
-    /// Where its elements are; none of scalars.
+    /// Where its elements are; none of scalars and arrays of storage styles.
     #[inline]
     pub(super) fn place(&self) -> Option<Place<'_>> {
         match self {
-            Arg::Scalar(_) => None,
+            Arg::Scalar(_) | Arg::Styled(_) => None,
             Arg::Array(a) => Some(array_place(a)),
             Arg::View(v) => Some(view_place(v)),
         }
@@ -52,6 +56,11 @@ impl<'a> From<&'a Array> for Arg<'a> {
         Arg::Array(array)
     }
 }
+impl<'a> From<&'a Arc<Styled>> for Arg<'a> {
+    fn from(styled: &'a Arc<Styled>) -> Self {
+        Arg::Styled(styled)
+    }
+}
 impl<'a> From<View<'a>> for Arg<'a> {
     fn from(view: View<'a>) -> Self {
         Arg::View(view)
@@ -62,6 +71,7 @@ impl<'a> From<&'a Datum> for Arg<'a> {
         match datum {
             Datum::Scalar(s) => Arg::Scalar(*s),
             Datum::Array(a) => Arg::Array(a),
+            Datum::Styled(s) => Arg::Styled(s),
         }
     }
 }

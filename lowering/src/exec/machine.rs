@@ -250,6 +250,7 @@ impl<'e> Machine<'e> {
         let held = std::mem::take(&mut act.frame.slots[def.slot.0 as usize]);
         let fits = held.dtype() == Some(def.ty.dtype())
             && held.is_array() == def.ty.is_array()
+            && held.is_of_style(&def.ty)
             && act.frame.admits(&def.dims, held.shape(), Some(def.value));
         let given = if fits { None } else { held.ty() };
         act.frame.slots[def.slot.0 as usize] = held;
@@ -455,7 +456,7 @@ impl<'e> Machine<'e> {
         for (i, (&from, result)) in step.args.iter().zip(results).enumerate() {
             let (ty, frame) = (&act.plan.results[i], &mut *act.frame);
             let held = &frame.slots[from.0 as usize];
-            let fits = held.dtype() == Some(ty.dtype()) && held.is_array() == ty.is_array();
+            let fits = held.dtype() == Some(ty.dtype()) && held.is_array() == ty.is_array() && held.is_of_style(ty);
             let shape = Shape::from(held.shape());
             if !(fits && frame.admits(&result.dims, &shape, None)) {
                 let value = act.func.inst(step.inst).args[i];

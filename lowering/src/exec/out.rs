@@ -91,7 +91,8 @@ impl OutPlace {
 
     /// An error unless a result can be written here.
     fn check(&self, held: &Held) -> Result<(), EvalError> {
-        if held.dtype() == Some(self.dtype) && *held.shape() == self.shape[..] {
+        let is_dense = !matches!(held, Held::Styled(_));
+        if is_dense && held.dtype() == Some(self.dtype) && *held.shape() == self.shape[..] {
             return Ok(());
         }
         let given = held.ty().map(|ty| ty.to_string()).unwrap_or_default();

@@ -2,8 +2,9 @@
 
 use super::buffers::Buffers;
 use crate::copy::{Axis, copy_strided};
-use rewright_ir::{Array, DType, Datum, Dim, Element, EvalError, Scalar, Type, View, with_array, with_dtype};
+use rewright_ir::{Array, DType, Datum, Dim, Element, EvalError, Scalar, Styled, Type, View, with_array, with_dtype};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Extents.
 pub type Shape = SmallVec<[usize; 4]>;
@@ -22,6 +23,8 @@ pub enum Held {
     Array(Array),
     /// Elements in a buffer of the caller's, or of `keep`, at any places.
     Lent(Lent),
+    /// An array of a storage style, with shares in its components.
+    Styled(Arc<Styled>),
 }
 
 /// Elements at places of a buffer.
@@ -81,11 +84,20 @@ impl Held {
             Held::Scalar(s) => Some(s.dtype()),
             Held::Array(a) => Some(a.dtype()),
             Held::Lent(l) => Some(l.dtype),
+            Held::Styled(s) => Some(s.dtype()),
         }
     }
-    /// True for arrays.
+    /// True for arrays, of storage styles too.
     pub fn is_array(&self) -> bool {
-        matches!(self, Held::Array(_) | Held::Lent(_))
+        matches!(self, Held::Array(_) | Held::Lent(_) | Held::Styled(_))
+    }
+    /// True if it is of the storage style of a type.
+    #[inline]
+    pub fn is_of_style(&self, ty: &Type) -> bool {
+        match self {
+            Held::Styled(styled) => ty.style().is_some_and(|style| style == styled.style().name),
+            _ => ty.style().is_none(),
+        }
     }
     /// The extents; none of scalars.
     pub fn shape(&self) -> &[usize] {
@@ -93,25 +105,30 @@ impl Held {
             Held::Empty | Held::Scalar(_) => &[],
             Held::Array(a) => a.shape(),
             Held::Lent(l) => &l.shape,
+            Held::Styled(s) => s.shape(),
         }
     }
     /// The type with constant dims; none of nothing.
     pub fn ty(&self) -> Option<Type> {
         let dims = || self.shape().iter().map(|&n| Dim::Const(n as u64)).collect::<Vec<_>>();
         let dtype = self.dtype()?;
+        if let Held::Styled(styled) = self {
+            return Some(styled.ty());
+        }
         Some(if self.is_array() { Type::array(dtype, dims()) } else { Type::scalar(dtype) })
     }
     /// Bytes of the elements of an array that has a share in a buffer; a lent one counts where it was lent.
     pub fn bytes(&self) -> u64 {
         match self {
             Held::Array(a) => (a.len() * a.dtype().size()) as u64,
+            Held::Styled(s) => s.bytes(),
             _ => 0,
         }
     }
-    /// Where the elements are; none of scalars.
+    /// Where the elements are; none of scalars and arrays of storage styles.
     pub fn place(&self) -> Option<Place<'_>> {
         match self {
-            Held::Empty | Held::Scalar(_) => None,
+            Held::Empty | Held::Scalar(_) | Held::Styled(_) => None,
             Held::Array(array) => Some(array_place(array)),
             Held::Lent(l) => Some(l.place()),
         }
@@ -129,6 +146,7 @@ impl Held {
             Held::Scalar(s) => Ok(Datum::Scalar(*s)),
             Held::Array(a) => Ok(Datum::Array(a.clone())),
             Held::Lent(l) => Ok(Datum::Array(l.to_array(buffers)?)),
+            Held::Styled(s) => Ok(Datum::Styled(Arc::clone(s))),
         }
     }
     /// The same, without a new share where there is one already.
@@ -152,6 +170,7 @@ impl From<Datum> for Held {
         match datum {
             Datum::Scalar(s) => Held::Scalar(s),
             Datum::Array(a) => Held::Array(a),
+            Datum::Styled(s) => Held::Styled(s),
         }
     }
 }

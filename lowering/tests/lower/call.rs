@@ -87,22 +87,22 @@ impl Compiled {
 
 fn strided(datum: &Datum) -> Strided<'_> {
     match datum {
-        Datum::Scalar(_) => Strided::default(),
         Datum::Array(a) => Strided { shape: a.shape(), strides: a.strides(), unit: a.dtype().size() as isize },
+        _ => Strided::default(),
     }
 }
 
 fn read_pointer(datum: &Datum) -> *mut u8 {
     match datum {
-        Datum::Scalar(_) => std::ptr::null_mut(),
         Datum::Array(a) => with_array!(a, |a| a.as_ptr().cast_mut().cast()),
+        _ => std::ptr::null_mut(),
     }
 }
 
 fn write_pointer(datum: &mut Datum) -> *mut u8 {
     match datum {
-        Datum::Scalar(_) => std::ptr::null_mut(),
         Datum::Array(a) => with_array!(a, |a| a.as_mut_ptr().cast()),
+        _ => std::ptr::null_mut(),
     }
 }
 

@@ -67,8 +67,7 @@ impl From<u64> for Tolerance {
 /// tolerance, which a plain number gives in units in the last place. All NaNs count as equal; infinities are equal to themselves and
 /// near to the greatest numbers only. With a tolerance of 0, zeros of different sign are not equal, otherwise they are.
 pub fn compare(wanted: &Datum, found: &Datum, tolerance: impl Into<Tolerance>) -> Result<(), Mismatch> {
-    let same_form = wanted.as_scalar().is_some() == found.as_scalar().is_some();
-    if !same_form || wanted.dtype() != found.dtype() || wanted.shape() != found.shape() {
+    if wanted.ty() != found.ty() {
         return Err(Mismatch::Type { wanted: wanted.ty().to_string(), found: found.ty().to_string() });
     }
     let (wanted, found) = (wanted.to_array(), found.to_array());

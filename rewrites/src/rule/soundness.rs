@@ -100,6 +100,7 @@ fn show(value: &Datum) -> String {
             let elements: Vec<String> = array.iter().map(|s| s.to_string()).collect();
             format!("[{}]", elements.join(", "))
         }
+        Datum::Styled(styled) => styled.to_string(),
     }
 }
 
@@ -254,6 +255,7 @@ impl Trial<'_> {
             Datum::Array(array) => {
                 Array::full(scalar, array.shape()).map(Datum::Array).ok_or_else(|| "it is too large".to_string())
             }
+            Datum::Styled(_) => Err("rules are tried on dense arrays".to_string()),
         }
     }
 
@@ -384,6 +386,7 @@ fn elements(value: &Datum) -> Box<dyn Iterator<Item = Scalar> + '_> {
     match value {
         Datum::Scalar(scalar) => Box::new(std::iter::once(*scalar)),
         Datum::Array(array) => array.iter(),
+        Datum::Styled(styled) => Box::new(styled.dense().iter().collect::<Vec<_>>().into_iter()),
     }
 }
 
@@ -397,6 +400,7 @@ fn without_signs(value: &Datum) -> Option<Datum> {
             let elements: Vec<Scalar> = array.iter().map(positive).collect();
             Array::from_fn(dtype, array.shape(), |at| elements[at]).map(Datum::Array)
         }
+        Datum::Styled(_) => None,
     }
 }
 

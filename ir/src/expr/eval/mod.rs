@@ -41,6 +41,7 @@ pub(crate) fn evaluate(cx: &EvalCx<'_>, expr: &ArrayExpr, args: &[Datum]) -> Res
     let elements = args.iter().map(|arg| match arg {
         Datum::Array(array) => Ok(Elements::of(array)),
         Datum::Scalar(s) => Elements::filled(*s, 1),
+        Datum::Styled(s) => Err(EvalError::unsupported(format!("reads dense arrays, got {}", s.ty()))),
     });
     let env = Env { cx, args, elements: elements.collect::<Result<_, _>>()? };
     let space = Space::new(expr, &[], &[], &env).map_err(|error| clash::blamed(error, expr, &env))?;

@@ -97,6 +97,8 @@ fn look(args: &[Arg<'_>], outs: &[ViewMut<'_>], mut tell: impl FnMut(isize) -> b
             }
             Arg::Array(_) => (1, arg.place()),
             Arg::View(_) => (2, arg.place()),
+            // What is done with components depends on them.
+            Arg::Styled(_) => return false,
         };
         let Some(place) = place else { return false };
         let mut words = place.shape.iter().map(|&n| n as isize).chain(place.strides.iter().copied());

@@ -202,6 +202,9 @@ fn buffers(results: &[Datum]) -> Result<Vec<Array>, Error> {
     let buffer = |datum: &Datum| match aligned(datum)? {
         Datum::Array(array) => Ok(array),
         Datum::Scalar(scalar) => Array::full(scalar, &[]).ok_or_else(no_memory),
+        Datum::Styled(s) => {
+            Err(Error::message(format!("results of type {} can't be written to places that are there", s.ty())))
+        }
     };
     results.iter().map(buffer).collect()
 }
@@ -238,6 +241,7 @@ fn size(datum: &Datum) -> (usize, u64) {
     match datum {
         Datum::Scalar(_) => (1, 0),
         Datum::Array(array) => (array.len(), (array.len() * array.dtype().size()) as u64),
+        Datum::Styled(s) => (s.shape().iter().product(), s.bytes()),
     }
 }
 

@@ -1,0 +1,150 @@
+//! Arrays of storage styles: `component` and `assemble` between them and what they consist of, and `restyle` from one style to another.
+
+use super::rule::{self, one, refuse};
+use crate::array::Datum;
+use crate::attr::{AttrDef, AttrKind};
+use crate::error::{EvalError, TypeError};
+use crate::eval::EvalCx;
+use crate::name::Name;
+use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
+use crate::register_op;
+use crate::style::{Component, StyleDef, Styled};
+use crate::types::Type;
+
+/// `component %d, name="diag"`: a component of an array of a storage style.
+pub static COMPONENT: OpDef = OpDef::new(
+    "component",
+    "a component of an array of a storage style",
+    Arity::Exactly(1),
+    infer_component,
+    Eval::Array(eval_component),
+)
+.attrs(&[AttrDef::required("name", AttrKind::Str, "the component's name in the style")]);
+
+/// `assemble %c, style="diagonal", dims=[n, n]`: the array of a storage style with these components, in the order of the style's.
+pub static ASSEMBLE: OpDef = OpDef::new(
+    "assemble",
+    "the array of a storage style that has these components",
+    Arity::AtLeast(1),
+    infer_assemble,
+    Eval::Array(eval_assemble),
+)
+.traits(Traits::PARTIAL)
+.attrs(&[
+    AttrDef::required("style", AttrKind::Str, "the storage style"),
+    AttrDef::required("dims", AttrKind::Dims, "the result's dims"),
+    AttrDef::optional("dtype", AttrKind::DType, "the element type; the first component's if absent"),
+]);
+
+/// `restyle %x, style="dense"`: the same elements in another storage style, an error where it can't have them.
+pub static RESTYLE: OpDef = OpDef::new(
+    "restyle",
+    "the same elements in another storage style",
+    Arity::Exactly(1),
+    infer_restyle,
+    Eval::Array(eval_restyle),
+)
+.traits(Traits::PARTIAL)
+.attrs(&[AttrDef::required("style", AttrKind::Str, "the storage style; `dense` is none")]);
+
+register_op!(COMPONENT, ASSEMBLE, RESTYLE);
+
+/// The style that an attribute names.
+fn style(cx: &InferCx<'_>) -> Result<&'static StyleDef, TypeError> {
+    named(cx, Name::new(cx.attrs.str("style").unwrap_or("dense")))
+}
+
+fn named(cx: &InferCx<'_>, name: Name) -> Result<&'static StyleDef, TypeError> {
+    StyleDef::named(name).map_err(|why| refuse(cx, format!("wants a storage style: {why}")))
+}
+
+/// The components of a type.
+fn components(cx: &InferCx<'_>, style: &StyleDef, ty: &Type) -> Result<Vec<Component>, TypeError> {
+    (style.components)(ty.dtype(), ty.dims())
+        .map_err(|why| refuse(cx, format!("can't have {ty} as `{}`: {why}", style.name)))
+}
+
+fn infer_component(cx: &InferCx<'_>) -> Result<Types, TypeError> {
+    let ty = &cx.args[0];
+    if ty.is_scalar() {
+        return Err(refuse(cx, format!("reads an array, got the scalar {ty}")).operand(0));
+    }
+    let style = named(cx, ty.style().unwrap_or(Name::new("dense")))?;
+    let (all, name) = (components(cx, style, ty)?, cx.attrs.str("name").unwrap_or_default());
+    match all.iter().find(|component| component.name == name) {
+        Some(component) => one(component.ty.clone()),
+        None => {
+            let names: Vec<_> = all.iter().map(|component| component.name).collect();
+            Err(refuse(cx, format!("finds no `{name}` in {ty}")).operand(0).help(format!(
+                "`{}` has {}",
+                style.name,
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+fn eval_component(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    rule::result_types(cx, &COMPONENT, args)?;
+    let found = match args {
+        [Datum::Styled(styled)] => {
+            styled.component(cx.attrs.str("name").unwrap_or_default()).cloned().map(Datum::Array)
+        }
+        // Its elements.
+        [array] => Some(array.clone()),
+        _ => None,
+    };
+    found.map(|component| vec![component]).ok_or_else(|| EvalError::shape("has no such component"))
+}
+
+fn infer_assemble(cx: &InferCx<'_>) -> Result<Types, TypeError> {
+    let style = style(cx)?;
+    let dtype = cx.attrs.dtype("dtype").unwrap_or(cx.args[0].dtype());
+    let ty = Type::array(dtype, cx.attrs.dims("dims").unwrap_or(&[])).with_style(Some(Name::new(style.name)));
+    let wanted = components(cx, style, &ty)?;
+    if wanted.len() != cx.args.len() {
+        let names: Vec<_> = wanted.iter().map(|component| component.name).collect();
+        let message = format!("makes {ty} of {} components, got {}", wanted.len(), cx.args.len());
+        return Err(refuse(cx, message).help(format!("they are {}", names.join(", "))));
+    }
+    for (operand, (component, given)) in wanted.iter().zip(cx.args).enumerate() {
+        if !given.fits(&component.ty) {
+            let Component { name, ty: needed } = component;
+            return Err(refuse(cx, format!("makes {ty} with `{name}`, {needed}, got {given}")).operand(operand));
+        }
+    }
+    one(ty)
+}
+
+fn eval_assemble(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    let (ty, shape) = rule::result(cx, &ASSEMBLE, args)?;
+    let arrays: Option<Vec<_>> = args.iter().map(|arg| arg.as_array().cloned()).collect();
+    let arrays = arrays.ok_or_else(|| EvalError::shape("wants arrays"))?;
+    let Some(name) = ty.style() else {
+        return Ok(arrays.into_iter().map(Datum::Array).collect());
+    };
+    let style = StyleDef::named(name).map_err(EvalError::unsupported)?;
+    Ok(vec![Styled::new(style, ty.dtype(), &shape, arrays).map_err(EvalError::value)?.into()])
+}
+
+fn infer_restyle(cx: &InferCx<'_>) -> Result<Types, TypeError> {
+    let (style, ty) = (style(cx)?, &cx.args[0]);
+    if ty.is_scalar() {
+        return Err(refuse(cx, format!("keeps an array, got the scalar {ty}")).operand(0));
+    }
+    components(cx, style, ty)?;
+    one(ty.clone().with_style(Some(Name::new(style.name))))
+}
+
+fn eval_restyle(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    let (ty, shape) = rule::result(cx, &RESTYLE, args)?;
+    let arg = args.first().ok_or_else(|| EvalError::shape("wants an operand"))?;
+    if arg.as_styled().map(|styled| styled.style().name) == ty.style().map(Name::as_str) {
+        return Ok(vec![arg.clone()]);
+    }
+    cx.spend(cx.len(&shape)? as u64)?;
+    let dense = arg.to_array();
+    let Some(name) = ty.style() else { return Ok(vec![dense.into()]) };
+    let style = StyleDef::named(name).map_err(EvalError::unsupported)?;
+    Ok(vec![Styled::keep(style, &dense).map_err(EvalError::value)?.into()])
+}
