@@ -54,7 +54,7 @@ pub fn build(cx: &MatchCx<'_>, group: &Group) -> Result<Built, TypeError> {
 /// there, which may be known by now, and then no operand may be read along the axis.
 fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
     let mut extents: Vec<Dim> = dims.iter().map(|&d| if d == Dim::Any { Dim::Const(1) } else { d }).collect();
-    let mut clash = false;
+    let mut clashes: SmallVec<[usize; 2]> = SmallVec::new();
     let members: FxHashSet<Inst> = group.members.iter().map(|m| m.inst).collect();
     let inside = |value: Value| func.def_inst(value).is_some_and(|inst| members.contains(&inst));
     for member in &group.members {
@@ -66,7 +66,7 @@ fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
                 if dim != Dim::Any || !inside(value) {
                     match extents[axis].broadcast(dim) {
                         Some(both) => extents[axis] = both,
-                        None => clash = true,
+                        None => clashes.push(axis),
                     }
                 }
             }
@@ -88,8 +88,9 @@ fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
             }),
         }
     }
-    // Calls with such operands fail: the node says how.
-    if clash { dims.to_vec() } else { extents }
+    // Calls with such operands fail: the node says how. Along other axes it is as ever.
+    clashes.into_iter().for_each(|axis| extents[axis] = Dim::Any);
+    extents
 }
 
 /// The axes: named `i`, `j`, ... around the symbols in use, with the extents of the dims.
