@@ -94,11 +94,7 @@ impl Styled {
         shape: &[usize],
         components: Vec<Array>,
     ) -> Result<Styled, String> {
-        if checked_len(shape).is_none() {
-            return Err(format!("no array has so large extents as {shape:?}"));
-        }
-        let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n as u64)).collect();
-        let wanted = (style.components)(dtype, &dims).map_err(|why| format!("no array is `{}`: {why}", style.name))?;
+        let wanted = components_of(style, dtype, shape)?;
         if wanted.len() != components.len() {
             let names: Vec<_> = wanted.iter().map(|component| component.name).collect();
             let (given, wants) = (components.len(), names.len());
@@ -117,6 +113,7 @@ impl Styled {
 
     /// Those elements of a dense array which a style keeps; the others become what the style says.
     pub fn of(style: &'static StyleDef, array: &Array) -> Result<Styled, String> {
+        components_of(style, array.dtype(), array.shape())?;
         Styled::new(style, array.dtype(), array.shape(), (style.take)(array)?)
     }
 
@@ -157,14 +154,12 @@ impl Styled {
     }
     /// The names of the components.
     pub fn names(&self) -> Vec<&'static str> {
-        let dims: Vec<Dim> = self.shape.iter().map(|&n| Dim::Const(n as u64)).collect();
-        let components = (self.style.components)(self.dtype, &dims).unwrap_or_default();
+        let components = components_of(self.style, self.dtype, &self.shape).unwrap_or_default();
         components.into_iter().map(|component| component.name).collect()
     }
     /// The type, with constant dims.
     pub fn ty(&self) -> Type {
-        let dims: Vec<Dim> = self.shape.iter().map(|&n| Dim::Const(n as u64)).collect();
-        Type::array(self.dtype, dims).with_style(Some(Name::new(self.style.name)))
+        Type::array(self.dtype, dims_of(&self.shape)).with_style(Some(Name::new(self.style.name)))
     }
     /// The bytes of all components.
     pub fn bytes(&self) -> u64 {
@@ -180,6 +175,20 @@ impl Styled {
         Array::from_fn(self.dtype, &self.shape, |flat| (self.style.element)(self, &unravel(flat, &self.shape)))
             .unwrap_or_else(|| unreachable!("the extents are those of an array, and elements of its dtype"))
     }
+}
+
+fn dims_of(shape: &[usize]) -> Vec<Dim> {
+    shape.iter().map(|&n| Dim::Const(n as u64)).collect()
+}
+
+/// The components of an array of these extents.
+fn components_of(style: &StyleDef, dtype: DType, shape: &[usize]) -> Result<Vec<Component>, String> {
+    if checked_len(shape).is_none() {
+        return Err(format!("no array has so large extents as {shape:?}"));
+    }
+    let dims = dims_of(shape);
+    (style.components)(dtype, &dims)
+        .map_err(|why| format!("{} can't be `{}`: {why}", Type::array(dtype, dims.clone()), style.name))
 }
 
 /// The index of an element by its number in row-major order.

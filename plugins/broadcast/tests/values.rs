@@ -97,6 +97,79 @@ entry:
 }
 
 #[test]
+fn sparse_positions_increase_and_are_inside() {
+    let ints = |list: &[i64]| Array::from_fn(DType::I64, &[list.len()], |i| Scalar::I64(list[i])).unwrap();
+    let csc = |starts: &[i64], rows: &[i64]| {
+        let values = array(&[rows.len()], &vec![1.5; rows.len()]);
+        Styled::new(style("csc"), DType::F64, &[3, 2], vec![ints(starts), ints(rows), values]).map(|_| ())
+    };
+    assert_eq!(csc(&[0, 2, 3], &[0, 2, 1]), Ok(()));
+    assert_eq!(csc(&[0, 0, 0], &[]), Ok(()));
+    for (starts, rows, part) in [
+        (&[0, 2, 3][..], &[2, 0, 1][..], "`rows` of column 0 has 2 before 0"),
+        (&[0, 2, 3], &[0, 0, 1], "has 0 before 0"),
+        (&[0, 2, 3], &[0, 3, 1], "has 3, which is not below 3"),
+        (&[0, 2, 3], &[0, 2, -1], "column 1 has -1"),
+        (&[0, 2, 2], &[0, 2, 1], "from 0 to 3"),
+        (&[1, 2, 3], &[0, 2, 1], "from 0 to 3"),
+        (&[0, 4, 3], &[0, 2, 1], "never down"),
+        (&[0, 3], &[0, 2, 1], "`starts` of `csc` is i64[3]"),
+    ] {
+        let error = csc(starts, rows).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
+    let sparse = |at: &[i64], count: usize| {
+        Styled::new(style("sparse"), DType::F64, &[5], vec![ints(at), array(&[count], &vec![1.5; count])]).map(|_| ())
+    };
+    assert_eq!(sparse(&[1, 4], 2), Ok(()));
+    assert!(sparse(&[4, 1], 2).is_err_and(|why| why.contains("4 before 1")));
+    assert!(sparse(&[1, 5], 2).is_err_and(|why| why.contains("not below 5")));
+    assert!(sparse(&[1, 4], 3).is_err_and(|why| why.contains("3 `values` for 2 positions")));
+    // What is not there is zero, whatever is stored beside it.
+    let text = "func @f(%s: f64[n, m; csc]) -> f64[n, m] {\nentry:\n  %0 = restyle %s, style=\"dense\"\n  ret %0\n}";
+    let columns = vec![ints(&[0, 2, 3]), ints(&[0, 2, 1]), array(&[3], &[f64::NAN, 0.0, 7.0])];
+    let found = call(text, &[&Styled::new(style("csc"), DType::F64, &[3, 2], columns).unwrap().into()]).unwrap();
+    assert_eq!(found, [array(&[3, 2], &[f64::NAN, 0.0, 0.0, 7.0, 0.0, 0.0]).into()]);
+}
+
+#[test]
+fn bits_beyond_the_end_of_a_row_are_zero() {
+    let words = |list: &[u64], shape: &[usize]| Array::from_fn(DType::U64, shape, |i| Scalar::U64(list[i])).unwrap();
+    let bits = |shape: &[usize], words| Styled::new(style("bits"), DType::Bool, shape, vec![words]);
+    assert!(bits(&[2, 64], words(&[u64::MAX, u64::MAX], &[2, 1])).is_ok());
+    assert!(bits(&[2, 3], words(&[7, 5], &[2, 1])).is_ok());
+    let error = bits(&[2, 3], words(&[7, 8], &[2, 1])).unwrap_err();
+    assert_eq!(error, "word 1 of `words` has bits beyond the end of its row, which has 3");
+    assert!(bits(&[65], words(&[0, 2], &[2])).is_err() && bits(&[65], words(&[0, 1], &[2])).is_ok());
+    for n in [0, 1, 63, 64, 65, 1000] {
+        let bools = Array::from_fn(DType::Bool, &[2, n], |i| Scalar::Bool(i * i % 7 < 3)).unwrap();
+        let kept = Styled::keep(style("bits"), &bools).unwrap();
+        assert_eq!((kept.dense(), kept.bytes()), (bools, 2 * 8 * n.div_ceil(64) as u64));
+    }
+    let error = Styled::keep(style("bits"), &array(&[1], &[1.0])).unwrap_err();
+    assert_eq!(error, "f64[1] can't be `bits`: bools are wanted, not f64");
+}
+
+#[test]
+fn ranges_are_rounded_once_and_wrap() {
+    let range = |dtype: DType, n: usize, start: Scalar, step: Scalar| {
+        let components = [start, step].map(|number| Array::full(number.cast(dtype), &[]).unwrap());
+        Styled::new(style("range"), dtype, &[n], components.to_vec()).unwrap()
+    };
+    let tenths = range(DType::F64, 11, Scalar::F64(0.1), Scalar::F64(0.1));
+    // 0.1 and 0.1 are a little more than tenths: ten of them more round to 1.1, one after the other to 1.0999999999999999.
+    assert_eq!(tenths.get(&[10]), Some(Scalar::F64(1.1)));
+    assert_eq!(tenths.get(&[11]), None);
+    let bytes = range(DType::I8, 4, Scalar::I64(100), Scalar::I64(20));
+    assert_eq!(bytes.dense().iter().map(|s| s.to_f64()).collect::<Vec<_>>(), [100.0, 120.0, -116.0, -96.0]);
+    let down = range(DType::U64, 3, Scalar::U64(1), Scalar::U64(u64::MAX));
+    assert_eq!(down.dense().iter().last(), Some(Scalar::U64(u64::MAX)));
+    assert!(Styled::keep(style("range"), &down.dense()).is_ok_and(|kept| kept == down));
+    assert!(Styled::keep(style("range"), &array(&[3], &[1.0, 2.0, 4.0])).is_err_and(|why| why.contains("4.0 at [2]")));
+    assert!(Styled::keep(style("range"), &array(&[0], &[])).is_ok());
+}
+
+#[test]
 fn what_is_wrong_with_types_is_said_when_they_are_checked() {
     for (text, part) in [
         ("%0 = mul %d, 2.0", "reads dense arrays"),

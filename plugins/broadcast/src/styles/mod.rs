@@ -5,8 +5,11 @@
 
 pub mod banded;
 pub mod bidiagonal;
+pub mod bits;
 pub mod diagonal;
 pub mod hessenberg;
+pub mod range;
+pub mod sparse;
 pub mod square;
 pub mod symmetric;
 pub mod triangular;

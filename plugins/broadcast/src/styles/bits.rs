@@ -1,0 +1,74 @@
+//! `bool[n, m; bits]`: 64 bools a word, along the last axis. `words` has a row of words for each row of bools; bits beyond the end of a row are zero.
+
+use rewright::ir::{Component, StyleDef, Styled};
+use rewright::{Array, DType, Dim, Scalar, register_style};
+
+/// The bools of a word.
+const WORD: u64 = 64;
+
+/// 64 bools a word.
+pub static BITS: StyleDef = StyleDef {
+    name: "bits",
+    doc: "bools, 64 in a word",
+    components,
+    check,
+    element: |array, index| {
+        let (mut at, last) = (index.to_vec(), index.len() - 1);
+        at[last] /= WORD as usize;
+        let word = word(&array.components()[0], &at);
+        Scalar::Bool(word >> (index[last] as u64 % WORD) & 1 == 1)
+    },
+    take,
+};
+
+register_style!(BITS);
+
+fn components(dtype: DType, dims: &[Dim]) -> Result<Vec<Component>, String> {
+    if dtype != DType::Bool {
+        return Err(format!("bools are wanted, not {dtype}"));
+    }
+    let Some((last, around)) = dims.split_last() else { return Err("an axis to pack is wanted, not rank 0".into()) };
+    let words = match last {
+        Dim::Const(n) => Dim::Const(n.div_ceil(WORD)),
+        _ => Dim::Any,
+    };
+    let dims: Vec<Dim> = around.iter().copied().chain([words]).collect();
+    Ok(vec![Component::new("words", DType::U64, dims)])
+}
+
+fn word(words: &Array, at: &[usize]) -> u64 {
+    match words.get(at) {
+        Some(Scalar::U64(word)) => word,
+        _ => 0,
+    }
+}
+
+/// Nothing is beyond the end of a row.
+fn check(array: &Styled) -> Result<(), String> {
+    let (words, row) = (&array.components()[0], array.shape().last().map_or(0, |&n| n as u64));
+    let in_row = row.div_ceil(WORD).max(1) as usize;
+    let beyond = if row.is_multiple_of(WORD) { 0 } else { u64::MAX << (row % WORD) };
+    let wrong = |(n, element): (usize, Scalar)| {
+        n % in_row == in_row - 1 && matches!(element, Scalar::U64(w) if w & beyond != 0)
+    };
+    match words.iter().enumerate().find(|&pair| wrong(pair)) {
+        Some((n, _)) => Err(format!("word {n} of `words` has bits beyond the end of its row, which has {row}")),
+        None => Ok(()),
+    }
+}
+
+fn take(array: &Array) -> Result<Vec<Array>, String> {
+    let (Some(&row), mut shape) = (array.shape().last(), array.shape().to_vec()) else {
+        return Err("an axis to pack is wanted, not rank 0".into());
+    };
+    let in_row = row.div_ceil(WORD as usize);
+    if let Some(last) = shape.last_mut() {
+        *last = in_row;
+    }
+    let mut words = vec![0; shape.iter().product()];
+    for (n, _) in array.iter().enumerate().filter(|(_, element)| element.truthy()) {
+        words[n / row * in_row + n % row / WORD as usize] |= 1 << (n % row % WORD as usize);
+    }
+    let packed = Array::from_fn(DType::U64, &shape, |n| Scalar::U64(words[n]));
+    packed.map(|words| vec![words]).ok_or_else(|| "it is too large".to_string())
+}

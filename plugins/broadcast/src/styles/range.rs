@@ -1,0 +1,72 @@
+//! `f64[n; range]`: evenly spaced numbers, of `start` and `step`. The element at `i` is `start + i * step`: of integers with the wrapping that their
+//! arrays have, of floats rounded once (of `f32` from an `f64`).
+
+use rewright::ir::{Component, StyleDef, Styled};
+use rewright::{Array, Complex64, DType, Dim, Scalar, register_style};
+
+/// Evenly spaced numbers.
+pub static RANGE: StyleDef = StyleDef {
+    name: "range",
+    doc: "a vector of evenly spaced numbers",
+    components,
+    check: |_| Ok(()),
+    element: |array, index| {
+        let [start, step] = [0, 1].map(|n| number(array, n));
+        at(start, step, index[0])
+    },
+    take,
+};
+
+register_style!(RANGE);
+
+fn components(dtype: DType, dims: &[Dim]) -> Result<Vec<Component>, String> {
+    match dims {
+        _ if dtype == DType::Bool => Err("numbers are wanted, not bools".into()),
+        [_] => Ok(["start", "step"].map(|name| Component::new(name, dtype, [])).to_vec()),
+        _ => Err(format!("a vector is wanted, not rank {}", dims.len())),
+    }
+}
+
+/// A component's one element.
+fn number(array: &Styled, component: usize) -> Scalar {
+    array.components()[component].get(&[]).unwrap_or(Scalar::Bool(false).cast(array.dtype()))
+}
+
+/// The element at a position.
+fn at(start: Scalar, step: Scalar, index: usize) -> Scalar {
+    let dtype = start.dtype();
+    let spaced = |start: f64, step: f64| step.mul_add(index as f64, start);
+    match (start.to_i128(), step.to_i128()) {
+        // What wraps at 64 bits wraps at fewer.
+        (Some(start), Some(step)) => {
+            let exact = (start as u64).wrapping_add((index as u64).wrapping_mul(step as u64));
+            if dtype.is_signed() { Scalar::I64(exact as i64).cast(dtype) } else { Scalar::U64(exact).cast(dtype) }
+        }
+        _ if dtype.is_complex() => {
+            let (start, step) = (start.to_c128(), step.to_c128());
+            Scalar::C128(Complex64::new(spaced(start.re, step.re), spaced(start.im, step.im))).cast(dtype)
+        }
+        _ => Scalar::F64(spaced(start.to_f64(), step.to_f64())).cast(dtype),
+    }
+}
+
+/// The first element, and the difference of the second one to it.
+fn take(array: &Array) -> Result<Vec<Array>, String> {
+    let zero = Scalar::Bool(false).cast(array.dtype());
+    let start = array.get(&[0]).unwrap_or(zero);
+    let step = array.get(&[1]).map_or(zero, |second| difference(second, start));
+    let component = |number| Array::full(number, &[]).ok_or_else(|| "it is too large".to_string());
+    [start, step].into_iter().map(component).collect()
+}
+
+fn difference(second: Scalar, first: Scalar) -> Scalar {
+    let dtype = first.dtype();
+    match (second.to_i128(), first.to_i128()) {
+        (Some(second), Some(first)) => {
+            let exact = (second as u64).wrapping_sub(first as u64);
+            if dtype.is_signed() { Scalar::I64(exact as i64).cast(dtype) } else { Scalar::U64(exact).cast(dtype) }
+        }
+        _ if dtype.is_complex() => Scalar::C128(second.to_c128() - first.to_c128()).cast(dtype),
+        _ => Scalar::F64(second.to_f64() - first.to_f64()).cast(dtype),
+    }
+}
