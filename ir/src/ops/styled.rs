@@ -9,7 +9,7 @@ use crate::name::Name;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
 use crate::style::{Component, StyleDef, Styled};
-use crate::types::Type;
+use crate::types::{Dim, Type};
 
 /// `component %d, name="diag"`: a component of an array of a storage style.
 pub static COMPONENT: OpDef = OpDef::new(
@@ -99,8 +99,11 @@ fn eval_component(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErr
 
 fn infer_assemble(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let style = style(cx)?;
-    let dtype = cx.attrs.dtype("dtype").unwrap_or(cx.args[0].dtype());
-    let ty = Type::array(dtype, cx.attrs.dims("dims").unwrap_or(&[])).with_style(Some(Name::new(style.name)));
+    let (dtype, dims) = (cx.attrs.dtype("dtype").unwrap_or(cx.args[0].dtype()), cx.attrs.dims("dims").unwrap_or(&[]));
+    if dims.contains(&Dim::Any) {
+        return Err(refuse(cx, "needs dims that are known, got `?`"));
+    }
+    let ty = Type::array(dtype, dims).with_style(Some(Name::new(style.name)));
     let wanted = components(cx, style, &ty)?;
     if wanted.len() != cx.args.len() {
         let names: Vec<_> = wanted.iter().map(|component| component.name).collect();
