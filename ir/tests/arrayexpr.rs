@@ -463,7 +463,6 @@ fn each_mistake_is_a_problem() {
         (|e| e.operands[0].source = Source::Array(7), "operand 7 of the instruction"),
         (|e| e.operands[0].source = Source::Capture(0), "is not nested"),
         (|e| e.operands[0].source = Source::Scalar(0), "read as a scalar"),
-        (|e| e.operands[0].source = Source::Component(0, "a".into()), "no storage style"),
         (|e| e.operands[0].index[0].expr = at(9), "names axis 9"),
         (|e| e.operands[0].index[0].expr = IndexExpr::Mod(Affine::axis(0), 0), "not positive"),
         (|e| e.operands[0].index[0].mode = Mode::Pad(Scalar::I8(0)), "padded with i8"),

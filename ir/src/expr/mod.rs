@@ -102,8 +102,6 @@ pub enum Source {
     Array(u32),
     /// The instruction's n-th operand, a scalar or an array of rank 0: no indices.
     Scalar(u32),
-    /// A component buffer of the n-th operand, by the name that its storage style gives it.
-    Component(u32, Name),
     /// A value that a nested expression captures from the body around it.
     Capture(u32),
 }

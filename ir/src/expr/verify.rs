@@ -154,7 +154,7 @@ impl Verifier<'_> {
                 Some(None) => return self.problem(format!("{what} is capture {k}, which is not given")),
                 None => return self.problem(format!("{what} captures, but the expression is not nested")),
             },
-            Source::Array(n) | Source::Scalar(n) | Source::Component(n, _) => {
+            Source::Array(n) | Source::Scalar(n) => {
                 let Some(ty) = self.args.get(*n as usize) else {
                     return self
                         .problem(format!("{what} is operand {n} of the instruction, which has {}", self.args.len()));
@@ -166,12 +166,6 @@ impl Verifier<'_> {
                     Source::Scalar(_) if ty.rank() != 0 || ty.style().is_some() => {
                         return self.problem(format!("{what} is read as a scalar and is {ty}"));
                     }
-                    Source::Component(_, part) if ty.style().is_none() => {
-                        return self
-                            .problem(format!("{what} is component `{part}` of {ty}, which has no storage style"));
-                    }
-                    // Only the style knows what its components are.
-                    Source::Component(..) => None,
                     _ => Some((ty.dtype(), Some(ty.rank()))),
                 }
             }

@@ -210,17 +210,12 @@ impl<'a> Parser<'a> {
         Ok(Axis { name, lo: first, hi, kind })
     }
 
-    /// `x = %a[i]`, `x: f32 = %a.values[i]`, `c = 2.0`, and `x = t0` in a nested expression.
+    /// `x = %a[i]`, `x: f32 = %a[i]`, `c = 2.0`, and `x = t0` in a nested expression.
     fn read(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<PRead> {
         let (name, loc) = self.name("an operand's name")?;
         let dtype = if self.eat(Kind::Colon) { Some(self.dtype()?) } else { None };
         self.expect(Kind::Equals, "`=` and what is read")?;
         let mut source = self.source(cx)?;
-        if let Source::Scalar(n) = source
-            && self.eat(Kind::Dot)
-        {
-            source = Source::Component(n, Name::new(self.name("a component")?.0));
-        }
         let mut index = Vec::new();
         if self.is(Kind::LBracket) && !matches!(source, Source::Capture(_)) {
             self.bump();

@@ -195,7 +195,7 @@ impl Writer<'_> {
             value.map(|&v| self.printer.func.ty(v).dtype())
         };
         let implied = match operand.source {
-            Source::Array(n) | Source::Scalar(n) | Source::Component(n, _) => arg_dtype(n),
+            Source::Array(n) | Source::Scalar(n) => arg_dtype(n),
             Source::Capture(_) => Some(operand.dtype),
         };
         if implied != Some(operand.dtype) {
@@ -208,11 +208,6 @@ impl Writer<'_> {
                 let _ = write!(out, "${k}");
             }
             (Source::Array(n) | Source::Scalar(n), _) => self.arg_reference(*n, out),
-            (Source::Component(n, part), _) => {
-                self.arg_reference(*n, out);
-                out.push('.');
-                write_name(*part, out);
-            }
         }
         if !operand.index.is_empty() || matches!(operand.source, Source::Array(_)) {
             out.push('[');

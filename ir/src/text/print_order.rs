@@ -28,7 +28,7 @@ impl Order {
         }
         for operand in &expr.operands {
             match operand.source {
-                Source::Array(n) | Source::Scalar(n) | Source::Component(n, _) => self.arg(n),
+                Source::Array(n) | Source::Scalar(n) => self.arg(n),
                 Source::Capture(_) => {}
             }
             operand.index.iter().for_each(|i| self.position(&i.expr, 0));

@@ -106,9 +106,7 @@ impl Resolver<'_, '_> {
 
     fn operand(&self, read: &PRead, captures: Option<&[DType]>) -> Resolved<Operand> {
         let found = match &read.source {
-            Source::Array(n) | Source::Scalar(n) | Source::Component(n, _) => {
-                self.args.get(*n as usize).map(Type::dtype)
-            }
+            Source::Array(n) | Source::Scalar(n) => self.args.get(*n as usize).map(Type::dtype),
             Source::Capture(k) => captures.and_then(|c| c.get(*k as usize)).copied(),
         };
         let Some(dtype) = read.dtype.or(found) else {

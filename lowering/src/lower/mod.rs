@@ -229,7 +229,6 @@ impl Lowering<'_> {
                 let im = dtype.is_complex().then(|| self.param(Param::Arg(n, Part::Im), real));
                 return Ok(Elem { dtype, re, im });
             }
-            Source::Component(..) => return NotLowered::because("it reads components of a storage style"),
             Source::Capture(_) => return NotLowered::because("it captures a value"),
         };
         let dims = self.args[arg as usize].dims();

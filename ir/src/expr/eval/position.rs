@@ -113,7 +113,6 @@ impl Read {
         let arg = match operand.source {
             Source::Capture(k) => return Ok(Read::Capture(k as usize)),
             Source::Array(n) | Source::Scalar(n) => n as usize,
-            Source::Component(..) => return Err(EvalError::unsupported("the evaluator holds dense arrays")),
         };
         let mut dims = Vec::new();
         for (axis, (index, &extent)) in operand.index.iter().zip(env.shape(arg)).enumerate() {
