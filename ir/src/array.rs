@@ -352,7 +352,11 @@ impl From<Scalar> for Datum {
 }
 impl From<Styled> for Datum {
     fn from(s: Styled) -> Self {
-        Datum::Styled(Arc::new(s))
+        match (s.style().name, s.components()) {
+            // Types don't say `dense`.
+            ("dense", [elements]) => Datum::Array(elements.clone()),
+            _ => Datum::Styled(Arc::new(s)),
+        }
     }
 }
 impl From<Array> for Datum {

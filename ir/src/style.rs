@@ -121,8 +121,7 @@ impl Styled {
     pub fn keep(style: &'static StyleDef, array: &Array) -> Result<Styled, String> {
         let styled = Styled::of(style, array)?;
         let dense = styled.dense();
-        let same = |(a, b): &(Scalar, Scalar)| a == b || !(a.truthy() || b.truthy());
-        match array.iter().zip(dense.iter()).enumerate().find(|(_, pair)| !same(pair)) {
+        match array.iter().zip(dense.iter()).enumerate().find(|(_, pair)| !same(*pair)) {
             None => Ok(styled),
             Some((flat, (given, kept))) => {
                 let index = unravel(flat, array.shape());
@@ -182,13 +181,21 @@ fn dims_of(shape: &[usize]) -> Vec<Dim> {
 }
 
 /// The components of an array of these extents.
-fn components_of(style: &StyleDef, dtype: DType, shape: &[usize]) -> Result<Vec<Component>, String> {
+pub(crate) fn components_of(style: &StyleDef, dtype: DType, shape: &[usize]) -> Result<Vec<Component>, String> {
     if checked_len(shape).is_none() {
         return Err(format!("no array has so large extents as {shape:?}"));
     }
     let dims = dims_of(shape);
     (style.components)(dtype, &dims)
         .map_err(|why| format!("{} can't be `{}`: {why}", Type::array(dtype, dims.clone()), style.name))
+}
+
+/// True if numbers are equal but for the signs of zeros, or both no numbers, each of their parts.
+fn same((a, b): (Scalar, Scalar)) -> bool {
+    let parts = |s: Scalar| [s.to_c128().re, s.to_c128().im];
+    let part = |(a, b): (f64, f64)| a == b || (a.is_nan() && b.is_nan());
+    let is_float = a.dtype().is_float() || a.dtype().is_complex();
+    a == b || (is_float && parts(a).into_iter().zip(parts(b)).all(part))
 }
 
 /// The index of an element by its number in row-major order.

@@ -305,8 +305,16 @@ pub fn read_npy(path: &Path) -> Result<Array, Error> {
 }
 
 /// Writes an array.
-pub fn write_npy(path: &Path, array: &Array) -> Result<(), Error> {
-    npy::write(path, array).map_err(|e| npy_error(path, &e))
+pub fn write_npy(path: &Path, value: &Datum) -> Result<(), Error> {
+    if let Datum::Styled(styled) = value {
+        let len = styled.shape().iter().fold(1u64, |len, &n| len.saturating_mul(n as u64));
+        if len > Limits::default().elements {
+            let message =
+                format!("{}: {} has too many elements for a file: save its components", path.display(), value.ty());
+            return Err(Error::message(message));
+        }
+    }
+    npy::write(path, &value.to_array()).map_err(|e| npy_error(path, &e))
 }
 
 fn npy_error(path: &Path, error: &NpyError) -> Error {

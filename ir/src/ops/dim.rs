@@ -20,7 +20,11 @@ register_op!(DIM);
 
 /// The axis that is asked for.
 pub fn dim_axis(cx: &InferCx<'_>) -> Result<usize, TypeError> {
-    axis(cx, cx.attrs.int("axis").unwrap_or(0), array(cx, 0)?.rank())
+    match cx.args {
+        // Elements don't matter, nor how they are kept.
+        [ty] if ty.style().is_some() => axis(cx, cx.attrs.int("axis").unwrap_or(0), ty.rank()),
+        _ => axis(cx, cx.attrs.int("axis").unwrap_or(0), array(cx, 0)?.rank()),
+    }
 }
 
 fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {

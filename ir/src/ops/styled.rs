@@ -8,7 +8,7 @@ use crate::eval::EvalCx;
 use crate::name::Name;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
-use crate::style::{Component, StyleDef, Styled};
+use crate::style::{Component, StyleDef, Styled, components_of};
 use crate::types::{Dim, Type};
 
 /// `component %d, name="diag"`: a component of an array of a storage style.
@@ -113,7 +113,9 @@ fn infer_assemble(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     for (operand, (component, given)) in wanted.iter().zip(cx.args).enumerate() {
         if !given.fits(&component.ty) {
             let Component { name, ty: needed } = component;
-            return Err(refuse(cx, format!("makes {ty} with `{name}`, {needed}, got {given}")).operand(operand));
+            let error = refuse(cx, format!("makes {ty} with `{name}`, {needed}, got {given}")).operand(operand);
+            let is_rank_0 = given.is_scalar() && needed.rank() == 0;
+            return Err(if is_rank_0 { error.help("`to_array` makes an array of rank 0 of it") } else { error });
         }
     }
     one(ty)
@@ -127,7 +129,14 @@ fn eval_assemble(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErro
         return Ok(arrays.into_iter().map(Datum::Array).collect());
     };
     let style = StyleDef::named(name).map_err(EvalError::unsupported)?;
+    // What components hold is looked at.
+    arrays.iter().try_for_each(|array| cx.spend(array.len() as u64))?;
     Ok(vec![Styled::new(style, ty.dtype(), &shape, arrays).map_err(EvalError::value)?.into()])
+}
+
+/// A dim that is known.
+fn extent(dim: &Dim) -> Option<usize> {
+    if let Dim::Const(n) = dim { Some(usize::try_from(*n).unwrap_or(usize::MAX)) } else { None }
 }
 
 fn infer_restyle(cx: &InferCx<'_>) -> Result<Types, TypeError> {
@@ -146,8 +155,13 @@ fn eval_restyle(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError
         return Ok(vec![arg.clone()]);
     }
     cx.spend(cx.len(&shape)? as u64)?;
-    let dense = arg.to_array();
-    let Some(name) = ty.style() else { return Ok(vec![dense.into()]) };
+    let Some(name) = ty.style() else { return Ok(vec![arg.to_array().into()]) };
     let style = StyleDef::named(name).map_err(EvalError::unsupported)?;
+    // Components may have more elements than the array, as that of no rows has columns.
+    for component in components_of(style, ty.dtype(), &shape).map_err(EvalError::shape)? {
+        let known: Vec<usize> = component.ty.dims().iter().filter_map(extent).collect();
+        cx.spend(cx.len(&known)? as u64)?;
+    }
+    let dense = arg.to_array();
     Ok(vec![Styled::keep(style, &dense).map_err(EvalError::value)?.into()])
 }

@@ -145,7 +145,12 @@ impl<'a> Verifier<'a> {
 
     fn styles<'t>(&mut self, types: impl IntoIterator<Item = &'t Type>, loc: Loc) {
         for ty in types {
-            if let Some(style) = ty.style().filter(|&s| registry().style(s).is_none()) {
+            let Some(style) = ty.style() else { continue };
+            if let Some(def) = registry().style(style) {
+                if let Err(why) = (def.components)(ty.dtype(), ty.dims()) {
+                    self.error(loc, format!("there is no array of type {ty}: {why}"), None);
+                }
+            } else {
                 let known: Vec<_> = registry().styles().map(|(s, _)| s.name).collect();
                 let near = crate::Registry::suggest(&style, known.iter().copied());
                 let help = near.map(|n| format!("did you mean `{n}`?"));

@@ -102,7 +102,8 @@ impl<'e> Machine<'e> {
                     bound.is_none_or(|(n, _)| n == extent as u64)
                 }
             };
-            let right = place.dtype == ty.dtype()
+            let right = ty.style().is_none()
+                && place.dtype == ty.dtype()
                 && place.shape.len() == ty.rank()
                 && ty.dims().iter().zip(&place.shape).all(fits);
             if !right {
@@ -226,7 +227,7 @@ impl<'e> Machine<'e> {
             self.bytes.set(self.bytes.get().saturating_sub(slot.bytes()));
             std::mem::take(slot).recycle(&mut self.buffers.borrow_mut());
         }
-        if let Held::Array(_) = held {
+        if let Held::Array(_) | Held::Styled(_) = held {
             self.charge(held.bytes())?;
         }
         *slot = held;

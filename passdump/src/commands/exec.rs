@@ -44,7 +44,8 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     }
     show(out, &outcome, &names, &saves)?;
     for (i, (after, before)) in outcome.args.iter().zip(&values).enumerate() {
-        if !after.to_array().same_bits(&before.to_array()) {
+        // Nothing is stored to what is of a storage style.
+        if after.as_styled().is_none() && !after.to_array().same_bits(&before.to_array()) {
             let name = param_name(func, i, func.params()[i]);
             titled(out, &format!("{name} after the call"), after)?;
         }
@@ -161,7 +162,7 @@ fn show(out: &mut Out, outcome: &Outcome, names: &[String], saves: &[Option<&Out
         match saves.get(i).copied().flatten() {
             None => titled(out, name, result)?,
             Some(binding) => {
-                engine::write_npy(&binding.path, &result.to_array())?;
+                engine::write_npy(&binding.path, result)?;
                 let title = out.tone(Tone::Strong, format!("{name}: {}", result.ty()));
                 writeln!(out, "{title} -> {}", binding.path.display())?;
             }

@@ -1,8 +1,8 @@
 //! Arrays of storage styles as values: what is refused, by every way of running a function alike, and where they go.
 
-use rewright::ir::{StyleDef, Styled, parse_module};
+use rewright::ir::{EvalErrorKind, StyleDef, Styled, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options};
-use rewright::{Array, DType, Datum, Name, Scalar};
+use rewright::{Array, DType, Datum, Limits, Name, Scalar};
 use rewright_broadcast as _;
 use std::sync::Arc;
 
@@ -67,6 +67,15 @@ fn what_a_style_can_not_have_is_an_error_that_says_where() {
     assert_eq!(keep("symmetric", &[f64::NAN, 5.0, 5.0, 2.0]), Ok(()));
     assert!(keep("symmetric", &[1.0, 5.0, 4.0, 2.0]).is_err_and(|why| why.contains("[1, 0]")));
     assert!(keep("unit_lower", &[1.0, 0.0, 4.0, 2.0]).is_err_and(|why| why.contains("[1, 1]")));
+    // Parts of complex numbers, too.
+    let complex = |elements: &[(f64, f64)]| {
+        let element = |i: usize| Scalar::C128(rewright::Complex64::new(elements[i].0, elements[i].1));
+        Styled::keep(style("hermitian"), &Array::from_fn(DType::C128, &[2, 2], element).unwrap()).map(|_| ())
+    };
+    assert_eq!(complex(&[(1.0, -0.0), (2.0, 0.0), (2.0, 0.0), (3.0, 0.0)]), Ok(()));
+    assert_eq!(complex(&[(1.0, 0.0), (f64::NAN, 5.0), (f64::NAN, -5.0), (3.0, 0.0)]), Ok(()));
+    assert!(complex(&[(1.0, 0.0), (2.0, 5.0), (2.0, 5.0), (3.0, 0.0)]).is_err_and(|why| why.contains("[1, 0]")));
+    assert!(complex(&[(1.0, 0.5), (2.0, 5.0), (2.0, -5.0), (3.0, 0.0)]).is_err_and(|why| why.contains("[0, 0]")));
     let text =
         "func @f(%x: f64[n, n]) -> f64[n, n; diagonal] {\nentry:\n  %0 = restyle %x, style=\"diagonal\"\n  ret %0\n}";
     let error = call(text, &[&array(&[2, 2], &[1.0, 0.0, 3.0, 2.0]).into()]).unwrap_err();
@@ -167,6 +176,8 @@ fn ranges_are_rounded_once_and_wrap() {
     assert!(Styled::keep(style("range"), &down.dense()).is_ok_and(|kept| kept == down));
     assert!(Styled::keep(style("range"), &array(&[3], &[1.0, 2.0, 4.0])).is_err_and(|why| why.contains("4.0 at [2]")));
     assert!(Styled::keep(style("range"), &array(&[0], &[])).is_ok());
+    let infinite = range(DType::F64, 3, Scalar::F64(1.0), Scalar::F64(f64::INFINITY));
+    assert_eq!(infinite.dense(), array(&[3], &[1.0, f64::INFINITY, f64::INFINITY]));
 }
 
 #[test]
@@ -180,6 +191,7 @@ fn what_is_wrong_with_types_is_said_when_they_are_checked() {
         ("%0 = assemble %v, %v, style=\"diagonal\", dims=[n, n]", "of 1 components, got 2"),
         ("%0 = assemble %x, style=\"diagonal\", dims=[n, n]", "got f64[n, n]"),
         ("store %d, %d", "copies between dense arrays"),
+        ("%s = sum %v\n  %0 = assemble %s, %s, style=\"range\", dims=[n]", "`to_array` makes an array of rank 0"),
     ] {
         let message = refused(text);
         assert!(message.contains(part), "{text}: {message}");
@@ -213,6 +225,66 @@ entry:
     let found = call(text, &[&diagonal(&[1.0, 3.0]), &Scalar::I64(3).into()]).unwrap();
     assert_eq!(found, [diagonal(&[8.0, 24.0]), array(&[2, 2], &[8.0, 0.0, 0.0, 24.0]).into()]);
     assert_eq!(found[0].to_string(), "f64[2, 2; diagonal] { diag: [ 8. 24.] }");
+}
+
+#[test]
+fn types_that_no_array_has_are_refused() {
+    for (ty, why) in [
+        ("f64[n; diagonal]", "a square matrix is wanted, not rank 1"),
+        ("f64[2, 3; diagonal]", "a square matrix is wanted, not 2 by 3"),
+        ("f64[n, m; upper]", "a square matrix is wanted, not n by m"),
+        ("bool[n; range]", "numbers are wanted, not bools"),
+        ("f64[n; bits]", "bools are wanted, not f64"),
+    ] {
+        let text = format!("func @f(%d: {ty}) {{\nentry:\n  ret\n}}");
+        let message = parse_module(&text, "test").unwrap_err().render(false);
+        assert!(message.contains(ty) && message.contains(why), "{message}");
+    }
+    // Whether an extent that is not known is the right one is seen when it runs; `dim` asks for it.
+    let text = "func @f(%d: f64[?, ?; diagonal]) -> f64[?], i64 {
+entry:
+  %0 = component %d, name=\"diag\"
+  %1 = dim %d, axis=1
+  ret %0, %1
+}";
+    assert_eq!(call(text, &[&diagonal(&[1.0, 2.0])]), Ok(vec![array(&[2], &[1.0, 2.0]).into(), Scalar::I64(2).into()]));
+}
+
+#[test]
+fn limits_hold_for_what_components_hold() {
+    let text = "func @f(%a: f64[n]) -> f64[n] {
+entry:
+  %x = add %a, 1.0
+  %s = assemble %x, style=\"diagonal\", dims=[n, n]
+  %c = component %s, name=\"diag\"
+  %y = add %a, 2.0
+  %t = assemble %y, style=\"diagonal\", dims=[n, n]
+  %d = component %t, name=\"diag\"
+  %z = add %c, %d
+  ret %z
+}";
+    let module = parse_module(text, "test").unwrap();
+    let a = array(&[1000], &[1.0; 1000]);
+    for backend in Backend::available() {
+        let call = |bytes: u64| {
+            let limits = Limits { bytes, ..Limits::default() };
+            let options = Options { backend, limits, ..Options::default() };
+            Executable::compile(&module, "f", options).unwrap().call(&[(&a).into()]).map(|_| ())
+        };
+        assert_eq!(call(100_000), Ok(()), "{backend:?}");
+        // The argument, an array made of it, and the matrix of that: no more than two of them fit.
+        let error = call(20_000).unwrap_err();
+        assert_eq!(error.kind, EvalErrorKind::Limit, "{backend:?}: {error}");
+    }
+    // Nothing of a matrix without rows but where its columns begin.
+    let text = "func @f() -> f64[0, 100000000000000; csc] {
+entry:
+  %0 = full 0.0, dims=[0, 100000000000000]
+  %1 = restyle %0, style=\"csc\"
+  ret %1
+}";
+    let error = call(text, &[]).unwrap_err();
+    assert!(error.contains("restyle") && error.contains("elements"), "{error}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn answer(line: &str, cases: &mut IndexMap<String, Case>) -> Result<Value, Error
                     format!("`{case}` has {} results, and there are {} files for them", results.len(), to.len());
                 return Err(Error::message(message));
             }
-            to.iter().zip(&results).try_for_each(|(path, result)| engine::write_npy(path, &result.to_array()))?;
+            to.iter().zip(&results).try_for_each(|(path, result)| engine::write_npy(path, result))?;
             Ok(json!({ "types": results.iter().map(|r: &Datum| r.ty().to_string()).collect::<Vec<_>>() }))
         }
         Request::Drop { case } => {

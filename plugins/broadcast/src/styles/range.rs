@@ -34,6 +34,10 @@ fn number(array: &Styled, component: usize) -> Scalar {
 
 /// The element at a position.
 fn at(start: Scalar, step: Scalar, index: usize) -> Scalar {
+    if index == 0 {
+        // However far the step, which may be infinite.
+        return start;
+    }
     let dtype = start.dtype();
     let spaced = |start: f64, step: f64| step.mul_add(index as f64, start);
     match (start.to_i128(), step.to_i128()) {

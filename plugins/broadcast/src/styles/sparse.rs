@@ -42,7 +42,10 @@ pub static CSC: StyleDef = StyleDef {
     },
     take: |array| {
         let columns = array.shape().get(1).copied().unwrap_or(0);
-        let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
+        let (mut starts, mut rows, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let room = columns.checked_add(1).and_then(|count| starts.try_reserve(count).ok());
+        room.ok_or_else(|| format!("there is no memory for the `starts` of {columns} columns"))?;
+        starts.push(0);
         for column in 0..columns {
             for row in 0..array.shape()[0] {
                 if let Some(value) = array.get(&[row, column]).filter(|value| value.truthy()) {

@@ -16,7 +16,9 @@ pub const SQUARE: StyleDef = StyleDef {
 /// The extent of a square matrix; the error says why dims are not those of one.
 pub fn extent(dims: &[Dim]) -> Result<Dim, String> {
     match dims {
-        [rows, columns] if rows == columns && *rows != Dim::Any => Ok(*rows),
+        [rows, columns] if rows == columns => Ok(*rows),
+        // Whether it is one is seen when it runs.
+        [Dim::Any, n] | [n, Dim::Any] => Ok(*n),
         [rows, columns] => Err(format!("a square matrix is wanted, not {rows} by {columns}")),
         _ => Err(format!("a square matrix is wanted, not rank {}", dims.len())),
     }
