@@ -352,7 +352,7 @@ impl From<Scalar> for Datum {
 }
 impl From<Styled> for Datum {
     fn from(s: Styled) -> Self {
-        match (s.style().name, s.components()) {
+        match (s.style().name().as_str(), s.components()) {
             // Types don't say `dense`.
             ("dense", [elements]) => Datum::Array(elements.clone()),
             _ => Datum::Styled(Arc::new(s)),

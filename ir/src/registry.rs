@@ -2,7 +2,7 @@
 
 use crate::name::Name;
 use crate::op::{Op, OpDef};
-use crate::style::StyleDef;
+use crate::style::{StyleDef, split};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
@@ -60,10 +60,28 @@ macro_rules! register_op {
     )+};
 }
 
-/// Something that a crate says about an op besides its definition; `value` is of a type that is the interface.
+/// What an interface is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Subject {
+    /// The op of a name.
+    Op(&'static str),
+    /// The storage style of a name.
+    Style(&'static str),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Op(name) => write!(f, "op `{name}`"),
+            Subject::Style(name) => write!(f, "storage style `{name}`"),
+        }
+    }
+}
+
+/// Something that a crate says about an op or a storage style besides its definition; `value` is of a type that is the interface.
 pub struct InterfaceEntry {
-    /// The op's name.
-    pub op: &'static str,
+    /// What it is said of.
+    pub of: Subject,
     /// The interface's type.
     pub kind: fn() -> TypeId,
     /// The interface's type, for messages.
@@ -75,12 +93,19 @@ pub struct InterfaceEntry {
 }
 inventory::collect!(InterfaceEntry);
 
-/// Registers an interface of an op: `register_interface!("exp", Cost, &Cost { cycles: 20 });`
+/// Registers an interface of an op: `register_interface!("exp", Cost, &Cost { cycles: 20 });` - or of a storage style:
+/// `register_interface!(style "diagonal", Element, &ELEMENT);`
 #[macro_export]
 macro_rules! register_interface {
+    (style $name:expr, $kind:ty, $value:expr) => {
+        $crate::register_interface!(@ $crate::Subject::Style($name), $kind, $value);
+    };
     ($op:expr, $kind:ty, $value:expr) => {
+        $crate::register_interface!(@ $crate::Subject::Op($op), $kind, $value);
+    };
+    (@ $of:expr, $kind:ty, $value:expr) => {
         $crate::inventory::submit! { $crate::InterfaceEntry {
-            op: $op,
+            of: $of,
             kind: ::std::any::TypeId::of::<$kind>,
             kind_name: ::std::any::type_name::<$kind>,
             value: { const VALUE: &'static $kind = $value; VALUE },
@@ -121,11 +146,11 @@ pub enum RegistryError {
         /// The other.
         second: Origin,
     },
-    /// An interface for an op that nobody registered.
-    #[error("{origin} registers {interface} for op `{op}`, which no linked crate registers")]
+    /// An interface for something that nobody registered.
+    #[error("{origin} registers {interface} for {of}, which no linked crate registers")]
     Dangling {
-        /// The op.
-        op: &'static str,
+        /// The op or style.
+        of: Subject,
         /// The interface's type.
         interface: &'static str,
         /// The place.
@@ -186,17 +211,21 @@ impl Registry {
             }
         }
         let mut entries: Vec<_> = interfaces.collect();
-        entries.sort_by_key(|e| (e.op, (e.kind_name)(), e.origin));
+        entries.sort_by_key(|e| (e.of, (e.kind_name)(), e.origin));
         let mut found: FxHashMap<(usize, TypeId), &'static (dyn Any + Sync)> = FxHashMap::default();
         let mut places: FxHashMap<(usize, TypeId), Origin> = FxHashMap::default();
         for e in entries {
-            let Some((op, _)) = table.get(e.op) else {
-                errors.push(RegistryError::Dangling { op: e.op, interface: (e.kind_name)(), origin: e.origin });
+            let (name, address) = match e.of {
+                Subject::Op(name) => (name, table.get(name).map(|(op, _)| std::ptr::from_ref(op.0) as usize)),
+                Subject::Style(name) => (name, style_table.get(name).map(|(def, _)| std::ptr::from_ref(*def) as usize)),
+            };
+            let Some(address) = address else {
+                errors.push(RegistryError::Dangling { of: e.of, interface: (e.kind_name)(), origin: e.origin });
                 continue;
             };
-            let key = (std::ptr::from_ref(op.0) as usize, (e.kind)());
+            let key = (address, (e.kind)());
             if let Some(first) = places.get(&key) {
-                errors.push(duplicate((e.kind_name)().to_string(), e.op, *first, e.origin));
+                errors.push(duplicate((e.kind_name)().to_string(), name, *first, e.origin));
             } else {
                 places.insert(key, e.origin);
                 found.insert(key, e.value);
@@ -218,9 +247,13 @@ impl Registry {
     pub fn styles(&self) -> impl ExactSizeIterator<Item = (&'static StyleDef, Origin)> + '_ {
         self.styles.values().copied()
     }
-    /// The storage style of a name.
+    /// The storage style of a name, which may have arguments.
     pub fn style(&self, name: Name) -> Option<&'static StyleDef> {
-        self.styles.get(name.as_str()).map(|&(style, _)| style)
+        self.styles.get(split(name.as_str()).0).map(|&(style, _)| style)
+    }
+    /// What is said of the op or style at an address.
+    fn interface<T: Any + Sync>(&self, address: usize) -> Option<&'static T> {
+        (*self.interfaces.get(&(address, TypeId::of::<T>()))? as &dyn Any).downcast_ref()
     }
     /// Clashes between registrations; a program should refuse to go on where there are any.
     pub fn errors(&self) -> &[RegistryError] {
@@ -239,8 +272,14 @@ impl Registry {
 impl Op {
     /// What some crate registered about this op under the interface `T`.
     pub fn interface<T: Any + Sync>(self) -> Option<&'static T> {
-        let key = (std::ptr::from_ref(self.0) as usize, TypeId::of::<T>());
-        (*registry().interfaces.get(&key)? as &dyn Any).downcast_ref()
+        registry().interface(std::ptr::from_ref(self.0) as usize)
+    }
+}
+
+impl StyleDef {
+    /// What some crate registered about this style under the interface `T`.
+    pub fn interface<T: Any + Sync>(&'static self) -> Option<&'static T> {
+        registry().interface(std::ptr::from_ref(self) as usize)
     }
 }
 

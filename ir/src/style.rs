@@ -4,8 +4,9 @@
 //! is one component and the rule "that of the component where both indices are equal, else zero". A type says the style after its dims
 //! (`f64[n, n; diagonal]`).
 //!
-//! A style is a `static` [`StyleDef`], registered with [`register_style!`](crate::register_style). What else is known of it (who wins beside which
-//! other one, what it makes of an expression) are the business of whoever uses styles.
+//! A style is a `static` [`StyleDef`], registered with [`register_style!`](crate::register_style). It may take arguments, which are its own
+//! business: `f64[n; unit(metre)]`. What else is known of it (who wins beside which other one, what it makes of an expression) is the business of
+//! whoever uses styles.
 
 use crate::array::{Array, checked_len};
 use crate::dtype::DType;
@@ -18,30 +19,19 @@ use std::fmt;
 
 /// A storage style.
 pub struct StyleDef {
-    /// The name after the semicolon of a type.
+    /// The name after the semicolon of a type, without arguments.
     pub name: &'static str,
     /// One line of documentation.
     pub doc: &'static str,
-    /// The components of an array of a dtype and dims, in order; the error says why there is no such array.
-    pub components: fn(DType, &[Dim]) -> Result<Vec<Component>, String>,
+    /// The components of an array of a type, in order; the error says why there is no such array. The type's own style is the one asked for, with
+    /// its arguments.
+    pub components: fn(&Type) -> Result<Vec<Component>, String>,
     /// What must hold of components besides their types: extents that dims can't say, positions that are sorted.
     pub check: fn(&Styled) -> Result<(), String>,
     /// The element at an index, which is inside.
     pub element: fn(&Styled, &[usize]) -> Scalar,
-    /// The components that have those elements of a dense array which the style keeps, whatever the others are.
-    pub take: fn(&Array) -> Result<Vec<Array>, String>,
-}
-
-impl StyleDef {
-    /// The registered style of a name; the error suggests what is near.
-    pub fn named(name: Name) -> Result<&'static StyleDef, String> {
-        registry().style(name).ok_or_else(|| {
-            match Registry::suggest(name.as_str(), registry().styles().map(|(s, _)| s.name)) {
-                Some(near) => format!("unknown storage style `{name}`: did you mean `{near}`?"),
-                None => format!("unknown storage style `{name}`: is the crate that registers it linked?"),
-            }
-        })
-    }
+    /// The components that have those elements of a dense array which the style keeps, whatever the others are. The type is as for `components`.
+    pub take: fn(&Type, &Array) -> Result<Vec<Array>, String>,
 }
 
 impl fmt::Debug for StyleDef {
@@ -50,14 +40,122 @@ impl fmt::Debug for StyleDef {
     }
 }
 
+/// A storage style as types name it: a registered one, and its arguments. Compared by the name that has both.
+#[derive(Clone, Copy)]
+pub struct Style {
+    def: &'static StyleDef,
+    name: Name,
+}
+
+impl Style {
+    /// The style of a name, which may have arguments; the error suggests what is near.
+    pub fn named(name: Name) -> Result<Style, String> {
+        if let Some(def) = registry().style(name) {
+            let name = canonical(name.as_str()).map_or(name, |text| Name::new(&text));
+            return Ok(Style { def, name });
+        }
+        let (stem, _) = split(name.as_str());
+        Err(match Registry::suggest(stem, registry().styles().map(|(s, _)| s.name)) {
+            Some(near) => format!("unknown storage style `{stem}`: did you mean `{near}`?"),
+            None => format!("unknown storage style `{stem}`: is the crate that registers it linked?"),
+        })
+    }
+    /// The style of a type, [`dense`](Style::dense) of one that says none.
+    pub fn of(ty: &Type) -> Result<Style, String> {
+        ty.style().map_or(Ok(Style::dense()), Style::named)
+    }
+    /// The style of arrays whose types say none.
+    pub fn dense() -> Style {
+        Style::from(&DENSE)
+    }
+    /// True for that one.
+    pub fn is_dense(self) -> bool {
+        std::ptr::eq(self.def, &DENSE)
+    }
+    /// The definition.
+    pub fn def(self) -> &'static StyleDef {
+        self.def
+    }
+    /// The name with arguments.
+    pub fn name(self) -> Name {
+        self.name
+    }
+    /// What stands between the parentheses, or nothing.
+    pub fn arguments(self) -> &'static str {
+        split(self.name.as_str()).1
+    }
+    /// A type of this style.
+    fn ty(self, dtype: DType, shape: &[usize]) -> Type {
+        Type::array(dtype, dims_of(shape)).with_style(Some(self.name))
+    }
+    /// The components of an array of these extents.
+    pub(crate) fn components(self, dtype: DType, shape: &[usize]) -> Result<Vec<Component>, String> {
+        if checked_len(shape).is_none() {
+            return Err(format!("no array has so large extents as {shape:?}"));
+        }
+        (self.def.components)(&self.ty(dtype, shape)).map_err(|why| {
+            let dense = Type::array(dtype, dims_of(shape));
+            format!("{dense} can't be `{self}`: {why}")
+        })
+    }
+}
+
+impl From<&'static StyleDef> for Style {
+    fn from(def: &'static StyleDef) -> Style {
+        Style { def, name: Name::new(def.name) }
+    }
+}
+impl PartialEq for Style {
+    fn eq(&self, other: &Style) -> bool {
+        self.name == other.name
+    }
+}
+impl fmt::Display for Style {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name.as_str())
+    }
+}
+impl fmt::Debug for Style {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A name with arguments as it is written everywhere, with one space after each comma and none elsewhere but between words. Nothing if it is not
+/// a name, or parentheses don't match, or there is anything in them but names and numbers.
+pub(crate) fn canonical(name: &str) -> Option<String> {
+    let (stem, rest) = name.split_once('(')?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_.+-".contains(c);
+    let mut depth = 0_i32;
+    for c in rest.strip_suffix(')')?.chars() {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        if depth < 0 || !(is_word(c) || "(), ".contains(c)) {
+            return None;
+        }
+    }
+    let is_name =
+        stem.starts_with(|c: char| c.is_ascii_alphabetic()) && stem.chars().all(|c| is_word(c) && !".+-".contains(c));
+    let words = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts: Vec<String> = rest.split(',').map(words).collect();
+    (depth == 0 && is_name).then(|| format!("{stem}({}", parts.join(", ")))
+}
+
+/// The name of a definition, and its arguments.
+pub(crate) fn split(name: &str) -> (&str, &str) {
+    match name.split_once('(') {
+        Some((stem, rest)) => (stem, rest.strip_suffix(')').unwrap_or(rest)),
+        None => (name, ""),
+    }
+}
+
 /// Every element in one strided buffer. Types don't say so, and values of it are arrays.
 static DENSE: StyleDef = StyleDef {
     name: "dense",
     doc: "every element in one strided buffer",
-    components: |dtype, dims| Ok(vec![Component::new("elements", dtype, dims)]),
+    components: |ty| Ok(vec![Component::new("elements", ty.dtype(), ty.dims())]),
     check: |_| Ok(()),
     element: |array, index| array.components[0].get(index).unwrap_or(Scalar::Bool(false)),
-    take: |array| Ok(vec![array.clone()]),
+    take: |_, array| Ok(vec![array.clone()]),
 };
 register_style!(DENSE);
 
@@ -80,7 +178,7 @@ impl Component {
 /// A run-time array of a style.
 #[derive(Clone, Debug)]
 pub struct Styled {
-    style: &'static StyleDef,
+    style: Style,
     dtype: DType,
     shape: Box<[usize]>,
     components: Box<[Array]>,
@@ -89,49 +187,52 @@ pub struct Styled {
 impl Styled {
     /// An array of a style with these components, in the order of the style's; the error says what of them is wrong.
     pub fn new(
-        style: &'static StyleDef,
+        style: impl Into<Style>,
         dtype: DType,
         shape: &[usize],
         components: Vec<Array>,
     ) -> Result<Styled, String> {
-        let wanted = components_of(style, dtype, shape)?;
+        let style = style.into();
+        let wanted = style.components(dtype, shape)?;
         if wanted.len() != components.len() {
             let names: Vec<_> = wanted.iter().map(|component| component.name).collect();
             let (given, wants) = (components.len(), names.len());
-            return Err(format!("`{}` has {wants} components ({}), got {given}", style.name, names.join(", ")));
+            return Err(format!("`{style}` has {wants} components ({}), got {given}", names.join(", ")));
         }
         for (component, array) in wanted.iter().zip(&components) {
             if !array.ty().fits(&component.ty) {
                 let Component { name, ty } = component;
-                return Err(format!("component `{name}` of `{}` is {ty}, got {}", style.name, array.ty()));
+                return Err(format!("component `{name}` of `{style}` is {ty}, got {}", array.ty()));
             }
         }
         let styled = Styled { style, dtype, shape: shape.into(), components: components.into() };
-        (style.check)(&styled)?;
+        (style.def.check)(&styled)?;
         Ok(styled)
     }
 
     /// Those elements of a dense array which a style keeps; the others become what the style says.
-    pub fn of(style: &'static StyleDef, array: &Array) -> Result<Styled, String> {
-        components_of(style, array.dtype(), array.shape())?;
-        Styled::new(style, array.dtype(), array.shape(), (style.take)(array)?)
+    pub fn of(style: impl Into<Style>, array: &Array) -> Result<Styled, String> {
+        let (style, dtype, shape) = (style.into(), array.dtype(), array.shape());
+        style.components(dtype, shape)?;
+        Styled::new(style, dtype, shape, (style.def.take)(&style.ty(dtype, shape), array)?)
     }
 
     /// A dense array kept in a style; the error names an element that an array of the style can't have. Zeros may change their sign.
-    pub fn keep(style: &'static StyleDef, array: &Array) -> Result<Styled, String> {
+    pub fn keep(style: impl Into<Style>, array: &Array) -> Result<Styled, String> {
+        let style = style.into();
         let styled = Styled::of(style, array)?;
         let dense = styled.dense();
         match array.iter().zip(dense.iter()).enumerate().find(|(_, pair)| !same(*pair)) {
             None => Ok(styled),
             Some((flat, (given, kept))) => {
                 let index = unravel(flat, array.shape());
-                Err(format!("`{}` can't have {given} at {index:?}: the element there is {kept}", style.name))
+                Err(format!("`{style}` can't have {given} at {index:?}: the element there is {kept}"))
             }
         }
     }
 
     /// The style.
-    pub fn style(&self) -> &'static StyleDef {
+    pub fn style(&self) -> Style {
         self.style
     }
     /// The element type.
@@ -153,12 +254,12 @@ impl Styled {
     }
     /// The names of the components.
     pub fn names(&self) -> Vec<&'static str> {
-        let components = components_of(self.style, self.dtype, &self.shape).unwrap_or_default();
+        let components = self.style.components(self.dtype, &self.shape).unwrap_or_default();
         components.into_iter().map(|component| component.name).collect()
     }
     /// The type, with constant dims.
     pub fn ty(&self) -> Type {
-        Type::array(self.dtype, dims_of(&self.shape)).with_style(Some(Name::new(self.style.name)))
+        self.style.ty(self.dtype, &self.shape)
     }
     /// The bytes of all components.
     pub fn bytes(&self) -> u64 {
@@ -167,27 +268,17 @@ impl Styled {
     /// The element at `index`; `None` out of bounds.
     pub fn get(&self, index: &[usize]) -> Option<Scalar> {
         let inside = index.len() == self.shape.len() && index.iter().zip(&self.shape).all(|(at, n)| at < n);
-        inside.then(|| (self.style.element)(self, index))
+        inside.then(|| (self.style.def.element)(self, index))
     }
     /// All elements as a dense array.
     pub fn dense(&self) -> Array {
-        Array::from_fn(self.dtype, &self.shape, |flat| (self.style.element)(self, &unravel(flat, &self.shape)))
+        Array::from_fn(self.dtype, &self.shape, |flat| (self.style.def.element)(self, &unravel(flat, &self.shape)))
             .unwrap_or_else(|| unreachable!("the extents are those of an array, and elements of its dtype"))
     }
 }
 
 fn dims_of(shape: &[usize]) -> Vec<Dim> {
     shape.iter().map(|&n| Dim::Const(n as u64)).collect()
-}
-
-/// The components of an array of these extents.
-pub(crate) fn components_of(style: &StyleDef, dtype: DType, shape: &[usize]) -> Result<Vec<Component>, String> {
-    if checked_len(shape).is_none() {
-        return Err(format!("no array has so large extents as {shape:?}"));
-    }
-    let dims = dims_of(shape);
-    (style.components)(dtype, &dims)
-        .map_err(|why| format!("{} can't be `{}`: {why}", Type::array(dtype, dims.clone()), style.name))
 }
 
 /// True if numbers are equal but for the signs of zeros, or both no numbers, each of their parts.
@@ -208,7 +299,7 @@ fn unravel(flat: usize, shape: &[usize]) -> Vec<usize> {
 
 impl PartialEq for Styled {
     fn eq(&self, other: &Styled) -> bool {
-        std::ptr::eq(self.style, other.style)
+        self.style == other.style
             && (self.dtype, &self.shape) == (other.dtype, &other.shape)
             && self.components == other.components
     }

@@ -4,7 +4,7 @@ mod random;
 
 pub use random::Random;
 
-use rewright::ir::{StyleDef, Styled};
+use rewright::ir::{Style, Styled};
 use rewright::{Array, DType, Datum, Dim, Literal, Scalar, Type};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -249,7 +249,7 @@ impl ValueSpec {
         check_shape(&datum, ty)?;
         match (ty.style(), &datum) {
             (Some(style), Datum::Array(array)) => {
-                let style = StyleDef::named(style).map_err(FitError)?;
+                let style = Style::named(style).map_err(FitError)?;
                 let random = matches!(self, ValueSpec::Random(_));
                 let kept = if random { Styled::of(style, array) } else { Styled::keep(style, array) };
                 Ok(kept.map_err(FitError)?.into())

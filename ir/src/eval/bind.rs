@@ -26,11 +26,9 @@ impl Symbols {
         origin: Option<Value>,
     ) -> Result<(), EvalError> {
         let (array, shape) = (!matches!(datum, Datum::Scalar(_)), datum.shape());
-        let style = datum.as_styled().map(|styled| styled.style().name);
-        let mut fits = datum.dtype() == ty.dtype()
-            && array == ty.is_array()
-            && style == ty.style().map(Name::as_str)
-            && shape.len() == ty.rank();
+        let style = datum.as_styled().map(|styled| styled.style().name());
+        let mut fits =
+            datum.dtype() == ty.dtype() && array == ty.is_array() && style == ty.style() && shape.len() == ty.rank();
         if fits {
             for (&extent, &dim) in shape.iter().zip(ty.dims()) {
                 fits &= match dim {

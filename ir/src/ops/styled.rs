@@ -8,7 +8,7 @@ use crate::eval::EvalCx;
 use crate::name::Name;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
-use crate::style::{Component, StyleDef, Styled, components_of};
+use crate::style::{Component, Style, Styled};
 use crate::types::{Dim, Type};
 
 /// `component %d, name="diag"`: a component of an array of a storage style.
@@ -50,18 +50,15 @@ pub static RESTYLE: OpDef = OpDef::new(
 register_op!(COMPONENT, ASSEMBLE, RESTYLE);
 
 /// The style that an attribute names.
-fn style(cx: &InferCx<'_>) -> Result<&'static StyleDef, TypeError> {
-    named(cx, Name::new(cx.attrs.str("style").unwrap_or("dense")))
+fn style(cx: &InferCx<'_>) -> Result<Style, TypeError> {
+    let name = Name::new(cx.attrs.str("style").unwrap_or("dense"));
+    Style::named(name).map_err(|why| refuse(cx, format!("wants a storage style: {why}")))
 }
 
-fn named(cx: &InferCx<'_>, name: Name) -> Result<&'static StyleDef, TypeError> {
-    StyleDef::named(name).map_err(|why| refuse(cx, format!("wants a storage style: {why}")))
-}
-
-/// The components of a type.
-fn components(cx: &InferCx<'_>, style: &StyleDef, ty: &Type) -> Result<Vec<Component>, TypeError> {
-    (style.components)(ty.dtype(), ty.dims())
-        .map_err(|why| refuse(cx, format!("can't have {ty} as `{}`: {why}", style.name)))
+/// The components of an array of a style, whatever the style of the type.
+fn components(cx: &InferCx<'_>, style: Style, ty: &Type) -> Result<Vec<Component>, TypeError> {
+    (style.def().components)(&ty.clone().with_style(Some(style.name())))
+        .map_err(|why| refuse(cx, format!("can't have {ty} as `{style}`: {why}")))
 }
 
 fn infer_component(cx: &InferCx<'_>) -> Result<Types, TypeError> {
@@ -69,17 +66,15 @@ fn infer_component(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     if ty.is_scalar() {
         return Err(refuse(cx, format!("reads an array, got the scalar {ty}")).operand(0));
     }
-    let style = named(cx, ty.style().unwrap_or(Name::new("dense")))?;
+    let style = Style::of(ty).map_err(|why| refuse(cx, why))?;
     let (all, name) = (components(cx, style, ty)?, cx.attrs.str("name").unwrap_or_default());
     match all.iter().find(|component| component.name == name) {
         Some(component) => one(component.ty.clone()),
         None => {
             let names: Vec<_> = all.iter().map(|component| component.name).collect();
-            Err(refuse(cx, format!("finds no `{name}` in {ty}")).operand(0).help(format!(
-                "`{}` has {}",
-                style.name,
-                names.join(", ")
-            )))
+            Err(refuse(cx, format!("finds no `{name}` in {ty}"))
+                .operand(0)
+                .help(format!("`{style}` has {}", names.join(", "))))
         }
     }
 }
@@ -103,7 +98,7 @@ fn infer_assemble(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     if dims.contains(&Dim::Any) {
         return Err(refuse(cx, "needs dims that are known, got `?`"));
     }
-    let ty = Type::array(dtype, dims).with_style(Some(Name::new(style.name)));
+    let ty = Type::array(dtype, dims).with_style(Some(style.name()));
     let wanted = components(cx, style, &ty)?;
     if wanted.len() != cx.args.len() {
         let names: Vec<_> = wanted.iter().map(|component| component.name).collect();
@@ -128,7 +123,7 @@ fn eval_assemble(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErro
     let Some(name) = ty.style() else {
         return Ok(arrays.into_iter().map(Datum::Array).collect());
     };
-    let style = StyleDef::named(name).map_err(EvalError::unsupported)?;
+    let style = Style::named(name).map_err(EvalError::unsupported)?;
     // What components hold is looked at.
     arrays.iter().try_for_each(|array| cx.spend(array.len() as u64))?;
     Ok(vec![Styled::new(style, ty.dtype(), &shape, arrays).map_err(EvalError::value)?.into()])
@@ -145,20 +140,20 @@ fn infer_restyle(cx: &InferCx<'_>) -> Result<Types, TypeError> {
         return Err(refuse(cx, format!("keeps an array, got the scalar {ty}")).operand(0));
     }
     components(cx, style, ty)?;
-    one(ty.clone().with_style(Some(Name::new(style.name))))
+    one(ty.clone().with_style(Some(style.name())))
 }
 
 fn eval_restyle(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let (ty, shape) = rule::result(cx, &RESTYLE, args)?;
     let arg = args.first().ok_or_else(|| EvalError::shape("wants an operand"))?;
-    if arg.as_styled().map(|styled| styled.style().name) == ty.style().map(Name::as_str) {
+    if arg.as_styled().map(|styled| styled.style().name()) == ty.style() {
         return Ok(vec![arg.clone()]);
     }
     cx.spend(cx.len(&shape)? as u64)?;
     let Some(name) = ty.style() else { return Ok(vec![arg.to_array().into()]) };
-    let style = StyleDef::named(name).map_err(EvalError::unsupported)?;
+    let style = Style::named(name).map_err(EvalError::unsupported)?;
     // Components may have more elements than the array, as that of no rows has columns.
-    for component in components_of(style, ty.dtype(), &shape).map_err(EvalError::shape)? {
+    for component in style.components(ty.dtype(), &shape).map_err(EvalError::shape)? {
         let known: Vec<usize> = component.ty.dims().iter().filter_map(extent).collect();
         cx.spend(cx.len(&known)? as u64)?;
     }

@@ -10,6 +10,7 @@ use crate::op::{LiteralCx, OpDef};
 use crate::ops::control::{RET, SWITCH};
 use crate::ops::effects::UFUNC;
 use crate::scalar::{Literal, Scalar};
+use crate::style::canonical;
 use crate::types::{Dim, Type};
 use smallvec::SmallVec;
 use std::fmt::{self, Write};
@@ -348,7 +349,10 @@ pub(crate) fn write_type(ty: &Type, out: &mut String) {
         write_list(ty.dims(), out, write_dim);
         if let Some(style) = ty.style() {
             out.push_str("; ");
-            write_name(style, out);
+            match canonical(style.as_str()) {
+                Some(name) if style == name.as_str() => out.push_str(&name),
+                _ => write_name(style, out),
+            }
         }
         out.push(']');
     }

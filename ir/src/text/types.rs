@@ -4,8 +4,10 @@ use super::lexer::Kind;
 use super::parser::{Parsed, Parser, clip};
 use crate::diag::Diagnostic;
 use crate::dtype::DType;
+use crate::loc::Loc;
 use crate::name::Name;
 use crate::registry::{Registry, registry};
+use crate::style::{Style, canonical};
 use crate::types::{Dim, Type};
 
 /// The largest rank of a type.
@@ -90,13 +92,43 @@ impl<'a> Parser<'a> {
 
     fn style(&mut self) -> Parsed<Name> {
         let (name, loc) = self.name("a storage style")?;
-        if registry().style(Name::new(name)).is_some() {
-            return Ok(Name::new(name));
+        if registry().style(Name::new(name)).is_none() {
+            let near = Registry::suggest(name, registry().styles().map(|(s, _)| s.name));
+            let help =
+                near.map_or("is the crate that registers it linked?".to_string(), |n| format!("did you mean `{n}`?"));
+            return self.fail(Diagnostic::new(format!("unknown storage style `{}`", clip(name))).at(loc).help(help));
         }
-        let near = Registry::suggest(name, registry().styles().map(|(s, _)| s.name));
-        let help =
-            near.map_or("is the crate that registers it linked?".to_string(), |n| format!("did you mean `{n}`?"));
-        self.fail(Diagnostic::new(format!("unknown storage style `{}`", clip(name))).at(loc).help(help))
+        if self.is(Kind::LParen) {
+            self.style_arguments(loc)
+        } else {
+            Ok(Style::named(Name::new(name)).map_or(Name::new(name), Style::name))
+        }
+    }
+
+    /// What follows the name of a style that begins at `start`, in parentheses.
+    fn style_arguments(&mut self, start: Loc) -> Parsed<Name> {
+        let mut depth = 0_usize;
+        loop {
+            let token = self.token();
+            match token.kind {
+                Kind::LParen => depth += 1,
+                Kind::RParen => depth -= 1,
+                Kind::End | Kind::RBracket => return self.expected("`)`"),
+                _ => {}
+            }
+            self.bump();
+            if depth == 0 {
+                let text = &self.text[start.start as usize..token.end() as usize];
+                return match canonical(text) {
+                    Some(name) => Ok(Name::new(&name)),
+                    None => {
+                        let message = format!("`{}` is no storage style with arguments", clip(text));
+                        let help = "arguments are names and numbers, separated by commas";
+                        self.fail(Diagnostic::new(message).at(start).help(help))
+                    }
+                };
+            }
+        }
     }
 
     /// Types separated by commas, at least one.

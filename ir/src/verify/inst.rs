@@ -3,8 +3,7 @@
 use super::Verifier;
 use crate::builder::infer;
 use crate::function::{Inst, InstData, Target};
-use crate::op::Effects;
-use crate::ops::{control, effects};
+use crate::ops::control;
 use crate::types::Type;
 
 impl Verifier<'_> {
@@ -31,8 +30,7 @@ impl Verifier<'_> {
         let declared = || data.results.iter().map(|&v| func.ty(v));
         self.styles(declared(), data.loc);
         let callee = data.attrs.func("callee");
-        let is_call = data.op.effects.contains(Effects::CALLS) || data.op == effects::UFUNC;
-        if is_call && self.module.is_none() {
+        if callee.is_some() && self.module.is_none() {
             return;
         }
         let signature = callee.and_then(|name| match name == func.name {

@@ -22,7 +22,7 @@ use crate::loc::Loc;
 use crate::module::Module;
 use crate::name::Name;
 use crate::op::Effects;
-use crate::registry::registry;
+use crate::style::Style;
 use crate::types::{Dim, Type};
 use slotmap::SecondaryMap;
 use std::cell::OnceCell;
@@ -145,16 +145,14 @@ impl<'a> Verifier<'a> {
 
     fn styles<'t>(&mut self, types: impl IntoIterator<Item = &'t Type>, loc: Loc) {
         for ty in types {
-            let Some(style) = ty.style() else { continue };
-            if let Some(def) = registry().style(style) {
-                if let Err(why) = (def.components)(ty.dtype(), ty.dims()) {
-                    self.error(loc, format!("there is no array of type {ty}: {why}"), None);
+            let Some(name) = ty.style() else { continue };
+            match Style::named(name) {
+                Ok(style) => {
+                    if let Err(why) = (style.def().components)(ty) {
+                        self.error(loc, format!("there is no array of type {ty}: {why}"), None);
+                    }
                 }
-            } else {
-                let known: Vec<_> = registry().styles().map(|(s, _)| s.name).collect();
-                let near = crate::Registry::suggest(&style, known.iter().copied());
-                let help = near.map(|n| format!("did you mean `{n}`?"));
-                self.error(loc, format!("{ty} has storage style `{style}`, which nobody registers"), help.as_deref());
+                Err(why) => self.error(loc, format!("{ty} has an {why}"), None),
             }
         }
     }

@@ -95,7 +95,7 @@ impl Held {
     #[inline]
     pub fn is_of_style(&self, ty: &Type) -> bool {
         match self {
-            Held::Styled(styled) => ty.style().is_some_and(|style| style == styled.style().name),
+            Held::Styled(styled) => ty.style() == Some(styled.style().name()),
             _ => ty.style().is_none(),
         }
     }

@@ -98,7 +98,7 @@ fn form(op: &OpDef) -> String {
 /// Interfaces by type and then by op: many ops have the same.
 fn interfaces() -> Vec<Vec<String>> {
     let all = rewright::inventory::iter::<InterfaceEntry>.into_iter();
-    let mut rows: Vec<_> = all.map(|e| vec![(e.kind_name)().to_string(), e.op.to_string(), place(e.origin)]).collect();
+    let mut rows: Vec<_> = all.map(|e| vec![(e.kind_name)().to_string(), e.of.to_string(), place(e.origin)]).collect();
     rows.sort();
     rows
 }

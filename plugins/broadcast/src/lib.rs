@@ -1,4 +1,5 @@
-//! Storage styles for arrays that are not dense: each is one file in [`styles`].
+//! Storage styles for arrays that are not dense: each is one file in [`styles`]. Functions of them are lazy until they are
+//! materialized ([`ops`]), and keep the structure that is proved to stay ([`structure`]).
 //!
 //! A program that links the crate has them; nothing else needs to be called:
 //!
@@ -10,7 +11,18 @@
 
 #![forbid(unsafe_code)]
 
+pub mod element;
+pub mod lattice;
+pub mod lazy;
+pub mod materialize_nest;
+pub mod nest;
+pub mod ops;
+pub mod scalar_function;
+pub mod structure;
 pub mod styles;
+
+#[doc(hidden)]
+pub use rewright;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/styles.md")]

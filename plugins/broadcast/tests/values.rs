@@ -1,6 +1,6 @@
 //! Arrays of storage styles as values: what is refused, by every way of running a function alike, and where they go.
 
-use rewright::ir::{EvalErrorKind, StyleDef, Styled, parse_module};
+use rewright::ir::{EvalErrorKind, Style, Styled, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options};
 use rewright::{Array, DType, Datum, Limits, Name, Scalar};
 use rewright_broadcast as _;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 fn array(shape: &[usize], elements: &[f64]) -> Array {
     Array::from_fn(DType::F64, shape, |i| Scalar::F64(elements[i])).unwrap()
 }
-fn style(name: &str) -> &'static StyleDef {
-    StyleDef::named(Name::new(name)).unwrap()
+fn style(name: &str) -> Style {
+    Style::named(Name::new(name)).unwrap()
 }
 fn diagonal(elements: &[f64]) -> Datum {
     let n = elements.len();

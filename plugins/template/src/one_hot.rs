@@ -7,16 +7,16 @@ use rewright::{Array, DType, Scalar, register_style};
 pub static ONE_HOT: StyleDef = StyleDef {
     name: "one_hot",
     doc: "a vector of which one element is one",
-    components: |_, dims| match dims {
+    components: |ty| match ty.dims() {
         [_] => Ok(vec![Component::new("at", DType::I64, [])]),
-        _ => Err(format!("a vector is wanted, not rank {}", dims.len())),
+        _ => Err(format!("a vector is wanted, not rank {}", ty.rank())),
     },
     check: |_| Ok(()),
     element: |array, index| {
         let at = array.components()[0].get(&[]);
         Scalar::Bool(at == Some(Scalar::I64(index[0] as i64))).cast(array.dtype())
     },
-    take: |array| {
+    take: |_, array| {
         let at = array.iter().position(|element| element.truthy()).map_or(-1, |at| at as i64);
         Array::full(Scalar::I64(at), &[]).map(|at| vec![at]).ok_or_else(|| "it is too large".to_string())
     },

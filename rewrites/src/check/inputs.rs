@@ -6,7 +6,7 @@ use super::near::near;
 use super::values::{Random, special};
 use indexmap::IndexMap;
 use rewright_ir::array::checked_len;
-use rewright_ir::{Array, DType, Datum, Dim, Function, Literal, Name, Scalar, StyleDef, Styled, Type};
+use rewright_ir::{Array, DType, Datum, Dim, Function, Literal, Name, Scalar, Style, Styled, Type};
 
 /// How many sets of arguments of a good size there are: see [`arguments`].
 pub const ROUNDS: usize = 4;
@@ -322,7 +322,7 @@ fn argument(ty: &Type, shape: &[u64], turned: bool, mut value: impl FnMut(usize,
     checked_len(&shape).filter(|&n| n <= MAX_ELEMENTS)?;
     if let Some(style) = ty.style() {
         let dense = Array::from_fn(dtype, &shape, |i| value(i, dtype))?;
-        return Some(Styled::of(StyleDef::named(style).ok()?, &dense).ok()?.into());
+        return Some(Styled::of(Style::named(style).ok()?, &dense).ok()?.into());
     }
     if !turned {
         return Array::from_fn(dtype, &shape, |i| value(i, dtype)).map(Datum::Array);

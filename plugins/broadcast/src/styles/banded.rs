@@ -1,22 +1,24 @@
 //! What square matrices of a few diagonals share: each of these is a component, and elsewhere elements are zero.
 
 use super::square::{extent, zero};
+use crate::element::{Cell, Leaf, Places, minus, plus};
+use rewright::ir::expr::{Affine, BodyRef, IndexExpr, SymExpr, Test};
 use rewright::ir::{Component, Styled};
-use rewright::{Array, DType, Dim, Scalar};
+use rewright::{Array, Dim, Scalar, Type};
 
 /// A diagonal that is kept: the component's name, and how far above the main one it is.
 pub type Band = (&'static str, i64);
 
 /// The components of a matrix. Their extents are known where that of the matrix is a constant.
-pub fn components(dtype: DType, dims: &[Dim], bands: &[Band]) -> Result<Vec<Component>, String> {
-    let n = extent(dims)?;
+pub fn components(ty: &Type, bands: &[Band]) -> Result<Vec<Component>, String> {
+    let n = extent(ty.dims())?;
     let along = |&(name, above): &Band| {
         let dim = match n {
             Dim::Const(n) => Dim::Const(n.saturating_sub(above.unsigned_abs())),
             symbol if above == 0 => symbol,
             _ => Dim::Any,
         };
-        Component::new(name, dtype, [dim])
+        Component::new(name, ty.dtype(), [dim])
     };
     Ok(bands.iter().map(along).collect())
 }
@@ -37,6 +39,28 @@ pub fn take(array: &Array, bands: &[Band]) -> Result<Vec<Array>, String> {
         let element = |k| array.get(&[k + down, k + right]).unwrap_or(zero(array.dtype()));
         let len = n.saturating_sub(down + right);
         Array::from_fn(array.dtype(), &[len], element).ok_or_else(|| "it is too large".to_string())
+    };
+    bands.iter().map(along).collect()
+}
+
+/// An element as an expression.
+pub fn cell(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine], bands: &[Band]) -> Result<BodyRef, String> {
+    let Some((&(_, above), rest)) = bands.split_first() else { return Ok(BodyRef::Const(leaf.zero)) };
+    let component = leaf.components[leaf.components.len() - bands.len()];
+    let beside = minus(&at[1], &plus(&at[0], above)?)?;
+    let along = if above < 0 { &at[1] } else { &at[0] };
+    let read = |cell: &mut Cell<'_>| Ok(cell.read(component, &[IndexExpr::Affine(along.clone())]));
+    cell.when(&beside, Test::Zero, leaf.ty.dtype(), read, |cell| self::cell(cell, leaf, at, rest))
+}
+
+/// Where the diagonals are.
+pub fn stored(ty: &Type, bands: &[Band]) -> Result<Vec<Places>, String> {
+    let n = SymExpr::of_dim(extent(ty.dims())?).ok_or("its extent is not known")?;
+    let along = |&(_, above): &Band| {
+        let mut extent = n.clone();
+        extent.constant -= above.abs();
+        let at = [(-above).max(0), above.max(0)].map(|by| plus(&Affine::axis(0), by));
+        Ok(Places { extents: vec![extent], at: at.into_iter().collect::<Result<_, String>>()?, guard: Vec::new() })
     };
     bands.iter().map(along).collect()
 }

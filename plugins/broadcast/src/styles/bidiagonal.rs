@@ -1,8 +1,11 @@
 //! `f64[n, n; upper_bidiagonal]`: `diag` of n elements, and `above` of one less; `f64[n, n; lower_bidiagonal]`: `below`, and `diag`.
 
 use super::banded::{self, Band};
+use crate::element::{Element, Stored};
+use crate::lattice::Broadcasting;
+use crate::register_join;
 use rewright::ir::StyleDef;
-use rewright::register_style;
+use rewright::{register_interface, register_style};
 
 const UPPER: &[Band] = &[("diag", 0), ("above", 1)];
 const LOWER: &[Band] = &[("below", -1), ("diag", 0)];
@@ -11,21 +14,33 @@ const LOWER: &[Band] = &[("below", -1), ("diag", 0)];
 pub static UPPER_BIDIAGONAL: StyleDef = StyleDef {
     name: "upper_bidiagonal",
     doc: "a square matrix of a diagonal and the one above it",
-    components: |dtype, dims| banded::components(dtype, dims, UPPER),
+    components: |ty| banded::components(ty, UPPER),
     check: |_| Ok(()),
     element: |array, index| banded::element(array, index, UPPER),
-    take: |array| banded::take(array, UPPER),
+    take: |_, array| banded::take(array, UPPER),
 };
 
 /// A square matrix of a diagonal and the one below it.
 pub static LOWER_BIDIAGONAL: StyleDef = StyleDef {
     name: "lower_bidiagonal",
     doc: "a square matrix of a diagonal and the one below it",
-    components: |dtype, dims| banded::components(dtype, dims, LOWER),
+    components: |ty| banded::components(ty, LOWER),
     check: |_| Ok(()),
     element: |array, index| banded::element(array, index, LOWER),
-    take: |array| banded::take(array, LOWER),
+    take: |_, array| banded::take(array, LOWER),
 };
 
 register_style!(UPPER_BIDIAGONAL);
 register_style!(LOWER_BIDIAGONAL);
+
+register_interface!(style "upper_bidiagonal", Broadcasting, &Broadcasting::zeros("upper_bidiagonal"));
+register_interface!(style "upper_bidiagonal", Element, &Element(|cell, leaf, at| banded::cell(cell, leaf, at, UPPER)));
+register_interface!(style "upper_bidiagonal", Stored, &Stored(|ty| banded::stored(ty, UPPER)));
+
+register_interface!(style "lower_bidiagonal", Broadcasting, &Broadcasting::zeros("lower_bidiagonal"));
+register_interface!(style "lower_bidiagonal", Element, &Element(|cell, leaf, at| banded::cell(cell, leaf, at, LOWER)));
+register_interface!(style "lower_bidiagonal", Stored, &Stored(|ty| banded::stored(ty, LOWER)));
+
+register_join!("upper_bidiagonal", "lower_bidiagonal" => "tridiagonal");
+register_join!("upper_bidiagonal", "diagonal" => "upper_bidiagonal");
+register_join!("lower_bidiagonal", "diagonal" => "lower_bidiagonal");

@@ -1,7 +1,7 @@
 //! `bool[n, m; bits]`: 64 bools a word, along the last axis. `words` has a row of words for each row of bools; bits beyond the end of a row are zero.
 
 use rewright::ir::{Component, StyleDef, Styled};
-use rewright::{Array, DType, Dim, Scalar, register_style};
+use rewright::{Array, DType, Dim, Scalar, Type, register_style};
 
 /// The bools of a word.
 const WORD: u64 = 64;
@@ -23,11 +23,13 @@ pub static BITS: StyleDef = StyleDef {
 
 register_style!(BITS);
 
-fn components(dtype: DType, dims: &[Dim]) -> Result<Vec<Component>, String> {
-    if dtype != DType::Bool {
-        return Err(format!("bools are wanted, not {dtype}"));
+fn components(ty: &Type) -> Result<Vec<Component>, String> {
+    if ty.dtype() != DType::Bool {
+        return Err(format!("bools are wanted, not {}", ty.dtype()));
     }
-    let Some((last, around)) = dims.split_last() else { return Err("an axis to pack is wanted, not rank 0".into()) };
+    let Some((last, around)) = ty.dims().split_last() else {
+        return Err("an axis to pack is wanted, not rank 0".into());
+    };
     let words = match last {
         Dim::Const(n) => Dim::Const(n.div_ceil(WORD)),
         _ => Dim::Any,
@@ -57,7 +59,7 @@ fn check(array: &Styled) -> Result<(), String> {
     }
 }
 
-fn take(array: &Array) -> Result<Vec<Array>, String> {
+fn take(_: &Type, array: &Array) -> Result<Vec<Array>, String> {
     let (Some(&row), mut shape) = (array.shape().last(), array.shape().to_vec()) else {
         return Err("an axis to pack is wanted, not rank 0".into());
     };

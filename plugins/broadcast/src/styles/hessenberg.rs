@@ -1,8 +1,11 @@
 //! `f64[n, n; upper_hessenberg]`: an upper triangle and the diagonal below it. What the component `elements` holds elsewhere means nothing.
 
-use super::square::{SQUARE, element};
+use super::square::{SQUARE, Triangle, element};
+use crate::element::{Element, Stored};
+use crate::lattice::Broadcasting;
+use crate::register_join;
 use rewright::ir::StyleDef;
-use rewright::register_style;
+use rewright::{register_interface, register_style};
 
 /// Nothing below the diagonal that is below the main one.
 pub static UPPER_HESSENBERG: StyleDef = StyleDef {
@@ -13,3 +16,14 @@ pub static UPPER_HESSENBERG: StyleDef = StyleDef {
 };
 
 register_style!(UPPER_HESSENBERG);
+
+register_interface!(style "upper_hessenberg", Broadcasting, &Broadcasting::zeros("upper_hessenberg"));
+register_interface!(style "upper_hessenberg", Element, &Element(|cell, leaf, at| Triangle::Upper(1).cell(cell, leaf, at)));
+register_interface!(style "upper_hessenberg", Stored, &Stored(|ty| Triangle::Upper(1).stored(ty)));
+
+register_join!("upper_hessenberg", "upper" => "upper_hessenberg");
+register_join!("upper_hessenberg", "diagonal" => "upper_hessenberg");
+register_join!("upper_hessenberg", "upper_bidiagonal" => "upper_hessenberg");
+register_join!("upper_hessenberg", "lower_bidiagonal" => "upper_hessenberg");
+register_join!("upper_hessenberg", "tridiagonal" => "upper_hessenberg");
+register_join!("upper_hessenberg", "sym_tridiagonal" => "upper_hessenberg");

@@ -2,7 +2,7 @@
 //! arrays have, of floats rounded once (of `f32` from an `f64`).
 
 use rewright::ir::{Component, StyleDef, Styled};
-use rewright::{Array, Complex64, DType, Dim, Scalar, register_style};
+use rewright::{Array, Complex64, DType, Scalar, Type, register_style};
 
 /// Evenly spaced numbers.
 pub static RANGE: StyleDef = StyleDef {
@@ -19,11 +19,12 @@ pub static RANGE: StyleDef = StyleDef {
 
 register_style!(RANGE);
 
-fn components(dtype: DType, dims: &[Dim]) -> Result<Vec<Component>, String> {
-    match dims {
+fn components(ty: &Type) -> Result<Vec<Component>, String> {
+    let dtype = ty.dtype();
+    match ty.dims() {
         _ if dtype == DType::Bool => Err("numbers are wanted, not bools".into()),
         [_] => Ok(["start", "step"].map(|name| Component::new(name, dtype, [])).to_vec()),
-        _ => Err(format!("a vector is wanted, not rank {}", dims.len())),
+        _ => Err(format!("a vector is wanted, not rank {}", ty.rank())),
     }
 }
 
@@ -55,7 +56,7 @@ fn at(start: Scalar, step: Scalar, index: usize) -> Scalar {
 }
 
 /// The first element, and the difference of the second one to it.
-fn take(array: &Array) -> Result<Vec<Array>, String> {
+fn take(_: &Type, array: &Array) -> Result<Vec<Array>, String> {
     let zero = Scalar::Bool(false).cast(array.dtype());
     let start = array.get(&[0]).unwrap_or(zero);
     let step = array.get(&[1]).map_or(zero, |second| difference(second, start));

@@ -10,7 +10,7 @@ use rewright::{Array, DType, Dim, Scalar, register_style};
 pub static CSC: StyleDef = StyleDef {
     name: "csc",
     doc: "a matrix of few elements that are not zero, column by column",
-    components: |dtype, dims| match dims {
+    components: |ty| match ty.dims() {
         [_, columns] => {
             let starts =
                 if let Dim::Const(n) = columns { n.checked_add(1).map_or(Dim::Any, Dim::Const) } else { Dim::Any };
@@ -18,10 +18,10 @@ pub static CSC: StyleDef = StyleDef {
             Ok(vec![
                 of("starts", DType::I64, [starts]),
                 of("rows", DType::I64, [Dim::Any]),
-                of("values", dtype, [Dim::Any]),
+                of("values", ty.dtype(), [Dim::Any]),
             ])
         }
-        _ => Err(format!("a matrix is wanted, not rank {}", dims.len())),
+        _ => Err(format!("a matrix is wanted, not rank {}", ty.rank())),
     },
     check: |array| {
         let [starts, rows] = [0, 1].map(|n| integers(&array.components()[n]));
@@ -40,7 +40,7 @@ pub static CSC: StyleDef = StyleDef {
         let [from, to] = [0, 1].map(|next| integer(starts, index[1] + next));
         found(array, 1, from..to, index[0])
     },
-    take: |array| {
+    take: |_, array| {
         let columns = array.shape().get(1).copied().unwrap_or(0);
         let (mut starts, mut rows, mut values) = (Vec::new(), Vec::new(), Vec::new());
         let room = columns.checked_add(1).and_then(|count| starts.try_reserve(count).ok());
@@ -63,9 +63,9 @@ pub static CSC: StyleDef = StyleDef {
 pub static SPARSE: StyleDef = StyleDef {
     name: "sparse",
     doc: "a vector of few elements that are not zero",
-    components: |dtype, dims| match dims {
-        [_] => Ok(vec![Component::new("at", DType::I64, [Dim::Any]), Component::new("values", dtype, [Dim::Any])]),
-        _ => Err(format!("a vector is wanted, not rank {}", dims.len())),
+    components: |ty| match ty.dims() {
+        [_] => Ok(vec![Component::new("at", DType::I64, [Dim::Any]), Component::new("values", ty.dtype(), [Dim::Any])]),
+        _ => Err(format!("a vector is wanted, not rank {}", ty.rank())),
     },
     check: |array| {
         let at = integers(&array.components()[0]);
@@ -73,7 +73,7 @@ pub static SPARSE: StyleDef = StyleDef {
         increasing(&at, array.shape()[0]).map_err(|why| format!("`at` {why}"))
     },
     element: |array, index| found(array, 0, 0..array.components()[0].len(), index[0]),
-    take: |array| {
+    take: |_, array| {
         let kept = array.iter().enumerate().filter(|(_, value)| value.truthy());
         let (at, values): (Vec<i64>, Vec<Scalar>) = kept.map(|(at, value)| (at as i64, value)).unzip();
         [list(&at), of(array.dtype(), &values)].into_iter().collect()

@@ -1,8 +1,12 @@
 //! `symmetric` and `hermitian` matrices, of which the upper triangle of the component `elements` counts.
 
-use super::square::{SQUARE, element};
+use super::square::{SQUARE, Triangle, element, read};
+use crate::element::{Cell, Element, Leaf, Stored, minus};
+use crate::lattice::Broadcasting;
+use crate::register_join;
 use rewright::ir::StyleDef;
-use rewright::{Scalar, register_style};
+use rewright::ir::expr::{Affine, BodyRef, Test};
+use rewright::{DType, Loc, Scalar, register_interface, register_style};
 use std::cmp::Ordering;
 
 /// Elements are those on the other side of the diagonal.
@@ -46,4 +50,57 @@ fn conjugate(number: Scalar) -> Scalar {
         Scalar::C128(z) => Scalar::C128(z.conj()),
         real => real,
     }
+}
+
+register_interface!(style "symmetric", Broadcasting, &Broadcasting::zeros("symmetric"));
+register_interface!(style "symmetric", Element, &Element(|cell, leaf, at| mirrored(cell, leaf, at, |_, above| Ok(above))));
+register_interface!(style "symmetric", Stored, &Stored(|ty| Triangle::Upper(0).stored(ty)));
+
+register_interface!(style "hermitian", Broadcasting, &Broadcasting::zeros("hermitian"));
+register_interface!(style "hermitian", Element, &Element(hermitian));
+register_interface!(style "hermitian", Stored, &Stored(|ty| Triangle::Upper(0).stored(ty)));
+
+register_join!("symmetric", "diagonal" => "symmetric");
+register_join!("symmetric", "sym_tridiagonal" => "symmetric");
+
+/// An element above the diagonal or on it, or what `below` makes of the one on the other side.
+fn mirrored(
+    cell: &mut Cell<'_>,
+    leaf: &Leaf,
+    at: &[Affine],
+    below: impl FnOnce(&mut Cell<'_>, BodyRef) -> Result<BodyRef, String>,
+) -> Result<BodyRef, String> {
+    let other = [at[1].clone(), at[0].clone()];
+    let is_above = minus(&at[0], &at[1])?;
+    cell.when(
+        &is_above,
+        Test::NotPositive,
+        leaf.ty.dtype(),
+        |cell| Ok(read(cell, leaf, at)),
+        |cell| {
+            let above = read(cell, leaf, &other);
+            below(cell, above)
+        },
+    )
+}
+
+/// Conjugates below the diagonal, and real parts on it.
+fn hermitian(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, String> {
+    let dtype = leaf.ty.dtype();
+    if !dtype.is_complex() {
+        return mirrored(cell, leaf, at, |_, above| Ok(above));
+    }
+    let on_diagonal = minus(&at[0], &at[1])?;
+    cell.when(
+        &on_diagonal,
+        Test::Zero,
+        dtype,
+        |cell| {
+            let element = read(cell, leaf, at);
+            let part = if dtype == DType::C64 { DType::F32 } else { DType::F64 };
+            let real = cell.core("real", &[element], part)?;
+            Ok(cell.body.cast(real, part, dtype, Loc::default()))
+        },
+        |cell| mirrored(cell, leaf, at, |cell, above| cell.core("conj", &[above], dtype)),
+    )
 }

@@ -1,9 +1,12 @@
 //! Triangular matrices: `upper`, `lower`, and `unit_upper` and `unit_lower`, whose diagonals are ones. What the component `elements` holds outside of
 //! the triangle means nothing.
 
-use super::square::{SQUARE, element, one};
+use super::square::{SQUARE, Triangle, element, one};
+use crate::element::{Element, Stored};
+use crate::lattice::Broadcasting;
+use crate::register_join;
 use rewright::ir::StyleDef;
-use rewright::register_style;
+use rewright::{register_interface, register_style};
 
 /// Nothing below the diagonal.
 pub static UPPER: StyleDef = StyleDef {
@@ -47,3 +50,26 @@ register_style!(UPPER);
 register_style!(LOWER);
 register_style!(UNIT_UPPER);
 register_style!(UNIT_LOWER);
+
+register_interface!(style "upper", Broadcasting, &Broadcasting::zeros("upper"));
+register_interface!(style "upper", Element, &Element(|cell, leaf, at| Triangle::Upper(0).cell(cell, leaf, at)));
+register_interface!(style "upper", Stored, &Stored(|ty| Triangle::Upper(0).stored(ty)));
+
+register_interface!(style "lower", Broadcasting, &Broadcasting::zeros("lower"));
+register_interface!(style "lower", Element, &Element(|cell, leaf, at| Triangle::Lower.cell(cell, leaf, at)));
+register_interface!(style "lower", Stored, &Stored(|ty| Triangle::Lower.stored(ty)));
+
+register_interface!(style "unit_upper", Broadcasting, &Broadcasting::zeros("upper"));
+register_interface!(style "unit_upper", Element, &Element(|cell, leaf, at| Triangle::Upper(0).unit_cell(cell, leaf, at)));
+
+register_interface!(style "unit_lower", Broadcasting, &Broadcasting::zeros("lower"));
+register_interface!(style "unit_lower", Element, &Element(|cell, leaf, at| Triangle::Lower.unit_cell(cell, leaf, at)));
+
+register_join!("upper", "diagonal" => "upper");
+register_join!("upper", "upper_bidiagonal" => "upper");
+register_join!("lower", "diagonal" => "lower");
+register_join!("lower", "lower_bidiagonal" => "lower");
+register_join!("upper", "lower" => "dense");
+register_join!("upper", "lower_bidiagonal" => "upper_hessenberg");
+register_join!("upper", "tridiagonal" => "upper_hessenberg");
+register_join!("upper", "sym_tridiagonal" => "upper_hessenberg");

@@ -2,8 +2,12 @@
 //! `above`, which is below it too.
 
 use super::banded::{self, Band};
+use crate::element::{Cell, Element, Leaf, Stored, minus, plus};
+use crate::lattice::Broadcasting;
+use crate::register_join;
 use rewright::ir::StyleDef;
-use rewright::register_style;
+use rewright::ir::expr::{Affine, BodyRef, Test};
+use rewright::{register_interface, register_style};
 
 const BANDS: &[Band] = &[("below", -1), ("diag", 0), ("above", 1)];
 const SYMMETRIC: &[Band] = &[("diag", 0), ("above", 1)];
@@ -12,24 +16,53 @@ const SYMMETRIC: &[Band] = &[("diag", 0), ("above", 1)];
 pub static TRIDIAGONAL: StyleDef = StyleDef {
     name: "tridiagonal",
     doc: "a square matrix of a diagonal and the two beside it",
-    components: |dtype, dims| banded::components(dtype, dims, BANDS),
+    components: |ty| banded::components(ty, BANDS),
     check: |_| Ok(()),
     element: |array, index| banded::element(array, index, BANDS),
-    take: |array| banded::take(array, BANDS),
+    take: |_, array| banded::take(array, BANDS),
 };
 
 /// A symmetric matrix of a diagonal and the two beside it.
 pub static SYM_TRIDIAGONAL: StyleDef = StyleDef {
     name: "sym_tridiagonal",
     doc: "a symmetric matrix of a diagonal and the two beside it",
-    components: |dtype, dims| banded::components(dtype, dims, SYMMETRIC),
+    components: |ty| banded::components(ty, SYMMETRIC),
     check: |_| Ok(()),
     element: |array, index| {
         let above = [index[0].min(index[1]), index[0].max(index[1])];
         banded::element(array, &above, SYMMETRIC)
     },
-    take: |array| banded::take(array, SYMMETRIC),
+    take: |_, array| banded::take(array, SYMMETRIC),
 };
 
 register_style!(TRIDIAGONAL);
 register_style!(SYM_TRIDIAGONAL);
+
+register_interface!(style "tridiagonal", Broadcasting, &Broadcasting::zeros("tridiagonal"));
+register_interface!(style "tridiagonal", Element, &Element(|cell, leaf, at| banded::cell(cell, leaf, at, BANDS)));
+register_interface!(style "tridiagonal", Stored, &Stored(|ty| banded::stored(ty, BANDS)));
+
+register_interface!(style "sym_tridiagonal", Broadcasting, &Broadcasting::zeros("sym_tridiagonal"));
+register_interface!(style "sym_tridiagonal", Element, &Element(sym_element));
+register_interface!(style "sym_tridiagonal", Stored, &Stored(|ty| banded::stored(ty, SYMMETRIC)));
+
+/// What is below the diagonal is what is above it.
+fn sym_element(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, String> {
+    let below = minus(&at[0], &plus(&at[1], 1)?)?;
+    let mirrored = [at[1].clone(), at[0].clone()];
+    cell.when(
+        &below,
+        Test::Zero,
+        leaf.ty.dtype(),
+        |cell| banded::cell(cell, leaf, &mirrored, SYMMETRIC),
+        |cell| banded::cell(cell, leaf, at, SYMMETRIC),
+    )
+}
+
+register_join!("tridiagonal", "diagonal" => "tridiagonal");
+register_join!("tridiagonal", "upper_bidiagonal" => "tridiagonal");
+register_join!("tridiagonal", "lower_bidiagonal" => "tridiagonal");
+register_join!("tridiagonal", "sym_tridiagonal" => "tridiagonal");
+register_join!("sym_tridiagonal", "diagonal" => "sym_tridiagonal");
+register_join!("sym_tridiagonal", "upper_bidiagonal" => "tridiagonal");
+register_join!("sym_tridiagonal", "lower_bidiagonal" => "tridiagonal");

@@ -1,0 +1,235 @@
+//! Interfaces of styles that kernels are made by: the element at an index as a scalar expression, and where stored elements belong.
+//!
+//! Both are written over affine forms of the axes of an expression, so that what is known of them (this is on the diagonal, that is below it) is decided
+//! when the kernel is made, and only the rest when it runs.
+
+use rewright::ir::Loc;
+use rewright::ir::expr::{
+    Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Source, SymExpr, Test,
+};
+use rewright::{Attrs, DType, Function, Inst, Name, Op, Scalar, Type, Value};
+use std::collections::HashMap;
+
+/// Interface of a storage style: the element of an array at an index, which is inside.
+#[derive(Debug)]
+pub struct Element(pub fn(&mut Cell<'_>, &Leaf, &[Affine]) -> Result<BodyRef, String>);
+
+/// Interface of a storage style: for each component, in order, the elements of the array that it keeps.
+#[derive(Debug)]
+pub struct Stored(pub fn(&Type) -> Result<Vec<Places>, String>);
+
+/// Where the elements of a component are in the array.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The extents of the component.
+    pub extents: Vec<SymExpr>,
+    /// For each axis of the array, the position of an element, over the component's axes.
+    pub at: Vec<Affine>,
+    /// Which elements of the component mean something; the others are zero.
+    pub guard: Vec<Condition>,
+}
+
+/// An array of a style that is read: its type, and its components as values.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// The type.
+    pub ty: Type,
+    /// The components, in the style's order.
+    pub components: Vec<Value>,
+    /// What is there where nothing is kept: zero, but where a function of one is.
+    pub zero: Scalar,
+}
+
+/// The computation of one element, in the making.
+pub struct Cell<'f> {
+    func: &'f Function,
+    /// The axes of the expression.
+    pub axes: Vec<Axis>,
+    /// For which points it is computed.
+    pub guard: Vec<Condition>,
+    /// What is read.
+    pub operands: Vec<Operand>,
+    /// The values that are read.
+    pub args: Vec<Value>,
+    /// What is computed.
+    pub body: Body,
+    known: HashMap<(Value, Vec<Index>), BodyRef>,
+    /// Inside so many selections: what is read may be beyond the ends.
+    doubts: usize,
+}
+
+impl<'f> Cell<'f> {
+    /// The computation of elements of a function's values, at the points of these axes that a guard admits.
+    pub fn new(func: &'f Function, axes: Vec<Axis>, guard: Vec<Condition>) -> Cell<'f> {
+        Cell {
+            func,
+            axes,
+            guard,
+            operands: Vec::new(),
+            args: Vec::new(),
+            body: Body::default(),
+            known: HashMap::new(),
+            doubts: 0,
+        }
+    }
+
+    /// The dtype of what an instruction gives, and where it was written.
+    pub fn result_of(&self, inst: Inst) -> (DType, Loc) {
+        let data = self.func.inst(inst);
+        (self.func.ty(data.results[0]).dtype(), data.loc)
+    }
+    /// The type of a value, and its dtype.
+    pub fn type_of(&self, value: Value) -> (&'f Type, DType) {
+        let ty = self.func.ty(value);
+        (ty, ty.dtype())
+    }
+
+    /// An element of a component, which is as large as the array.
+    pub fn read_inside(&mut self, component: Value, index: &[Affine]) -> BodyRef {
+        let at = |form: &Affine| Index { expr: IndexExpr::Affine(form.clone()), mode: Mode::Proved };
+        self.read_by(component, index.iter().map(at).collect())
+    }
+
+    /// An element of a component. Inside of selections it need not be there.
+    pub fn read(&mut self, component: Value, index: &[IndexExpr]) -> BodyRef {
+        let dtype = self.func.ty(component).dtype();
+        let mode = if self.doubts > 0 { Mode::Pad(zero(dtype)) } else { Mode::Proved };
+        let index = index.iter().map(|expr| Index { expr: expr.clone(), mode }).collect();
+        self.read_by(component, index)
+    }
+
+    /// An element of a dense array or a scalar, with access modes.
+    pub fn read_by(&mut self, value: Value, index: Vec<Index>) -> BodyRef {
+        if let Some(&known) = self.known.get(&(value, index.clone())) {
+            return known;
+        }
+        let arg = self.args.iter().position(|&known| known == value).unwrap_or_else(|| {
+            self.args.push(value);
+            self.args.len() - 1
+        }) as u32;
+        let ty = self.func.ty(value);
+        let source = if ty.rank() > 0 { Source::Array(arg) } else { Source::Scalar(arg) };
+        let element = BodyRef::Operand(self.operands.len() as u32);
+        self.known.insert((value, index.clone()), element);
+        let name = Name::from(format!("x{}", self.operands.len()));
+        self.operands.push(Operand { name, source, dtype: ty.dtype(), index });
+        element
+    }
+
+    /// An op of scalars, which gives `dtype`.
+    pub fn op(&mut self, op: Op, args: &[BodyRef], dtype: DType, loc: Loc) -> BodyRef {
+        self.body.push(BodyOp::Op(op, Attrs::new()), args.iter().copied(), [dtype], loc)[0]
+    }
+
+    /// A core op of scalars.
+    pub fn core(&mut self, name: &str, args: &[BodyRef], dtype: DType) -> Result<BodyRef, String> {
+        let op = rewright::ir::builder::find_op(name).map_err(|error| error.message)?;
+        Ok(self.op(op, args, dtype, Loc::default()))
+    }
+
+    /// One of two elements of a dtype: the first one where the test of a form holds. Where it is known whether it does, the other one is not computed.
+    pub fn when(
+        &mut self,
+        form: &Affine,
+        test: Test,
+        dtype: DType,
+        then: impl FnOnce(&mut Self) -> Result<BodyRef, String>,
+        otherwise: impl FnOnce(&mut Self) -> Result<BodyRef, String>,
+    ) -> Result<BodyRef, String> {
+        match self.decided(form, test) {
+            Some(true) => return then(self),
+            Some(false) => return otherwise(self),
+            None => {}
+        }
+        let [more, less] = self.sides(form)?;
+        let name = match test {
+            Test::Zero => "eq",
+            Test::NotPositive => "le",
+            Test::DivisibleBy(_) => return Err("a selection by divisibility".into()),
+        };
+        let holds = self.core(name, &[more, less], DType::Bool)?;
+        self.doubts += 1;
+        let both = then(self).and_then(|then| Ok([then, otherwise(self)?]));
+        self.doubts -= 1;
+        let [then, otherwise] = both?;
+        self.core("where", &[holds, then, otherwise], dtype)
+    }
+
+    /// Whether a test holds at every point, or at none.
+    fn decided(&self, form: &Affine, test: Test) -> Option<bool> {
+        match (form.as_constant(), test) {
+            (Some(c), Test::Zero) => Some(c == 0),
+            (Some(c), Test::NotPositive) => Some(c <= 0),
+            (Some(c), Test::DivisibleBy(n)) => Some(c % n == 0),
+            (None, _) => self.guard.contains(&Condition { form: form.clone(), test }).then_some(true),
+        }
+    }
+
+    /// Two values whose difference is a form: its terms and those that are taken off.
+    fn sides(&mut self, form: &Affine) -> Result<[BodyRef; 2], String> {
+        let (mut more, mut less) = (Affine::default(), Affine::default());
+        for &(axis, c) in form.axes() {
+            let side = if c > 0 { &mut more } else { &mut less };
+            *side = std::mem::take(side).add_axis(axis, c.checked_abs().ok_or(LARGE)?).ok_or(LARGE)?;
+        }
+        more.offset = form.offset.clone();
+        if more.offset.constant < 0 {
+            less.offset.constant = more.offset.constant.checked_neg().ok_or(LARGE)?;
+            more.offset.constant = 0;
+        }
+        Ok([self.index(&more)?, self.index(&less)?])
+    }
+
+    /// The value of a form of the axes.
+    pub fn index(&mut self, form: &Affine) -> Result<BodyRef, String> {
+        if !form.offset.terms().is_empty() {
+            return Err("a position that counts from an end".into());
+        }
+        let number = |n: i64| BodyRef::Const(Scalar::I64(n));
+        let mut sum = None;
+        for &(axis, coefficient) in form.axes() {
+            let term = match coefficient {
+                1 => BodyRef::Axis(axis),
+                c => self.core("mul", &[BodyRef::Axis(axis), number(c)], DType::I64)?,
+            };
+            sum = Some(match sum {
+                None => term,
+                Some(before) => self.core("add", &[before, term], DType::I64)?,
+            });
+        }
+        match (sum, form.offset.constant) {
+            (None, c) => Ok(number(c)),
+            (Some(sum), 0) => Ok(sum),
+            (Some(sum), c) => self.core("add", &[sum, number(c)], DType::I64),
+        }
+    }
+}
+
+/// The difference of two forms.
+pub fn minus(a: &Affine, b: &Affine) -> Result<Affine, String> {
+    let mut difference = a.clone();
+    for &(axis, c) in b.axes() {
+        difference = difference.add_axis(axis, c.checked_neg().ok_or(LARGE)?).ok_or(LARGE)?;
+    }
+    let mut offset = std::mem::take(&mut difference.offset);
+    offset.constant = offset.constant.checked_sub(b.offset.constant).ok_or(LARGE)?;
+    for &(symbol, c) in b.offset.terms() {
+        offset = offset.add_term(symbol, c.checked_neg().ok_or(LARGE)?).ok_or(LARGE)?;
+    }
+    difference.offset = offset;
+    Ok(difference)
+}
+
+/// A form so many positions further on.
+pub fn plus(form: &Affine, by: i64) -> Result<Affine, String> {
+    let mut sum = form.clone();
+    sum.offset.constant = sum.offset.constant.checked_add(by).ok_or(LARGE)?;
+    Ok(sum)
+}
+
+const LARGE: &str = "a position that does not fit 64 bits";
+
+/// Zero of a dtype.
+pub fn zero(dtype: DType) -> Scalar {
+    Scalar::Bool(false).cast(dtype)
+}

@@ -1,0 +1,362 @@
+//! The rewrite `materialize-nest`: `materialize` of a nest is one `arrayexpr` for each component of the result.
+//!
+//! Where the result keeps its structure, only elements that are stored are computed: at the places of a component the elements of all operands are
+//! expressions, most of which are known to be read or to be zero.
+
+use crate::element::{Cell, Element, Leaf, Places, Stored, zero};
+use crate::lazy::Lazy;
+use crate::nest::{Applied, Nest, Part};
+use crate::ops::materialize;
+use rewright::ir::expr::{
+    Affine, Axis, AxisKind, BodyRef, Index, IndexExpr, Mode, Out, Write, axes_along, inline_function, prune,
+};
+use rewright::ir::{ArrayExpr, Component, Style, builder};
+use rewright::prelude::*;
+use rewright::{Loc, register_rewrite};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// See the [module's page](self).
+pub struct MaterializeNest;
+
+static MATERIALIZE_NEST: RewriteDef =
+    RewriteDef::root("materialize-nest", "lazy arrays are computed, each component by one arrayexpr", &MaterializeNest)
+        .roots(&["materialize", "restyle"])
+        .before(&["array-expr"])
+        .benefit(10);
+register_rewrite!(MATERIALIZE_NEST);
+
+/// What `materialize` comes to.
+pub enum Found {
+    /// Its operand.
+    Itself,
+    /// A nest in a style; why it is dense where structure is lost; and how it is computed.
+    Nest(Nest, Style, Option<String>),
+    /// A dense array that is kept in a style afterwards.
+    Kept(Style),
+}
+
+impl RootRewrite for MaterializeNest {
+    type Match = (Inst, Found);
+
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        let func = cx.func();
+        let data = func.inst(root);
+        let (arg, result) = (func.inst(root).args[0], func.ty(data.results[0]));
+        let ty = func.ty(arg);
+        if ty == result {
+            let itself = data.op.name == "materialize" && cx.can_replace(root, &[arg]);
+            return if itself { Ok((root, Found::Itself)) } else { Err(NoMatch::quiet()) };
+        }
+        let because =
+            |why: String| NoMatch::because(format!("`{}` is computed by reference: {why}", data.op)).at(data.loc);
+        let style = Style::of(result).map_err(because)?;
+        if data.op.name == "restyle" {
+            // What a style can't have is found by looking at every element.
+            let dense = style.is_dense() && ty.style().is_some();
+            return match dense {
+                true => Ok((root, Found::Nest(nest(cx, root, arg, result).map_err(because)?, style, None))),
+                false => Err(NoMatch::quiet()),
+            };
+        }
+        let lazy = crate::nest::lazy_of(ty).map_err(because)?;
+        let (proved, refused) = materialize::style(ty, &Attrs::new()).map_err(because)?;
+        if !style.is_dense() && style != proved {
+            return Ok((root, Found::Kept(style)));
+        }
+        if !style.is_dense() && style.def().interface::<Stored>().is_none() {
+            return Err(because(format!("nobody says where elements of `{style}` are stored")));
+        }
+        let nest = nest(cx, root, arg, result).map_err(because)?;
+        let lost = if style.is_dense() { why_dense(cx, &nest, lazy, refused) } else { None };
+        Ok((root, Found::Nest(nest, style, lost)))
+    }
+
+    fn apply(&self, (root, found): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let data = rw.func().inst(root).clone();
+        let (arg, loc) = (data.args[0], data.loc);
+        match found {
+            Found::Itself => rw.replace(root, &[arg]),
+            Found::Kept(style) => {
+                rw.missed(loc, format!("every element is computed, to see whether `{style}` can have it"));
+                let attrs = |style: &str| Attrs::new().with("style", Attr::Str(style.into()));
+                let dense = rw.op_with("materialize", [arg], attrs("dense"))?;
+                let kept = rw.op_with("restyle", [dense], attrs(style.name().as_str()))?;
+                rw.replace(root, &[kept])
+            }
+            Found::Nest(nest, style, lost) => {
+                let result = rw.func().ty(data.results[0]).clone();
+                if let Some(why) = lost {
+                    rw.missed(loc, format!("the result is dense: {why}"));
+                }
+                let leaves = leaves(rw, &nest, &result)?;
+                let maker = Maker { nest: &nest, leaves: &leaves, result: &result };
+                let value = match style.is_dense() {
+                    true => maker.dense(rw)?,
+                    false => maker.components(rw, style)?,
+                };
+                rw.replace(root, &[value])
+            }
+        }
+    }
+}
+
+/// The nest of a value, if all of its parts can be computed in one expression.
+fn nest(cx: &MatchCx<'_>, root: Inst, value: Value, result: &Type) -> Result<Nest, String> {
+    let nest = Nest::of(cx, root, value)?;
+    for part in &nest.parts {
+        match part {
+            Part::Leaf(leaf) => {
+                let style = Style::of(cx.func().ty(*leaf))?;
+                if !style.is_dense() && style.def().interface::<Element>().is_none() {
+                    return Err(format!("nobody says what an element of `{style}` is as an expression"));
+                }
+                if !cx.reaches(*leaf, root) {
+                    return Err("an operand does not reach it".into());
+                }
+            }
+            Part::Applied { function: Applied::Callee(name), args, .. } => {
+                let callee = cx.module().get(*name).ok_or_else(|| format!("there is no function `@{name}`"))?;
+                let mut body = rewright::ir::expr::Body::default();
+                let given: Vec<_> = callee.params().iter().map(|&p| callee.ty(p).dtype()).collect();
+                let given: Vec<_> = given.into_iter().map(|dtype| (BodyRef::Const(zero(dtype)), dtype)).collect();
+                if given.len() == args.len() {
+                    inline_function(&mut body, cx.module(), callee, &given, Loc::default())
+                        .map_err(|why| format!("`@{name}`: {why}"))?;
+                }
+            }
+            _ => {}
+        }
+    }
+    if result.rank() > 0 && result.dims().contains(&Dim::Any) && result.style().is_some() {
+        return Err("its extents are not known".into());
+    }
+    Ok(nest)
+}
+
+/// Why a result is dense though operands have structure.
+fn why_dense(cx: &MatchCx<'_>, nest: &Nest, lazy: Lazy, refused: Option<String>) -> Option<String> {
+    let func = cx.func();
+    let has_style = |leaf: Value| func.ty(leaf).style().is_some();
+    if !nest.leaves().any(has_style) {
+        return None;
+    }
+    if !lazy.style.is_dense() {
+        return refused.map(|why| format!("`{}` is lost because {why}", lazy.style));
+    }
+    // The first function that loses it says why.
+    nest.parts.iter().find_map(|part| {
+        let Part::Applied { inst, .. } = part else { return None };
+        crate::ops::broadcasted::why_dense(func, cx.module(), *inst)
+    })
+}
+
+/// What a leaf is to an expression.
+enum Read {
+    /// A scalar, or an array of rank 0.
+    Scalar,
+    /// A dense array.
+    Dense,
+    /// An array of a style.
+    Styled(Leaf, &'static Element),
+}
+
+/// How the leaves are read; components are taken out of those that have any.
+fn leaves(rw: &mut Rewriter<'_>, nest: &Nest, result: &Type) -> Result<HashMap<Value, (Value, Read)>, RewriteError> {
+    let mut leaves = HashMap::new();
+    let all: Vec<Value> = nest.leaves().collect();
+    for leaf in all {
+        let ty = rw.func().ty(leaf).clone();
+        let style = Style::of(&ty).map_err(RewriteError::new)?;
+        let read = match style.def().interface::<Element>().filter(|_| !style.is_dense()) {
+            None if ty.rank() == 0 => (leaf, Read::Scalar),
+            None => (leaf, Read::Dense),
+            Some(element) if is_aligned(&ty, result) => {
+                let components = components(rw, leaf, style, &ty)?;
+                let zero = zero(ty.dtype());
+                (leaf, Read::Styled(Leaf { ty, components, zero }, element))
+            }
+            // Whether it is stretched is not known before it runs.
+            Some(_) => {
+                let dense = Attrs::new().with("style", Attr::Str("dense".into()));
+                (rw.op_with("restyle", [leaf], dense)?, Read::Dense)
+            }
+        };
+        leaves.insert(leaf, read);
+    }
+    Ok(leaves)
+}
+
+fn components(rw: &mut Rewriter<'_>, value: Value, style: Style, ty: &Type) -> Result<Vec<Value>, RewriteError> {
+    let all = (style.def().components)(ty).map_err(RewriteError::new)?;
+    all.iter()
+        .map(|component| {
+            let name = Attrs::new().with("name", Attr::Str(component.name.into()));
+            rw.op_with("component", [value], name)
+        })
+        .collect()
+}
+
+/// True if along each axis an array has the extent of the result, or one element.
+fn is_aligned(ty: &Type, result: &Type) -> bool {
+    let missing = result.rank().saturating_sub(ty.rank());
+    let mut pairs = ty.dims().iter().zip(&result.dims()[missing..]);
+    pairs.all(|(&own, &of)| own == Dim::Const(1) || (own == of && own != Dim::Any))
+}
+
+/// Makes the expressions.
+struct Maker<'a> {
+    nest: &'a Nest,
+    leaves: &'a HashMap<Value, (Value, Read)>,
+    result: &'a Type,
+}
+
+impl Maker<'_> {
+    /// All elements, by one expression; or those of each component first where functions are the same everywhere else.
+    fn dense(&self, rw: &mut Rewriter<'_>) -> Result<Value, RewriteError> {
+        if let Some(value) = self.by_components(rw)? {
+            return Ok(value);
+        }
+        let axes = axes_along(self.result.dims(), |name| self.is_symbol(rw.func(), name));
+        let at: Vec<Affine> = (0..axes.len()).map(|axis| Affine::axis(axis as u32)).collect();
+        self.expression(rw, axes, Vec::new(), &at, self.result.dims())
+    }
+
+    /// Where components have fewer axes than the array: these, and then their elements among copies of what is computed of zero.
+    fn by_components(&self, rw: &mut Rewriter<'_>) -> Result<Option<Value>, RewriteError> {
+        let Some(Part::Applied { inst, .. }) = self.nest.parts.last() else { return Ok(None) };
+        let lazy = rw.func().ty(rw.func().inst(*inst).results[0]).clone();
+        let Ok(Lazy { style, zero: Some(zero) }) = Lazy::of(&lazy) else { return Ok(None) };
+        let (Some(stored), Some(element)) = (style.def().interface::<Stored>(), style.def().interface::<Element>())
+        else {
+            return Ok(None);
+        };
+        let ty = self.result.clone().with_style(Some(style.name()));
+        let places = (stored.0)(&ty).map_err(RewriteError::new)?;
+        if places.iter().any(|part| part.extents.len() >= ty.rank()) {
+            return Ok(None);
+        }
+        let components = self.parts(rw, style, &ty, places)?;
+        let nest = Nest { parts: vec![Part::Leaf(components[0])] };
+        let leaf = Leaf { ty, components: components.clone(), zero };
+        let leaves = HashMap::from([(components[0], (components[0], Read::Styled(leaf, element)))]);
+        Maker { nest: &nest, leaves: &leaves, result: self.result }.dense(rw).map(Some)
+    }
+
+    /// The array of a style whose components are computed each by an expression.
+    fn components(&self, rw: &mut Rewriter<'_>, style: Style) -> Result<Value, RewriteError> {
+        let stored = style.def().interface::<Stored>().ok_or_else(|| RewriteError::new("it is stored nowhere"))?;
+        let places = (stored.0)(self.result).map_err(RewriteError::new)?;
+        let parts = self.parts(rw, style, self.result, places)?;
+        let attrs = Attrs::new()
+            .with("style", Attr::Str(style.name().as_str().into()))
+            .with("dims", Attr::Dims(self.result.dims().into()))
+            .with("dtype", Attr::DType(self.result.dtype()));
+        rw.op_with("assemble", parts, attrs)
+    }
+
+    fn parts(
+        &self,
+        rw: &mut Rewriter<'_>,
+        style: Style,
+        ty: &Type,
+        places: Vec<Places>,
+    ) -> Result<Vec<Value>, RewriteError> {
+        let components = (style.def().components)(ty).map_err(RewriteError::new)?;
+        components.iter().zip(places).map(|(component, places)| self.component(rw, component, places)).collect()
+    }
+
+    fn component(&self, rw: &mut Rewriter<'_>, component: &Component, places: Places) -> Result<Value, RewriteError> {
+        let named = axes_along(&vec![Dim::Any; places.extents.len()], |name| self.is_symbol(rw.func(), name));
+        let axis = |(axis, extent)| Axis { hi: Some(extent), kind: AxisKind::Parallel, ..axis };
+        let axes: Vec<Axis> = named.into_iter().zip(places.extents).map(axis).collect();
+        self.expression(rw, axes, places.guard, &places.at, component.ty.dims())
+    }
+
+    fn is_symbol(&self, func: &Function, name: Name) -> bool {
+        let types = self.leaves.keys().map(|&leaf| func.ty(leaf)).chain([self.result]);
+        types.flat_map(|ty| ty.dims()).any(|&dim| dim == Dim::Sym(name))
+    }
+
+    /// The expression of the nest's elements `at` places, as an array of these dims.
+    fn expression(
+        &self,
+        rw: &mut Rewriter<'_>,
+        axes: Vec<Axis>,
+        guard: Vec<rewright::ir::expr::Condition>,
+        at: &[Affine],
+        dims: &[Dim],
+    ) -> Result<Value, RewriteError> {
+        let rank = axes.len() as u32;
+        let module = rw.module();
+        let mut cell = Cell::new(rw.func(), axes, guard);
+        let dtype = self.result.dtype();
+        let element = self.element(&mut cell, module, at).map_err(RewriteError::new)?;
+        cell.body.yields.push(element);
+        let index = (0..rank).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
+        let fill = (!cell.guard.is_empty()).then(|| zero(dtype));
+        let out = Out { dtype, dims: dims.to_vec(), index, fill, write: Write::Unique };
+        let Cell { axes, guard, mut operands, mut args, mut body, .. } = cell;
+        prune(&mut body, &axes, &mut operands, &mut args);
+        let (reductions, locs) = (Vec::new(), Vec::new());
+        let expr = ArrayExpr { axes, guard, operands, body, reductions, finish: None, outs: vec![out], locs };
+        let inst =
+            rw.insert(builder::find_op("arrayexpr")?, args, Attrs::new().with("expr", Attr::Expr(Arc::new(expr))))?;
+        Ok(rw.func().inst(inst).results[0])
+    }
+
+    /// The nest's element at a place.
+    fn element(&self, cell: &mut Cell<'_>, module: &Module, at: &[Affine]) -> Result<BodyRef, String> {
+        let mut elements: Vec<(BodyRef, DType)> = Vec::new();
+        for part in &self.nest.parts {
+            elements.push(match part {
+                Part::Constant(scalar) => (BodyRef::Const(*scalar), scalar.dtype()),
+                Part::Leaf(leaf) => self.leaf(cell, *leaf, at)?,
+                Part::Applied { inst, function, args } => {
+                    let given: Vec<(BodyRef, DType)> = args.iter().map(|&n| elements[n]).collect();
+                    let (dtype, loc) = cell.result_of(*inst);
+                    let element = match function {
+                        Applied::Op(op) => {
+                            let refs: Vec<BodyRef> = given.iter().map(|(element, _)| *element).collect();
+                            cell.op(*op, &refs, dtype, loc)
+                        }
+                        Applied::Callee(name) => {
+                            let callee = module.get(*name).ok_or_else(|| format!("there is no function `@{name}`"))?;
+                            inline_function(&mut cell.body, module, callee, &given, loc)?[0]
+                        }
+                    };
+                    (element, dtype)
+                }
+            });
+        }
+        elements.last().map(|(element, _)| *element).ok_or_else(|| "an empty nest".into())
+    }
+
+    fn leaf(&self, cell: &mut Cell<'_>, leaf: Value, at: &[Affine]) -> Result<(BodyRef, DType), String> {
+        let (value, read) = &self.leaves[&leaf];
+        let (ty, dtype) = cell.type_of(*value);
+        let element = match read {
+            Read::Scalar => cell.read_by(*value, Vec::new()),
+            Read::Dense => {
+                let dims = self.result.dims();
+                let missing = dims.len() - ty.rank();
+                let index = ty.dims().iter().zip(&dims[missing..]).zip(&at[missing..]).map(|((&own, &of), form)| {
+                    if own == Dim::Const(1) {
+                        return Index { expr: IndexExpr::Affine(Affine::constant(0)), mode: Mode::Proved };
+                    }
+                    let mode = if own == of && own != Dim::Any { Mode::Proved } else { Mode::Broadcast };
+                    Index { expr: IndexExpr::Affine(form.clone()), mode }
+                });
+                let index = index.collect();
+                cell.read_by(*value, index)
+            }
+            Read::Styled(styled, element) => {
+                let missing = at.len() - styled.ty.rank();
+                let own = styled.ty.dims().iter().zip(&at[missing..]);
+                let at = own.map(|(&dim, form)| if dim == Dim::Const(1) { Affine::constant(0) } else { form.clone() });
+                (element.0)(cell, styled, &at.collect::<Vec<_>>())?
+            }
+        };
+        Ok((element, if let Read::Styled(styled, _) = read { styled.ty.dtype() } else { dtype }))
+    }
+}

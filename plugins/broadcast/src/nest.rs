@@ -1,0 +1,132 @@
+//! A nest of `broadcasted`, in order: what `materialize` computes.
+
+use crate::lazy::Lazy;
+use crate::ops::broadcasted::{self, BROADCASTED};
+use rewright::ir::Effects;
+use rewright::{Function, Inst, MatchCx, Name, Op, Scalar, Type, Value};
+use std::collections::HashMap;
+
+/// A part of a nest. Parts name others that come before them.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// A number that is written in the program.
+    Constant(Scalar),
+    /// A scalar, or an array of whatever style.
+    Leaf(Value),
+    /// A function of other parts.
+    Applied {
+        /// The instruction.
+        inst: Inst,
+        /// The op or the function.
+        function: Applied,
+        /// Its operands.
+        args: Vec<usize>,
+    },
+}
+
+/// What is applied.
+#[derive(Clone, Copy, Debug)]
+pub enum Applied {
+    /// An elementwise op.
+    Op(Op),
+    /// A function of scalars.
+    Callee(Name),
+}
+
+/// A nest; the last part is what it computes.
+#[derive(Clone, Debug)]
+pub struct Nest {
+    /// The parts, each after those that it names.
+    pub parts: Vec<Part>,
+}
+
+/// The most functions of one nest.
+const MOST: usize = 1 << 14;
+
+impl Nest {
+    /// The nest that a value is; the error says why it can't be computed at `root`.
+    pub fn of(cx: &MatchCx<'_>, root: Inst, value: Value) -> Result<Nest, String> {
+        let func = cx.func();
+        let mut nest = Nest { parts: Vec::new() };
+        let mut number: HashMap<Value, usize> = HashMap::new();
+        // Values whose operands are to be looked at first, and those whose turn has come.
+        let mut stack = vec![(value, false)];
+        while let Some((value, ready)) = stack.pop() {
+            if number.contains_key(&value) {
+                continue;
+            }
+            let inst = broadcasted(func, value);
+            if let Some(inst) = inst.filter(|_| !ready) {
+                stack.push((value, true));
+                stack.extend(func.inst(inst).args.iter().rev().map(|&arg| (arg, false)));
+                continue;
+            }
+            let part = match (inst, func.as_const(value)) {
+                (_, Some(constant)) => Part::Constant(constant),
+                (None, None) => Part::Leaf(value),
+                (Some(inst), None) => {
+                    let data = func.inst(inst);
+                    let op = broadcasted::op(&data.attrs).map_err(|error| error.message)?;
+                    let function = match (op, data.attrs.func("callee")) {
+                        (Some(op), _) => Applied::Op(op),
+                        (None, Some(callee)) => Applied::Callee(callee),
+                        (None, None) => return Err("it applies no function".into()),
+                    };
+                    Part::Applied { inst, function, args: data.args.iter().map(|arg| number[arg]).collect() }
+                }
+            };
+            number.insert(value, nest.parts.len());
+            nest.parts.push(part);
+            if nest.parts.len() > MOST {
+                return Err(format!("it has more than {MOST} parts"));
+            }
+        }
+        nest.unwritten(cx, root)?;
+        Ok(nest)
+    }
+
+    /// The values that are read.
+    pub fn leaves(&self) -> impl Iterator<Item = Value> + '_ {
+        self.parts.iter().filter_map(|part| if let Part::Leaf(value) = part { Some(*value) } else { None })
+    }
+
+    /// That at `root` all leaves hold what they held where functions were applied to them.
+    fn unwritten(&self, cx: &MatchCx<'_>, root: Inst) -> Result<(), String> {
+        let func = cx.func();
+        let written: Vec<Value> = self.leaves().filter(|&leaf| cx.is_written(leaf)).collect();
+        if written.is_empty() {
+            return Ok(());
+        }
+        let insts = self.parts.iter().filter_map(|part| match part {
+            Part::Applied { inst, args, .. } => {
+                let reads = |&n: &usize| matches!(self.parts[n], Part::Leaf(leaf) if written.contains(&leaf));
+                args.iter().any(reads).then_some(*inst)
+            }
+            _ => None,
+        });
+        for inst in insts {
+            if func.block_of(inst) != func.block_of(root) {
+                return Err("an operand that is written to is read in another block".into());
+            }
+            let mut next = func.next_inst(inst);
+            while let Some(at) = next.filter(|&at| at != root) {
+                let data = func.inst(at);
+                if data.op.effects.intersects(Effects::WRITES | Effects::CALLS) {
+                    return Err(format!("`{}` comes between the functions and where they are applied", data.op));
+                }
+                next = func.next_inst(at);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The instruction that makes a lazy array.
+fn broadcasted(func: &Function, value: Value) -> Option<Inst> {
+    func.def_inst(value).filter(|&inst| func.inst(inst).op == BROADCASTED)
+}
+
+/// What the type of a lazy array says.
+pub fn lazy_of(ty: &Type) -> Result<Lazy, String> {
+    if Lazy::is_lazy(ty) { Lazy::of(ty) } else { Ok(Lazy::dense()) }
+}

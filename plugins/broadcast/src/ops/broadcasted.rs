@@ -1,0 +1,193 @@
+//! `broadcasted %x, 3.0, op="mul"` and `broadcasted @g(%x)`: a function to be applied to each element, with NumPy's broadcasting. Nothing is computed
+//! before [`materialize`](super::materialize), so nests of them are one function.
+//!
+//! The result's type says what style it may have then: see [`lazy`](crate::lazy). Of scalars it is a scalar.
+
+use crate::lattice::lattice;
+use crate::lazy::Lazy;
+use crate::structure::{self, Function, Structure};
+use rewright::ir::eval::{apply, evaluate_counted, map_elements};
+use rewright::ir::op::{Eval, broadcast_types};
+use rewright::ir::{
+    Arity, Array, AttrDef, AttrKind, EvalCx, EvalError, InferCx, Loop, OpDef, Style, Styled, Traits, TypeError, Types,
+    ops::effects,
+};
+use rewright::{Attr, Attrs, DType, Datum, Name, Op, Scalar, Type, register_op};
+
+/// The op.
+pub static BROADCASTED: OpDef = OpDef::new(
+    "broadcasted",
+    "a function that is yet to be applied to each element, with broadcasting",
+    Arity::AtLeast(1),
+    infer,
+    Eval::Array(eval),
+)
+.traits(Traits::PARTIAL)
+.attrs(&[
+    AttrDef::optional("op", AttrKind::Str, "the elementwise op"),
+    AttrDef::optional("callee", AttrKind::Func, "a function of scalars instead"),
+    AttrDef::optional("zero", AttrKind::Scalar, "what the function makes of zeros"),
+    AttrDef::optional(
+        "finite",
+        AttrKind::Bool,
+        "no operand holds NaN or infinities, so that zero times anything is zero",
+    ),
+]);
+
+register_op!(BROADCASTED);
+
+fn refuse(why: impl std::fmt::Display) -> TypeError {
+    TypeError::new(format!("`broadcasted` {why}"))
+}
+
+/// The op that an instruction applies, if it is one.
+pub fn op(attrs: &Attrs) -> Result<Option<Op>, TypeError> {
+    match (attrs.str("op"), attrs.func("callee")) {
+        (None, Some(_)) => Ok(None),
+        (Some(name), None) => {
+            let op = rewright::ir::builder::find_op(name)?;
+            match op.is_elementwise() {
+                true => Ok(Some(op)),
+                false => Err(refuse(format!("applies elementwise ops, `{op}` is none"))
+                    .help("a function of scalars may do anything: `broadcasted @g(%x)`")),
+            }
+        }
+        (Some(op), Some(callee)) => Err(refuse(format!("applies one function, got `{op}` and `@{callee}`"))),
+        (None, None) => Err(refuse("applies a function: say `op=\"mul\"`, or `broadcasted @g(%x)`")),
+    }
+}
+
+/// What is known of the result's type and structure.
+pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
+    if let Some(error) = lattice().errors().first() {
+        return Err(refuse(format!("does not know which style wins: {error}")));
+    }
+    // Styles say nothing of shapes.
+    let plain: Vec<Type> = cx.args.iter().map(|ty| ty.clone().with_style(None)).collect();
+    let op = op(cx.attrs)?;
+    let given = || format!("of {}", plain.iter().map(Type::to_string).collect::<Vec<_>>().join(", "));
+    let dtype = match op {
+        Some(op) => {
+            let as_op = InferCx { op, args: &plain, attrs: &Attrs::new(), ..*cx };
+            let types = (op.infer)(&as_op)?;
+            match &types[..] {
+                [ty] => ty.dtype(),
+                _ => return Err(refuse(format!("applies functions with one result, `{op}` {} has more", given()))),
+            }
+        }
+        None => {
+            let as_ufunc = InferCx { op: Op(&effects::UFUNC), args: &plain, ..*cx };
+            let types = (effects::UFUNC.infer)(&as_ufunc)?;
+            match &types[..] {
+                [ty] => ty.dtype(),
+                _ => return Err(refuse(format!("applies functions with one result, this one has {}", types.len()))),
+            }
+        }
+    };
+    let Some(dims) = broadcast_types(cx.op, &plain)? else {
+        return Ok((Type::scalar(dtype), Structure { lazy: Lazy::dense(), because: Vec::new() }));
+    };
+    let zero = zero_attr(cx.attrs, op, dtype)?;
+    let function = match op {
+        Some(op) => Function::Op(op),
+        None => Function::Callee(zero),
+    };
+    let structure = structure::apply(function, cx, &dims, dtype, cx.attrs.flag("finite"));
+    let ty = Type::array(dtype, dims).with_style(Some(structure.lazy.name()));
+    Ok((ty, structure))
+}
+
+/// Why the result of an instruction is dense though an operand is not.
+pub fn why_dense(func: &rewright::Function, module: &rewright::Module, inst: rewright::Inst) -> Option<String> {
+    let data = func.inst(inst);
+    let types: Vec<Type> = data.args.iter().map(|&arg| func.ty(arg).clone()).collect();
+    let consts: Vec<Option<Scalar>> = data.args.iter().map(|&arg| func.as_const(arg)).collect();
+    let signature = data.attrs.func("callee").and_then(|name| module.signature(name));
+    let cx = InferCx { op: data.op, args: &types, consts: &consts, attrs: &data.attrs, callee: signature.as_ref() };
+    let (_, structure) = analyse(&cx).ok()?;
+    let name = op(&data.attrs).ok()?.map_or("the function", |op| op.name);
+    (structure.lazy.style.is_dense() && !structure.because.is_empty())
+        .then(|| format!("of `{name}`, {}", structure.because.join("; ")))
+}
+
+/// What is said of a function's zero.
+fn zero_attr(attrs: &Attrs, op: Option<Op>, dtype: DType) -> Result<Option<Scalar>, TypeError> {
+    let zero = match attrs.get("zero") {
+        Some(Attr::Scalar(zero)) => Some(*zero),
+        _ => None,
+    };
+    match (zero, op) {
+        (Some(_), Some(op)) => Err(refuse(format!("computes itself what `{op}` makes of zeros"))),
+        (Some(zero), None) if zero.dtype() != dtype => {
+            Err(refuse(format!("is told that {zero} is what the function makes of zeros, but that gives {dtype}")))
+        }
+        (zero, _) => Ok(zero),
+    }
+}
+
+fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
+    Ok(Types::from_iter([analyse(cx)?.0]))
+}
+
+fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    for arg in args {
+        cx.spend(cx.len(arg.shape())? as u64)?;
+    }
+    let dense: Vec<Datum> = args.iter().map(dense).collect();
+    let refused = |error: TypeError| EvalError::value(error.message);
+    let results = match op(cx.attrs).map_err(refused)? {
+        Some(op) => apply(op, &EvalCx { attrs: &Attrs::new(), results: &[], ..*cx }, &dense)?,
+        None => applied(cx, cx.attrs.func("callee").unwrap_or(Name::new("")), &dense)?,
+    };
+    let Some(ty) = cx.results.first().filter(|ty| ty.is_array()) else { return Ok(results) };
+    results.into_iter().map(|result| lazily(cx, ty, &result.to_array()).map(Datum::from)).collect()
+}
+
+/// All elements of a value, of rank 0 too.
+fn dense(arg: &Datum) -> Datum {
+    match arg {
+        Datum::Styled(_) => arg.to_array().into(),
+        other => other.clone(),
+    }
+}
+
+/// A function of scalars, for each element.
+fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    let module = cx.module.ok_or_else(|| EvalError::unsupported(format!("there is no module with `@{callee}`")))?;
+    let missing = || EvalError::unsupported(format!("there is no function `@{callee}` in the module"));
+    let func = module.get(callee).ok_or_else(missing)?;
+    let signature = func.signature();
+    let dtypes = |types: &[Type]| types.iter().map(Type::dtype).collect();
+    let found = Loop { ins: dtypes(&signature.params), outs: signature.results.iter().map(Type::dtype).collect() };
+    map_elements(cx, &found, args, |elements| {
+        let mut limits = cx.limits;
+        limits.steps = cx.steps.get();
+        // Functions may apply themselves.
+        limits.depth /= 2;
+        let given = elements.iter().map(|&element| element.into()).collect();
+        let (outcome, steps) = evaluate_counted(func, Some(module), given, limits);
+        cx.spend(steps)?;
+        Ok(outcome?.results.iter().filter_map(Datum::as_scalar).collect())
+    })
+}
+
+/// The elements as an array of a lazy type.
+fn lazily(cx: &EvalCx<'_>, ty: &Type, elements: &Array) -> Result<Styled, EvalError> {
+    let (lazy, style) = (Lazy::of(ty).map_err(EvalError::value)?, Style::of(ty).map_err(EvalError::value)?);
+    let kept = |array: &Array| Styled::of(lazy.style, array).map(|styled| styled.dense()).map_err(EvalError::value);
+    let mut elements = elements.clone();
+    if !lazy.style.is_dense() && cx.attrs.flag("finite") {
+        // What is absorbed is zero, whatever it would have been.
+        elements = kept(&elements)?;
+    }
+    if let (Some(claimed), Some(callee), false) = (lazy.zero, cx.attrs.func("callee"), lazy.style.is_dense()) {
+        let ones = Array::full(Scalar::Bool(true).cast(elements.dtype()), elements.shape());
+        let inside = kept(&ones.ok_or_else(|| EvalError::limit("the array is too large"))?)?;
+        let mut beyond = inside.iter().zip(elements.iter()).filter(|(one, _)| !one.truthy());
+        if let Some((_, found)) = beyond.find(|(_, found)| *found != claimed) {
+            let message = format!("`@{callee}` makes {found} of zeros, and `zero` says {claimed}");
+            return Err(EvalError::value(message));
+        }
+    }
+    Styled::new(style, elements.dtype(), elements.shape(), vec![elements.clone()]).map_err(EvalError::value)
+}

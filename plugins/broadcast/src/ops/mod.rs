@@ -1,0 +1,4 @@
+//! The ops, one file each.
+
+pub mod broadcasted;
+pub mod materialize;

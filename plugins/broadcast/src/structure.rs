@@ -1,0 +1,152 @@
+//! What is known of the structure of a result before anything is computed: the rule of [`broadcasted`](crate::ops::broadcasted).
+//!
+//! A matrix that is diagonal is zero off its diagonal, so what a function gives there is what it gives of zeros, whatever the elements are. That number
+//! is computed once, by the op's own meaning, and handed on from function to function with the style: where it is zero when all are applied, the result is
+//! diagonal. Nothing depends on elements, and on scalars only where they are written in the program.
+
+use crate::lattice::{Broadcasting, lattice};
+use crate::lazy::Lazy;
+use rewright::ir::{InferCx, Style};
+use rewright::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar};
+
+/// The function that is applied.
+#[derive(Clone, Copy)]
+pub enum Function {
+    /// An elementwise op.
+    Op(Op),
+    /// A function of scalars; if somebody says so, what it makes of zeros.
+    Callee(Option<Scalar>),
+}
+
+/// What is found: the style of the result, and why it is not one that more is known of.
+pub struct Structure {
+    /// The style, and what is computed of zeros.
+    pub lazy: Lazy,
+    /// Why the result is dense; empty if it is not, or no operand has a style.
+    pub because: Vec<String>,
+}
+
+/// An operand of a function.
+enum Operand {
+    /// A scalar; its value where it is written in the program.
+    Scalar(Option<Scalar>),
+    /// All of whose elements may be anything.
+    Dense,
+    /// What would become of it alone.
+    Styled(Lazy),
+}
+
+/// What a function makes of operands whose broadcast has these dims. `finite` says that no operand holds infinities or NaN.
+pub fn apply(function: Function, cx: &InferCx<'_>, dims: &[Dim], dtype: DType, finite: bool) -> Structure {
+    let mut because = Vec::new();
+    let operands: Vec<Operand> =
+        cx.args.iter().zip(cx.consts).map(|(ty, known)| operand(ty, *known, dims, &mut because)).collect();
+    let lazy = match joined(&operands, &mut because) {
+        Some(style) => Lazy { style, zero: zero_of(function, &operands, dtype) },
+        None => Lazy::dense(),
+    };
+    match absorbing(function, cx, &operands, dtype, finite) {
+        Some(absorbed) if lazy.zero.is_none() => Structure { lazy: absorbed, because: Vec::new() },
+        _ => Structure { lazy, because },
+    }
+}
+
+fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], because: &mut Vec<String>) -> Operand {
+    if ty.is_scalar() {
+        return Operand::Scalar(known);
+    }
+    let lazy = match alone(ty) {
+        Ok(lazy) => lazy,
+        Err(why) => {
+            because.extend(why);
+            return Operand::Dense;
+        }
+    };
+    if lazy.style.is_dense() {
+        return Operand::Dense;
+    }
+    if ty.dims() != dims || dims.contains(&Dim::Any) {
+        because.push(format!("{ty} is stretched, or not known to have the extents of the result"));
+        return Operand::Dense;
+    }
+    Operand::Styled(lazy)
+}
+
+/// What an array becomes if functions are applied to it alone. The error says why it becomes dense, and nothing of one that is dense.
+fn alone(ty: &Type) -> Result<Lazy, Option<String>> {
+    if Lazy::is_lazy(ty) {
+        return Lazy::of(ty).map_err(Some);
+    }
+    let style = Style::of(ty).map_err(Some)?;
+    if style.is_dense() {
+        return Err(None);
+    }
+    let Some(broadcasting) = style.def().interface::<Broadcasting>() else {
+        return Err(Some(format!("functions of `{style}` give dense arrays")));
+    };
+    let into = match broadcasting.into == style.def().name {
+        true => style,
+        false => Style::named(rewright::Name::new(broadcasting.into)).map_err(Some)?,
+    };
+    Ok(Lazy { style: into, zero: Some(Scalar::Bool(false).cast(ty.dtype())) })
+}
+
+/// The style of all operands together; nothing if that is dense.
+fn joined(operands: &[Operand], because: &mut Vec<String>) -> Option<Style> {
+    let mut style: Option<Style> = None;
+    for operand in operands {
+        match (operand, style) {
+            (Operand::Scalar(_), _) => {}
+            (Operand::Dense, _) => {
+                because.push("an operand is dense".into());
+                return None;
+            }
+            (Operand::Styled(lazy), None) => style = Some(lazy.style),
+            (Operand::Styled(lazy), Some(before)) => match lattice().join(before, lazy.style) {
+                Ok(both) if !both.is_dense() => style = Some(both),
+                Ok(_) => return None,
+                Err(why) => {
+                    because.push(why);
+                    return None;
+                }
+            },
+        }
+    }
+    style
+}
+
+/// What a function gives where all arrays are zero by structure, if that is known.
+fn zero_of(function: Function, operands: &[Operand], dtype: DType) -> Option<Scalar> {
+    let zeros: Option<Vec<Scalar>> = operands
+        .iter()
+        .map(|operand| match operand {
+            Operand::Scalar(known) => *known,
+            Operand::Dense => None,
+            Operand::Styled(lazy) => lazy.zero,
+        })
+        .collect();
+    match function {
+        Function::Op(op) => Some(eval_scalar(op, &zeros?, &Attrs::new()).ok()?.first()?.cast(dtype)),
+        Function::Callee(zero) => zero,
+    }
+}
+
+/// The ops of which zero and anything finite is zero, or anything at all where they are of bools.
+const ABSORBING: [&str; 3] = ["mul", "bitand", "and"];
+
+/// What an op that zero absorbs makes of an array that is zero by structure and others of which nothing is known.
+fn absorbing(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: DType, finite: bool) -> Option<Lazy> {
+    let Function::Op(op) = function else { return None };
+    let exact = op.name == "and" || cx.args.iter().all(|ty| !ty.dtype().is_float() && !ty.dtype().is_complex());
+    if !ABSORBING.contains(&op.name) || !(exact || finite) {
+        return None;
+    }
+    let mut zeros = operands.iter().filter_map(|operand| match operand {
+        Operand::Styled(lazy) if lazy.zero.is_some_and(|zero| !zero.truthy()) => Some(lazy.style),
+        _ => None,
+    });
+    let first = zeros.next()?;
+    // Of two, that of both; of two that nobody says anything of, the first one.
+    let style = zeros.try_fold(first, |both, style| lattice().join(both, style)).unwrap_or(first);
+    Some(Lazy { style, zero: Some(Scalar::Bool(false).cast(dtype)) })
+}
