@@ -5,17 +5,44 @@
 //! remarks of `materialize` say so. Two answers for one pair are an error of the registration, which names both places.
 
 use rewright::ir::{Origin, Style};
-use rewright::{DType, Name, Scalar, inventory};
+use rewright::{DType, Name, Op, Scalar, Type, inventory};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Interface of a storage style: what elementwise functions make of an array of it.
-#[derive(Debug)]
 pub struct Broadcasting {
     /// The style of the result, the same one or that of what is left of its structure.
     pub into: &'static str,
     /// For which functions that is so; the results of others are dense.
     pub keeps: Keeps,
+    /// The style of a result that is zero where the array is by structure, and may be anything elsewhere.
+    pub zeros: &'static str,
+    /// A rule of its own, asked first for each function that has an operand of the style.
+    pub rule: fn(&Applying<'_>) -> Result<Answer, String>,
+}
+
+/// A function that is applied.
+pub struct Applying<'a> {
+    /// The elementwise op; nothing of a function of scalars.
+    pub op: Option<Op>,
+    /// What the operands are of, in order; scalars are dense.
+    pub styles: &'a [Style],
+    /// The operands' types.
+    pub types: &'a [Type],
+    /// Those that are numbers in the program.
+    pub consts: &'a [Option<Scalar>],
+    /// The dtype of the result.
+    pub dtype: DType,
+}
+
+/// What a style's rule says of a function. An error refuses it.
+pub enum Answer {
+    /// What pairs of styles say.
+    Join,
+    /// The result is dense; why.
+    Dense(String),
+    /// The result's style.
+    Style(Style),
 }
 
 /// What a style asks of a function.
@@ -32,7 +59,15 @@ pub enum Keeps {
 impl Broadcasting {
     /// A style of arrays that are zero where nothing is stored.
     pub const fn zeros(into: &'static str) -> Broadcasting {
-        Broadcasting { into, keeps: Keeps::Zeros }
+        Broadcasting { into, keeps: Keeps::Zeros, zeros: into, rule: |_| Ok(Answer::Join) }
+    }
+    /// The same where the elements that are stored say others, of which only the zeros may be left: in another style.
+    pub const fn only_zeros(self, zeros: &'static str) -> Broadcasting {
+        Broadcasting { zeros, ..self }
+    }
+    /// The same with a rule.
+    pub const fn rule(self, rule: fn(&Applying<'_>) -> Result<Answer, String>) -> Broadcasting {
+        Broadcasting { rule, ..self }
     }
 }
 

@@ -4,7 +4,7 @@
 //! is computed once, by the op's own meaning, and handed on from function to function with the style: where it is zero when all are applied, the result is
 //! diagonal. Nothing depends on elements, and on scalars only where they are written in the program.
 
-use crate::lattice::{Broadcasting, lattice};
+use crate::lattice::{Answer, Applying, Broadcasting, lattice};
 use crate::lazy::Lazy;
 use rewright::ir::{InferCx, Style};
 use rewright::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar};
@@ -37,18 +37,54 @@ enum Operand {
 }
 
 /// What a function makes of operands whose broadcast has these dims. `finite` says that no operand holds infinities or NaN.
-pub fn apply(function: Function, cx: &InferCx<'_>, dims: &[Dim], dtype: DType, finite: bool) -> Structure {
+///
+/// # Errors
+///
+/// A style's own rule may refuse the function.
+pub fn apply(
+    function: Function,
+    cx: &InferCx<'_>,
+    dims: &[Dim],
+    dtype: DType,
+    finite: bool,
+) -> Result<Structure, String> {
     let mut because = Vec::new();
     let operands: Vec<Operand> =
         cx.args.iter().zip(cx.consts).map(|(ty, known)| operand(ty, *known, dims, &mut because)).collect();
-    let lazy = match joined(&operands, &mut because) {
+    let style = match ruled(function, cx, &operands, dtype)? {
+        Answer::Join => joined(&operands, &mut because),
+        Answer::Style(style) => Some(style),
+        Answer::Dense(why) => {
+            return Ok(Structure { lazy: Lazy::dense(), because: vec![why] });
+        }
+    };
+    let lazy = match style {
         Some(style) => Lazy { style, zero: zero_of(function, &operands, dtype) },
         None => Lazy::dense(),
     };
-    match absorbing(function, cx, &operands, dtype, finite) {
+    Ok(match absorbing(function, cx, &operands, dtype, finite) {
         Some(absorbed) if lazy.zero.is_none() => Structure { lazy: absorbed, because: Vec::new() },
         _ => Structure { lazy, because },
+    })
+}
+
+/// What the operands' styles say themselves; the first one that says something is right.
+fn ruled(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: DType) -> Result<Answer, String> {
+    let style_of = |operand: &Operand| match operand {
+        Operand::Styled(lazy) => lazy.style,
+        _ => Style::dense(),
+    };
+    let styles: Vec<Style> = operands.iter().map(style_of).collect();
+    let op = if let Function::Op(op) = function { Some(op) } else { None };
+    let applying = Applying { op, styles: &styles, types: cx.args, consts: cx.consts, dtype };
+    for style in &styles {
+        let Some(broadcasting) = style.def().interface::<Broadcasting>() else { continue };
+        match (broadcasting.rule)(&applying)? {
+            Answer::Join => {}
+            other => return Ok(other),
+        }
     }
+    Ok(Answer::Join)
 }
 
 fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], because: &mut Vec<String>) -> Operand {
@@ -142,7 +178,10 @@ fn absorbing(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: 
         return None;
     }
     let mut zeros = operands.iter().filter_map(|operand| match operand {
-        Operand::Styled(lazy) if lazy.zero.is_some_and(|zero| !zero.truthy()) => Some(lazy.style),
+        Operand::Styled(lazy) if lazy.zero.is_some_and(|zero| !zero.truthy()) => {
+            let zeros = lazy.style.def().interface::<Broadcasting>()?.zeros;
+            Style::named(rewright::Name::new(zeros)).ok().filter(|style| !style.is_dense())
+        }
         _ => None,
     });
     let first = zeros.next()?;

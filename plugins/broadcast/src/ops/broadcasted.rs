@@ -92,7 +92,7 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
         Some(op) => Function::Op(op),
         None => Function::Callee(zero),
     };
-    let structure = structure::apply(function, cx, &dims, dtype, cx.attrs.flag("finite"));
+    let structure = structure::apply(function, cx, &dims, dtype, cx.attrs.flag("finite")).map_err(refuse)?;
     let ty = Type::array(dtype, dims).with_style(Some(structure.lazy.name()));
     Ok((ty, structure))
 }

@@ -2,10 +2,11 @@
 
 use super::square::{SQUARE, Triangle, element, read};
 use crate::element::{Cell, Element, Leaf, Stored, minus};
-use crate::lattice::Broadcasting;
+use crate::lattice::{Answer, Applying, Broadcasting};
 use crate::register_join;
-use rewright::ir::StyleDef;
+use rewright::Type;
 use rewright::ir::expr::{Affine, BodyRef, Test};
+use rewright::ir::{Style, StyleDef};
 use rewright::{DType, Loc, Scalar, register_interface, register_style};
 use std::cmp::Ordering;
 
@@ -52,11 +53,11 @@ fn conjugate(number: Scalar) -> Scalar {
     }
 }
 
-register_interface!(style "symmetric", Broadcasting, &Broadcasting::zeros("symmetric"));
+register_interface!(style "symmetric", Broadcasting, &Broadcasting::zeros("symmetric").only_zeros("dense"));
 register_interface!(style "symmetric", Element, &Element(|cell, leaf, at| mirrored(cell, leaf, at, |_, above| Ok(above))));
 register_interface!(style "symmetric", Stored, &Stored(|ty| Triangle::Upper(0).stored(ty)));
 
-register_interface!(style "hermitian", Broadcasting, &Broadcasting::zeros("hermitian"));
+register_interface!(style "hermitian", Broadcasting, &Broadcasting::zeros("hermitian").only_zeros("dense").rule(conjugates));
 register_interface!(style "hermitian", Element, &Element(hermitian));
 register_interface!(style "hermitian", Stored, &Stored(|ty| Triangle::Upper(0).stored(ty)));
 
@@ -82,6 +83,25 @@ fn mirrored(
             below(cell, above)
         },
     )
+}
+
+/// The ops that make of conjugates the conjugate of what they make.
+const CONJUGATE: [&str; 14] =
+    ["neg", "pos", "abs", "conj", "real", "add", "sub", "mul", "div", "square", "reciprocal", "exp", "sin", "cos"];
+
+/// A matrix stays hermitian under functions of conjugates that are conjugates, if no operand has an imaginary part on both sides.
+fn conjugates(applying: &Applying<'_>) -> Result<Answer, String> {
+    let is_complex = |ty: &Type| ty.dtype().is_complex();
+    let is_hermitian =
+        |(ty, style): (&Type, &Style)| !is_complex(ty) || style.def().name == "hermitian" || ty.is_scalar();
+    let is_real = |number: &Scalar| number.to_c128().im == 0.0;
+    let fits = applying.types.iter().zip(applying.styles).all(is_hermitian)
+        && applying.consts.iter().flatten().all(is_real)
+        && applying.op.is_some_and(|op| CONJUGATE.contains(&op.name));
+    Ok(match fits || !applying.types.iter().any(is_complex) {
+        true => Answer::Join,
+        false => Answer::Dense("the function of a conjugate is not known to be the conjugate".into()),
+    })
 }
 
 /// Conjugates below the diagonal, and real parts on it.

@@ -42,7 +42,7 @@ register_interface!(style "tridiagonal", Broadcasting, &Broadcasting::zeros("tri
 register_interface!(style "tridiagonal", Element, &Element(|cell, leaf, at| banded::cell(cell, leaf, at, BANDS)));
 register_interface!(style "tridiagonal", Stored, &Stored(|ty| banded::stored(ty, BANDS)));
 
-register_interface!(style "sym_tridiagonal", Broadcasting, &Broadcasting::zeros("sym_tridiagonal"));
+register_interface!(style "sym_tridiagonal", Broadcasting, &Broadcasting::zeros("sym_tridiagonal").only_zeros("tridiagonal"));
 register_interface!(style "sym_tridiagonal", Element, &Element(sym_element));
 register_interface!(style "sym_tridiagonal", Stored, &Stored(|ty| banded::stored(ty, SYMMETRIC)));
 
