@@ -1,0 +1,218 @@
+//! Lazy arrays: what holds a lazy expression, and its elements once somebody needed them.
+
+use crate::expr::LazyExpr;
+use crate::input::Input;
+use crate::strided::Strided;
+use rewright::exec::Arg;
+use rewright::{Array, DType, EvalError, Limits, Scalar, with_array};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// An array that is a lazy expression until its elements are needed, and that keeps them then.
+///
+/// Copies are the same holder: what one of them forces none does again, on whatever thread. A view of it is another one, over the same array or
+/// constructor.
+///
+/// ```
+/// use rewright_lazy::{LazyArray, LazyExpr};
+/// let eye: LazyExpr = "eye(f64, 1000000, 1000000)".parse()?;
+/// let eye = LazyArray::constant(eye)?;
+/// // What a compiled function reads is a table of two million numbers, not of 10^12.
+/// assert_eq!(eye.view(|e| e.sliced(&[]))?.get(&[7, 7]), Some(1.0.into()));
+/// let corner = eye.view(|e| e.sliced(&[rewright::SliceSpec { start: None, stop: Some(2), step: 1 }; 2]))?;
+/// assert_eq!(corner.force()?.to_string(), "[[1. 0.]\n [0. 1.]]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct LazyArray(Arc<Holder>);
+
+struct Holder {
+    expr: LazyExpr,
+    /// What `var` stands for.
+    data: Option<Array>,
+    /// The elements in places that strides lead to. None where that is no less than all of them.
+    strided: OnceLock<Option<Strided>>,
+    /// The elements in row-major order. None if there is no memory for them.
+    forced: OnceLock<Option<Array>>,
+}
+
+impl LazyArray {
+    /// An array as it is.
+    pub fn of(array: Array) -> LazyArray {
+        let shape: Vec<u64> = array.shape().iter().map(|&extent| extent as u64).collect();
+        LazyArray::holding(LazyExpr::var(array.dtype(), &shape), Some(array))
+    }
+
+    /// An expression of a constructor; an error if it reads an array.
+    pub fn constant(expr: LazyExpr) -> Result<LazyArray, EvalError> {
+        match expr.input() {
+            Input::Var { .. } => Err(EvalError::value(format!("`{expr}` reads an array: which one must be said"))),
+            _ => Ok(LazyArray::holding(expr, None)),
+        }
+    }
+
+    /// An expression that reads an array.
+    pub fn new(expr: LazyExpr, array: Array) -> Result<LazyArray, EvalError> {
+        let reads = LazyArray::of(array.clone());
+        match expr.input() == reads.expr().input() {
+            true => Ok(LazyArray::holding(expr, Some(array))),
+            false => Err(EvalError::shape(format!("`{expr}` can't read an array that is `{}`", reads.expr()))),
+        }
+    }
+
+    fn holding(expr: LazyExpr, data: Option<Array>) -> LazyArray {
+        LazyArray(Arc::new(Holder { expr, data, strided: OnceLock::new(), forced: OnceLock::new() }))
+    }
+
+    /// The expression.
+    pub fn expr(&self) -> &LazyExpr {
+        &self.0.expr
+    }
+    /// The array that `var` in the expression stands for.
+    pub fn data(&self) -> Option<&Array> {
+        self.0.data.as_ref()
+    }
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.expr().dtype()
+    }
+    /// The extents.
+    pub fn shape(&self) -> Vec<u64> {
+        self.expr().shape()
+    }
+    /// True once all elements are there.
+    pub fn is_forced(&self) -> bool {
+        self.0.forced.get().is_some()
+    }
+
+    /// The element at `index`; none out of bounds. Nothing is forced.
+    pub fn get(&self, index: &[u64]) -> Option<Scalar> {
+        match self.data() {
+            None => self.expr().element(index),
+            Some(array) => {
+                let at = self.expr().position(index)?;
+                let at: Vec<usize> = at.iter().map(|&p| usize::try_from(p).ok()).collect::<Option<_>>()?;
+                array.get(&at)
+            }
+        }
+    }
+
+    /// A view of it, as one of the expression's: `x.view(|e| e.transposed(&[1, 0]))`. It reads the same array or constructor, and costs what the
+    /// rank does.
+    pub fn view(&self, f: impl FnOnce(&LazyExpr) -> Result<LazyExpr, EvalError>) -> Result<LazyArray, EvalError> {
+        let expr = f(self.expr())?;
+        match expr.input() == self.expr().input() {
+            true => Ok(LazyArray::holding(expr, self.0.data.clone())),
+            false => Err(EvalError::value(format!("`{expr}` is no view of `{}`", self.expr()))),
+        }
+    }
+
+    /// All elements, in row-major order. They are made the first time, once whoever asks, within the limits that calls have; an error if there
+    /// are more.
+    pub fn force(&self) -> Result<&Array, EvalError> {
+        let shape = self.extents()?;
+        Limits::default().len(&shape)?;
+        let forced = self.0.forced.get_or_init(|| match (self.data(), self.strided()) {
+            // The array itself, if it is in that order.
+            (Some(array), _) if self.expr().is_trivial() && is_row_major(array) => Some(array.clone()),
+            (_, Some(strided)) => Some(strided.view(&shape)?.to_array()),
+            (_, None) => self.computed(&shape),
+        });
+        forced.as_ref().ok_or_else(|| EvalError::limit(format!("there is no memory for `{}`", self.expr())))
+    }
+
+    /// What a compiled function is given: a view with strides of the array that it reads, or of a table of the constructor, which is made the first
+    /// time. Elements that have been forced are given as they are. So a function is called with lazy arrays as with any others, and never compiled for
+    /// them.
+    pub fn arg(&self) -> Result<Arg<'_>, EvalError> {
+        if let Some(Some(array)) = self.0.forced.get() {
+            return Ok(Arg::Array(array));
+        }
+        if let Some(array) = self.data().filter(|_| self.expr().is_trivial()) {
+            return Ok(Arg::Array(array));
+        }
+        let shape = self.extents()?;
+        match self.strided().and_then(|strided| strided.view(&shape)) {
+            Some(view) => Ok(Arg::View(view)),
+            None => self.force().map(Arg::Array),
+        }
+    }
+
+    /// The bytes that it holds, besides the array that it reads.
+    pub fn bytes(&self) -> usize {
+        let size = |array: &Array| array.len() * array.dtype().size();
+        let table = self.0.strided.get().and_then(Option::as_ref).and_then(|strided| strided.table());
+        let forced = self.0.forced.get().and_then(Option::as_ref);
+        table.map_or(0, size) + forced.map_or(0, size)
+    }
+
+    fn extents(&self) -> Result<Vec<usize>, EvalError> {
+        let shape = self.shape();
+        let extents = shape.iter().map(|&extent| usize::try_from(extent)).collect::<Result<Vec<_>, _>>();
+        extents.map_err(|_| EvalError::limit(format!("no array has so large extents as {shape:?}")))
+    }
+
+    fn strided(&self) -> Option<&Strided> {
+        self.0.strided.get_or_init(|| Strided::of(self.expr(), self.data())).as_ref()
+    }
+
+    /// One element after the other.
+    fn computed(&self, shape: &[usize]) -> Option<Array> {
+        let mut index = vec![0u64; shape.len()];
+        let zero = Scalar::zero(self.dtype());
+        Array::from_fn(self.dtype(), shape, |_| {
+            let element = self.get(&index).unwrap_or(zero);
+            for (at, &extent) in index.iter_mut().zip(shape).rev() {
+                *at += 1;
+                if *at < extent as u64 {
+                    break;
+                }
+                *at = 0;
+            }
+            element
+        })
+    }
+}
+
+fn is_row_major(array: &Array) -> bool {
+    with_array!(array, |a| a.is_standard_layout())
+}
+
+impl From<Array> for LazyArray {
+    fn from(array: Array) -> LazyArray {
+        LazyArray::of(array)
+    }
+}
+
+impl fmt::Debug for LazyArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.expr(), if self.is_forced() { " (forced)" } else { "" })
+    }
+}
+
+/// What is written: the expression, and what it reads.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "LazyArray", deny_unknown_fields)]
+struct Data {
+    expr: LazyExpr,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<Array>,
+}
+
+impl Serialize for LazyArray {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Data { expr: self.expr().clone(), data: self.data().cloned() }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for LazyArray {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Data { expr, data } = Data::deserialize(deserializer)?;
+        let array = match data {
+            Some(array) => LazyArray::new(expr, array),
+            None => LazyArray::constant(expr),
+        };
+        array.map_err(D::Error::custom)
+    }
+}

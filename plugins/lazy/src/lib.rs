@@ -1,0 +1,16 @@
+//! Lazy arrays: views and constructors that are no work until something needs their elements.
+
+#![forbid(unsafe_code)]
+
+pub mod array;
+pub mod expr;
+pub mod input;
+mod line;
+mod strided;
+mod text;
+mod views;
+
+pub use array::LazyArray;
+pub use expr::LazyExpr;
+pub use input::Input;
+pub use text::ParseError;

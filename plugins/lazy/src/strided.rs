@@ -1,0 +1,90 @@
+//! Lazy arrays in memory: a few elements, and strides that lead to each as often as it comes.
+
+use crate::expr::LazyExpr;
+use crate::line::Line;
+use rewright::ndarray::{ArrayViewD, Axis, IxDyn, ShapeBuilder};
+use rewright::{Array, Element, View, with_array};
+use smallvec::SmallVec;
+
+/// Elements in a row of memory, and where among them those of the array are.
+pub struct Strided {
+    elements: Array,
+    /// Whether the elements were made for this.
+    is_table: bool,
+    /// The place of the lowest.
+    low: usize,
+    /// How far apart neighbours along each axis are.
+    steps: SmallVec<[isize; 4]>,
+}
+
+impl Strided {
+    /// An expression over an array, or over a table of its constructor. `None` if the table would have more elements than the result.
+    pub fn of(expr: &LazyExpr, data: Option<&Array>) -> Option<Strided> {
+        match data {
+            Some(array) => Strided::of_array(expr, array),
+            None => Strided::of_constant(expr),
+        }
+    }
+
+    fn of_constant(expr: &LazyExpr) -> Option<Strided> {
+        let line = Line::of(expr)?;
+        let len = usize::try_from(line.len()).ok().filter(|_| line.len() <= expr.len().unwrap_or(u128::MAX).max(1))?;
+        let elements = Array::from_fn(line.dtype(), &[len], |place| line.at(place))?;
+        let steps = line.steps().iter().map(|&step| isize::try_from(step).ok()).collect::<Option<_>>()?;
+        Strided { elements, is_table: true, low: 0, steps }.beginning_at(expr, line.first())
+    }
+
+    fn of_array(expr: &LazyExpr, array: &Array) -> Option<Strided> {
+        // Where memory has gaps between the elements, they are put together first.
+        let elements = match is_in_a_row(array) {
+            true => array.clone(),
+            false => array.view().to_array(),
+        };
+        let strides: SmallVec<[i128; 4]> = elements.strides().iter().map(|&stride| stride as i128).collect();
+        let sum = |steps: &[i128]| {
+            steps
+                .iter()
+                .zip(&strides)
+                .try_fold(0i128, |sum, (step, stride)| sum.checked_add(step.checked_mul(*stride)?))
+        };
+        let axes = expr.axes().iter().map(|axis| sum(&axis.steps).and_then(|step| isize::try_from(step).ok()));
+        let steps = axes.collect::<Option<_>>()?;
+        // The element at index 0 is not the first one in memory where axes go backwards.
+        let back =
+            elements.shape().iter().zip(&strides).map(|(&n, &s)| (n as i128 - 1).max(0) * (-s).max(0)).sum::<i128>();
+        let first = sum(expr.start())?.checked_add(back)?;
+        Strided { is_table: !is_in_a_row(array), elements, low: 0, steps }.beginning_at(expr, first)
+    }
+
+    /// With the lowest place found from that of the first element.
+    fn beginning_at(self, expr: &LazyExpr, first: i128) -> Option<Strided> {
+        let down = expr.axes().iter().zip(&self.steps).try_fold(0i128, |sum, (axis, &step)| {
+            sum.checked_add(i128::from(axis.extent.saturating_sub(1)).checked_mul((step as i128).min(0))?)
+        })?;
+        let low = if expr.is_empty() { 0 } else { usize::try_from(first.checked_add(down)?).ok()? };
+        Some(Strided { low, ..self })
+    }
+
+    /// The elements, if they were made for this.
+    pub fn table(&self) -> Option<&Array> {
+        Some(&self.elements).filter(|_| self.is_table)
+    }
+
+    /// The array, of these extents. `None` if memory can't address so many elements.
+    pub fn view(&self, shape: &[usize]) -> Option<View<'_>> {
+        fn read<'a, T: Element>(elements: &'a [T], at: &Strided, shape: &[usize]) -> Option<View<'a>> {
+            let strides: SmallVec<[usize; 4]> = at.steps.iter().map(|step| step.unsigned_abs()).collect();
+            let layout = IxDyn(shape).strides(IxDyn(&strides));
+            let mut view = ArrayViewD::from_shape(layout, elements.get(at.low..)?).ok()?;
+            for (axis, _) in at.steps.iter().enumerate().filter(|(_, step)| **step < 0) {
+                view.invert_axis(Axis(axis));
+            }
+            Some(T::wrap_view(view))
+        }
+        with_array!(&self.elements, |a| read(a.as_slice_memory_order()?, self, shape))
+    }
+}
+
+fn is_in_a_row(array: &Array) -> bool {
+    with_array!(array, |a| a.as_slice_memory_order().is_some())
+}
