@@ -6,6 +6,8 @@ pub mod array;
 pub mod expr;
 pub mod input;
 mod line;
+pub mod ops;
+pub mod rewrites;
 mod strided;
 mod text;
 mod views;

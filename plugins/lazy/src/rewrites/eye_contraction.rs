@@ -1,0 +1,14 @@
+//! A product with the identity is the other factor.
+//!
+//! Of integers and bools it is so whatever they are. Of floats 0 times infinity is NaN, and -0.0 + 0.0 is 0.0: so the liberties to ignore both must
+//! be granted. A rule keeps types and extents, so that the matrix is certain to be square. Where it stands last the other factor must be a matrix, for
+//! of more axes the product has another order.
+
+use rewright::rewrites::rule;
+
+rule! { "eye.int": (dot_general (eye dims=@d dtype=@t) ?x:int lhs_contract=[1] rhs_contract=[0]) => ?x }
+rule! { "eye.bool": (dot_general (eye dims=@d dtype=@t) ?x:bool lhs_contract=[1] rhs_contract=[0]) => ?x }
+rule! { "eye.inexact": (dot_general (eye dims=@d dtype=@t) ?x:inexact lhs_contract=[1] rhs_contract=[0]) => ?x liberties [no_nan, no_inf, no_signed_zeros] }
+rule! { "matrix-eye.int": (dot_general ?x:int (eye dims=@d dtype=@t) lhs_contract=[1] rhs_contract=[0]) => ?x if [matrix(?x)] }
+rule! { "matrix-eye.bool": (dot_general ?x:bool (eye dims=@d dtype=@t) lhs_contract=[1] rhs_contract=[0]) => ?x if [matrix(?x)] }
+rule! { "matrix-eye.inexact": (dot_general ?x:inexact (eye dims=@d dtype=@t) lhs_contract=[1] rhs_contract=[0]) => ?x if [matrix(?x)] liberties [no_nan, no_inf, no_signed_zeros] }

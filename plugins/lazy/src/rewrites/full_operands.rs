@@ -1,0 +1,68 @@
+//! `full-operands`: what is computed with an array of one value is computed with the value.
+
+use rewright::ir::builder::infer_types;
+use rewright::prelude::*;
+use rewright::register_rewrite;
+
+/// Gives elementwise ops the value that a `full` has, seen through views, where that changes no extent of the result. What is then true of the
+/// value others know: `x + zeros` is `x` of integers; of floats it is not, for -0.0 + 0.0 is 0.0.
+pub struct FullOperands;
+
+static FULL_OPERANDS: RewriteDef = RewriteDef::root(
+    "full-operands",
+    "what is computed with an array of one value is computed with the value",
+    &FullOperands,
+)
+.stage(Stage::AfterInference)
+.before(&["canonicalize"])
+.reach(2);
+register_rewrite!(FULL_OPERANDS);
+
+/// The views that show the one value whatever they do.
+const VIEWS: &[&str] = &["broadcast_in_dim", "transpose", "expand_dims", "slice", "flip", "diagonal"];
+/// So long a chain of views is followed.
+const LONGEST: usize = 16;
+
+impl RootRewrite for FullOperands {
+    /// The instruction, the operand, and what it is instead.
+    type Match = (Inst, usize, Value);
+
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        let func = cx.func();
+        let data = func.inst(root);
+        if !data.op.is_elementwise() || data.args.len() < 2 {
+            return Err(NoMatch::quiet());
+        }
+        let found = (0..data.args.len()).find_map(|n| {
+            let value = value_of(cx, data.args[n])?;
+            let mut types: Vec<Type> = data.args.iter().map(|&arg| func.ty(arg).clone()).collect();
+            types[n] = func.ty(value).clone();
+            let mut consts: Vec<Option<Scalar>> = data.args.iter().map(|&arg| func.as_const(arg)).collect();
+            consts[n] = func.as_const(value);
+            let (_, results) = infer_types(data.op, &types, &consts, data.attrs.clone(), None).ok()?;
+            let same = results.iter().eq(data.results.iter().map(|&r| func.ty(r)));
+            // Of an extent that is not known the `full` may be the one that says it.
+            let known = results.iter().all(|ty| !ty.dims().contains(&Dim::Any));
+            (same && known && cx.reaches(value, root)).then_some((root, n, value))
+        });
+        found.ok_or(NoMatch::quiet())
+    }
+
+    fn apply(&self, (root, operand, value): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        rw.set_use(root, operand, value)
+    }
+}
+
+/// The value that all elements of an array are.
+fn value_of(cx: &MatchCx<'_>, mut array: Value) -> Option<Value> {
+    let func = cx.func();
+    for _ in 0..LONGEST {
+        let data = func.inst(func.def_inst(array).filter(|_| !cx.is_written(array))?);
+        match data.op.name {
+            "full" => return data.args.first().copied(),
+            name if VIEWS.contains(&name) => array = *data.args.first()?,
+            _ => return None,
+        }
+    }
+    None
+}
