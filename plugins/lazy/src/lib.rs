@@ -1,4 +1,18 @@
 //! Lazy arrays: views and constructors that are no work until something needs their elements.
+//!
+//! - [`LazyExpr`]: an input and an index map, which is what views come to, with a text form;
+//! - [`LazyArray`]: one with the array that it reads, as an argument, and forced once;
+//! - [`LazyFunction`]: a compiled function whose results are lazy where they can be;
+//! - [`ops`] and [`rewrites`]: lazy values inside of functions.
+//!
+//! ```
+//! use rewright_lazy::LazyExpr;
+//! let eye: LazyExpr = "eye(f64, 3, 3)".parse()?;
+//! assert_eq!(eye.flipped(&[0])?.diagonal(0, 0, 1)?.to_string(), "eye(f64, 3, 3)[i: 3 -> 2 - i, i]");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A program that links the crate has its ops and rewrites; nothing else needs to be called.
 
 #![forbid(unsafe_code)]
 
@@ -20,3 +34,7 @@ pub use expr::LazyExpr;
 pub use function::{LazyFunction, LazyValue};
 pub use input::Input;
 pub use text::ParseError;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/lazy.md")]
+mod page {}
