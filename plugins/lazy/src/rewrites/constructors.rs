@@ -96,7 +96,7 @@ impl Reader<'_> {
     /// The expression with an operand computed, if that reads a constructor.
     fn without(&self, operand: usize) -> Option<(ArrayExpr, Vec<Value>, &'static str)> {
         let (expr, func) = (self.expr, self.cx.func());
-        let Source::Array(arg) = expr.operands[operand].source else { return None };
+        let (Source::Array(arg) | Source::Scalar(arg)) = expr.operands[operand].source else { return None };
         let (inst, at) = self.constructor(self.data.args[arg as usize], &expr.operands[operand].index)?;
         if !is_plain(expr) || in_finisher(expr, operand) {
             return None;
