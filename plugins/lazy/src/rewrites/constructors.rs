@@ -1,8 +1,9 @@
 //! `lazy-constructors`: array expressions compute the elements of constructors that they read.
 
 use super::chain::{is_inside, step};
+use super::edit::{drop_operand, in_finisher, is_plain, put};
 use super::elements::{At, Elements};
-use rewright::expr::{Affine, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Init, Mode, Operand, Source};
+use rewright::expr::{Affine, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Source};
 use rewright::ir::builder::find_op;
 use rewright::op::Traits;
 use rewright::prelude::*;
@@ -35,8 +36,17 @@ const LONGEST: usize = 64;
 pub struct Computed {
     root: Inst,
     expr: ArrayExpr,
-    args: Vec<Value>,
+    args: Vec<Given>,
     what: &'static str,
+}
+
+/// An operand of the new array expression.
+#[derive(Clone, Copy, PartialEq)]
+enum Given {
+    /// A value that there is.
+    Value(Value),
+    /// The extent of an axis of a parameter.
+    Extent(Value, usize),
 }
 
 impl RootRewrite for LazyConstructors {
@@ -58,6 +68,11 @@ impl RootRewrite for LazyConstructors {
     fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let Computed { root, expr, args, what } = *found;
         let loc = rw.func().inst(root).loc;
+        let value = |rw: &mut Rewriter<'_>, arg: Given| match arg {
+            Given::Value(value) => Ok(value),
+            Given::Extent(x, axis) => rw.op_with("dim", [x], Attrs::new().with("axis", Attr::Int(axis as i64))),
+        };
+        let args = args.into_iter().map(|arg| value(rw, arg)).collect::<Result<Vec<Value>, _>>()?;
         let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
         let node = rw.insert(find_op("arrayexpr")?, args, attrs)?;
         let results = rw.func().inst(node).results.clone();
@@ -70,7 +85,7 @@ impl RootRewrite for LazyConstructors {
 /// Why a constructor has to be made in memory: who reads it.
 fn why_made(cx: &MatchCx<'_>, data: &InstData) -> NoMatch {
     let func = cx.func();
-    let &[value] = &data.results[..] else { return NoMatch::quiet() };
+    let (&[value], Some(_)) = (&data.results[..], data.op.interface::<Elements>()) else { return NoMatch::quiet() };
     let ends = |inst: &Inst| func.inst(*inst).op.effects.contains(Effects::FREES);
     let reader = func.each_user(value).find(|user| !ends(user) && !func.inst(*user).op.traits.contains(Traits::VIEW));
     match reader.map(|user| func.inst(user)) {
@@ -94,7 +109,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// The expression with an operand computed, if that reads a constructor.
-    fn without(&self, operand: usize) -> Option<(ArrayExpr, Vec<Value>, &'static str)> {
+    fn without(&self, operand: usize) -> Option<(ArrayExpr, Vec<Given>, &'static str)> {
         let (expr, func) = (self.expr, self.cx.func());
         let (Source::Array(arg) | Source::Scalar(arg)) = expr.operands[operand].source else { return None };
         let (inst, at) = self.constructor(self.data.args[arg as usize], &expr.operands[operand].index)?;
@@ -102,11 +117,13 @@ impl Reader<'_> {
             return None;
         }
         let made = func.inst(inst);
-        let (mut next, mut args) = (expr.clone(), self.data.args.to_vec());
+        let mut next = expr.clone();
+        let mut args: Vec<Given> = self.data.args.iter().copied().map(Given::Value).collect();
         let value = self.scalar(made, &mut next, &mut args);
         let dtype = expr.operands[operand].dtype;
         let mut body = Body::default();
-        let positions = positions(&at, &mut body, made);
+        let extent = |symbol| Some(self.given(self.extent(symbol)?, &mut next, &mut args));
+        let positions = positions(&at, &mut body, made, extent);
         let element = made.op.interface::<Elements>()?.element;
         let loc = made.loc;
         let mut place = At { body: &mut body, inst: made, operand: value, positions: positions.as_deref(), dtype, loc };
@@ -142,131 +159,96 @@ impl Reader<'_> {
     }
 
     /// The scalar that a constructor has for an operand, in the expression.
-    fn scalar(&self, made: &InstData, expr: &mut ArrayExpr, args: &mut Vec<Value>) -> Option<BodyRef> {
-        let func = self.cx.func();
+    fn scalar(&self, made: &InstData, expr: &mut ArrayExpr, args: &mut Vec<Given>) -> Option<BodyRef> {
         let &value = made.args.first()?;
-        if let ValueDef::Const(scalar) = func.def(value) {
-            return Some(BodyRef::Const(scalar));
+        match self.cx.func().def(value) {
+            ValueDef::Const(scalar) => Some(BodyRef::Const(scalar)),
+            _ => Some(self.given(Given::Value(value), expr, args)),
         }
-        let arg = args.iter().position(|&known| known == value).unwrap_or_else(|| {
-            args.push(value);
+    }
+
+    /// What has the extent that a symbol stands for.
+    fn extent(&self, symbol: Name) -> Option<Given> {
+        let func = self.cx.func();
+        let lives = |param: &&Value| !self.cx.is_ended(**param) && func.ty(**param).style().is_none();
+        func.params().iter().filter(lives).find_map(|&param| {
+            let axis = func.ty(param).dims().iter().position(|dim| *dim == Dim::Sym(symbol))?;
+            Some(Given::Extent(param, axis))
+        })
+    }
+
+    /// A scalar as an operand of the expression.
+    fn given(&self, given: Given, expr: &mut ArrayExpr, args: &mut Vec<Given>) -> BodyRef {
+        let func = self.cx.func();
+        let arg = args.iter().position(|&known| known == given).unwrap_or_else(|| {
+            args.push(given);
             args.len() - 1
         });
-        let name = fresh_name(func, value, expr);
+        let (name, dtype) = match given {
+            Given::Value(value) => (func.value_name(value), func.ty(value).dtype()),
+            Given::Extent(..) => (None, DType::I64),
+        };
         let source = Source::Scalar(arg as u32);
-        expr.operands.push(Operand { name, source, dtype: func.ty(value).dtype(), index: Vec::new() });
-        Some(BodyRef::Operand(expr.operands.len() as u32 - 1))
+        let known = expr.operands.iter().position(|o| o.source == source);
+        let number = known.unwrap_or_else(|| {
+            let name = fresh_name(func, name, expr);
+            expr.operands.push(Operand { name, source, dtype, index: Vec::new() });
+            expr.operands.len() - 1
+        });
+        BodyRef::Operand(number as u32)
     }
 }
 
 /// A name that nothing of an expression has.
-fn fresh_name(func: &Function, value: Value, expr: &ArrayExpr) -> Name {
-    let symbols = func.params().iter().flat_map(|&p| func.ty(p).dims());
-    let symbols: Vec<&Dim> = symbols.chain(expr.outs.iter().flat_map(|out| &out.dims)).collect();
+fn fresh_name(func: &Function, own: Option<Name>, expr: &ArrayExpr) -> Name {
+    let symbols: Vec<&Dim> = func.params().iter().flat_map(|&p| func.ty(p).dims()).collect();
     let is_taken = |name: Name| {
         expr.operands.iter().any(|o| o.name == name)
             || expr.axes.iter().any(|axis| axis.name == name)
             || symbols.contains(&&Dim::Sym(name))
     };
-    let own = func.value_name(value).filter(|name| name.as_str().starts_with("value"));
-    let numbered = (0..).map(|n| Name::from(format!("value_{n}")));
-    own.into_iter()
-        .chain([Name::new("value")])
-        .chain(numbered)
-        .find(|name| !is_taken(*name))
-        .unwrap_or(Name::new("value"))
+    let base = own.filter(|name| can_name(name.as_str())).map_or("extent", |name| name.as_str());
+    let numbered = (1..).map(|n| Name::from(format!("{base}_{n}")));
+    std::iter::once(Name::new(base)).chain(numbered).find(|name| !is_taken(*name)).unwrap_or(Name::new(base))
 }
 
-/// False of what names arguments or operands in places that are not looked at here.
-fn is_plain(expr: &ArrayExpr) -> bool {
-    let gathers = |index: &IndexExpr| matches!(index, IndexExpr::Gather { .. });
-    let reads = expr.operands.iter().flat_map(|o| &o.index).map(|index| &index.expr);
-    let writes = expr.outs.iter().flat_map(|out| &out.index);
-    let nested = expr.body.insts.iter().any(|inst| matches!(inst.op, BodyOp::Nested(_)));
-    let existing = expr.reductions.iter().any(|r| matches!(r.init, Init::Existing(_)));
-    !nested && !existing && !reads.chain(writes).any(gathers)
+/// True of words that mean nothing else in a body.
+fn can_name(name: &str) -> bool {
+    const WORDS: [&str; 8] = ["yield", "reduce", "where", "inf", "NaN", "true", "false", "arrayexpr"];
+    let temporary = name.starts_with(['t', 'u']) && name[1..].bytes().all(|b| b.is_ascii_digit());
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(word)
+        && !temporary
+        && !WORDS.contains(&name)
 }
 
-fn in_finisher(expr: &ArrayExpr, operand: usize) -> bool {
-    let is_it = |r: &BodyRef| *r == BodyRef::Operand(operand as u32);
-    expr.finish.as_ref().is_some_and(|f| f.yields.iter().any(is_it) || f.insts.iter().any(|i| i.args.iter().any(is_it)))
-}
-
-/// Positions as values of a body. `None` if one depends on an extent that only a call knows.
-fn positions(at: &[Affine], body: &mut Body, made: &InstData) -> Option<Vec<BodyRef>> {
+/// Positions as values of a body. `None` if one depends on an extent that nothing there has.
+fn positions(
+    at: &[Affine],
+    body: &mut Body,
+    made: &InstData,
+    mut extent: impl FnMut(Name) -> Option<BodyRef>,
+) -> Option<Vec<BodyRef>> {
     use rewright::ops::arithmetic::{ADD, MUL};
     let int = |n: i64| BodyRef::Const(Scalar::I64(n));
     let mut value = |form: &Affine| {
-        let constant = form.offset.as_constant()?;
         let mut apply = |op: &'static OpDef, args: [BodyRef; 2]| {
             body.push(BodyOp::Op(Op(op), Attrs::new()), args, [DType::I64], made.loc)[0]
         };
+        let axes = form.axes().iter().map(|&(axis, step)| Some((BodyRef::Axis(axis), step)));
+        let terms: Vec<(BodyRef, i64)> =
+            axes.chain(form.offset.terms().iter().map(|&(name, c)| Some((extent(name)?, c)))).collect::<Option<_>>()?;
         let mut sum: Option<BodyRef> = None;
-        for &(axis, step) in form.axes() {
-            let axis = BodyRef::Axis(axis);
-            let term = if step == 1 { axis } else { apply(&MUL, [axis, int(step)]) };
+        for (term, factor) in terms {
+            let term = if factor == 1 { term } else { apply(&MUL, [term, int(factor)]) };
             sum = Some(sum.map_or(term, |sum| apply(&ADD, [sum, term])));
         }
-        Some(match sum {
-            None => int(constant),
-            Some(sum) if constant == 0 => sum,
-            Some(sum) => apply(&ADD, [sum, int(constant)]),
+        Some(match (sum, form.offset.constant) {
+            (None, constant) => int(constant),
+            (Some(sum), 0) => sum,
+            (Some(sum), constant) => apply(&ADD, [sum, int(constant)]),
         })
     };
     at.iter().map(&mut value).collect()
-}
-
-/// Puts a computation before the body, and its value in the place of an operand. What the body computes of the same already is the same.
-fn put(expr: &mut ArrayExpr, first: Body, operand: usize, element: BodyRef) {
-    let mut insts = first.insts;
-    let count = insts.len();
-    // Where the results of each old instruction are now.
-    let mut places: Vec<u32> = Vec::with_capacity(expr.body.insts.len());
-    let moved = |places: &[u32], r: &mut BodyRef| match r {
-        BodyRef::Inst(n, _) => *n = places[*n as usize],
-        BodyRef::Operand(n) if *n as usize == operand => *r = element,
-        _ => {}
-    };
-    for mut inst in std::mem::take(&mut expr.body.insts) {
-        inst.args.iter_mut().for_each(|r| moved(&places, r));
-        let same = |known: &BodyInst| (&known.op, &known.args, &known.dtypes) == (&inst.op, &inst.args, &inst.dtypes);
-        places.push(match insts[..count].iter().position(same) {
-            Some(known) => known as u32,
-            None => {
-                insts.push(inst);
-                insts.len() as u32 - 1
-            }
-        });
-    }
-    expr.body.yields.iter_mut().for_each(|r| moved(&places, r));
-    expr.body.insts = insts;
-}
-
-/// Takes out an operand that nothing reads, and its argument if nothing else reads that.
-fn drop_operand(expr: &mut ArrayExpr, args: &mut Vec<Value>, operand: usize) {
-    let gone = expr.operands.remove(operand);
-    let moved = |r: &mut BodyRef| match r {
-        BodyRef::Operand(n) if *n as usize > operand => *n -= 1,
-        _ => {}
-    };
-    for body in [Some(&mut expr.body), expr.finish.as_mut()].into_iter().flatten() {
-        body.insts.iter_mut().flat_map(|inst| inst.args.iter_mut()).for_each(moved);
-        body.yields.iter_mut().for_each(moved);
-    }
-    let arg_of = |source: &Source| match source {
-        Source::Array(arg) | Source::Scalar(arg) => Some(*arg),
-        Source::Capture(_) => None,
-    };
-    let Some(arg) = arg_of(&gone.source).filter(|arg| expr.operands.iter().all(|o| arg_of(&o.source) != Some(*arg)))
-    else {
-        return;
-    };
-    args.remove(arg as usize);
-    for operand in &mut expr.operands {
-        if let Source::Array(n) | Source::Scalar(n) = &mut operand.source
-            && *n > arg
-        {
-            *n -= 1;
-        }
-    }
 }

@@ -7,6 +7,7 @@
 
 mod chain;
 pub mod constructors;
+mod edit;
 pub mod elements;
 pub mod eye_contraction;
 pub mod full_operands;
