@@ -13,12 +13,15 @@ pub struct Strided {
     is_table: bool,
     /// The place of the lowest.
     low: usize,
+    /// The extents.
+    shape: SmallVec<[usize; 4]>,
     /// How far apart neighbours along each axis are.
     steps: SmallVec<[isize; 4]>,
 }
 
 impl Strided {
-    /// An expression over an array, or over a table of its constructor. `None` if the table would have more elements than the result.
+    /// An expression over an array, or over a table of its constructor. `None` if the table would have more elements than the result, or memory can't
+    /// address them.
     pub fn of(expr: &LazyExpr, data: Option<&Array>) -> Option<Strided> {
         match data {
             Some(array) => Strided::of_array(expr, array),
@@ -31,7 +34,7 @@ impl Strided {
         let len = usize::try_from(line.len()).ok().filter(|_| line.len() <= expr.len().unwrap_or(u128::MAX).max(1))?;
         let elements = Array::from_fn(line.dtype(), &[len], |place| line.at(place))?;
         let steps = line.steps().iter().map(|&step| isize::try_from(step).ok()).collect::<Option<_>>()?;
-        Strided { elements, is_table: true, low: 0, steps }.beginning_at(expr, line.first())
+        Strided { elements, is_table: true, low: 0, shape: SmallVec::new(), steps }.beginning_at(expr, line.first())
     }
 
     fn of_array(expr: &LazyExpr, array: &Array) -> Option<Strided> {
@@ -53,16 +56,18 @@ impl Strided {
         let back =
             elements.shape().iter().zip(&strides).map(|(&n, &s)| (n as i128 - 1).max(0) * (-s).max(0)).sum::<i128>();
         let first = sum(expr.start())?.checked_add(back)?;
-        Strided { is_table: !is_in_a_row(array), elements, low: 0, steps }.beginning_at(expr, first)
+        Strided { is_table: !is_in_a_row(array), elements, low: 0, shape: SmallVec::new(), steps }
+            .beginning_at(expr, first)
     }
 
-    /// With the lowest place found from that of the first element.
+    /// With the extents, and the lowest place found from that of the first element.
     fn beginning_at(self, expr: &LazyExpr, first: i128) -> Option<Strided> {
         let down = expr.axes().iter().zip(&self.steps).try_fold(0i128, |sum, (axis, &step)| {
             sum.checked_add(i128::from(axis.extent.saturating_sub(1)).checked_mul((step as i128).min(0))?)
         })?;
         let low = if expr.is_empty() { 0 } else { usize::try_from(first.checked_add(down)?).ok()? };
-        Some(Strided { low, ..self })
+        let shape = expr.axes().iter().map(|axis| usize::try_from(axis.extent).ok()).collect::<Option<_>>()?;
+        Some(Strided { low, shape, ..self })
     }
 
     /// The elements, if they were made for this.
@@ -70,18 +75,18 @@ impl Strided {
         Some(&self.elements).filter(|_| self.is_table)
     }
 
-    /// The array, of these extents. `None` if memory can't address so many elements.
-    pub fn view(&self, shape: &[usize]) -> Option<View<'_>> {
-        fn read<'a, T: Element>(elements: &'a [T], at: &Strided, shape: &[usize]) -> Option<View<'a>> {
+    /// The array. `None` if memory can't address so many elements.
+    pub fn view(&self) -> Option<View<'_>> {
+        fn read<'a, T: Element>(elements: &'a [T], at: &Strided) -> Option<View<'a>> {
             let strides: SmallVec<[usize; 4]> = at.steps.iter().map(|step| step.unsigned_abs()).collect();
-            let layout = IxDyn(shape).strides(IxDyn(&strides));
+            let layout = IxDyn(&at.shape).strides(IxDyn(&strides));
             let mut view = ArrayViewD::from_shape(layout, elements.get(at.low..)?).ok()?;
             for (axis, _) in at.steps.iter().enumerate().filter(|(_, step)| **step < 0) {
                 view.invert_axis(Axis(axis));
             }
             Some(T::wrap_view(view))
         }
-        with_array!(&self.elements, |a| read(a.as_slice_memory_order()?, self, shape))
+        with_array!(&self.elements, |a| read(a.as_slice_memory_order()?, self))
     }
 }
 
