@@ -35,6 +35,9 @@ fn arguments(c: &mut Criterion) {
                 b.iter(|| f.call(black_box(&[x.arg().expect("it has strides"), Arg::Array(&y)])).expect("it runs"))
             });
             let forced = x.force().expect("there is memory").clone();
+            group.bench_function(format!("{name}, forced, as a view"), |b| {
+                b.iter(|| f.call(black_box(&[Arg::View(forced.view()), Arg::Array(&y)])).expect("it runs"))
+            });
             group.bench_function(format!("{name}, forced"), |b| {
                 b.iter(|| f.call(black_box(&[Arg::Array(&forced), Arg::Array(&y)])).expect("it runs"))
             });
