@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use rewright::exec::{Arg, Options};
-use rewright::{Array, DType, Executable, Scalar, SliceSpec, parse_module};
+use rewright::{Array, Attr, Attrs, DType, Executable, Limits, Scalar, SliceSpec, evaluate_op, parse_module, registry};
 use rewright_lazy::{LazyArray, LazyExpr};
 use std::collections::HashSet;
 
@@ -88,6 +88,40 @@ fn views_are_arguments_without_a_copy() {
     assert!(counts.bytes_total < 2000, "{counts:?}");
     assert_eq!(x.bytes(), 0);
     assert!(!x.is_forced());
+}
+
+/// L8: arrays that lie in memory in another order, backwards, or with gaps, are read as the ones that they are.
+#[test]
+fn arrays_lie_in_memory_as_they_like() {
+    let base = numbers(&[4, 6]);
+    let sliced = |at: [SliceSpec; 2]| {
+        let attrs = Attrs::new().with("at", Attr::Slices(at.into()));
+        let found =
+            evaluate_op(registry().op("slice").unwrap(), &attrs, &[base.clone().into()], &[], Limits::default());
+        found.unwrap()[0].to_array()
+    };
+    let step = |step| SliceSpec { step, ..SliceSpec::FULL };
+    let back = step(-1);
+    let layouts = [
+        base.permuted(&[1, 0]),
+        sliced([back, back]),
+        sliced([back, SliceSpec::FULL]).permuted(&[1, 0]),
+        sliced([step(2), SliceSpec { start: Some(1), stop: None, step: 3 }]),
+        sliced([step(-3), step(-2)]),
+    ];
+    for array in layouts {
+        let dense = LazyArray::of(array.view().to_array());
+        let lazy = LazyArray::of(array);
+        for of in [&lazy, &dense] {
+            assert_eq!(of.force().unwrap(), &of.data().unwrap().view().to_array());
+        }
+        let view = |x: &LazyArray| x.view(|e| e.flipped(&[1])?.transposed(&[1, 0])?.expanded(&[0])).unwrap();
+        let (seen, wanted) = (view(&lazy), view(&dense));
+        let (Arg::View(seen), Arg::View(wanted)) = (seen.arg().unwrap(), wanted.arg().unwrap()) else {
+            panic!("views are wanted");
+        };
+        assert_eq!(seen.to_array(), wanted.to_array());
+    }
 }
 
 /// T91, L7.
