@@ -4,8 +4,8 @@
 //! ([`register_join!`](crate::register_join)). One order of a pair is enough. Scalars leave others as they are, and what no pair says is dense; the
 //! remarks of `materialize` say so. Two answers for one pair are an error of the registration, which names both places.
 
-use rewright::ir::{Origin, Style};
-use rewright::{DType, Name, Op, Scalar, Type, inventory};
+use rewright::ir::{Origin, Style, Styled};
+use rewright::{DType, Datum, Name, Op, Scalar, Type, inventory};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -43,7 +43,12 @@ pub enum Answer {
     Dense(String),
     /// The result's style.
     Style(Style),
+    /// The result is no lazy array but one of a style, which [`Eager`] computes at once.
+    Now(Style),
 }
+
+/// Interface of a storage style: what it has instead of loops, for the functions that its rule answers with [`Answer::Now`]. Rewrites do the same to programs.
+pub struct Eager(pub fn(Op, &[Datum]) -> Result<Styled, String>);
 
 /// What a style asks of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

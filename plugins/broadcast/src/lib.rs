@@ -17,6 +17,7 @@ pub mod lazy;
 pub mod materialize_nest;
 pub mod nest;
 pub mod ops;
+pub mod range_arithmetic;
 pub mod scalar_function;
 pub mod structure;
 pub mod styles;

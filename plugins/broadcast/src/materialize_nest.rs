@@ -65,7 +65,7 @@ impl RootRewrite for MaterializeNest {
             return Ok((root, Found::Kept(style)));
         }
         if !style.is_dense() && style.def().interface::<Stored>().is_none() {
-            return Err(because(format!("nobody says where elements of `{style}` are stored")));
+            return Ok((root, Found::Kept(style)));
         }
         let nest = nest(cx, root, arg, result).map_err(because)?;
         let lost = if style.is_dense() { why_dense(cx, &nest, lazy, refused) } else { None };

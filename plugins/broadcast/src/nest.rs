@@ -123,7 +123,9 @@ impl Nest {
 
 /// The instruction that makes a lazy array.
 fn broadcasted(func: &Function, value: Value) -> Option<Inst> {
-    func.def_inst(value).filter(|&inst| func.inst(inst).op == BROADCASTED)
+    // What is computed at once is an array like any other.
+    let is_lazy = |ty: &Type| ty.is_scalar() || Lazy::is_lazy(ty);
+    func.def_inst(value).filter(|&inst| func.inst(inst).op == BROADCASTED && is_lazy(func.ty(value)))
 }
 
 /// What the type of a lazy array says.

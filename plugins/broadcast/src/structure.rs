@@ -4,7 +4,7 @@
 //! is computed once, by the op's own meaning, and handed on from function to function with the style: where it is zero when all are applied, the result is
 //! diagonal. Nothing depends on elements, and on scalars only where they are written in the program.
 
-use crate::lattice::{Answer, Applying, Broadcasting, lattice};
+use crate::lattice::{Answer, Applying, Broadcasting, Keeps, lattice};
 use crate::lazy::Lazy;
 use rewright::ir::{InferCx, Style};
 use rewright::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar};
@@ -20,6 +20,8 @@ pub enum Function {
 
 /// What is found: the style of the result, and why it is not one that more is known of.
 pub struct Structure {
+    /// The style of a result that is computed at once.
+    pub now: Option<Style>,
     /// The style, and what is computed of zeros.
     pub lazy: Lazy,
     /// Why the result is dense; empty if it is not, or no operand has a style.
@@ -51,30 +53,33 @@ pub fn apply(
     let mut because = Vec::new();
     let operands: Vec<Operand> =
         cx.args.iter().zip(cx.consts).map(|(ty, known)| operand(ty, *known, dims, &mut because)).collect();
-    let style = match ruled(function, cx, &operands, dtype)? {
+    let style = match ruled(function, cx, dtype)? {
         Answer::Join => joined(&operands, &mut because),
         Answer::Style(style) => Some(style),
         Answer::Dense(why) => {
-            return Ok(Structure { lazy: Lazy::dense(), because: vec![why] });
+            return Ok(Structure { now: None, lazy: Lazy::dense(), because: vec![why] });
+        }
+        Answer::Now(style) => {
+            return Ok(Structure { now: Some(style), lazy: Lazy::dense(), because: Vec::new() });
         }
     };
     let lazy = match style {
-        Some(style) => Lazy { style, zero: zero_of(function, &operands, dtype) },
+        Some(style) => {
+            let asks = style.def().interface::<Broadcasting>().is_none_or(|b| b.keeps == Keeps::Zeros);
+            Lazy { style, zero: if asks { zero_of(function, &operands, dtype) } else { None } }
+        }
         None => Lazy::dense(),
     };
     Ok(match absorbing(function, cx, &operands, dtype, finite) {
-        Some(absorbed) if lazy.zero.is_none() => Structure { lazy: absorbed, because: Vec::new() },
-        _ => Structure { lazy, because },
+        Some(absorbed) if lazy.zero.is_none() => Structure { now: None, lazy: absorbed, because: Vec::new() },
+        _ => Structure { now: None, lazy, because },
     })
 }
 
 /// What the operands' styles say themselves; the first one that says something is right.
-fn ruled(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: DType) -> Result<Answer, String> {
-    let style_of = |operand: &Operand| match operand {
-        Operand::Styled(lazy) => lazy.style,
-        _ => Style::dense(),
-    };
-    let styles: Vec<Style> = operands.iter().map(style_of).collect();
+fn ruled(function: Function, cx: &InferCx<'_>, dtype: DType) -> Result<Answer, String> {
+    let style_of = |ty: &Type| if Lazy::is_lazy(ty) { Lazy::of(ty).map(|lazy| lazy.style) } else { Style::of(ty) };
+    let styles: Vec<Style> = cx.args.iter().map(style_of).collect::<Result<_, _>>()?;
     let op = if let Function::Op(op) = function { Some(op) } else { None };
     let applying = Applying { op, styles: &styles, types: cx.args, consts: cx.consts, dtype };
     for style in &styles {
@@ -124,7 +129,8 @@ fn alone(ty: &Type) -> Result<Lazy, Option<String>> {
         true => style,
         false => Style::named(rewright::Name::new(broadcasting.into)).map_err(Some)?,
     };
-    Ok(Lazy { style: into, zero: Some(Scalar::Bool(false).cast(ty.dtype())) })
+    let zero = (broadcasting.keeps == Keeps::Zeros).then(|| Scalar::Bool(false).cast(ty.dtype()));
+    Ok(Lazy { style: into, zero })
 }
 
 /// The style of all operands together; nothing if that is dense.

@@ -14,6 +14,8 @@ use std::fmt::Write;
 const CASES: usize = 400;
 
 const LITERALS: [&str; 8] = ["2.0j", "0.0", "1.0", "2.0", "-1.5", "inf", "3", "0"];
+/// Those with which float ranges are exact: elements of ranges are rounded once, those of arrays by each function.
+const EXACT: [&str; 4] = ["1.0", "2.0", "-1.5", "4"];
 const UNARY: [&str; 10] = ["imag", "conj", "neg", "abs", "sin", "cos", "exp", "floor", "not", "isnan"];
 const BINARY: [&str; 11] = ["add", "sub", "mul", "div", "power", "maximum", "lt", "ne", "and", "or", "eq"];
 
@@ -32,12 +34,17 @@ fn case(random: &mut Rng) -> Case {
         params.push(format!("%a{number}: {name}"));
         args.push(datum);
     }
+    let is_range = |arg: &Datum| arg.as_styled().is_some_and(|styled| styled.style().name() == "range");
+    if args.iter().any(is_range) && args.iter().any(|arg| arg.as_scalar().is_some()) {
+        return case(random);
+    }
+    let literals = if args.iter().any(is_range) { &EXACT[..] } else { &LITERALS };
     let (mut values, mut lazy, mut dense) =
         ((0..args.len()).map(|n| format!("%a{n}")).collect::<Vec<_>>(), String::new(), String::new());
     for step in 0..random.usize(1..6) {
         // Late values more often than early ones, so that nests are deep.
         let any = |random: &mut Rng| match random.u8(0..6) {
-            0 => random.choice(LITERALS).unwrap().to_string(),
+            0 => random.choice(literals).unwrap().to_string(),
             1 | 2 => random.choice(&values).unwrap().clone(),
             _ => values[values.len() - 1].clone(),
         };
@@ -98,13 +105,18 @@ fn argument(random: &mut Rng, n: usize) -> (String, Datum) {
         let array = Array::from_fn(dtype, &shape, |_| element(dtype)).unwrap();
         let dims: Vec<String> =
             shape.iter().map(|&e| if e == n && n > 1 { "n".into() } else { e.to_string() }).collect();
-        let dims = dims.join(", ");
+        let dims: String = dims.join(", ");
         if random.u8(0..4) == 0 {
             return (format!("{dtype}[{dims}]"), array.into());
         }
         let style = *random.choice(&styles).unwrap();
+        if style.name == "range" && dtype != DType::I64 {
+            continue;
+        }
         if let Ok(styled) = Styled::of(style, &array).map(Datum::from) {
             let style = if style.name == "dense" { String::new() } else { format!("; {}", style.name) };
+            // Tuples say how long they are.
+            let dims = if style == "; tuple" { n.to_string() } else { dims };
             return (format!("{dtype}[{dims}{style}]"), styled);
         }
     }

@@ -33,6 +33,7 @@ pub mod array_expr;
 pub mod block_args;
 mod cannot_fail;
 pub mod canonicalize;
+pub mod components;
 pub mod cse;
 pub mod dce;
 pub mod dead_branches;

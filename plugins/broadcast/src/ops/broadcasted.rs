@@ -3,7 +3,7 @@
 //!
 //! The result's type says what style it may have then: see [`lazy`](crate::lazy). Of scalars it is a scalar.
 
-use crate::lattice::lattice;
+use crate::lattice::{Eager, lattice};
 use crate::lazy::Lazy;
 use crate::structure::{self, Function, Structure};
 use rewright::ir::eval::{apply, evaluate_counted, map_elements};
@@ -85,7 +85,7 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
         }
     };
     let Some(dims) = broadcast_types(cx.op, &plain)? else {
-        return Ok((Type::scalar(dtype), Structure { lazy: Lazy::dense(), because: Vec::new() }));
+        return Ok((Type::scalar(dtype), Structure { now: None, lazy: Lazy::dense(), because: Vec::new() }));
     };
     let zero = zero_attr(cx.attrs, op, dtype)?;
     let function = match op {
@@ -93,7 +93,8 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
         None => Function::Callee(zero),
     };
     let structure = structure::apply(function, cx, &dims, dtype, cx.attrs.flag("finite")).map_err(refuse)?;
-    let ty = Type::array(dtype, dims).with_style(Some(structure.lazy.name()));
+    let style = structure.now.map_or_else(|| structure.lazy.name(), Style::name);
+    let ty = Type::array(dtype, dims).with_style(Some(style));
     Ok((ty, structure))
 }
 
@@ -130,6 +131,9 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
 }
 
 fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    if let Some(ty) = cx.results.first().filter(|ty| ty.is_array() && !Lazy::is_lazy(ty)) {
+        return Ok(vec![at_once(cx, ty, args)?.into()]);
+    }
     for arg in args {
         cx.spend(cx.len(arg.shape())? as u64)?;
     }
@@ -141,6 +145,17 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     };
     let Some(ty) = cx.results.first().filter(|ty| ty.is_array()) else { return Ok(results) };
     results.into_iter().map(|result| lazily(cx, ty, &result.to_array()).map(Datum::from)).collect()
+}
+
+/// What a style has instead of a loop.
+fn at_once(cx: &EvalCx<'_>, ty: &Type, args: &[Datum]) -> Result<Styled, EvalError> {
+    let style = Style::of(ty).map_err(EvalError::value)?;
+    let eager = style.def().interface::<Eager>();
+    let eager = eager.ok_or_else(|| EvalError::unsupported(format!("`{style}` has nothing to compute it by")))?;
+    let op = op(cx.attrs).map_err(|error| EvalError::value(error.message))?;
+    let op = op.ok_or_else(|| EvalError::unsupported("functions are not computed at once"))?;
+    cx.spend(1)?;
+    (eager.0)(op, args).map_err(EvalError::value)
 }
 
 /// All elements of a value, of rank 0 too.

@@ -14,3 +14,4 @@ pub mod square;
 pub mod symmetric;
 pub mod triangular;
 pub mod tridiagonal;
+pub mod tuple;

@@ -1,8 +1,10 @@
 //! `f64[n; range]`: evenly spaced numbers, of `start` and `step`. The element at `i` is `start + i * step`: of integers with the wrapping that their
 //! arrays have, of floats rounded once (of `f32` from an `f64`).
 
+use crate::element::{Cell, Element, Leaf};
+use rewright::ir::expr::{Affine, BodyRef, Test};
 use rewright::ir::{Component, StyleDef, Styled};
-use rewright::{Array, Complex64, DType, Scalar, Type, register_style};
+use rewright::{Array, Complex64, DType, Loc, Scalar, Type, register_interface, register_style};
 
 /// Evenly spaced numbers.
 pub static RANGE: StyleDef = StyleDef {
@@ -74,4 +76,43 @@ fn difference(second: Scalar, first: Scalar) -> Scalar {
         _ if dtype.is_complex() => Scalar::C128(second.to_c128() - first.to_c128()).cast(dtype),
         _ => Scalar::F64(second.to_f64() - first.to_f64()).cast(dtype),
     }
+}
+
+register_interface!(style "range", Element, &Element(cell));
+
+/// An element as an expression: the same numbers as [`at`].
+fn cell(cell: &mut Cell<'_>, leaf: &Leaf, place: &[Affine]) -> Result<BodyRef, String> {
+    let dtype = leaf.ty.dtype();
+    let [start, step] = [0, 1].map(|n| cell.read_by(leaf.components[n], Vec::new()));
+    cell.when(
+        &place[0],
+        Test::Zero,
+        dtype,
+        |_| Ok(start),
+        |cell| {
+            let index = cell.index(&place[0])?;
+            if dtype.is_int() {
+                let index = cell.body.cast(index, DType::I64, dtype, Loc::default());
+                let along = cell.core("mul", &[index, step], dtype)?;
+                return cell.core("add", &[start, along], dtype);
+            }
+            let index = cell.body.cast(index, DType::I64, DType::F64, Loc::default());
+            let spaced = |cell: &mut Cell<'_>, start, step, part| {
+                let [start, step] = [start, step].map(|x| cell.body.cast(x, part, DType::F64, Loc::default()));
+                cell.core("fma", &[step, index, start], DType::F64)
+            };
+            if !dtype.is_complex() {
+                let element = spaced(cell, start, step, dtype)?;
+                return Ok(cell.body.cast(element, DType::F64, dtype, Loc::default()));
+            }
+            let part = if dtype == DType::C64 { DType::F32 } else { DType::F64 };
+            let mut parts = Vec::new();
+            for name in ["real", "imag"] {
+                let [start, step] = [cell.core(name, &[start], part)?, cell.core(name, &[step], part)?];
+                parts.push(spaced(cell, start, step, part)?);
+            }
+            let element = cell.core("complex", &parts, DType::C128)?;
+            Ok(cell.body.cast(element, DType::C128, dtype, Loc::default()))
+        },
+    )
 }

@@ -3,8 +3,10 @@
 //! `csc` has `starts`, where each column begins in the other two, and where the last one ends; `rows`, which increase within a column; and `values`.
 //! `sparse` has `at`, positions that increase, and `values`.
 
+use crate::lattice::Broadcasting;
+use crate::register_join;
 use rewright::ir::{Component, StyleDef, Styled};
-use rewright::{Array, DType, Dim, Scalar, register_style};
+use rewright::{Array, DType, Dim, Scalar, register_interface, register_style};
 
 /// A matrix by its columns.
 pub static CSC: StyleDef = StyleDef {
@@ -128,3 +130,13 @@ fn found(array: &Styled, positions: usize, among: std::ops::Range<usize>, at: us
     let value = if is_there { values.get(&[low]) } else { None };
     value.unwrap_or(Scalar::Bool(false).cast(array.dtype()))
 }
+
+register_interface!(style "csc", Broadcasting, &Broadcasting::zeros("csc"));
+register_interface!(style "sparse", Broadcasting, &Broadcasting::zeros("sparse"));
+
+// What is zero beside stored elements has few of them itself.
+register_join!("csc", "diagonal" => "csc");
+register_join!("csc", "upper_bidiagonal" => "csc");
+register_join!("csc", "lower_bidiagonal" => "csc");
+register_join!("csc", "tridiagonal" => "csc");
+register_join!("csc", "sym_tridiagonal" => "csc");
