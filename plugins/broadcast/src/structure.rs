@@ -106,7 +106,9 @@ fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], because: &mut Vec<Str
     if lazy.style.is_dense() {
         return Operand::Dense;
     }
-    if ty.dims() != dims || dims.contains(&Dim::Any) {
+    // Zeros are elsewhere in what is stretched; that bools are packed, and tuples small, stays.
+    let zeros = lazy.style.def().interface::<Broadcasting>().is_none_or(|b| b.keeps == Keeps::Zeros);
+    if (zeros && ty.dims() != dims) || dims.contains(&Dim::Any) {
         because.push(format!("{ty} is stretched, or not known to have the extents of the result"));
         return Operand::Dense;
     }

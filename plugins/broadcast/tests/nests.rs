@@ -19,6 +19,13 @@ const EXACT: [&str; 4] = ["1.0", "2.0", "-1.5", "4"];
 const UNARY: [&str; 10] = ["imag", "conj", "neg", "abs", "sin", "cos", "exp", "floor", "not", "isnan"];
 const BINARY: [&str; 11] = ["add", "sub", "mul", "div", "power", "maximum", "lt", "ne", "and", "or", "eq"];
 
+/// Of bools alone, which may be packed.
+const LOGIC: ([&str; 2], [&str; 2], [&str; 12]) = (
+    ["true", "false"],
+    ["not", "abs"],
+    ["and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge", "mul", "maximum", "minimum"],
+);
+
 /// A program over lazy arrays, the same one over dense ones, and arguments for both.
 struct Case {
     lazy: String,
@@ -29,8 +36,9 @@ struct Case {
 fn case(random: &mut Rng) -> Case {
     let n = *random.choice(&[0, 1, 2, 3, 5, 70]).unwrap();
     let (mut params, mut args) = (Vec::new(), Vec::new());
+    let logical = random.u8(0..4) == 0;
     for number in 0..random.usize(1..4) {
-        let (name, datum) = argument(random, n);
+        let (name, datum) = argument(random, n, logical);
         params.push(format!("%a{number}: {name}"));
         args.push(datum);
     }
@@ -38,7 +46,11 @@ fn case(random: &mut Rng) -> Case {
     if args.iter().any(is_range) && args.iter().any(|arg| arg.as_scalar().is_some()) {
         return case(random);
     }
-    let literals = if args.iter().any(is_range) { &EXACT[..] } else { &LITERALS };
+    let (literals, unary, binary) = match logical {
+        true => (&LOGIC.0[..], &LOGIC.1[..], &LOGIC.2[..]),
+        false if args.iter().any(is_range) => (&EXACT[..], &UNARY[..], &BINARY[..]),
+        false => (&LITERALS[..], &UNARY[..], &BINARY[..]),
+    };
     let (mut values, mut lazy, mut dense) =
         ((0..args.len()).map(|n| format!("%a{n}")).collect::<Vec<_>>(), String::new(), String::new());
     for step in 0..random.usize(1..6) {
@@ -49,15 +61,16 @@ fn case(random: &mut Rng) -> Case {
             _ => values[values.len() - 1].clone(),
         };
         let (op, operands) = match random.u8(0..8) {
-            0..3 => (*random.choice(&UNARY).unwrap(), vec![values[values.len() - 1].clone()]),
+            0..3 => (*random.choice(unary).unwrap(), vec![values[values.len() - 1].clone()]),
             3 => {
                 // Of a condition that is no bool the op's own rule makes other literals.
                 let tested = any(random);
-                let _ = writeln!(lazy, "  %c{step} = broadcasted {tested}, 0, op=\"ne\"");
-                let _ = writeln!(dense, "  %c{step} = ne {tested}, 0");
+                let none = literals[literals.len() - 1];
+                let _ = writeln!(lazy, "  %c{step} = broadcasted {tested}, {none}, op=\"ne\"");
+                let _ = writeln!(dense, "  %c{step} = ne {tested}, {none}");
                 ("where", vec![format!("%c{step}"), any(random), any(random)])
             }
-            _ => (*random.choice(&BINARY).unwrap(), vec![any(random), any(random)]),
+            _ => (*random.choice(binary).unwrap(), vec![any(random), any(random)]),
         };
         let list = operands.join(", ");
         let _ = writeln!(lazy, "  %{step} = broadcasted {list}, op=\"{op}\"");
@@ -79,7 +92,7 @@ fn case(random: &mut Rng) -> Case {
 }
 
 /// A type and a value of it: of any style, dense, or a scalar.
-fn argument(random: &mut Rng, n: usize) -> (String, Datum) {
+fn argument(random: &mut Rng, n: usize, logical: bool) -> (String, Datum) {
     let styles: Vec<_> = registry().styles().map(|(style, _)| style).collect();
     let special = [f64::NAN, f64::INFINITY, -0.0];
     let mut element = {
@@ -93,6 +106,7 @@ fn argument(random: &mut Rng, n: usize) -> (String, Datum) {
     loop {
         let dtype =
             *random.choice(&[DType::F64, DType::F64, DType::F32, DType::I64, DType::Bool, DType::C128]).unwrap();
+        let dtype = if logical { DType::Bool } else { dtype };
         if random.u8(0..8) == 0 {
             return (dtype.to_string(), element(dtype).into());
         }
@@ -109,7 +123,8 @@ fn argument(random: &mut Rng, n: usize) -> (String, Datum) {
         if random.u8(0..4) == 0 {
             return (format!("{dtype}[{dims}]"), array.into());
         }
-        let style = *random.choice(&styles).unwrap();
+        let bits = styles.iter().find(|style| style.name == "bits" && logical && random.bool());
+        let style = *bits.unwrap_or(random.choice(&styles).unwrap());
         if style.name == "range" && dtype != DType::I64 {
             continue;
         }

@@ -1,10 +1,13 @@
 //! `bool[n, m; bits]`: 64 bools a word, along the last axis. `words` has a row of words for each row of bools; bits beyond the end of a row are zero.
 
+use crate::element::{Cell, Element, Leaf};
+use crate::lattice::{Answer, Broadcasting, Keeps};
+use rewright::ir::expr::{Affine, BodyRef, Index, IndexExpr, Mode};
 use rewright::ir::{Component, StyleDef, Styled};
-use rewright::{Array, DType, Dim, Scalar, Type, register_style};
+use rewright::{Array, DType, Dim, Loc, Scalar, Type, register_interface, register_style};
 
 /// The bools of a word.
-const WORD: u64 = 64;
+pub const WORD: u64 = 64;
 
 /// 64 bools a word.
 pub static BITS: StyleDef = StyleDef {
@@ -22,6 +25,26 @@ pub static BITS: StyleDef = StyleDef {
 };
 
 register_style!(BITS);
+register_interface!(style "bits", Broadcasting, &Broadcasting {
+    into: "bits", keeps: Keeps::Bools, zeros: "dense", rule: |_| Ok(Answer::Join),
+});
+register_interface!(style "bits", Element, &Element(cell));
+
+/// A bool as an expression: a word, shifted down.
+fn cell(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, String> {
+    let (last, around) = at.split_last().ok_or("bits of rank 0")?;
+    let plain = |expr| Index { expr, mode: Mode::Proved };
+    let words = around.iter().map(|form| plain(IndexExpr::Affine(form.clone())));
+    let words = words.chain([plain(IndexExpr::FloorDiv(last.clone(), WORD as i64))]).collect();
+    let word = cell.read_by(leaf.components[0], words);
+    let index = cell.index(last)?;
+    let index = cell.body.cast(index, DType::I64, DType::U64, Loc::default());
+    let number = |n: u64| BodyRef::Const(Scalar::U64(n));
+    let bit = cell.core("bitand", &[index, number(WORD - 1)], DType::U64)?;
+    let shifted = cell.core("right_shift", &[word, bit], DType::U64)?;
+    let lowest = cell.core("bitand", &[shifted, number(1)], DType::U64)?;
+    cell.core("ne", &[lowest, number(0)], DType::Bool)
+}
 
 fn components(ty: &Type) -> Result<Vec<Component>, String> {
     if ty.dtype() != DType::Bool {

@@ -1,0 +1,324 @@
+//! The rewrite `bits-on-words`: logic of packed bools is computed 64 at a time.
+//!
+//! Where every operand of a nest is of `bits` or a bool, and every function is one that words have too, `materialize` is one `arrayexpr` over
+//! words. Bits beyond the end of a row stay zero: they are masked off where the nest makes ones of zeros.
+
+use crate::element::Cell;
+use crate::nest::{Applied, Nest, Part};
+use crate::styles::bits::WORD;
+use rewright::ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Out, SymExpr, Write, axes_along, prune};
+use rewright::ir::{ArrayExpr, builder};
+use rewright::prelude::*;
+use rewright::{Loc, register_rewrite};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// See the [module's page](self).
+pub struct BitsOnWords;
+
+static BITS_ON_WORDS: RewriteDef =
+    RewriteDef::root("bits-on-words", "logic of packed bools is computed a word at a time", &BitsOnWords)
+        .roots(&["materialize"])
+        .before(&["materialize-nest"])
+        .benefit(20);
+register_rewrite!(BITS_ON_WORDS);
+
+/// A function of words.
+#[derive(Clone, Copy, Debug)]
+enum Logic {
+    Same,
+    Not,
+    And,
+    Or,
+    Xor,
+    Xnor,
+    /// `!a & b`
+    Less,
+    /// `!a | b`
+    LessEqual,
+    Choose,
+}
+
+/// What an op of bools is on words, and whether its operands change places.
+fn logic(op: &str) -> Option<(Logic, bool)> {
+    Some(match op {
+        "pos" | "abs" => (Logic::Same, false),
+        "not" | "invert" => (Logic::Not, false),
+        "and" | "bitand" | "mul" | "minimum" | "min" => (Logic::And, false),
+        "or" | "bitor" | "add" | "maximum" | "max" => (Logic::Or, false),
+        "xor" | "bitxor" | "ne" => (Logic::Xor, false),
+        "eq" => (Logic::Xnor, false),
+        "lt" => (Logic::Less, false),
+        "le" => (Logic::LessEqual, false),
+        "gt" => (Logic::Less, true),
+        "ge" => (Logic::LessEqual, true),
+        "where" => (Logic::Choose, false),
+        _ => return None,
+    })
+}
+
+impl RootRewrite for BitsOnWords {
+    type Match = (Inst, Nest);
+
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        let func = cx.func();
+        let data = func.inst(root);
+        let (arg, result) = (data.args[0], func.ty(data.results[0]));
+        if !is_bits(result) || func.ty(arg) == result {
+            return Err(NoMatch::quiet());
+        }
+        let apart = |why: String| NoMatch::because(format!("bools are computed one by one: {why}")).at(data.loc);
+        let nest = Nest::of(cx, root, arg).map_err(apart)?;
+        let mut has_words = false;
+        for part in &nest.parts {
+            match part {
+                Part::Constant(number) if number.dtype() == DType::Bool => {}
+                Part::Constant(number) => return Err(apart(format!("{number} is no bool"))),
+                Part::Leaf(leaf) => {
+                    has_words |= leaf_words(func.ty(*leaf), result).map_err(apart)?;
+                    if !cx.reaches(*leaf, root) {
+                        return Err(apart("an operand does not reach it".into()));
+                    }
+                }
+                Part::Applied { inst, function, .. } => {
+                    let gives = func.ty(func.inst(*inst).results[0]).dtype();
+                    let op = if let Applied::Op(op) = function { Some(*op) } else { None };
+                    if gives != DType::Bool || op.is_none_or(|op| logic(op.name).is_none()) {
+                        let name = op.map_or("a function", |op| op.name);
+                        return Err(apart(format!("words have no `{name}`")));
+                    }
+                }
+            }
+        }
+        if has_words { Ok((root, nest)) } else { Err(apart("no operand has as long rows".into())) }
+    }
+
+    fn apply(&self, (root, nest): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let data = rw.func().inst(root).clone();
+        let result = rw.func().ty(data.results[0]).clone();
+        let mut words = HashMap::new();
+        for leaf in nest.leaves().collect::<Vec<_>>() {
+            let value = match rw.func().ty(leaf).is_scalar() {
+                true => leaf,
+                false => rw.op_with("component", [leaf], Attrs::new().with("name", Attr::Str("words".into())))?,
+            };
+            words.insert(leaf, value);
+        }
+        let row = if ones_of_zeros(rw.func(), &nest, &result) { row_length(rw, &nest, &result)? } else { None };
+        let value = expression(rw, &nest, &words, &result, row)?;
+        let attrs = Attrs::new()
+            .with("style", Attr::Str("bits".into()))
+            .with("dims", Attr::Dims(result.dims().into()))
+            .with("dtype", Attr::DType(DType::Bool));
+        let made = rw.op_with("assemble", [value], attrs)?;
+        rw.replace(root, &[made])
+    }
+}
+
+fn is_bits(ty: &Type) -> bool {
+    ty.style().is_some_and(|style| style == "bits")
+}
+
+/// Whether a leaf has words along the rows of the result, or is one bool for each of them; the error says what is in the way.
+fn leaf_words(ty: &Type, result: &Type) -> Result<bool, String> {
+    if ty.is_scalar() && ty.dtype() == DType::Bool {
+        return Ok(false);
+    }
+    if !is_bits(ty) {
+        return Err(format!("{ty} is not packed"));
+    }
+    let missing = result.rank() - ty.rank();
+    let mut pairs = ty.dims().iter().zip(&result.dims()[missing..]);
+    if !pairs.all(|(&own, &of)| own == Dim::Const(1) || (own == of && own != Dim::Any)) {
+        return Err(format!("{ty} is not known to have the extents of the result"));
+    }
+    Ok(ty.dims().last() == result.dims().last())
+}
+
+/// True unless the nest gives false where all operands do, whatever scalars are.
+fn ones_of_zeros(func: &Function, nest: &Nest, result: &Type) -> bool {
+    let mut values: Vec<Option<Scalar>> = Vec::new();
+    for part in &nest.parts {
+        values.push(match part {
+            Part::Constant(number) => Some(*number),
+            // The one bool of a scalar, or of a row, is beyond the ends, too.
+            Part::Leaf(leaf) => {
+                let has_rows = func.ty(*leaf).dims().last() == result.dims().last();
+                has_rows.then_some(Scalar::Bool(false))
+            }
+            Part::Applied { function: Applied::Op(op), args, .. } => {
+                let args: Option<Vec<Scalar>> = args.iter().map(|&n| values[n]).collect();
+                args.and_then(|args| Some(eval_scalar(*op, &args, &Attrs::new()).ok()?[0]))
+            }
+            Part::Applied { .. } => None,
+        });
+    }
+    values.last().copied().flatten() != Some(Scalar::Bool(false))
+}
+
+/// The length of a row of the result: a constant, or computed of an operand. Nothing if rows fill their words.
+fn row_length(rw: &mut Rewriter<'_>, nest: &Nest, result: &Type) -> Result<Option<Row>, RewriteError> {
+    let dim = result.dims().last().copied().unwrap_or(Dim::Any);
+    if let Dim::Const(n) = dim {
+        return Ok((!n.is_multiple_of(WORD)).then_some(Row::Known(n as i64)));
+    }
+    let own = |leaf: &Value| rw.func().ty(*leaf).dims().last() == Some(&dim);
+    let leaf = nest.leaves().find(own).ok_or_else(|| RewriteError::new("no operand has as long rows"))?;
+    let axis = rw.func().ty(leaf).rank() as i64 - 1;
+    rw.op_with("dim", [leaf], Attrs::new().with("axis", Attr::Int(axis))).map(|n| Some(Row::Of(n)))
+}
+
+/// The length of a row.
+#[derive(Clone, Copy)]
+enum Row {
+    Known(i64),
+    Of(Value),
+}
+
+fn expression(
+    rw: &mut Rewriter<'_>,
+    nest: &Nest,
+    words: &HashMap<Value, Value>,
+    result: &Type,
+    row: Option<Row>,
+) -> Result<Value, RewriteError> {
+    let func = rw.func();
+    let dims: Vec<Dim> = match result.dims().split_last() {
+        Some((Dim::Const(n), around)) => around.iter().copied().chain([Dim::Const(n.div_ceil(WORD))]).collect(),
+        Some((_, around)) => around.iter().copied().chain([Dim::Any]).collect(),
+        None => return Err(RewriteError::new("bits of rank 0")),
+    };
+    let axes = axes_along(&dims, |name| result.dims().contains(&Dim::Sym(name)));
+    debug_assert!(axes.iter().all(|axis| axis.kind == AxisKind::Parallel && axis.lo == SymExpr::default()));
+    let mut cell = Cell::new(func, axes, Vec::new());
+    let mut maker = Words { cell: &mut cell, words, result };
+    let value = maker.nest(func, nest).map_err(RewriteError::new)?;
+    let value = match row {
+        Some(row) => maker.masked(value, row).map_err(RewriteError::new)?,
+        None => value,
+    };
+    cell.body.yields.push(value);
+    let index = (0..dims.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
+    let out = Out { dtype: DType::U64, dims, index, fill: None, write: Write::Unique };
+    let Cell { axes, guard, mut operands, mut args, mut body, .. } = cell;
+    prune(&mut body, &axes, &mut operands, &mut args);
+    let expr = ArrayExpr {
+        axes,
+        guard,
+        operands,
+        body,
+        reductions: Vec::new(),
+        finish: None,
+        outs: vec![out],
+        locs: Vec::new(),
+    };
+    let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
+    let inst = rw.insert(builder::find_op("arrayexpr")?, args, attrs)?;
+    Ok(rw.func().inst(inst).results[0])
+}
+
+/// A word of the result, in the making.
+struct Words<'c, 'f> {
+    cell: &'c mut Cell<'f>,
+    words: &'c HashMap<Value, Value>,
+    result: &'c Type,
+}
+
+impl Words<'_, '_> {
+    fn op(&mut self, name: &str, args: &[BodyRef]) -> Result<BodyRef, String> {
+        self.cell.core(name, args, DType::U64)
+    }
+
+    fn nest(&mut self, func: &Function, nest: &Nest) -> Result<BodyRef, String> {
+        let all = |bit: bool| BodyRef::Const(Scalar::U64(if bit { u64::MAX } else { 0 }));
+        let mut words: Vec<BodyRef> = Vec::new();
+        for part in &nest.parts {
+            let word = match part {
+                Part::Constant(number) => all(number.truthy()),
+                Part::Leaf(leaf) => self.leaf(func, *leaf)?,
+                Part::Applied { function: Applied::Op(op), args, .. } => {
+                    let args: Vec<BodyRef> = args.iter().map(|&n| words[n]).collect();
+                    self.logic(op.name, &args)?
+                }
+                Part::Applied { .. } => return Err("words have no functions".into()),
+            };
+            words.push(word);
+        }
+        words.pop().ok_or_else(|| "an empty nest".into())
+    }
+
+    /// A word of an operand: one of its own, or its one bool 64 times.
+    fn leaf(&mut self, func: &Function, leaf: Value) -> Result<BodyRef, String> {
+        let (ty, value) = (func.ty(leaf), self.words[&leaf]);
+        if ty.is_scalar() {
+            let bit = self.cell.read_by(value, Vec::new());
+            let bit = self.cell.body.cast(bit, DType::Bool, DType::U64, Loc::default());
+            return self.op("neg", &[bit]);
+        }
+        let missing = self.result.rank() - ty.rank();
+        let place = |(axis, &dim): (usize, &Dim)| match dim {
+            Dim::Const(1) => Index { expr: IndexExpr::Affine(Affine::constant(0)), mode: Mode::Proved },
+            _ => {
+                let last = axis + 1 == ty.rank();
+                let mode = if last { Mode::Broadcast } else { Mode::Proved };
+                Index { expr: IndexExpr::Affine(Affine::axis((axis + missing) as u32)), mode }
+            }
+        };
+        let index = ty.dims().iter().enumerate().map(place).collect();
+        let word = self.cell.read_by(value, index);
+        match ty.dims().last() == Some(&Dim::Const(1)) && self.result.dims().last() != Some(&Dim::Const(1)) {
+            true => self.op("neg", &[word]),
+            false => Ok(word),
+        }
+    }
+
+    fn logic(&mut self, op: &str, args: &[BodyRef]) -> Result<BodyRef, String> {
+        let (what, turned) = logic(op).ok_or_else(|| format!("words have no `{op}`"))?;
+        let (a, b) = match args {
+            [a] => (*a, *a),
+            [a, b, ..] if turned => (*b, *a),
+            [a, b, ..] => (*a, *b),
+            [] => return Err(format!("`{op}` has no operands")),
+        };
+        Ok(match what {
+            Logic::Same => a,
+            Logic::Not => self.op("invert", &[a])?,
+            Logic::And => self.op("bitand", &[a, b])?,
+            Logic::Or => self.op("bitor", &[a, b])?,
+            Logic::Xor => self.op("bitxor", &[a, b])?,
+            Logic::Xnor => {
+                let differ = self.op("bitxor", &[a, b])?;
+                self.op("invert", &[differ])?
+            }
+            Logic::Less | Logic::LessEqual => {
+                let not = self.op("invert", &[a])?;
+                self.op(if matches!(what, Logic::Less) { "bitand" } else { "bitor" }, &[not, b])?
+            }
+            Logic::Choose => {
+                let other = *args.get(2).ok_or("`where` has three operands")?;
+                let (not, yes) = (self.op("invert", &[a])?, self.op("bitand", &[a, b])?);
+                let no = self.op("bitand", &[not, other])?;
+                self.op("bitor", &[yes, no])?
+            }
+        })
+    }
+
+    /// A word without what is beyond the end of its row.
+    fn masked(&mut self, word: BodyRef, row: Row) -> Result<BodyRef, String> {
+        let number = |n: i64| BodyRef::Const(Scalar::I64(n));
+        let signed = |cell: &mut Cell<'_>, name: &str, args: &[BodyRef]| cell.core(name, args, DType::I64);
+        let length = match row {
+            Row::Known(n) => number(n),
+            Row::Of(value) => self.cell.read_by(value, Vec::new()),
+        };
+        // So many bits of the word, and of those after it, are beyond the end.
+        let last = signed(self.cell, "sub", &[number(WORD as i64), length])?;
+        let axis = BodyRef::Axis(self.result.rank() as u32 - 1);
+        let first = signed(self.cell, "left_shift", &[axis, number(i64::from(WORD.trailing_zeros()))])?;
+        let beyond = signed(self.cell, "add", &[first, last])?;
+        let beyond = signed(self.cell, "maximum", &[beyond, number(0)])?;
+        let beyond = self.cell.body.cast(beyond, DType::I64, DType::U64, Loc::default());
+        let mask = self.op("right_shift", &[BodyRef::Const(Scalar::U64(u64::MAX)), beyond])?;
+        self.op("bitand", &[word, mask])
+    }
+}
