@@ -11,6 +11,7 @@ use crate::op::Eval;
 use crate::ops::{control, effects};
 use crate::scalar::Scalar;
 use crate::show::shown_len;
+use crate::style::Styled;
 use crate::types::Type;
 use rustc_hash::FxHashSet;
 use slotmap::SecondaryMap;
@@ -285,18 +286,24 @@ impl<'m> Machine<'m> {
 
     fn store(&self, frame: &mut Frame<'_>, data: &InstData) -> Result<Flow, EvalError> {
         let [dest, src] = data.args[..] else { return Err(EvalError::shape("wants two operands")) };
-        let (Datum::Array(old), new) = (frame.read(dest)?, frame.read(src)?) else {
+        let (old, new) = (frame.read(dest)?, frame.read(src)?);
+        if old.as_scalar().is_some() {
             return Err(EvalError::shape("writes into an array only"));
-        };
+        }
         if !effects::can_cast_same_kind(new.dtype(), old.dtype()) {
             return Err(EvalError::value(format!("can't cast {} to {}", new.dtype(), old.dtype())));
         }
-        self.cx(frame, data, &[]).spend(old.len() as u64)?;
+        let cx = self.cx(frame, data, &[]);
+        cx.spend(cx.len(old.shape())? as u64)?;
         let new = new.to_array().cast(old.dtype());
         let new = if new.shape() == old.shape() { Some(new) } else { new.broadcast(old.shape()) };
         let new = new.ok_or_else(|| EvalError::shape("can't broadcast what is written"))?;
+        let new = match &old {
+            Datum::Styled(old) => Styled::keep(old.style(), &new).map_err(EvalError::value)?.into(),
+            _ => Datum::Array(new),
+        };
         frame.stored.insert(dest);
-        self.hold(frame, dest, Datum::Array(new))?;
+        self.hold(frame, dest, new)?;
         Ok(Flow::Next)
     }
 

@@ -28,7 +28,8 @@ pub static UFUNC: OpDef = OpDef::new(
 .traits(Traits::PARTIAL)
 .attrs(&[AttrDef::required("callee", AttrKind::Func, "a function whose parameters and results are scalars")]);
 
-/// `store %dest, %src`: writes `src`, broadcast and cast to a dtype of the same kind or a later one, into `dest`.
+/// `store %dest, %src`: writes `src`, broadcast and cast to a dtype of the same kind or a later one, into `dest`. Each may be of a storage style;
+/// what that of `dest` can't have is an error, and `dest` is then what it was.
 pub static STORE: OpDef =
     OpDef::new("store", "writes the second operand into the first", Arity::Exactly(2), infer_store, Eval::Control)
         .effects(Effects::WRITES)
@@ -120,9 +121,6 @@ fn infer_store(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let (dest, src) = (&cx.args[0], &cx.args[1]);
     if !dest.is_array() {
         return Err(TypeError::new(format!("`store` writes into an array, got {dest}")).operand(0));
-    }
-    if dest.style().is_some() || src.style().is_some() {
-        return Err(TypeError::new(format!("`store` copies between dense arrays, got {dest} and {src}")));
     }
     if !can_cast_same_kind(src.dtype(), dest.dtype()) {
         return Err(TypeError::new(format!("`store` can't cast {} to {}", src.dtype(), dest.dtype()))

@@ -8,7 +8,7 @@ use super::plan::*;
 use super::value::{Held, Shape, Strides, array_place, overwrite};
 use super::view::ViewOp;
 use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismatch, value_label, with_operands};
-use rewright_ir::{Array, Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Type};
+use rewright_ir::{Array, Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Styled, Type};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -350,6 +350,10 @@ impl<'e> Machine<'e> {
             [dest, _] => (dest, self.operand(act, step, 1).to_datum(&mut self.buffers.borrow_mut())?),
             _ => return Err(EvalError::shape("wants two operands")),
         };
+        if let Held::Styled(old) = &act.frame.slots[dest.0 as usize] {
+            let old = old.clone();
+            return self.store_styled(act, dest, &old, &src, param);
+        }
         let old = &act.frame.slots[dest.0 as usize];
         let Some(place) = old.place() else { return Err(EvalError::shape("writes into an array only")) };
         let src = src.to_array().cast(place.dtype);
@@ -370,6 +374,33 @@ impl<'e> Machine<'e> {
         // a buffer with if it is alone in its own.
         let new = unsafe { overwrite(&mut old, &from, &mut self.buffers.borrow_mut()) };
         self.replace(act, dest, old, new)?;
+        if let Some(param) = param {
+            act.frame.stored[param as usize] = true;
+        }
+        Ok(())
+    }
+
+    /// The same where the first operand is of a storage style: every element is looked at.
+    fn store_styled(
+        &self,
+        act: &mut Activation<'_, '_>,
+        dest: Slot,
+        old: &Styled,
+        src: &Datum,
+        param: Option<u32>,
+    ) -> Result<(), EvalError> {
+        let same = |new: &&Styled| (new.style(), new.shape(), new.dtype()) == (old.style(), old.shape(), old.dtype());
+        let kept = match src.as_styled().filter(same) {
+            Some(_) => src.clone(),
+            None => {
+                self.spend(self.limits.len(old.shape())? as u64)?;
+                let new = src.to_array().cast(old.dtype());
+                let new = if new.shape() == old.shape() { Some(new) } else { new.broadcast(old.shape()) };
+                let new = new.ok_or_else(|| EvalError::shape("can't broadcast what is written"))?;
+                Styled::keep(old.style(), &new).map_err(EvalError::value)?.into()
+            }
+        };
+        self.put(act.frame, dest, Held::from(kept))?;
         if let Some(param) = param {
             act.frame.stored[param as usize] = true;
         }

@@ -35,6 +35,9 @@ pub fn wrap(module: &Module, func: &Function, data: &InstData) -> Result<ArrayEx
 pub fn wrap_store(func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
     let (&[dest, src], loc) = (&data.args[..], data.loc) else { return Err("it has not two operands".into()) };
     let (to, from) = (func.ty(dest), func.ty(src));
+    if let Some(style) = to.style().or(from.style()) {
+        return Err(format!("elements of `{style}` are looked at one by one"));
+    }
     let mut wrapper = Wrapper::new(to.dims(), &[to.clone(), from.clone()])?;
     let read = wrapper.read(func, data, src);
     let value = wrapper.body.cast(read, from.dtype(), to.dtype(), loc);

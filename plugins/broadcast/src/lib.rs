@@ -20,6 +20,7 @@ pub mod nest;
 pub mod ops;
 pub mod range_arithmetic;
 pub mod scalar_function;
+pub mod store_lazy;
 pub mod structure;
 pub mod styles;
 
