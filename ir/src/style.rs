@@ -125,6 +125,7 @@ impl fmt::Debug for Style {
 /// a name, or parentheses don't match, or there is anything in them but names and numbers.
 pub(crate) fn canonical(name: &str) -> Option<String> {
     let (stem, rest) = name.split_once('(')?;
+    let stem = stem.trim_end();
     let is_word = |c: char| c.is_ascii_alphanumeric() || "_.+-".contains(c);
     let mut depth = 0_i32;
     for c in rest.strip_suffix(')')?.chars() {
@@ -135,9 +136,14 @@ pub(crate) fn canonical(name: &str) -> Option<String> {
     }
     let is_name =
         stem.starts_with(|c: char| c.is_ascii_alphabetic()) && stem.chars().all(|c| is_word(c) && !".+-".contains(c));
-    let words = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
-    let parts: Vec<String> = rest.split(',').map(words).collect();
-    (depth == 0 && is_name).then(|| format!("{stem}({}", parts.join(", ")))
+    if depth != 0 || !is_name {
+        return None;
+    }
+    let mut text = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (spaced, close) in [("( ", "("), (" (", "("), (" )", ")"), (" ,", ","), (", ", ","), (",", ", ")] {
+        text = text.replace(spaced, close);
+    }
+    Some(text)
 }
 
 /// The name of a definition, and its arguments.
@@ -313,5 +319,23 @@ impl fmt::Display for Styled {
             write!(f, "{} {name}: {array}", if number > 0 { "," } else { "" })?;
         }
         f.write_str(" }")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{canonical, split};
+
+    #[test]
+    fn names_with_arguments_have_one_form() {
+        let same = |name: &str| canonical(name).is_some_and(|text| text == "lazy(unit(metre), -1.5e-7 inf, x)");
+        assert!(same("lazy(unit(metre), -1.5e-7 inf, x)"));
+        assert!(same("lazy ( unit(metre ) ,-1.5e-7   inf,x )"));
+        for wrong in
+            ["lazy", "lazy(", "lazy)(", "lazy((x)", "lazy(x))", "(x)", "1a(x)", "a b(x)", "a(%x)", "a(\"x\")", "a(x) b"]
+        {
+            assert_eq!(canonical(wrong), None, "{wrong}");
+        }
+        assert_eq!(split("lazy(unit(metre), 1)"), ("lazy", "unit(metre), 1"));
     }
 }

@@ -161,7 +161,14 @@ impl<'f> Cell<'f> {
             (Some(c), Test::Zero) => Some(c == 0),
             (Some(c), Test::NotPositive) => Some(c <= 0),
             (Some(c), Test::DivisibleBy(n)) => Some(c % n == 0),
-            (None, _) => self.guard.contains(&Condition { form: form.clone(), test }).then_some(true),
+            (None, _) if self.guard.contains(&Condition { form: form.clone(), test }) => Some(true),
+            // Axes begin at 0.
+            (None, _) => match (least(form), most(form), test) {
+                (Some(low), _, Test::Zero | Test::NotPositive) if low > 0 => Some(false),
+                (_, Some(high), Test::Zero) if high < 0 => Some(false),
+                (_, Some(high), Test::NotPositive) if high <= 0 => Some(true),
+                _ => None,
+            },
         }
     }
 
@@ -203,6 +210,18 @@ impl<'f> Cell<'f> {
             (Some(sum), c) => self.core("add", &[sum, number(c)], DType::I64),
         }
     }
+}
+
+/// What a form is at least, if every axis adds to it.
+fn least(form: &Affine) -> Option<i64> {
+    let grows = form.axes().iter().all(|&(_, c)| c > 0) && form.offset.terms().is_empty();
+    grows.then_some(form.offset.constant)
+}
+
+/// What a form is at most, if every axis takes from it.
+fn most(form: &Affine) -> Option<i64> {
+    let falls = form.axes().iter().all(|&(_, c)| c < 0) && form.offset.terms().is_empty();
+    falls.then_some(form.offset.constant)
 }
 
 /// The difference of two forms.

@@ -190,7 +190,6 @@ fn what_is_wrong_with_types_is_said_when_they_are_checked() {
         ("%0 = restyle %v, style=\"diagonal\"", "a square matrix is wanted, not rank 1"),
         ("%0 = assemble %v, %v, style=\"diagonal\", dims=[n, n]", "of 1 components, got 2"),
         ("%0 = assemble %x, style=\"diagonal\", dims=[n, n]", "got f64[n, n]"),
-        ("store %d, %d", "copies between dense arrays"),
         ("%s = sum %v\n  %0 = assemble %s, %s, style=\"range\", dims=[n]", "`to_array` makes an array of rank 0"),
     ] {
         let message = refused(text);
