@@ -19,8 +19,8 @@ use crate::lower::lower;
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
-use rewright_ir::ops::{control, dim, effects, getitem, update};
-use rewright_ir::{Block, Dim, Eval, Function, InstData, Module, Name, Scalar, Type, Value, verify_function};
+use rewright_ir::ops::{control, dim, effects, getitem, styled, update};
+use rewright_ir::{Block, Dim, Eval, Function, InstData, Module, Name, Scalar, Style, Type, Value, verify_function};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -408,7 +408,10 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     fn part(&self, data: &InstData, dead: &[Value]) -> Option<StepKind> {
         let (&first, rest) = data.args.split_first()?;
         let ty = self.func.ty(first);
-        if ty.style().is_some() {
+        if data.op == styled::COMPONENT || data.op == styled::ASSEMBLE {
+            return self.styled(data, ty);
+        }
+        if ty.style().is_some() && data.op != dim::DIM {
             None
         } else if data.op == getitem::GETITEM {
             Some(StepKind::GetItem)
@@ -421,6 +424,18 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         } else {
             None
         }
+    }
+
+    /// A component of an array of a storage style, or such an array of its components.
+    fn styled(&self, data: &InstData, first: &Type) -> Option<StepKind> {
+        if data.op == styled::ASSEMBLE {
+            let ty = self.func.ty(*data.results.first()?);
+            return ty.style().and_then(|name| Style::named(name).ok()).map(StepKind::Assemble);
+        }
+        let style = Style::named(first.style()?).ok()?;
+        let all = (style.def().components)(first).ok()?;
+        let name = data.attrs.str("name")?;
+        all.iter().position(|component| component.name == name).map(StepKind::Component)
     }
 
     /// Arrays put together, or read at places.

@@ -150,6 +150,8 @@ impl<'e> Machine<'e> {
             StepKind::View(view) => self.view(act, step, view)?,
             StepKind::GetItem => self.getitem(act, step)?,
             StepKind::Dim(axis) => self.dim(act, step, *axis)?,
+            StepKind::Component(number) => self.component(act, step, *number)?,
+            StepKind::Assemble(style) => self.assemble(act, step, *style)?,
             StepKind::Update(slices) => self.update(act, step, slices)?,
             StepKind::Join(join) => self.join(act, step, *join)?,
             StepKind::Pick(pick) => self.pick(act, step, *pick)?,
@@ -266,7 +268,7 @@ impl<'e> Machine<'e> {
         self.exec.pools[number].give_back(frame);
     }
 
-    fn data(&self, act: &Activation<'_, '_>, step: &Step) -> Result<Vec<Datum>, EvalError> {
+    pub(super) fn data(&self, act: &Activation<'_, '_>, step: &Step) -> Result<Vec<Datum>, EvalError> {
         let buffers = &mut self.buffers.borrow_mut();
         step.args.iter().map(|slot| act.frame.slots[slot.0 as usize].to_datum(buffers)).collect()
     }

@@ -8,7 +8,7 @@ use super::launch::Launch;
 use super::pick::Pick;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
-use rewright_ir::{Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, SliceSpec, Type, Value};
+use rewright_ir::{Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, SliceSpec, Style, Type, Value};
 use smallvec::SmallVec;
 
 /// The number of a slot of a frame.
@@ -102,6 +102,10 @@ pub enum StepKind {
     GetItem,
     /// The extent of this axis.
     Dim(usize),
+    /// This component of an array of a storage style.
+    Component(usize),
+    /// The array of a storage style that has these components.
+    Assemble(Style),
     /// Replaces a part of the first operand, which dies with it; these are the slices.
     Update(SmallVec<[SliceSpec; 2]>),
     /// Puts operands together.

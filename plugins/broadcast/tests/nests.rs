@@ -150,8 +150,8 @@ fn typed(text: &str) -> Result<Module, String> {
     let parse = |text: &str| parse_module(text, "case").map_err(|e| e.render(false));
     let module = parse(&text.replace("RESULT", ""))?;
     let func = module.get(Name::new("f")).ok_or("no function")?;
-    let last = func.blocks().flat_map(|block| func.insts(block)).filter_map(|inst| func.inst(inst).results.first());
-    let ty = func.ty(*last.last().ok_or("no value")?);
+    let mut made = func.blocks().flat_map(|block| func.insts(block)).filter_map(|inst| func.inst(inst).results.first());
+    let ty = func.ty(*made.next_back().ok_or("no value")?);
     parse(&text.replace("RESULT", &format!(" -> {ty}")).replace("  ret\n", "  ret %r\n"))
 }
 

@@ -71,13 +71,24 @@ fn word(words: &Array, at: &[usize]) -> u64 {
 /// Nothing is beyond the end of a row.
 fn check(array: &Styled) -> Result<(), String> {
     let (words, row) = (&array.components()[0], array.shape().last().map_or(0, |&n| n as u64));
-    let in_row = row.div_ceil(WORD).max(1) as usize;
-    let beyond = if row.is_multiple_of(WORD) { 0 } else { u64::MAX << (row % WORD) };
-    let wrong = |(n, element): (usize, Scalar)| {
-        n % in_row == in_row - 1 && matches!(element, Scalar::U64(w) if w & beyond != 0)
+    if row.is_multiple_of(WORD) {
+        return Ok(());
+    }
+    let beyond = u64::MAX << (row % WORD);
+    let (in_row, rows) = (row.div_ceil(WORD) as usize, array.shape().iter().rev().skip(1).product::<usize>());
+    let last = |number: usize| {
+        let mut at = vec![in_row - 1; words.rank()];
+        let mut rest = number;
+        for (at, &extent) in at.iter_mut().zip(array.shape()).rev().skip(1) {
+            (*at, rest) = (rest % extent, rest / extent);
+        }
+        word(words, &at)
     };
-    match words.iter().enumerate().find(|&pair| wrong(pair)) {
-        Some((n, _)) => Err(format!("word {n} of `words` has bits beyond the end of its row, which has {row}")),
+    match (0..rows).find(|&number| last(number) & beyond != 0) {
+        Some(number) => Err(format!(
+            "word {} of `words` has bits beyond the end of its row, which has {row}",
+            number * in_row + in_row - 1
+        )),
         None => Ok(()),
     }
 }
