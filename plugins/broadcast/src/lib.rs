@@ -13,6 +13,7 @@
 
 pub mod bits_on_words;
 pub mod element;
+pub mod expression;
 pub mod lattice;
 pub mod lazy;
 pub mod materialize_nest;

@@ -1,0 +1,76 @@
+//! What can be wrong with an expression.
+
+use rewright::lowering::exec::LowerError;
+use rewright::rewrites::PipelineError;
+use rewright::{DType, EvalError, Name, RewriteError, TypeError};
+
+/// Why an expression can't be computed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Shapes that don't broadcast.
+    #[error("`{function}` can't broadcast {left}, with {right}: extents are equal, or one of them is 1")]
+    Shape {
+        /// The function they are operands of.
+        function: String,
+        /// The operand that others were broadcast to.
+        left: String,
+        /// The one that does not fit.
+        right: String,
+    },
+    /// A destination of another shape.
+    #[error(
+        "{given} can't be assigned to {destination}: it has no more axes, and each is as long as the destination's, or 1"
+    )]
+    Destination {
+        /// The destination's type.
+        destination: String,
+        /// What is assigned.
+        given: String,
+    },
+    /// A destination of an earlier kind of dtype.
+    #[error("{from} can't be assigned to {to}, which is of an earlier kind: `cast` says that it may")]
+    Kind {
+        /// The expression's dtype.
+        from: DType,
+        /// The destination's.
+        to: DType,
+    },
+    /// A function that refuses its operands.
+    #[error("{function}: {}{}", .error.message, .error.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default())]
+    Type {
+        /// The function.
+        function: String,
+        /// What it says.
+        error: TypeError,
+    },
+    /// An op of whole arrays.
+    #[error("`{op}` is no elementwise op: compute it before, or apply a function of scalars")]
+    NotElementwise {
+        /// Its name.
+        op: &'static str,
+    },
+    /// Two functions of one name.
+    #[error("two different functions are named `@{name}`: give one of them another name")]
+    SameName {
+        /// The name.
+        name: Name,
+    },
+    /// The rewrites of the default pipeline.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+    /// A rewrite failed.
+    #[error(transparent)]
+    Rewrite(#[from] RewriteError),
+    /// There is no kernel.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// The computation.
+    #[error(transparent)]
+    Eval(#[from] EvalError),
+}
+
+impl Error {
+    pub(super) fn of_type(function: impl std::fmt::Display, error: TypeError) -> Error {
+        Error::Type { function: format!("`{function}`"), error }
+    }
+}

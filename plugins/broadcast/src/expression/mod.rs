@@ -1,0 +1,181 @@
+//! Lazy expressions in Rust: nests of [`broadcasted`](crate::ops::broadcasted), written with operators.
+//!
+//! ```
+//! use rewright::{Array, DType, Scalar};
+//! use rewright_broadcast::expression::{Assign, Broadcast};
+//! let x = Array::from_fn(DType::F32, &[3], |i| Scalar::F32(i as f32)).ok_or("too large")?;
+//! let mut y = (2.0 * (x.lazy() + 1.0)).materialize()?.to_array();
+//! assert_eq!(y.to_string(), "[2. 4. 6.]");
+//! y.assign(2.0 * (x.lazy() + &y))?;
+//! assert_eq!((y.dtype(), y.to_string().as_str()), (DType::F32, "[4. 10. 16.]"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Nothing is computed before [`Expr::materialize`] or [`Assign::assign`]; then the whole expression is one program, compiled when an expression
+//! of its kind is seen for the first time. A kind is the functions, how they hang together, the literals, and the types of the values: not their
+//! extents, but which of them are equal, and which are 1.
+//!
+//! `&x + 1.0` can't be written, for Rust lets nobody but the crate that defines `Array` say what `+` makes of it and a number. One operand has to be
+//! an [`Expr`], which [`Broadcast::lazy`] makes; the other may then be an array or a number, on either side.
+//!
+//! Numbers are weak, as in NumPy 2: those of `f32` arrays and `2.0` are `f32`. They are part of the program. What differs from call to call should be a
+//! [`Scalar`], which is a value like arrays, and has a dtype.
+
+mod compiled;
+mod destination;
+mod error;
+
+mod function;
+mod operators;
+mod program;
+
+pub use compiled::compiled_programs;
+pub use destination::Assign;
+pub use error::Error;
+
+pub use function::ScalarFunction;
+
+use compiled::Compiled;
+use function::Function;
+use program::{Goal, Program};
+use rewright::ir::Styled;
+use rewright::ir::builder::find_op;
+use rewright::{Array, DType, Datum, Literal, Name, Scalar};
+use std::fmt;
+use std::sync::Arc;
+
+/// A function of arrays that is yet to be applied. Clones are the same expression: it is computed once, wherever it stands.
+#[derive(Clone)]
+pub struct Expr(Arc<Node>);
+
+enum Node {
+    Value(Datum),
+    Literal(Literal),
+    Applied { function: Function, args: Vec<Expr> },
+}
+
+impl Expr {
+    /// An elementwise op of any name, applied to values, numbers and other expressions.
+    ///
+    /// # Errors
+    ///
+    /// There is no such op, or it is not elementwise.
+    pub fn apply(op: &str, args: impl IntoIterator<Item = impl Into<Expr>>) -> Result<Expr, Error> {
+        let op = find_op(op).map_err(|error| Error::of_type(op, error))?;
+        if !op.is_elementwise() {
+            return Err(Error::NotElementwise { op: op.name });
+        }
+        Ok(Expr::applied(Function::Op(op.name), args.into_iter().map(Into::into).collect()))
+    }
+
+    /// A function of scalars, applied to each element.
+    pub fn call(function: &ScalarFunction, args: impl IntoIterator<Item = impl Into<Expr>>) -> Expr {
+        Expr::applied(Function::Scalars(function.clone()), args.into_iter().map(Into::into).collect())
+    }
+
+    /// Each element at another dtype, as the op `cast` has it.
+    pub fn cast(&self, to: DType) -> Expr {
+        Expr::applied(Function::Cast(to), vec![self.clone()])
+    }
+
+    /// Computes all elements, and keeps them in the style that is proved to be theirs. Of scalars it is a scalar.
+    ///
+    /// # Errors
+    ///
+    /// Shapes or dtypes don't fit, which is found before anything is computed; or the program fails, as integers do by negative powers.
+    pub fn materialize(&self) -> Result<Datum, Error> {
+        self.compute(None)
+    }
+
+    /// The same in a given style, `"dense"` or another one that can have the elements.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`materialize`](Expr::materialize), and that the style can't have them.
+    pub fn materialize_as(&self, style: &str) -> Result<Datum, Error> {
+        self.compute(Some(Name::new(style)))
+    }
+
+    fn compute(&self, style: Option<Name>) -> Result<Datum, Error> {
+        let (program, values) = Program::of(self, Goal::Value(style))?;
+        Compiled::of(program)?.value(&values)
+    }
+
+    fn applied(function: Function, args: Vec<Expr>) -> Expr {
+        Expr(Arc::new(Node::Applied { function, args }))
+    }
+}
+
+/// What an expression of a million functions holds is dropped one by one, not each inside of the other.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let Node::Applied { args, .. } = self else { return };
+        let mut rest = std::mem::take(args);
+        while let Some(expr) = rest.pop() {
+            if let Some(mut node) = Arc::into_inner(expr.0)
+                && let Node::Applied { args, .. } = &mut node
+            {
+                rest.append(args);
+            }
+        }
+    }
+}
+
+/// The function on the outside, for an expression may be of any size.
+impl fmt::Debug for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Node::Value(datum) => write!(f, "{}", datum.ty()),
+            Node::Literal(literal) => write!(f, "{literal}"),
+            Node::Applied { function, args } => write!(f, "{function} of {}", args.len()),
+        }
+    }
+}
+
+/// What lazy expressions are made of.
+pub trait Broadcast {
+    /// The value as an expression. Arrays share their buffers.
+    fn lazy(&self) -> Expr;
+}
+
+impl<T: Clone> Broadcast for T
+where
+    Expr: From<T>,
+{
+    fn lazy(&self) -> Expr {
+        self.clone().into()
+    }
+}
+
+impl From<&Expr> for Expr {
+    fn from(expr: &Expr) -> Expr {
+        expr.clone()
+    }
+}
+
+macro_rules! from_values {
+    ($($ty:ty)*) => {$(
+        impl From<$ty> for Expr {
+            fn from(value: $ty) -> Expr {
+                Expr(Arc::new(Node::Value(value.into())))
+            }
+        }
+        impl From<&$ty> for Expr {
+            fn from(value: &$ty) -> Expr {
+                Expr::from(value.clone())
+            }
+        }
+    )*};
+}
+from_values!(Array Datum Scalar Styled);
+
+macro_rules! from_literals {
+    ($($ty:ty)*) => {$(
+        impl From<$ty> for Expr {
+            fn from(number: $ty) -> Expr {
+                Expr(Arc::new(Node::Literal(number.into())))
+            }
+        }
+    )*};
+}
+from_literals!(bool i32 i64 f64 rewright::Complex64);

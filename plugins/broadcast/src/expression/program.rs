@@ -1,0 +1,258 @@
+//! An expression without its values: what is compiled once for all that are alike.
+
+use super::function::Function;
+use super::{Error, Expr, Node};
+use rewright::ir::Style;
+use rewright::ir::types::broadcast_dims;
+use rewright::{Array, Datum, Dim, Literal, Name, Scalar, Type, with_array};
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The functions of an expression in order, each after those that it takes.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Program {
+    /// The types of the values, with a symbol for each extent that is not 1.
+    pub params: Vec<Type>,
+    pub steps: Vec<Step>,
+    pub result: Operand,
+    pub goal: Goal<()>,
+}
+
+/// A function and its operands.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Step {
+    pub function: Function,
+    pub args: Vec<Operand>,
+}
+
+/// An operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operand {
+    Param(usize),
+    Number(Number),
+    Step(usize),
+}
+
+/// What becomes of the elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Goal<D> {
+    /// A value, in a style if one is asked for.
+    Value(Option<Name>),
+    /// They are stored in an array, which is the first parameter.
+    Destination(D),
+}
+
+/// A literal, compared by its bits.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Number(pub Literal);
+
+impl Eq for Number {}
+impl Hash for Number {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self.0 {
+            Literal::Bool(x) => Scalar::Bool(x).hash(state),
+            Literal::Int(x) => x.hash(state),
+            Literal::Float(x) => x.to_bits().hash(state),
+            Literal::Complex(re, im) => [re.to_bits(), im.to_bits()].hash(state),
+            Literal::Typed(scalar) => scalar.hash(state),
+        }
+    }
+}
+
+impl Program {
+    /// The program of an expression, and its values. That of a destination is not among them.
+    pub fn of(expr: &Expr, goal: Goal<&Array>) -> Result<(Program, Vec<Datum>), Error> {
+        let mut order = Order::default();
+        if let Goal::Destination(array) = goal {
+            order.value(&array.clone().into());
+        }
+        let result = order.visit(expr)?;
+        let shape = order.shape(result);
+        let Order { steps, mut values, .. } = order;
+        let params = types(&values);
+        let goal = match goal {
+            Goal::Value(style) => Goal::Value(style),
+            Goal::Destination(array) => {
+                values.remove(0);
+                fits(shape.as_deref().unwrap_or(&[]), array)?;
+                Goal::Destination(())
+            }
+        };
+        Ok((Program { params, steps, result, goal }, values))
+    }
+}
+
+/// That elements of a shape can be written to an array.
+fn fits(shape: &[Dim], destination: &Array) -> Result<(), Error> {
+    let ty = destination.ty();
+    let missing = ty.rank().checked_sub(shape.len());
+    let fits = |skip: usize| shape.iter().zip(&ty.dims()[skip..]).all(|(dim, to)| dim == to || *dim == Dim::Const(1));
+    match missing.is_some_and(fits) {
+        true => Ok(()),
+        false => {
+            let given = format!("an expression of shape {}", listed(shape));
+            Err(Error::Destination { destination: ty.to_string(), given })
+        }
+    }
+}
+
+/// The parts of an expression, each once.
+#[derive(Default)]
+struct Order {
+    steps: Vec<Step>,
+    /// The shapes of their results; none of scalars.
+    shapes: Vec<Option<Vec<Dim>>>,
+    values: Vec<Datum>,
+    seen: HashMap<*const Node, Operand>,
+    places: HashMap<Place, usize>,
+}
+
+/// What makes two values the same one.
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    Array { elements: usize, strides: Vec<isize>, ty: Type },
+    Styled(usize),
+}
+
+impl Place {
+    fn of(value: &Datum) -> Option<Place> {
+        Some(match value {
+            Datum::Scalar(_) => return None,
+            Datum::Array(array) => {
+                let elements = with_array!(array, |a| a.as_ptr() as usize);
+                Place::Array { elements, strides: array.strides().to_vec(), ty: array.ty() }
+            }
+            Datum::Styled(styled) => Place::Styled(Arc::as_ptr(styled) as usize),
+        })
+    }
+}
+
+impl Order {
+    /// Numbers an expression after all that is inside of it.
+    fn visit(&mut self, root: &Expr) -> Result<Operand, Error> {
+        // Whose operands are to be looked at first, and whose turn has come.
+        let mut stack = vec![(root, false)];
+        while let Some((expr, ready)) = stack.pop() {
+            let at = Arc::as_ptr(&expr.0);
+            if self.seen.contains_key(&at) {
+                continue;
+            }
+            let operand = match &*expr.0 {
+                Node::Value(value) => Operand::Param(self.value(value)),
+                Node::Literal(literal) => Operand::Number(Number(*literal)),
+                Node::Applied { args, .. } if !ready => {
+                    stack.push((expr, true));
+                    stack.extend(args.iter().rev().map(|arg| (arg, false)));
+                    continue;
+                }
+                Node::Applied { function, args } => {
+                    let args: Vec<Operand> = args.iter().map(|arg| self.seen[&Arc::as_ptr(&arg.0)]).collect();
+                    let shape = self.broadcast(function, &args)?;
+                    self.shapes.push(shape);
+                    self.steps.push(Step { function: function.clone(), args });
+                    Operand::Step(self.steps.len() - 1)
+                }
+            };
+            self.seen.insert(at, operand);
+        }
+        Ok(self.seen[&Arc::as_ptr(&root.0)])
+    }
+
+    fn value(&mut self, value: &Datum) -> usize {
+        let next = self.values.len();
+        let number = Place::of(value).map_or(next, |place| *self.places.entry(place).or_insert(next));
+        if number == next {
+            self.values.push(value.clone());
+        }
+        number
+    }
+
+    fn shape(&self, operand: Operand) -> Option<Vec<Dim>> {
+        match operand {
+            Operand::Param(n) => {
+                let ty = self.values[n].ty();
+                ty.is_array().then(|| ty.dims().to_vec())
+            }
+            Operand::Number(_) => None,
+            Operand::Step(n) => self.shapes[n].clone(),
+        }
+    }
+
+    /// The shape of what a function gives.
+    fn broadcast(&self, function: &Function, args: &[Operand]) -> Result<Option<Vec<Dim>>, Error> {
+        // The shape so far, and the operand that it comes from.
+        let mut all: Option<(Vec<Dim>, usize)> = None;
+        for (number, &arg) in args.iter().enumerate() {
+            let Some(shape) = self.shape(arg) else { continue };
+            all = Some(match all {
+                None => (shape, number),
+                Some((before, from)) => match broadcast_dims(&before, &shape) {
+                    Ok(both) if both == before => (both, from),
+                    Ok(both) => (both, number),
+                    Err(_) => {
+                        let left = self.described(from, args[from]);
+                        let left = match self.shape(args[from]).is_some_and(|own| own == before) {
+                            true => left,
+                            false => format!("operands 0 to {from}, of shape {} together", listed(&before)),
+                        };
+                        let right = self.described(number, arg);
+                        return Err(Error::Shape { function: function.to_string(), left, right });
+                    }
+                },
+            });
+        }
+        Ok(all.map(|(shape, _)| shape))
+    }
+
+    /// An operand for people.
+    fn described(&self, number: usize, operand: Operand) -> String {
+        match operand {
+            Operand::Param(n) => format!("operand {number}, {}", self.values[n].ty()),
+            Operand::Number(literal) => format!("operand {number}, {}", literal.0),
+            Operand::Step(n) => {
+                let shape = self.shapes[n].as_deref().unwrap_or(&[]);
+                format!("operand {number}, a `{}` of shape {}", self.steps[n].function, listed(shape))
+            }
+        }
+    }
+}
+
+fn listed(shape: &[Dim]) -> String {
+    format!("[{}]", shape.iter().map(Dim::to_string).collect::<Vec<_>>().join(", "))
+}
+
+/// The types that a program has for these values: a symbol for each extent, so that it serves those of other extents too.
+fn types(values: &[Datum]) -> Vec<Type> {
+    let known: Vec<Type> = values.iter().map(Datum::ty).collect();
+    let extents = |ty: &Type| ty.dims().iter().filter_map(constant).collect::<Vec<_>>();
+    // Some styles want to know extents when they are compiled.
+    let wants_constants = |ty: &&Type| {
+        let general = general(ty, &HashSet::new(), &mut HashMap::new());
+        ty.style().is_some() && Style::of(ty).is_ok_and(|style| (style.def().components)(&general).is_err())
+    };
+    let mut fixed: HashSet<u64> = known.iter().filter(wants_constants).flat_map(extents).collect();
+    fixed.insert(1);
+    let mut symbols = HashMap::new();
+    known.iter().map(|ty| general(ty, &fixed, &mut symbols)).collect()
+}
+
+fn constant(dim: &Dim) -> Option<u64> {
+    if let Dim::Const(extent) = dim { Some(*extent) } else { None }
+}
+
+/// A type with symbols for all extents but the fixed ones.
+fn general(ty: &Type, fixed: &HashSet<u64>, symbols: &mut HashMap<u64, Dim>) -> Type {
+    if ty.is_scalar() {
+        return ty.clone();
+    }
+    let mut symbol = |dim: &Dim| match constant(dim).filter(|extent| !fixed.contains(extent)) {
+        Some(extent) => {
+            let next = symbols.len();
+            *symbols.entry(extent).or_insert_with(|| Dim::Sym(Name::new(&format!("n{next}"))))
+        }
+        None => *dim,
+    };
+    let dims: Vec<Dim> = ty.dims().iter().map(&mut symbol).collect();
+    Type::array(ty.dtype(), dims).with_style(ty.style())
+}

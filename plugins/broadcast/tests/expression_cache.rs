@@ -1,0 +1,40 @@
+//! Expressions that are alike are compiled once. No other test runs in this process, for it counts.
+
+use rewright::{Array, Scalar};
+use rewright_broadcast::expression::{Assign, Broadcast, Expr, compiled_programs};
+
+fn count(shape: &[usize]) -> Array {
+    Array::from_fn(rewright::DType::F64, shape, |i| Scalar::F64(i as f64)).unwrap()
+}
+
+#[test]
+fn what_is_alike_is_compiled_once() {
+    let compiles = |expr: Expr| {
+        let before = compiled_programs();
+        expr.materialize().unwrap();
+        compiled_programs() - before
+    };
+    let sum = |n, m| count(&[n, m]).lazy() * 2.0 + &count(&[m]);
+    assert_eq!(compiles(sum(2, 3)), 1);
+    // Other extents.
+    assert_eq!(compiles(sum(2, 3)), 0);
+    assert_eq!(compiles(sum(0, 7)), 0);
+    // Those that are equal, or 1, or of other functions, literals and dtypes.
+    assert_eq!(compiles(sum(3, 3)), 1);
+    assert_eq!(compiles(sum(1, 3)), 1);
+    assert_eq!(compiles(count(&[2, 3]).lazy() * 2.0 - &count(&[3])), 1);
+    assert_eq!(compiles(count(&[2, 3]).lazy() * 2 + &count(&[3])), 1);
+    assert_eq!(compiles(count(&[2, 3]).lazy() * 3.0 + &count(&[3])), 1);
+    // Scalars are values, and the same array twice is one.
+    let x = count(&[4]);
+    let scaled = |s: f64| x.lazy() * Scalar::F64(s);
+    assert_eq!((compiles(scaled(2.0)), compiles(scaled(3.0))), (1, 0));
+    assert_eq!((compiles(x.lazy() + &x), compiles(x.lazy() + &count(&[4])), compiles(x.lazy() + &x)), (1, 1, 0));
+    // Destinations are another kind.
+    let mut y = count(&[4]);
+    let before = compiled_programs();
+    y.assign(x.lazy() + 1.0).unwrap();
+    y.assign(y.lazy() + 1.0).unwrap();
+    y.assign(count(&[4]).lazy() + 1.0).unwrap();
+    assert_eq!(compiled_programs() - before, 2);
+}

@@ -1,0 +1,269 @@
+//! Expressions with operators give what NumPy gives. The numbers are those of the reference page's cases.
+
+use rewright::ir::{Style, Styled, parse_module};
+use rewright::{Array, DType, Datum, Name, Scalar};
+use rewright_broadcast::expression::{Assign, Broadcast, Error, Expr, ScalarFunction};
+
+fn array(shape: &[usize], elements: &[f64]) -> Array {
+    Array::from_fn(DType::F64, shape, |i| Scalar::F64(elements[i])).unwrap()
+}
+
+/// 0, 1, 2 and so on.
+fn count(shape: &[usize]) -> Array {
+    Array::from_fn(DType::F64, shape, |i| Scalar::F64(i as f64)).unwrap()
+}
+
+fn numbers(datum: &Datum) -> Vec<f64> {
+    datum.to_array().iter().map(Scalar::to_f64).collect()
+}
+
+fn computed(expr: impl Into<Expr>) -> Vec<f64> {
+    numbers(&expr.into().materialize().unwrap())
+}
+
+fn styled(style: &str, array: &Array) -> Styled {
+    Styled::of(Style::named(Name::new(style)).unwrap(), array).unwrap()
+}
+
+fn style_of(datum: &Datum) -> String {
+    datum.as_styled().map_or("dense".into(), |styled| styled.style().to_string())
+}
+
+fn pointer(array: &Array) -> usize {
+    rewright::with_array!(array, |a| a.as_ptr() as usize)
+}
+
+#[test]
+fn functions_broadcast() {
+    let x = array(&[3], &[1.0, 2.0, 3.0]);
+    // T1: in every notation.
+    for y in [2.0 * (x.lazy() + 1.0), 2 * (1 + x.lazy()), (&x + Expr::from(1.0)) * 2.0, (&(x.lazy() + 1) * 2.0).lazy()]
+    {
+        assert_eq!(computed(y), [4.0, 6.0, 8.0]);
+    }
+    // T2
+    let deep = (0..10).fold(x.lazy(), |y, n| y * 2.0 + f64::from(n));
+    assert_eq!(computed(deep)[0], (0..10).fold(1.0, |y, n| y * 2.0 + f64::from(n)));
+    // T3, T5, T6, T7
+    let column = array(&[2, 1], &[10.0, 20.0]);
+    assert_eq!(computed(column.lazy() + &x), [11.0, 12.0, 13.0, 21.0, 22.0, 23.0]);
+    let none = (array(&[0, 3], &[]).lazy() + count(&[1, 3])).materialize().unwrap();
+    assert_eq!(none.shape(), [0, 3]);
+    assert_eq!(computed(array(&[], &[5.0]).lazy() + count(&[2, 2])), [5.0, 6.0, 7.0, 8.0]);
+    for n in [0, 1, 2, 10] {
+        assert_eq!(computed(count(&[n]).lazy() * 2.0).len(), n);
+    }
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_named() {
+    // T4
+    let (x, y) = (count(&[3]), count(&[4]));
+    let error = (x.lazy() + 2.0 * y.lazy()).materialize().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`add` can't broadcast operand 0, f64[3], with operand 1, a `mul` of shape [4]: extents are equal, or one of them is 1"
+    );
+    let error = x.lazy().eq(2.0).where_(count(&[2, 1]), &y).materialize().unwrap_err().to_string();
+    assert!(error.contains("operands 0 to 1, of shape [2, 3] together") && error.contains("f64[4]"), "{error}");
+    let error = Expr::apply("transpose", [&x]).unwrap_err().to_string();
+    assert!(error.contains("no elementwise op"), "{error}");
+    let error = Expr::apply("addd", [&x]).unwrap_err().to_string();
+    assert!(error.contains("did you mean `add`?"), "{error}");
+    let error = Expr::apply("add", [&x]).unwrap().materialize().unwrap_err().to_string();
+    assert!(error.contains("takes 2 operands, got 1"), "{error}");
+}
+
+#[test]
+fn scalars_alone_give_a_scalar() {
+    // T8
+    let x = (Scalar::F64(2.0).lazy() + 1.0) * 3;
+    assert_eq!(x.materialize().unwrap(), Datum::Scalar(Scalar::F64(9.0)));
+    assert_eq!((Expr::from(2) + 3).materialize().unwrap(), Datum::Scalar(Scalar::I64(5)));
+    assert_eq!(Expr::from(2.5).materialize().unwrap(), Datum::Scalar(Scalar::F64(2.5)));
+    assert_eq!(count(&[2]).lazy().materialize().unwrap(), Datum::from(count(&[2])));
+}
+
+#[test]
+fn there_may_be_any_number_of_operands() {
+    // T11
+    for n in [12, 50, 200] {
+        let all: Vec<Array> =
+            (0..n).map(|k| count(&[5]).lazy() + k as i64).map(|e| e.materialize().unwrap().to_array()).collect();
+        let sum = all.iter().fold(Expr::from(0.0), |sum, x| sum + x);
+        let n = n as f64;
+        let wanted: Vec<f64> = (0..5).map(|i| n * f64::from(i) + n * (n - 1.0) / 2.0).collect();
+        assert_eq!(computed(sum), wanted);
+    }
+}
+
+#[test]
+fn an_expression_that_is_used_twice_is_computed_once() {
+    // T10: without sharing this would be 2^40 functions.
+    let twice = (0..40).fold(array(&[2], &[1.0, 3.0]).lazy(), |x, _| &x + &x);
+    assert_eq!(computed(twice), [1.0, 3.0].map(|x| x * 2f64.powi(40)));
+}
+
+#[test]
+fn literals_are_weak() {
+    let single = Array::full(Scalar::F32(0.5), &[2]).unwrap();
+    let dtype = |expr: Expr| expr.materialize().unwrap().dtype();
+    assert_eq!(dtype(2.0 * (single.lazy() + 1)), DType::F32);
+    assert_eq!(dtype(single.lazy() * Scalar::F64(2.0)), DType::F64);
+    let ints = Array::full(Scalar::I32(5), &[2]).unwrap();
+    assert_eq!(dtype(ints.lazy() * 2), DType::I32);
+    assert_eq!(dtype(ints.lazy() * 2.5), DType::F64);
+    // T12, T17
+    let chosen = single.lazy().gt(0.0).where_(&ints, 0);
+    assert_eq!(dtype(chosen), DType::I32);
+    // T13
+    let x = array(&[2], &[2.0, 3.0]);
+    for (power, wanted) in [(2.0, [4.0, 9.0]), (3.0, [8.0, 27.0]), (0.0, [1.0, 1.0]), (-1.0, [0.5, 1.0 / 3.0])] {
+        assert_eq!(computed(x.lazy().pow(power)), wanted);
+    }
+    assert_eq!(computed(x.lazy().pow(0.5)), [2f64.sqrt(), 3f64.sqrt()]);
+    // T14
+    let between = (x.lazy().gt(1.0)) & x.lazy().le(2.0);
+    assert_eq!(between.materialize().unwrap().to_array().to_string(), "[ True False]");
+    // T18
+    assert_eq!(dtype(Array::full(Scalar::F32(0.0), &[0]).unwrap().lazy() + 1.0), DType::F32);
+    // A number that no element can be.
+    let bytes = Array::full(Scalar::U8(1), &[2]).unwrap();
+    assert!((bytes.lazy() + 300).materialize().unwrap_err().to_string().contains("300"));
+}
+
+#[test]
+fn functions_are_values() {
+    // T16
+    let text =
+        "func @square_plus(%x: f64, %y: f64) -> f64 {\nentry:\n  %0 = mul %x, %x\n  %1 = add %0, %y\n  ret %1\n}";
+    let function = |text: &str| {
+        let module = parse_module(text, "f").map_err(|e| e.render(false)).unwrap();
+        ScalarFunction::new(module.into_functions().next().unwrap())
+    };
+    let f = function(text).unwrap();
+    let x = array(&[3], &[1.0, 2.0, 3.0]);
+    assert_eq!(computed(1.0 + Expr::call(&f, [x.lazy(), 1.into()])), [3.0, 6.0, 11.0]);
+    // One of the same name.
+    let g = function(&text.replace("add", "sub")).unwrap();
+    let error = (Expr::call(&f, [&x, &x]) + Expr::call(&g, [&x, &x])).materialize().unwrap_err();
+    assert!(matches!(error, Error::SameName { .. }), "{error}");
+    assert_eq!(computed(Expr::call(&g, [&x, &x])), [0.0, 2.0, 6.0]);
+    assert!(function("func @f(%x: f64[n]) -> f64[n] {\nentry:\n  ret %x\n}").is_err());
+}
+
+#[test]
+fn structure_is_kept() {
+    let d = styled("diagonal", &count(&[3, 3]));
+    let style = |expr: Expr| style_of(&expr.materialize().unwrap());
+    assert_eq!(style(d.lazy() * 3), "diagonal");
+    assert_eq!(style(d.lazy().cast(DType::F32).sin()), "diagonal");
+    assert_eq!(style(d.lazy().cos()), "dense");
+    assert_eq!(style(d.lazy().cos() - 1.0), "diagonal");
+    let t = styled("tridiagonal", &count(&[3, 3]));
+    assert_eq!(style(&d + t.lazy()), "tridiagonal");
+    assert_eq!(computed(&d + t.lazy()), [0.0, 1.0, 0.0, 3.0, 8.0, 5.0, 0.0, 7.0, 16.0]);
+    assert_eq!(style_of(&(d.lazy() * 3).materialize_as("dense").unwrap()), "dense");
+    assert_eq!(style_of(&(count(&[1, 1]).lazy() * 3).materialize_as("diagonal").unwrap()), "diagonal");
+    let error = (count(&[2, 2]).lazy() * 3).materialize_as("diagonal").unwrap_err().to_string();
+    assert!(error.contains("`diagonal` can't have"), "{error}");
+    assert!((count(&[2, 2]).lazy() * 3).materialize_as("diagnal").unwrap_err().to_string().contains("did you mean"));
+    // T19, T21, T22: of tuples the extent is part of the type.
+    let three = styled("tuple", &count(&[3]));
+    assert_eq!(style(three.lazy() + 1), "tuple");
+    assert_eq!(style(three.lazy() + count(&[3])), "dense");
+    assert!((three.lazy() + &styled("tuple", &count(&[2]))).materialize().is_err());
+    // T35, T36
+    let r = Styled::of(Style::named(Name::new("range")).unwrap(), &count(&[5])).unwrap();
+    assert_eq!(style(2 * (r.lazy() + 1) - &r), "range");
+    assert_eq!(computed(2 * (r.lazy() + 1) - &r), [2.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(style((r.lazy() + 1).sin()), "dense");
+}
+
+#[test]
+fn elements_are_written_in_place() {
+    // T39
+    let x = count(&[4]);
+    let mut y = count(&[4]);
+    let at = pointer(&y);
+    y.assign(2.0 * (x.lazy() + 1.0)).unwrap();
+    assert_eq!((numbers(&y.clone().into()), pointer(&y)), (vec![2.0, 4.0, 6.0, 8.0], at));
+    // T42
+    y.assign(y.lazy() * 2.0).unwrap();
+    assert_eq!((numbers(&y.clone().into()), pointer(&y)), (vec![4.0, 8.0, 12.0, 16.0], at));
+    // T40: what is read elsewhere than it is written is read before.
+    let Array::F64(elements) = &y else { panic!() };
+    let reversed = Array::F64(elements.clone().slice_move(rewright::ndarray::s![..;-1]).into_dyn());
+    y.assign(y.lazy() + &reversed).unwrap();
+    assert_eq!(numbers(&y.clone().into()), [20.0; 4]);
+    // Somebody else's share keeps what it had.
+    let old = y.clone();
+    y.assign(1.0).unwrap();
+    assert_eq!((numbers(&y.into()), numbers(&old.into())), (vec![1.0; 4], vec![20.0; 4]));
+    // T43
+    let mut square = count(&[2, 2]);
+    square.assign(square.permuted(&[1, 0])).unwrap();
+    assert_eq!(numbers(&square.into()), [0.0, 2.0, 1.0, 3.0]);
+}
+
+#[test]
+fn destinations_win() {
+    // T44, T48
+    let mut y = count(&[3, 4]);
+    y.assign(count(&[4]).lazy() + 1).unwrap();
+    assert_eq!(numbers(&y.clone().into())[4..8], [1.0, 2.0, 3.0, 4.0]);
+    y.assign(count(&[3, 1]).lazy()).unwrap();
+    assert_eq!(numbers(&y.clone().into())[4..8], [1.0; 4]);
+    y.assign(Scalar::F32(0.5)).unwrap();
+    assert_eq!(numbers(&y.clone().into()), [0.5; 12]);
+    y.assign(2).unwrap();
+    assert_eq!(numbers(&y.clone().into()), [2.0; 12]);
+    // T45, T46
+    let at = pointer(&y);
+    for wrong in [count(&[2, 3, 4]), count(&[5]), count(&[1, 3, 4]), count(&[4, 4])] {
+        let error = y.assign(wrong.lazy() * 2.0).unwrap_err().to_string();
+        assert!(error.contains("f64[3, 4]") && error.contains("an expression of shape"), "{error}");
+        assert_eq!((numbers(&y.clone().into()), pointer(&y)), (vec![2.0; 12], at));
+    }
+    // An extent of 1 is not stretched.
+    assert!(array(&[1], &[1.0]).assign(count(&[3])).is_err());
+    // T47
+    let mut single = Array::full(Scalar::F32(0.0), &[2]).unwrap();
+    single.assign(array(&[2], &[0.1, 0.2]).lazy() * 2.0).unwrap();
+    assert_eq!(single.get(&[0]), Some(Scalar::F32(0.2)));
+    let mut ints = Array::full(Scalar::I64(7), &[2]).unwrap();
+    for float in [count(&[2]).lazy() * 1.5, 2.5.into()] {
+        let error = ints.assign(&float).unwrap_err().to_string();
+        assert_eq!(error, "f64 can't be assigned to i64, which is of an earlier kind: `cast` says that it may");
+        assert_eq!(numbers(&ints.clone().into()), [7.0, 7.0]);
+    }
+    ints.assign((count(&[2]).lazy() * 1.5).cast(DType::I64)).unwrap();
+    assert_eq!(numbers(&ints.clone().into()), [0.0, 1.0]);
+    // An error while it runs.
+    let error = ints.assign(ints.lazy().pow(Array::full(Scalar::I64(-1), &[2]).unwrap())).unwrap_err();
+    assert!(matches!(error, Error::Eval(_)), "{error}");
+    assert_eq!(numbers(&ints.into()), [0.0, 1.0]);
+}
+
+#[test]
+fn operands_may_be_parts_of_the_destination() {
+    // T41, T49, T50: all is read before anything is written, whoever holds the buffer.
+    let part = |y: &Array, from: usize, to: usize| {
+        let Array::F64(elements) = y else { panic!() };
+        Array::F64(elements.clone().slice_move(rewright::ndarray::s![from..to]).into_dyn())
+    };
+    let whole = count(&[5]);
+    let mut shifted = part(&whole, 1, 5);
+    shifted.assign(part(&whole, 0, 4).lazy() + &part(&whole, 1, 5)).unwrap();
+    assert_eq!(numbers(&shifted.into()), [1.0, 3.0, 5.0, 7.0]);
+    assert_eq!(numbers(&whole.into()), [0.0, 1.0, 2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn expressions_may_be_very_deep() {
+    let deep = (0..100_000).fold(count(&[2]).lazy(), |x, _| -x);
+    drop(deep.clone());
+    // It is looked through before the mistake at its end is found.
+    let error = (deep + count(&[3])).materialize().unwrap_err().to_string();
+    assert!(error.contains("a `neg` of shape [2]"), "{error}");
+}
