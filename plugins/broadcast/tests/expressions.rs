@@ -1,7 +1,7 @@
 //! Expressions with operators give what NumPy gives. The numbers are those of the reference page's cases.
 
 use rewright::ir::{Style, Styled, parse_module};
-use rewright::{Array, DType, Datum, Name, Scalar};
+use rewright::{Array, DType, Datum, Name, NoObserver, Pipeline, Scalar};
 use rewright_broadcast::expression::{Assign, Broadcast, Error, Expr, ScalarFunction};
 
 fn array(shape: &[usize], elements: &[f64]) -> Array {
@@ -93,6 +93,11 @@ fn there_may_be_any_number_of_operands() {
         let sum = all.iter().fold(Expr::from(0.0), |sum, x| sum + x);
         let n = n as f64;
         let wanted: Vec<f64> = (0..5).map(|i| n * f64::from(i) + n * (n - 1.0) / 2.0).collect();
+        // One loop that reads them all.
+        let mut module = sum.to_module().unwrap();
+        Pipeline::by_default().unwrap().run(&mut module, &Default::default(), &mut NoObserver).unwrap();
+        let text = module.to_string();
+        assert_eq!((text.matches(" arrayexpr ").count(), text.matches("broadcasted").count()), (1, 0), "{text}");
         assert_eq!(computed(sum), wanted);
     }
 }
@@ -196,6 +201,12 @@ fn elements_are_written_in_place() {
     let reversed = Array::F64(elements.clone().slice_move(rewright::ndarray::s![..;-1]).into_dyn());
     y.assign(y.lazy() + &reversed).unwrap();
     assert_eq!(numbers(&y.clone().into()), [20.0; 4]);
+    // Of large arrays no other one is made, after the first time.
+    let mut large = count(&[1 << 17]);
+    let again = |y: &mut Array| y.assign(2.0 * (y.lazy() - 1.0)).unwrap();
+    again(&mut large);
+    let (at, made) = (pointer(&large), allocation_counter::measure(|| again(&mut large)).bytes_total);
+    assert!(pointer(&large) == at && made < 1 << 14, "{made} bytes");
     // Somebody else's share keeps what it had.
     let old = y.clone();
     y.assign(1.0).unwrap();
@@ -266,4 +277,20 @@ fn expressions_may_be_very_deep() {
     // It is looked through before the mistake at its end is found.
     let error = (deep + count(&[3])).materialize().unwrap_err().to_string();
     assert!(error.contains("a `neg` of shape [2]"), "{error}");
+}
+
+#[test]
+fn a_nest_is_one_function_and_its_arguments() {
+    let (x, y) = (array(&[3], &[1.0, 2.0, 3.0]), array(&[2, 1], &[0.5, 0.25]));
+    let expr = (x.lazy() * 2.0 + y.lazy().sin()) / (x.lazy() - 1).cast(DType::F32);
+    let flat = expr.flatten().unwrap();
+    let args: Vec<String> = flat.args.iter().map(|arg| arg.ty().to_string()).collect();
+    assert_eq!(args, ["f64[3]", "f64", "f64[2, 1]", "f64[3]", "f64"]);
+    let function = ScalarFunction::new(flat.function().unwrap().clone()).unwrap();
+    assert_eq!(computed(Expr::call(&function, flat.args)), computed(expr));
+    // What is shared is read once, and what is no function is itself.
+    let shared = x.lazy() + 1.0;
+    assert_eq!((&shared * &shared).flatten().unwrap().args.len(), 2);
+    let flat = Expr::from(2.5).flatten().unwrap();
+    assert_eq!((flat.args.len(), flat.function().unwrap().results.len()), (1, 1));
 }

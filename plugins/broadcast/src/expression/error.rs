@@ -19,7 +19,7 @@ pub enum Error {
     },
     /// A destination of another shape.
     #[error(
-        "{given} can't be assigned to {destination}: it has no more axes, and each is as long as the destination's, or 1"
+        "{given} can't be assigned to {destination}: its axes may be fewer, and each is as long as that of the destination, or 1"
     )]
     Destination {
         /// The destination's type.

@@ -7,7 +7,7 @@
 //! let mut y = (2.0 * (x.lazy() + 1.0)).materialize()?.to_array();
 //! assert_eq!(y.to_string(), "[2. 4. 6.]");
 //! y.assign(2.0 * (x.lazy() + &y))?;
-//! assert_eq!((y.dtype(), y.to_string().as_str()), (DType::F32, "[4. 10. 16.]"));
+//! assert_eq!((y.dtype(), y.to_string().as_str()), (DType::F32, "[ 4. 10. 16.]"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -24,15 +24,17 @@
 mod compiled;
 mod destination;
 mod error;
-
+mod flatten;
 mod function;
+mod module;
 mod operators;
 mod program;
+mod typed;
 
 pub use compiled::compiled_programs;
 pub use destination::Assign;
 pub use error::Error;
-
+pub use flatten::Flat;
 pub use function::ScalarFunction;
 
 use compiled::Compiled;
@@ -40,7 +42,7 @@ use function::Function;
 use program::{Goal, Program};
 use rewright::ir::Styled;
 use rewright::ir::builder::find_op;
-use rewright::{Array, DType, Datum, Literal, Name, Scalar};
+use rewright::{Array, DType, Datum, Literal, Module, Name, Scalar};
 use std::fmt;
 use std::sync::Arc;
 
@@ -94,6 +96,16 @@ impl Expr {
     /// Those of [`materialize`](Expr::materialize), and that the style can't have them.
     pub fn materialize_as(&self, style: &str) -> Result<Datum, Error> {
         self.compute(Some(Name::new(style)))
+    }
+
+    /// The program of [`materialize`](Expr::materialize) as it is before any rewrite. Its function is the last one.
+    ///
+    /// # Errors
+    ///
+    /// Shapes or dtypes don't fit.
+    pub fn to_module(&self) -> Result<Module, Error> {
+        let (program, _) = Program::of(self, Goal::Value(None))?;
+        Ok(module::module(&program)?.0)
     }
 
     fn compute(&self, style: Option<Name>) -> Result<Datum, Error> {

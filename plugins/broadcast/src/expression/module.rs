@@ -1,0 +1,142 @@
+//! The module of a program: its function, and those that it applies.
+
+use super::Error;
+use super::function::Function;
+use super::program::{Goal, Operand, Program, Step};
+use super::typed::{Typed, typed};
+use rewright::ir::builder::Arg;
+use rewright::ir::ops::effects::can_cast_same_kind;
+use rewright::{Attr, Attrs, DType, FuncBuilder, Module, Name, Scalar, Type, TypeError, Value};
+
+/// The module, and the name of its function.
+pub fn module(program: &Program) -> Result<(Module, Name), Error> {
+    let dtypes = typed(program)?;
+    let mut module = callees(program)?;
+    for (step, dtypes) in program.steps.iter().zip(&dtypes) {
+        let Function::Cast(to) = step.function else { continue };
+        let cast = cast(dtypes.args[0], to).map_err(|error| Error::of_type("cast", error))?;
+        insert(&mut module, cast)?;
+    }
+    let name = unused(&module, "expression");
+    let function = entry(program, &dtypes, name, &module)?;
+    module.insert(function);
+    Ok((module, name))
+}
+
+/// The functions of scalars that a program applies.
+pub fn callees(program: &Program) -> Result<Module, Error> {
+    let mut module = Module::new();
+    for step in &program.steps {
+        if let Function::Scalars(function) = &step.function {
+            insert(&mut module, function.function().clone())?;
+        }
+    }
+    Ok(module)
+}
+
+/// A name that no function of a module has.
+pub fn unused(module: &Module, name: &str) -> Name {
+    let mut free = Name::new(name);
+    while module.get(free).is_some() {
+        free = Name::from(format!("{free}_"));
+    }
+    free
+}
+
+fn insert(module: &mut Module, function: rewright::Function) -> Result<(), Error> {
+    let (name, text) = (function.name, function.to_string());
+    match module.insert(function) {
+        Some(other) if other.to_string() != text => Err(Error::SameName { name }),
+        _ => Ok(()),
+    }
+}
+
+fn cast_name(from: DType, to: DType) -> Name {
+    Name::from(format!("cast_{from}_{to}"))
+}
+
+/// A cast as a function of scalars.
+fn cast(from: DType, to: DType) -> Result<rewright::Function, TypeError> {
+    let name = cast_name(from, to);
+    let mut build = FuncBuilder::new(name.as_str(), &[("x", Type::scalar(from))], vec![Type::scalar(to)]);
+    let x = build.param(0);
+    let y = build.op_with("cast", [x], Attrs::new().with("to", Attr::DType(to)))?;
+    build.ret([y])?;
+    Ok(build.finish())
+}
+
+/// The program's own function.
+fn entry(program: &Program, dtypes: &[Typed], name: Name, module: &Module) -> Result<rewright::Function, Error> {
+    let names: Vec<String> = (0..program.params.len()).map(|n| format!("a{n}")).collect();
+    let params: Vec<(&str, Type)> = names.iter().map(String::as_str).zip(program.params.iter().cloned()).collect();
+    let mut build = FuncBuilder::new(name.as_str(), &params, Vec::new()).in_module(module);
+    let mut made: Vec<Value> = Vec::new();
+    for (step, dtypes) in program.steps.iter().zip(dtypes) {
+        let value = apply(&mut build, step, dtypes, &made).map_err(|error| Error::of_type(&step.function, error))?;
+        made.push(value);
+    }
+    let result = match program.result {
+        Operand::Param(n) => build.param(n).into(),
+        Operand::Step(n) => made[n].into(),
+        Operand::Number(number) => Arg::Literal(number.0),
+    };
+    match program.goal {
+        Goal::Value(style) => returned(build, result, style).map_err(|error| Error::of_type("materialize", error)),
+        Goal::Destination(()) => {
+            let to = program.params[0].dtype();
+            let from = match result {
+                Arg::Value(value) => build.func().ty(value).dtype(),
+                Arg::Literal(literal) => literal.dtype_beside(Some(to)),
+            };
+            match can_cast_same_kind(from, to) {
+                true => stored(build, result).map_err(|error| Error::of_type("assign", error)),
+                false => Err(Error::Kind { from, to }),
+            }
+        }
+    }
+}
+
+/// Appends a function that is applied.
+fn apply(build: &mut FuncBuilder<'_>, step: &Step, dtypes: &Typed, made: &[Value]) -> Result<Value, TypeError> {
+    let attrs = match &step.function {
+        Function::Op(op) => Attrs::new().with("op", Attr::Str((*op).into())),
+        Function::Scalars(function) => Attrs::new().with("callee", Attr::Func(function.function().name)),
+        // Zeros stay zeros.
+        Function::Cast(to) => Attrs::new()
+            .with("callee", Attr::Func(cast_name(dtypes.args[0], *to)))
+            .with("zero", Attr::Scalar(Scalar::zero(*to))),
+    };
+    let arg = |(operand, number): (&Operand, &Option<Scalar>)| match (operand, number) {
+        (_, Some(number)) => Arg::from(*number),
+        (Operand::Param(n), None) => Arg::from(build.param(*n)),
+        (Operand::Step(n), None) => Arg::from(made[*n]),
+        (Operand::Number(number), None) => Arg::Literal(number.0),
+    };
+    let args: Vec<Arg> = step.args.iter().zip(&dtypes.numbers).map(arg).collect();
+    build.op_with("broadcasted", args, attrs)
+}
+
+fn returned(mut build: FuncBuilder<'_>, result: Arg, style: Option<Name>) -> Result<rewright::Function, TypeError> {
+    let attrs = style.map_or(Attrs::new(), |style| Attrs::new().with("style", Attr::Str(style.as_str().into())));
+    let value = build.op_with("materialize", [result], attrs)?;
+    build.ret([value])?;
+    let ty = build.func().ty(value).clone();
+    let mut function = build.finish();
+    // It is known only now.
+    function.results = vec![ty];
+    Ok(function)
+}
+
+fn stored(mut build: FuncBuilder<'_>, result: Arg) -> Result<rewright::Function, TypeError> {
+    let value = match result {
+        Arg::Value(_) => {
+            let dense = Attrs::new().with("style", Attr::Str("dense".into()));
+            build.op_with("materialize", [result], dense)?.into()
+        }
+        number => number,
+    };
+    let destination = build.param(0).into();
+    build.inst("store", [destination, value], Attrs::new(), [])?;
+    build.ret([] as [Value; 0])?;
+    Ok(build.finish())
+}
