@@ -41,6 +41,7 @@ fn functions_broadcast() {
     {
         assert_eq!(computed(y), [4.0, 6.0, 8.0]);
     }
+    assert_eq!((2 * x.lazy()).materialize().unwrap(), (2.0 * x.lazy()).materialize().unwrap());
     // T2
     let deep = (0..10).fold(x.lazy(), |y, n| y * 2.0 + f64::from(n));
     assert_eq!(computed(deep)[0], (0..10).fold(1.0, |y, n| y * 2.0 + f64::from(n)));
@@ -118,6 +119,12 @@ fn literals_are_weak() {
     let ints = Array::full(Scalar::I32(5), &[2]).unwrap();
     assert_eq!(dtype(ints.lazy() * 2), DType::I32);
     assert_eq!(dtype(ints.lazy() * 2.5), DType::F64);
+    assert_eq!(dtype(ints.lazy() * 2.0_f32), DType::F64);
+    assert_eq!(dtype(single.lazy().gt(0.0).where_(1.0_f32, 0)), DType::F32);
+    // T15
+    let i = rewright::Complex64::new(0.0, 1.0);
+    assert_eq!(dtype(single.lazy() * i), DType::C64);
+    assert_eq!(computed((single.lazy() * i * i).real()), [-0.5, -0.5]);
     // T12, T17
     let chosen = single.lazy().gt(0.0).where_(&ints, 0);
     assert_eq!(dtype(chosen), DType::I32);
@@ -274,6 +281,8 @@ fn operands_may_be_parts_of_the_destination() {
 fn expressions_may_be_very_deep() {
     let deep = (0..100_000).fold(count(&[2]).lazy(), |x, _| -x);
     drop(deep.clone());
+    // Another thread may have it.
+    let deep = std::thread::spawn(move || deep).join().unwrap();
     // It is looked through before the mistake at its end is found.
     let error = (deep + count(&[3])).materialize().unwrap_err().to_string();
     assert!(error.contains("a `neg` of shape [2]"), "{error}");
@@ -293,4 +302,24 @@ fn a_nest_is_one_function_and_its_arguments() {
     assert_eq!((&shared * &shared).flatten().unwrap().args.len(), 2);
     let flat = Expr::from(2.5).flatten().unwrap();
     assert_eq!((flat.args.len(), flat.function().unwrap().results.len()), (1, 1));
+}
+
+#[test]
+fn destinations_keep_their_style() {
+    // T66
+    let d = styled("diagonal", &count(&[3, 3]));
+    let mut y = count(&[3, 3]);
+    y.assign(d.lazy() * 2.0).unwrap();
+    assert_eq!(numbers(&y.clone().into()), [0.0, 0.0, 0.0, 0.0, 8.0, 0.0, 0.0, 0.0, 16.0]);
+    let mut kept = Datum::from(d.clone());
+    kept.assign(kept.lazy() * 3.0).unwrap();
+    assert_eq!((style_of(&kept).as_str(), numbers(&kept)[4]), ("diagonal", 12.0));
+    // Elements that happen to fit, and those that don't.
+    kept.assign(&y).unwrap();
+    assert_eq!((style_of(&kept).as_str(), numbers(&kept)[4]), ("diagonal", 8.0));
+    let before = kept.clone();
+    let error = kept.assign(y.lazy() + 1.0).unwrap_err().to_string();
+    assert!(error.contains("`diagonal` can't have"), "{error}");
+    assert_eq!(kept, before);
+    assert!(Datum::Scalar(Scalar::F64(1.0)).assign(2.0).unwrap_err().to_string().contains("writes into an array"));
 }

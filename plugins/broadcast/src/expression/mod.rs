@@ -16,7 +16,7 @@
 //! extents, but which of them are equal, and which are 1.
 //!
 //! `&x + 1.0` can't be written, for Rust lets nobody but the crate that defines `Array` say what `+` makes of it and a number. One operand has to be
-//! an [`Expr`], which [`Broadcast::lazy`] makes; the other may then be an array or a number, on either side.
+//! an [`Expr`], which [`Broadcast::lazy`] makes; the other may then be an array or a number, on either side (numbers on the left are `f64`, `i64` or `bool`).
 //!
 //! Numbers are weak, as in NumPy 2: those of `f32` arrays and `2.0` are `f32`. They are part of the program. What differs from call to call should be a
 //! [`Scalar`], which is a value like arrays, and has a dtype.
@@ -191,3 +191,10 @@ macro_rules! from_literals {
     )*};
 }
 from_literals!(bool i32 i64 f64 rewright::Complex64);
+
+/// Not weak: whoever writes `2.0_f32` says a dtype.
+impl From<f32> for Expr {
+    fn from(number: f32) -> Expr {
+        Expr(Arc::new(Node::Literal(Scalar::from(number).into())))
+    }
+}

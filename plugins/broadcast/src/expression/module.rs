@@ -128,15 +128,8 @@ fn returned(mut build: FuncBuilder<'_>, result: Arg, style: Option<Name>) -> Res
 }
 
 fn stored(mut build: FuncBuilder<'_>, result: Arg) -> Result<rewright::Function, TypeError> {
-    let value = match result {
-        Arg::Value(_) => {
-            let dense = Attrs::new().with("style", Attr::Str("dense".into()));
-            build.op_with("materialize", [result], dense)?.into()
-        }
-        number => number,
-    };
     let destination = build.param(0).into();
-    build.inst("store", [destination, value], Attrs::new(), [])?;
+    build.inst("store", [destination, result], Attrs::new(), [])?;
     build.ret([] as [Value; 0])?;
     Ok(build.finish())
 }

@@ -18,7 +18,8 @@ impl Expr {
     }
 }
 
-/// Others than expressions on the left of one.
+/// Others than expressions on the left of one. There is one type of integers and one of floats, so that it is known what `2.0 * x` is; numbers of other
+/// types go on the right.
 macro_rules! on_the_left {
     ($op:literal $trait:ident $method:ident: $($left:ty),*) => {$(
         impl ops::$trait<Expr> for $left {
@@ -50,7 +51,7 @@ macro_rules! operators {
                 Expr::binary($op, self, right)
             }
         }
-        on_the_left!($op $trait $method: bool, i32, i64, f64, Scalar, &Array, &Datum, &Styled, &Scalar);
+        on_the_left!($op $trait $method: bool, i64, f64, Scalar, &Array, &Datum, &Styled, &Scalar);
     )*};
 }
 operators!("add" Add add, "sub" Sub sub, "mul" Mul mul, "div" Div div, "mod" Rem rem, "bitand" BitAnd bitand,

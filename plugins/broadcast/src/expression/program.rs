@@ -4,7 +4,7 @@ use super::function::Function;
 use super::{Error, Expr, Node};
 use rewright::ir::Style;
 use rewright::ir::types::broadcast_dims;
-use rewright::{Array, Datum, Dim, Literal, Name, Scalar, Type, with_array};
+use rewright::{Datum, Dim, Literal, Name, Scalar, Type, with_array};
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -62,10 +62,10 @@ impl Hash for Number {
 
 impl Program {
     /// The program of an expression, and its values. That of a destination is not among them.
-    pub fn of(expr: &Expr, goal: Goal<&Array>) -> Result<(Program, Vec<Datum>), Error> {
+    pub fn of(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Datum>), Error> {
         let mut order = Order::default();
-        if let Goal::Destination(array) = goal {
-            order.value(&array.clone().into());
+        if let Goal::Destination(to) = goal {
+            order.value(to);
         }
         let result = order.visit(expr)?;
         let shape = order.shape(result);
@@ -73,9 +73,9 @@ impl Program {
         let params = types(&values);
         let goal = match goal {
             Goal::Value(style) => Goal::Value(style),
-            Goal::Destination(array) => {
+            Goal::Destination(to) => {
                 values.remove(0);
-                fits(shape.as_deref().unwrap_or(&[]), array)?;
+                fits(shape.as_deref().unwrap_or(&[]), &to.ty())?;
                 Goal::Destination(())
             }
         };
@@ -84,8 +84,7 @@ impl Program {
 }
 
 /// That elements of a shape can be written to an array.
-fn fits(shape: &[Dim], destination: &Array) -> Result<(), Error> {
-    let ty = destination.ty();
+fn fits(shape: &[Dim], ty: &Type) -> Result<(), Error> {
     let missing = ty.rank().checked_sub(shape.len());
     let fits = |skip: usize| shape.iter().zip(&ty.dims()[skip..]).all(|(dim, to)| dim == to || *dim == Dim::Const(1));
     match missing.is_some_and(fits) {

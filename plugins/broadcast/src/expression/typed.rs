@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::function::Function;
-use super::program::{Operand, Program, Step};
+use super::program::{Number, Operand, Program, Step};
 use rewright::ir::LiteralCx;
 use rewright::ir::builder::{find_op, infer_types, literal_at};
 use rewright::{Attrs, DType, Literal, Scalar, Type, TypeError};
@@ -31,6 +31,7 @@ fn step_of(program: &Program, step: &Step, before: &[Typed]) -> Result<Typed, Ty
     let known = |arg: &Operand| match arg {
         Operand::Param(n) => Some(program.params[*n].dtype()),
         Operand::Step(n) => Some(before[*n].result),
+        Operand::Number(Number(Literal::Typed(scalar))) => Some(scalar.dtype()),
         Operand::Number(_) => None,
     };
     let dtypes: Vec<Option<DType>> = step.args.iter().map(known).collect();
