@@ -37,4 +37,11 @@ fn what_is_alike_is_compiled_once() {
     y.assign(y.lazy() + 1.0).unwrap();
     y.assign(count(&[4]).lazy() + 1.0).unwrap();
     assert_eq!(compiled_programs() - before, 2);
+    // A mistake is none that is kept, and of very many programs the latest are.
+    assert_eq!(compiles(scaled(2.0)), 0);
+    assert!((x.lazy() + &count(&[3])).materialize().is_err());
+    let before = compiled_programs();
+    (0..300).for_each(|n| drop((x.lazy() + f64::from(n)).materialize().unwrap()));
+    assert_eq!(compiled_programs() - before, 300);
+    assert_eq!((compiles(x.lazy() + 299.0), compiles(scaled(2.0))), (0, 1));
 }
