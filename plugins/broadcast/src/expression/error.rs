@@ -36,7 +36,7 @@ pub enum Error {
         to: DType,
     },
     /// A function that refuses its operands.
-    #[error("{function}: {}{}", .error.message, .error.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default())]
+    #[error("{}", said(function, error))]
     Type {
         /// The function.
         function: String,
@@ -73,4 +73,11 @@ impl Error {
     pub(super) fn of_type(function: impl std::fmt::Display, error: TypeError) -> Error {
         Error::Type { function: format!("`{function}`"), error }
     }
+}
+
+/// A function's refusal, with its name and what helps.
+fn said(function: &str, error: &TypeError) -> String {
+    let name = if error.message.contains(function) { String::new() } else { format!("{function}: ") };
+    let help = error.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+    format!("{name}{}{help}", error.message)
 }
