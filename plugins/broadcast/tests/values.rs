@@ -185,6 +185,7 @@ fn what_is_wrong_with_types_is_said_when_they_are_checked() {
     for (text, part) in [
         ("%0 = mul %d, 2.0", "reads dense arrays"),
         ("%0 = transpose %d", "reads dense arrays"),
+        ("%0 = broadcasted %x, op=\"sin\"\n  %1 = materialize %0, style=\"lazy\"", "it would be lazy again"),
         ("%0 = component %d, name=\"dia\"", "`diagonal` has diag"),
         ("%0 = restyle %x, style=\"diagnal\"", "did you mean `diagonal`?"),
         ("%0 = restyle %v, style=\"diagonal\"", "a square matrix is wanted, not rank 1"),

@@ -46,6 +46,9 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     }
     let refuse = |why: String| TypeError::new(format!("`materialize` of {ty}: {why}")).operand(0);
     let (style, _) = style(ty, cx.attrs).map_err(refuse)?;
+    if style.def().name == "lazy" {
+        return Err(refuse("it would be lazy again".into()).help("leave `style` out, or name another one"));
+    }
     let kept = ty.clone().with_style(Some(style.name()));
     (style.def().components)(&kept).map_err(|why| refuse(format!("it can't be `{style}`: {why}")))?;
     Ok(Types::from_iter([kept]))
