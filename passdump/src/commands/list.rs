@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use rewright::op::{Arity, Eval};
 use rewright::rewrites::rule::{ConditionEntry, condition};
 use rewright::rewrites::{RewriteEntry, rewrites};
-use rewright::{InterfaceEntry, Op, OpDef, Origin, Stage, Traits, registry};
+use rewright::{InterfaceEntry, Op, OpDef, Origin, Stage, Subject, Traits, registry};
 use std::io::{self, Write};
 
 /// Prints one list, or all of them.
@@ -95,10 +95,14 @@ fn form(op: &OpDef) -> String {
     format!("{kind}/{arity}")
 }
 
-/// Interfaces by type and then by op: many ops have the same.
+/// Interfaces by type and then by op or storage style: many have the same.
 fn interfaces() -> Vec<Vec<String>> {
     let all = rewright::inventory::iter::<InterfaceEntry>.into_iter();
-    let mut rows: Vec<_> = all.map(|e| vec![(e.kind_name)().to_string(), e.of.to_string(), place(e.origin)]).collect();
+    let of = |subject| match subject {
+        Subject::Op(name) => name.to_string(),
+        style => style.to_string(),
+    };
+    let mut rows: Vec<_> = all.map(|e| vec![(e.kind_name)().to_string(), of(e.of), place(e.origin)]).collect();
     rows.sort();
     rows
 }
