@@ -38,6 +38,8 @@ bitflags::bitflags! {
         const TERMINATOR = 32;
         /// May raise for some operand values (an index out of bounds). Still free to move or to drop when unused.
         const PARTIAL = 64;
+        /// Its meaning is also how it is run: it goes along whole buffers, and no kernel is wanted.
+        const DIRECT = 128;
     }
 }
 

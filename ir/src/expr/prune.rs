@@ -2,9 +2,9 @@
 
 use super::{Axis, Body, BodyRef, Index, IndexExpr, Operand, Source};
 
-/// Drops body instructions that no result depends on, operands that no instruction reads, and arguments that no operand reads. Operands
-/// that an axis has its extent from stay. `args` stands for the instruction's arguments. For expressions that read no positions from arrays,
-/// and have neither conditions nor finisher.
+/// Drops body instructions that no result depends on, operands that no instruction reads, and arguments that no operand reads, nor positions of
+/// any. Operands that an axis has its extent from stay. `args` stands for the instruction's arguments. For expressions that have neither
+/// conditions nor finisher, and read no positions to write at.
 pub fn prune<T>(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, args: &mut Vec<T>) {
     let mut insts = vec![false; body.insts.len()];
     let sets_extent = |index: &Index| match &index.expr {
@@ -28,8 +28,13 @@ pub fn prune<T>(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, arg
         _ => None,
     };
     let mut given = vec![false; args.len()];
-    let kept = operands.iter().zip(&read).filter(|(_, read)| **read);
-    kept.filter_map(|(operand, _)| used(operand)).for_each(|arg| given[arg] = true);
+    for (operand, _) in operands.iter_mut().zip(&read).filter(|(_, read)| **read) {
+        used(operand).into_iter().for_each(|arg| given[arg] = true);
+        operand
+            .index
+            .iter_mut()
+            .for_each(|index| of_positions(&mut index.expr, &mut |arg| given[*arg as usize] = true));
+    }
 
     let (inst_at, operand_at, arg_at) = (places(&insts), places(&read), places(&given));
     let moved = |r: &mut BodyRef| match r {
@@ -46,6 +51,18 @@ pub fn prune<T>(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, arg
         if let Source::Array(arg) | Source::Scalar(arg) = &mut operand.source {
             *arg = arg_at[*arg as usize];
         }
+        operand
+            .index
+            .iter_mut()
+            .for_each(|index| of_positions(&mut index.expr, &mut |arg| *arg = arg_at[*arg as usize]));
+    }
+}
+
+/// The arguments that positions are read from.
+fn of_positions(index: &mut IndexExpr, f: &mut impl FnMut(&mut u32)) {
+    if let IndexExpr::Gather { arg, index, .. } = index {
+        f(arg);
+        index.iter_mut().for_each(|index| of_positions(index, f));
     }
 }
 

@@ -20,7 +20,9 @@ use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
 use rewright_ir::ops::{control, dim, effects, getitem, styled, update};
-use rewright_ir::{Block, Dim, Eval, Function, InstData, Module, Name, Scalar, Style, Type, Value, verify_function};
+use rewright_ir::{
+    Block, Dim, Eval, Function, InstData, Module, Name, Scalar, Style, Traits, Type, Value, verify_function,
+};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -319,6 +321,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 let found = resolve(&types, &data.attrs).map_err(|why| self.refuse(data, &why))?;
                 StepKind::Scalar(ScalarStep { scalar, attrs: data.attrs.clone(), ins: found.ins })
             }
+            Eval::Array(_) if data.op.traits.contains(Traits::DIRECT) => StepKind::Array(ArrayEval::Op),
             Eval::Array(_) if let Some(view) = self.view(data) => StepKind::View(view),
             Eval::Array(_) if let Some(part) = self.part(data, dead) => self.told_of_casts(data, part),
             Eval::Array(_) if let Some(copied) = self.copied(data) => self.told_of_casts(data, copied),

@@ -8,7 +8,9 @@ use super::plan::*;
 use super::value::{Held, Shape, Strides, array_place, overwrite};
 use super::view::ViewOp;
 use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismatch, value_label, with_operands};
-use rewright_ir::{Array, Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Styled, Type};
+use rewright_ir::{
+    Array, Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Styled, Traits, Type,
+};
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -307,7 +309,7 @@ impl<'e> Machine<'e> {
     }
 
     pub(super) fn array(&self, act: &mut Activation<'_, '_>, step: &Step, eval: ArrayEval) -> Result<(), EvalError> {
-        self.buffers.borrow_mut().stats.reference += 1;
+        self.buffers.borrow_mut().stats.reference += u64::from(!step.op.traits.contains(Traits::DIRECT));
         let args = self.data(act, step)?;
         let symbols = act.frame.symbols_by_name(act.plan);
         let types: SmallVec<[Type; 1]> = step.defs.iter().map(|d| d.ty.clone()).collect();

@@ -1,6 +1,7 @@
 //! Plans as text, for people.
 
 use super::plan::{ArrayEval, Edge, FuncPlan, Plan, Slot, Step, StepKind};
+use rewright_ir::Traits;
 use std::fmt;
 
 impl fmt::Display for Plan {
@@ -39,6 +40,7 @@ impl fmt::Display for Step {
             StepKind::Scalar(_) => write!(f, "scalar {}", self.op)?,
             StepKind::Kernel(_) => write!(f, "kernel {}", self.op)?,
             StepKind::View(_) => write!(f, "view {}", self.op)?,
+            StepKind::Array(ArrayEval::Op) if self.op.traits.contains(Traits::DIRECT) => write!(f, "{}", self.op)?,
             StepKind::Array(ArrayEval::Op) => write!(f, "reference {}", self.op)?,
             StepKind::Array(ArrayEval::Ufunc(callee)) => write!(f, "reference {} {callee}", self.op)?,
             StepKind::Free => f.write_str("free")?,

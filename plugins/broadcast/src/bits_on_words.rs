@@ -3,15 +3,13 @@
 //! Where every operand of a nest is of `bits` or a bool, and every function is one that words have too, `materialize` is one `arrayexpr` over
 //! words. Bits beyond the end of a row stay zero: they are masked off where the nest makes ones of zeros.
 
-use crate::element::Cell;
+use crate::element::{Cell, insert};
 use crate::nest::{Applied, Nest, Part};
 use crate::styles::bits::WORD;
-use rewright::ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Out, SymExpr, Write, axes_along, prune};
-use rewright::ir::{ArrayExpr, builder};
+use rewright::ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, SymExpr, axes_along};
 use rewright::prelude::*;
 use rewright::{Loc, register_rewrite};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// See the [module's page](self).
 pub struct BitsOnWords;
@@ -197,24 +195,8 @@ fn expression(
         Some(row) => maker.masked(value, row).map_err(RewriteError::new)?,
         None => value,
     };
-    cell.body.yields.push(value);
-    let index = (0..dims.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
-    let out = Out { dtype: DType::U64, dims, index, fill: None, write: Write::Unique };
-    let Cell { axes, guard, mut operands, mut args, mut body, .. } = cell;
-    prune(&mut body, &axes, &mut operands, &mut args);
-    let expr = ArrayExpr {
-        axes,
-        guard,
-        operands,
-        body,
-        reductions: Vec::new(),
-        finish: None,
-        outs: vec![out],
-        locs: Vec::new(),
-    };
-    let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
-    let inst = rw.insert(builder::find_op("arrayexpr")?, args, attrs)?;
-    Ok(rw.func().inst(inst).results[0])
+    let expr = cell.finish(value, DType::U64, &dims);
+    insert(rw, expr)
 }
 
 /// A word of the result, in the making.

@@ -3,12 +3,15 @@
 //! Both are written over affine forms of the axes of an expression, so that what is known of them (this is on the diagonal, that is below it) is decided
 //! when the kernel is made, and only the rest when it runs.
 
-use rewright::ir::Loc;
 use rewright::ir::expr::{
-    Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Source, SymExpr, Test,
+    Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Test, Write,
+    prune,
 };
-use rewright::{Attrs, DType, Function, Inst, Name, Op, Scalar, Type, Value};
+use rewright::ir::{ArrayExpr, Loc};
+use rewright::prelude::*;
+use rewright::{Inst, Name, Op};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Interface of a storage style: the element of an array at an index, which is inside.
 #[derive(Debug)]
@@ -98,15 +101,21 @@ impl<'f> Cell<'f> {
         self.read_by(component, index)
     }
 
+    /// The number of an operand, for positions that are read of it.
+    pub fn arg(&mut self, value: Value) -> u32 {
+        let known = self.args.iter().position(|&known| known == value);
+        known.unwrap_or_else(|| {
+            self.args.push(value);
+            self.args.len() - 1
+        }) as u32
+    }
+
     /// An element of a dense array or a scalar, with access modes.
     pub fn read_by(&mut self, value: Value, index: Vec<Index>) -> BodyRef {
         if let Some(&known) = self.known.get(&(value, index.clone())) {
             return known;
         }
-        let arg = self.args.iter().position(|&known| known == value).unwrap_or_else(|| {
-            self.args.push(value);
-            self.args.len() - 1
-        }) as u32;
+        let arg = self.arg(value);
         let ty = self.func.ty(value);
         let source = if ty.rank() > 0 { Source::Array(arg) } else { Source::Scalar(arg) };
         let element = BodyRef::Operand(self.operands.len() as u32);
@@ -210,6 +219,27 @@ impl<'f> Cell<'f> {
             (Some(sum), c) => self.core("add", &[sum, number(c)], DType::I64),
         }
     }
+}
+
+impl Cell<'_> {
+    /// The array of these dims that has `element` at each point, zero where the guard admits none; and the values that its expression reads.
+    pub fn finish(mut self, element: BodyRef, dtype: DType, dims: &[Dim]) -> (ArrayExpr, Vec<Value>) {
+        self.body.yields.push(element);
+        let index = (0..self.axes.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
+        let fill = (!self.guard.is_empty()).then(|| zero(dtype));
+        let out = Out { dtype, dims: dims.to_vec(), index, fill, write: Write::Unique };
+        let Cell { axes, guard, mut operands, mut args, mut body, .. } = self;
+        prune(&mut body, &axes, &mut operands, &mut args);
+        let (reductions, locs) = (Vec::new(), Vec::new());
+        (ArrayExpr { axes, guard, operands, body, reductions, finish: None, outs: vec![out], locs }, args)
+    }
+}
+
+/// Inserts an `arrayexpr` with one result.
+pub fn insert(rw: &mut Rewriter<'_>, (expr, args): (ArrayExpr, Vec<Value>)) -> Result<Value, RewriteError> {
+    let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
+    let inst = rw.insert(rewright::ir::builder::find_op("arrayexpr")?, args, attrs)?;
+    Ok(rw.func().inst(inst).results[0])
 }
 
 /// What a form is at least, if every axis adds to it.

@@ -19,9 +19,11 @@ pub mod lazy;
 pub mod materialize_nest;
 pub mod nest;
 pub mod ops;
+pub mod pattern;
 pub mod range_arithmetic;
 pub mod scalar_function;
 pub mod store_lazy;
+pub mod stored_elements;
 pub mod structure;
 pub mod styles;
 

@@ -3,18 +3,15 @@
 //! Where the result keeps its structure, only elements that are stored are computed: at the places of a component the elements of all operands are
 //! expressions, most of which are known to be read or to be zero.
 
-use crate::element::{Cell, Element, Leaf, Places, Stored, zero};
+use crate::element::{Cell, Element, Leaf, Places, Stored, insert, zero};
 use crate::lazy::Lazy;
-use crate::nest::{Applied, Nest, Part};
+use crate::nest::{Nest, Part};
 use crate::ops::materialize;
-use rewright::ir::expr::{
-    Affine, Axis, AxisKind, BodyRef, Index, IndexExpr, Mode, Out, Write, axes_along, inline_function, prune,
-};
-use rewright::ir::{ArrayExpr, Component, Style, builder};
+use rewright::ir::expr::{Affine, Axis, AxisKind, BodyRef, Index, IndexExpr, Mode, axes_along};
+use rewright::ir::{Component, Style};
 use rewright::prelude::*;
-use rewright::{Loc, register_rewrite};
+use rewright::register_rewrite;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// See the [module's page](self).
 pub struct MaterializeNest;
@@ -53,7 +50,8 @@ impl RootRewrite for MaterializeNest {
         let style = Style::of(result).map_err(because)?;
         if data.op.name == "restyle" {
             // What a style can't have is found by looking at every element.
-            let dense = style.is_dense() && ty.style().is_some();
+            let has_elements = |style: Style| style.def().interface::<Element>().is_some();
+            let dense = style.is_dense() && ty.style().is_some() && Style::of(ty).is_ok_and(has_elements);
             return match dense {
                 true => Ok((root, Found::Nest(nest(cx, root, arg, result).map_err(because)?, style, None))),
                 false => Err(NoMatch::quiet()),
@@ -104,30 +102,10 @@ impl RootRewrite for MaterializeNest {
 /// The nest of a value, if all of its parts can be computed in one expression.
 fn nest(cx: &MatchCx<'_>, root: Inst, value: Value, result: &Type) -> Result<Nest, String> {
     let nest = Nest::of(cx, root, value)?;
-    for part in &nest.parts {
-        match part {
-            Part::Leaf(leaf) => {
-                let style = Style::of(cx.func().ty(*leaf))?;
-                if !style.is_dense() && style.def().interface::<Element>().is_none() {
-                    return Err(format!("nobody says what an element of `{style}` is as an expression"));
-                }
-                if !cx.reaches(*leaf, root) {
-                    return Err("an operand does not reach it".into());
-                }
-            }
-            Part::Applied { function: Applied::Callee(name), args, .. } => {
-                let callee = cx.module().get(*name).ok_or_else(|| format!("there is no function `@{name}`"))?;
-                let mut body = rewright::ir::expr::Body::default();
-                let given: Vec<_> = callee.params().iter().map(|&p| callee.ty(p).dtype()).collect();
-                let given: Vec<_> = given.into_iter().map(|dtype| (BodyRef::Const(zero(dtype)), dtype)).collect();
-                if given.len() == args.len() {
-                    inline_function(&mut body, cx.module(), callee, &given, Loc::default())
-                        .map_err(|why| format!("`@{name}`: {why}"))?;
-                }
-            }
-            _ => {}
-        }
+    if nest.leaves().any(|leaf| !cx.reaches(leaf, root)) {
+        return Err("an operand does not reach it".into());
     }
+    nest.inlines(cx.module())?;
     if result.rank() > 0 && result.dims().contains(&Dim::Any) && result.style().is_some() {
         return Err("its extents are not known".into());
     }
@@ -170,14 +148,14 @@ fn leaves(rw: &mut Rewriter<'_>, nest: &Nest, result: &Type) -> Result<HashMap<V
         let style = Style::of(&ty).map_err(RewriteError::new)?;
         let read = match style.def().interface::<Element>().filter(|_| !style.is_dense()) {
             None if ty.rank() == 0 => (leaf, Read::Scalar),
-            None => (leaf, Read::Dense),
+            None if style.is_dense() => (leaf, Read::Dense),
             Some(element) if is_aligned(&ty, result) => {
                 let components = components(rw, leaf, style, &ty)?;
                 let zero = zero(ty.dtype());
                 (leaf, Read::Styled(Leaf { ty, components, zero }, element))
             }
-            // Whether it is stretched is not known before it runs.
-            Some(_) => {
+            // Of these nobody says what an element is, or whether they are stretched is not known before it runs.
+            _ => {
                 let dense = Attrs::new().with("style", Attr::Str("dense".into()));
                 (rw.op_with("restyle", [leaf], dense)?, Read::Dense)
             }
@@ -287,49 +265,12 @@ impl Maker<'_> {
         at: &[Affine],
         dims: &[Dim],
     ) -> Result<Value, RewriteError> {
-        let rank = axes.len() as u32;
         let module = rw.module();
         let mut cell = Cell::new(rw.func(), axes, guard);
-        let dtype = self.result.dtype();
-        let element = self.element(&mut cell, module, at).map_err(RewriteError::new)?;
-        cell.body.yields.push(element);
-        let index = (0..rank).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
-        let fill = (!cell.guard.is_empty()).then(|| zero(dtype));
-        let out = Out { dtype, dims: dims.to_vec(), index, fill, write: Write::Unique };
-        let Cell { axes, guard, mut operands, mut args, mut body, .. } = cell;
-        prune(&mut body, &axes, &mut operands, &mut args);
-        let (reductions, locs) = (Vec::new(), Vec::new());
-        let expr = ArrayExpr { axes, guard, operands, body, reductions, finish: None, outs: vec![out], locs };
-        let inst =
-            rw.insert(builder::find_op("arrayexpr")?, args, Attrs::new().with("expr", Attr::Expr(Arc::new(expr))))?;
-        Ok(rw.func().inst(inst).results[0])
-    }
-
-    /// The nest's element at a place.
-    fn element(&self, cell: &mut Cell<'_>, module: &Module, at: &[Affine]) -> Result<BodyRef, String> {
-        let mut elements: Vec<(BodyRef, DType)> = Vec::new();
-        for part in &self.nest.parts {
-            elements.push(match part {
-                Part::Constant(scalar) => (BodyRef::Const(*scalar), scalar.dtype()),
-                Part::Leaf(leaf) => self.leaf(cell, *leaf, at)?,
-                Part::Applied { inst, function, args } => {
-                    let given: Vec<(BodyRef, DType)> = args.iter().map(|&n| elements[n]).collect();
-                    let (dtype, loc) = cell.result_of(*inst);
-                    let element = match function {
-                        Applied::Op(op) => {
-                            let refs: Vec<BodyRef> = given.iter().map(|(element, _)| *element).collect();
-                            cell.op(*op, &refs, dtype, loc)
-                        }
-                        Applied::Callee(name) => {
-                            let callee = module.get(*name).ok_or_else(|| format!("there is no function `@{name}`"))?;
-                            inline_function(&mut cell.body, module, callee, &given, loc)?[0]
-                        }
-                    };
-                    (element, dtype)
-                }
-            });
-        }
-        elements.last().map(|(element, _)| *element).ok_or_else(|| "an empty nest".into())
+        let element = self.nest.element(&mut cell, module, |cell, leaf| self.leaf(cell, leaf, at));
+        let element = element.map_err(RewriteError::new)?;
+        let expr = cell.finish(element, self.result.dtype(), dims);
+        insert(rw, expr)
     }
 
     fn leaf(&self, cell: &mut Cell<'_>, leaf: Value, at: &[Affine]) -> Result<(BodyRef, DType), String> {

@@ -1,9 +1,11 @@
 //! A nest of `broadcasted`, in order: what `materialize` computes.
 
+use crate::element::{Cell, zero};
 use crate::lazy::Lazy;
 use crate::ops::broadcasted::{self, BROADCASTED};
 use rewright::ir::Effects;
-use rewright::{Function, Inst, MatchCx, Name, Op, Scalar, Type, Value};
+use rewright::ir::expr::{Body, BodyRef, inline_function};
+use rewright::{DType, Function, Inst, Loc, MatchCx, Module, Name, Op, Scalar, Type, Value};
 use std::collections::HashMap;
 
 /// A part of a nest. Parts name others that come before them.
@@ -83,6 +85,53 @@ impl Nest {
         }
         nest.unwritten(cx, root)?;
         Ok(nest)
+    }
+
+    /// What the nest computes of one element of each leaf.
+    pub fn element(
+        &self,
+        cell: &mut Cell<'_>,
+        module: &Module,
+        mut leaf: impl FnMut(&mut Cell<'_>, Value) -> Result<(BodyRef, DType), String>,
+    ) -> Result<BodyRef, String> {
+        let mut elements: Vec<(BodyRef, DType)> = Vec::new();
+        for part in &self.parts {
+            elements.push(match part {
+                Part::Constant(scalar) => (BodyRef::Const(*scalar), scalar.dtype()),
+                Part::Leaf(value) => leaf(cell, *value)?,
+                Part::Applied { inst, function, args } => {
+                    let given: Vec<(BodyRef, DType)> = args.iter().map(|&n| elements[n]).collect();
+                    let (dtype, loc) = cell.result_of(*inst);
+                    let element = match function {
+                        Applied::Op(op) => {
+                            let refs: Vec<BodyRef> = given.iter().map(|(element, _)| *element).collect();
+                            cell.op(*op, &refs, dtype, loc)
+                        }
+                        Applied::Callee(name) => {
+                            let callee = module.get(*name).ok_or_else(|| format!("there is no function `@{name}`"))?;
+                            inline_function(&mut cell.body, module, callee, &given, loc)?[0]
+                        }
+                    };
+                    (element, dtype)
+                }
+            });
+        }
+        elements.last().map(|(element, _)| *element).ok_or_else(|| "an empty nest".into())
+    }
+
+    /// That all functions of scalars can be computed in an expression; else why not.
+    pub fn inlines(&self, module: &Module) -> Result<(), String> {
+        for part in &self.parts {
+            let Part::Applied { function: Applied::Callee(name), args, .. } = part else { continue };
+            let callee = module.get(*name).ok_or_else(|| format!("there is no function `@{name}`"))?;
+            let given: Vec<_> = callee.params().iter().map(|&p| callee.ty(p).dtype()).collect();
+            let given: Vec<_> = given.into_iter().map(|dtype| (BodyRef::Const(zero(dtype)), dtype)).collect();
+            if given.len() == args.len() {
+                inline_function(&mut Body::default(), module, callee, &given, Loc::default())
+                    .map_err(|why| format!("`@{name}`: {why}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// The values that are read.

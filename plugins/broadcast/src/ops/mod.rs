@@ -1,4 +1,15 @@
 //! The ops, one file each.
 
+pub mod align;
 pub mod broadcasted;
+pub mod drop_zeros;
 pub mod materialize;
+pub mod places;
+pub mod spread;
+
+use rewright::ir::{InferCx, TypeError};
+
+/// A type rule's refusal; the message goes on after the op's name.
+fn refuse(cx: &InferCx<'_>, why: impl std::fmt::Display) -> TypeError {
+    TypeError::new(format!("`{}`: {why}", cx.op))
+}

@@ -64,3 +64,17 @@ pub fn stored(ty: &Type, bands: &[Band]) -> Result<Vec<Places>, String> {
     };
     bands.iter().map(along).collect()
 }
+
+/// The places of the diagonals; those of a symmetric matrix are below the main one too.
+pub fn nonzeros(array: &Styled, bands: &[Band], is_symmetric: bool) -> Vec<Vec<i64>> {
+    let n = array.shape()[0] as i64;
+    let (mut rows, mut columns) = (Vec::new(), Vec::new());
+    let mirrored = bands.iter().filter(|(_, above)| is_symmetric && *above != 0).map(|(_, above)| -above);
+    for above in bands.iter().map(|&(_, above)| above).chain(mirrored) {
+        let (down, right) = ((-above).max(0), above.max(0));
+        let along = 0..(n - down - right).max(0);
+        rows.extend(along.clone().map(|k| k + down));
+        columns.extend(along.map(|k| k + right));
+    }
+    vec![rows, columns]
+}

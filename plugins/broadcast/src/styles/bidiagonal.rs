@@ -3,6 +3,7 @@
 use super::banded::{self, Band};
 use crate::element::{Element, Stored};
 use crate::lattice::Broadcasting;
+use crate::pattern::Nonzeros;
 use crate::register_join;
 use rewright::ir::StyleDef;
 use rewright::{register_interface, register_style};
@@ -36,10 +37,12 @@ register_style!(LOWER_BIDIAGONAL);
 register_interface!(style "upper_bidiagonal", Broadcasting, &Broadcasting::zeros("upper_bidiagonal"));
 register_interface!(style "upper_bidiagonal", Element, &Element(|cell, leaf, at| banded::cell(cell, leaf, at, UPPER)));
 register_interface!(style "upper_bidiagonal", Stored, &Stored(|ty| banded::stored(ty, UPPER)));
+register_interface!(style "upper_bidiagonal", Nonzeros, &Nonzeros(|array| banded::nonzeros(array, UPPER, false)));
 
 register_interface!(style "lower_bidiagonal", Broadcasting, &Broadcasting::zeros("lower_bidiagonal"));
 register_interface!(style "lower_bidiagonal", Element, &Element(|cell, leaf, at| banded::cell(cell, leaf, at, LOWER)));
 register_interface!(style "lower_bidiagonal", Stored, &Stored(|ty| banded::stored(ty, LOWER)));
+register_interface!(style "lower_bidiagonal", Nonzeros, &Nonzeros(|array| banded::nonzeros(array, LOWER, false)));
 
 register_join!("upper_bidiagonal", "lower_bidiagonal" => "tridiagonal");
 register_join!("upper_bidiagonal", "diagonal" => "upper_bidiagonal");

@@ -3,6 +3,7 @@
 use super::banded::{self, Band};
 use crate::element::{Element, Stored};
 use crate::lattice::Broadcasting;
+use crate::pattern::Nonzeros;
 use rewright::ir::StyleDef;
 use rewright::{register_interface, register_style};
 
@@ -23,3 +24,4 @@ register_style!(DIAGONAL);
 register_interface!(style "diagonal", Broadcasting, &Broadcasting::zeros("diagonal"));
 register_interface!(style "diagonal", Element, &Element(|cell, leaf, at| banded::cell(cell, leaf, at, BANDS)));
 register_interface!(style "diagonal", Stored, &Stored(|ty| banded::stored(ty, BANDS)));
+register_interface!(style "diagonal", Nonzeros, &Nonzeros(|array| banded::nonzeros(array, BANDS, false)));

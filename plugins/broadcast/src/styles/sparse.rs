@@ -4,9 +4,11 @@
 //! `sparse` has `at`, positions that increase, and `values`.
 
 use crate::lattice::Broadcasting;
+use crate::pattern::{Ordered, Pattern, Union, list, reserved};
 use crate::register_join;
-use rewright::ir::{Component, StyleDef, Styled};
+use rewright::ir::{Component, Elements, StyleDef, Styled};
 use rewright::{Array, DType, Dim, Scalar, register_interface, register_style};
+use std::borrow::Cow;
 
 /// A matrix by its columns.
 pub static CSC: StyleDef = StyleDef {
@@ -57,7 +59,7 @@ pub static CSC: StyleDef = StyleDef {
             }
             starts.push(rows.len() as i64);
         }
-        [list(&starts), list(&rows), of(array.dtype(), &values)].into_iter().collect()
+        Ok(vec![list(starts), list(rows), of(array.dtype(), &values)?])
     },
 };
 
@@ -78,7 +80,7 @@ pub static SPARSE: StyleDef = StyleDef {
     take: |_, array| {
         let kept = array.iter().enumerate().filter(|(_, value)| value.truthy());
         let (at, values): (Vec<i64>, Vec<Scalar>) = kept.map(|(at, value)| (at as i64, value)).unzip();
-        [list(&at), of(array.dtype(), &values)].into_iter().collect()
+        Ok(vec![list(at), of(array.dtype(), &values)?])
     },
 };
 
@@ -88,11 +90,11 @@ register_style!(SPARSE);
 fn integer(array: &Array, at: usize) -> usize {
     array.get(&[at]).and_then(|i| usize::try_from(i.to_i128()?).ok()).unwrap_or(0)
 }
-fn integers(array: &Array) -> Vec<i64> {
-    array.iter().map(|i| if let Scalar::I64(i) = i { i } else { 0 }).collect()
-}
-fn list(integers: &[i64]) -> Result<Array, String> {
-    of(DType::I64, &integers.iter().map(|&i| Scalar::I64(i)).collect::<Vec<_>>())
+fn integers(array: &Array) -> Cow<'_, [i64]> {
+    match Elements::of(array) {
+        Elements::I64(integers) => integers,
+        _ => Cow::Borrowed(&[]),
+    }
 }
 fn of(dtype: DType, elements: &[Scalar]) -> Result<Array, String> {
     Array::from_fn(dtype, &[elements.len()], |n| elements[n]).ok_or_else(|| "it is too large".to_string())
@@ -112,7 +114,9 @@ fn increasing(positions: &[i64], extent: usize) -> Result<(), String> {
     if let Some(pair) = positions.windows(2).find(|pair| pair[0] >= pair[1]) {
         return Err(format!("has {} before {}: they increase", pair[0], pair[1]));
     }
-    match positions.iter().find(|&&at| usize::try_from(at).map_or(true, |at| at >= extent)) {
+    // Between the first and the last one are all others.
+    let ends = [positions.first(), positions.last()].into_iter().flatten();
+    match { ends }.find(|&&at| usize::try_from(at).map_or(true, |at| at >= extent)) {
         Some(at) => Err(format!("has {at}, which is not below {extent}")),
         None => Ok(()),
     }
@@ -129,6 +133,135 @@ fn found(array: &Styled, positions: usize, among: std::ops::Range<usize>, at: us
     let is_there = low < among.end && integer(places, low) == at;
     let value = if is_there { values.get(&[low]) } else { None };
     value.unwrap_or(Scalar::Bool(false).cast(array.dtype()))
+}
+
+register_interface!(style "csc", Pattern, &Pattern {
+    union: |arrays| {
+        let columns = arrays.first().map_or(0, |array| array.shape()[1]);
+        let lists: Vec<_> = arrays.iter().map(|array| [0, 1].map(|n| integers(&array.components()[n]))).collect();
+        let lists: Vec<_> = lists.iter().map(|[starts, rows]| Lists { starts, rows }).collect();
+        if let Some(first) = all_the_same(&lists) {
+            return Ok(Union { components: arrays[first].components()[..2].to_vec(), whose: None });
+        }
+        let United { starts, rows, whose } = united(columns, &lists)?;
+        Ok(Union { components: vec![list(starts), list(rows)], whose: Some(whose) })
+    },
+    places: |array| {
+        let [starts, rows] = [0, 1].map(|n| integers(&array.components()[n]));
+        let mut columns = reserved(rows.len())?;
+        for (column, ends) in starts.windows(2).enumerate() {
+            columns.extend(std::iter::repeat_n(column as i64, (ends[1] - ends[0]) as usize));
+        }
+        Ok(vec![rows.into_owned(), columns])
+    },
+    at: |shape, places| {
+        let [rows, columns] = places else { return Err("a matrix has two axes".into()) };
+        let order = in_order(rows.len(), |n| (columns[n], rows[n]));
+        let mut starts = reserved(shape[1].saturating_add(1))?;
+        starts.resize(shape[1] + 1, 0_i64);
+        for &column in columns {
+            starts[column as usize + 1] += 1;
+        }
+        let mut before = 0;
+        for start in &mut starts {
+            before += *start;
+            *start = before;
+        }
+        Ok(Ordered { components: vec![list(starts), list(reordered(rows, order.as_deref()))], order })
+    },
+});
+
+register_interface!(style "sparse", Pattern, &Pattern {
+    union: |arrays| {
+        let at: Vec<_> = arrays.iter().map(|array| integers(&array.components()[0])).collect();
+        let starts: Vec<_> = at.iter().map(|at| [0, at.len() as i64]).collect();
+        let lists: Vec<_> = at.iter().zip(&starts).map(|(rows, starts)| Lists { starts, rows }).collect();
+        if let Some(first) = all_the_same(&lists) {
+            return Ok(Union { components: arrays[first].components()[..1].to_vec(), whose: None });
+        }
+        let United { rows, whose, .. } = united(1, &lists)?;
+        Ok(Union { components: vec![list(rows)], whose: Some(whose) })
+    },
+    places: |array| Ok(vec![integers(&array.components()[0]).into_owned()]),
+    at: |_, places| {
+        let [at] = places else { return Err("a vector has one axis".into()) };
+        let order = in_order(at.len(), |n| at[n]);
+        Ok(Ordered { components: vec![list(reordered(at, order.as_deref()))], order })
+    },
+});
+
+/// Where the columns of a matrix begin, and the rows of its values.
+#[derive(Clone, Copy)]
+struct Lists<'a> {
+    starts: &'a [i64],
+    rows: &'a [i64],
+}
+
+/// The first one, if all matrices have the places that it has.
+fn all_the_same(lists: &[Lists<'_>]) -> Option<usize> {
+    let (first, others) = lists.split_first()?;
+    others.iter().all(|other| other.starts == first.starts && other.rows == first.rows).then_some(0)
+}
+
+/// The places of some matrices together, and who has them.
+struct United {
+    starts: Vec<i64>,
+    rows: Vec<i64>,
+    whose: Vec<u64>,
+}
+
+fn united(columns: usize, lists: &[Lists<'_>]) -> Result<United, String> {
+    let most = lists.iter().map(|list| list.rows.len()).sum();
+    let mut united =
+        United { starts: reserved(columns.saturating_add(1))?, rows: reserved(most)?, whose: reserved(most)? };
+    match *lists {
+        [a, b] => merge(columns, [a, b], [0; 2], &mut united),
+        [a, b, c] => merge(columns, [a, b, c], [0; 3], &mut united),
+        [a, b, c, d] => merge(columns, [a, b, c, d], [0; 4], &mut united),
+        _ => merge(columns, lists, vec![0; lists.len()], &mut united),
+    }
+    Ok(united)
+}
+
+/// Goes down the columns of all matrices side by side. The number of matrices is known to the compiler where there are few.
+fn merge<'a>(columns: usize, lists: impl AsRef<[Lists<'a>]>, mut at: impl AsMut<[usize]>, united: &mut United) {
+    let (lists, at, United { starts, rows, whose }) = (lists.as_ref(), at.as_mut(), united);
+    starts.push(0);
+    for column in 0..columns {
+        loop {
+            let row = |(list, at): (&Lists<'_>, &usize)| {
+                let is_left = (*at as i64) < list.starts[column + 1];
+                if is_left { list.rows[*at] } else { i64::MAX }
+            };
+            let least = lists.iter().zip(at.iter()).map(row).min().unwrap_or(i64::MAX);
+            if least == i64::MAX {
+                break;
+            }
+            let mut who = 0;
+            for (number, (list, at)) in lists.iter().zip(at.iter_mut()).enumerate() {
+                let is_here = row((list, at)) == least;
+                who |= u64::from(is_here) << number;
+                *at += usize::from(is_here);
+            }
+            rows.push(least);
+            whose.push(who);
+        }
+        starts.push(rows.len() as i64);
+    }
+}
+
+/// How things must be ordered to be sorted by a key; nothing if they are.
+fn in_order<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> Option<Vec<usize>> {
+    if (1..count).all(|n| key(n - 1) <= key(n)) {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_unstable_by_key(|&n| key(n));
+    Some(order)
+}
+
+fn reordered(list: &[i64], order: Option<&[usize]>) -> Vec<i64> {
+    order.map_or_else(|| list.to_vec(), |order| order.iter().map(|&n| list[n]).collect())
 }
 
 register_interface!(style "csc", Broadcasting, &Broadcasting::zeros("csc"));

@@ -4,6 +4,7 @@
 use super::banded::{self, Band};
 use crate::element::{Cell, Element, Leaf, Stored, minus, plus};
 use crate::lattice::Broadcasting;
+use crate::pattern::Nonzeros;
 use crate::register_join;
 use rewright::ir::StyleDef;
 use rewright::ir::expr::{Affine, BodyRef, Test};
@@ -41,10 +42,12 @@ register_style!(SYM_TRIDIAGONAL);
 register_interface!(style "tridiagonal", Broadcasting, &Broadcasting::zeros("tridiagonal"));
 register_interface!(style "tridiagonal", Element, &Element(|cell, leaf, at| banded::cell(cell, leaf, at, BANDS)));
 register_interface!(style "tridiagonal", Stored, &Stored(|ty| banded::stored(ty, BANDS)));
+register_interface!(style "tridiagonal", Nonzeros, &Nonzeros(|array| banded::nonzeros(array, BANDS, false)));
 
 register_interface!(style "sym_tridiagonal", Broadcasting, &Broadcasting::zeros("sym_tridiagonal").only_zeros("tridiagonal"));
 register_interface!(style "sym_tridiagonal", Element, &Element(sym_element));
 register_interface!(style "sym_tridiagonal", Stored, &Stored(|ty| banded::stored(ty, SYMMETRIC)));
+register_interface!(style "sym_tridiagonal", Nonzeros, &Nonzeros(|array| banded::nonzeros(array, SYMMETRIC, true)));
 
 /// What is below the diagonal is what is above it.
 fn sym_element(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, String> {

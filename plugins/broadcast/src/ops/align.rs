@@ -1,0 +1,64 @@
+//! `%starts, %rows, %x, %y = align %s, %d, style="csc"`: the places of arrays together as a style with a pattern says them, and the values of each there.
+
+use super::refuse;
+use crate::pattern;
+use rewright::ir::op::Eval;
+use rewright::ir::{Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Styled, Traits, TypeError, Types};
+use rewright::{Datum, Dim, Type, register_op};
+
+/// The op. Values are zero where an array stores none. Arrays of other styles are kept in the one that is named first.
+pub static ALIGN: OpDef = OpDef::new(
+    "align",
+    "the places of sparse arrays together, and the values of each of them there",
+    Arity::AtLeast(1),
+    infer,
+    Eval::Array(eval),
+)
+.traits(Traits::PARTIAL.union(Traits::DIRECT))
+.attrs(&[AttrDef::required("style", AttrKind::Str, "a storage style with a pattern of places")]);
+
+register_op!(ALIGN);
+
+fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
+    let style = pattern::style(cx.attrs).map_err(|why| refuse(cx, why))?;
+    pattern::of(style).map_err(|why| refuse(cx, why))?;
+    if cx.args.len() > pattern::MOST {
+        return Err(refuse(cx, format!("takes at most {} arrays, got {}", pattern::MOST, cx.args.len())));
+    }
+    let first = &cx.args[0];
+    if let Some(operand) = cx.args.iter().position(|ty| ty.is_scalar() || ty.dims() != first.dims()) {
+        let ty = &cx.args[operand];
+        return Err(refuse(cx, format!("wants arrays with the same extents, got {first} and {ty}")).operand(operand));
+    }
+    let parts = |ty: &Type| (style.def().components)(&ty.clone().with_style(Some(style.name())));
+    let mut parts = parts(first).map_err(|why| refuse(cx, why))?;
+    parts.pop();
+    let values = cx.args.iter().map(|ty| Type::array(ty.dtype(), [Dim::Any]));
+    Ok(parts.into_iter().map(|part| part.ty).chain(values).collect())
+}
+
+fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    let style = pattern::style(cx.attrs).map_err(EvalError::value)?;
+    if let Some(other) = args.iter().find(|arg| arg.shape() != args[0].shape()) {
+        let (a, b) = (args[0].shape(), other.shape());
+        return Err(EvalError::shape(format!("wants arrays with the same extents, got {a:?} and {b:?}")));
+    }
+    let kept = args.iter().map(|arg| {
+        if arg.as_styled().is_none() {
+            cx.spend(cx.len(arg.shape())? as u64)?;
+        }
+        pattern::kept(style, arg).map_err(EvalError::value)
+    });
+    let kept = kept.collect::<Result<Vec<_>, _>>()?;
+    let arrays: Vec<&Styled> = kept.iter().map(|array| &**array).collect();
+    for array in &arrays {
+        array.components().iter().try_for_each(|part| cx.spend(part.len() as u64))?;
+    }
+    let union = (pattern::of(style).map_err(EvalError::value)?.union)(&arrays).map_err(EvalError::value)?;
+    let mut results = union.components.iter().cloned().map(Datum::Array).collect::<Vec<_>>();
+    for (number, array) in arrays.iter().enumerate() {
+        let values = pattern::values(array).map_err(EvalError::value)?;
+        results.push(pattern::along(&union, number, values)?.into());
+    }
+    Ok(results)
+}

@@ -1,0 +1,171 @@
+//! Interfaces of styles that say at run time where their elements are, as sparse arrays do: a *pattern* of places, and one value for each.
+//!
+//! Functions of such arrays that make zero of zeros are computed in three steps ([`stored_elements`](crate::stored_elements)): the patterns of the operands
+//! are united, each operand's values are laid out along the union, with zeros where it stores none, and then one kernel goes along all of them.
+
+use rewright::ir::{Elements, Style, Styled};
+use rewright::ndarray::ArcArray;
+use rewright::{Array, Datum, Element, EvalError, Name, Scalar, with_array};
+use std::borrow::Cow;
+
+/// Interface of a storage style: what is done with patterns. The last component holds the values, the others say where they are.
+pub struct Pattern {
+    /// The places of several arrays with the same extents together.
+    pub union: fn(&[&Styled]) -> Result<Union, String>,
+    /// For each axis, the positions of the values, in their order.
+    pub places: fn(&Styled) -> Result<Vec<Positions>, String>,
+    /// The components that say these places, of an array of these extents.
+    pub at: fn(&[usize], &[Positions]) -> Result<Ordered, String>,
+}
+
+/// The positions of some places along one axis.
+pub type Positions = Vec<i64>;
+
+/// Interface of a storage style: the places of an array where it may have something else than zero, in any order, each once.
+pub struct Nonzeros(pub fn(&Styled) -> Vec<Positions>);
+
+/// Places that some arrays have together.
+pub struct Union {
+    /// The components that say them.
+    pub components: Vec<Array>,
+    /// For each place the arrays that have it: the first one is the lowest bit. Nothing where all have all.
+    pub whose: Option<Vec<u64>>,
+}
+
+/// The most arrays whose places are united at once.
+pub const MOST: usize = u64::BITS as usize;
+
+/// Places in a style's own order.
+pub struct Ordered {
+    /// The components that say them.
+    pub components: Vec<Array>,
+    /// Which of the given places comes first, and so on; nothing if the order is that one.
+    pub order: Option<Vec<usize>>,
+}
+
+/// The pattern of a style; the error says that it has none.
+pub fn of(style: Style) -> Result<&'static Pattern, String> {
+    style.def().interface::<Pattern>().ok_or_else(|| format!("`{style}` has no pattern of places"))
+}
+
+/// The elements of an operand in a style with a pattern. No element is looked at where the operand's own style says where it is zero.
+pub fn kept<'a>(style: Style, operand: &'a Datum) -> Result<Cow<'a, Styled>, String> {
+    let Some(styled) = operand.as_styled() else { return Styled::keep(style, &operand.to_array()).map(Cow::Owned) };
+    if styled.style() == style {
+        return Ok(Cow::Borrowed(styled));
+    }
+    let Some(nonzeros) = styled.style().def().interface::<Nonzeros>() else {
+        return Styled::keep(style, &styled.dense()).map(Cow::Owned);
+    };
+    let places = (nonzeros.0)(styled);
+    let Ordered { mut components, order } = (of(style)?.at)(styled.shape(), &places)?;
+    let count = places.first().map_or(0, Vec::len);
+    let value = |n: usize| {
+        let n = order.as_ref().map_or(n, |order| order[n]);
+        let at: Vec<usize> = places.iter().map(|along| along[n] as usize).collect();
+        styled.get(&at).unwrap_or(Scalar::Bool(false).cast(styled.dtype()))
+    };
+    components.push(Array::from_fn(styled.dtype(), &[count], value).ok_or(LARGE)?);
+    Styled::new(style, styled.dtype(), styled.shape(), components).map(Cow::Owned)
+}
+
+/// The values that an array stores.
+pub fn values(array: &Styled) -> Result<&Array, String> {
+    array.components().last().ok_or_else(|| format!("`{}` has no values", array.style()))
+}
+
+/// The values of the array with this number at each place of a union, zero where it has none.
+pub fn along(union: &Union, number: usize, values: &Array) -> Result<Array, EvalError> {
+    let Some(whose) = &union.whose else { return Ok(values.clone()) };
+    with_array!(values, |values| {
+        let values = match values.as_slice() {
+            Some(slice) => Cow::Borrowed(slice),
+            None => Cow::Owned(values.iter().copied().collect()),
+        };
+        lay(whose, number, &values).map(list)
+    })
+}
+
+fn lay<T: Copy + Default>(whose: &[u64], number: usize, values: &[T]) -> Result<Vec<T>, EvalError> {
+    let mut laid = reserved(whose.len()).map_err(EvalError::limit)?;
+    let mut next = 0;
+    // A place that is not there takes no step, and no branch.
+    laid.extend(whose.iter().map(|whose| {
+        let is_there = whose >> number & 1 == 1;
+        let value = values.get(next).copied().unwrap_or_default();
+        next += usize::from(is_there);
+        if is_there { value } else { T::default() }
+    }));
+    Ok(laid)
+}
+
+/// The same array without stored zeros.
+pub fn without_zeros(array: &Styled) -> Result<Styled, String> {
+    let stored = values(array)?;
+    let is_zero: Vec<bool> = with_array!(stored, |values| values.iter().map(is_default).collect());
+    if !is_zero.contains(&true) {
+        return Ok(array.clone());
+    }
+    let pattern = of(array.style())?;
+    let mut places = (pattern.places)(array)?;
+    for along in &mut places {
+        let mut is_zero = is_zero.iter();
+        along.retain(|_| is_zero.next() == Some(&false));
+    }
+    let left: Vec<usize> = (0..stored.len()).filter(|&n| !is_zero[n]).collect();
+    let Ordered { mut components, order } = (pattern.at)(array.shape(), &places)?;
+    let elements = Elements::of(stored);
+    let value = |n: usize| elements.at(left[order.as_ref().map_or(n, |order| order[n])]);
+    components.push(Array::from_fn(stored.dtype(), &[left.len()], value).ok_or(LARGE)?);
+    Styled::new(array.style(), array.dtype(), array.shape(), components)
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// A dense array of copies of a number, with an array's values among them.
+pub fn spread(array: &Styled, beside: Scalar) -> Result<Array, String> {
+    let places = (of(array.style())?.places)(array)?;
+    let mut dense = Array::full(beside.cast(array.dtype()), array.shape()).ok_or(LARGE)?;
+    let strides: Vec<usize> = (0..array.shape().len()).map(|axis| array.shape()[axis + 1..].iter().product()).collect();
+    let stored = Elements::of(values(array)?);
+    let flat = |n: usize| places.iter().zip(&strides).map(|(along, stride)| along[n] as usize * stride).sum::<usize>();
+    with_array!(&mut dense, |dense| {
+        let dense = dense.as_slice_mut().ok_or("an array that is new has its elements in order")?;
+        put(dense, &stored, values(array)?.len(), flat)?;
+    });
+    Ok(dense)
+}
+
+fn put<T: Element>(
+    dense: &mut [T],
+    stored: &Elements<'_>,
+    count: usize,
+    flat: impl Fn(usize) -> usize,
+) -> Result<(), String> {
+    for n in 0..count {
+        let value = T::from_scalar(stored.at(n)).ok_or("values of another dtype")?;
+        *dense.get_mut(flat(n)).ok_or("a place that is outside")? = value;
+    }
+    Ok(())
+}
+
+/// A vector of these elements.
+pub fn list<T: Element>(elements: Vec<T>) -> Array {
+    T::wrap(ArcArray::from(elements).into_dyn())
+}
+
+/// An empty list with room for so many.
+pub fn reserved<T>(len: usize) -> Result<Vec<T>, String> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(len).map_err(|_| format!("there is no memory for {len} places"))?;
+    Ok(list)
+}
+
+/// The style that an attribute names.
+pub fn style(attrs: &rewright::Attrs) -> Result<Style, String> {
+    Style::named(Name::new(attrs.str("style").unwrap_or("dense")))
+}
+
+const LARGE: &str = "it is too large";

@@ -1,0 +1,189 @@
+//! The rewrite `stored-elements`: functions of sparse arrays that make one number of zeros are computed where elements are stored, by one kernel along the
+//! values of all operands.
+//!
+//! `align` unites the patterns. Operands that are not sparse, where zeros absorb them, are read at the places of the union. A result that is zero
+//! elsewhere is sparse again, without the zeros that were computed; another one is dense, copies of that number beside what was computed.
+
+use crate::element::{Cell, insert, zero};
+use crate::lazy::Lazy;
+use crate::nest::Nest;
+use crate::ops::materialize;
+use crate::pattern::{MOST, Nonzeros, Pattern};
+use rewright::ir::Style;
+use rewright::ir::expr::{Affine, BodyRef, Index, IndexExpr, Mode, axes_along};
+use rewright::prelude::*;
+use rewright::register_rewrite;
+
+/// See the [module's page](self).
+pub struct StoredElements;
+
+static STORED_ELEMENTS: RewriteDef = RewriteDef::root(
+    "stored-elements",
+    "functions of sparse arrays are computed where elements are stored",
+    &StoredElements,
+)
+.roots(&["materialize", "restyle"])
+.before(&["materialize-nest"])
+.benefit(20);
+register_rewrite!(STORED_ELEMENTS);
+
+/// What is to be computed.
+pub enum Found {
+    /// A sparse array that becomes dense.
+    Spread,
+    /// A nest, in a style with a pattern; what is computed of zeros.
+    Nest(Nest, Style, Scalar),
+}
+
+impl RootRewrite for StoredElements {
+    type Match = (Inst, Found);
+
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        let func = cx.func();
+        let data = func.inst(root);
+        let (arg, result) = (data.args[0], func.ty(data.results[0]));
+        let ty = func.ty(arg);
+        let of = |ty: &Type| Style::of(ty).map_err(|_| NoMatch::quiet());
+        let has_pattern = |style: Style| style.def().interface::<Pattern>().is_some();
+        if !Lazy::is_lazy(ty) {
+            let becomes_dense = has_pattern(of(ty)?) && result.style().is_none() && result.rank() > 0;
+            return if becomes_dense { Ok((root, Found::Spread)) } else { Err(NoMatch::quiet()) };
+        }
+        let (Lazy { style, zero: Some(number) }, "materialize") =
+            (Lazy::of(ty).map_err(NoMatch::because)?, data.op.name)
+        else {
+            return Err(NoMatch::quiet());
+        };
+        let kept = of(result)?;
+        let (proved, _) = materialize::style(ty, &Attrs::new()).map_err(NoMatch::because)?;
+        if !has_pattern(style) || !(kept.is_dense() || kept == proved) {
+            return Err(NoMatch::quiet());
+        }
+        let apart = |why: String| NoMatch::because(format!("all elements are computed: {why}")).at(data.loc);
+        let nest = Nest::of(cx, root, arg).map_err(apart)?;
+        nest.inlines(cx.module()).map_err(apart)?;
+        if nest.leaves().any(|leaf| !cx.reaches(leaf, root)) {
+            return Err(apart("an operand does not reach it".into()));
+        }
+        if result.dims().contains(&Dim::Any) {
+            return Err(apart("the extents are not known".into()));
+        }
+        let aligned = nest.leaves().filter(|&leaf| is_aligned(func.ty(leaf), style, result)).count();
+        match aligned {
+            0 => Err(apart("no operand has a pattern with the extents of the result".into())),
+            n if n > MOST => Err(apart(format!("of {n} patterns, {MOST} can be united"))),
+            _ => Ok((root, Found::Nest(nest, style, number))),
+        }
+    }
+
+    fn apply(&self, (root, found): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let data = rw.func().inst(root).clone();
+        let result = rw.func().ty(data.results[0]).clone();
+        let value = match found {
+            Found::Spread => {
+                let beside = rw.constant(zero(result.dtype()));
+                rw.op("spread", [data.args[0], beside])?
+            }
+            Found::Nest(nest, style, number) => {
+                let sparse = computed(rw, &nest, style, &result)?;
+                match result.style() {
+                    Some(_) => rw.op("drop_zeros", [sparse])?,
+                    None => {
+                        let beside = rw.constant(number);
+                        rw.op("spread", [sparse, beside])?
+                    }
+                }
+            }
+        };
+        rw.replace(root, &[value])
+    }
+}
+
+/// Whether an operand says where it is zero, for all elements of the result.
+fn is_aligned(ty: &Type, style: Style, result: &Type) -> bool {
+    let Ok(own) = Style::of(ty) else { return false };
+    ty.dims() == result.dims() && (own == style || own.def().interface::<Nonzeros>().is_some())
+}
+
+/// What the kernel reads of a leaf.
+enum Read {
+    Scalar,
+    /// The n-th values that were aligned.
+    Values(Value),
+    /// An array of which the elements at the places are read.
+    Dense(Value),
+}
+
+/// The sparse array of what a nest computes of stored elements.
+fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> Result<Value, RewriteError> {
+    let named = || Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
+    let mut leaves: Vec<Value> = Vec::new();
+    for leaf in nest.leaves() {
+        if !leaves.contains(&leaf) {
+            leaves.push(leaf);
+        }
+    }
+    let aligned: Vec<Value> =
+        leaves.iter().copied().filter(|&leaf| is_aligned(rw.func().ty(leaf), style, result)).collect();
+    let inst = rw.insert(rewright::ir::builder::find_op("align")?, aligned.clone(), named())?;
+    let results = rw.func().inst(inst).results.clone();
+    let (whereabouts, values) = results.split_at(results.len() - aligned.len());
+    let mut reads = Vec::new();
+    for &leaf in &leaves {
+        let ty = rw.func().ty(leaf).clone();
+        reads.push(match aligned.iter().position(|&other| other == leaf) {
+            Some(number) => Read::Values(values[number]),
+            None if ty.rank() == 0 => Read::Scalar,
+            None if ty.style().is_none() => Read::Dense(leaf),
+            None => {
+                let dense = Attrs::new().with("style", Attr::Str("dense".into()));
+                Read::Dense(rw.op_with("restyle", [leaf], dense)?)
+            }
+        });
+    }
+    let assembled = |rw: &mut Rewriter<'_>, values: Value| {
+        let attrs = named()
+            .with("dims", Attr::Dims(result.dims().into()))
+            .with("dtype", Attr::DType(rw.func().ty(values).dtype()));
+        rw.op_with("assemble", whereabouts.iter().copied().chain([values]).collect::<Vec<_>>(), attrs)
+    };
+    let mut places = Vec::new();
+    if reads.iter().any(|read| matches!(read, Read::Dense(_))) {
+        let pattern = assembled(rw, values[0])?;
+        let inst = rw.insert(rewright::ir::builder::find_op("places")?, vec![pattern], Attrs::new())?;
+        places = rw.func().inst(inst).results.to_vec();
+    }
+    let module = rw.module();
+    let axes = axes_along(&[Dim::Any], |name| result.dims().contains(&Dim::Sym(name)));
+    let mut cell = Cell::new(rw.func(), axes, Vec::new());
+    let along = || [Index { expr: IndexExpr::Affine(Affine::axis(0)), mode: Mode::Proved }].to_vec();
+    let element = nest.element(&mut cell, module, |cell, leaf| {
+        let read = leaves.iter().position(|&other| other == leaf).map(|n| &reads[n]);
+        let element = match *read.ok_or("an operand that is not read")? {
+            Read::Scalar => cell.read_by(leaf, Vec::new()),
+            Read::Values(values) => cell.read_by(values, along()),
+            Read::Dense(value) => at_places(cell, value, result, &places),
+        };
+        Ok((element, cell.type_of(leaf).1))
+    });
+    let element = element.map_err(RewriteError::new)?;
+    let expr = cell.finish(element, result.dtype(), &[Dim::Any]);
+    let values = insert(rw, expr)?;
+    assembled(rw, values)
+}
+
+/// An element of a dense array, or of one that is stretched, at the k-th place.
+fn at_places(cell: &mut Cell<'_>, value: Value, result: &Type, places: &[Value]) -> BodyRef {
+    let ty = cell.type_of(value).0;
+    let missing = result.rank() - ty.rank();
+    let index = ty.dims().iter().enumerate().map(|(axis, &dim)| {
+        if dim == Dim::Const(1) && result.dims()[axis + missing] != Dim::Const(1) {
+            return Index { expr: IndexExpr::Affine(Affine::constant(0)), mode: Mode::Proved };
+        }
+        let arg = cell.arg(places[axis + missing]);
+        let along = vec![IndexExpr::Affine(Affine::axis(0))];
+        Index { expr: IndexExpr::Gather { arg, index: along, offset: Affine::constant(0) }, mode: Mode::Check }
+    });
+    let index = index.collect();
+    cell.read_by(value, index)
+}
