@@ -1,7 +1,7 @@
 //! What a rewrite states about itself, and how it is registered.
 
 use crate::rewrite::{AnyRewrite, AnyRootRewrite};
-use crate::rule::Rule;
+use crate::rule::{Liberties, Rule};
 use rewright_ir::Origin;
 
 /// When a rewrite runs in the default pipeline: all of an earlier stage come first.
@@ -70,6 +70,8 @@ pub struct RewriteDef {
     pub reach: u8,
     /// It is in the default pipeline.
     pub by_default: bool,
+    /// What results may differ in. It has no part in a run that does not grant this.
+    pub liberties: Liberties,
 }
 
 impl RewriteDef {
@@ -86,6 +88,7 @@ impl RewriteDef {
             after: &[],
             reach: 2,
             by_default: true,
+            liberties: Liberties::empty(),
         }
     }
     /// A rewrite that starts at one instruction.
@@ -129,6 +132,11 @@ impl RewriteDef {
     /// The same with another reach; 2 if not given.
     pub const fn reach(mut self, steps: u8) -> Self {
         self.reach = steps;
+        self
+    }
+    /// The same, only where these are granted.
+    pub const fn liberties(mut self, liberties: Liberties) -> Self {
+        self.liberties = liberties;
         self
     }
     /// The same, only where a pipeline names it.

@@ -1,12 +1,13 @@
 //! Reductions over axes: `sum`, `prod`, `min`, `max`, `any`, `all`, `argmin`, `argmax`.
 //!
 //! NumPy's dtypes: sums and products of bools and integers are `i64`, of unsigned ones `u64`. A reduction that leaves no axis
-//! gives a scalar. The smallest and the greatest of nothing are errors; the sum of nothing is 0, the product 1.
+//! gives a scalar. The smallest and the greatest of nothing are errors; the sum of nothing is 0, the product 1. Of an array of a storage style all
+//! elements count, those that are kept nowhere too.
 //!
 //! Elements are combined in the order of [`Fold`], whose rows go along the reduced axes after the last axis that is kept; every
 //! schedule keeps it. Sums of floats differ from NumPy's in the last places, whose order is another one; the errors have the same bound.
 
-use super::rule::{self, array, axes, one, refuse};
+use super::rule::{self, axes, one, refuse};
 use crate::array::Datum;
 use crate::attr::{AttrDef, AttrKind};
 use crate::dtype::DType;
@@ -61,7 +62,12 @@ fn result_dtype(monoid: Monoid, dtype: DType) -> DType {
 }
 
 fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
-    let ty = array(cx, 0)?;
+    let ty = &cx.args[0];
+    if ty.is_scalar() {
+        return Err(refuse(cx, format!("reads an array, operand 0 is the scalar {ty}"))
+            .operand(0)
+            .help("`to_array` makes an array of rank 0 of it"));
+    }
     let Some(monoid) = monoid(cx.op.0) else { return Err(refuse(cx, "is no reduction")) };
     let reduced = axes(cx, cx.attrs.ints("axes"), ty.rank())?;
     if monoid.accumulators() == 2 && cx.attrs.ints("axes").is_some() && reduced.len() != 1 {
@@ -82,7 +88,9 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
 
 fn reduce(cx: &EvalCx<'_>, op: &'static OpDef, monoid: Monoid, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let (ty, shape) = rule::result(cx, op, args)?;
-    let [Datum::Array(array)] = args else { return Err(EvalError::shape("reduces one array")) };
+    let [arg] = args else { return Err(EvalError::shape("reduces one array")) };
+    cx.len(arg.shape())?;
+    let array = &arg.to_array();
     let reduced = rule::concrete(cx, op, &[array.ty()], |cx| axes(cx, cx.attrs.ints("axes"), array.rank()))?;
     let kept = (0..array.rank()).filter(|a| !reduced.contains(a));
     let mut sorted = reduced.clone();

@@ -28,8 +28,14 @@ pub struct Reduced {
 }
 
 impl Reduced {
-    /// What an instruction reduces; `None` if it is no reduction.
+    /// What an instruction reduces; `None` if it is no reduction of a dense array.
     pub fn of(func: &Function, data: &InstData) -> Option<Reduced> {
+        let ty = func.ty(*data.args.first()?);
+        if ty.style().is_some() { None } else { Reduced::of_any_style(func, data) }
+    }
+
+    /// The same of an array of any storage style.
+    pub fn of_any_style(func: &Function, data: &InstData) -> Option<Reduced> {
         let monoid = monoid(data.op.0)?;
         let rank = func.ty(*data.args.first()?).rank();
         let axes = listed_axes(data.attrs.ints("axes"), rank);

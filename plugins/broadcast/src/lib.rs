@@ -21,6 +21,7 @@ pub mod nest;
 pub mod ops;
 pub mod pattern;
 pub mod range_arithmetic;
+pub mod reduce_styled;
 pub mod scalar_function;
 pub mod store_lazy;
 pub mod stored_elements;

@@ -99,8 +99,16 @@ impl RootRewrite for MaterializeNest {
     }
 }
 
+/// The components of an array of a style, each computed by an expression from a nest that is zero elsewhere.
+pub fn components_of(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, ty: &Type) -> Result<Vec<Value>, RewriteError> {
+    let leaves = leaves(rw, nest, ty)?;
+    let stored = style.def().interface::<Stored>().ok_or_else(|| RewriteError::new("it is stored nowhere"))?;
+    let places = (stored.0)(ty).map_err(RewriteError::new)?;
+    Maker { nest, leaves: &leaves, result: ty }.parts(rw, style, ty, places)
+}
+
 /// The nest of a value, if all of its parts can be computed in one expression.
-fn nest(cx: &MatchCx<'_>, root: Inst, value: Value, result: &Type) -> Result<Nest, String> {
+pub fn nest(cx: &MatchCx<'_>, root: Inst, value: Value, result: &Type) -> Result<Nest, String> {
     let nest = Nest::of(cx, root, value)?;
     if nest.leaves().any(|leaf| !cx.reaches(leaf, root)) {
         return Err("an operand does not reach it".into());

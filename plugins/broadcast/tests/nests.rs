@@ -17,6 +17,7 @@ const LITERALS: [&str; 8] = ["2.0j", "0.0", "1.0", "2.0", "-1.5", "inf", "3", "0
 /// Those with which float ranges are exact: elements of ranges are rounded once, those of arrays by each function.
 const EXACT: [&str; 4] = ["1.0", "2.0", "-1.5", "4"];
 const UNARY: [&str; 10] = ["imag", "conj", "neg", "abs", "sin", "cos", "exp", "floor", "not", "isnan"];
+const REDUCTIONS: [&str; 6] = ["sum", "any", "all", "argmax", "max", "prod"];
 const BINARY: [&str; 11] = ["add", "sub", "mul", "div", "power", "maximum", "lt", "ne", "and", "or", "eq"];
 
 /// Of bools alone, which may be packed.
@@ -81,12 +82,17 @@ fn case(random: &mut Rng) -> Case {
     let dense_params: Vec<String> = params.iter().map(|p| p.split(';').next().unwrap().to_string()).collect();
     let dense_params: Vec<String> =
         dense_params.into_iter().map(|p| if p.contains('[') && !p.ends_with(']') { p + "]" } else { p }).collect();
+    let (kept, dense_kept) = match random.u8(0..4) {
+        0 => {
+            let axes = random.choice(&["", ", axes=[-1]", ", axes=[0]", ", axes=[0], keepdims=true"]).unwrap();
+            let reduced = format!("{} {last}{axes}", random.choice(&REDUCTIONS).unwrap());
+            (reduced.clone(), reduced)
+        }
+        _ => (format!("materialize {last}"), format!("where true, {last}, {last}")),
+    };
     Case {
-        lazy: format!("func @f({})RESULT {{\nentry:\n{lazy}  %r = materialize {last}\n  ret\n}}", params.join(", ")),
-        dense: format!(
-            "func @f({})RESULT {{\nentry:\n{dense}  %r = where true, {last}, {last}\n  ret\n}}",
-            dense_params.join(", ")
-        ),
+        lazy: format!("func @f({})RESULT {{\nentry:\n{lazy}  %r = {kept}\n  ret\n}}", params.join(", ")),
+        dense: format!("func @f({})RESULT {{\nentry:\n{dense}  %r = {dense_kept}\n  ret\n}}", dense_params.join(", ")),
         args,
     }
 }

@@ -101,15 +101,15 @@ pub(super) struct Plan {
     pub groups: Vec<Group>,
     /// The groups of those rewrites that run before type inference too.
     pub early: Vec<Group>,
-    /// Rules that the pipeline names and that nothing in it can apply.
-    pub left_out: Vec<(Id, &'static Rule)>,
+    /// Rewrites that the pipeline names and that nothing in it can apply.
+    pub left_out: Vec<Id>,
     /// Rewrites with others that they are to come before, and do not: those shape the function for code generation, and it does not
     /// come back from that.
     pub late: Vec<(Id, Id)>,
 }
 
 impl Plan {
-    /// The plan of a pipeline. Rules that take liberties which are not granted have no part in it, nor have those that are not
+    /// The plan of a pipeline. Rewrites that take liberties which are not granted have no part in it, nor have rules that are not
     /// for the driver.
     pub fn of(pipeline: &Pipeline, granted: Liberties) -> Self {
         let mut plan = Plan {
@@ -133,7 +133,7 @@ impl Plan {
         plan.groups = grouped(stops.iter().copied(), granted, &mut plan.left_out);
         if stops.iter().any(|(_, stop)| SATURATING.contains(&stop.entry.def.name)) {
             // A rule that the pipeline names has a part in equality saturation too, but for liberties.
-            plan.left_out.retain(|(_, rule)| !granted.contains(rule.liberties));
+            plan.left_out.retain(|&id| !granted.contains(plan.rewrites[id].def.liberties));
         }
         // Rewrites are numbered in the order in which the pipeline first names them.
         let shapes = |first: &RewriteEntry| first.def.stage == Stage::BeforeLowering;
@@ -151,27 +151,25 @@ impl Plan {
     }
 }
 
-/// Puts neighbours that can share a worklist into one group. Rules that the pipeline names and that can't be applied are left out.
-fn grouped<'s>(
-    stops: impl Iterator<Item = (Id, &'s Stop)>,
-    granted: Liberties,
-    left_out: &mut Vec<(Id, &'static Rule)>,
-) -> Vec<Group> {
+/// Puts neighbours that can share a worklist into one group. Rewrites that the pipeline names and that can't be applied are left out.
+fn grouped<'s>(stops: impl Iterator<Item = (Id, &'s Stop)>, granted: Liberties, left_out: &mut Vec<Id>) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut open = false;
     for (id, stop) in stops {
         let def = stop.entry.def;
+        let can_be_applied =
+            granted.contains(def.liberties) && !matches!(def.form, Form::Rule(rule) if !rule.is_greedy());
         match def.form {
+            _ if !can_be_applied => {
+                if stop.named {
+                    left_out.push(id);
+                }
+            }
             Form::Block(rewrite) => {
                 let roots = def.roots.iter().filter_map(|name| registry().op(name)).collect();
                 let roots = (!def.roots.is_empty()).then_some(roots);
                 groups.push(Group::Blocks(Blocks { id, rewrite, star: stop.star, roots, holding: def.holding }));
                 open = false;
-            }
-            Form::Rule(rule) if !rule.is_greedy() || !granted.contains(rule.liberties) => {
-                if stop.named {
-                    left_out.push((id, rule));
-                }
             }
             form => {
                 if !open || stop.star {

@@ -195,21 +195,21 @@ impl<'a, 'r> Turn<'a, 'r> {
         Ok(self.func)
     }
 
-    /// Says which rules have no part in the run although the pipeline names them, where their op is there.
+    /// Says which rewrites have no part in the run although the pipeline names them, where one of their ops is there.
     fn left_out(&mut self) {
         let granted = self.run.options.liberties;
         let list = self.run.plan.left_out.clone();
-        for (id, rule) in list {
-            let func = &self.func;
-            if func.blocks().flat_map(|b| func.insts(b)).any(|i| func.inst(i).op == rule.root().op) {
-                let message = match granted.contains(rule.liberties) {
+        for id in list {
+            let (func, def) = (&self.func, self.run.plan.rewrites[id].def);
+            if func.blocks().flat_map(|b| func.insts(b)).any(|i| def.roots.contains(&func.inst(i).op.name)) {
+                let message = match granted.contains(def.liberties) {
                     true => "it is not applied: it is for equality saturation only".to_string(),
                     false => format!(
                         "it is not applied: it takes liberties that are not granted: {}",
-                        rule.liberties - granted
+                        def.liberties - granted
                     ),
                 };
-                self.remark(self.run.plan.rewrites[id].def.name, RemarkKind::Missed, Loc::default(), message);
+                self.remark(def.name, RemarkKind::Missed, Loc::default(), message);
             }
         }
     }

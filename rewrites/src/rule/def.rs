@@ -65,6 +65,7 @@ fn entry(rule: Rule, origin: Origin) -> RewriteEntry {
     let mut def = RewriteDef::new(rule.name.as_str(), doc, Form::Rule(rule))
         .roots(roots)
         .benefit(rule.benefit)
+        .liberties(rule.liberties)
         .reach(rule.depth() + if rule.conditions.is_empty() { 0 } else { super::apply::FACTS_DEPTH });
     if !rule.by_default || rule.direction != Direction::Rewrites {
         def = def.opt_in();

@@ -6,11 +6,12 @@ use rewright::ops::reduced::Reduced;
 use rewright::ops::view::broadcast_axes;
 use rewright::prelude::*;
 use rewright::register_rewrite;
+use rewright::rewrites::rule::Liberties;
 
 /// Sums along axes that a `broadcast_in_dim` made are products with their extents, whatever these are: n times x is the sum of n copies of x.
 ///
 /// Of integers, which wrap, that is exact. Of floats it is rounded once in place of n times, so that one is another rewrite, `float-sums-of-copies`,
-/// which a pipeline must name.
+/// which takes the liberty to reassociate.
 pub struct SumsOfCopies {
     floats: bool,
 }
@@ -27,7 +28,7 @@ static FLOATS: RewriteDef = RewriteDef::root(
 )
 .roots(&["sum"])
 .reach(1)
-.opt_in();
+.liberties(Liberties::REASSOCIATE);
 register_rewrite!(INTEGERS, FLOATS);
 
 /// A sum of copies.
