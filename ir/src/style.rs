@@ -4,8 +4,8 @@
 //! is one component and the rule "that of the component where both indices are equal, else zero". A type says the style after its dims
 //! (`f64[n, n; diagonal]`).
 //!
-//! A style is a `static` [`StyleDef`], registered with [`register_style!`](crate::register_style). It may take arguments, which are its own
-//! business: `f64[n; unit(metre)]`. What else is known of it (who wins beside which other one, what it makes of an expression) is the business of
+//! A style is a `static` [`StyleDef`], registered with [`register_style!`](crate::register_style). It may take arguments if it says so ([`Arguments`]), which
+//! are its own business: `f64[n; unit(metre)]`. What else is known of it (who wins beside which other one, what it makes of an expression) is the business of
 //! whoever uses styles.
 
 use crate::array::{Array, checked_len};
@@ -40,6 +40,10 @@ impl fmt::Debug for StyleDef {
     }
 }
 
+/// Interface of a storage style that takes arguments: what they are, for people.
+#[derive(Debug)]
+pub struct Arguments(pub &'static str);
+
 /// A storage style as types name it: a registered one, and its arguments. Compared by the name that has both.
 #[derive(Clone, Copy)]
 pub struct Style {
@@ -51,6 +55,9 @@ impl Style {
     /// The style of a name, which may have arguments; the error suggests what is near.
     pub fn named(name: Name) -> Result<Style, String> {
         if let Some(def) = registry().style(name) {
+            if !split(name.as_str()).1.is_empty() && def.interface::<Arguments>().is_none() {
+                return Err(format!("storage style `{}` takes no arguments", def.name));
+            }
             let name = canonical(name.as_str()).map_or(name, |text| Name::new(&text));
             return Ok(Style { def, name });
         }

@@ -7,7 +7,7 @@ use rewright::ir::expr::{
     Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Test, Write,
     prune,
 };
-use rewright::ir::{ArrayExpr, Loc};
+use rewright::ir::{ArrayExpr, Loc, Traits};
 use rewright::prelude::*;
 use rewright::{Inst, Name, Op};
 use std::collections::HashMap;
@@ -224,6 +224,7 @@ impl<'f> Cell<'f> {
 impl Cell<'_> {
     /// The array of these dims that has `element` at each point, zero where the guard admits none; and the values that its expression reads.
     pub fn finish(mut self, element: BodyRef, dtype: DType, dims: &[Dim]) -> (ArrayExpr, Vec<Value>) {
+        let element = self.selected(element, dtype);
         self.body.yields.push(element);
         let index = (0..self.axes.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
         let fill = (!self.guard.is_empty()).then(|| zero(dtype));
@@ -232,6 +233,32 @@ impl Cell<'_> {
         prune(&mut body, &axes, &mut operands, &mut args);
         let (reductions, locs) = (Vec::new(), Vec::new());
         (ArrayExpr { axes, guard, operands, body, reductions, finish: None, outs: vec![out], locs }, args)
+    }
+}
+
+impl Cell<'_> {
+    /// The element where the guard admits the point, else zero: kernels select faster than they leave out. Where something could fail that nobody asked
+    /// for, the guard stays.
+    fn selected(&mut self, element: BodyRef, dtype: DType) -> BodyRef {
+        let cannot_fail = |op: &BodyOp| match op {
+            BodyOp::Op(op, _) => !op.traits.contains(Traits::PARTIAL),
+            _ => true,
+        };
+        if self.guard.is_empty() || !self.body.insts.iter().all(|inst| cannot_fail(&inst.op)) {
+            return element;
+        }
+        let guard = std::mem::take(&mut self.guard);
+        let otherwise = BodyRef::Const(zero(dtype));
+        let selected = guard.iter().try_fold(element, |element, Condition { form, test }| {
+            self.when(form, *test, dtype, |_| Ok(element), |_| Ok(otherwise))
+        });
+        match selected {
+            Ok(selected) => selected,
+            Err(_) => {
+                self.guard = guard;
+                element
+            }
+        }
     }
 }
 

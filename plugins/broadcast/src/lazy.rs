@@ -3,8 +3,9 @@
 //! The arguments are the style that the result has if it may, and what is computed of the zeros of the structure, where that is known. Both are part
 //! of the type, so that the type rule of `materialize` need not look at the nest. As values, such arrays hold all elements.
 
+use rewright::ir::style::Arguments;
 use rewright::ir::{Component, Style, StyleDef};
-use rewright::{DType, Name, Scalar, Type, register_style};
+use rewright::{DType, Name, Scalar, Type, register_interface, register_style};
 
 /// Lazy arrays.
 pub static LAZY: StyleDef = StyleDef {
@@ -20,6 +21,7 @@ pub static LAZY: StyleDef = StyleDef {
 };
 
 register_style!(LAZY);
+register_interface!(style "lazy", Arguments, &Arguments("the style that the result may have, and what is made of zeros"));
 
 /// What a lazy type says.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -19,6 +19,7 @@ pub mod lazy;
 pub mod materialize_nest;
 pub mod nest;
 pub mod ops;
+pub mod pack_bits;
 pub mod pattern;
 pub mod range_arithmetic;
 pub mod reduce_styled;

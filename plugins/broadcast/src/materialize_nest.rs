@@ -4,6 +4,7 @@
 //! expressions, most of which are known to be read or to be zero.
 
 use crate::element::{Cell, Element, Leaf, Places, Stored, insert, zero};
+use crate::lattice::{Broadcasting, Keeps};
 use crate::lazy::Lazy;
 use crate::nest::{Nest, Part};
 use crate::ops::materialize;
@@ -76,7 +77,10 @@ impl RootRewrite for MaterializeNest {
         match found {
             Found::Itself => rw.replace(root, &[arg]),
             Found::Kept(style) => {
-                rw.missed(loc, format!("every element is computed, to see whether `{style}` can have it"));
+                let has_any = style.def().interface::<Broadcasting>().is_some_and(|b| b.keeps != Keeps::Zeros);
+                if !has_any {
+                    rw.missed(loc, format!("every element is computed, to see whether `{style}` can have it"));
+                }
                 let attrs = |style: &str| Attrs::new().with("style", Attr::Str(style.into()));
                 let dense = rw.op_with("materialize", [arg], attrs("dense"))?;
                 let kept = rw.op_with("restyle", [dense], attrs(style.name().as_str()))?;

@@ -323,3 +323,33 @@ fn destinations_keep_their_style() {
     assert_eq!(kept, before);
     assert!(Datum::Scalar(Scalar::F64(1.0)).assign(2.0).unwrap_err().to_string().contains("writes into an array"));
 }
+
+#[test]
+fn expressions_are_reduced_where_they_are_computed() {
+    let x = Array::from_fn(DType::F64, &[3, 1], |i| Scalar::F64(i as f64)).unwrap();
+    let y = Array::from_fn(DType::F64, &[4], |i| Scalar::F64(i as f64)).unwrap();
+    let e = x.lazy() * &y + 1.0;
+    assert_eq!((e.shape().unwrap(), e.dtype().unwrap()), (vec![3, 4], DType::F64));
+    assert_eq!(e.get(&[2, 3]).unwrap(), Scalar::F64(7.0));
+    assert_eq!(e.reduce("sum").unwrap().to_string(), "30.0");
+    assert_eq!(e.reduce_along("max", &[0]).unwrap().to_string(), "[1. 3. 5. 7.]");
+    assert_eq!(e.lt(3.0).reduce("sum").unwrap().to_string(), "7");
+    assert!(e.get(&[3, 0]).unwrap_err().to_string().contains("no element at [3, 0] of an expression of shape [3, 4]"));
+    assert!(e.reduce("exp").unwrap_err().to_string().contains("`exp` is no reduction"));
+    assert!(e.reduce_along("sum", &[2]).unwrap_err().to_string().contains("no axis 2"));
+    // J28: packed bools by words.
+    let bits = (x.lazy().gt(0.5)).materialize_as("bits").unwrap();
+    assert_eq!((!bits.lazy()).reduce("sum").unwrap().to_string(), "1");
+}
+
+/// T51: no array has several elements in one place, for copies that `broadcast` makes have places of their own, and ndarray makes no other.
+#[test]
+fn copies_have_places_of_their_own() {
+    let row = Array::from_fn(DType::F64, &[3], |i| Scalar::F64(i as f64)).unwrap();
+    let mut rows = row.broadcast(&[2, 3]).unwrap();
+    assert!(!rows.strides().contains(&0));
+    rows.assign(row.lazy() + rows.lazy() * 2.0).unwrap();
+    assert_eq!((row.to_string(), rows.get(&[1, 2])), ("[0. 1. 2.]".into(), Some(Scalar::F64(6.0))));
+    let overlapping = ndarray::ArcArray::from_shape_vec(ndarray::ShapeBuilder::strides((2, 3), (0, 1)), vec![0.0; 3]);
+    assert!(overlapping.is_err());
+}

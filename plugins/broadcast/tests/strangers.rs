@@ -1,6 +1,7 @@
 //! Styles of another crate: what it takes that kernels read their arrays, that they refuse functions, and meet those of others.
 
 use rewright::ir::expr::{Affine, BodyRef, IndexExpr, SymExpr, Test};
+use rewright::ir::style::Arguments;
 use rewright::ir::{Component, Style, StyleDef, Styled, eval, origin, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options};
 use rewright::rewrites::Pipeline;
@@ -85,6 +86,7 @@ static UNIT: StyleDef = StyleDef {
     take: |_, array| Ok(vec![array.clone()]),
 };
 register_style!(UNIT);
+register_interface!(style "unit", Arguments, &Arguments("the name of a unit"));
 register_interface!(style "unit", Broadcasting, &Broadcasting {
     into: "unit", keeps: Keeps::Anything, zeros: "dense", rule: units,
 });

@@ -301,3 +301,27 @@ fn results_of_a_style_have_no_place_of_the_callers() {
     let Datum::Styled(styled) = diagonal(&[1.0]) else { panic!() };
     assert_eq!(Arc::strong_count(&styled), 1);
 }
+
+#[test]
+fn styles_that_take_no_arguments_get_none() {
+    let error = parse_module("func @f(%x: f64[n, n; diagonal(x)]) {\nentry:\n  ret\n}", "f").unwrap_err().render(false);
+    assert!(error.contains("`diagonal` takes no arguments"), "{error}");
+}
+
+/// The ops that go along sparse arrays say what is wrong with their operands.
+#[test]
+fn ops_of_patterns_refuse_what_has_none() {
+    let refused = |params: &str, line: &str, why: &str| {
+        let error = parse_module(&format!("func @f({params}) {{\nentry:\n  {line}\n  ret\n}}"), "f").unwrap_err();
+        let error = error.render(false);
+        assert!(error.contains(why), "{line}: {error}");
+    };
+    let sparse = "%s: f64[n; sparse], %t: f64[m; sparse], %x: f64[n], %d: f64[n, n; diagonal], %c: f64";
+    refused(sparse, "%0, %1, %2 = align %s, %t, style=\"sparse\"", "same extents");
+    refused(sparse, "%0, %1 = align %s, style=\"diagonal\"", "`diagonal` has no pattern");
+    refused(sparse, "%0, %1 = align %c, style=\"sparse\"", "same extents");
+    refused(sparse, "%0 = drop_zeros %x", "`dense` has no pattern");
+    refused(sparse, "%0, %1 = places %d", "`diagonal` has no pattern");
+    refused(sparse, "%0 = spread %s, %x", "one f64, got f64[n]");
+    refused(sparse, "%0 = pack_bits %x", "packs a dense array of bools");
+}

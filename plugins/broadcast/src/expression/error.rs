@@ -49,6 +49,20 @@ pub enum Error {
         /// Its name.
         op: &'static str,
     },
+    /// An op that combines no elements.
+    #[error("`{op}` is no reduction: `sum`, `prod`, `min`, `max`, `any`, `all`, `argmin` and `argmax` are")]
+    NoReduction {
+        /// Its name.
+        op: &'static str,
+    },
+    /// An index that is not inside.
+    #[error("there is no element at {index:?} of an expression of shape {shape:?}")]
+    Index {
+        /// The index.
+        index: Vec<usize>,
+        /// The shape.
+        shape: Vec<usize>,
+    },
     /// Two functions of one name.
     #[error("two different functions are named `@{name}`: give one of them another name")]
     SameName {

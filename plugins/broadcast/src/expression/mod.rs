@@ -26,6 +26,7 @@ mod destination;
 mod error;
 mod flatten;
 mod function;
+mod inspect;
 mod module;
 mod operators;
 mod program;
@@ -109,7 +110,11 @@ impl Expr {
     }
 
     fn compute(&self, style: Option<Name>) -> Result<Datum, Error> {
-        let (program, values) = Program::of(self, Goal::Value(style))?;
+        self.reach(Goal::Value(style))
+    }
+
+    fn reach(&self, goal: Goal<&Datum>) -> Result<Datum, Error> {
+        let (program, values) = Program::of(self, goal)?;
         Compiled::of(program)?.value(&values)
     }
 

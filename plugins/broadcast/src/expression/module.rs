@@ -80,8 +80,16 @@ fn entry(program: &Program, dtypes: &[Typed], name: Name, module: &Module) -> Re
         Operand::Step(n) => made[n].into(),
         Operand::Number(number) => Arg::Literal(number.0),
     };
-    match program.goal {
-        Goal::Value(style) => returned(build, result, style).map_err(|error| Error::of_type("materialize", error)),
+    match &program.goal {
+        Goal::Value(style) => {
+            let attrs =
+                style.map_or(Attrs::new(), |style| Attrs::new().with("style", Attr::Str(style.as_str().into())));
+            returned(build, "materialize", result, attrs).map_err(|error| Error::of_type("materialize", error))
+        }
+        Goal::Reduced(op, axes) => {
+            let along = axes.as_ref().map(|axes| Attrs::new().with("axes", Attr::Ints(axes.as_slice().into())));
+            returned(build, op, result, along.unwrap_or_default()).map_err(|error| Error::of_type(op, error))
+        }
         Goal::Destination(()) => {
             let to = program.params[0].dtype();
             let from = match result {
@@ -116,9 +124,14 @@ fn apply(build: &mut FuncBuilder<'_>, step: &Step, dtypes: &Typed, made: &[Value
     build.op_with("broadcasted", args, attrs)
 }
 
-fn returned(mut build: FuncBuilder<'_>, result: Arg, style: Option<Name>) -> Result<rewright::Function, TypeError> {
-    let attrs = style.map_or(Attrs::new(), |style| Attrs::new().with("style", Attr::Str(style.as_str().into())));
-    let value = build.op_with("materialize", [result], attrs)?;
+/// The function with an op of the elements as its result.
+fn returned(
+    mut build: FuncBuilder<'_>,
+    op: &str,
+    elements: Arg,
+    attrs: Attrs,
+) -> Result<rewright::Function, TypeError> {
+    let value = build.op_with(op, [elements], attrs)?;
     build.ret([value])?;
     let ty = build.func().ty(value).clone();
     let mut function = build.finish();

@@ -35,10 +35,12 @@ pub enum Operand {
 }
 
 /// What becomes of the elements.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Goal<D> {
     /// A value, in a style if one is asked for.
     Value(Option<Name>),
+    /// They are combined by a reduction, along these axes, or all.
+    Reduced(&'static str, Option<Vec<i64>>),
     /// They are stored in an array, which is the first parameter.
     Destination(D),
 }
@@ -73,6 +75,7 @@ impl Program {
         let params = types(&values);
         let goal = match goal {
             Goal::Value(style) => Goal::Value(style),
+            Goal::Reduced(op, axes) => Goal::Reduced(op, axes),
             Goal::Destination(to) => {
                 values.remove(0);
                 fits(shape.as_deref().unwrap_or(&[]), &to.ty())?;
@@ -81,6 +84,14 @@ impl Program {
         };
         Ok((Program { params, steps, result, goal }, values))
     }
+}
+
+/// The shape of an expression, whose extents are known; none of a scalar.
+pub fn shape(expr: &Expr) -> Result<Option<Vec<usize>>, Error> {
+    let mut order = Order::default();
+    let result = order.visit(expr)?;
+    let extents = |dims: Vec<Dim>| dims.iter().filter_map(constant).filter_map(|n| usize::try_from(n).ok()).collect();
+    Ok(order.shape(result).map(extents))
 }
 
 /// That elements of a shape can be written to an array.

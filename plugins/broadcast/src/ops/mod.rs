@@ -4,6 +4,7 @@ pub mod align;
 pub mod broadcasted;
 pub mod drop_zeros;
 pub mod materialize;
+pub mod pack_bits;
 pub mod places;
 pub mod spread;
 

@@ -63,6 +63,10 @@ register_interface!(style "hermitian", Stored, &Stored(|ty| Triangle::Upper(0).s
 
 register_join!("symmetric", "diagonal" => "symmetric");
 register_join!("symmetric", "sym_tridiagonal" => "symmetric");
+// Of complex numbers its own rule refuses them.
+register_join!("hermitian", "diagonal" => "hermitian");
+register_join!("hermitian", "sym_tridiagonal" => "hermitian");
+register_join!("hermitian", "symmetric" => "hermitian");
 
 /// An element above the diagonal or on it, or what `below` makes of the one on the other side.
 fn mirrored(

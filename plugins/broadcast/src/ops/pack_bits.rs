@@ -1,0 +1,57 @@
+//! `pack_bits %x`: bools as words of 64, along the last axis. What is beyond the end of a row is zero.
+
+use super::refuse;
+use crate::pattern::reserved;
+use crate::styles::bits::WORD;
+use rewright::ir::op::Eval;
+use rewright::ir::{Arity, Elements, EvalCx, EvalError, InferCx, OpDef, Traits, TypeError, Types};
+use rewright::ndarray::{ArcArray, IxDyn};
+use rewright::{Array, DType, Datum, Dim, Type, register_op};
+
+/// The op.
+pub static PACK_BITS: OpDef =
+    OpDef::new("pack_bits", "bools as words of 64, along the last axis", Arity::Exactly(1), infer, Eval::Array(eval))
+        .traits(Traits::DIRECT);
+
+register_op!(PACK_BITS);
+
+fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
+    let ty = &cx.args[0];
+    let Some((last, around)) = ty.dims().split_last().filter(|_| ty.dtype().is_bool() && ty.style().is_none()) else {
+        return Err(refuse(cx, format!("packs a dense array of bools, got {ty}")).operand(0));
+    };
+    let words = if let Dim::Const(n) = last { Dim::Const(n.div_ceil(WORD)) } else { Dim::Any };
+    Ok(Types::from_iter([Type::array(DType::U64, around.iter().copied().chain([words]).collect::<Vec<_>>())]))
+}
+
+fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
+    let [Datum::Array(array)] = args else { return Err(EvalError::value("packs an array")) };
+    let Elements::Bool(bools) = Elements::of(array) else { return Err(EvalError::value("packs bools")) };
+    let mut shape = array.shape().to_vec();
+    let Some(row) = shape.last_mut() else { return Err(EvalError::shape("packs along an axis")) };
+    let in_row = std::mem::replace(row, row.div_ceil(WORD as usize));
+    let len = cx.len(&shape)?;
+    cx.spend(bools.len() as u64)?;
+    let mut words = reserved(len).map_err(EvalError::limit)?;
+    if in_row > 0 {
+        for row in bools.chunks(in_row) {
+            words.extend(row.chunks(WORD as usize).map(word));
+        }
+    }
+    // Rows of no bools have no words.
+    let packed = ArcArray::from_shape_vec(IxDyn(&shape), words);
+    packed.map(|words| vec![Array::U64(words).into()]).map_err(|error| EvalError::shape(error.to_string()))
+}
+
+/// A word of up to 64 bools.
+fn word(bools: &[bool]) -> u64 {
+    let mut word = 0;
+    let (eights, rest) = bools.as_chunks::<8>();
+    for (number, eight) in eights.iter().enumerate() {
+        // The product has each of the eight at its place in the highest byte, and nothing else there.
+        let bytes = u64::from_le_bytes(eight.map(u8::from));
+        word |= (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
+    }
+    let past = 8 * eights.len();
+    rest.iter().enumerate().fold(word, |word, (number, &bool)| word | u64::from(bool) << (past + number))
+}

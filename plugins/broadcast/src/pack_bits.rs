@@ -1,0 +1,38 @@
+//! The rewrite `pack-bits`: bools become words by one op, which looks at none twice: any bools can be packed.
+
+use crate::ops::pack_bits::PACK_BITS;
+use rewright::prelude::*;
+use rewright::register_rewrite;
+
+/// See the [module's page](self).
+pub struct PackBits;
+
+static PACK: RewriteDef =
+    RewriteDef::root("pack-bits", "bools are packed by one op", &PackBits).roots(&["restyle"]).benefit(20);
+register_rewrite!(PACK);
+
+impl RootRewrite for PackBits {
+    type Match = Inst;
+
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        let data = cx.func().inst(root);
+        let (ty, result) = (cx.func().ty(data.args[0]), cx.func().ty(data.results[0]));
+        let becomes_bits = ty.style().is_none() && result.style().is_some_and(|style| style == "bits");
+        match becomes_bits && !result.dims().contains(&Dim::Any) {
+            true => Ok(root),
+            false => Err(NoMatch::quiet()),
+        }
+    }
+
+    fn apply(&self, root: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let data = rw.func().inst(root).clone();
+        let result = rw.func().ty(data.results[0]).clone();
+        let words = rw.op(PACK_BITS.name, [data.args[0]])?;
+        let attrs = Attrs::new()
+            .with("style", Attr::Str("bits".into()))
+            .with("dims", Attr::Dims(result.dims().into()))
+            .with("dtype", Attr::DType(DType::Bool));
+        let packed = rw.op_with("assemble", [words], attrs)?;
+        rw.replace(root, &[packed])
+    }
+}
