@@ -124,6 +124,9 @@ impl Nest {
         for part in &self.parts {
             let Part::Applied { function: Applied::Callee(name), args, .. } = part else { continue };
             let callee = module.get(*name).ok_or_else(|| format!("there is no function `@{name}`"))?;
+            if callee.params().iter().any(|&param| callee.ty(param).is_array()) {
+                return Err(format!("`@{name}` takes an array as one element"));
+            }
             let given: Vec<_> = callee.params().iter().map(|&p| callee.ty(p).dtype()).collect();
             let given: Vec<_> = given.into_iter().map(|dtype| (BodyRef::Const(zero(dtype)), dtype)).collect();
             if given.len() == args.len() {

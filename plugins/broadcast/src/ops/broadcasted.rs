@@ -1,6 +1,8 @@
 //! `broadcasted %x, 3.0, op="mul"` and `broadcasted @g(%x)`: a function to be applied to each element, with NumPy's broadcasting. Nothing is computed
 //! before [`materialize`](super::materialize), so nests of them are one function.
 //!
+//! A parameter of `@g` that is an array takes its operand whole: that is one element, the same for all, and has no part in broadcasting.
+//!
 //! The result's type says what style it may have then: see [`lazy`](crate::lazy). Of scalars it is a scalar.
 
 use crate::lattice::{Eager, lattice};
@@ -9,8 +11,8 @@ use crate::structure::{self, Function, Structure};
 use rewright::ir::eval::{apply, evaluate_counted, map_elements};
 use rewright::ir::op::{Eval, broadcast_types};
 use rewright::ir::{
-    Arity, Array, AttrDef, AttrKind, EvalCx, EvalError, InferCx, Loop, OpDef, Style, Styled, Traits, TypeError, Types,
-    ops::effects,
+    Arity, Array, AttrDef, AttrKind, EvalCx, EvalError, InferCx, Loop, OpDef, Signature, Style, Styled, Traits,
+    TypeError, Types, ops::effects,
 };
 use rewright::{Attr, Attrs, DType, Datum, Name, Op, Scalar, Type, register_op};
 
@@ -62,9 +64,14 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
     if let Some(error) = lattice().errors().first() {
         return Err(refuse(format!("does not know which style wins: {error}")));
     }
+    let op = op(cx.attrs)?;
+    let whole = cx.callee.map_or_else(Vec::new, wholes);
+    let (args, signature) =
+        (each(cx.args, &whole), cx.callee.map(|callee| by_elements(callee, cx, &whole)).transpose()?);
+    let consts = each(cx.consts, &whole);
+    let cx = &InferCx { args: &args, consts: &consts, callee: signature.as_ref(), ..*cx };
     // Styles say nothing of shapes.
     let plain: Vec<Type> = cx.args.iter().map(|ty| ty.clone().with_style(None)).collect();
-    let op = op(cx.attrs)?;
     let given = || format!("of {}", plain.iter().map(Type::to_string).collect::<Vec<_>>().join(", "));
     let dtype = match op {
         Some(op) => {
@@ -96,6 +103,31 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
     let style = structure.now.map_or_else(|| structure.lazy.name(), Style::name);
     let ty = Type::array(dtype, dims).with_style(Some(style));
     Ok((ty, structure))
+}
+
+/// Which operands a function takes as they are.
+fn wholes(callee: &Signature) -> Vec<bool> {
+    callee.params.iter().map(Type::is_array).collect()
+}
+
+/// The operands whose elements a function takes.
+fn each<T: Clone>(all: &[T], whole: &[bool]) -> Vec<T> {
+    let is_whole = |n: usize| whole.get(n).copied().unwrap_or_default();
+    all.iter().enumerate().filter(|(n, _)| !is_whole(*n)).map(|(_, one)| one.clone()).collect()
+}
+
+/// The function with the parameters for these alone; the others' operands are right.
+fn by_elements(callee: &Signature, cx: &InferCx<'_>, whole: &[bool]) -> Result<Signature, TypeError> {
+    for (operand, (given, param)) in cx.args.iter().zip(&callee.params).enumerate().filter(|(n, _)| whole[*n]) {
+        let alike = given.rank() == param.rank() && given.dims().iter().zip(param.dims()).all(|(a, &b)| a.may_equal(b));
+        if !alike || given.is_scalar() || given.dtype() != param.dtype() || given.style() != param.style() {
+            return Err(refuse(format!("passes operand {operand} whole, got {given} for {param}")).operand(operand));
+        }
+    }
+    if whole.iter().all(|&whole| whole) {
+        return Err(refuse("applies a function to elements, which takes none").help("`call` passes whole arrays"));
+    }
+    Ok(Signature { params: each(&callee.params, whole), results: callee.results.clone() })
 }
 
 /// Why the result of an instruction is dense though an operand is not.
@@ -137,11 +169,13 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     for arg in args {
         cx.spend(cx.len(arg.shape())? as u64)?;
     }
-    let dense: Vec<Datum> = args.iter().map(dense).collect();
     let refused = |error: TypeError| EvalError::value(error.message);
     let results = match op(cx.attrs).map_err(refused)? {
-        Some(op) => apply(op, &EvalCx { attrs: &Attrs::new(), results: &[], ..*cx }, &dense)?,
-        None => applied(cx, cx.attrs.func("callee").unwrap_or(Name::new("")), &dense)?,
+        Some(op) => {
+            let dense: Vec<Datum> = args.iter().map(dense).collect();
+            apply(op, &EvalCx { attrs: &Attrs::new(), results: &[], ..*cx }, &dense)?
+        }
+        None => applied(cx, cx.attrs.func("callee").unwrap_or(Name::new("")), args)?,
     };
     let Some(ty) = cx.results.first().filter(|ty| ty.is_array()) else { return Ok(results) };
     results.into_iter().map(|result| lazily(cx, ty, &result.to_array()).map(Datum::from)).collect()
@@ -172,14 +206,21 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
     let missing = || EvalError::unsupported(format!("there is no function `@{callee}` in the module"));
     let func = module.get(callee).ok_or_else(missing)?;
     let signature = func.signature();
-    let dtypes = |types: &[Type]| types.iter().map(Type::dtype).collect();
-    let found = Loop { ins: dtypes(&signature.params), outs: signature.results.iter().map(Type::dtype).collect() };
-    map_elements(cx, &found, args, |elements| {
+    let whole = wholes(&signature);
+    let ins = each(&signature.params, &whole).iter().map(Type::dtype).collect();
+    let found = Loop { ins, outs: signature.results.iter().map(Type::dtype).collect() };
+    let dense: Vec<Datum> = each(args, &whole).iter().map(dense).collect();
+    map_elements(cx, &found, &dense, |elements| {
         let mut limits = cx.limits;
         limits.steps = cx.steps.get();
         // Functions may apply themselves.
         limits.depth /= 2;
-        let given = elements.iter().map(|&element| element.into()).collect();
+        let mut elements = elements.iter();
+        let given = args.iter().zip(&whole).map(|(arg, &whole)| match whole {
+            true => Some(arg.clone()),
+            false => elements.next().map(|&element| element.into()),
+        });
+        let given = given.collect::<Option<_>>().ok_or_else(|| EvalError::shape("got too few operands"))?;
         let (outcome, steps) = evaluate_counted(func, Some(module), given, limits);
         cx.spend(steps)?;
         Ok(outcome?.results.iter().filter_map(Datum::as_scalar).collect())
