@@ -17,6 +17,7 @@ pub mod inference;
 pub mod loc;
 pub mod math;
 pub mod module;
+pub mod mould;
 pub mod name;
 pub mod npy;
 pub mod op;
@@ -43,6 +44,7 @@ pub use function::{Block, Function, Inst, InstData, Target, Targets, Value, Valu
 pub use inference::infer_function;
 pub use loc::Loc;
 pub use module::{Module, Signature};
+pub use mould::Mould;
 pub use name::Name;
 pub use num_complex::{Complex32, Complex64};
 pub use op::{Arity, Effects, Eval, InferCx, LiteralCx, Loop, Op, OpDef, Traits, Types, eval_scalar};

@@ -10,11 +10,13 @@
 
 use crate::array::{Array, checked_len};
 use crate::dtype::DType;
+use crate::mould::Mould;
 use crate::name::Name;
 use crate::register_style;
 use crate::registry::{Registry, registry};
 use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// A storage style.
@@ -193,8 +195,8 @@ impl Component {
 pub struct Styled {
     style: Style,
     dtype: DType,
-    shape: Box<[usize]>,
-    components: Box<[Array]>,
+    shape: SmallVec<[usize; 4]>,
+    components: SmallVec<[Array; 2]>,
 }
 
 impl Styled {
@@ -203,22 +205,19 @@ impl Styled {
         style: impl Into<Style>,
         dtype: DType,
         shape: &[usize],
-        components: Vec<Array>,
+        components: impl IntoIterator<Item = Array>,
     ) -> Result<Styled, String> {
-        let style = style.into();
-        let wanted = style.components(dtype, shape)?;
-        if wanted.len() != components.len() {
-            let names: Vec<_> = wanted.iter().map(|component| component.name).collect();
-            let (given, wants) = (components.len(), names.len());
-            return Err(format!("`{style}` has {wants} components ({}), got {given}", names.join(", ")));
-        }
-        for (component, array) in wanted.iter().zip(&components) {
-            if !array.ty().fits(&component.ty) {
-                let Component { name, ty } = component;
-                return Err(format!("component `{name}` of `{style}` is {ty}, got {}", array.ty()));
-            }
-        }
-        let styled = Styled { style, dtype, shape: shape.into(), components: components.into() };
+        Mould::new(style, dtype, shape)?.cast(components.into_iter().collect())
+    }
+
+    /// An array of components that a [`Mould`] has looked at; the style checks what they hold.
+    pub(crate) fn checked(
+        style: Style,
+        dtype: DType,
+        shape: &[usize],
+        components: SmallVec<[Array; 2]>,
+    ) -> Result<Styled, String> {
+        let styled = Styled { style, dtype, shape: shape.into(), components };
         (style.def.check)(&styled)?;
         Ok(styled)
     }
@@ -259,6 +258,10 @@ impl Styled {
     /// The components, in the order of the style's.
     pub fn components(&self) -> &[Array] {
         &self.components
+    }
+    /// The same, without their array.
+    pub fn into_components(self) -> impl Iterator<Item = Array> {
+        self.components.into_iter()
     }
     /// The component of a name.
     pub fn component(&self, name: &str) -> Option<&Array> {

@@ -40,6 +40,19 @@ impl Arg<'_> {
         }
     }
 
+    /// The same, one after the other of the components of an array of a storage style.
+    #[inline]
+    pub(super) fn places(&self) -> impl Iterator<Item = Option<Place<'_>>> {
+        let whole = if let Arg::Styled(_) = self { None } else { Some(self.place()) };
+        whole.into_iter().chain(self.components().iter().map(|component| Some(array_place(component))))
+    }
+
+    /// The components of an array of a storage style.
+    #[inline]
+    pub(super) fn components(&self) -> &[Array] {
+        if let Arg::Styled(styled) = self { styled.components() } else { &[] }
+    }
+
     /// A value of its own.
     pub(super) fn to_datum(&self) -> Result<Datum, rewright_ir::EvalError> {
         self.hold().into_datum(&mut Buffers::default())

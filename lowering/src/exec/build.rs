@@ -1,5 +1,6 @@
 //! From a function to its plan.
 
+use super::assemble::Assemble;
 use super::backend::CodeGens;
 use super::cache::{Ready, compile_by_any};
 use super::direction::Direction;
@@ -433,7 +434,10 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     fn styled(&self, data: &InstData, first: &Type) -> Option<StepKind> {
         if data.op == styled::ASSEMBLE {
             let ty = self.func.ty(*data.results.first()?);
-            return ty.style().and_then(|name| Style::named(name).ok()).map(StepKind::Assemble);
+            return ty
+                .style()
+                .and_then(|name| Style::named(name).ok())
+                .map(|style| StepKind::Assemble(Assemble::new(style)));
         }
         let style = Style::named(first.style()?).ok()?;
         let all = (style.def().components)(first).ok()?;

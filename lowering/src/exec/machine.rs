@@ -153,7 +153,7 @@ impl<'e> Machine<'e> {
             StepKind::GetItem => self.getitem(act, step)?,
             StepKind::Dim(axis) => self.dim(act, step, *axis)?,
             StepKind::Component(number) => self.component(act, step, *number)?,
-            StepKind::Assemble(style) => self.assemble(act, step, *style)?,
+            StepKind::Assemble(assemble) => self.assemble(act, step, assemble)?,
             StepKind::Update(slices) => self.update(act, step, slices)?,
             StepKind::Join(join) => self.join(act, step, *join)?,
             StepKind::Pick(pick) => self.pick(act, step, *pick)?,

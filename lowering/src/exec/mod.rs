@@ -45,6 +45,7 @@
 //! tenth of a microsecond.
 
 mod args;
+mod assemble;
 mod backend;
 mod buffers;
 mod build;

@@ -2,10 +2,10 @@
 //! see the array.
 
 use super::machine::{Activation, Machine};
-use super::plan::{ArrayEval, DimCheck, Slot, Step};
+use super::plan::{ArrayEval, Slot, Step};
 use super::value::{Held, Lent, Place, Shape, Strides, Target, copy_elements, fill_elements, in_place};
 use super::view::{element, lend};
-use rewright_ir::{Array, DType, Datum, EvalError, Scalar, SliceSpec, Style, Styled};
+use rewright_ir::{DType, EvalError, Scalar, SliceSpec};
 
 impl Machine<'_> {
     /// An element, or a view of the axes that are left.
@@ -28,39 +28,6 @@ impl Machine<'_> {
         let extent = self.operand(act, step, 0).shape().get(axis).copied();
         let (Some(extent), [def]) = (extent, &step.defs[..]) else { return self.array(act, step, ArrayEval::Op) };
         self.put(act.frame, def.slot, Held::Scalar(Scalar::I64(extent as i64)))
-    }
-
-    /// A component of an array of a storage style.
-    pub(super) fn component(&self, act: &mut Activation<'_, '_>, step: &Step, number: usize) -> Result<(), EvalError> {
-        let component = match self.operand(act, step, 0) {
-            Held::Styled(styled) => styled.components().get(number).cloned(),
-            _ => None,
-        };
-        let (Some(component), [def]) = (component, &step.defs[..]) else {
-            return self.array(act, step, ArrayEval::Op);
-        };
-        self.put(act.frame, def.slot, Held::Array(component))?;
-        self.admit(act, def, "result")
-    }
-
-    /// The array of a storage style that has these components.
-    pub(super) fn assemble(&self, act: &mut Activation<'_, '_>, step: &Step, style: Style) -> Result<(), EvalError> {
-        let [def] = &step.defs[..] else { return Err(EvalError::shape("has one result")) };
-        let extent = |check: &DimCheck| match *check {
-            DimCheck::Any => None,
-            DimCheck::Const(n) => usize::try_from(n).ok(),
-            DimCheck::Symbol(symbol) => act.frame.symbols[symbol as usize].and_then(|(n, _)| usize::try_from(n).ok()),
-        };
-        let shape: Option<Shape> = def.dims.iter().map(extent).collect();
-        let Some(shape) = shape else { return self.array(act, step, ArrayEval::Op) };
-        let components: Vec<Array> = self.data(act, step)?.iter().map(Datum::to_array).collect();
-        // What components hold is looked at.
-        components.iter().try_for_each(|component| self.spend(component.len() as u64))?;
-        match Styled::new(style, def.ty.dtype(), &shape, components) {
-            Ok(whole) => self.put(act.frame, def.slot, Held::from(Datum::from(whole))),
-            // Which says what is wrong.
-            Err(_) => self.array(act, step, ArrayEval::Op),
-        }
     }
 
     /// The first operand, which dies, with a part of it replaced by the second. What does not fit, or would be seen by others, is left

@@ -3,12 +3,13 @@
 //! A slot holds one value. Values that live within one block share slots; the others have one each. Every step names the slots
 //! that hold arrays for the last time, so buffers are given back as early as they can be.
 
+use super::assemble::Assemble;
 use super::join::Join;
 use super::launch::Launch;
 use super::pick::Pick;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
-use rewright_ir::{Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, SliceSpec, Style, Type, Value};
+use rewright_ir::{Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, SliceSpec, Type, Value};
 use smallvec::SmallVec;
 
 /// The number of a slot of a frame.
@@ -105,7 +106,7 @@ pub enum StepKind {
     /// This component of an array of a storage style.
     Component(usize),
     /// The array of a storage style that has these components.
-    Assemble(Style),
+    Assemble(Assemble),
     /// Replaces a part of the first operand, which dies with it; these are the slices.
     Update(SmallVec<[SliceSpec; 2]>),
     /// Puts operands together.

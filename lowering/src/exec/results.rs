@@ -2,8 +2,8 @@
 
 use super::buffers::RawBuffer;
 use super::kept::Kept;
-use super::small;
-use rewright_ir::Datum;
+use super::small::{self, SMALL};
+use rewright_ir::{Array, Datum};
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Deref;
@@ -31,6 +31,21 @@ pub enum Home {
     Executable { kept: Arc<Kept>, whole: bool },
 }
 
+impl Home {
+    /// Keeps the memory of an array; `made` says that the call has made it.
+    fn keep(&self, array: Array, made: bool) {
+        match self {
+            Home::Nowhere => {}
+            Home::Thread if made || array.len() * array.dtype().size() <= SMALL => small::keep(array),
+            Home::Thread => {}
+            Home::Executable { kept, whole: true } if made => kept.keep_array(array),
+            Home::Executable { kept, .. } => {
+                RawBuffer::of(array).into_iter().for_each(|block| kept.keep_block(block));
+            }
+        }
+    }
+}
+
 impl Results {
     /// Values, and who keeps their memory when they are dropped.
     #[inline]
@@ -50,13 +65,14 @@ impl Drop for Results {
             return;
         }
         for value in self.values.drain(..) {
-            let Datum::Array(array) = value else { continue };
-            match &self.home {
-                Home::Nowhere => {}
-                Home::Thread => small::keep(array),
-                Home::Executable { kept, whole: true } => kept.keep_array(array),
-                Home::Executable { kept, whole: false } => {
-                    RawBuffer::of(array).into_iter().for_each(|block| kept.keep_block(block));
+            match value {
+                Datum::Scalar(_) => {}
+                Datum::Array(array) => self.home.keep(array, true),
+                // Components may be those of arguments.
+                Datum::Styled(styled) => {
+                    Arc::into_inner(styled).into_iter().for_each(|styled| {
+                        styled.into_components().for_each(|component| self.home.keep(component, false));
+                    });
                 }
             }
         }

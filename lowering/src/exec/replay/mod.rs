@@ -13,6 +13,7 @@ mod feed;
 mod record;
 #[cfg(test)]
 mod testing;
+mod whole;
 #[cfg(test)]
 pub use testing::compile;
 
@@ -22,7 +23,7 @@ use super::launch::{How, Launch};
 use super::out::{ViewMut, apart};
 use super::plan::{FuncPlan, Slot, Step, StepKind};
 use super::small::{self, SMALL};
-use super::value::{Place, Shape, Strides, Target, fill_elements};
+use super::value::{Place, Shape, Strides, Target, array_place, fill_elements};
 use super::view::element;
 use crate::kernel::Part;
 use crate::lower::{Bound, Order};
@@ -32,6 +33,7 @@ use feed::Fed;
 use record::Recorder;
 use rewright_ir::{Array, DType, Datum, Scalar, with_array};
 use smallvec::SmallVec;
+use whole::Made;
 
 /// What the latest call looked like, and how one like it goes.
 #[derive(Debug, Default)]
@@ -97,13 +99,23 @@ fn look(args: &[Arg<'_>], outs: &[ViewMut<'_>], mut tell: impl FnMut(isize) -> b
             }
             Arg::Array(_) => (1, arg.place()),
             Arg::View(_) => (2, arg.place()),
-            // What is done with components depends on them.
-            Arg::Styled(_) => return false,
+            Arg::Styled(styled) => {
+                // A name is the place of its text.
+                let name = styled.style().name().as_str().as_ptr().addr() as isize;
+                let (dtype, shape) = (styled.dtype() as isize, styled.shape());
+                let head = [-1 - dtype, name, shape.len() as isize, styled.components().len() as isize];
+                if !(head.into_iter().all(&mut tell) && shape.iter().all(|&n| tell(n as isize))) {
+                    return false;
+                }
+                (1, None)
+            }
         };
-        let Some(place) = place else { return false };
-        let mut words = place.shape.iter().map(|&n| n as isize).chain(place.strides.iter().copied());
-        if !(tell(place.dtype as isize * 4 + kind) && tell(place.shape.len() as isize) && words.all(&mut tell)) {
-            return false;
+        let places = place.into_iter().chain(arg.components().iter().map(array_place));
+        for place in places {
+            let mut words = place.shape.iter().map(|&n| n as isize).chain(place.strides.iter().copied());
+            if !(tell(place.dtype as isize * 4 + kind) && tell(place.shape.len() as isize) && words.all(&mut tell)) {
+                return false;
+            }
         }
     }
     outs.iter().map(ViewMut::place).all(|out| {
@@ -121,7 +133,7 @@ fn looks_like(args: &[Arg<'_>], outs: &[ViewMut<'_>], known: &Look) -> bool {
 /// Where something begins: in which of the call's memories, and how many bytes from its first element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Where {
-    /// Arguments in order, buffers of the caller's for results, temporaries, new results.
+    /// Arguments in order, each component of those of storage styles, buffers of the caller's for results, temporaries, new results.
     memory: usize,
     offset: isize,
 }
@@ -224,6 +236,8 @@ struct New {
 enum Back {
     /// A new array.
     New(usize),
+    /// An array of a storage style.
+    Made(usize),
     /// It is in the caller's buffer already.
     Written,
     Scalar(Slot),
@@ -245,7 +259,7 @@ pub struct Replay {
     /// Scalars of slots; constants have theirs from the beginning.
     scalars: Vec<Scalar>,
     scalar_args: ScalarArgs,
-    /// One for each argument and buffer of the caller's.
+    /// One for each memory of arguments, and buffer of the caller's.
     spans: Spans,
     /// Each begins at a cache line.
     temporaries: Lines,
@@ -254,6 +268,7 @@ pub struct Replay {
     /// All of these are small.
     small: bool,
     results: SmallVec<[Back; 2]>,
+    made: Vec<Made>,
     /// The addresses of a call.
     memories: Vec<*mut u8>,
     /// Those that a kernel gets, and its parameters.
@@ -271,13 +286,13 @@ impl Replay {
         if outs.is_empty() {
             return true;
         }
-        let starts = args.iter().map(|arg| arg.place().map_or(0, |place| place.pointer.addr()));
+        let starts = args.iter().flat_map(Arg::places).map(|place| place.map_or(0, |place| place.pointer.addr()));
         let starts = starts.chain(outs.iter().map(|out| out.place().pointer.addr()));
         let ends = |(start, span): (usize, &Option<(isize, isize)>)| {
             span.map(|(low, high)| (start.wrapping_add_signed(low), start.wrapping_add_signed(high)))
         };
         let all: SmallVec<[Option<(usize, usize)>; 8]> = starts.zip(&self.spans).map(ends).collect();
-        (args.len()..all.len()).all(|out| all[..out].iter().all(|&other| apart(other, all[out])))
+        (all.len() - outs.len()..all.len()).all(|out| all[..out].iter().all(|&other| apart(other, all[out])))
     }
 
     /// Does a call that looks as it should, with buffers that are apart; `None` if it can't.
@@ -299,7 +314,8 @@ impl Replay {
         }
         let used = new.iter().all(Room::is_used);
         self.memories.clear();
-        self.memories.extend(args.iter().map(|arg| arg.place().map_or(std::ptr::null_mut(), |p| p.pointer.cast_mut())));
+        let begin = |place: Option<Place<'_>>| place.map_or(std::ptr::null_mut(), |place| place.pointer.cast_mut());
+        self.memories.extend(args.iter().flat_map(Arg::places).map(begin));
         self.memories.extend(outs.iter().map(|out| out.place().pointer));
         self.memories.push(self.temporaries.begin());
         self.memories.extend(new.iter_mut().map(Room::pointer));
@@ -353,14 +369,16 @@ impl Replay {
         buffers.stats.banded += self.banded;
         buffers.stats.reused += self.temporary_buffers;
         let whole = new.iter().zip(&self.new).all(|(room, new)| room.is_whole(new));
+        let mut written = |n: usize| {
+            let room = std::mem::replace(&mut new[n], Room::Taken);
+            // SAFETY: the kernels, and what filled it before, have written every element with values of the dtype.
+            unsafe { room.into_array(&self.new[n]) }
+        };
         let mut values = SmallVec::with_capacity(if outs.is_empty() { self.results.len() } else { 0 });
         for (i, result) in self.results.iter().enumerate() {
             match (*result, outs.get(i)) {
-                // SAFETY: the kernels, and what filled it before, have written every element with values of the dtype.
-                (Back::New(n), _) => {
-                    let room = std::mem::replace(&mut new[n], Room::Taken);
-                    values.push(Datum::Array(unsafe { room.into_array(&self.new[n]) }?));
-                }
+                (Back::New(n), _) => values.push(Datum::Array(written(n)?)),
+                (Back::Made(n), _) => values.push(Datum::from(self.made[n].cast(args, &mut written)?)),
                 (Back::Written, _) => {}
                 (Back::Scalar(slot), Some(out)) => out.place().write_scalar(self.scalars[slot.0 as usize]),
                 (Back::Scalar(slot), None) => values.push(Datum::Scalar(self.scalars[slot.0 as usize])),

@@ -1,6 +1,7 @@
 //! Finding out how a call goes: the steps are gone through with addresses that are made up.
 
 use super::band::{self, Room};
+use super::whole::{Made, Part, Whole, makers};
 use super::{APART, Action, Back, Fill, MOST_TEMPORARY, New, Replay, Run, ScalarArgs, Spans, Where, Word};
 use crate::exec::args::Arg;
 use crate::exec::frame::Frame;
@@ -13,29 +14,39 @@ use crate::exec::view::ViewOp;
 use crate::lower::Param;
 use crate::schedule::{LINE, Lines};
 use rewright_ir::Scalar;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// Goes through the steps with addresses that are made up.
-pub(super) struct Recorder<'p> {
+pub(super) struct Recorder<'p, 'a> {
     plan: &'p FuncPlan,
-    frame: Frame,
-    /// How many arguments, and buffers of the caller's.
+    pub args: &'p [Arg<'a>],
+    pub frame: Frame,
+    /// Arrays of storage styles.
+    pub wholes: FxHashMap<Slot, Whole>,
+    /// What makes components of results.
+    makers: FxHashSet<(usize, usize)>,
+    /// How many memories are those of arguments, and how many the caller's buffers.
     given: (usize, usize),
     /// One a temporary, and the bytes of all.
     rooms: Vec<Room>,
     room: usize,
     temporary_buffers: u64,
     actions: Vec<Action>,
-    new: SmallVec<[New; 2]>,
+    pub new: SmallVec<[New; 2]>,
 }
 
-impl Recorder<'_> {
+impl<'p, 'a> Recorder<'p, 'a> {
     /// How a call goes; `None` if it does more than can be done again.
-    pub(super) fn record(plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>], how: How) -> Option<Replay> {
+    pub(super) fn record(plan: &'p FuncPlan, args: &'p [Arg<'a>], outs: &[ViewMut<'_>], how: How) -> Option<Replay> {
+        let given = (args.iter().flat_map(Arg::places).count(), outs.len());
         let mut this = Recorder {
             plan,
+            args,
             frame: Frame::new(plan),
-            given: (args.len(), outs.len()),
+            wholes: FxHashMap::default(),
+            makers: makers(plan),
+            given,
             rooms: Vec::new(),
             room: 0,
             temporary_buffers: 0,
@@ -54,11 +65,17 @@ impl Recorder<'_> {
                 }
                 StepKind::Dim(axis) => {
                     let (slot, def) = (step.args.first()?, step.defs.first()?);
-                    let extent = *this.frame.slots[slot.0 as usize].shape().get(*axis)?;
+                    let shape = match &this.frame.slots[slot.0 as usize] {
+                        Held::Empty => &this.wholes.get(slot)?.shape,
+                        held => held.shape(),
+                    };
+                    let extent = *shape.get(*axis)?;
                     let scalar = Scalar::I64(i64::try_from(extent).ok()?);
                     this.actions.push(Action::Set { slot: def.slot, scalar });
                     this.hold_scalar(def);
                 }
+                StepKind::Component(nth) => this.component(step, *nth)?,
+                StepKind::Assemble(assemble) => this.assemble(step, assemble)?,
                 StepKind::Free => {}
                 StepKind::Ret(_) => {
                     results = Some(this.results(step)?);
@@ -66,7 +83,10 @@ impl Recorder<'_> {
                 }
                 _ => return None,
             }
-            step.free.iter().for_each(|slot| this.frame.slots[slot.0 as usize] = Held::Empty);
+            for slot in &step.free {
+                this.frame.slots[slot.0 as usize] = Held::Empty;
+                this.wholes.remove(slot);
+            }
         }
         let runs =
             || this.actions.iter().filter_map(|action| if let Action::Kernel(run) = action { Some(run) } else { None });
@@ -74,20 +94,22 @@ impl Recorder<'_> {
         let (pointers, words) = (most(|run| run.buffers.len()), most(|run| run.params.len()));
         let constant = |held: &Held| held.scalar().unwrap_or(Scalar::Bool(false));
         let kernels = runs().count() as u64;
-        let temporaries = args.len() + outs.len();
+        let temporaries = given.0 + given.1;
+        let (results, made) = results?;
         let room = band::find(&mut this.actions, &plan.steps, temporaries, this.rooms, how.band);
         let alone = this.actions.iter().filter(|action| matches!(action, Action::Kernel(_))).count() as u64;
         (room <= MOST_TEMPORARY).then_some(())?;
         Some(Replay {
             kernels,
             banded: kernels - alone,
-            memories: Vec::with_capacity(args.len() + outs.len() + 1 + this.new.len()),
+            memories: Vec::with_capacity(temporaries + 1 + this.new.len()),
             scalars: Frame::new(plan).slots.iter().map(constant).collect(),
             scalar_args,
             spans,
             temporaries: Lines::new(room),
             temporary_buffers: this.temporary_buffers,
-            results: results?,
+            results,
+            made,
             actions: this.actions,
             small: this.new.iter().all(|new| new.bytes <= SMALL),
             new: this.new,
@@ -105,14 +127,22 @@ impl Recorder<'_> {
             Some((low.wrapping_sub(start) as isize, high.wrapping_sub(start) as isize))
         };
         for (number, (def, arg)) in self.plan.params.iter().zip(args).enumerate() {
-            let held = match arg.place() {
-                Some(place) => {
-                    let pointer = Where { memory: number, offset: 0 }.address()?;
-                    let lent = Lent::at(&Place { pointer, ..place });
-                    spans.push(reach(pointer, &lent.shape, &lent.strides, lent.dtype));
-                    Held::Lent(lent)
+            let mut lend = |place: Place<'_>| {
+                let pointer = Where { memory: spans.len(), offset: 0 }.address()?;
+                let lent = Lent::at(&Place { pointer, ..place });
+                spans.push(reach(pointer, &lent.shape, &lent.strides, lent.dtype));
+                Some(lent)
+            };
+            let held = match (arg, arg.place()) {
+                (Arg::Styled(styled), _) => {
+                    let components = arg.places().map(|place| lend(place?)).collect::<Option<_>>()?;
+                    let shape = Shape::from(styled.shape());
+                    self.frame.admits(&def.dims, &shape, Some(def.value)).then_some(())?;
+                    self.wholes.insert(def.slot, Whole { shape, components, mould: None });
+                    continue;
                 }
-                None => {
+                (_, Some(place)) => Held::Lent(lend(place)?),
+                (_, None) => {
                     spans.push(None);
                     scalar_args.push((def.slot, number));
                     Held::Scalar(Scalar::zero(def.ty.dtype()))
@@ -123,7 +153,7 @@ impl Recorder<'_> {
         }
         for (number, out) in outs.iter().enumerate() {
             let mut place = out.place().clone();
-            place.pointer = Where { memory: args.len() + number, offset: 0 }.address()?;
+            place.pointer = Where { memory: self.given.0 + number, offset: 0 }.address()?;
             place.direct = true;
             spans.push(reach(place.pointer, &place.shape, &place.strides, place.dtype));
             self.frame.into.push(place);
@@ -163,7 +193,8 @@ impl Recorder<'_> {
             let shape = &extent.results[nth].shape;
             self.frame.admits(&def.dims, shape, Some(def.value)).then_some(())?;
             let exit = kernel.exits.get(nth).copied().flatten();
-            let target = self.target(&extent, nth, def, exit)?;
+            let stays = exit.is_some() || self.makers.contains(&(number, nth));
+            let target = self.target(&extent, nth, def, exit, stays)?;
             if let Some(scalar) = extent.results[nth].fill {
                 let (dtype, shape) = (def.ty.dtype(), Shape::from(&**shape));
                 fills.push(Fill {
@@ -203,8 +234,8 @@ impl Recorder<'_> {
         Some(())
     }
 
-    /// Where a result of a kernel goes: to the caller's buffer, a new array if it is returned, or among the temporaries.
-    fn target(&mut self, extent: &Extent, nth: usize, def: &Def, exit: Option<u32>) -> Option<Target> {
+    /// Where a result of a kernel goes: to the caller's buffer, a new array if it `stays` when the call ends, or among the temporaries.
+    fn target(&mut self, extent: &Extent, nth: usize, def: &Def, exit: Option<u32>, stays: bool) -> Option<Target> {
         let (dtype, shape) = (def.ty.dtype(), &extent.results[nth].shape);
         let place = exit.and_then(|at| self.frame.into.get(at as usize));
         if let Some(place) = place.filter(|place| place.dtype == dtype && place.shape == *shape) {
@@ -212,7 +243,7 @@ impl Recorder<'_> {
         }
         let (args, outs) = self.given;
         let strides = extent.strides(shape, dtype.size());
-        if outs == 0 && exit.is_some() && def.ty.is_array() {
+        if outs == 0 && stays && def.ty.is_array() {
             let at = Where { memory: args + outs + 1 + self.new.len(), offset: 0 };
             let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
             let (shape, order) = (Shape::from(&**shape), extent.order.clone());
@@ -228,15 +259,24 @@ impl Recorder<'_> {
         Some(Target { pointer: at.address()?, strides, used: true })
     }
 
-    /// What is returned: scalars, and arrays that are where they are wanted.
-    fn results(&self, step: &Step) -> Option<SmallVec<[Back; 2]>> {
+    /// Which new array begins at a place.
+    pub(super) fn new_at(&self, at: Where) -> Option<usize> {
         let (args, outs) = self.given;
+        at.memory.checked_sub(args + outs + 1).filter(|&nth| nth < self.new.len())
+    }
+
+    /// What is returned: scalars, arrays that are where they are wanted, and those of storage styles, which are made of such.
+    fn results(&self, step: &Step) -> Option<(SmallVec<[Back; 2]>, Vec<Made>)> {
         let mut returned: SmallVec<[usize; 2]> = SmallVec::new();
-        let back = |(number, slot): (usize, &Slot)| {
+        let mut made: Vec<Made> = Vec::new();
+        let mut back = |(number, slot): (usize, &Slot)| {
             let lent = match &self.frame.slots[slot.0 as usize] {
                 Held::Scalar(_) => return Some(Back::Scalar(*slot)),
                 Held::Lent(lent) => lent,
-                _ => return None,
+                _ => {
+                    made.push(self.made(*slot)?);
+                    return Some(Back::Made(made.len() - 1));
+                }
             };
             let at = Where::of(lent.pointer).filter(|at| at.offset == 0)?;
             let is = |shape: &Shape, strides: &Strides| *shape == lent.shape && *strides == lent.strides;
@@ -245,15 +285,18 @@ impl Recorder<'_> {
             }
             returned.push(at.memory);
             if let Some(out) = self.frame.into.get(number) {
-                return (at.memory == args + number && is(&out.shape, &out.strides)).then_some(Back::Written);
+                return (at.memory == self.given.0 + number && is(&out.shape, &out.strides)).then_some(Back::Written);
             }
-            let nth = at.memory.checked_sub(args + outs + 1)?;
-            let new = self.new.get(nth)?;
+            let nth = self.new_at(at)?;
+            let new = &self.new[nth];
             is(&new.shape, &new.strides).then_some(Back::New(nth))
         };
-        let back: SmallVec<[Back; 2]> = step.args.iter().enumerate().map(back).collect::<Option<_>>()?;
-        // Each new array is somebody's.
-        let new = back.iter().filter(|back| matches!(back, Back::New(_))).count();
-        (new == self.new.len()).then_some(back)
+        let back: SmallVec<[Back; 2]> = step.args.iter().enumerate().map(&mut back).collect::<Option<_>>()?;
+        // Each new array is somebody's, and nobody else's.
+        let whole = back.iter().filter_map(|back| if let Back::New(nth) = back { Some(*nth) } else { None });
+        let part = |part: &Part| if let Part::New(nth) = part { Some(*nth) } else { None };
+        let mut new: Vec<usize> = whole.chain(made.iter().flat_map(|made| &made.parts).filter_map(part)).collect();
+        new.sort_unstable();
+        new.into_iter().eq(0..self.new.len()).then_some((back, made))
     }
 }

@@ -1,0 +1,60 @@
+//! What arrays of one style, dtype and shape consist of, for whoever makes many of them.
+
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::style::{Component, Style, Styled};
+use crate::types::Dim;
+use smallvec::SmallVec;
+
+/// A style, a dtype and a shape. The style is asked once what components such arrays have.
+#[derive(Clone, Debug)]
+pub struct Mould {
+    style: Style,
+    dtype: DType,
+    shape: SmallVec<[usize; 4]>,
+    components: Vec<Component>,
+}
+
+impl Mould {
+    /// That of these; the error says why there are no such arrays.
+    pub fn new(style: impl Into<Style>, dtype: DType, shape: &[usize]) -> Result<Mould, String> {
+        let style = style.into();
+        Ok(Mould { style, dtype, shape: shape.into(), components: style.components(dtype, shape)? })
+    }
+
+    /// The extents of its arrays.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// True if an array of a dtype and shape may be the component of a number.
+    pub fn admits(&self, number: usize, dtype: DType, shape: &[usize]) -> bool {
+        let fits = |(dim, &extent): (&Dim, &usize)| !matches!(*dim, Dim::Const(n) if n != extent as u64);
+        self.components.get(number).is_some_and(|Component { ty, .. }| {
+            let alike = ty.dtype() == dtype && ty.is_array() && ty.style().is_none() && ty.rank() == shape.len();
+            alike && ty.dims().iter().zip(shape).all(fits)
+        })
+    }
+
+    /// How many components there are.
+    pub fn count(&self) -> usize {
+        self.components.len()
+    }
+
+    /// The array of these components, in the order of the style's; the error says what of them is wrong.
+    pub fn cast(&self, components: SmallVec<[Array; 2]>) -> Result<Styled, String> {
+        let style = self.style;
+        if self.count() != components.len() {
+            let names: Vec<_> = self.components.iter().map(|component| component.name).collect();
+            let (given, wants) = (components.len(), names.len());
+            return Err(format!("`{style}` has {wants} components ({}), got {given}", names.join(", ")));
+        }
+        for (number, array) in components.iter().enumerate() {
+            if !self.admits(number, array.dtype(), array.shape()) {
+                let Component { name, ty } = &self.components[number];
+                return Err(format!("component `{name}` of `{style}` is {ty}, got {}", array.ty()));
+            }
+        }
+        Styled::checked(style, self.dtype, &self.shape, components)
+    }
+}

@@ -1,0 +1,80 @@
+//! Arrays of storage styles put together and taken apart.
+
+use super::frame::Frame;
+use super::machine::{Activation, Machine};
+use super::plan::{ArrayEval, Def, DimCheck, Step};
+use super::value::{Held, Shape};
+use rewright_ir::{Array, Datum, EvalError, Mould, Style};
+use smallvec::SmallVec;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How arrays of a storage style are put together.
+#[derive(Debug)]
+pub struct Assemble {
+    /// The style.
+    pub style: Style,
+    /// What the latest was cast in: a style may take long to say what components it wants, and extents seldom change.
+    latest: Mutex<Option<Arc<Mould>>>,
+}
+
+impl Assemble {
+    /// That of a style.
+    pub fn new(style: Style) -> Assemble {
+        Assemble { style, latest: Mutex::default() }
+    }
+
+    /// What an array is cast in whose extents a frame's symbols say; `None` if they are not known, or there is no such array.
+    pub fn mould(&self, def: &Def, frame: &Frame) -> Option<Arc<Mould>> {
+        let extent = |check: &DimCheck| match *check {
+            DimCheck::Any => None,
+            DimCheck::Const(n) => usize::try_from(n).ok(),
+            DimCheck::Symbol(symbol) => frame.symbols[symbol as usize].and_then(|(n, _)| usize::try_from(n).ok()),
+        };
+        let shape: Shape = def.dims.iter().map(extent).collect::<Option<_>>()?;
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mould) = latest.as_ref().filter(|mould| *mould.shape() == *shape) {
+            return Some(mould.clone());
+        }
+        let mould = Arc::new(Mould::new(self.style, def.ty.dtype(), &shape).ok()?);
+        *latest = Some(mould.clone());
+        Some(mould)
+    }
+}
+
+impl Machine<'_> {
+    /// A component of an array of a storage style.
+    pub(super) fn component(&self, act: &mut Activation<'_, '_>, step: &Step, number: usize) -> Result<(), EvalError> {
+        let component = match self.operand(act, step, 0) {
+            Held::Styled(styled) => styled.components().get(number).cloned(),
+            _ => None,
+        };
+        let (Some(component), [def]) = (component, &step.defs[..]) else {
+            return self.array(act, step, ArrayEval::Op);
+        };
+        self.put(act.frame, def.slot, Held::Array(component))?;
+        self.admit(act, def, "result")
+    }
+
+    /// The array of a storage style that has these components.
+    pub(super) fn assemble(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        assemble: &Assemble,
+    ) -> Result<(), EvalError> {
+        let [def] = &step.defs[..] else { return Err(EvalError::shape("has one result")) };
+        let Some(mould) = assemble.mould(def, act.frame) else { return self.array(act, step, ArrayEval::Op) };
+        let held = |number| {
+            let operand = self.operand(act, step, number).to_datum(&mut self.buffers.borrow_mut());
+            operand.map(|datum| datum.to_array())
+        };
+        let components: SmallVec<[Array; 2]> = (0..step.args.len()).map(held).collect::<Result<_, _>>()?;
+        // What components hold is looked at.
+        components.iter().try_for_each(|component| self.spend(component.len() as u64))?;
+        match mould.cast(components) {
+            Ok(whole) => self.put(act.frame, def.slot, Held::from(Datum::from(whole))),
+            // Which says what is wrong.
+            Err(_) => self.array(act, step, ArrayEval::Op),
+        }
+    }
+}

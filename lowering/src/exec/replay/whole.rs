@@ -1,0 +1,131 @@
+//! Arrays of storage styles: the components of arguments are memories of their own, and results are put together of components.
+
+use super::record::Recorder;
+use super::{New, Where};
+use crate::exec::args::Arg;
+use crate::exec::assemble::Assemble;
+use crate::exec::plan::{FuncPlan, Slot, Step, StepKind};
+use crate::exec::value::{Held, Lent, Shape};
+use rewright_ir::{Array, Mould, Styled};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// An array of a storage style while a call is recorded.
+pub(super) struct Whole {
+    pub shape: Shape,
+    pub components: SmallVec<[Lent; 2]>,
+    /// What it is cast in; none of an argument.
+    pub mould: Option<Arc<Mould>>,
+}
+
+/// A result of a storage style.
+#[derive(Debug)]
+pub(super) struct Made {
+    mould: Arc<Mould>,
+    pub parts: SmallVec<[Part; 2]>,
+}
+
+/// A component of a result.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    /// A new array.
+    New(usize),
+    /// An argument, or a component of one, in which the result has a share.
+    Given { arg: usize, component: usize },
+}
+
+impl Made {
+    /// The result of a call; `new` gives new arrays. `None` if the style refuses what components hold.
+    pub fn cast(&self, args: &[Arg<'_>], mut new: impl FnMut(usize) -> Option<Array>) -> Option<Styled> {
+        let part = |part: &Part| match *part {
+            Part::New(nth) => new(nth),
+            Part::Given { arg, component } => match args.get(arg)? {
+                Arg::Array(array) => Some((*array).clone()),
+                Arg::Styled(styled) => styled.components().get(component).cloned(),
+                Arg::Scalar(_) | Arg::View(_) => None,
+            },
+        };
+        let components: SmallVec<[Array; 2]> = self.parts.iter().map(part).collect::<Option<_>>()?;
+        self.mould.cast(components).ok()
+    }
+}
+
+/// The steps, and which of their results, that make components of results.
+pub(super) fn makers(plan: &FuncPlan) -> FxHashSet<(usize, usize)> {
+    let mut makers = FxHashSet::default();
+    if !plan.steps.iter().any(|step| matches!(step.kind, StepKind::Assemble(_))) {
+        return makers;
+    }
+    // What goes to results, or to components of them, from where the walk is on.
+    let (mut results, mut components): (FxHashSet<Slot>, FxHashSet<Slot>) = Default::default();
+    for (number, step) in plan.steps.iter().enumerate().rev() {
+        if let StepKind::Ret(_) = step.kind {
+            results = step.args.iter().copied().collect();
+            components.clear();
+        }
+        for (nth, def) in step.defs.iter().enumerate() {
+            if components.remove(&def.slot) {
+                makers.insert((number, nth));
+            }
+            if results.remove(&def.slot)
+                && let StepKind::Assemble(_) = step.kind
+            {
+                components.extend(&step.args);
+            }
+        }
+    }
+    makers
+}
+
+impl Recorder<'_, '_> {
+    /// A component is where it was given.
+    pub(super) fn component(&mut self, step: &Step, number: usize) -> Option<()> {
+        let (slot, def) = (step.args.first()?, step.defs.first()?);
+        let component = self.wholes.get(slot)?.components.get(number)?.clone();
+        self.frame.admits(&def.dims, &component.shape, Some(def.value)).then_some(())?;
+        self.frame.slots[def.slot.0 as usize] = Held::Lent(component);
+        Some(())
+    }
+
+    /// The components of what is put together stay where they are; that they are what the style wants, as far as types say it, is looked at once.
+    pub(super) fn assemble(&mut self, step: &Step, assemble: &Assemble) -> Option<()> {
+        let def = step.defs.first()?;
+        let mould = assemble.mould(def, &self.frame)?;
+        let lent = |slot: &Slot| match &self.frame.slots[slot.0 as usize] {
+            Held::Lent(lent) => Some(lent.clone()),
+            _ => None,
+        };
+        let components: SmallVec<[Lent; 2]> = step.args.iter().map(lent).collect::<Option<_>>()?;
+        let admitted = |(number, part): (usize, &Lent)| mould.admits(number, part.dtype, &part.shape);
+        (components.len() == mould.count() && components.iter().enumerate().all(admitted)).then_some(())?;
+        self.frame.slots[def.slot.0 as usize] = Held::Empty;
+        let shape = Shape::from(mould.shape());
+        self.wholes.insert(def.slot, Whole { shape, components, mould: Some(mould) });
+        Some(())
+    }
+
+    /// How a result of a storage style is made.
+    pub(super) fn made(&self, slot: Slot) -> Option<Made> {
+        let whole = self.wholes.get(&slot)?;
+        let mould = whole.mould.clone()?;
+        let parts = whole.components.iter().map(|lent| self.part(lent)).collect::<Option<_>>()?;
+        Some(Made { mould, parts })
+    }
+
+    /// Whose elements these are, if they are all of them in the same order.
+    fn part(&self, lent: &Lent) -> Option<Part> {
+        let at = Where::of(lent.pointer).filter(|at| at.offset == 0)?;
+        if let Some(nth) = self.new_at(at) {
+            let New { shape, strides, .. } = &self.new[nth];
+            return (*shape == lent.shape && *strides == lent.strides).then_some(Part::New(nth));
+        }
+        let mut places =
+            self.args.iter().enumerate().flat_map(|(arg, given)| given.places().enumerate().map(move |p| (arg, p)));
+        let (arg, (component, place)) = places.nth(at.memory)?;
+        let place = place.filter(|_| !matches!(self.args[arg], Arg::View(_)))?;
+        let strides = place.strides.iter().map(|stride| stride * place.unit);
+        let same = place.dtype == lent.dtype && *place.shape == *lent.shape && strides.eq(lent.strides.iter().copied());
+        same.then_some(Part::Given { arg, component })
+    }
+}
