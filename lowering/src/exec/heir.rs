@@ -1,9 +1,9 @@
-//! Results that are written over an operand that dies.
+//! Results that are written over an operand that dies, or over what they are stored to.
 
 use super::launch::{Extent, Launch};
 use super::machine::Activation;
-use super::plan::{KernelStep, Slot, Step};
-use super::value::{Held, Lent, array_place};
+use super::plan::{KernelStep, Meaning, Slot, Step};
+use super::value::{Held, Lent, Strides, array_place};
 use crate::kernel::KOp;
 use crate::lower::{Place, Strided};
 use rewright_ir::{Array, Name, with_array};
@@ -14,38 +14,67 @@ pub struct Heir {
     pub array: Array,
     /// The first element.
     pub pointer: *mut u8,
+    /// Distances in bytes.
+    pub strides: Strides,
+    /// It was a dead value's.
+    pub died: bool,
     /// Where the operand was, which is lent the elements meanwhile.
     pub slot: Slot,
 }
 
-/// Takes the array of an operand out of its slot if the kernel's result may be written over it: the operand dies with the step, nobody else has a
-/// share in it, it has the result's dtype, shape and strides, and the kernel reads it at each point only where it writes the result. The
-/// kernel goes on reading it where it is.
+/// Takes an array out of its slot if the kernel's result may be written over it: that which the result is stored to, or an operand that dies with the
+/// step. Nobody else has a share in it, it has the result's dtype, shape and strides, and the kernel reads it at each point only where it writes the
+/// result. The kernel goes on reading it where it is.
 pub fn inherit(act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep, extent: &Extent) -> Option<Heir> {
     let launch = &kernel.launch;
     let ([def], [result]) = (&step.defs[..], &extent.results[..]) else { return None };
-    if !(may_overwrite(launch) && def.ty.is_array() && result.fill.is_none() && extent.space.points > 0) {
+    if !(def.ty.is_array() && result.fill.is_none() && extent.space.points > 0) {
         return None;
     }
     let dtype = def.ty.dtype();
+    let own = |act: &Activation<'_, '_>, slot: Slot| match &act.frame.slots[slot.0 as usize] {
+        Held::Array(array) if array.dtype() == dtype && *array.shape() == *result.shape => {
+            let place = array_place(array);
+            let strides: Strides = place.strides.iter().map(|stride| stride * place.unit).collect();
+            with_array!(array, |a| a.is_unique()).then_some(strides)
+        }
+        _ => None,
+    };
+    if let Meaning::Assign(_, to) = kernel.meaning
+        && !launch.lowered.fallible
+        && let Some(strides) = own(act, to.slot)
+    {
+        let free = !step.args.contains(&to.slot) && is_spread(&result.shape, &strides);
+        let read = || may_overwrite(launch) && is_read_where_written(act, step, launch, extent, to.slot, &strides);
+        if free || read() {
+            return lend(act, to.slot, strides, false);
+        }
+    }
+    if !may_overwrite(launch) {
+        return None;
+    }
     let strides = extent.strides(&result.shape, dtype.size());
     let dies = |slot: &Slot| step.free.contains(slot) || def.slot == *slot;
-    let fits = |slot: &&Slot| match &act.frame.slots[slot.0 as usize] {
-        Held::Array(array) if dies(slot) && array.dtype() == dtype && *array.shape() == *result.shape => {
-            let place = array_place(array);
-            let alike = place.strides.iter().zip(&strides).all(|(s, t)| s * place.unit == *t);
-            alike && with_array!(array, |a| a.is_unique())
-        }
-        _ => false,
-    };
-    let slot = *step.args.iter().filter(fits).find(|slot| is_read_where_written(act, step, launch, extent, **slot))?;
+    let fits = |slot: &&Slot| dies(slot) && own(act, **slot).is_some_and(|own| own == strides);
+    let mut fitting = step.args.iter().filter(fits);
+    let slot = *fitting.find(|slot| is_read_where_written(act, step, launch, extent, **slot, &strides))?;
+    lend(act, slot, strides, true)
+}
+
+/// Takes an array that nobody has another share in out of a slot, and lends it that.
+fn lend(act: &mut Activation<'_, '_>, slot: Slot, strides: Strides, died: bool) -> Option<Heir> {
     let held = &mut act.frame.slots[slot.0 as usize];
     let Held::Array(mut array) = std::mem::take(held) else { return None };
     // Nobody has another share, so nothing is copied.
     let pointer = with_array!(&mut array, |a| a.as_mut_ptr().cast::<u8>());
-    let shape = array.shape().into();
-    *held = Held::Lent(Lent { dtype, pointer, shape, strides, keep: None });
-    Some(Heir { array, pointer, slot })
+    let (dtype, shape) = (array.dtype(), array.shape().into());
+    *held = Held::Lent(Lent { dtype, pointer, shape, strides: strides.clone(), keep: None });
+    Some(Heir { array, pointer, strides, died, slot })
+}
+
+/// True if different indices are different places.
+fn is_spread(shape: &[usize], strides: &[isize]) -> bool {
+    shape.iter().zip(strides).all(|(&extent, &stride)| extent < 2 || stride != 0)
 }
 
 /// True if what a kernel reads may be where it writes: it writes only once at each point, and what it writes depends on all that it reads there.
@@ -56,11 +85,18 @@ fn may_overwrite(launch: &Launch) -> bool {
     launch.compiled.overwrites() && kernel.fold.is_none() && !lowered.fallible && stores == 1
 }
 
-/// True if all accesses to an operand go where the result's go, point by point.
-fn is_read_where_written(act: &Activation<'_, '_>, step: &Step, launch: &Launch, extent: &Extent, slot: Slot) -> bool {
+/// True if all accesses to an operand go where those of a result with these strides go, point by point.
+fn is_read_where_written(
+    act: &Activation<'_, '_>,
+    step: &Step,
+    launch: &Launch,
+    extent: &Extent,
+    slot: Slot,
+    strides: &[isize],
+) -> bool {
     let lowered = &launch.lowered;
-    let strides = extent.strides(&extent.results[0].shape, step.defs[0].ty.dtype().size());
-    let result = Strided { shape: &extent.results[0].shape, strides: &strides, unit: 1 };
+    let Some(result) = extent.results.first() else { return false };
+    let result = Strided { shape: &result.shape, strides, unit: 1 };
     let args: SmallVec<[Strided<'_>; 4]> = super::launch::operands(act.frame, step);
     let symbols = |name: Name| super::launch::symbol(act.plan, act.frame, name);
     let Some(bound) = lowered.bind(&extent.space, &args, &[result], &symbols) else { return false };

@@ -148,6 +148,7 @@ impl<'e> Machine<'e> {
             StepKind::Kernel(kernel) => match kernel.meaning {
                 Meaning::Array(eval) => self.kernel(act, step, kernel, eval)?,
                 Meaning::Store(param) => self.store_kernel(act, step, kernel, param)?,
+                Meaning::Assign(eval, to) => self.assign(act, step, kernel, eval, to)?,
             },
             StepKind::View(view) => self.view(act, step, view)?,
             StepKind::GetItem => self.getitem(act, step)?,

@@ -32,8 +32,8 @@
 //! ```
 //!
 //! Compiling makes a [`Plan`]: a list of steps on numbered slots. Array expressions are kernels, and so are elementwise ops, `ufunc`s,
-//! constructors and stores that nobody fused: each is wrapped as an expression of its own. Equal kernels are compiled once
-//! in a process. Views, elements and extents are read without copying. What has no kernel runs by the
+//! constructors and stores that nobody fused: each is wrapped as an expression of its own. What is computed only to be stored is written where it
+//! is wanted. Equal kernels are compiled once in a process. Views, elements and extents are read without copying. What has no kernel runs by the
 //! reference meaning of its op, which is correct and slow: [`Executable::remarks`] says what that is, and why.
 //!
 //! Memory of temporaries is used again as soon as they are dead, and that of [`Results`] when they are dropped: for what is made later in the
@@ -46,6 +46,7 @@
 
 mod args;
 mod assemble;
+mod assign;
 mod backend;
 mod buffers;
 mod build;

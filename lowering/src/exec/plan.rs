@@ -168,6 +168,17 @@ pub enum Meaning {
     Array(ArrayEval),
     /// It writes the second operand into the first; holds the parameter that this is, if it is one.
     Store(Option<u32>),
+    /// It computes a whole value, which is stored, and which nobody else reads.
+    Assign(ArrayEval, Destination),
+}
+
+/// Where a value is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Destination {
+    /// The array's slot.
+    pub slot: Slot,
+    /// The parameter that it is, if it is one.
+    pub param: Option<u32>,
 }
 
 /// How a step computes whole values.

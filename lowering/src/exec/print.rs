@@ -1,6 +1,6 @@
 //! Plans as text, for people.
 
-use super::plan::{ArrayEval, Edge, FuncPlan, Plan, Slot, Step, StepKind};
+use super::plan::{ArrayEval, Edge, FuncPlan, Meaning, Plan, Slot, Step, StepKind};
 use rewright_ir::Traits;
 use std::fmt;
 
@@ -55,6 +55,11 @@ impl fmt::Display for Step {
         }
         if !self.args.is_empty() {
             write!(f, " {}", slots(&self.args))?;
+        }
+        if let StepKind::Kernel(kernel) = &self.kind
+            && let Meaning::Assign(_, to) = kernel.meaning
+        {
+            write!(f, " into {:?}", to.slot)?;
         }
         for edge in self.edges() {
             write!(f, " {edge}")?;

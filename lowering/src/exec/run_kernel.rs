@@ -4,7 +4,7 @@ use super::buffers::RawBuffer;
 use super::heir::{Heir, inherit};
 use super::launch::Extent;
 use super::machine::{Activation, Machine};
-use super::plan::{ArrayEval, Def, KernelStep, Slot, Step};
+use super::plan::{ArrayEval, Def, Destination, KernelStep, Slot, Step};
 use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use rewright_ir::EvalError;
 use smallvec::SmallVec;
@@ -53,16 +53,17 @@ impl Machine<'_> {
                     Target { pointer: place.pointer, strides: place.strides.clone(), used: true }
                 }
                 None => {
-                    let strides = extent.strides(shape, dtype.size());
                     if let Some(heir) = inherit(act, step, kernel, &extent) {
-                        self.buffers.borrow_mut().stats.reused += 1;
+                        self.buffers.borrow_mut().stats.reused += u64::from(heir.died);
                         let (held, pointer) = ((heir.array.len() * dtype.size()) as u64, heir.pointer);
+                        let strides = heir.strides.clone();
                         self.bytes.set(self.bytes.get().saturating_sub(held));
                         rooms.push(Room::Operand(heir));
                         Target { pointer, strides, used: true }
                     } else {
                         self.room(shape, dtype.size())?;
                         let buffer = self.buffers.borrow_mut().get(dtype, shape)?;
+                        let strides = extent.strides(shape, dtype.size());
                         let target = Target { pointer: buffer.pointer(), strides, used: buffer.is_used() };
                         rooms.push(Room::New(buffer));
                         target
@@ -77,8 +78,8 @@ impl Machine<'_> {
         }
         // SAFETY: the extent is that of these operands. The targets are new buffers of their results' shapes and dtypes, or the caller's
         // for such results, which no argument has elements in, and each is the target of only one value of a block that is
-        // then returned; or the one result goes to an operand's place, which the kernel reads only where it writes then, and in which
-        // no other operand has elements, for nobody else had a share in it.
+        // then returned; or the one result goes to the place of an operand, or of what it is stored to, which the kernel reads only where it
+        // writes then, if at all, and in which no other operand has elements, for nobody else had a share in it.
         let ended = unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &targets, self.how) };
         if ended.is_err() {
             // An error tells what operands held.
@@ -169,6 +170,12 @@ impl Machine<'_> {
             return self.store(act, step, param);
         }
         self.points(extent.space.points)?;
+        if act.frame.slots[src.0 as usize].dtype() == Some(dtype)
+            && act.frame.slots[src.0 as usize].shape() == &*result.shape
+            && self.is_left(act, step, src)
+        {
+            return self.move_to(act, src, Destination { slot: dest, param });
+        }
         // What may fail is not written over what is there: a store is done, or it is not.
         let mut old = if kernel.launch.lowered.fallible { Held::Empty } else { self.take(act.frame, dest) };
         let mut buffers = self.buffers.borrow_mut();
@@ -229,7 +236,7 @@ impl Machine<'_> {
 enum Room {
     /// To a buffer of the caller's.
     Callers,
-    /// Over an operand that dies.
+    /// Over an operand that dies, or what it is stored to.
     Operand(Heir),
     /// To a buffer.
     New(RawBuffer),

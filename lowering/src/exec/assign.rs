@@ -1,0 +1,49 @@
+//! Kernels whose results are stored, and not read by anybody else: one step with the store.
+//!
+//! The kernel writes to the destination itself, if nobody else has a share in its buffer, and the kernel can't fail and reads elements of it, if
+//! any, only where it writes them (`heir.rs`). Else its result takes the destination's place, and nothing is copied either.
+
+use super::machine::{Activation, Machine};
+use super::plan::{ArrayEval, Destination, KernelStep, Slot, Step};
+use super::value::{Held, array_place};
+use rewright_ir::{EvalError, with_array};
+
+impl Machine<'_> {
+    /// Runs a kernel, and stores its result.
+    pub(super) fn assign(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        kernel: &KernelStep,
+        eval: ArrayEval,
+        to: Destination,
+    ) -> Result<(), EvalError> {
+        self.kernel(act, step, kernel, eval)?;
+        let [def] = &step.defs[..] else { return Err(EvalError::shape("has one result")) };
+        self.move_to(act, def.slot, to)
+    }
+
+    /// Lets an array take the place of what is stored to, which is of the same dtype and shape.
+    pub(super) fn move_to(&self, act: &mut Activation<'_, '_>, from: Slot, to: Destination) -> Result<(), EvalError> {
+        let new = self.take(act.frame, from);
+        let old = &act.frame.slots[to.slot.0 as usize];
+        if new.dtype() != old.dtype() || new.shape() != old.shape() {
+            return Err(EvalError::shape("writes elements of another dtype or shape"));
+        }
+        self.put(act.frame, to.slot, new)?;
+        if let Some(param) = to.param {
+            act.frame.stored[param as usize] = true;
+        }
+        Ok(())
+    }
+
+    /// True if what a slot holds dies with a step, and is all that there is in a buffer of its own.
+    pub(super) fn is_left(&self, act: &Activation<'_, '_>, step: &Step, slot: Slot) -> bool {
+        match &act.frame.slots[slot.0 as usize] {
+            Held::Array(array) if step.free.contains(&slot) => {
+                array_place(array).is_dense() && with_array!(array, |a| a.is_unique())
+            }
+            _ => false,
+        }
+    }
+}
