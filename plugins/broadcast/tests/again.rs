@@ -26,7 +26,7 @@ fn keep(style: &str, dtype: DType, shape: &[usize], element: impl FnMut(usize) -
 }
 
 fn bits(n: usize, seed: usize) -> Datum {
-    keep("bits", DType::Bool, &[n], |i| Scalar::Bool((i * i + seed) % 3 == 0))
+    keep("bits", DType::Bool, &[n], |i| Scalar::Bool((i * i + seed).is_multiple_of(3)))
 }
 
 fn range(n: usize, start: f64, step: f64) -> Datum {
