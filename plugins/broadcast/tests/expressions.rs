@@ -85,6 +85,7 @@ fn scalars_alone_give_a_scalar() {
     assert_eq!(count(&[2]).lazy().materialize().unwrap(), Datum::from(count(&[2])));
 }
 
+/// T11, J15.
 #[test]
 fn there_may_be_any_number_of_operands() {
     // T11
@@ -288,6 +289,7 @@ fn expressions_may_be_very_deep() {
     assert!(error.contains("a `neg` of shape [2]"), "{error}");
 }
 
+/// J16.
 #[test]
 fn a_nest_is_one_function_and_its_arguments() {
     let (x, y) = (array(&[3], &[1.0, 2.0, 3.0]), array(&[2, 1], &[0.5, 0.25]));

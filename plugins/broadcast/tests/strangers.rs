@@ -183,7 +183,7 @@ entry:
     assert_eq!(back.to_string(), rewritten);
 }
 
-/// T98: the style's own message.
+/// T98, J29: the style's own message; its rule sees the types of all operands, and says of what the result is.
 #[test]
 fn units_are_not_mixed() {
     let text = |op: &str, b: &str, result: &str| {
@@ -209,7 +209,7 @@ fn units_are_not_mixed() {
     assert!(spaced.is_ok_and(|module| module.to_string().contains("%b: f64[n; unit(metre)]")));
 }
 
-/// T99: of two styles that know nothing of each other the result is dense, and a remark says so.
+/// T99, J8: of two styles that know nothing of each other the result is dense, and a remark says so.
 #[test]
 fn strangers_make_dense_arrays() {
     let text = "func @f(%t: f64[n, n; toeplitz], %d: f64[n, n; diagonal]) -> f64[n, n] {
@@ -227,7 +227,7 @@ entry:
     assert!(remarks.contains("nobody says what `toeplitz` with `diagonal` is"), "{remarks}");
 }
 
-/// T100: two answers for one pair are an error that names both places; one answer twice is none.
+/// T100, J7: two answers for one pair are an error that names both places; one answer twice is none.
 #[test]
 fn contradictions_are_errors_of_the_registration() {
     let join = |styles, to| Join { styles, to, origin: origin!() };

@@ -5,7 +5,7 @@ use super::module::module;
 use super::program::Program;
 use rewright::exec::{Arg, Options};
 use rewright::{Datum, EvalError, Executable, NoObserver, Pipeline};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ const MOST: usize = 256;
 /// The memory that each keeps for its next call.
 const KEPT_BYTES: u64 = 1 << 24;
 
-static KEPT: LazyLock<Mutex<HashMap<Program, Kept>>> = LazyLock::new(Mutex::default);
+static KEPT: LazyLock<Mutex<FxHashMap<Program, Kept>>> = LazyLock::new(Mutex::default);
 static COMPILED: AtomicU64 = AtomicU64::new(0);
 /// Counts calls, so that the oldest is known.
 static CLOCK: AtomicU64 = AtomicU64::new(0);

@@ -5,7 +5,7 @@ use super::{Error, Expr, Node};
 use rewright::ir::Style;
 use rewright::ir::types::broadcast_dims;
 use rewright::{Datum, Dim, Literal, Name, Scalar, Type, with_array};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -114,8 +114,8 @@ struct Order {
     /// The shapes of their results; none of scalars.
     shapes: Vec<Option<Vec<Dim>>>,
     values: Vec<Datum>,
-    seen: HashMap<*const Node, Operand>,
-    places: HashMap<Place, usize>,
+    seen: FxHashMap<*const Node, Operand>,
+    places: FxHashMap<Place, usize>,
 }
 
 /// What makes two values the same one.
@@ -238,12 +238,12 @@ fn types(values: &[Datum]) -> Vec<Type> {
     let extents = |ty: &Type| ty.dims().iter().filter_map(constant).collect::<Vec<_>>();
     // Some styles want to know extents when they are compiled.
     let wants_constants = |ty: &&Type| {
-        let general = general(ty, &HashSet::new(), &mut HashMap::new());
+        let general = general(ty, &FxHashSet::default(), &mut FxHashMap::default());
         ty.style().is_some() && Style::of(ty).is_ok_and(|style| (style.def().components)(&general).is_err())
     };
-    let mut fixed: HashSet<u64> = known.iter().filter(wants_constants).flat_map(extents).collect();
+    let mut fixed: FxHashSet<u64> = known.iter().filter(wants_constants).flat_map(extents).collect();
     fixed.insert(1);
-    let mut symbols = HashMap::new();
+    let mut symbols = FxHashMap::default();
     known.iter().map(|ty| general(ty, &fixed, &mut symbols)).collect()
 }
 
@@ -252,7 +252,7 @@ fn constant(dim: &Dim) -> Option<u64> {
 }
 
 /// A type with symbols for all extents but the fixed ones.
-fn general(ty: &Type, fixed: &HashSet<u64>, symbols: &mut HashMap<u64, Dim>) -> Type {
+fn general(ty: &Type, fixed: &FxHashSet<u64>, symbols: &mut FxHashMap<u64, Dim>) -> Type {
     if ty.is_scalar() {
         return ty.clone();
     }
