@@ -52,6 +52,15 @@ def make_environment(folder):
     return python
 
 
+def environment(threads):
+    """The variables of all processes."""
+    all_of = ("NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+    variables = dict(os.environ, **dict.fromkeys([*all_of, "PEER_THREADS"], str(threads)))
+    # Large blocks ask for huge pages, in all processes alike: NumPy's do in any case.
+    variables["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
+    return variables
+
+
 class System:
     """A process that answers requests, and stands still otherwise: threads of some systems look for more work for a while, and would keep a
     processor from the next one's."""
@@ -66,7 +75,7 @@ class System:
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.name} ended while asked for {request} {what}")
+            raise SystemExit(f"{self.name} ended, with {self.process.wait()}, while asked for {request} {what}")
         self.process.send_signal(signal.SIGSTOP)
         return json.loads(line)
 
@@ -81,16 +90,13 @@ class Bench:
 
     def __init__(self, args, folder):
         self.args, self.folder = args, Path(folder)
-        all_of = ("NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-        environment = dict(os.environ, **dict.fromkeys([*all_of, "PEER_THREADS"], str(args.threads)))
-        # Large blocks ask for huge pages, in all processes alike: NumPy's do in any case.
-        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
-        if "DRJIT_LIBLLVM_PATH" not in environment and (llvm := newest_llvm()):
-            environment["DRJIT_LIBLLVM_PATH"] = llvm
-        self.systems = {OURS: System(OURS, [args.passdump, "bench", "--serve"], environment)}
+        variables = environment(args.threads)
+        if "DRJIT_LIBLLVM_PATH" not in variables and (llvm := newest_llvm()):
+            variables["DRJIT_LIBLLVM_PATH"] = llvm
+        self.systems = {OURS: System(OURS, [args.passdump, "bench", "--serve"], variables)}
         for name in args.peers:
             command = [sys.executable, FILES / "peer.py", PEERS[name]]
-            self.systems[name] = System(name, command, environment)
+            self.systems[name] = System(name, command, variables)
 
     def close(self):
         for system in self.systems.values():
