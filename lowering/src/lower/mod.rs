@@ -315,9 +315,7 @@ impl Lowering<'_> {
             BodyRef::Const(scalar) => self.cx().constant(scalar),
             BodyRef::Axis(axis) => {
                 let mut index = self.k.index(axis);
-                // Parts of a parallel loop are run by themselves, and begin anywhere.
-                let bounds = &axes[axis as usize];
-                if bounds.lo != SymExpr::default() || bounds.kind == AxisKind::Parallel {
+                if !begins_at_zero(axis, axes) {
                     let start = self.first(axis, axes);
                     index = self.k.binary(crate::kernel::Binary::Add, start, index);
                 }
@@ -332,8 +330,7 @@ impl Lowering<'_> {
 
     /// The first index along an axis.
     fn first(&mut self, axis: u32, axes: &[Axis]) -> KValue {
-        let bounds = &axes[axis as usize];
-        if bounds.lo == SymExpr::default() && bounds.kind == AxisKind::Reduce {
+        if begins_at_zero(axis, axes) {
             return self.cx().constant(Scalar::I64(0)).re;
         }
         match self.params.iter().position(|p| *p == Param::Start(axis)) {
@@ -381,4 +378,12 @@ impl Lowering<'_> {
             self.k.store(buffer, Part::Im, im);
         }
     }
+}
+
+/// True if every run of a loop begins at 0. Others are run in parts, which begin anywhere: parallel ones in chunks, and any of two loops in tiles;
+/// but a row that is combined is whole wherever its indices are read.
+fn begins_at_zero(axis: u32, axes: &[Axis]) -> bool {
+    let bounds = &axes[axis as usize];
+    let is_row = bounds.kind == AxisKind::Reduce && axis as usize + 1 == axes.len();
+    is_row && bounds.lo == SymExpr::default()
 }

@@ -4,7 +4,7 @@
 //! are united, each operand's values are laid out along the union, with zeros where it stores none, and then one kernel goes along all of them.
 
 use rewright::ir::{Elements, Style, Styled};
-use rewright::ndarray::ArcArray;
+use rewright::ndarray::{ArcArray, IxDyn};
 use rewright::{Array, Datum, Element, EvalError, Name, Scalar, with_array};
 use std::borrow::Cow;
 
@@ -77,13 +77,7 @@ pub fn values(array: &Styled) -> Result<&Array, String> {
 /// The values of the array with this number at each place of a union, zero where it has none.
 pub fn along(union: &Union, number: usize, values: &Array) -> Result<Array, EvalError> {
     let Some(whose) = &union.whose else { return Ok(values.clone()) };
-    with_array!(values, |values| {
-        let values = match values.as_slice() {
-            Some(slice) => Cow::Borrowed(slice),
-            None => Cow::Owned(values.iter().copied().collect()),
-        };
-        lay(whose, number, &values).map(list)
-    })
+    with_array!(values, |values| { lay(whose, number, &in_order(values)).map(list) })
 }
 
 fn lay<T: Copy + Default>(whose: &[u64], number: usize, values: &[T]) -> Result<Vec<T>, EvalError> {
@@ -102,22 +96,39 @@ fn lay<T: Copy + Default>(whose: &[u64], number: usize, values: &[T]) -> Result<
 /// The same array without stored zeros.
 pub fn without_zeros(array: &Styled) -> Result<Styled, String> {
     let stored = values(array)?;
-    let is_zero: Vec<bool> = with_array!(stored, |values| values.iter().map(is_default).collect());
-    if !is_zero.contains(&true) {
-        return Ok(array.clone());
-    }
+    with_array!(stored, |values| {
+        let values = in_order(values);
+        match values.iter().any(is_default) {
+            true => only_others(array, &values),
+            false => Ok(array.clone()),
+        }
+    })
+}
+
+/// The array with those of its values that are not zero.
+fn only_others<T: Element + Default + PartialEq>(array: &Styled, values: &[T]) -> Result<Styled, String> {
     let pattern = of(array.style())?;
     let mut places = (pattern.places)(array)?;
     for along in &mut places {
-        let mut is_zero = is_zero.iter();
-        along.retain(|_| is_zero.next() == Some(&false));
+        let mut values = values.iter();
+        along.retain(|_| values.next().is_some_and(|value| !is_default(value)));
     }
-    let left: Vec<usize> = (0..stored.len()).filter(|&n| !is_zero[n]).collect();
+    let left: Vec<T> = values.iter().filter(|value| !is_default(*value)).copied().collect();
     let Ordered { mut components, order } = (pattern.at)(array.shape(), &places)?;
-    let elements = Elements::of(stored);
-    let value = |n: usize| elements.at(left[order.as_ref().map_or(n, |order| order[n])]);
-    components.push(Array::from_fn(stored.dtype(), &[left.len()], value).ok_or(LARGE)?);
+    let left = match order {
+        Some(order) => order.iter().map(|&n| left[n]).collect(),
+        None => left,
+    };
+    components.push(list(left));
     Styled::new(array.style(), array.dtype(), array.shape(), components)
+}
+
+/// Elements in row-major order.
+fn in_order<T: Copy>(array: &ArcArray<T, IxDyn>) -> Cow<'_, [T]> {
+    match array.as_slice() {
+        Some(slice) => Cow::Borrowed(slice),
+        None => Cow::Owned(array.iter().copied().collect()),
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
