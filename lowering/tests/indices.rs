@@ -34,8 +34,7 @@ fn indices_count_from_the_beginning_of_the_axis() {
             };
             let (x, y) = (count(shape), count([shape[1], shape[0]]));
             let wanted = evaluate(&module, "f", vec![x.clone().into(), y.clone().into()], Limits::default()).unwrap();
-            for (backend, threads) in Backend::available().into_iter().flat_map(|backend| [(backend, 1), (backend, 2)])
-            {
+            for (backend, threads) in Backend::available().flat_map(|backend| [(backend, 1), (backend, 2)]) {
                 let f = Executable::compile(
                     &module,
                     "f",
