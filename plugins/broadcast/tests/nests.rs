@@ -74,7 +74,14 @@ fn case(random: &mut Rng) -> Case {
             _ => (*random.choice(binary).unwrap(), vec![any(random), any(random)]),
         };
         let list = operands.join(", ");
-        let _ = writeln!(lazy, "  %{step} = broadcasted {list}, op=\"{op}\"");
+        let is_finite = |operand: &String| match operand.strip_prefix("%a") {
+            Some(number) => {
+                !number.parse().is_ok_and(|n: usize| args[n].dtype().is_float() || args[n].dtype().is_complex())
+            }
+            None => !operand.starts_with('%') && operand != "inf",
+        };
+        let finite = if operands.iter().all(is_finite) && random.bool() { ", finite=true" } else { "" };
+        let _ = writeln!(lazy, "  %{step} = broadcasted {list}, op=\"{op}\"{finite}");
         let _ = writeln!(dense, "  %{step} = {op} {list}");
         values.push(format!("%{step}"));
     }

@@ -8,6 +8,7 @@
 use crate::lattice::{Eager, lattice};
 use crate::lazy::Lazy;
 use crate::structure::{self, Function, Structure};
+use rewright::ir::analysis::effects::ModuleEffects;
 use rewright::ir::eval::{apply, evaluate_counted, map_elements};
 use rewright::ir::op::{Eval, broadcast_types};
 use rewright::ir::{
@@ -205,6 +206,11 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
     let module = cx.module.ok_or_else(|| EvalError::unsupported(format!("there is no module with `@{callee}`")))?;
     let missing = || EvalError::unsupported(format!("there is no function `@{callee}` in the module"));
     let func = module.get(callee).ok_or_else(missing)?;
+    if ModuleEffects::of(module).function(callee).is_some_and(|effects| effects.stores.contains(&true)) {
+        let message =
+            format!("`@{callee}` stores to its arguments, which functions that are applied to elements can't");
+        return Err(EvalError::unsupported(message));
+    }
     let signature = func.signature();
     let whole = wholes(&signature);
     let ins = each(&signature.params, &whole).iter().map(Type::dtype).collect();
@@ -223,8 +229,21 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
         let given = given.collect::<Option<_>>().ok_or_else(|| EvalError::shape("got too few operands"))?;
         let (outcome, steps) = evaluate_counted(func, Some(module), given, limits);
         cx.spend(steps)?;
-        Ok(outcome?.results.iter().filter_map(Datum::as_scalar).collect())
+        let outcome = outcome?;
+        if !outcome.printed.is_empty() {
+            return Err(EvalError::unsupported(format!(
+                "`@{callee}` prints, which functions that are applied to elements can't"
+            )));
+        }
+        Ok(outcome.results.iter().filter_map(Datum::as_scalar).collect())
     })
+}
+
+/// True if numbers are equal, whatever the signs of zeros, or both are none.
+fn is_same(a: Scalar, b: Scalar) -> bool {
+    let part = |(a, b): (f64, f64)| a == b || (a.is_nan() && b.is_nan());
+    let (x, y) = (a.to_c128(), b.to_c128());
+    a == b || (!a.dtype().is_int() && part((x.re, y.re)) && part((x.im, y.im)))
 }
 
 /// The elements as an array of a lazy type.
@@ -232,7 +251,8 @@ fn lazily(cx: &EvalCx<'_>, ty: &Type, elements: &Array) -> Result<Styled, EvalEr
     let (lazy, style) = (Lazy::of(ty).map_err(EvalError::value)?, Style::of(ty).map_err(EvalError::value)?);
     let kept = |array: &Array| Styled::of(lazy.style, array).map(|styled| styled.dense()).map_err(EvalError::value);
     let mut elements = elements.clone();
-    if !lazy.style.is_dense() && cx.attrs.flag("finite") {
+    let absorbs = cx.attrs.flag("finite") && cx.attrs.str("op").is_some();
+    if absorbs && !lazy.style.is_dense() && lazy.zero.is_some_and(|zero| !zero.truthy()) {
         // What is absorbed is zero, whatever it would have been.
         elements = kept(&elements)?;
     }
@@ -240,7 +260,7 @@ fn lazily(cx: &EvalCx<'_>, ty: &Type, elements: &Array) -> Result<Styled, EvalEr
         let ones = Array::full(Scalar::Bool(true).cast(elements.dtype()), elements.shape());
         let inside = kept(&ones.ok_or_else(|| EvalError::limit("the array is too large"))?)?;
         let mut beyond = inside.iter().zip(elements.iter()).filter(|(one, _)| !one.truthy());
-        if let Some((_, found)) = beyond.find(|(_, found)| *found != claimed) {
+        if let Some((_, found)) = beyond.find(|(_, found)| !is_same(*found, claimed)) {
             let message = format!("`@{callee}` makes {found} of zeros, and `zero` says {claimed}");
             return Err(EvalError::value(message));
         }
