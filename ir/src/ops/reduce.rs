@@ -7,7 +7,7 @@
 //! Elements are combined in the order of [`Fold`], whose rows go along the reduced axes after the last axis that is kept; every
 //! schedule keeps it. Sums of floats differ from NumPy's in the last places, whose order is another one; the errors have the same bound.
 
-use super::rule::{self, axes, one, refuse};
+use super::rule::{self, axes, of_any_style, one, refuse};
 use crate::array::Datum;
 use crate::attr::{AttrDef, AttrKind};
 use crate::dtype::DType;
@@ -62,12 +62,7 @@ fn result_dtype(monoid: Monoid, dtype: DType) -> DType {
 }
 
 fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
-    let ty = &cx.args[0];
-    if ty.is_scalar() {
-        return Err(refuse(cx, format!("reads an array, operand 0 is the scalar {ty}"))
-            .operand(0)
-            .help("`to_array` makes an array of rank 0 of it"));
-    }
+    let ty = of_any_style(cx, 0)?;
     let Some(monoid) = monoid(cx.op.0) else { return Err(refuse(cx, "is no reduction")) };
     let reduced = axes(cx, cx.attrs.ints("axes"), ty.rank())?;
     if monoid.accumulators() == 2 && cx.attrs.ints("axes").is_some() && reduced.len() != 1 {

@@ -25,7 +25,15 @@ pub(super) fn one(ty: Type) -> Result<Types, TypeError> {
 
 /// The n-th operand, which must be a dense array.
 pub(super) fn array<'a>(cx: &InferCx<'a>, operand: usize) -> Result<&'a Type, TypeError> {
-    let ty = dense(cx, operand)?;
+    dense(cx, operand)?;
+    of_any_style(cx, operand)
+}
+
+/// The n-th operand, which must be an array, of any storage style.
+pub(super) fn of_any_style<'a>(cx: &InferCx<'a>, operand: usize) -> Result<&'a Type, TypeError> {
+    let Some(ty) = cx.args.get(operand) else {
+        return Err(refuse(cx, format!("wants at least {} operands", operand + 1)));
+    };
     if ty.is_scalar() {
         let error = refuse(cx, format!("reads an array, operand {operand} is the scalar {ty}"));
         return Err(error.operand(operand).help("`to_array` makes an array of rank 0 of it"));

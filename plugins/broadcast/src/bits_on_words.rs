@@ -3,7 +3,7 @@
 //! Where every operand of a nest is of `bits` or a bool, and every function is one that words have too, `materialize` is one `arrayexpr` over
 //! words. Bits beyond the end of a row stay zero: they are masked off where the nest makes ones of zeros.
 
-use crate::element::{Cell, insert};
+use crate::element::{Cell, assembled, insert};
 use crate::nest::{Applied, Nest, Part};
 use crate::styles::bits::WORD;
 use rewright::ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, SymExpr, axes_along};
@@ -104,11 +104,7 @@ impl RootRewrite for BitsOnWords {
         }
         let row = if ones_of_zeros(rw.func(), &nest, &result) { row_length(rw, &nest, &result)? } else { None };
         let value = expression(rw, &nest, &words, &result, row)?;
-        let attrs = Attrs::new()
-            .with("style", Attr::Str("bits".into()))
-            .with("dims", Attr::Dims(result.dims().into()))
-            .with("dtype", Attr::DType(DType::Bool));
-        let made = rw.op_with("assemble", [value], attrs)?;
+        let made = assembled(rw, "bits", &result, vec![value])?;
         rw.replace(root, &[made])
     }
 }

@@ -269,6 +269,15 @@ pub fn insert(rw: &mut Rewriter<'_>, (expr, args): (ArrayExpr, Vec<Value>)) -> R
     Ok(rw.func().inst(inst).results[0])
 }
 
+/// The array of a style, of the extents and the dtype of `ty`, that has these components.
+pub fn assembled(rw: &mut Rewriter<'_>, style: &str, ty: &Type, components: Vec<Value>) -> Result<Value, RewriteError> {
+    let attrs = Attrs::new()
+        .with("style", Attr::Str(style.into()))
+        .with("dims", Attr::Dims(ty.dims().into()))
+        .with("dtype", Attr::DType(ty.dtype()));
+    rw.op_with("assemble", components, attrs)
+}
+
 /// What a form is at least, if every axis adds to it.
 fn least(form: &Affine) -> Option<i64> {
     let grows = form.axes().iter().all(|&(_, c)| c > 0) && form.offset.terms().is_empty();

@@ -3,7 +3,7 @@
 //! Where the result keeps its structure, only elements that are stored are computed: at the places of a component the elements of all operands are
 //! expressions, most of which are known to be read or to be zero.
 
-use crate::element::{Cell, Element, Leaf, Places, Stored, insert, zero};
+use crate::element::{Cell, Element, Leaf, Places, Stored, assembled, insert, zero};
 use crate::lattice::{Broadcasting, Keeps};
 use crate::lazy::Lazy;
 use crate::nest::{Nest, Part};
@@ -238,11 +238,7 @@ impl Maker<'_> {
         let stored = style.def().interface::<Stored>().ok_or_else(|| RewriteError::new("it is stored nowhere"))?;
         let places = (stored.0)(self.result).map_err(RewriteError::new)?;
         let parts = self.parts(rw, style, self.result, places)?;
-        let attrs = Attrs::new()
-            .with("style", Attr::Str(style.name().as_str().into()))
-            .with("dims", Attr::Dims(self.result.dims().into()))
-            .with("dtype", Attr::DType(self.result.dtype()));
-        rw.op_with("assemble", parts, attrs)
+        assembled(rw, style.name().as_str(), self.result, parts)
     }
 
     fn parts(

@@ -1,5 +1,6 @@
 //! The rewrite `pack-bits`: bools become words by one op, which looks at none twice: any bools can be packed.
 
+use crate::element::assembled;
 use crate::ops::pack_bits::PACK_BITS;
 use rewright::prelude::*;
 use rewright::register_rewrite;
@@ -28,11 +29,7 @@ impl RootRewrite for PackBits {
         let data = rw.func().inst(root).clone();
         let result = rw.func().ty(data.results[0]).clone();
         let words = rw.op(PACK_BITS.name, [data.args[0]])?;
-        let attrs = Attrs::new()
-            .with("style", Attr::Str("bits".into()))
-            .with("dims", Attr::Dims(result.dims().into()))
-            .with("dtype", Attr::DType(DType::Bool));
-        let packed = rw.op_with("assemble", [words], attrs)?;
+        let packed = assembled(rw, "bits", &result, vec![words])?;
         rw.replace(root, &[packed])
     }
 }

@@ -83,7 +83,7 @@ pub fn along(union: &Union, number: usize, values: &Array) -> Result<Array, Eval
 fn lay<T: Copy + Default>(whose: &[u64], number: usize, values: &[T]) -> Result<Vec<T>, EvalError> {
     let mut laid = reserved(whose.len()).map_err(EvalError::limit)?;
     let mut next = 0;
-    // A place that is not there takes no step, and no branch.
+    // A place that is not there takes no step.
     laid.extend(whose.iter().map(|whose| {
         let is_there = whose >> number & 1 == 1;
         let value = values.get(next).copied().unwrap_or_default();

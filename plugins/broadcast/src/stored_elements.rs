@@ -4,7 +4,7 @@
 //! `align` unites the patterns. Operands that are not sparse, where zeros absorb them, are read at the places of the union. A result that is zero
 //! elsewhere is sparse again, without the zeros that were computed; another one is dense, copies of that number beside what was computed.
 
-use crate::element::{Cell, insert, zero};
+use crate::element::{Cell, assembled, insert, zero};
 use crate::lazy::Lazy;
 use crate::nest::Nest;
 use crate::ops::materialize;
@@ -116,7 +116,7 @@ enum Read {
 
 /// The sparse array of what a nest computes of stored elements.
 fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> Result<Value, RewriteError> {
-    let named = || Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
+    let named = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
     let mut leaves: Vec<Value> = Vec::new();
     for leaf in nest.leaves() {
         if !leaves.contains(&leaf) {
@@ -125,7 +125,7 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> 
     }
     let aligned: Vec<Value> =
         leaves.iter().copied().filter(|&leaf| is_aligned(rw.func().ty(leaf), style, result)).collect();
-    let inst = rw.insert(rewright::ir::builder::find_op("align")?, aligned.clone(), named())?;
+    let inst = rw.insert(rewright::ir::builder::find_op("align")?, aligned.clone(), named)?;
     let results = rw.func().inst(inst).results.clone();
     let (whereabouts, values) = results.split_at(results.len() - aligned.len());
     let mut reads = Vec::new();
@@ -141,15 +141,14 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> 
             }
         });
     }
-    let assembled = |rw: &mut Rewriter<'_>, values: Value| {
-        let attrs = named()
-            .with("dims", Attr::Dims(result.dims().into()))
-            .with("dtype", Attr::DType(rw.func().ty(values).dtype()));
-        rw.op_with("assemble", whereabouts.iter().copied().chain([values]).collect::<Vec<_>>(), attrs)
+    let with_values = |rw: &mut Rewriter<'_>, values: Value| {
+        let ty = Type::array(rw.func().ty(values).dtype(), result.dims());
+        let components = whereabouts.iter().copied().chain([values]).collect();
+        assembled(rw, style.name().as_str(), &ty, components)
     };
     let mut places = Vec::new();
     if reads.iter().any(|read| matches!(read, Read::Dense(_))) {
-        let pattern = assembled(rw, values[0])?;
+        let pattern = with_values(rw, values[0])?;
         let inst = rw.insert(rewright::ir::builder::find_op("places")?, vec![pattern], Attrs::new())?;
         places = rw.func().inst(inst).results.to_vec();
     }
@@ -169,7 +168,7 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> 
     let element = element.map_err(RewriteError::new)?;
     let expr = cell.finish(element, result.dtype(), &[Dim::Any]);
     let values = insert(rw, expr)?;
-    assembled(rw, values)
+    with_values(rw, values)
 }
 
 /// An element of a dense array, or of one that is stretched, at the k-th place.
