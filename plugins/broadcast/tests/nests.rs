@@ -1,10 +1,14 @@
-//! Random nests of functions over arrays of every style give what the same functions give of dense copies.
+//! Random nests of functions over arrays of every style, and over views of arrays, give what the same functions give of dense copies. Many are stored to
+//! arrays that they read, whole or in part, in order or by a view; and results go to buffers that overlap what is read.
 //!
 //! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test nests` is the full run.  `REWRIGHT_NESTS_SEED` is the first seed.
 
+#![allow(unsafe_code, reason = "buffers that overlap arguments are made from raw parts")]
+
 use fastrand::Rng;
 use rewright::ir::{Styled, eval, parse_module};
-use rewright::lowering::exec::{Arg, Backend, Executable, Options};
+use rewright::lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
+use rewright::ndarray::{ArrayViewD, Axis, ShapeBuilder};
 use rewright::rewrites::{NoObserver, Pipeline};
 use rewright::{Array, DType, Datum, Limits, Module, Name, Scalar, registry};
 use rewright_broadcast as _;
@@ -17,6 +21,9 @@ const LITERALS: [&str; 8] = ["2.0j", "0.0", "1.0", "2.0", "-1.5", "inf", "3", "0
 /// Those with which float ranges are exact: elements of ranges are rounded once, those of arrays by each function.
 const EXACT: [&str; 4] = ["1.0", "2.0", "-1.5", "4"];
 const UNARY: [&str; 10] = ["imag", "conj", "neg", "abs", "sin", "cos", "exp", "floor", "not", "isnan"];
+const VIEWS: [&str; 4] = ["transpose ", "flip ", "flip , axes=[0]", "slice , at=[::-1]"];
+/// Parts of an array, and as large ones.
+const PARTS: [[&str; 2]; 4] = [["[:-1]", "[1:]"], ["[1:]", "[:-1]"], ["[:-1]", "[-2::-1]"], ["[:1]", "[-1:]"]];
 const REDUCTIONS: [&str; 6] = ["sum", "any", "all", "argmax", "max", "prod"];
 const BINARY: [&str; 11] = ["add", "sub", "mul", "div", "power", "maximum", "lt", "ne", "and", "or", "eq"];
 
@@ -32,6 +39,47 @@ struct Case {
     lazy: String,
     dense: String,
     args: Vec<Datum>,
+    /// The parameters that are stored to.
+    stored: Vec<usize>,
+}
+
+/// The instructions of both programs.
+struct Body {
+    lazy: String,
+    dense: String,
+    /// What later steps may use.
+    values: Vec<String>,
+    steps: usize,
+    stored: Vec<usize>,
+}
+
+impl Body {
+    /// Adds an instruction to both, and gives the name of its value.
+    fn both(&mut self, text: &str) -> String {
+        self.each(text, text)
+    }
+
+    fn each(&mut self, lazy: &str, dense: &str) -> String {
+        self.steps += 1;
+        let name = format!("%{}", self.steps - 1);
+        let _ = writeln!(self.lazy, "  {name} = {lazy}");
+        let _ = writeln!(self.dense, "  {name} = {dense}");
+        name
+    }
+
+    /// What a lazy value is, in the lazy program.
+    fn forced(&mut self, value: &str) -> String {
+        self.each(&format!("materialize {value}"), &format!("where true, {value}, {value}"))
+    }
+
+    fn store(&mut self, to: usize, value: &str) {
+        for text in [&mut self.lazy, &mut self.dense] {
+            let _ = writeln!(text, "  store %a{to}, {value}");
+        }
+        if !self.stored.contains(&to) {
+            self.stored.push(to);
+        }
+    }
 }
 
 fn case(random: &mut Rng) -> Case {
@@ -52,56 +100,84 @@ fn case(random: &mut Rng) -> Case {
         false if args.iter().any(is_range) => (&EXACT[..], &UNARY[..], &BINARY[..]),
         false => (&LITERALS[..], &UNARY[..], &BINARY[..]),
     };
-    let (mut values, mut lazy, mut dense) =
-        ((0..args.len()).map(|n| format!("%a{n}")).collect::<Vec<_>>(), String::new(), String::new());
-    for step in 0..random.usize(1..6) {
-        // Late values more often than early ones, so that nests are deep.
-        let any = |random: &mut Rng| match random.u8(0..6) {
-            0 => random.choice(literals).unwrap().to_string(),
-            1 | 2 => random.choice(&values).unwrap().clone(),
-            _ => values[values.len() - 1].clone(),
-        };
-        let (op, operands) = match random.u8(0..8) {
-            0..3 => (*random.choice(unary).unwrap(), vec![values[values.len() - 1].clone()]),
-            3 => {
-                // Of a condition that is no bool the op's own rule makes other literals.
-                let tested = any(random);
-                let none = literals[literals.len() - 1];
-                let _ = writeln!(lazy, "  %c{step} = broadcasted {tested}, {none}, op=\"ne\"");
-                let _ = writeln!(dense, "  %c{step} = ne {tested}, {none}");
-                ("where", vec![format!("%c{step}"), any(random), any(random)])
+    let arrays: Vec<usize> =
+        (0..args.len()).filter(|&arg| matches!(args[arg], Datum::Array(_)) && !args[arg].shape().is_empty()).collect();
+    let has_stores = random.u8(0..3) > 0 && !arrays.is_empty();
+    let values = (0..args.len()).map(|n| format!("%a{n}")).collect();
+    let mut body = Body { lazy: String::new(), dense: String::new(), values, steps: 0, stored: Vec::new() };
+    for _ in 0..random.usize(1..6) {
+        if !arrays.is_empty() && random.u8(0..3) == 0 {
+            let view = random.choice(&VIEWS).unwrap().replace(' ', &format!(" %a{}", random.choice(&arrays).unwrap()));
+            let view = body.both(&view.replacen("%", " %", 1).replace("  ", " "));
+            body.values.push(view);
+        }
+        function(random, &args, (literals, unary, binary), &mut body);
+        if has_stores && random.bool() {
+            let to = *random.choice(&arrays).unwrap();
+            match random.u8(0..3) {
+                // A part of it into another one.
+                0 => {
+                    let [from, into] = random.choice(&PARTS).unwrap();
+                    let part = body.both(&format!("slice %a{to}, at={from}"));
+                    let other = random.choice(&[&part, "2.0", "1"]).unwrap().to_string();
+                    let op = random.choice(binary).unwrap();
+                    let computed = body
+                        .each(&format!("broadcasted {other}, {part}, op=\"{op}\""), &format!("{op} {other}, {part}"));
+                    let forced = body.forced(&computed);
+                    let updated = body.both(&format!("update %a{to}, {forced}, at={into}"));
+                    body.store(to, &updated);
+                }
+                _ => body.store(to, &body.values[body.values.len() - 1].clone()),
             }
-            _ => (*random.choice(binary).unwrap(), vec![any(random), any(random)]),
-        };
-        let list = operands.join(", ");
-        let is_finite = |operand: &String| match operand.strip_prefix("%a") {
-            Some(number) => {
-                !number.parse().is_ok_and(|n: usize| args[n].dtype().is_float() || args[n].dtype().is_complex())
-            }
-            None => !operand.starts_with('%') && operand != "inf",
-        };
-        let finite = if operands.iter().all(is_finite) && random.bool() { ", finite=true" } else { "" };
-        let _ = writeln!(lazy, "  %{step} = broadcasted {list}, op=\"{op}\"{finite}");
-        let _ = writeln!(dense, "  %{step} = {op} {list}");
-        values.push(format!("%{step}"));
+        }
     }
-    let last = &values[values.len() - 1];
+    let last = body.values[body.values.len() - 1].clone();
+    let last = match random.u8(0..4) {
+        0 => {
+            let axes = random.choice(&["", ", axes=[-1]", ", axes=[0]", ", axes=[0], keepdims=true"]).unwrap();
+            body.both(&format!("{} {last}{axes}", random.choice(&REDUCTIONS).unwrap()))
+        }
+        _ => body.forced(&last),
+    };
     let dense_params: Vec<String> = params.iter().map(|p| p.split(';').next().unwrap().to_string()).collect();
     let dense_params: Vec<String> =
         dense_params.into_iter().map(|p| if p.contains('[') && !p.ends_with(']') { p + "]" } else { p }).collect();
-    let (kept, dense_kept) = match random.u8(0..4) {
-        0 => {
-            let axes = random.choice(&["", ", axes=[-1]", ", axes=[0]", ", axes=[0], keepdims=true"]).unwrap();
-            let reduced = format!("{} {last}{axes}", random.choice(&REDUCTIONS).unwrap());
-            (reduced.clone(), reduced)
-        }
-        _ => (format!("materialize {last}"), format!("where true, {last}, {last}")),
+    let stored: String = body.stored.iter().map(|to| format!(", %a{to}")).collect();
+    let program = |params: &[String], body: &str| {
+        format!("func @f({})RESULT {{\nentry:\n{body}  ret {last}{stored}\n}}", params.join(", "))
     };
-    Case {
-        lazy: format!("func @f({})RESULT {{\nentry:\n{lazy}  %r = {kept}\n  ret\n}}", params.join(", ")),
-        dense: format!("func @f({})RESULT {{\nentry:\n{dense}  %r = {dense_kept}\n  ret\n}}", dense_params.join(", ")),
-        args,
-    }
+    Case { lazy: program(&params, &body.lazy), dense: program(&dense_params, &body.dense), args, stored: body.stored }
+}
+
+/// A function of values that there are, late ones more often than early ones, so that nests are deep.
+fn function(random: &mut Rng, args: &[Datum], (literals, unary, binary): (&[&str], &[&str], &[&str]), body: &mut Body) {
+    let values = body.values.clone();
+    let any = |random: &mut Rng| match random.u8(0..6) {
+        0 => random.choice(literals).unwrap().to_string(),
+        1 | 2 => random.choice(&values).unwrap().clone(),
+        _ => values[values.len() - 1].clone(),
+    };
+    let (op, operands) = match random.u8(0..8) {
+        0..3 => (*random.choice(unary).unwrap(), vec![values[values.len() - 1].clone()]),
+        3 => {
+            // Of a condition that is no bool the op's own rule makes other literals.
+            let (tested, none) = (any(random), literals[literals.len() - 1]);
+            let lazy = format!("broadcasted {tested}, {none}, op=\"ne\"");
+            let tested = body.each(&lazy, &format!("ne {tested}, {none}"));
+            ("where", vec![tested, any(random), any(random)])
+        }
+        _ => (*random.choice(binary).unwrap(), vec![any(random), any(random)]),
+    };
+    let list = operands.join(", ");
+    let is_finite = |operand: &String| match operand.strip_prefix("%a") {
+        Some(number) => {
+            !number.parse().is_ok_and(|n: usize| args[n].dtype().is_float() || args[n].dtype().is_complex())
+        }
+        None => !operand.starts_with('%') && operand != "inf",
+    };
+    let finite = if operands.iter().all(is_finite) && random.bool() { ", finite=true" } else { "" };
+    let value = body.each(&format!("broadcasted {list}, op=\"{op}\"{finite}"), &format!("{op} {list}"));
+    body.values.push(value);
 }
 
 /// A type and a value of it: of any style, dense, or a scalar.
@@ -117,8 +193,9 @@ fn argument(random: &mut Rng, n: usize, logical: bool) -> (String, Datum) {
         }
     };
     loop {
-        let dtype =
-            *random.choice(&[DType::F64, DType::F64, DType::F32, DType::I64, DType::Bool, DType::C128]).unwrap();
+        let dtype = *random
+            .choice(&[DType::F64, DType::F64, DType::F64, DType::F32, DType::I64, DType::Bool, DType::C128])
+            .unwrap();
         let dtype = if logical { DType::Bool } else { dtype };
         if random.u8(0..8) == 0 {
             return (dtype.to_string(), element(dtype).into());
@@ -158,18 +235,27 @@ fn same(a: &Array, b: &Array) -> bool {
     (a.dtype(), a.shape()) == (b.dtype(), b.shape()) && a.iter().zip(b.iter()).all(alike)
 }
 
-/// The program, with the last value as its result.
+/// The program, with the types of its results.
 fn typed(text: &str) -> Result<Module, String> {
     let parse = |text: &str| parse_module(text, "case").map_err(|e| e.render(false));
-    let module = parse(&text.replace("RESULT", ""))?;
+    let (start, returned) = text.rsplit_once("  ret ").ok_or("no results")?;
+    let returned: Vec<&str> = returned.trim_end_matches("\n}").split(", ").collect();
+    let module = parse(&format!("{}  ret\n}}", start.replace("RESULT", "")))?;
     let func = module.get(Name::new("f")).ok_or("no function")?;
     let mut made = func.blocks().flat_map(|block| func.insts(block)).filter_map(|inst| func.inst(inst).results.first());
-    let ty = func.ty(*made.next_back().ok_or("no value")?);
-    parse(&text.replace("RESULT", &format!(" -> {ty}")).replace("  ret\n", "  ret %r\n"))
+    let last = func.ty(*made.next_back().ok_or("no value")?).to_string();
+    let types = returned.iter().map(|value| match value.strip_prefix("%a").map(str::parse::<usize>) {
+        Some(Ok(param)) => func.ty(func.params()[param]).to_string(),
+        _ => last.clone(),
+    });
+    parse(&text.replace("RESULT", &format!(" -> {}", types.collect::<Vec<_>>().join(", "))))
 }
 
-/// What became of a case: the style of its result, or nothing if there is no such program.
-fn check(case: &Case) -> Result<Option<String>, String> {
+/// What is known of a case that agreed: the style of its result, and whether that was put where operands are.
+type Agreed = (String, bool);
+
+/// What became of a case; nothing if there is no such program.
+fn check(case: &Case, random: &mut Rng) -> Result<Option<Agreed>, String> {
     let Ok(dense) = typed(&case.dense) else {
         return match typed(&case.lazy) {
             Err(_) => Ok(None),
@@ -182,13 +268,17 @@ fn check(case: &Case) -> Result<Option<String>, String> {
     let limits = Limits::default();
     // Integers have no negative powers.
     let Ok(wanted) = eval::evaluate(&dense, "f", copies.collect(), limits) else { return Ok(None) };
-    let wanted = wanted.results[0].clone();
-    let right = |found: &Datum, by: &str| match same(&found.to_array(), &wanted.to_array()) {
-        true => Ok(()),
-        false => Err(format!("{by} gives {found}, dense copies {wanted}")),
+    let wanted = wanted.results;
+    let right = |found: &[Datum], by: &str| {
+        for (found, wanted) in found.iter().zip(&wanted) {
+            if !same(&found.to_array(), &wanted.to_array()) {
+                return Err(format!("{by} gives {found}, dense copies {wanted}"));
+            }
+        }
+        Ok(())
     };
     let found = eval::evaluate(&lazy, "f", case.args.clone(), limits).map_err(|e| format!("reference: {e}"))?;
-    right(&found.results[0], "the reference evaluator")?;
+    right(&found.results, "the reference evaluator")?;
     let style = found.results[0].as_styled().map_or("dense".to_string(), |s| s.style().to_string());
     let mut rewritten = lazy.clone();
     Pipeline::parse("default")
@@ -196,31 +286,171 @@ fn check(case: &Case) -> Result<Option<String>, String> {
         .run(&mut rewritten, &Default::default(), &mut NoObserver)
         .map_err(|e| e.to_string())?;
     let args: Vec<Arg<'_>> = case.args.iter().map(Arg::from).collect();
+    let is_dense = matches!(found.results[0], Datum::Array(_));
+    let overlap = Overlap::of(case, &dense, random).filter(|_| is_dense);
     for backend in Backend::available() {
+        let failed = |e: String| format!("{backend:?}: {e}\n{rewritten}");
         let options = Options { backend, ..Options::default() };
-        let f = Executable::compile(&rewritten, Name::new("f"), options).map_err(|e| format!("{backend:?}: {e}"))?;
+        let f = Executable::compile(&rewritten, Name::new("f"), options).map_err(|e| failed(e.to_string()))?;
         for _ in 0..4 {
-            let results = f.call(&args).map_err(|e| format!("{backend:?}: {e}\n{rewritten}"))?;
-            let found: Vec<Datum> = results.iter().cloned().collect();
-            right(&found[0], &format!("{backend:?}")).map_err(|e| format!("{e}\n{rewritten}"))?;
+            let results = f.call(&args).map_err(|e| failed(e.to_string()))?;
+            right(&results.iter().cloned().collect::<Vec<_>>(), "a call").map_err(failed)?;
+        }
+        if !case.stored.is_empty() {
+            // Nobody else has a share in these.
+            let own = |arg: &Datum| match arg {
+                Datum::Array(array) => Array::from_fn(array.dtype(), array.shape(), |at| array.iter().nth(at).unwrap())
+                    .map_or_else(|| arg.clone(), Datum::from),
+                other => other.clone(),
+            };
+            let mut args: Vec<Datum> = case.args.iter().map(own).collect();
+            f.call_mut(&mut args).map_err(|e| failed(e.to_string()))?;
+            let left: Vec<Datum> =
+                [wanted[0].clone()].into_iter().chain(case.stored.iter().map(|&to| args[to].clone())).collect();
+            right(&left, "what is left in an argument").map_err(failed)?;
+        }
+        if let Some(overlap) = &overlap {
+            overlap.check(&f).map_err(failed)?;
         }
     }
-    Ok(Some(style))
+    Ok(Some((style, overlap.is_some())))
+}
+
+/// Where an array is in memory that it shares with others.
+#[derive(Clone, Debug)]
+struct Where {
+    offset: usize,
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+}
+
+impl Where {
+    /// Somewhere, with elements side by side or not, in any order; no two in one place.
+    fn any(random: &mut Rng, shape: &[usize]) -> Where {
+        let step = random.usize(1..3);
+        let mut axes: Vec<usize> = (0..shape.len()).collect();
+        random.shuffle(&mut axes);
+        let (mut strides, mut next) = (vec![0; shape.len()], step);
+        for axis in axes {
+            strides[axis] = next as isize;
+            next *= shape[axis].max(1);
+        }
+        let mut offset = random.usize(0..4);
+        for (stride, &extent) in strides.iter_mut().zip(shape) {
+            if random.u8(0..3) == 0 {
+                offset += *stride as usize * extent.saturating_sub(1);
+                *stride = -*stride;
+            }
+        }
+        Where { offset, shape: shape.to_vec(), strides }
+    }
+
+    /// The places of the elements, in order.
+    fn places(&self) -> Vec<usize> {
+        let count: usize = self.shape.iter().product();
+        let place = |mut n: usize| {
+            let mut at = self.offset as isize;
+            for (&extent, stride) in self.shape.iter().zip(&self.strides).rev() {
+                at += (n % extent) as isize * stride;
+                n /= extent;
+            }
+            at as usize
+        };
+        (0..count).map(place).collect()
+    }
+
+    fn array(&self, memory: &[f64]) -> Option<Array> {
+        let places = self.places();
+        Array::from_fn(DType::F64, &self.shape, |n| Scalar::F64(memory[places[n]]))
+    }
+
+    /// # Safety
+    /// Its elements are in memory that begins at `start`, which nobody else writes to meanwhile.
+    unsafe fn view<'a>(&self, start: *const f64) -> ArrayViewD<'a, f64> {
+        let back = |(&stride, &extent): (&isize, &usize)| stride.min(0).unsigned_abs() * extent.saturating_sub(1);
+        let first = self.offset - self.strides.iter().zip(&self.shape).map(back).sum::<usize>();
+        let strides: Vec<usize> = self.strides.iter().map(|stride| stride.unsigned_abs()).collect();
+        // SAFETY: as the caller says.
+        let mut view = unsafe { ArrayViewD::from_shape_ptr(self.shape.clone().strides(strides), start.add(first)) };
+        for axis in (0..self.shape.len()).filter(|&axis| self.strides[axis] < 0) {
+            view.invert_axis(Axis(axis));
+        }
+        view
+    }
+}
+
+/// The arguments and the result of a case in one piece of memory.
+struct Overlap {
+    memory: Vec<f64>,
+    /// Of the arguments that are there.
+    args: Vec<Option<Where>>,
+    others: Vec<Datum>,
+    result: Where,
+    wanted: Array,
+}
+
+impl Overlap {
+    /// Of a case whose one result is an array of floats, as at least one argument is.
+    fn of(case: &Case, dense: &Module, random: &mut Rng) -> Option<Overlap> {
+        let floats = |arg: &Datum| matches!(arg, Datum::Array(Array::F64(array)) if array.ndim() > 0);
+        if !case.stored.is_empty() || !case.args.iter().any(floats) {
+            return None;
+        }
+        let place = |arg: &Datum| floats(arg).then(|| Where::any(&mut random.fork(), arg.shape()));
+        let args: Vec<Option<Where>> = case.args.iter().map(place).collect();
+        let extent = case.args.iter().flat_map(|arg| arg.shape()).max()?;
+        let memory: Vec<f64> = (0..2 * extent * extent + 8).map(|_| f64::from(random.i8(-40..40)) / 4.0).collect();
+        let known = |(arg, at): (&Datum, &Option<Where>)| match at {
+            Some(at) => at.array(&memory).map(Datum::from),
+            None if arg.as_scalar().is_some() => Some(arg.clone()),
+            None => Some(arg.to_array().into()),
+        };
+        let copies = case.args.iter().zip(&args).map(known).collect::<Option<Vec<_>>>()?;
+        let wanted = eval::evaluate(dense, "f", copies, Limits::default()).ok()?.results.swap_remove(0);
+        let Datum::Array(wanted @ Array::F64(_)) = wanted else { return None };
+        let result = Where::any(random, wanted.shape());
+        Some(Overlap { memory, args, others: case.args.clone(), result, wanted })
+    }
+
+    fn check(&self, f: &Executable) -> Result<(), String> {
+        let mut memory = self.memory.clone();
+        let start = memory.as_mut_ptr();
+        let arg = |(at, other)| match at {
+            // SAFETY: the view lies inside of `memory`, which nothing else touches until the call has ended.
+            Some(at) => unsafe { Where::view(at, start) }.into(),
+            None => Arg::from(other),
+        };
+        let args: Vec<Arg<'_>> = self.args.iter().map(Option::as_ref).zip(&self.others).map(arg).collect();
+        let bytes: Vec<isize> = self.result.strides.iter().map(|stride| stride * 8).collect();
+        // SAFETY: as above; no two elements are in one place.
+        let into =
+            unsafe { ViewMut::from_raw(DType::F64, start.add(self.result.offset).cast(), &self.result.shape, &bytes) };
+        f.call_into(&args, &mut [into]).map_err(|e| e.to_string())?;
+        let found = self.result.array(&memory).ok_or("too large")?;
+        match same(&found, &self.wanted) {
+            true => Ok(()),
+            false => {
+                Err(format!("{found} is at {:?}, dense copies give {}; {:?}", self.result, self.wanted, self.args))
+            }
+        }
+    }
 }
 
 #[test]
 fn nests_give_what_dense_copies_give() {
     let cases = std::env::var("REWRIGHT_NESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
     let mut styles = std::collections::BTreeMap::<String, usize>::new();
-    let mut tried = 0;
+    let (mut tried, mut stored, mut overlapping) = (0, 0, 0);
     let first = std::env::var("REWRIGHT_NESTS_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     for seed in first..first + cases as u64 * 40 {
         let case = case(&mut Rng::with_seed(seed));
-        match check(&case) {
+        match check(&case, &mut Rng::with_seed(seed)) {
             Ok(None) => {}
-            Ok(Some(style)) => {
+            Ok(Some((style, overlaps))) => {
                 *styles.entry(style).or_default() += 1;
                 tried += 1;
+                stored += usize::from(!case.stored.is_empty());
+                overlapping += usize::from(overlaps);
             }
             Err(why) => panic!("seed {seed}: {why}\n{}\n{:?}", case.lazy, case.args),
         }
@@ -228,6 +458,7 @@ fn nests_give_what_dense_copies_give() {
             break;
         }
     }
-    println!("{styles:?}");
+    println!("{styles:?}; {stored} store to what they read; {overlapping} have results among their operands");
     assert!(tried == cases && styles.len() > 5, "{tried} of {cases}: {styles:?}");
+    assert!(stored.min(overlapping) > cases / 80, "{stored} stores, {overlapping} results among operands");
 }
