@@ -14,10 +14,10 @@ pub struct Stock {
 impl Stock {
     /// Any.
     pub fn choose(c: &mut Choices<'_>) -> Self {
-        Stock {
-            extents: [0; 4].map(|_| c.pick(&[2, 3, 1, 5, 0, 17, 4, 33])),
-            dtypes: [(); 2].map(|()| c.pick(&DType::ALL)),
-        }
+        // Loops in tiles begin where the last two axes are longer than a tile.
+        let small = [0; 4].map(|_| c.pick(&[2, 3, 1, 5, 0, 17, 4, 33]));
+        let large = [1, c.pick(&[1, 2]), c.pick(&[70, 130]), c.pick(&[67, 129])];
+        Stock { extents: if c.one_in(30) { large } else { small }, dtypes: [(); 2].map(|()| c.pick(&DType::ALL)) }
     }
 
     /// The dtype of a parameter.
