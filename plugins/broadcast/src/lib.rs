@@ -17,6 +17,7 @@ pub mod expression;
 pub mod lattice;
 pub mod lazy;
 pub mod materialize_nest;
+pub mod merge;
 pub mod nest;
 pub mod ops;
 pub mod pack_bits;
@@ -28,6 +29,7 @@ pub mod store_lazy;
 pub mod stored_elements;
 pub mod structure;
 pub mod styles;
+pub mod terms;
 
 #[doc(hidden)]
 pub use rewright;

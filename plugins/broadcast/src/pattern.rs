@@ -1,17 +1,19 @@
 //! Interfaces of styles that say at run time where their elements are, as sparse arrays do: a *pattern* of places, and one value for each.
 //!
 //! Functions of such arrays that make zero of zeros are computed in three steps ([`stored_elements`](crate::stored_elements)): the patterns of the operands
-//! are united, each operand's values are laid out along the union, with zeros where it stores none, and then one kernel goes along all of them.
+//! are put together, each operand's values are laid out along the places, with zeros where it stores none, and then one kernel goes along all of them.
 
+use crate::merge::From;
+use crate::terms::Terms;
 use rewright::ir::{Elements, Style, Styled};
 use rewright::ndarray::{ArcArray, IxDyn};
-use rewright::{Array, Datum, Element, EvalError, Name, Scalar, with_array};
+use rewright::{Array, Datum, Element, Name, Scalar, with_array};
 use std::borrow::Cow;
 
 /// Interface of a storage style: what is done with patterns. The last component holds the values, the others say where they are.
 pub struct Pattern {
-    /// The places of several arrays with the same extents together.
-    pub union: fn(&[&Styled]) -> Result<Union, String>,
+    /// The places that all arrays of one of these terms have; all arrays have the same extents.
+    pub united: fn(&[&Styled], &Terms) -> Result<United, String>,
     /// For each axis, the positions of the values, in their order.
     pub places: fn(&Styled) -> Result<Vec<Positions>, String>,
     /// The components that say these places, of an array of these extents.
@@ -24,16 +26,13 @@ pub type Positions = Vec<i64>;
 /// Interface of a storage style: the places of an array where it may have something else than zero, in any order, each once.
 pub struct Nonzeros(pub fn(&Styled) -> Vec<Positions>);
 
-/// Places that some arrays have together.
-pub struct Union {
+/// Places of some arrays together.
+pub struct United {
     /// The components that say them.
     pub components: Vec<Array>,
-    /// For each place the arrays that have it: the first one is the lowest bit. Nothing where all have all.
-    pub whose: Option<Vec<u64>>,
+    /// Of arrays by number, where their values are; of others nothing is at these places.
+    pub from: Vec<(usize, From)>,
 }
-
-/// The most arrays whose places are united at once.
-pub const MOST: usize = u64::BITS as usize;
 
 /// Places in a style's own order.
 pub struct Ordered {
@@ -74,23 +73,28 @@ pub fn values(array: &Styled) -> Result<&Array, String> {
     array.components().last().ok_or_else(|| format!("`{}` has no values", array.style()))
 }
 
-/// The values of the array with this number at each place of a union, zero where it has none.
-pub fn along(union: &Union, number: usize, values: &Array) -> Result<Array, EvalError> {
-    let Some(whose) = &union.whose else { return Ok(values.clone()) };
-    with_array!(values, |values| { lay(whose, number, &in_order(values)).map(list) })
+/// The values of the array with this number at each of some places, zero where it has none.
+pub fn along(united: &United, number: usize, values: &Array) -> Result<Array, String> {
+    match united.from.iter().find(|(known, _)| *known == number) {
+        Some((_, From::All)) => Ok(values.clone()),
+        Some((_, from)) => with_array!(values, |values| { from.values(&in_order(values)).map(list) }),
+        None => {
+            let count = united.components.last().map_or(0, Array::len);
+            Array::full(Scalar::Bool(false).cast(values.dtype()), &[count]).ok_or_else(|| LARGE.into())
+        }
+    }
 }
 
-fn lay<T: Copy + Default>(whose: &[u64], number: usize, values: &[T]) -> Result<Vec<T>, EvalError> {
-    let mut laid = reserved(whose.len()).map_err(EvalError::limit)?;
-    let mut next = 0;
-    // A place that is not there takes no step.
-    laid.extend(whose.iter().map(|whose| {
-        let is_there = whose >> number & 1 == 1;
-        let value = values.get(next).copied().unwrap_or_default();
-        next += usize::from(is_there);
-        if is_there { value } else { T::default() }
-    }));
-    Ok(laid)
+/// True if all values that an array stores are numbers and not infinite.
+pub fn is_finite(array: &Styled) -> bool {
+    match values(array) {
+        Ok(Array::F64(values)) => in_order(values).iter().all(|x| x.is_finite()),
+        Ok(Array::F32(values)) => in_order(values).iter().all(|x| x.is_finite()),
+        Ok(Array::C128(values)) => in_order(values).iter().all(|z| z.re.is_finite() && z.im.is_finite()),
+        Ok(Array::C64(values)) => in_order(values).iter().all(|z| z.re.is_finite() && z.im.is_finite()),
+        Ok(_) => true,
+        Err(_) => false,
+    }
 }
 
 /// The same array without stored zeros.

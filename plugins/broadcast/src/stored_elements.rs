@@ -1,14 +1,15 @@
 //! The rewrite `stored-elements`: functions of sparse arrays that make one number of zeros are computed where elements are stored, by one kernel along the
 //! values of all operands.
 //!
-//! `align` unites the patterns. Operands that are not sparse, where zeros absorb them, are read at the places of the union. A result that is zero
-//! elsewhere is sparse again, without the zeros that were computed; another one is dense, copies of that number beside what was computed.
+//! `align` puts the patterns together: those of any operand, or of products the places that all factors have ([`terms`](crate::terms)). Operands that are
+//! not sparse, where zeros absorb them, are read at these places. A result that is zero elsewhere is sparse again, without the zeros that were computed; another one is dense, copies of that number beside what was computed.
 
 use crate::element::{Cell, assembled, insert, zero};
 use crate::lazy::Lazy;
 use crate::nest::Nest;
 use crate::ops::materialize;
-use crate::pattern::{MOST, Nonzeros, Pattern};
+use crate::pattern::{Nonzeros, Pattern};
+use crate::terms::Terms;
 use rewright::ir::Style;
 use rewright::ir::expr::{Affine, BodyRef, Index, IndexExpr, Mode, axes_along};
 use rewright::prelude::*;
@@ -68,11 +69,10 @@ impl RootRewrite for StoredElements {
         if result.dims().contains(&Dim::Any) {
             return Err(apart("the extents are not known".into()));
         }
-        let aligned = nest.leaves().filter(|&leaf| is_aligned(func.ty(leaf), style, result)).count();
-        match aligned {
-            0 => Err(apart("no operand has a pattern with the extents of the result".into())),
-            n if n > MOST => Err(apart(format!("of {n} patterns, {MOST} can be united"))),
-            _ => Ok((root, Found::Nest(nest, style, number))),
+        let has_pattern = nest.leaves().any(|leaf| is_aligned(func.ty(leaf), style, result));
+        match has_pattern {
+            false => Err(apart("no operand has a pattern with the extents of the result".into())),
+            true => Ok((root, Found::Nest(nest, style, number))),
         }
     }
 
@@ -116,7 +116,7 @@ enum Read {
 
 /// The sparse array of what a nest computes of stored elements.
 fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> Result<Value, RewriteError> {
-    let named = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
+    let mut named = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
     let mut leaves: Vec<Value> = Vec::new();
     for leaf in nest.leaves() {
         if !leaves.contains(&leaf) {
@@ -125,6 +125,10 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> 
     }
     let aligned: Vec<Value> =
         leaves.iter().copied().filter(|&leaf| is_aligned(rw.func().ty(leaf), style, result)).collect();
+    let number = |leaf| aligned.iter().position(|&other| other == leaf);
+    if let Some(terms) = Terms::of(nest, rw.func(), number) {
+        named = named.with("places", Attr::Str(terms.written().into()));
+    }
     let inst = rw.insert(rewright::ir::builder::find_op("align")?, aligned.clone(), named)?;
     let results = rw.func().inst(inst).results.clone();
     let (whereabouts, values) = results.split_at(results.len() - aligned.len());

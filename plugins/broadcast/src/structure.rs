@@ -176,7 +176,7 @@ fn zero_of(function: Function, operands: &[Operand], dtype: DType) -> Option<Sca
 }
 
 /// The ops of which zero and anything finite is zero, or anything at all where they are of bools.
-const ABSORBING: [&str; 3] = ["mul", "bitand", "and"];
+pub const ABSORBING: [&str; 3] = ["mul", "bitand", "and"];
 
 /// What an op that zero absorbs makes of an array that is zero by structure and others of which nothing is known.
 fn absorbing(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: DType, finite: bool) -> Option<Lazy> {

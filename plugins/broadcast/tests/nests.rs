@@ -6,12 +6,12 @@
 #![allow(unsafe_code, reason = "buffers that overlap arguments are made from raw parts")]
 
 use fastrand::Rng;
-use rewright::ir::{Styled, eval, parse_module};
+use rewright::ir::{StyleDef, Styled, eval, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
 use rewright::ndarray::{ArrayViewD, Axis, ShapeBuilder};
 use rewright::rewrites::{NoObserver, Pipeline};
-use rewright::{Array, DType, Datum, Limits, Module, Name, Scalar, registry};
-use rewright_broadcast as _;
+use rewright::{Array, DType, Datum, Dim, Limits, Module, Name, Scalar, Type, registry};
+use rewright_broadcast::pattern::Pattern;
 use std::fmt::Write;
 
 /// How many nests a normal test run tries.
@@ -86,8 +86,9 @@ fn case(random: &mut Rng) -> Case {
     let n = *random.choice(&[0, 1, 2, 3, 5, 70]).unwrap();
     let (mut params, mut args) = (Vec::new(), Vec::new());
     let logical = random.u8(0..4) == 0;
+    let is_sparse = !logical && random.u8(0..6) == 0;
     for number in 0..random.usize(1..4) {
-        let (name, datum) = argument(random, n, logical);
+        let (name, datum) = argument(random, n, logical, is_sparse);
         params.push(format!("%a{number}: {name}"));
         args.push(datum);
     }
@@ -181,7 +182,7 @@ fn function(random: &mut Rng, args: &[Datum], (literals, unary, binary): (&[&str
 }
 
 /// A type and a value of it: of any style, dense, or a scalar.
-fn argument(random: &mut Rng, n: usize, logical: bool) -> (String, Datum) {
+fn argument(random: &mut Rng, n: usize, logical: bool, is_sparse: bool) -> (String, Datum) {
     let styles: Vec<_> = registry().styles().map(|(style, _)| style).collect();
     let special = [f64::NAN, f64::INFINITY, -0.0];
     let mut element = {
@@ -210,11 +211,13 @@ fn argument(random: &mut Rng, n: usize, logical: bool) -> (String, Datum) {
         let dims: Vec<String> =
             shape.iter().map(|&e| if e == n && n > 1 { "n".into() } else { e.to_string() }).collect();
         let dims: String = dims.join(", ");
-        if random.u8(0..4) == 0 {
+        if random.u8(0..if is_sparse { 12 } else { 4 }) == 0 {
             return (format!("{dtype}[{dims}]"), array.into());
         }
         let bits = styles.iter().find(|style| style.name == "bits" && logical && random.bool());
-        let style = *bits.unwrap_or(random.choice(&styles).unwrap());
+        let has_pattern = |style: &&&'static StyleDef| is_sparse && style.interface::<Pattern>().is_some();
+        let sparse = styles.iter().filter(has_pattern).find(|style| (style.components)(&of_rank(shape.len())).is_ok());
+        let style = *bits.or(sparse).unwrap_or(random.choice(&styles).unwrap());
         if style.name == "range" && dtype != DType::I64 {
             continue;
         }
@@ -225,6 +228,10 @@ fn argument(random: &mut Rng, n: usize, logical: bool) -> (String, Datum) {
             return (format!("{dtype}[{dims}{style}]"), styled);
         }
     }
+}
+
+fn of_rank(rank: usize) -> Type {
+    Type::array(DType::F64, vec![Dim::Any; rank])
 }
 
 fn same(a: &Array, b: &Array) -> bool {

@@ -1,7 +1,11 @@
 //! `%starts, %rows, %x, %y = align %s, %d, style="csc"`: the places of arrays together as a style with a pattern says them, and the values of each there.
+//!
+//! With `places="0 & 1 | 2"` only those that the first two arrays both have, or the third one. Where zero absorbs what is finite, as in products,
+//! nothing else can be made at the others; but if one of such arrays stores infinities or NaN, the places are those that any array has.
 
 use super::refuse;
 use crate::pattern;
+use crate::terms::Terms;
 use rewright::ir::op::Eval;
 use rewright::ir::{Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Styled, Traits, TypeError, Types};
 use rewright::{Datum, Dim, Type, register_op};
@@ -15,16 +19,21 @@ pub static ALIGN: OpDef = OpDef::new(
     Eval::Array(eval),
 )
 .traits(Traits::PARTIAL.union(Traits::DIRECT))
-.attrs(&[AttrDef::required("style", AttrKind::Str, "a storage style with a pattern of places")]);
+.attrs(&[
+    AttrDef::required("style", AttrKind::Str, "a storage style with a pattern of places"),
+    AttrDef::optional(
+        "places",
+        AttrKind::Str,
+        "which arrays, by number, all have a place; those of any array if absent",
+    ),
+]);
 
 register_op!(ALIGN);
 
 fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let style = pattern::style(cx.attrs).map_err(|why| refuse(cx, why))?;
     pattern::of(style).map_err(|why| refuse(cx, why))?;
-    if cx.args.len() > pattern::MOST {
-        return Err(refuse(cx, format!("takes at most {} arrays, got {}", pattern::MOST, cx.args.len())));
-    }
+    Terms::read(cx.attrs, cx.args.len()).map_err(|why| refuse(cx, why))?;
     let first = &cx.args[0];
     if let Some(operand) = cx.args.iter().position(|ty| ty.is_scalar() || ty.dims() != first.dims()) {
         let ty = &cx.args[operand];
@@ -54,11 +63,15 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     for array in &arrays {
         array.components().iter().try_for_each(|part| cx.spend(part.len() as u64))?;
     }
-    let union = (pattern::of(style).map_err(EvalError::value)?.union)(&arrays).map_err(EvalError::value)?;
-    let mut results = union.components.iter().cloned().map(Datum::Array).collect::<Vec<_>>();
+    let terms = Terms::read(cx.attrs, arrays.len()).map_err(EvalError::value)?;
+    let absorbs = terms.several().all(|number| pattern::is_finite(arrays[number]));
+    let terms = if absorbs { terms } else { Terms::any(arrays.len()) };
+    let pattern = pattern::of(style).map_err(EvalError::value)?;
+    let united = (pattern.united)(&arrays, &terms).map_err(EvalError::value)?;
+    let mut results = united.components.iter().cloned().map(Datum::Array).collect::<Vec<_>>();
     for (number, array) in arrays.iter().enumerate() {
         let values = pattern::values(array).map_err(EvalError::value)?;
-        results.push(pattern::along(&union, number, values)?.into());
+        results.push(pattern::along(&united, number, values).map_err(EvalError::limit)?.into());
     }
     Ok(results)
 }

@@ -4,8 +4,10 @@
 //! `sparse` has `at`, positions that increase, and `values`.
 
 use crate::lattice::Broadcasting;
-use crate::pattern::{Ordered, Pattern, Union, list, reserved};
+use crate::merge::{Lists, Merged};
+use crate::pattern::{Ordered, Pattern, United, list, reserved};
 use crate::register_join;
+use crate::terms::Terms;
 use rewright::ir::{Component, Elements, StyleDef, Styled};
 use rewright::{Array, DType, Dim, Scalar, register_interface, register_style};
 use std::borrow::Cow;
@@ -136,15 +138,9 @@ fn found(array: &Styled, positions: usize, among: std::ops::Range<usize>, at: us
 }
 
 register_interface!(style "csc", Pattern, &Pattern {
-    union: |arrays| {
-        let columns = arrays.first().map_or(0, |array| array.shape()[1]);
-        let lists: Vec<_> = arrays.iter().map(|array| [0, 1].map(|n| integers(&array.components()[n]))).collect();
-        let lists: Vec<_> = lists.iter().map(|[starts, rows]| Lists { starts, rows }).collect();
-        if let Some(first) = all_the_same(&lists) {
-            return Ok(Union { components: arrays[first].components()[..2].to_vec(), whose: None });
-        }
-        let United { starts, rows, whose } = united(columns, &lists)?;
-        Ok(Union { components: vec![list(starts), list(rows)], whose: Some(whose) })
+    united: |arrays, terms| {
+        let [starts, rows] = [0, 1].map(|n| arrays.iter().map(|a| integers(&a.components()[n])).collect::<Vec<_>>());
+        united(arrays, starts, rows, terms, 0)
     },
     places: |array| {
         let [starts, rows] = [0, 1].map(|n| integers(&array.components()[n]));
@@ -172,15 +168,10 @@ register_interface!(style "csc", Pattern, &Pattern {
 });
 
 register_interface!(style "sparse", Pattern, &Pattern {
-    union: |arrays| {
+    united: |arrays, terms| {
         let at: Vec<_> = arrays.iter().map(|array| integers(&array.components()[0])).collect();
-        let starts: Vec<_> = at.iter().map(|at| [0, at.len() as i64]).collect();
-        let lists: Vec<_> = at.iter().zip(&starts).map(|(rows, starts)| Lists { starts, rows }).collect();
-        if let Some(first) = all_the_same(&lists) {
-            return Ok(Union { components: arrays[first].components()[..1].to_vec(), whose: None });
-        }
-        let United { rows, whose, .. } = united(1, &lists)?;
-        Ok(Union { components: vec![list(rows)], whose: Some(whose) })
+        let starts = at.iter().map(|at| vec![0, at.len() as i64].into()).collect();
+        united(arrays, starts, at, terms, 1)
     },
     places: |array| Ok(vec![integers(&array.components()[0]).into_owned()]),
     at: |_, places| {
@@ -190,64 +181,27 @@ register_interface!(style "sparse", Pattern, &Pattern {
     },
 });
 
-/// Where the columns of a matrix begin, and the rows of its values.
-#[derive(Clone, Copy)]
-struct Lists<'a> {
-    starts: &'a [i64],
-    rows: &'a [i64],
-}
-
-/// The first one, if all matrices have the places that it has.
-fn all_the_same(lists: &[Lists<'_>]) -> Option<usize> {
-    let (first, others) = lists.split_first()?;
-    others.iter().all(|other| other.starts == first.starts && other.rows == first.rows).then_some(0)
-}
-
-/// The places of some matrices together, and who has them.
-struct United {
-    starts: Vec<i64>,
-    rows: Vec<i64>,
-    whose: Vec<u64>,
-}
-
-fn united(columns: usize, lists: &[Lists<'_>]) -> Result<United, String> {
-    let most = lists.iter().map(|list| list.rows.len()).sum();
-    let mut united =
-        United { starts: reserved(columns.saturating_add(1))?, rows: reserved(most)?, whose: reserved(most)? };
-    match *lists {
-        [a, b] => merge(columns, [a, b], [0; 2], &mut united),
-        [a, b, c] => merge(columns, [a, b, c], [0; 3], &mut united),
-        [a, b, c, d] => merge(columns, [a, b, c, d], [0; 4], &mut united),
-        _ => merge(columns, lists, vec![0; lists.len()], &mut united),
-    }
-    Ok(united)
-}
-
-/// Goes down the columns of all matrices side by side. The number of matrices is known to the compiler where there are few.
-fn merge<'a>(columns: usize, lists: impl AsRef<[Lists<'a>]>, mut at: impl AsMut<[usize]>, united: &mut United) {
-    let (lists, at, United { starts, rows, whose }) = (lists.as_ref(), at.as_mut(), united);
-    starts.push(0);
-    for column in 0..columns {
-        loop {
-            let row = |(list, at): (&Lists<'_>, &usize)| {
-                let is_left = (*at as i64) < list.starts[column + 1];
-                if is_left { list.rows[*at] } else { i64::MAX }
-            };
-            let least = lists.iter().zip(at.iter()).map(row).min().unwrap_or(i64::MAX);
-            if least == i64::MAX {
-                break;
-            }
-            let mut who = 0;
-            for (number, (list, at)) in lists.iter().zip(at.iter_mut()).enumerate() {
-                let is_here = row((list, at)) == least;
-                who |= u64::from(is_here) << number;
-                *at += usize::from(is_here);
-            }
-            rows.push(least);
-            whose.push(who);
+/// Places of some arrays together, as components; of a vector `starts` is none of them, and is skipped.
+fn united<'a>(
+    arrays: &[&Styled],
+    starts: Vec<Cow<'a, [i64]>>,
+    rows: Vec<Cow<'a, [i64]>>,
+    terms: &Terms,
+    skipped: usize,
+) -> Result<United, String> {
+    let lists: Vec<_> = starts.into_iter().zip(rows).map(|(starts, rows)| Lists { starts, rows }).collect();
+    let Some(Merged { lists, from }) = Merged::terms(&lists, terms)? else { return Err("no arrays are named".into()) };
+    let component = |(n, places): (usize, Cow<'_, [i64]>)| match places {
+        Cow::Owned(places) => list(places),
+        // Those of an array that has them all.
+        Cow::Borrowed(places) => {
+            let mut same = arrays.iter().map(|array| &array.components()[n]);
+            let is_there = |known: &&Array| std::ptr::eq(&*integers(known), places);
+            same.find(is_there).cloned().unwrap_or_else(|| list(places.to_vec()))
         }
-        starts.push(rows.len() as i64);
-    }
+    };
+    let components = [lists.starts, lists.rows].into_iter().skip(skipped).enumerate().map(component).collect();
+    Ok(United { components, from })
 }
 
 /// How things must be ordered to be sorted by a key; nothing if they are.
