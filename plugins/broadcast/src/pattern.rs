@@ -88,13 +88,18 @@ pub fn along(united: &United, number: usize, values: &Array) -> Result<Array, St
 /// True if all values that an array stores are numbers and not infinite.
 pub fn is_finite(array: &Styled) -> bool {
     match values(array) {
-        Ok(Array::F64(values)) => in_order(values).iter().all(|x| x.is_finite()),
-        Ok(Array::F32(values)) => in_order(values).iter().all(|x| x.is_finite()),
-        Ok(Array::C128(values)) => in_order(values).iter().all(|z| z.re.is_finite() && z.im.is_finite()),
-        Ok(Array::C64(values)) => in_order(values).iter().all(|z| z.re.is_finite() && z.im.is_finite()),
+        Ok(Array::F64(values)) => all(&in_order(values), |x| x.is_finite()),
+        Ok(Array::F32(values)) => all(&in_order(values), |x| x.is_finite()),
+        Ok(Array::C128(values)) => all(&in_order(values), |z| z.re.is_finite() & z.im.is_finite()),
+        Ok(Array::C64(values)) => all(&in_order(values), |z| z.re.is_finite() & z.im.is_finite()),
         Ok(_) => true,
         Err(_) => false,
     }
+}
+
+/// True if all elements have a property: of some at a time, by vector instructions.
+fn all<T>(elements: &[T], has: impl Fn(&T) -> bool) -> bool {
+    elements.chunks(256).all(|some| some.iter().fold(true, |all, element| all & has(element)))
 }
 
 /// The same array without stored zeros.
@@ -102,9 +107,9 @@ pub fn without_zeros(array: &Styled) -> Result<Styled, String> {
     let stored = values(array)?;
     with_array!(stored, |values| {
         let values = in_order(values);
-        match values.iter().any(is_default) {
-            true => only_others(array, &values),
-            false => Ok(array.clone()),
+        match all(&values, |value| !is_default(value)) {
+            true => Ok(array.clone()),
+            false => only_others(array, &values),
         }
     })
 }

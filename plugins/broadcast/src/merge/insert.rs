@@ -1,0 +1,50 @@
+//! A short list of places put into a long one, of which most columns stay as they are.
+
+use super::Lists;
+use super::from::{From, Run};
+use crate::pattern::reserved;
+
+/// Both lists together, and where both have their values along them.
+pub fn insert<'a>(many: &Lists<'_>, few: &Lists<'_>) -> Result<(Lists<'a>, [From; 2]), String> {
+    let mut rows = reserved(many.rows.len() + few.rows.len())?;
+    let mut starts = reserved(many.starts.len())?;
+    let (mut kept, mut put) = (Vec::new(), Vec::new());
+    // The places of the long list that are done.
+    let mut done = 0;
+    let mut copy = |rows: &mut Vec<i64>, to: usize| {
+        if to > done {
+            kept.push(Run { place: rows.len(), number: done, len: to - done });
+            rows.extend_from_slice(&many.rows[done..to]);
+            done = to;
+        }
+    };
+    let mut added = 0;
+    let columns = many.starts.len().min(few.starts.len()) - 1;
+    let mut column = 0;
+    while column < columns {
+        let next = few.empty_from(column).min(columns);
+        starts.extend(many.starts[column..next].iter().map(|start| start + added));
+        if next == columns {
+            break;
+        }
+        starts.push(many.starts[next] + added);
+        let [from, end] = [next, next + 1].map(|at| many.starts[at] as usize);
+        let [few_from, few_end] = [next, next + 1].map(|at| few.starts[at] as usize);
+        for number in few_from..few_end {
+            let row = few.rows[number];
+            let at = from + many.rows[from..end].partition_point(|&other| other < row);
+            copy(&mut rows, at);
+            put.push(Run { place: rows.len(), number, len: 1 });
+            if many.rows[at..end].first() != Some(&row) {
+                rows.push(row);
+                added += 1;
+            }
+        }
+        column = next + 1;
+    }
+    copy(&mut rows, many.rows.len());
+    starts.push(rows.len() as i64);
+    let places = rows.len();
+    let lists = Lists { starts: starts.into(), rows: rows.into() };
+    Ok((lists, [kept, put].map(|runs| From::Runs { runs, places })))
+}
