@@ -1,13 +1,14 @@
 //! Memory that is asked for before it is needed.
 //!
 //! A processor asks early for what it sees that a loop reads on and on. It asks late where leaves of a tree end, and with them a loop; for what the
-//! stages of the next piece read, while others of this piece compute; and for the lines that a loop writes.
+//! stages of the next piece read, while others of this piece compute (`pieces.rs` says where that is worth it); and for the lines that a loop writes.
 //!
 //! Rows that a call copies to the frame, since their elements are not adjacent, are asked for in the frame, which does neither good nor harm: which rows
 //! these are is not known when the code is written.
 
 use super::allocate::{Mode, Writer};
 use super::machine::Inst;
+use super::pieces::Pieces;
 use super::prepared::Prepared;
 use super::select::Row;
 use iced_x86::Code;
@@ -28,7 +29,7 @@ pub struct Ask {
 }
 
 /// What each stage of a loop asks for: the rows that are not known from an earlier one.
-pub fn asks(rows: &[Row], stages: &[Prepared], piece: usize) -> Vec<Vec<Ask>> {
+pub fn asks(rows: &[Row], stages: &[Prepared], pieces: Pieces) -> Vec<Vec<Ask>> {
     let mut known = vec![false; rows.len()];
     let mut of_stage = |stage: &Prepared| {
         let used = stage.segment.insts.iter().filter_map(|(inst, _)| match inst {
@@ -45,12 +46,13 @@ pub fn asks(rows: &[Row], stages: &[Prepared], piece: usize) -> Vec<Vec<Ask>> {
         let new = used.filter(|(row, _)| !std::mem::replace(&mut known[*row as usize], true));
         let ask = |(row, written): (u32, bool)| {
             let size = rows[row as usize].size;
-            Ask { row, bytes: if stages.len() > 1 { (piece * size) as i64 } else { NEXT_WRITTEN }, written }
+            Ask { row, bytes: if stages.len() > 1 { (pieces.points * size) as i64 } else { NEXT_WRITTEN }, written }
         };
         new.map(ask).collect()
     };
-    let short = stages.len() > 1 || stages.iter().all(|stage| stage.segment.insts.len() <= SHORT);
-    stages.iter().map(|stage| if short { of_stage(stage) } else { Vec::new() }).collect()
+    let asked =
+        if stages.len() > 1 { pieces.ahead } else { stages.iter().all(|stage| stage.segment.insts.len() <= SHORT) };
+    stages.iter().map(|stage| if asked { of_stage(stage) } else { Vec::new() }).collect()
 }
 
 impl Writer<'_> {

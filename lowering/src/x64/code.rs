@@ -10,6 +10,7 @@ use super::listing::Listing;
 use super::machine::Segment;
 use super::memory::CodeMemory;
 use super::nest::Places;
+use super::pieces::Pieces;
 use super::prepared::Prepared;
 use super::schedule::Schedule;
 use super::select::{Rows, Selector};
@@ -25,6 +26,7 @@ pub struct Code {
     start: usize,
     entry: usize,
     schedule: Schedule,
+    pieces: Pieces,
     axes: usize,
     packing: Option<Packing>,
     /// Where the code of each instruction of the kernel begins, and what these are, for the listing.
@@ -48,8 +50,9 @@ impl Code {
         let inner = segments.get(kernel.axes..).unwrap_or_default();
         let calls = folded.iter().map(|of| &of.points).chain(inner).any(Segment::calls);
         let leaf = kernel.fold.as_ref().map_or(0, Folding::leaf_points);
+        let pieces = Pieces::new(&rows.list, &stages, schedule, leaf);
         let places =
-            Places::new(kernel.axes, (&rows.list, &stages.sizes), (schedule, leaf), calls, &mut frame, &mut pool);
+            Places::new(kernel.axes, (&rows.list, &stages.sizes), (schedule, pieces), calls, &mut frame, &mut pool);
         let mut bytes = pool.into_bytes();
         bytes.resize(bytes.len().next_multiple_of(64), 0);
         let start = bytes.len();
@@ -81,7 +84,18 @@ impl Code {
         let memory = CodeMemory::new(&bytes).map_err(|why| unsupported(format!("no memory for code: {why}")))?;
         let listing = OnceLock::new();
         let packing = folding.and_then(|folding| folding.batch?.packing);
-        Ok(Code { memory, start, entry, schedule, axes: kernel.axes, packing, marks, kernel: kernel.clone(), listing })
+        Ok(Code {
+            memory,
+            start,
+            entry,
+            schedule,
+            pieces,
+            axes: kernel.axes,
+            packing,
+            marks,
+            kernel: kernel.clone(),
+            listing,
+        })
     }
 
     fn list(&self) -> String {
@@ -106,7 +120,7 @@ impl CompiledKernel for Code {
     }
 
     fn schedule(&self) -> String {
-        self.schedule.describe(self.axes)
+        self.schedule.describe(self.axes, self.pieces)
     }
 
     fn unroll(&self) -> Option<u32> {

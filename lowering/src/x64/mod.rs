@@ -6,8 +6,8 @@
 //! (`schedule.rs`). What an outer level computes is the same code, with all lanes equal.
 //!
 //! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once.
-//! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, then groups under a mask for what remains; `ahead`
-//!    says what they ask memory for early. Rows
+//! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, then groups under a mask for what remains; `pieces` says
+//!    how many points they are run on at once, and `ahead` what they ask memory for early. Rows
 //!    whose elements are not adjacent are copied to the frame in pieces and back, so that the code of groups knows adjacent elements only. Complex
 //!    ones are pairs of floats in memory, and their parts two vectors in registers (`select/pairs`).
 //! 3. `allocate` writes a segment, choosing registers as it goes; `prepared` says when each value is used.
@@ -35,6 +35,7 @@ mod masks;
 mod memory;
 mod multiply_add;
 mod nest;
+mod pieces;
 mod pool;
 mod prepared;
 pub mod probe;

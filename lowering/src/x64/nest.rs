@@ -6,6 +6,7 @@ use super::fold::Folding;
 use super::frame::Frame;
 use super::helpers::{MOST, STRIDE};
 use super::masks::{Flags, Masks};
+use super::pieces::Pieces;
 use super::pool::Pool;
 use super::prepared::Prepared;
 use super::schedule::Schedule;
@@ -19,8 +20,6 @@ use std::mem::offset_of;
 const MOST_FRAME: u32 = 1 << 20;
 /// The distance at which the stack is touched, in order, so that no guard page is stepped over.
 const PAGE: i32 = 4096;
-/// The bytes of copies of rows in the frame, if so few suffice.
-const COPIES: usize = 1 << 14;
 
 /// Where in the frame things are.
 pub struct Places {
@@ -43,7 +42,7 @@ pub struct Places {
     /// For each place between stages its elements in the frame, and the bytes of one.
     pub between: Vec<(u32, usize)>,
     /// The most points of a piece where rows are copied or there are stages, and in this call.
-    pub piece: usize,
+    pub pieces: Pieces,
     pub most: u32,
     /// The first point of the piece, and the number of its points.
     pub start: u32,
@@ -61,20 +60,18 @@ pub struct Places {
 }
 
 impl Places {
-    /// For a kernel with so many axes, its rows and the sizes of what goes between stages, whose pieces have room for a leaf of a row; `calls`
-    /// says whether its innermost loop calls functions.
+    /// For a kernel with so many axes, its rows and the sizes of what goes between stages; `calls` says whether its innermost loop calls
+    /// functions.
     pub fn new(
         axes: usize,
         (rows, between): (&[Row], &[usize]),
-        (schedule, leaf): (Schedule, usize),
+        (schedule, pieces): (Schedule, Pieces),
         calls: bool,
         frame: &mut Frame,
         pool: &mut Pool,
     ) -> Places {
-        let moving: usize = rows.iter().filter(|r| r.moves).map(|r| r.size).chain(between.iter().copied()).sum();
-        let least = schedule.points().max(leaf);
-        let piece = (COPIES / moving.max(1)).clamp(least, 1024) / least * least;
         let vector = schedule.level.register_bytes();
+        let elements = |frame: &mut Frame, bytes: usize| frame.place(bytes.max(64));
         let flags = match schedule.level.is_evex() {
             true => Vec::new(),
             false => Flags::new((rows, between), frame, pool),
@@ -89,9 +86,9 @@ impl Places {
             copied: frame.words(rows.len()),
             base_words: frame.words(rows.len()),
             bases: base_registers(rows, calls),
-            copies: rows.iter().map(|r| if r.moves { frame.place((piece * r.size).max(64)) } else { 0 }).collect(),
-            between: between.iter().map(|&size| (frame.place((piece * size).max(64)), size)).collect(),
-            piece,
+            copies: rows.iter().map(|r| if r.moves { elements(frame, pieces.copied * r.size) } else { 0 }).collect(),
+            between: between.iter().map(|&size| (elements(frame, pieces.points * size), size)).collect(),
+            pieces,
             most: frame.place(8),
             start: frame.place(8),
             count: frame.place(8),
@@ -209,7 +206,7 @@ impl Writer<'_> {
         // R9: all points, or those of a piece.
         self.asm.load(r8, Mem::frame(self.places.extents[inner]));
         if self.schedule.stages > 1 {
-            self.asm.constant(r9, self.places.piece as u64);
+            self.asm.constant(r9, self.places.pieces.points as u64);
         } else {
             self.asm.rr(Code::Mov_r64_rm64, r9, r8);
         }
@@ -227,7 +224,7 @@ impl Writer<'_> {
             self.asm.ri(Code::Cmp_rm64_imm8, r8, 1);
             self.asm.jump(Code::Je_rel32_64, adjacent);
             self.asm.constant(rcx, 1);
-            self.asm.constant(r9, self.places.piece as u64);
+            self.asm.constant(r9, self.places.pieces.copied as u64);
             self.asm.jump(Code::Jmp_rel32_64, known);
             self.asm.bind(adjacent);
             self.asm.constant(rcx, 0);

@@ -21,7 +21,7 @@ impl Writer<'_> {
     pub fn row(&mut self, kernel: &Kernel, stages: &[Prepared]) -> Result<(), KernelError> {
         self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
         let asks =
-            if self.evex() { asks(self.rows, stages, self.places.piece) } else { vec![Vec::new(); stages.len()] };
+            if self.evex() { asks(self.rows, stages, self.places.pieces) } else { vec![Vec::new(); stages.len()] };
         self.pieces(kernel.axes.checked_sub(1), |w| {
             stages.iter().zip(&asks).try_for_each(|(stage, asks)| w.points(stage, asks))?;
             w.copy_back();

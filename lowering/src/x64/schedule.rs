@@ -2,6 +2,7 @@
 
 use super::Level;
 use super::bytes::ByteSums;
+use super::pieces::Pieces;
 use super::select::divide::dividing_dtype;
 use super::stages::Stages;
 use crate::kernel::{Binary, Fold, KInst, KOp, Kernel};
@@ -78,7 +79,7 @@ impl Schedule {
     }
 
     /// In words.
-    pub fn describe(&self, axes: usize) -> String {
+    pub fn describe(&self, axes: usize, pieces: Pieces) -> String {
         let loops = match axes {
             0 => "no loop; the point".to_string(),
             1 => "one loop".to_string(),
@@ -86,7 +87,10 @@ impl Schedule {
         };
         let groups = if self.groups == 1 { String::new() } else { format!(" in {} groups", self.groups) };
         let streams = if self.streams { ", with streaming stores" } else { "" };
-        let stages = if self.stages > 1 { format!(", in {} stages", self.stages) } else { String::new() };
+        let stages = match self.stages {
+            0..=1 => String::new(),
+            stages => format!(", in {stages} stages over pieces of {} points", pieces.points),
+        };
         format!("{loops} by {} points a round{groups}{stages}{streams}, {}", self.points(), self.level)
     }
 }

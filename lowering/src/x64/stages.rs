@@ -33,6 +33,8 @@ pub struct Stages {
     pub places: Vec<Option<u32>>,
     /// The bytes of an element of each place.
     pub sizes: Vec<usize>,
+    /// What it takes to issue what all compute, in instructions.
+    pub work: f64,
 }
 
 /// Cycles until the result of an instruction can be used, and what it takes to issue it, in instructions.
@@ -60,11 +62,11 @@ impl Stages {
         let insts: Vec<usize> = (0..kernel.insts.len()).filter(|&n| live[n] && inner(n)).collect();
         let places = vec![None; kernel.values.len()];
         if kernel.fold.is_some() || kernel.axes == 0 {
-            return Stages { list: vec![insts], places, sizes: Vec::new() };
+            return Stages { list: vec![insts], places, ..Stages::default() };
         }
         let body = Body::new(kernel, insts);
         let cuts = body.cuts(kernel.wishes.stages.map_or(usize::MAX, |most| most as usize));
-        let mut stages = Stages { list: body.stages(&cuts), places, sizes: Vec::new() };
+        let mut stages = Stages { list: body.stages(&cuts), places, sizes: Vec::new(), work: body.work() };
         stages.give_places(kernel, &body);
         stages
     }
@@ -292,6 +294,12 @@ impl<'k> Body<'k> {
     fn is_low(&self, at: usize) -> bool {
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| *self.crossing.get(at)?);
         self.crossing[at].is_some_and(|here| beside.into_iter().all(|other| here <= other))
+    }
+
+    /// What it takes to issue what is neither loaded nor stored.
+    fn work(&self) -> f64 {
+        let computes = |n: usize| !matches!(self.kernel.insts[n].op, KOp::Load(..) | KOp::Store(..));
+        self.insts.iter().zip(&self.links).filter(|(n, _)| computes(**n)).map(|(_, link)| link.issue).sum()
     }
 
     fn stages(&self, cuts: &[usize]) -> Vec<Vec<usize>> {

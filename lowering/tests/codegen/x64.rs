@@ -101,6 +101,39 @@ fn more_rows_than_registers() {
     same(&kernel, calls(&kernel));
 }
 
+/// Sums of so many operands, with so many multiplications of each, are in stages over several pieces; where rows are copied, over shorter ones.
+#[test]
+fn many_operands_are_read_in_pieces() {
+    for (dtype, operands, work) in [(DType::F64, 24, 0), (DType::F64, 70, 3), (DType::F32, 34, 0)] {
+        let mut k = KernelBuilder::new(1);
+        let rows: Vec<u32> = (0..operands).map(|_| buffer(&mut k, dtype, false)).collect();
+        let out = buffer(&mut k, dtype, true);
+        let mut sum = k.load(rows[0], Part::Re);
+        for &row in &rows[1..] {
+            let element = k.load(row, Part::Re);
+            let term = (0..work).fold(element, |term, _| k.binary(Binary::Mul, term, element));
+            sum = k.binary(Binary::Add, sum, term);
+        }
+        k.store(out, Part::Re, sum);
+        let kernel = k.finish();
+        let size = dtype.size();
+        let calls = [(1100, None), (600, Some(3)), (600, Some(operands))].map(|(n, copied)| {
+            let layout = |b: usize| Layout {
+                strides: vec![if copied == Some(b) { 3 * size as i64 } else { size as i64 }],
+                gap: size * (b % 5),
+                at_end: true,
+            };
+            let layouts = (0..kernel.buffers.len()).map(layout).collect();
+            Call { extents: vec![n], layouts, params: vec![], seed: n }
+        });
+        same(&kernel, calls);
+        for code in levels().map(|x64| x64.compile(&kernel).unwrap()) {
+            let schedule = code.schedule();
+            assert!(code.stages() > Some(1) && schedule.contains("over pieces of 512 points"), "{schedule}");
+        }
+    }
+}
+
 #[test]
 fn ops_by_their_reference_meaning_are_refused() {
     for x64 in levels() {
