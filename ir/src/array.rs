@@ -150,16 +150,20 @@ pub(crate) use map_array;
 
 impl Array {
     /// An array of `shape`, in row-major order, with the elements that `f` gives for each flat index. `None` if `f` gives a scalar
-    /// of another dtype, or the shape has more elements than memory can address.
+    /// of another dtype, or there is no memory for so many elements.
     pub fn from_fn(dtype: DType, shape: &[usize], mut f: impl FnMut(usize) -> Scalar) -> Option<Array> {
         let len = checked_len(shape)?;
         with_dtype!(dtype, T => {
-            let elements: Option<Vec<T>> = (0..len).map(|i| T::from_scalar(f(i))).collect();
-            Some(T::wrap(ArcArray::from_shape_vec(IxDyn(shape), elements?).ok()?))
+            let mut elements: Vec<T> = Vec::new();
+            elements.try_reserve_exact(len).ok()?;
+            for i in 0..len {
+                elements.push(T::from_scalar(f(i))?);
+            }
+            Some(T::wrap(ArcArray::from_shape_vec(IxDyn(shape), elements).ok()?))
         })
     }
 
-    /// An array of `shape` filled with one scalar. `None` if memory can't address that many elements.
+    /// An array of `shape` filled with one scalar. `None` if there is no memory for so many elements.
     pub fn full(value: Scalar, shape: &[usize]) -> Option<Array> {
         Array::from_fn(value.dtype(), shape, |_| value)
     }

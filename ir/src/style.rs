@@ -233,7 +233,7 @@ impl Styled {
     pub fn keep(style: impl Into<Style>, array: &Array) -> Result<Styled, String> {
         let style = style.into();
         let styled = Styled::of(style, array)?;
-        let dense = styled.dense();
+        let dense = styled.try_dense()?;
         match array.iter().zip(dense.iter()).enumerate().find(|(_, pair)| !same(*pair)) {
             None => Ok(styled),
             Some((flat, (given, kept))) => {
@@ -287,9 +287,17 @@ impl Styled {
         inside.then(|| (self.style.def.element)(self, index))
     }
     /// All elements as a dense array.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for as many, of which components may say little; [`try_dense`](Styled::try_dense) is for those.
     pub fn dense(&self) -> Array {
+        self.try_dense().unwrap_or_else(|why| panic!("{why}"))
+    }
+    /// The same; the error says that there is no memory for all elements.
+    pub fn try_dense(&self) -> Result<Array, String> {
         Array::from_fn(self.dtype, &self.shape, |flat| (self.style.def.element)(self, &unravel(flat, &self.shape)))
-            .unwrap_or_else(|| unreachable!("the extents are those of an array, and elements of its dtype"))
+            .ok_or_else(|| format!("there is no memory for all elements of {}", self.ty()))
     }
 }
 

@@ -176,6 +176,18 @@ impl EvalCx<'_> {
         self.limits.len(shape)
     }
 
+    /// The same, where an array of a shape and dtype that is to be allocated has to be within the limit on bytes too.
+    pub fn room(&self, dtype: DType, shape: &[usize]) -> Result<usize, EvalError> {
+        let len = self.len(shape)?;
+        match (len as u64).saturating_mul(dtype.size() as u64) <= self.limits.bytes {
+            true => Ok(len),
+            false => {
+                let limit = self.limits.bytes;
+                Err(EvalError::limit(format!("an array of {dtype} of shape {shape:?} has more than {limit} bytes")))
+            }
+        }
+    }
+
     /// An array of `shape`, in row-major order, with the elements that `f` gives for each flat index.
     pub fn build(
         &self,

@@ -149,14 +149,17 @@ fn eval_restyle(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError
     if arg.as_styled().map(|styled| styled.style().name()) == ty.style() {
         return Ok(vec![arg.clone()]);
     }
-    cx.spend(cx.len(&shape)? as u64)?;
-    let Some(name) = ty.style() else { return Ok(vec![arg.to_array().into()]) };
+    cx.spend(cx.room(ty.dtype(), &shape)? as u64)?;
+    let dense = match arg.as_styled() {
+        Some(styled) => styled.try_dense().map_err(EvalError::limit)?,
+        None => arg.to_array(),
+    };
+    let Some(name) = ty.style() else { return Ok(vec![dense.into()]) };
     let style = Style::named(name).map_err(EvalError::unsupported)?;
     // Components may have more elements than the array, as that of no rows has columns.
     for component in style.components(ty.dtype(), &shape).map_err(EvalError::shape)? {
         let known: Vec<usize> = component.ty.dims().iter().filter_map(extent).collect();
-        cx.spend(cx.len(&known)? as u64)?;
+        cx.spend(cx.room(component.ty.dtype(), &known)? as u64)?;
     }
-    let dense = arg.to_array();
     Ok(vec![Styled::keep(style, &dense).map_err(EvalError::value)?.into()])
 }

@@ -5,7 +5,7 @@
 
 use crate::merge::From;
 use crate::terms::Terms;
-use rewright::ir::{Elements, Style, Styled};
+use rewright::ir::{Elements, EvalCx, EvalError, Style, Styled};
 use rewright::ndarray::{ArcArray, IxDyn};
 use rewright::{Array, Datum, Element, Name, Scalar, with_array};
 use std::borrow::Cow;
@@ -47,17 +47,30 @@ pub fn of(style: Style) -> Result<&'static Pattern, String> {
     style.def().interface::<Pattern>().ok_or_else(|| format!("`{style}` has no pattern of places"))
 }
 
+impl United {
+    /// How many places there are.
+    pub fn count(&self) -> usize {
+        self.components.last().map_or(0, Array::len)
+    }
+}
+
 /// The elements of an operand in a style with a pattern. No element is looked at where the operand's own style says where it is zero.
-pub fn kept<'a>(style: Style, operand: &'a Datum) -> Result<Cow<'a, Styled>, String> {
-    let Some(styled) = operand.as_styled() else { return Styled::keep(style, &operand.to_array()).map(Cow::Owned) };
+pub fn kept<'a>(cx: &EvalCx<'_>, style: Style, operand: &'a Datum) -> Result<Cow<'a, Styled>, EvalError> {
+    let keep = |array: &Array| Styled::keep(style, array).map(Cow::Owned).map_err(EvalError::value);
+    let all = || cx.spend(cx.room(operand.dtype(), operand.shape())? as u64);
+    let Some(styled) = operand.as_styled() else { return all().and_then(|()| keep(&operand.to_array())) };
     if styled.style() == style {
         return Ok(Cow::Borrowed(styled));
     }
-    let Some(nonzeros) = styled.style().def().interface::<Nonzeros>() else {
-        return Styled::keep(style, &styled.dense()).map(Cow::Owned);
-    };
-    let places = (nonzeros.0)(styled);
-    let Ordered { mut components, order } = (of(style)?.at)(styled.shape(), &places)?;
+    match styled.style().def().interface::<Nonzeros>() {
+        Some(nonzeros) => placed(style, styled, &(nonzeros.0)(styled)).map(Cow::Owned).map_err(EvalError::value),
+        None => all().and_then(|()| keep(&styled.try_dense().map_err(EvalError::limit)?)),
+    }
+}
+
+/// An array that may have something else than zero at these places.
+fn placed(style: Style, styled: &Styled, places: &[Positions]) -> Result<Styled, String> {
+    let Ordered { mut components, order } = (of(style)?.at)(styled.shape(), places)?;
     let count = places.first().map_or(0, Vec::len);
     let value = |n: usize| {
         let n = order.as_ref().map_or(n, |order| order[n]);
@@ -65,7 +78,7 @@ pub fn kept<'a>(style: Style, operand: &'a Datum) -> Result<Cow<'a, Styled>, Str
         styled.get(&at).unwrap_or(Scalar::Bool(false).cast(styled.dtype()))
     };
     components.push(Array::from_fn(styled.dtype(), &[count], value).ok_or(LARGE)?);
-    Styled::new(style, styled.dtype(), styled.shape(), components).map(Cow::Owned)
+    Styled::new(style, styled.dtype(), styled.shape(), components)
 }
 
 /// The values that an array stores.
@@ -78,10 +91,7 @@ pub fn along(united: &United, number: usize, values: &Array) -> Result<Array, St
     match united.from.iter().find(|(known, _)| *known == number) {
         Some((_, From::All)) => Ok(values.clone()),
         Some((_, from)) => with_array!(values, |values| { from.values(&in_order(values)).map(list) }),
-        None => {
-            let count = united.components.last().map_or(0, Array::len);
-            Array::full(Scalar::Bool(false).cast(values.dtype()), &[count]).ok_or_else(|| LARGE.into())
-        }
+        None => Array::full(Scalar::Bool(false).cast(values.dtype()), &[united.count()]).ok_or_else(|| LARGE.into()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::pattern;
 use crate::terms::Terms;
 use rewright::ir::op::Eval;
 use rewright::ir::{Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Styled, Traits, TypeError, Types};
-use rewright::{Datum, Dim, Type, register_op};
+use rewright::{DType, Datum, Dim, Type, register_op};
 
 /// The op. Values are zero where an array stores none. Arrays of other styles are kept in the one that is named first.
 pub static ALIGN: OpDef = OpDef::new(
@@ -52,17 +52,15 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
         let (a, b) = (args[0].shape(), other.shape());
         return Err(EvalError::shape(format!("wants arrays with the same extents, got {a:?} and {b:?}")));
     }
-    let kept = args.iter().map(|arg| {
-        if arg.as_styled().is_none() {
-            cx.spend(cx.len(arg.shape())? as u64)?;
-        }
-        pattern::kept(style, arg).map_err(EvalError::value)
-    });
-    let kept = kept.collect::<Result<Vec<_>, _>>()?;
+    let kept = args.iter().map(|arg| pattern::kept(cx, style, arg)).collect::<Result<Vec<_>, _>>()?;
     let arrays: Vec<&Styled> = kept.iter().map(|array| &**array).collect();
+    let mut stored = 0;
     for array in &arrays {
         array.components().iter().try_for_each(|part| cx.spend(part.len() as u64))?;
+        stored += pattern::values(array).map_err(EvalError::value)?.len();
     }
+    // Each place is a position and, of two arrays at a time, the numbers of two values.
+    cx.room(DType::C128, &[stored])?;
     let terms = Terms::read(cx.attrs, arrays.len()).map_err(EvalError::value)?;
     let absorbs = terms.several().all(|number| pattern::is_finite(arrays[number]));
     let terms = if absorbs { terms } else { Terms::any(arrays.len()) };
@@ -71,6 +69,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let mut results = united.components.iter().cloned().map(Datum::Array).collect::<Vec<_>>();
     for (number, array) in arrays.iter().enumerate() {
         let values = pattern::values(array).map_err(EvalError::value)?;
+        cx.room(values.dtype(), &[united.count()])?;
         results.push(pattern::along(&united, number, values).map_err(EvalError::limit)?.into());
     }
     Ok(results)

@@ -221,6 +221,10 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
         limits.steps = cx.steps.get();
         // Functions may apply themselves.
         limits.depth /= 2;
+        if limits.depth == 0 {
+            let message = format!("functions that are applied to elements nest too deep, of which `@{callee}` is one");
+            return Err(EvalError::limit(message));
+        }
         let mut elements = elements.iter();
         let given = args.iter().zip(&whole).map(|(arg, &whole)| match whole {
             true => Some(arg.clone()),
@@ -249,7 +253,8 @@ fn is_same(a: Scalar, b: Scalar) -> bool {
 /// The elements as an array of a lazy type.
 fn lazily(cx: &EvalCx<'_>, ty: &Type, elements: &Array) -> Result<Styled, EvalError> {
     let (lazy, style) = (Lazy::of(ty).map_err(EvalError::value)?, Style::of(ty).map_err(EvalError::value)?);
-    let kept = |array: &Array| Styled::of(lazy.style, array).map(|styled| styled.dense()).map_err(EvalError::value);
+    let kept =
+        |array: &Array| Styled::of(lazy.style, array).and_then(|styled| styled.try_dense()).map_err(EvalError::value);
     let mut elements = elements.clone();
     let absorbs = cx.attrs.flag("finite") && cx.attrs.str("op").is_some();
     if absorbs && !lazy.style.is_dense() && lazy.zero.is_some_and(|zero| !zero.truthy()) {

@@ -27,7 +27,7 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
 fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let [Datum::Styled(array)] = args else { return Err(EvalError::value("wants a sparse array")) };
     let count = pattern::values(array).map_err(EvalError::value)?.len();
-    cx.spend((count as u64).saturating_mul(array.shape().len() as u64))?;
+    cx.spend(cx.room(DType::I64, &[count, array.shape().len()])? as u64)?;
     let places = pattern::of(array.style()).and_then(|pattern| (pattern.places)(array)).map_err(EvalError::value)?;
     Ok(places.into_iter().map(|along| pattern::list(along).into()).collect())
 }

@@ -35,11 +35,7 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
 fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let [Datum::Styled(array), beside] = args else { return Err(EvalError::value("wants a sparse array")) };
     let beside = beside.as_scalar().ok_or_else(|| EvalError::value("wants copies of a scalar"))?;
-    let len = cx.len(array.shape())? as u64;
-    if len.saturating_mul(array.dtype().size() as u64) > cx.limits.bytes {
-        return Err(EvalError::limit(format!("the dense array has more than {} bytes", cx.limits.bytes)));
-    }
-    cx.spend(len)?;
+    cx.spend(cx.room(array.dtype(), array.shape())? as u64)?;
     array.components().iter().try_for_each(|part| cx.spend(part.len() as u64))?;
     pattern::spread(array, beside).map(|dense| vec![dense.into()]).map_err(EvalError::value)
 }
