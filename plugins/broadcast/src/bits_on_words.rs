@@ -5,6 +5,7 @@
 
 use crate::element::{Cell, assembled, insert};
 use crate::nest::{Applied, Nest, Part};
+use crate::ops::broadcasted::attrs_of_op;
 use crate::styles::bits::WORD;
 use rewright::ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, SymExpr, axes_along};
 use rewright::prelude::*;
@@ -140,9 +141,10 @@ fn ones_of_zeros(func: &Function, nest: &Nest, result: &Type) -> bool {
                 let has_rows = func.ty(*leaf).dims().last() == result.dims().last();
                 has_rows.then_some(Scalar::Bool(false))
             }
-            Part::Applied { function: Applied::Op(op), args, .. } => {
+            Part::Applied { inst, function: Applied::Op(op), args } => {
                 let args: Option<Vec<Scalar>> = args.iter().map(|&n| values[n]).collect();
-                args.and_then(|args| Some(eval_scalar(*op, &args, &Attrs::new()).ok()?[0]))
+                let attrs = attrs_of_op(&func.inst(*inst).attrs);
+                args.and_then(|args| Some(eval_scalar(*op, &args, &attrs).ok()?[0]))
             }
             Part::Applied { .. } => None,
         });

@@ -3,6 +3,7 @@
 //! Both are written over affine forms of the axes of an expression, so that what is known of them (this is on the diagonal, that is below it) is decided
 //! when the kernel is made, and only the rest when it runs.
 
+use crate::ops::broadcasted::attrs_of_op;
 use rewright::ir::expr::{
     Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Test, Write,
     prune,
@@ -127,7 +128,17 @@ impl<'f> Cell<'f> {
 
     /// An op of scalars, which gives `dtype`.
     pub fn op(&mut self, op: Op, args: &[BodyRef], dtype: DType, loc: Loc) -> BodyRef {
-        self.body.push(BodyOp::Op(op, Attrs::new()), args.iter().copied(), [dtype], loc)[0]
+        self.op_with(op, Attrs::new(), args, dtype, loc)
+    }
+
+    /// One with attributes.
+    pub fn op_with(&mut self, op: Op, attrs: Attrs, args: &[BodyRef], dtype: DType, loc: Loc) -> BodyRef {
+        self.body.push(BodyOp::Op(op, attrs), args.iter().copied(), [dtype], loc)[0]
+    }
+
+    /// The attributes of the op that an instruction applies.
+    pub fn attrs_of(&self, inst: Inst) -> Attrs {
+        attrs_of_op(&self.func.inst(inst).attrs)
     }
 
     /// A core op of scalars.

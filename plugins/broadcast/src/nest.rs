@@ -105,7 +105,7 @@ impl Nest {
                     let element = match function {
                         Applied::Op(op) => {
                             let refs: Vec<BodyRef> = given.iter().map(|(element, _)| *element).collect();
-                            cell.op(*op, &refs, dtype, loc)
+                            cell.op_with(*op, cell.attrs_of(*inst), &refs, dtype, loc)
                         }
                         Applied::Callee(name) => {
                             let callee = module.get(*name).ok_or_else(|| format!("there is no function `@{name}`"))?;

@@ -26,7 +26,7 @@ impl RootRewrite for ScalarFunction {
     fn apply(&self, root: Inst, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let data = rw.func().inst(root).clone();
         let applied = match (broadcasted::op(&data.attrs)?, data.attrs.func("callee")) {
-            (Some(op), _) => rw.op(op.name, data.args)?,
+            (Some(op), _) => rw.op_with(op.name, data.args, broadcasted::attrs_of_op(&data.attrs))?,
             (None, Some(callee)) => rw.op_with("ufunc", data.args, Attrs::new().with("callee", Attr::Func(callee)))?,
             (None, None) => return Err(RewriteError::new("`broadcasted` applies no function")),
         };

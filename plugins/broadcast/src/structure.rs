@@ -6,6 +6,7 @@
 
 use crate::lattice::{Answer, Applying, Broadcasting, Keeps, lattice};
 use crate::lazy::Lazy;
+use crate::ops::broadcasted::attrs_of_op;
 use rewright::ir::{InferCx, Style};
 use rewright::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar};
 
@@ -66,7 +67,7 @@ pub fn apply(
     let lazy = match style {
         Some(style) => {
             let asks = style.def().interface::<Broadcasting>().is_none_or(|b| b.keeps == Keeps::Zeros);
-            Lazy { style, zero: if asks { zero_of(function, &operands, dtype) } else { None } }
+            Lazy { style, zero: if asks { zero_of(function, &operands, dtype, cx.attrs) } else { None } }
         }
         None => Lazy::dense(),
     };
@@ -160,7 +161,7 @@ fn joined(operands: &[Operand], because: &mut Vec<String>) -> Option<Style> {
 }
 
 /// What a function gives where all arrays are zero by structure, if that is known.
-fn zero_of(function: Function, operands: &[Operand], dtype: DType) -> Option<Scalar> {
+fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs) -> Option<Scalar> {
     let zeros: Option<Vec<Scalar>> = operands
         .iter()
         .map(|operand| match operand {
@@ -170,7 +171,7 @@ fn zero_of(function: Function, operands: &[Operand], dtype: DType) -> Option<Sca
         })
         .collect();
     match function {
-        Function::Op(op) => Some(eval_scalar(op, &zeros?, &Attrs::new()).ok()?.first()?.cast(dtype)),
+        Function::Op(op) => Some(eval_scalar(op, &zeros?, &attrs_of_op(attrs)).ok()?.first()?.cast(dtype)),
         Function::Callee(zero) => zero,
     }
 }

@@ -13,6 +13,7 @@
 
 use crate::lazy::Lazy;
 use crate::nest::{Applied, Nest, Part};
+use crate::ops::broadcasted::attrs_of_op;
 use crate::structure::ABSORBING;
 use rewright::{Attrs, DType, Function, Op, Scalar, Value, eval_scalar};
 
@@ -73,8 +74,7 @@ impl Terms {
                     let zero = Lazy::of(ty).ok().and_then(|lazy| lazy.zero);
                     let op = if let Applied::Op(op) = function { Some(*op) } else { None };
                     let args: Vec<&Known> = args.iter().map(|&arg| &parts[arg]).collect();
-                    let applied = Applying { op, dtype: ty.dtype(), zero, finite: data.attrs.flag("finite") };
-                    applied.known(&args)
+                    Applying { op, attrs: &data.attrs, dtype: ty.dtype(), zero }.known(&args)
                 }
             });
         }
@@ -131,17 +131,16 @@ const BLIND: [&str; 15] =
 const FINITE: [&str; 5] = ["neg", "abs", "conj", "real", "imag"];
 
 /// A function.
-struct Applying {
+struct Applying<'f> {
     /// Nothing for a function of scalars.
     op: Option<Op>,
+    attrs: &'f Attrs,
     dtype: DType,
     /// What it makes where all arrays are zero, if that is known.
     zero: Option<Scalar>,
-    /// Its operands are said to be finite.
-    finite: bool,
 }
 
-impl Applying {
+impl Applying<'_> {
     fn known(&self, args: &[&Known]) -> Known {
         let arrays = args.iter().fold(0, |all, arg| all | arg.arrays);
         let absorbed = args.iter().any(|arg| arg.absorbed);
@@ -170,7 +169,7 @@ impl Applying {
     /// The terms of a product, if zeros absorb.
     fn product(&self, args: &[&Known]) -> Option<Vec<u64>> {
         let ([a, b], op) = (args, self.op?) else { return None };
-        let exact = self.finite || op.name == "and" || is_exact(self.dtype);
+        let exact = self.attrs.flag("finite") || op.name == "and" || is_exact(self.dtype);
         // Whether an array is finite is looked at where it is in a term with others.
         let looked_at = |other: &Known, zero: &Known| other.finite && !zero.terms.is_empty();
         let absorbs = |zero: &Known, other: &Known| exact || zero.is_everywhere() || looked_at(other, zero);
@@ -182,7 +181,8 @@ impl Applying {
     /// True if it makes the same of zeros of either sign.
     fn is_blind(&self, count: usize) -> bool {
         let Some(op) = self.op else { return false };
-        let of = |zero: f64| Some(eval_scalar(op, &[Scalar::F64(zero)], &Attrs::new()).ok()?.first()?.to_c128());
+        let of =
+            |zero: f64| Some(eval_scalar(op, &[Scalar::F64(zero)], &attrs_of_op(self.attrs)).ok()?.first()?.to_c128());
         BLIND.contains(&op.name) || (count == 1 && of(0.0).is_some() && of(0.0) == of(-0.0))
     }
 }

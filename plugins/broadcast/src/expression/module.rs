@@ -6,17 +6,12 @@ use super::program::{Goal, Operand, Program, Step};
 use super::typed::{Typed, typed};
 use rewright::ir::builder::Arg;
 use rewright::ir::ops::effects::can_cast_same_kind;
-use rewright::{Attr, Attrs, DType, FuncBuilder, Module, Name, Scalar, Type, TypeError, Value};
+use rewright::{Attr, Attrs, FuncBuilder, Module, Name, Scalar, Type, TypeError, Value};
 
 /// The module, and the name of its function.
 pub fn module(program: &Program) -> Result<(Module, Name), Error> {
     let dtypes = typed(program)?;
     let mut module = callees(program)?;
-    for (step, dtypes) in program.steps.iter().zip(&dtypes) {
-        let Function::Cast(to) = step.function else { continue };
-        let cast = cast(dtypes.args[0], to).map_err(|error| Error::of_type("cast", error))?;
-        insert(&mut module, cast)?;
-    }
     let name = unused(&module, "expression");
     let function = entry(program, &dtypes, name, &module)?;
     module.insert(function);
@@ -49,20 +44,6 @@ fn insert(module: &mut Module, function: rewright::Function) -> Result<(), Error
         Some(other) if other.to_string() != text => Err(Error::SameName { name }),
         _ => Ok(()),
     }
-}
-
-fn cast_name(from: DType, to: DType) -> Name {
-    Name::from(format!("cast_{from}_{to}"))
-}
-
-/// A cast as a function of scalars.
-fn cast(from: DType, to: DType) -> Result<rewright::Function, TypeError> {
-    let name = cast_name(from, to);
-    let mut build = FuncBuilder::new(name.as_str(), &[("x", Type::scalar(from))], vec![Type::scalar(to)]);
-    let x = build.param(0);
-    let y = build.op_with("cast", [x], Attrs::new().with("to", Attr::DType(to)))?;
-    build.ret([y])?;
-    Ok(build.finish())
 }
 
 /// The program's own function.
@@ -109,10 +90,7 @@ fn apply(build: &mut FuncBuilder<'_>, step: &Step, dtypes: &Typed, made: &[Value
     let attrs = match &step.function {
         Function::Op(op) => Attrs::new().with("op", Attr::Str((*op).into())),
         Function::Scalars(function) => Attrs::new().with("callee", Attr::Func(function.function().name)),
-        // Zeros stay zeros.
-        Function::Cast(to) => Attrs::new()
-            .with("callee", Attr::Func(cast_name(dtypes.args[0], *to)))
-            .with("zero", Attr::Scalar(Scalar::zero(*to))),
+        Function::Cast(to) => Attrs::new().with("op", Attr::Str("cast".into())).with("to", Attr::DType(*to)),
     };
     let arg = |(operand, number): (&Operand, &Option<Scalar>)| match (operand, number) {
         (_, Some(number)) => Arg::from(*number),

@@ -11,8 +11,6 @@ use rewright::{Attrs, DType, Literal, Scalar, Type, TypeError};
 pub struct Typed {
     /// What each operand is where it is a number.
     pub numbers: Vec<Option<Scalar>>,
-    /// Those of the operands.
-    pub args: Vec<DType>,
     /// That of the result.
     pub result: DType,
 }
@@ -61,7 +59,7 @@ fn step_of(program: &Program, step: &Step, before: &[Typed]) -> Result<Typed, Ty
         }
         Function::Cast(to) => *to,
     };
-    Ok(Typed { numbers, args, result })
+    Ok(Typed { numbers, result })
 }
 
 /// A number as an operand of a function.

@@ -28,6 +28,7 @@ pub static BROADCASTED: OpDef = OpDef::new(
 .traits(Traits::PARTIAL)
 .attrs(&[
     AttrDef::optional("op", AttrKind::Str, "the elementwise op"),
+    AttrDef::optional("to", AttrKind::DType, "the dtype of the result of `cast`"),
     AttrDef::optional("callee", AttrKind::Func, "a function of scalars instead"),
     AttrDef::optional("zero", AttrKind::Scalar, "what the function makes of zeros"),
     AttrDef::optional(
@@ -60,12 +61,32 @@ pub fn op(attrs: &Attrs) -> Result<Option<Op>, TypeError> {
     }
 }
 
+/// The attributes of the op itself.
+pub fn attrs_of_op(attrs: &Attrs) -> Attrs {
+    match attrs.get("to") {
+        Some(to) => Attrs::new().with("to", to.clone()),
+        None => Attrs::new(),
+    }
+}
+
+/// That the op has the attributes that are meant for it.
+fn check_attrs(op: Option<Op>, attrs: &Attrs) -> Result<(), TypeError> {
+    let takes = op.is_some_and(|op| op.attrs.iter().any(|def| def.name == "to"));
+    match (takes, attrs.dtype("to")) {
+        (false, Some(to)) => Err(refuse(format!("has `to={to}`, which is for `cast`"))),
+        (true, None) => Err(refuse("applies `cast`: `to` says to which dtype").help("`op=\"cast\", to=f32`")),
+        _ => Ok(()),
+    }
+}
+
 /// What is known of the result's type and structure.
 pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
     if let Some(error) = lattice().errors().first() {
         return Err(refuse(format!("does not know which style wins: {error}")));
     }
     let op = op(cx.attrs)?;
+    check_attrs(op, cx.attrs)?;
+    let own = attrs_of_op(cx.attrs);
     let whole = cx.callee.map_or_else(Vec::new, wholes);
     let (args, signature) =
         (each(cx.args, &whole), cx.callee.map(|callee| by_elements(callee, cx, &whole)).transpose()?);
@@ -76,7 +97,7 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
     let given = || format!("of {}", plain.iter().map(Type::to_string).collect::<Vec<_>>().join(", "));
     let dtype = match op {
         Some(op) => {
-            let as_op = InferCx { op, args: &plain, attrs: &Attrs::new(), ..*cx };
+            let as_op = InferCx { op, args: &plain, attrs: &own, ..*cx };
             let types = (op.infer)(&as_op)?;
             match &types[..] {
                 [ty] => ty.dtype(),
@@ -174,7 +195,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let results = match op(cx.attrs).map_err(refused)? {
         Some(op) => {
             let dense: Vec<Datum> = args.iter().map(dense).collect();
-            apply(op, &EvalCx { attrs: &Attrs::new(), results: &[], ..*cx }, &dense)?
+            apply(op, &EvalCx { attrs: &attrs_of_op(cx.attrs), results: &[], ..*cx }, &dense)?
         }
         None => applied(cx, cx.attrs.func("callee").unwrap_or(Name::new("")), args)?,
     };
