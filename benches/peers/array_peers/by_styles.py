@@ -5,6 +5,7 @@ import ctypes
 import functools
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -47,20 +48,24 @@ def bits_numpy_words(a, b, c, n, into):
 
 
 @functools.cache
-def library():
-    """The functions of `bits.c`; the file may go once it is loaded."""
+def library(file):
+    """The functions of a file in C; what is made of it may go once it is loaded."""
     with tempfile.TemporaryDirectory() as folder:
-        to = f"{folder}/bits.so"
-        subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", Path(__file__).with_name("bits.c"), "-o", to], check=True)
+        to = f"{folder}/functions.so"
+        subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", Path(__file__).with_name(file), "-o", to], check=True)
         return ctypes.CDLL(to)
+
+
+def pointer(array):
+    return ctypes.c_void_p(array.ctypes.data)
 
 
 def bits_by_bit_in_c(a, b, c, n, into):
     out = empty_like(a)
     out[...] = 0
-    function = library().by_bit
+    function = library("bits.c").by_bit
     function.restype = None
-    arguments = [ctypes.c_long(int(n)), *(ctypes.c_void_p(x.ctypes.data) for x in (a, b, c, out))]
+    arguments = [ctypes.c_long(int(n)), *map(pointer, (a, b, c, out))]
     # Pointers hold nobody's memory.
     keep = (a, b, c)
 
@@ -132,6 +137,41 @@ def product_sum(s0, s1, s2, t0, t1, t2, u0, u1, u2, into):
 def expm1(s0, s1, s2, into):
     s = csc(s0, s1, s2)
     return lambda: s.expm1(), stored
+
+
+def straight_in_c(x, y, into):
+    return in_c("straight", x, y)
+
+
+# Rows and columns of what is turned together.
+TILES = [(64, 64), (32, 128), (64, 128), (128, 64), (16, 512), (32, 256), (512, 16), (8, 4096)]
+
+
+def transposed_in_c(x, y, into):
+    """By the tiles that turn out to be fastest."""
+    calls = [in_c("transposed", x, y, *map(ctypes.c_long, tile)) for tile in TILES]
+    times = {}
+    for _ in range(5):
+        for number, (call, _) in enumerate(calls):
+            begin = time.perf_counter()
+            call()
+            times.setdefault(number, []).append(time.perf_counter() - begin)
+    return calls[min(times, key=lambda number: sorted(times[number])[2])]
+
+
+def in_c(name, x, y, *sizes):
+    out = empty_like(x)
+    function = getattr(library("turned.c"), name)
+    function.restype = None
+    arguments = [ctypes.c_long(len(x)), *sizes, *map(pointer, (x, y, out))]
+    # Pointers hold nobody's memory.
+    keep = (x, y)
+
+    def call():
+        function(*arguments)
+        return keep and out
+
+    return call, lambda r: (r,)
 
 
 def straight(x, y, into):

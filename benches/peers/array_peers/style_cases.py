@@ -209,16 +209,16 @@ def sparse(side, count):
     return rows
 
 
-def dense_row(title, function, values):
+def dense_row(title, function, values, in_c=()):
     way = ours("Rewright", "dense.ir", function, values, into=True, roofline=True)
-    return Row(title, [way, peer("NumPy", function, values)])
+    return Row(title, [way, peer("NumPy", function, values), *(peer("C, by hand", name, values) for name in in_c)])
 
 
 def maps(side):
     def rows(rng):
         x, y = rng.uniform(-1, 1, (side, side)), rng.uniform(-1, 1, (side, side))
-        yield dense_row("`x + y`", "straight", {"x": x, "y": y})
-        yield dense_row("`x + y.T`", "transposed", {"x": x, "y": y})
+        yield dense_row("`x + y`", "straight", {"x": x, "y": y}, ["straight_in_c"])
+        yield dense_row("`x + y.T`", "transposed", {"x": x, "y": y}, ["transposed_in_c"])
         u, v = rng.uniform(-1, 1, side), rng.uniform(-1, 1, side)
         yield dense_row("`x[:, None] * y[None, :]`", "outer", {"x": u, "y": v})
         yield dense_row("1.5 everywhere", "filled", {"x": u, "y": v})
