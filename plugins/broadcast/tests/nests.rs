@@ -25,7 +25,8 @@ const VIEWS: [&str; 4] = ["transpose ", "flip ", "flip , axes=[0]", "slice , at=
 /// Parts of an array, and as large ones.
 const PARTS: [[&str; 2]; 4] = [["[:-1]", "[1:]"], ["[1:]", "[:-1]"], ["[:-1]", "[-2::-1]"], ["[:1]", "[-1:]"]];
 const REDUCTIONS: [&str; 6] = ["sum", "any", "all", "argmax", "max", "prod"];
-const BINARY: [&str; 11] = ["add", "sub", "mul", "div", "power", "maximum", "lt", "ne", "and", "or", "eq"];
+const BINARY: [&str; 13] =
+    ["add", "sub", "mul", "mul", "div", "power", "maximum", "atan2", "lt", "ne", "and", "or", "eq"];
 
 /// Of bools alone, which may be packed.
 const LOGIC: ([&str; 2], [&str; 2], [&str; 12]) = (
