@@ -3,7 +3,7 @@
 //! Functions of such arrays that make zero of zeros are computed in three steps ([`stored_elements`](crate::stored_elements)): the patterns of the operands
 //! are put together, each operand's values are laid out along the places, with zeros where it stores none, and then one kernel goes along all of them.
 
-use crate::merge::From;
+use crate::merge::Along;
 use crate::terms::Terms;
 use rewright::ir::{Elements, EvalCx, EvalError, Style, Styled};
 use rewright::ndarray::{ArcArray, IxDyn};
@@ -31,7 +31,7 @@ pub struct United {
     /// The components that say them.
     pub components: Vec<Array>,
     /// Of arrays by number, where their values are; of others nothing is at these places.
-    pub from: Vec<(usize, From)>,
+    pub from: Vec<(usize, Along)>,
 }
 
 /// Places in a style's own order.
@@ -89,7 +89,7 @@ pub fn values(array: &Styled) -> Result<&Array, String> {
 /// The values of the array with this number at each of some places, zero where it has none.
 pub fn along(united: &United, number: usize, values: &Array) -> Result<Array, String> {
     match united.from.iter().find(|(known, _)| *known == number) {
-        Some((_, From::All)) => Ok(values.clone()),
+        Some((_, Along::All)) => Ok(values.clone()),
         Some((_, from)) => with_array!(values, |values| { from.values(&in_order(values)).map(list) }),
         None => Array::full(Scalar::Bool(false).cast(values.dtype()), &[united.count()]).ok_or_else(|| LARGE.into()),
     }

@@ -1,11 +1,11 @@
 //! A short list of places put into a long one, of which most columns stay as they are.
 
 use super::Lists;
-use super::from::{From, Run};
+use super::along::{Along, Run};
 use crate::pattern::reserved;
 
 /// Both lists together, and where both have their values along them.
-pub fn insert<'a>(many: &Lists<'_>, few: &Lists<'_>) -> Result<(Lists<'a>, [From; 2]), String> {
+pub fn insert<'a>(many: &Lists<'_>, few: &Lists<'_>) -> Result<(Lists<'a>, [Along; 2]), String> {
     let mut rows = reserved(many.rows.len() + few.rows.len())?;
     let mut starts = reserved(many.starts.len())?;
     let (mut kept, mut put) = (Vec::new(), Vec::new());
@@ -46,5 +46,5 @@ pub fn insert<'a>(many: &Lists<'_>, few: &Lists<'_>) -> Result<(Lists<'a>, [From
     starts.push(rows.len() as i64);
     let places = rows.len();
     let lists = Lists { starts: starts.into(), rows: rows.into() };
-    Ok((lists, [kept, put].map(|runs| From::Runs { runs, places })))
+    Ok((lists, [kept, put].map(|runs| Along::Runs { runs, places })))
 }

@@ -1,17 +1,17 @@
 //! Sorted lists of places together: those that any of several arrays has, or those that all of them have.
 //!
-//! Two lists at a time are gone through [side by side](side_by_side), or a short one is [put into](insert) a long one. Of many the shorter
+//! Two lists at a time are gone through side by side (`side_by_side.rs`), or a short one is put into a long one (`insert.rs`). Of many the shorter
 //! results are merged first, so that an array's places are gone through as often as the logarithm of their number.
 
-mod from;
+mod along;
 mod insert;
 mod seen;
 mod side_by_side;
 
-pub use from::{From, Run};
+pub use along::{Along, Run};
 
 use crate::terms::Terms;
-use from::{FEW, NONE};
+use along::{FEW, NONE};
 use insert::insert;
 use side_by_side::merge;
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ pub struct Merged<'a> {
     /// The places.
     pub lists: Lists<'a>,
     /// Of arrays by number; of others nothing is at these places.
-    pub from: Vec<(usize, From)>,
+    pub from: Vec<(usize, Along)>,
 }
 
 /// Which places of two lists are kept: those that one of them has, or those that both have.
@@ -44,7 +44,7 @@ enum Keep {
 impl<'a> Merged<'a> {
     /// The places of one array.
     fn of(number: usize, lists: Lists<'a>) -> Merged<'a> {
-        Merged { lists, from: vec![(number, From::All)] }
+        Merged { lists, from: vec![(number, Along::All)] }
     }
 
     /// The places that all arrays of one of these terms have.
@@ -86,12 +86,12 @@ impl<'a> Merged<'a> {
                 _ => merge(a, b, keep)?,
             };
             self.lists = lists;
-            self.from.iter_mut().for_each(|(_, from)| *from = from.along(&at));
-            other.from.iter_mut().for_each(|(_, from)| *from = from.along(&other_at));
+            self.from.iter_mut().for_each(|(_, from)| *from = from.through(&at));
+            other.from.iter_mut().for_each(|(_, from)| *from = from.through(&other_at));
         }
         for (number, values) in other.from {
             match self.from.iter_mut().find(|(known, _)| *known == number) {
-                Some((_, known)) => *known = std::mem::replace(known, From::All).or(values),
+                Some((_, known)) => *known = std::mem::replace(known, Along::All).or(values),
                 None => self.from.push((number, values)),
             }
         }
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(value(2, &[10, 11, 12, 13]), [10, 0, 11, 0, 0, 12, 13]);
         let both = merged(&parts[..2], Keep::Both);
         assert_eq!((&*both.lists.starts, &*both.lists.rows), (&[0, 1, 1, 1][..], &[3][..]));
-        assert_eq!(both.from, [(0, From::At(vec![1])), (1, From::At(vec![0]))]);
+        assert_eq!(both.from, [(0, Along::At(vec![1])), (1, Along::At(vec![0]))]);
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
     fn lists_that_are_the_same_need_no_numbers() {
         let same: [&[&[i64]]; 2] = [&[&[1, 3], &[2]]; 2];
         for keep in [Keep::Any, Keep::Both] {
-            assert_eq!(merged(&same, keep).from, [(0, From::All), (1, From::All)]);
+            assert_eq!(merged(&same, keep).from, [(0, Along::All), (1, Along::All)]);
         }
     }
 

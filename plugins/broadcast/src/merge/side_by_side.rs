@@ -1,6 +1,6 @@
 //! Two lists of places, gone through side by side, without branches that depend on the places.
 
-use super::from::{From, NONE};
+use super::along::{Along, NONE};
 use super::seen::{LOOKED_AT, Seen};
 use super::{Keep, Lists};
 use crate::pattern::reserved;
@@ -22,7 +22,7 @@ struct Column<'a> {
 }
 
 /// Two lists together, and where both have their values along them.
-pub fn merge<'a>(a: &Lists<'_>, b: &Lists<'_>, keep: Keep) -> Result<(Lists<'a>, [From; 2]), String> {
+pub fn merge<'a>(a: &Lists<'_>, b: &Lists<'_>, keep: Keep) -> Result<(Lists<'a>, [Along; 2]), String> {
     let most = match keep {
         Keep::Any => a.rows.len() + b.rows.len(),
         Keep::Both => a.rows.len().min(b.rows.len()),
@@ -36,7 +36,7 @@ pub fn merge<'a>(a: &Lists<'_>, b: &Lists<'_>, keep: Keep) -> Result<(Lists<'a>,
     }
     to.rows.truncate(to.count);
     to.at.iter_mut().for_each(|at| at.truncate(to.count));
-    Ok((Lists { starts: starts.into(), rows: to.rows.into() }, to.at.map(From::At)))
+    Ok((Lists { starts: starts.into(), rows: to.rows.into() }, to.at.map(Along::At)))
 }
 
 /// What is written.

@@ -6,10 +6,10 @@ use std::hint::{black_box, select_unpredictable};
 
 /// Where an array's values are that are laid along some places.
 #[derive(Clone, Debug, PartialEq)]
-pub enum From {
+pub enum Along {
     /// All, in their order.
     All,
-    /// For each place the number of the value, or [`NONE`].
+    /// For each place the number of the value, or `NONE`.
     At(Vec<u32>),
     /// Those of some runs of places, and nothing at the others.
     Runs {
@@ -37,45 +37,45 @@ pub struct Run {
     pub len: usize,
 }
 
-impl From {
+impl Along {
     /// The same along places that are themselves laid along others.
-    pub fn along(&self, places: &From) -> From {
+    pub fn through(&self, places: &Along) -> Along {
         match (self, places) {
-            (From::All, _) => places.clone(),
-            (_, From::All) => self.clone(),
-            (_, From::At(at)) => {
+            (Along::All, _) => places.clone(),
+            (_, Along::All) => self.clone(),
+            (_, Along::At(at)) => {
                 let before = self.numbers();
                 let last = before.len().saturating_sub(1);
                 let before = if before.is_empty() { &[NONE][..] } else { &*before };
-                From::At(at.iter().map(|&at| *either(at == NONE, &NONE, &before[(at as usize).min(last)])).collect())
+                Along::At(at.iter().map(|&at| *either(at == NONE, &NONE, &before[(at as usize).min(last)])).collect())
             }
-            (_, From::Runs { runs, places }) => {
+            (_, Along::Runs { runs, places }) => {
                 let before = self.numbers();
                 let inside = |run: &Run| before[run.number..][..run.len].iter().copied();
                 if runs.iter().map(|run| run.len).sum::<usize>() < places / FEW {
                     let each = |run: &Run| (run.place..).zip(inside(run)).collect::<Vec<_>>();
                     let runs = runs.iter().flat_map(each).filter(|(_, number)| *number != NONE);
                     let single = |(place, number)| Run { place, number: number as usize, len: 1 };
-                    return From::Runs { runs: runs.map(single).collect(), places: *places };
+                    return Along::Runs { runs: runs.map(single).collect(), places: *places };
                 }
                 let mut at = vec![NONE; *places];
                 for run in runs {
                     at[run.place..][..run.len].iter_mut().zip(inside(run)).for_each(|(at, number)| *at = number);
                 }
-                From::At(at)
+                Along::At(at)
             }
         }
     }
 
     /// Where an array has values by itself, or where it has them by other places.
-    pub fn or(self, other: From) -> From {
+    pub fn or(self, other: Along) -> Along {
         match (&self, &other) {
             // All of them are at all places.
-            (From::All, _) | (_, From::All) => From::All,
+            (Along::All, _) | (_, Along::All) => Along::All,
             _ => {
                 let (mut at, other) = (self.numbers().into_owned(), other.numbers());
                 at.iter_mut().zip(&*other).filter(|(at, _)| **at == NONE).for_each(|(at, other)| *at = *other);
-                From::At(at)
+                Along::At(at)
             }
         }
     }
@@ -83,9 +83,9 @@ impl From {
     /// For each place; of `All` nothing is said.
     fn numbers(&self) -> Cow<'_, [u32]> {
         match self {
-            From::All => Cow::Borrowed(&[]),
-            From::At(at) => Cow::Borrowed(at),
-            From::Runs { runs, places } => {
+            Along::All => Cow::Borrowed(&[]),
+            Along::At(at) => Cow::Borrowed(at),
+            Along::Runs { runs, places } => {
                 let mut at = vec![NONE; *places];
                 for run in runs {
                     let numbers = run.number as u32..;
@@ -99,12 +99,12 @@ impl From {
     /// For each of some places the value there, and zero where there is none.
     pub fn values<T: Copy + Default>(&self, values: &[T]) -> Result<Vec<T>, String> {
         match self {
-            From::All => {
+            Along::All => {
                 let mut all = reserved(values.len())?;
                 all.extend_from_slice(values);
                 Ok(all)
             }
-            From::At(at) => {
+            Along::At(at) => {
                 let mut laid = reserved(at.len())?;
                 // Not known to the compiler, which would else make a branch of what is no choice of numbers.
                 let zero = black_box(T::default());
@@ -113,7 +113,7 @@ impl From {
                 laid.extend(at.iter().map(|&at| *either(at == NONE, &zero, &values[(at as usize).min(last)])));
                 Ok(laid)
             }
-            From::Runs { runs, places } => {
+            Along::Runs { runs, places } => {
                 let mut laid = zeros(*places)?;
                 for run in runs {
                     laid[run.place..][..run.len].copy_from_slice(&values[run.number..][..run.len]);
