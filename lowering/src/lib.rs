@@ -36,6 +36,7 @@
 
 #![allow(unsafe_code, reason = "running machine code; each block argues its safety")]
 
+mod bools;
 mod copy;
 pub mod cranelift;
 pub mod exec;
@@ -47,6 +48,7 @@ pub mod schedule;
 #[cfg(target_arch = "x86_64")]
 pub mod x64;
 
+pub use bools::{PacksBools, WORD, pack_bools};
 pub use exec::{Executable, LowerError, Options};
 pub use interp::Interp;
 pub use kernel::{CodeGen, CompiledKernel, Kernel, KernelArgs, KernelBuilder, KernelError};

@@ -1,5 +1,7 @@
 //! From a function to its plan.
 
+mod together;
+
 use super::assemble::Assemble;
 use super::backend::CodeGens;
 use super::cache::{Ready, compile_by_any};
@@ -26,6 +28,7 @@ use rewright_ir::{
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use together::packs_bools;
 
 /// Plans a function and all that it calls.
 pub struct Planner<'m> {
@@ -115,9 +118,6 @@ impl From<String> for NoLaunch {
         NoLaunch::None(why)
     }
 }
-
-/// A store is looked for among so many instructions behind what computes elements.
-const NEAR: usize = 16;
 
 /// Plans one function.
 struct FuncPlanner<'p, 'm> {
@@ -304,58 +304,52 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 let args = data.args.iter().map(|&v| self.slot(v)).collect();
                 let kind = self.terminator(block, data)?;
                 self.steps.push(Step { kind, op: data.op, inst, args, defs: SmallVec::new(), free: Slots::new() });
-            } else if self.is_only_stored(block, &insts[at..]) {
+            } else if let Some(maker) = late.take_if(|_| packs_bools(data)) {
+                self.packed(block, maker, inst)?;
+            } else if self.is_only_stored(block, &insts[at..]) || self.is_only_packed(block, &insts[at..]) {
                 late = Some(inst);
             } else if let Some(maker) = late.take_if(|_| data.op == effects::STORE) {
                 self.assign(block, maker, inst)?;
             } else {
-                let dead = self.dying(block, data.args.iter().copied());
-                let kind = self.inst(data, &dead)?;
-                self.push(block, inst, kind, dead);
+                self.tell_if_apart(data);
+                self.alone(block, inst)?;
             }
         }
         Ok(())
     }
 
+    /// A step of an instruction by itself.
+    fn alone(&mut self, block: Block, inst: Inst) -> Result<(), LowerError> {
+        let data = self.func.inst(inst);
+        let dead = self.dying(block, data.args.iter().copied());
+        let kind = self.inst(data, &dead)?;
+        self.push(block, inst, kind, dead);
+        Ok(())
+    }
+
     /// The step of an instruction with which these operands die.
-    fn push(&mut self, block: Block, inst: Inst, kind: StepKind, mut dead: SmallVec<[Value; 4]>) {
+    fn push(&mut self, block: Block, inst: Inst, kind: StepKind, dead: SmallVec<[Value; 4]>) {
+        let results = self.func.inst(inst).results.iter().copied().collect();
+        self.push_with(block, inst, results, kind, dead);
+    }
+
+    /// The same of a step that has these results.
+    fn push_with(
+        &mut self,
+        block: Block,
+        inst: Inst,
+        results: SmallVec<[Value; 2]>,
+        kind: StepKind,
+        mut dead: SmallVec<[Value; 4]>,
+    ) {
         let data = self.func.inst(inst);
         let args = data.args.iter().map(|&v| self.slot(v)).collect();
-        let defs = data.results.iter().map(|&v| self.define(v)).collect();
-        dead.extend(
-            data.results.iter().copied().filter(|v| !self.left.contains_key(v) && !self.live.at_end(block, *v)),
-        );
+        let defs = results.iter().map(|&v| self.define(v)).collect();
+        dead.extend(results.iter().copied().filter(|v| !self.left.contains_key(v) && !self.live.at_end(block, *v)));
         let free = self.release(&dead);
         if !matches!(kind, StepKind::Free) || !free.is_empty() {
             self.steps.push(Step { kind, op: data.op, inst, args, defs, free });
         }
-    }
-
-    /// True if the first of these instructions may be a kernel whose result is stored soon, as it is, to an array of its dims, and read by nobody else,
-    /// with nothing in between that could fail, or be seen.
-    fn is_only_stored(&self, block: Block, insts: &[Inst]) -> bool {
-        let Some((&first, rest)) = insts.split_first() else { return false };
-        let data = self.func.inst(first);
-        let &[result] = &data.results[..] else { return false };
-        let once = self.left.get(&result) == Some(&1) && !self.live.at_end(block, result);
-        if !once || !self.makes_elements(data) {
-            return false;
-        }
-        let ty = self.func.ty(result);
-        let calm = |data: &InstData| match data.op.eval {
-            Eval::Elementwise { .. } => {
-                let scalars = data.args.iter().all(|&v| self.func.ty(v).is_scalar());
-                scalars && !data.op.traits.contains(Traits::PARTIAL)
-            }
-            _ => data.op == dim::DIM || data.op == effects::DEL,
-        };
-        let mut near = rest.iter().take(NEAR).map(|&inst| self.func.inst(inst)).skip_while(|data| calm(data));
-        near.next().filter(|data| data.op == effects::STORE).is_some_and(|store| match store.args[..] {
-            [dest, from] => {
-                from == result && dest != result && self.func.ty(dest) == ty && !ty.dims().contains(&Dim::Any)
-            }
-            _ => false,
-        })
     }
 
     /// True of an instruction that computes an array anew, and no part or view of another one.
@@ -374,27 +368,6 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
             Eval::Control => data.op == effects::UFUNC,
         }
-    }
-
-    /// A store together with what computes the elements; two steps where that is no kernel.
-    fn assign(&mut self, block: Block, maker: Inst, store: Inst) -> Result<(), LowerError> {
-        let (data, to) = (self.func.inst(maker), self.func.inst(store));
-        let mut dead = self.dying(block, data.args.iter().copied());
-        let mut kind = self.inst(data, &dead)?;
-        let (Some(&dest), StepKind::Kernel(kernel)) = (to.args.first(), &mut kind) else {
-            self.push(block, maker, kind, dead);
-            let dead = self.dying(block, to.args.iter().copied());
-            let kind = self.inst(to, &dead)?;
-            self.push(block, store, kind, dead);
-            return Ok(());
-        };
-        if let Meaning::Array(eval) = kernel.meaning {
-            let to = Destination { slot: self.slot(dest), param: self.param_index(dest) };
-            kernel.meaning = Meaning::Assign(eval, to);
-        }
-        dead.extend(self.dying(block, to.args.iter().copied()));
-        self.push(block, maker, kind, dead);
-        Ok(())
     }
 
     /// An instruction that is no terminator; `dead` are its operands that die.
@@ -445,7 +418,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 match meaning {
                     Meaning::Array(eval) => StepKind::Array(eval),
                     Meaning::Store(param) => StepKind::Store(param),
-                    Meaning::Assign(eval, _) => StepKind::Array(eval),
+                    Meaning::Assign(eval, _) | Meaning::Packed(eval, _) => StepKind::Array(eval),
                 }
             }
         })

@@ -28,7 +28,7 @@ pub struct Heir {
 pub fn inherit(act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep, extent: &Extent) -> Option<Heir> {
     let launch = &kernel.launch;
     let ([def], [result]) = (&step.defs[..], &extent.results[..]) else { return None };
-    if !(def.ty.is_array() && result.fill.is_none() && extent.space.points > 0) {
+    if launch.packed || !(def.ty.is_array() && result.fill.is_none() && extent.space.points > 0) {
         return None;
     }
     let dtype = def.ty.dtype();

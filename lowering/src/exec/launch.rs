@@ -4,10 +4,14 @@ use super::cache::compile;
 use super::frame::Frame;
 use super::plan::{FuncPlan, Step, StepKind};
 use super::value::{Held, Shape, Strides, Target, row_major};
+use crate::bools::WORD;
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, KernelArgs, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
-use crate::schedule::{Decision, Halves, LEAST_POINTS, Schedule, Threads, Work, facts, run, run_parts};
+use crate::schedule::{
+    Decision, Halves, LEAST_POINTS, Schedule, Threads, Work, facts, packed_decision, run, run_packed, run_parts,
+    written,
+};
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -25,6 +29,8 @@ pub struct Launch {
     streaming: OnceLock<Option<Arc<dyn CompiledKernel>>>,
     /// The kernels for parts of a row, once they are asked for; none if there are none.
     halves: OnceLock<Option<Halves>>,
+    /// The one result is wanted as words of bits; set for kernels of which [`run_packed`] makes these.
+    pub packed: bool,
     /// A schedule was given by hand.
     scheduled: bool,
     /// How the latest call was run, if that is to be remembered.
@@ -77,6 +83,7 @@ impl Launch {
             compiled,
             streaming: OnceLock::new(),
             halves: OnceLock::new(),
+            packed: false,
             scheduled,
             latest: Mutex::new(None),
         }
@@ -123,6 +130,7 @@ impl Launch {
         }
         let results = 0..self.lowered.results.len();
         let results = results.map(|r| self.lowered.result_shape(r, &space, &symbols)).collect::<Option<_>>()?;
+        let results = if self.packed { words(results)? } else { results };
         let row_major = matches!(&step.kind, StepKind::Kernel(kernel) if kernel.row_major);
         let order = if row_major { None } else { self.lowered.memory_order(&space, &args) };
         Some(Extent { space, results, order })
@@ -137,12 +145,17 @@ impl Launch {
         extent: &Extent,
         targets: &[Target],
     ) -> Result<(Bound, Pointers), EvalError> {
-        let results: SmallVec<[Strided<'_>; 4]> = targets
-            .iter()
-            .zip(&extent.results)
-            .map(|(target, result)| Strided { shape: &result.shape, strides: &target.strides, unit: 1 })
-            .collect();
         let symbols = |name: Name| symbol(plan, frame, name);
+        let bools = if self.packed { self.lowered.result_shape(0, &extent.space, &symbols) } else { None };
+        let results: SmallVec<[Strided<'_>; 4]> = match &bools {
+            // One after the other, as they are written before they are packed.
+            Some(bools) => SmallVec::from_iter([Strided { shape: &bools.shape, strides: &[1], unit: 1 }]),
+            None => targets
+                .iter()
+                .zip(&extent.results)
+                .map(|(target, result)| Strided { shape: &result.shape, strides: &target.strides, unit: 1 })
+                .collect(),
+        };
         let bound = self.lowered.bind(&extent.space, &operands(frame, step), &results, &symbols);
         let bound = bound.ok_or_else(|| EvalError::shape("an operand can't be addressed"))?;
         let mut pointers = Pointers::new();
@@ -169,9 +182,32 @@ impl Launch {
         points < LEAST_POINTS && !self.scheduled
     }
 
-    /// True if somebody says how its calls are run.
-    pub(super) fn is_scheduled(&self) -> bool {
-        self.scheduled
+    /// True if its calls may be run in parts, as goes with other kernels: nobody says how, and results are what the kernel writes.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.scheduled && !self.packed
+    }
+
+    /// Why its bools can't become words where they are made; none if they can.
+    pub(super) fn not_to_pack(&self) -> Option<&'static str> {
+        let (lowered, kernel) = (&self.lowered, &self.lowered.kernel);
+        let stores = kernel.insts.iter().filter(|inst| matches!(inst.op, KOp::Store(..))).count();
+        let one = matches!(&lowered.results[..], [only] if only.fill.is_none() && only.axes[..] == [Some(0)]);
+        if self.scheduled {
+            Some("a schedule is given for them")
+        } else if lowered.fallible {
+            Some("a point may fail")
+        } else if kernel.fold.is_some() || kernel.axes != 1 {
+            Some("they are computed in several loops")
+        } else if !one || stores != 1 || written(kernel).is_none() {
+            Some("they are not written one after the other, each once")
+        } else {
+            None
+        }
+    }
+
+    /// True if a result may be written with these strides.
+    pub(super) fn may_write(&self, strides: &[isize]) -> bool {
+        !self.packed || strides == [size_of::<u64>() as isize]
     }
 
     /// The kernel, with streaming stores if these are wanted and the code generator has any.
@@ -224,6 +260,12 @@ impl Launch {
     #[inline]
     pub(super) unsafe fn plain(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
         let mut status = Status::default();
+        if self.packed {
+            let work = Work { kernel: &*self.compiled, lowered: &self.lowered, bound, pointers, params };
+            // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
+            unsafe { run_packed(&work, 1) };
+            return status;
+        }
         let args = KernelArgs {
             extents: bound.extents.as_ptr(),
             pointers: pointers.as_ptr(),
@@ -251,6 +293,10 @@ impl Launch {
         // Of one that can't be shared nobody need be ready.
         let most = if Decision::may_share(&self.lowered, bound) { how.threads } else { 1 };
         let threads = Threads::now(self.lowered.nanos(bound), most);
+        if self.packed {
+            // SAFETY: passed on.
+            return unsafe { self.scheduled_packed(bound, pointers, params, threads, how) };
+        }
         let mut decision =
             Decision::new(&self.lowered, bound, pointers, used, threads, self.compiled.packing(), facts());
         let halves = if decision.parts.is_some() { self.halves() } else { None };
@@ -277,6 +323,29 @@ impl Launch {
         }
     }
 
+    /// The same of bools that become words.
+    ///
+    /// # Safety
+    /// As [`scheduled`](Launch::scheduled).
+    unsafe fn scheduled_packed(
+        &self,
+        bound: &Bound,
+        pointers: &[*mut u8],
+        params: &[u64],
+        threads: Threads,
+        how: How,
+    ) -> Status {
+        let threads = threads.worth(self.lowered.nanos(bound));
+        if how.remember {
+            let schedule = packed_decision(threads).schedule(&self.lowered, bound, &*self.compiled);
+            *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
+        }
+        let work = Work { kernel: &*self.compiled, lowered: &self.lowered, bound, pointers, params };
+        // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
+        unsafe { run_packed(&work, threads) };
+        Status::default()
+    }
+
     /// The error of a failed instruction. A kernel is shared by equal ones, written elsewhere: the place is this one's.
     #[cold]
     fn failure(&self, failed: u64, error: Option<Box<EvalError>>) -> EvalError {
@@ -287,6 +356,16 @@ impl Launch {
             _ => error,
         }
     }
+}
+
+/// The shapes of words of bools of these shapes; none if bools are filled in where the kernel writes none.
+fn words(bools: SmallVec<[ResultShape; 4]>) -> Option<SmallVec<[ResultShape; 4]>> {
+    let word = |mut result: ResultShape| {
+        let last = result.shape.last_mut().filter(|_| result.fill.is_none())?;
+        *last = last.div_ceil(WORD);
+        Some(result)
+    };
+    bools.into_iter().map(word).collect()
 }
 
 #[cold]

@@ -9,7 +9,7 @@ use super::value::{Held, Shape, Strides, array_place, overwrite};
 use super::view::ViewOp;
 use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismatch, value_label, with_operands};
 use rewright_ir::{
-    Array, Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Limits, Loop, Scalar, Styled, Traits, Type,
+    Array, Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Inst, Limits, Loop, Scalar, Styled, Traits, Type,
 };
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
@@ -149,6 +149,7 @@ impl<'e> Machine<'e> {
                 Meaning::Array(eval) => self.kernel(act, step, kernel, eval)?,
                 Meaning::Store(param) => self.store_kernel(act, step, kernel, param)?,
                 Meaning::Assign(eval, to) => self.assign(act, step, kernel, eval, to)?,
+                Meaning::Packed(eval, pack) => self.packed(act, step, kernel, eval, pack)?,
             },
             StepKind::View(view) => self.view(act, step, view)?,
             StepKind::GetItem => self.getitem(act, step)?,
@@ -276,7 +277,12 @@ impl<'e> Machine<'e> {
         step.args.iter().map(|slot| act.frame.slots[slot.0 as usize].to_datum(buffers)).collect()
     }
 
-    fn define(&self, act: &mut Activation<'_, '_>, step: &Step, results: Vec<Held>) -> Result<(), EvalError> {
+    pub(super) fn define(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        results: Vec<Held>,
+    ) -> Result<(), EvalError> {
         if results.len() != step.defs.len() {
             return Err(EvalError::shape(format!("gave {} results for {}", results.len(), step.defs.len())));
         }
@@ -310,23 +316,35 @@ impl<'e> Machine<'e> {
     }
 
     pub(super) fn array(&self, act: &mut Activation<'_, '_>, step: &Step, eval: ArrayEval) -> Result<(), EvalError> {
-        self.buffers.borrow_mut().stats.reference += u64::from(!step.op.traits.contains(Traits::DIRECT));
         let args = self.data(act, step)?;
+        let results = self.evaluate(act, step.inst, eval, &args)?;
+        self.define(act, step, results.into_iter().map(Held::from).collect())
+    }
+
+    /// What an instruction means for these operands.
+    pub(super) fn evaluate(
+        &self,
+        act: &Activation<'_, '_>,
+        inst: Inst,
+        eval: ArrayEval,
+        args: &[Datum],
+    ) -> Result<Vec<Datum>, EvalError> {
+        let data = act.func.inst(inst);
+        self.buffers.borrow_mut().stats.reference += u64::from(!data.op.traits.contains(Traits::DIRECT));
         let symbols = act.frame.symbols_by_name(act.plan);
-        let types: SmallVec<[Type; 1]> = step.defs.iter().map(|d| d.ty.clone()).collect();
+        let types: SmallVec<[Type; 1]> = data.results.iter().map(|&v| act.func.ty(v).clone()).collect();
         let cx = EvalCx {
-            attrs: &act.func.inst(step.inst).attrs,
+            attrs: &data.attrs,
             results: &types,
             symbols: &symbols,
             module: Some(&self.exec.module),
             limits: self.limits,
             steps: &self.steps,
         };
-        let results = match eval {
-            ArrayEval::Op => apply(step.op, &cx, &args)?,
-            ArrayEval::Ufunc(callee) => self.ufunc(&cx, callee, &args)?,
-        };
-        self.define(act, step, results.into_iter().map(Held::from).collect())
+        match eval {
+            ArrayEval::Op => apply(data.op, &cx, args),
+            ArrayEval::Ufunc(callee) => self.ufunc(&cx, callee, args),
+        }
     }
 
     fn ufunc(&self, cx: &EvalCx<'_>, callee: usize, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {

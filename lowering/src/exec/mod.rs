@@ -63,6 +63,7 @@ mod layout;
 mod liveness;
 mod machine;
 mod out;
+mod packed;
 mod parts;
 mod pick;
 pub mod plan;
@@ -169,6 +170,8 @@ pub enum Instead {
     CodeGen(&'static str),
     /// Its kernel, which calls functions of one element.
     Calls,
+    /// A step of its own, though a kernel makes what it packs.
+    Apart,
 }
 
 /// A step that does not run as asked for, and why.
@@ -193,6 +196,7 @@ impl fmt::Display for Remark {
             Instead::Reference => write!(f, "its reference meaning: {}", self.why),
             Instead::CodeGen(name) => write!(f, "{name}: {}", self.why),
             Instead::Calls => write!(f, "calls for each element: {}", self.why),
+            Instead::Apart => write!(f, "itself, after what makes its bools: {}", self.why),
         }
     }
 }

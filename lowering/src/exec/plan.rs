@@ -170,6 +170,8 @@ pub enum Meaning {
     Store(Option<u32>),
     /// It computes a whole value, which is stored, and which nobody else reads.
     Assign(ArrayEval, Destination),
+    /// It computes bools, which this instruction packs, and which nobody else reads.
+    Packed(ArrayEval, Inst),
 }
 
 /// Where a value is stored.

@@ -61,6 +61,11 @@ impl fmt::Display for Step {
         {
             write!(f, " into {:?}", to.slot)?;
         }
+        if let StepKind::Kernel(kernel) = &self.kind
+            && kernel.launch.packed
+        {
+            write!(f, " in bits")?;
+        }
         for edge in self.edges() {
             write!(f, " {edge}")?;
         }

@@ -4,6 +4,7 @@ use super::buffers::RawBuffer;
 use super::heir::{Heir, inherit};
 use super::launch::Extent;
 use super::machine::{Activation, Machine};
+use super::out::OutPlace;
 use super::plan::{ArrayEval, Def, Destination, KernelStep, Slot, Step};
 use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use rewright_ir::EvalError;
@@ -25,7 +26,7 @@ impl Machine<'_> {
     }
 
     /// What a kernel covers; `None` if something does not fit.
-    fn extent(&self, act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep) -> Option<Extent> {
+    pub(super) fn extent(&self, act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep) -> Option<Extent> {
         let extent_of = |(operand, axis): (usize, usize)| self.operand(act, step, operand).shape().get(axis).copied();
         if kernel.equal.iter().any(|&[one, other]| extent_of(one) != extent_of(other)) {
             return None;
@@ -34,7 +35,7 @@ impl Machine<'_> {
         extent.filter(|e| fit(act, &step.defs, e))
     }
 
-    fn run_kernel(
+    pub(super) fn run_kernel(
         &self,
         act: &mut Activation<'_, '_>,
         step: &Step,
@@ -47,7 +48,10 @@ impl Machine<'_> {
         for ((def, result), exit) in step.defs.iter().zip(&extent.results).zip(&kernel.exits) {
             let (dtype, shape) = (def.ty.dtype(), &result.shape);
             let place = exit.and_then(|at| act.frame.into.get(at as usize));
-            let target = match place.filter(|p| p.direct && p.dtype == dtype && p.shape == *shape) {
+            let direct = |p: &&OutPlace| {
+                p.direct && p.dtype == dtype && p.shape == *shape && kernel.launch.may_write(&p.strides)
+            };
+            let target = match place.filter(direct) {
                 Some(place) => {
                     rooms.push(Room::Callers);
                     Target { pointer: place.pointer, strides: place.strides.clone(), used: true }

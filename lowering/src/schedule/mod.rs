@@ -37,6 +37,7 @@ mod lines;
 mod long_rows;
 mod machine;
 mod pack;
+mod packed;
 mod parts;
 mod place;
 mod run;
@@ -51,6 +52,7 @@ pub use parts::Parts;
 pub(crate) use band::{Bands, Member, Moved, run_bands};
 pub(crate) use feed::{Feed, Passed, run_fed};
 pub(crate) use lines::{LINE, Lines};
+pub(crate) use packed::{packed_decision, run_packed, written};
 pub(crate) use parts::{Halves, run_parts};
 pub(crate) use run::{Work, run};
 

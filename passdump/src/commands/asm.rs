@@ -70,7 +70,11 @@ fn show(out: &mut Out, step: &KernelStep, level: Option<Level>) -> Result<(), Er
         Some((by, compiled)) => (by, &**compiled),
         None => (step.launch.codegen, &*step.launch.compiled),
     };
-    writeln!(out, "schedule by {by}: {}\n\n{kernel}", compiled.schedule())?;
+    writeln!(out, "schedule by {by}: {}", compiled.schedule())?;
+    if step.launch.packed {
+        writeln!(out, "its bools become bits of words while the cache holds them")?;
+    }
+    writeln!(out, "\n{kernel}")?;
     match compiled.disassembly() {
         Some(listing) => writeln!(out, "{}", listing.trim_end())?,
         None => writeln!(out, "{by} makes no machine code")?,

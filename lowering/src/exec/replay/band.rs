@@ -188,7 +188,7 @@ struct Found {
 /// The most kernels from the first action on that can be run together, if there are two and their arrays are larger than a band.
 fn longest(actions: &[Action], steps: &[Step], bytes: u64) -> Option<Found> {
     let runs = actions.iter().take(MOST).map_while(|action| match action {
-        Action::Kernel(run) if run.fills.is_empty() && launch(&steps[run.step]).is_some_and(|l| !l.is_scheduled()) => {
+        Action::Kernel(run) if run.fills.is_empty() && launch(&steps[run.step]).is_some_and(|l| l.is_plain()) => {
             Some(&**run)
         }
         _ => None,

@@ -136,7 +136,7 @@ impl<'a> Pair<'a> {
     fn new(maker: &'a Run, fold: &'a Run, steps: &'a [Step]) -> Option<Pair<'a>> {
         let plain = |run: &Run| {
             let launch = launch(&steps[run.step])?;
-            (run.fills.is_empty() && !launch.is_scheduled()).then_some(&launch.lowered)
+            (run.fills.is_empty() && launch.is_plain()).then_some(&launch.lowered)
         };
         let (making, folding) = (plain(maker)?, plain(fold)?);
         let (leaf, points) = (leaf_of_row(folding, &fold.bound)?, *fold.bound.extents.last()?);

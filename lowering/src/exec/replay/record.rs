@@ -185,7 +185,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
     }
 
     fn kernel(&mut self, number: usize, step: &Step, kernel: &KernelStep) -> Option<()> {
-        matches!(kernel.meaning, Meaning::Array(_)).then_some(())?;
+        matches!(kernel.meaning, Meaning::Array(_) | Meaning::Packed(..)).then_some(())?;
         let launch = &kernel.launch;
         let extent = launch.extent(self.plan, &self.frame, step)?;
         let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
@@ -195,6 +195,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
             let exit = kernel.exits.get(nth).copied().flatten();
             let stays = exit.is_some() || self.makers.contains(&(number, nth));
             let target = self.target(&extent, nth, def, exit, stays)?;
+            launch.may_write(&target.strides).then_some(())?;
             if let Some(scalar) = extent.results[nth].fill {
                 let (dtype, shape) = (def.ty.dtype(), Shape::from(&**shape));
                 fills.push(Fill {

@@ -5,8 +5,9 @@ use crate::pattern::reserved;
 use crate::styles::bits::WORD;
 use rewright::ir::op::Eval;
 use rewright::ir::{Arity, Elements, EvalCx, EvalError, InferCx, OpDef, Traits, TypeError, Types};
+use rewright::lowering::{PacksBools, pack_bools};
 use rewright::ndarray::{ArcArray, IxDyn};
-use rewright::{Array, DType, Datum, Dim, Type, register_op};
+use rewright::{Array, DType, Datum, Dim, Type, register_interface, register_op};
 
 /// The op.
 pub static PACK_BITS: OpDef =
@@ -14,6 +15,8 @@ pub static PACK_BITS: OpDef =
         .traits(Traits::DIRECT);
 
 register_op!(PACK_BITS);
+// Comparisons that are packed at once are kernels that write words.
+register_interface!("pack_bits", PacksBools, &PacksBools);
 
 fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let ty = &cx.args[0];
@@ -33,25 +36,13 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let len = cx.len(&shape)?;
     cx.spend(bools.len() as u64)?;
     let mut words = reserved(len).map_err(EvalError::limit)?;
+    words.resize(len, 0);
+    // Rows of no bools have no words.
     if in_row > 0 {
-        for row in bools.chunks(in_row) {
-            words.extend(row.chunks(WORD as usize).map(word));
+        for (row, words) in bools.chunks(in_row).zip(words.chunks_mut(in_row.div_ceil(WORD as usize))) {
+            pack_bools(row, words);
         }
     }
-    // Rows of no bools have no words.
     let packed = ArcArray::from_shape_vec(IxDyn(&shape), words);
     packed.map(|words| vec![Array::U64(words).into()]).map_err(|error| EvalError::shape(error.to_string()))
-}
-
-/// A word of up to 64 bools.
-fn word(bools: &[bool]) -> u64 {
-    let mut word = 0;
-    let (eights, rest) = bools.as_chunks::<8>();
-    for (number, eight) in eights.iter().enumerate() {
-        // The product has each of the eight at its place in the highest byte, and nothing else there.
-        let bytes = u64::from_le_bytes(eight.map(u8::from));
-        word |= (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
-    }
-    let past = 8 * eights.len();
-    rest.iter().enumerate().fold(word, |word, (number, &bool)| word | u64::from(bool) << (past + number))
 }

@@ -1,0 +1,108 @@
+//! Steps of two instructions: a kernel, and what alone uses its result, a store or what packs its bools.
+
+use super::FuncPlanner;
+use crate::bools::PacksBools;
+use crate::exec::plan::*;
+use crate::exec::{Instead, LowerError};
+use rewright_ir::ops::{dim, effects};
+use rewright_ir::{Block, Dim, Eval, Inst, InstData, Traits, Value};
+
+/// The other one is looked for among so many instructions behind it.
+const NEAR: usize = 16;
+
+impl<'m> FuncPlanner<'_, 'm> {
+    /// True if the first of these instructions may be a kernel whose result is stored soon, as it is, to an array of its dims, and read by nobody else,
+    /// with nothing in between that could fail, or be seen.
+    pub(super) fn is_only_stored(&self, block: Block, insts: &[Inst]) -> bool {
+        self.only_user(block, insts).is_some_and(|(result, store)| match store.args[..] {
+            [dest, from] if store.op == effects::STORE => {
+                let ty = self.func.ty(result);
+                from == result && dest != result && self.func.ty(dest) == ty && !ty.dims().contains(&Dim::Any)
+            }
+            _ => false,
+        })
+    }
+
+    /// True if the first of these instructions may be a kernel of bools that are packed soon, and read by nobody else.
+    pub(super) fn is_only_packed(&self, block: Block, insts: &[Inst]) -> bool {
+        self.only_user(block, insts).is_some_and(|(result, user)| packs_bools(user) && user.args[..] == [result])
+    }
+
+    /// The one result of the first of these instructions, which may be a kernel, and what uses that soon, if nobody else does, with nothing in between
+    /// that could fail, or be seen.
+    fn only_user(&self, block: Block, insts: &[Inst]) -> Option<(Value, &'m InstData)> {
+        let (&first, rest) = insts.split_first()?;
+        let data = self.func.inst(first);
+        let &[result] = &data.results[..] else { return None };
+        let once = self.left.get(&result) == Some(&1) && !self.live.at_end(block, result);
+        if !once || !self.makes_elements(data) {
+            return None;
+        }
+        let calm = |data: &InstData| match data.op.eval {
+            Eval::Elementwise { .. } => {
+                let scalars = data.args.iter().all(|&v| self.func.ty(v).is_scalar());
+                scalars && !data.op.traits.contains(Traits::PARTIAL)
+            }
+            _ => data.op == dim::DIM || data.op == effects::DEL,
+        };
+        let mut near = rest.iter().take(NEAR).map(|&inst| self.func.inst(inst)).skip_while(|data| calm(data));
+        near.next().filter(|user| user.args.contains(&result)).map(|user| (result, user))
+    }
+
+    /// A store together with what computes the elements; two steps where that is no kernel.
+    pub(super) fn assign(&mut self, block: Block, maker: Inst, store: Inst) -> Result<(), LowerError> {
+        let (data, to) = (self.func.inst(maker), self.func.inst(store));
+        let mut dead = self.dying(block, data.args.iter().copied());
+        let mut kind = self.inst(data, &dead)?;
+        let (Some(&dest), StepKind::Kernel(kernel)) = (to.args.first(), &mut kind) else {
+            self.push(block, maker, kind, dead);
+            return self.alone(block, store);
+        };
+        if let Meaning::Array(eval) = kernel.meaning {
+            let to = Destination { slot: self.slot(dest), param: self.param_index(dest) };
+            kernel.meaning = Meaning::Assign(eval, to);
+        }
+        dead.extend(self.dying(block, to.args.iter().copied()));
+        self.push(block, maker, kind, dead);
+        Ok(())
+    }
+
+    /// What packs bools together with what computes them; two steps where that is no kernel, or none that can be run so.
+    pub(super) fn packed(&mut self, block: Block, maker: Inst, pack: Inst) -> Result<(), LowerError> {
+        let (data, to) = (self.func.inst(maker), self.func.inst(pack));
+        let dead = self.dying(block, data.args.iter().copied());
+        let mut kind = self.inst(data, &dead)?;
+        let why = match &kind {
+            StepKind::Kernel(kernel) => kernel.launch.not_to_pack(),
+            _ => Some("they are not computed by a kernel"),
+        };
+        let (None, StepKind::Kernel(kernel)) = (why, &mut kind) else {
+            self.push(block, maker, kind, dead);
+            self.remark(to, Instead::Apart, why.unwrap_or_default());
+            return self.alone(block, pack);
+        };
+        if let Meaning::Array(eval) = kernel.meaning {
+            kernel.meaning = Meaning::Packed(eval, pack);
+        }
+        kernel.launch.packed = true;
+        kernel.exits = to.results.iter().map(|words| self.exits.get(words).copied()).collect();
+        // The bools have no slot that could be given back.
+        self.dying(block, to.args.iter().copied());
+        self.push_with(block, maker, to.results.iter().copied().collect(), kind, dead);
+        Ok(())
+    }
+
+    /// A remark if bools of a kernel of this function are packed by themselves.
+    pub(super) fn tell_if_apart(&mut self, data: &InstData) {
+        let bools = data.args.first().filter(|_| packs_bools(data));
+        let maker = bools.and_then(|&bools| self.func.def_inst(bools)).map(|maker| self.func.inst(maker));
+        if maker.is_some_and(|maker| self.makes_elements(maker)) {
+            self.remark(data, Instead::Apart, "others use them, too, or something else comes in between");
+        }
+    }
+}
+
+/// True of an instruction that makes words of bools.
+pub(super) fn packs_bools(data: &InstData) -> bool {
+    data.op.interface::<PacksBools>().is_some()
+}
