@@ -134,6 +134,11 @@ def product_sum(s0, s1, s2, t0, t1, t2, u0, u1, u2, into):
     return lambda: 2 * s + t.multiply(u), stored
 
 
+def sum_of_two(s0, s1, s2, t0, t1, t2, into):
+    s, t = csc(s0, s1, s2), csc(t0, t1, t2)
+    return lambda: s + t, stored
+
+
 def expm1(s0, s1, s2, into):
     s = csc(s0, s1, s2)
     return lambda: s.expm1(), stored

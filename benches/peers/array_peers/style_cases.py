@@ -204,6 +204,7 @@ def sparse(side, count):
         yield sparse_row("`2 .* s .+ t .* u`, three patterns", "product_sum", {"s": s, "t": t, "u": u})
         others = [s | {"values": np.roll(s["values"], by)} for by in (1, 2)]
         yield sparse_row("`2 .* s .+ t .* u`, one pattern", "product_sum", {"s": s, "t": others[0], "u": others[1]})
+        yield sparse_row("`s .+ t`, two patterns", "sum_of_two", {"s": s, "t": t})
         yield sparse_row("`expm1.(s)`", "expm1", {"s": s}, 1e-15)
 
     return rows
