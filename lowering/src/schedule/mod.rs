@@ -29,6 +29,7 @@
 //!
 //! What is not said is decided.
 
+mod ahead;
 mod band;
 mod crew;
 mod decide;

@@ -5,6 +5,7 @@
 //! vectors whose lanes are rows (`x64/lanes.rs`): nothing has to be joined across lanes. So that the cache holds what is turned, it is a block of rows at a time
 //! that all iterations of the outer loops run on.
 
+use super::ahead::Ahead;
 use super::run::{Part, SCRATCH, Work};
 use super::turn::turn;
 use crate::kernel::{Buffer, Kernel, Packing, Status};
@@ -105,7 +106,13 @@ impl Work<'_> {
                         }
                     } else {
                         let step = strides[across] as isize;
-                        turn((there, step), (here, pitch(size) as isize), (count as usize, points), size);
+                        turn(
+                            (there, step),
+                            (here, pitch(size) as isize),
+                            (count as usize, points),
+                            size,
+                            &mut Ahead::default(),
+                        );
                     }
                 }
                 block.pointers[number] = here;

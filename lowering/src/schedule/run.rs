@@ -1,10 +1,12 @@
 //! Running a call in parts: chunks that threads share, and tiles in which elements that lie across are turned.
 
+use super::ahead::Ahead;
 use super::crew::share;
 use super::decide::{Chunks, Decision, Tile, is_turned};
 use super::lines::{LINE, Lines};
-use super::turn::turn;
-use crate::kernel::{CompiledKernel, KOp, KernelArgs, Status};
+use super::machine::facts;
+use super::turn::{squares, turn};
+use crate::kernel::{Buffer, CompiledKernel, KOp, KernelArgs, Status};
 use crate::lower::{Bound, Lowered, Param};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -191,6 +193,8 @@ impl Work<'_> {
         let mut scratch = SCRATCH.take();
         scratch.grow(bytes);
         let start = scratch.begin();
+        // What the caches hold is there soon enough.
+        let far = self.bytes(part) > facts().last_level / 2;
         let mut at: SmallVec<[u64; 4]> = SmallVec::from_elem(0, outer);
         loop {
             let mut row = part.clone();
@@ -198,7 +202,7 @@ impl Work<'_> {
                 self.narrow(&mut row, number, index, 1);
             }
             // SAFETY: a part of the part; the scratch memory has room for the tiles.
-            unsafe { self.panels(&row, tile, [outer, inner], &turned, start) };
+            unsafe { self.panels(&row, tile, [outer, inner], (&turned, start), far) };
             let Some(next) = (0..outer).rev().find(|&number| at[number] + 1 < part.extents[number]) else { break };
             at[next] += 1;
             at[next + 1..].fill(0);
@@ -208,11 +212,18 @@ impl Work<'_> {
         Status::default()
     }
 
-    /// The tiles of the last two loops.
+    /// The tiles of the last two loops; `far` says that their elements are in memory.
     ///
     /// # Safety
     /// As [`run`], for a part of it; `scratch` is as large as `turned` says.
-    unsafe fn panels(&self, part: &Part, tile: Tile, [outer, inner]: [usize; 2], turned: &Turned, scratch: *mut u8) {
+    unsafe fn panels(
+        &self,
+        part: &Part,
+        tile: Tile,
+        [outer, inner]: [usize; 2],
+        (turned, scratch): (&Turned, *mut u8),
+        far: bool,
+    ) {
         let loops = part.extents.len();
         let mut from = [0, 0];
         while from[0] < part.extents[outer] {
@@ -222,6 +233,7 @@ impl Work<'_> {
             self.narrow(&mut piece, outer, from[0], rows);
             self.narrow(&mut piece, inner, from[1], columns);
             let (rows_now, columns_now) = (rows as usize, columns as usize);
+            let mut ahead = if far { self.straight(&piece, [outer, inner], turned) } else { Ahead::default() };
             for &(number, size, at, pitch) in turned {
                 let there = (piece.pointers[number], part.strides[number * loops + inner] as isize);
                 let here = (scratch.wrapping_add(at), pitch as isize);
@@ -230,7 +242,7 @@ impl Work<'_> {
                 piece.strides[number * loops + inner] = size as i64;
                 if self.is_read(number) {
                     // SAFETY: the elements of the piece, and the scratch memory of this buffer.
-                    unsafe { turn((there.0, there.1), here, (columns_now, rows_now), size) };
+                    unsafe { turn((there.0, there.1), here, (columns_now, rows_now), size, &mut ahead) };
                 }
             }
             // SAFETY: a part of the part, with copies in place of what is turned.
@@ -241,13 +253,43 @@ impl Work<'_> {
                 let there = (part.pointers[number].wrapping_offset(moved as isize), strides[inner] as isize);
                 let here = (scratch.wrapping_add(at).cast_const(), pitch as isize);
                 // SAFETY: as above.
-                unsafe { turn(here, there, (rows_now, columns_now), size) };
+                unsafe { turn(here, there, (rows_now, columns_now), size, &mut Ahead::default()) };
             }
             from[1] += columns;
             if from[1] == part.extents[inner] {
                 from = [from[0] + rows, 0];
             }
         }
+    }
+
+    /// The bytes of the elements of a part.
+    fn bytes(&self, part: &Part) -> u64 {
+        let buffers = self.lowered.kernel.buffers.iter().zip(part.strides.chunks_exact(part.extents.len()));
+        let bytes = |(buffer, strides): (&Buffer, &[i64])| {
+            let moving = part.extents.iter().zip(strides).filter(|&(_, &stride)| stride != 0);
+            moving.map(|(&extent, _)| extent).fold(buffer.dtype.size() as u64, u64::saturating_mul)
+        };
+        buffers.map(bytes).fold(0, u64::saturating_add)
+    }
+
+    /// What a piece reads without turning it, to be asked for while the rest is turned.
+    fn straight(&self, piece: &Part, [outer, inner]: [usize; 2], turned: &Turned) -> Ahead {
+        let loops = piece.extents.len();
+        let (rows, columns) = (piece.extents[outer] as usize, piece.extents[inner] as usize);
+        let mut ahead = Ahead::default();
+        let mut turns = 0;
+        for (number, buffer) in
+            self.lowered.kernel.buffers.iter().enumerate().filter(|(number, _)| self.is_read(*number))
+        {
+            let (strides, size) = (&piece.strides[number * loops..][..loops], buffer.dtype.size());
+            if turned.iter().any(|(other, ..)| *other == number) {
+                turns += squares((columns, rows), size);
+            } else if strides[inner] == size as i64 && strides[outer] != 0 {
+                ahead.add(piece.pointers[number], strides[outer] as isize, rows, columns * size);
+            }
+        }
+        ahead.share(turns);
+        ahead
     }
 
     fn is_written(&self, buffer: usize) -> bool {

@@ -1,6 +1,10 @@
 //! Turning a piece of a matrix: rows become columns.
 
-/// Element `(r, c)` of `rows` rows, `from + r * from_step + c * size`, goes to `to + c * to_step + r * size`.
+use super::ahead::Ahead;
+use super::lines::LINE;
+
+/// Element `(r, c)` of `rows` rows, `from + r * from_step + c * size`, goes to `to + c * to_step + r * size`. With each square of
+/// [`squares`] a share of what is read next is asked for.
 ///
 /// # Safety
 /// All these elements, of `size` bytes each, are valid to read and to write, and the two sides don't overlap.
@@ -9,14 +13,21 @@ pub unsafe fn turn(
     (to, to_step): (*mut u8, isize),
     (rows, columns): (usize, usize),
     size: usize,
+    ahead: &mut Ahead,
 ) {
     #[cfg(target_arch = "x86_64")]
     if (size == 4 || size == 8) && crate::x64::Level::Avx2.is_available() {
         // SAFETY: the processor has AVX2; the rest is the caller's promise.
-        return unsafe { wide::turn((from, from_step), (to, to_step), (rows, columns), size) };
+        return unsafe { wide::turn((from, from_step), (to, to_step), (rows, columns), size, ahead) };
     }
     // SAFETY: the caller's promise.
     unsafe { plain((from, from_step), (to, to_step), (0..rows, 0..columns), size) };
+}
+
+/// The squares of so many rows and columns whose sides are cache lines, but for what is left at the ends.
+pub fn squares((rows, columns): (usize, usize), size: usize) -> usize {
+    let line = LINE / size;
+    (rows / line) * (columns / line)
 }
 
 /// One element after the other.
@@ -50,6 +61,7 @@ unsafe fn plain(
 /// Squares in registers, of as many rows as a cache line has elements.
 #[cfg(target_arch = "x86_64")]
 mod wide {
+    use super::Ahead;
     use std::arch::x86_64::*;
     use std::ops::Range;
 
@@ -61,6 +73,7 @@ mod wide {
         (to, to_step): (*mut u8, isize),
         (rows, columns): (usize, usize),
         size: usize,
+        ahead: &mut Ahead,
     ) {
         // Elements that fill a register.
         let side = 32 / size;
@@ -71,10 +84,11 @@ mod wide {
             for column in (0..whole_columns).step_by(line) {
                 // The next rows, which are in the next tile after the last ones: the processor does not foresee by itself what is so
                 // far apart.
-                for ahead in row + line..row + 2 * line {
-                    let there = from.wrapping_offset(ahead as isize * from_step + (column * size) as isize);
+                for next in row + line..row + 2 * line {
+                    let there = from.wrapping_offset(next as isize * from_step + (column * size) as isize);
                     _mm_prefetch::<_MM_HINT_T0>(there.cast());
                 }
+                ahead.ask();
                 for (r, c) in [(0, 0), (0, side), (side, 0), (side, side)] {
                     let (row, column) = ((row + r) as isize, (column + c) as isize);
                     let source = from.wrapping_offset(row * from_step + column * size as isize);
@@ -191,7 +205,7 @@ mod tests {
                 let mut to = vec![0xA5u8; columns * to_step];
                 let sides = ((from.as_ptr(), from_step as isize), (to.as_mut_ptr(), to_step as isize));
                 // SAFETY: both vectors have as many rows of as many bytes.
-                unsafe { turn(sides.0, sides.1, (rows, columns), size) };
+                unsafe { turn(sides.0, sides.1, (rows, columns), size, &mut Ahead::default()) };
                 let mut wanted = vec![0xA5u8; columns * to_step];
                 for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
                     let source = row * from_step + column * size;
