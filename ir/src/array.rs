@@ -356,9 +356,9 @@ impl From<Scalar> for Datum {
 }
 impl From<Styled> for Datum {
     fn from(s: Styled) -> Self {
-        match (s.style().name().as_str(), s.components()) {
+        match (s.style().is_dense(), s.components()) {
             // Types don't say `dense`.
-            ("dense", [elements]) => Datum::Array(elements.clone()),
+            (true, [elements]) => Datum::Array(elements.clone()),
             _ => Datum::Styled(Arc::new(s)),
         }
     }

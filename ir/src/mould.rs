@@ -1,8 +1,7 @@
 //! What arrays of one style, dtype and shape consist of, for whoever makes many of them.
 
-use crate::array::Array;
 use crate::dtype::DType;
-use crate::style::{Component, Style, Styled};
+use crate::style::{Component, Components, Style, Styled};
 use crate::types::Dim;
 use smallvec::SmallVec;
 
@@ -42,7 +41,7 @@ impl Mould {
     }
 
     /// The array of these components, in the order of the style's; the error says what of them is wrong.
-    pub fn cast(&self, components: SmallVec<[Array; 2]>) -> Result<Styled, String> {
+    pub fn cast(&self, components: Components) -> Result<Styled, String> {
         let style = self.style;
         if self.count() != components.len() {
             let names: Vec<_> = self.components.iter().map(|component| component.name).collect();

@@ -190,13 +190,16 @@ impl Component {
     }
 }
 
+/// The components of an array of a style. Most styles have one; more are kept apart, so that arrays of styles are quick to move.
+pub type Components = SmallVec<[Array; 1]>;
+
 /// A run-time array of a style.
 #[derive(Clone, Debug)]
 pub struct Styled {
     style: Style,
     dtype: DType,
     shape: SmallVec<[usize; 4]>,
-    components: SmallVec<[Array; 2]>,
+    components: Components,
 }
 
 impl Styled {
@@ -215,7 +218,7 @@ impl Styled {
         style: Style,
         dtype: DType,
         shape: &[usize],
-        components: SmallVec<[Array; 2]>,
+        components: Components,
     ) -> Result<Styled, String> {
         let styled = Styled { style, dtype, shape: shape.into(), components };
         (style.def.check)(&styled)?;

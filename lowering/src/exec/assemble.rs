@@ -4,8 +4,7 @@ use super::frame::Frame;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Def, DimCheck, Step};
 use super::value::{Held, Shape};
-use rewright_ir::{Array, Datum, EvalError, Mould, Style};
-use smallvec::SmallVec;
+use rewright_ir::{Components, Datum, EvalError, Mould, Style};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How arrays of a storage style are put together.
@@ -68,7 +67,7 @@ impl Machine<'_> {
             let operand = self.operand(act, step, number).to_datum(&mut self.buffers.borrow_mut());
             operand.map(|datum| datum.to_array())
         };
-        let components: SmallVec<[Array; 2]> = (0..step.args.len()).map(held).collect::<Result<_, _>>()?;
+        let components: Components = (0..step.args.len()).map(held).collect::<Result<_, _>>()?;
         // What components hold is looked at.
         components.iter().try_for_each(|component| self.spend(component.len() as u64))?;
         match mould.cast(components) {

@@ -6,7 +6,7 @@ use crate::exec::args::Arg;
 use crate::exec::assemble::Assemble;
 use crate::exec::plan::{FuncPlan, Slot, Step, StepKind};
 use crate::exec::value::{Held, Lent, Shape};
-use rewright_ir::{Array, Mould, Styled};
+use rewright_ir::{Array, Components, Mould, Styled};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Made {
                 Arg::Scalar(_) | Arg::View(_) => None,
             },
         };
-        let components: SmallVec<[Array; 2]> = self.parts.iter().map(part).collect::<Option<_>>()?;
+        let components: Components = self.parts.iter().map(part).collect::<Option<_>>()?;
         self.mould.cast(components).ok()
     }
 }
