@@ -12,6 +12,7 @@ use super::layout;
 use super::liveness::Liveness;
 use super::pick::Pick;
 use super::plan::*;
+use super::reindex::Reindex;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
 use super::wrap_dot::{self, wrap_dot};
@@ -413,6 +414,9 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 let equal = wrap_dot::to_be_equal(self.func, data);
                 StepKind::Kernel(Box::new(KernelStep { launch, exits, equal, row_major: false, meaning }))
             }
+            Err(NoLaunch::None(_)) if let Some(reindex) = self.reindex(data, meaning) => {
+                StepKind::Reindex(Box::new(reindex))
+            }
             Err(NoLaunch::None(why)) => {
                 self.remark(data, Instead::Reference, &why);
                 match meaning {
@@ -422,6 +426,13 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 }
             }
         })
+    }
+
+    /// Elements that are read elsewhere, where that is all that an expression does.
+    fn reindex(&self, data: &InstData, meaning: Meaning) -> Option<Reindex> {
+        let Meaning::Array(_) = meaning else { return None };
+        let exit = data.results.first().and_then(|result| self.exits.get(result)).copied();
+        Reindex::of(data.attrs.expr().filter(|_| data.op == ARRAYEXPR && data.attrs.str("schedule").is_none())?, exit)
     }
 
     /// The compiled kernel of an instruction; else why there is none.

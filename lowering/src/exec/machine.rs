@@ -159,6 +159,7 @@ impl<'e> Machine<'e> {
             StepKind::Update(slices) => self.update(act, step, slices)?,
             StepKind::Join(join) => self.join(act, step, *join)?,
             StepKind::Pick(pick) => self.pick(act, step, *pick)?,
+            StepKind::Reindex(reindex) => self.reindex(act, step, reindex)?,
             StepKind::Array(eval) => self.array(act, step, *eval)?,
             StepKind::Store(param) => self.store(act, step, *param)?,
             StepKind::Free => {}

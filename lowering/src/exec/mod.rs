@@ -68,6 +68,7 @@ mod parts;
 mod pick;
 pub mod plan;
 mod print;
+mod reindex;
 mod replay;
 mod results;
 mod run_kernel;

@@ -7,6 +7,7 @@ use super::assemble::Assemble;
 use super::join::Join;
 use super::launch::Launch;
 use super::pick::Pick;
+use super::reindex::Reindex;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
 use rewright_ir::{Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, SliceSpec, Type, Value};
@@ -113,6 +114,8 @@ pub enum StepKind {
     Join(Join),
     /// Reads at places that operands name.
     Pick(Pick),
+    /// Reads elements elsewhere, beyond the ends or at quotients and remainders of indices.
+    Reindex(Box<Reindex>),
     /// Computes whole values by the op's reference meaning.
     Array(ArrayEval),
     /// Writes the second operand into the first; holds the parameter that this is, if it is one.

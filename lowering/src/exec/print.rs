@@ -46,6 +46,7 @@ impl fmt::Display for Step {
             StepKind::Free => f.write_str("free")?,
             StepKind::Call(call) => write!(f, "call {}", call.callee)?,
             StepKind::GetItem | StepKind::Dim(_) | StepKind::Join(_) | StepKind::Pick(_) => write!(f, "{}", self.op)?,
+            StepKind::Reindex(_) => write!(f, "reindex {}", self.op)?,
             StepKind::Component(_) | StepKind::Assemble(_) => write!(f, "{}", self.op)?,
             StepKind::Update(_) => write!(f, "{} in place", self.op)?,
             StepKind::Store(_) | StepKind::Print(_) | StepKind::Raise(_) | StepKind::Ret(_) => {

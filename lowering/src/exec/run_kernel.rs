@@ -203,7 +203,7 @@ impl Machine<'_> {
     }
 
     /// Counts the points of an index space.
-    fn points(&self, points: u64) -> Result<(), EvalError> {
+    pub(super) fn points(&self, points: u64) -> Result<(), EvalError> {
         if points > self.limits.steps {
             let limit = self.limits.steps;
             return Err(EvalError::limit(format!("the index space has more than {limit} points")));

@@ -7,6 +7,8 @@
 //! - [`strength_reduction`]: cheaper ops for constant operands.
 //! - [`flat_positions`]: positions in a whole array are positions in its elements as one row.
 //! - [`operand_casts`]: what is put together with elements of another dtype is cast first.
+//! - [`operand_reads`]: what a kernel can't read is an array of its own first.
+//! - [`repeated_values`]: what a node would compute again along an axis is an array of its own first.
 //! - [`reduce_finish`]: reductions take in what is computed of their results.
 //! - [`scalar_finish`]: reductions to one number take in what is computed of it.
 //! - [`reduce_fusion`]: reductions take in what computes their operand.
@@ -29,6 +31,7 @@
 //! All but the last never change a bit of a result. Of NaNs only that they are NaN is kept: which NaN comes out of two is not for
 //! IEEE 754 to say, nor for the machines that the function may run on.
 
+mod apart;
 pub mod array_expr;
 pub mod block_args;
 mod cannot_fail;
@@ -51,10 +54,12 @@ pub mod merge_blocks;
 mod node;
 pub mod node_extents;
 pub mod operand_casts;
+pub mod operand_reads;
 pub mod reduce_finish;
 pub mod reduce_fusion;
 pub mod reduce_siblings;
 pub mod reduce_views;
+pub mod repeated_values;
 pub mod rules;
 pub mod scalar_finish;
 mod siblings;

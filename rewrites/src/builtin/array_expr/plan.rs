@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 
 /// What is computed again for every element along a broadcast axis may cost so many cycles at most.
-const MAX_REPEATED_CYCLES: u32 = 4;
+pub const MAX_REPEATED_CYCLES: u32 = 4;
 
 /// A value with so many uses is not looked at use by use.
 const MANY: usize = 16;

@@ -1,0 +1,100 @@
+//! Expressions that only read: beyond the ends of an array, at quotients and remainders of indices, along several axes at once. They are steps that copy
+//! rows, and give what the reference evaluator gives: the same elements, or an error of the same words.
+
+use rewright_ir::eval::evaluate;
+use rewright_ir::text::parse_module;
+use rewright_ir::{Array, DType, Limits, Scalar, Type};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+
+/// The normal number of expressions.
+const CASES: usize = 3000;
+
+/// A position over these axes.
+fn position(rng: &mut fastrand::Rng, axes: &[&str]) -> String {
+    let mut form = String::new();
+    for axis in axes {
+        match rng.u8(0..5) {
+            0 => form += &format!(" + {axis}"),
+            1 => form += &format!(" - {axis}"),
+            2 => form += &format!(" + {} * {axis}", rng.i64(-3..=3)),
+            _ => {}
+        }
+    }
+    form += &format!(" + {}", rng.i64(-4..=6));
+    let form = form.trim_start_matches(" + ").trim_start();
+    let form = form.strip_prefix("- ").map_or(form.to_string(), |rest| format!("0 - {rest}"));
+    match rng.u8(0..6) {
+        0 => format!("({form}) // {}", rng.i64(1..=5)),
+        1 => format!("({form}) % {}", rng.i64(1..=5)),
+        _ => form,
+    }
+}
+
+/// The text of a function that reads `%a`, whose extents are these, and of which every symbol is an extent of `%s`.
+fn function(rng: &mut fastrand::Rng, dtype: DType, extents: &[usize]) -> (String, Vec<usize>) {
+    let axes = &["i", "j", "k"][..rng.usize(1..=3)];
+    let symbols = ["n", "m", "p"];
+    let shape: Vec<usize> = axes.iter().map(|_| *rng.choice(&[0, 1, 2, 5, 7, 9, 20]).unwrap()).collect();
+    let pad = if dtype == DType::Bool { "true" } else { "7" };
+    let positions: Vec<String> = extents
+        .iter()
+        .map(|_| match rng.u8(0..9) {
+            0 => axes[rng.usize(0..axes.len())].to_string(),
+            1 => format!("bcast({})", axes[rng.usize(0..axes.len())]),
+            2 => format!("check({})", position(rng, axes)),
+            3 | 4 => format!("wrap({})", position(rng, axes)),
+            5 | 6 => format!("clamp({})", position(rng, axes)),
+            _ => format!("pad({}, {pad})", position(rng, axes)),
+        })
+        .collect();
+    let ty = |extents: &[usize]| {
+        Type::array(dtype, extents.iter().map(|&n| rewright_ir::Dim::Const(n as u64)).collect::<Vec<_>>())
+    };
+    let named: Vec<String> = axes.iter().zip(symbols).map(|(axis, symbol)| format!("{axis}: {symbol}")).collect();
+    let result = symbols[..axes.len()].join(", ");
+    let text = format!(
+        "func @f(%a: {}, %s: bool[{result}]) -> {dtype}[{result}] {{\nentry:\n  %r = arrayexpr [{}] (x = %a[{}]) {{\n    yield x\n  }} : {dtype}[{result}]\n  ret %r\n}}",
+        ty(extents),
+        named.join(", "),
+        positions.join(", "),
+    );
+    (text, shape)
+}
+
+#[test]
+fn elements_are_read_where_the_reference_evaluator_reads_them() {
+    let cases = std::env::var("REWRIGHT_REINDEX").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
+    let mut rng = fastrand::Rng::with_seed(7);
+    let (mut results, mut errors, mut refused) = (0, 0, 0);
+    for _ in 0..cases {
+        let dtype = *rng.choice(&DType::ALL).unwrap();
+        let extents: Vec<usize> = (0..rng.usize(1..=3)).map(|_| *rng.choice(&[0, 1, 1, 3, 5, 8]).unwrap()).collect();
+        let (text, shape) = function(&mut rng, dtype, &extents);
+        let Ok(module) = parse_module(&text, "test") else {
+            refused += 1;
+            continue;
+        };
+        let element = |i: usize| Scalar::I64((i * 37 % 101) as i64 - 50).cast(dtype);
+        let whole = Array::from_fn(dtype, &extents, element).unwrap();
+        let sizes = Array::from_fn(DType::Bool, &shape, |_| Scalar::Bool(false)).unwrap();
+        let wanted = evaluate(&module, "f", vec![whole.clone().into(), sizes.clone().into()], Limits::default());
+        let f =
+            Executable::compile(&module, "f", Options { backend: Backend::Cranelift, ..Options::default() }).unwrap();
+        let reference = f.remarks().iter().any(|remark| remark.to_string().contains("reference"));
+        assert!(!reference, "{:?}\n{text}", f.remarks());
+        for _ in 0..3 {
+            match (&wanted, f.call(&[Arg::Array(&whole), Arg::Array(&sizes)])) {
+                (Ok(wanted), Ok(found)) => {
+                    assert_eq!(found.iter().next(), wanted.results.first(), "{extents:?} {shape:?}\n{text}");
+                    results += 1;
+                }
+                (Err(wanted), Err(found)) => {
+                    assert_eq!((&wanted.kind, &wanted.message), (&found.kind, &found.message), "{text}");
+                    errors += 1;
+                }
+                (wanted, found) => panic!("{wanted:?}\n{found:?}\n{extents:?} {shape:?}\n{text}"),
+            }
+        }
+    }
+    assert!(results > cases / 2 && errors > cases / 100 && refused < cases / 2, "{results} {errors} {refused}");
+}
