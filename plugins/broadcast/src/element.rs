@@ -289,6 +289,29 @@ pub fn assembled(rw: &mut Rewriter<'_>, style: &str, ty: &Type, components: Vec<
     rw.op_with("assemble", components, attrs)
 }
 
+/// An array as a dense one. Every element of one of a style is written down for that, which a remark says: whatever for.
+pub fn dense(rw: &mut Rewriter<'_>, array: Value, loc: Loc, what_for: &str) -> Result<Value, RewriteError> {
+    let ty = rw.func().ty(array).clone();
+    if ty.style().is_none() {
+        return Ok(array);
+    }
+    rw.missed(loc, format!("{ty} is made dense: {what_for}"));
+    rw.op_with("restyle", [array], Attrs::new().with("style", Attr::Str("dense".into())))
+}
+
+/// A dense array with the extents of the result, but for axes that are known to have one element: a view, which fails where the extents do not fit. Then
+/// elements can be read at whatever places of the result.
+pub fn stretched(rw: &mut Rewriter<'_>, array: Value, result: &Type) -> Result<Value, RewriteError> {
+    let own = rw.func().ty(array).dims().to_vec();
+    let of = &result.dims()[result.rank().saturating_sub(own.len())..];
+    let to = own.iter().zip(of).map(|(&own, &of)| if own == Dim::Const(1) { own } else { of });
+    let to: Vec<Dim> = to.collect();
+    match to == own {
+        true => Ok(array),
+        false => rw.op_with("broadcast_in_dim", [array], Attrs::new().with("dims", Attr::Dims(to.into()))),
+    }
+}
+
 /// What a form is at least, if every axis adds to it.
 fn least(form: &Affine) -> Option<i64> {
     let grows = form.axes().iter().all(|&(_, c)| c > 0) && form.offset.terms().is_empty();

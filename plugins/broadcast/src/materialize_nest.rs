@@ -3,13 +3,13 @@
 //! Where the result keeps its structure, only elements that are stored are computed: at the places of a component the elements of all operands are
 //! expressions, most of which are known to be read or to be zero.
 
-use crate::element::{Cell, Element, Leaf, Places, Stored, assembled, insert, zero};
+use crate::element::{Cell, Element, Leaf, Places, Stored, assembled, dense, insert, stretched, zero};
 use crate::lattice::{Broadcasting, Keeps};
 use crate::lazy::Lazy;
 use crate::nest::{Nest, Part};
 use crate::ops::materialize;
 use rewright::ir::expr::{Affine, Axis, AxisKind, BodyRef, Index, IndexExpr, Mode, axes_along};
-use rewright::ir::{Component, Style};
+use rewright::ir::{Component, Loc, Style};
 use rewright::prelude::*;
 use rewright::register_rewrite;
 use std::collections::HashMap;
@@ -91,7 +91,7 @@ impl RootRewrite for MaterializeNest {
                 if let Some(why) = lost {
                     rw.missed(loc, format!("the result is dense: {why}"));
                 }
-                let leaves = leaves(rw, &nest, &result)?;
+                let leaves = leaves(rw, &nest, &result, loc)?;
                 let maker = Maker { nest: &nest, leaves: &leaves, result: &result };
                 let value = match style.is_dense() {
                     true => maker.dense(rw)?,
@@ -104,8 +104,14 @@ impl RootRewrite for MaterializeNest {
 }
 
 /// The components of an array of a style, each computed by an expression from a nest that is zero elsewhere.
-pub fn components_of(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, ty: &Type) -> Result<Vec<Value>, RewriteError> {
-    let leaves = leaves(rw, nest, ty)?;
+pub fn components_of(
+    rw: &mut Rewriter<'_>,
+    nest: &Nest,
+    style: Style,
+    ty: &Type,
+    loc: Loc,
+) -> Result<Vec<Value>, RewriteError> {
+    let leaves = leaves(rw, nest, ty, loc)?;
     let stored = style.def().interface::<Stored>().ok_or_else(|| RewriteError::new("it is stored nowhere"))?;
     let places = (stored.0)(ty).map_err(RewriteError::new)?;
     Maker { nest, leaves: &leaves, result: ty }.parts(rw, style, ty, places)
@@ -142,6 +148,7 @@ fn why_dense(cx: &MatchCx<'_>, nest: &Nest, lazy: Lazy, refused: Option<String>)
 }
 
 /// What a leaf is to an expression.
+#[derive(Clone)]
 enum Read {
     /// A scalar, or an array of rank 0.
     Scalar,
@@ -152,7 +159,12 @@ enum Read {
 }
 
 /// How the leaves are read; components are taken out of those that have any.
-fn leaves(rw: &mut Rewriter<'_>, nest: &Nest, result: &Type) -> Result<HashMap<Value, (Value, Read)>, RewriteError> {
+fn leaves(
+    rw: &mut Rewriter<'_>,
+    nest: &Nest,
+    result: &Type,
+    loc: Loc,
+) -> Result<HashMap<Value, (Value, Read)>, RewriteError> {
     let mut leaves = HashMap::new();
     let all: Vec<Value> = nest.leaves().collect();
     for leaf in all {
@@ -166,10 +178,10 @@ fn leaves(rw: &mut Rewriter<'_>, nest: &Nest, result: &Type) -> Result<HashMap<V
                 let zero = zero(ty.dtype());
                 (leaf, Read::Styled(Leaf { ty, components, zero }, element))
             }
-            // Of these nobody says what an element is, or whether they are stretched is not known before it runs.
-            _ => {
-                let dense = Attrs::new().with("style", Attr::Str("dense".into()));
-                (rw.op_with("restyle", [leaf], dense)?, Read::Dense)
+            None => (dense(rw, leaf, loc, "no expression says what its elements are")?, Read::Dense),
+            Some(_) => {
+                let why = "whether it is stretched along an axis is not known before it runs";
+                (dense(rw, leaf, loc, why)?, Read::Dense)
             }
         };
         leaves.insert(leaf, read);
@@ -249,7 +261,20 @@ impl Maker<'_> {
         places: Vec<Places>,
     ) -> Result<Vec<Value>, RewriteError> {
         let components = (style.def().components)(ty).map_err(RewriteError::new)?;
-        components.iter().zip(places).map(|(component, places)| self.component(rw, component, places)).collect()
+        let leaves = self.stretched(rw)?;
+        let maker = Maker { leaves: &leaves, ..*self };
+        components.iter().zip(places).map(|(component, places)| maker.component(rw, component, places)).collect()
+    }
+
+    /// The leaves, of which dense arrays have the extents of the result: only whole axes can be stretched by an expression, and components are along others.
+    fn stretched(&self, rw: &mut Rewriter<'_>) -> Result<HashMap<Value, (Value, Read)>, RewriteError> {
+        let mut leaves = self.leaves.clone();
+        for leaf in self.nest.leaves() {
+            if let Some((value, Read::Dense)) = leaves.get_mut(&leaf) {
+                *value = stretched(rw, *value, self.result)?;
+            }
+        }
+        Ok(leaves)
     }
 
     fn component(&self, rw: &mut Rewriter<'_>, component: &Component, places: Places) -> Result<Value, RewriteError> {

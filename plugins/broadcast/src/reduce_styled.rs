@@ -98,7 +98,7 @@ impl RootRewrite for ReduceStyled {
                 rw.op_with(data.op.name, [values], Attrs::new())?
             }
             Way::Stored(nest, style) => {
-                let parts = components_of(rw, &nest, style, &ty.with_style(None))?;
+                let parts = components_of(rw, &nest, style, &ty.with_style(None), data.loc)?;
                 let both = if data.op.name == "any" { "or" } else { "add" };
                 let mut total = None;
                 for part in parts {

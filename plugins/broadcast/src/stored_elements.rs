@@ -4,13 +4,13 @@
 //! `align` puts the patterns together: those of any operand, or of products the places that all factors have ([`terms`](crate::terms)). Operands that are
 //! not sparse, where zeros absorb them, are read at these places. A result that is zero elsewhere is sparse again, without the zeros that were computed; another one is dense, copies of that number beside what was computed.
 
-use crate::element::{Cell, assembled, insert, zero};
+use crate::element::{Cell, assembled, dense, insert, stretched, zero};
 use crate::lazy::Lazy;
 use crate::nest::Nest;
 use crate::ops::materialize;
 use crate::pattern::{Nonzeros, Pattern};
 use crate::terms::Terms;
-use rewright::ir::Style;
+use rewright::ir::{Loc, Style};
 use rewright::ir::expr::{Affine, BodyRef, Index, IndexExpr, Mode, axes_along};
 use rewright::prelude::*;
 use rewright::register_rewrite;
@@ -85,7 +85,7 @@ impl RootRewrite for StoredElements {
                 rw.op("spread", [data.args[0], beside])?
             }
             Found::Nest(nest, style, number) => {
-                let sparse = computed(rw, &nest, style, &result)?;
+                let sparse = computed(rw, &nest, style, &result, data.loc)?;
                 match result.style() {
                     Some(_) => rw.op("drop_zeros", [sparse])?,
                     None => {
@@ -115,7 +115,13 @@ enum Read {
 }
 
 /// The sparse array of what a nest computes of stored elements.
-fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> Result<Value, RewriteError> {
+fn computed(
+    rw: &mut Rewriter<'_>,
+    nest: &Nest,
+    style: Style,
+    result: &Type,
+    loc: Loc,
+) -> Result<Value, RewriteError> {
     let mut named = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
     let mut leaves: Vec<Value> = Vec::new();
     for leaf in nest.leaves() {
@@ -138,10 +144,9 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> 
         reads.push(match aligned.iter().position(|&other| other == leaf) {
             Some(number) => Read::Values(values[number]),
             None if ty.rank() == 0 => Read::Scalar,
-            None if ty.style().is_none() => Read::Dense(leaf),
             None => {
-                let dense = Attrs::new().with("style", Attr::Str("dense".into()));
-                Read::Dense(rw.op_with("restyle", [leaf], dense)?)
+                let dense = dense(rw, leaf, loc, "elements at the places of others are read from there")?;
+                Read::Dense(stretched(rw, dense, result)?)
             }
         });
     }
@@ -175,7 +180,7 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type) -> 
     with_values(rw, values)
 }
 
-/// An element of a dense array, or of one that is stretched, at the k-th place.
+/// An element of a dense array, or of one that has one element along an axis, at the k-th place.
 fn at_places(cell: &mut Cell<'_>, value: Value, result: &Type, places: &[Value]) -> BodyRef {
     let ty = cell.type_of(value).0;
     let missing = result.rank() - ty.rank();
@@ -183,6 +188,7 @@ fn at_places(cell: &mut Cell<'_>, value: Value, result: &Type, places: &[Value])
         if dim == Dim::Const(1) && result.dims()[axis + missing] != Dim::Const(1) {
             return Index { expr: IndexExpr::Affine(Affine::constant(0)), mode: Mode::Proved };
         }
+        // `stretched` has seen to it that all places are inside.
         let arg = cell.arg(places[axis + missing]);
         let along = vec![IndexExpr::Affine(Affine::axis(0))];
         Index { expr: IndexExpr::Gather { arg, index: along, offset: Affine::constant(0) }, mode: Mode::Check }
