@@ -10,8 +10,8 @@ use crate::nest::Nest;
 use crate::ops::materialize;
 use crate::pattern::{Nonzeros, Pattern};
 use crate::terms::Terms;
-use rewright::ir::{Loc, Style};
 use rewright::ir::expr::{Affine, BodyRef, Index, IndexExpr, Mode, axes_along};
+use rewright::ir::{Loc, Style};
 use rewright::prelude::*;
 use rewright::register_rewrite;
 
@@ -115,13 +115,7 @@ enum Read {
 }
 
 /// The sparse array of what a nest computes of stored elements.
-fn computed(
-    rw: &mut Rewriter<'_>,
-    nest: &Nest,
-    style: Style,
-    result: &Type,
-    loc: Loc,
-) -> Result<Value, RewriteError> {
+fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc: Loc) -> Result<Value, RewriteError> {
     let mut named = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
     let mut leaves: Vec<Value> = Vec::new();
     for leaf in nest.leaves() {
