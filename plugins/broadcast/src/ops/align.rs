@@ -1,7 +1,11 @@
 //! `%starts, %rows, %x, %y = align %s, %d, style="csc"`: the places of arrays together as a style with a pattern says them, and the values of each there.
 //!
-//! With `places="0 & 1 | 2"` only those that the first two arrays both have, or the third one. Where zero absorbs what is finite, as in products,
-//! nothing else can be made at the others; but if one of such arrays stores infinities or NaN, the places are those that any array has.
+//! With `places="0 & 1 | 2"` only those that the first two arrays both have, or the third one. An array counts at a place where all arrays of one of these
+//! terms that names it have it; at the others its values are given as zero, as where it stores none, for nothing is made of them: so the first array's are
+//! at a place of the third one that the second one has not. An array that no term names counts nowhere.
+//!
+//! That is so where zero absorbs what is finite, as in products. If one of the arrays of a term of several stores infinities or NaN, the places are those that
+//! any array has, and every array counts at all of them.
 
 use super::refuse;
 use crate::pattern;
@@ -10,10 +14,11 @@ use rewright::ir::op::Eval;
 use rewright::ir::{Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Styled, Traits, TypeError, Types};
 use rewright::{DType, Datum, Dim, Type, register_op};
 
-/// The op. Values are zero where an array stores none. Arrays of other styles are kept in the one that is named first.
+/// The op. Values are zero where an array stores none, and where none of the terms that name it holds. Arrays of other styles are kept in the one that is
+/// named first.
 pub static ALIGN: OpDef = OpDef::new(
     "align",
-    "the places of sparse arrays together, and the values of each of them there",
+    "the places of sparse arrays together, and the values there of each that counts there",
     Arity::AtLeast(1),
     infer,
     Eval::Array(eval),
@@ -24,7 +29,7 @@ pub static ALIGN: OpDef = OpDef::new(
     AttrDef::optional(
         "places",
         AttrKind::Str,
-        "which arrays, by number, all have a place; those of any array if absent",
+        "terms such as `0 & 1 | 2`: which arrays, by number, all have a place, and count there; each array by itself if absent",
     ),
 ]);
 
@@ -34,8 +39,11 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let style = pattern::style(cx.attrs).map_err(|why| refuse(cx, why))?;
     pattern::of(style).map_err(|why| refuse(cx, why))?;
     Terms::read(cx.attrs, cx.args.len()).map_err(|why| refuse(cx, why))?;
+    if let Some(operand) = cx.args.iter().position(Type::is_scalar) {
+        return Err(refuse(cx, format!("wants arrays, got {}", cx.args[operand])).operand(operand));
+    }
     let first = &cx.args[0];
-    if let Some(operand) = cx.args.iter().position(|ty| ty.is_scalar() || ty.dims() != first.dims()) {
+    if let Some(operand) = cx.args.iter().position(|ty| ty.dims() != first.dims()) {
         let ty = &cx.args[operand];
         return Err(refuse(cx, format!("wants arrays with the same extents, got {first} and {ty}")).operand(operand));
     }
