@@ -122,8 +122,8 @@ impl LazyArray {
     }
 
     /// What a compiled function is given: a view with strides of the array that it reads, or of a table of the constructor, which is made the first
-    /// time. Elements that have been forced are given as they are. So a function is called with lazy arrays as with any others, and never compiled for
-    /// them.
+    /// time, within the limits of [`force`](LazyArray::force). Elements that have been forced are given as they are. So a function is called with lazy
+    /// arrays as with any others, and never compiled for them.
     pub fn arg(&self) -> Result<Arg<'_>, EvalError> {
         if let Some(Some(array)) = self.0.forced.get() {
             return Ok(Arg::Array(array));

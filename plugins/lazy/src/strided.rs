@@ -3,7 +3,7 @@
 use crate::expr::LazyExpr;
 use crate::line::Line;
 use rewright::ndarray::{ArrayViewD, Axis, IxDyn, ShapeBuilder};
-use rewright::{Array, Element, View, with_array};
+use rewright::{Array, Element, Limits, View, with_array};
 use smallvec::SmallVec;
 
 /// Elements in a row of memory, and where among them those of the array are.
@@ -20,8 +20,8 @@ pub struct Strided {
 }
 
 impl Strided {
-    /// An expression over an array, or over a table of its constructor. `None` if the table would have more elements than the result, or memory can't
-    /// address them.
+    /// An expression over an array, or over a table of its constructor. `None` if the table would have more elements than the result, or than arrays may
+    /// have, or memory can't address them.
     pub fn of(expr: &LazyExpr, data: Option<&Array>) -> Option<Strided> {
         match data {
             Some(array) => Strided::of_array(expr, array),
@@ -32,6 +32,7 @@ impl Strided {
     fn of_constant(expr: &LazyExpr) -> Option<Strided> {
         let line = Line::of(expr)?;
         let len = usize::try_from(line.len()).ok().filter(|_| line.len() <= expr.len().unwrap_or(u128::MAX).max(1))?;
+        Limits::default().len(&[len]).ok()?;
         let elements = Array::from_fn(line.dtype(), &[len], |place| line.at(place))?;
         let steps = line.steps().iter().map(|&step| isize::try_from(step).ok()).collect::<Option<_>>()?;
         Strided { elements, is_table: true, low: 0, shape: SmallVec::new(), steps }.beginning_at(expr, line.first())

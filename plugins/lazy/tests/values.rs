@@ -264,6 +264,19 @@ fn constructors_are_short_tables() {
     assert_eq!(bytes("delta(u8, 100, 100, 100)"), 2 * 99 * 100 + 1);
 }
 
+/// A table that is larger than arrays may be is not made for a call either.
+#[test]
+fn arguments_have_the_limits_of_what_is_forced() {
+    for text in ["iota(i8, 300000000)", "iota(i8, 300000000)[i: 300000000 -> 299999999 - i]", "eye(bool, 300000000, 4)"] {
+        let x = lazy(text);
+        let error = x.arg().err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("more than 268435456 elements"), "{text}: {error}");
+        assert_eq!((Some(error), x.bytes()), (x.force().err().map(|error| error.to_string()), 0), "{text}");
+    }
+    // Of which the elements are too many, and the table is not.
+    assert!(lazy("eye(bool, 300000, 300000)").arg().is_ok());
+}
+
 #[test]
 fn errors_say_what_and_where() {
     let parse = |text: &str| text.parse::<LazyExpr>().unwrap_err().to_string();
