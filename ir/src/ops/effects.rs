@@ -106,7 +106,7 @@ fn infer_ufunc(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     for (i, (arg, param)) in cx.args.iter().zip(&signature.params).enumerate() {
         if !arg.dtype().can_cast_safely(param.dtype()) {
             let message = format!("operand {i} is {arg}, `@{name}` wants {}", param.dtype());
-            return Err(TypeError::new(message).operand(i).help(format!("cast it: `cast %x, to={}`", param.dtype())));
+            return Err(TypeError::new(message).operand(i).help(format!("`cast` it, with `to={}`", param.dtype())));
         }
     }
     let dims = broadcast_types(cx.op, cx.args)?;
@@ -125,7 +125,7 @@ fn infer_store(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     if !can_cast_same_kind(src.dtype(), dest.dtype()) {
         return Err(TypeError::new(format!("`store` can't cast {} to {}", src.dtype(), dest.dtype()))
             .operand(1)
-            .help(format!("cast it: `cast %x, to={}`", dest.dtype())));
+            .help(format!("`cast` it, with `to={}`", dest.dtype())));
     }
     let missing = dest.rank().checked_sub(src.rank());
     let fits = missing.is_some_and(|skip| {

@@ -40,7 +40,7 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     if !can_cast_same_kind(new.dtype(), ty.dtype()) {
         return Err(refuse(cx, format!("can't cast {} to {}", new.dtype(), ty.dtype()))
             .operand(1)
-            .help(format!("cast it: `cast %x, to={}`", ty.dtype())));
+            .help(format!("`cast` it, with `to={}`", ty.dtype())));
     }
     let (extra, dims) = new.dims().split_at(new.rank().saturating_sub(part.len()));
     let aligned = &part[part.len() - dims.len()..];

@@ -89,7 +89,7 @@ impl RootRewrite for MaterializeNest {
             Found::Nest(nest, style, lost) => {
                 let result = rw.func().ty(data.results[0]).clone();
                 if let Some(why) = lost {
-                    rw.missed(loc, format!("the result is dense: {why}"));
+                    rw.missed(loc, format!("no structure is proved: {why}"));
                 }
                 let leaves = leaves(rw, &nest, &result, loc)?;
                 let maker = Maker { nest: &nest, leaves: &leaves, result: &result };

@@ -163,7 +163,8 @@ impl ReduceStyled {
             other => return Err(Some(format!("zeros count for `{}`", other.name()))),
         }
         if !result.is_scalar() {
-            return Err(Some("some axes are left".into()));
+            let all = reduced.axes.len() == reduced.rank;
+            return Err(Some(if all { "`keepdims` makes an array of the number" } else { "some axes are left" }.into()));
         }
         if has_pattern {
             return Ok(Way::Values(style));
