@@ -1,4 +1,4 @@
-//! A crate outside of the workspace, built as its author would build it, has its op, rewrite and rule in its own passdump.
+//! A crate outside of the workspace, built as its author would build it, has its op, rewrite, rule and storage style in its own passdump.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn done(args: &[&str]) -> String {
 }
 
 #[test]
-fn a_strangers_op_rewrite_and_rule_are_in_its_passdump() {
+fn a_strangers_op_rewrite_rule_and_style_are_in_its_passdump() {
     // The same versions as the workspace has, which are there.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     std::fs::copy(folder.join("Cargo.lock"), folder.join("tests/stranger/Cargo.lock"))
@@ -40,7 +40,20 @@ fn a_strangers_op_rewrite_and_rule_are_in_its_passdump() {
         assert!(row.contains("stranger src/form_softsign.rs:"), "{row}");
     }
     assert!(done(&["check-rules"]).contains("sound    softsign-neg 2 cases"));
-    assert!(done(&["test", "fixtures"]).contains("1 passed, 0 failed"));
+    let styles = done(&["list", "styles"]);
+    let style = styles.lines().find(|l| l.starts_with("toeplitz ")).unwrap_or_else(|| panic!("{styles}"));
+    assert!(style.contains("stranger src/toeplitz.rs:"), "{style}");
+    assert!(done(&["test", "fixtures"]).contains("4 passed, 0 failed"));
+}
+
+/// A reader of the page can copy it from there.
+#[test]
+fn the_page_of_styles_shows_the_strangers_style_as_it_is_tested() {
+    let read = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("it is there");
+    let (page, file) = (read("docs/styles.md"), read("tests/stranger/src/toeplitz.rs"));
+    let (_, code) = file.split_once("\n\n").expect("it begins with what it is");
+    assert!(page.contains(&format!("```rust\n{code}```")), "the page has another text than the file");
+    assert!(file.lines().count() < 150);
 }
 
 /// Copies a folder; file names and texts are changed.

@@ -1,7 +1,8 @@
-//! passdump with an op, a rewrite and a rule of its own.
+//! passdump with an op, a rewrite, a rule and a storage style of its own.
 
 mod form_softsign;
 mod softsign;
+mod toeplitz;
 
 fn main() -> std::process::ExitCode {
     rewright_passdump::main()
