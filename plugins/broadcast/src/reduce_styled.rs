@@ -164,7 +164,9 @@ impl ReduceStyled {
         }
         if !result.is_scalar() {
             let all = reduced.axes.len() == reduced.rank;
-            return Err(Some(if all { "`keepdims` makes an array of the number" } else { "some axes are left" }.into()));
+            return Err(Some(
+                if all { "`keepdims` makes an array of the number" } else { "some axes are left" }.into(),
+            ));
         }
         if has_pattern {
             return Ok(Way::Values(style));

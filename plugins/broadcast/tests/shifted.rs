@@ -37,7 +37,9 @@ fn called(f: &Executable, memory: &[f64], from: Part, into: Part) -> Vec<f64> {
     assert!(from.places().chain(into.places()).all(|at| at < memory.len()));
     let start = memory.as_mut_ptr();
     // SAFETY: all places are inside of `memory`, which nothing else touches until the call has ended.
-    let read = unsafe { ArrayViewD::from_shape_ptr(from.shape.to_vec().strides(from.strides.to_vec()), start.add(from.first)) };
+    let read = unsafe {
+        ArrayViewD::from_shape_ptr(from.shape.to_vec().strides(from.strides.to_vec()), start.add(from.first))
+    };
     let bytes = into.strides.map(|stride| 8 * stride as isize);
     // SAFETY: as above; no two elements are in one place.
     let written = unsafe { ViewMut::from_raw(DType::F64, start.add(into.first).cast(), &into.shape, &bytes) };

@@ -267,7 +267,8 @@ fn constructors_are_short_tables() {
 /// A table that is larger than arrays may be is not made for a call either.
 #[test]
 fn arguments_have_the_limits_of_what_is_forced() {
-    for text in ["iota(i8, 300000000)", "iota(i8, 300000000)[i: 300000000 -> 299999999 - i]", "eye(bool, 300000000, 4)"] {
+    for text in ["iota(i8, 300000000)", "iota(i8, 300000000)[i: 300000000 -> 299999999 - i]", "eye(bool, 300000000, 4)"]
+    {
         let x = lazy(text);
         let error = x.arg().err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains("more than 268435456 elements"), "{text}: {error}");
