@@ -320,7 +320,7 @@ fn ops_of_patterns_refuse_what_has_none() {
     let sparse = "%s: f64[n; sparse], %t: f64[m; sparse], %x: f64[n], %d: f64[n, n; diagonal], %c: f64";
     refused(sparse, "%0, %1, %2 = align %s, %t, style=\"sparse\"", "same extents");
     refused(sparse, "%0, %1 = align %s, style=\"diagonal\"", "`diagonal` has no pattern");
-    refused(sparse, "%0, %1 = align %c, style=\"sparse\"", "same extents");
+    refused(sparse, "%0, %1 = align %c, style=\"sparse\"", "wants arrays, got f64");
     refused(sparse, "%0 = drop_zeros %x", "`dense` has no pattern");
     refused(sparse, "%0, %1 = places %d", "`diagonal` has no pattern");
     refused(sparse, "%0 = spread %s, %x", "one f64, got f64[n]");
