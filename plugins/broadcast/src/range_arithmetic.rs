@@ -1,10 +1,15 @@
 //! The rewrite `range-arithmetic`: sums of ranges and numbers, and products with numbers, are ranges. They take no loop, whatever the length.
 //!
 //! The rule of the style says so to the type rule of `broadcasted`, whose result is a range then and not lazy; evaluation and the rewrite compute where it
-//! starts and its step. Results are floats where an operand is one; where integers of another width would result, which may wrap elsewhere, it is an array.
+//! starts and its step.
+//!
+//! That is so in a range's own dtype only. Integers wrap, and whether those of a range do is not known before it runs; so a result of another dtype, floats
+//! too, is an array. Of floats a range has finite elements, so what is not finite by a number that is written in the program is an array as well; what
+//! turns out not to be when it runs is an error of the style.
 
 use crate::lattice::{Answer, Applying, Broadcasting, Eager, Keeps};
 use crate::ops::broadcasted;
+use crate::styles::range::is_finite;
 use rewright::ir::{Style, Styled};
 use rewright::prelude::*;
 use rewright::{Name, register_rewrite};
@@ -52,9 +57,15 @@ fn rule(applying: &Applying<'_>) -> Result<Answer, String> {
     if !ranges.clone().all(same) {
         return dense("ranges are not known to be of one length");
     }
-    let widens = |ty: &Type| ty.dtype() != applying.dtype && applying.dtype.is_int();
-    if applying.dtype == DType::Bool || ranges.any(widens) {
-        return Ok(Answer::Dense(format!("`{op}` of these integers is {}, which wraps elsewhere", applying.dtype)));
+    if let Some(ty) = ranges.find(|ty| ty.dtype() != applying.dtype) {
+        let (own, dtype) = (ty.dtype(), applying.dtype);
+        let why = if own.is_int() { "may wrap" } else { "are rounded" };
+        return Ok(Answer::Dense(format!("`{op}` of a range of {own}, whose elements {why}, is {dtype}")));
+    }
+    let mut known =
+        applying.consts.iter().zip(&is_range).filter(|(_, is_range)| !**is_range).filter_map(|(number, _)| *number);
+    if let Some(number) = known.find(|&number| !is_finite(number) || (op.name == "div" && !number.truthy())) {
+        return Ok(Answer::Dense(format!("`{op}` of a range with {number} is not finite")));
     }
     Style::named(Name::new("range")).map(Answer::Now)
 }
@@ -78,7 +89,7 @@ fn eager(op: Op, args: &[Datum]) -> Result<Styled, String> {
     let start = apply(op, &all(0)?)?;
     let own_step = || {
         let range = args.iter().find_map(|arg| arg.as_styled());
-        range.and_then(|range| range.components()[1].get(&[])).map(|step| step.cast(start.dtype())).ok_or("no step")
+        range.and_then(|range| range.components()[1].get(&[])).ok_or("no step")
     };
     let step = match how {
         Steps::Both | Steps::Scaled => apply(op, &all(1)?)?,
@@ -130,10 +141,6 @@ impl RootRewrite for RangeArithmetic {
             }
             Steps::Stays | Steps::Negated => {
                 let own = parts(rw, &[range], "step")?[0];
-                let own = match rw.func().ty(own).dtype() == ty.dtype() {
-                    true => own,
-                    false => rw.op_with("cast", [own], Attrs::new().with("to", Attr::DType(ty.dtype())))?,
-                };
                 if how == Steps::Negated { rw.op("neg", [own])? } else { own }
             }
         };

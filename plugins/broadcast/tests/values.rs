@@ -177,8 +177,21 @@ fn ranges_are_rounded_once_and_wrap() {
     assert!(Styled::keep(style("range"), &down.dense()).is_ok_and(|kept| kept == down));
     assert!(Styled::keep(style("range"), &array(&[3], &[1.0, 2.0, 4.0])).is_err_and(|why| why.contains("4.0 at [2]")));
     assert!(Styled::keep(style("range"), &array(&[0], &[])).is_ok());
-    let infinite = range(DType::F64, 3, Scalar::F64(1.0), Scalar::F64(f64::INFINITY));
-    assert_eq!(infinite.dense(), array(&[3], &[1.0, f64::INFINITY, f64::INFINITY]));
+    // Two floats or more are finite; of one there is no step.
+    let one = range(DType::F64, 1, Scalar::F64(1.0), Scalar::F64(f64::INFINITY));
+    assert_eq!(one.dense(), array(&[1], &[1.0]));
+    let components = || [1.0, f64::INFINITY].map(|number| Array::full(Scalar::F64(number), &[]).unwrap()).to_vec();
+    let why = Styled::new(style("range"), DType::F64, &[3], components()).unwrap_err();
+    assert!(why.contains("of those from 1.0 in steps of inf not all are"), "{why}");
+    for (elements, wrong) in [
+        ([1.0, f64::INFINITY, f64::INFINITY], "can't have inf at [1]"),
+        ([1.0, 2.0, f64::NAN], "can't have NaN at [2]"),
+        ([f64::NEG_INFINITY, 0.0, 1.0], "can't have -inf at [0]"),
+        ([0.0, 1e308, f64::INFINITY], "can't have 1e308 at [1]"),
+    ] {
+        let why = Styled::keep(style("range"), &array(&[3], &elements)).unwrap_err();
+        assert!(why.contains(wrong), "{why}");
+    }
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! `f64[n; range]`: evenly spaced numbers, of `start` and `step`. The element at `i` is `start + i * step`: of integers with the wrapping that their
 //! arrays have, of floats rounded once (of `f32` from an `f64`).
+//!
+//! Two or more floats are all finite. Infinities are not evenly spaced, and what overflowed while a range was computed by its start and step would be
+//! other numbers than those of an array: it is an error.
 
 use crate::element::{Cell, Element, Leaf};
 use rewright::ir::expr::{Affine, BodyRef, Test};
@@ -11,7 +14,7 @@ pub static RANGE: StyleDef = StyleDef {
     name: "range",
     doc: "a vector of evenly spaced numbers",
     components,
-    check: |_| Ok(()),
+    check,
     element: |array, index| {
         let [start, step] = [0, 1].map(|n| number(array, n));
         at(start, step, index[0])
@@ -35,10 +38,31 @@ fn number(array: &Styled, component: usize) -> Scalar {
     array.components()[component].get(&[]).unwrap_or(Scalar::Bool(false).cast(array.dtype()))
 }
 
+/// That no element is infinite or no number, if they are several: then all lie between the first and the last one.
+fn check(array: &Styled) -> Result<(), String> {
+    let [start, step] = [0, 1].map(|n| number(array, n));
+    match are_finite(start, step, array.shape()[0]) {
+        true => Ok(()),
+        false => Err(format!(
+            "a range has finite elements, and of those from {start} in steps of {step} not all are; an array may have others, which `restyle` makes of a range"
+        )),
+    }
+}
+
+fn are_finite(start: Scalar, step: Scalar, n: usize) -> bool {
+    n < 2 || [start, at(start, step, n - 1)].into_iter().all(is_finite)
+}
+
+/// True of integers, and of floats and complex numbers that are finite.
+pub fn is_finite(number: Scalar) -> bool {
+    let parts = number.to_c128();
+    parts.re.is_finite() && parts.im.is_finite()
+}
+
 /// The element at a position.
 fn at(start: Scalar, step: Scalar, index: usize) -> Scalar {
     if index == 0 {
-        // However far the step, which may be infinite.
+        // However far the step, which may be infinite where there is no other element.
         return start;
     }
     let dtype = start.dtype();
@@ -57,11 +81,14 @@ fn at(start: Scalar, step: Scalar, index: usize) -> Scalar {
     }
 }
 
-/// The first element, and the difference of the second one to it.
+/// The first element, and the difference of the second one to it; zeros where a range has neither.
 fn take(_: &Type, array: &Array) -> Result<Vec<Array>, String> {
     let zero = Scalar::Bool(false).cast(array.dtype());
     let start = array.get(&[0]).unwrap_or(zero);
     let step = array.get(&[1]).map_or(zero, |second| difference(second, start));
+    let n = array.len();
+    let start = if n < 2 || is_finite(start) { start } else { zero };
+    let step = if are_finite(start, step, n) { step } else { zero };
     let component = |number| Array::full(number, &[]).ok_or_else(|| "it is too large".to_string());
     [start, step].into_iter().map(component).collect()
 }
