@@ -3,6 +3,7 @@
 //! Both are written over affine forms of the axes of an expression, so that what is known of them (this is on the diagonal, that is below it) is decided
 //! when the kernel is made, and only the rest when it runs.
 
+use crate::absorption;
 use crate::ops::broadcasted::attrs_of_op;
 use rewright::ir::expr::{
     Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Test, Write,
@@ -139,6 +140,13 @@ impl<'f> Cell<'f> {
     /// The attributes of the op that an instruction applies.
     pub fn attrs_of(&self, inst: Inst) -> Attrs {
         attrs_of_op(&self.func.inst(inst).attrs)
+    }
+
+    /// True if zeros are absorbed by the op that an instruction applies to the elements of arrays.
+    pub fn absorbs(&self, inst: Inst, op: Op) -> bool {
+        let data = self.func.inst(inst);
+        let ty = self.func.ty(data.results[0]);
+        ty.is_array() && absorption::is_asked(op, &data.attrs, ty.dtype())
     }
 
     /// A core op of scalars.

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod absorption;
 pub mod bits_on_words;
 pub mod element;
 pub mod expression;

@@ -1,5 +1,6 @@
 //! A nest of `broadcasted`, in order: what `materialize` computes.
 
+use crate::absorption;
 use crate::element::{Cell, zero};
 use crate::lazy::Lazy;
 use crate::ops::broadcasted::{self, BROADCASTED};
@@ -105,7 +106,11 @@ impl Nest {
                     let element = match function {
                         Applied::Op(op) => {
                             let refs: Vec<BodyRef> = given.iter().map(|(element, _)| *element).collect();
-                            cell.op_with(*op, cell.attrs_of(*inst), &refs, dtype, loc)
+                            let element = cell.op_with(*op, cell.attrs_of(*inst), &refs, dtype, loc);
+                            match cell.absorbs(*inst, *op) {
+                                true => absorption::select(cell, &given, element, dtype)?,
+                                false => element,
+                            }
                         }
                         Applied::Callee(name) => {
                             let callee = module.get(*name).ok_or_else(|| format!("there is no function `@{name}`"))?;

@@ -4,11 +4,12 @@
 //! is computed once, by the op's own meaning, and handed on from function to function with the style: where it is zero when all are applied, the result is
 //! diagonal. Nothing depends on elements, and on scalars only where they are written in the program.
 
+use crate::absorption::{self, ABSORBING, is_exact};
 use crate::lattice::{Answer, Applying, Broadcasting, Keeps, lattice};
 use crate::lazy::Lazy;
 use crate::ops::broadcasted::attrs_of_op;
 use rewright::ir::{InferCx, Style};
-use rewright::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar};
+use rewright::{Attrs, DType, Dim, Op, Scalar, Type};
 
 /// The function that is applied.
 #[derive(Clone, Copy)]
@@ -67,7 +68,13 @@ pub fn apply(
     let lazy = match style {
         Some(style) => {
             let asks = style.def().interface::<Broadcasting>().is_none_or(|b| b.keeps == Keeps::Zeros);
-            Lazy { style, zero: if asks { zero_of(function, &operands, dtype, cx.attrs) } else { None } }
+            match asks.then(|| zero_of(function, &operands, dtype, cx.attrs)).transpose() {
+                Ok(zero) => Lazy { style, zero: zero.flatten() },
+                Err(why) => {
+                    because.push(why);
+                    Lazy::dense()
+                }
+            }
         }
         None => Lazy::dense(),
     };
@@ -160,8 +167,8 @@ fn joined(operands: &[Operand], because: &mut Vec<String>) -> Option<Style> {
     style
 }
 
-/// What a function gives where all arrays are zero by structure, if that is known.
-fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs) -> Option<Scalar> {
+/// What a function gives where all arrays are zero by structure, if that is known. The error says why what somebody says of it is of no use.
+fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs) -> Result<Option<Scalar>, String> {
     let zeros: Option<Vec<Scalar>> = operands
         .iter()
         .map(|operand| match operand {
@@ -171,18 +178,30 @@ fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs
         })
         .collect();
     match function {
-        Function::Op(op) => Some(eval_scalar(op, &zeros?, &attrs_of_op(attrs)).ok()?.first()?.cast(dtype)),
-        Function::Callee(zero) => zero,
+        Function::Op(op) => {
+            let absorbs = absorption::is_asked(op, attrs, dtype);
+            let made =
+                zeros.and_then(|zeros| absorption::element(op, &attrs_of_op(attrs), &zeros, dtype, absorbs).ok());
+            Ok(made.and_then(|made| Some(made.first()?.cast(dtype))))
+        }
+        Function::Callee(None) => Ok(None),
+        // What is said is what the function makes of zeros, and of no other number.
+        Function::Callee(zero) => operands.iter().try_fold(zero, |zero, operand| match operand {
+            Operand::Styled(Lazy { zero: Some(number), .. }) if number.truthy() => {
+                Err(format!("an operand is {number} where nothing is stored, and `zero` speaks of zeros"))
+            }
+            Operand::Styled(Lazy { zero: None, .. }) => {
+                Err("what an operand is where nothing is stored is not known, and `zero` speaks of zeros".into())
+            }
+            _ => Ok(zero),
+        }),
     }
 }
-
-/// The ops of which zero and anything finite is zero, or anything at all where they are of bools.
-pub const ABSORBING: [&str; 3] = ["mul", "bitand", "and"];
 
 /// What an op that zero absorbs makes of an array that is zero by structure and others of which nothing is known.
 fn absorbing(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: DType, finite: bool) -> Option<Lazy> {
     let Function::Op(op) = function else { return None };
-    let exact = op.name == "and" || cx.args.iter().all(|ty| !ty.dtype().is_float() && !ty.dtype().is_complex());
+    let exact = op.name == "and" || cx.args.iter().all(|ty| is_exact(ty.dtype()));
     if !ABSORBING.contains(&op.name) || !(exact || finite) {
         return None;
     }

@@ -11,11 +11,11 @@
 //! Zeros that are so absorbed may be negative where they are computed, and are positive where they are not. Functions that can tell are
 //! thought of as needing all arrays wherever they are stored.
 
+use crate::absorption::{self, ABSORBING, is_exact};
 use crate::lazy::Lazy;
 use crate::nest::{Applied, Nest, Part};
 use crate::ops::broadcasted::attrs_of_op;
-use crate::structure::ABSORBING;
-use rewright::{Attrs, DType, Function, Op, Scalar, Value, eval_scalar};
+use rewright::{Attrs, Complex64, DType, Function, Op, Scalar, Value, eval_scalar};
 
 /// Sets of arrays, by their numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +64,7 @@ impl Terms {
             parts.push(match part {
                 Part::Constant(scalar) => Known::constant(*scalar),
                 Part::Leaf(value) => match number(*value) {
-                    Some(number) if number < u64::BITS as usize => Known::array(number),
+                    Some(number) if number < u64::BITS as usize => Known::array(number, func.ty(*value).dtype()),
                     Some(_) => return None,
                     None => Known::anything(func.ty(*value).dtype()),
                 },
@@ -96,32 +96,28 @@ struct Known {
     finite: bool,
     /// True if a zero was absorbed, which may be negative.
     absorbed: bool,
+    dtype: DType,
 }
 
 impl Known {
     fn constant(number: Scalar) -> Known {
         let terms = if number.truthy() { vec![0] } else { Vec::new() };
         let z = number.to_c128();
-        Known { terms, arrays: 0, finite: z.re.is_finite() && z.im.is_finite(), absorbed: false }
+        Known { terms, arrays: 0, finite: z.re.is_finite() && z.im.is_finite(), absorbed: false, dtype: number.dtype() }
     }
 
-    fn array(number: usize) -> Known {
-        Known { terms: vec![1 << number], arrays: 1 << number, finite: true, absorbed: false }
+    fn array(number: usize, dtype: DType) -> Known {
+        Known { terms: vec![1 << number], arrays: 1 << number, finite: true, absorbed: false, dtype }
     }
 
     fn anything(dtype: DType) -> Known {
-        Known { terms: vec![0], arrays: 0, finite: is_exact(dtype), absorbed: false }
+        Known { terms: vec![0], arrays: 0, finite: is_exact(dtype), absorbed: false, dtype }
     }
 
     /// True if it may be something else than zero everywhere.
     fn is_everywhere(&self) -> bool {
         self.terms.contains(&0)
     }
-}
-
-/// True if all values of a dtype are finite.
-fn is_exact(dtype: DType) -> bool {
-    !dtype.is_float() && !dtype.is_complex()
 }
 
 /// Functions of several operands that make the same of zeros of either sign, but for the sign of zeros.
@@ -146,8 +142,8 @@ impl Applying<'_> {
         let absorbed = args.iter().any(|arg| arg.absorbed);
         let each = || (0..u64::BITS).map(|number| 1 << number).filter(|one| arrays & one != 0).collect::<Vec<u64>>();
         let (mut terms, mut absorbs) = match (self.product(args), args) {
-            (Some(terms), _) => (terms, !is_exact(self.dtype)),
-            (None, _) if !absorbed || self.is_blind(args.len()) => {
+            (Some(terms), _) => (terms, !is_exact(self.dtype) && !self.is_asked()),
+            (None, _) if !absorbed || self.is_blind(args) => {
                 (args.iter().flat_map(|arg| arg.terms.iter().copied()).collect(), absorbed)
             }
             (None, _) => (each(), false),
@@ -161,15 +157,24 @@ impl Applying<'_> {
         }
         terms.sort_unstable();
         terms.dedup();
-        let keeps = || args.len() == 1 && args[0].finite && self.op.is_some_and(|op| FINITE.contains(&op.name));
+        // The absolute value of a complex number is larger than its parts, and overflows.
+        let grows = |op: Op| op.name == "abs" && args[0].dtype.is_complex();
+        let keeps =
+            || args.len() == 1 && args[0].finite && self.op.is_some_and(|op| FINITE.contains(&op.name) && !grows(op));
         let is_one = terms.len() == 1 && terms[0].is_power_of_two();
-        Known { arrays, finite: is_exact(self.dtype) || (is_one && keeps()), absorbed: absorbs, terms }
+        Known {
+            arrays,
+            finite: is_exact(self.dtype) || (is_one && keeps()),
+            absorbed: absorbs,
+            dtype: self.dtype,
+            terms,
+        }
     }
 
     /// The terms of a product, if zeros absorb.
     fn product(&self, args: &[&Known]) -> Option<Vec<u64>> {
         let ([a, b], op) = (args, self.op?) else { return None };
-        let exact = self.attrs.flag("finite") || op.name == "and" || is_exact(self.dtype);
+        let exact = self.is_asked() || op.name == "and" || is_exact(self.dtype);
         // Whether an array is finite is looked at where it is in a term with others.
         let looked_at = |other: &Known, zero: &Known| other.finite && !zero.terms.is_empty();
         let absorbs = |zero: &Known, other: &Known| exact || zero.is_everywhere() || looked_at(other, zero);
@@ -178,11 +183,29 @@ impl Applying<'_> {
         Some(a.terms.iter().flat_map(|a| b.terms.iter().map(move |b| a | b)).collect())
     }
 
-    /// True if it makes the same of zeros of either sign.
-    fn is_blind(&self, count: usize) -> bool {
-        let Some(op) = self.op else { return false };
-        let of =
-            |zero: f64| Some(eval_scalar(op, &[Scalar::F64(zero)], &attrs_of_op(self.attrs)).ok()?.first()?.to_c128());
-        BLIND.contains(&op.name) || (count == 1 && of(0.0).is_some() && of(0.0) == of(-0.0))
+    /// True if zeros are absorbed because somebody says so, and are positive then.
+    fn is_asked(&self) -> bool {
+        self.op.is_some_and(|op| absorption::is_asked(op, self.attrs, self.dtype))
     }
+
+    /// True if it makes the same of zeros of either sign, of both parts of complex ones.
+    fn is_blind(&self, args: &[&Known]) -> bool {
+        let Some(op) = self.op else { return false };
+        let of = |zero: Scalar| Some(eval_scalar(op, &[zero], &attrs_of_op(self.attrs)).ok()?.first()?.to_c128());
+        let is_blind = |arg: &Known| {
+            let mut made = zeros(arg.dtype).map(of);
+            let first = made.next().flatten();
+            first.is_some() && made.all(|other| other == first)
+        };
+        BLIND.contains(&op.name) || matches!(args, [arg] if is_blind(arg))
+    }
+}
+
+/// The zeros of a dtype, with signs.
+fn zeros(dtype: DType) -> impl Iterator<Item = Scalar> {
+    let signs = [[0.0, 0.0], [-0.0, 0.0], [0.0, -0.0], [-0.0, -0.0]];
+    signs.into_iter().map(move |[re, im]| match dtype.is_complex() {
+        true => Scalar::C128(Complex64::new(re, im)).cast(dtype),
+        false => Scalar::F64(re).cast(dtype),
+    })
 }

@@ -5,6 +5,8 @@
 //!
 //! The result's type says what style it may have then: see [`lazy`](crate::lazy). Of scalars it is a scalar.
 
+use crate::absorption;
+use crate::element::zero;
 use crate::lattice::{Eager, lattice};
 use crate::lazy::Lazy;
 use crate::structure::{self, Function, Structure};
@@ -12,8 +14,8 @@ use rewright::ir::analysis::effects::ModuleEffects;
 use rewright::ir::eval::{apply, evaluate_counted, map_elements};
 use rewright::ir::op::{Eval, broadcast_types};
 use rewright::ir::{
-    Arity, Array, AttrDef, AttrKind, EvalCx, EvalError, InferCx, Loop, OpDef, Signature, Style, Styled, Traits,
-    TypeError, Types, ops::effects,
+    Arity, Array, AttrDef, AttrKind, EvalCx, EvalError, InferCx, Loop, OpDef, Scalars, Signature, Style, Styled,
+    Traits, TypeError, Types, ops::effects,
 };
 use rewright::{Attr, Attrs, DType, Datum, Name, Op, Scalar, Type, register_op};
 
@@ -34,7 +36,7 @@ pub static BROADCASTED: OpDef = OpDef::new(
     AttrDef::optional(
         "finite",
         AttrKind::Bool,
-        "no operand holds NaN or infinities, so that zero times anything is zero",
+        "of products: no operand holds NaN or infinities, so that zero times anything is zero",
     ),
 ]);
 
@@ -195,12 +197,20 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let results = match op(cx.attrs).map_err(refused)? {
         Some(op) => {
             let dense: Vec<Datum> = args.iter().map(dense).collect();
-            apply(op, &EvalCx { attrs: &attrs_of_op(cx.attrs), results: &[], ..*cx }, &dense)?
+            let own = attrs_of_op(cx.attrs);
+            match cx.results.first().filter(|ty| ty.is_array() && absorption::is_asked(op, cx.attrs, ty.dtype())) {
+                Some(ty) => {
+                    let found =
+                        Loop { ins: args.iter().map(Datum::dtype).collect(), outs: [ty.dtype()].into_iter().collect() };
+                    map_elements(cx, &found, &dense, |args| absorption::element(op, &own, args, ty.dtype(), true))?
+                }
+                None => apply(op, &EvalCx { attrs: &own, results: &[], ..*cx }, &dense)?,
+            }
         }
         None => applied(cx, cx.attrs.func("callee").unwrap_or(Name::new("")), args)?,
     };
     let Some(ty) = cx.results.first().filter(|ty| ty.is_array()) else { return Ok(results) };
-    results.into_iter().map(|result| lazily(cx, ty, &result.to_array()).map(Datum::from)).collect()
+    results.into_iter().map(|result| lazily(ty, result.to_array()).map(Datum::from)).collect()
 }
 
 /// What a style has instead of a loop.
@@ -236,7 +246,10 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
     let whole = wholes(&signature);
     let ins = each(&signature.params, &whole).iter().map(Type::dtype).collect();
     let found = Loop { ins, outs: signature.results.iter().map(Type::dtype).collect() };
-    let dense: Vec<Datum> = each(args, &whole).iter().map(dense).collect();
+    let by_element = each(args, &whole);
+    let claim = cx.results.first().filter(|ty| ty.is_array()).map(|ty| Claim::of(ty, &by_element));
+    let claim = claim.transpose()?.flatten();
+    let dense: Vec<Datum> = by_element.iter().map(dense).collect();
     map_elements(cx, &found, &dense, |elements| {
         let mut limits = cx.limits;
         limits.steps = cx.steps.get();
@@ -246,6 +259,7 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
             let message = format!("functions that are applied to elements nest too deep, of which `@{callee}` is one");
             return Err(EvalError::limit(message));
         }
+        let made_of = elements;
         let mut elements = elements.iter();
         let given = args.iter().zip(&whole).map(|(arg, &whole)| match whole {
             true => Some(arg.clone()),
@@ -260,7 +274,11 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
                 "`@{callee}` prints, which functions that are applied to elements can't"
             )));
         }
-        Ok(outcome.results.iter().filter_map(Datum::as_scalar).collect())
+        let results: Scalars = outcome.results.iter().filter_map(Datum::as_scalar).collect();
+        if let (Some(claim), Some(&found)) = (&claim, results.first()) {
+            claim.check(callee, made_of, found)?;
+        }
+        Ok(results)
     })
 }
 
@@ -272,24 +290,47 @@ fn is_same(a: Scalar, b: Scalar) -> bool {
 }
 
 /// The elements as an array of a lazy type.
-fn lazily(cx: &EvalCx<'_>, ty: &Type, elements: &Array) -> Result<Styled, EvalError> {
-    let (lazy, style) = (Lazy::of(ty).map_err(EvalError::value)?, Style::of(ty).map_err(EvalError::value)?);
-    let kept =
-        |array: &Array| Styled::of(lazy.style, array).and_then(|styled| styled.try_dense()).map_err(EvalError::value);
-    let mut elements = elements.clone();
-    let absorbs = cx.attrs.flag("finite") && cx.attrs.str("op").is_some();
-    if absorbs && !lazy.style.is_dense() && lazy.zero.is_some_and(|zero| !zero.truthy()) {
-        // What is absorbed is zero, whatever it would have been.
-        elements = kept(&elements)?;
+fn lazily(ty: &Type, elements: Array) -> Result<Styled, EvalError> {
+    let style = Style::of(ty).map_err(EvalError::value)?;
+    let (dtype, shape) = (elements.dtype(), elements.shape().to_vec());
+    Styled::new(style, dtype, &shape, [elements]).map_err(EvalError::value)
+}
+
+/// What is said of the elements of a function that are made of zeros only.
+struct Claim {
+    /// What an operand is where it is zero by structure; nothing of scalars.
+    zeros: Vec<Option<Scalar>>,
+    /// What the function makes of these.
+    makes: Scalar,
+}
+
+impl Claim {
+    /// That which a result's structure relies on.
+    fn of(ty: &Type, args: &[Datum]) -> Result<Option<Claim>, EvalError> {
+        let lazy = Lazy::of(ty).map_err(EvalError::value)?;
+        let Some(makes) = lazy.zero.filter(|_| !lazy.style.is_dense()) else { return Ok(None) };
+        let zeros = args.iter().map(|arg| match arg {
+            Datum::Styled(styled) if Lazy::is_lazy(&styled.ty()) => Lazy::of(&styled.ty()).map(|lazy| lazy.zero),
+            Datum::Styled(styled) => Ok(Some(zero(styled.dtype()))),
+            _ => Ok(None),
+        });
+        Ok(Some(Claim { zeros: zeros.collect::<Result<_, _>>().map_err(EvalError::value)?, makes }))
     }
-    if let (Some(claimed), Some(callee), false) = (lazy.zero, cx.attrs.func("callee"), lazy.style.is_dense()) {
-        let ones = Array::full(Scalar::Bool(true).cast(elements.dtype()), elements.shape());
-        let inside = kept(&ones.ok_or_else(|| EvalError::limit("the array is too large"))?)?;
-        let mut beyond = inside.iter().zip(elements.iter()).filter(|(one, _)| !one.truthy());
-        if let Some((_, found)) = beyond.find(|(_, found)| !is_same(*found, claimed)) {
-            let message = format!("`@{callee}` makes {found} of zeros, and `zero` says {claimed}");
-            return Err(EvalError::value(message));
+
+    /// That it holds for an element, which was made of these.
+    fn check(&self, callee: Name, made_of: &[Scalar], found: Scalar) -> Result<(), EvalError> {
+        // A stored zero is one like any other, but of the sign that structural ones have.
+        let is = |(&element, zero): (&Scalar, &Option<Scalar>)| zero.is_none_or(|zero| is_bitwise(element, zero));
+        if !made_of.iter().zip(&self.zeros).all(is) || is_same(found, self.makes) {
+            return Ok(());
         }
+        let claimed = self.makes;
+        Err(EvalError::value(format!("`@{callee}` makes {found} of zeros, and `zero` says {claimed}")))
     }
-    Styled::new(style, elements.dtype(), elements.shape(), vec![elements.clone()]).map_err(EvalError::value)
+}
+
+/// True if numbers are equal, zeros of the same sign.
+fn is_bitwise(a: Scalar, b: Scalar) -> bool {
+    let bits = |number: Scalar| [number.to_c128().re, number.to_c128().im].map(f64::to_bits);
+    a == b && bits(a) == bits(b)
 }
