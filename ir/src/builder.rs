@@ -41,6 +41,7 @@ pub fn resolve_literals(
     func: &mut Function,
     op: Op,
     args: &[Arg],
+    attrs: &Attrs,
     wanted: impl Fn(usize) -> Option<Type>,
 ) -> Result<SmallVec<[Value; 3]>, TypeError> {
     if func.untyped {
@@ -66,7 +67,7 @@ pub fn resolve_literals(
             Arg::Literal(literal) => {
                 let dtype = match wanted(operand) {
                     Some(ty) => literal.dtype_beside(Some(ty.dtype())),
-                    None => (op.literal)(&LiteralCx { literal, operand, dtypes: &dtypes }),
+                    None => (op.literal)(&LiteralCx { literal, operand, dtypes: &dtypes, attrs }),
                 };
                 func.constant(literal_at(literal, dtype).map_err(|e| e.operand(operand))?)
             }
@@ -232,7 +233,7 @@ impl<'m> FuncBuilder<'m> {
         let args: SmallVec<[Arg; 4]> = args.into_iter().map(Into::into).collect();
         let callee = attrs.func("callee").and_then(|f| self.module.and_then(|m| m.signature(f)));
         let returns = if op.name == "ret" { self.func.results.clone() } else { Vec::new() };
-        let values = resolve_literals(&mut self.func, op, &args, |i| {
+        let values = resolve_literals(&mut self.func, op, &args, &attrs, |i| {
             callee.as_ref().and_then(|s| s.params.get(i).cloned()).or_else(|| returns.get(i).cloned())
         })?;
         let (attrs, types) = infer(&self.func, op, &values, attrs, callee.as_ref())?;

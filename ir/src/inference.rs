@@ -264,7 +264,7 @@ fn dtypes_of(operands: &[Known]) -> SmallVec<[Option<DType>; 4]> {
 
 /// The dtype of a weak operand: as the op's rule gives it to a literal, or as a callee's parameter has it.
 fn weak_dtype(
-    op: Op,
+    (op, attrs): (Op, &Attrs),
     operand: usize,
     literal: Literal,
     dtypes: &[Option<DType>],
@@ -274,7 +274,7 @@ fn weak_dtype(
     let wanted = callee.map_or(returns, |s| &s.params[..]).get(operand);
     match wanted {
         Some(ty) => literal.dtype_beside(Some(ty.dtype())),
-        None => (op.literal)(&LiteralCx { literal, operand, dtypes }),
+        None => (op.literal)(&LiteralCx { literal, operand, dtypes, attrs }),
     }
 }
 
@@ -295,7 +295,9 @@ fn result_types(
     let dtypes = dtypes_of(operands);
     let typed = |(at, known): (usize, &Known)| match known {
         Known::Type(ty) => ty.clone(),
-        Known::Weak(literal) => Type::scalar(weak_dtype(data.op, at, *literal, &dtypes, callee.as_ref(), &[])),
+        Known::Weak(literal) => {
+            Type::scalar(weak_dtype((data.op, &data.attrs), at, *literal, &dtypes, callee.as_ref(), &[]))
+        }
     };
     let types: SmallVec<[Type; 4]> = operands.iter().enumerate().map(typed).collect();
     let consts: SmallVec<[Option<Scalar>; 4]> = data
@@ -349,10 +351,11 @@ impl Writer<'_> {
         let args = data.args.clone();
         let operands: SmallVec<[Known; 4]> = args.iter().map(|&arg| self.of(arg)).collect();
         let dtypes = dtypes_of(&operands);
-        let (op, returns) = (data.op, if data.op == RET { self.func.results.clone() } else { Vec::new() });
+        let (op, attrs) = (data.op, data.attrs.clone());
+        let returns = if data.op == RET { self.func.results.clone() } else { Vec::new() };
         for (at, known) in operands.iter().enumerate() {
             let Known::Weak(literal) = known else { continue };
-            let dtype = weak_dtype(op, at, *literal, &dtypes, callee.as_ref(), &returns);
+            let dtype = weak_dtype((op, &attrs), at, *literal, &dtypes, callee.as_ref(), &returns);
             self.strengthen(inst, at, args[at], *literal, dtype);
         }
     }

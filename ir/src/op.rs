@@ -137,6 +137,8 @@ pub struct LiteralCx<'a> {
     pub operand: usize,
     /// The dtypes of all operands; `None` for weak literals.
     pub dtypes: &'a [Option<DType>],
+    /// The attributes, which may say what is done to the operands.
+    pub attrs: &'a Attrs,
 }
 
 /// The definition of an op. Build it in a `static`, starting at [`OpDef::elementwise`] or [`OpDef::new`], and register it.

@@ -125,16 +125,26 @@ fn negative_integer_exponents_are_errors() {
 #[test]
 fn compared_literals_take_a_dtype_that_holds_them() {
     let at = |name: &str, literal, beside| {
-        (op(name).literal)(&LiteralCx { literal, operand: 1, dtypes: &[Some(beside), None] })
+        (op(name).literal)(&LiteralCx { literal, operand: 1, dtypes: &[Some(beside), None], attrs: &Attrs::new() })
     };
     assert_eq!(at("lt", Literal::Int(300), DType::U8), DType::I64);
     assert_eq!(at("lt", Literal::Int(-1), DType::U64), DType::I64);
     assert_eq!(at("eq", Literal::Int(u64::MAX as i128), DType::I8), DType::U64);
     assert_eq!(at("eq", Literal::Int(5), DType::U8), DType::U8);
     assert_eq!(at("ldexp", Literal::Int(5), DType::F32), DType::I64);
-    let cx = LiteralCx { literal: Literal::Int(1), operand: 1, dtypes: &[Some(DType::Bool), None, Some(DType::F32)] };
+    let cx = LiteralCx {
+        literal: Literal::Int(1),
+        operand: 1,
+        dtypes: &[Some(DType::Bool), None, Some(DType::F32)],
+        attrs: &Attrs::new(),
+    };
     assert_eq!((op("where").literal)(&cx), DType::F32);
-    let cx = LiteralCx { literal: Literal::Int(1), operand: 1, dtypes: &[Some(DType::F64), None, None] };
+    let cx = LiteralCx {
+        literal: Literal::Int(1),
+        operand: 1,
+        dtypes: &[Some(DType::F64), None, None],
+        attrs: &Attrs::new(),
+    };
     assert_eq!((op("where").literal)(&cx), DType::I64, "the condition has no part in it");
     assert_eq!(promote_literal(&cx), DType::F64);
 }

@@ -341,7 +341,7 @@ impl Writer<'_> {
         let constant = |r: &BodyRef| if let BodyRef::Const(s) = r { Some(*s) } else { None };
         let scalars: SmallVec<[Option<Scalar>; 4]> = inst.args.iter().map(constant).collect();
         let dtypes: SmallVec<[DType; 4]> = inst.args.iter().map(|r| names.dtype(*r)).collect();
-        let literals = weakest(op.0, &scalars, &dtypes, |_| None);
+        let literals = weakest(op.0, attrs, &scalars, &dtypes, |_| None);
         let mut first = true;
         for (&arg, literal) in inst.args.iter().zip(&literals) {
             out.push_str(if first { " " } else { ", " });

@@ -3,7 +3,7 @@
 use super::lexer::escape;
 use super::names::{Names, Numbering, write_name};
 use super::numbers::{weak_literal, write_array, write_scalar, write_weak};
-use crate::attr::{Attr, AttrKind, SliceSpec};
+use crate::attr::{Attr, AttrKind, Attrs, SliceSpec};
 use crate::function::{Block, Function, Inst, InstData, Target, Value};
 use crate::module::Module;
 use crate::op::{LiteralCx, OpDef};
@@ -214,7 +214,7 @@ impl<'f> Printer<'f> {
             return scalars.iter().map(|s| s.map(Literal::Typed)).collect();
         }
         let returns: &[Type] = if data.op == RET { &self.func.results } else { &[] };
-        weakest(data.op.0, &scalars, &dtypes, |i| returns.get(i).map(Type::dtype))
+        weakest(data.op.0, &data.attrs, &scalars, &dtypes, |i| returns.get(i).map(Type::dtype))
     }
 
     /// A constant of a function that has not been through type inference.
@@ -269,6 +269,7 @@ impl<'f> Printer<'f> {
 /// Chooses literals without a dtype where the op's rule gives them the right one.
 pub(super) fn weakest(
     op: &'static OpDef,
+    attrs: &Attrs,
     scalars: &[Option<Scalar>],
     dtypes: &[crate::DType],
     wanted: impl Fn(usize) -> Option<crate::DType>,
@@ -289,7 +290,7 @@ pub(super) fn weakest(
             }
             let dtype = match wanted(operand) {
                 Some(dtype) => literal.dtype_beside(Some(dtype)),
-                None => (op.literal)(&LiteralCx { literal, operand, dtypes: &beside }),
+                None => (op.literal)(&LiteralCx { literal, operand, dtypes: &beside, attrs }),
             };
             !reads_as(literal, dtype, scalar)
         });

@@ -261,7 +261,7 @@ impl Resolver<'_, '_> {
             let param = callee.as_ref().and_then(|s| s.params.get(i));
             param.or_else(|| returns.get(i)).cloned()
         };
-        let values = resolve_literals(&mut self.func, op, &args, wanted).map_err(at_operand)?;
+        let values = resolve_literals(&mut self.func, op, &args, &attrs, wanted).map_err(at_operand)?;
         let (attrs, types) = infer(&self.func, op, &values, attrs, callee.as_ref()).map_err(at_operand)?;
         check_types(inst, &types)?;
         let targets = self.targets(inst)?;

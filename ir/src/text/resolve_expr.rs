@@ -249,7 +249,7 @@ fn body_op(op: Op, attrs: &Attrs, inst: &PBodyInst, before: &Before, scope: &Sco
         let error = Diagnostic::new(format!("`{op}` is not elementwise")).at(inst.loc);
         return Err(error.help("a body is made of elementwise ops and nested `arrayexpr`s").into());
     }
-    let args = op_args(op, inst, before, scope)?;
+    let args = op_args(op, attrs, inst, before, scope)?;
     let ty = |r: &BodyRef| scope.dtype(*r, before).map(Type::scalar);
     let types = args.iter().map(ty).collect::<Resolved<SmallVec<[Type; 3]>>>()?;
     let constant = |r: &BodyRef| if let BodyRef::Const(s) = r { Some(*s) } else { None };
@@ -260,7 +260,13 @@ fn body_op(op: Op, attrs: &Attrs, inst: &PBodyInst, before: &Before, scope: &Sco
 }
 
 /// The arguments of an op, its literals being constants of the dtype that its rule says.
-fn op_args(op: Op, inst: &PBodyInst, before: &Before, scope: &Scope<'_>) -> Resolved<SmallVec<[BodyRef; 3]>> {
+fn op_args(
+    op: Op,
+    attrs: &Attrs,
+    inst: &PBodyInst,
+    before: &Before,
+    scope: &Scope<'_>,
+) -> Resolved<SmallVec<[BodyRef; 3]>> {
     let dtype = |arg: &PRef| match arg {
         PRef::Known(r, _) => scope.dtype(*r, before).map(Some),
         PRef::Number(Literal::Typed(s), _) => Ok(Some(s.dtype())),
@@ -271,7 +277,7 @@ fn op_args(op: Op, inst: &PBodyInst, before: &Before, scope: &Scope<'_>) -> Reso
         PRef::Known(r, _) => Ok(r),
         PRef::Number(Literal::Typed(scalar), _) => Ok(BodyRef::Const(scalar)),
         PRef::Number(literal, loc) => {
-            let dtype = (op.literal)(&LiteralCx { literal, operand, dtypes: &dtypes });
+            let dtype = (op.literal)(&LiteralCx { literal, operand, dtypes: &dtypes, attrs });
             Ok(BodyRef::Const(literal_at(literal, dtype).map_err(|e| Diagnostic::from(e).at(loc))?))
         }
     };

@@ -70,7 +70,7 @@ fn literals_are_weak_as_in_numpy() {
             let mut dtypes = [Some(beside); 2];
             dtypes[operand] = None;
             let mut ins = [beside; 2];
-            ins[operand] = (op.literal)(&LiteralCx { literal, operand, dtypes: &dtypes });
+            ins[operand] = (op.literal)(&LiteralCx { literal, operand, dtypes: &dtypes, attrs: &Attrs::new() });
             let got = results(op, &ins);
             let names = if operand == 0 { ["literal", beside.name()] } else { [beside.name(), "literal"] };
             let known =

@@ -56,7 +56,7 @@ impl Rewriter<'_> {
         }
         let callee = attrs.func("callee").and_then(|name| self.signature(name));
         let returns: &[Type] = if op.name == "ret" { &self.func.results.clone() } else { &[] };
-        let values = resolve_literals(self.func, op, &args, |i| {
+        let values = resolve_literals(self.func, op, &args, &attrs, |i| {
             callee.as_ref().and_then(|s| s.params.get(i).cloned()).or_else(|| returns.get(i).cloned())
         })?;
         let (attrs, types) = infer(self.func, op, &values, attrs, callee.as_ref())?;

@@ -295,7 +295,8 @@ impl Trial<'_> {
         let dtypes: Vec<Option<DType>> = args.iter().map(|arg| arg.as_ref().map(Datum::dtype)).collect();
         let whole = args.into_iter().enumerate().map(|(at, arg)| match (arg, &self.rule.nodes[term.args[at]]) {
             (None, Node::Literal(literal)) => {
-                super::typing::literal_operand(term.op, at, *literal, &dtypes).map(Datum::Scalar)
+                super::typing::literal_operand(term.op, &term.attrs(self.attrs), at, *literal, &dtypes)
+                    .map(Datum::Scalar)
             }
             (arg, _) => arg.ok_or_else(|| "an operand has no value".to_string()),
         });

@@ -198,7 +198,9 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
         let dtypes: SmallVec<[Option<DType>; 3]> =
             args.iter().map(|arg| arg.as_ref().map(|(_, (ty, _))| ty.dtype())).collect();
         let whole = |(at, arg): (usize, Option<Typed<V>>)| match (arg, &rule.nodes[term.args[at]]) {
-            (None, Node::Literal(literal)) => literal_operand(term.op, at, *literal, &dtypes).ok().map(constant),
+            (None, Node::Literal(literal)) => {
+                literal_operand(term.op, &term.attrs(&self.attrs), at, *literal, &dtypes).ok().map(constant)
+            }
             (arg, _) => arg,
         };
         args.into_iter().enumerate().map(whole).collect()
@@ -225,7 +227,7 @@ pub(crate) fn computed(rule: &Rule, term: &OpTerm, args: &[Option<Scalar>], attr
     let dtypes: SmallVec<[Option<DType>; 3]> = args.iter().map(|arg| arg.map(Scalar::dtype)).collect();
     let whole = |(at, arg): (usize, &Option<Scalar>)| match (arg, &rule.nodes[term.args[at]]) {
         (Some(scalar), _) => Some(*scalar),
-        (None, Node::Literal(literal)) => literal_operand(term.op, at, *literal, &dtypes).ok(),
+        (None, Node::Literal(literal)) => literal_operand(term.op, attrs, at, *literal, &dtypes).ok(),
         (None, _) => None,
     };
     let args: Option<SmallVec<[Scalar; 3]>> = args.iter().enumerate().map(whole).collect();

@@ -26,10 +26,16 @@ pub fn call_types(op: Op, args: &[Operand], attrs: Attrs) -> Result<(Attrs, Smal
 }
 
 /// The constant that a literal is as an operand, beside others whose dtypes are known.
-pub fn literal_operand(op: Op, operand: usize, literal: Literal, dtypes: &[Option<DType>]) -> Result<Scalar, String> {
+pub fn literal_operand(
+    op: Op,
+    attrs: &Attrs,
+    operand: usize,
+    literal: Literal,
+    dtypes: &[Option<DType>],
+) -> Result<Scalar, String> {
     let dtype = match literal {
         Literal::Typed(scalar) => scalar.dtype(),
-        _ => (op.literal)(&LiteralCx { literal, operand, dtypes }),
+        _ => (op.literal)(&LiteralCx { literal, operand, dtypes, attrs }),
     };
     literal_at(literal, dtype).map_err(|e| e.message)
 }
@@ -131,7 +137,7 @@ pub fn operands(
         term.args.iter().map(|&arg| types[arg].as_ref().map(Type::dtype)).collect();
     let operand = |(at, &arg): (usize, &NodeId)| match &rule.nodes[arg] {
         Node::Literal(literal) => {
-            let scalar = literal_operand(term.op, at, *literal, &dtypes)?;
+            let scalar = literal_operand(term.op, &term.attrs(&case.attrs), at, *literal, &dtypes)?;
             Ok((Type::scalar(scalar.dtype()), Some(scalar)))
         }
         Node::Var(var) => Ok(case.vars[*var].clone()),

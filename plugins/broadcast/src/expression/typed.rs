@@ -70,7 +70,7 @@ fn of_number(
     dtypes: &[Option<DType>],
 ) -> Result<Scalar, TypeError> {
     let dtype = match function {
-        Function::Op(op) => (find_op(op)?.literal)(&LiteralCx { literal, operand, dtypes }),
+        Function::Op(op) => (find_op(op)?.literal)(&LiteralCx { literal, operand, dtypes, attrs: &Attrs::new() }),
         Function::Scalars(function) => {
             let param = function.function().signature().params.get(operand).map(Type::dtype);
             literal.dtype_beside(param)

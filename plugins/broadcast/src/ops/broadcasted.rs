@@ -11,11 +11,12 @@ use crate::lattice::{Eager, lattice};
 use crate::lazy::Lazy;
 use crate::structure::{self, Function, Structure};
 use rewright::ir::analysis::effects::ModuleEffects;
+use rewright::ir::attr::Presence;
 use rewright::ir::eval::{apply, evaluate_counted, map_elements};
-use rewright::ir::op::{Eval, broadcast_types};
+use rewright::ir::op::{Eval, broadcast_types, promote_literal};
 use rewright::ir::{
-    Arity, Array, AttrDef, AttrKind, EvalCx, EvalError, InferCx, Loop, OpDef, Scalars, Signature, Style, Styled,
-    Traits, TypeError, Types, ops::effects,
+    Arity, Array, AttrDef, AttrKind, EvalCx, EvalError, InferCx, LiteralCx, Loop, OpDef, Scalars, Signature, Style,
+    Styled, Traits, TypeError, Types, ops::effects,
 };
 use rewright::{Attr, Attrs, DType, Datum, Name, Op, Scalar, Type, register_op};
 
@@ -31,6 +32,7 @@ pub static BROADCASTED: OpDef = OpDef::new(
 .attrs(&[
     AttrDef::optional("op", AttrKind::Str, "the elementwise op"),
     AttrDef::optional("to", AttrKind::DType, "the dtype of the result of `cast`"),
+    AttrDef::optional("n", AttrKind::Int, "the exponent of `integer_power`"),
     AttrDef::optional("callee", AttrKind::Func, "a function of scalars instead"),
     AttrDef::optional("zero", AttrKind::Scalar, "what the function makes of zeros"),
     AttrDef::optional(
@@ -38,7 +40,8 @@ pub static BROADCASTED: OpDef = OpDef::new(
         AttrKind::Bool,
         "of products: no operand holds NaN or infinities, so that zero times anything is zero",
     ),
-]);
+])
+.literals(literal);
 
 register_op!(BROADCASTED);
 
@@ -63,21 +66,54 @@ pub fn op(attrs: &Attrs) -> Result<Option<Op>, TypeError> {
     }
 }
 
+/// The attributes of ops that `broadcasted` has for them.
+const PASSED: [&str; 2] = ["to", "n"];
+
 /// The attributes of the op itself.
 pub fn attrs_of_op(attrs: &Attrs) -> Attrs {
-    match attrs.get("to") {
-        Some(to) => Attrs::new().with("to", to.clone()),
-        None => Attrs::new(),
+    PASSED.iter().fold(Attrs::new(), |own, name| match attrs.get(name) {
+        Some(value) => own.with(*name, value.clone()),
+        None => own,
+    })
+}
+
+/// That the op has the attributes that are meant for it, and needs no others.
+fn check_attrs(op: Option<Op>, attrs: &Attrs) -> Result<(), TypeError> {
+    let taken = |name: &str| op.and_then(|op| op.attrs.iter().find(|def| def.name == name));
+    if let Some(name) = PASSED.into_iter().find(|name| attrs.get(name).is_some() && taken(name).is_none()) {
+        let applied = op.map_or("a function", |op| op.name);
+        return Err(refuse(format!("has `{name}`, which is for ops that take it, and {applied} does not")));
+    }
+    let Some(op) = op else { return Ok(()) };
+    let missing = |def: &&AttrDef| def.presence == Presence::Required && attrs_of_op(attrs).get(def.name).is_none();
+    match op.attrs.iter().find(missing) {
+        Some(def) if PASSED.contains(&def.name) => {
+            Err(refuse(format!("applies `{op}`, which wants `{}`: {}", def.name, def.doc)))
+        }
+        Some(def) => Err(refuse(format!("has no attribute `{}`, which `{op}` wants: {}", def.name, def.doc))
+            .help("a function of scalars may apply it: `broadcasted @g(%x)`")),
+        None => Ok(()),
     }
 }
 
-/// That the op has the attributes that are meant for it.
-fn check_attrs(op: Option<Op>, attrs: &Attrs) -> Result<(), TypeError> {
-    let takes = op.is_some_and(|op| op.attrs.iter().any(|def| def.name == "to"));
-    match (takes, attrs.dtype("to")) {
-        (false, Some(to)) => Err(refuse(format!("has `to={to}`, which is for `cast`"))),
-        (true, None) => Err(refuse("applies `cast`: `to` says to which dtype").help("`op=\"cast\", to=f32`")),
+/// That an op has as many operands as it takes.
+fn check_arity(op: Op, given: usize) -> Result<(), TypeError> {
+    match op.arity {
+        Arity::Exactly(n) if n != given => {
+            Err(refuse(format!("applies `{op}`, which takes {n} operands, got {given}")))
+        }
+        Arity::AtLeast(n) if n > given => {
+            Err(refuse(format!("applies `{op}`, which takes at least {n} operands, got {given}")))
+        }
         _ => Ok(()),
+    }
+}
+
+/// A literal is as weak as beside the op itself.
+fn literal(cx: &LiteralCx<'_>) -> DType {
+    match op(cx.attrs) {
+        Ok(Some(op)) => (op.literal)(&LiteralCx { attrs: &attrs_of_op(cx.attrs), ..*cx }),
+        _ => promote_literal(cx),
     }
 }
 
@@ -88,6 +124,7 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
     }
     let op = op(cx.attrs)?;
     check_attrs(op, cx.attrs)?;
+    op.map_or(Ok(()), |op| check_arity(op, cx.args.len()))?;
     let own = attrs_of_op(cx.attrs);
     let whole = cx.callee.map_or_else(Vec::new, wholes);
     let (args, signature) =
