@@ -10,23 +10,32 @@ use rewright::ir::{StyleDef, Styled, eval, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
 use rewright::ndarray::{ArrayViewD, Axis, ShapeBuilder};
 use rewright::rewrites::{NoObserver, Pipeline};
-use rewright::{Array, DType, Datum, Dim, Limits, Module, Name, Scalar, Type, registry};
+use rewright::{Array, Complex64, DType, Datum, Dim, Limits, Module, Name, Scalar, Type, registry};
 use rewright_broadcast::pattern::Pattern;
 use std::fmt::Write;
 
 /// How many nests a normal test run tries.
 const CASES: usize = 400;
 
-const LITERALS: [&str; 8] = ["2.0j", "0.0", "1.0", "2.0", "-1.5", "inf", "3", "0"];
+const LITERALS: [&str; 9] = ["2.0j", "0.0", "1.0", "2.0", "-1.5", "inf", "NaN", "3", "0"];
 /// Those with which float ranges are exact: elements of ranges are rounded once, those of arrays by each function.
-const EXACT: [&str; 4] = ["1.0", "2.0", "-1.5", "4"];
-const UNARY: [&str; 10] = ["imag", "conj", "neg", "abs", "sin", "cos", "exp", "floor", "not", "isnan"];
+const EXACT: [&str; 8] = ["2.0j", "0.0", "1.0", "2.0", "inf", "NaN", "4", "0"];
+const UNARY: [&str; 12] =
+    ["imag", "conj", "neg", "abs", "sin", "cos", "exp", "log", "floor", "not", "isnan", "integer_power"];
 const VIEWS: [&str; 4] = ["transpose ", "flip ", "flip , axes=[0]", "slice , at=[::-1]"];
 /// Parts of an array, and as large ones.
 const PARTS: [[&str; 2]; 4] = [["[:-1]", "[1:]"], ["[1:]", "[:-1]"], ["[:-1]", "[-2::-1]"], ["[:1]", "[-1:]"]];
 const REDUCTIONS: [&str; 6] = ["sum", "any", "all", "argmax", "max", "prod"];
-const BINARY: [&str; 13] =
-    ["add", "sub", "mul", "mul", "div", "power", "maximum", "atan2", "lt", "ne", "and", "or", "eq"];
+const BINARY: [&str; 14] =
+    ["add", "sub", "mul", "mul", "div", "power", "maximum", "atan2", "lt", "ne", "and", "or", "eq", "ldexp"];
+/// Those that tell no zeros apart: of a range of floats the sign of a zero is that of a sum.
+const BLIND: (&[&str], &[&str]) = (
+    &["imag", "conj", "neg", "abs", "sin", "cos", "exp", "floor", "not", "isnan"],
+    &["add", "add", "sub", "mul", "div", "maximum", "lt", "ne", "and", "or", "eq"],
+);
+/// Functions, and what they make of zeros.
+const FUNCTIONS: [(&str, &str, &str); 3] =
+    [("twice", "mul %x, 2.0", "0.0"), ("cosine", "cos %x", "1.0"), ("next", "add %x, 1.0", "1.0")];
 
 /// Of bools alone, which may be packed.
 const LOGIC: ([&str; 2], [&str; 2], [&str; 12]) = (
@@ -93,13 +102,16 @@ fn case(random: &mut Rng) -> Case {
         params.push(format!("%a{number}: {name}"));
         args.push(datum);
     }
-    let is_range = |arg: &Datum| arg.as_styled().is_some_and(|styled| styled.style().name() == "range");
-    if args.iter().any(is_range) && args.iter().any(|arg| arg.as_scalar().is_some()) {
+    let of_floats =
+        |arg: &Datum| arg.as_styled().is_some_and(|styled| styled.style().name() == "range") && arg.dtype().is_float();
+    let has_floats = args.iter().any(of_floats);
+    // Numbers that are not written in the program may be infinite, which ranges refuse.
+    if has_floats && args.iter().any(|arg| arg.as_scalar().is_some()) {
         return case(random);
     }
     let (literals, unary, binary) = match logical {
         true => (&LOGIC.0[..], &LOGIC.1[..], &LOGIC.2[..]),
-        false if args.iter().any(is_range) => (&EXACT[..], &UNARY[..], &BINARY[..]),
+        false if has_floats => (&EXACT[..], BLIND.0, BLIND.1),
         false => (&LITERALS[..], &UNARY[..], &BINARY[..]),
     };
     let arrays: Vec<usize> =
@@ -113,7 +125,8 @@ fn case(random: &mut Rng) -> Case {
             let view = body.both(&view.replacen("%", " %", 1).replace("  ", " "));
             body.values.push(view);
         }
-        function(random, &args, (literals, unary, binary), &mut body);
+        let as_given = if has_stores { &[][..] } else { &args[..] };
+        function(random, (&args, as_given), (literals, unary, binary), has_floats, &mut body);
         if has_stores && random.bool() {
             let to = *random.choice(&arrays).unwrap();
             match random.u8(0..3) {
@@ -145,51 +158,112 @@ fn case(random: &mut Rng) -> Case {
     let dense_params: Vec<String> =
         dense_params.into_iter().map(|p| if p.contains('[') && !p.ends_with(']') { p + "]" } else { p }).collect();
     let stored: String = body.stored.iter().map(|to| format!(", %a{to}")).collect();
+    let functions: String = FUNCTIONS
+        .iter()
+        .map(|(name, computes, _)| {
+            format!("func @{name}(%x: f64) -> f64 {{\nentry:\n  %0 = {computes}\n  ret %0\n}}\n\n")
+        })
+        .collect();
     let program = |params: &[String], body: &str| {
-        format!("func @f({})RESULT {{\nentry:\n{body}  ret {last}{stored}\n}}", params.join(", "))
+        format!("{functions}func @f({})RESULT {{\nentry:\n{body}  ret {last}{stored}\n}}", params.join(", "))
     };
     Case { lazy: program(&params, &body.lazy), dense: program(&dense_params, &body.dense), args, stored: body.stored }
 }
 
-/// A function of values that there are, late ones more often than early ones, so that nests are deep.
-fn function(random: &mut Rng, args: &[Datum], (literals, unary, binary): (&[&str], &[&str], &[&str]), body: &mut Body) {
+/// A function of values that there are, late ones more often than early ones, so that nests are deep. Of arguments that are `as_given` what they hold is
+/// known.
+fn function(
+    random: &mut Rng,
+    (args, as_given): (&[Datum], &[Datum]),
+    (literals, unary, binary): (&[&str], &[&str], &[&str]),
+    of_float_ranges: bool,
+    body: &mut Body,
+) {
     let values = body.values.clone();
     let any = |random: &mut Rng| match random.u8(0..6) {
         0 => random.choice(literals).unwrap().to_string(),
         1 | 2 => random.choice(&values).unwrap().clone(),
         _ => values[values.len() - 1].clone(),
     };
-    let (op, operands) = match random.u8(0..8) {
-        0..3 => (*random.choice(unary).unwrap(), vec![values[values.len() - 1].clone()]),
-        3 => {
-            // Of a condition that is no bool the op's own rule makes other literals.
-            let (tested, none) = (any(random), literals[literals.len() - 1]);
-            let lazy = format!("broadcasted {tested}, {none}, op=\"ne\"");
-            let tested = body.each(&lazy, &format!("ne {tested}, {none}"));
-            ("where", vec![tested, any(random), any(random)])
+    let latest = values[values.len() - 1].clone();
+    let is_bools = literals == &LOGIC.0[..];
+    let (op, operands) = match random.u8(0..9) {
+        0..3 => (*random.choice(unary).unwrap(), vec![latest]),
+        3 => ("where", vec![any(random), any(random), any(random)]),
+        4 if !is_bools => {
+            let (name, _, zero) = random.choice(&FUNCTIONS).unwrap();
+            let zero = if random.u8(0..4) > 0 { format!(", zero={zero}:f64") } else { String::new() };
+            let value = body.each(&format!("broadcasted @{name}({latest}){zero}"), &format!("ufunc @{name}({latest})"));
+            return body.values.push(value);
         }
-        _ => (*random.choice(binary).unwrap(), vec![any(random), any(random)]),
+        _ => {
+            let op = *random.choice(binary).unwrap();
+            let second = match op {
+                "div" if of_float_ranges => random.choice(literals).unwrap().to_string(),
+                "ldexp" => random.choice(&["3", "0", "-1"]).unwrap().to_string(),
+                _ => any(random),
+            };
+            (op, vec![any(random), second])
+        }
     };
     let list = operands.join(", ");
-    let is_finite = |operand: &String| match operand.strip_prefix("%a") {
-        Some(number) => {
-            !number.parse().is_ok_and(|n: usize| args[n].dtype().is_float() || args[n].dtype().is_complex())
-        }
-        None => !operand.starts_with('%') && operand != "inf",
+    let arg_of = |operand: &str| operand.strip_prefix("%a").and_then(|number| number.parse::<usize>().ok());
+    let is_exact = |operand: &String| match arg_of(operand) {
+        Some(n) => !args[n].dtype().is_float() && !args[n].dtype().is_complex(),
+        None => !operand.starts_with('%') && !["inf", "NaN"].contains(&operand.as_str()),
     };
+    let parts = |s: Scalar| [s.to_c128().re, s.to_c128().im];
+    let is_finite = |operand: &String| match arg_of(operand).and_then(|n| as_given.get(n)) {
+        Some(arg) => arg.to_array().iter().all(|element| parts(element).into_iter().all(f64::is_finite)),
+        None => is_exact(operand),
+    };
+    let attrs = if op == "integer_power" { ", n=2" } else { "" };
     let finite = if operands.iter().all(is_finite) && random.bool() { ", finite=true" } else { "" };
-    let value = body.each(&format!("broadcasted {list}, op=\"{op}\"{finite}"), &format!("{op} {list}"));
+    let value = body.each(&format!("broadcasted {list}, op=\"{op}\"{attrs}{finite}"), &format!("{op} {list}{attrs}"));
+    let is_absorbed = !finite.is_empty() && op == "mul" && !operands.iter().all(is_exact);
+    let value = match is_absorbed {
+        // Zeros are positive then, and so those of dense copies are made.
+        true => body.each(&format!("broadcasted {value}, 0, op=\"add\""), &format!("add {value}, 0")),
+        false => value,
+    };
     body.values.push(value);
+}
+
+/// A range of numbers of any kind, which may wrap if they are integers, and be exact in all that is computed of them if they are not.
+fn range(random: &mut Rng, style: &'static StyleDef, n: usize) -> (DType, Datum) {
+    let integers =
+        [DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::I64, DType::U64];
+    if random.u8(0..4) == 0 {
+        let [start, step] = [random.i8(-20..20), random.i8(-8..8)].map(|number| f64::from(number) / 4.0);
+        let elements = Array::from_fn(DType::F64, &[n], |i| Scalar::F64(start + i as f64 * step)).unwrap();
+        return (DType::F64, Styled::of(style, &elements).unwrap().into());
+    }
+    let dtype = *random.choice(&integers).unwrap();
+    let mut number = || match random.u8(0..3) {
+        0 => i64::from(random.i8(-3..4)),
+        1 => i64::from(random.i8(..)),
+        _ => random.i64(..),
+    };
+    let (start, step) = (number(), number());
+    let element = |i: usize| match start.wrapping_add(step.wrapping_mul(i as i64)) {
+        wrapped if dtype.is_signed() => Scalar::I64(wrapped).cast(dtype),
+        wrapped => Scalar::U64(wrapped as u64).cast(dtype),
+    };
+    (dtype, Styled::of(style, &Array::from_fn(dtype, &[n], element).unwrap()).unwrap().into())
 }
 
 /// A type and a value of it: of any style, dense, or a scalar.
 fn argument(random: &mut Rng, n: usize, logical: bool, is_sparse: bool) -> (String, Datum) {
     let styles: Vec<_> = registry().styles().map(|(style, _)| style).collect();
-    let special = [f64::NAN, f64::INFINITY, -0.0];
+    let special = [f64::NAN, f64::INFINITY, -0.0, 1.5e308];
     let mut element = {
         let mut random = random.fork();
         move |dtype: DType| match random.u8(0..12) {
             0..5 => Scalar::I64(0).cast(dtype),
+            5 if dtype.is_complex() => {
+                let mut part = || *random.choice(&[0.0, 1.0, 1.5e308, -0.0, f64::INFINITY, f64::NAN]).unwrap();
+                Scalar::C128(Complex64::new(part(), part())).cast(dtype)
+            }
             5 if dtype.is_float() => Scalar::F64(*random.choice(&special).unwrap()).cast(dtype),
             _ => Scalar::F64(f64::from(random.i8(-40..40)) / 4.0).cast(dtype),
         }
@@ -208,6 +282,12 @@ fn argument(random: &mut Rng, n: usize, logical: bool, is_sparse: bool) -> (Stri
             2 => vec![1, 1],
             _ => vec![n, n],
         };
+        let is_range = |style: &&&'static StyleDef| style.name == "range" && !logical && !is_sparse;
+        if let Some(style) = styles.iter().find(is_range).filter(|_| shape == [n] && random.bool()) {
+            let (dtype, datum) = range(random, style, n);
+            let n = if n > 1 { "n".to_string() } else { n.to_string() };
+            return (format!("{dtype}[{n}; range]"), datum);
+        }
         let array = Array::from_fn(dtype, &shape, |_| element(dtype)).unwrap();
         let dims: Vec<String> =
             shape.iter().map(|&e| if e == n && n > 1 { "n".into() } else { e.to_string() }).collect();
@@ -219,7 +299,7 @@ fn argument(random: &mut Rng, n: usize, logical: bool, is_sparse: bool) -> (Stri
         let has_pattern = |style: &&&'static StyleDef| is_sparse && style.interface::<Pattern>().is_some();
         let sparse = styles.iter().filter(has_pattern).find(|style| (style.components)(&of_rank(shape.len())).is_ok());
         let style = *bits.or(sparse).unwrap_or(random.choice(&styles).unwrap());
-        if style.name == "range" && dtype != DType::I64 {
+        if style.name == "range" {
             continue;
         }
         if let Ok(styled) = Styled::of(style, &array).map(Datum::from) {
@@ -449,6 +529,7 @@ fn nests_give_what_dense_copies_give() {
     let cases = std::env::var("REWRIGHT_NESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
     let mut styles = std::collections::BTreeMap::<String, usize>::new();
     let (mut tried, mut stored, mut overlapping) = (0, 0, 0);
+    let mut seen = ["; range]", "zero=", "finite=true", "ldexp", "\"where\"", "\"log\""].map(|text| (text, 0));
     let first = std::env::var("REWRIGHT_NESTS_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     for seed in first..first + cases as u64 * 40 {
         let case = case(&mut Rng::with_seed(seed));
@@ -459,6 +540,7 @@ fn nests_give_what_dense_copies_give() {
                 tried += 1;
                 stored += usize::from(!case.stored.is_empty());
                 overlapping += usize::from(overlaps);
+                seen.iter_mut().for_each(|(text, count)| *count += usize::from(case.lazy.contains(*text)));
             }
             Err(why) => panic!("seed {seed}: {why}\n{}\n{:?}", case.lazy, case.args),
         }
@@ -466,7 +548,8 @@ fn nests_give_what_dense_copies_give() {
             break;
         }
     }
-    println!("{styles:?}; {stored} store to what they read; {overlapping} have results among their operands");
+    println!("{styles:?}; {stored} store to what they read; {overlapping} have results among their operands; {seen:?}");
     assert!(tried == cases && styles.len() > 5, "{tried} of {cases}: {styles:?}");
+    assert!(seen.iter().all(|(_, count)| *count > cases / 80), "{seen:?}");
     assert!(stored.min(overlapping) > cases / 80, "{stored} stores, {overlapping} results among operands");
 }
