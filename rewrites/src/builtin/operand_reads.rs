@@ -1,13 +1,15 @@
 //! `operand-reads`: what a kernel can't read is an array of its own first.
 
 use super::apart::{are_plain, in_order_of_use, node_along, operand_along};
+use super::array_expr::covers;
 use crate::prelude::*;
-use rewright_ir::expr::{AxisKind, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Source};
-use rewright_ir::{ArrayExpr, Attr};
+use rewright_ir::expr::{Axis, AxisKind, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Source, SymExpr};
+use rewright_ir::{ArrayExpr, Attr, Function};
 use std::sync::Arc;
 
 /// Takes operands out of an `arrayexpr` that are read beyond the ends of an array, or at quotients or remainders of indices: they become nodes which do
-/// nothing but read, and which are run by copying rows. A kernel reads straight through what they give, and computes the rest.
+/// nothing but read, and which are run by copying rows. A kernel reads straight through what they give, and computes the rest. Where an axis ends with the
+/// array, nothing is read beyond, and the node reads straight itself.
 ///
 /// An array like that is as large as a result, or else has no more axes than the one that is read: what is read at many places for each element, as by a
 /// window that slides, stays. It is exact, and reads at the same positions.
@@ -21,8 +23,13 @@ static OPERAND_READS: RewriteDef =
         .reach(1);
 register_rewrite!(OPERAND_READS);
 
-/// An operand, and the axes that it varies along.
-type Found = (Inst, usize, Vec<u32>);
+/// What is to be done with a node.
+pub enum Found {
+    /// All positions are inside that look as if they were not.
+    Inside(Inst, ArrayExpr),
+    /// An operand is taken out, which varies along these axes.
+    Operand(Inst, usize, Vec<u32>),
+}
 
 impl RootRewrite for OperandReads {
     type Match = Found;
@@ -32,6 +39,9 @@ impl RootRewrite for OperandReads {
         let Some(expr) = data.attrs.expr().filter(|_| data.attrs.str("schedule").is_none()) else {
             return Err(NoMatch::quiet());
         };
+        if let Some(straight) = straightened(cx.func(), &data.args, expr) {
+            return Ok(Found::Inside(root, straight));
+        }
         let Some(number) = expr.operands.iter().position(is_elsewhere) else { return Err(NoMatch::quiet()) };
         let reads_only = expr.body.insts.is_empty() && expr.operands.len() == 1 && expr.reductions.is_empty();
         let flat = expr.body.insts.iter().all(|inst| matches!(inst.op, BodyOp::Op(..)));
@@ -54,10 +64,17 @@ impl RootRewrite for OperandReads {
                 "what is read beyond the ends of an array is larger than that, and than the result",
             ));
         }
-        Ok((root, number, along))
+        Ok(Found::Operand(root, number, along))
     }
 
-    fn apply(&self, (root, number, along): Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+    fn apply(&self, found: Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let (root, number, along) = match found {
+            Found::Operand(root, number, along) => (root, number, along),
+            Found::Inside(root, straight) => {
+                let attrs = rw.func().inst(root).attrs.clone();
+                return rw.set_attrs(root, attrs.with("expr", Attr::Expr(Arc::new(straight))));
+            }
+        };
         let data = rw.func().inst(root).clone();
         let Some(expr) = data.attrs.expr() else { return Ok(()) };
         let Operand { dtype, source: Source::Array(arg), .. } = expr.operands[number] else { return Ok(()) };
@@ -81,6 +98,36 @@ impl RootRewrite for OperandReads {
         let results = rw.func().inst(node).results.clone();
         rw.replace(root, &results)
     }
+}
+
+/// The node with positions as proved that are those of an axis which ends with the array; none if there are no others.
+fn straightened(func: &Function, args: &[Value], expr: &ArrayExpr) -> Option<ArrayExpr> {
+    let dim = |operand: &Operand, at: usize| match operand.source {
+        Source::Array(arg) => func.ty(args[arg as usize]).dims().get(at).copied(),
+        _ => None,
+    };
+    let is_inside = |operand: &Operand, at: usize, index: &Index| {
+        let IndexExpr::Affine(form) = &index.expr else { return false };
+        let axis = form.as_axis().map(|axis| &expr.axes[axis as usize]);
+        let beyond = matches!(index.mode, Mode::Wrap | Mode::Clamp | Mode::Pad(_));
+        let ends = |axis: &Axis| {
+            axis.lo == SymExpr::default() && dim(operand, at).is_some_and(|dim| covers(axis.hi.as_ref(), dim))
+        };
+        beyond && axis.is_some_and(ends)
+    };
+    let has_inside =
+        |operand: &Operand| operand.index.iter().enumerate().any(|(at, index)| is_inside(operand, at, index));
+    expr.operands.iter().any(has_inside).then(|| {
+        let mut straight = expr.clone();
+        for (operand, known) in straight.operands.iter_mut().zip(&expr.operands) {
+            for (at, index) in operand.index.iter_mut().enumerate() {
+                if is_inside(known, at, index) {
+                    index.mode = Mode::Proved;
+                }
+            }
+        }
+        straight
+    })
 }
 
 /// True if no kernel can read an operand, but copying rows can.

@@ -24,6 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 pub use build::Built;
+pub(super) use candidate::covers;
 pub(super) use plan::MAX_REPEATED_CYCLES;
 pub use views::AxisView;
 
