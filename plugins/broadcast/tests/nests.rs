@@ -93,6 +93,9 @@ impl Body {
 }
 
 fn case(random: &mut Rng) -> Case {
+    if random.u8(0..8) == 0 {
+        return product(random);
+    }
     let n = *random.choice(&[0, 1, 2, 3, 5, 70]).unwrap();
     let (mut params, mut args) = (Vec::new(), Vec::new());
     let logical = random.u8(0..4) == 0;
@@ -168,6 +171,34 @@ fn case(random: &mut Rng) -> Case {
         format!("{functions}func @f({})RESULT {{\nentry:\n{body}  ret {last}{stored}\n}}", params.join(", "))
     };
     Case { lazy: program(&params, &body.lazy), dense: program(&dense_params, &body.dense), args, stored: body.stored }
+}
+
+/// Functions before and after a product of sparse vectors, which is computed where both are stored, if zeros absorb and nobody can tell their signs.
+fn product(random: &mut Rng) -> Case {
+    let n = random.usize(1..9);
+    let mut sparse = || loop {
+        let (name, datum) = argument(random, n, false, true);
+        if name.ends_with("; sparse]") && datum.shape() == [n] {
+            return (name, datum);
+        }
+    };
+    let (params, args): (Vec<String>, Vec<Datum>) = [sparse(), sparse()].into_iter().unzip();
+    let dims = if n > 1 { "n".to_string() } else { n.to_string() };
+    let dense = args.iter().map(|arg| format!("{}[{dims}]", arg.dtype()));
+    let mut body = Body { lazy: String::new(), dense: String::new(), values: Vec::new(), steps: 0, stored: Vec::new() };
+    let mut apply =
+        |op: &str, list: &str| body.each(&format!("broadcasted {list}, op=\"{op}\""), &format!("{op} {list}"));
+    let before = random.choice(&["abs", "abs", "abs", "neg", "conj", "real", "pos", "sin"]).unwrap();
+    let after = random.choice(&["log", "rsqrt", "pos", "exp", "neg", "conj", "sqrt", "log2"]).unwrap();
+    let factor = apply(before, "%a0");
+    let product = apply("mul", &format!("{factor}, %a1"));
+    let last = apply(after, &product);
+    let last = body.forced(&last);
+    let program = |types: &[String], body: &str| {
+        format!("func @f(%a0: {}, %a1: {})RESULT {{\nentry:\n{body}  ret {last}\n}}", types[0], types[1])
+    };
+    let (lazy, dense) = (program(&params, &body.lazy), program(&dense.collect::<Vec<_>>(), &body.dense));
+    Case { lazy, dense, args, stored: Vec::new() }
 }
 
 /// A function of values that there are, late ones more often than early ones, so that nests are deep. Of arguments that are `as_given` what they hold is
@@ -260,6 +291,8 @@ fn argument(random: &mut Rng, n: usize, logical: bool, is_sparse: bool) -> (Stri
         let mut random = random.fork();
         move |dtype: DType| match random.u8(0..12) {
             0..5 => Scalar::I64(0).cast(dtype),
+            // Its absolute value overflows, and both parts are finite.
+            5 if dtype.is_complex() && random.bool() => Scalar::C128(Complex64::new(1.5e308, -1.5e308)).cast(dtype),
             5 if dtype.is_complex() => {
                 let mut part = || *random.choice(&[0.0, 1.0, 1.5e308, -0.0, f64::INFINITY, f64::NAN]).unwrap();
                 Scalar::C128(Complex64::new(part(), part())).cast(dtype)
