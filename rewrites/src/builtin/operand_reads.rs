@@ -26,7 +26,7 @@ register_rewrite!(OPERAND_READS);
 /// What is to be done with a node.
 pub enum Found {
     /// All positions are inside that look as if they were not.
-    Inside(Inst, ArrayExpr),
+    Inside(Inst, Box<ArrayExpr>),
     /// An operand is taken out, which varies along these axes.
     Operand(Inst, usize, Vec<u32>),
 }
@@ -40,7 +40,7 @@ impl RootRewrite for OperandReads {
             return Err(NoMatch::quiet());
         };
         if let Some(straight) = straightened(cx.func(), &data.args, expr) {
-            return Ok(Found::Inside(root, straight));
+            return Ok(Found::Inside(root, Box::new(straight)));
         }
         let Some(number) = expr.operands.iter().position(is_elsewhere) else { return Err(NoMatch::quiet()) };
         let reads_only = expr.body.insts.is_empty() && expr.operands.len() == 1 && expr.reductions.is_empty();
@@ -72,7 +72,7 @@ impl RootRewrite for OperandReads {
             Found::Operand(root, number, along) => (root, number, along),
             Found::Inside(root, straight) => {
                 let attrs = rw.func().inst(root).attrs.clone();
-                return rw.set_attrs(root, attrs.with("expr", Attr::Expr(Arc::new(straight))));
+                return rw.set_attrs(root, attrs.with("expr", Attr::Expr(Arc::from(straight))));
             }
         };
         let data = rw.func().inst(root).clone();

@@ -8,7 +8,7 @@ use rewright_ir::expr::{Axis, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Opera
 use rewright_ir::{ArrayExpr, Attr, Traits};
 use std::sync::Arc;
 
-/// Takes values out of an `arrayexpr` that vary along some of its axes only and take longer to compute than to read: in
+/// Takes values out of an `arrayexpr` that vary along inner axes, not along one outside of them, and take longer to compute than to read: in
 /// `x + sin(y)` of a matrix and a row, the sines are those of the row, and computed once.
 ///
 /// It is exact. `array-expr` leaves such values apart from the beginning, but a front end may hand over nodes that have them in.
@@ -81,7 +81,11 @@ fn repeated(expr: &ArrayExpr) -> Option<(u32, Axes)> {
     // Along an axis of one point nothing is repeated.
     let several = |axis: &Axis| axis.hi.as_ref().and_then(SymExpr::as_constant) != Some(1);
     let all = expr.axes.iter().enumerate().filter(|(_, axis)| several(axis)).fold(0, |axes, (n, _)| axes | 1 << n);
-    let repeats = |axes: Axes| axes & all != 0 && axes & all != all;
+    // What varies along outer axes only is computed once for each point of these by any kernel, and `array-expr` puts it there.
+    let repeats = |axes: Axes| {
+        let inside = axes & all;
+        inside != 0 && all & !inside & ((1 << inside.ilog2()) - 1) != 0
+    };
     let reads_index = |inst: &BodyInst| inst.args.iter().any(|value| matches!(value, BodyRef::Axis(_)));
     if !expr.operands.iter().any(|operand| repeats(along(operand, all))) && !expr.body.insts.iter().any(reads_index) {
         return None;
