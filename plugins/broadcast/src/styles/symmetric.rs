@@ -18,7 +18,8 @@ pub static SYMMETRIC: StyleDef = StyleDef {
     ..SQUARE
 };
 
-/// Elements are the conjugates of those on the other side of the diagonal, which is real.
+/// Elements are the conjugates of those on the other side of the diagonal, which is real, or no number: what is its own conjugate has an imaginary part of
+/// zero or of NaN. Products of infinities have the latter.
 pub static HERMITIAN: StyleDef = StyleDef {
     name: "hermitian",
     doc: "a square matrix whose elements are the conjugates of those on the other side of the diagonal",
@@ -26,7 +27,7 @@ pub static HERMITIAN: StyleDef = StyleDef {
         let above = element(array, true, at[0].min(at[1]), at[0].max(at[1]));
         match at[0].cmp(&at[1]) {
             Ordering::Less => above,
-            Ordering::Equal => real(above),
+            Ordering::Equal => own_conjugate(above),
             Ordering::Greater => conjugate(above),
         }
     },
@@ -36,12 +37,12 @@ pub static HERMITIAN: StyleDef = StyleDef {
 register_style!(SYMMETRIC);
 register_style!(HERMITIAN);
 
-/// The number without its imaginary part.
-fn real(number: Scalar) -> Scalar {
+/// The number without its imaginary part, unless that is no number.
+fn own_conjugate(number: Scalar) -> Scalar {
     match number {
-        Scalar::C64(z) => Scalar::C64(z.re.into()),
-        Scalar::C128(z) => Scalar::C128(z.re.into()),
-        real => real,
+        Scalar::C64(z) if !z.im.is_nan() => Scalar::C64(z.re.into()),
+        Scalar::C128(z) if !z.im.is_nan() => Scalar::C128(z.re.into()),
+        own => own,
     }
 }
 
@@ -108,7 +109,7 @@ fn conjugates(applying: &Applying<'_>) -> Result<Answer, String> {
     })
 }
 
-/// Conjugates below the diagonal, and real parts on it.
+/// Conjugates below the diagonal, and on it what is its own one.
 fn hermitian(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, String> {
     let dtype = leaf.ty.dtype();
     if !dtype.is_complex() {
@@ -122,8 +123,10 @@ fn hermitian(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef,
         |cell| {
             let element = read(cell, leaf, at);
             let part = if dtype == DType::C64 { DType::F32 } else { DType::F64 };
-            let real = cell.core("real", &[element], part)?;
-            Ok(cell.body.cast(real, part, dtype, Loc::default()))
+            let (real, imag) = (cell.core("real", &[element], part)?, cell.core("imag", &[element], part)?);
+            let is_nan = cell.core("ne", &[imag, imag], DType::Bool)?;
+            let real = cell.body.cast(real, part, dtype, Loc::default());
+            cell.core("where", &[is_nan, element, real], dtype)
         },
         |cell| mirrored(cell, leaf, at, |cell, above| cell.core("conj", &[above], dtype)),
     )
