@@ -224,6 +224,8 @@ fn results_that_are_turned_are_not_streamed() {
     for (order, streams) in [("order=[j,i]", false), ("order=[i,j]", true)] {
         let f = compile(&text, &format!("{order} tile=10x64 stream=on"), Backend::Auto);
         f.call_into(&[(&a).into()], &mut [ViewMut::from(out.view_mut())]).unwrap();
+        // Cranelift has no streaming stores.
+        let streams = streams && Backend::available().any(|backend| backend == Backend::X64);
         assert_eq!(f.schedules()[0].schedule.stream, Some(streams), "{order}: what is turned is read again at once");
         assert_eq!(out, -a.t().to_owned());
     }

@@ -61,6 +61,11 @@ impl Code {
 }
 
 impl CompiledKernel for Code {
+    // Groups of points have no points in common, nor have pieces that are copied and what is left of a row; what one reads comes before what it writes.
+    fn overwrites(&self) -> bool {
+        true
+    }
+
     unsafe fn call(&self, args: &KernelArgs) {
         // SAFETY: the caller vouches for what `args` points to, as the trait demands; the code is alive as long as `self`, and
         // keeps all that it changes in registers, on its stack, in written buffers and in the call's own status.
