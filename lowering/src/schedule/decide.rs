@@ -5,8 +5,7 @@ use super::long_rows::has_long_rows;
 use super::pack::{LEAST_TIMES, is_worth_packing};
 use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
-use crate::kernel::CompiledKernel;
-use crate::kernel::{KOp, Kernel, Packing};
+use crate::kernel::{Buffer, CompiledKernel, KOp, Kernel, Packing};
 use crate::lower::{Bound, Lowered};
 use rewright_ir::Name;
 
@@ -278,14 +277,18 @@ impl Call<'_> {
         if self.kernel.fold.is_some() {
             return 0;
         }
-        let loops = self.bound.extents.len();
-        let bytes = |buffer: usize| -> u64 {
-            let moving = (0..loops).filter(|&number| self.stride(buffer, number) != 0);
-            let elements = moving.map(|number| self.extent(number)).fold(1, u64::saturating_mul);
-            elements.saturating_mul(self.kernel.buffers[buffer].dtype.size() as u64)
-        };
-        (0..self.kernel.buffers.len()).map(bytes).fold(0u64, u64::saturating_add)
+        bytes(self.kernel, &self.bound.extents, &self.bound.strides)
     }
+}
+
+/// The bytes of the elements that a kernel has in its buffers, for these extents and strides of its loops.
+pub fn bytes(kernel: &Kernel, extents: &[u64], strides: &[i64]) -> u64 {
+    let of = |(number, buffer): (usize, &Buffer)| {
+        let own = &strides[number * extents.len()..][..extents.len()];
+        let moving = extents.iter().zip(own).filter(|&(_, &stride)| stride != 0).map(|(&extent, _)| extent);
+        moving.fold(buffer.dtype.size() as u64, u64::saturating_mul)
+    };
+    kernel.buffers.iter().enumerate().map(of).fold(0, u64::saturating_add)
 }
 
 /// True if the iterations of a loop write to different elements.

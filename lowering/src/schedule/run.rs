@@ -2,11 +2,11 @@
 
 use super::ahead::Ahead;
 use super::crew::share;
-use super::decide::{Chunks, Decision, Tile, is_turned};
+use super::decide::{Chunks, Decision, Tile, bytes, is_turned};
 use super::lines::{LINE, Lines};
 use super::machine::facts;
 use super::turn::{squares, turn};
-use crate::kernel::{Buffer, CompiledKernel, KOp, KernelArgs, Status};
+use crate::kernel::{CompiledKernel, KOp, KernelArgs, Status};
 use crate::lower::{Bound, Lowered, Param};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -178,7 +178,7 @@ impl Work<'_> {
     unsafe fn tiles(&self, part: &Part, tile: Tile, [outer, inner]: [usize; 2]) -> Status {
         let loops = part.extents.len();
         let mut turned = Turned::new();
-        let mut bytes = 0;
+        let mut room = 0;
         for (number, (buffer, strides)) in
             self.lowered.kernel.buffers.iter().zip(part.strides.chunks_exact(loops)).enumerate()
         {
@@ -186,15 +186,15 @@ impl Work<'_> {
             if is_turned([strides[outer], strides[inner]], size) {
                 // Rows that are a power of two apart would share few places of the cache.
                 let pitch = (tile.columns as usize * size).next_multiple_of(LINE) + LINE;
-                turned.push((number, size, bytes, pitch));
-                bytes += tile.rows as usize * pitch;
+                turned.push((number, size, room, pitch));
+                room += tile.rows as usize * pitch;
             }
         }
         let mut scratch = SCRATCH.take();
-        scratch.grow(bytes);
+        scratch.grow(room);
         let start = scratch.begin();
         // What the caches hold is there soon enough.
-        let far = self.bytes(part) > facts().last_level / 2;
+        let far = bytes(&self.lowered.kernel, &part.extents, &part.strides) > facts().last_level / 2;
         let mut at: SmallVec<[u64; 4]> = SmallVec::from_elem(0, outer);
         loop {
             let mut row = part.clone();
@@ -260,16 +260,6 @@ impl Work<'_> {
                 from = [from[0] + rows, 0];
             }
         }
-    }
-
-    /// The bytes of the elements of a part.
-    fn bytes(&self, part: &Part) -> u64 {
-        let buffers = self.lowered.kernel.buffers.iter().zip(part.strides.chunks_exact(part.extents.len()));
-        let bytes = |(buffer, strides): (&Buffer, &[i64])| {
-            let moving = part.extents.iter().zip(strides).filter(|&(_, &stride)| stride != 0);
-            moving.map(|(&extent, _)| extent).fold(buffer.dtype.size() as u64, u64::saturating_mul)
-        };
-        buffers.map(bytes).fold(0, u64::saturating_add)
     }
 
     /// What a piece reads without turning it, to be asked for while the rest is turned.
