@@ -24,6 +24,7 @@
 //! they have no dims; those of a nested expression are scalars.
 
 mod affine;
+mod args;
 mod axes;
 mod body;
 mod eval;

@@ -1,5 +1,6 @@
 //! Takes out of a body what none of its results needs.
 
+use super::args::args_of_position;
 use super::{Axis, Body, BodyRef, Index, IndexExpr, Operand, Source};
 
 /// Drops body instructions that no result depends on, operands that no instruction reads, and arguments that no operand reads, nor positions of
@@ -33,7 +34,7 @@ pub fn prune<T>(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, arg
         operand
             .index
             .iter_mut()
-            .for_each(|index| of_positions(&mut index.expr, &mut |arg| given[*arg as usize] = true));
+            .for_each(|index| args_of_position(&mut index.expr, &mut |arg| given[*arg as usize] = true));
     }
 
     let (inst_at, operand_at, arg_at) = (places(&insts), places(&read), places(&given));
@@ -54,15 +55,7 @@ pub fn prune<T>(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, arg
         operand
             .index
             .iter_mut()
-            .for_each(|index| of_positions(&mut index.expr, &mut |arg| *arg = arg_at[*arg as usize]));
-    }
-}
-
-/// The arguments that positions are read from.
-fn of_positions(index: &mut IndexExpr, f: &mut impl FnMut(&mut u32)) {
-    if let IndexExpr::Gather { arg, index, .. } = index {
-        f(arg);
-        index.iter_mut().for_each(|index| of_positions(index, f));
+            .for_each(|index| args_of_position(&mut index.expr, &mut |arg| *arg = arg_at[*arg as usize]));
     }
 }
 

@@ -2,16 +2,27 @@
 
 use crate::prelude::*;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyRef, Index, IndexExpr, Init, Mode, Operand, Out, Source, SymExpr, Write, prune,
+    Affine, Axis, AxisKind, Body, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write, prune,
 };
-use rewright_ir::{ArrayExpr, Dim, Name};
+use rewright_ir::{ArrayExpr, Attr, Dim, Name};
+use smallvec::SmallVec;
+use std::sync::Arc;
 
-/// The form that a position is made of; of one that is found in an array, what is added.
-fn form_of(position: &mut IndexExpr) -> &mut Affine {
+/// The form that a position is made of; none if it is found in an array.
+pub(super) fn form(position: &IndexExpr) -> Option<&Affine> {
     match position {
-        IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => form,
-        IndexExpr::Gather { offset, .. } => offset,
+        IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => Some(form),
+        IndexExpr::Gather { .. } => None,
     }
+}
+
+/// The axes that positions go along, in order.
+pub(super) fn axes_of(index: &[Index]) -> SmallVec<[u32; 4]> {
+    let forms = index.iter().filter_map(|index| form(&index.expr));
+    let mut axes: SmallVec<[u32; 4]> = forms.flat_map(|form| form.axes().iter().map(|&(axis, _)| axis)).collect();
+    axes.sort_unstable();
+    axes.dedup();
+    axes
 }
 
 /// True if an array can have each of these axes: they begin at 0, and it is said where they end.
@@ -19,9 +30,33 @@ pub(super) fn are_plain(axes: &[Axis]) -> bool {
     axes.iter().all(|axis| axis.lo == SymExpr::default() && axis.hi.is_some())
 }
 
-/// The node of the axes of these numbers that gives a value of the body of another one, whose axes are [plain](are_plain), along which alone that value
-/// varies; and what it reads.
-pub(super) fn node_along(
+/// Computes a value of a node's body as an array before the node, along the axes of these numbers, which are [plain](are_plain): it varies along no others, and none
+/// of its positions are found in arrays. `read` is given what is left, its arguments, and the operand that reads the array.
+pub(super) fn take_out(
+    rw: &mut Rewriter<'_>,
+    root: Inst,
+    (value, dtype): (BodyRef, DType),
+    along: &[u32],
+    read: impl FnOnce(&mut ArrayExpr, &mut Vec<Value>, Operand),
+) -> Result<(), RewriteError> {
+    let data = rw.func().inst(root).clone();
+    let Some(expr) = data.attrs.expr() else { return Err(RewriteError::new("it has no expression")) };
+    let (own, args) = node_along(expr, &data.args, (value, dtype), along);
+    rw.set_point(Point::Before(root));
+    rw.set_loc(data.loc);
+    let array = rw.op_with("arrayexpr", args, Attrs::new().with("expr", Attr::Expr(Arc::new(own))))?;
+    let (mut rest, mut args) = (ArrayExpr::clone(expr), data.args.to_vec());
+    let operand = operand_along(expr, args.len(), dtype, along);
+    args.push(array);
+    read(&mut rest, &mut args, operand);
+    rest.order_args(&mut args);
+    let node = rw.insert(data.op, args, data.attrs.with("expr", Attr::Expr(Arc::new(rest))))?;
+    let results = rw.func().inst(node).results.clone();
+    rw.replace(root, &results)
+}
+
+/// The node that gives the value, and what it reads.
+fn node_along(
     expr: &ArrayExpr,
     args: &[Value],
     (value, dtype): (BodyRef, DType),
@@ -34,12 +69,14 @@ pub(super) fn node_along(
     let mut body = Body { insts: expr.body.insts.clone(), yields: vec![value] };
     prune(&mut body, &expr.axes, &mut operands, &mut args);
     for index in operands.iter_mut().flat_map(|operand| &mut operand.index) {
-        let form = form_of(&mut index.expr);
-        let offset = form.offset.clone();
-        let terms: Vec<(u32, i64)> = form.axes().iter().filter_map(|&(axis, c)| Some((place(axis)?, c))).collect();
+        let (IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _)) = &mut index.expr else {
+            continue;
+        };
+        let terms = form.axes().iter().filter_map(|&(axis, c)| Some((place(axis)?, c)));
         // The same terms, in the same order: nothing overflows.
-        *form = terms.into_iter().fold(Affine::default(), |form, (axis, c)| form.add_axis(axis, c).unwrap_or_default());
-        form.offset = offset;
+        let mut moved = terms.fold(Affine::default(), |form, (axis, c)| form.add_axis(axis, c).unwrap_or_default());
+        moved.offset = std::mem::take(&mut form.offset);
+        *form = moved;
     }
     for value in body.insts.iter_mut().flat_map(|inst| &mut inst.args).chain(&mut body.yields) {
         if let BodyRef::Axis(axis) = value {
@@ -63,7 +100,7 @@ fn dim_of(extent: &SymExpr) -> Dim {
 }
 
 /// An operand that reads such an array, the argument of a number.
-pub(super) fn operand_along(expr: &ArrayExpr, arg: usize, dtype: DType, along: &[u32]) -> Operand {
+fn operand_along(expr: &ArrayExpr, arg: usize, dtype: DType, along: &[u32]) -> Operand {
     let taken = |name: &Name| {
         let of = |hi: &SymExpr| hi.terms().iter().any(|(symbol, _)| symbol == name);
         let axes = || expr.axes.iter().any(|axis| axis.name == *name || axis.hi.as_ref().is_some_and(of));
@@ -72,32 +109,4 @@ pub(super) fn operand_along(expr: &ArrayExpr, arg: usize, dtype: DType, along: &
     let name = (0..).map(|n| Name::from(format!("x{n}"))).find(|name| !taken(name)).unwrap_or(Name::new("x"));
     let at = |&axis: &u32| Index { expr: IndexExpr::Affine(Affine::axis(axis)), mode: Mode::Proved };
     Operand { name, source: Source::Array(arg as u32), dtype, index: along.iter().map(at).collect() }
-}
-
-/// Puts the arguments in the order in which operands use them, as a reader expects; where something else uses one, too, they stay.
-pub(super) fn in_order_of_use(expr: &mut ArrayExpr, args: &mut Vec<Value>) {
-    let mut order: Vec<u32> = Vec::new();
-    for operand in &expr.operands {
-        if let Source::Array(arg) | Source::Scalar(arg) = operand.source
-            && !order.contains(&arg)
-        {
-            order.push(arg);
-        }
-    }
-    let found = |position: &IndexExpr| matches!(position, IndexExpr::Gather { .. });
-    let mut positions = expr.operands.iter().flat_map(|operand| operand.index.iter().map(|index| &index.expr));
-    let starts = expr.reductions.iter().any(|reduction| matches!(reduction.init, Init::Existing(_)));
-    if order.len() != args.len()
-        || starts
-        || positions.any(found)
-        || expr.outs.iter().flat_map(|out| &out.index).any(found)
-    {
-        return;
-    }
-    *args = order.iter().map(|&arg| args[arg as usize]).collect();
-    for operand in &mut expr.operands {
-        if let Source::Array(arg) | Source::Scalar(arg) = &mut operand.source {
-            *arg = order.iter().position(|known| known == arg).map_or(*arg, |place| place as u32);
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! `operand-reads`: what a kernel can't read is an array of its own first.
 
-use super::apart::{are_plain, in_order_of_use, node_along, operand_along};
+use super::apart::{are_plain, axes_of, form, take_out};
 use super::array_expr::covers;
 use crate::prelude::*;
 use rewright_ir::expr::{Axis, AxisKind, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Source, SymExpr};
@@ -42,29 +42,19 @@ impl RootRewrite for OperandReads {
         if let Some(straight) = straightened(cx.func(), &data.args, expr) {
             return Ok(Found::Inside(root, Box::new(straight)));
         }
-        let Some(number) = expr.operands.iter().position(is_elsewhere) else { return Err(NoMatch::quiet()) };
         let reads_only = expr.body.insts.is_empty() && expr.operands.len() == 1 && expr.reductions.is_empty();
         let flat = expr.body.insts.iter().all(|inst| matches!(inst.op, BodyOp::Op(..)));
         if reads_only || !flat || !expr.guard.is_empty() {
             return Err(NoMatch::quiet());
         }
-        let operand = &expr.operands[number];
-        let along = axes_of(operand);
-        if !are_plain(&expr.axes) {
-            return Err(NoMatch::because("where an operand is read beyond its ends, an axis has no extent of its own"));
+        let mut because = NoMatch::quiet();
+        for (number, operand) in expr.operands.iter().enumerate().filter(|(_, operand)| is_elsewhere(operand)) {
+            match why_stays(expr, operand) {
+                None => return Ok(Found::Operand(root, number, axes_of(&operand.index).to_vec())),
+                Some(why) => because = NoMatch::because(why),
+            }
         }
-        if operand.index.iter().any(|index| index.mode == Mode::Check) {
-            return Err(NoMatch::because(
-                "an operand is read beyond its ends along one axis, and may fail along another",
-            ));
-        }
-        let parallel = along.iter().all(|&axis| expr.axes[axis as usize].kind == AxisKind::Parallel);
-        if along.is_empty() || !(parallel || along.len() <= operand.index.len()) {
-            return Err(NoMatch::because(
-                "what is read beyond the ends of an array is larger than that, and than the result",
-            ));
-        }
-        Ok(Found::Operand(root, number, along))
+        Err(because)
     }
 
     fn apply(&self, found: Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
@@ -75,28 +65,27 @@ impl RootRewrite for OperandReads {
                 return rw.set_attrs(root, attrs.with("expr", Attr::Expr(Arc::from(straight))));
             }
         };
-        let data = rw.func().inst(root).clone();
-        let Some(expr) = data.attrs.expr() else { return Ok(()) };
-        let Operand { dtype, source: Source::Array(arg), .. } = expr.operands[number] else { return Ok(()) };
-        let (own, args) = node_along(expr, &data.args, (BodyRef::Operand(number as u32), dtype), &along);
-        rw.set_point(Point::Before(root));
-        rw.set_loc(data.loc);
-        let array = rw.op_with("arrayexpr", args, Attrs::new().with("expr", Attr::Expr(Arc::new(own))))?;
-        let mut rest = ArrayExpr::clone(expr);
-        let mut args = data.args.to_vec();
-        // Its place is free where nobody else reads what it read.
-        let place = if uses(expr, arg) == 1 { arg as usize } else { args.len() };
-        let name = expr.operands[number].name;
-        rest.operands[number] = Operand { name, ..operand_along(expr, place, dtype, &along) };
-        if place == args.len() {
-            args.push(array);
-        } else {
-            args[place] = array;
-        }
-        in_order_of_use(&mut rest, &mut args);
-        let node = rw.insert(data.op, args, data.attrs.with("expr", Attr::Expr(Arc::new(rest))))?;
-        let results = rw.func().inst(node).results.clone();
-        rw.replace(root, &results)
+        let dtype = rw.func().inst(root).attrs.expr().map(|expr| expr.operands[number].dtype);
+        let dtype = dtype.ok_or_else(|| RewriteError::new("it has no expression"))?;
+        take_out(rw, root, (BodyRef::Operand(number as u32), dtype), &along, |rest, _, operand| {
+            let known = &mut rest.operands[number];
+            *known = Operand { name: known.name, ..operand };
+        })
+    }
+}
+
+/// Why an operand is not taken out.
+fn why_stays(expr: &ArrayExpr, operand: &Operand) -> Option<&'static str> {
+    let along = axes_of(&operand.index);
+    let parallel = || along.iter().all(|&axis| expr.axes[axis as usize].kind == AxisKind::Parallel);
+    if !are_plain(&expr.axes) {
+        Some("where an operand is read beyond its ends, an axis has no extent of its own")
+    } else if operand.index.iter().any(|index| index.mode == Mode::Check) {
+        Some("an operand is read beyond its ends along one axis, and may fail along another")
+    } else if along.is_empty() || !(parallel() || along.len() <= operand.index.len()) {
+        Some("what is read beyond the ends of an array is larger than that, and than the result")
+    } else {
+        None
     }
 }
 
@@ -115,19 +104,14 @@ fn straightened(func: &Function, args: &[Value], expr: &ArrayExpr) -> Option<Arr
         };
         beyond && axis.is_some_and(ends)
     };
-    let has_inside =
-        |operand: &Operand| operand.index.iter().enumerate().any(|(at, index)| is_inside(operand, at, index));
-    expr.operands.iter().any(has_inside).then(|| {
-        let mut straight = expr.clone();
-        for (operand, known) in straight.operands.iter_mut().zip(&expr.operands) {
-            for (at, index) in operand.index.iter_mut().enumerate() {
-                if is_inside(known, at, index) {
-                    index.mode = Mode::Proved;
-                }
-            }
+    let mut straight: Option<ArrayExpr> = None;
+    for (number, operand) in expr.operands.iter().enumerate() {
+        for (at, index) in operand.index.iter().enumerate().filter(|(at, index)| is_inside(operand, *at, index)) {
+            let straight = straight.get_or_insert_with(|| expr.clone());
+            straight.operands[number].index[at] = Index { mode: Mode::Proved, ..index.clone() };
         }
-        straight
-    })
+    }
+    straight
 }
 
 /// True if no kernel can read an operand, but copying rows can.
@@ -136,41 +120,7 @@ fn is_elsewhere(operand: &Operand) -> bool {
         let divided = matches!(index.expr, IndexExpr::FloorDiv(..) | IndexExpr::Mod(..));
         divided || matches!(index.mode, Mode::Wrap | Mode::Clamp | Mode::Pad(_))
     };
-    let found = |index: &Index| matches!(index.expr, IndexExpr::Gather { .. });
+    let found = |index: &Index| form(&index.expr).is_none();
     let is_array = matches!(operand.source, Source::Array(_));
     is_array && operand.index.iter().any(elsewhere) && !operand.index.iter().any(found)
-}
-
-/// The axes that an operand varies along, in order.
-fn axes_of(operand: &Operand) -> Vec<u32> {
-    let forms = operand.index.iter().filter_map(|index| match &index.expr {
-        IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => Some(form),
-        IndexExpr::Gather { .. } => None,
-    });
-    let mut axes: Vec<u32> = forms.flat_map(|form| form.axes().iter().map(|&(axis, _)| axis)).collect();
-    axes.sort_unstable();
-    axes.dedup();
-    axes
-}
-
-/// How often a node uses an argument.
-fn uses(expr: &ArrayExpr, arg: u32) -> usize {
-    let own = |operand: &Operand| matches!(operand.source, Source::Array(n) | Source::Scalar(n) if n == arg);
-    let found = |position: &IndexExpr| finds(position, arg);
-    let operands = expr.operands.iter().filter(|operand| own(operand)).count();
-    let indices = expr.operands.iter().flat_map(|operand| &operand.index).filter(|index| found(&index.expr)).count();
-    let outs = expr.outs.iter().flat_map(|out| &out.index).filter(|position| found(position)).count();
-    let starts = expr
-        .reductions
-        .iter()
-        .filter(|reduction| matches!(&reduction.init, rewright_ir::expr::Init::Existing(args) if args.contains(&arg)));
-    operands + indices + outs + starts.count()
-}
-
-/// True if a position is found in an argument.
-fn finds(position: &IndexExpr, in_arg: u32) -> bool {
-    match position {
-        IndexExpr::Gather { arg, index, .. } => *arg == in_arg || index.iter().any(|position| finds(position, in_arg)),
-        _ => false,
-    }
 }

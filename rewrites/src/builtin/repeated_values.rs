@@ -1,12 +1,11 @@
 //! `repeated-values`: what a node would compute again and again is an array of its own first.
 
-use super::apart::{are_plain, in_order_of_use, node_along, operand_along};
+use super::apart::{are_plain, axes_of, form, take_out};
 use super::array_expr::MAX_REPEATED_CYCLES;
 use super::node::is_pointwise;
 use crate::prelude::*;
-use rewright_ir::expr::{Axis, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Operand, Source, SymExpr, prune};
-use rewright_ir::{ArrayExpr, Attr, Traits};
-use std::sync::Arc;
+use rewright_ir::expr::{Axis, BodyInst, BodyOp, BodyRef, Operand, Source, SymExpr, prune};
+use rewright_ir::{ArrayExpr, Traits};
 
 /// Takes values out of an `arrayexpr` that vary along inner axes, not along one outside of them, and take longer to compute than to read: in
 /// `x + sin(y)` of a matrix and a row, the sines are those of the row, and computed once.
@@ -53,26 +52,16 @@ impl RootRewrite for RepeatedValues {
     }
 
     fn apply(&self, (root, value, along): Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let data = rw.func().inst(root).clone();
-        let Some(expr) = data.attrs.expr() else { return Ok(()) };
-        let Some(&dtype) = expr.body.insts[value as usize].dtypes.first() else { return Ok(()) };
+        let dtype = rw.func().inst(root).attrs.expr().map(|expr| expr.body.insts[value as usize].dtypes[0]);
+        let dtype = dtype.ok_or_else(|| RewriteError::new("it has no expression"))?;
         let value = BodyRef::Inst(value, 0);
-        let (own, args) = node_along(expr, &data.args, (value, dtype), &along);
-        rw.set_point(Point::Before(root));
-        rw.set_loc(data.loc);
-        let array = rw.op_with("arrayexpr", args, Attrs::new().with("expr", Attr::Expr(Arc::new(own))))?;
-        let mut rest = ArrayExpr::clone(expr);
-        let mut args = data.args.to_vec();
-        rest.operands.push(operand_along(expr, args.len(), dtype, &along));
-        args.push(array);
-        let read = BodyRef::Operand(rest.operands.len() as u32 - 1);
-        let values = rest.body.insts.iter_mut().flat_map(|inst| &mut inst.args).chain(&mut rest.body.yields);
-        values.filter(|known| **known == value).for_each(|known| *known = read);
-        prune(&mut rest.body, &rest.axes, &mut rest.operands, &mut args);
-        in_order_of_use(&mut rest, &mut args);
-        let node = rw.insert(data.op, args, data.attrs.with("expr", Attr::Expr(Arc::new(rest))))?;
-        let results = rw.func().inst(node).results.clone();
-        rw.replace(root, &results)
+        take_out(rw, root, (value, dtype), &along, |rest, args, operand| {
+            rest.operands.push(operand);
+            let read = BodyRef::Operand(rest.operands.len() as u32 - 1);
+            let values = rest.body.insts.iter_mut().flat_map(|inst| &mut inst.args).chain(&mut rest.body.yields);
+            values.filter(|known| **known == value).for_each(|known| *known = read);
+            prune(&mut rest.body, &rest.axes, &mut rest.operands, args);
+        })
     }
 }
 
@@ -127,15 +116,12 @@ fn repeated(expr: &ArrayExpr) -> Option<(u32, Axes)> {
 
 /// The axes that an operand varies along.
 fn along(operand: &Operand, all: Axes) -> Axes {
-    let of = |index: &Index| match &index.expr {
-        IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => {
-            form.axes().iter().fold(0, |axes, &(axis, _)| axes | 1 << axis)
-        }
-        IndexExpr::Gather { .. } => all,
-    };
+    let found = operand.index.iter().any(|index| form(&index.expr).is_none());
     match operand.source {
-        Source::Array(_) | Source::Scalar(_) => operand.index.iter().fold(0, |axes, index| axes | of(index)),
-        Source::Capture(_) => all,
+        Source::Array(_) | Source::Scalar(_) if !found => {
+            axes_of(&operand.index).iter().fold(0, |axes, axis| axes | 1 << axis)
+        }
+        _ => all,
     }
 }
 
