@@ -1,28 +1,27 @@
 //! Expressions that only read: beyond the ends of an array, at quotients and remainders of indices, along several axes at once. They are steps that copy
 //! rows, and give what the reference evaluator gives: the same elements, or an error of the same words.
 
+use ndarray::ArrayD;
 use rewright_ir::eval::evaluate;
 use rewright_ir::text::parse_module;
-use rewright_ir::{Array, DType, Limits, Scalar, Type};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+use rewright_ir::{Array, DType, Datum, Limits, Scalar, Type};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
 
 /// The normal number of expressions.
 const CASES: usize = 3000;
 
 /// A position over these axes.
 fn position(rng: &mut fastrand::Rng, axes: &[&str]) -> String {
-    let mut form = String::new();
+    let mut form = rng.i64(0..=6).to_string();
     for axis in axes {
         match rng.u8(0..5) {
             0 => form += &format!(" + {axis}"),
             1 => form += &format!(" - {axis}"),
-            2 => form += &format!(" + {} * {axis}", rng.i64(-3..=3)),
+            2 => form += &format!(" {} {} * {axis}", if rng.bool() { "+" } else { "-" }, rng.i64(1..=3)),
             _ => {}
         }
     }
-    form += &format!(" + {}", rng.i64(-4..=6));
-    let form = form.trim_start_matches(" + ").trim_start();
-    let form = form.strip_prefix("- ").map_or(form.to_string(), |rest| format!("0 - {rest}"));
+    form += &format!(" - {}", rng.i64(0..=4));
     match rng.u8(0..6) {
         0 => format!("({form}) // {}", rng.i64(1..=5)),
         1 => format!("({form}) % {}", rng.i64(1..=5)),
@@ -65,15 +64,12 @@ fn function(rng: &mut fastrand::Rng, dtype: DType, extents: &[usize]) -> (String
 fn elements_are_read_where_the_reference_evaluator_reads_them() {
     let cases = std::env::var("REWRIGHT_REINDEX").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
     let mut rng = fastrand::Rng::with_seed(7);
-    let (mut results, mut errors, mut refused) = (0, 0, 0);
+    let (mut results, mut errors) = (0, 0);
     for _ in 0..cases {
         let dtype = *rng.choice(&DType::ALL).unwrap();
         let extents: Vec<usize> = (0..rng.usize(1..=3)).map(|_| *rng.choice(&[0, 1, 1, 3, 5, 8]).unwrap()).collect();
         let (text, shape) = function(&mut rng, dtype, &extents);
-        let Ok(module) = parse_module(&text, "test") else {
-            refused += 1;
-            continue;
-        };
+        let module = parse_module(&text, "test").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
         let element = |i: usize| Scalar::I64((i * 37 % 101) as i64 - 50).cast(dtype);
         let whole = Array::from_fn(dtype, &extents, element).unwrap();
         let sizes = Array::from_fn(DType::Bool, &shape, |_| Scalar::Bool(false)).unwrap();
@@ -82,6 +78,12 @@ fn elements_are_read_where_the_reference_evaluator_reads_them() {
             Executable::compile(&module, "f", Options { backend: Backend::Cranelift, ..Options::default() }).unwrap();
         let reference = f.remarks().iter().any(|remark| remark.to_string().contains("reference"));
         assert!(!reference, "{:?}\n{text}", f.remarks());
+        if let (Ok(wanted), DType::F64) = (&wanted, dtype) {
+            // To a buffer of the caller's, whose elements lie otherwise.
+            let mut out = ArrayD::<f64>::zeros(shape.iter().rev().copied().collect::<Vec<_>>()).reversed_axes();
+            f.call_into(&[Arg::Array(&whole), Arg::Array(&sizes)], &mut [ViewMut::from(out.view_mut())]).unwrap();
+            assert_eq!(Some(&Datum::Array(out.into())), wanted.results.first(), "{text}");
+        }
         for _ in 0..3 {
             match (&wanted, f.call(&[Arg::Array(&whole), Arg::Array(&sizes)])) {
                 (Ok(wanted), Ok(found)) => {
@@ -96,5 +98,5 @@ fn elements_are_read_where_the_reference_evaluator_reads_them() {
             }
         }
     }
-    assert!(results > cases / 2 && errors > cases / 100 && refused < cases / 2, "{results} {errors} {refused}");
+    assert!(results > cases && errors > cases / 100, "{results} {errors}");
 }

@@ -4,7 +4,7 @@
 use super::launch::symbol;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
-use super::value::{Place, Shape, Target, fill_elements};
+use super::value::{Held, Place, Shape, Target, fill_elements};
 use rewright_ir::array::checked_len;
 use rewright_ir::expr::{Affine, AxisKind, BodyRef, IndexExpr, Mode, Source, SymExpr, Write};
 use rewright_ir::{ArrayExpr, EvalError, Name, Scalar};
@@ -222,33 +222,33 @@ impl Machine<'_> {
         step: &Step,
         reindex: &Reindex,
     ) -> Result<(), EvalError> {
-        let steps = self.steps_left();
-        let held = {
-            let symbols = |name: Name| symbol(act.plan, act.frame, name);
-            let place = self.operand(act, step, 0).place();
-            let place = place.and_then(|array| Some((array, reindex.shape(&symbols)?)));
-            match place.and_then(|(array, shape)| Some((array, reindex.dims(&array, &shape, &symbols)?, shape))) {
-                None => None,
-                Some((array, dims, shape)) => {
-                    self.points(shape.iter().product::<usize>() as u64)?;
-                    let fresh = self.fresh(act, reindex.exit, array.dtype, shape.clone())?;
-                    if let Some(pad) = reindex.pad {
-                        // SAFETY: the room is that of an array of this shape and dtype.
-                        unsafe { fill_elements(pad, array.dtype, &shape, &fresh.target) };
-                    }
-                    // SAFETY: the array is held; the room is that of an array of this shape and dtype, apart from it.
-                    let read = unsafe { copy_rows(&array, &dims, &shape, &fresh.target) };
-                    // SAFETY: all elements were written.
-                    read.is_ok().then(|| unsafe { fresh.into_held() })
-                }
-            }
-        };
-        let ([def], Some(held)) = (&step.defs[..], held) else {
-            let _: Option<()> = self.undone(steps);
+        let ([def], Some(held)) = (&step.defs[..], self.reindexed(act, step, reindex)?) else {
             return self.array(act, step, ArrayEval::Op);
         };
         self.put(act.frame, def.slot, held)?;
         self.admit(act, def, "result")
+    }
+
+    /// What is read; `None` if something does not fit.
+    fn reindexed(&self, act: &Activation<'_, '_>, step: &Step, reindex: &Reindex) -> Result<Option<Held>, EvalError> {
+        let symbols = |name: Name| symbol(act.plan, act.frame, name);
+        let (Some(array), Some(shape)) = (self.operand(act, step, 0).place(), reindex.shape(&symbols)) else {
+            return Ok(None);
+        };
+        let Some(dims) = reindex.dims(&array, &shape, &symbols) else { return Ok(None) };
+        let steps = self.steps_left();
+        self.points(shape.iter().product::<usize>() as u64)?;
+        let fresh = self.fresh(act, reindex.exit, array.dtype, shape.clone())?;
+        if let Some(pad) = reindex.pad {
+            // SAFETY: the room is that of an array of this shape and dtype.
+            unsafe { fill_elements(pad, array.dtype, &shape, &fresh.target) };
+        }
+        // SAFETY: the array is held; the room is that of an array of this shape and dtype, apart from it.
+        match unsafe { copy_rows(&array, &dims, &shape, &fresh.target) } {
+            // SAFETY: all elements were written.
+            Ok(()) => Ok(Some(unsafe { fresh.into_held() })),
+            Err(Outside) => Ok(self.undone(steps)),
+        }
     }
 }
 
