@@ -53,10 +53,14 @@ impl RootRewrite for MaterializeNest {
             // What a style can't have is found by looking at every element.
             let has_elements = |style: Style| style.def().interface::<Element>().is_some();
             let dense = style.is_dense() && ty.style().is_some() && Style::of(ty).is_ok_and(has_elements);
-            return match dense {
-                true => Ok((root, Found::Nest(nest(cx, root, arg, result).map_err(because)?, style, None))),
-                false => Err(NoMatch::quiet()),
-            };
+            if !dense {
+                return Err(NoMatch::quiet());
+            }
+            // An expression has its extents from somewhere else.
+            if !is_aligned(ty, result) {
+                return Err(because("its extents are not known".into()));
+            }
+            return Ok((root, Found::Nest(nest(cx, root, arg, result).map_err(because)?, style, None)));
         }
         let lazy = crate::nest::lazy_of(ty).map_err(because)?;
         let (proved, refused) = materialize::style(ty, &Attrs::new()).map_err(because)?;
