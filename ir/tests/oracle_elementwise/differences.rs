@@ -58,6 +58,14 @@ pub const DIFFERENCES: &[Difference] = &[
         holds: |args| args[1].dtype() == DType::C64 && !is_finite(args[1]),
         why: "Powers of c64 are computed at c128 and rounded, so that products with an infinite exponent do not meet an underflowed zero.",
     },
+    Difference {
+        ops: &["sin"],
+        holds: |args| {
+            let z = args[0].to_c128();
+            args[0].dtype().is_complex() && z.im == f64::NEG_INFINITY && !z.re.is_finite()
+        },
+        why: "Of a conjugate it is the conjugate everywhere; of (inf, -inf), where C leaves the sign open, NumPy's is that of (inf, inf).",
+    },
 ];
 
 /// Differences in dtypes: op, operands as the tables name them (`literal` for an integer literal), reason.

@@ -131,6 +131,7 @@ pub fn cos<F: Real>([x, y]: Parts<F>) -> Parts<F> {
 /// Sine.
 pub fn sin<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let [re, im] = turned(sinh, [x, y]);
+    // No sign is better than the other one but that the sine of a conjugate is the conjugate.
     let far = is_infinite(y) & !is_finite(x);
-    [x.of(f64::NAN).or(far, re), x.of(f64::INFINITY).or(far, im)]
+    [x.of(f64::NAN).or(far, re), y.or(far, im)]
 }

@@ -166,7 +166,7 @@ fn turned(f: fn(Complex64) -> Complex64, z: Complex64) -> Complex64 {
 /// Sine.
 pub fn sin(z: Complex64) -> Complex64 {
     if z.im.is_infinite() && !z.re.is_finite() {
-        return Complex64::new(f64::NAN, f64::INFINITY);
+        return Complex64::new(f64::NAN, z.im);
     }
     turned(sinh, z)
 }
