@@ -96,6 +96,17 @@ pub enum Test {
     DivisibleBy(i64),
 }
 
+impl Test {
+    /// Whether a form of this value passes it.
+    pub fn holds(self, value: i128) -> bool {
+        match self {
+            Test::NotPositive => value <= 0,
+            Test::Zero => value == 0,
+            Test::DivisibleBy(n) => value.rem_euclid(i128::from(n)) == 0,
+        }
+    }
+}
+
 /// Where an operand's elements come from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Source {
@@ -150,6 +161,23 @@ pub enum IndexExpr {
     FloorDiv(Affine, i64),
     /// The remainder, never negative: `k % 3`, divisor > 0.
     Mod(Affine, i64),
+}
+
+impl IndexExpr {
+    /// The form that it is made of; none if it is found in an array.
+    pub fn form(&self) -> Option<&Affine> {
+        match self {
+            IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => Some(form),
+            IndexExpr::Gather { .. } => None,
+        }
+    }
+    /// The same, to change it.
+    pub fn form_mut(&mut self) -> Option<&mut Affine> {
+        match self {
+            IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => Some(form),
+            IndexExpr::Gather { .. } => None,
+        }
+    }
 }
 
 /// What a position outside of a dim means.
@@ -317,4 +345,22 @@ pub struct ArrayExpr {
     /// Where the fused instructions were written.
     #[serde(skip)]
     pub locs: Vec<Loc>,
+}
+
+impl ArrayExpr {
+    /// What it reads, if it does that and nothing else: each element of the one result, which has the extents of the axes, is an element of the operand. There may be a
+    /// guard, and elements that it leaves out.
+    pub fn only_reads(&self) -> Option<&Operand> {
+        let ([operand], [out]) = (&self.operands[..], &self.outs[..]) else { return None };
+        let nothing_else = self.body.insts.is_empty() && self.body.yields == [BodyRef::Operand(0)];
+        let each = self.reductions.is_empty() && self.finish.is_none() && out.write == Write::Unique;
+        let from_zero = |axis: &Axis| axis.kind == AxisKind::Parallel && axis.lo == SymExpr::default();
+        let along = |(number, (axis, dim)): (usize, (&Axis, &Dim))| {
+            let in_order = out.index[number] == IndexExpr::Affine(Affine::axis(number as u32));
+            in_order && from_zero(axis) && (*dim == Dim::Any || SymExpr::of_dim(*dim) == axis.hi)
+        };
+        let whole = out.index.len() == self.axes.len() && out.dims.len() == self.axes.len();
+        let whole = whole && self.axes.iter().zip(&out.dims).enumerate().all(along);
+        (nothing_else && each && whole && out.dtype == operand.dtype).then_some(operand)
+    }
 }

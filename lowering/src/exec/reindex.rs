@@ -6,7 +6,7 @@ use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
 use super::value::{Held, Place, Shape, Target, fill_elements};
 use rewright_ir::array::checked_len;
-use rewright_ir::expr::{Affine, AxisKind, BodyRef, IndexExpr, Mode, Source, SymExpr, Write};
+use rewright_ir::expr::{Condition, IndexExpr, Mode, Source, SymExpr};
 use rewright_ir::{ArrayExpr, EvalError, Name, Scalar};
 use smallvec::SmallVec;
 
@@ -15,10 +15,14 @@ use smallvec::SmallVec;
 pub struct Reindex {
     /// The extents.
     extents: Vec<SymExpr>,
+    /// Without axes; where one does not hold, nothing is read.
+    guard: Vec<Condition>,
     /// Of each dim of what is read.
     positions: Vec<(IndexExpr, Mode)>,
-    /// What is there where nothing is read.
+    /// What is there where positions are beyond the ends.
     pad: Option<Scalar>,
+    /// What is there if the guard does not hold.
+    fill: Option<Scalar>,
     /// The result's position among the function's results, if the block ends by returning it.
     exit: Option<u32>,
 }
@@ -26,18 +30,11 @@ pub struct Reindex {
 impl Reindex {
     /// What an expression reads, if it does that and nothing else.
     pub fn of(expr: &ArrayExpr, exit: Option<u32>) -> Option<Reindex> {
-        let ([operand], [out]) = (&expr.operands[..], &expr.outs[..]) else { return None };
-        let all = expr.guard.is_empty() && expr.reductions.is_empty() && expr.finish.is_none();
-        let plain = expr.body.insts.is_empty() && expr.body.yields == [BodyRef::Operand(0)];
-        let zero = SymExpr::default();
-        let from_zero = expr.axes.iter().all(|axis| axis.kind == AxisKind::Parallel && axis.lo == zero);
-        let in_order =
-            (0..expr.axes.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).eq(out.index.iter().cloned());
-        let whole = in_order && out.fill.is_none() && out.write == Write::Unique && out.dtype == operand.dtype;
+        let operand = expr.only_reads()?;
         let Source::Array(0) = operand.source else { return None };
-        if !(all && plain && from_zero && whole && !expr.axes.is_empty()) {
-            return None;
-        }
+        let fill = expr.outs.first()?.fill;
+        let same_everywhere = expr.guard.iter().all(|condition| condition.form.axes().is_empty());
+        (!expr.axes.is_empty() && same_everywhere && (fill.is_some() || expr.guard.is_empty())).then_some(())?;
         let mut pad = None;
         for index in &operand.index {
             match (&index.expr, index.mode) {
@@ -49,7 +46,7 @@ impl Reindex {
         }
         let extents = expr.axes.iter().map(|axis| axis.hi.clone()).collect::<Option<_>>()?;
         let positions = operand.index.iter().map(|index| (index.expr.clone(), index.mode)).collect();
-        Some(Reindex { extents, positions, pad, exit })
+        Some(Reindex { extents, guard: expr.guard.clone(), positions, pad, fill, exit })
     }
 
     /// The extents of the result; `None` if there is no such array.
@@ -57,6 +54,14 @@ impl Reindex {
         let extent = |extent: &SymExpr| usize::try_from(extent.eval(symbols)?.max(0)).ok();
         let shape: Shape = self.extents.iter().map(extent).collect::<Option<_>>()?;
         checked_len(&shape).map(|_| shape)
+    }
+
+    /// Whether anything is read; `None` if it can't be known.
+    fn holds(&self, symbols: &dyn Fn(Name) -> Option<i64>) -> Option<bool> {
+        self.guard.iter().try_fold(true, |all, condition| {
+            let value = condition.form.eval(&[], symbols)?;
+            Some(all && condition.test.holds(value.into()))
+        })
     }
 
     /// Where rows are read of an array; `None` if something does not fit.
@@ -236,12 +241,17 @@ impl Machine<'_> {
             return Ok(None);
         };
         let Some(dims) = reindex.dims(&array, &shape, &symbols) else { return Ok(None) };
+        let Some(holds) = reindex.holds(&symbols) else { return Ok(None) };
         let steps = self.steps_left();
         self.points(shape.iter().product::<usize>() as u64)?;
         let fresh = self.fresh(act, reindex.exit, array.dtype, shape.clone())?;
-        if let Some(pad) = reindex.pad {
+        if let Some(all) = if holds { reindex.pad } else { reindex.fill } {
             // SAFETY: the room is that of an array of this shape and dtype.
-            unsafe { fill_elements(pad, array.dtype, &shape, &fresh.target) };
+            unsafe { fill_elements(all, array.dtype, &shape, &fresh.target) };
+        }
+        if !holds {
+            // SAFETY: all elements were written.
+            return Ok(Some(unsafe { fresh.into_held() }));
         }
         // SAFETY: the array is held; the room is that of an array of this shape and dtype, apart from it.
         match unsafe { copy_rows(&array, &dims, &shape, &fresh.target) } {

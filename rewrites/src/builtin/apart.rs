@@ -2,23 +2,29 @@
 
 use crate::prelude::*;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write, prune,
+    Affine, Axis, AxisKind, Body, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
 };
-use rewright_ir::{ArrayExpr, Attr, Dim, Name};
+use rewright_ir::{ArrayExpr, Attr, Dim, Name, Scalar};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The form that a position is made of; none if it is found in an array.
-pub(super) fn form(position: &IndexExpr) -> Option<&Affine> {
-    match position {
-        IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => Some(form),
-        IndexExpr::Gather { .. } => None,
-    }
+/// A value of a node's body that is an array of its own: it varies along these axes only, and none of its positions are found in arrays.
+pub struct Taken {
+    /// The value.
+    pub value: BodyRef,
+    /// Its dtype.
+    pub dtype: DType,
+    /// Numbers of axes, in order; these are [plain](are_plain).
+    pub along: Vec<u32>,
+    /// Without axes: where one of these does not hold nothing is computed, and the elements are zeros, which nobody reads.
+    pub guard: Vec<Condition>,
 }
 
 /// The axes that positions go along, in order.
 pub(super) fn axes_of(index: &[Index]) -> SmallVec<[u32; 4]> {
-    let forms = index.iter().filter_map(|index| form(&index.expr));
+    let forms = index.iter().filter_map(|index| index.expr.form());
     let mut axes: SmallVec<[u32; 4]> = forms.flat_map(|form| form.axes().iter().map(|&(axis, _)| axis)).collect();
     axes.sort_unstable();
     axes.dedup();
@@ -30,64 +36,90 @@ pub(super) fn are_plain(axes: &[Axis]) -> bool {
     axes.iter().all(|axis| axis.lo == SymExpr::default() && axis.hi.is_some())
 }
 
-/// Computes a value of a node's body as an array before the node, along the axes of these numbers, which are [plain](are_plain): it varies along no others, and none
-/// of its positions are found in arrays. `read` is given what is left, its arguments, and the operand that reads the array.
+/// Computes values of a node's body as arrays before the node. `read` is given what is left, its arguments, and the operands that read the arrays.
 pub(super) fn take_out(
     rw: &mut Rewriter<'_>,
     root: Inst,
-    (value, dtype): (BodyRef, DType),
-    along: &[u32],
-    read: impl FnOnce(&mut ArrayExpr, &mut Vec<Value>, Operand),
+    taken: &[Taken],
+    read: impl FnOnce(&mut ArrayExpr, &mut Vec<Value>, Vec<Operand>),
 ) -> Result<(), RewriteError> {
     let data = rw.func().inst(root).clone();
     let Some(expr) = data.attrs.expr() else { return Err(RewriteError::new("it has no expression")) };
-    let (own, args) = node_along(expr, &data.args, (value, dtype), along);
     rw.set_point(Point::Before(root));
     rw.set_loc(data.loc);
-    let array = rw.op_with("arrayexpr", args, Attrs::new().with("expr", Attr::Expr(Arc::new(own))))?;
-    let (mut rest, mut args) = (ArrayExpr::clone(expr), data.args.to_vec());
-    let operand = operand_along(expr, args.len(), dtype, along);
-    args.push(array);
-    read(&mut rest, &mut args, operand);
+    let mut args = data.args.to_vec();
+    let mut names = fresh_names(expr);
+    let mut operands = Vec::new();
+    for value in taken {
+        let (own, own_args) = node_of(expr, &data.args, value)?;
+        let array = rw.op_with("arrayexpr", own_args, Attrs::new().with("expr", Attr::Expr(Arc::new(own))))?;
+        let at = |&axis: &u32| Index { expr: IndexExpr::Affine(Affine::axis(axis)), mode: Mode::Proved };
+        let (source, index) = (Source::Array(args.len() as u32), value.along.iter().map(at).collect());
+        operands.push(Operand { name: names(), source, dtype: value.dtype, index });
+        args.push(array);
+    }
+    let mut rest = ArrayExpr::clone(expr);
+    read(&mut rest, &mut args, operands);
     rest.order_args(&mut args);
-    let node = rw.insert(data.op, args, data.attrs.with("expr", Attr::Expr(Arc::new(rest))))?;
+    let node = rw.insert(data.op, args, data.attrs.clone().with("expr", Attr::Expr(Arc::new(rest))))?;
     let results = rw.func().inst(node).results.clone();
     rw.replace(root, &results)
 }
 
-/// The node that gives the value, and what it reads.
-fn node_along(
-    expr: &ArrayExpr,
-    args: &[Value],
-    (value, dtype): (BodyRef, DType),
-    along: &[u32],
-) -> (ArrayExpr, Vec<Value>) {
-    let place = |axis: u32| along.iter().position(|&own| own == axis).map(|place| place as u32);
-    let axes: Vec<Axis> =
-        along.iter().map(|&axis| Axis { kind: AxisKind::Parallel, ..expr.axes[axis as usize].clone() }).collect();
-    let (mut operands, mut args) = (expr.operands.clone(), args.to_vec());
-    let mut body = Body { insts: expr.body.insts.clone(), yields: vec![value] };
-    prune(&mut body, &expr.axes, &mut operands, &mut args);
-    for index in operands.iter_mut().flat_map(|operand| &mut operand.index) {
-        let (IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _)) = &mut index.expr else {
-            continue;
-        };
-        let terms = form.axes().iter().filter_map(|&(axis, c)| Some((place(axis)?, c)));
-        // The same terms, in the same order: nothing overflows.
-        let mut moved = terms.fold(Affine::default(), |form, (axis, c)| form.add_axis(axis, c).unwrap_or_default());
-        moved.offset = std::mem::take(&mut form.offset);
-        *form = moved;
-    }
-    for value in body.insts.iter_mut().flat_map(|inst| &mut inst.args).chain(&mut body.yields) {
-        if let BodyRef::Axis(axis) = value {
-            *axis = place(*axis).unwrap_or(*axis);
+/// The node that gives a value, and what it reads.
+fn node_of(expr: &ArrayExpr, args: &[Value], taken: &Taken) -> Result<(ArrayExpr, Vec<Value>), RewriteError> {
+    let Taken { value, dtype, along, guard } = taken;
+    // What the value is computed of.
+    let (mut insts, mut reads, mut left) = (BTreeSet::new(), BTreeSet::new(), vec![*value]);
+    while let Some(value) = left.pop() {
+        match value {
+            BodyRef::Inst(n, _) if insts.insert(n) => left.extend(&expr.body.insts[n as usize].args),
+            BodyRef::Operand(n) => {
+                reads.insert(n);
+            }
+            _ => {}
         }
     }
+    let (insts, reads) = (Vec::from_iter(insts), Vec::from_iter(reads));
+    // Their new numbers.
+    let place = |all: &[u32], n: u32| {
+        let place = all.binary_search(&n).map(|place| place as u32);
+        place.map_err(|_| RewriteError::new("a value varies along another axis"))
+    };
+    let moved = |value: &mut BodyRef| {
+        match value {
+            BodyRef::Inst(n, _) => *n = place(&insts, *n)?,
+            BodyRef::Operand(n) => *n = place(&reads, *n)?,
+            BodyRef::Axis(axis) => *axis = place(along, *axis)?,
+            _ => {}
+        }
+        Ok::<(), RewriteError>(())
+    };
+    let own = insts.iter().map(|&n| expr.body.insts[n as usize].clone()).collect();
+    let mut body = Body { insts: own, yields: vec![*value] };
+    body.insts.iter_mut().flat_map(|inst| &mut inst.args).chain(&mut body.yields).try_for_each(moved)?;
+    let mut operands: Vec<Operand> = reads.iter().map(|&n| expr.operands[n as usize].clone()).collect();
+    for index in operands.iter_mut().flat_map(|operand| &mut operand.index) {
+        let Some(form) = index.expr.form_mut() else { continue };
+        let mut own = Affine::default();
+        own.offset = std::mem::take(&mut form.offset);
+        for &(axis, coefficient) in form.axes() {
+            let sum = own.add_axis(place(along, axis)?, coefficient);
+            own = sum.ok_or_else(|| RewriteError::new("a position overflows"))?;
+        }
+        *form = own;
+    }
+    let parallel = |&axis: &u32| Axis { kind: AxisKind::Parallel, ..expr.axes[axis as usize].clone() };
+    let axes: Vec<Axis> = along.iter().map(parallel).collect();
     let dims = axes.iter().map(|axis| axis.hi.as_ref().map_or(Dim::Any, dim_of)).collect();
     let index = (0..axes.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
-    let outs = vec![Out { dtype, dims, index, fill: None, write: Write::Unique }];
-    let (guard, reductions, locs) = (Vec::new(), Vec::new(), expr.locs.clone());
-    (ArrayExpr { axes, guard, operands, body, reductions, finish: None, outs, locs }, args)
+    let fill = (!guard.is_empty()).then(|| Scalar::zero(*dtype));
+    let outs = vec![Out { dtype: *dtype, dims, index, fill, write: Write::Unique }];
+    let (reductions, locs) = (Vec::new(), expr.locs.clone());
+    let mut own = ArrayExpr { axes, guard: guard.clone(), operands, body, reductions, finish: None, outs, locs };
+    let mut args = args.to_vec();
+    own.order_args(&mut args);
+    Ok((own, args))
 }
 
 /// The dim of an extent.
@@ -99,14 +131,14 @@ fn dim_of(extent: &SymExpr) -> Dim {
     }
 }
 
-/// An operand that reads such an array, the argument of a number.
-fn operand_along(expr: &ArrayExpr, arg: usize, dtype: DType, along: &[u32]) -> Operand {
-    let taken = |name: &Name| {
-        let of = |hi: &SymExpr| hi.terms().iter().any(|(symbol, _)| symbol == name);
-        let axes = || expr.axes.iter().any(|axis| axis.name == *name || axis.hi.as_ref().is_some_and(of));
-        expr.operands.iter().any(|operand| operand.name == *name) || axes()
-    };
-    let name = (0..).map(|n| Name::from(format!("x{n}"))).find(|name| !taken(name)).unwrap_or(Name::new("x"));
-    let at = |&axis: &u32| Index { expr: IndexExpr::Affine(Affine::axis(axis)), mode: Mode::Proved };
-    Operand { name, source: Source::Array(arg as u32), dtype, index: along.iter().map(at).collect() }
+/// Gives names that nothing in an expression has.
+fn fresh_names(expr: &ArrayExpr) -> impl FnMut() -> Name {
+    let symbols = expr.axes.iter().filter_map(|axis| axis.hi.as_ref()).flat_map(|hi| hi.terms()).map(|term| term.0);
+    let own = expr.axes.iter().map(|axis| axis.name).chain(expr.operands.iter().map(|operand| operand.name));
+    let taken: FxHashSet<Name> = symbols.chain(own).collect();
+    let mut numbers = 0..;
+    move || {
+        let mut names = numbers.by_ref().map(|n| Name::from(format!("x{n}")));
+        names.find(|name| !taken.contains(name)).unwrap_or(Name::new("x"))
+    }
 }

@@ -1,18 +1,20 @@
 //! `operand-reads`: what a kernel can't read is an array of its own first.
 
-use super::apart::{are_plain, axes_of, form, take_out};
+use super::apart::{Taken, are_plain, axes_of, take_out};
 use super::array_expr::covers;
 use crate::prelude::*;
-use rewright_ir::expr::{Axis, AxisKind, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Source, SymExpr};
-use rewright_ir::{ArrayExpr, Attr, Function};
+use rewright_ir::expr::{
+    Affine, Axis, AxisKind, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Source, SymExpr, Test,
+};
+use rewright_ir::{ArrayExpr, Attr, Dim, Function};
 use std::sync::Arc;
 
 /// Takes operands out of an `arrayexpr` that are read beyond the ends of an array, or at quotients or remainders of indices: they become nodes which do
 /// nothing but read, and which are run by copying rows. A kernel reads straight through what they give, and computes the rest. Where an axis ends with the
 /// array, nothing is read beyond, and the node reads straight itself.
 ///
-/// An array like that is as large as a result, or else has no more axes than the one that is read: what is read at many places for each element, as by a
-/// window that slides, stays. It is exact, and reads at the same positions.
+/// An array like that has no more places than the node has points, all of whose axes are parallel then; or else it has no more axes than the one that is read. What is read at many
+/// places for each element, as by a window that slides, stays. It is exact, and reads at the same positions: where the node has no points, nothing is read.
 pub struct OperandReads;
 
 static OPERAND_READS: RewriteDef =
@@ -27,8 +29,8 @@ register_rewrite!(OPERAND_READS);
 pub enum Found {
     /// All positions are inside that look as if they were not.
     Inside(Inst, Box<ArrayExpr>),
-    /// An operand is taken out, which varies along these axes.
-    Operand(Inst, usize, Vec<u32>),
+    /// These operands are taken out.
+    Operands(Inst, Vec<(usize, Taken)>),
 }
 
 impl RootRewrite for OperandReads {
@@ -42,51 +44,100 @@ impl RootRewrite for OperandReads {
         if let Some(straight) = straightened(cx.func(), &data.args, expr) {
             return Ok(Found::Inside(root, Box::new(straight)));
         }
-        let reads_only = expr.body.insts.is_empty() && expr.operands.len() == 1 && expr.reductions.is_empty();
         let flat = expr.body.insts.iter().all(|inst| matches!(inst.op, BodyOp::Op(..)));
-        if reads_only || !flat || !expr.guard.is_empty() {
+        if expr.only_reads().is_some() || !flat || !expr.guard.is_empty() {
             return Err(NoMatch::quiet());
         }
-        let mut because = NoMatch::quiet();
-        for (number, operand) in expr.operands.iter().enumerate().filter(|(_, operand)| is_elsewhere(operand)) {
-            match why_stays(expr, operand) {
-                None => return Ok(Found::Operand(root, number, axes_of(&operand.index).to_vec())),
-                Some(why) => because = NoMatch::because(why),
+        if !expr.operands.iter().any(is_elsewhere) {
+            return Err(NoMatch::quiet());
+        }
+        let is_read = read_by(expr);
+        let numbers = 0..expr.operands.len();
+        let elsewhere = numbers.filter(|&number| is_read[number] && is_elsewhere(&expr.operands[number]));
+        let (mut taken, mut because) = (Vec::new(), NoMatch::quiet());
+        for number in elsewhere {
+            match apart(cx.func(), &data.args, expr, number) {
+                Ok(operand) => taken.push((number, operand)),
+                Err(why) => because = NoMatch::because(why),
             }
         }
-        Err(because)
+        if taken.is_empty() { Err(because) } else { Ok(Found::Operands(root, taken)) }
     }
 
     fn apply(&self, found: Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let (root, number, along) = match found {
-            Found::Operand(root, number, along) => (root, number, along),
+        let (root, taken) = match found {
+            Found::Operands(root, taken) => (root, taken),
             Found::Inside(root, straight) => {
                 let attrs = rw.func().inst(root).attrs.clone();
                 return rw.set_attrs(root, attrs.with("expr", Attr::Expr(Arc::from(straight))));
             }
         };
-        let dtype = rw.func().inst(root).attrs.expr().map(|expr| expr.operands[number].dtype);
-        let dtype = dtype.ok_or_else(|| RewriteError::new("it has no expression"))?;
-        take_out(rw, root, (BodyRef::Operand(number as u32), dtype), &along, |rest, _, operand| {
-            let known = &mut rest.operands[number];
-            *known = Operand { name: known.name, ..operand };
+        let (numbers, taken): (Vec<usize>, Vec<Taken>) = taken.into_iter().unzip();
+        take_out(rw, root, &taken, |rest, _, operands| {
+            for (number, operand) in numbers.into_iter().zip(operands) {
+                let known = &mut rest.operands[number];
+                *known = Operand { name: known.name, ..operand };
+            }
         })
     }
 }
 
-/// Why an operand is not taken out.
-fn why_stays(expr: &ArrayExpr, operand: &Operand) -> Option<&'static str> {
-    let along = axes_of(&operand.index);
+/// Whether each operand is read at every point.
+fn read_by(expr: &ArrayExpr) -> Vec<bool> {
+    let mut is_read = vec![false; expr.operands.len()];
+    for value in expr.body.insts.iter().flat_map(|inst| &inst.args).chain(&expr.body.yields) {
+        if let BodyRef::Operand(number) = *value {
+            is_read[number as usize] = true;
+        }
+    }
+    is_read
+}
+
+/// The operand of a number as an array of its own; or why it stays.
+fn apart(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Result<Taken, &'static str> {
+    let operand = &expr.operands[number];
+    let mut along = axes_of(&operand.index).to_vec();
+    if along.is_empty() {
+        along = (0..expr.axes.len() as u32).collect();
+    }
     let parallel = || along.iter().all(|&axis| expr.axes[axis as usize].kind == AxisKind::Parallel);
     if !are_plain(&expr.axes) {
-        Some("where an operand is read beyond its ends, an axis has no extent of its own")
-    } else if operand.index.iter().any(|index| index.mode == Mode::Check) {
-        Some("an operand is read beyond its ends along one axis, and may fail along another")
-    } else if along.is_empty() || !(parallel() || along.len() <= operand.index.len()) {
-        Some("what is read beyond the ends of an array is larger than that, and than the result")
-    } else {
-        None
+        return Err("where an operand is read beyond its ends, an axis has no extent of its own");
     }
+    if operand.index.iter().any(|index| index.mode == Mode::Check) {
+        return Err("an operand is read beyond its ends along one axis, and may fail along another");
+    }
+    if !(parallel() || along.len() <= operand.index.len()) {
+        return Err("what is read beyond the ends of an array is larger than that, and than the result");
+    }
+    let overflows = "where an operand is read beyond its ends, the extent of an axis overflows";
+    // In an array without elements there is nothing to be wrapped to, and nobody tries where another axis has no points.
+    let may_be_empty = may_be_empty(func, args, operand);
+    let others = (0..expr.axes.len() as u32).filter(|axis| may_be_empty && !along.contains(axis));
+    let extent = |axis: u32| expr.axes[axis as usize].hi.as_ref();
+    let unknown = others.filter_map(extent).filter(|hi| hi.as_constant().is_none_or(|hi| hi < 1));
+    let unknown = unknown.filter(|hi| along.iter().all(|&axis| extent(axis) != Some(hi)));
+    let guard = unknown.map(has_points).collect::<Option<_>>().ok_or(overflows)?;
+    Ok(Taken { value: BodyRef::Operand(number as u32), dtype: operand.dtype, along, guard })
+}
+
+/// True if an operand is read from an array that may have no elements, at positions that are taken into it.
+fn may_be_empty(func: &Function, args: &[Value], operand: &Operand) -> bool {
+    let Source::Array(arg) = operand.source else { return false };
+    let dims = func.ty(args[arg as usize]).dims();
+    let empty = |(index, dim): (&Index, &Dim)| {
+        matches!(index.mode, Mode::Wrap | Mode::Clamp) && !matches!(*dim, Dim::Const(1..))
+    };
+    operand.index.iter().zip(dims).any(empty)
+}
+
+/// The condition that there are points along an axis of this extent: `1 - extent <= 0`.
+fn has_points(extent: &SymExpr) -> Option<Condition> {
+    let mut form = Affine::constant(1i64.checked_sub(extent.constant)?);
+    for &(symbol, coefficient) in extent.terms() {
+        form.offset = form.offset.add_term(symbol, coefficient.checked_neg()?)?;
+    }
+    Some(Condition { form, test: Test::NotPositive })
 }
 
 /// The node with positions as proved that are those of an axis which ends with the array; none if there are no others.
@@ -120,7 +171,7 @@ fn is_elsewhere(operand: &Operand) -> bool {
         let divided = matches!(index.expr, IndexExpr::FloorDiv(..) | IndexExpr::Mod(..));
         divided || matches!(index.mode, Mode::Wrap | Mode::Clamp | Mode::Pad(_))
     };
-    let found = |index: &Index| form(&index.expr).is_none();
+    let found = |index: &Index| index.expr.form().is_none();
     let is_array = matches!(operand.source, Source::Array(_));
     is_array && operand.index.iter().any(elsewhere) && !operand.index.iter().any(found)
 }

@@ -1,11 +1,12 @@
 //! `repeated-values`: what a node would compute again and again is an array of its own first.
 
-use super::apart::{are_plain, axes_of, form, take_out};
+use super::apart::{Taken, are_plain, axes_of, take_out};
 use super::array_expr::MAX_REPEATED_CYCLES;
 use super::node::is_pointwise;
 use crate::prelude::*;
-use rewright_ir::expr::{Axis, BodyInst, BodyOp, BodyRef, Operand, Source, SymExpr, prune};
+use rewright_ir::expr::{Axis, BodyInst, BodyOp, BodyRef, Mode, Operand, Source, SymExpr, prune};
 use rewright_ir::{ArrayExpr, Traits};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Takes values out of an `arrayexpr` that vary along inner axes, not along one outside of them, and take longer to compute than to read: in
 /// `x + sin(y)` of a matrix and a row, the sines are those of the row, and computed once.
@@ -31,13 +32,10 @@ const MOST_INSTS: usize = 4096;
 /// A set of axes.
 type Axes = u64;
 
-/// A value and the axes that it varies along.
-type Found = (Inst, u32, Vec<u32>);
-
 impl RootRewrite for RepeatedValues {
-    type Match = Found;
+    type Match = (Inst, Vec<Taken>);
 
-    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Found, NoMatch> {
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let data = cx.func().inst(root);
         let Some(expr) = data.attrs.expr().filter(|_| data.attrs.str("schedule").is_none()) else {
             return Err(NoMatch::quiet());
@@ -46,27 +44,33 @@ impl RootRewrite for RepeatedValues {
         if expr.axes.len() < 2 || !small || !is_pointwise(expr) || !are_plain(&expr.axes) {
             return Err(NoMatch::quiet());
         }
-        let Some((value, axes)) = repeated(expr) else { return Err(NoMatch::quiet()) };
-        let along = (0..expr.axes.len() as u32).filter(|axis| axes >> axis & 1 == 1).collect();
-        Ok((root, value, along))
+        let taken: Vec<Taken> = repeated(expr).into_iter().map(|found| apart(expr, found)).collect();
+        if taken.is_empty() { Err(NoMatch::quiet()) } else { Ok((root, taken)) }
     }
 
-    fn apply(&self, (root, value, along): Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let dtype = rw.func().inst(root).attrs.expr().map(|expr| expr.body.insts[value as usize].dtypes[0]);
-        let dtype = dtype.ok_or_else(|| RewriteError::new("it has no expression"))?;
-        let value = BodyRef::Inst(value, 0);
-        take_out(rw, root, (value, dtype), &along, |rest, args, operand| {
-            rest.operands.push(operand);
-            let read = BodyRef::Operand(rest.operands.len() as u32 - 1);
-            let values = rest.body.insts.iter_mut().flat_map(|inst| &mut inst.args).chain(&mut rest.body.yields);
-            values.filter(|known| **known == value).for_each(|known| *known = read);
+    fn apply(&self, (root, taken): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        take_out(rw, root, &taken, |rest, args, operands| {
+            let first = rest.operands.len() as u32;
+            rest.operands.extend(operands);
+            let reads = (first..).map(BodyRef::Operand);
+            let read: FxHashMap<BodyRef, BodyRef> = taken.iter().map(|taken| taken.value).zip(reads).collect();
+            for value in rest.body.insts.iter_mut().flat_map(|inst| &mut inst.args).chain(&mut rest.body.yields) {
+                *value = read.get(value).copied().unwrap_or(*value);
+            }
             prune(&mut rest.body, &rest.axes, &mut rest.operands, args);
         })
     }
 }
 
-/// The last value that varies along some axes only, is used by one that varies along more, and takes longer to compute than to read.
-fn repeated(expr: &ArrayExpr) -> Option<(u32, Axes)> {
+/// A value as an array along its axes.
+fn apart(expr: &ArrayExpr, (value, axes): (u32, Axes)) -> Taken {
+    let along = (0..expr.axes.len() as u32).filter(|axis| axes >> axis & 1 == 1).collect();
+    let dtype = expr.body.insts[value as usize].dtypes[0];
+    Taken { value: BodyRef::Inst(value, 0), dtype, along, guard: Vec::new() }
+}
+
+/// The values that vary along some axes only, are used by one that varies along more, and take longer to compute than to read.
+fn repeated(expr: &ArrayExpr) -> Vec<(u32, Axes)> {
     // Along an axis of one point nothing is repeated.
     let several = |axis: &Axis| axis.hi.as_ref().and_then(SymExpr::as_constant) != Some(1);
     let all = expr.axes.iter().enumerate().filter(|(_, axis)| several(axis)).fold(0, |axes, (n, _)| axes | 1 << n);
@@ -77,14 +81,17 @@ fn repeated(expr: &ArrayExpr) -> Option<(u32, Axes)> {
     };
     let reads_index = |inst: &BodyInst| inst.args.iter().any(|value| matches!(value, BodyRef::Axis(_)));
     if !expr.operands.iter().any(|operand| repeats(along(operand, all))) && !expr.body.insts.iter().any(reads_index) {
-        return None;
+        return Vec::new();
     }
-    // Of each value: its axes, those of what uses it, and at most how many cycles it takes with all that it is computed of.
+    // Of each value: its axes, those of what uses it, at most how many cycles it takes with all that it is computed of, and whether something of that may
+    // fail, which must happen at no points more or less.
     let count = expr.body.insts.len();
     let (mut axes, mut used_by, mut cycles) = (vec![0; count], vec![0; count], vec![0u32; count]);
+    let mut fails = vec![false; count];
     for (n, inst) in expr.body.insts.iter().enumerate() {
-        let BodyOp::Op(op, _) = &inst.op else { return None };
+        let BodyOp::Op(op, _) = &inst.op else { return Vec::new() };
         cycles[n] = op.cycles();
+        fails[n] = op.traits.contains(Traits::PARTIAL);
         for value in &inst.args {
             axes[n] |= match *value {
                 BodyRef::Operand(m) => along(&expr.operands[m as usize], all),
@@ -92,8 +99,13 @@ fn repeated(expr: &ArrayExpr) -> Option<(u32, Axes)> {
                 BodyRef::Inst(m, _) => axes[m as usize],
                 BodyRef::Const(_) | BodyRef::Acc(_) => 0,
             };
-            if let BodyRef::Inst(m, _) = *value {
-                cycles[n] = cycles[n].saturating_add(cycles[m as usize]);
+            match *value {
+                BodyRef::Inst(m, _) => {
+                    cycles[n] = cycles[n].saturating_add(cycles[m as usize]);
+                    fails[n] |= fails[m as usize];
+                }
+                BodyRef::Operand(m) => fails[n] |= may_fail(&expr.operands[m as usize]),
+                _ => {}
             }
         }
         for value in &inst.args {
@@ -109,14 +121,14 @@ fn repeated(expr: &ArrayExpr) -> Option<(u32, Axes)> {
     }
     let worth = |&n: &usize| {
         let found = repeats(axes[n]) && used_by[n] & all & !axes[n] != 0 && expr.body.insts[n].dtypes.len() == 1;
-        found && cycles[n] > MAX_REPEATED_CYCLES && total(expr, n).is_some_and(|cycles| cycles > MAX_REPEATED_CYCLES)
+        found && !fails[n] && cycles[n] > MAX_REPEATED_CYCLES && takes_long(expr, n as u32)
     };
-    (0..count).rev().find(worth).map(|n| (n as u32, axes[n]))
+    (0..count).filter(worth).map(|n| (n as u32, axes[n])).collect()
 }
 
 /// The axes that an operand varies along.
 fn along(operand: &Operand, all: Axes) -> Axes {
-    let found = operand.index.iter().any(|index| form(&index.expr).is_none());
+    let found = operand.index.iter().any(|index| index.expr.form().is_none());
     match operand.source {
         Source::Array(_) | Source::Scalar(_) if !found => {
             axes_of(&operand.index).iter().fold(0, |axes, axis| axes | 1 << axis)
@@ -125,26 +137,23 @@ fn along(operand: &Operand, all: Axes) -> Axes {
     }
 }
 
-/// The cycles that a value takes with all that it is computed of; none if something of that may fail, which then happens at no points more or less.
-fn total(expr: &ArrayExpr, value: usize) -> Option<u32> {
-    let mut needed = vec![false; value + 1];
-    needed[value] = true;
-    let mut sum = 0u32;
-    for n in (0..=value).rev() {
-        if !needed[n] {
-            continue;
-        }
-        let inst = &expr.body.insts[n];
-        let BodyOp::Op(op, _) = &inst.op else { return None };
-        if op.traits.contains(Traits::PARTIAL) {
-            return None;
-        }
-        sum = sum.saturating_add(op.cycles());
-        for value in &inst.args {
-            if let BodyRef::Inst(m, _) = *value {
-                needed[m as usize] = true;
-            }
+/// True if a read may fail at a point.
+fn may_fail(operand: &Operand) -> bool {
+    operand.index.iter().any(|index| matches!(index.mode, Mode::Check | Mode::Wrap | Mode::Clamp))
+}
+
+/// True if a value takes longer to compute than to read.
+fn takes_long(expr: &ArrayExpr, value: u32) -> bool {
+    let (mut found, mut left, mut cycles) = (FxHashSet::default(), vec![value], 0u32);
+    while let Some(n) = left.pop().filter(|_| cycles <= MAX_REPEATED_CYCLES) {
+        let inst = &expr.body.insts[n as usize];
+        if let (true, BodyOp::Op(op, _)) = (found.insert(n), &inst.op) {
+            cycles = cycles.saturating_add(op.cycles());
+            left.extend(inst.args.iter().filter_map(|value| match *value {
+                BodyRef::Inst(m, _) => Some(m),
+                _ => None,
+            }));
         }
     }
-    Some(sum)
+    cycles > MAX_REPEATED_CYCLES
 }

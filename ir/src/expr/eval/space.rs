@@ -293,13 +293,7 @@ impl<'a> Space<'a> {
 
 fn holds(guard: &[(Form, Test)], point: &[i64]) -> Result<bool, EvalError> {
     for (form, test) in guard {
-        let value = form.at(point)?;
-        let holds = match test {
-            Test::NotPositive => value <= 0,
-            Test::Zero => value == 0,
-            Test::DivisibleBy(n) => value.rem_euclid(i128::from(*n)) == 0,
-        };
-        if !holds {
+        if !test.holds(form.at(point)?) {
             return Ok(false);
         }
     }
