@@ -370,7 +370,7 @@ fn storage_styles_are_registered() {
     let odd = Type::array(DType::F64, [Dim::from("n")]).with_style(Some(Name::new("dence")));
     let mut f = function(LOOP);
     f.results = vec![odd.clone()];
-    let message = "f64[n; dence] has an unknown storage style `dence`: did you mean `dense`?";
+    let message = "there is no array of type f64[n; dence]: unknown storage style `dence`: did you mean `dense`?";
     assert_eq!(
         errors(&f),
         format!("`@f`{}: {message}\n`@f` line 12: result 0 of `@f` is f64[n; dence], `ret` gives f64[n]", place(&f))

@@ -152,7 +152,7 @@ impl<'a> Verifier<'a> {
                         self.error(loc, format!("there is no array of type {ty}: {why}"), None);
                     }
                 }
-                Err(why) => self.error(loc, format!("{ty} has an {why}"), None),
+                Err(why) => self.error(loc, format!("there is no array of type {ty}: {why}"), None),
             }
         }
     }
