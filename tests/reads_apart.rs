@@ -74,8 +74,8 @@ fn node(rng: &mut Rng, dtype: DType, known: &[Known], number: usize) -> (String,
     let mut extents: Vec<String> = SYMBOLS.map(String::from).to_vec();
     rng.shuffle(&mut extents);
     extents.truncate(rng.usize(1..=3));
-    if rng.u8(0..4) == 0 {
-        extents[0] = "2".into();
+    if rng.u8(0..3) == 0 {
+        extents[0] = one_of(rng, &["2", "1", "0"]).to_string();
     }
     let axes = &["i", "j", "k"][..extents.len()];
     let reduces = axes.len() > 1 && rng.u8(0..4) == 0;
@@ -133,8 +133,9 @@ fn position(rng: &mut Rng, dtype: DType, dim: &str, axes: &[&str], extents: &[St
         1 => format!("({form}) % {}", rng.u8(1..4)),
         _ => form,
     };
-    match rng.u8(0..10) {
+    match rng.u8(0..12) {
         0 => format!("check({form})"),
+        10.. => form,
         1..4 => format!("wrap({form})"),
         4..7 => format!("clamp({form})"),
         _ => format!("pad({form}, {})", if dtype.is_float() { "2.5" } else { "7" }),

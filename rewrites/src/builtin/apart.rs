@@ -4,7 +4,7 @@ use crate::prelude::*;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
 };
-use rewright_ir::{ArrayExpr, Attr, Dim, Name, Scalar};
+use rewright_ir::{ArrayExpr, Attr, Dim, Function, Name, Scalar};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -34,6 +34,21 @@ pub(super) fn axes_of(index: &[Index]) -> SmallVec<[u32; 4]> {
 /// True if an array can have each of these axes: they begin at 0, and it is said where they end.
 pub(super) fn are_plain(axes: &[Axis]) -> bool {
     axes.iter().all(|axis| axis.lo == SymExpr::default() && axis.hi.is_some())
+}
+
+/// True if a read may fail at a point, and so not where there are no points: of what is looked at once a call the same is said either way.
+pub(super) fn may_fail(func: &Function, args: &[Value], operand: &Operand) -> bool {
+    let Source::Array(arg) = operand.source else { return false };
+    let dims = func.ty(args[arg as usize]).dims();
+    let fails = |(index, dim): (&Index, &Dim)| match index.mode {
+        Mode::Pad(_) | Mode::Broadcast => false,
+        // There is nothing to be wrapped to in an array without elements.
+        Mode::Wrap | Mode::Clamp => !matches!(*dim, Dim::Const(1..)),
+        // Where an axis ends is compared once.
+        Mode::Proved => !matches!(&index.expr, IndexExpr::Affine(form) if form.as_axis().is_some()),
+        Mode::Check => true,
+    };
+    operand.index.iter().zip(dims).any(fails)
 }
 
 /// Computes values of a node's body as arrays before the node. `read` is given what is left, its arguments, and the operands that read the arrays.

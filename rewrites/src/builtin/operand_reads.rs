@@ -1,12 +1,12 @@
 //! `operand-reads`: what a kernel can't read is an array of its own first.
 
-use super::apart::{Taken, are_plain, axes_of, take_out};
+use super::apart::{Taken, are_plain, axes_of, may_fail, take_out};
 use super::array_expr::covers;
 use crate::prelude::*;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Source, SymExpr, Test,
 };
-use rewright_ir::{ArrayExpr, Attr, Dim, Function};
+use rewright_ir::{ArrayExpr, Attr, Function};
 use std::sync::Arc;
 
 /// Takes operands out of an `arrayexpr` that are read beyond the ends of an array, or at quotients or remainders of indices: they become nodes which do
@@ -104,31 +104,18 @@ fn apart(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Re
     if !are_plain(&expr.axes) {
         return Err("where an operand is read beyond its ends, an axis has no extent of its own");
     }
-    if operand.index.iter().any(|index| index.mode == Mode::Check) {
-        return Err("an operand is read beyond its ends along one axis, and may fail along another");
-    }
     if !(parallel() || along.len() <= operand.index.len()) {
         return Err("what is read beyond the ends of an array is larger than that, and than the result");
     }
     let overflows = "where an operand is read beyond its ends, the extent of an axis overflows";
-    // In an array without elements there is nothing to be wrapped to, and nobody tries where another axis has no points.
-    let may_be_empty = may_be_empty(func, args, operand);
-    let others = (0..expr.axes.len() as u32).filter(|axis| may_be_empty && !along.contains(axis));
+    // Nobody reads where another axis has no points.
+    let fails = may_fail(func, args, operand);
+    let others = (0..expr.axes.len() as u32).filter(|axis| fails && !along.contains(axis));
     let extent = |axis: u32| expr.axes[axis as usize].hi.as_ref();
     let unknown = others.filter_map(extent).filter(|hi| hi.as_constant().is_none_or(|hi| hi < 1));
     let unknown = unknown.filter(|hi| along.iter().all(|&axis| extent(axis) != Some(hi)));
     let guard = unknown.map(has_points).collect::<Option<_>>().ok_or(overflows)?;
     Ok(Taken { value: BodyRef::Operand(number as u32), dtype: operand.dtype, along, guard })
-}
-
-/// True if an operand is read from an array that may have no elements, at positions that are taken into it.
-fn may_be_empty(func: &Function, args: &[Value], operand: &Operand) -> bool {
-    let Source::Array(arg) = operand.source else { return false };
-    let dims = func.ty(args[arg as usize]).dims();
-    let empty = |(index, dim): (&Index, &Dim)| {
-        matches!(index.mode, Mode::Wrap | Mode::Clamp) && !matches!(*dim, Dim::Const(1..))
-    };
-    operand.index.iter().zip(dims).any(empty)
 }
 
 /// The condition that there are points along an axis of this extent: `1 - extent <= 0`.

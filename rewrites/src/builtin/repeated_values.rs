@@ -1,10 +1,10 @@
 //! `repeated-values`: what a node would compute again and again is an array of its own first.
 
-use super::apart::{Taken, are_plain, axes_of, take_out};
+use super::apart::{Taken, are_plain, axes_of, may_fail, take_out};
 use super::array_expr::MAX_REPEATED_CYCLES;
 use super::node::is_pointwise;
 use crate::prelude::*;
-use rewright_ir::expr::{Axis, BodyInst, BodyOp, BodyRef, Mode, Operand, Source, SymExpr, prune};
+use rewright_ir::expr::{Axis, BodyInst, BodyOp, BodyRef, Operand, Source, SymExpr, prune};
 use rewright_ir::{ArrayExpr, Traits};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -44,7 +44,10 @@ impl RootRewrite for RepeatedValues {
         if expr.axes.len() < 2 || !small || !is_pointwise(expr) || !are_plain(&expr.axes) {
             return Err(NoMatch::quiet());
         }
-        let taken: Vec<Taken> = repeated(expr).into_iter().map(|found| apart(expr, found)).collect();
+        let taken: Vec<Taken> = repeated(expr, |operand| may_fail(cx.func(), &data.args, operand))
+            .into_iter()
+            .map(|found| apart(expr, found))
+            .collect();
         if taken.is_empty() { Err(NoMatch::quiet()) } else { Ok((root, taken)) }
     }
 
@@ -69,8 +72,8 @@ fn apart(expr: &ArrayExpr, (value, axes): (u32, Axes)) -> Taken {
     Taken { value: BodyRef::Inst(value, 0), dtype, along, guard: Vec::new() }
 }
 
-/// The values that vary along some axes only, are used by one that varies along more, and take longer to compute than to read.
-fn repeated(expr: &ArrayExpr) -> Vec<(u32, Axes)> {
+/// The values that vary along some axes only, are used by one that varies along more, and take longer to compute than to read, of operands that may not fail.
+fn repeated(expr: &ArrayExpr, may_fail: impl Fn(&Operand) -> bool) -> Vec<(u32, Axes)> {
     // Along an axis of one point nothing is repeated.
     let several = |axis: &Axis| axis.hi.as_ref().and_then(SymExpr::as_constant) != Some(1);
     let all = expr.axes.iter().enumerate().filter(|(_, axis)| several(axis)).fold(0, |axes, (n, _)| axes | 1 << n);
@@ -135,11 +138,6 @@ fn along(operand: &Operand, all: Axes) -> Axes {
         }
         _ => all,
     }
-}
-
-/// True if a read may fail at a point.
-fn may_fail(operand: &Operand) -> bool {
-    operand.index.iter().any(|index| matches!(index.mode, Mode::Check | Mode::Wrap | Mode::Clamp))
 }
 
 /// True if a value takes longer to compute than to read.
