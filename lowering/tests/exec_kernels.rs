@@ -1,60 +1,13 @@
 //! Executables run kernels: the same bits from the reference evaluator, the interpreter and machine code, whatever the shapes and
 //! strides, and errors that say the same.
 
+#[path = "support/every.rs"]
+mod every;
+
+use every::{Every, array, compile};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
-use rewright_ir::text::parse_module;
-use rewright_ir::{Array, DType, Datum, EvalError, EvalErrorKind, Outcome, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Instead, Options};
-
-fn compile_with(text: &str, options: Options) -> Executable {
-    let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
-    let name = module.functions().next().unwrap().name;
-    Executable::compile(&module, name, options).unwrap()
-}
-fn compile(text: &str, backend: Backend) -> Executable {
-    compile_with(text, Options { backend, ..Options::default() })
-}
-
-/// One function on every backend, compiled once.
-struct Every(Vec<Executable>);
-
-impl Every {
-    fn new(text: &str) -> Every {
-        Every(Backend::available().map(|backend| compile(text, backend)).collect())
-    }
-    /// What all backends give.
-    #[track_caller]
-    fn outcome(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
-        let all: Vec<_> = self.0.iter().map(|f| f.outcome(args)).collect();
-        for (backend, found) in Backend::available().zip(&all) {
-            match (found, &all[0]) {
-                (Err(found), Err(wanted)) => assert_eq!(found.to_string(), wanted.to_string(), "{backend:?}"),
-                _ => assert_eq!(found, &all[0], "{backend:?}"),
-            }
-        }
-        all.into_iter().next().unwrap()
-    }
-    #[track_caller]
-    fn call(&self, args: &[Arg<'_>]) -> Vec<Datum> {
-        self.outcome(args).unwrap().results
-    }
-    /// Every step had a kernel.
-    #[track_caller]
-    fn all_kernels(self) -> Every {
-        for f in &self.0[1..] {
-            let without = f.remarks().iter().find(|remark| remark.instead == Instead::Reference);
-            assert_eq!(without, None, "{}", f.plan());
-        }
-        self
-    }
-}
-
-fn array(datum: &Datum) -> &ndarray::ArcArray<f64, ndarray::IxDyn> {
-    match datum {
-        Datum::Array(Array::F64(a)) => a,
-        other => panic!("no f64 array: {other}"),
-    }
-}
+use rewright_ir::{Array, DType, Datum, EvalErrorKind, Scalar};
+use rewright_lowering::exec::{Arg, Backend};
 
 const CHAIN: &str = "func @f(%a: f64[n, m], %b: f64[n, m], %c: f64[n, m]) -> f64[n, m] {
 entry:
@@ -549,121 +502,6 @@ entry:
     }
 }
 
-/// Views of any strides, no elements, scalars; and what does not fit is an error.
-#[test]
-fn arrays_are_put_together_without_the_reference_meaning() {
-    let concat = "func @f(%a: f64[n, m], %b: f64[k, m]) -> f64[?, m] {
-entry:
-  %0 = transpose %a, perm=[1, 0]
-  %1 = transpose %0, perm=[1, 0]
-  %2 = concat %1, %b, %a, axis=-2
-  ret %2
-}";
-    let f = Every::new(concat).all_kernels();
-    let a = Array2::from_shape_fn((4, 6), |(i, j)| (i * 10 + j) as f64);
-    let b = Array2::from_shape_fn((2, 3), |(i, j)| (i + j) as f64 - 2.0);
-    let found = f.call(&[a.slice(s![..;-1, ..;2]).into(), (&b).into()]);
-    let own = a.slice(s![..;-1, ..;2]);
-    let wanted = ndarray::concatenate![Axis(0), own, b, own];
-    assert_eq!(array(&found[0]), &wanted.clone().into_dyn());
-    assert!(f.0[1..].iter().all(|f| f.stats().reference == 0));
-    f.call(&[a.slice(s![..0, ..3]).into(), (&b).into()]);
-    let wrong = f.outcome(&[(&a).into(), (&b).into()]);
-    assert!(wrong.is_err(), "{wrong:?}");
-
-    let into = compile(concat, Backend::Auto);
-    let mut out = Array2::from_elem((3, 10), 9.0);
-    into.call_into(&[own.into(), (&b).into()], &mut [(&mut out.view_mut().reversed_axes()).into()]).unwrap();
-    assert_eq!(out.t(), wanted);
-
-    let stack = "func @f(%x: f64[n], %y: f64[n], %s: i64) -> f64[n, 2], f64[3] {
-entry:
-  %0 = stack %x, %y, axis=1
-  %1 = stack %s, 0.5, %s, axis=-1
-  ret %0, %1
-}";
-    let f = Every::new(stack).all_kernels();
-    let (x, y) = (Array1::from_iter((0..5).map(f64::from)), Array1::from_iter((0..5).map(|i| -f64::from(i))));
-    let found = f.call(&[(&x).into(), (&y).into(), 7i64.into()]);
-    let pairs = Array2::from_shape_fn((5, 2), |(i, j)| if j == 0 { i as f64 } else { -(i as f64) });
-    assert_eq!(array(&found[0]), &pairs.into_dyn());
-    assert_eq!(array(&found[1]), &Array1::from(vec![7.0, 0.5, 7.0]).into_dyn());
-    let wrong = f.outcome(&[(&x).into(), y.slice(s![..4]).into(), 7i64.into()]);
-    assert!(wrong.is_err(), "{wrong:?}");
-}
-
-/// Arrays of any strides, positions that broadcast, count from the end or come in no number at all; and what is out of bounds is an error.
-#[test]
-fn places_are_read_without_the_reference_meaning() {
-    let text = "func @f(%x: f64[n, m, k], %i: i32[a, 1], %j: i64[b], %t: u8[c, d], %m: bool[n, m]) -> f64[a, b, k], f64[n, c, d, k], f64[?, k], f64[b, m, k] {
-entry:
-  %0 = gather %x, %i, %j
-  %1 = take %x, %t, axis=-2
-  %2 = compress %x, %m
-  %3 = gather %x, %j
-  ret %0, %1, %2, %3
-}";
-    let f = Every::new(text).all_kernels();
-    let x = ndarray::Array3::from_shape_fn((4, 6, 10), |(i, j, k)| (i * 100 + j * 10 + k) as f64);
-    let i = Array2::from_shape_fn((3, 1), |(a, _)| a as i32 - 2);
-    let j = Array1::from(vec![0i64, -1, 1, 1, -2]);
-    let t = Array2::from_shape_fn((2, 2), |(c, d)| (c + 2 * d) as u8);
-    let mask = Array2::from_shape_fn((4, 5), |(a, b)| (a * b) % 3 == 1);
-    let views = [x.slice(s![.., ..5, ..3]), x.slice(s![..;-1, 1.., ..;2]).slice_move(s![.., ..;-1, ..])];
-    for x in &views {
-        let found = f.call(&[x.into(), (&i).into(), j.view().into(), (&t).into(), (&mask).into()]);
-        let x = x.to_owned();
-        let wrap = |at: i64, extent: usize| if at < 0 { (at + extent as i64) as usize } else { at as usize };
-        let gathered = ndarray::Array3::from_shape_fn((3, 5, x.dim().2), |(a, b, k)| {
-            x[[wrap(i[[a, 0]].into(), 4), wrap(j[b], 5), k]]
-        });
-        assert_eq!(array(&found[0]), &gathered.into_dyn());
-        let taken = ndarray::Array4::from_shape_fn((4, 2, 2, x.dim().2), |(n, c, d, k)| x[[n, t[[c, d]] as usize, k]]);
-        assert_eq!(array(&found[1]), &taken.into_dyn());
-        let rows: Vec<f64> = mask
-            .indexed_iter()
-            .filter(|(_, yes)| **yes)
-            .flat_map(|((a, b), _)| x.slice(s![a, b, ..]).to_vec())
-            .collect();
-        assert_eq!(array(&found[2]).iter().copied().collect::<Vec<f64>>(), rows);
-        assert!(f.0[1..].iter().all(|f| f.stats().reference == 0));
-    }
-    let call = |i: &Array2<i32>, t: &Array2<u8>| {
-        f.outcome(&[(&views[0]).into(), i.into(), (&j).into(), t.into(), (&mask).into()])
-    };
-    call(&Array2::zeros((0, 1)), &t).unwrap();
-    assert!(
-        call(&i.mapv(|i| i + 4), &t).is_err_and(|e| e.to_string().contains("position 4 is out of bounds along axis 0"))
-    );
-    assert!(
-        call(&i, &t.mapv(|t| t + 2)).is_err_and(|e| e.to_string().contains("position 5 is out of bounds along axis 1"))
-    );
-    assert!(call(&i.mapv(|i| i - 3), &t).is_err());
-}
-
-#[test]
-fn stores_are_done_or_not() {
-    let text = "func @f(%x: i64[n], %k: i64[n]) {
-entry:
-  store %x, 7
-  %0 = power 2, %k
-  store %x, %0
-  ret
-}";
-    let ints = |list: &[i64]| Datum::Array(Array1::from_vec(list.to_vec()).into_dyn().into());
-    for backend in Backend::available() {
-        let f = compile(text, backend);
-        let mut args = [ints(&[1, 2, 3, 4]), ints(&[1, 2, 3, -4])];
-        let error = f.call_mut(&mut args).unwrap_err();
-        assert_eq!(error.kind, EvalErrorKind::Value, "{backend:?} {error}");
-        let left = if backend == Backend::Reference { ints(&[1, 2, 3, 4]) } else { ints(&[7, 7, 7, 7]) };
-        assert_eq!(args, [left, ints(&[1, 2, 3, -4])], "{backend:?}");
-        args[1] = ints(&[1, 2, 3, 4]);
-        f.call_mut(&mut args).unwrap();
-        assert_eq!(args[0], ints(&[2, 4, 8, 16]), "{backend:?}");
-    }
-}
-
 #[test]
 fn what_is_read_elsewhere_or_held_elsewhere_is_not_written_over() {
     // Each operand dies where the last kernel reads it: it is read backwards too, or a view has a share in it.
@@ -693,54 +531,5 @@ entry:
                 assert!(f.call(&[(&x).into()]).unwrap() == want, "{backend:?}\n{text}");
             }
         }
-    }
-}
-
-#[test]
-fn what_is_read_at_positions_goes_to_any_strides() {
-    let text = "func @f(%x: f64[n, m], %i: i64[k]) -> f64[k, m] {
-entry:
-  %0 = take %x, %i, axis=0
-  ret %0
-}";
-    let x = Array2::from_shape_fn((9, 7), |(i, j)| (10 * i + j) as f64);
-    let at = Array1::from_vec(vec![8i64, 0, -2, 3]);
-    let want = Array2::from_shape_fn((4, 7), |(i, j)| x[[at[i].rem_euclid(9) as usize, j]]);
-    for backend in Backend::available() {
-        let f = compile(text, backend);
-        for _ in 0..3 {
-            let mut wide = Array2::from_elem((9, 15), -1.0);
-            let part = wide.slice_mut(ndarray::s![..;-2, 1..;2]);
-            let part = part.split_at(Axis(0), 4).0;
-            f.call_into(&[(&x).into(), (&at).into()], &mut [part.into()]).unwrap();
-            assert_eq!(wide.slice(ndarray::s![2..;-2, 1..;2]), want, "{backend:?}");
-            assert!(wide.slice(ndarray::s![.., ..;2]).iter().all(|&v| v == -1.0), "{backend:?}");
-        }
-    }
-}
-
-#[test]
-fn casts_that_no_kernel_does_are_told() {
-    let text = |i: &str| {
-        format!(
-            "func @f(%x: f64[n], %i: {i}[n]) -> f64[?], f64[2, n], f64[n] {{
-entry:
-  %0 = concat %x, %i, axis=0
-  %1 = stack %x, %i, axis=0
-  %2 = mul %x, 2.0
-  %3 = update %2, %i
-  ret %0, %1, %3
-}}"
-        )
-    };
-    let (x, i) = (Array1::from_iter((0..9).map(f64::from)), Array1::from_iter((0..9i32).map(|i| i * i)));
-    for backend in Backend::available().filter(|&b| b != Backend::Reference) {
-        let f = compile(&text("i32"), backend);
-        let told: Vec<_> = f.remarks().iter().map(|remark| (remark.op.name, remark.instead)).collect();
-        assert_eq!(told, ["concat", "stack", "update"].map(|op| (op, Instead::Reference)), "{backend:?}");
-        let results = f.call(&[(&x).into(), (&i).into()]).unwrap();
-        assert_eq!(array(&results[2]), &i.mapv(f64::from).into_dyn());
-        assert_eq!(array(&results[0]).sum(), 36.0 + 204.0);
-        assert!(compile(&text("f64"), backend).remarks().is_empty(), "{backend:?}");
     }
 }

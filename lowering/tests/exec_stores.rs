@@ -275,3 +275,26 @@ done:";
     let sum: f64 = (0..10).map(|k| 0.5f64.powi(k)).sum();
     assert_eq!(args[0], datum(&NUMBERS.map(|x| x * sum)));
 }
+
+#[test]
+fn stores_are_done_or_not() {
+    let text = "func @f(%x: i64[n], %k: i64[n]) {
+entry:
+  store %x, 7
+  %0 = power 2, %k
+  store %x, %0
+  ret
+}";
+    let ints = |list: &[i64]| Datum::Array(Array1::from_vec(list.to_vec()).into_dyn().into());
+    for backend in Backend::available() {
+        let f = compile_by(text, Options { backend, ..Options::default() });
+        let mut args = [ints(&[1, 2, 3, 4]), ints(&[1, 2, 3, -4])];
+        let error = f.call_mut(&mut args).unwrap_err();
+        assert_eq!(error.kind, EvalErrorKind::Value, "{backend:?} {error}");
+        let left = if backend == Backend::Reference { ints(&[1, 2, 3, 4]) } else { ints(&[7, 7, 7, 7]) };
+        assert_eq!(args, [left, ints(&[1, 2, 3, -4])], "{backend:?}");
+        args[1] = ints(&[1, 2, 3, 4]);
+        f.call_mut(&mut args).unwrap();
+        assert_eq!(args[0], ints(&[2, 4, 8, 16]), "{backend:?}");
+    }
+}
