@@ -146,13 +146,8 @@ impl<'a> Verifier<'a> {
     fn styles<'t>(&mut self, types: impl IntoIterator<Item = &'t Type>, loc: Loc) {
         for ty in types {
             let Some(name) = ty.style() else { continue };
-            match Style::named(name) {
-                Ok(style) => {
-                    if let Err(why) = (style.def().components)(ty) {
-                        self.error(loc, format!("there is no array of type {ty}: {why}"), None);
-                    }
-                }
-                Err(why) => self.error(loc, format!("there is no array of type {ty}: {why}"), None),
+            if let Err(why) = Style::named(name).and_then(|style| (style.def().components)(ty)) {
+                self.error(loc, format!("there is no array of type {ty}: {why}"), None);
             }
         }
     }

@@ -121,9 +121,5 @@ fn is_simple(func: &Function, args: &[Value], expr: &ArrayExpr) -> bool {
 
 /// Whether an axis with this end runs over all of a dim.
 pub fn covers(end: Option<&SymExpr>, dim: Dim) -> bool {
-    end.is_some_and(|end| match dim {
-        Dim::Const(c) => i64::try_from(c).is_ok_and(|c| *end == SymExpr::constant(c)),
-        Dim::Sym(s) => *end == SymExpr::symbol(s),
-        Dim::Any => false,
-    })
+    end.is_some() && SymExpr::of_dim(dim).as_ref() == end
 }
