@@ -51,6 +51,26 @@ pub struct How {
     pub band: u64,
 }
 
+/// How calls that look alike go.
+pub(super) enum Way {
+    /// They call a kernel, and that is all: this one where results were not written to before, and this one where they were.
+    Kernel([Arc<dyn CompiledKernel>; 2]),
+    /// As [`Launch::plain`] does it.
+    Plain,
+    /// How the loops are run is decided for each call.
+    Decided,
+}
+
+impl std::fmt::Debug for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Way::Kernel(_) => "Kernel",
+            Way::Plain => "Plain",
+            Way::Decided => "Decided",
+        })
+    }
+}
+
 /// What one call of a kernel covers.
 pub struct Extent {
     /// The points.
@@ -257,25 +277,39 @@ impl Launch {
     ///
     /// # Safety
     /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter.
-    #[inline]
     pub(super) unsafe fn plain(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
-        let mut status = Status::default();
         if self.packed {
             let work = Work { kernel: &*self.compiled, lowered: &self.lowered, bound, pointers, params };
             // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
             unsafe { run_packed(&work, 1) };
-            return status;
+            return Status::default();
         }
-        let args = KernelArgs {
-            extents: bound.extents.as_ptr(),
-            pointers: pointers.as_ptr(),
-            strides: bound.strides.as_ptr(),
-            params: params.as_ptr(),
-            status: &mut status,
-        };
         // SAFETY: passed on.
-        unsafe { self.compiled.call(&args) };
-        status
+        unsafe { call(&*self.compiled, bound, pointers, params) }
+    }
+
+    /// How calls with these loops go, wherever elements are.
+    pub(super) fn way(&self, bound: &Bound, points: u64, how: How) -> Way {
+        if self.is_small(points) && !how.remember {
+            let kernel = || self.compiled.clone();
+            return if self.packed { Way::Plain } else { Way::Kernel([kernel(), kernel()]) };
+        }
+        let most = if Decision::may_share(&self.lowered, bound) { how.threads } else { 1 };
+        let is_one = self.lowered.wish.threads.is_none() && Threads::are_one(self.lowered.nanos(bound), most);
+        let kernel = |used| {
+            let packing = self.compiled.packing();
+            // For one thread addresses do not matter.
+            let decision = Decision::new(&self.lowered, bound, &[], used, Threads::ONE, packing, facts());
+            let streams = Decision { stream: true, ..Decision::default() };
+            match decision {
+                _ if decision == Decision::default() => Some(self.compiled.clone()),
+                _ if decision == streams => Some(self.streaming().unwrap_or(&self.compiled).clone()),
+                _ => None,
+            }
+        };
+        let kernels = || Some([kernel(false)?, kernel(true)?]);
+        let kernels = if is_one && !self.packed && !how.remember { kernels() } else { None };
+        kernels.map_or(Way::Decided, Way::Kernel)
     }
 
     /// Runs the kernel by the schedule that is decided for these loops; `used` says whether results were written to before.
@@ -356,6 +390,25 @@ impl Launch {
             _ => error,
         }
     }
+}
+
+/// Calls a kernel.
+///
+/// # Safety
+/// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter.
+#[inline]
+pub(super) unsafe fn call(kernel: &dyn CompiledKernel, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
+    let mut status = Status::default();
+    let args = KernelArgs {
+        extents: bound.extents.as_ptr(),
+        pointers: pointers.as_ptr(),
+        strides: bound.strides.as_ptr(),
+        params: params.as_ptr(),
+        status: &mut status,
+    };
+    // SAFETY: passed on.
+    unsafe { kernel.call(&args) };
+    status
 }
 
 /// The shapes of words of bools of these shapes; none if bools are filled in where the kernel writes none.

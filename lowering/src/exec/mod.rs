@@ -323,7 +323,8 @@ impl Executable {
         if self.options.backend == Backend::Reference {
             return Ok(Results::new(self.evaluate(args)?.results.into(), Home::Nowhere));
         }
-        if let Some(given) = self.again(args, &[]) {
+        let mut given = Given::default();
+        if self.again(args, &[], &mut given) {
             let home = match given.small {
                 true => Home::Thread,
                 false => Home::Executable { kept: self.inner.kept.clone(), whole: given.whole },
@@ -401,7 +402,7 @@ impl Executable {
             let mut results: Vec<Held> = self.evaluate(args)?.results.into_iter().map(Held::from).collect();
             return write_all(&places, &mut results, &mut Buffers::default());
         }
-        if self.again(args, outs).is_some() {
+        if self.again(args, outs, &mut Given::default()) {
             return Ok(());
         }
         self.run_into(args.iter().map(Arg::hold), outs, |frame, buffers, ended| {
@@ -412,19 +413,19 @@ impl Executable {
         Ok(())
     }
 
-    /// Does a call as the latest was done, if it is like that.
+    /// Does a call as the latest was done, if it is like that, and says whether it did.
     #[inline]
-    fn again(&self, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> Option<Given> {
+    fn again(&self, args: &[Arg<'_>], outs: &[ViewMut<'_>], given: &mut Given) -> bool {
         if self.options.times {
-            return None;
+            return false;
         }
         let (pool, plan) = (&self.inner.pools[0], &self.inner.plan.functions[0]);
-        let mut frame = pool.frames().pop()?;
+        let Some(mut frame) = pool.frames().pop() else { return false };
         let Frame { again, buffers, .. } = &mut *frame;
-        let given = again.call(plan, args, outs, buffers, self.how);
+        let done = again.call(plan, args, outs, buffers, self.how, given);
         buffers.end();
         pool.give_back(frame);
-        given
+        done
     }
 
     /// Remembers a call that went well, for those like it.

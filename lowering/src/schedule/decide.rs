@@ -321,6 +321,14 @@ pub struct Threads {
 }
 
 impl Threads {
+    /// Only the caller.
+    pub const ONE: Threads = Threads { most: 1, ready: 0 };
+
+    /// True if a call of about so many nanoseconds, on at most so many, has nothing for others, whoever is awake.
+    pub fn are_one(nanos: f64, most: u32) -> bool {
+        most.min((nanos / TELL_NANOS) as u32) <= 1
+    }
+
     /// As they are now, for a call of about so many nanoseconds on at most so many.
     pub fn now(nanos: f64, most: u32) -> Threads {
         // Those besides the caller that there would be enough to do for.
@@ -403,5 +411,11 @@ mod tests {
         // One that is awake is no reason to wake up all.
         assert_eq!([39e3, 60e3, 90e3].map(|nanos| worth(nanos, 1)), [2, 3, 4]);
         assert_eq!(Threads { most: 1, ready: 5 }.worth(1e9), 1);
+        for nanos in [0.0, 9e3, 11e3, 60e3, 1e6] {
+            for most in [1, 2, 16] {
+                let worth = (0..16).map(|ready| Threads { most, ready }.worth(nanos));
+                assert_eq!(Threads::are_one(nanos, most), worth.max() == Some(1), "{nanos} {most}");
+            }
+        }
     }
 }

@@ -19,11 +19,11 @@ pub use testing::compile;
 
 use super::args::Arg;
 use super::buffers::{Buffers, RawBuffer, block_bytes};
-use super::launch::{How, Launch};
+use super::launch::{How, Launch, Way, call};
 use super::out::{ViewMut, apart};
 use super::plan::{FuncPlan, Slot, Step, StepKind};
 use super::small::{self, SMALL};
-use super::value::{Place, Shape, Strides, Target, array_place, fill_elements};
+use super::value::{Place, Shape, Strides, Target, array_place, fill_elements, view_place};
 use super::view::element;
 use crate::kernel::Part;
 use crate::lower::{Bound, Order};
@@ -53,7 +53,8 @@ const MOST_TEMPORARY: usize = 256 << 10;
 type Look = SmallVec<[isize; 24]>;
 
 impl Again {
-    /// Does a call if it is like the latest: its results, none of those that go to the caller's buffers.
+    /// Does a call if it is like the latest, and says whether it did: its results, but for those that go to the caller's buffers, are then in
+    /// `given`.
     #[inline]
     pub fn call(
         &mut self,
@@ -62,15 +63,17 @@ impl Again {
         outs: &[ViewMut<'_>],
         buffers: &mut Buffers,
         how: How,
-    ) -> Option<Given> {
-        let replay = self.replay.as_mut()?;
-        (looks_like(args, outs, &self.look) && replay.is_apart(args, outs)).then_some(())?;
-        replay.run(plan, args, outs, buffers, how)
+        given: &mut Given,
+    ) -> bool {
+        let Some(replay) = &mut self.replay else { return false };
+        looks_like(args, outs, &self.look, &mut replay.memories)
+            && replay.is_apart(outs.len())
+            && replay.run(plan, args, outs, buffers, how, given).is_some()
     }
 
     /// Remembers a call that went well.
     pub fn remember(&mut self, plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>], how: How) {
-        if looks_like(args, outs, &self.look) {
+        if looks_like(args, outs, &self.look, &mut Vec::new()) {
             if !self.tried {
                 self.tried = true;
                 self.replay = Recorder::record(plan, args, outs, how).map(Box::new);
@@ -79,55 +82,66 @@ impl Again {
         }
         (self.replay, self.tried) = (None, false);
         self.look.clear();
-        look(args, outs, |word| {
+        look(args, outs, &mut Vec::new(), |word| {
             self.look.push(word);
             true
         });
     }
 }
 
-/// Tells what a call looks like, until it is not to go on.
+/// Tells what a call looks like, until it is not to go on, and where the memories begin that it is given.
 #[inline]
-fn look(args: &[Arg<'_>], outs: &[ViewMut<'_>], mut tell: impl FnMut(isize) -> bool) -> bool {
+fn look(
+    args: &[Arg<'_>],
+    outs: &[ViewMut<'_>],
+    memories: &mut Vec<*mut u8>,
+    mut tell: impl FnMut(isize) -> bool,
+) -> bool {
+    memories.clear();
     for arg in args {
-        let (kind, place) = match arg {
+        let goes_on = match arg {
             Arg::Scalar(scalar) => {
-                if !tell(scalar.dtype() as isize * 4) {
-                    return false;
-                }
-                continue;
+                memories.push(std::ptr::null_mut());
+                tell(scalar.dtype() as isize * 4)
             }
-            Arg::Array(_) => (1, arg.place()),
-            Arg::View(_) => (2, arg.place()),
+            Arg::Array(array) => look_at(&array_place(array), 1, memories, &mut tell),
+            Arg::View(view) => look_at(&view_place(view), 2, memories, &mut tell),
             Arg::Styled(styled) => {
                 // A name is the place of its text.
                 let name = styled.style().name().as_str().as_ptr().addr() as isize;
-                let (dtype, shape) = (styled.dtype() as isize, styled.shape());
-                let head = [-1 - dtype, name, shape.len() as isize, styled.components().len() as isize];
-                if !(head.into_iter().all(&mut tell) && shape.iter().all(|&n| tell(n as isize))) {
-                    return false;
-                }
-                (1, None)
+                let (dtype, shape, components) = (styled.dtype() as isize, styled.shape(), styled.components());
+                let head = [-1 - dtype, name, shape.len() as isize, components.len() as isize];
+                head.into_iter().all(&mut tell)
+                    && shape.iter().all(|&n| tell(n as isize))
+                    && components.iter().all(|component| look_at(&array_place(component), 1, memories, &mut tell))
             }
         };
-        let places = place.into_iter().chain(arg.components().iter().map(array_place));
-        for place in places {
-            let mut words = place.shape.iter().map(|&n| n as isize).chain(place.strides.iter().copied());
-            if !(tell(place.dtype as isize * 4 + kind) && tell(place.shape.len() as isize) && words.all(&mut tell)) {
-                return false;
-            }
+        if !goes_on {
+            return false;
         }
     }
     outs.iter().map(ViewMut::place).all(|out| {
+        memories.push(out.pointer);
         let mut words = out.shape.iter().map(|&n| n as isize).chain(out.strides.iter().copied());
         tell(out.dtype as isize * 4 + 3) && tell(out.shape.len() as isize) && words.all(&mut tell)
     })
 }
 
+/// The same of one memory that is read.
 #[inline]
-fn looks_like(args: &[Arg<'_>], outs: &[ViewMut<'_>], known: &Look) -> bool {
+fn look_at(place: &Place<'_>, kind: isize, memories: &mut Vec<*mut u8>, tell: &mut impl FnMut(isize) -> bool) -> bool {
+    memories.push(place.pointer.cast_mut());
+    tell(place.dtype as isize * 4 + kind)
+        && tell(place.shape.len() as isize)
+        && place.shape.iter().all(|&n| tell(n as isize))
+        && place.strides.iter().all(|&stride| tell(stride))
+}
+
+/// Whether a call looks like this; if it does, its memories are told.
+#[inline]
+fn looks_like(args: &[Arg<'_>], outs: &[ViewMut<'_>], known: &Look, memories: &mut Vec<*mut u8>) -> bool {
     let mut known = known.iter();
-    look(args, outs, |word| known.next() == Some(&word)) && known.next().is_none()
+    look(args, outs, memories, |word| known.next() == Some(&word)) && known.next().is_none()
 }
 
 /// Where something begins: in which of the call's memories, and how many bytes from its first element.
@@ -174,6 +188,7 @@ enum Action {
 }
 
 /// What a call gives back.
+#[derive(Default)]
 pub struct Given {
     pub values: SmallVec<[Datum; 1]>,
     /// All arrays are small.
@@ -186,8 +201,7 @@ pub struct Given {
 #[derive(Debug)]
 struct Run {
     step: usize,
-    /// It runs as it is, without a schedule.
-    small: bool,
+    way: Way,
     bound: Bound,
     buffers: SmallVec<[Where; 6]>,
     params: SmallVec<[Word; 4]>,
@@ -280,22 +294,21 @@ pub struct Replay {
 unsafe impl Send for Replay {}
 
 impl Replay {
-    /// True if no buffer of the caller's has elements of an argument, or of another one.
+    /// True if no buffer of the caller's, of which there are so many, has elements of an argument, or of another one.
     #[inline]
-    fn is_apart(&self, args: &[Arg<'_>], outs: &[ViewMut<'_>]) -> bool {
-        if outs.is_empty() {
-            return true;
-        }
-        let starts = args.iter().flat_map(Arg::places).map(|place| place.map_or(0, |place| place.pointer.addr()));
-        let starts = starts.chain(outs.iter().map(|out| out.place().pointer.addr()));
-        let ends = |(start, span): (usize, &Option<(isize, isize)>)| {
-            span.map(|(low, high)| (start.wrapping_add_signed(low), start.wrapping_add_signed(high)))
+    fn is_apart(&self, outs: usize) -> bool {
+        let (memories, spans) = (&self.memories[..], &self.spans[..]);
+        let ends = |n: usize| {
+            let start = memories[n].addr();
+            spans[n].map(|(low, high)| (start.wrapping_add_signed(low), start.wrapping_add_signed(high)))
         };
-        let all: SmallVec<[Option<(usize, usize)>; 8]> = starts.zip(&self.spans).map(ends).collect();
-        (all.len() - outs.len()..all.len()).all(|out| all[..out].iter().all(|&other| apart(other, all[out])))
+        (memories.len() - outs..memories.len()).all(|out| {
+            let own = ends(out);
+            (0..out).all(|other| apart(ends(other), own))
+        })
     }
 
-    /// Does a call that looks as it should, with buffers that are apart; `None` if it can't.
+    /// Does a call that looks as it should, with buffers that are apart, of which the memories are known that it is given; `None` if it can't.
     fn run(
         &mut self,
         plan: &FuncPlan,
@@ -303,7 +316,8 @@ impl Replay {
         outs: &[ViewMut<'_>],
         buffers: &mut Buffers,
         how: How,
-    ) -> Option<Given> {
+        given: &mut Given,
+    ) -> Option<()> {
         for &(slot, arg) in &self.scalar_args {
             let Some(&Arg::Scalar(scalar)) = args.get(arg) else { return None };
             self.scalars[slot.0 as usize] = scalar;
@@ -313,10 +327,6 @@ impl Replay {
             new.push(Room::get(result, buffers)?);
         }
         let used = new.iter().all(Room::is_used);
-        self.memories.clear();
-        let begin = |place: Option<Place<'_>>| place.map_or(std::ptr::null_mut(), |place| place.pointer.cast_mut());
-        self.memories.extend(args.iter().flat_map(Arg::places).map(begin));
-        self.memories.extend(outs.iter().map(|out| out.place().pointer));
         self.memories.push(self.temporaries.begin());
         self.memories.extend(new.iter_mut().map(Room::pointer));
         for action in &self.actions {
@@ -333,16 +343,21 @@ impl Replay {
                     self.pointers.extend(run.buffers.iter().map(|&place| at(place)));
                     self.words.clear();
                     self.words.extend(run.params.iter().map(|word| word.of(&self.scalars)));
-                    let launch = launch(&plan.steps[run.step])?;
                     // SAFETY: extents, strides and offsets are those of a call whose arguments and buffers look the same, for which they were
                     // found to stay inside of them. The temporaries' block has room for all, as when they were placed, and new
                     // results are got for their dtypes and shapes. What is written is apart from all that is read: the block and new
                     // results are this call's own, temporaries are apart from one another, and `is_apart` was asked about the
                     // caller's buffers.
                     let status = unsafe {
-                        match run.small {
-                            true => launch.plain(&run.bound, &self.pointers, &self.words),
-                            false => launch.scheduled(&run.bound, &self.pointers, &self.words, used, how),
+                        match &run.way {
+                            Way::Kernel(kernels) => {
+                                call(&*kernels[usize::from(used)], &run.bound, &self.pointers, &self.words)
+                            }
+                            Way::Plain => launch(&plan.steps[run.step])?.plain(&run.bound, &self.pointers, &self.words),
+                            Way::Decided => {
+                                let launch = launch(&plan.steps[run.step])?;
+                                launch.scheduled(&run.bound, &self.pointers, &self.words, used, how)
+                            }
                         }
                     };
                     if status.failed != 0 {
@@ -374,17 +389,19 @@ impl Replay {
             // SAFETY: the kernels, and what filled it before, have written every element with values of the dtype.
             unsafe { room.into_array(&self.new[n]) }
         };
-        let mut values = SmallVec::with_capacity(if outs.is_empty() { self.results.len() } else { 0 });
+        given.values.clear();
+        given.values.reserve_exact(if outs.is_empty() { self.results.len() } else { 0 });
         for (i, result) in self.results.iter().enumerate() {
             match (*result, outs.get(i)) {
-                (Back::New(n), _) => values.push(Datum::Array(written(n)?)),
-                (Back::Made(n), _) => values.push(Datum::from(self.made[n].cast(args, &mut written)?)),
+                (Back::New(n), _) => given.values.push(Datum::Array(written(n)?)),
+                (Back::Made(n), _) => given.values.push(Datum::from(self.made[n].cast(args, &mut written)?)),
                 (Back::Written, _) => {}
                 (Back::Scalar(slot), Some(out)) => out.place().write_scalar(self.scalars[slot.0 as usize]),
-                (Back::Scalar(slot), None) => values.push(Datum::Scalar(self.scalars[slot.0 as usize])),
+                (Back::Scalar(slot), None) => given.values.push(Datum::Scalar(self.scalars[slot.0 as usize])),
             }
         }
-        Some(Given { values, small: self.small, whole })
+        (given.small, given.whole) = (self.small, whole);
+        Some(())
     }
 }
 

@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 pub(super) struct Recorder<'p, 'a> {
     plan: &'p FuncPlan,
     pub args: &'p [Arg<'a>],
+    how: How,
     pub frame: Frame,
     /// Arrays of storage styles.
     pub wholes: FxHashMap<Slot, Whole>,
@@ -43,6 +44,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
         let mut this = Recorder {
             plan,
             args,
+            how,
             frame: Frame::new(plan),
             wholes: FxHashMap::default(),
             makers: makers(plan),
@@ -218,8 +220,8 @@ impl<'p, 'a> Recorder<'p, 'a> {
         // What only fills is not worth an action of its own: such calls are decided anew each time.
         (extent.space.points > 0 || fills.is_empty()).then_some(())?;
         if extent.space.points > 0 {
-            let small = launch.is_small(extent.space.points);
-            self.actions.push(Action::Kernel(Box::new(Run { step: number, small, bound, buffers, params, fills })));
+            let way = launch.way(&bound, extent.space.points, self.how);
+            self.actions.push(Action::Kernel(Box::new(Run { step: number, way, bound, buffers, params, fills })));
         }
         for ((def, target), result) in step.defs.iter().zip(targets).zip(&extent.results) {
             let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
