@@ -58,7 +58,7 @@ impl Writer<'_> {
     }
 
     /// The address of the first element of the piece in RDX. Changes RAX.
-    fn piece_address(&mut self, row: usize) {
+    pub fn piece_address(&mut self, row: usize) {
         self.asm.load(Register::RDX, Mem::frame(self.places.start));
         self.asm.rm(Code::Imul_r64_rm64, Register::RDX, Mem::frame(self.places.steps[row]));
         self.asm.rm(Code::Add_r64_rm64, Register::RDX, Mem::frame(self.places.pointers[row]));
@@ -83,6 +83,11 @@ impl Writer<'_> {
             self.asm.bind(adjacent);
             self.asm.store(Mem::frame(self.places.base_words[n]), Register::RDX);
         }
+        self.load_bases();
+    }
+
+    /// The addresses to the registers that have them, too.
+    pub fn load_bases(&mut self) {
         for n in 0..self.rows.len() {
             if let Some(base) = self.places.bases[n] {
                 self.asm.load(base, Mem::frame(self.places.base_words[n]));

@@ -13,17 +13,24 @@ use super::unsupported;
 use crate::kernel::KernelError;
 use crate::schedule::facts;
 use iced_x86::{Code, Register};
+use std::arch::x86_64::__cpuid;
+use std::sync::LazyLock;
 
-/// Rows of as many second-level caches and more: asking for them early was measured not to pay, but for those that are read backwards.
-const LARGE: i32 = 4;
 /// No such cache is taken for larger than this.
 const MOST_OF_LEVEL2: u64 = 4 << 20;
 /// It is asked for what is so far ahead, in bytes.
 const AHEAD: i64 = 2048;
 
-/// The bytes from which rows are large.
+/// The bytes from which rows are large: asking early for these was measured not to pay, and neither was reading them backwards, although
+/// that finds in the second-level cache what the latest kernel read last. Rows of four such caches are, and of two on AMD's processors, which fetch from the
+/// last-level cache as fast as they add up, but only forwards.
 fn large() -> i32 {
-    LARGE * facts().level2.min(MOST_OF_LEVEL2) as i32
+    static BYTES: LazyLock<i32> = LazyLock::new(|| {
+        let vendor = __cpuid(0);
+        let is_amd = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"AuthenticAMD";
+        (if is_amd { 2 } else { 4 }) * facts().level2.min(MOST_OF_LEVEL2) as i32
+    });
+    *BYTES
 }
 
 /// How a row along an axis is cut: in leaves of so many points, each on so many lanes, which are so many groups.
@@ -35,6 +42,14 @@ pub struct Leaves {
     pub points: usize,
     /// From the last one on.
     pub backwards: bool,
+}
+
+impl Leaves {
+    /// The bytes from one to the next in a row of elements of so many bytes.
+    fn step(self, size: usize) -> i32 {
+        let bytes = (self.points * size) as i32;
+        if self.backwards { -bytes } else { bytes }
+    }
 }
 
 /// Where a part of a row is.
@@ -76,6 +91,7 @@ impl Writer<'_> {
         let (push, last, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
         self.asm.mi(Code::Mov_rm64_imm32, count, 0);
+        self.bases_before(leaves);
         let again = self.asm.bound();
         self.leaf(fold, leaves)?;
         self.asm.load(rax, start);
@@ -120,6 +136,7 @@ impl Writer<'_> {
         self.asm.ri(Code::And_rm64_imm32, rax, -(leaves.points as i32));
         self.asm.store(start, rax);
         self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
+        self.bases_before(leaves);
         let again = self.asm.bound();
         self.leaf(fold, leaves)?;
         self.asm.load(rcx, depth);
@@ -176,6 +193,46 @@ impl Writer<'_> {
         }
     }
 
+    /// The addresses of the elements of the leaf that would be before the one at the start, so that the next one's are those.
+    fn bases_before(&mut self, leaves: Leaves) {
+        for n in self.moving() {
+            self.piece_address(n);
+            let step = leaves.step(self.rows[n].size);
+            self.asm.ri(Code::Sub_rm64_imm32, Register::RDX, step);
+            self.asm.store(Mem::frame(self.places.base_words[n]), Register::RDX);
+        }
+        self.load_bases();
+    }
+
+    /// The addresses of the elements of the leaf after the one whose these are: a leaf further on, but for rows that are copied. Changes RAX and RDX, and those that copying does.
+    fn next_leaf(&mut self, fold: &Folding, leaves: Leaves) {
+        if fold.combine.segment.calls() || fold.join.segment.calls() {
+            // Functions change the registers.
+            return self.bases();
+        }
+        let (anew, done) = (self.asm.label(), self.asm.label());
+        for n in self.moving() {
+            self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.copied[n]), 0);
+            self.asm.jump(Code::Jne_rel32_64, anew);
+        }
+        for n in self.moving() {
+            let step = leaves.step(self.rows[n].size);
+            self.asm.mi(Code::Add_rm64_imm32, Mem::frame(self.places.base_words[n]), step);
+            if let Some(base) = self.places.bases[n] {
+                self.asm.ri(Code::Add_rm64_imm32, base, step);
+            }
+        }
+        self.asm.jump(Code::Jmp_rel32_64, done);
+        self.asm.bind(anew);
+        self.bases();
+        self.asm.bind(done);
+    }
+
+    /// The rows whose elements differ from point to point.
+    fn moving(&self) -> Vec<usize> {
+        (0..self.rows.len()).filter(|&n| self.rows[n].moves).collect()
+    }
+
     /// The leaf from the start on, which is the piece: on lanes, which are then joined.
     fn leaf(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
@@ -188,7 +245,7 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmp_r64_rm64, rax, rcx);
         self.asm.rr(Code::Cmova_r64_rm64, rax, rcx);
         self.asm.store(Mem::frame(self.places.count), rax);
-        self.bases();
+        self.next_leaf(fold, leaves);
         self.begin_points();
         (0..groups).try_for_each(|set| self.neutral(fold, set))?;
         self.asm.ri(Code::Sub_rm64_imm32, LIMIT, lanes);
