@@ -48,7 +48,7 @@ impl Code {
         let folded = kernel.fold.as_ref().map(|fold| selector.fold(fold)).transpose()?;
         let mut pool = selector.pool;
         let inner = segments.get(kernel.axes..).unwrap_or_default();
-        let calls = folded.iter().map(|of| &of.points).chain(inner).any(Segment::calls);
+        let calls = folded.iter().flat_map(|of| [&of.points, &of.items]).chain(inner).any(Segment::calls);
         let leaf = kernel.fold.as_ref().map_or(0, Folding::leaf_points);
         let pieces = Pieces::new(&rows.list, &stages, schedule, leaf);
         let places =

@@ -204,12 +204,9 @@ impl Writer<'_> {
         self.load_bases();
     }
 
-    /// The addresses of the elements of the leaf after the one whose these are: a leaf further on, but for rows that are copied. Changes RAX and RDX, and those that copying does.
-    fn next_leaf(&mut self, fold: &Folding, leaves: Leaves) {
-        if fold.combine.segment.calls() || fold.join.segment.calls() {
-            // Functions change the registers.
-            return self.bases();
-        }
+    /// The addresses of the elements of the leaf after the one whose these are: a leaf further on, but for rows that are copied. Between leaves no
+    /// function is called that would change the registers. Changes RAX and RDX, and those that copying does.
+    fn next_leaf(&mut self, leaves: Leaves) {
         let (anew, done) = (self.asm.label(), self.asm.label());
         for n in self.moving() {
             self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.copied[n]), 0);
@@ -217,9 +214,9 @@ impl Writer<'_> {
         }
         for n in self.moving() {
             let step = leaves.step(self.rows[n].size);
-            self.asm.mi(Code::Add_rm64_imm32, Mem::frame(self.places.base_words[n]), step);
-            if let Some(base) = self.places.bases[n] {
-                self.asm.ri(Code::Add_rm64_imm32, base, step);
+            match self.places.bases[n] {
+                Some(base) => self.asm.ri(Code::Add_rm64_imm32, base, step),
+                None => self.asm.mi(Code::Add_rm64_imm32, Mem::frame(self.places.base_words[n]), step),
             }
         }
         self.asm.jump(Code::Jmp_rel32_64, done);
@@ -238,6 +235,7 @@ impl Writer<'_> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
         let (few, far, joined) = (self.asm.label(), self.asm.label(), self.asm.label());
         let Leaves { axis, groups, lanes, points, backwards } = leaves;
+        debug_assert!(![&fold.combine, &fold.join].iter().any(|of| of.segment.calls()), "see `next_leaf`");
         let lanes = lanes as i32;
         self.asm.load(rax, Mem::frame(self.places.extents[axis]));
         self.asm.rm(Code::Sub_r64_rm64, rax, Mem::frame(self.places.start));
@@ -245,7 +243,7 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmp_r64_rm64, rax, rcx);
         self.asm.rr(Code::Cmova_r64_rm64, rax, rcx);
         self.asm.store(Mem::frame(self.places.count), rax);
-        self.next_leaf(fold, leaves);
+        self.next_leaf(leaves);
         self.begin_points();
         (0..groups).try_for_each(|set| self.neutral(fold, set))?;
         self.asm.ri(Code::Sub_rm64_imm32, LIMIT, lanes);

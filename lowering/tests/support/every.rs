@@ -45,6 +45,7 @@ impl Every {
     }
 }
 
+#[allow(dead_code, reason = "some tests only compare")]
 pub fn array(datum: &Datum) -> &ndarray::ArcArray<f64, ndarray::IxDyn> {
     match datum {
         Datum::Array(Array::F64(a)) => a,

@@ -66,14 +66,19 @@ impl Again {
         given: &mut Given,
     ) -> bool {
         let Some(replay) = &mut self.replay else { return false };
-        looks_like(args, outs, &self.look, &mut replay.memories)
+        replay.memories.clear();
+        let done = looks_like(args, outs, &self.look, |memory| replay.memories.push(memory))
             && replay.is_apart(outs.len())
-            && replay.run(plan, args, outs, buffers, how, given).is_some()
+            && replay.run(plan, args, outs, buffers, how, given).is_some();
+        if !done {
+            given.values.clear();
+        }
+        done
     }
 
     /// Remembers a call that went well.
     pub fn remember(&mut self, plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>], how: How) {
-        if looks_like(args, outs, &self.look, &mut Vec::new()) {
+        if looks_like(args, outs, &self.look, |_| ()) {
             if !self.tried {
                 self.tried = true;
                 self.replay = Recorder::record(plan, args, outs, how).map(Box::new);
@@ -82,10 +87,11 @@ impl Again {
         }
         (self.replay, self.tried) = (None, false);
         self.look.clear();
-        look(args, outs, &mut Vec::new(), |word| {
+        let keep = |word| {
             self.look.push(word);
             true
-        });
+        };
+        look(args, outs, |_| (), keep);
     }
 }
 
@@ -94,18 +100,17 @@ impl Again {
 fn look(
     args: &[Arg<'_>],
     outs: &[ViewMut<'_>],
-    memories: &mut Vec<*mut u8>,
+    mut begin: impl FnMut(*mut u8),
     mut tell: impl FnMut(isize) -> bool,
 ) -> bool {
-    memories.clear();
     for arg in args {
         let goes_on = match arg {
             Arg::Scalar(scalar) => {
-                memories.push(std::ptr::null_mut());
+                begin(std::ptr::null_mut());
                 tell(scalar.dtype() as isize * 4)
             }
-            Arg::Array(array) => look_at(&array_place(array), 1, memories, &mut tell),
-            Arg::View(view) => look_at(&view_place(view), 2, memories, &mut tell),
+            Arg::Array(array) => look_at(&array_place(array), 1, &mut begin, &mut tell),
+            Arg::View(view) => look_at(&view_place(view), 2, &mut begin, &mut tell),
             Arg::Styled(styled) => {
                 // A name is the place of its text.
                 let name = styled.style().name().as_str().as_ptr().addr() as isize;
@@ -113,7 +118,7 @@ fn look(
                 let head = [-1 - dtype, name, shape.len() as isize, components.len() as isize];
                 head.into_iter().all(&mut tell)
                     && shape.iter().all(|&n| tell(n as isize))
-                    && components.iter().all(|component| look_at(&array_place(component), 1, memories, &mut tell))
+                    && components.iter().all(|component| look_at(&array_place(component), 1, &mut begin, &mut tell))
             }
         };
         if !goes_on {
@@ -121,7 +126,7 @@ fn look(
         }
     }
     outs.iter().map(ViewMut::place).all(|out| {
-        memories.push(out.pointer);
+        begin(out.pointer);
         let mut words = out.shape.iter().map(|&n| n as isize).chain(out.strides.iter().copied());
         tell(out.dtype as isize * 4 + 3) && tell(out.shape.len() as isize) && words.all(&mut tell)
     })
@@ -129,19 +134,24 @@ fn look(
 
 /// The same of one memory that is read.
 #[inline]
-fn look_at(place: &Place<'_>, kind: isize, memories: &mut Vec<*mut u8>, tell: &mut impl FnMut(isize) -> bool) -> bool {
-    memories.push(place.pointer.cast_mut());
+fn look_at(
+    place: &Place<'_>,
+    kind: isize,
+    begin: &mut impl FnMut(*mut u8),
+    tell: &mut impl FnMut(isize) -> bool,
+) -> bool {
+    begin(place.pointer.cast_mut());
     tell(place.dtype as isize * 4 + kind)
         && tell(place.shape.len() as isize)
         && place.shape.iter().all(|&n| tell(n as isize))
         && place.strides.iter().all(|&stride| tell(stride))
 }
 
-/// Whether a call looks like this; if it does, its memories are told.
+/// Whether a call looks like this; if it does, all its memories are told.
 #[inline]
-fn looks_like(args: &[Arg<'_>], outs: &[ViewMut<'_>], known: &Look, memories: &mut Vec<*mut u8>) -> bool {
+fn looks_like(args: &[Arg<'_>], outs: &[ViewMut<'_>], known: &Look, begin: impl FnMut(*mut u8)) -> bool {
     let mut known = known.iter();
-    look(args, outs, memories, |word| known.next() == Some(&word)) && known.next().is_none()
+    look(args, outs, begin, |word| known.next() == Some(&word)) && known.next().is_none()
 }
 
 /// Where something begins: in which of the call's memories, and how many bytes from its first element.

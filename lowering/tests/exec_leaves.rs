@@ -1,0 +1,94 @@
+//! Long rows that are combined leaf by leaf, of more arrays than there are registers for their addresses: by every backend, from the beginning and
+//! from the end, with some arrays copied since their elements are apart.
+
+#[path = "support/every.rs"]
+mod every;
+
+use every::Every;
+use ndarray::{Array1, ArrayView1, s};
+use num_complex::Complex;
+use rewright_ir::Element;
+use rewright_lowering::exec::Arg;
+
+/// Extents of no, one and several leaves, with and without a rest.
+const EXTENTS: [usize; 8] = [3, 511, 512, 513, 1024, 1700, 2048, 5000];
+
+/// The sum of a product of so many arrays, the first by `of`, and then the same of the first array minus that sum, which is read from the end on.
+fn function(arrays: usize, dtype: &str, of: &str) -> String {
+    let list = |each: &dyn Fn(usize) -> String| (0..arrays).map(each).collect::<Vec<_>>().join(", ");
+    let params = list(&|n| format!("%a{n}: {dtype}[n]"));
+    let operands = list(&|n| format!("a{n} = %a{n}[i]"));
+    // From the instruction with this number on.
+    let product = |first: usize| -> String {
+        let factor = |n: usize| format!("    t{} = mul t{}, a{n}\n", first + n - 1, first + n - 2);
+        let yields = format!("    yield t{}\n", first + arrays - 2);
+        (1..arrays).map(factor).chain([yields]).collect()
+    };
+    let (once, again) = (product(1), product(2));
+    format!(
+        "func @f({params}) -> {dtype}, {dtype} {{
+entry:
+  %0 = arrayexpr [i: reduce n] ({operands}) {{
+    t0 = {of} a0
+{once}  }} reduce (sum {dtype}) : {dtype}[]
+  %1 = item %0
+  %2 = arrayexpr [i: reduce n] (x = %1, {operands}) {{
+    t0 = sub a0, x
+    t1 = {of} t0
+{again}  }} reduce (sum {dtype}) : {dtype}[]
+  %3 = item %2
+  ret %1, %3
+}}"
+    )
+}
+
+/// The first n elements, every second one of twice as many, or those from the n-th one back.
+fn view<T>(array: &Array1<T>, n: usize, step: isize) -> ArrayView1<'_, T> {
+    match step {
+        2 => array.slice(s![..;2]),
+        step => array.slice(s![..n;step]),
+    }
+}
+
+#[test]
+fn leaves_follow_one_another_in_all_rows() {
+    for (arrays, of) in [(1, "abs"), (2, "neg"), (6, "abs"), (9, "neg"), (14, "abs"), (5, "sin"), (3, "lgamma")] {
+        let f = Every::new(&function(arrays, "f64", of)).all_kernels();
+        for n in EXTENTS {
+            let element = |k: usize, i: usize| 0.5 + ((i * (k + 3) + k) % 17) as f64 / 16.0;
+            let long: Vec<_> = (0..arrays).map(|k| Array1::from_shape_fn(2 * n, |i| element(k, i))).collect();
+            // All adjacent; elements of one apart, and one from its end.
+            for (odd, step) in [(0, 1), (0, 2), (arrays - 1, 2), (arrays / 2, -1)] {
+                let step_of = |k: usize| if k == odd { step } else { 1 };
+                let args: Vec<Arg<'_>> =
+                    long.iter().enumerate().map(|(k, a)| Arg::from(view(a, n, step_of(k)))).collect();
+                f.call(&args);
+            }
+        }
+    }
+}
+
+#[test]
+fn so_do_those_of_pairs_and_of_small_elements() {
+    fn all<T: Element>(dtype: &str, of: &str, element: impl Fn(usize) -> T)
+    where
+        for<'a> Arg<'a>: From<ArrayView1<'a, T>>,
+    {
+        let f = Every::new(&function(10, dtype, of));
+        for n in EXTENTS {
+            let long = (0..10).map(|k| Array1::from_shape_fn(2 * n, |i| element(i * (k + 3) % 17)));
+            let long: Vec<Array1<T>> = long.collect();
+            for step in [1, 2, -1] {
+                let step_of = |k: usize| if k == 4 { step } else { 1 };
+                let args: Vec<Arg<'_>> =
+                    long.iter().enumerate().map(|(k, a)| Arg::from(view(a, n, step_of(k)))).collect();
+                f.call(&args);
+            }
+        }
+    }
+    let part = |i: usize| 0.5 + i as f64 / 16.0;
+    all("c128", "neg", |i| Complex::new(part(i), 0.25 - part(i) / 2.0));
+    all("c64", "neg", |i| Complex::new(part(i) as f32, 0.25));
+    all("f32", "abs", |i| part(i) as f32);
+    all("i16", "abs", |i| i as i16 - 8);
+}
