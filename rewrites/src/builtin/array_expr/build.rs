@@ -4,6 +4,7 @@ use super::candidate::{Role, is_del};
 use super::plan::{Group, Member};
 use super::views::{AxisMap, is_exact, look_through};
 use crate::MatchCx;
+use crate::builtin::reduce_fusion::dtype_of;
 use rewright_ir::expr::{
     Affine, Axis, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, Write, axes_along,
     inline_function, prune,
@@ -230,7 +231,7 @@ impl Builder<'_> {
         inline_function(&mut self.body, self.cx.module(), callee, &args, data.loc).map_err(TypeError::new)
     }
 
-    /// Takes in an expression: its operands through the member's map, its body as it is.
+    /// Takes in an expression: its operands through the member's map, its body as it is, and what it yields as its results have it.
     fn inline_expression(&mut self, member: &Member) -> Result<SmallVec<[BodyRef; 2]>, TypeError> {
         let data = self.func.inst(member.inst);
         let expr = data.attrs.expr().ok_or_else(|| TypeError::new("an `arrayexpr` without expression"))?.clone();
@@ -270,7 +271,12 @@ impl Builder<'_> {
             self.body.insts.push(BodyInst { args, ..inst.clone() });
         }
         self.locs.extend(expr.locs.iter().copied());
-        Ok(expr.body.yields.iter().map(|&r| shift(r)).collect())
+        let mut yields = SmallVec::new();
+        for (&value, out) in expr.body.yields.iter().zip(&expr.outs) {
+            let from = dtype_of(&expr, value).ok_or_else(|| TypeError::new("a yield that can't be taken in"))?;
+            yields.push(self.body.cast(shift(value), from, out.dtype, data.loc));
+        }
+        Ok(yields)
     }
 
     /// The results are what others than members and the views between them use.
