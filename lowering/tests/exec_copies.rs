@@ -1,10 +1,13 @@
 //! Ops that copy elements and compute nothing: arrays that are put together, and elements read at positions that are found in arrays. They have kernels or
 //! steps of their own, for any strides and dtypes, or a remark.
 
+#[path = "support/arrays.rs"]
+mod arrays;
 #[path = "support/every.rs"]
 mod every;
 
-use every::{Every, array, compile};
+use arrays::array;
+use every::{Every, compile};
 use ndarray::{Array1, Array2, Axis, s};
 use rewright_lowering::exec::{Backend, Instead};
 

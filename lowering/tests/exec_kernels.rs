@@ -1,10 +1,13 @@
 //! Executables run kernels: the same bits from the reference evaluator, the interpreter and machine code, whatever the shapes and
 //! strides, and errors that say the same.
 
+#[path = "support/arrays.rs"]
+mod arrays;
 #[path = "support/every.rs"]
 mod every;
 
-use every::{Every, array, compile};
+use arrays::array;
+use every::{Every, compile};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rewright_ir::{Array, DType, Datum, EvalErrorKind, Scalar};
 use rewright_lowering::exec::{Arg, Backend};

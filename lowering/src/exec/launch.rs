@@ -6,7 +6,7 @@ use super::plan::{FuncPlan, Step, StepKind};
 use super::value::{Held, Shape, Strides, Target, row_major};
 use crate::bools::WORD;
 use crate::interp::Interp;
-use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, KernelArgs, Status};
+use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
     Decision, Halves, LEAST_POINTS, Schedule, Threads, Work, facts, packed_decision, run, run_packed, run_parts,
@@ -285,7 +285,7 @@ impl Launch {
             return Status::default();
         }
         // SAFETY: passed on.
-        unsafe { call(&*self.compiled, bound, pointers, params) }
+        unsafe { self.compiled.run(&bound.extents, pointers, &bound.strides, params) }
     }
 
     /// How calls with these loops go, wherever elements are.
@@ -390,25 +390,6 @@ impl Launch {
             _ => error,
         }
     }
-}
-
-/// Calls a kernel.
-///
-/// # Safety
-/// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter.
-#[inline]
-pub(super) unsafe fn call(kernel: &dyn CompiledKernel, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
-    let mut status = Status::default();
-    let args = KernelArgs {
-        extents: bound.extents.as_ptr(),
-        pointers: pointers.as_ptr(),
-        strides: bound.strides.as_ptr(),
-        params: params.as_ptr(),
-        status: &mut status,
-    };
-    // SAFETY: passed on.
-    unsafe { kernel.call(&args) };
-    status
 }
 
 /// The shapes of words of bools of these shapes; none if bools are filled in where the kernel writes none.

@@ -344,6 +344,27 @@ pub trait CompiledKernel: Send + Sync {
     }
 }
 
+impl dyn CompiledKernel + '_ {
+    /// Runs the kernel once, with an entry for each loop, buffer, stride and parameter, as [`KernelArgs`] has them; how it ended.
+    ///
+    /// # Safety
+    /// As [`CompiledKernel::call`].
+    #[inline]
+    pub unsafe fn run(&self, extents: &[u64], pointers: &[*mut u8], strides: &[i64], params: &[u64]) -> Status {
+        let mut status = Status::default();
+        let args = KernelArgs {
+            extents: extents.as_ptr(),
+            pointers: pointers.as_ptr(),
+            strides: strides.as_ptr(),
+            params: params.as_ptr(),
+            status: &mut status,
+        };
+        // SAFETY: passed on.
+        unsafe { self.call(&args) };
+        status
+    }
+}
+
 /// Where a kernel that combines the points of short rows likes to find what goes along both the rows and the loop around them: a point of adjacent rows in
 /// adjacent elements, the next point so many elements further on. What goes along the rows only is adjacent along them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

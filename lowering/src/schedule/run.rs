@@ -6,7 +6,7 @@ use super::decide::{Chunks, Decision, Tile, bytes, is_turned};
 use super::lines::{LINE, Lines};
 use super::machine::facts;
 use super::turn::{squares, turn};
-use crate::kernel::{CompiledKernel, KOp, KernelArgs, Status};
+use crate::kernel::{CompiledKernel, KOp, Status};
 use crate::lower::{Bound, Lowered, Param};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -48,17 +48,8 @@ impl Part {
     /// # Safety
     /// As [`CompiledKernel::call`], for a kernel of these loops, buffers and parameters.
     pub(super) unsafe fn call(&self, kernel: &dyn CompiledKernel) -> Status {
-        let mut status = Status::default();
-        let args = KernelArgs {
-            extents: self.extents.as_ptr(),
-            pointers: self.pointers.as_ptr(),
-            strides: self.strides.as_ptr(),
-            params: self.params.as_ptr(),
-            status: &mut status,
-        };
         // SAFETY: passed on.
-        unsafe { kernel.call(&args) };
-        status
+        unsafe { kernel.run(&self.extents, &self.pointers, &self.strides, &self.params) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rewright_ir::{Array, ArrayExpr, Datum, EvalError, Scalar, Type, with_array};
 use rewright_lowering::cranelift::Cranelift;
-use rewright_lowering::kernel::{CodeGen, CompiledKernel, KernelArgs, Status};
+use rewright_lowering::kernel::{CodeGen, CompiledKernel};
 #[cfg(target_arch = "x86_64")]
 use rewright_lowering::kernel::{KOp, Kernel};
 use rewright_lowering::lower::{Lowered, Strided};
@@ -67,17 +67,9 @@ impl Compiled {
             };
             pointers.push(first.wrapping_byte_offset(offset));
         }
-        let mut status = Status::default();
-        let call = KernelArgs {
-            extents: bound.extents.as_ptr(),
-            pointers: pointers.as_ptr(),
-            strides: bound.strides.as_ptr(),
-            params: params.as_ptr(),
-            status: &mut status,
-        };
         // SAFETY: the arrays have the shapes and strides that were bound, the results are written by this call alone, and nothing
         // else has a share in their buffers.
-        unsafe { code.call(&call) };
+        let status = unsafe { code.run(&bound.extents, &pointers, &bound.strides, &params) };
         Some(match status.error {
             Some(error) => Err(*error),
             None => Ok(results),

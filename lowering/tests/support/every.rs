@@ -1,7 +1,7 @@
 //! A function by every backend.
 
 use rewright_ir::text::parse_module;
-use rewright_ir::{Array, Datum, EvalError, Outcome};
+use rewright_ir::{Datum, EvalError, Outcome};
 use rewright_lowering::exec::{Arg, Backend, Executable, Instead, Options};
 
 /// The first function of a text, by a backend.
@@ -42,13 +42,5 @@ impl Every {
             assert_eq!(without, None, "{}", f.plan());
         }
         self
-    }
-}
-
-#[allow(dead_code, reason = "some tests only compare")]
-pub fn array(datum: &Datum) -> &ndarray::ArcArray<f64, ndarray::IxDyn> {
-    match datum {
-        Datum::Array(Array::F64(a)) => a,
-        other => panic!("no f64 array: {other}"),
     }
 }

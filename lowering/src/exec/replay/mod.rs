@@ -19,7 +19,7 @@ pub use testing::compile;
 
 use super::args::Arg;
 use super::buffers::{Buffers, RawBuffer, block_bytes};
-use super::launch::{How, Launch, Way, call};
+use super::launch::{How, Launch, Way};
 use super::out::{ViewMut, apart};
 use super::plan::{FuncPlan, Slot, Step, StepKind};
 use super::small::{self, SMALL};
@@ -361,7 +361,8 @@ impl Replay {
                     let status = unsafe {
                         match &run.way {
                             Way::Kernel(kernels) => {
-                                call(&*kernels[usize::from(used)], &run.bound, &self.pointers, &self.words)
+                                let Bound { extents, strides, .. } = &run.bound;
+                                kernels[usize::from(used)].run(extents, &self.pointers, strides, &self.words)
                             }
                             Way::Plain => launch(&plan.steps[run.step])?.plain(&run.bound, &self.pointers, &self.words),
                             Way::Decided => {
