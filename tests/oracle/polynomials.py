@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes ir/src/math/vector/polynomials.rs: the polynomials that exp, log and the others are computed with.
+"""Writes ir/src/math/vector/polynomials.rs: the polynomials and tables that exp, log and the others are computed with.
 
 Run it in this folder; it needs mpmath. Each polynomial is the one whose greatest weighted error is least, found by Remez' exchange (E. Remez,
 "Sur la détermination des polynômes d'approximation de degré donnée", 1934), with its coefficients rounded one after the other to the
@@ -15,10 +15,12 @@ import numpy as np
 mp.mp.prec = 160
 OUT = Path(__file__).resolve().parents[2] / "ir" / "src" / "math" / "vector" / "polynomials.rs"
 HEAD = """\
-//! Polynomials of least error, the constant coefficient first. Written by `tests/oracle/polynomials.py`.
+//! Polynomials of least error, the constant coefficient first, and tables. Written by `tests/oracle/polynomials.py`.
 
 // Numbers are written in full, and some are near to well-known constants.
 #![allow(clippy::excessive_precision, clippy::approx_constant)]
+
+use super::Table;
 """
 
 
@@ -163,6 +165,14 @@ TABLE = [
         (7, 4),
     ),
     (
+        "LOG_NEAR_1",
+        "`(log(1 + f) - f) / f^2` for f from -1/32 to 1/16.",
+        lambda f: (mp.log1p(f) - f) / f**2,
+        lambda f: abs(f**2 / mp.log1p(f)),
+        (-mp.mpf(1) / 32 * mp.mpf("1.0001"), mp.mpf(1) / 16 * mp.mpf("1.0001")),
+        (9, 4),
+    ),
+    (
         "LONG_LOG",
         "`((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same.",
         even(lambda s: ((2 * mp.atanh(s) / s - 2) / s**2 - mp.mpf(2) / 3) / s**2, mp.mpf(2) / 5),
@@ -253,6 +263,46 @@ TABLE = [
 ]
 
 
+def log_table(single):
+    """For the sixteen parts of the numbers from 3/4 to 3/2, in the order of the first four bits of their mantissas, a number near to
+    the inverse, and minus its logarithm. Beside 1 these are 1 and 0. Elsewhere the logarithm is chosen first, as a multiple of a power of 2,
+    and among those near to where it should be one whose exponential happens to be near to a float (S. Gal, B. Bachelis, "An
+    accurate elementary mathematical library for the IEEE floating point standard", ACM TOMS 17(1), 1991)."""
+    unit, enough, most = (mp.mpf(2) ** -17, mp.mpf("-32.5"), 800) if single else (mp.mpf(2) ** -42, -65, 60000)
+    inverses, logs = [], []
+    for i in range(16):
+        low, high = [(16 + i + end) / mp.mpf(16 if i < 8 else 32) for end in (0, 1)]
+        inverse, log = mp.mpf(1), mp.mpf(0)
+        if low != 1 and high != 1:
+            # Above 1 + 1/16 results are smallest at the low end, where f is to be small.
+            middle = mp.mpf("1.0815") if i == 1 else (low + high) / 2
+            near = int(mp.nint(mp.log(middle) / unit))
+            steps = sorted(range(-most, most + 1), key=abs)
+            found = ((log, mp.exp(-log)) for log in ((near + step) * unit for step in steps))
+            off = lambda pair: abs(rounded(pair[1], single) / pair[1] - 1)
+            log, inverse = next(pair for pair in found if off(pair) < mp.mpf(2) ** enough)
+            inverse = rounded(inverse, single)
+        assert -mp.mpf(1) / 32 <= low * inverse - 1 and high * inverse - 1 <= mp.mpf(1) / 16
+        inverses.append(inverse)
+        logs.append(log)
+    return inverses, logs
+
+
+def tables():
+    """The lines of tables, of which each has 16 numbers at f64 and at f32."""
+    pairs = list(zip(log_table(False), log_table(True)))
+    docs = {
+        "LOG_INVERSES": "Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.",
+        "LOG_TABLE": "Minus the logarithms of these: multiples of 2^-42 at `f64`, off by less than 2^-65; of 2^-17 and 2^-32.5 at `f32`.",
+    }
+    lines = []
+    for (name, doc), (double, single) in zip(docs.items(), pairs):
+        lines += ["", f"/// {doc}", f"pub(super) static {name}: Table = Table {{", f'    name: "{name.lower()}",']
+        lines += ["    double: ["] + [f"        {float(x)!r}," for x in double] + ["    ],"]
+        lines += ["    single: ["] + [f"        {float(x)!r}," for x in single] + ["    ],", "};"]
+    return lines
+
+
 def main():
     lines = [HEAD.rstrip()]
     for name, doc, f, weight, (a, b), counts in TABLE:
@@ -264,6 +314,7 @@ def main():
             lines += ["", f"/// {doc} At `{kind}`, off by less than 2^{error:.1f}."]
             lines.append(f"pub(super) const {name}_{width}: [f64; {len(c)}] = [")
             lines += [f"    {float(x)!r}," for x in c] + ["];"]
+    lines += tables()
     OUT.write_text("\n".join(lines) + "\n")
 
 

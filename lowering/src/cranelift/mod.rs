@@ -10,6 +10,7 @@ mod fold;
 mod lanes;
 mod loops;
 mod memory;
+mod parts;
 mod plan;
 mod rows;
 mod runtime;

@@ -14,13 +14,14 @@ impl Emitter<'_> {
     pub fn scalar_op(&mut self, op: &KOp, from: DType, to: DType, args: &[Value]) -> Result<Value, KernelError> {
         Ok(match (op, args) {
             (KOp::Const(bits), []) => self.constant(to, *bits),
-            (KOp::Unary(op), &[a]) => self.unary(*op, to, a),
-            (KOp::Binary(op), &[a, b]) => self.binary(*op, to, a, b),
+            (KOp::Unary(op), &[a]) => self.unary(*op, to, a)?,
+            (KOp::Binary(op), &[a, b]) => self.binary(*op, to, a, b)?,
             (KOp::Compare(op), &[a, b]) => self.compare(*op, from, a, b),
             (KOp::Select, &[c, a, b]) => self.b.ins().select(c, a, b),
             (KOp::Convert, &[a]) => self.convert(from, to, a),
             (KOp::Bitcast, &[a]) => self.bitcast(to, a),
             (KOp::Fma, &[a, b, c]) => self.b.ins().fma(a, b, c),
+            (KOp::Choose(table), &[n]) => self.choose(table, n),
             (KOp::Math(call), args) => self.math(call, args)?,
             (KOp::MathWhere(call), &[c, otherwise, ref args @ ..]) => self.math_where(call, c, otherwise, args)?,
             _ => return Err(unsupported(format!("{op:?} with {} operands", args.len()))),
@@ -37,9 +38,9 @@ impl Emitter<'_> {
         }
     }
 
-    fn unary(&mut self, op: Unary, dtype: DType, a: Value) -> Value {
+    fn unary(&mut self, op: Unary, dtype: DType, a: Value) -> Result<Value, KernelError> {
         let ins = self.b.ins();
-        match op {
+        Ok(match op {
             Unary::Neg if dtype.is_float() => ins.fneg(a),
             Unary::Neg => ins.ineg(a),
             Unary::Abs if dtype.is_float() => ins.fabs(a),
@@ -58,15 +59,16 @@ impl Emitter<'_> {
             Unary::Ceil => ins.ceil(a),
             Unary::Trunc => ins.trunc(a),
             Unary::Rint => ins.nearest(a),
+            Unary::Significand => self.significand(a)?,
             Unary::PopCount => ins.popcnt(a),
             Unary::LeadingZeros => ins.clz(a),
-        }
+        })
     }
 
-    fn binary(&mut self, op: Binary, dtype: DType, a: Value, b: Value) -> Value {
+    fn binary(&mut self, op: Binary, dtype: DType, a: Value, b: Value) -> Result<Value, KernelError> {
         let (float, signed) = (dtype.is_float(), dtype.is_signed());
         let ins = self.b.ins();
-        match op {
+        Ok(match op {
             Binary::Add if float => ins.fadd(a, b),
             Binary::Sub if float => ins.fsub(a, b),
             Binary::Mul if float => ins.fmul(a, b),
@@ -79,6 +81,7 @@ impl Emitter<'_> {
                 let shifter = self.constant(dtype, scale_shifter(dtype));
                 self.scale(dtype, shifter, a, b)
             }
+            Binary::Exponent => self.exponent(a, b)?,
             Binary::And => ins.band(a, b),
             Binary::Or => ins.bor(a, b),
             Binary::Xor => ins.bxor(a, b),
@@ -92,7 +95,7 @@ impl Emitter<'_> {
             Binary::Max => ins.umax(a, b),
             Binary::Quot | Binary::Rem => self.divide(op, dtype, a, b),
             Binary::Shl | Binary::Shr => self.shift(op, dtype, a, b),
-        }
+        })
     }
 
     /// Division that never traps. Below 32 bits it is done with 32, where the minimum by -1 does not overflow.

@@ -60,6 +60,10 @@ impl Emitter<'_> {
         let from = inst.args.last().map_or(to, |&a| self.dtype(a));
         match (op, &inst.args[..]) {
             (KOp::Unary(_) | KOp::Binary(_), args) if to.is_bool() => self.mask_op(op, args),
+            (KOp::Choose(table), &[n]) => {
+                let n = self.vector(n)?;
+                Ok(self.each(&n, clif(to), |e, n| e.choose(table, n)))
+            }
             (KOp::Unary(op), &[a]) => {
                 let a = self.vector(a)?;
                 self.vector_unary(*op, to, &a)
@@ -110,6 +114,10 @@ impl Emitter<'_> {
             Unary::Ceil => |e, x| e.b.ins().ceil(x),
             Unary::Trunc => |e, x| e.b.ins().trunc(x),
             Unary::Rint => |e, x| e.b.ins().nearest(x),
+            Unary::Significand => {
+                let chunks = a.chunks.iter().map(|&x| self.significand(x)).collect::<Result<_, _>>()?;
+                return Ok(Vector { elem: a.elem, chunks });
+            }
             Unary::PopCount | Unary::LeadingZeros => return Err(unsupported(format!("{op:?} on vectors"))),
         };
         Ok(self.each(a, a.elem, apply))
@@ -144,6 +152,11 @@ impl Emitter<'_> {
             Binary::Scale => {
                 let shifter = self.vector_constant(a.elem, scale_shifter(dtype))?;
                 return Ok(self.pairwise(a, b, a.elem, |e, x, k| e.scale(dtype, shifter, x, k)));
+            }
+            Binary::Exponent => {
+                let pairs = a.chunks.iter().zip(&b.chunks);
+                let chunks = pairs.map(|(&x, &m)| self.exponent(x, m)).collect::<Result<_, _>>()?;
+                return Ok(Vector { elem: a.elem, chunks });
             }
             Binary::Quot | Binary::Rem | Binary::Shl | Binary::Shr => {
                 return Err(unsupported(format!("{op:?} on vectors")));

@@ -1,8 +1,9 @@
 //! What each instruction computes, on scalars.
 
 use crate::kernel::{Binary, Compare, KOp, MathCall, MathPtr, Unary};
-use rewright_ir::math::vector::Real;
+use rewright_ir::math::vector::{Bits, Real};
 use rewright_ir::{DType, Scalar};
+use std::num::Wrapping;
 
 /// The result of an instruction that depends on its operands only; `None` if it isn't defined for their dtypes.
 pub(super) fn compute(op: &KOp, args: &[Scalar], dtype: DType) -> Option<Scalar> {
@@ -16,6 +17,8 @@ pub(super) fn compute(op: &KOp, args: &[Scalar], dtype: DType) -> Option<Scalar>
         (KOp::Bitcast, &[a]) => Some(Scalar::from_bits(dtype, a.bits())),
         (KOp::Fma, &[Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)]) => Some(libm::fmaf(a, b, c).into()),
         (KOp::Fma, &[Scalar::F64(a), Scalar::F64(b), Scalar::F64(c)]) => Some(libm::fma(a, b, c).into()),
+        (KOp::Choose(table), &[Scalar::U32(n)]) => Some(Wrapping(n).choose(table).into()),
+        (KOp::Choose(table), &[Scalar::U64(n)]) => Some(Wrapping(n).choose(table).into()),
         (KOp::Math(call), args) => math(call, args),
         (KOp::MathWhere(call), &[Scalar::Bool(c), otherwise, ref args @ ..]) => {
             if c {
@@ -128,6 +131,7 @@ fn unary(op: Unary, a: Scalar) -> Option<Scalar> {
         Unary::Ceil => floats!(a; |x| x.ceil()),
         Unary::Trunc => floats!(a; |x| x.trunc()),
         Unary::Rint => floats!(a; |x| x.round_ties_even()),
+        Unary::Significand => floats!(a; |x| Real::significand(x)),
         Unary::PopCount => {
             ints!(a; |x| Scalar::U32(x.count_ones()).cast(a.dtype()));
         }
@@ -179,6 +183,7 @@ fn binary(op: Binary, a: Scalar, b: Scalar) -> Option<Scalar> {
         }
         Binary::CopySign => floats!(a, b; |x, y| x.copysign(y)),
         Binary::Scale => floats!(a, b; |x, y| Real::scale(x, y)),
+        Binary::Exponent => floats!(a, b; |x, y| Real::exponent(x, y)),
     }
     None
 }

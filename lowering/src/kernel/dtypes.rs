@@ -22,16 +22,19 @@ fn problem(kernel: &Kernel, inst: &KInst) -> Option<String> {
         KOp::Unary(op) => match op {
             Unary::Neg | Unary::Abs => !args[0].is_bool(),
             Unary::Not => !args[0].is_float(),
-            Unary::Sqrt | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::Rint => args[0].is_float(),
+            Unary::Sqrt | Unary::Floor | Unary::Ceil | Unary::Trunc | Unary::Rint | Unary::Significand => {
+                args[0].is_float()
+            }
             Unary::PopCount | Unary::LeadingZeros => args[0].is_int(),
         },
         KOp::Binary(op) => match op {
             Binary::Add | Binary::Sub | Binary::Mul => !args[0].is_bool(),
-            Binary::Div | Binary::CopySign | Binary::Scale => args[0].is_float(),
+            Binary::Div | Binary::CopySign | Binary::Scale | Binary::Exponent => args[0].is_float(),
             Binary::And | Binary::Or | Binary::Xor => !args[0].is_float(),
             Binary::Quot | Binary::Rem | Binary::Shl | Binary::Shr => args[0].is_int(),
             Binary::Min | Binary::Max => !args[0].is_bool(),
         },
+        KOp::Choose(_) => args[0].is_unsigned() && results[0].is_float() && args[0].size() == results[0].size(),
         KOp::Math(call) => args.iter().chain(&results).all(|&d| d == dtype_of(call)),
         KOp::MathWhere(call) => args[0].is_bool() && args[1..].iter().chain(&results).all(|&d| d == dtype_of(call)),
         KOp::Reference(r) => {

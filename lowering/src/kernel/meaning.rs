@@ -24,6 +24,7 @@ impl KOp {
             KOp::Binary(op) => (op as u64, None),
             KOp::Compare(op) => (op as u64, None),
             KOp::Select | KOp::Convert | KOp::Bitcast | KOp::Fma => (0, None),
+            KOp::Choose(table) => (0, Some(table.name)),
             KOp::Math(call) | KOp::MathWhere(call) => (0, Some(call.name)),
             KOp::Reference(_) => return None,
         };

@@ -24,6 +24,7 @@ pub use fold::{Fold, Onward};
 pub use split::Split;
 pub use verify::KernelError;
 
+use rewright_ir::math::vector::Table;
 use rewright_ir::{Attrs, DType, EvalError, Loc, Op};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -87,6 +88,8 @@ pub enum Unary {
     Trunc,
     /// IEEE roundToIntegral to nearest, ties to even.
     Rint,
+    /// Floats: as [`Real::significand`](rewright_ir::math::vector::Real::significand) says.
+    Significand,
     /// Number of set bits of an integer, in its own dtype.
     PopCount,
     /// Number of leading zero bits of an integer, in its own dtype.
@@ -127,6 +130,9 @@ pub enum Binary {
     /// Floats: the first times 2 to the power of the second, as [`Real::scale`](rewright_ir::math::vector::Real::scale) says; where that does
     /// not say it, any float.
     Scale,
+    /// Floats: of a number and its significand, as [`Real::exponent`](rewright_ir::math::vector::Real::exponent) says; where that does not say
+    /// it, or the second one is not the significand of the first, any float.
+    Exponent,
 }
 
 /// Comparisons; on floats any with NaN is false but `Ne`. Bool compares as 0 and 1.
@@ -192,6 +198,8 @@ pub enum KOp {
     Bitcast,
     /// `a * b + c` with one rounding.
     Fma,
+    /// The number of a table that the low four bits of an unsigned integer of the same size say.
+    Choose(&'static Table),
     /// Calls a scalar function.
     Math(MathCall),
     /// `condition ? f(x) : otherwise` of a condition, `otherwise` and the operands of f. The condition seldom holds: code generators ask

@@ -92,6 +92,7 @@ impl Kernel {
             KOp::Binary(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
             KOp::Compare(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
             KOp::Reference(r) => write!(f, "reference {}", r.op)?,
+            KOp::Choose(table) => write!(f, "choose {}", table.name)?,
             KOp::Math(call) => write!(f, "call {}", call.name)?,
             KOp::MathWhere(call) => write!(f, "call {} where", call.name)?,
             op => write!(f, "{}", format!("{op:?}").to_lowercase())?,

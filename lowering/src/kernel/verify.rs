@@ -44,7 +44,7 @@ impl Kernel {
             }
             let arity = match &inst.op {
                 KOp::Const(_) | KOp::Param(_) | KOp::Index(_) | KOp::Load(..) => 0,
-                KOp::Store(..) | KOp::Unary(_) | KOp::Convert | KOp::Bitcast => 1,
+                KOp::Store(..) | KOp::Unary(_) | KOp::Convert | KOp::Bitcast | KOp::Choose(_) => 1,
                 KOp::Binary(_) | KOp::Compare(_) => 2,
                 KOp::Select | KOp::Fma => 3,
                 KOp::Math(call) => call.arity(),

@@ -2,7 +2,7 @@
 
 use super::elem::ScalarCx;
 use crate::kernel::{Binary, Compare, KOp, KValue, KernelBuilder, MathCall, MathPtr, Unary};
-use rewright_ir::math::vector::{self, Bits, Condition, Real, Slow};
+use rewright_ir::math::vector::{self, Bits, Condition, Real, Slow, Table};
 use rewright_ir::{DType, Scalar};
 use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
@@ -124,8 +124,21 @@ impl<'r> Real for Float<'r> {
     fn scale(self, k: Self) -> Self {
         Float(self.0.binary(Binary::Scale, k.0))
     }
+    fn significand(self) -> Self {
+        Float(self.0.unary(Unary::Significand))
+    }
+    fn exponent(self, significand: Self) -> Self {
+        Float(self.0.binary(Binary::Exponent, significand.0))
+    }
     fn bits(self) -> Word<'r> {
         Word(self.0.bitcast(self.at(DType::U64, DType::U32)))
+    }
+}
+
+impl Word<'_> {
+    /// The dtype of floats of the same size.
+    fn float(self) -> DType {
+        if self.0.dtype() == DType::U32 { DType::F32 } else { DType::F64 }
     }
 }
 
@@ -142,12 +155,16 @@ impl<'r> Bits for Word<'r> {
     fn shr(self, by: u32) -> Self {
         Word(self.0.binary(Binary::Shr, self.of(by.into()).0))
     }
+    fn choose(self, table: &'static Table) -> Float<'r> {
+        let dtype = self.float();
+        Float(self.0.with(self.0.kernel.borrow_mut().push(KOp::Choose(table), &[self.0.value], dtype)))
+    }
     fn is_zero(self) -> Truth<'r> {
         let zero = self.of(0);
         Truth(self.0.with(self.0.kernel.borrow_mut().compare(Compare::Eq, self.0.value, zero.0.value)))
     }
     fn real(self) -> Float<'r> {
-        Float(self.0.bitcast(if self.0.dtype() == DType::U32 { DType::F32 } else { DType::F64 }))
+        Float(self.0.bitcast(self.float()))
     }
 }
 

@@ -40,7 +40,7 @@ impl Code {
     pub fn new(level: Level, kernel: &Kernel) -> Result<Code, KernelError> {
         let live = live(kernel);
         let sums = if level.is_evex() { ByteSums::of(kernel, &live) } else { ByteSums::default() };
-        let (stages, rows) = (Stages::new(kernel, &live), Rows::new(kernel, &live));
+        let (stages, rows) = (Stages::new(kernel, &live, level), Rows::new(kernel, &live));
         let schedule = Schedule::new(kernel, &live, (&sums, &stages), level);
         let mut frame = Frame::default();
         let mut selector = Selector::new(kernel, (&live, &sums), (&rows, &stages), schedule, &mut frame);

@@ -166,6 +166,10 @@ forms! {
     ROUND_PS 4: VEX_Vroundps_xmm_xmmm128_imm8 VEX_Vroundps_ymm_ymmm256_imm8 EVEX_Vrndscaleps_xmm_k1z_xmmm128b32_imm8 EVEX_Vrndscaleps_ymm_k1z_ymmm256b32_imm8 EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae;
     SQRT_PD 8: VEX_Vsqrtpd_xmm_xmmm128 VEX_Vsqrtpd_ymm_ymmm256 EVEX_Vsqrtpd_xmm_k1z_xmmm128b64 EVEX_Vsqrtpd_ymm_k1z_ymmm256b64 EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er;
     ROUND_PD 8: VEX_Vroundpd_xmm_xmmm128_imm8 VEX_Vroundpd_ymm_ymmm256_imm8 EVEX_Vrndscalepd_xmm_k1z_xmmm128b64_imm8 EVEX_Vrndscalepd_ymm_k1z_ymmm256b64_imm8 EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae;
+    GETEXP_PS 4: INVALID INVALID EVEX_Vgetexpps_xmm_k1z_xmmm128b32 EVEX_Vgetexpps_ymm_k1z_ymmm256b32 EVEX_Vgetexpps_zmm_k1z_zmmm512b32_sae;
+    GETEXP_PD 8: INVALID INVALID EVEX_Vgetexppd_xmm_k1z_xmmm128b64 EVEX_Vgetexppd_ymm_k1z_ymmm256b64 EVEX_Vgetexppd_zmm_k1z_zmmm512b64_sae;
+    GETMANT_PS 4: INVALID INVALID EVEX_Vgetmantps_xmm_k1z_xmmm128b32_imm8 EVEX_Vgetmantps_ymm_k1z_ymmm256b32_imm8 EVEX_Vgetmantps_zmm_k1z_zmmm512b32_imm8_sae;
+    GETMANT_PD 8: INVALID INVALID EVEX_Vgetmantpd_xmm_k1z_xmmm128b64_imm8 EVEX_Vgetmantpd_ymm_k1z_ymmm256b64_imm8 EVEX_Vgetmantpd_zmm_k1z_zmmm512b64_imm8_sae;
     ABS_B 0: VEX_Vpabsb_xmm_xmmm128 VEX_Vpabsb_ymm_ymmm256 EVEX_Vpabsb_xmm_k1z_xmmm128 EVEX_Vpabsb_ymm_k1z_ymmm256 EVEX_Vpabsb_zmm_k1z_zmmm512;
     ABS_W 0: VEX_Vpabsw_xmm_xmmm128 VEX_Vpabsw_ymm_ymmm256 EVEX_Vpabsw_xmm_k1z_xmmm128 EVEX_Vpabsw_ymm_k1z_ymmm256 EVEX_Vpabsw_zmm_k1z_zmmm512;
     ABS_D 4: VEX_Vpabsd_xmm_xmmm128 VEX_Vpabsd_ymm_ymmm256 EVEX_Vpabsd_xmm_k1z_xmmm128b32 EVEX_Vpabsd_ymm_k1z_ymmm256b32 EVEX_Vpabsd_zmm_k1z_zmmm512b32;
@@ -238,6 +242,8 @@ forms! {
     SUM_BYTES 0: VEX_Vpsadbw_xmm_xmm_xmmm128 VEX_Vpsadbw_ymm_ymm_ymmm256 EVEX_Vpsadbw_xmm_xmm_xmmm128 EVEX_Vpsadbw_ymm_ymm_ymmm256 EVEX_Vpsadbw_zmm_zmm_zmmm512;
     PICK_PS 4: INVALID INVALID EVEX_Vpermt2ps_xmm_k1z_xmm_xmmm128b32 EVEX_Vpermt2ps_ymm_k1z_ymm_ymmm256b32 EVEX_Vpermt2ps_zmm_k1z_zmm_zmmm512b32;
     PICK_PD 8: INVALID INVALID EVEX_Vpermt2pd_xmm_k1z_xmm_xmmm128b64 EVEX_Vpermt2pd_ymm_k1z_ymm_ymmm256b64 EVEX_Vpermt2pd_zmm_k1z_zmm_zmmm512b64;
+    PERM_PS 4: INVALID VEX_Vpermps_ymm_ymm_ymmm256 INVALID EVEX_Vpermps_ymm_k1z_ymm_ymmm256b32 EVEX_Vpermps_zmm_k1z_zmm_zmmm512b32;
+    EVEN_PS 0: VEX_Vmovsldup_xmm_xmmm128 VEX_Vmovsldup_ymm_ymmm256 INVALID INVALID INVALID;
     PERM_X 0: INVALID VEX_Vperm2f128_ymm_ymm_ymmm256_imm8 INVALID INVALID INVALID;
     PERM_Q 0: INVALID VEX_Vpermq_ymm_ymmm256_imm8 INVALID INVALID INVALID;
     EXTRACT_HIGH 0: INVALID VEX_Vextracti128_xmmm128_ymm_imm8 INVALID INVALID INVALID;

@@ -9,6 +9,7 @@
 //! Where to cut is found by dynamic programming over an estimate of the time of each stage: the longer of what it takes to issue its
 //! instructions and, since `WINDOW` of them wait at once, of what they wait.
 
+use super::level::Level;
 use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
 use smallvec::SmallVec;
 
@@ -38,13 +39,19 @@ pub struct Stages {
 }
 
 /// Cycles until the result of an instruction can be used, and what it takes to issue it, in instructions.
-fn cost(inst: &KInst) -> (f64, f64) {
+fn cost(inst: &KInst, level: Level) -> (f64, f64) {
     match &inst.op {
+        KOp::Unary(Unary::Significand) if is_several(&inst.op, level) => (14.0, 8.0),
+        KOp::Binary(Binary::Exponent) if is_several(&inst.op, level) => (14.0, 10.0),
+        KOp::Choose(_) if is_several(&inst.op, level) => (9.0, 10.0),
         KOp::Const(_) | KOp::Bitcast => (0.0, 0.0),
         KOp::Load(..) => (6.0, 0.5),
         KOp::Fma | KOp::Binary(Binary::Mul | Binary::Scale) => (4.0, 1.0),
         KOp::Binary(Binary::Div) => (15.0, 12.0),
         KOp::Unary(Unary::Sqrt) => (21.0, 20.0),
+        KOp::Unary(Unary::Significand) => (4.0, 1.0),
+        KOp::Binary(Binary::Exponent) => (7.0, 3.0),
+        KOp::Choose(_) => (5.0, 1.0),
         KOp::Binary(Binary::Add | Binary::Sub) => (3.0, 1.0),
         KOp::Binary(Binary::Quot | Binary::Rem) => (40.0, 30.0),
         KOp::Compare(_) | KOp::Select | KOp::Convert => (3.0, 1.0),
@@ -55,16 +62,22 @@ fn cost(inst: &KInst) -> (f64, f64) {
     }
 }
 
+/// True of what is an instruction or three of AVX-512, and many of AVX2.
+fn is_several(op: &KOp, level: Level) -> bool {
+    let several = matches!(op, KOp::Unary(Unary::Significand) | KOp::Binary(Binary::Exponent) | KOp::Choose(_));
+    several && !level.is_evex()
+}
+
 impl Stages {
     /// Of a kernel, of which `live` says which instructions anything depends on.
-    pub fn new(kernel: &Kernel, live: &[bool]) -> Stages {
+    pub fn new(kernel: &Kernel, live: &[bool], level: Level) -> Stages {
         let inner = |n: usize| kernel.level(&kernel.insts[n]) as usize == kernel.axes && !kernel.is_of_fold(n);
         let insts: Vec<usize> = (0..kernel.insts.len()).filter(|&n| live[n] && inner(n)).collect();
         let places = vec![None; kernel.values.len()];
         if kernel.fold.is_some() || kernel.axes == 0 {
             return Stages { list: vec![insts], places, ..Stages::default() };
         }
-        let body = Body::new(kernel, insts);
+        let body = Body::new(kernel, insts, level);
         let cuts = body.cuts(kernel.wishes.stages.map_or(usize::MAX, |most| most as usize));
         let mut stages = Stages { list: body.stages(&cuts), places, sizes: Vec::new(), work: body.work() };
         stages.give_places(kernel, &body);
@@ -129,6 +142,8 @@ struct Body<'k> {
 struct Link {
     latency: f64,
     issue: f64,
+    /// The instructions that it becomes; 0.5 for part of another one.
+    count: f64,
     /// The places of the instructions that make its operands.
     from: SmallVec<[u32; 4]>,
 }
@@ -162,7 +177,7 @@ impl Stage {
         self.ready.push(done);
         self.longest = later(self.longest, done);
         self.issued += link.issue;
-        self.count += if link.issue < 1.0 { link.issue } else { 1.0 };
+        self.count += link.count;
         later(self.issued / ISSUE, self.count * self.longest / WINDOW)
     }
 
@@ -173,7 +188,7 @@ impl Stage {
 }
 
 impl<'k> Body<'k> {
-    fn new(kernel: &'k Kernel, mut insts: Vec<usize>) -> Body<'k> {
+    fn new(kernel: &'k Kernel, mut insts: Vec<usize>, level: Level) -> Body<'k> {
         let is_store = |n: &usize| matches!(kernel.insts[*n].op, KOp::Store(..));
         let loads_what_is_stored = |n: &usize| match kernel.insts[*n].op {
             KOp::Load(buffer, _) => kernel.buffers[buffer as usize].written,
@@ -189,9 +204,10 @@ impl<'k> Body<'k> {
         }
         let link = |&n: &usize| {
             let inst = &kernel.insts[n];
-            let (latency, issue) = cost(inst);
+            let (latency, issue) = cost(inst, level);
+            let count = if is_several(&inst.op, level) { issue } else { issue.min(1.0) };
             let made = inst.args.iter().map(|v| made_at[v.0 as usize]).filter(|&at| at != usize::MAX);
-            Link { latency, issue, from: made.map(|at| at as u32).collect() }
+            Link { latency, issue, count, from: made.map(|at| at as u32).collect() }
         };
         let links = insts.iter().map(link).collect();
         let mut body = Body { kernel, insts, made_at, links, crossing: Vec::new(), stores };
@@ -341,7 +357,7 @@ mod tests {
         let stages = |links: usize| {
             let kernel = chain(links);
             let live = vec![true; kernel.insts.len()];
-            (Stages::new(&kernel, &live), kernel)
+            (Stages::new(&kernel, &live, Level::Avx512), kernel)
         };
         assert_eq!(stages(8).0.list.len(), 1);
         let (long, kernel) = stages(100);

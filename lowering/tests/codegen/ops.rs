@@ -1,6 +1,7 @@
 //! Every operation at every dtype, on special values.
 
 use crate::case::{Call, Layout, REAL, Random};
+use crate::random::NUMBERS;
 use crate::same;
 use rewright_ir::{DType, Scalar};
 use rewright_lowering::kernel::{Binary, Buffer, Compare, KOp, KernelBuilder, Part, Unary};
@@ -73,6 +74,37 @@ fn select() {
 #[test]
 fn fused_multiply_add() {
     [DType::F32, DType::F64].into_iter().for_each(|dtype| one_op(KOp::Fma, &[dtype; 3], dtype));
+}
+
+#[test]
+fn significands() {
+    [DType::F32, DType::F64].into_iter().for_each(|dtype| one_op(KOp::Unary(Unary::Significand), &[dtype], dtype));
+}
+
+/// Of numbers that are not negative, which have one.
+#[test]
+fn exponents() {
+    for dtype in [DType::F32, DType::F64] {
+        let mut k = KernelBuilder::new(1);
+        let [a, out] =
+            [false, true].map(|written| k.buffer(Buffer { dtype, written, varies: [true].into_iter().collect() }));
+        let a = k.load(a, Part::Re);
+        let x = k.unary(Unary::Abs, a);
+        let m = k.unary(Unary::Significand, x);
+        let value = k.binary(Binary::Exponent, x, m);
+        k.store(out, Part::Re, value);
+        let kernel = k.finish();
+        let extents = vec![1000];
+        let layouts = (0..2).map(|n| Layout::dense(&kernel, n, &extents)).collect();
+        same(&kernel, [Call { extents, layouts, params: vec![], seed: 5 }]);
+    }
+}
+
+/// The index is what the low four bits are, whatever the others.
+#[test]
+fn choices() {
+    one_op(KOp::Choose(&NUMBERS), &[DType::U64], DType::F64);
+    one_op(KOp::Choose(&NUMBERS), &[DType::U32], DType::F32);
 }
 
 /// Powers up to twice the bias of exponents, of numbers of moderate size.

@@ -3,6 +3,7 @@
 use crate::case::{Call, Layout, REAL, Random, element, special};
 use crate::same;
 use rewright_ir::expr::Order;
+use rewright_ir::math::vector::Table;
 use rewright_ir::{Attrs, DType, EvalError, Op, OpDef, Scalar, Scalars};
 use rewright_lowering::kernel::{
     Binary, Buffer, Compare, Fold, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part, Reference, Unary,
@@ -32,6 +33,30 @@ extern "C" fn cube_single(x: f32) -> f32 {
 extern "C" fn mean_single(x: f32, y: f32) -> f32 {
     x / 2.0 + y / 2.0
 }
+
+/// Numbers to choose from, of which no two are the same bits.
+pub static NUMBERS: Table = Table {
+    name: "numbers",
+    double: [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        1e-310,
+        f64::INFINITY,
+        -7.25,
+        1e300,
+        0.1,
+        -0.3,
+        2.0,
+        1e-3,
+        5e-324,
+        -1e17,
+        8.0,
+        0.875,
+    ],
+    single: [0.0, -0.0, 1.0, -1.5, 1e-40, f32::INFINITY, -7.25, 1e30, 0.1, -0.3, 2.0, 1e-3, 1e-45, -1e17, 8.0, 0.875],
+};
 
 struct Maker {
     random: Random,
@@ -79,6 +104,7 @@ impl Maker {
                         Unary::Ceil,
                         Unary::Trunc,
                         Unary::Rint,
+                        Unary::Significand,
                     ]),
                     (_, true) => Unary::Not,
                     _ => self.random.pick(&[Unary::Neg, Unary::Abs, Unary::Not, Unary::PopCount, Unary::LeadingZeros]),
@@ -108,7 +134,16 @@ impl Maker {
             }
             7 if float => {
                 let (c, single) = (self.some(dtype), dtype == DType::F32);
-                match self.random.below(4) {
+                match self.random.below(6) {
+                    5 => {
+                        let x = self.k.unary(Unary::Abs, a);
+                        let m = self.k.unary(Unary::Significand, x);
+                        self.k.binary(Binary::Exponent, x, m)
+                    }
+                    4 => {
+                        let n = self.k.bitcast(a, if single { DType::U32 } else { DType::U64 });
+                        self.k.push(KOp::Choose(&NUMBERS), &[n], dtype)
+                    }
                     3 => {
                         let ptr = if single { MathPtr::F32x1(cube_single) } else { MathPtr::F64x1(cube) };
                         let condition = self.some(DType::Bool);

@@ -3,8 +3,12 @@
 //! x = 2^k (1 + f), with 1 + f between the roots of 1/2 and 2. With `s = f / (2 + f)`, `log (1 + f)` is `2 artanh s`, that is
 //! `f - f^2 / 2 + s (f^2 / 2 + R(s^2))` (as in P. Tang, "Table-driven implementation of the logarithm function in IEEE
 //! floating-point arithmetic", ACM TOMS 16(4), 1990). The large parts, `k log 2` and `f - f^2 / 2`, are summed exactly.
+//! [`log`] itself does without a division, by a table.
 
-use super::polynomials::{LOG_DOUBLE, LOG_SINGLE, LONG_LOG_DOUBLE, LONG_LOG_SINGLE};
+use super::polynomials::{
+    LOG_DOUBLE, LOG_INVERSES, LOG_NEAR_1_DOUBLE, LOG_NEAR_1_SINGLE, LOG_SINGLE, LOG_TABLE, LONG_LOG_DOUBLE,
+    LONG_LOG_SINGLE,
+};
 use super::sums::{quick_sum, quotient_parts, sum};
 use super::{Bits, Real, polynomial};
 
@@ -104,17 +108,22 @@ fn anywhere<F: Real>(x: F, pole: F, value: F) -> F {
     x.of(f64::NAN).or(x.less(pole), not_pole)
 }
 
-/// Natural logarithm: only `k log 2 + f` is summed exactly, as `f^2 / 2` is less than an eighth.
+/// Natural logarithm: with x = 2^k m, m from 3/4 to 3/2, and r a number near to the inverse of m, whose logarithm is known so well that few
+/// bits of it are enough, `log x = k log 2 - log r + log (1 + f)` of `f = m r - 1`. The first two are summed exactly, and with the bits of f
+/// that go there. Beside 1, where results are small, r is 1. Of zeros and infinity k is the result, and all else is finite.
 pub fn log<F: Real>(x: F) -> F {
-    let n = x.at(&DOUBLE, &SINGLE);
-    let Split { k, f } = split(x, n);
-    let s = f / (x.of(2.0) + f);
-    let (square, half) = (s * s, x.of(0.5) * f);
-    let rest = square.fma(polynomial(square, n.series), half * f);
+    let m = x.significand();
+    let k = x.exponent(m);
+    let part = m.bits().shr(x.at(&DOUBLE, &SINGLE).mantissa - 4);
+    let (inverse, log) = (part.choose(&LOG_INVERSES), part.choose(&LOG_TABLE));
+    let f = m.fma(inverse, x.of(-1.0));
+    // The last bit of this is the last one of `log`.
+    let coarse = x.of(x.at(1536.0, 96.0));
+    let head = (f + coarse) - coarse;
     let [ln2, ln2_rest] = x.at(LN_2[0], LN_2[1]).map(|c| x.of(c));
-    let (near, lost) = quick_sum(k * ln2, f);
-    let more = s.fma(rest, k.fma(ln2_rest, lost));
-    anywhere(x, x.of(0.0), near + (-half).fma(f, more))
+    let near = k.fma(ln2, log) + head;
+    let series = polynomial(f, x.at(&LOG_NEAR_1_DOUBLE[..], &LOG_NEAR_1_SINGLE[..]));
+    near + (f * f).fma(series, k.fma(ln2_rest, f - head))
 }
 
 /// Logarithm of a number that is at least a normal one and known as a sum of two, times 2 to the power of `doublings`.

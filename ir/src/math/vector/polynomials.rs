@@ -1,7 +1,9 @@
-//! Polynomials of least error, the constant coefficient first. Written by `tests/oracle/polynomials.py`.
+//! Polynomials of least error, the constant coefficient first, and tables. Written by `tests/oracle/polynomials.py`.
 
 // Numbers are written in full, and some are near to well-known constants.
 #![allow(clippy::excessive_precision, clippy::approx_constant)]
+
+use super::Table;
 
 /// `(e^r - 1 - r) / r^2` for |r| up to half of log 2. At `f64`, off by less than 2^-57.9.
 pub(super) const EXP_DOUBLE: [f64; 10] = [
@@ -53,6 +55,22 @@ pub(super) const LOG_DOUBLE: [f64; 7] = [
 /// `(2 artanh(s) / s - 2) / s^2` of `s^2`, for |s| up to `(sqrt 2 - 1) / (sqrt 2 + 1)`. At `f32`, off by less than 2^-34.2.
 pub(super) const LOG_SINGLE: [f64; 4] =
     [0.6666666269302368, 0.40000972151756287, 0.2849879264831543, 0.24278810620307922];
+
+/// `(log(1 + f) - f) / f^2` for f from -1/32 to 1/16. At `f64`, off by less than 2^-56.6.
+pub(super) const LOG_NEAR_1_DOUBLE: [f64; 9] = [
+    -0.5000000000000003,
+    0.3333333333334728,
+    -0.24999999999819494,
+    0.1999999992801347,
+    -0.16666666226205148,
+    0.14285820591302426,
+    -0.12501840275387327,
+    0.1107071171440096,
+    -0.08740593714656943,
+];
+
+/// `(log(1 + f) - f) / f^2` for f from -1/32 to 1/16. At `f32`, off by less than 2^-28.3.
+pub(super) const LOG_NEAR_1_SINGLE: [f64; 4] = [-0.5, 0.33334431052207947, -0.25007280707359314, 0.18865354359149933];
 
 /// `((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same. At `f64`, off by less than 2^-72.5.
 pub(super) const LONG_LOG_DOUBLE: [f64; 8] = [
@@ -278,3 +296,85 @@ pub(super) const SIN_PI_DOUBLE: [f64; 8] = [
 /// `(sin(pi d) / (pi d) - 1) / d^2` of `d^2`, for |d| up to 1/2. At `f32`, off by less than 2^-33.6.
 pub(super) const SIN_PI_SINGLE: [f64; 5] =
     [-1.644934058189392, 0.8117420077323914, -0.19074538350105286, 0.026104742661118507, -0.002215480199083686];
+
+/// Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.
+pub(super) static LOG_INVERSES: Table = Table {
+    name: "log_inverses",
+    double: [
+        1.0,
+        0.9246417013902206,
+        0.8648648666576334,
+        0.8205128193312627,
+        0.7804878033156598,
+        0.7441860455686002,
+        0.7111111092758902,
+        0.6808510652662698,
+        1.3061224522165673,
+        1.2549019636501986,
+        1.2075471727502263,
+        1.1636363657743038,
+        1.1228070160825145,
+        1.084745764640615,
+        1.0491803261036812,
+        1.0,
+    ],
+    single: [
+        1.0,
+        0.9246512651443481,
+        0.8627315759658813,
+        0.8212983012199402,
+        0.7803055047988892,
+        0.7444534301757812,
+        0.7110022306442261,
+        0.6802000403404236,
+        1.3081623315811157,
+        1.25348699092865,
+        1.2099723815917969,
+        1.1621285676956177,
+        1.1219309568405151,
+        1.0838760137557983,
+        1.0466086864471436,
+        1.0,
+    ],
+};
+
+/// Minus the logarithms of these: multiples of 2^-42 at `f64`, off by less than 2^-65; of 2^-17 and 2^-32.5 at `f32`.
+pub(super) static LOG_TABLE: Table = Table {
+    name: "log_table",
+    double: [
+        0.0,
+        0.07834896635745281,
+        0.14518200777160928,
+        0.1978257447699434,
+        0.24783616590639213,
+        0.2954642141610293,
+        0.34092658955137267,
+        0.38441169680049825,
+        -0.2670627877273546,
+        -0.22705745291909807,
+        -0.18859117224133115,
+        -0.1515498999644933,
+        -0.11583181422361122,
+        -0.08134564123201926,
+        -0.04800921750393172,
+        0.0,
+    ],
+    single: [
+        0.0,
+        0.078338623046875,
+        0.14765167236328125,
+        0.196868896484375,
+        0.24806976318359375,
+        0.29510498046875,
+        0.3410797119140625,
+        0.38536834716796875,
+        -0.26862335205078125,
+        -0.22592926025390625,
+        -0.1905975341796875,
+        -0.1502532958984375,
+        -0.11505126953125,
+        -0.08054351806640625,
+        -0.04555511474609375,
+        0.0,
+    ],
+};

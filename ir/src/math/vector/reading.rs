@@ -53,6 +53,29 @@ pub trait Real:
         self * half.shl(mantissa).real() * (bits - half).shl(mantissa).real()
     }
 
+    /// The significand of a positive number, from 3/4 up to 3/2; 1 of zeros and of infinity, NaN of negative numbers and NaN.
+    fn significand(self) -> Self {
+        let n = Layout::of(self.is_single());
+        let (bits, _) = lifted(self, n);
+        let turned = bits - bits.of(n.three_quarters);
+        let m = (turned & bits.of((1 << n.mantissa) - 1)) + bits.of(n.three_quarters);
+        let negative_or_nan = !(self.equal(self.of(0.0)) | self.of(0.0).less(self));
+        self.of(f64::NAN).or(negative_or_nan, m.real())
+    }
+    /// The power of 2 that goes with the [significand](Self::significand) of a positive number; negative infinity of zeros, infinity of
+    /// infinity, NaN of NaN. Of negative numbers it is some float. `significand` is that of `self`.
+    fn exponent(self, significand: Self) -> Self {
+        let n = Layout::of(self.is_single());
+        let (bits, subnormal) = lifted(self, n);
+        let raised = bits - significand.bits() + bits.of(n.bias << n.mantissa);
+        // A number with the exponent of `unit` is `unit` and its low bits.
+        let unit = self.of(n.unit());
+        let k = (raised.shr(n.mantissa) | unit.bits()).real() - self.of(n.unit() + n.bias as f64);
+        let k = k - self.of(n.lift.into()).or(subnormal, self.of(0.0));
+        let finite = k.or(self.less(self.of(f64::INFINITY)), self);
+        self.of(f64::NEG_INFINITY).or(self.equal(self.of(0.0)), finite)
+    }
+
     /// One of two things, by the precision.
     fn at<T>(self, double: T, single: T) -> T {
         if self.is_single() { single } else { double }
@@ -62,6 +85,58 @@ pub trait Real:
 /// What [`Real::scale`] adds to k so that the low bits of the sum are k and twice the bias of exponents, and the bits of a mantissa.
 pub fn scale_numbers(single: bool) -> (f64, u32) {
     if single { (12582912.0 + 254.0, 23) } else { (6755399441055744.0 + 2046.0, 52) }
+}
+
+/// How floats of a precision are laid out: what [`Real::significand`] and [`Real::exponent`] are computed with.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The bits of a mantissa.
+    pub mantissa: u32,
+    /// What exponents are stored with.
+    pub bias: u64,
+    /// The least normal number.
+    pub least: f64,
+    /// Subnormal numbers are normal ones if they are multiplied by 2 to the power of this.
+    pub lift: i32,
+    /// The bits of 3/4.
+    pub three_quarters: u64,
+}
+
+impl Layout {
+    /// Of `f32` or `f64`.
+    pub fn of(single: bool) -> &'static Layout {
+        const SINGLE: Layout =
+            Layout { mantissa: 23, bias: 127, least: f32::MIN_POSITIVE as f64, lift: 25, three_quarters: 0x3f40_0000 };
+        const DOUBLE: Layout = Layout {
+            mantissa: 52,
+            bias: 1023,
+            least: f64::MIN_POSITIVE,
+            lift: 54,
+            three_quarters: 0x3fe8_0000_0000_0000,
+        };
+        if single { &SINGLE } else { &DOUBLE }
+    }
+    /// The number whose lowest bit is 1.
+    pub fn unit(&self) -> f64 {
+        2f64.powi(self.mantissa as i32)
+    }
+}
+
+/// The bits of a number, as a normal one, and whether it was none.
+fn lifted<F: Real>(x: F, n: &Layout) -> (F::Bits, F::Condition) {
+    let subnormal = x.less(x.of(n.least));
+    ((x * x.of(2f64.powi(n.lift))).or(subnormal, x).bits(), subnormal)
+}
+
+/// Sixteen numbers, to choose one of by the low bits of an integer.
+#[derive(Debug, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// At `f64`.
+    pub double: [f64; 16],
+    /// At `f32`.
+    pub single: [f32; 16],
 }
 
 /// A function that is called for one number at a time.
@@ -90,6 +165,8 @@ pub trait Bits:
     fn shl(self, by: u32) -> Self;
     /// Shifted by fewer places than there are, toward the low end; zeros come in.
     fn shr(self, by: u32) -> Self;
+    /// The number of a table that the low four bits say.
+    fn choose(self, table: &'static Table) -> Self::Real;
     /// True if no bit is set.
     fn is_zero(self) -> Self::Condition;
     /// The float of these bits.

@@ -1,6 +1,6 @@
 //! The reading of functions on scalars.
 
-use super::reading::{Bits, Condition, Real, Slow};
+use super::reading::{Bits, Condition, Real, Slow, Table};
 use std::num::Wrapping;
 
 impl Condition for bool {}
@@ -58,6 +58,9 @@ macro_rules! scalar {
             }
             fn shr(self, by: u32) -> Self {
                 self >> by as usize
+            }
+            fn choose(self, table: &'static Table) -> $float {
+                table.$slow[(self.0 & 15) as usize]
             }
             fn is_zero(self) -> bool {
                 self.0 == 0

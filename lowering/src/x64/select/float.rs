@@ -26,6 +26,9 @@ pub(super) fn sign_bit(size: usize) -> u64 {
 impl Selector<'_> {
     pub(super) fn float_unary(&mut self, op: Unary, dtype: DType, a: KValue) -> Result<Val, KernelError> {
         let size = dtype.size();
+        if op == Unary::Significand {
+            return self.significand(size, a);
+        }
         // VROUND and VRNDSCALE agree on these; 8 keeps exceptions quiet.
         let round = |mode: u8| Some(8 | mode);
         let mode = match op {
@@ -74,6 +77,7 @@ impl Selector<'_> {
             Binary::CopySign => return self.copy_sign(size, a, b),
             Binary::Scale if self.evex() => by_size!(size, SCALEF_PS, SCALEF_PD),
             Binary::Scale => return self.scale(size, a, b),
+            Binary::Exponent => return self.exponent(size, a, b),
             _ => return Err(unsupported(format!("{op:?} of floats"))),
         };
         let commutes = matches!(op, Binary::Add | Binary::Mul);

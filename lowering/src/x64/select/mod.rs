@@ -17,6 +17,7 @@ pub mod fold;
 mod forms;
 mod integer;
 mod pairs;
+mod parts;
 mod row;
 mod widths;
 
@@ -31,6 +32,7 @@ use super::unsupported;
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
 use forms::Forms;
 use pairs::Pair;
+use parts::Choice;
 use rewright_ir::DType;
 pub use row::{Row, Rows};
 use rustc_hash::FxHashMap;
@@ -87,6 +89,10 @@ pub struct Selector<'a> {
     constants: FxHashMap<(u32, u8, bool), V>,
     /// With AVX2, by k the two factors of 2^k.
     factors: FxHashMap<V, (V, V)>,
+    /// With AVX2, by number its bits as a normal one, and where it is none.
+    lifted: FxHashMap<V, (V, V)>,
+    /// With AVX2, what is made of an index of a table.
+    choices: FxHashMap<V, Choice>,
     /// Loads that nothing has asked for yet.
     waiting: Vec<KValue>,
     /// By row, the pairs that are loaded.
@@ -144,6 +150,8 @@ impl<'a> Selector<'a> {
             vals: Forms::new(count),
             constants: FxHashMap::default(),
             factors: FxHashMap::default(),
+            lifted: FxHashMap::default(),
+            choices: FxHashMap::default(),
             waiting: Vec::new(),
             pairs: FxHashMap::default(),
             unpaired: None,
@@ -184,6 +192,8 @@ impl<'a> Selector<'a> {
         self.vals.clear();
         self.constants.clear();
         self.factors.clear();
+        self.lifted.clear();
+        self.choices.clear();
         self.waiting.clear();
         self.pairs.clear();
     }
@@ -256,6 +266,7 @@ impl<'a> Selector<'a> {
             KOp::Convert => self.convert(self.kernel.dtype(args[0]), to, args[0])?,
             KOp::Bitcast => self.bitcast(self.kernel.dtype(args[0]), to, args[0])?,
             KOp::Fma => self.fma(to, args)?,
+            KOp::Choose(table) => self.choose(table, to.size(), args[0])?,
             KOp::Math(call) => self.math(call, args, to.size())?,
             KOp::MathWhere(call) => self.math_where(call, args, to.size())?,
             KOp::Reference(r) => {

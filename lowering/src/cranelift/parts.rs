@@ -1,0 +1,119 @@
+//! Significands and exponents of floats, and tables to look up what goes with them, of one number or of a vector.
+
+use super::emit::Emitter;
+use super::lanes::{int_lane, lane_order, vector_of};
+use crate::kernel::KernelError;
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use rewright_ir::math::vector::{Layout, Table};
+use rewright_ir::{DType, Scalar};
+
+/// The integer type of as many lanes, and how to see one as the other.
+fn bits_of(float: Type) -> (Type, MemFlagsData) {
+    let lane = int_lane(float.lane_type());
+    if float.is_vector() { (vector_of(lane), lane_order()) } else { (lane, MemFlagsData::new()) }
+}
+
+impl Emitter<'_> {
+    /// As [`Real::significand`](rewright_ir::math::vector::Real::significand) computes it.
+    pub fn significand(&mut self, x: Value) -> Result<Value, KernelError> {
+        let float = self.b.func.dfg.value_type(x);
+        let n = Layout::of(float.lane_type() == types::F32);
+        let (int, flags) = bits_of(float);
+        let (bits, _) = self.lifted(x, n)?;
+        let (from, mask) = (self.all(int, n.three_quarters)?, self.all(int, (1 << n.mantissa) - 1)?);
+        let turned = self.b.ins().isub(bits, from);
+        let low = self.b.ins().band(turned, mask);
+        let m = self.b.ins().iadd(low, from);
+        let m = self.b.ins().bitcast(float, flags, m);
+        let (zero, nan) = (self.number(float, 0.0)?, self.number(float, f64::NAN)?);
+        let positive = self.b.ins().fcmp(FloatCC::GreaterThanOrEqual, x, zero);
+        Ok(self.either(positive, m, nan))
+    }
+
+    /// As [`Real::exponent`](rewright_ir::math::vector::Real::exponent) computes it.
+    pub fn exponent(&mut self, x: Value, significand: Value) -> Result<Value, KernelError> {
+        let float = self.b.func.dfg.value_type(x);
+        let n = Layout::of(float.lane_type() == types::F32);
+        let (int, flags) = bits_of(float);
+        let (bits, subnormal) = self.lifted(x, n)?;
+        let (bias, places) = (self.all(int, n.bias << n.mantissa)?, self.int(int.lane_type(), n.mantissa.into()));
+        let m = self.b.ins().bitcast(int, flags, significand);
+        let difference = self.b.ins().isub(bits, m);
+        let raised = self.b.ins().iadd(difference, bias);
+        let k = self.b.ins().ushr(raised, places);
+        let (unit, over) = (self.number(float, n.unit())?, self.number(float, n.unit() + n.bias as f64)?);
+        let unit = self.b.ins().bitcast(int, flags, unit);
+        let k = self.b.ins().bor(k, unit);
+        let k = self.b.ins().bitcast(float, flags, k);
+        let k = self.b.ins().fsub(k, over);
+        let (lift, zero) = (self.number(float, n.lift.into())?, self.number(float, 0.0)?);
+        let lift = self.either(subnormal, lift, zero);
+        let k = self.b.ins().fsub(k, lift);
+        let (infinity, below) = (self.number(float, f64::INFINITY)?, self.number(float, f64::NEG_INFINITY)?);
+        let finite = self.b.ins().fcmp(FloatCC::LessThan, x, infinity);
+        let k = self.either(finite, k, x);
+        let at_zero = self.b.ins().fcmp(FloatCC::Equal, x, zero);
+        Ok(self.either(at_zero, below, k))
+    }
+
+    /// The bits of a number, as a normal one, and whether it was none.
+    fn lifted(&mut self, x: Value, n: &Layout) -> Result<(Value, Value), KernelError> {
+        let float = self.b.func.dfg.value_type(x);
+        let (int, flags) = bits_of(float);
+        let (least, lift) = (self.number(float, n.least)?, self.number(float, 2f64.powi(n.lift))?);
+        let subnormal = self.b.ins().fcmp(FloatCC::LessThan, x, least);
+        let product = self.b.ins().fmul(x, lift);
+        let lifted = self.either(subnormal, product, x);
+        Ok((self.b.ins().bitcast(int, flags, lifted), subnormal))
+    }
+
+    /// `condition ? a : b`, of numbers or of lanes.
+    fn either(&mut self, condition: Value, a: Value, b: Value) -> Value {
+        let float = self.b.func.dfg.value_type(a);
+        if !float.is_vector() {
+            return self.b.ins().select(condition, a, b);
+        }
+        let condition = self.recast(condition, float.lane_type());
+        self.b.ins().bitselect(condition, a, b)
+    }
+
+    /// The float nearest to a number, in all lanes.
+    fn number(&mut self, float: Type, number: f64) -> Result<Value, KernelError> {
+        let dtype = if float.lane_type() == types::F32 { DType::F32 } else { DType::F64 };
+        let bits = Scalar::F64(number).cast(dtype).bits().0;
+        if float.is_vector() { self.vector_constant(float.lane_type(), bits) } else { Ok(self.constant(dtype, bits)) }
+    }
+
+    /// An integer in all lanes.
+    fn all(&mut self, int: Type, bits: u64) -> Result<Value, KernelError> {
+        if int.is_vector() { self.vector_constant(int.lane_type(), bits) } else { Ok(self.int(int, bits as i64)) }
+    }
+
+    /// The number of a table that the low four bits of an integer say; of a vector of them each by itself.
+    pub fn choose(&mut self, table: &'static Table, n: Value) -> Value {
+        let int = self.b.func.dfg.value_type(n);
+        if int.is_vector() {
+            let float = if int.lane_type() == types::I32 { types::F32 } else { types::F64 };
+            let chosen = (0..int.lane_count() as u8).map(|lane| {
+                let n = self.b.ins().extractlane(n, lane);
+                self.choose(table, n)
+            });
+            let chosen: Vec<Value> = chosen.collect();
+            let first = self.b.ins().splat(vector_of(float), chosen[0]);
+            let others = (1..).zip(&chosen[1..]);
+            return others.fold(first, |all, (lane, &x)| self.b.ins().insertlane(all, x, lane));
+        }
+        let (address, float, size) = match int {
+            types::I32 => (table.single.as_ptr() as i64, types::F32, 4),
+            _ => (table.double.as_ptr() as i64, types::F64, 8),
+        };
+        let pointer = self.isa.pointer_type();
+        let low = self.b.ins().band_imm_u(n, 15);
+        let low = if int.bytes() < pointer.bytes() { self.b.ins().uextend(pointer, low) } else { low };
+        let offset = self.b.ins().imul_imm_s(low, size);
+        let base = self.b.ins().iconst(pointer, address);
+        let at = self.b.ins().iadd(base, offset);
+        self.b.ins().load(float, MemFlagsData::trusted(), at, 0)
+    }
+}

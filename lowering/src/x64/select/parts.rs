@@ -1,0 +1,166 @@
+//! Significands and exponents of floats, and tables to look up what goes with them.
+
+use super::float::by_size;
+use super::{Selector, Val};
+use crate::kernel::{KValue, KernelError};
+use crate::x64::codes;
+use crate::x64::machine::{Inst, Op, Over, V, Width};
+use rewright_ir::math::vector::{Layout, Table};
+use rewright_ir::{DType, Scalar};
+use smallvec::SmallVec;
+
+/// VGETMANT's immediate: from 3/4 to 3/2, NaN of negative numbers, zeros without a sign.
+const FROM_THREE_QUARTERS: u8 = 0b1111;
+/// VCMP's predicates.
+const LESS: u8 = 0x11;
+const EQUAL: u8 = 0;
+const NOT_AT_LEAST: u8 = 0x19;
+const NOT_LESS: u8 = 0x15;
+
+/// The index of a table's numbers as instructions of AVX2 want it, which is the same for all tables.
+#[derive(Clone, Copy)]
+pub(super) struct Choice {
+    /// In each four bytes the number of those within eight of them.
+    within: V,
+    /// Lanes with their sign bits set if the index has bit 2, and bit 3.
+    bits: [V; 2],
+}
+
+impl Selector<'_> {
+    /// As [`Real::significand`](rewright_ir::math::vector::Real::significand) computes it.
+    pub(super) fn significand(&mut self, size: usize, x: KValue) -> Result<Val, KernelError> {
+        let x = self.lanes(x)?;
+        if self.evex() {
+            return Ok(Val::Lanes(self.op_imm(
+                by_size!(size, GETMANT_PS, GETMANT_PD),
+                size,
+                &[x],
+                FROM_THREE_QUARTERS,
+            )));
+        }
+        let n = Layout::of(size == 4);
+        let (bits, _) = self.lifted(size, x);
+        let [from, mask] = [n.three_quarters, (1 << n.mantissa) - 1].map(|bits| self.constant(bits, size));
+        let turned = self.op2(by_size!(size, SUB_D, SUB_Q), size, bits, from);
+        let low = self.op2(by_size!(size, AND_PS, AND_PD), size, turned, mask);
+        let m = self.op2(by_size!(size, ADD_D, ADD_Q), size, low, from);
+        // All bits are NaN.
+        let zero = self.constant(0, size);
+        let other = self.compared(size, x, zero, NOT_AT_LEAST);
+        Ok(Val::Lanes(self.op2(by_size!(size, OR_PS, OR_PD), size, m, other)))
+    }
+
+    /// As [`Real::exponent`](rewright_ir::math::vector::Real::exponent) computes it.
+    pub(super) fn exponent(&mut self, size: usize, x: KValue, significand: KValue) -> Result<Val, KernelError> {
+        let (x, m) = (self.lanes(x)?, self.lanes(significand)?);
+        let subtract = by_size!(size, SUB_PS, SUB_PD);
+        if self.evex() {
+            let form = by_size!(size, GETEXP_PS, GETEXP_PD);
+            let (of_x, of_m) = (self.op1(form, size, x), self.op1(form, size, m));
+            return Ok(Val::Lanes(self.op2(subtract, size, of_x, of_m)));
+        }
+        let n = Layout::of(size == 4);
+        let (bits, subnormal) = self.lifted(size, x);
+        let difference = self.op2(by_size!(size, SUB_D, SUB_Q), size, bits, m);
+        let [bias, places] = [n.bias << n.mantissa, n.mantissa.into()].map(|bits| self.constant(bits, size));
+        let raised = self.op2(by_size!(size, ADD_D, ADD_Q), size, difference, bias);
+        let k = self.op2(by_size!(size, SRLV_D, SRLV_Q), size, raised, places);
+        let [unit, lift, infinity, below] =
+            [n.unit(), n.lift.into(), f64::INFINITY, f64::NEG_INFINITY].map(|c| self.number(size, c));
+        let over = self.number(size, n.unit() + n.bias as f64);
+        let sum = self.op2(by_size!(size, OR_PS, OR_PD), size, k, unit);
+        let k = self.op2(subtract, size, sum, over);
+        let lifted = self.op2(by_size!(size, AND_PS, AND_PD), size, subnormal, lift);
+        let k = self.op2(subtract, size, k, lifted);
+        let not_finite = self.compared(size, x, infinity, NOT_LESS);
+        let k = self.blend(size, not_finite, x, k);
+        let zero = self.constant(0, size);
+        let at_zero = self.compared(size, x, zero, EQUAL);
+        Ok(Val::Lanes(self.blend(size, at_zero, below, k)))
+    }
+
+    /// The bits of a number, as a normal one, and lanes that are set where it was none. AVX2 only.
+    fn lifted(&mut self, size: usize, x: V) -> (V, V) {
+        if let Some(&known) = self.lifted.get(&x) {
+            return known;
+        }
+        let n = Layout::of(size == 4);
+        let (least, lift) = (self.number(size, n.least), self.number(size, 2f64.powi(n.lift)));
+        let subnormal = self.compared(size, x, least, LESS);
+        let product = self.op2(by_size!(size, MUL_PS, MUL_PD), size, x, lift);
+        let bits = self.blend(size, subnormal, product, x);
+        self.lifted.insert(x, (bits, subnormal));
+        (bits, subnormal)
+    }
+
+    /// A comparison as lanes. AVX2 only.
+    fn compared(&mut self, size: usize, a: V, b: V, predicate: u8) -> V {
+        self.op_imm(by_size!(size, CMP_PS, CMP_PD), size, &[a, b], predicate)
+    }
+
+    /// The float nearest to a number.
+    fn number(&mut self, size: usize, number: f64) -> V {
+        let dtype = if size == 4 { DType::F32 } else { DType::F64 };
+        self.constant(Scalar::F64(number).cast(dtype).bits().0, size)
+    }
+
+    /// The number of a table that the low four bits say.
+    pub(super) fn choose(&mut self, table: &'static Table, size: usize, n: KValue) -> Result<Val, KernelError> {
+        let n = self.lanes(n)?;
+        let bytes: SmallVec<[u8; 128]> = match size {
+            4 => table.single.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            _ => table.double.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        };
+        let register = if self.evex() { Width::Z } else { Width::Y };
+        let parts: SmallVec<[V; 4]> = bytes.chunks(register.bytes()).map(|part| self.whole(part)).collect();
+        if self.evex() {
+            let dst = self.fresh(size);
+            let op = match parts[..] {
+                [low, high] => {
+                    Op { over: Over::First, ..Self::plain_op(&codes::PICK_PD, Width::Z, dst, &[low, n, high]) }
+                }
+                _ => Self::plain_op(&codes::PERM_PS, Width::Z, dst, &[n, parts[0]]),
+            };
+            self.emit(Inst::Op(Op { same_width: true, ..op }));
+            return Ok(Val::Lanes(dst));
+        }
+        let Choice { within, bits } = self.choice(size, n);
+        let mut chosen: SmallVec<[V; 4]> = parts.iter().map(|&part| self.permuted(size, within, part)).collect();
+        // Tables of four parts by bit 2 and bit 3, those of two by bit 3.
+        for bit in &bits[if chosen.len() == 4 { 0 } else { 1 }..] {
+            chosen = chosen.chunks(2).map(|pair| self.blend(size, *bit, pair[1], pair[0])).collect();
+        }
+        Ok(Val::Lanes(chosen[0]))
+    }
+
+    fn permuted(&mut self, size: usize, within: V, part: V) -> V {
+        let dst = self.fresh(size);
+        let op = Self::plain_op(&codes::PERM_PS, Width::Y, dst, &[within, part]);
+        self.emit(Inst::Op(Op { same_width: true, ..op }));
+        dst
+    }
+
+    /// AVX2 only.
+    fn choice(&mut self, size: usize, n: V) -> Choice {
+        if let Some(&known) = self.choices.get(&n) {
+            return known;
+        }
+        let shift = by_size!(size, SLLV_D, SLLV_Q);
+        // So far to the sign bit.
+        let bits = [3, 4].map(|bit| {
+            let places = self.constant(8 * size as u64 - bit, size);
+            self.op2(shift, size, n, places)
+        });
+        let within = if size == 4 {
+            n
+        } else {
+            let (one, odd) = (self.constant(1, 8), self.constant(1 << 32, 8));
+            let twice = self.op2(shift, 8, n, one);
+            let both = self.op1(&codes::EVEN_PS, 8, twice);
+            self.op2(&codes::OR_PD, 8, both, odd)
+        };
+        let choice = Choice { within, bits };
+        self.choices.insert(n, choice);
+        choice
+    }
+}
