@@ -131,7 +131,7 @@ fn lifted<F: Real>(x: F, n: &Layout) -> (F::Bits, F::Condition) {
 /// Sixteen numbers, to choose one of by the low bits of an integer.
 #[derive(Debug, PartialEq)]
 pub struct Table {
-    /// Its name.
+    /// Its name, which tells it from others.
     pub name: &'static str,
     /// At `f64`.
     pub double: [f64; 16],
