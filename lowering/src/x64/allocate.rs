@@ -372,7 +372,8 @@ impl Writer<'_> {
         let (Operand::Reg(from), to) = (operands[0], self.room(file, op.dst, busy[0])?) else {
             return Err(unsupported("a tied operand in memory"));
         };
-        self.copy_register(op.width, to, from);
+        let wide = |register| if op.same_width { at_width(register, op.width) } else { register };
+        self.copy_register(op.width, wide(to), wide(from));
         operands[0] = Operand::Reg(to);
         Ok(())
     }

@@ -213,7 +213,13 @@ impl Maker {
             }
         }
         let after = self.k.end_section(section);
-        let order = self.random.pick(&[Order::PAIRWISE, Order::PAIRWISE, Order::PAIRWISE_COMPLEX, Order::Sequential]);
+        let few = |lanes| Order::Tree { lanes, leaf: 8 * lanes };
+        let order = match self.random.below(8) {
+            0..4 => Order::PAIRWISE,
+            4 => Order::PAIRWISE_COMPLEX,
+            5 | 6 => Order::Sequential,
+            _ => few(self.random.pick(&[1, 2, 4])),
+        };
         let neutral = chosen.iter().map(|(_, neutral)| neutral.bits().0).collect();
         let any_order = !dtypes.iter().any(|dtype| dtype.is_float()) && self.random.chance(70);
         self.k.fold(Fold { order, any_order, items, neutral, left, right, both, combine, onward: None, totals, after });

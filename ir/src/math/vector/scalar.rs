@@ -6,7 +6,7 @@ use std::num::Wrapping;
 impl Condition for bool {}
 
 macro_rules! scalar {
-    ($float:ident, $bits:ident, $slow:ident, $single:literal) => {
+    ($float:ident, $bits:ident, $precision:ident, $single:literal) => {
         impl Real for $float {
             type Bits = Wrapping<$bits>;
             type Condition = bool;
@@ -39,7 +39,7 @@ macro_rules! scalar {
                 if condition { self } else { b }
             }
             fn unless(self, condition: bool, f: &Slow, x: Self) -> Self {
-                if condition { (f.$slow)(x) } else { self }
+                if condition { (f.$precision)(x) } else { self }
             }
             fn bits(self) -> Self::Bits {
                 Wrapping($float::to_bits(self))
@@ -60,7 +60,7 @@ macro_rules! scalar {
                 self >> by as usize
             }
             fn choose(self, table: &'static Table) -> $float {
-                table.$slow[(self.0 & 15) as usize]
+                table.$precision[(self.0 & 15) as usize]
             }
             fn is_zero(self) -> bool {
                 self.0 == 0

@@ -3,7 +3,7 @@
 //! A normal test run tries some arguments, and the same ones every time. `REWRIGHT_ULPS=n` tries n random ones, `REWRIGHT_EVERY_F32=1`
 //! every one at `f32`, `REWRIGHT_EVERY_F32=sin,cos` of these functions; `docs/testing.md` has the commands.
 
-use super::{ERRORS, double, single};
+use super::{ERRORS, Real, double, single};
 use crate::math::double_double::{self, Dd};
 use crate::math::rounded;
 use fastrand::Rng;
@@ -70,7 +70,7 @@ cases! {
     exp: |x| Dd::new(x).exp(), (-745.0, 710.0), &[LN_2 / 2.0, 1.5 * LN_2, 709.782712893384, 745.1332191019411, 88.72284, 103.972];
     exp2: |x| (Dd::new(x) * double_double::LN_2).exp(), (-1075.0, 1024.0), &[0.5, 1.5, 1022.0, 1023.0, 1024.0, 1074.0, 1075.0, 126.0, 127.0, 128.0, 149.0, 150.0];
     expm1: expm1, (-40.0, 20.0), &[LN_2 / 2.0, 1.5 * LN_2, 37.4, 40.0, 709.782712893384, 88.72284, 17.3];
-    log: log, (0.0, 8.0), &[1.0, ROOT_HALF, 2.0 * ROOT_HALF, f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64];
+    log: log, (0.0, 8.0), &[1.0, 0.75, 0.9375, 0.96875, 1.0625, 1.063, 1.0645, 1.125, 1.5, f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64];
     log2: |x| log(x) / double_double::LN_2, (0.0, 8.0), &[1.0, ROOT_HALF, 2.0 * ROOT_HALF, 4.0, 8.0, f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64];
     log10: |x| log(x) / Dd::new(10.0).log(), (0.0, 8.0), &[1.0, ROOT_HALF, 2.0 * ROOT_HALF, 0.1, 100.0, 1e22, f64::MIN_POSITIVE, f32::MIN_POSITIVE as f64];
     log1p: log1p, (-1.0, 8.0), &[-1.0, ROOT_HALF - 1.0, 2.0 * ROOT_HALF - 1.0];
@@ -91,6 +91,38 @@ cases! {
     erf: erf, (-6.0, 6.0), &[0.65, 6.0, 5.9, 3.9];
     erfc: erfc, (-6.0, 28.0), &[0.65, 6.0, 26.5, 27.2, 27.5, 9.2, 10.05, 10.5];
     lgamma: gamma::exact, (-8.0, 12.0), &[1.0, 1.5, 2.0, 2.5, 2.4570247382208006, 2.7476826467274127, 3.14358088834998, 3.955294284858598, 4.03936184029534, 1e-18, 1e-9, 2.5599833278516383e305, 4.085003e36];
+}
+
+/// A number is its significand times a power of 2.
+#[test]
+fn significands_and_exponents_make_numbers() {
+    fn check<F: Real + PartialOrd + Into<f64>>(x: F) {
+        let m = x.significand();
+        let (m, k, x): (f64, f64, f64) = (m.into(), x.exponent(m).into(), x.into());
+        assert!((0.75..1.5).contains(&m) && k == k.trunc(), "{x}: {m}, {k}");
+        // In two factors, for a power may be less than numbers have.
+        let half = (k / 2.0).trunc();
+        assert_eq!(m * 2f64.powi(half as i32) * 2f64.powi((k - half) as i32), x);
+    }
+    let mut rng = Rng::with_seed(7);
+    for _ in 0..100_000 {
+        check(f64::from_bits(rng.u64(1..f64::INFINITY.to_bits())));
+        check(f32::from_bits(rng.u32(1..f32::INFINITY.to_bits())));
+        check(f64::from_bits(rng.u64(1..f64::MIN_POSITIVE.to_bits())));
+        check(f32::from_bits(rng.u32(1..f32::MIN_POSITIVE.to_bits())));
+    }
+    for x in [0.75, 1.0, 1.5, 1.5f64.next_down(), 0.75f64.next_down(), 5e-324, f64::MIN_POSITIVE, f64::MAX] {
+        check(x);
+    }
+    for (x, m, k) in
+        [(0.0, 1.0, f64::NEG_INFINITY), (-0.0, 1.0, f64::NEG_INFINITY), (f64::INFINITY, 1.0, f64::INFINITY)]
+    {
+        assert_eq!((x.significand(), x.exponent(m)), (m, k));
+        let (x, m, k) = (x as f32, m as f32, k as f32);
+        assert_eq!((x.significand(), x.exponent(m)), (m, k));
+    }
+    assert!([-1.0, -5e-324, f64::NEG_INFINITY, f64::NAN].iter().all(|x| x.significand().is_nan()));
+    assert!(f64::NAN.exponent(f64::NAN).is_nan());
 }
 
 /// Natural logarithm of any positive number.

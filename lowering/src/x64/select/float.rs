@@ -95,7 +95,7 @@ impl Selector<'_> {
 
     /// 2^k in two factors, which are the same for all that is scaled by it.
     fn power_of_two(&mut self, size: usize, k: V) -> (V, V) {
-        if let Some(&known) = self.factors.get(&k) {
+        if let Some(&known) = self.factors.get(&(k, size)) {
             return known;
         }
         let (shifter, mantissa) = scale_numbers(size == 4);
@@ -107,7 +107,7 @@ impl Selector<'_> {
         let half = self.op2(shr, size, bits, one);
         let rest = self.op2(by_size!(size, SUB_D, SUB_Q), size, bits, half);
         let factors = (self.op2(shl, size, half, mantissa), self.op2(shl, size, rest, mantissa));
-        self.factors.insert(k, factors);
+        self.factors.insert((k, size), factors);
         factors
     }
 

@@ -87,12 +87,13 @@ pub struct Selector<'a> {
     vals: Forms,
     /// By place in the pool, size of the element and width, and whether it is a mask.
     constants: FxHashMap<(u32, u8, bool), V>,
-    /// With AVX2, by k the two factors of 2^k.
-    factors: FxHashMap<V, (V, V)>,
-    /// With AVX2, by number its bits as a normal one, and where it is none.
-    lifted: FxHashMap<V, (V, V)>,
-    /// With AVX2, what is made of an index of a table.
-    choices: FxHashMap<V, Choice>,
+    // With AVX2, by register and the bytes of its lanes, which are not the same for all constants of a place in the pool.
+    /// By k the two factors of 2^k.
+    factors: FxHashMap<(V, usize), (V, V)>,
+    /// By number its bits as a normal one, and where it is none.
+    lifted: FxHashMap<(V, usize), (V, V)>,
+    /// What is made of an index of a table.
+    choices: FxHashMap<(V, usize), Choice>,
     /// Loads that nothing has asked for yet.
     waiting: Vec<KValue>,
     /// By row, the pairs that are loaded.

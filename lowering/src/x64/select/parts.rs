@@ -20,9 +20,9 @@ const NOT_LESS: u8 = 0x15;
 /// The index of a table's numbers as instructions of AVX2 want it, which is the same for all tables.
 #[derive(Clone, Copy)]
 pub(super) struct Choice {
-    /// In each four bytes the number of those within eight of them.
+    /// In each four bytes of a lane, which four of the 32 bytes of a part of the table go there.
     within: V,
-    /// Lanes with their sign bits set if the index has bit 2, and bit 3.
+    /// Lanes with their sign bits set if the index has bit 2, which `f32` has no use for, and bit 3.
     bits: [V; 2],
 }
 
@@ -81,7 +81,7 @@ impl Selector<'_> {
 
     /// The bits of a number, as a normal one, and lanes that are set where it was none. AVX2 only.
     fn lifted(&mut self, size: usize, x: V) -> (V, V) {
-        if let Some(&known) = self.lifted.get(&x) {
+        if let Some(&known) = self.lifted.get(&(x, size)) {
             return known;
         }
         let n = Layout::of(size == 4);
@@ -89,7 +89,7 @@ impl Selector<'_> {
         let subnormal = self.compared(size, x, least, LESS);
         let product = self.op2(by_size!(size, MUL_PS, MUL_PD), size, x, lift);
         let bits = self.blend(size, subnormal, product, x);
-        self.lifted.insert(x, (bits, subnormal));
+        self.lifted.insert((x, size), (bits, subnormal));
         (bits, subnormal)
     }
 
@@ -142,15 +142,17 @@ impl Selector<'_> {
 
     /// AVX2 only.
     fn choice(&mut self, size: usize, n: V) -> Choice {
-        if let Some(&known) = self.choices.get(&n) {
+        if let Some(&known) = self.choices.get(&(n, size)) {
             return known;
         }
         let shift = by_size!(size, SLLV_D, SLLV_Q);
         // So far to the sign bit.
-        let bits = [3, 4].map(|bit| {
-            let places = self.constant(8 * size as u64 - bit, size);
+        let mut signs = |bit: u64| {
+            let places = self.constant(8 * size as u64 - 1 - bit, size);
             self.op2(shift, size, n, places)
-        });
+        };
+        let last = signs(3);
+        let bits = [if size == 4 { last } else { signs(2) }, last];
         let within = if size == 4 {
             n
         } else {
@@ -160,7 +162,7 @@ impl Selector<'_> {
             self.op2(&codes::OR_PD, 8, both, odd)
         };
         let choice = Choice { within, bits };
-        self.choices.insert(n, choice);
+        self.choices.insert((n, size), choice);
         choice
     }
 }
