@@ -165,20 +165,20 @@ TABLE = [
         (7, 4),
     ),
     (
-        "LOG_NEAR_1",
-        "`(log(1 + f) - f) / f^2` for f from -1/32 to 1/16.",
-        lambda f: (mp.log1p(f) - f) / f**2,
-        lambda f: abs(f**2 / mp.log1p(f)),
-        (-mp.mpf(1) / 32 * mp.mpf("1.0001"), mp.mpf(1) / 16 * mp.mpf("1.0001")),
-        (9, 4),
-    ),
-    (
         "LONG_LOG",
         "`((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same.",
         even(lambda s: ((2 * mp.atanh(s) / s - 2) / s**2 - mp.mpf(2) / 3) / s**2, mp.mpf(2) / 5),
         lambda z: z**2,
         (0, LOG_END),
         (8, 3),
+    ),
+    (
+        "LOG_NEAR_1",
+        "`(log(1 + f) - f) / f^2` for f from -1/32 to 1/16.",
+        lambda f: (mp.log1p(f) - f) / f**2,
+        lambda f: abs(f**2 / mp.log1p(f)),
+        (-mp.mpf(1) / 32 * mp.mpf("1.0001"), mp.mpf(1) / 16 * mp.mpf("1.0001")),
+        (9, 4),
     ),
     (
         "SIN",

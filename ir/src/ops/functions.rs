@@ -43,7 +43,7 @@ functions! {
     /// e to the power of the operand, minus 1, accurate near 0.
     EXPM1 = "expm1", expm1, cycles 17;
     /// Natural logarithm.
-    LOG = "log", log, cycles 17;
+    LOG = "log", log, cycles 10;
     /// Logarithm to base 2.
     LOG2 = "log2", log2, cycles 18;
     /// Logarithm to base 10.

@@ -9,7 +9,7 @@ use rewright_ir::math::vector::{Layout, Table};
 use rewright_ir::{DType, Scalar};
 
 /// The integer type of as many lanes, and how to see one as the other.
-fn bits_of(float: Type) -> (Type, MemFlagsData) {
+pub fn bits_of(float: Type) -> (Type, MemFlagsData) {
     let lane = int_lane(float.lane_type());
     if float.is_vector() { (vector_of(lane), lane_order()) } else { (lane, MemFlagsData::new()) }
 }
@@ -69,7 +69,7 @@ impl Emitter<'_> {
     }
 
     /// `condition ? a : b`, of numbers or of lanes.
-    fn either(&mut self, condition: Value, a: Value, b: Value) -> Value {
+    pub fn either(&mut self, condition: Value, a: Value, b: Value) -> Value {
         let float = self.b.func.dfg.value_type(a);
         if !float.is_vector() {
             return self.b.ins().select(condition, a, b);
@@ -79,7 +79,7 @@ impl Emitter<'_> {
     }
 
     /// The float nearest to a number, in all lanes.
-    fn number(&mut self, float: Type, number: f64) -> Result<Value, KernelError> {
+    pub fn number(&mut self, float: Type, number: f64) -> Result<Value, KernelError> {
         let dtype = if float.lane_type() == types::F32 { DType::F32 } else { DType::F64 };
         let bits = Scalar::F64(number).cast(dtype).bits().0;
         if float.is_vector() { self.vector_constant(float.lane_type(), bits) } else { Ok(self.constant(dtype, bits)) }

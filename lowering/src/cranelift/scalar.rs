@@ -1,7 +1,6 @@
 //! One lane at a time: what each operation is on scalars.
 
 use super::emit::{Emitter, clif};
-use super::scale::scale_shifter;
 use super::unsupported;
 use crate::kernel::{Binary, Compare, KOp, KernelError, Unary};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -77,10 +76,7 @@ impl Emitter<'_> {
             Binary::Mul => ins.imul(a, b),
             Binary::Div => ins.fdiv(a, b),
             Binary::CopySign => ins.fcopysign(a, b),
-            Binary::Scale => {
-                let shifter = self.constant(dtype, scale_shifter(dtype));
-                self.scale(dtype, shifter, a, b)
-            }
+            Binary::Scale => self.scale(a, b)?,
             Binary::Exponent => self.exponent(a, b)?,
             Binary::And => ins.band(a, b),
             Binary::Or => ins.bor(a, b),

@@ -3,7 +3,6 @@
 use super::emit::{Emitter, clif};
 use super::lanes::{Vector, int_lane, lane_order, vector_of};
 use super::scalar::{first_of_floats, float_condition, int_condition};
-use super::scale::scale_shifter;
 use super::unsupported;
 use super::widths::Narrowing;
 use crate::kernel::{Binary, Compare, KInst, KOp, KValue, KernelError, Unary};
@@ -149,13 +148,10 @@ impl Emitter<'_> {
                 let sign = self.vector_constant(a.elem, 1 << (a.elem.bits() - 1))?;
                 return Ok(self.pairwise(a, b, a.elem, |e, x, y| e.b.ins().bitselect(sign, y, x)));
             }
-            Binary::Scale => {
-                let shifter = self.vector_constant(a.elem, scale_shifter(dtype))?;
-                return Ok(self.pairwise(a, b, a.elem, |e, x, k| e.scale(dtype, shifter, x, k)));
-            }
-            Binary::Exponent => {
+            Binary::Scale | Binary::Exponent => {
+                let compute = if op == Binary::Scale { Self::scale } else { Self::exponent };
                 let pairs = a.chunks.iter().zip(&b.chunks);
-                let chunks = pairs.map(|(&x, &m)| self.exponent(x, m)).collect::<Result<_, _>>()?;
+                let chunks = pairs.map(|(&x, &y)| compute(self, x, y)).collect::<Result<_, _>>()?;
                 return Ok(Vector { elem: a.elem, chunks });
             }
             Binary::Quot | Binary::Rem | Binary::Shl | Binary::Shr => {
@@ -174,10 +170,8 @@ impl Emitter<'_> {
     }
 
     fn float_extremum(&mut self, op: Binary, x: Value, y: Value) -> Value {
-        let elem = self.b.func.dfg.value_type(x).lane_type();
         let first = self.b.ins().fcmp(first_of_floats(op), x, y);
-        let first = self.recast(first, elem);
-        self.b.ins().bitselect(first, x, y)
+        self.either(first, x, y)
     }
 
     fn wide_extremum(&mut self, op: Binary, signed: bool, a: &Vector, b: &Vector) -> Vector {

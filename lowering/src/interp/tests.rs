@@ -13,18 +13,9 @@ fn written(dtype: DType, varies: &[bool]) -> Buffer {
 /// Calls a kernel; strides are in bytes, buffer by buffer.
 fn call(kernel: &Kernel, extents: &[u64], pointers: &[*mut u8], strides: &[i64], params: &[u64]) -> Status {
     let code = Interp.compile(kernel).unwrap();
-    let mut status = Status::default();
-    let args = KernelArgs {
-        extents: extents.as_ptr(),
-        pointers: pointers.as_ptr(),
-        strides: strides.as_ptr(),
-        params: params.as_ptr(),
-        status: &mut status,
-    };
     assert_eq!(pointers.len() * extents.len(), strides.len());
     // SAFETY: each test gives arrays that have all elements which its extents and strides reach.
-    unsafe { code.call(&args) };
-    status
+    unsafe { code.run(extents, pointers, strides, params) }
 }
 
 fn address<T>(of: &mut [T], at: usize) -> *mut u8 {

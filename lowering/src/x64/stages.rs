@@ -39,11 +39,8 @@ pub struct Stages {
 }
 
 /// Cycles until the result of an instruction can be used, and what it takes to issue it, in instructions.
-fn cost(inst: &KInst, level: Level) -> (f64, f64) {
+fn cost(inst: &KInst) -> (f64, f64) {
     match &inst.op {
-        KOp::Unary(Unary::Significand) if is_several(&inst.op, level) => (14.0, 8.0),
-        KOp::Binary(Binary::Exponent) if is_several(&inst.op, level) => (14.0, 10.0),
-        KOp::Choose(_) if is_several(&inst.op, level) => (9.0, 10.0),
         KOp::Const(_) | KOp::Bitcast => (0.0, 0.0),
         KOp::Load(..) => (6.0, 0.5),
         KOp::Fma | KOp::Binary(Binary::Mul | Binary::Scale) => (4.0, 1.0),
@@ -62,10 +59,14 @@ fn cost(inst: &KInst, level: Level) -> (f64, f64) {
     }
 }
 
-/// True of what is an instruction or three of AVX-512, and many of AVX2.
-fn is_several(op: &KOp, level: Level) -> bool {
-    let several = matches!(op, KOp::Unary(Unary::Significand) | KOp::Binary(Binary::Exponent) | KOp::Choose(_));
-    several && !level.is_evex()
+/// Of what AVX-512 has instructions for, and AVX2 has not: the cycles until the result, and how many instructions it takes with AVX2.
+fn cost_without_evex(inst: &KInst) -> Option<(f64, f64)> {
+    match &inst.op {
+        KOp::Unary(Unary::Significand) => Some((14.0, 8.0)),
+        KOp::Binary(Binary::Exponent) => Some((14.0, 10.0)),
+        KOp::Choose(_) => Some((9.0, 10.0)),
+        _ => None,
+    }
 }
 
 impl Stages {
@@ -204,8 +205,13 @@ impl<'k> Body<'k> {
         }
         let link = |&n: &usize| {
             let inst = &kernel.insts[n];
-            let (latency, issue) = cost(inst, level);
-            let count = if is_several(&inst.op, level) { issue } else { issue.min(1.0) };
+            let (latency, issue, count) = match cost_without_evex(inst).filter(|_| !level.is_evex()) {
+                Some((latency, count)) => (latency, count, count),
+                None => {
+                    let (latency, issue) = cost(inst);
+                    (latency, issue, issue.min(1.0))
+                }
+            };
             let made = inst.args.iter().map(|v| made_at[v.0 as usize]).filter(|&at| at != usize::MAX);
             Link { latency, issue, count, from: made.map(|at| at as u32).collect() }
         };

@@ -1,52 +1,32 @@
 //! Logarithms.
 //!
+//! [`log`] itself is computed by a table, without a division. Of the others:
+//!
 //! x = 2^k (1 + f), with 1 + f between the roots of 1/2 and 2. With `s = f / (2 + f)`, `log (1 + f)` is `2 artanh s`, that is
 //! `f - f^2 / 2 + s (f^2 / 2 + R(s^2))` (as in P. Tang, "Table-driven implementation of the logarithm function in IEEE
 //! floating-point arithmetic", ACM TOMS 16(4), 1990). The large parts, `k log 2` and `f - f^2 / 2`, are summed exactly.
-//! [`log`] itself does without a division, by a table.
 
 use super::polynomials::{
     LOG_DOUBLE, LOG_INVERSES, LOG_NEAR_1_DOUBLE, LOG_NEAR_1_SINGLE, LOG_SINGLE, LOG_TABLE, LONG_LOG_DOUBLE,
     LONG_LOG_SINGLE,
 };
+use super::reading::{exponent_field, lifted};
 use super::sums::{quick_sum, quotient_parts, sum};
-use super::{Bits, Real, polynomial};
+use super::{Bits, Layout, Real, polynomial};
 
 /// What depends on the precision.
 struct Numbers {
     series: &'static [f64],
     /// The same from the second coefficient on, of more.
     long_series: &'static [f64],
-    mantissa: u32,
-    /// The bias of exponents.
-    bias: u64,
     /// The bits of the root of 1/2.
     root_half: u64,
-    /// The least normal number.
-    normal: f64,
-    /// Subnormal numbers are multiplied by 2 to the power of this.
-    lift: i32,
 }
 
-const DOUBLE: Numbers = Numbers {
-    series: &LOG_DOUBLE,
-    long_series: &LONG_LOG_DOUBLE,
-    mantissa: 52,
-    bias: 1023,
-    root_half: 0x3fe6_a09e_667f_3bcd,
-    normal: f64::MIN_POSITIVE,
-    lift: 54,
-};
+const DOUBLE: Numbers =
+    Numbers { series: &LOG_DOUBLE, long_series: &LONG_LOG_DOUBLE, root_half: 0x3fe6_a09e_667f_3bcd };
 
-const SINGLE: Numbers = Numbers {
-    series: &LOG_SINGLE,
-    long_series: &LONG_LOG_SINGLE,
-    mantissa: 23,
-    bias: 127,
-    root_half: 0x3f35_04f3,
-    normal: f32::MIN_POSITIVE as f64,
-    lift: 25,
-};
+const SINGLE: Numbers = Numbers { series: &LOG_SINGLE, long_series: &LONG_LOG_SINGLE, root_half: 0x3f35_04f3 };
 
 /// The logarithm of 2: so many bits that its product with k is exact, and the rest.
 pub(super) const LN_2: [[f64; 2]; 2] =
@@ -75,19 +55,17 @@ struct Split<F> {
 }
 
 fn split<F: Real>(x: F, n: &Numbers) -> Split<F> {
-    let subnormal = x.less(x.of(n.normal));
-    let lifted = (x * x.of(2f64.powi(n.lift))).or(subnormal, x);
-    let Split { k, f } = split_normal(lifted, n);
-    Split { k: k - x.of(n.lift.into()).or(subnormal, x.of(0.0)), f }
+    let layout = Layout::of(x.is_single());
+    let (bits, subnormal) = lifted(x, layout);
+    let Split { k, f } = split_normal(bits.real(), n);
+    Split { k: k - x.of(layout.lift.into()).or(subnormal, x.of(0.0)), f }
 }
 
 fn split_normal<F: Real>(x: F, n: &Numbers) -> Split<F> {
-    let bits = x.bits();
-    let turned = bits + bits.of((n.bias << n.mantissa) - n.root_half);
-    // A number with the exponent of `unit` is `unit` and its low bits.
-    let unit = 2f64.powi(n.mantissa as i32);
-    let k = (turned.shr(n.mantissa) | x.of(unit).bits()).real() - x.of(unit + n.bias as f64);
-    let m = (turned & bits.of((1 << n.mantissa) - 1)) + bits.of(n.root_half);
+    let (bits, layout) = (x.bits(), Layout::of(x.is_single()));
+    let turned = bits + bits.of((layout.bias << layout.mantissa) - n.root_half);
+    let k = exponent_field(x, turned, layout);
+    let m = (turned & bits.of((1 << layout.mantissa) - 1)) + bits.of(n.root_half);
     Split { k, f: m.real() - x.of(1.0) }
 }
 
@@ -114,7 +92,7 @@ fn anywhere<F: Real>(x: F, pole: F, value: F) -> F {
 pub fn log<F: Real>(x: F) -> F {
     let m = x.significand();
     let k = x.exponent(m);
-    let part = m.bits().shr(x.at(&DOUBLE, &SINGLE).mantissa - 4);
+    let part = m.bits().shr(Layout::of(x.is_single()).mantissa - 4);
     let (inverse, log) = (part.choose(&LOG_INVERSES), part.choose(&LOG_TABLE));
     let f = m.fma(inverse, x.of(-1.0));
     // The last bit of this is the last one of `log`.

@@ -56,6 +56,21 @@ pub(super) const LOG_DOUBLE: [f64; 7] = [
 pub(super) const LOG_SINGLE: [f64; 4] =
     [0.6666666269302368, 0.40000972151756287, 0.2849879264831543, 0.24278810620307922];
 
+/// `((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same. At `f64`, off by less than 2^-72.5.
+pub(super) const LONG_LOG_DOUBLE: [f64; 8] = [
+    0.3999999999999998,
+    0.2857142857144384,
+    0.22222222217789586,
+    0.18181818844034625,
+    0.15384558424149014,
+    0.13336264722716654,
+    0.11675775170334185,
+    0.11981806974778092,
+];
+
+/// `((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same. At `f32`, off by less than 2^-35.8.
+pub(super) const LONG_LOG_SINGLE: [f64; 3] = [0.40000152587890625, 0.2854709029197693, 0.2341964691877365];
+
 /// `(log(1 + f) - f) / f^2` for f from -1/32 to 1/16. At `f64`, off by less than 2^-56.6.
 pub(super) const LOG_NEAR_1_DOUBLE: [f64; 9] = [
     -0.5000000000000003,
@@ -71,21 +86,6 @@ pub(super) const LOG_NEAR_1_DOUBLE: [f64; 9] = [
 
 /// `(log(1 + f) - f) / f^2` for f from -1/32 to 1/16. At `f32`, off by less than 2^-28.3.
 pub(super) const LOG_NEAR_1_SINGLE: [f64; 4] = [-0.5, 0.33334431052207947, -0.25007280707359314, 0.18865354359149933];
-
-/// `((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same. At `f64`, off by less than 2^-72.5.
-pub(super) const LONG_LOG_DOUBLE: [f64; 8] = [
-    0.3999999999999998,
-    0.2857142857144384,
-    0.22222222217789586,
-    0.18181818844034625,
-    0.15384558424149014,
-    0.13336264722716654,
-    0.11675775170334185,
-    0.11981806974778092,
-];
-
-/// `((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same. At `f32`, off by less than 2^-35.8.
-pub(super) const LONG_LOG_SINGLE: [f64; 3] = [0.40000152587890625, 0.2854709029197693, 0.2341964691877365];
 
 /// `(sin(r) / r - 1) / r^2` of `r^2`, for |r| up to pi / 4. At `f64`, off by less than 2^-58.0.
 pub(super) const SIN_DOUBLE: [f64; 6] = [

@@ -68,10 +68,7 @@ pub trait Real:
         let n = Layout::of(self.is_single());
         let (bits, subnormal) = lifted(self, n);
         let raised = bits - significand.bits() + bits.of(n.bias << n.mantissa);
-        // A number with the exponent of `unit` is `unit` and its low bits.
-        let unit = self.of(n.unit());
-        let k = (raised.shr(n.mantissa) | unit.bits()).real() - self.of(n.unit() + n.bias as f64);
-        let k = k - self.of(n.lift.into()).or(subnormal, self.of(0.0));
+        let k = exponent_field(self, raised, n) - self.of(n.lift.into()).or(subnormal, self.of(0.0));
         let finite = k.or(self.less(self.of(f64::INFINITY)), self);
         self.of(f64::NEG_INFINITY).or(self.equal(self.of(0.0)), finite)
     }
@@ -123,20 +120,33 @@ impl Layout {
 }
 
 /// The bits of a number, as a normal one, and whether it was none.
-fn lifted<F: Real>(x: F, n: &Layout) -> (F::Bits, F::Condition) {
+pub(super) fn lifted<F: Real>(x: F, n: &Layout) -> (F::Bits, F::Condition) {
     let subnormal = x.less(x.of(n.least));
     ((x * x.of(2f64.powi(n.lift))).or(subnormal, x).bits(), subnormal)
 }
 
+/// The exponent that the bits of a positive number say, as a number of the precision of `x`.
+pub(super) fn exponent_field<F: Real>(x: F, bits: F::Bits, n: &Layout) -> F {
+    // A number with the exponent of `unit` is `unit` and its low bits.
+    let unit = x.of(n.unit()).bits();
+    (bits.shr(n.mantissa) | unit).real() - x.of(n.unit() + n.bias as f64)
+}
+
 /// Sixteen numbers, to choose one of by the low bits of an integer.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Table {
-    /// Its name, which tells it from others.
+    /// Its name, which identifies it.
     pub name: &'static str,
     /// At `f64`.
     pub double: [f64; 16],
     /// At `f32`.
     pub single: [f32; 16],
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Table) -> bool {
+        self.name == other.name
+    }
 }
 
 /// A function that is called for one number at a time.

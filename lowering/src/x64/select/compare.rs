@@ -12,7 +12,7 @@ use rewright_ir::DType;
 pub(super) const NOT_EQUAL: u8 = 4;
 
 /// VCMP's predicate of floats: ordered and quiet, but for "not equal", which NaN is.
-fn predicate(op: Compare) -> u8 {
+pub(super) fn predicate(op: Compare) -> u8 {
     match op {
         Compare::Eq => 0,
         Compare::Ne => NOT_EQUAL,

@@ -6,8 +6,8 @@ use crate::x64::codes::{self, Form};
 use crate::x64::machine::{Inst, Op, Over, V};
 use crate::x64::multiply_add::MultiplyAdd;
 use crate::x64::unsupported;
+use rewright_ir::DType;
 use rewright_ir::math::vector::scale_numbers;
-use rewright_ir::{DType, Scalar};
 use smallvec::SmallVec;
 
 /// The form for `f32` or for `f64`.
@@ -99,8 +99,7 @@ impl Selector<'_> {
             return known;
         }
         let (shifter, mantissa) = scale_numbers(size == 4);
-        let dtype = if size == 4 { DType::F32 } else { DType::F64 };
-        let shifter = self.constant(Scalar::F64(shifter).cast(dtype).bits().0, size);
+        let shifter = self.number(size, shifter);
         let (one, mantissa) = (self.constant(1, size), self.constant(mantissa.into(), size));
         let (shr, shl) = (by_size!(size, SRLV_D, SRLV_Q), by_size!(size, SLLV_D, SLLV_Q));
         let bits = self.op2(by_size!(size, ADD_PS, ADD_PD), size, k, shifter);

@@ -1,8 +1,9 @@
 //! Significands and exponents of floats, and tables to look up what goes with them.
 
+use super::compare::{not_predicate, predicate};
 use super::float::by_size;
 use super::{Selector, Val};
-use crate::kernel::{KValue, KernelError};
+use crate::kernel::{Compare, KValue, KernelError};
 use crate::x64::codes;
 use crate::x64::machine::{Inst, Op, Over, V, Width};
 use rewright_ir::math::vector::{Layout, Table};
@@ -11,11 +12,6 @@ use smallvec::SmallVec;
 
 /// VGETMANT's immediate: from 3/4 to 3/2, NaN of negative numbers, zeros without a sign.
 const FROM_THREE_QUARTERS: u8 = 0b1111;
-/// VCMP's predicates.
-const LESS: u8 = 0x11;
-const EQUAL: u8 = 0;
-const NOT_AT_LEAST: u8 = 0x19;
-const NOT_LESS: u8 = 0x15;
 
 /// The index of a table's numbers as instructions of AVX2 want it, which is the same for all tables.
 #[derive(Clone, Copy)]
@@ -46,7 +42,7 @@ impl Selector<'_> {
         let m = self.op2(by_size!(size, ADD_D, ADD_Q), size, low, from);
         // All bits are NaN.
         let zero = self.constant(0, size);
-        let other = self.compared(size, x, zero, NOT_AT_LEAST);
+        let other = self.compared(size, zero, x, not_predicate(Compare::Le));
         Ok(Val::Lanes(self.op2(by_size!(size, OR_PS, OR_PD), size, m, other)))
     }
 
@@ -72,10 +68,10 @@ impl Selector<'_> {
         let k = self.op2(subtract, size, sum, over);
         let lifted = self.op2(by_size!(size, AND_PS, AND_PD), size, subnormal, lift);
         let k = self.op2(subtract, size, k, lifted);
-        let not_finite = self.compared(size, x, infinity, NOT_LESS);
+        let not_finite = self.compared(size, x, infinity, not_predicate(Compare::Lt));
         let k = self.blend(size, not_finite, x, k);
         let zero = self.constant(0, size);
-        let at_zero = self.compared(size, x, zero, EQUAL);
+        let at_zero = self.compared(size, x, zero, predicate(Compare::Eq));
         Ok(Val::Lanes(self.blend(size, at_zero, below, k)))
     }
 
@@ -86,7 +82,7 @@ impl Selector<'_> {
         }
         let n = Layout::of(size == 4);
         let (least, lift) = (self.number(size, n.least), self.number(size, 2f64.powi(n.lift)));
-        let subnormal = self.compared(size, x, least, LESS);
+        let subnormal = self.compared(size, x, least, predicate(Compare::Lt));
         let product = self.op2(by_size!(size, MUL_PS, MUL_PD), size, x, lift);
         let bits = self.blend(size, subnormal, product, x);
         self.lifted.insert((x, size), (bits, subnormal));
@@ -99,7 +95,7 @@ impl Selector<'_> {
     }
 
     /// The float nearest to a number.
-    fn number(&mut self, size: usize, number: f64) -> V {
+    pub(super) fn number(&mut self, size: usize, number: f64) -> V {
         let dtype = if size == 4 { DType::F32 } else { DType::F64 };
         self.constant(Scalar::F64(number).cast(dtype).bits().0, size)
     }
