@@ -536,3 +536,29 @@ entry:
         }
     }
 }
+
+/// One point after the other: a group is one lane, however wide the registers are that tables are in.
+#[test]
+fn logarithms_in_order() {
+    for dtype in ["f64", "f32"] {
+        let text = format!(
+            "func @f(%x: {dtype}[n]) -> {dtype}[] {{
+entry:
+  %0 = arrayexpr [i: reduce n] (x = %x[i]) {{
+    t0 = log x
+    yield t0
+  }} reduce (sum {dtype}) nocomm : {dtype}[]
+  ret %0
+}}"
+        );
+        let x: Vec<f64> = (1..200).map(|n| f64::from(n) * 0.07).collect();
+        let every = Every::new(&text).all_kernels();
+        match dtype {
+            "f64" => every.call(&[(&Array1::from(x)).into()]),
+            _ => every.call(&[(&Array1::from_iter(x.iter().map(|&x| x as f32))).into()]),
+        };
+        for (backend, f) in Backend::available().zip(&every.0).skip(1) {
+            assert!(f.remarks().is_empty(), "{backend:?}: {}", f.plan());
+        }
+    }
+}
