@@ -273,7 +273,7 @@ impl Writer<'_> {
             let outputs = fold.spots_of(group).to_vec();
             let binding = Binding { inputs: Vec::new(), outputs, reserved: batch.reserved, merge };
             if merge {
-                self.neutral(fold, group)?;
+                self.neutral(fold, group..group + 1)?;
                 self.masked_group = group;
             }
             self.bound_segment(&batch.items, if merge { Mode::Masked } else { Mode::Group(group) }, &binding)?;

@@ -20,6 +20,7 @@ use super::tree::Leaves;
 use crate::kernel::{Fold, Kernel, KernelError};
 use iced_x86::{Code, Register};
 use rewright_ir::expr::Order;
+use std::ops::Range;
 
 /// A row can be cut in two so often.
 const DEPTH: usize = 64;
@@ -48,10 +49,12 @@ pub struct Folding {
     /// The items of a group.
     pub last: Vec<u32>,
     pub stack: u32,
-    /// How much waits, in bytes of the stack, how many whole leaves there were, and which item, or group, is next.
+    /// How much waits, in bytes of the stack, and which item, or group, is next.
     pub depth: u32,
-    pub leaves: u32,
     pub turn: u32,
+    /// Not 0 if elements of a row are copied, and if they are asked for early.
+    pub copies: u32,
+    pub asks: u32,
 }
 
 /// How a row is combined.
@@ -122,8 +125,9 @@ impl Folding {
             last: accumulators.iter().map(|_| frame.place(64)).collect(),
             stack: if is_tree { frame.place(DEPTH * entry) } else { 0 },
             depth: frame.place(8),
-            leaves: frame.place(8),
             turn: frame.place(8),
+            copies: frame.place(8),
+            asks: frame.place(8),
             reserved,
             accumulators,
             points,
@@ -192,7 +196,7 @@ impl Writer<'_> {
         self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
         match fold.way {
             Way::Any(groups) => {
-                (0..fold.right()).try_for_each(|set| self.neutral(fold, set))?;
+                self.neutral(fold, 0..fold.right())?;
                 self.pieces(Some(axis), |w| w.points_of_any(fold, groups))?;
                 let mut apart = 1;
                 while apart < groups {
@@ -210,7 +214,7 @@ impl Writer<'_> {
                 self.row_as_tree(fold, Leaves { axis, groups, lanes, points: leaf, backwards: fold.backwards })?;
             }
             Way::Sequence => {
-                self.neutral(fold, 0)?;
+                self.neutral(fold, 0..1)?;
                 self.pieces(Some(axis), |w| {
                     w.begin_points();
                     w.one_by_one(fold, 0)
@@ -247,19 +251,27 @@ impl Writer<'_> {
         }
     }
 
-    /// Nothing is combined yet.
-    pub(super) fn neutral(&mut self, fold: &Folding, set: usize) -> Result<(), KernelError> {
-        for (&spot, accumulator) in fold.spots[set].iter().zip(&fold.accumulators) {
-            match (accumulator.class, accumulator.neutral) {
-                (Class::Vector(width), neutral) => {
-                    let to = self.in_register(spot, width);
-                    self.load_origin(neutral, accumulator.class, to)?;
-                    self.leave(spot, accumulator.class, to);
+    /// Nothing is combined yet, on any of these sets of accumulators.
+    pub(super) fn neutral(&mut self, fold: &Folding, sets: Range<usize>) -> Result<(), KernelError> {
+        for (n, accumulator) in fold.accumulators.iter().enumerate() {
+            let mut known = None;
+            for spot in sets.clone().map(|set| fold.spots[set][n]) {
+                match (accumulator.class, accumulator.neutral) {
+                    (Class::Vector(width), neutral) => {
+                        let to = self.in_register(spot, width);
+                        match known {
+                            Some(from) if from == to => {}
+                            Some(from) => self.copy_register(width, to, from),
+                            None => self.load_origin(neutral, accumulator.class, to)?,
+                        }
+                        known = Some(to);
+                        self.leave(spot, accumulator.class, to);
+                    }
+                    (Class::Mask, Origin::Pool { offset, .. }) => {
+                        self.put(spot, accumulator.class, Mem::at(Register::RIP, i64::from(offset)));
+                    }
+                    (Class::Mask, _) => {}
                 }
-                (Class::Mask, Origin::Pool { offset, .. }) => {
-                    self.put(spot, accumulator.class, Mem::at(Register::RIP, i64::from(offset)));
-                }
-                (Class::Mask, _) => {}
             }
         }
         Ok(())

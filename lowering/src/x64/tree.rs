@@ -44,14 +44,6 @@ pub struct Leaves {
     pub backwards: bool,
 }
 
-impl Leaves {
-    /// The bytes from one to the next in a row of elements of so many bytes.
-    fn step(self, size: usize) -> i32 {
-        let bytes = (self.points * size) as i32;
-        if self.backwards { -bytes } else { bytes }
-    }
-}
-
 /// Where a part of a row is.
 #[derive(Clone, Copy)]
 enum Side {
@@ -85,26 +77,20 @@ impl Writer<'_> {
 
     /// Its leaves in order, and what they come to with what waits for it.
     fn tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
-        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
-        let [depth, count, start, extent] =
-            [fold.depth, fold.leaves, self.places.start, self.places.extents[leaves.axis]].map(Mem::frame);
+        let (rcx, rdx) = (Register::RCX, Register::RDX);
+        let extent = Mem::frame(self.places.extents[leaves.axis]);
         let (push, last, done) = (self.asm.label(), self.asm.label(), self.asm.label());
-        self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
-        self.asm.mi(Code::Mov_rm64_imm32, count, 0);
-        self.bases_before(leaves);
+        self.begin_tree(fold, leaves);
+        self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
         let again = self.asm.bound();
         self.leaf(fold, leaves)?;
-        self.asm.load(rax, start);
-        self.asm.rm(Code::Add_r64_rm64, rax, Mem::frame(self.places.count));
-        self.asm.store(start, rax);
-        self.asm.load(rcx, depth);
-        self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
-        self.asm.jump(Code::Jae_rel32_64, last);
+        self.asm.load(rcx, Mem::frame(fold.depth));
+        self.asm.rm(Code::Cmp_r64_rm64, INDEX, extent);
+        self.asm.jump(Code::Jge_rel32_64, last);
 
         // With as many parts as the number of leaves ends in zeros, as binary digits.
-        self.asm.load(rdx, count);
-        self.asm.r(Code::Inc_rm64, rdx);
-        self.asm.store(count, rdx);
+        self.asm.rr(Code::Mov_r64_rm64, rdx, INDEX);
+        self.asm.ri(Code::Shr_rm64_imm8, rdx, leaves.points.trailing_zeros() as i32);
         let next = self.asm.bound();
         self.asm.ri(Code::Shr_rm64_imm8, rdx, 1);
         self.asm.jump(Code::Jb_rel32_64, push);
@@ -129,24 +115,25 @@ impl Writer<'_> {
     /// the last leaves last: they are in the cache.
     fn tree_backwards(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
-        let [depth, start, extent] = [fold.depth, self.places.start, self.places.extents[leaves.axis]].map(Mem::frame);
+        let extent = Mem::frame(self.places.extents[leaves.axis]);
+        let points = leaves.points as i32;
         let (push, alone, done) = (self.asm.label(), self.asm.label(), self.asm.label());
-        self.asm.load(rax, extent);
-        self.asm.r(Code::Dec_rm64, rax);
-        self.asm.ri(Code::And_rm64_imm32, rax, -(leaves.points as i32));
-        self.asm.store(start, rax);
-        self.asm.mi(Code::Mov_rm64_imm32, depth, 0);
-        self.bases_before(leaves);
+        self.begin_tree(fold, leaves);
+        self.asm.load(INDEX, extent);
+        self.asm.r(Code::Dec_rm64, INDEX);
+        self.asm.ri(Code::And_rm64_imm32, INDEX, -points);
         let again = self.asm.bound();
         self.leaf(fold, leaves)?;
-        self.asm.load(rcx, depth);
+        // Back to where it began: the last one may have ended within a leaf.
+        self.asm.r(Code::Dec_rm64, INDEX);
+        self.asm.ri(Code::And_rm64_imm32, INDEX, -points);
+        self.asm.load(rcx, Mem::frame(fold.depth));
         // The points of what was just computed, if it is whole: it is a right part if the number of points before it has that bit.
         self.asm.constant(rdx, leaves.points as u64);
         let next = self.asm.bound();
-        self.asm.load(rax, start);
-        self.asm.rr(Code::Test_rm64_r64, rax, rdx);
+        self.asm.rr(Code::Test_rm64_r64, INDEX, rdx);
         self.asm.jump(Code::Jne_rel32_64, push);
-        self.asm.rr(Code::Add_r64_rm64, rax, rdx);
+        self.asm.rm(Code::Lea_r64_m, rax, Mem { index: Some((rdx, 1)), ..Mem::at(INDEX, 0) });
         self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
         self.asm.jump(Code::Jae_rel32_64, alone);
         self.with_waiting(fold, Side::Right)?;
@@ -158,12 +145,40 @@ impl Writer<'_> {
         self.asm.jump(Code::Jmp_rel32_64, done);
         self.asm.bind(push);
         self.wait(fold);
-        self.asm.load(rax, start);
-        self.asm.ri(Code::Sub_rm64_imm32, rax, leaves.points as i32);
-        self.asm.store(start, rax);
+        self.asm.ri(Code::Sub_rm64_imm32, INDEX, points);
         self.asm.jump(Code::Jmp_rel32_64, again);
         self.asm.bind(done);
         Ok(())
+    }
+
+    /// What is the same for all leaves of a row: nothing waits, where its elements are, and whether they are copied, or asked for.
+    fn begin_tree(&mut self, fold: &Folding, leaves: Leaves) {
+        let rax = Register::RAX;
+        self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(fold.depth), 0);
+        for n in self.moving() {
+            self.asm.load(rax, Mem::frame(self.places.pointers[n]));
+            self.asm.store(Mem::frame(self.places.base_words[n]), rax);
+        }
+        self.load_bases();
+        self.asm.rr(Code::Xor_r32_rm32, Register::EAX, Register::EAX);
+        for n in self.moving() {
+            self.asm.rm(Code::Or_r64_rm64, rax, Mem::frame(self.places.copied[n]));
+        }
+        self.asm.store(Mem::frame(fold.copies), rax);
+        let Some((near, far)) = self.asked(fold, leaves) else { return };
+        self.asm.load(rax, Mem::frame(self.places.extents[leaves.axis]));
+        self.asm.ri(Code::Sub_rm64_imm32, rax, near);
+        self.asm.ri(Code::Cmp_rm64_imm32, rax, far.saturating_sub(near));
+        self.asm.rr(Code::Sbb_r64_rm64, rax, rax);
+        self.asm.store(Mem::frame(fold.asks), rax);
+    }
+
+    /// From and to how many points the elements of a row are asked for early, if ever.
+    fn asked(&self, fold: &Folding, leaves: Leaves) -> Option<(i32, i32)> {
+        let bytes = self.bytes_a_point() as i32;
+        let asks = self.evex() && bytes > 0 && fold.points.segment.insts.len() <= SHORT;
+        // Backwards the processor finds no more than what a leaf begins with.
+        asks.then(|| (NEAR / bytes, if leaves.backwards { i32::MAX } else { large().max(NEAR) / bytes }))
     }
 
     /// What was computed waits at the end of the stack, which RCX is at.
@@ -193,36 +208,21 @@ impl Writer<'_> {
         }
     }
 
-    /// The addresses of the elements of the leaf that would be before the one at the start, so that the next one's are those.
-    fn bases_before(&mut self, leaves: Leaves) {
+    /// Copies the elements of a leaf of rows that are not adjacent, and finds them where the index says. Changes RAX, RCX and RDX, and those that copying does.
+    fn copy_leaf(&mut self, lanes: i32) {
+        let (rax, [start, count]) = (Register::RAX, [self.places.start, self.places.count].map(Mem::frame));
+        self.asm.store(start, INDEX);
+        self.asm.rm(Code::Lea_r64_m, rax, Mem::at(LIMIT, i64::from(lanes)));
+        self.asm.rr(Code::Sub_r64_rm64, rax, INDEX);
+        self.asm.store(count, rax);
+        self.bases();
         for n in self.moving() {
-            self.piece_address(n);
-            let step = leaves.step(self.rows[n].size);
-            self.asm.ri(Code::Sub_rm64_imm32, Register::RDX, step);
-            self.asm.store(Mem::frame(self.places.base_words[n]), Register::RDX);
+            self.asm.rr(Code::Mov_r64_rm64, rax, INDEX);
+            self.asm.ri(Code::Shl_rm64_imm8, rax, self.rows[n].size.trailing_zeros() as i32);
+            self.asm.mr(Code::Sub_rm64_r64, Mem::frame(self.places.base_words[n]), rax);
         }
         self.load_bases();
-    }
-
-    /// The addresses of the elements of the leaf after the one whose these are: a leaf further on, but for rows that are copied. Between leaves no
-    /// function is called that would change the registers. Changes RAX and RDX, and those that copying does.
-    fn next_leaf(&mut self, leaves: Leaves) {
-        let (anew, done) = (self.asm.label(), self.asm.label());
-        for n in self.moving() {
-            self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.copied[n]), 0);
-            self.asm.jump(Code::Jne_rel32_64, anew);
-        }
-        for n in self.moving() {
-            let step = leaves.step(self.rows[n].size);
-            match self.places.bases[n] {
-                Some(base) => self.asm.ri(Code::Add_rm64_imm32, base, step),
-                None => self.asm.mi(Code::Add_rm64_imm32, Mem::frame(self.places.base_words[n]), step),
-            }
-        }
-        self.asm.jump(Code::Jmp_rel32_64, done);
-        self.asm.bind(anew);
-        self.bases();
-        self.asm.bind(done);
+        self.asm.mi(Code::Mov_rm64_imm32, start, 0);
     }
 
     /// The rows whose elements differ from point to point.
@@ -230,38 +230,37 @@ impl Writer<'_> {
         (0..self.rows.len()).filter(|&n| self.rows[n].moves).collect()
     }
 
-    /// The leaf from the start on, which is the piece: on lanes, which are then joined.
+    /// The leaf from the index on, which is that of the row, and goes to its end: on lanes, which are then joined. What lies between the rounds of two
+    /// leaves is kept short: of rows that are in a cache it is most of what they take longer than a loop without leaves.
     fn leaf(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
-        let (rax, rcx) = (Register::RAX, Register::RCX);
-        let (few, far, joined) = (self.asm.label(), self.asm.label(), self.asm.label());
-        let Leaves { axis, groups, lanes, points, backwards } = leaves;
-        debug_assert!(![&fold.combine, &fold.join].iter().any(|of| of.segment.calls()), "see `next_leaf`");
+        let rax = Register::RAX;
+        let (few, asking, joined) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let Leaves { axis, groups, lanes, points, .. } = leaves;
+        debug_assert!(![&fold.combine, &fold.join].iter().any(|of| of.segment.calls()), "they would change addresses");
         let lanes = lanes as i32;
+        // The last index that a round can begin at.
+        self.asm.rm(Code::Lea_r64_m, LIMIT, Mem::at(INDEX, points as i64 - i64::from(lanes)));
         self.asm.load(rax, Mem::frame(self.places.extents[axis]));
-        self.asm.rm(Code::Sub_r64_rm64, rax, Mem::frame(self.places.start));
-        self.asm.constant(rcx, points as u64);
-        self.asm.rr(Code::Cmp_r64_rm64, rax, rcx);
-        self.asm.rr(Code::Cmova_r64_rm64, rax, rcx);
-        self.asm.store(Mem::frame(self.places.count), rax);
-        self.next_leaf(leaves);
-        self.begin_points();
-        (0..groups).try_for_each(|set| self.neutral(fold, set))?;
-        self.asm.ri(Code::Sub_rm64_imm32, LIMIT, lanes);
-        self.asm.jump(Code::Jl_rel32_64, few);
-        let bytes = self.bytes_a_point();
-        let prefetches = self.evex() && bytes > 0 && fold.points.segment.insts.len() <= SHORT;
-        if prefetches {
-            self.asm.load(Register::RAX, Mem::frame(self.places.extents[axis]));
-            self.asm.ri(Code::Sub_rm64_imm32, Register::RAX, NEAR / bytes as i32);
-            // Backwards the processor finds no more than what a leaf begins with.
-            let most = if backwards { i32::MAX } else { (large() - NEAR).max(0) / bytes as i32 };
-            self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, most);
-            self.asm.jump(Code::Jb_rel32_64, far);
+        self.asm.ri(Code::Sub_rm64_imm32, rax, lanes);
+        self.asm.rr(Code::Cmp_r64_rm64, LIMIT, rax);
+        self.asm.rr(Code::Cmovg_r64_rm64, LIMIT, rax);
+        let adjacent = self.asm.label();
+        self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(fold.copies), 0);
+        self.asm.jump(Code::Je_rel32_64, adjacent);
+        self.copy_leaf(lanes);
+        self.asm.bind(adjacent);
+        self.neutral(fold, 0..groups)?;
+        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+        self.asm.jump(Code::Jg_rel32_64, few);
+        let asks = self.asked(fold, leaves).is_some();
+        if asks {
+            self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(fold.asks), 0);
+            self.asm.jump(Code::Jne_rel32_64, asking);
         }
         self.leaf_rounds(fold, leaves, false)?;
-        if prefetches {
+        if asks {
             self.asm.jump(Code::Jmp_rel32_64, few);
-            self.asm.bind(far);
+            self.asm.bind(asking);
             self.leaf_rounds(fold, leaves, true)?;
         }
         self.asm.bind(few);
@@ -334,6 +333,7 @@ impl Writer<'_> {
         self.one_group();
         self.bound_segment(&fold.items, Mode::Masked, &fold.items_in_frame())?;
         self.asm.load(rcx, Mem::frame(self.places.remaining));
+        self.asm.rr(Code::Add_r64_rm64, INDEX, rcx);
         for (n, accumulator) in fold.accumulators.iter().enumerate() {
             let Class::Vector(width) = accumulator.class else { return Err(unsupported("a mask without masks")) };
             let (at, neutral) = (Mem::frame(fold.last[n]), self.scratch(width));
