@@ -21,14 +21,14 @@ const MOST_OF_LEVEL2: u64 = 4 << 20;
 /// It is asked for what is so far ahead, in bytes.
 const AHEAD: i64 = 2048;
 
-/// The bytes from which rows are large: asking early for these was measured not to pay, and neither was reading them backwards, although
-/// that finds in the second-level cache what the latest kernel read last. Rows of four such caches are, and of two on AMD's processors, which fetch from the
-/// last-level cache as fast as they add up, but only forwards.
-fn large() -> i32 {
-    static BYTES: LazyLock<i32> = LazyLock::new(|| {
+/// The bytes from which rows are large, on processors where any are: on AMD's, which fetch from the last-level cache as fast as they add up, but only
+/// forwards and unasked. There the second-level cache holds little of rows of two such caches. Elsewhere reading backwards what the latest kernel read last, and
+/// asking for it early, was measured to pay for rows of any length, 240 MB among them.
+fn large() -> Option<i32> {
+    static BYTES: LazyLock<Option<i32>> = LazyLock::new(|| {
         let vendor = __cpuid(0);
         let is_amd = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"AuthenticAMD";
-        (if is_amd { 2 } else { 4 }) * facts().level2.min(MOST_OF_LEVEL2) as i32
+        is_amd.then(|| 2 * facts().level2.min(MOST_OF_LEVEL2) as i32)
     });
     *BYTES
 }
@@ -54,13 +54,15 @@ enum Side {
 impl Writer<'_> {
     /// A row as a tree; from its end on only if caches may hold a part of it, for processors read slower that way.
     pub fn row_as_tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
-        let bytes = self.bytes_a_point();
-        if !leaves.backwards || bytes == 0 || fold.points.segment.insts.len() > SHORT {
-            return if leaves.backwards { self.tree_backwards(fold, leaves) } else { self.tree(fold, leaves) };
+        if !leaves.backwards {
+            return self.tree(fold, leaves);
         }
+        let bytes = self.bytes_a_point();
+        let large = large().filter(|_| bytes > 0 && fold.points.segment.insts.len() <= SHORT);
+        let Some(large) = large else { return self.tree_backwards(fold, leaves) };
         let (long, done) = (self.asm.label(), self.asm.label());
         self.asm.load(Register::RAX, Mem::frame(self.places.extents[leaves.axis]));
-        self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, large() / bytes as i32);
+        self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, large / bytes as i32);
         self.asm.jump(Code::Jae_rel32_64, long);
         self.tree_backwards(fold, leaves)?;
         self.asm.jump(Code::Jmp_rel32_64, done);
@@ -178,7 +180,8 @@ impl Writer<'_> {
         let bytes = self.bytes_a_point() as i32;
         let asks = self.evex() && bytes > 0 && fold.points.segment.insts.len() <= SHORT;
         // Backwards the processor finds no more than what a leaf begins with.
-        asks.then(|| (NEAR / bytes, if leaves.backwards { i32::MAX } else { large().max(NEAR) / bytes }))
+        let large = large().filter(|_| !leaves.backwards);
+        asks.then(|| (NEAR / bytes, large.map_or(i32::MAX, |large| large.max(NEAR) / bytes)))
     }
 
     /// What was computed waits at the end of the stack, which RCX is at.
