@@ -91,18 +91,22 @@ impl Emitter<'_> {
     }
 
     /// The number of a table that the low four bits of an integer say; of a vector of them each by itself.
-    pub fn choose(&mut self, table: &'static Table, n: Value) -> Value {
+    pub fn choose(&mut self, table: &'static Table, n: Value) -> Result<Value, KernelError> {
         let int = self.b.func.dfg.value_type(n);
+        let period = table.period(true);
+        if int == types::I32X4 && period < 16 {
+            return self.choose_four(&table.single[..period], n);
+        }
         if int.is_vector() {
             let float = if int.lane_type() == types::I32 { types::F32 } else { types::F64 };
-            let chosen = (0..int.lane_count() as u8).map(|lane| {
+            let mut chosen = Vec::new();
+            for lane in 0..int.lane_count() as u8 {
                 let n = self.b.ins().extractlane(n, lane);
-                self.choose(table, n)
-            });
-            let chosen: Vec<Value> = chosen.collect();
+                chosen.push(self.choose(table, n)?);
+            }
             let first = self.b.ins().splat(vector_of(float), chosen[0]);
             let others = (1..).zip(&chosen[1..]);
-            return others.fold(first, |all, (lane, &x)| self.b.ins().insertlane(all, x, lane));
+            return Ok(others.fold(first, |all, (lane, &x)| self.b.ins().insertlane(all, x, lane)));
         }
         let (address, float, size) = match int {
             types::I32 => (table.single.as_ptr() as i64, types::F32, 4),
@@ -114,6 +118,29 @@ impl Emitter<'_> {
         let offset = self.b.ins().imul_imm_s(low, size);
         let base = self.b.ins().iconst(pointer, address);
         let at = self.b.ins().iadd(base, offset);
-        self.b.ins().load(float, MemFlagsData::trusted(), at, 0)
+        Ok(self.b.ins().load(float, MemFlagsData::trusted(), at, 0))
+    }
+
+    /// The same of four numbers at once, by permutations of the bytes of each four of the table, which give 0 for all others. Of sixteen it takes longer than
+    /// one number at a time.
+    fn choose_four(&mut self, table: &[f32], n: Value) -> Result<Value, KernelError> {
+        let bytes = lane_order();
+        let [within, four, others] = [table.len() as u64 - 1, 0x0404_0404, 0x0302_0100];
+        let within = self.vector_constant(types::I32, within)?;
+        let (four, others) = (self.vector_constant(types::I32, four)?, self.vector_constant(types::I32, others)?);
+        // A number's first byte is four times as far as it is, and the others follow.
+        let number = self.b.ins().band(n, within);
+        let first = self.b.ins().imul(number, four);
+        let places = self.b.ins().iadd(first, others);
+        let mut places = self.b.ins().bitcast(types::I8X16, bytes, places);
+        let (mut chosen, part) = (self.vector_constant(types::I8, 0)?, self.vector_constant(types::I8, 16)?);
+        for four in table.chunks(4) {
+            let all = four.iter().rev().fold(0, |all, x| all << 32 | u128::from(x.to_bits()));
+            let four = self.vector_bits(types::I8, all)?;
+            let of_these = self.b.ins().swizzle(four, places);
+            chosen = self.b.ins().bor(chosen, of_these);
+            places = self.b.ins().isub(places, part);
+        }
+        Ok(self.b.ins().bitcast(types::F32X4, bytes, chosen))
     }
 }

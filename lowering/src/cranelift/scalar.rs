@@ -20,7 +20,7 @@ impl Emitter<'_> {
             (KOp::Convert, &[a]) => self.convert(from, to, a),
             (KOp::Bitcast, &[a]) => self.bitcast(to, a),
             (KOp::Fma, &[a, b, c]) => self.b.ins().fma(a, b, c),
-            (KOp::Choose(table), &[n]) => self.choose(table, n),
+            (KOp::Choose(table), &[n]) => self.choose(table, n)?,
             (KOp::Math(call), args) => self.math(call, args)?,
             (KOp::MathWhere(call), &[c, otherwise, ref args @ ..]) => self.math_where(call, c, otherwise, args)?,
             _ => return Err(unsupported(format!("{op:?} with {} operands", args.len()))),

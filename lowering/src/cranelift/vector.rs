@@ -61,7 +61,8 @@ impl Emitter<'_> {
             (KOp::Unary(_) | KOp::Binary(_), args) if to.is_bool() => self.mask_op(op, args),
             (KOp::Choose(table), &[n]) => {
                 let n = self.vector(n)?;
-                Ok(self.each(&n, clif(to), |e, n| e.choose(table, n)))
+                let chunks = n.chunks.iter().map(|&n| self.choose(table, n)).collect::<Result<_, _>>()?;
+                Ok(Vector { elem: clif(to), chunks })
             }
             (KOp::Unary(op), &[a]) => {
                 let a = self.vector(a)?;

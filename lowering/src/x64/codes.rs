@@ -242,6 +242,7 @@ forms! {
     SUM_BYTES 0: VEX_Vpsadbw_xmm_xmm_xmmm128 VEX_Vpsadbw_ymm_ymm_ymmm256 EVEX_Vpsadbw_xmm_xmm_xmmm128 EVEX_Vpsadbw_ymm_ymm_ymmm256 EVEX_Vpsadbw_zmm_zmm_zmmm512;
     PICK_PS 4: INVALID INVALID EVEX_Vpermt2ps_xmm_k1z_xmm_xmmm128b32 EVEX_Vpermt2ps_ymm_k1z_ymm_ymmm256b32 EVEX_Vpermt2ps_zmm_k1z_zmm_zmmm512b32;
     PICK_PD 8: INVALID INVALID EVEX_Vpermt2pd_xmm_k1z_xmm_xmmm128b64 EVEX_Vpermt2pd_ymm_k1z_ymm_ymmm256b64 EVEX_Vpermt2pd_zmm_k1z_zmm_zmmm512b64;
+    PERM_PD 8: INVALID INVALID INVALID EVEX_Vpermpd_ymm_k1z_ymm_ymmm256b64 EVEX_Vpermpd_zmm_k1z_zmm_zmmm512b64;
     PERM_PS 4: INVALID VEX_Vpermps_ymm_ymm_ymmm256 INVALID EVEX_Vpermps_ymm_k1z_ymm_ymmm256b32 EVEX_Vpermps_zmm_k1z_zmm_zmmm512b32;
     EVEN_PS 0: VEX_Vmovsldup_xmm_xmmm128 VEX_Vmovsldup_ymm_ymmm256 INVALID INVALID INVALID;
     PERM_X 0: INVALID VEX_Vperm2f128_ymm_ymm_ymmm256_imm8 INVALID INVALID INVALID;

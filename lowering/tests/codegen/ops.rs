@@ -118,6 +118,7 @@ fn products_with_powers_of_two() {
         let mut constant = |c: f64| k.constant(Scalar::F64(c).cast(dtype));
         let (least, most) = (constant(-most), constant(most));
         let (small, large) = (constant(2f64.powi(-moderate)), constant(2f64.powi(moderate)));
+        let (eight, eighth) = (constant(8.0), constant(1.0 / 8.0));
         let within = |k: &mut KernelBuilder, v, least, most| {
             let v = k.binary(Binary::Max, v, least);
             k.binary(Binary::Min, v, most)
@@ -126,7 +127,10 @@ fn products_with_powers_of_two() {
         let size = within(&mut k, size, small, large);
         let x = k.binary(Binary::CopySign, size, a);
         let power = within(&mut k, b, least, most);
-        let power = k.unary(Unary::Rint, power);
+        // In eighths, which are rounded down.
+        let eighths = k.binary(Binary::Mul, power, eight);
+        let whole = k.unary(Unary::Rint, eighths);
+        let power = k.binary(Binary::Mul, whole, eighth);
         let value = k.binary(Binary::Scale, x, power);
         k.store(out, Part::Re, value);
         let kernel = k.finish();

@@ -2,24 +2,34 @@
 //!
 //! x = k log 2 + r with |r| at most half of log 2, reduced in two steps (W. Cody, W. Waite, "Software Manual for the Elementary
 //! Functions", 1980), so that `e^x = 2^k e^r`. What is lost in rounding r and the sum `1 + r` is added last, so that the result is
-//! little more than half a unit off.
+//! little more than half a unit off. [`exp`] and [`exp2`] themselves have k in quarters or eighths, and with it a smaller r: 2 to the power of k's fraction
+//! is in a table.
 
 use super::pair::Pair;
-use super::polynomials::{EXP_DOUBLE, EXP_SINGLE, EXPM1_DOUBLE, EXPM1_SINGLE};
+use super::polynomials::{
+    EXP_DOUBLE, EXP_NEAR_0_DOUBLE, EXP_NEAR_0_SINGLE, EXP_SINGLE, EXPM1_DOUBLE, EXPM1_SINGLE, ROOTS,
+};
+use super::reading::horner;
 use super::sums::quick_sum;
 use super::{Bits, Real, polynomial};
 use std::f64::consts::LN_2;
 
 /// What depends on the precision.
 struct Numbers {
-    /// What a number is added to so that the sum's low bits are the number, rounded to an integer.
+    /// What a number is added to so that the sum's low bits are the number, rounded to an integer, and the same for parts of it, as many
+    /// as the table of roots has.
     shifter: f64,
+    parts: f64,
     /// The bias of exponents.
     bias: f64,
     /// The logarithm of 2: so many bits that its product with k is exact, and the rest.
     ln2: [f64; 2],
+    /// The same for k in such parts.
+    ln2_by_parts: [f64; 2],
     exp: &'static [f64],
-    exp2: &'static [f64],
+    near_0: &'static [f64],
+    /// The same for powers of 2.
+    near_0_of_two: &'static [f64],
     expm1: &'static [f64],
     mantissa: u32,
     /// Where `e^x` is 0 below and infinite above, and `2^x`.
@@ -31,9 +41,9 @@ struct Numbers {
     tiny: f64,
 }
 
-/// The coefficients for `(2^r - 1 - r log 2) / r^2`, of those for `(e^r - 1 - r) / r^2`.
+/// The coefficients of a polynomial of `r log 2`, as one of r.
 const fn of_two<const N: usize>(mut coefficients: [f64; N]) -> [f64; N] {
-    let (mut n, mut power) = (0, LN_2 * LN_2);
+    let (mut n, mut power) = (1, LN_2);
     while n < N {
         coefficients[n] *= power;
         power *= LN_2;
@@ -44,10 +54,13 @@ const fn of_two<const N: usize>(mut coefficients: [f64; N]) -> [f64; N] {
 
 const DOUBLE: Numbers = Numbers {
     shifter: 6755399441055744.0,
+    parts: 1688849860263936.0,
     bias: 1023.0,
     ln2: [0.6931471805598903, 5.497923018708371e-14],
+    ln2_by_parts: [0.6931471805601177, -1.7239444525614835e-13],
     exp: &EXP_DOUBLE,
-    exp2: &of_two(EXP_DOUBLE),
+    near_0: &EXP_NEAR_0_DOUBLE,
+    near_0_of_two: &of_two(EXP_NEAR_0_DOUBLE),
     expm1: &EXPM1_DOUBLE,
     mantissa: 52,
     ends: [-746.0, 710.0],
@@ -58,10 +71,13 @@ const DOUBLE: Numbers = Numbers {
 
 const SINGLE: Numbers = Numbers {
     shifter: 12582912.0,
+    parts: 1572864.0,
     bias: 127.0,
     ln2: [0.693145751953125, 1.428606765330187e-06],
+    ln2_by_parts: [0.693115234375, 3.194618329871446e-05],
     exp: &EXP_SINGLE,
-    exp2: &of_two(EXP_SINGLE),
+    near_0: &EXP_NEAR_0_SINGLE,
+    near_0_of_two: &of_two(EXP_NEAR_0_SINGLE),
     expm1: &EXPM1_SINGLE,
     mantissa: 23,
     ends: [-104.0, 89.0],
@@ -109,13 +125,24 @@ fn inside<F: Real>(x: F, ends: [f64; 2]) -> Inside<F> {
     Inside { x: most.min(x).or(above, x.of(0.0)), above }
 }
 
-/// e to the power x: `1 + r (1 + r P(r))`, so that all but the last rounding are of numbers smaller than the result.
+/// e to the power x: x = k log 2 + r, where k is a number of quarters or eighths, so that `e^x = 2^k e^r`. The table has 2 to the power of the
+/// fraction of k, divided by a number s that is near to 1 and such that all of them are near to floats, of which one is enough therefore; the polynomial
+/// has s for it, and is `s e^r - 1`. All but the last rounding are of numbers much smaller than the result.
 pub fn exp<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let Inside { x, above } = inside(x, n.ends);
-    let Reduced { k, r, .. } = reduced(x, n, 0.0);
-    let one = x.of(1.0);
-    r.fma(r.fma(polynomial(r, n.exp), one), one).scale(k).or(above, x.of(0.0))
+    let shifter = x.of(n.parts);
+    let shifted = x.fma(x.of(std::f64::consts::LOG2_E), shifter);
+    let k = shifted - shifter;
+    let [ln2, ln2_rest] = n.ln2_by_parts.map(|c| x.of(-c));
+    let r = k.fma(ln2_rest, k.fma(ln2, x));
+    from_parts(shifted, k, r, n.near_0).or(above, x.of(0.0))
+}
+
+/// 2 to the power of k and what the polynomial of r stands for.
+fn from_parts<F: Real>(shifted: F, k: F, r: F, near_0: &[f64]) -> F {
+    let root = shifted.bits().choose(&ROOTS);
+    root.fma(horner(r, near_0.iter()), root).scale(k)
 }
 
 /// e to the power of what is known as a sum of two: a sum of two, and the power of 2 to scale each by.
@@ -138,13 +165,13 @@ pub(super) fn exp_of_sum<F: Real>(x: F, more: F) -> F {
     zero.or(below, value)
 }
 
-/// 2 to the power x, as [`exp`]: with r the distance to the nearest integer, which is exact, `1 + r (log 2 + r P(r))`.
+/// 2 to the power x, as [`exp`]: r is the distance to the nearest such part, which is exact.
 pub fn exp2<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let Inside { x, above } = inside(x, n.ends_of_two);
-    let k = (x + x.of(n.shifter)) - x.of(n.shifter);
-    let r = x - k;
-    r.fma(r.fma(polynomial(r, n.exp2), x.of(LN_2)), x.of(1.0)).scale(k).or(above, x.of(0.0))
+    let shifted = x + x.of(n.parts);
+    let k = shifted - x.of(n.parts);
+    from_parts(shifted, k, x - k, n.near_0_of_two).or(above, x.of(0.0))
 }
 
 /// x as k log 2 + r: a power of 2, r, and `e^r - 1 - r`, with what the reduction lost.

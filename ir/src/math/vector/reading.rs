@@ -44,13 +44,13 @@ pub trait Real:
     fn max(self, b: Self) -> Self {
         self.or(b.less(self), b)
     }
-    /// `self 2^k`, rounded once, where k is an integer of at most twice the bias of exponents, and `self` is 0, NaN or of a magnitude whose
-    /// exponent is at most half of the bias. It is the product with 2^k in two factors, of which only the second one may round.
+    /// `self 2^floor(k)`, rounded once, where k is a number of eighths of at most twice the bias of exponents, and `self` is 0, NaN or of a magnitude
+    /// whose exponent is at most half of the bias. It is the product with the power of 2 in two factors, of which only the second one may round.
     fn scale(self, k: Self) -> Self {
         let (shifter, mantissa) = scale_numbers(self.is_single());
         let bits = (k + self.of(shifter)).bits();
-        let half = bits.shr(1);
-        self * half.shl(mantissa).real() * (bits - half).shl(mantissa).real()
+        let half = bits.shr(FRACTION + 1);
+        self * half.shl(mantissa).real() * (bits.shr(FRACTION) - half).shl(mantissa).real()
     }
 
     /// The significand of a positive number, from 3/4 up to 3/2; 1 of zeros and of infinity, NaN of negative numbers and NaN.
@@ -79,9 +79,12 @@ pub trait Real:
     }
 }
 
-/// What [`Real::scale`] adds to k so that the low bits of the sum are k and twice the bias of exponents, and the bits of a mantissa.
+/// The bits of the fraction of what [`Real::scale`] scales by.
+pub const FRACTION: u32 = 3;
+
+/// What [`Real::scale`] adds to k so that the low bits of the sum are k and twice the bias of exponents, those of a fraction last, and the bits of a mantissa.
 pub fn scale_numbers(single: bool) -> (f64, u32) {
-    if single { (12582912.0 + 254.0, 23) } else { (6755399441055744.0 + 2046.0, 52) }
+    if single { (1572864.0 + 254.0, 23) } else { (844424930131968.0 + 2046.0, 52) }
 }
 
 /// How floats of a precision are laid out: what [`Real::significand`] and [`Real::exponent`] are computed with.
@@ -132,7 +135,7 @@ pub(super) fn exponent_field<F: Real>(x: F, bits: F::Bits, n: &Layout) -> F {
     (bits.shr(n.mantissa) | unit).real() - x.of(n.unit() + n.bias as f64)
 }
 
-/// Sixteen numbers, to choose one of by the low bits of an integer.
+/// Sixteen numbers, to choose one of by the low bits of an integer. Fewer are there again and again, which code generators make use of.
 #[derive(Debug)]
 pub struct Table {
     /// Its name, which identifies it.
@@ -141,6 +144,17 @@ pub struct Table {
     pub double: [f64; 16],
     /// At `f32`.
     pub single: [f32; 16],
+}
+
+impl Table {
+    /// How many numbers there are before they come again: 4, 8 or 16.
+    pub fn period(&self, single: bool) -> usize {
+        let again = |&count: &usize| match single {
+            true => (0..16).all(|at| self.single[at] == self.single[at % count]),
+            false => (0..16).all(|at| self.double[at] == self.double[at % count]),
+        };
+        [4, 8].into_iter().find(again).unwrap_or(16)
+    }
 }
 
 impl PartialEq for Table {
@@ -197,7 +211,8 @@ pub(super) fn polynomial<F: Real>(x: F, coefficients: &[f64]) -> F {
     horner(square, odd).fma(x, horner(square, even))
 }
 
-fn horner<'c, F: Real>(x: F, mut coefficients: impl DoubleEndedIterator<Item = &'c f64>) -> F {
+/// The same as one chain of operations.
+pub(super) fn horner<'c, F: Real>(x: F, mut coefficients: impl DoubleEndedIterator<Item = &'c f64>) -> F {
     let last = coefficients.next_back().copied().unwrap_or(0.0);
     coefficients.rev().fold(x.of(last), |sum, &c| sum.fma(x, x.of(c)))
 }

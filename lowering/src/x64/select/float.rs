@@ -7,7 +7,7 @@ use crate::x64::machine::{Inst, Op, Over, V};
 use crate::x64::multiply_add::MultiplyAdd;
 use crate::x64::unsupported;
 use rewright_ir::DType;
-use rewright_ir::math::vector::scale_numbers;
+use rewright_ir::math::vector::{FRACTION, scale_numbers};
 use smallvec::SmallVec;
 
 /// The form for `f32` or for `f64`.
@@ -84,7 +84,7 @@ impl Selector<'_> {
         Ok(Val::Lanes(self.op2_folding(form, size, a, b, commutes)?))
     }
 
-    /// `x 2^k`, as [`Real::scale`](rewright_ir::math::vector::Real::scale) computes it. AVX2 only.
+    /// `x 2^floor(k)`, as [`Real::scale`](rewright_ir::math::vector::Real::scale) computes it. AVX2 only.
     fn scale(&mut self, size: usize, x: KValue, k: KValue) -> Result<Val, KernelError> {
         let (x, k) = (self.lanes(x)?, self.lanes(k)?);
         let (first, second) = self.power_of_two(size, k);
@@ -93,18 +93,20 @@ impl Selector<'_> {
         Ok(Val::Lanes(self.op2(multiply, size, product, second)))
     }
 
-    /// 2^k in two factors, which are the same for all that is scaled by it.
+    /// 2^floor(k) in two factors, which are the same for all that is scaled by it.
     fn power_of_two(&mut self, size: usize, k: V) -> (V, V) {
         if let Some(&known) = self.factors.get(&(k, size)) {
             return known;
         }
         let (shifter, mantissa) = scale_numbers(size == 4);
         let shifter = self.number(size, shifter);
-        let (one, mantissa) = (self.constant(1, size), self.constant(mantissa.into(), size));
+        let [fraction, fraction_and_bit, mantissa] =
+            [FRACTION, FRACTION + 1, mantissa].map(|places| self.constant(places.into(), size));
         let (shr, shl) = (by_size!(size, SRLV_D, SRLV_Q), by_size!(size, SLLV_D, SLLV_Q));
         let bits = self.op2(by_size!(size, ADD_PS, ADD_PD), size, k, shifter);
-        let half = self.op2(shr, size, bits, one);
-        let rest = self.op2(by_size!(size, SUB_D, SUB_Q), size, bits, half);
+        let half = self.op2(shr, size, bits, fraction_and_bit);
+        let whole = self.op2(shr, size, bits, fraction);
+        let rest = self.op2(by_size!(size, SUB_D, SUB_Q), size, whole, half);
         let factors = (self.op2(shl, size, half, mantissa), self.op2(shl, size, rest, mantissa));
         self.factors.insert((k, size), factors);
         factors

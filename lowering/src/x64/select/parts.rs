@@ -112,6 +112,8 @@ impl Selector<'_> {
         if self.evex() {
             let dst = self.fresh(size);
             let op = match parts[..] {
+                // A table that is the same twice is one register.
+                [low, high] if low == high => Self::plain_op(&codes::PERM_PD, Width::Z, dst, &[n, low]),
                 [low, high] => {
                     Op { over: Over::First, ..Self::plain_op(&codes::PICK_PD, Width::Z, dst, &[low, n, high]) }
                 }
@@ -121,10 +123,22 @@ impl Selector<'_> {
             return Ok(Val::Lanes(dst));
         }
         let Choice { within, bits } = self.choice(size, n);
-        let mut chosen: SmallVec<[V; 4]> = parts.iter().map(|&part| self.permuted(size, within, part)).collect();
+        // Parts of a table that are the same are one.
+        let mut chosen: SmallVec<[(V, V); 4]> = SmallVec::new();
+        for &part in &parts {
+            let known = chosen.iter().find(|(of, _)| *of == part).map(|&(_, v)| v);
+            let v = known.unwrap_or_else(|| self.permuted(size, within, part));
+            chosen.push((part, v));
+        }
+        let mut chosen: SmallVec<[V; 4]> = chosen.into_iter().map(|(_, v)| v).collect();
         // Tables of four parts by bit 2 and bit 3, those of two by bit 3.
         for bit in &bits[if chosen.len() == 4 { 0 } else { 1 }..] {
-            chosen = chosen.chunks(2).map(|pair| self.blend(size, *bit, pair[1], pair[0])).collect();
+            let either = |w: &mut Self, pair: &[V]| match pair {
+                [a, b] if a == b => *a,
+                _ => w.blend(size, *bit, pair[1], pair[0]),
+            };
+            let pairs: SmallVec<[V; 4]> = chosen.chunks(2).map(|pair| either(self, pair)).collect();
+            chosen = pairs;
         }
         Ok(Val::Lanes(chosen[0]))
     }
