@@ -7,6 +7,7 @@ precision that they are used in, the others fitted anew after each.
 """
 
 import copy
+import math
 from pathlib import Path
 
 import mpmath as mp
@@ -144,7 +145,9 @@ def roots_of_two(parts, single):
     bits, tried, chunk = (23, 1 << 12, 1 << 12) if single else (52, 1 << 24, 1 << 22)
     roots = [mp.mpf(2) ** (mp.mpf(n) / parts) for n in range(parts)]
     # The number is 1 - m / 2^(bits + 1). What is left of products after the last place, times 2^64, is computed without what goes beyond.
-    fraction = lambda x: np.uint64(int(mp.nint(x * mp.mpf(2) ** 64)) % 2**64)
+    def fraction(x):
+        return np.uint64(int(mp.nint(x * mp.mpf(2) ** 64)) % 2**64)
+
     starts = [fraction(root * mp.mpf(2) ** bits) for root in roots]
     steps = [fraction(-root / 2) for root in roots]
     best, found = np.uint64(1 << 63), 0
@@ -158,8 +161,9 @@ def roots_of_two(parts, single):
         if len(m):
             best, found = off.min(), int(m[off.argmin()])
     below = 1 - found * mp.mpf(2) ** -(bits + 1)
-    print(f"{parts} roots: m = {found}, off by {float(best) / 2**64:.4f} units in the last place")
-    return below, [rounded(root * below, single) for root in roots]
+    off = float(best) / 2**64
+    print(f"{parts} roots: m = {found}, off by {off:.4f} units in the last place")
+    return below, [rounded(root * below, single) for root in roots], math.ceil(off * 1e4) / 1e4
 
 
 # A table of doubles with AVX2 is slower the more there are.
@@ -172,7 +176,7 @@ TABLE = [
     (
         "EXP_NEAR_0",
         "`s e^r - 1` for |r| up to log 2 / 8 at `f64`, log 2 / 16 at `f32`, where s is the inverse of the first number of `ROOTS`.",
-        [lambda r, below=below: mp.exp(r) / below - 1 for below, _ in ROOTS],
+        [lambda r, below=below: mp.exp(r) / below - 1 for below, _, _ in ROOTS],
         lambda r: mp.exp(-r),
         ([-end for end in NEAR_0], NEAR_0),
         (9, 4),
@@ -327,11 +331,12 @@ def log_table(single):
 
 def tables():
     """The lines of tables, of which each has 16 numbers at f64 and at f32."""
-    pairs = [*zip(log_table(False), log_table(True)), [table * (16 // len(table)) for _, table in ROOTS]]
+    pairs = [*zip(log_table(False), log_table(True)), [table * (16 // len(table)) for _, table, _ in ROOTS]]
     docs = {
         "LOG_INVERSES": "Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.",
         "LOG_TABLE": "Minus the logarithms of these: multiples of 2^-42 at `f64`, off by less than 2^-65; of 2^-17 and 2^-32.5 at `f32`.",
-        "ROOTS": "2 to the power of so many quarters at `f64`, eighths at `f32`, again and again, each times the first one, with which they are within 0.0011 and 0.073 units in the last place.",
+        "ROOTS": "2 to the power of so many quarters at `f64`, eighths at `f32`, again and again, each times the first one, with which they are within "
+        f"{ROOTS[0][2]} and {ROOTS[1][2]} units in the last place.",
     }
     lines = []
     for (name, doc), (double, single) in zip(docs.items(), pairs):
@@ -345,8 +350,10 @@ def main():
     lines = [HEAD.rstrip()]
     for name, doc, f, weight, (a, b), counts in TABLE:
         for single, count in zip((False, True), counts):
-            of = lambda x: x[single] if isinstance(x, (list, tuple)) else x
-            c, error = fit(of(f), weight, of(a), of(b), list(range(count)), single, name == "ERFC")
+            exact, low, high = [x[single] if isinstance(x, (list, tuple)) else x for x in (f, a, b)]
+            c, error = fit(exact, weight, low, high, list(range(count)), single, name == "ERFC")
+            # Toward 0, so that it is less.
+            error = math.ceil(error * 10) / 10
             width, kind = ("SINGLE", "f32") if single else ("DOUBLE", "f64")
             print(f"{name} {kind}: {count} coefficients, error 2^{error:.1f}")
             lines += ["", f"/// {doc} At `{kind}`, off by less than 2^{error:.1f}."]

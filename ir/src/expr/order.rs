@@ -23,7 +23,7 @@ pub enum Order {
     Tree {
         /// The number of interleaved partial results, a power of two.
         lanes: usize,
-        /// The number of elements of a leaf.
+        /// The number of elements of a leaf, a power of two, and no less than there are lanes.
         leaf: usize,
     },
 }

@@ -82,6 +82,14 @@ impl Kernel {
         if fold.combining().chain(fold.after.clone()).any(|number| number >= self.insts.len()) {
             return wrong(fold.combine.start, "a fold of instructions that there are not");
         }
+        if let Order::Tree { lanes, leaf } = fold.order
+            && !(lanes.is_power_of_two() && leaf.is_power_of_two() && lanes <= leaf)
+        {
+            return wrong(
+                fold.combine.start,
+                "lanes and leaves are powers of two, and a leaf has a point for each lane",
+            );
+        }
         let (inner, around) = (self.axes as u32, self.axes as u32 - 1);
         for at in 0..count {
             let dtype = self.dtype(fold.items[at]);

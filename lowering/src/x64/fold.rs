@@ -262,9 +262,11 @@ impl Writer<'_> {
                         match known {
                             Some(from) if from == to => {}
                             Some(from) => self.copy_register(width, to, from),
-                            None => self.load_origin(neutral, accumulator.class, to)?,
+                            None => {
+                                self.load_origin(neutral, accumulator.class, to)?;
+                                known = Some(to);
+                            }
                         }
-                        known = Some(to);
                         self.leave(spot, accumulator.class, to);
                     }
                     (Class::Mask, Origin::Pool { offset, .. }) => {

@@ -44,7 +44,7 @@ pub struct Places {
     /// The most points of a piece where rows are copied or there are stages, and in this call.
     pub pieces: Pieces,
     pub most: u32,
-    /// The first point of the piece, and the number of its points.
+    /// The first point of the piece, and the number of its points. Rows that are trees are one piece from 0 on: there the index goes on from leaf to leaf.
     pub start: u32,
     pub count: u32,
     /// The number of points of a masked group, and its masks.

@@ -9,7 +9,7 @@ use super::select::Row;
 use crate::kernel::{Kernel, KernelError};
 use iced_x86::{Code, Register};
 
-/// The number of points, less a round while there are whole rounds.
+/// The number of points, less a round while there are whole rounds; of a leaf, the index of the row that it ends at, less a round.
 pub const LIMIT: Register = Register::R12;
 /// The number of points of the next masked group.
 pub const REMAINING: Register = Register::RCX;

@@ -233,13 +233,16 @@ impl Writer<'_> {
         (0..self.rows.len()).filter(|&n| self.rows[n].moves).collect()
     }
 
-    /// The leaf from the index on, which is that of the row, and goes to its end: on lanes, which are then joined. What lies between the rounds of two
+    /// The leaf from the index on, which is that of the row, and goes to its end, or less than a group beyond that of the last one: on lanes, which are then joined. What lies between the rounds of two
     /// leaves is kept short: of rows that are in a cache it is most of what they take longer than a loop without leaves.
     fn leaf(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let rax = Register::RAX;
         let (few, asking, joined) = (self.asm.label(), self.asm.label(), self.asm.label());
         let Leaves { axis, groups, lanes, points, .. } = leaves;
-        debug_assert!(![&fold.combine, &fold.join].iter().any(|of| of.segment.calls()), "they would change addresses");
+        debug_assert!(
+            ![&fold.combine, &fold.join].iter().any(|of| of.segment.calls()),
+            "combining calls nothing, see `select/fold.rs`: it would change addresses"
+        );
         let lanes = lanes as i32;
         // The last index that a round can begin at.
         self.asm.rm(Code::Lea_r64_m, LIMIT, Mem::at(INDEX, points as i64 - i64::from(lanes)));

@@ -127,7 +127,7 @@ fn inside<F: Real>(x: F, ends: [f64; 2]) -> Inside<F> {
 
 /// e to the power x: x = k log 2 + r, where k is a number of quarters or eighths, so that `e^x = 2^k e^r`. The table has 2 to the power of the
 /// fraction of k, divided by a number s that is near to 1 and such that all of them are near to floats, of which one is enough therefore; the polynomial
-/// has s for it, and is `s e^r - 1`. All but the last rounding are of numbers much smaller than the result.
+/// has s for it, and is `s e^r - 1`. The second-to-last rounding is of a product with r, which is much smaller than the result.
 pub fn exp<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let Inside { x, above } = inside(x, n.ends);

@@ -150,8 +150,8 @@ impl Table {
     /// How many numbers there are before they come again: 4, 8 or 16.
     pub fn period(&self, single: bool) -> usize {
         let again = |&count: &usize| match single {
-            true => (0..16).all(|at| self.single[at] == self.single[at % count]),
-            false => (0..16).all(|at| self.double[at] == self.double[at % count]),
+            true => (0..16).all(|at| self.single[at].to_bits() == self.single[at % count].to_bits()),
+            false => (0..16).all(|at| self.double[at].to_bits() == self.double[at % count].to_bits()),
         };
         [4, 8].into_iter().find(again).unwrap_or(16)
     }

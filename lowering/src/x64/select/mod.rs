@@ -32,7 +32,6 @@ use super::unsupported;
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
 use forms::Forms;
 use pairs::Pair;
-use parts::Choice;
 use rewright_ir::DType;
 pub use row::{Row, Rows};
 use rustc_hash::FxHashMap;
@@ -93,7 +92,7 @@ pub struct Selector<'a> {
     /// By number its bits as a normal one, and where it is none.
     lifted: FxHashMap<(V, usize), (V, V)>,
     /// What is made of an index of a table.
-    choices: FxHashMap<(V, usize), Choice>,
+    of_indices: FxHashMap<(V, usize, Option<u8>), V>,
     /// Loads that nothing has asked for yet.
     waiting: Vec<KValue>,
     /// By row, the pairs that are loaded.
@@ -152,7 +151,7 @@ impl<'a> Selector<'a> {
             constants: FxHashMap::default(),
             factors: FxHashMap::default(),
             lifted: FxHashMap::default(),
-            choices: FxHashMap::default(),
+            of_indices: FxHashMap::default(),
             waiting: Vec::new(),
             pairs: FxHashMap::default(),
             unpaired: None,
@@ -194,7 +193,7 @@ impl<'a> Selector<'a> {
         self.constants.clear();
         self.factors.clear();
         self.lifted.clear();
-        self.choices.clear();
+        self.of_indices.clear();
         self.waiting.clear();
         self.pairs.clear();
     }

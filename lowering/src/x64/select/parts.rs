@@ -13,15 +13,6 @@ use smallvec::SmallVec;
 /// VGETMANT's immediate: from 3/4 to 3/2, NaN of negative numbers, zeros without a sign.
 const FROM_THREE_QUARTERS: u8 = 0b1111;
 
-/// The index of a table's numbers as instructions of AVX2 want it, which is the same for all tables.
-#[derive(Clone, Copy)]
-pub(super) struct Choice {
-    /// In each four bytes of a lane, which four of the 32 bytes of a part of the table go there.
-    within: V,
-    /// Lanes with their sign bits set if the index has bit 2, which `f32` has no use for, and bit 3.
-    bits: [V; 2],
-}
-
 impl Selector<'_> {
     /// As [`Real::significand`](rewright_ir::math::vector::Real::significand) computes it.
     pub(super) fn significand(&mut self, size: usize, x: KValue) -> Result<Val, KernelError> {
@@ -122,22 +113,25 @@ impl Selector<'_> {
             self.emit(Inst::Op(Op { same_width: true, ..op }));
             return Ok(Val::Lanes(dst));
         }
-        let Choice { within, bits } = self.choice(size, n);
-        // Parts of a table that are the same are one.
-        let mut chosen: SmallVec<[(V, V); 4]> = SmallVec::new();
-        for &part in &parts {
-            let known = chosen.iter().find(|(of, _)| *of == part).map(|&(_, v)| v);
+        let within = self.within(size, n);
+        let mut chosen: SmallVec<[V; 4]> = SmallVec::new();
+        for (at, &part) in parts.iter().enumerate() {
+            // Parts of a table that are the same are one.
+            let known = parts[..at].iter().position(|&other| other == part).map(|first| chosen[first]);
             let v = known.unwrap_or_else(|| self.permuted(size, within, part));
-            chosen.push((part, v));
+            chosen.push(v);
         }
-        let mut chosen: SmallVec<[V; 4]> = chosen.into_iter().map(|(_, v)| v).collect();
         // Tables of four parts by bit 2 and bit 3, those of two by bit 3.
-        for bit in &bits[if chosen.len() == 4 { 0 } else { 1 }..] {
-            let either = |w: &mut Self, pair: &[V]| match pair {
-                [a, b] if a == b => *a,
-                _ => w.blend(size, *bit, pair[1], pair[0]),
-            };
-            let pairs: SmallVec<[V; 4]> = chosen.chunks(2).map(|pair| either(self, pair)).collect();
+        for bit in if chosen.len() == 4 { 2..4 } else { 3..4 } {
+            let mut pairs = SmallVec::new();
+            for pair in chosen.chunks(2) {
+                pairs.push(if pair[0] == pair[1] {
+                    pair[0]
+                } else {
+                    let second = self.sign_by(size, n, bit);
+                    self.blend(size, second, pair[1], pair[0])
+                });
+            }
             chosen = pairs;
         }
         Ok(Val::Lanes(chosen[0]))
@@ -150,29 +144,34 @@ impl Selector<'_> {
         dst
     }
 
-    /// AVX2 only.
-    fn choice(&mut self, size: usize, n: V) -> Choice {
-        if let Some(&known) = self.choices.get(&(n, size)) {
+    /// Of an index of a table's numbers, in each four bytes of a lane which four of the 32 bytes of a part of the table go there. AVX2 only.
+    fn within(&mut self, size: usize, n: V) -> V {
+        if size == 4 {
+            return n;
+        }
+        self.of_index((n, size, None), |s| {
+            let (one, odd) = (s.constant(1, 8), s.constant(1 << 32, 8));
+            let twice = s.op2(&codes::SLLV_Q, 8, n, one);
+            let both = s.op1(&codes::EVEN_PS, 8, twice);
+            s.op2(&codes::OR_PD, 8, both, odd)
+        })
+    }
+
+    /// Lanes with their sign bits set if the index has this bit. AVX2 only.
+    fn sign_by(&mut self, size: usize, n: V, bit: u8) -> V {
+        self.of_index((n, size, Some(bit)), |s| {
+            let places = s.constant(8 * size as u64 - 1 - u64::from(bit), size);
+            s.op2(by_size!(size, SLLV_D, SLLV_Q), size, n, places)
+        })
+    }
+
+    /// What is the same for all tables, and computed once.
+    fn of_index(&mut self, key: (V, usize, Option<u8>), compute: impl FnOnce(&mut Self) -> V) -> V {
+        if let Some(&known) = self.of_indices.get(&key) {
             return known;
         }
-        let shift = by_size!(size, SLLV_D, SLLV_Q);
-        // So far to the sign bit.
-        let mut signs = |bit: u64| {
-            let places = self.constant(8 * size as u64 - 1 - bit, size);
-            self.op2(shift, size, n, places)
-        };
-        let last = signs(3);
-        let bits = [if size == 4 { last } else { signs(2) }, last];
-        let within = if size == 4 {
-            n
-        } else {
-            let (one, odd) = (self.constant(1, 8), self.constant(1 << 32, 8));
-            let twice = self.op2(shift, 8, n, one);
-            let both = self.op1(&codes::EVEN_PS, 8, twice);
-            self.op2(&codes::OR_PD, 8, both, odd)
-        };
-        let choice = Choice { within, bits };
-        self.choices.insert((n, size), choice);
-        choice
+        let v = compute(self);
+        self.of_indices.insert(key, v);
+        v
     }
 }
