@@ -136,6 +136,8 @@ def stirling(x):
 LN2 = mp.log(2)
 HALF = LN2 / 2 * mp.mpf("1.0001")
 EIGHTH = (mp.pi / 4 * mp.mpf("1.0001")) ** 2
+# At f32 the greatest numbers are reduced to little more.
+SIXTEENTH = [(mp.pi / 16 * mp.mpf(end)) ** 2 for end in ("1.0001", "1.02")]
 LOG_END = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
 
 
@@ -238,6 +240,23 @@ TABLE = [
         (6, 3),
     ),
     (
+        "SIN_NEAR_0",
+        "`(sin(r) / r - 1) / r^2` of `r^2`, for |r| up to pi / 16.",
+        even(lambda r: (mp.sin(r) / r - 1) / r**2, -mp.mpf(1) / 6),
+        lambda z: z,
+        (0, SIXTEENTH),
+        (4, 2),
+    ),
+    (
+        "COS_NEAR_0",
+        "`(cos(r) - 1) / r^2` of `r^2`, for |r| up to pi / 16.",
+        even(lambda r: (mp.cos(r) - 1) / r**2, -mp.mpf(1) / 2),
+        # As far as it is of sin(pi / 8 - r), the least result, to that of sin(pi / 8).
+        lambda z: z * mp.sin(mp.pi / 8) / mp.sin(mp.pi / 8 - mp.sqrt(z)),
+        (0, SIXTEENTH),
+        (5, 2),
+    ),
+    (
         "ATAN",
         "`(atan(t) / t - 1) / t^2` of `t^2`, for |t| up to tan (pi / 8).",
         even(lambda t: (mp.atan(t) / t - 1) / t**2, -mp.mpf(1) / 3),
@@ -329,14 +348,37 @@ def log_table(single):
     return inverses, logs
 
 
+def eighths():
+    """Sines of eighths of pi below pi, and what they are more than that, and the same of cosines; at f64 and at f32. The sine of a sum takes the cosine
+    times r, which goes from -pi / 16 to pi / 16. What the cosine is more than its float is in no table; but its product with an r of 0.09, with
+    the sign that makes results less, is added to what the sine is more. The units of lesser results are lesser, so the greatest error, in units, is least with it. For the
+    cosine of a sum it is the other way round."""
+    sines = [mp.mpf(0) if k == 0 else mp.sin(mp.pi * k / 8) for k in range(8)]
+    cosines = [mp.mpf(0) if k == 4 else mp.cos(mp.pi * k / 8) for k in range(8)]
+    tables = [], [], [], []
+    for single in (False, True):
+        near = [[rounded(x, single) for x in of] for of in (sines, cosines)]
+        lost = [[x - a for x, a in zip(of, to)] for of, to in zip((sines, cosines), near)]
+        # Of cosines it is -sin(kc) r.
+        toward = [-mp.mpf("0.09") * mp.sign(s * c) for s, c in zip(sines, cosines)]
+        rests = [s + c * r for s, c, r in zip(*lost, toward)], [c + s * r for s, c, r in zip(*lost, toward)]
+        for table, of in zip(tables, (near[0], rests[0], near[1], rests[1])):
+            table.append([rounded(x, single) for x in of] * 2)
+    return tables
+
+
 def tables():
     """The lines of tables, of which each has 16 numbers at f64 and at f32."""
-    pairs = [*zip(log_table(False), log_table(True)), [table * (16 // len(table)) for _, table, _ in ROOTS]]
+    pairs = [*zip(log_table(False), log_table(True)), [table * (16 // len(table)) for _, table, _ in ROOTS], *eighths()]
     docs = {
         "LOG_INVERSES": "Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.",
         "LOG_TABLE": "Minus the logarithms of these: multiples of 2^-42 at `f64`, off by less than 2^-65; of 2^-17 and 2^-32.5 at `f32`.",
         "ROOTS": "2 to the power of so many quarters at `f64`, eighths at `f32`, again and again, each times the first one, with which they are within "
         f"{ROOTS[0][2]} and {ROOTS[1][2]} units in the last place.",
+        "EIGHTHS_SIN": "Sines of so many eighths of pi, below pi, twice.",
+        "EIGHTHS_SIN_REST": "What these sines are more than that, and a part of what the cosines are.",
+        "EIGHTHS_COS": "Cosines of the same.",
+        "EIGHTHS_COS_REST": "What these cosines are more than that, and a part of what the sines are.",
     }
     lines = []
     for (name, doc), (double, single) in zip(docs.items(), pairs):

@@ -221,18 +221,19 @@ impl<'k> Body<'k> {
         body
     }
 
-    /// True if a value that a later stage uses has to be kept for it: what is loaded is loaded again.
+    /// True if a value that a later stage uses has to be kept for it: what is loaded is loaded again, and bits are those of the same value.
     fn crosses(&self, value: KValue) -> bool {
         let at = self.made_at[value.0 as usize];
         let inst = self.insts.get(at).map(|&n| &self.kernel.insts[n]);
-        inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..)))
+        inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..) | KOp::Bitcast))
     }
 
     /// For each place, how many values are made before it and used from there on.
     fn count_crossing(&self) -> Vec<Option<usize>> {
         let mut last_use = vec![0; self.kernel.values.len()];
-        for (at, inst) in self.insts.iter().map(|&n| &self.kernel.insts[n]).enumerate() {
-            inst.args.iter().for_each(|a| last_use[a.0 as usize] = at);
+        for (at, inst) in self.insts.iter().map(|&n| &self.kernel.insts[n]).enumerate().rev() {
+            let used = if matches!(inst.op, KOp::Bitcast) { at.max(last_use[inst.first.0 as usize]) } else { at };
+            inst.args.iter().for_each(|a| last_use[a.0 as usize] = used.max(last_use[a.0 as usize]));
         }
         let mut change = vec![(0isize, 0isize); self.insts.len() + 2];
         for (value, &end) in (0..).map(KValue).zip(&last_use) {
@@ -327,7 +328,25 @@ impl<'k> Body<'k> {
     fn stages(&self, cuts: &[usize]) -> Vec<Vec<usize>> {
         let begins = std::iter::once(0).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain([self.insts.len()]);
-        begins.zip(ends).map(|(begin, end)| self.insts[begin..end].to_vec()).collect()
+        begins.zip(ends).map(|(begin, end)| self.with_bits(begin, &self.insts[begin..end])).collect()
+    }
+
+    /// A stage that begins at a place, with what takes the bits of values in the stages before it.
+    fn with_bits(&self, begin: usize, insts: &[usize]) -> Vec<usize> {
+        let (mut stage, mut asked) = (insts.to_vec(), insts.to_vec());
+        while let Some(n) = asked.pop() {
+            for made in self.kernel.insts[n].args.iter().map(|a| self.made_at[a.0 as usize]).filter(|&at| at < begin) {
+                let before = self.insts[made];
+                if matches!(self.kernel.insts[before].op, KOp::Bitcast) && !stage.contains(&before) {
+                    stage.push(before);
+                    asked.push(before);
+                }
+            }
+        }
+        // Each comes before those that use it.
+        stage[insts.len()..].sort_unstable();
+        stage.rotate_left(insts.len());
+        stage
     }
 }
 
@@ -378,5 +397,33 @@ mod tests {
         assert!(crossing.iter().all(|&v| kernel.dtype(v) == DType::F64));
         let last = long.list.last().and_then(|stage| stage.last()).map(|&n| &kernel.insts[n].op);
         assert!(matches!(last, Some(KOp::Store(..))));
+    }
+
+    #[test]
+    fn bits_are_taken_again_and_have_no_place() {
+        let mut k = KernelBuilder::new(1);
+        let varies = || [true].into_iter().collect();
+        let a = k.buffer(Buffer { dtype: DType::F64, written: false, varies: varies() });
+        let out = k.buffer(Buffer { dtype: DType::U64, written: true, varies: varies() });
+        let c = k.constant(Scalar::F64(0.75));
+        let first = k.load(a, Part::Re);
+        let early = k.push(KOp::Fma, &[first, c, first], DType::F64);
+        let bits = k.bitcast(early, DType::U64);
+        let mut value = early;
+        for _ in 0..100 {
+            value = k.push(KOp::Fma, &[value, early, first], DType::F64);
+        }
+        let last = k.bitcast(value, DType::U64);
+        let both = k.binary(Binary::Xor, last, bits);
+        k.store(out, Part::Re, both);
+        let kernel = k.finish();
+        let live = vec![true; kernel.insts.len()];
+        let stages = Stages::new(&kernel, &live, Level::Avx512);
+        let crossing = (0..).map(KValue).zip(&stages.places).filter(|(_, place)| place.is_some());
+        assert!(stages.list.len() > 2 && crossing.clone().count() == stages.list.len(), "{stages:?}");
+        assert!(crossing.clone().any(|(v, _)| v == early) && crossing.clone().all(|(v, _)| v != bits));
+        let taken = kernel.insts.iter().position(|inst| inst.results > 0 && inst.first == bits).unwrap();
+        let (begin, end) = (stages.list.first().unwrap(), stages.list.last().unwrap());
+        assert!(begin.contains(&taken) && end.contains(&taken) && end.is_sorted(), "{stages:?}");
     }
 }

@@ -1,15 +1,23 @@
 //! Sine, cosine and tangent.
 //!
-//! |x| = k pi / 2 + r with |r| at most pi / 4, reduced in steps (W. Cody, W. Waite, "Software Manual for the Elementary
-//! Functions", 1980), and r known to more than one number can hold. The sine of it or the cosine is what the last two bits of k say. Numbers so
-//! large that the steps are not enough are left to a function that is called.
+//! |x| = k c + r with |r| at most half of c, reduced in steps (W. Cody, W. Waite, "Software Manual for the Elementary
+//! Functions", 1980), and r known to more than one number can hold. Numbers so large that the steps are not enough are left to a function
+//! that is called.
 //!
-//! The product of k and the first part of half of pi, subtracted from |x|, is exact, for the difference is less than 1 and a multiple of the
-//! last place of either. At `f64` the second part is so short that its product with k is exact, too: what is lost when that is subtracted
+//! For sine and cosine c is pi / 8: `sin(kc + r) = sin(kc) cos(r) + cos(kc) sin(r)`, of which the former are in tables and the latter short
+//! polynomials. For k from 0 to 7 the sine of kc, where it is not 0, is at least twice what is added to it, and so is the cosine. So the number that is added
+//! is rounded at a much lower place, or else their sum is exact. After that both have the other sign. For the others c is pi / 2, and the sine of r or its cosine is what the last two bits of k say.
+//!
+//! The product of k and the first part of c, subtracted from |x|, is exact, for the difference is less than 1 and a multiple of the
+//! last place of either. At `f64` the second part is so short that what is lost when its product with k is subtracted
 //! is found by subtracting it once more. At `f32` it can't be: a third one would not be small enough.
 
 use super::pair::Pair;
-use super::polynomials::{COS_DOUBLE, COS_SINGLE, SIN_DOUBLE, SIN_SINGLE};
+use super::polynomials::{
+    COS_DOUBLE, COS_NEAR_0_DOUBLE, COS_NEAR_0_SINGLE, COS_SINGLE, EIGHTHS_COS, EIGHTHS_COS_REST, EIGHTHS_SIN,
+    EIGHTHS_SIN_REST, SIN_DOUBLE, SIN_NEAR_0_DOUBLE, SIN_NEAR_0_SINGLE, SIN_SINGLE,
+};
+use super::reading::horner;
 use super::sums::{quick_sum, quotient, series};
 use super::{Bits, Real, Slow, polynomial};
 use crate::math::rounded;
@@ -22,6 +30,9 @@ struct Numbers {
     half_pi: [f64; 3],
     sin: &'static [f64],
     cos: &'static [f64],
+    /// The same for smaller numbers.
+    sin_near_0: &'static [f64],
+    cos_near_0: &'static [f64],
     /// Up to here the steps reduce.
     most: f64,
     /// The number of bits but for one.
@@ -33,6 +44,8 @@ const DOUBLE: Numbers = Numbers {
     half_pi: [std::f64::consts::FRAC_PI_2, 6.12323399409214e-17, 1.6446256936324258e-26],
     sin: &SIN_DOUBLE,
     cos: &COS_DOUBLE,
+    sin_near_0: &SIN_NEAR_0_DOUBLE,
+    cos_near_0: &COS_NEAR_0_DOUBLE,
     most: 8388608.0,
     sign: 63,
 };
@@ -42,6 +55,8 @@ const SINGLE: Numbers = Numbers {
     half_pi: [1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15],
     sin: &SIN_SINGLE,
     cos: &COS_SINGLE,
+    sin_near_0: &SIN_NEAR_0_SINGLE,
+    cos_near_0: &COS_NEAR_0_SINGLE,
     most: 131072.0,
     sign: 31,
 };
@@ -62,7 +77,7 @@ macro_rules! far {
 }
 far! { SIN sin COS cos TAN tan }
 
-/// A number's magnitude as k pi / 2 + r + rest.
+/// A number's magnitude as k c + r + rest.
 struct Reduced<F: Real> {
     /// The low bits are k.
     bits: F::Bits,
@@ -72,11 +87,12 @@ struct Reduced<F: Real> {
     far: F::Condition,
 }
 
-fn reduced<F: Real>(x: F, n: &Numbers) -> Reduced<F> {
+/// With c half of pi, divided by a power of 2.
+fn reduced<F: Real>(x: F, by: f64, n: &Numbers) -> Reduced<F> {
     let size = x.abs();
-    let shifted = size.fma(x.of(std::f64::consts::FRAC_2_PI), x.of(n.shifter));
+    let shifted = size.fma(x.of(std::f64::consts::FRAC_2_PI * by), x.of(n.shifter));
     let k = shifted - x.of(n.shifter);
-    let [first, second, third] = n.half_pi.map(|part| x.of(-part));
+    let [first, second, third] = n.half_pi.map(|part| x.of(-part / by));
     let near = k.fma(first, size);
     let (r, rest) = if x.is_single() {
         let product = k * second;
@@ -86,39 +102,60 @@ fn reduced<F: Real>(x: F, n: &Numbers) -> Reduced<F> {
         let r = k.fma(second, near);
         (r, k.fma(second, near - r))
     };
-    Reduced { bits: shifted.bits(), r, rest: k.fma(third, rest), far: x.of(n.most).less(size) }
+    // As k says it: that is there when the magnitude is not needed any more.
+    let most = (n.most * std::f64::consts::FRAC_2_PI * by).floor();
+    Reduced { bits: shifted.bits(), r, rest: k.fma(third, rest), far: x.of(n.shifter + most).less(shifted) }
 }
 
-/// The sine of k pi / 2 + r, where k is `more` than it was; with the sign of `x` if there is one.
-///
-/// Both the sine and the cosine of r are computed: choosing coefficients would take as many instructions.
-fn quadrant<F: Real>(at: &Reduced<F>, more: u64, x: Option<F>, n: &Numbers) -> F {
-    let (r, one) = (at.r, at.r.of(1.0));
-    // That of r + rest, rounded once: what is computed of it is that of r + rest, too.
-    let square = r.fma(r, (r + r) * at.rest);
-    let sin_more = (r * square).fma(polynomial(square, n.sin), at.rest);
-    let cos_more = polynomial(square, n.cos).fma(square, r.of(-0.5));
-    let k = if more == 0 { at.bits } else { at.bits + at.bits.of(more) };
-    let even = (k & k.of(1)).is_zero();
-    let value = (r + sin_more).or(even, square.fma(cos_more, one));
-    let sign = r.of(-0.0).bits();
-    let turned = k.shl(n.sign - 1);
-    let turned = x.map_or(turned, |x| turned ^ x.bits()) & sign;
+/// How many parts half of pi has for sine and cosine, which the tables are of.
+const PARTS: f64 = 4.0;
+
+/// What the sine and the cosine of k pi / 8 + r + rest are computed of, without the sign that changes after eight of k.
+struct Eighths<F: Real> {
+    r: F,
+    sin: F,
+    cos: F,
+    /// What sin(r + rest) is more than r, and cos(r) more than 1.
+    sin_more: F,
+    cos_more: F,
+}
+
+fn eighths<F: Real>(at: &Reduced<F>, n: &Numbers) -> Eighths<F> {
+    let r = at.r;
+    let square = r * r;
+    Eighths {
+        r,
+        sin: at.bits.choose(&EIGHTHS_SIN),
+        cos: at.bits.choose(&EIGHTHS_COS),
+        sin_more: (r * square).fma(horner(square, n.sin_near_0.iter()), at.rest),
+        cos_more: square * horner(square, n.cos_near_0.iter()),
+    }
+}
+
+/// `value`, with its sign changed if k has gone an odd number of times from 0 to pi, and if `x` is negative, where there is one.
+fn with_sign<F: Real>(value: F, k: F::Bits, x: Option<F>, n: &Numbers) -> F {
+    let turned = k.shl(n.sign - 3);
+    let turned = x.map_or(turned, |x| turned ^ x.bits()) & value.of(-0.0).bits();
     (value.bits() ^ turned).real()
 }
 
 /// Sine.
 pub fn sin<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, n);
-    quadrant(&at, 0, Some(x), n).unless(at.far, &SIN, x)
+    let at = reduced(x, PARTS, n);
+    let Eighths { r, sin, cos, sin_more, cos_more } = eighths(&at, n);
+    let more = cos.fma(sin_more, sin.fma(cos_more, at.bits.choose(&EIGHTHS_SIN_REST)));
+    with_sign(sin + cos.fma(r, more), at.bits, Some(x), n).unless(at.far, &SIN, x)
 }
 
 /// Cosine.
 pub fn cos<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, n);
-    quadrant(&at, 1, None, n).unless(at.far, &COS, x)
+    let at = reduced(x, PARTS, n);
+    let Eighths { r, sin, cos, sin_more, cos_more } = eighths(&at, n);
+    let minus = -sin;
+    let more = minus.fma(sin_more, cos.fma(cos_more, at.bits.choose(&EIGHTHS_COS_REST)));
+    with_sign(cos + minus.fma(r, more), at.bits, None, n).unless(at.far, &COS, x)
 }
 
 /// The sine and the cosine of r + rest as sums of two.
@@ -161,7 +198,7 @@ fn turned<F: Real>(at: &Reduced<F>, [sin, cos]: [Pair<F>; 2], x: Option<F>, n: &
 pub(super) fn of_magnitude<F: Real>(x: F) -> [Pair<F>; 2] {
     let n = x.at(&DOUBLE, &SINGLE);
     let (size, zero) = (x.abs(), x.of(0.0));
-    let at = reduced(x, n);
+    let at = reduced(x, 1.0, n);
     let [sin, cos] = parts(at.r, at.rest, n).map(|(large, small)| quick_sum(large, small).into());
     let [sin, cos] = turned(&at, [sin, cos], None, n);
     let near =
@@ -237,7 +274,7 @@ pub(super) enum Long {
 /// The sine and the cosine of a number that the steps reduce, at `f64`.
 pub(super) fn long_of<F: Real>(x: F, long: Long) -> [Pair<F>; 2] {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, n);
+    let at = reduced(x, 1.0, n);
     let r: Pair<F> = quick_sum(at.r, at.rest).into();
     let square = r * r;
     let sum = |series: &Series| {
@@ -254,7 +291,7 @@ pub(super) fn long_of<F: Real>(x: F, long: Long) -> [Pair<F>; 2] {
 /// Tangent: the quotient of sine and cosine, or minus that of cosine and sine.
 pub fn tan<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, n);
+    let at = reduced(x, 1.0, n);
     let even = (at.bits & at.bits.of(1)).is_zero();
     let [sin, cos] = parts(at.r, at.rest, n).map(|(large, small)| quick_sum(large, small));
     let pick = |a: (F, F), b: (F, F)| (a.0.or(even, b.0), a.1.or(even, b.1));
