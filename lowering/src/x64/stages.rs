@@ -221,7 +221,8 @@ impl<'k> Body<'k> {
         body
     }
 
-    /// True if a value that a later stage uses has to be kept for it: what is loaded is loaded again, and bits are those of the same value.
+    /// True if a value that a later stage uses has to be kept for it: what is loaded is loaded again, and what sees a value as
+    /// bits sees it again (`with_bits`).
     fn crosses(&self, value: KValue) -> bool {
         let at = self.made_at[value.0 as usize];
         let inst = self.insts.get(at).map(|&n| &self.kernel.insts[n]);
@@ -331,7 +332,7 @@ impl<'k> Body<'k> {
         begins.zip(ends).map(|(begin, end)| self.with_bits(begin, &self.insts[begin..end])).collect()
     }
 
-    /// A stage that begins at a place, with what takes the bits of values in the stages before it.
+    /// The instructions of a stage that begins at a place, after those that see values as bits for it and were made for stages before.
     fn with_bits(&self, begin: usize, insts: &[usize]) -> Vec<usize> {
         let (mut stage, mut asked) = (insts.to_vec(), insts.to_vec());
         while let Some(n) = asked.pop() {

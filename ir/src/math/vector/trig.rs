@@ -4,9 +4,11 @@
 //! Functions", 1980), and r known to more than one number can hold. Numbers so large that the steps are not enough are left to a function
 //! that is called.
 //!
-//! For sine and cosine c is pi / 8: `sin(kc + r) = sin(kc) cos(r) + cos(kc) sin(r)`, of which the former are in tables and the latter short
-//! polynomials. For k from 0 to 7 the sine of kc, where it is not 0, is at least twice what is added to it, and so is the cosine. So the number that is added
-//! is rounded at a much lower place, or else their sum is exact. After that both have the other sign. For the others c is pi / 2, and the sine of r or its cosine is what the last two bits of k say.
+//! For [`sin`] and [`cos`] c is pi / 8: `sin(kc + r) = sin(kc) cos(r) + cos(kc) sin(r)`, of which sin(kc) and cos(kc) are in tables, for k from 0 to 7, and the others
+//! short polynomials. For k from 8 to 15 both have the other sign. What is added to sin(kc), where that is not 0, is some half of it at most. Where the result is
+//! so small that its last place is no higher than that of what is added, the sum is exact; elsewhere what is added is rounded at a lower place,
+//! which makes a quarter of a unit at most, and the sum half of one. With cos(kc) it is the same. For the other functions c is pi / 2, and the sine of r or its cosine
+//! is what the last two bits of k say.
 //!
 //! The product of k and the first part of c, subtracted from |x|, is exact, for the difference is less than 1 and a multiple of the
 //! last place of either. At `f64` the second part is so short that what is lost when its product with k is subtracted
@@ -33,7 +35,7 @@ struct Numbers {
     /// The same for smaller numbers.
     sin_near_0: &'static [f64],
     cos_near_0: &'static [f64],
-    /// Up to here the steps reduce.
+    /// Up to near here the steps reduce: to the last k below it, see [`reduced`].
     most: f64,
     /// The number of bits but for one.
     sign: u32,
@@ -102,7 +104,7 @@ fn reduced<F: Real>(x: F, by: f64, n: &Numbers) -> Reduced<F> {
         let r = k.fma(second, near);
         (r, k.fma(second, near - r))
     };
-    // As k says it: that is there when the magnitude is not needed any more.
+    // k is asked, and not x, for it is still there when this is needed. Numbers that are rounded to the last k are reduced, too.
     let most = (n.most * std::f64::consts::FRAC_2_PI * by).floor();
     Reduced { bits: shifted.bits(), r, rest: k.fma(third, rest), far: x.of(n.shifter + most).less(shifted) }
 }
@@ -132,7 +134,7 @@ fn eighths<F: Real>(at: &Reduced<F>, n: &Numbers) -> Eighths<F> {
     }
 }
 
-/// `value`, with its sign changed if k has gone an odd number of times from 0 to pi, and if `x` is negative, where there is one.
+/// `value`, with its sign changed if the number of eighths of pi says so, that is if its bit 3 is set, and if `x` is negative, where there is one.
 fn with_sign<F: Real>(value: F, k: F::Bits, x: Option<F>, n: &Numbers) -> F {
     let turned = k.shl(n.sign - 3);
     let turned = x.map_or(turned, |x| turned ^ x.bits()) & value.of(-0.0).bits();
