@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes ir/src/math/vector/polynomials.rs: the polynomials and tables that exp, log and the others are computed with.
 
-Run it in this folder; it needs mpmath. Each polynomial is the one whose greatest weighted error is least, found by Remez' exchange (E. Remez,
+Run it in this folder, and `cargo fmt` after it; it needs mpmath and NumPy. Each polynomial is the one whose greatest weighted error is least, found by Remez' exchange (E. Remez,
 "Sur la détermination des polynômes d'approximation de degré donnée", 1934), with its coefficients rounded one after the other to the
 precision that they are used in, the others fitted anew after each.
 """
@@ -22,6 +22,7 @@ HEAD = """\
 #![allow(clippy::excessive_precision, clippy::approx_constant)]
 
 use super::Table;
+use super::reading::again;
 """
 
 
@@ -363,28 +364,30 @@ def eighths():
         toward = [-mp.mpf("0.09") * mp.sign(s * c) for s, c in zip(sines, cosines)]
         rests = [s + c * r for s, c, r in zip(*lost, toward)], [c + s * r for s, c, r in zip(*lost, toward)]
         for table, of in zip(tables, (near[0], rests[0], near[1], rests[1])):
-            table.append([rounded(x, single) for x in of] * 2)
+            table.append([rounded(x, single) for x in of])
     return tables
 
 
 def tables():
-    """The lines of tables, of which each has 16 numbers at f64 and at f32."""
-    pairs = [*zip(log_table(False), log_table(True)), [table * (16 // len(table)) for _, table, _ in ROOTS], *eighths()]
+    """The lines of tables, of which each has 16 numbers at f64 and at f32, or fewer again and again."""
+    pairs = [*zip(log_table(False), log_table(True)), [table for _, table, _ in ROOTS], *eighths()]
     docs = {
         "LOG_INVERSES": "Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.",
         "LOG_TABLE": "Minus the logarithms of these: multiples of 2^-42 at `f64`, off by less than 2^-65; of 2^-17 and 2^-32.5 at `f32`.",
-        "ROOTS": "2 to the power of so many quarters at `f64`, eighths at `f32`, again and again, each times the first one, with which they are within "
+        "ROOTS": "2 to the power of so many quarters at `f64`, eighths at `f32`, each times the first one, with which they are within "
         f"{ROOTS[0][2]} and {ROOTS[1][2]} units in the last place.",
-        "EIGHTHS_SIN": "Sines of so many eighths of pi, below pi, twice.",
+        "EIGHTHS_SIN": "Sines of so many eighths of pi, below pi.",
         "EIGHTHS_SIN_REST": "What sines of eighths of pi are more than `EIGHTHS_SIN`, and 0.09 times what cosines are more than `EIGHTHS_COS`, with a sign: see `eighths` in the script.",
-        "EIGHTHS_COS": "Cosines of the same.",
-        "EIGHTHS_COS_REST": "The same of cosines, and of sines.",
+        "EIGHTHS_COS": "Cosines of so many eighths of pi, below pi.",
+        "EIGHTHS_COS_REST": "What cosines of eighths of pi are more than `EIGHTHS_COS`, and 0.09 times what sines are more than `EIGHTHS_SIN`, with a sign.",
     }
     lines = []
     for (name, doc), (double, single) in zip(docs.items(), pairs):
         lines += ["", f"/// {doc}", f"pub(super) static {name}: Table = Table {{", f'    name: "{name.lower()}",']
-        lines += ["    double: ["] + [f"        {float(x)!r}," for x in double] + ["    ],"]
-        lines += ["    single: ["] + [f"        {float(x)!r}," for x in single] + ["    ],", "};"]
+        for precision, numbers in (("double", double), ("single", single)):
+            begin, end = ("[", "],") if len(numbers) == 16 else ("again([", "]),")
+            lines += [f"    {precision}: {begin}"] + [f"        {float(x)!r}," for x in numbers] + [f"    {end}"]
+        lines.append("};")
     return lines
 
 

@@ -4,6 +4,7 @@
 #![allow(clippy::excessive_precision, clippy::approx_constant)]
 
 use super::Table;
+use super::reading::again;
 
 /// `s e^r - 1` for |r| up to log 2 / 8 at `f64`, log 2 / 16 at `f32`, where s is the inverse of the first number of `ROOTS`. At `f64`, off by less than 2^-58.0.
 pub(super) const EXP_NEAR_0_DOUBLE: [f64; 9] = [
@@ -410,28 +411,11 @@ pub(super) static LOG_TABLE: Table = Table {
     ],
 };
 
-/// 2 to the power of so many quarters at `f64`, eighths at `f32`, again and again, each times the first one, with which they are within 0.0011 and 0.0722 units in the last place.
+/// 2 to the power of so many quarters at `f64`, eighths at `f32`, each times the first one, with which they are within 0.0011 and 0.0722 units in the last place.
 pub(super) static ROOTS: Table = Table {
     name: "roots",
-    double: [
-        0.9999999999974526,
-        1.1892071149996917,
-        1.4142135623694925,
-        1.6817928305031449,
-        0.9999999999974526,
-        1.1892071149996917,
-        1.4142135623694925,
-        1.6817928305031449,
-        0.9999999999974526,
-        1.1892071149996917,
-        1.4142135623694925,
-        1.6817928305031449,
-        0.9999999999974526,
-        1.1892071149996917,
-        1.4142135623694925,
-        1.6817928305031449,
-    ],
-    single: [
+    double: again([0.9999999999974526, 1.1892071149996917, 1.4142135623694925, 1.6817928305031449]),
+    single: again([
         0.9998268485069275,
         1.0903189182281494,
         1.189001202583313,
@@ -440,21 +424,13 @@ pub(super) static ROOTS: Table = Table {
         1.5419437885284424,
         1.6815016269683838,
         1.8336905241012573,
-        0.9998268485069275,
-        1.0903189182281494,
-        1.189001202583313,
-        1.2966150045394897,
-        1.4139686822891235,
-        1.5419437885284424,
-        1.6815016269683838,
-        1.8336905241012573,
-    ],
+    ]),
 };
 
-/// Sines of so many eighths of pi, below pi, twice.
+/// Sines of so many eighths of pi, below pi.
 pub(super) static EIGHTHS_SIN: Table = Table {
     name: "eighths_sin",
-    double: [
+    double: again([
         0.0,
         0.3826834323650898,
         0.7071067811865476,
@@ -463,16 +439,8 @@ pub(super) static EIGHTHS_SIN: Table = Table {
         0.9238795325112867,
         0.7071067811865476,
         0.3826834323650898,
-        0.0,
-        0.3826834323650898,
-        0.7071067811865476,
-        0.9238795325112867,
-        1.0,
-        0.9238795325112867,
-        0.7071067811865476,
-        0.3826834323650898,
-    ],
-    single: [
+    ]),
+    single: again([
         0.0,
         0.3826834261417389,
         0.7071067690849304,
@@ -481,21 +449,13 @@ pub(super) static EIGHTHS_SIN: Table = Table {
         0.9238795042037964,
         0.7071067690849304,
         0.3826834261417389,
-        0.0,
-        0.3826834261417389,
-        0.7071067690849304,
-        0.9238795042037964,
-        1.0,
-        0.9238795042037964,
-        0.7071067690849304,
-        0.3826834261417389,
-    ],
+    ]),
 };
 
 /// What sines of eighths of pi are more than `EIGHTHS_SIN`, and 0.09 times what cosines are more than `EIGHTHS_COS`, with a sign: see `eighths` in the script.
 pub(super) static EIGHTHS_SIN_REST: Table = Table {
     name: "eighths_sin_rest",
-    double: [
+    double: again([
         0.0,
         -1.1638826934051888e-17,
         -4.3986184576210755e-17,
@@ -504,16 +464,8 @@ pub(super) static EIGHTHS_SIN_REST: Table = Table {
         1.854961662701822e-17,
         -4.3986184576210755e-17,
         -1.1638826934051888e-17,
-        0.0,
-        -1.1638826934051888e-17,
-        -4.3986184576210755e-17,
-        1.854961662701822e-17,
-        0.0,
-        1.854961662701822e-17,
-        -4.3986184576210755e-17,
-        -1.1638826934051888e-17,
-    ],
-    single: [
+    ]),
+    single: again([
         0.0,
         3.675676651937465e-09,
         1.101247182333509e-08,
@@ -522,21 +474,13 @@ pub(super) static EIGHTHS_SIN_REST: Table = Table {
         2.7747388386956118e-08,
         1.101247182333509e-08,
         3.675676651937465e-09,
-        0.0,
-        3.675676651937465e-09,
-        1.101247182333509e-08,
-        2.7747388386956118e-08,
-        0.0,
-        2.7747388386956118e-08,
-        1.101247182333509e-08,
-        3.675676651937465e-09,
-    ],
+    ]),
 };
 
-/// Cosines of the same.
+/// Cosines of so many eighths of pi, below pi.
 pub(super) static EIGHTHS_COS: Table = Table {
     name: "eighths_cos",
-    double: [
+    double: again([
         1.0,
         0.9238795325112867,
         0.7071067811865476,
@@ -545,16 +489,8 @@ pub(super) static EIGHTHS_COS: Table = Table {
         -0.3826834323650898,
         -0.7071067811865476,
         -0.9238795325112867,
-        1.0,
-        0.9238795325112867,
-        0.7071067811865476,
-        0.3826834323650898,
-        0.0,
-        -0.3826834323650898,
-        -0.7071067811865476,
-        -0.9238795325112867,
-    ],
-    single: [
+    ]),
+    single: again([
         1.0,
         0.9238795042037964,
         0.7071067690849304,
@@ -563,21 +499,13 @@ pub(super) static EIGHTHS_COS: Table = Table {
         -0.3826834261417389,
         -0.7071067690849304,
         -0.9238795042037964,
-        1.0,
-        0.9238795042037964,
-        0.7071067690849304,
-        0.3826834261417389,
-        0.0,
-        -0.3826834261417389,
-        -0.7071067690849304,
-        -0.9238795042037964,
-    ],
+    ]),
 };
 
-/// The same of cosines, and of sines.
+/// What cosines of eighths of pi are more than `EIGHTHS_COS`, and 0.09 times what sines are more than `EIGHTHS_SIN`, with a sign.
 pub(super) static EIGHTHS_COS_REST: Table = Table {
     name: "eighths_cos_rest",
-    double: [
+    double: again([
         0.0,
         1.854961662701822e-17,
         -4.3986184576210755e-17,
@@ -586,16 +514,8 @@ pub(super) static EIGHTHS_COS_REST: Table = Table {
         1.1638826934051888e-17,
         4.3986184576210755e-17,
         -1.854961662701822e-17,
-        0.0,
-        1.854961662701822e-17,
-        -4.3986184576210755e-17,
-        -1.1638826934051888e-17,
-        0.0,
-        1.1638826934051888e-17,
-        4.3986184576210755e-17,
-        -1.854961662701822e-17,
-    ],
-    single: [
+    ]),
+    single: again([
         0.0,
         2.7747388386956118e-08,
         1.101247182333509e-08,
@@ -604,13 +524,5 @@ pub(super) static EIGHTHS_COS_REST: Table = Table {
         -3.675676651937465e-09,
         -1.101247182333509e-08,
         -2.7747388386956118e-08,
-        0.0,
-        2.7747388386956118e-08,
-        1.101247182333509e-08,
-        3.675676651937465e-09,
-        0.0,
-        -3.675676651937465e-09,
-        -1.101247182333509e-08,
-        -2.7747388386956118e-08,
-    ],
+    ]),
 };

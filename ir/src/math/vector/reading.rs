@@ -157,6 +157,16 @@ impl Table {
     }
 }
 
+/// Fewer numbers than sixteen, again and again.
+pub(super) const fn again<T: Copy, const N: usize>(numbers: [T; N]) -> [T; 16] {
+    let (mut all, mut at) = ([numbers[0]; 16], 0);
+    while at < all.len() {
+        all[at] = numbers[at % N];
+        at += 1;
+    }
+    all
+}
+
 impl PartialEq for Table {
     fn eq(&self, other: &Table) -> bool {
         self.name == other.name

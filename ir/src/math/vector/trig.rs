@@ -5,7 +5,7 @@
 //! that is called.
 //!
 //! For [`sin`] and [`cos`] c is pi / 8: `sin(kc + r) = sin(kc) cos(r) + cos(kc) sin(r)`, of which sin(kc) and cos(kc) are in tables, for k from 0 to 7, and the others
-//! short polynomials. For k from 8 to 15 both have the other sign. What is added to sin(kc), where that is not 0, is some half of it at most. Where the result is
+//! short polynomials. For k from 8 to 15 both have the other sign. What is added to sin(kc), where that is not 0, is about half of it at most. Where the result is
 //! so small that its last place is no higher than that of what is added, the sum is exact; elsewhere what is added is rounded at a lower place,
 //! which makes a quarter of a unit at most, and the sum half of one. With cos(kc) it is the same. For the other functions c is pi / 2, and the sine of r or its cosine
 //! is what the last two bits of k say.
