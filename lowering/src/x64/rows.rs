@@ -124,7 +124,10 @@ impl Writer<'_> {
             return Ok(());
         }
         if mode != Mode::Masked {
+            // Of few lanes no more is read than they are.
             let form = match size * self.schedule.lanes {
+                1 => &codes::BROADCAST_B,
+                2 => &codes::BROADCAST_W,
                 4 => &codes::MOVE4_LOAD,
                 8 => &codes::MOVE8_LOAD,
                 _ => &codes::MOV_PS_LOAD,
@@ -176,7 +179,14 @@ impl Writer<'_> {
         };
         let evex = self.evex();
         if !matches!(mode, Mode::Masked | Mode::Rows) {
-            let form = match size * self.schedule.lanes {
+            let bytes = size * self.schedule.lanes;
+            if bytes < 4 {
+                let form = if bytes == 1 { &codes::EXTRACT_B } else { &codes::EXTRACT_W };
+                let operands = [Operand::Mem(mem), Operand::Reg(from), Operand::Imm(0)];
+                self.asm.vector(form.code(evex, width), &operands, None);
+                return Ok(());
+            }
+            let form = match bytes {
                 4 => &codes::MOVE4_STORE,
                 8 => &codes::MOVE8_STORE,
                 _ if self.streaming && self.rows.get(row as usize).is_some_and(|row| row.moves) => &codes::STREAM_STORE,
@@ -309,10 +319,10 @@ impl Writer<'_> {
         self.asm.rm(Code::Lea_r64_m, Register::RAX, Mem::at(INDEX, ahead));
         self.asm.rm(Code::Add_r64_rm64, Register::RAX, Mem::frame(self.places.start));
         if self.evex() {
-            let code = if width == Width::Z {
-                Code::EVEX_Vpbroadcastq_zmm_k1z_r64
-            } else {
-                Code::EVEX_Vpbroadcastq_ymm_k1z_r64
+            let code = match width {
+                Width::X => Code::EVEX_Vpbroadcastq_xmm_k1z_r64,
+                Width::Y => Code::EVEX_Vpbroadcastq_ymm_k1z_r64,
+                Width::Z => Code::EVEX_Vpbroadcastq_zmm_k1z_r64,
             };
             self.asm.rr(code, to, Register::RAX);
             return;
