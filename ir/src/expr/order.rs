@@ -18,25 +18,30 @@ pub enum Order {
     /// - A row is cut in leaves of `leaf` elements, of which the last one may have fewer. Several leaves are combined as two parts, the
     ///   first one of as many leaves as the greatest power of two below their number.
     /// - Element `i` of a leaf goes to lane `i % lanes`; each lane is combined from left to right. Then the upper half of the lanes is
-    ///   combined onto the lower half, until one lane is left: eight lanes as `((0 4)(2 6))((1 5)(3 7))`. Lanes to which nothing went are
-    ///   left out.
+    ///   combined onto the lower half, until `apart` lanes are left.
+    /// - Leaves are combined lane by lane up to parts of `part` elements. Then the lanes go on as before, until one is left: eight lanes as
+    ///   `((0 4)(2 6))((1 5)(3 7))`. Lanes to which nothing went are left out.
     Tree {
         /// The number of interleaved partial results, a power of two.
         lanes: usize,
         /// The number of elements of a leaf, a power of two, and no less than there are lanes.
         leaf: usize,
+        /// The number of lanes on which leaves are combined, a power of two, and no more than there are.
+        apart: usize,
+        /// The number of elements up to which they are, a power of two, and no less than those of a leaf.
+        part: usize,
     },
 }
 
 impl Order {
     /// Pairwise summation of numbers of 8 bytes, and of anything else that associates and commutes.
-    pub const PAIRWISE: Order = Order::Tree { lanes: 32, leaf: 512 };
+    pub const PAIRWISE: Order = Order::Tree { lanes: 32, leaf: 512, apart: 8, part: 8192 };
     /// The same of floats of up to 4 bytes, of which as many more fill the same registers.
-    pub const PAIRWISE_NARROW: Order = Order::Tree { lanes: 64, leaf: 1024 };
+    pub const PAIRWISE_NARROW: Order = Order::Tree { lanes: 64, leaf: 1024, apart: 16, part: 16_384 };
     /// The same of complex numbers.
-    pub const PAIRWISE_COMPLEX: Order = Order::Tree { lanes: 16, leaf: 256 };
+    pub const PAIRWISE_COMPLEX: Order = Order::Tree { lanes: 16, leaf: 256, apart: 8, part: 4096 };
     /// A tree that keeps the order of elements, for what associates and does not commute.
-    pub const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128 };
+    pub const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128, apart: 1, part: 128 };
 
     /// The order of a monoid with a name, at the dtype of its (first) accumulator. Products are sequential.
     pub fn of(monoid: Monoid, dtype: DType) -> Order {
@@ -86,26 +91,29 @@ pub struct Fold<T, F> {
     order: Order,
     row: usize,
     total: Option<T>,
-    /// What parts of whole leaves, each of a power of two of them and of fewer than the one before, came to.
-    pending: SmallVec<[Option<T>; 8]>,
+    /// What whole parts, each a power of two of them and of fewer than the one before, came to.
+    parts: SmallVec<[Option<T>; 8]>,
+    /// The same of leaves of the part that is begun, of each the lanes that stay apart.
+    leaves: Vec<Option<T>>,
     lanes: Vec<Option<T>>,
+    /// How many lanes stay apart.
+    apart: usize,
     /// Elements of the leaf that came, and of the row before it.
     at: usize,
     before: usize,
-    /// Whole leaves of the row.
-    leaves: usize,
 }
 
 impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
     /// No elements yet of rows of `row` elements each. They are combined onto `start`.
     pub fn new(order: Order, row: usize, start: Option<T>, combine: F) -> Self {
         let row = row.max(1);
-        let lanes = match order {
-            Order::Sequential => 0,
-            Order::Tree { lanes, .. } => lanes.min(row.next_power_of_two()),
+        let [lanes, apart] = match order {
+            Order::Sequential => [0, 0],
+            Order::Tree { lanes, apart, .. } => [lanes, apart].map(|n| n.min(row.next_power_of_two())),
         };
         let lanes = std::iter::repeat_with(|| None).take(lanes).collect();
-        Fold { combine, order, row, total: start, pending: SmallVec::new(), lanes, at: 0, before: 0, leaves: 0 }
+        let (parts, leaves) = (SmallVec::new(), Vec::new());
+        Fold { combine, order, row, total: start, parts, leaves, lanes, apart, at: 0, before: 0 }
     }
 
     /// The next element.
@@ -119,7 +127,7 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
     }
 
     fn next(&mut self, x: Option<T>) -> Result<(), E> {
-        let Order::Tree { leaf, .. } = self.order else {
+        let Order::Tree { leaf, part, .. } = self.order else {
             let total = self.total.take();
             self.total = self.both(total, x)?;
             return Ok(());
@@ -131,45 +139,76 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         if self.before + self.at == self.row {
             self.end_row()
         } else if self.at == leaf {
-            self.end_leaf()
+            self.end_leaf(leaf, part)
         } else {
             Ok(())
         }
     }
 
-    /// What the leaf came to.
-    fn join_lanes(&mut self) -> Result<Option<T>, E> {
-        let mut width = self.lanes.len();
-        while width > 1 {
-            width /= 2;
-            for i in 0..width {
-                let (low, high) = (self.lanes[i].take(), self.lanes[i + width].take());
-                self.lanes[i] = self.both(low, high)?;
+    /// Combines a whole leaf with what is before it and as large as what it comes to then.
+    fn end_leaf(&mut self, leaf: usize, part: usize) -> Result<(), E> {
+        (self.at, self.before) = (0, self.before + leaf);
+        self.narrow()?;
+        if !self.before.is_multiple_of(part) {
+            for _ in 0..(self.before / leaf).trailing_zeros() {
+                self.onto_lanes()?;
             }
+            self.leaves.extend(self.lanes.iter_mut().take(self.apart).map(Option::take));
+            return Ok(());
         }
-        Ok(self.lanes[0].take())
-    }
-
-    /// Combines a whole leaf with the parts before that are as large as what it comes to then.
-    fn end_leaf(&mut self) -> Result<(), E> {
-        let mut part = self.join_lanes()?;
-        (self.at, self.before, self.leaves) = (0, self.before + self.at, self.leaves + 1);
-        for _ in 0..self.leaves.trailing_zeros() {
-            let left = self.pending.pop().flatten();
-            part = self.both(left, part)?;
+        let mut joined = self.end_part()?;
+        for _ in 0..(self.before / part).trailing_zeros() {
+            let left = self.parts.pop().flatten();
+            joined = self.both(left, joined)?;
         }
-        self.pending.push(part);
+        self.parts.push(joined);
         Ok(())
     }
 
     fn end_row(&mut self) -> Result<(), E> {
-        let mut part = self.join_lanes()?;
-        (self.at, self.before, self.leaves) = (0, 0, 0);
-        while let Some(left) = self.pending.pop() {
-            part = self.both(left, part)?;
+        self.narrow()?;
+        let mut joined = self.end_part()?;
+        (self.at, self.before) = (0, 0);
+        while let Some(left) = self.parts.pop() {
+            joined = self.both(left, joined)?;
         }
         let total = self.total.take();
-        self.total = self.both(total, part)?;
+        self.total = self.both(total, joined)?;
+        Ok(())
+    }
+
+    /// What a part that ends here comes to.
+    fn end_part(&mut self) -> Result<Option<T>, E> {
+        while !self.leaves.is_empty() {
+            self.onto_lanes()?;
+        }
+        self.halve(self.apart, 1)?;
+        Ok(self.lanes[0].take())
+    }
+
+    /// Combines the lanes of a leaf, until those are left that stay apart.
+    fn narrow(&mut self) -> Result<(), E> {
+        self.halve(self.lanes.len(), self.apart)
+    }
+
+    /// Combines the upper half of so many lanes onto the lower half, until so many are left.
+    fn halve(&mut self, mut lanes: usize, left: usize) -> Result<(), E> {
+        while lanes > left {
+            lanes /= 2;
+            for i in 0..lanes {
+                let (low, high) = (self.lanes[i].take(), self.lanes[i + lanes].take());
+                self.lanes[i] = self.both(low, high)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Combines the leaf that came last of those that wait with what follows it, lane by lane.
+    fn onto_lanes(&mut self) -> Result<(), E> {
+        for i in (0..self.apart).rev() {
+            let (left, right) = (self.leaves.pop().flatten(), self.lanes[i].take());
+            self.lanes[i] = self.both(left, right)?;
+        }
         Ok(())
     }
 
@@ -212,26 +251,37 @@ mod tests {
         assert_eq!(all(Order::PAIRWISE, 10, 10), "((((0 8) 4) (2 6)) (((1 9) 5) (3 7)))");
         assert_eq!(all(Order::PAIRWISE, 3, 6), "(((0 2) 1) ((3 5) 4))");
         assert_eq!(all(Order::Sequential, 3, 6), "(((((0 1) 2) 3) 4) 5)");
-        assert_eq!(all(Order::Tree { lanes: 2, leaf: 4 }, 10, 10), "((((0 2) (1 3)) ((4 6) (5 7))) (8 9))");
-        assert_eq!(all(Order::Tree { lanes: 1, leaf: 2 }, 5, 5), "(((0 1) (2 3)) 4)");
+        assert_eq!(
+            all(Order::Tree { lanes: 2, leaf: 4, apart: 1, part: 4 }, 10, 10),
+            "((((0 2) (1 3)) ((4 6) (5 7))) (8 9))"
+        );
+        assert_eq!(all(Order::Tree { lanes: 1, leaf: 2, apart: 1, part: 2 }, 5, 5), "(((0 1) (2 3)) 4)");
+        let parts = Order::Tree { lanes: 4, leaf: 4, apart: 2, part: 8 };
+        assert_eq!(all(parts, 4, 4), "((0 2) (1 3))");
+        assert_eq!(all(parts, 7, 7), "(((0 2) (4 6)) ((1 3) 5))");
+        assert_eq!(all(parts, 8, 8), "(((0 2) (4 6)) ((1 3) (5 7)))");
+        assert_eq!(all(parts, 11, 11), "((((0 2) (4 6)) ((1 3) (5 7))) ((8 10) 9))");
+        assert_eq!(all(parts, 3, 6), "(((0 2) 1) ((3 5) 4))");
     }
 
     #[test]
     fn rows_are_cut_in_leaves() {
-        let sizes = |n: usize| {
+        let sizes = |n: usize, part: usize| {
             let join = |a: (usize, String), b: (usize, String)| {
                 let n = a.0 + b.0;
                 Ok::<_, ()>((n, if n <= 512 { n.to_string() } else { format!("({} {})", a.1, b.1) }))
             };
-            let mut fold = Fold::new(Order::PAIRWISE, n, None, join);
+            let mut fold = Fold::new(Order::Tree { lanes: 1, leaf: 512, apart: 1, part }, n, None, join);
             (0..n).for_each(|_| fold.push((1, "1".to_string())).unwrap());
             fold.finish().unwrap().unwrap().1
         };
-        assert_eq!(sizes(512), "512");
-        assert_eq!(sizes(513), "(512 1)");
-        assert_eq!(sizes(3 * 512), "((512 512) 512)");
-        assert_eq!(sizes(4 * 512), "((512 512) (512 512))");
-        assert_eq!(sizes(3500), "(((512 512) (512 512)) ((512 512) 428))");
+        for part in [512, 1024, 2048, 8192] {
+            assert_eq!(sizes(512, part), "512");
+            assert_eq!(sizes(513, part), "(512 1)");
+            assert_eq!(sizes(3 * 512, part), "((512 512) 512)");
+            assert_eq!(sizes(4 * 512, part), "((512 512) (512 512))");
+            assert_eq!(sizes(3500, part), "(((512 512) (512 512)) ((512 512) 428))");
+        }
     }
 
     #[test]

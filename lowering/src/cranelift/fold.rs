@@ -22,6 +22,17 @@ struct Places {
     part: StackSlot,
     /// The accumulators of each lane.
     lanes: StackSlot,
+    /// Those of leaves of a part that wait to be combined, on the lanes that stay apart.
+    leaves: StackSlot,
+}
+
+/// How a row is cut, as its [`Order`] says.
+#[derive(Clone, Copy)]
+struct Cut {
+    lanes: usize,
+    leaf: usize,
+    apart: usize,
+    part: usize,
 }
 
 /// A row can be cut in two so often.
@@ -33,22 +44,24 @@ impl Emitter<'_> {
     /// The innermost loop, whose points are combined, and what follows it.
     pub fn fold_row(&mut self, fold: &Fold, extent: Value) -> Result<(), KernelError> {
         let count = fold.items.len();
-        let (lanes, leaf) = match fold.order {
+        let (lanes, cut) = match fold.order {
             Order::Sequential => (1, None),
-            Order::Tree { lanes, leaf } => (lanes, Some(leaf)),
+            Order::Tree { lanes, leaf, apart, part } => (lanes, Some(Cut { lanes, leaf, apart, part })),
         };
+        let waiting = cut.map_or(0, |cut| cut.apart * (cut.part / cut.leaf).ilog2() as usize);
         let places = Places {
             stack: self.slot(DEPTH * 8 * count)?,
             part: self.slot(8 * count)?,
             lanes: self.slot(8 * count * lanes)?,
+            leaves: self.slot(8 * count * waiting)?,
         };
-        match leaf {
+        match cut {
             None => {
                 let (neutral, zero) = (self.neutral(fold), self.int(types::I64, 0));
                 self.store_tuple(fold, places.part, 0, &neutral);
                 self.one_by_one(fold, (places.part, 1), (zero, zero), extent)?;
             }
-            Some(leaf) => self.tree(fold, places, (lanes, leaf), extent)?,
+            Some(cut) => self.tree(fold, places, cut, extent)?,
         }
         let totals = self.load_tuple(fold, places.part, 0)?;
         self.set(&fold.totals, &totals);
@@ -59,74 +72,116 @@ impl Emitter<'_> {
     }
 
     /// The walk over the leaves of a row.
-    fn tree(
-        &mut self,
-        fold: &Fold,
-        places: Places,
-        (lanes, leaf): (usize, usize),
-        extent: Value,
-    ) -> Result<(), KernelError> {
+    fn tree(&mut self, fold: &Fold, places: Places, cut: Cut, extent: Value) -> Result<(), KernelError> {
         let zero = self.int(types::I64, 0);
-        // With the number of points that are done, that of whole leaves, and how much waits.
+        // With the number of points that are done, and how many parts wait, and leaves of the part that is begun.
         let next = self.block([types::I64; 3]);
-        // With how much waits and, before the last leaf, what is left of the number of leaves.
-        let (merge, rise) = (self.block([types::I64; 2]), self.block([types::I64; 1]));
-        let (whole, join, push) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let (pop, done) = (self.b.create_block(), self.b.create_block());
+        let (push, joined) = (self.b.create_block(), self.b.create_block());
+        let (push_part, done) = (self.b.create_block(), self.b.create_block());
 
         self.jump(next, &[zero, zero, zero]);
         self.b.switch_to_block(next);
-        let [at, leaves, waiting] = self.params_of(next)?;
-        let (left, most) = (self.b.ins().isub(extent, at), self.int(types::I64, leaf as i64));
+        let [at, parts, leaves] = self.params_of(next)?;
+        let (left, most) = (self.b.ins().isub(extent, at), self.int(types::I64, cut.leaf as i64));
         let points = self.b.ins().umin(left, most);
-        self.leaf(fold, places, lanes, at, points)?;
+        let width = self.leaf(fold, places, cut, at, points)?;
         let at = self.b.ins().iadd(at, points);
         let more = self.icmp(IntCC::UnsignedLessThan, at, extent);
-        self.branch(more, (whole, &[]), (rise, &[waiting]));
+        let begun = self.b.ins().band_imm_s(at, cut.part as i64 - 1);
+        let begun = self.icmp(IntCC::NotEqual, begun, zero);
+        let inside = self.b.ins().band(more, begun);
 
-        // With as many parts as the number of leaves ends in zeros, as binary digits.
-        self.b.switch_to_block(whole);
-        let leaves = self.b.ins().iadd_imm_s(leaves, 1);
-        self.jump(merge, &[waiting, leaves]);
-        self.b.switch_to_block(merge);
-        let [waiting, digits] = self.params_of(merge)?;
-        let odd = self.b.ins().band_imm_s(digits, 1);
-        let odd = self.icmp(IntCC::NotEqual, odd, zero);
-        self.branch(odd, (push, &[]), (join, &[]));
-        self.b.switch_to_block(join);
-        let fewer = self.with_waiting(fold, places, waiting)?;
-        let digits = self.b.ins().ushr_imm_u(digits, 1);
-        self.jump(merge, &[fewer, digits]);
+        // With as many leaves, or parts, as the number of them ends in zeros, as binary digits.
+        let waiting = self.before(leaves, at, cut.leaf);
+        let waiting = self.b.ins().select(inside, waiting, zero);
+        self.down(leaves, waiting, |e, leaf| e.with_waiting_leaf(fold, places, cut.apart, leaf))?;
+        self.branch(inside, (push, &[]), (joined, &[]));
         self.b.switch_to_block(push);
-        let place = self.waiting(fold, places.stack, waiting);
-        for n in 0..fold.items.len() as i32 {
-            let part = self.b.ins().stack_addr(types::I64, places.part, 8 * n);
-            let from = self.b.ins().load(types::I64, plain(), part, 0);
-            self.b.ins().store(plain(), from, place, 8 * n);
-        }
+        let first = self.b.ins().imul_imm_s(waiting, cut.apart as i64);
+        let place = self.waiting(fold, places.leaves, first);
+        let lanes = self.b.ins().stack_addr(types::I64, places.lanes, 0);
+        self.copy_words(lanes, place, cut.apart * fold.items.len())?;
         let waiting = self.b.ins().iadd_imm_s(waiting, 1);
-        self.jump(next, &[at, leaves, waiting]);
+        self.jump(next, &[at, parts, waiting]);
 
-        self.b.switch_to_block(rise);
-        let [waiting] = self.params_of(rise)?;
-        let nothing = self.icmp(IntCC::Equal, waiting, zero);
-        self.branch(nothing, (done, &[]), (pop, &[]));
-        self.b.switch_to_block(pop);
-        let fewer = self.with_waiting(fold, places, waiting)?;
-        self.jump(rise, &[fewer]);
+        self.b.switch_to_block(joined);
+        self.halve(fold, places, width, 1)?;
+        let total = self.load_tuple(fold, places.lanes, 0)?;
+        self.store_tuple(fold, places.part, 0, &total);
+        let waiting = self.before(parts, at, cut.part);
+        let waiting = self.b.ins().select(more, waiting, zero);
+        self.down(parts, waiting, |e, part| e.with_waiting(fold, places, part))?;
+        self.branch(more, (push_part, &[]), (done, &[]));
+        self.b.switch_to_block(push_part);
+        let place = self.waiting(fold, places.stack, waiting);
+        let part = self.b.ins().stack_addr(types::I64, places.part, 0);
+        self.copy_words(part, place, fold.items.len())?;
+        let waiting = self.b.ins().iadd_imm_s(waiting, 1);
+        self.jump(next, &[at, waiting, zero]);
         self.b.switch_to_block(done);
         Ok(())
     }
 
-    /// Combines the last one of those that wait with the part after it. Gives how many wait then.
-    fn with_waiting(&mut self, fold: &Fold, places: Places, waiting: Value) -> Result<Value, KernelError> {
-        let fewer = self.b.ins().iadd_imm_s(waiting, -1);
-        let place = self.waiting(fold, places.stack, fewer);
+    /// How many of those that wait are left when they become one with what ends at a point, and pieces have so many.
+    fn before(&mut self, waiting: Value, at: Value, piece: usize) -> Value {
+        let zeros = self.b.ins().ctz(at);
+        let ending = self.b.ins().iadd_imm_s(zeros, -i64::from(piece.ilog2()));
+        self.b.ins().isub(waiting, ending)
+    }
+
+    /// For each number below one, down to another.
+    fn down(
+        &mut self,
+        from: Value,
+        to: Value,
+        each: impl FnOnce(&mut Self, Value) -> Result<(), KernelError>,
+    ) -> Result<(), KernelError> {
+        let (next, some, done) = (self.block([types::I64]), self.b.create_block(), self.b.create_block());
+        self.jump(next, &[from]);
+        self.b.switch_to_block(next);
+        let [number] = self.params_of(next)?;
+        let ends = self.icmp(IntCC::Equal, number, to);
+        self.branch(ends, (done, &[]), (some, &[]));
+        self.b.switch_to_block(some);
+        let fewer = self.b.ins().iadd_imm_s(number, -1);
+        each(self, fewer)?;
+        self.jump(next, &[fewer]);
+        self.b.switch_to_block(done);
+        Ok(())
+    }
+
+    /// Combines a part that waits with the one after it.
+    fn with_waiting(&mut self, fold: &Fold, places: Places, part: Value) -> Result<(), KernelError> {
+        let place = self.waiting(fold, places.stack, part);
         let left = self.tuple_at(fold, place);
         let right = self.load_tuple(fold, places.part, 0)?;
         let both = self.combine(fold, &left, &right)?;
         self.store_tuple(fold, places.part, 0, &both);
-        Ok(fewer)
+        Ok(())
+    }
+
+    /// Combines a leaf that waits with what comes after it, lane by lane.
+    fn with_waiting_leaf(&mut self, fold: &Fold, places: Places, apart: usize, leaf: Value) -> Result<(), KernelError> {
+        let (zero, all) = (self.int(types::I64, 0), self.int(types::I64, apart as i64));
+        let first = self.b.ins().imul_imm_s(leaf, apart as i64);
+        let lane = self.begin_count(zero, all)?;
+        let before = self.b.ins().iadd(first, lane.index);
+        let (before, after) = (self.waiting(fold, places.leaves, before), self.waiting(fold, places.lanes, lane.index));
+        let (left, right) = (self.tuple_at(fold, before), self.tuple_at(fold, after));
+        let both = self.combine(fold, &left, &right)?;
+        self.store_tuple_at(fold, after, &both);
+        self.end_count(lane)
+    }
+
+    /// Copies so many words, of which there are some.
+    fn copy_words(&mut self, from: Value, to: Value, words: usize) -> Result<(), KernelError> {
+        let (zero, all) = (self.int(types::I64, 0), self.int(types::I64, words as i64));
+        let word = self.begin_count(zero, all)?;
+        let distance = self.b.ins().ishl_imm_u(word.index, 3);
+        let (from, to) = (self.offset(from, distance), self.offset(to, distance));
+        let copied = self.b.ins().load(types::I64, plain(), from, 0);
+        self.b.ins().store(plain(), copied, to, 0);
+        self.end_count(word)
     }
 
     fn params_of<const N: usize>(&mut self, block: Block) -> Result<[Value; N], KernelError> {
@@ -140,12 +195,14 @@ impl Emitter<'_> {
         self.offset(base, distance)
     }
 
-    /// Combines `points` points from `at` on, one at least and no more than a leaf, and leaves what they come to in the frame.
-    fn leaf(&mut self, fold: &Fold, places: Places, lanes: usize, at: Value, points: Value) -> Result<(), KernelError> {
-        let (zero, one) = (self.int(types::I64, 0), self.int(types::I64, 1));
-        // The lanes that anything goes to, and those up to the next power of two.
+    /// Combines `points` points from `at` on, one at least and no more than a leaf, on lanes. Gives how many lanes any of the part went to, up to the
+    /// next power of two.
+    fn leaf(&mut self, fold: &Fold, places: Places, cut: Cut, at: Value, points: Value) -> Result<Value, KernelError> {
+        let (zero, one, lanes) = (self.int(types::I64, 0), self.int(types::I64, 1), cut.lanes);
         let most = self.int(types::I64, lanes as i64);
-        let used = self.b.ins().umin(points, most);
+        let begun = self.b.ins().band_imm_s(at, cut.part as i64 - 1);
+        let all = self.b.ins().iadd(begun, points);
+        let used = self.b.ins().umin(all, most);
         let below = self.b.ins().iadd_imm_s(used, -1);
         let zeros = self.b.ins().clz(below);
         let word = self.int(types::I64, 64);
@@ -163,11 +220,13 @@ impl Emitter<'_> {
         }
         let (next, left) = (self.b.ins().iadd(at, rest), self.b.ins().isub(points, rest));
         self.one_by_one(fold, (places.lanes, lanes), (at, next), left)?;
-        self.join(fold, places, width)
+        self.halve(fold, places, width, cut.apart)?;
+        let apart = self.int(types::I64, cut.apart as i64);
+        Ok(self.b.ins().umin(width, apart))
     }
 
-    /// Combines the upper half of so many lanes, a power of two, onto the lower half until one is left.
-    fn join(&mut self, fold: &Fold, places: Places, width: Value) -> Result<(), KernelError> {
+    /// Combines the upper half of so many lanes, a power of two, onto the lower half until no more than so many are left.
+    fn halve(&mut self, fold: &Fold, places: Places, width: Value, left: usize) -> Result<(), KernelError> {
         let zero = self.int(types::I64, 0);
         let halves = self.block([types::I64]);
         let (half, done) = (self.b.create_block(), self.b.create_block());
@@ -175,8 +234,9 @@ impl Emitter<'_> {
         self.b.switch_to_block(halves);
         let [width] = self.params_of(halves)?;
         let lower = self.b.ins().ushr_imm_u(width, 1);
-        let one_left = self.icmp(IntCC::Equal, lower, zero);
-        self.branch(one_left, (done, &[]), (half, &[]));
+        let left = self.int(types::I64, left as i64);
+        let ends = self.icmp(IntCC::UnsignedLessThanOrEqual, width, left);
+        self.branch(ends, (done, &[]), (half, &[]));
         self.b.switch_to_block(half);
         let lane = self.begin_count(zero, lower)?;
         let upper = self.b.ins().iadd(lane.index, lower);
@@ -187,8 +247,6 @@ impl Emitter<'_> {
         self.end_count(lane)?;
         self.jump(halves, &[lower]);
         self.b.switch_to_block(done);
-        let total = self.load_tuple(fold, places.lanes, 0)?;
-        self.store_tuple(fold, places.part, 0, &total);
         Ok(())
     }
 

@@ -44,7 +44,7 @@ impl Plan {
         if let Some(fold) = &kernel.fold {
             return match fold.order {
                 // A leaf has room where rows are copied to.
-                Order::Tree { lanes, leaf } if lanes.is_multiple_of(LANES) && room(kernel) >= leaf => {
+                Order::Tree { lanes, leaf, .. } if lanes.is_multiple_of(LANES) && room(kernel) >= leaf => {
                     Plan { lanes: LANES, groups: 1, vector }
                 }
                 _ => scalar,

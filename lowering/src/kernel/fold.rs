@@ -82,12 +82,13 @@ impl Kernel {
         if fold.combining().chain(fold.after.clone()).any(|number| number >= self.insts.len()) {
             return wrong(fold.combine.start, "a fold of instructions that there are not");
         }
-        if let Order::Tree { lanes, leaf } = fold.order
-            && !(lanes.is_power_of_two() && leaf.is_power_of_two() && lanes <= leaf)
+        if let Order::Tree { lanes, leaf, apart, part } = fold.order
+            && !([apart, lanes, leaf, part].is_sorted()
+                && [apart, lanes, leaf, part].iter().all(|n| n.is_power_of_two()))
         {
             return wrong(
                 fold.combine.start,
-                "lanes and leaves are powers of two, and a leaf has a point for each lane",
+                "lanes, those apart, leaves and parts are powers of two, a leaf has a point for each lane, and a part is no shorter",
             );
         }
         let (inner, around) = (self.axes as u32, self.axes as u32 - 1);

@@ -1,6 +1,6 @@
 //! A fold in two kernels: one for a part of a row, and one that joins parts and does what follows the row.
 //!
-//! The order of combination is a tree, so a part of the row that is a whole number of leaves, and as many as a power of two, has a node of the
+//! The order of combination is a tree, so what the order calls a part, or a power of two of them, has a node of the
 //! tree to itself: what the part comes to does not depend on the rest. The parts are combined as leaves are.
 
 use super::{Buffer, Fold, KInst, KOp, KValue, Kernel, Onward, Part, ValueInfo};
@@ -23,9 +23,9 @@ pub struct Split {
 
 impl Fold {
     /// A part of a row is so many points, times a power of two; the last one may be shorter. `None` if points are combined one after the other.
-    pub fn leaf(&self) -> Option<u64> {
+    pub fn part(&self) -> Option<u64> {
         match self.order {
-            Order::Tree { leaf, .. } => Some(leaf as u64),
+            Order::Tree { part, .. } => Some(part as u64),
             Order::Sequential if self.any_order => Some(512),
             Order::Sequential => None,
         }
@@ -35,7 +35,7 @@ impl Fold {
 impl Kernel {
     /// The two kernels of a fold; `None` if points are combined one after the other, or there is no fold.
     pub fn split_fold(&self) -> Option<Split> {
-        let fold = self.fold.as_ref().filter(|fold| fold.leaf().is_some())?;
+        let fold = self.fold.as_ref().filter(|fold| fold.part().is_some())?;
         let totals = self.totals(fold).collect();
         Some(Split { part: self.part(fold), join: self.join(fold), totals })
     }
@@ -91,7 +91,7 @@ impl Kernel {
             items.push(first);
         }
         let (after, combine) = (kept.range(&fold.after), kept.range(&fold.combine));
-        let order = Order::Tree { lanes: 1, leaf: 1 };
+        let order = Order::Tree { lanes: 1, leaf: 1, apart: 1, part: 1 };
         kernel.fold = Some(Fold { order, items, after, combine, onward: None, ..fold.clone() });
         kernel
     }

@@ -112,7 +112,7 @@ impl Decision {
     pub fn may_share(lowered: &Lowered, bound: &Bound) -> bool {
         let long = |&number: &usize| bound.extents[number] > 1 && is_apart(lowered, bound, number);
         lowered.wish.threads.is_none()
-            && ((0..bound.extents.len()).any(|number| long(&number)) || leaf_of_row(lowered, bound).is_some())
+            && ((0..bound.extents.len()).any(|number| long(&number)) || part_of_row(lowered, bound).is_some())
     }
 
     /// With names, for people, and with what the code generator decided for a kernel.
@@ -198,11 +198,11 @@ impl Call<'_> {
 
     /// Parts of the row that there is, if it is long enough. Which point fails first they don't tell.
     fn parts(&self, threads: u32) -> Option<(u32, Parts)> {
-        let leaf = leaf_of_row(self.lowered, self.bound).filter(|_| threads > 1)?;
+        let part = part_of_row(self.lowered, self.bound).filter(|_| threads > 1)?;
         let points = *self.bound.extents.last()?;
-        let each = self.lowered.wish.chunk.unwrap_or(points / self.chunks(threads)).max(leaf);
-        // A power of two of leaves.
-        let each = leaf << (each / leaf).ilog2();
+        let each = self.lowered.wish.chunk.unwrap_or(points / self.chunks(threads)).max(part);
+        // A power of two of them.
+        let each = part << (each / part).ilog2();
         (each < points).then_some((threads, Parts { each }))
     }
 
@@ -296,14 +296,14 @@ pub fn is_apart(lowered: &Lowered, bound: &Bound, number: usize) -> bool {
     bound.axes(number).all(|axis| lowered.apart[axis as usize])
 }
 
-/// The points of a leaf of the only row that there is, if it may be combined in parts.
-pub fn leaf_of_row(lowered: &Lowered, bound: &Bound) -> Option<u64> {
+/// The points of a part of the only row that there is, if it may be combined in parts.
+pub fn part_of_row(lowered: &Lowered, bound: &Bound) -> Option<u64> {
     let fold = lowered.kernel.fold.as_ref().filter(|_| !lowered.fallible)?;
     let (_, around) = bound.extents.split_last()?;
     // Indices along a row count from its beginning.
     let inner = KOp::Index(around.len() as u32);
     let indexed = lowered.kernel.insts.iter().any(|inst| inst.op == inner);
-    fold.leaf().filter(|_| !indexed && around.iter().all(|&extent| extent == 1))
+    fold.part().filter(|_| !indexed && around.iter().all(|&extent| extent == 1))
 }
 
 /// The tile of a call of which nothing is said by hand.

@@ -46,7 +46,7 @@ mod series;
 mod turn;
 
 pub use decide::{Chunks, Decision, Threads, Tile};
-pub(crate) use decide::{LEAST_POINTS, is_apart, leaf_of_row, nanos, tile_for};
+pub(crate) use decide::{LEAST_POINTS, is_apart, nanos, part_of_row, tile_for};
 pub use machine::{Facts, facts};
 pub use parts::Parts;
 

@@ -35,6 +35,7 @@ pub struct Folding {
     pub points: Prepared,
     pub items: Prepared,
     pub combine: Prepared,
+    pub narrow: Option<Prepared>,
     pub join: Prepared,
     pub after: Prepared,
     way: Way,
@@ -52,6 +53,8 @@ pub struct Folding {
     /// How much waits, in bytes of the stack, and which item, or group, is next.
     pub depth: u32,
     pub turn: u32,
+    /// How much waited when the part began.
+    pub base: u32,
     /// Not 0 if elements of a row are copied, and if they are asked for early.
     pub copies: u32,
     pub asks: u32,
@@ -63,7 +66,7 @@ enum Way {
     /// On so many groups of lanes.
     Any(usize),
     /// As a tree, on so many groups of lanes.
-    Tree { groups: usize, lanes: usize, leaf: usize },
+    Tree { groups: usize, lanes: usize, leaf: usize, apart: usize, part: usize },
     /// One after the other.
     Sequence,
 }
@@ -78,7 +81,9 @@ impl Folding {
     ) -> Folding {
         let way = match fold.order {
             _ if fold.any_order => Way::Any(schedule.groups),
-            Order::Tree { lanes, leaf } => Way::Tree { groups: lanes / schedule.lanes, lanes, leaf },
+            Order::Tree { lanes, leaf, apart, part } => {
+                Way::Tree { groups: lanes / schedule.lanes, lanes, leaf, apart: (apart / schedule.lanes).max(1), part }
+            }
             Order::Sequential => Way::Sequence,
         };
         let sets = 1 + match way {
@@ -87,7 +92,7 @@ impl Folding {
             Way::Tree { groups, .. } => groups,
             Way::Sequence => 1,
         };
-        let FoldSegments { accumulators, points, items, combine, join, after, across } = of;
+        let FoldSegments { accumulators, points, items, combine, narrow, join, after, across } = of;
         let masks = accumulators.iter().filter(|accumulator| accumulator.class == Class::Mask).count();
         let vectors = accumulators.len() - masks;
         let fits = |count: usize, most: usize| !points.clobbers() && sets * count <= most;
@@ -119,13 +124,17 @@ impl Folding {
         let looped = if way == Way::Sequence { &mut items } else { &mut points };
         looped.pin(next[0] as usize);
         reserved[0] |= looped.pinned();
-        let entry = 64 * accumulators.len();
-        let is_tree = matches!(way, Way::Tree { .. });
+        // Parts wait, and within a part leaves.
+        let waiting = match way {
+            Way::Tree { leaf, apart, part, .. } => DEPTH + apart * (part / leaf).ilog2() as usize,
+            Way::Any(_) | Way::Sequence => 0,
+        };
         Folding {
             last: accumulators.iter().map(|_| frame.place(64)).collect(),
-            stack: if is_tree { frame.place(DEPTH * entry) } else { 0 },
+            stack: frame.place(64 * accumulators.len() * waiting),
             depth: frame.place(8),
             turn: frame.place(8),
+            base: frame.place(8),
             copies: frame.place(8),
             asks: frame.place(8),
             reserved,
@@ -133,6 +142,7 @@ impl Folding {
             points,
             items,
             combine,
+            narrow: narrow.map(Prepared::new),
             join,
             after,
             way,
@@ -150,9 +160,9 @@ impl Folding {
         }
     }
 
-    /// Bytes of what waits in the stack.
-    pub fn entry(&self) -> usize {
-        64 * self.accumulators.len()
+    /// Bytes of what waits in the stack, of so many groups.
+    pub fn entry(&self, groups: usize) -> usize {
+        64 * self.accumulators.len() * groups
     }
 
     pub fn binding(&self, inputs: &[usize], output: usize) -> Binding {
@@ -210,8 +220,9 @@ impl Writer<'_> {
                     self.combine(fold, 0, groups)?;
                 }
             }
-            Way::Tree { groups, lanes, leaf } => {
-                self.row_as_tree(fold, Leaves { axis, groups, lanes, points: leaf, backwards: fold.backwards })?;
+            Way::Tree { groups, lanes, leaf, apart, part } => {
+                let leaves = Leaves { axis, groups, lanes, points: leaf, apart, part, backwards: fold.backwards };
+                self.row_as_tree(fold, leaves)?;
             }
             Way::Sequence => {
                 self.neutral(fold, 0..1)?;

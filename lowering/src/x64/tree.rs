@@ -1,4 +1,5 @@
-//! Rows as trees: leaves, on as many groups as there are lanes, and what waits for its right part on a stack in the frame.
+//! Rows as trees: leaves, on as many groups as there are lanes, and what waits for its right part on a stack in the frame: leaves of a part, each a few lanes, above
+//! parts.
 
 use super::ahead::{Ask, NEAR};
 use super::allocate::{Mode, Writer};
@@ -33,13 +34,16 @@ fn large() -> Option<i32> {
     *BYTES
 }
 
-/// How a row along an axis is cut: in leaves of so many points, each on so many lanes, which are so many groups.
+/// How a row along an axis is cut: in leaves of so many points, each on so many lanes, which are so many groups, and parts of so many points.
 #[derive(Clone, Copy)]
 pub struct Leaves {
     pub axis: usize,
     pub groups: usize,
     pub lanes: usize,
     pub points: usize,
+    /// So many groups are left of a leaf, or what stays apart of one.
+    pub apart: usize,
+    pub part: usize,
     /// From the last one on.
     pub backwards: bool,
 }
@@ -77,49 +81,82 @@ impl Writer<'_> {
         self.rows.iter().filter(|row| row.moves).map(|row| row.size).sum()
     }
 
-    /// Its leaves in order, and what they come to with what waits for it.
+    /// Its leaves in order, each with what waits for it: leaves of a part lane by lane, and then parts.
     fn tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rcx, rdx) = (Register::RCX, Register::RDX);
         let extent = Mem::frame(self.places.extents[leaves.axis]);
-        let (push, last, done) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let (apart, whole, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.begin_tree(fold, leaves);
         self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
+        self.asm.rr(Code::Xor_r32_rm32, Register::ECX, Register::ECX);
+        let part = self.asm.bound();
+        self.asm.store(Mem::frame(fold.base), rcx);
         let again = self.asm.bound();
         self.leaf(fold, leaves)?;
         self.asm.load(rcx, Mem::frame(fold.depth));
+        if leaves.points < leaves.part {
+            let ends = self.asm.label();
+            self.asm.load(rdx, Mem::frame(fold.base));
+            self.asm.rm(Code::Cmp_r64_rm64, INDEX, extent);
+            self.asm.jump(Code::Jge_rel32_64, ends);
+            self.asm.ri(Code::Test_rm64_imm32, INDEX, leaves.part as i32 - 1);
+            self.asm.jump(Code::Jne_rel32_64, apart);
+            self.asm.bind(ends);
+            self.onto_waiting(fold, leaves.apart)?;
+        }
+        self.join_lanes(fold, leaves.apart)?;
+        self.asm.rr(Code::Xor_r32_rm32, Register::EDX, Register::EDX);
         self.asm.rm(Code::Cmp_r64_rm64, INDEX, extent);
-        self.asm.jump(Code::Jge_rel32_64, last);
-
-        // With as many parts as the number of leaves ends in zeros, as binary digits.
-        self.asm.rr(Code::Mov_r64_rm64, rdx, INDEX);
-        self.asm.ri(Code::Shr_rm64_imm8, rdx, leaves.points.trailing_zeros() as i32);
-        let next = self.asm.bound();
-        self.asm.ri(Code::Shr_rm64_imm8, rdx, 1);
-        self.asm.jump(Code::Jb_rel32_64, push);
-        self.with_waiting(fold, Side::Left)?;
-        self.asm.jump(Code::Jmp_rel32_64, next);
-        self.asm.bind(push);
-        self.wait(fold);
-        self.asm.jump(Code::Jmp_rel32_64, again);
-
-        self.asm.bind(last);
-        self.asm.rr(Code::Test_rm64_r64, rcx, rcx);
-        self.asm.jump(Code::Je_rel32_64, done);
-        let rise = self.asm.bound();
-        self.with_waiting(fold, Side::Left)?;
-        self.asm.rr(Code::Test_rm64_r64, rcx, rcx);
-        self.asm.jump(Code::Jne_rel32_64, rise);
+        self.asm.jump(Code::Jge_rel32_64, whole);
+        self.ending_here(fold, leaves.part, 1);
+        self.asm.bind(whole);
+        self.onto_waiting(fold, 1)?;
+        self.asm.rm(Code::Cmp_r64_rm64, INDEX, extent);
+        self.asm.jump(Code::Jge_rel32_64, done);
+        self.wait(fold, 1);
+        self.asm.jump(Code::Jmp_rel32_64, part);
+        if leaves.points < leaves.part {
+            self.asm.bind(apart);
+            self.ending_here(fold, leaves.points, leaves.apart);
+            self.onto_waiting(fold, leaves.apart)?;
+            self.wait(fold, leaves.apart);
+            self.asm.jump(Code::Jmp_rel32_64, again);
+        }
         self.asm.bind(done);
         Ok(())
     }
 
-    /// The same tree from its last leaf on: what is there waits for the part on its left. A kernel that read the row before read
+    /// Where in the stack, which RCX is at the end of, that begins which becomes one with what ends at the index: of pieces of so many points as many as their
+    /// number ends in zeros, as binary digits. Puts it to RDX, and changes RAX.
+    fn ending_here(&mut self, fold: &Folding, points: usize, groups: usize) {
+        let (rax, rdx) = (Register::RAX, Register::RDX);
+        self.asm.rr(Code::Bsf_r64_rm64, rdx, INDEX);
+        self.asm.ri(Code::Sub_rm64_imm32, rdx, points.trailing_zeros() as i32);
+        self.asm.constant(rax, fold.entry(groups) as u64);
+        self.asm.rr(Code::Imul_r64_rm64, rdx, rax);
+        self.asm.r(Code::Neg_rm64, rdx);
+        self.asm.rr(Code::Add_r64_rm64, rdx, Register::RCX);
+    }
+
+    /// Combines what waits in the stack between RDX and its end, which RCX is at, with what was computed after it.
+    fn onto_waiting(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
+        let (rcx, rdx) = (Register::RCX, Register::RDX);
+        let (next, done) = (self.asm.bound(), self.asm.label());
+        self.asm.rr(Code::Cmp_r64_rm64, rcx, rdx);
+        self.asm.jump(Code::Je_rel32_64, done);
+        self.with_waiting(fold, Side::Left, groups)?;
+        self.asm.jump(Code::Jmp_rel32_64, next);
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// The same tree from its last leaf on: what is there waits for what is on its left. A kernel that read the row before read
     /// the last leaves last: they are in the cache.
     fn tree_backwards(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
-        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
+        let (rcx, rdx) = (Register::RCX, Register::RDX);
         let extent = Mem::frame(self.places.extents[leaves.axis]);
-        let points = leaves.points as i32;
-        let (push, alone, done) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let (points, part) = (leaves.points as i32, leaves.part as i32);
+        let (apart, push, joined, done) = (self.asm.label(), self.asm.label(), self.asm.label(), self.asm.label());
         self.begin_tree(fold, leaves);
         self.asm.load(INDEX, extent);
         self.asm.r(Code::Dec_rm64, INDEX);
@@ -130,26 +167,46 @@ impl Writer<'_> {
         self.asm.r(Code::Dec_rm64, INDEX);
         self.asm.ri(Code::And_rm64_imm32, INDEX, -points);
         self.asm.load(rcx, Mem::frame(fold.depth));
-        // The points of what was just computed, if it is whole: it is a right part if the number of points before it has that bit.
+        // The points of what was just computed, if it is whole.
         self.asm.constant(rdx, leaves.points as u64);
+        if points < part {
+            let next = self.asm.bound();
+            self.with_right(fold, leaves, apart, leaves.apart)?;
+            self.asm.ri(Code::Cmp_rm64_imm32, rdx, part);
+            self.asm.jump(Code::Je_rel32_64, joined);
+            self.asm.rm(Code::Cmp_r64_rm64, rdx, extent);
+            self.asm.jump(Code::Jb_rel32_64, next);
+            self.asm.bind(joined);
+        }
+        self.join_lanes(fold, leaves.apart)?;
         let next = self.asm.bound();
+        // Only what the row begins with has nothing on its left.
+        self.asm.rm(Code::Cmp_r64_rm64, rdx, extent);
+        self.asm.jump(Code::Jae_rel32_64, done);
+        self.with_right(fold, leaves, push, 1)?;
+        self.asm.jump(Code::Jmp_rel32_64, next);
+        for (label, groups) in [(push, 1), (apart, leaves.apart)].into_iter().take(1 + usize::from(points < part)) {
+            self.asm.bind(label);
+            self.wait(fold, groups);
+            self.asm.ri(Code::Sub_rm64_imm32, INDEX, points);
+            self.asm.jump(Code::Jmp_rel32_64, again);
+        }
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// Combines what begins at the index and is of RDX points with what follows it, if anything does, and doubles RDX. Goes on at `waits` if it is
+    /// what follows: the number of points before it has that bit.
+    fn with_right(&mut self, fold: &Folding, leaves: Leaves, waits: Label, groups: usize) -> Result<(), KernelError> {
+        let (rax, rdx, alone) = (Register::RAX, Register::RDX, self.asm.label());
         self.asm.rr(Code::Test_rm64_r64, INDEX, rdx);
-        self.asm.jump(Code::Jne_rel32_64, push);
+        self.asm.jump(Code::Jne_rel32_64, waits);
         self.asm.rm(Code::Lea_r64_m, rax, Mem { index: Some((rdx, 1)), ..Mem::at(INDEX, 0) });
-        self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
+        self.asm.rm(Code::Cmp_r64_rm64, rax, Mem::frame(self.places.extents[leaves.axis]));
         self.asm.jump(Code::Jae_rel32_64, alone);
-        self.with_waiting(fold, Side::Right)?;
+        self.with_waiting(fold, Side::Right, groups)?;
         self.asm.bind(alone);
         self.asm.rr(Code::Add_r64_rm64, rdx, rdx);
-        self.asm.rm(Code::Cmp_r64_rm64, rdx, extent);
-        self.asm.jump(Code::Jb_rel32_64, next);
-        // Only the first leaf has nothing on its left.
-        self.asm.jump(Code::Jmp_rel32_64, done);
-        self.asm.bind(push);
-        self.wait(fold);
-        self.asm.ri(Code::Sub_rm64_imm32, INDEX, points);
-        self.asm.jump(Code::Jmp_rel32_64, again);
-        self.asm.bind(done);
         Ok(())
     }
 
@@ -184,29 +241,41 @@ impl Writer<'_> {
         asks.then(|| (NEAR / bytes, large.map_or(i32::MAX, |large| large.max(NEAR) / bytes)))
     }
 
-    /// What was computed waits at the end of the stack, which RCX is at.
-    fn wait(&mut self, fold: &Folding) {
-        self.each_waiting(fold, |w, spot, class, mem| w.get(spot, class, mem), 0);
-        self.asm.ri(Code::Add_rm64_imm32, Register::RCX, fold.entry() as i32);
+    /// What was computed on the first groups waits at the end of the stack, which RCX is at.
+    fn wait(&mut self, fold: &Folding, groups: usize) {
+        for group in 0..groups {
+            self.each_waiting(fold, |w, spot, class, mem| w.get(spot, class, mem), (group, group));
+        }
+        self.asm.ri(Code::Add_rm64_imm32, Register::RCX, fold.entry(groups) as i32);
         self.asm.store(Mem::frame(fold.depth), Register::RCX);
     }
 
-    /// Combines what waits at the end of the stack, which RCX is at, on the side where it is, with what was computed. Combining leaves RCX and RDX as they are.
-    fn with_waiting(&mut self, fold: &Folding, side: Side) -> Result<(), KernelError> {
-        self.asm.ri(Code::Sub_rm64_imm32, Register::RCX, fold.entry() as i32);
+    /// Combines what waits at the end of the stack, which RCX is at, on the side where it is, with what was computed on the first groups. Combining leaves RCX and
+    /// RDX as they are.
+    fn with_waiting(&mut self, fold: &Folding, side: Side, groups: usize) -> Result<(), KernelError> {
+        self.asm.ri(Code::Sub_rm64_imm32, Register::RCX, fold.entry(groups) as i32);
         let waiting = fold.right();
-        self.each_waiting(fold, |w, spot, class, mem| w.put(spot, class, mem), waiting);
-        let both = match side {
-            Side::Left => [waiting, 0],
-            Side::Right => [0, waiting],
-        };
-        self.bound_segment(&fold.combine, Mode::Uniform, &fold.binding(&both, 0))
+        for group in 0..groups {
+            self.each_waiting(fold, |w, spot, class, mem| w.put(spot, class, mem), (waiting, group));
+            let both = match side {
+                Side::Left => [waiting, group],
+                Side::Right => [group, waiting],
+            };
+            self.bound_segment(&fold.combine, Mode::Uniform, &fold.binding(&both, group))?;
+        }
+        Ok(())
     }
 
-    /// Moves the accumulators of a set to or from the entry of the stack that RCX is at.
-    fn each_waiting(&mut self, fold: &Folding, mut to: impl FnMut(&mut Self, Spot, Class, Mem), set: usize) {
+    /// Moves the accumulators of a set to or from those of a group in the entry of the stack that RCX is at.
+    fn each_waiting(
+        &mut self,
+        fold: &Folding,
+        mut to: impl FnMut(&mut Self, Spot, Class, Mem),
+        (set, group): (usize, usize),
+    ) {
+        let entry = fold.stack + fold.entry(group) as u32;
         for (n, accumulator) in fold.accumulators.iter().enumerate() {
-            let at = Mem { index: Some((Register::RCX, 1)), ..Mem::frame(fold.stack + 64 * n as u32) };
+            let at = Mem { index: Some((Register::RCX, 1)), ..Mem::frame(entry + 64 * n as u32) };
             to(self, fold.spots[set][n], accumulator.class, at);
         }
     }
@@ -233,14 +302,14 @@ impl Writer<'_> {
         (0..self.rows.len()).filter(|&n| self.rows[n].moves).collect()
     }
 
-    /// The leaf from the index on, which is that of the row, and goes to its end, or less than a group beyond that of the last one: on lanes, which are then joined. What lies between the rounds of two
+    /// The leaf from the index on, which is that of the row, and goes to its end, or less than a group beyond that of the last one: on lanes. What lies between the rounds of two
     /// leaves is kept short: of rows that are in a cache it is most of what they take longer than a loop without leaves.
     fn leaf(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let rax = Register::RAX;
-        let (few, asking, joined) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let (few, asking, ended) = (self.asm.label(), self.asm.label(), self.asm.label());
         let Leaves { axis, groups, lanes, points, .. } = leaves;
         debug_assert!(
-            ![&fold.combine, &fold.join].iter().any(|of| of.segment.calls()),
+            ![&fold.combine, &fold.join].into_iter().chain(&fold.narrow).any(|of| of.segment.calls()),
             "combining calls nothing, see `select/fold.rs`: it would change addresses"
         );
         let lanes = lanes as i32;
@@ -272,15 +341,29 @@ impl Writer<'_> {
         self.asm.bind(few);
         self.asm.ri(Code::Add_rm64_imm32, LIMIT, lanes);
         match self.evex() {
-            true => self.last_masked(fold, groups, joined)?,
-            false => self.last_filled(fold, groups, joined)?,
+            true => self.last_masked(fold, groups, ended)?,
+            false => self.last_filled(fold, groups, ended)?,
         }
-        self.asm.bind(joined);
-        let mut half = groups / 2;
-        while half > 0 {
-            (0..half).try_for_each(|set| self.combine(fold, set, set + half))?;
-            half /= 2;
+        self.asm.bind(ended);
+        self.halves(fold, groups, leaves.apart)?;
+        match &fold.narrow {
+            Some(narrow) => self.bound_segment(narrow, Mode::Uniform, &fold.binding(&[0], 0)),
+            None => Ok(()),
         }
+    }
+
+    /// Combines the upper half of so many groups onto the lower half, until so many are left.
+    fn halves(&mut self, fold: &Folding, mut groups: usize, left: usize) -> Result<(), KernelError> {
+        while groups > left {
+            groups /= 2;
+            (0..groups).try_for_each(|set| self.combine(fold, set, set + groups))?;
+        }
+        Ok(())
+    }
+
+    /// What lanes of so many groups come to.
+    fn join_lanes(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
+        self.halves(fold, groups, 1)?;
         self.bound_segment(&fold.join, Mode::Uniform, &fold.binding(&[0], 0))
     }
 
@@ -303,17 +386,17 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// How many points of a leaf are left: goes on at `joined` if there are none.
-    fn left_over(&mut self, joined: Label) {
+    /// How many points of a leaf are left: goes on at `ended` if there are none.
+    fn left_over(&mut self, ended: Label) {
         self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
         self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
-        self.asm.jump(Code::Jle_rel32_64, joined);
+        self.asm.jump(Code::Jle_rel32_64, ended);
     }
 
     /// The last points of a leaf, fewer than a round: each group's under a mask.
-    fn last_masked(&mut self, fold: &Folding, groups: usize, joined: Label) -> Result<(), KernelError> {
+    fn last_masked(&mut self, fold: &Folding, groups: usize, ended: Label) -> Result<(), KernelError> {
         for group in 0..groups {
-            self.left_over(joined);
+            self.left_over(ended);
             self.one_group();
             let binding = Binding { merge: true, ..fold.binding(&[group], group) };
             self.bound_segment(&fold.points, Mode::Masked, &binding)?;
@@ -323,18 +406,18 @@ impl Writer<'_> {
     }
 
     /// The same without masks: whole groups, and of the last one what is neutral where there are no points.
-    fn last_filled(&mut self, fold: &Folding, groups: usize, joined: Label) -> Result<(), KernelError> {
+    fn last_filled(&mut self, fold: &Folding, groups: usize, ended: Label) -> Result<(), KernelError> {
         let (lanes, rcx) = (self.schedule.lanes as i32, Register::RCX);
         let (turn, part) = (Mem::frame(fold.turn), self.asm.label());
         for group in 0..groups {
-            self.left_over(joined);
+            self.left_over(ended);
             self.asm.mi(Code::Mov_rm64_imm32, turn, group as i32);
             self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, lanes);
             self.asm.jump(Code::Jb_rel32_64, part);
             self.bound_segment(&fold.points, Mode::Group(0), &fold.binding(&[group], group))?;
             self.asm.ri(Code::Add_rm64_imm32, INDEX, lanes);
         }
-        self.asm.jump(Code::Jmp_rel32_64, joined);
+        self.asm.jump(Code::Jmp_rel32_64, ended);
         self.asm.bind(part);
         self.one_group();
         self.bound_segment(&fold.items, Mode::Masked, &fold.items_in_frame())?;
@@ -354,7 +437,7 @@ impl Writer<'_> {
             self.asm.mi(Code::Cmp_rm64_imm8, turn, group as i32);
             self.asm.jump(Code::Jne_rel32_64, other);
             self.combine(fold, group, fold.right())?;
-            self.asm.jump(Code::Jmp_rel32_64, joined);
+            self.asm.jump(Code::Jmp_rel32_64, ended);
             self.asm.bind(other);
         }
         Ok(())

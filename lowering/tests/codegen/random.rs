@@ -213,12 +213,17 @@ impl Maker {
             }
         }
         let after = self.k.end_section(section);
-        let few = |lanes| Order::Tree { lanes, leaf: 8 * lanes };
+        let few = |lanes, apart: usize, parts| Order::Tree {
+            lanes,
+            leaf: 8 * lanes,
+            apart: apart.min(lanes),
+            part: 8 * lanes * parts,
+        };
         let order = match self.random.below(8) {
             0..4 => Order::PAIRWISE,
             4 => Order::PAIRWISE_COMPLEX,
             5 | 6 => Order::Sequential,
-            _ => few(self.random.pick(&[1, 2, 4])),
+            _ => few(self.random.pick(&[1, 2, 4]), self.random.pick(&[1, 2, 4]), self.random.pick(&[1, 2, 4])),
         };
         let neutral = chosen.iter().map(|(_, neutral)| neutral.bits().0).collect();
         let any_order = !dtypes.iter().any(|dtype| dtype.is_float()) && self.random.chance(70);

@@ -1,11 +1,12 @@
 //! What is special about `x64`: few registers, and kernels that it refuses.
 
-use crate::case::{Call, Layout, Random};
+use crate::case::{Call, Layout, REAL, Random};
 use crate::random::reference_kernel;
 use crate::same;
+use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
 use rewright_lowering::kernel::{
-    Binary, Buffer, CodeGen, Compare, KOp, KValue, Kernel, KernelBuilder, KernelError, MathCall, MathPtr, Part,
+    Binary, Buffer, CodeGen, Compare, Fold, KOp, KValue, Kernel, KernelBuilder, KernelError, MathCall, MathPtr, Part,
 };
 use rewright_lowering::x64::{Level, X64};
 
@@ -60,6 +61,36 @@ fn long_rows_begin_anywhere() {
             Call { layouts: layouts.collect(), extents, params: vec![], seed: random.next() }
         });
         same(&kernel, calls);
+    }
+}
+
+/// Vectors of fewer bytes than the smallest register: guarded memory is at both ends of what they are read from and written to.
+#[test]
+fn rows_of_few_lanes() {
+    for (dtype, lanes) in REAL.into_iter().flat_map(|dtype| [1, 2, 4].map(|lanes| (dtype, lanes))) {
+        let mut k = KernelBuilder::new(1);
+        let [a, out, total] = [(false, true), (true, true), (true, false)]
+            .map(|(written, varies)| k.buffer(Buffer { dtype, written, varies: [varies].into_iter().collect() }));
+        let x = k.load(a, Part::Re);
+        k.store(out, Part::Re, x);
+        let [left, right, row] = [1, 1, 0].map(|level| k.undefined(dtype, level));
+        let (op, neutral) = match (dtype.is_float(), dtype.is_bool()) {
+            (true, _) => (Binary::Add, Scalar::F64(-0.0)),
+            (_, true) => (Binary::Or, Scalar::Bool(false)),
+            _ => (Binary::Xor, Scalar::U64(0)),
+        };
+        let section = k.begin_section();
+        let both = k.binary(op, left, right);
+        let combine = k.end_section(section);
+        let section = k.begin_section();
+        k.store(total, Part::Re, row);
+        let after = k.end_section(section);
+        let [items, left, right, both, totals] = [x, left, right, both, row].map(|value| vec![value]);
+        let neutral = vec![neutral.cast(dtype).bits().0];
+        let (order, any_order) = (Order::Tree { lanes, leaf: 4 * lanes, apart: 1, part: 8 * lanes }, false);
+        k.fold(Fold { order, any_order, items, neutral, left, right, both, combine, onward: None, totals, after });
+        let kernel = k.finish();
+        same(&kernel, calls(&kernel));
     }
 }
 

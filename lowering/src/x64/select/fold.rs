@@ -33,7 +33,9 @@ pub struct FoldSegments {
     pub items: Segment,
     /// Combines one with another, given after it.
     pub combine: Segment,
-    /// Combines the upper half of the lanes onto the lower half, until one is left. What they come to is in the first one.
+    /// Combines the upper half of the lanes onto the lower half, until those are left that stay apart, if there are more.
+    pub narrow: Option<Segment>,
+    /// The same until one is left. What they come to is in the first one.
     pub join: Segment,
     /// What follows a row.
     pub after: Segment,
@@ -79,7 +81,13 @@ impl Selector<'_> {
         self.stands_for.clear();
         let points = self.end();
 
-        let join = self.join(fold, &accumulators)?;
+        let lanes = self.schedule.lanes;
+        let apart = match fold.order {
+            Order::Tree { apart, .. } if !fold.any_order => lanes.min(apart),
+            _ => lanes,
+        };
+        let narrow = (lanes > apart).then(|| self.join(fold, &accumulators, (lanes, apart))).transpose()?;
+        let join = self.join(fold, &accumulators, (apart, 1))?;
         for (&total, accumulator) in fold.totals.iter().zip(&accumulators) {
             self.kept[total.0 as usize] = Some(Kept { at: accumulator.total, val: accumulator.val(V(0)) });
         }
@@ -92,7 +100,7 @@ impl Selector<'_> {
             true => self.across(fold, &accumulators)?,
             false => None,
         };
-        Ok(FoldSegments { accumulators, points, items, combine, join, after, across })
+        Ok(FoldSegments { accumulators, points, items, combine, narrow, join, after, across })
     }
 
     /// True if rows, which are combined as trees, are in a loop in which nothing else is computed.
@@ -155,16 +163,22 @@ impl Selector<'_> {
         Ok(())
     }
 
-    fn join(&mut self, fold: &Fold, accumulators: &[Accumulator]) -> Result<Segment, KernelError> {
+    /// Joins so many lanes, until so many are left.
+    fn join(
+        &mut self,
+        fold: &Fold,
+        accumulators: &[Accumulator],
+        (mut lanes, left): (usize, usize),
+    ) -> Result<Segment, KernelError> {
         self.begin(self.kernel.axes);
         self.inputs(accumulators, &fold.left, 0);
-        let most = self.schedule.lanes / 2;
-        let mut shift = most;
-        while shift > 0 {
+        let mut joined = &fold.left;
+        while lanes > left {
+            lanes /= 2;
             let mut pairs = Vec::new();
-            for (accumulator, (&left, &both)) in accumulators.iter().zip(fold.left.iter().zip(&fold.both)) {
-                let v = self.formed(accumulator, if shift == most { left } else { both })?;
-                pairs.push((v, self.shifted(accumulator, v, shift)));
+            for (accumulator, &value) in accumulators.iter().zip(joined) {
+                let v = self.formed(accumulator, value)?;
+                pairs.push((v, self.shifted(accumulator, v, lanes)));
             }
             self.vals.clear();
             for (n, (&(left, right), accumulator)) in pairs.iter().zip(accumulators).enumerate() {
@@ -172,9 +186,9 @@ impl Selector<'_> {
                 self.vals.set(fold.right[n], accumulator.val(right));
             }
             self.insts(fold.combine.clone())?;
-            shift /= 2;
+            joined = &fold.both;
         }
-        self.outputs(accumulators, if most == 0 { &fold.left } else { &fold.both })?;
+        self.outputs(accumulators, joined)?;
         Ok(self.end())
     }
 
