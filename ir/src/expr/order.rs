@@ -2,7 +2,8 @@
 //!
 //! Sums of floats depend on it, so it is part of the meaning: every schedule and code generator keeps it, whatever its vectors and
 //! threads. It has as many partial results side by side as vector units keep busy, at any width of their registers, and bounds the
-//! rounding errors of sums along rows as NumPy's pairwise summation does: no element goes through more additions.
+//! rounding errors of sums along rows as NumPy's pairwise summation does: no element of a row goes through more additions than
+//! there in full leaves.
 
 use super::{Combine, Monoid, Reduction};
 use crate::dtype::DType;
