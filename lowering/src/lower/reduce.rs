@@ -39,14 +39,23 @@ impl Plan {
         Ok(Plan { monoid, dtypes, start, any_order: reduction.any_order(), counts_from: None })
     }
 
-    /// What on the left of anything changes nothing, bit for bit; of what begins with its start that.
+    /// What a row begins with: in sequence where it starts from, as the order says; elsewhere, and where it starts from nothing, what is neutral.
+    fn begin(&self, order: Order) -> Result<Vec<Scalar>, NotLowered> {
+        match &self.start {
+            Some(start) if self.begins_with_start(order) => Ok(start.clone()),
+            _ => self.neutral(),
+        }
+    }
+
+    /// What on the left of anything changes nothing, bit for bit. No complex number is neutral to all products, for the signs of zeros and for
+    /// infinities.
     fn neutral(&self) -> Result<Vec<Scalar>, NotLowered> {
         let value = self.dtypes[0];
         let found = match self.monoid {
             Monoid::Sum => {
                 Some(if value.is_int() || value.is_bool() { Scalar::zero(value) } else { both_parts(value, -0.0) })
             }
-            Monoid::Prod if value.is_complex() => self.start.as_ref().map(|start| start[0]),
+            Monoid::Prod if value.is_complex() => None,
             Monoid::Min | Monoid::ArgMin if value.is_complex() => Some(both_parts(value, f64::INFINITY)),
             Monoid::Max | Monoid::ArgMax if value.is_complex() => Some(both_parts(value, f64::NEG_INFINITY)),
             Monoid::ArgMin => Monoid::Min.identity(value),
@@ -62,10 +71,9 @@ impl Plan {
             .collect())
     }
 
-    /// No complex number is neutral to all products, for the signs of zeros and for infinities. They are one after the other: a row begins with
-    /// where it starts from.
-    fn begins_with_start(&self) -> bool {
-        self.monoid == Monoid::Prod && self.dtypes[0].is_complex()
+    /// True if a row begins with where it starts from.
+    fn begins_with_start(&self, order: Order) -> bool {
+        order == Order::Sequential && !self.any_order && self.start.is_some()
     }
 
     /// Combines two tuples of accumulators.
@@ -194,9 +202,6 @@ impl Lowering<'_> {
         if order == Order::Sequential && axes.goes_on() {
             return NotLowered::because("it combines several rows in sequence");
         }
-        if order != Order::Sequential && plans.iter().any(Plan::begins_with_start) {
-            return NotLowered::because("complex products have no neutral element, and parts begin with nothing");
-        }
         let inner = self.k.axes() as u32;
         let undefined = |this: &mut Self, level| -> Vec<Vec<Elem>> {
             let like = |e: &Elem| {
@@ -215,7 +220,7 @@ impl Lowering<'_> {
         let both = each.map(|((plan, a), b)| plan.combine(&mut self.cx(), a, b)).collect::<Result<Vec<_>, _>>()?;
         let combine = self.k.end_section(section);
         let onward = self.onward(&plans, (&left, &right))?;
-        let neutral = plans.iter().map(Plan::neutral).collect::<Result<Vec<_>, _>>()?;
+        let neutral = plans.iter().map(|plan| plan.begin(order)).collect::<Result<Vec<_>, _>>()?;
         let bits = |scalar: &Scalar| {
             let (re, im) = scalar.bits();
             std::iter::once(re).chain(scalar.dtype().is_complex().then_some(im))
@@ -224,7 +229,7 @@ impl Lowering<'_> {
         let section = self.k.begin_section();
         let results = match axes.goes_on() {
             true => self.totals_in_memory(expr, &plans, &totals),
-            false => self.finished(expr, &plans, &totals, operands),
+            false => self.finished(expr, (&plans, order), &totals, operands),
         };
         let after = self.k.end_section(section);
         let fold = Fold {
@@ -279,8 +284,10 @@ impl Lowering<'_> {
             let both = plan.combine(&mut self.cx(), &[held], value)?;
             self.store(buffer, both[0]);
             // There is a first point wherever the kernel runs, and what is neutral to it is as good as nothing.
-            let neutral = plan.neutral()?[0];
-            map.start = Some(plan.start.as_ref().map_or(neutral, |start| start[0]));
+            map.start = Some(match &plan.start {
+                Some(start) => start[0],
+                None => plan.neutral()?[0],
+            });
             results.push(map);
         }
         Ok(results)
@@ -290,7 +297,7 @@ impl Lowering<'_> {
     fn finished(
         &mut self,
         expr: &ArrayExpr,
-        plans: &[Plan],
+        (plans, order): (&[Plan], Order),
         totals: &[Vec<Elem>],
         operands: &[Elem],
     ) -> Result<Vec<ResultMap>, NotLowered> {
@@ -307,7 +314,7 @@ impl Lowering<'_> {
                 total[1].re = self.k.select(all_equal, first, total[1].re);
             }
             match &plan.start {
-                Some(start) if !plan.begins_with_start() => {
+                Some(start) if !plan.begins_with_start(order) => {
                     let start: Vec<Elem> = start.iter().map(|&scalar| self.cx().constant(scalar)).collect();
                     accumulators.extend(plan.combine(&mut self.cx(), &start, &total)?);
                 }
