@@ -8,8 +8,8 @@ use rewright_lowering::exec::{Arg, Backend, Executable, Options, Results};
 
 const OPS: [&str; 8] = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"];
 
-/// Extents at which leaves and lanes begin and end.
-const EXTENTS: [usize; 16] = [0, 1, 2, 3, 4, 7, 8, 9, 16, 31, 64, 65, 130, 513, 1100, 2600];
+/// Extents at which lanes, leaves and parts begin and end.
+const EXTENTS: [usize; 18] = [0, 1, 2, 3, 4, 7, 8, 9, 16, 31, 64, 65, 130, 513, 1100, 2600, 8193, 20_000];
 
 fn special(random: &mut fastrand::Rng) -> f64 {
     [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324, 1e308][random.usize(..7)]
@@ -52,7 +52,7 @@ fn case(random: &mut fastrand::Rng) -> Case {
     let op = OPS[random.usize(..OPS.len())];
     let dtype = DType::ALL[random.usize(..DType::ALL.len())];
     let rank = random.usize(1..5);
-    let limit = [16, 13, 8, 6][rank - 1];
+    let limit = [18, 13, 8, 6][rank - 1];
     let shape: Vec<usize> = (0..rank).map(|_| EXTENTS[random.usize(..limit)]).collect();
     let position = op.starts_with("arg");
     let reduced: Vec<usize> = match random.usize(..4) {

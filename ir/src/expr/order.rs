@@ -306,14 +306,17 @@ mod tests {
 
     #[test]
     fn no_element_goes_through_more_additions_than_in_numpys_pairwise_sums() {
-        // In leaves of up to 128 elements on 8 lanes, cut in two.
-        let numpys = |n: usize| n.div_ceil(128).next_power_of_two().trailing_zeros() + 128 / 8 - 1 + 3;
-        for order in [Order::PAIRWISE, Order::PAIRWISE_NARROW] {
-            for n in [1024, 4096, 5000, 100_000] {
-                let mut fold = Fold::new(order, n, None, |a: u32, b: u32| Ok::<_, ()>(a.max(b) + 1));
+        // In leaves of up to 128 floats on 8 lanes, cut in two; of complex numbers half as many are as many floats.
+        let numpys = |n: usize, leaf: usize, lanes: usize| {
+            (n.div_ceil(leaf).next_power_of_two() * lanes).trailing_zeros() as usize + leaf / lanes - 1
+        };
+        let orders = [(Order::PAIRWISE, 1), (Order::PAIRWISE_NARROW, 1), (Order::PAIRWISE_COMPLEX, 2)];
+        for (order, parts) in orders {
+            for n in (1..3000).chain([8191, 8192, 8193, 10_000, 16_385, 100_000, 300_000]) {
+                let mut fold = Fold::new(order, n, None, |a: usize, b: usize| Ok::<_, ()>(a.max(b) + 1));
                 (0..n).for_each(|_| fold.push(0).unwrap());
-                let depth = fold.finish().unwrap().unwrap();
-                assert!(depth <= numpys(n), "{n}: {depth} additions, and not {}", numpys(n));
+                let (depth, theirs) = (fold.finish().unwrap().unwrap(), numpys(n, 128 / parts, 8 / parts));
+                assert!(depth <= theirs, "{order:?}, {n}: {depth} additions, and not {theirs}");
             }
         }
     }
