@@ -488,7 +488,7 @@ struct Pair {
     double: fn(f64, f64) -> f64,
     single: fn(f32, f32) -> f32,
     nearest: fn(f64, f64) -> f64,
-    /// To a hundred bits, of arguments between 1e-100 and 1e100.
+    /// To a hundred bits, of arguments between 1e-100 and 1e100, where the result is far from the ends of the range.
     exact: fn(f64, f64) -> Dd,
 }
 
@@ -523,8 +523,8 @@ impl Pair {
         if nearest == 0.0 || !nearest.is_finite() {
             return at_the_ends(got, nearest, f64::from_bits(1));
         }
-        let usual = 1e-100..1e100;
-        if ![x, y, nearest].iter().all(|v| usual.contains(&v.abs())) {
+        let usual = [x, y].iter().all(|v| (1e-100..1e100).contains(&v.abs()));
+        if !usual || !(1e-270..1e300).contains(&nearest.abs()) {
             return ((got - nearest).abs() / unit(nearest) - 0.5).max(0.0);
         }
         let exact = (self.exact)(x, y);
@@ -559,6 +559,14 @@ fn pairs(count: usize) -> Vec<(f64, f64)> {
     let mut rng = Rng::with_seed(10);
     // Powers that are far from what the logarithm is small of.
     all.extend((0..count).map(|_| (1.0 + (rng.f64() - 0.5) * 1e-3, (rng.f64() - 0.5) * 1e6)));
+    // Great and small powers of numbers near to the roots of 2 and 1/2, whose logarithms are computed of the greatest series.
+    all.extend((0..count).map(|n| {
+        let (x, log) = (
+            (0.97 + rng.f64() * 0.06) * [0.5f64, 2.0][n % 2].sqrt(),
+            (600.0 + rng.f64() * 90.0) * [1.0, -1.0][n / 2 % 2],
+        );
+        (x, log / x.ln())
+    }));
     let mut rng = Rng::with_seed(11);
     all.extend((0..count).map(|_| (f64::from_bits(rng.u64(..)), f64::from_bits(rng.u64(..)))));
     all.extend((0..count).map(|_| (f32::from_bits(rng.u32(..)).into(), f32::from_bits(rng.u32(..)).into())));
