@@ -1,11 +1,11 @@
 //! The order in which the elements of a reduction are combined.
 //!
 //! Sums of floats depend on it, so it is part of the meaning: every schedule and code generator keeps it, whatever its vectors and
-//! threads. It has as many partial results side by side as vector units keep busy, at any width of their registers, and bounds the
-//! rounding errors of sums along rows as NumPy's pairwise summation does: no element of a row goes through more additions than
-//! there in full leaves.
+//! threads, and however arrays lie in memory. It has as many partial results side by side as vector units keep busy, at any width of their
+//! registers, and bounds the rounding errors of sums as NumPy's pairwise summation does: no element of a row goes through more additions
+//! than there in full leaves, nor does one of a column, along which NumPy adds up one by one unless it is contiguous.
 
-use super::{Combine, Monoid, Reduction};
+use super::{ArrayExpr, AxisKind, BodyRef, Combine, Monoid, Reduction};
 use crate::dtype::DType;
 use smallvec::SmallVec;
 
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 pub enum Order {
     /// One after the other, from left to right.
     Sequential,
-    /// Rows one after the other; each of them is first combined by itself, as a tree:
+    /// Each row is first combined by itself, as a tree. [`BLOCK`](Order::BLOCK) rows at a time are combined one after the other, and these blocks as a tree, too.
     ///
     /// - A row is cut in leaves of `leaf` elements, of which the last one may have fewer. Several leaves are combined as two parts, the
     ///   first one of as many leaves as the greatest power of two below their number.
@@ -22,6 +22,8 @@ pub enum Order {
     ///   combined onto the lower half, until `apart` lanes are left.
     /// - Leaves are combined lane by lane up to parts of `part` elements. Then the lanes go on as before, until one is left: eight lanes as
     ///   `((0 4)(2 6))((1 5)(3 7))`. Lanes to which nothing went are left out.
+    /// - Blocks are combined as leaves are: as two parts, the first one of as many as the greatest power of two below their number. What
+    ///   it all starts from is before the first row.
     Tree {
         /// The number of interleaved partial results, a power of two.
         lanes: usize,
@@ -44,6 +46,9 @@ impl Order {
     /// A tree that keeps the order of elements, for what associates and does not commute.
     pub const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128, apart: 1, part: 128 };
 
+    /// The rows that are combined one after the other: so many that as many elements of a column go through no more additions than a row's.
+    pub const BLOCK: usize = 16;
+
     /// The order of a monoid with a name, at the dtype of its (first) accumulator. Products are sequential.
     pub fn of(monoid: Monoid, dtype: DType) -> Order {
         match monoid {
@@ -52,6 +57,12 @@ impl Order {
             _ if dtype.is_float() && dtype.size() <= 4 => Order::PAIRWISE_NARROW,
             _ => Order::PAIRWISE,
         }
+    }
+
+    /// The order that all of these are, if there is one; any, if there are none.
+    pub fn common(mut orders: impl Iterator<Item = Order>) -> Option<Order> {
+        let first = orders.next().unwrap_or(Order::PAIRWISE);
+        orders.all(|order| order == first).then_some(first)
     }
 }
 
@@ -68,21 +79,29 @@ impl Reduction {
             },
         }
     }
+}
 
-    /// True if all orders give the same bits: of integers and bools, and where the first one of equal values is chosen.
-    pub fn any_order(&self) -> bool {
-        let Combine::Builtin(monoid) = self.combine else { return false };
-        let exact = self.accumulators.iter().all(|dtype| dtype.is_int() || dtype.is_bool());
-        exact || matches!(monoid, Monoid::ArgMin | Monoid::ArgMax)
+impl ArrayExpr {
+    /// For each reduction, whether all orders give the same bits: of integers and bools, and where the first of equal values is chosen, if
+    /// each has another position: the index along the only axis that is reduced.
+    pub fn any_order(&self) -> impl Iterator<Item = bool> {
+        let mut reduced = (0..).zip(&self.axes).filter(|(_, axis)| axis.kind == AxisKind::Reduce);
+        let only = reduced.next().filter(|_| reduced.next().is_none()).map(|(number, _)| BodyRef::Axis(number));
+        let mut yields = self.body.yields.iter();
+        self.reductions.iter().map(move |reduction| {
+            let position = yields.by_ref().take(reduction.accumulators.len()).nth(1);
+            let exact = reduction.accumulators.iter().all(|dtype| dtype.is_int() || dtype.is_bool());
+            match reduction.combine {
+                Combine::Builtin(Monoid::ArgMin | Monoid::ArgMax) => exact || position == only.as_ref(),
+                Combine::Builtin(_) => exact,
+                Combine::Region(_) => false,
+            }
+        })
     }
 
-    /// The order that all of these can be combined in, if there is one.
-    pub fn common_order(reductions: &[Reduction]) -> Option<Order> {
-        let mut bound = reductions.iter().filter(|reduction| !reduction.any_order()).map(Reduction::order);
-        match bound.next() {
-            Some(first) => bound.all(|order| order == first).then_some(first),
-            None => Some(Order::PAIRWISE),
-        }
+    /// The orders that its reductions are bound to: of those of which not all give the same bits.
+    pub fn orders(&self) -> impl Iterator<Item = Order> {
+        self.reductions.iter().zip(self.any_order()).filter(|(_, any)| !any).map(|(reduction, _)| reduction.order())
     }
 }
 
@@ -91,7 +110,11 @@ pub struct Fold<T, F> {
     combine: F,
     order: Order,
     row: usize,
-    total: Option<T>,
+    /// What the rows of the block that is begun came to, and how many rows there were.
+    block: Option<T>,
+    rows: usize,
+    /// What whole blocks, each a power of two of them and of fewer than the one before, came to.
+    blocks: SmallVec<[Option<T>; 8]>,
     /// What whole parts, each a power of two of them and of fewer than the one before, came to.
     parts: SmallVec<[Option<T>; 8]>,
     /// The same of leaves of the part that is begun, of each the lanes that stay apart.
@@ -113,8 +136,8 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
             Order::Tree { lanes, apart, .. } => [lanes, apart].map(|n| n.min(row.next_power_of_two())),
         };
         let lanes = std::iter::repeat_with(|| None).take(lanes).collect();
-        let (parts, leaves) = (SmallVec::new(), Vec::new());
-        Fold { combine, order, row, total: start, parts, leaves, lanes, apart, at: 0, before: 0 }
+        let (blocks, parts, leaves) = (SmallVec::new(), SmallVec::new(), Vec::new());
+        Fold { combine, order, row, block: start, rows: 0, blocks, parts, leaves, lanes, apart, at: 0, before: 0 }
     }
 
     /// The next element.
@@ -129,8 +152,8 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
 
     fn next(&mut self, x: Option<T>) -> Result<(), E> {
         let Order::Tree { leaf, part, .. } = self.order else {
-            let total = self.total.take();
-            self.total = self.both(total, x)?;
+            let total = self.block.take();
+            self.block = self.both(total, x)?;
             return Ok(());
         };
         let lane = self.at % self.lanes.len();
@@ -173,8 +196,20 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         while let Some(left) = self.parts.pop() {
             joined = self.both(left, joined)?;
         }
-        let total = self.total.take();
-        self.total = self.both(total, joined)?;
+        let block = self.block.take();
+        self.block = self.both(block, joined)?;
+        self.rows += 1;
+        if self.rows.is_multiple_of(Order::BLOCK) { self.end_block() } else { Ok(()) }
+    }
+
+    /// Combines a whole block with what is before it and as large as what it comes to then.
+    fn end_block(&mut self) -> Result<(), E> {
+        let mut joined = self.block.take();
+        for _ in 0..(self.rows / Order::BLOCK).trailing_zeros() {
+            let left = self.blocks.pop().flatten();
+            joined = self.both(left, joined)?;
+        }
+        self.blocks.push(joined);
         Ok(())
     }
 
@@ -225,7 +260,11 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         while self.at + self.before > 0 {
             self.skip()?;
         }
-        Ok(self.total)
+        let mut total = self.block.take();
+        while let Some(left) = self.blocks.pop() {
+            total = self.both(left, total)?;
+        }
+        Ok(total)
     }
 }
 
@@ -263,6 +302,30 @@ mod tests {
         assert_eq!(all(parts, 8, 8), "(((0 2) (4 6)) ((1 3) (5 7)))");
         assert_eq!(all(parts, 11, 11), "((((0 2) (4 6)) ((1 3) (5 7))) ((8 10) 9))");
         assert_eq!(all(parts, 3, 6), "(((0 2) 1) ((3 5) 4))");
+    }
+
+    #[test]
+    fn rows_are_combined_in_blocks() {
+        let sizes = |row: usize, n: usize, start: Option<(usize, String)>| {
+            let join = |a: (usize, String), b: (usize, String)| {
+                let n = a.0 + b.0;
+                Ok::<_, ()>((n, if n <= 16 * row { n.to_string() } else { format!("({} {})", a.1, b.1) }))
+            };
+            let mut fold = Fold::new(Order::PAIRWISE, row, start, join);
+            (0..n).for_each(|_| fold.push((1, "1".to_string())).unwrap());
+            fold.finish().unwrap().unwrap().1
+        };
+        assert_eq!(sizes(1, 16, None), "16");
+        assert_eq!(sizes(1, 17, None), "(16 1)");
+        assert_eq!(sizes(1, 100, None), "(((16 16) (16 16)) ((16 16) 4))");
+        assert_eq!(sizes(3, 100, None), "((48 48) 4)");
+        // What it starts from is of the first block.
+        assert_eq!(sizes(1, 32, Some((0, "0".to_string()))), "(16 16)");
+        let join = |a: String, b: String| Ok::<_, ()>(format!("({a} {b})"));
+        let mut fold = Fold::new(Order::PAIRWISE, 1, Some("s".to_string()), join);
+        (0..17).for_each(|i| fold.push(i.to_string()).unwrap());
+        let total = fold.finish().unwrap().unwrap();
+        assert!(total.ends_with(" 15) 16)") && total.contains("((s 0) 1)"), "{total}");
     }
 
     #[test]
@@ -313,10 +376,12 @@ mod tests {
         let orders = [(Order::PAIRWISE, 1), (Order::PAIRWISE_NARROW, 1), (Order::PAIRWISE_COMPLEX, 2)];
         for (order, parts) in orders {
             for n in (1..3000).chain([8191, 8192, 8193, 10_000, 16_385, 100_000, 300_000]) {
-                let mut fold = Fold::new(order, n, None, |a: usize, b: usize| Ok::<_, ()>(a.max(b) + 1));
-                (0..n).for_each(|_| fold.push(0).unwrap());
-                let (depth, theirs) = (fold.finish().unwrap().unwrap(), numpys(n, 128 / parts, 8 / parts));
-                assert!(depth <= theirs, "{order:?}, {n}: {depth} additions, and not {theirs}");
+                for row in [n, 1] {
+                    let mut fold = Fold::new(order, row, None, |a: usize, b: usize| Ok::<_, ()>(a.max(b) + 1));
+                    (0..n).for_each(|_| fold.push(0).unwrap());
+                    let (depth, theirs) = (fold.finish().unwrap().unwrap(), numpys(n, 128 / parts, 8 / parts));
+                    assert!(depth <= theirs, "{order:?}, {n}, {row} a row: {depth} additions, and not {theirs}");
+                }
             }
         }
     }

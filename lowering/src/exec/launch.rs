@@ -9,8 +9,8 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    Decision, Halves, LEAST_POINTS, Schedule, Threads, Work, facts, packed_decision, run, run_packed, run_parts,
-    written,
+    Decision, Halves, LEAST_POINTS, RowBlocks, Schedule, Threads, Work, facts, has_blocks, is_narrow, packed_decision,
+    run, run_packed, run_parts, several, whole, written,
 };
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
@@ -29,6 +29,11 @@ pub struct Launch {
     streaming: OnceLock<Option<Arc<dyn CompiledKernel>>>,
     /// The kernels for parts of a row, once they are asked for; none if there are none.
     halves: OnceLock<Option<Halves>>,
+    /// What joins blocks of rows, once it is asked for; none if there are none.
+    join: OnceLock<Option<Arc<dyn CompiledKernel>>>,
+    /// What computes several blocks of rows, wide or narrow ones.
+    several: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
+    whole: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
     /// The one result is wanted as words of bits; set for kernels of which [`run_packed`] makes these.
     pub packed: bool,
     /// A schedule was given by hand.
@@ -57,6 +62,8 @@ pub(super) enum Way {
     Kernel([Arc<dyn CompiledKernel>; 2]),
     /// As [`Launch::plain`] does it.
     Plain,
+    /// As [`Launch::in_row_blocks`] does it.
+    RowBlocks,
     /// How the loops are run is decided for each call.
     Decided,
 }
@@ -66,6 +73,7 @@ impl std::fmt::Debug for Way {
         f.write_str(match self {
             Way::Kernel(_) => "Kernel",
             Way::Plain => "Plain",
+            Way::RowBlocks => "RowBlocks",
             Way::Decided => "Decided",
         })
     }
@@ -103,6 +111,9 @@ impl Launch {
             compiled,
             streaming: OnceLock::new(),
             halves: OnceLock::new(),
+            join: OnceLock::new(),
+            several: Default::default(),
+            whole: Default::default(),
             packed: false,
             scheduled,
             latest: Mutex::new(None),
@@ -138,6 +149,24 @@ impl Launch {
             Some(Halves { part, join, totals: split.totals })
         };
         self.halves.get_or_init(compile_both).as_ref()
+    }
+
+    /// What runs rows in blocks, if a call with these loops has several.
+    fn blocks(&self, bound: &Bound) -> Option<RowBlocks<'_>> {
+        if !has_blocks(&self.lowered, &bound.extents) {
+            return None;
+        }
+        let narrow = is_narrow(&self.lowered, bound);
+        let compile_several = || compile(self.generator, &several(&self.lowered, narrow)?).ok();
+        let compile_join = || {
+            let join = &self.lowered.row_blocks.as_ref()?.join;
+            compile(self.generator, join).or_else(|_| compile(&Interp, join)).ok()
+        };
+        let join = self.join.get_or_init(compile_join).as_ref()?;
+        let several = self.several[usize::from(narrow)].get_or_init(compile_several).as_ref();
+        let compile_whole = || compile(self.generator, &whole(&self.lowered, narrow)?).ok();
+        let whole = self.whole[usize::from(narrow)].get_or_init(compile_whole).as_ref();
+        Some(RowBlocks { several, whole, narrow, join })
     }
 
     /// What a call with the operands that a frame holds covers; `None` if something does not fit.
@@ -261,7 +290,10 @@ impl Launch {
         // holds them. The targets are the caller's promise: valid to write, and apart from all else.
         let status = unsafe {
             if self.is_small(extent.space.points) && !how.remember {
-                self.plain(&bound, &pointers, &params)
+                match has_blocks(&self.lowered, &bound.extents) {
+                    true => self.in_row_blocks(&bound, &pointers, &params),
+                    false => self.plain(&bound, &pointers, &params),
+                }
             } else {
                 let used = targets.iter().all(|target| target.used);
                 self.scheduled(&bound, &pointers, &params, used, how)
@@ -279,7 +311,7 @@ impl Launch {
     /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter.
     pub(super) unsafe fn plain(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
         if self.packed {
-            let work = Work { kernel: &*self.compiled, lowered: &self.lowered, bound, pointers, params };
+            let work = Work { kernel: &*self.compiled, lowered: &self.lowered, blocks: None, bound, pointers, params };
             // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
             unsafe { run_packed(&work, 1) };
             return Status::default();
@@ -288,8 +320,23 @@ impl Launch {
         unsafe { self.compiled.run(&bound.extents, pointers, &bound.strides, params) }
     }
 
+    /// Runs the kernel as it is, on one block of rows after the other.
+    ///
+    /// # Safety
+    /// As [`plain`](Launch::plain).
+    pub(super) unsafe fn in_row_blocks(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
+        let (kernel, blocks) = (&*self.compiled, self.blocks(bound));
+        let work = Work { kernel, lowered: &self.lowered, blocks, bound, pointers, params };
+        // SAFETY: passed on.
+        unsafe { run(&work, &Decision::default()) }
+    }
+
     /// How calls with these loops go, wherever elements are.
     pub(super) fn way(&self, bound: &Bound, points: u64, how: How) -> Way {
+        let in_blocks = has_blocks(&self.lowered, &bound.extents);
+        if in_blocks && self.is_small(points) && !how.remember {
+            return Way::RowBlocks;
+        }
         if self.is_small(points) && !how.remember {
             let kernel = || self.compiled.clone();
             return if self.packed { Way::Plain } else { Way::Kernel([kernel(), kernel()]) };
@@ -309,7 +356,11 @@ impl Launch {
         };
         let kernels = || Some([kernel(false)?, kernel(true)?]);
         let kernels = if is_one && !self.packed && !how.remember { kernels() } else { None };
-        kernels.map_or(Way::Decided, Way::Kernel)
+        match kernels {
+            Some(_) if in_blocks => Way::RowBlocks,
+            Some(kernels) => Way::Kernel(kernels),
+            None => Way::Decided,
+        }
     }
 
     /// Runs the kernel by the schedule that is decided for these loops; `used` says whether results were written to before.
@@ -342,7 +393,7 @@ impl Launch {
             let schedule = decision.schedule(&self.lowered, bound, kernel);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
-        let work = Work { kernel, lowered: &self.lowered, bound, pointers, params };
+        let work = Work { kernel, lowered: &self.lowered, blocks: self.blocks(bound), bound, pointers, params };
         // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0
         // and results are no views in which elements overlap.
         unsafe {
@@ -374,7 +425,7 @@ impl Launch {
             let schedule = packed_decision(threads).schedule(&self.lowered, bound, &*self.compiled);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
-        let work = Work { kernel: &*self.compiled, lowered: &self.lowered, bound, pointers, params };
+        let work = Work { kernel: &*self.compiled, lowered: &self.lowered, blocks: None, bound, pointers, params };
         // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
         unsafe { run_packed(&work, threads) };
         Status::default()

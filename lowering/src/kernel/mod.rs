@@ -15,8 +15,10 @@ mod build;
 mod dtypes;
 mod fold;
 mod meaning;
+mod one_more;
 mod print;
 mod split;
+mod unroll;
 mod verify;
 
 pub use build::{KernelBuilder, Section};

@@ -26,7 +26,6 @@ impl Fold {
     pub fn part(&self) -> Option<u64> {
         match self.order {
             Order::Tree { part, .. } => Some(part as u64),
-            Order::Sequential if self.any_order => Some(512),
             Order::Sequential => None,
         }
     }

@@ -21,6 +21,7 @@ use crate::scalar::{Elem, Elems, ScalarCx};
 use crate::schedule::{Schedule, nanos};
 use indexmap::IndexSet;
 use reduce::Axes;
+pub use reduce::RowBlocks;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyOp, BodyRef, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
     extent_sources, verify,
@@ -64,6 +65,8 @@ pub struct Lowered {
     pub reduced: Vec<bool>,
     /// The first of the innermost loops that make a row, which a fold combines: all others of them must have merged with the last one.
     pub row: usize,
+    /// How blocks of rows are joined, if results are combined in memory in an order that has them.
+    pub row_blocks: Option<RowBlocks>,
     /// The names of the axes.
     pub names: Vec<Name>,
     /// The loops whose iterations write to different elements.
@@ -155,7 +158,15 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     let k = KernelBuilder::new(expr.axes.len());
     let points = |axis: &Axis| axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?);
     let single = expr.axes.iter().map(|axis| axis.kind == AxisKind::Parallel && points(axis) == Some(1)).collect();
-    let mut lowering = Lowering { k, none: Attrs::new(), args, single, accesses: IndexSet::new(), params: Vec::new() };
+    let mut lowering = Lowering {
+        k,
+        none: Attrs::new(),
+        args,
+        single,
+        accesses: IndexSet::new(),
+        params: Vec::new(),
+        row_blocks: None,
+    };
     let operands = expr.operands.iter().map(|o| lowering.operand(o)).collect::<Result<Vec<_>, _>>()?;
     let yields = lowering.body(&expr.body, &operands, &[], &expr.axes)?;
     let axes = Axes::of(expr);
@@ -166,7 +177,7 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         }
         false => lowering.reduce(expr, &axes, &operands, yields)?,
     };
-    let Lowering { k, accesses, params, .. } = lowering;
+    let Lowering { k, accesses, params, row_blocks, .. } = lowering;
     let kernel = k.finish();
     let indexed = |axis| kernel.insts.iter().any(|i| matches!(i.op, KOp::Index(a) if a as usize == axis));
     let indexed = (0..expr.axes.len()).map(indexed).collect();
@@ -188,7 +199,9 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         params,
         results,
         indexed,
-        free_order: order::is_free(&kernel),
+        // Rows that are combined keep theirs.
+        free_order: order::is_free(&kernel) && (!axes.goes_on() || expr.any_order().all(|any| any)),
+        row_blocks,
         reduced: axes.reduced,
         row: axes.row,
         kernel,
@@ -206,6 +219,7 @@ struct Lowering<'a> {
     /// One a buffer.
     accesses: IndexSet<Access>,
     params: Vec<Param>,
+    row_blocks: Option<RowBlocks>,
 }
 
 impl Lowering<'_> {

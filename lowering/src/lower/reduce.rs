@@ -2,13 +2,14 @@
 //!
 //! The reduce axes after the last parallel one are a row, which the kernel's [`Fold`] combines in registers; what rows come to, and
 //! points where there are no rows because the last axis is a parallel one, is combined with what the result holds, which is the
-//! starting value at first. Both keep the [`Order`] of the reduction.
+//! starting value at first; what blocks of rows come to another kernel joins ([`RowBlocks`]). All keep the [`Order`] of the reduction.
 
 use super::{Lowering, NotLowered, ResultMap};
-use crate::kernel::{Compare, Fold, KValue, Onward, Part};
+use crate::kernel::{Buffer, Compare, Fold, KValue, Kernel, KernelBuilder, Onward, Part};
 use crate::scalar::{Elem, ScalarCx, any_nan, compare};
 use rewright_ir::expr::{AxisKind, BodyRef, Combine, Init, Monoid, Order, Reduction};
 use rewright_ir::{ArrayExpr, Attrs, DType, Scalar};
+use smallvec::SmallVec;
 
 /// A reduction by a monoid with a name.
 #[derive(Clone)]
@@ -24,7 +25,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(reduction: &Reduction) -> Result<Plan, NotLowered> {
+    fn of(reduction: &Reduction, any_order: bool) -> Result<Plan, NotLowered> {
         let Combine::Builtin(monoid) = reduction.combine else {
             return NotLowered::because("it combines by a region");
         };
@@ -36,7 +37,7 @@ impl Plan {
             Init::Identity => dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect(),
             Init::Existing(_) => return NotLowered::because("it starts from the elements of an array"),
         };
-        Ok(Plan { monoid, dtypes, start, any_order: reduction.any_order(), counts_from: None })
+        Ok(Plan { monoid, dtypes, start, any_order, counts_from: None })
     }
 
     /// What a row begins with: in sequence where it starts from, as the order says; elsewhere, and where it starts from nothing, what is neutral.
@@ -136,6 +137,42 @@ fn both_parts(dtype: DType, part: f64) -> Scalar {
     Scalar::from_bits(dtype, (bits, if dtype.is_complex() { bits } else { 0 }))
 }
 
+/// How blocks of rows are joined, of results that are combined in memory in an order that has blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowBlocks {
+    /// Combines, for each result, what a first buffer holds with what a second one does, onto the first one; along two loops.
+    pub join: Kernel,
+    /// For each result, what blocks begin with.
+    pub neutral: Vec<Scalar>,
+}
+
+impl RowBlocks {
+    fn new(plans: &[Plan]) -> Result<RowBlocks, NotLowered> {
+        let (mut k, none, mut neutral) = (KernelBuilder::new(2), Attrs::new(), Vec::new());
+        for plan in plans {
+            let dtype = plan.dtypes[0];
+            let [left, right] =
+                [true, false].map(|written| k.buffer(Buffer { dtype, written, varies: SmallVec::from_elem(true, 2) }));
+            let mut cx = ScalarCx { k: &mut k, attrs: &none };
+            let [a, b] = [left, right].map(|buffer| element(cx.k, buffer, dtype));
+            let both = plan.combine(&mut cx, &[a], &[b])?[0];
+            k.store(left, Part::Re, both.re);
+            if let Some(im) = both.im {
+                k.store(left, Part::Im, im);
+            }
+            neutral.extend(plan.neutral()?);
+        }
+        Ok(RowBlocks { join: k.finish(), neutral })
+    }
+}
+
+/// The element of a buffer at the current point.
+fn element(k: &mut KernelBuilder, buffer: u32, dtype: DType) -> Elem {
+    let re = k.load(buffer, Part::Re);
+    let im = dtype.is_complex().then(|| k.load(buffer, Part::Im));
+    Elem { dtype, re, im }
+}
+
 /// The axes of a kernel that reduces.
 pub(super) struct Axes {
     /// For each axis, whether it is reduced.
@@ -154,7 +191,7 @@ impl Axes {
         self.row < self.reduced.len()
     }
     /// Several rows, or several points without rows, come to one result.
-    fn goes_on(&self) -> bool {
+    pub fn goes_on(&self) -> bool {
         !self.has_rows() || self.reduced[..self.row].contains(&true)
     }
 }
@@ -168,7 +205,11 @@ impl Lowering<'_> {
         operands: &[Elem],
         yields: Vec<Elem>,
     ) -> Result<Vec<ResultMap>, NotLowered> {
-        let mut plans = expr.reductions.iter().map(Plan::of).collect::<Result<Vec<_>, _>>()?;
+        let plans = expr.reductions.iter().zip(expr.any_order()).map(|(reduction, any)| Plan::of(reduction, any));
+        let mut plans = plans.collect::<Result<Vec<_>, _>>()?;
+        let Some(order) = Order::common(expr.orders()) else {
+            return NotLowered::because("its reductions combine in different orders");
+        };
         let mut next = 0;
         for plan in &mut plans {
             if plan.dtypes[1..] == [DType::I64] && axes.row + 1 == expr.axes.len() {
@@ -193,12 +234,14 @@ impl Lowering<'_> {
                 return NotLowered::because("it computes from totals that several rows contribute to");
             }
         }
+        // The first of the greatest elements is the same one in blocks of rows as in sequence; sums are not.
+        let in_blocks = |plan: &Plan| plan.monoid == Monoid::Sum && !plan.any_order;
+        if axes.goes_on() && order != Order::Sequential && plans.iter().any(in_blocks) {
+            self.row_blocks = Some(RowBlocks::new(&plans)?);
+        }
         if !axes.has_rows() {
             return self.totals_in_memory(expr, &plans, &items);
         }
-        let Some(order) = Reduction::common_order(&expr.reductions) else {
-            return NotLowered::because("its reductions combine in different orders");
-        };
         if order == Order::Sequential && axes.goes_on() {
             return NotLowered::because("it combines several rows in sequence");
         }
@@ -278,9 +321,7 @@ impl Lowering<'_> {
         let mut results = Vec::new();
         for ((number, out), (plan, value)) in (0..).zip(&expr.outs).zip(plans.iter().zip(values)) {
             let (buffer, mut map) = self.written(number, out)?;
-            let re = self.k.load(buffer, Part::Re);
-            let im = out.dtype.is_complex().then(|| self.k.load(buffer, Part::Im));
-            let held = Elem { dtype: out.dtype, re, im };
+            let held = element(&mut self.k, buffer, out.dtype);
             let both = plan.combine(&mut self.cx(), &[held], value)?;
             self.store(buffer, both[0]);
             // There is a first point wherever the kernel runs, and what is neutral to it is as good as nothing.

@@ -5,12 +5,12 @@
 //! makes no difference.
 
 use rewright_ir::ArrayExpr;
-use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, BodyRef, IndexExpr, Reduction};
+use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, BodyRef, IndexExpr};
 
 /// The expression with the reduced axes last, if it must go along them last, may, and does not.
 pub fn rows_last(expr: &ArrayExpr) -> Option<ArrayExpr> {
     let pairs = expr.reductions.iter().any(|reduction| reduction.accumulators.len() > 1);
-    let free = expr.reductions.iter().all(Reduction::any_order);
+    let free = expr.any_order().all(|any| any);
     let kinds = || expr.axes.iter().map(|axis| axis.kind);
     let is_last = kinds().skip_while(|kind| *kind == AxisKind::Parallel).all(|kind| kind == AxisKind::Reduce);
     let plain = |body: &Body| body.insts.iter().all(|inst| matches!(inst.op, BodyOp::Op(..)));

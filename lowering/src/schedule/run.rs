@@ -5,6 +5,7 @@ use super::crew::share;
 use super::decide::{Chunks, Decision, Tile, bytes, is_turned};
 use super::lines::{LINE, Lines};
 use super::machine::facts;
+use super::row_blocks::RowBlocks;
 use super::turn::{squares, turn};
 use crate::kernel::{CompiledKernel, KOp, Status};
 use crate::lower::{Bound, Lowered, Param};
@@ -16,6 +17,8 @@ use std::sync::Mutex;
 pub(crate) struct Work<'a> {
     pub kernel: &'a dyn CompiledKernel,
     pub lowered: &'a Lowered,
+    /// What runs rows in blocks, if there are several.
+    pub blocks: Option<RowBlocks<'a>>,
     pub bound: &'a Bound,
     /// One a buffer: the element at the first point.
     pub pointers: &'a [*mut u8],
@@ -134,13 +137,24 @@ impl Work<'_> {
     /// # Safety
     /// As [`run`], for a part of it.
     unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
-        match (&decision.packing, decision.long) {
+        let run = |part: Part| match (&decision.packing, decision.long) {
             // SAFETY: passed on.
             (Some(packing), _) => unsafe { self.in_blocks(&part, packing) },
             // SAFETY: passed on.
             (None, Some(loops)) => unsafe { self.in_long_rows(&part, loops) },
             // SAFETY: passed on.
             (None, None) => unsafe { self.part(part, decision.tile) },
+        };
+        let Some(blocks) = &self.blocks else { return run(part) };
+        let plain = decision.packing.is_none() && decision.long.is_none() && decision.tile.is_none();
+        let blocks = RowBlocks { several: blocks.several.filter(|_| plain), ..*blocks };
+        let again = self.lowered.fallible.then(|| part.clone());
+        // SAFETY: passed on.
+        let status = unsafe { self.in_row_blocks(part, &blocks, &run) };
+        match again.filter(|_| status.failed != 0) {
+            // The first point that fails is told, in the order of points.
+            Some(again) => Some(run(again)).filter(|first| first.failed != 0).unwrap_or(status),
+            None => status,
         }
     }
 

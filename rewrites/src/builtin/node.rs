@@ -4,7 +4,7 @@ use super::array_expr::node_of;
 use super::reduce_fusion::MOST_USERS;
 use crate::prelude::*;
 use rewright_ir::expr::{
-    AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Operand, Reduction, Source, SymExpr, Write,
+    AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Operand, Order, Source, SymExpr, Write,
 };
 use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Name};
@@ -93,8 +93,8 @@ impl Node {
         let alike = self.expr.axes.len() == other.expr.axes.len()
             && self.expr.axes.iter().zip(&other.expr.axes).all(|(a, b)| (&a.hi, a.kind) == (&b.hi, b.kind))
             && self.expr.axes.iter().all(|axis| axis.hi.is_some());
-        let both = [&self.expr.reductions[..], &other.expr.reductions[..]].concat();
-        if !alike || Reduction::common_order(&both).is_none() {
+        let reduces = !self.expr.reductions.is_empty() || !other.expr.reductions.is_empty();
+        if !alike || Order::common(self.expr.orders().chain(other.expr.orders())).is_none() {
             return self;
         }
         let before = self.accumulators() as u32;
@@ -103,7 +103,7 @@ impl Node {
         let values: Vec<BodyRef> = operands.iter().map(|&n| BodyRef::Operand(n)).collect();
         let yields = append(&mut self.expr.body, &other.expr.body, &values, &|axis| BodyRef::Axis(axis), 0);
         self.expr.body.yields.extend(yields);
-        if !both.is_empty() {
+        if reduces {
             self.expr.finish = self.finish_with(&other.expr, &values, before);
         }
         self.expr.reductions.extend(other.expr.reductions);

@@ -3,7 +3,7 @@
 use super::array_expr::node_of;
 use super::cannot_fail::cannot_fail;
 use crate::prelude::*;
-use rewright_ir::expr::{AxisKind, Body, BodyRef, Index, IndexExpr, Mode, Operand, Out, Reduction, Source, Write};
+use rewright_ir::expr::{AxisKind, Body, BodyRef, Index, IndexExpr, Mode, Operand, Order, Out, Source, Write};
 use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Attr, InstData};
 use smallvec::SmallVec;
@@ -80,7 +80,7 @@ impl RootRewrite for ReduceFusion {
         }
         let found: Vec<&InstData> = reductions.iter().map(|&inst| func.inst(inst)).collect();
         let expr = fused(func, node.expr, &found, &axes).ok_or(quiet())?;
-        if Reduction::common_order(&expr.reductions).is_none() {
+        if Order::common(expr.orders()).is_none() {
             return Err(NoMatch::because("what it reduces is combined in several orders, and a kernel knows one"));
         }
         Ok(Box::new(Fused { producer, reductions, expr, args: node.args }))

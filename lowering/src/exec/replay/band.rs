@@ -63,7 +63,7 @@ impl Band {
             let launch = launch(&plan.steps[run.step])?;
             let (lowered, bound) = (&launch.lowered, &run.bound);
             nanos += lowered.nanos(bound);
-            let work = Work { kernel: launch.kernel(*stream), lowered, bound, pointers, params };
+            let work = Work { kernel: launch.kernel(*stream), lowered, blocks: None, bound, pointers, params };
             members.push(schedule::Member { work, along: *along, tile: *tile, moved });
         }
         let threads = Threads::now(nanos, threads).worth(nanos);

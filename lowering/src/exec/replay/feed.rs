@@ -43,12 +43,19 @@ impl Fed {
         let (maker, fold) = (launch(&plan.steps[self.maker.step])?, launch(&plan.steps[self.fold.step])?);
         let ((pointers, params), (fold_pointers, fold_params)) = (given(&self.maker), given(&self.fold));
         let bound = &self.maker.bound;
-        let making =
-            Work { kernel: maker.kernel(false), lowered: &maker.lowered, bound, pointers: &pointers, params: &params };
+        let making = Work {
+            kernel: maker.kernel(false),
+            lowered: &maker.lowered,
+            blocks: None,
+            bound,
+            pointers: &pointers,
+            params: &params,
+        };
         let bound = &self.fold.bound;
         let folding = Work {
             kernel: fold.kernel(false),
             lowered: &fold.lowered,
+            blocks: None,
             bound,
             pointers: &fold_pointers,
             params: &fold_params,

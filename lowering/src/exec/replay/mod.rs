@@ -365,6 +365,10 @@ impl Replay {
                                 kernels[usize::from(used)].run(extents, &self.pointers, strides, &self.words)
                             }
                             Way::Plain => launch(&plan.steps[run.step])?.plain(&run.bound, &self.pointers, &self.words),
+                            Way::RowBlocks => {
+                                let launch = launch(&plan.steps[run.step])?;
+                                launch.in_row_blocks(&run.bound, &self.pointers, &self.words)
+                            }
                             Way::Decided => {
                                 let launch = launch(&plan.steps[run.step])?;
                                 launch.scheduled(&run.bound, &self.pointers, &self.words, used, how)

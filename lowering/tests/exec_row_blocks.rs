@@ -1,0 +1,241 @@
+//! Rows that are combined in memory, in blocks, against the reference evaluator, bit for bit: numbers of rows around those at which blocks and
+//! groups of them begin, results from narrower than a vector to wider than a piece, and all that a kernel of them may do besides.
+
+use ndarray::{Array2, Array3, ShapeBuilder, s};
+use rewright_ir::text::parse_module;
+use rewright_ir::{Array, DType, Datum, Scalar};
+use rewright_lowering::exec::{Arg, Backend, Executable, Instead, Options, ViewMut};
+use std::num::NonZeroU32;
+
+/// Rows: parts of a block, a few blocks, whole and not, more than a group of narrow ones.
+const ROWS: [usize; 12] = [1, 15, 16, 17, 31, 32, 33, 48, 100, 129, 1000, 9001];
+/// Columns: narrower than a vector, about a vector, and more than a piece has.
+const COLUMNS: [usize; 9] = [1, 2, 3, 7, 8, 16, 33, 300, 5000];
+
+fn compile(text: &str, backend: Backend, threads: u32) -> Executable {
+    let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let name = module.functions().next().unwrap().name;
+    Executable::compile(&module, name, Options { backend, threads: NonZeroU32::new(threads), ..Options::default() })
+        .unwrap()
+}
+
+fn bits(datum: &Datum) -> Vec<(u64, u64)> {
+    let float = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
+    let one = |x: Scalar| match x {
+        Scalar::F32(_) | Scalar::F64(_) | Scalar::C64(_) | Scalar::C128(_) => {
+            let z = x.to_c128();
+            (float(z.re), float(z.im))
+        }
+        other => other.bits(),
+    };
+    datum.to_array().iter().map(one).collect()
+}
+
+/// Calls a function by every backend, by one thread and by several, again and again; all have kernels for it.
+#[track_caller]
+fn check(text: &str, args: &[Array]) {
+    let lent = || -> Vec<Arg<'_>> { args.iter().map(|arg| Arg::View(arg.view())).collect() };
+    let wanted = compile(text, Backend::Reference, 1).call(&lent());
+    for (backend, threads) in Backend::available().filter(|b| *b != Backend::Reference).flat_map(|b| [(b, 1), (b, 3)]) {
+        let f = compile(text, backend, threads);
+        let without = f.remarks().iter().find(|remark| remark.instead == Instead::Reference);
+        assert_eq!(without, None, "{text}");
+        for call in 0..3 {
+            let found = f.call(&lent());
+            let shapes: Vec<_> = args.iter().map(|a| (a.shape(), a.strides())).collect();
+            match (&found, &wanted) {
+                (Ok(found), Ok(wanted)) => {
+                    for (found, wanted) in found.iter().zip(wanted) {
+                        let what = format!("{backend:?}, {threads} threads, call {call}, {shapes:?}\n{text}");
+                        assert!(bits(found) == bits(wanted), "{what}");
+                    }
+                }
+                (Err(found), Err(wanted)) => assert_eq!(found.to_string(), wanted.to_string(), "{backend:?}"),
+                _ => panic!("{backend:?} on {shapes:?}: {found:.100?}, {wanted:.100?}\n{text}"),
+            }
+        }
+    }
+}
+
+fn number(random: &mut fastrand::Rng) -> f64 {
+    match random.u8(..40) {
+        0 => -0.0,
+        1 => 0.0,
+        _ => (random.f64() - 0.5) * 10f64.powi(random.i32(-3..6)),
+    }
+}
+
+fn array(dtype: DType, shape: &[usize], seed: u64) -> Array {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let one = |_| {
+        let z = num_complex::Complex::new(number(&mut random), number(&mut random));
+        if dtype.is_complex() { Scalar::C128(z).cast(dtype) } else { Scalar::F64(z.re).cast(dtype) }
+    };
+    Array::from_fn(dtype, shape, one).unwrap()
+}
+
+/// Sums of columns of a dtype.
+fn sums(dtype: DType) -> String {
+    let name = dtype.name();
+    format!("func @f(%x: {name}[n, m]) -> {name}[m] {{\nentry:\n  %0 = sum %x, axes=[0]\n  ret %0\n}}")
+}
+
+#[test]
+fn columns_of_any_number_and_length() {
+    for (n, m) in ROWS.into_iter().flat_map(|n| COLUMNS.map(|m| (n, m))).filter(|(n, m)| n * m <= 600_000) {
+        check(&sums(DType::F64), &[array(DType::F64, &[n, m], (n * m) as u64)]);
+    }
+    for dtype in [DType::F32, DType::C64, DType::C128] {
+        for (n, m) in [(17, 1), (100, 3), (1000, 5), (129, 16), (50, 2500), (333, 40)] {
+            check(&sums(dtype), &[array(dtype, &[n, m], 7)]);
+        }
+    }
+}
+
+#[test]
+fn elements_that_lie_otherwise() {
+    let x = Array2::from_shape_fn((300, 40).f(), |(i, j)| (i * 37 % 101) as f64 + j as f64 * 0.1);
+    let wide = Array2::from_shape_fn((300, 80), |(i, j)| (i * 37 % 101) as f64 + j as f64 * 0.1);
+    for x in [
+        x.clone().into_shared().into_dyn(),
+        x.slice(s![..;-1, ..;-1]).to_shared().into_dyn(),
+        wide.slice(s![..;2, ..;-2]).to_shared().into_dyn(),
+        wide.slice(s![.., ..1]).broadcast((300, 40)).unwrap().to_shared().into_dyn(),
+        wide.slice(s![..100, ..3]).reversed_axes().to_shared().into_dyn(),
+    ] {
+        check(&sums(DType::F64), &[Array::F64(x)]);
+    }
+}
+
+#[test]
+fn several_axes_and_rows() {
+    for (shape, axes) in [
+        (&[40, 5, 7][..], "[0]"),
+        (&[5, 40, 7], "[1]"),
+        (&[40, 5, 7], "[0, 2]"),
+        (&[40, 3, 600], "[0, 2]"),
+        (&[7, 3, 11, 4], "[0, 2]"),
+        (&[3, 50, 2, 4], "[0, 1]"),
+        (&[30, 2, 30, 3], "[0, 2]"),
+        (&[2, 3, 700, 2], "[0, 2]"),
+        (&[100, 3, 1], "[0]"),
+        (&[1, 100, 1, 3000], "[1]"),
+    ] {
+        let dims: Vec<String> = (0..shape.len()).map(|axis| format!("n{axis}")).collect();
+        let kept = (0..shape.len()).map(|axis| if axes.contains(&axis.to_string()) { "1" } else { &dims[axis] });
+        let kept: Vec<&str> = kept.collect();
+        let text = format!(
+            "func @f(%x: f64[{}]) -> f64[{}] {{\nentry:\n  %0 = sum %x, axes={axes}, keepdims=true\n  ret %0\n}}",
+            dims.join(", "),
+            kept.join(", ")
+        );
+        let x = array(DType::F64, shape, 3);
+        check(&text, std::slice::from_ref(&x));
+        let Array::F64(x) = x else { panic!() };
+        let turned = x.reversed_axes().as_standard_layout().into_owned().reversed_axes();
+        check(&text, &[Array::F64(turned.into_shared())]);
+    }
+}
+
+/// An expression over `[i: reduce n, j: m]` with a body and reductions, and what it gives.
+fn expression(body: &str, reductions: &str, outs: &str) -> String {
+    let (types, results): (Vec<_>, Vec<_>) =
+        outs.split(' ').enumerate().map(|(n, dtype)| (format!("{dtype}[m]"), format!("%{n}"))).unzip();
+    let (types, results) = (types.join(", "), results.join(", "));
+    format!(
+        "func @f(%x: f64[n, m]) -> {types} {{\nentry:\n  {results} = arrayexpr [i: reduce n, j: m] (x = %x[i, j]) {{\n{body}  }} \
+         {reductions} : {types}\n  ret {results}\n}}"
+    )
+}
+
+#[test]
+fn several_totals_indices_and_starts() {
+    let two = expression("    t0 = mul x, x\n    yield x, t0\n", "reduce (sum f64) reduce (sum f64)", "f64 f64");
+    let mixed = expression("    t0 = lt x, 0.0\n    yield x, t0\n", "reduce (sum f64) reduce (any bool)", "f64 bool");
+    let start = expression("    yield x\n", "reduce (sum f64) init 3.5", "f64");
+    let index = expression("    t0 = mul x, i\n    yield t0\n", "reduce (sum f64)", "f64");
+    let across = expression("    t0 = mul x, j\n    yield t0\n", "reduce (sum f64)", "f64");
+    let product = expression("    yield x\n", "reduce (prod f64)", "f64");
+    let greatest = expression("    yield x\n", "reduce (max f64)", "f64");
+    for text in [two, mixed, start, index, across, product, greatest] {
+        for (n, m) in [(5, 3), (16, 3), (40, 3), (1000, 2), (40, 100), (100, 3000)] {
+            check(&text, &[array(DType::F64, &[n, m], 11)]);
+        }
+    }
+}
+
+#[test]
+fn products_of_matrices() {
+    let text = "func @f(%x: f64[n, k], %y: f64[k, m]) -> f64[n, m] {
+entry:
+  %0 = dot_general %x, %y, lhs_contract=[1], rhs_contract=[0]
+  ret %0
+}";
+    for [n, k, m] in [[3, 40, 5], [40, 17, 3], [100, 100, 100], [1, 300, 40], [33, 64, 300], [7, 100, 1]] {
+        check(text, &[array(DType::F64, &[n, k], 1), array(DType::F64, &[k, m], 2)]);
+    }
+}
+
+#[test]
+fn the_first_point_that_fails_is_told() {
+    let text = "func @f(%x: f64[n, m], %y: i64[n, m]) -> f64[m] {
+entry:
+  %0 = div %y, %y
+  %1 = mul %x, %0
+  %2 = sum %1, axes=[0]
+  ret %2
+}";
+    let x = array(DType::F64, &[60, 3000], 5);
+    let mut y = Array2::<i64>::ones((60, 3000));
+    check(text, &[x.clone(), Array::I64(y.clone().into_shared().into_dyn())]);
+    y[[40, 2]] = 0;
+    y[[20, 2900]] = 0;
+    check(text, &[x, Array::I64(y.into_shared().into_dyn())]);
+}
+
+#[test]
+fn results_lie_where_the_caller_wants_them() {
+    let text = "func @f(%x: f64[n, k, m]) -> f64[n, m] {\nentry:\n  %0 = sum %x, axes=[1]\n  ret %0\n}";
+    let x = Array3::from_shape_fn((6, 50, 9), |(i, j, k)| (i * 31 + j * 17 + k * 5) as f64 * 0.1);
+    let wanted = compile(text, Backend::Reference, 1).call(&[(&x).into()]).unwrap();
+    for backend in Backend::available() {
+        let f = compile(text, backend, 1);
+        let mut whole = Array2::from_elem((18, 24), 7.0);
+        {
+            let mut part = whole.slice_mut(s![..12;2, ..18;-2]);
+            f.call_into(&[(&x).into()], &mut [ViewMut::from(&mut part)]).unwrap();
+        }
+        let found = whole.slice(s![..12;2, ..18;-2]).to_shared().into_dyn();
+        assert_eq!(bits(&Datum::Array(Array::F64(found))), bits(&wanted[0]), "{backend:?}");
+        whole.slice_mut(s![..12;2, ..18;-2]).fill(7.0);
+        assert!(whole.iter().all(|&x| x == 7.0), "{backend:?}: nothing else is written");
+    }
+}
+
+#[test]
+fn sums_of_columns_are_as_exact_as_those_of_rows() {
+    for shape in [[1_000_000, 1], [200_000, 3]] {
+        let x = Array2::from_elem(shape, 0.1f32);
+        for backend in Backend::available().filter(|b| *b != Backend::Reference) {
+            let [sum] = &compile(&sums(DType::F32), backend, 1).call(&[(&x).into()]).unwrap()[..] else { panic!() };
+            let exact = shape[0] as f64 * f64::from(0.1f32);
+            let off = sum.to_array().iter().map(|x| (x.to_c128().re / exact - 1.0).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-6, "{backend:?}: {off}");
+        }
+    }
+}
+
+#[test]
+fn positions_that_are_the_same_keep_the_order() {
+    let zeros: Vec<f64> = (0..600).map(|n| if n % 3 == 1 { 0.0 } else { -0.0 }).collect();
+    for position in ["0", "i", "j"] {
+        for (n, m) in [(1, 5), (1, 40), (2, 300), (3, 200)] {
+            let text = format!(
+                "func @f(%x: f64[n, m]) -> f64[n], i64[n] {{\nentry:\n  %0, %1 = arrayexpr [i: n, j: reduce m] (x = %x[i, j]) {{\n    yield x, \
+                 {position}\n  }} reduce (argmax f64, i64) : f64[n], i64[n]\n  ret %0, %1\n}}"
+            );
+            let x = ndarray::ArrayD::from_shape_vec(vec![n, m], zeros[..n * m].to_vec()).unwrap();
+            check(&text, &[Array::F64(x.into_shared())]);
+        }
+    }
+}
