@@ -1,7 +1,7 @@
 //! Building kernels: levels follow from operands, equal pure instructions are one, constants fold where they trivially can.
 
 use super::meaning::Meaning;
-use super::{Binary, Buffer, Compare, Fold, KInst, KOp, KValue, Kernel, Part, Unary, ValueInfo};
+use super::{Binary, Buffer, Compare, Fold, KInst, KOp, KValue, Kernel, Part, Reference, Unary, ValueInfo};
 use hashbrown::HashTable;
 use rewright_ir::{DType, Loc, Scalar};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -177,6 +177,23 @@ impl KernelBuilder {
     pub fn end_section(&mut self, section: Section) -> Range<usize> {
         self.known = section.known;
         section.begin..self.insts.len()
+    }
+    /// The same of instructions of the innermost level: those of outer ones, as constants, are put before them.
+    pub fn end_inner_section(&mut self, section: Section) -> Range<usize> {
+        let own = self.insts.split_off(section.begin);
+        let is_inner = |inst: &KInst| self.values[inst.first.0 as usize].level as usize == self.kernel.axes;
+        let (inner, outer): (Vec<_>, Vec<_>) = own.into_iter().partition(is_inner);
+        self.insts.extend(outer);
+        let inner_section = Section { begin: self.insts.len(), ..section };
+        self.insts.extend(inner);
+        self.end_section(inner_section)
+    }
+    /// The first of these instructions that computes an op by its reference meaning.
+    pub fn reference(&self, insts: Range<usize>) -> Option<&Reference> {
+        self.insts[insts].iter().find_map(|inst| match &inst.op {
+            KOp::Reference(reference) => Some(&**reference),
+            _ => None,
+        })
     }
     /// Combines the points of the innermost axis.
     pub fn fold(&mut self, fold: Fold) {

@@ -9,6 +9,7 @@
 //! axes; axes that are combined along are by a monoid with a name. The others say why they are not.
 
 mod bind;
+mod monoid;
 mod order;
 mod reduce;
 mod rows_last;

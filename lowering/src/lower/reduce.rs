@@ -3,19 +3,30 @@
 //! The reduce axes after the last parallel one are a row, which the kernel's [`Fold`] combines in registers; what rows come to, and
 //! points where there are no rows because the last axis is a parallel one, is combined with what the result holds, which is the
 //! starting value at first; what blocks of rows come to another kernel joins ([`RowBlocks`]). All keep the [`Order`] of the reduction.
+//!
+//! A region has nothing that is neutral to it. One more accumulator says whether there is anything yet, and what is not there is left out.
 
+use super::monoid::{combined, later, neutral};
 use super::{Lowering, NotLowered, ResultMap};
 use crate::kernel::{Buffer, Compare, Fold, KValue, Kernel, KernelBuilder, Onward, Part};
-use crate::scalar::{Elem, ScalarCx, any_nan, compare};
-use rewright_ir::expr::{AxisKind, BodyRef, Combine, Init, Monoid, Order, Reduction};
+use crate::scalar::{Elem, ScalarCx, compare};
+use rewright_ir::expr::{Axis, AxisKind, Body, BodyRef, Combine, Init, Monoid, Order, Reduction};
 use rewright_ir::{ArrayExpr, Attrs, DType, Scalar};
 use smallvec::SmallVec;
 
-/// A reduction by a monoid with a name.
-#[derive(Clone)]
-struct Plan {
-    monoid: Monoid,
+/// What combines.
+#[derive(Clone, Copy)]
+enum How<'a> {
+    Monoid(Monoid),
+    Region(&'a Body),
+}
+
+/// A reduction.
+struct Plan<'a> {
+    how: How<'a>,
     dtypes: Vec<DType>,
+    /// After the accumulators there is one more, which says whether they hold anything.
+    flagged: bool,
     /// What it starts from, unless there is nothing.
     start: Option<Vec<Scalar>>,
     /// True if any order gives the same bits.
@@ -24,20 +35,30 @@ struct Plan {
     counts_from: Option<u32>,
 }
 
-impl Plan {
-    fn of(reduction: &Reduction, any_order: bool) -> Result<Plan, NotLowered> {
-        let Combine::Builtin(monoid) = reduction.combine else {
-            return NotLowered::because("it combines by a region");
-        };
+impl<'a> Plan<'a> {
+    fn of(reduction: &'a Reduction, any_order: bool) -> Result<Plan<'a>, NotLowered> {
         let dtypes = reduction.accumulators.clone();
+        let how = match &reduction.combine {
+            Combine::Builtin(monoid) => How::Monoid(*monoid),
+            Combine::Region(body) => How::Region(body),
+        };
         let start = match &reduction.init {
             Init::Values(values) => Some(values.clone()),
             Init::First => None,
             Init::Identity if reduction.identity.is_some() => reduction.identity.clone(),
-            Init::Identity => dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect(),
+            Init::Identity => match how {
+                How::Monoid(monoid) => dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect(),
+                How::Region(_) => None,
+            },
             Init::Existing(_) => return NotLowered::because("it starts from the elements of an array"),
         };
-        Ok(Plan { monoid, dtypes, start, any_order, counts_from: None })
+        let mut plan = Plan { how, dtypes, flagged: false, start, any_order, counts_from: None };
+        plan.flagged = matches!(how, How::Region(_)) && !plan.begins_with_start(reduction.order());
+        Ok(plan)
+    }
+
+    fn is(&self, monoids: &[Monoid]) -> bool {
+        matches!(self.how, How::Monoid(monoid) if monoids.contains(&monoid))
     }
 
     /// What a row begins with: in sequence where it starts from, as the order says; elsewhere, and where it starts from nothing, what is neutral.
@@ -48,93 +69,19 @@ impl Plan {
         }
     }
 
-    /// What on the left of anything changes nothing, bit for bit. No complex number is neutral to all products, for the signs of zeros and for
-    /// infinities.
+    /// What on the left of anything changes nothing, bit for bit.
     fn neutral(&self) -> Result<Vec<Scalar>, NotLowered> {
-        let value = self.dtypes[0];
-        let found = match self.monoid {
-            Monoid::Sum => {
-                Some(if value.is_int() || value.is_bool() { Scalar::zero(value) } else { both_parts(value, -0.0) })
-            }
-            Monoid::Prod if value.is_complex() => None,
-            Monoid::Min | Monoid::ArgMin if value.is_complex() => Some(both_parts(value, f64::INFINITY)),
-            Monoid::Max | Monoid::ArgMax if value.is_complex() => Some(both_parts(value, f64::NEG_INFINITY)),
-            Monoid::ArgMin => Monoid::Min.identity(value),
-            Monoid::ArgMax => Monoid::Max.identity(value),
-            other => other.identity(value),
+        let How::Monoid(monoid) = self.how else {
+            let nothing = self.dtypes.iter().map(|&dtype| Scalar::zero(dtype));
+            return Ok(nothing.chain(self.flagged.then_some(Scalar::Bool(false))).collect());
         };
-        let Some(first) = found else {
-            return NotLowered::because(format!("`{}` of {value} has no neutral element", self.monoid.name()));
-        };
-        // Any position is before this one.
-        Ok(std::iter::once(first)
-            .chain(self.dtypes[1..].iter().filter_map(|&dtype| Monoid::Min.identity(dtype)))
-            .collect())
+        neutral(monoid, &self.dtypes)
     }
 
     /// True if a row begins with where it starts from.
     fn begins_with_start(&self, order: Order) -> bool {
         order == Order::Sequential && !self.any_order && self.start.is_some()
     }
-
-    /// Combines two tuples of accumulators.
-    fn combine(&self, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
-        let op = match self.monoid {
-            Monoid::Sum => "add",
-            Monoid::Prod => "mul",
-            Monoid::Min => "minimum",
-            Monoid::Max => "maximum",
-            Monoid::Any => "or",
-            Monoid::All => "and",
-            Monoid::ArgMin | Monoid::ArgMax => return Ok(self.position(cx, a, b)),
-        };
-        let op = rewright_ir::registry().op(op).ok_or(NotLowered { reason: format!("there is no op `{op}`") })?;
-        let both = cx.apply(op, &Attrs::new(), &[a[0], b[0]]).map_err(|reason| NotLowered { reason })?;
-        Ok(both.to_vec())
-    }
-
-    /// The later position only if its value is beyond the earlier one's.
-    fn later(&self, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
-        let (x, y) = (a[0], b[0]);
-        let (low, high) = if self.monoid == Monoid::ArgMin { (x, y) } else { (y, x) };
-        let mut stays = compare(cx, Compare::Le, low, high);
-        if has_nan(x.dtype) {
-            let nan = any_nan(cx, x);
-            stays = cx.or(stays, nan);
-        }
-        a.iter().zip(b).map(|(&a, &b)| cx.select(stays, a, b)).collect()
-    }
-
-    /// The earlier one of two positions with the same value, or that of the lesser value; of NaN as of what is less than all.
-    fn position(&self, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
-        let (x, y) = (a[0], b[0]);
-        let beyond = |cx: &mut ScalarCx<'_>, x: Elem, y: Elem| {
-            let (low, high) = if self.monoid == Monoid::ArgMin { (y, x) } else { (x, y) };
-            let beyond = compare(cx, Compare::Lt, low, high);
-            if !has_nan(x.dtype) {
-                return beyond;
-            }
-            let (x_nan, y_nan) = (any_nan(cx, x), any_nan(cx, y));
-            let x_number = cx.not(x_nan);
-            let first_nan = cx.and(x_number, y_nan);
-            cx.or(beyond, first_nan)
-        };
-        let (right, left) = (beyond(cx, x, y), beyond(cx, y, x));
-        let earlier = cx.lt(b[1].re, a[1].re);
-        let (not_left, maybe) = (cx.not(left), cx.or(right, earlier));
-        let right = cx.and(not_left, maybe);
-        a.iter().zip(b).map(|(&a, &b)| cx.select(right, b, a)).collect()
-    }
-}
-
-fn has_nan(dtype: DType) -> bool {
-    dtype.is_float() || dtype.is_complex()
-}
-
-/// A float, or a complex number of which both parts are it.
-fn both_parts(dtype: DType, part: f64) -> Scalar {
-    let bits = Scalar::F64(part).cast(dtype.real()).bits().0;
-    Scalar::from_bits(dtype, (bits, if dtype.is_complex() { bits } else { 0 }))
 }
 
 /// How blocks of rows are joined, of results that are combined in memory in an order that has blocks.
@@ -147,15 +94,16 @@ pub struct RowBlocks {
 }
 
 impl RowBlocks {
-    fn new(plans: &[Plan]) -> Result<RowBlocks, NotLowered> {
+    fn new(plans: &[Plan<'_>]) -> Result<RowBlocks, NotLowered> {
         let (mut k, none, mut neutral) = (KernelBuilder::new(2), Attrs::new(), Vec::new());
         for plan in plans {
+            let How::Monoid(monoid) = plan.how else { return several_rows() };
             let dtype = plan.dtypes[0];
             let [left, right] =
                 [true, false].map(|written| k.buffer(Buffer { dtype, written, varies: SmallVec::from_elem(true, 2) }));
             let mut cx = ScalarCx { k: &mut k, attrs: &none };
             let [a, b] = [left, right].map(|buffer| element(cx.k, buffer, dtype));
-            let both = plan.combine(&mut cx, &[a], &[b])?[0];
+            let both = combined(monoid, &mut cx, &[a], &[b])?[0];
             k.store(left, Part::Re, both.re);
             if let Some(im) = both.im {
                 k.store(left, Part::Im, im);
@@ -164,6 +112,10 @@ impl RowBlocks {
         }
         Ok(RowBlocks { join: k.finish(), neutral })
     }
+}
+
+fn several_rows<T>() -> Result<T, NotLowered> {
+    NotLowered::because("it combines several rows by a region")
 }
 
 /// The element of a buffer at the current point.
@@ -212,7 +164,7 @@ impl Lowering<'_> {
         };
         let mut next = 0;
         for plan in &mut plans {
-            if plan.dtypes[1..] == [DType::I64] && axes.row + 1 == expr.axes.len() {
+            if plan.is(&[Monoid::ArgMin, Monoid::ArgMax]) && axes.row + 1 == expr.axes.len() {
                 let row = axes.row as u32;
                 plan.counts_from = (expr.body.yields[next + 1] == BodyRef::Axis(row)).then_some(row);
             }
@@ -221,21 +173,25 @@ impl Lowering<'_> {
         let mut yields = yields.into_iter();
         let mut items: Vec<Vec<Elem>> = Vec::new();
         for plan in &plans {
-            let own: Vec<Elem> =
-                plan.dtypes.iter().zip(&mut yields).map(|(&dtype, value)| self.cx().cast(value, dtype)).collect();
+            let accumulators = plan.dtypes.iter().zip(&mut yields);
+            let mut own: Vec<Elem> = accumulators.map(|(&dtype, value)| self.cx().cast(value, dtype)).collect();
+            own.extend(plan.flagged.then(|| self.cx().constant(Scalar::Bool(true))));
             items.push(own);
         }
         if expr.outs.iter().any(|out| out.fill.is_some()) {
             return NotLowered::because("it has results with a fill, and reduces");
         }
         if axes.goes_on() {
+            if plans.iter().any(|plan| matches!(plan.how, How::Region(_))) {
+                return several_rows();
+            }
             let same = expr.outs.iter().map(|out| out.dtype).eq(plans.iter().flat_map(|plan| plan.dtypes.clone()));
             if expr.finish.is_some() || !same || plans.iter().any(|plan| plan.dtypes.len() > 1) {
                 return NotLowered::because("it computes from totals that several rows contribute to");
             }
         }
         // The first of the greatest elements is the same one in blocks of rows as in sequence; sums are not.
-        let in_blocks = |plan: &Plan| plan.monoid == Monoid::Sum && !plan.any_order;
+        let in_blocks = |plan: &Plan<'_>| plan.is(&[Monoid::Sum]) && !plan.any_order;
         if axes.goes_on() && order != Order::Sequential && plans.iter().any(in_blocks) {
             self.row_blocks = Some(RowBlocks::new(&plans)?);
         }
@@ -260,9 +216,12 @@ impl Lowering<'_> {
         let parts = |lists: &[Vec<Elem>]| -> Vec<KValue> { lists.iter().flatten().flat_map(Elem::parts).collect() };
         let section = self.k.begin_section();
         let each = plans.iter().zip(&left).zip(&right);
-        let both = each.map(|((plan, a), b)| plan.combine(&mut self.cx(), a, b)).collect::<Result<Vec<_>, _>>()?;
-        let combine = self.k.end_section(section);
-        let onward = self.onward(&plans, (&left, &right))?;
+        let both = each.map(|((plan, a), b)| self.both(plan, a, b, &expr.axes)).collect::<Result<Vec<_>, _>>()?;
+        let combine = self.k.end_inner_section(section);
+        if let Some(reference) = self.k.reference(combine.clone()) {
+            return NotLowered::because(format!("its region has `{}`, which has no lowering", reference.op.name));
+        }
+        let onward = self.onward(&plans, (&left, &right), &expr.axes)?;
         let neutral = plans.iter().map(|plan| plan.begin(order)).collect::<Result<Vec<_>, _>>()?;
         let bits = |scalar: &Scalar| {
             let (re, im) = scalar.bits();
@@ -292,11 +251,32 @@ impl Lowering<'_> {
         results
     }
 
+    /// Combines two tuples of accumulators.
+    fn both(&mut self, plan: &Plan<'_>, a: &[Elem], b: &[Elem], axes: &[Axis]) -> Result<Vec<Elem>, NotLowered> {
+        let region = match plan.how {
+            How::Monoid(monoid) => return combined(monoid, &mut self.cx(), a, b),
+            How::Region(region) => region,
+        };
+        let count = plan.dtypes.len();
+        let accumulators = [&a[..count], &b[..count]].concat();
+        let mut both = self.body(region, &[], &accumulators, axes)?;
+        let cx = &mut self.cx();
+        if let (Some(left), Some(right)) = (a.get(count), b.get(count)) {
+            for ((both, &a), &b) in both.iter_mut().zip(a).zip(b) {
+                let any = cx.select(right.re, *both, a);
+                *both = cx.select(left.re, any, b);
+            }
+            both.push(Elem::real(DType::Bool, cx.or(left.re, right.re)));
+        }
+        Ok(both)
+    }
+
     /// How what comes next is combined, if that is simpler than what comes from anywhere.
     fn onward(
         &mut self,
-        plans: &[Plan],
+        plans: &[Plan<'_>],
         (left, right): (&[Vec<Elem>], &[Vec<Elem>]),
+        axes: &[Axis],
     ) -> Result<Option<Onward>, NotLowered> {
         if !plans.iter().any(|plan| plan.counts_from.is_some()) {
             return Ok(None);
@@ -304,25 +284,27 @@ impl Lowering<'_> {
         let section = self.k.begin_section();
         let mut both = Vec::new();
         for ((plan, a), b) in plans.iter().zip(left).zip(right) {
-            let cx = &mut self.cx();
-            let elems = if plan.counts_from.is_some() { plan.later(cx, a, b) } else { plan.combine(cx, a, b)? };
+            let elems = match plan.how {
+                How::Monoid(monoid) if plan.counts_from.is_some() => later(monoid, &mut self.cx(), a, b),
+                _ => self.both(plan, a, b, axes)?,
+            };
             both.extend(elems.iter().flat_map(Elem::parts));
         }
-        Ok(Some(Onward { both, combine: self.k.end_section(section) }))
+        Ok(Some(Onward { both, combine: self.k.end_inner_section(section) }))
     }
 
     /// Combines what the results hold with what there is now.
     fn totals_in_memory(
         &mut self,
         expr: &ArrayExpr,
-        plans: &[Plan],
+        plans: &[Plan<'_>],
         values: &[Vec<Elem>],
     ) -> Result<Vec<ResultMap>, NotLowered> {
         let mut results = Vec::new();
         for ((number, out), (plan, value)) in (0..).zip(&expr.outs).zip(plans.iter().zip(values)) {
             let (buffer, mut map) = self.written(number, out)?;
             let held = element(&mut self.k, buffer, out.dtype);
-            let both = plan.combine(&mut self.cx(), &[held], value)?;
+            let both = self.both(plan, &[held], value, &expr.axes)?;
             self.store(buffer, both[0]);
             // There is a first point wherever the kernel runs, and what is neutral to it is as good as nothing.
             map.start = Some(match &plan.start {
@@ -338,7 +320,7 @@ impl Lowering<'_> {
     fn finished(
         &mut self,
         expr: &ArrayExpr,
-        (plans, order): (&[Plan], Order),
+        (plans, order): (&[Plan<'_>], Order),
         totals: &[Vec<Elem>],
         operands: &[Elem],
     ) -> Result<Vec<ResultMap>, NotLowered> {
@@ -356,11 +338,14 @@ impl Lowering<'_> {
             }
             match &plan.start {
                 Some(start) if !plan.begins_with_start(order) => {
-                    let start: Vec<Elem> = start.iter().map(|&scalar| self.cx().constant(scalar)).collect();
-                    accumulators.extend(plan.combine(&mut self.cx(), &start, &total)?);
+                    let mut start: Vec<Elem> = start.iter().map(|&scalar| self.cx().constant(scalar)).collect();
+                    start.extend(plan.flagged.then(|| self.cx().constant(Scalar::Bool(true))));
+                    total = self.both(plan, &start, &total, &expr.axes)?;
                 }
-                _ => accumulators.extend(total),
+                _ => {}
             }
+            // There is a point in every row.
+            accumulators.extend(total.into_iter().take(plan.dtypes.len()));
         }
         let yields = match &expr.finish {
             Some(finish) => self.body(finish, operands, &accumulators, &expr.axes)?,

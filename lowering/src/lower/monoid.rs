@@ -1,0 +1,88 @@
+//! Monoids with a name, as kernel instructions on tuples of accumulators: a value, or a value and its position.
+
+use super::NotLowered;
+use crate::kernel::Compare;
+use crate::scalar::{Elem, ScalarCx, any_nan, compare};
+use rewright_ir::expr::Monoid;
+use rewright_ir::{Attrs, DType, Scalar};
+
+/// What on the left of anything changes nothing, bit for bit. No complex number is neutral to all products, for the signs of zeros and for
+/// infinities.
+pub fn neutral(monoid: Monoid, dtypes: &[DType]) -> Result<Vec<Scalar>, NotLowered> {
+    let value = dtypes[0];
+    let found = match monoid {
+        Monoid::Sum => {
+            Some(if value.is_int() || value.is_bool() { Scalar::zero(value) } else { both_parts(value, -0.0) })
+        }
+        Monoid::Prod if value.is_complex() => None,
+        Monoid::Min | Monoid::ArgMin if value.is_complex() => Some(both_parts(value, f64::INFINITY)),
+        Monoid::Max | Monoid::ArgMax if value.is_complex() => Some(both_parts(value, f64::NEG_INFINITY)),
+        Monoid::ArgMin => Monoid::Min.identity(value),
+        Monoid::ArgMax => Monoid::Max.identity(value),
+        other => other.identity(value),
+    };
+    let Some(first) = found else {
+        return NotLowered::because(format!("`{}` of {value} has no neutral element", monoid.name()));
+    };
+    // Any position is before this one.
+    Ok(std::iter::once(first).chain(dtypes[1..].iter().filter_map(|&dtype| Monoid::Min.identity(dtype))).collect())
+}
+
+/// Combines two tuples of a monoid's accumulators.
+pub fn combined(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
+    let op = match monoid {
+        Monoid::Sum => "add",
+        Monoid::Prod => "mul",
+        Monoid::Min => "minimum",
+        Monoid::Max => "maximum",
+        Monoid::Any => "or",
+        Monoid::All => "and",
+        Monoid::ArgMin | Monoid::ArgMax => return Ok(position(monoid, cx, a, b)),
+    };
+    let op = rewright_ir::registry().op(op).ok_or(NotLowered { reason: format!("there is no op `{op}`") })?;
+    let both = cx.apply(op, &Attrs::new(), &[a[0], b[0]]).map_err(|reason| NotLowered { reason })?;
+    Ok(both.to_vec())
+}
+
+/// The later position only if its value is beyond the earlier one's.
+pub fn later(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
+    let (x, y) = (a[0], b[0]);
+    let (low, high) = if monoid == Monoid::ArgMin { (x, y) } else { (y, x) };
+    let mut stays = compare(cx, Compare::Le, low, high);
+    if has_nan(x.dtype) {
+        let nan = any_nan(cx, x);
+        stays = cx.or(stays, nan);
+    }
+    a.iter().zip(b).map(|(&a, &b)| cx.select(stays, a, b)).collect()
+}
+
+/// The earlier one of two positions with the same value, or that of the lesser value; of NaN as of what is less than all.
+fn position(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
+    let (x, y) = (a[0], b[0]);
+    let beyond = |cx: &mut ScalarCx<'_>, x: Elem, y: Elem| {
+        let (low, high) = if monoid == Monoid::ArgMin { (y, x) } else { (x, y) };
+        let beyond = compare(cx, Compare::Lt, low, high);
+        if !has_nan(x.dtype) {
+            return beyond;
+        }
+        let (x_nan, y_nan) = (any_nan(cx, x), any_nan(cx, y));
+        let x_number = cx.not(x_nan);
+        let first_nan = cx.and(x_number, y_nan);
+        cx.or(beyond, first_nan)
+    };
+    let (right, left) = (beyond(cx, x, y), beyond(cx, y, x));
+    let earlier = cx.lt(b[1].re, a[1].re);
+    let (not_left, maybe) = (cx.not(left), cx.or(right, earlier));
+    let right = cx.and(not_left, maybe);
+    a.iter().zip(b).map(|(&a, &b)| cx.select(right, b, a)).collect()
+}
+
+fn has_nan(dtype: DType) -> bool {
+    dtype.is_float() || dtype.is_complex()
+}
+
+/// A float, or a complex number of which both parts are it.
+fn both_parts(dtype: DType, part: f64) -> Scalar {
+    let bits = Scalar::F64(part).cast(dtype.real()).bits().0;
+    Scalar::from_bits(dtype, (bits, if dtype.is_complex() { bits } else { 0 }))
+}
