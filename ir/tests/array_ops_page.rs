@@ -26,8 +26,8 @@ The order of combination is fixed, whatever the layout in memory, the vectors an
 rows, of which sums are pairwise, in blocks of 512 elements and 32 partial sums (f32 in 1024 and 64, complex numbers in 256 and 16); rows are
 added up in blocks of 16, one after the other, and the blocks pairwise. So a column of a million elements goes through some 30 additions, as a row does, and not
 through a million. Products go from left to right. NumPy's blocks have 128 elements and eight partial sums, which keep fewer vector
-units busy, and it adds up columns one row after the other: sums of floats differ from its in the last places, and no element goes through more additions than those of a row
-there in full leaves. Products are NumPy's for arrays in row-major order.
+units busy, and it adds up columns one row after the other: sums of floats differ from its in the last places, and no element of a row or a column goes through more additions than those of a row
+there in full leaves; where rows of several elements come to one result, it goes through those of the row and those of the column, 42 of a 1,000 x 1,000 array. Products are NumPy's for arrays in row-major order.
 
 ## Where they differ from NumPy
 

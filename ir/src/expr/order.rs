@@ -3,7 +3,8 @@
 //! Sums of floats depend on it, so it is part of the meaning: every schedule and code generator keeps it, whatever its vectors and
 //! threads, and however arrays lie in memory. It has as many partial results side by side as vector units keep busy, at any width of their
 //! registers, and bounds the rounding errors of sums as NumPy's pairwise summation does: no element of a row goes through more additions
-//! than there in full leaves, nor does one of a column, along which NumPy adds up one by one unless it is contiguous.
+//! than there in full leaves, nor does one of a column, along which NumPy adds up one by one unless it is contiguous. Where rows of several
+//! elements come to one result, it goes through both.
 
 use super::{ArrayExpr, AxisKind, BodyRef, Combine, Monoid, Reduction};
 use crate::dtype::DType;

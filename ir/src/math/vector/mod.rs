@@ -91,7 +91,7 @@ functions! {
     binary {
         inverse: atan2(0.83, 0.85);
         roots: hypot(0.86, 0.86);
-        power: power(0.8, 0.82) float_power(0.8, 0.82);
+        power: power(0.9, 0.82) float_power(0.9, 0.82);
     }
 }
 
