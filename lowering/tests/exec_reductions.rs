@@ -1,6 +1,10 @@
 //! Reductions by kernels against the reference evaluator, bit for bit: every op and dtype, shapes around the sizes at which the order of
 //! combination changes, any axes, views of any strides, and work fused before and after.
 
+#[path = "support/bits.rs"]
+mod bits;
+
+use bits::bits;
 use rewright_ir::expr::Monoid;
 use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Datum, Scalar};
@@ -89,17 +93,8 @@ fn case(random: &mut fastrand::Rng) -> Case {
     Case { text, arg: array(dtype, &shape, random) }
 }
 
-/// The same bits; which NaN a NaN is, is open.
 fn same(a: &Datum, b: &Datum) -> bool {
-    let float = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
-    let bits = |s: Scalar| match s {
-        Scalar::F32(_) | Scalar::F64(_) | Scalar::C64(_) | Scalar::C128(_) => {
-            let z = s.to_c128();
-            (float(z.re), float(z.im))
-        }
-        other => other.bits(),
-    };
-    a.ty() == b.ty() && a.to_array().iter().map(bits).eq(b.to_array().iter().map(bits))
+    a.ty() == b.ty() && bits(a) == bits(b)
 }
 
 fn executable(text: &str, backend: Backend) -> Executable {

@@ -1,56 +1,14 @@
 //! Reductions that combine by a region, against the reference evaluator, bit for bit: in all orders, from all that they may start from, of rows
 //! of all lengths around those at which lanes and leaves begin.
 
-use rewright_ir::text::parse_module;
-use rewright_ir::{Array, DType, Datum, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options};
-use std::num::NonZeroU32;
+#[path = "support/agree.rs"]
+mod agree;
+#[path = "support/bits.rs"]
+mod bits;
 
-fn compile(text: &str, backend: Backend, threads: u32) -> Executable {
-    let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
-    let name = module.functions().next().unwrap().name;
-    Executable::compile(&module, name, Options { backend, threads: NonZeroU32::new(threads), ..Options::default() })
-        .unwrap()
-}
-
-fn bits(datum: &Datum) -> Vec<(u64, u64)> {
-    let float = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
-    let one = |x: Scalar| match x {
-        Scalar::F32(_) | Scalar::F64(_) | Scalar::C64(_) | Scalar::C128(_) => {
-            let z = x.to_c128();
-            (float(z.re), float(z.im))
-        }
-        other => other.bits(),
-    };
-    match datum {
-        Datum::Array(array) => array.iter().map(one).collect(),
-        Datum::Scalar(scalar) => vec![one(*scalar)],
-        other => panic!("{other:?}"),
-    }
-}
-
-/// Calls a function by every backend; all have kernels for it.
-#[track_caller]
-fn check(text: &str, args: &[Array]) {
-    let lent = || -> Vec<Arg<'_>> { args.iter().map(|arg| Arg::View(arg.view())).collect() };
-    let wanted = compile(text, Backend::Reference, 1).call(&lent());
-    for (backend, threads) in Backend::available().filter(|b| *b != Backend::Reference).flat_map(|b| [(b, 1), (b, 3)]) {
-        let f = compile(text, backend, threads);
-        assert_eq!(f.remarks(), [], "{backend:?} {text}");
-        let shapes: Vec<_> = args.iter().map(Array::shape).collect();
-        match (&f.call(&lent()), &wanted) {
-            (Ok(found), Ok(wanted)) => {
-                let [found, wanted] = [found, wanted].map(|all| all.iter().map(bits).collect::<Vec<_>>());
-                assert!(
-                    found == wanted,
-                    "{backend:?}, {threads} threads, {shapes:?}\n{found:.300?}\n{wanted:.300?}\n{text}"
-                );
-            }
-            (Err(found), Err(wanted)) => assert_eq!(found.to_string(), wanted.to_string(), "{backend:?}\n{text}"),
-            (found, wanted) => panic!("{backend:?} on {shapes:?}: {found:.100?}, {wanted:.100?}\n{text}"),
-        }
-    }
-}
+use agree::{check, compile};
+use rewright_ir::{Array, DType, Scalar};
+use rewright_lowering::exec::Backend;
 
 /// Numbers of which no two sums are the same, and zeros of both signs.
 fn array(dtype: DType, shape: &[usize]) -> Array {

@@ -524,7 +524,7 @@ impl Pair {
             return at_the_ends(got, nearest, f64::from_bits(1));
         }
         let usual = [x, y].iter().all(|v| (1e-100..1e100).contains(&v.abs()));
-        if !usual || !(1e-270..1e300).contains(&nearest.abs()) {
+        if !usual || !(1e-290..1.7e308).contains(&nearest.abs()) {
             return ((got - nearest).abs() / unit(nearest) - 0.5).max(0.0);
         }
         let exact = (self.exact)(x, y);
@@ -563,7 +563,7 @@ fn pairs(count: usize) -> Vec<(f64, f64)> {
     all.extend((0..count).map(|n| {
         let (x, log) = (
             (0.97 + rng.f64() * 0.06) * [0.5f64, 2.0][n % 2].sqrt(),
-            (600.0 + rng.f64() * 90.0) * [1.0, -1.0][n / 2 % 2],
+            (600.0 + rng.f64() * 109.0) * [1.0, -1.0][n / 2 % 2],
         );
         (x, log / x.ln())
     }));
