@@ -1,61 +1,21 @@
 //! Rows that are combined in memory, in blocks, against the reference evaluator, bit for bit: numbers of rows around those at which blocks and
 //! groups of them begin, results from narrower than a vector to wider than a piece, and all that a kernel of them may do besides.
 
+#[path = "support/agree.rs"]
+mod agree;
+#[path = "support/bits.rs"]
+mod bits;
+
+use agree::{check, compile};
+use bits::bits;
 use ndarray::{Array2, Array3, ShapeBuilder, s};
-use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Datum, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Instead, Options, ViewMut};
-use std::num::NonZeroU32;
+use rewright_lowering::exec::{Backend, ViewMut};
 
 /// Rows: parts of a block, a few blocks, whole and not, more than a group of narrow ones.
 const ROWS: [usize; 12] = [1, 15, 16, 17, 31, 32, 33, 48, 100, 129, 1000, 9001];
 /// Columns: narrower than a vector, about a vector, and more than a piece has.
 const COLUMNS: [usize; 9] = [1, 2, 3, 7, 8, 16, 33, 300, 5000];
-
-fn compile(text: &str, backend: Backend, threads: u32) -> Executable {
-    let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
-    let name = module.functions().next().unwrap().name;
-    Executable::compile(&module, name, Options { backend, threads: NonZeroU32::new(threads), ..Options::default() })
-        .unwrap()
-}
-
-fn bits(datum: &Datum) -> Vec<(u64, u64)> {
-    let float = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
-    let one = |x: Scalar| match x {
-        Scalar::F32(_) | Scalar::F64(_) | Scalar::C64(_) | Scalar::C128(_) => {
-            let z = x.to_c128();
-            (float(z.re), float(z.im))
-        }
-        other => other.bits(),
-    };
-    datum.to_array().iter().map(one).collect()
-}
-
-/// Calls a function by every backend, by one thread and by several, again and again; all have kernels for it.
-#[track_caller]
-fn check(text: &str, args: &[Array]) {
-    let lent = || -> Vec<Arg<'_>> { args.iter().map(|arg| Arg::View(arg.view())).collect() };
-    let wanted = compile(text, Backend::Reference, 1).call(&lent());
-    for (backend, threads) in Backend::available().filter(|b| *b != Backend::Reference).flat_map(|b| [(b, 1), (b, 3)]) {
-        let f = compile(text, backend, threads);
-        let without = f.remarks().iter().find(|remark| remark.instead == Instead::Reference);
-        assert_eq!(without, None, "{text}");
-        for call in 0..3 {
-            let found = f.call(&lent());
-            let shapes: Vec<_> = args.iter().map(|a| (a.shape(), a.strides())).collect();
-            match (&found, &wanted) {
-                (Ok(found), Ok(wanted)) => {
-                    for (found, wanted) in found.iter().zip(wanted) {
-                        let what = format!("{backend:?}, {threads} threads, call {call}, {shapes:?}\n{text}");
-                        assert!(bits(found) == bits(wanted), "{what}");
-                    }
-                }
-                (Err(found), Err(wanted)) => assert_eq!(found.to_string(), wanted.to_string(), "{backend:?}"),
-                _ => panic!("{backend:?} on {shapes:?}: {found:.100?}, {wanted:.100?}\n{text}"),
-            }
-        }
-    }
-}
 
 fn number(random: &mut fastrand::Rng) -> f64 {
     match random.u8(..40) {
@@ -152,12 +112,19 @@ fn expression(body: &str, reductions: &str, outs: &str) -> String {
 fn several_totals_indices_and_starts() {
     let two = expression("    t0 = mul x, x\n    yield x, t0\n", "reduce (sum f64) reduce (sum f64)", "f64 f64");
     let mixed = expression("    t0 = lt x, 0.0\n    yield x, t0\n", "reduce (sum f64) reduce (any bool)", "f64 bool");
+    // Of columns extrema are bound to no order, and sums of any dtype to one.
+    let narrow = expression(
+        "    t0 = cast x, to=f32\n    yield x, t0, t0\n",
+        "reduce (sum f64) reduce (max f32) reduce (sum f32)",
+        "f64 f32 f32",
+    );
+    let sequence = expression("    yield x, x\n", "reduce (prod f64) reduce (min f64)", "f64 f64");
     let start = expression("    yield x\n", "reduce (sum f64) init 3.5", "f64");
     let index = expression("    t0 = mul x, i\n    yield t0\n", "reduce (sum f64)", "f64");
     let across = expression("    t0 = mul x, j\n    yield t0\n", "reduce (sum f64)", "f64");
     let product = expression("    yield x\n", "reduce (prod f64)", "f64");
     let greatest = expression("    yield x\n", "reduce (max f64)", "f64");
-    for text in [two, mixed, start, index, across, product, greatest] {
+    for text in [two, mixed, narrow, sequence, start, index, across, product, greatest] {
         for (n, m) in [(5, 3), (16, 3), (40, 3), (1000, 2), (40, 100), (100, 3000)] {
             check(&text, &[array(DType::F64, &[n, m], 11)]);
         }

@@ -100,9 +100,17 @@ impl ArrayExpr {
         })
     }
 
-    /// The orders that its reductions are bound to: of those of which not all give the same bits.
+    /// The orders that its reductions are bound to: of those of which not all give the same bits. Where rows are single points, all trees are
+    /// the same, and of equal extrema each order keeps the first one.
     pub fn orders(&self) -> impl Iterator<Item = Order> {
-        self.reductions.iter().zip(self.any_order()).filter(|(_, any)| !any).map(|(reduction, _)| reduction.order())
+        let points = self.axes.last().is_some_and(|axis| axis.kind == AxisKind::Parallel);
+        let bound =
+            self.reductions.iter().zip(self.any_order()).filter(|(_, any)| !any).map(|(reduction, _)| reduction);
+        let extremum = |reduction: &Reduction| matches!(reduction.combine, Combine::Builtin(Monoid::Min | Monoid::Max));
+        bound.filter(move |reduction| !(points && extremum(reduction))).map(move |reduction| match reduction.order() {
+            Order::Tree { .. } if points => Order::PAIRWISE,
+            order => order,
+        })
     }
 }
 
