@@ -9,8 +9,8 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    Decision, Halves, LEAST_POINTS, RowBlocks, Schedule, Threads, Work, facts, has_blocks, is_narrow, packed_decision,
-    run, run_packed, run_parts, several, whole, written,
+    Decision, Halves, LEAST_POINTS, RowBlocks, Schedule, Threads, Work, facts, packed_decision, row_blocks, run,
+    run_packed, run_parts, written,
 };
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
@@ -153,18 +153,18 @@ impl Launch {
 
     /// What runs rows in blocks, if a call with these loops has several.
     fn blocks(&self, bound: &Bound) -> Option<RowBlocks<'_>> {
-        if !has_blocks(&self.lowered, &bound.extents) {
+        if !row_blocks::has_blocks(&self.lowered, &bound.extents) {
             return None;
         }
-        let narrow = is_narrow(&self.lowered, bound);
-        let compile_several = || compile(self.generator, &several(&self.lowered, narrow)?).ok();
+        let narrow = row_blocks::is_narrow(&self.lowered, bound);
+        let compile_several = || compile(self.generator, &row_blocks::several(&self.lowered, narrow)?).ok();
         let compile_join = || {
             let join = &self.lowered.row_blocks.as_ref()?.join;
             compile(self.generator, join).or_else(|_| compile(&Interp, join)).ok()
         };
         let join = self.join.get_or_init(compile_join).as_ref()?;
         let several = self.several[usize::from(narrow)].get_or_init(compile_several).as_ref();
-        let compile_whole = || compile(self.generator, &whole(&self.lowered, narrow)?).ok();
+        let compile_whole = || compile(self.generator, &row_blocks::whole(&self.lowered, narrow)?).ok();
         let whole = self.whole[usize::from(narrow)].get_or_init(compile_whole).as_ref();
         Some(RowBlocks { several, whole, narrow, join })
     }
@@ -290,7 +290,7 @@ impl Launch {
         // holds them. The targets are the caller's promise: valid to write, and apart from all else.
         let status = unsafe {
             if self.is_small(extent.space.points) && !how.remember {
-                match has_blocks(&self.lowered, &bound.extents) {
+                match row_blocks::has_blocks(&self.lowered, &bound.extents) {
                     true => self.in_row_blocks(&bound, &pointers, &params),
                     false => self.plain(&bound, &pointers, &params),
                 }
@@ -333,7 +333,7 @@ impl Launch {
 
     /// How calls with these loops go, wherever elements are.
     pub(super) fn way(&self, bound: &Bound, points: u64, how: How) -> Way {
-        let in_blocks = has_blocks(&self.lowered, &bound.extents);
+        let in_blocks = row_blocks::has_blocks(&self.lowered, &bound.extents);
         if in_blocks && self.is_small(points) && !how.remember {
             return Way::RowBlocks;
         }

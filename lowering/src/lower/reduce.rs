@@ -10,20 +10,13 @@ use super::monoid::{combined, later, neutral};
 use super::{Lowering, NotLowered, ResultMap};
 use crate::kernel::{Buffer, Compare, Fold, KValue, Kernel, KernelBuilder, Onward, Part};
 use crate::scalar::{Elem, ScalarCx, compare};
-use rewright_ir::expr::{Axis, AxisKind, Body, BodyRef, Combine, Init, Monoid, Order, Reduction};
+use rewright_ir::expr::{Axis, AxisKind, BodyRef, Combine, Init, Monoid, Order, Reduction};
 use rewright_ir::{ArrayExpr, Attrs, DType, Scalar};
 use smallvec::SmallVec;
 
-/// What combines.
-#[derive(Clone, Copy)]
-enum How<'a> {
-    Monoid(Monoid),
-    Region(&'a Body),
-}
-
 /// A reduction.
 struct Plan<'a> {
-    how: How<'a>,
+    combine: &'a Combine,
     dtypes: Vec<DType>,
     /// After the accumulators there is one more, which says whether they hold anything.
     flagged: bool,
@@ -38,27 +31,24 @@ struct Plan<'a> {
 impl<'a> Plan<'a> {
     fn of(reduction: &'a Reduction, any_order: bool) -> Result<Plan<'a>, NotLowered> {
         let dtypes = reduction.accumulators.clone();
-        let how = match &reduction.combine {
-            Combine::Builtin(monoid) => How::Monoid(*monoid),
-            Combine::Region(body) => How::Region(body),
-        };
+        let combine = &reduction.combine;
         let start = match &reduction.init {
             Init::Values(values) => Some(values.clone()),
             Init::First => None,
             Init::Identity if reduction.identity.is_some() => reduction.identity.clone(),
-            Init::Identity => match how {
-                How::Monoid(monoid) => dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect(),
-                How::Region(_) => None,
+            Init::Identity => match combine {
+                Combine::Builtin(monoid) => dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect(),
+                Combine::Region(_) => None,
             },
             Init::Existing(_) => return NotLowered::because("it starts from the elements of an array"),
         };
-        let mut plan = Plan { how, dtypes, flagged: false, start, any_order, counts_from: None };
-        plan.flagged = matches!(how, How::Region(_)) && !plan.begins_with_start(reduction.order());
+        let mut plan = Plan { combine, dtypes, flagged: false, start, any_order, counts_from: None };
+        plan.flagged = matches!(combine, Combine::Region(_)) && !plan.begins_with_start(reduction.order());
         Ok(plan)
     }
 
     fn is(&self, monoids: &[Monoid]) -> bool {
-        matches!(self.how, How::Monoid(monoid) if monoids.contains(&monoid))
+        matches!(self.combine, Combine::Builtin(monoid) if monoids.contains(monoid))
     }
 
     /// What a row begins with: in sequence where it starts from, as the order says; elsewhere, and where it starts from nothing, what is neutral.
@@ -71,7 +61,7 @@ impl<'a> Plan<'a> {
 
     /// What on the left of anything changes nothing, bit for bit.
     fn neutral(&self) -> Result<Vec<Scalar>, NotLowered> {
-        let How::Monoid(monoid) = self.how else {
+        let Combine::Builtin(monoid) = *self.combine else {
             let nothing = self.dtypes.iter().map(|&dtype| Scalar::zero(dtype));
             return Ok(nothing.chain(self.flagged.then_some(Scalar::Bool(false))).collect());
         };
@@ -97,7 +87,7 @@ impl RowBlocks {
     fn new(plans: &[Plan<'_>]) -> Result<RowBlocks, NotLowered> {
         let (mut k, none, mut neutral) = (KernelBuilder::new(2), Attrs::new(), Vec::new());
         for plan in plans {
-            let How::Monoid(monoid) = plan.how else { return several_rows() };
+            let Combine::Builtin(monoid) = *plan.combine else { return several_rows() };
             let dtype = plan.dtypes[0];
             let [left, right] =
                 [true, false].map(|written| k.buffer(Buffer { dtype, written, varies: SmallVec::from_elem(true, 2) }));
@@ -182,7 +172,7 @@ impl Lowering<'_> {
             return NotLowered::because("it has results with a fill, and reduces");
         }
         if axes.goes_on() {
-            if plans.iter().any(|plan| matches!(plan.how, How::Region(_))) {
+            if plans.iter().any(|plan| matches!(plan.combine, Combine::Region(_))) {
                 return several_rows();
             }
             let same = expr.outs.iter().map(|out| out.dtype).eq(plans.iter().flat_map(|plan| plan.dtypes.clone()));
@@ -253,9 +243,9 @@ impl Lowering<'_> {
 
     /// Combines two tuples of accumulators.
     fn both(&mut self, plan: &Plan<'_>, a: &[Elem], b: &[Elem], axes: &[Axis]) -> Result<Vec<Elem>, NotLowered> {
-        let region = match plan.how {
-            How::Monoid(monoid) => return combined(monoid, &mut self.cx(), a, b),
-            How::Region(region) => region,
+        let region = match plan.combine {
+            Combine::Builtin(monoid) => return combined(*monoid, &mut self.cx(), a, b),
+            Combine::Region(region) => region,
         };
         let count = plan.dtypes.len();
         let accumulators = [&a[..count], &b[..count]].concat();
@@ -284,8 +274,8 @@ impl Lowering<'_> {
         let section = self.k.begin_section();
         let mut both = Vec::new();
         for ((plan, a), b) in plans.iter().zip(left).zip(right) {
-            let elems = match plan.how {
-                How::Monoid(monoid) if plan.counts_from.is_some() => later(monoid, &mut self.cx(), a, b),
+            let elems = match *plan.combine {
+                Combine::Builtin(monoid) if plan.counts_from.is_some() => later(monoid, &mut self.cx(), a, b),
                 _ => self.both(plan, a, b, axes)?,
             };
             both.extend(elems.iter().flat_map(Elem::parts));

@@ -243,6 +243,9 @@ impl Work<'_> {
                     return status;
                 }
                 piece.join_blocks(count);
+                if number_of == 1 {
+                    break;
+                }
                 // At the end all are joined.
                 let waiting = group.count_ones() as usize;
                 let joins = if group + 1 < number_of { (group + 1).trailing_zeros() as usize } else { waiting };
