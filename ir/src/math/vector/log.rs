@@ -121,7 +121,7 @@ pub(super) fn log_parts<F: Real>(u: F, lack: F, doublings: Option<F>) -> (F, F) 
     (near, lost + (k.fma(ln2_rest, tail) + lack / u))
 }
 
-/// Natural logarithm of a positive number, as a sum of two that is off by less than 2^-65 of it at `f64`, by 2^-36 at `f32`.
+/// Natural logarithm of a positive number, as a sum of two that is off by some 2^-65 of it at `f64`, by 2^-36 at `f32`.
 pub(super) fn long_log<F: Real>(x: F) -> (F, F) {
     let n = x.at(&DOUBLE, &SINGLE);
     let Split { k, f } = split(x, n);

@@ -1,4 +1,4 @@
-//! x to the power y: e to the power of y log x, where the logarithm is known to 65 bits of 53, for it is multiplied by up to 745.
+//! x to the power y: e to the power of y log x, where the logarithm is known to some 65 bits of 53, for it is multiplied by up to 745.
 
 use super::Real;
 use super::exp::exp_of_sum;
