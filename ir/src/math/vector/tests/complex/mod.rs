@@ -148,6 +148,8 @@ fn powers_are_near_to_those_of_double_doubles() {
         let (got, expected) = (complex::power(a, b), logarithm::power(a, b));
         let length = expected.re.abs().max(expected.im.abs());
         match length.is_finite() && length > 1e-290 && got.re.is_finite() && got.im.is_finite() {
+            // Double-doubles lose their second parts there.
+            true if length > f64::MAX / 4.0 => 0.0,
             true => (got.re - expected.re).abs().max((got.im - expected.im).abs()) / unit(length),
             // At the ends of the range one of both parts may be infinite, or not a number.
             false if length <= 1e-290 => f64::from(got.re.abs().max(got.im.abs()) > 2e-290),
