@@ -132,14 +132,65 @@ fn several_totals_indices_and_starts() {
 }
 
 #[test]
+fn orders_that_do_not_commute() {
+    let plain = expression("    yield x\n", "reduce (sum f64) nocomm", "f64");
+    let two = expression("    t0 = mul x, x\n    yield x, t0\n", "reduce (sum f64) nocomm reduce (max f64)", "f64 f64");
+    for text in [plain, two] {
+        for (n, m) in [(16, 3), (40, 3), (1000, 2), (40, 100), (100, 3000)] {
+            check(&text, &[array(DType::F64, &[n, m], 13)]);
+        }
+    }
+}
+
+#[test]
+fn nothing_to_add_up() {
+    for (n, m) in [(0, 3), (0, 0), (100, 0), (0, 3000)] {
+        check(&sums(DType::F64), &[array(DType::F64, &[n, m], 1)]);
+    }
+    let start = expression("    yield x\n", "reduce (sum f64) init 3.5", "f64");
+    check(&start, &[array(DType::F64, &[0, 5], 1)]);
+}
+
+#[test]
+fn schedules_by_hand_change_no_bit() {
+    let body = expression("    t0 = mul x, 3.0\n    yield t0\n", "reduce (sum f64)", "f64");
+    for schedule in [
+        "order=[i,j]",
+        "threads=2 chunk=1",
+        "threads=3 chunk=7",
+        "tile=16x32",
+        "tile=off long=off",
+        "long=on unroll=1",
+        "stages=2 unroll=8",
+        "stream=on",
+    ] {
+        let text = body.replace("arrayexpr [", &format!("arrayexpr schedule=\"{schedule}\" ["));
+        for (n, m) in [(15, 40), (40, 3), (1000, 7), (100, 3000)] {
+            check(&text, &[array(DType::F64, &[n, m], 17)]);
+        }
+        let turned = Array2::from_shape_fn((500, 9).f(), |(i, j)| (i * 37 % 101) as f64 + j as f64 * 0.1);
+        check(&text, &[Array::F64(turned.into_shared().into_dyn())]);
+    }
+}
+
+#[test]
 fn products_of_matrices() {
     let text = "func @f(%x: f64[n, k], %y: f64[k, m]) -> f64[n, m] {
 entry:
   %0 = dot_general %x, %y, lhs_contract=[1], rhs_contract=[0]
   ret %0
 }";
-    for [n, k, m] in [[3, 40, 5], [40, 17, 3], [100, 100, 100], [1, 300, 40], [33, 64, 300], [7, 100, 1]] {
+    for [n, k, m] in [[3, 40, 5], [40, 17, 3], [100, 100, 100], [1, 300, 40], [33, 64, 300], [7, 100, 1], [4, 0, 5]] {
         check(text, &[array(DType::F64, &[n, k], 1), array(DType::F64, &[k, m], 2)]);
+    }
+    let batches = "func @f(%x: f64[b, n, k], %y: f64[b, k, m]) -> f64[b, n, m] {
+entry:
+  %0 = dot_general %x, %y, lhs_batch=[0], rhs_batch=[0], lhs_contract=[2], rhs_contract=[1]
+  ret %0
+}";
+    for [b, n, k, m] in [[5, 3, 40, 5], [2, 40, 17, 3], [3, 10, 100, 100], [40, 1, 33, 1], [0, 3, 40, 5], [3, 5, 0, 2]]
+    {
+        check(batches, &[array(DType::F64, &[b, n, k], 1), array(DType::F64, &[b, k, m], 2)]);
     }
 }
 

@@ -6,10 +6,10 @@ use super::plan::{FuncPlan, Step, StepKind};
 use super::value::{Held, Shape, Strides, Target, row_major};
 use crate::bools::WORD;
 use crate::interp::Interp;
-use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Status};
+use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    Decision, Halves, LEAST_POINTS, RowBlocks, Schedule, Threads, Work, facts, packed_decision, row_blocks, run,
+    BlockKernels, Decision, Halves, LEAST_POINTS, Schedule, Threads, Work, facts, packed_decision, row_blocks, run,
     run_packed, run_parts, written,
 };
 use rewright_ir::{EvalError, Name};
@@ -29,11 +29,11 @@ pub struct Launch {
     streaming: OnceLock<Option<Arc<dyn CompiledKernel>>>,
     /// The kernels for parts of a row, once they are asked for; none if there are none.
     halves: OnceLock<Option<Halves>>,
-    /// What joins blocks of rows, once it is asked for; none if there are none.
-    join: OnceLock<Option<Arc<dyn CompiledKernel>>>,
-    /// What computes several blocks of rows, wide or narrow ones.
-    several: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
-    whole: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
+    /// What joins blocks of rows, once it is asked for.
+    join: OnceLock<Arc<dyn CompiledKernel>>,
+    /// What computes blocks of rows, wide or narrow ones, and the same of whole ones, once they are asked for; none if there are none.
+    blocks: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
+    whole_blocks: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
     /// The one result is wanted as words of bits; set for kernels of which [`run_packed`] makes these.
     pub packed: bool,
     /// A schedule was given by hand.
@@ -112,8 +112,8 @@ impl Launch {
             streaming: OnceLock::new(),
             halves: OnceLock::new(),
             join: OnceLock::new(),
-            several: Default::default(),
-            whole: Default::default(),
+            blocks: Default::default(),
+            whole_blocks: Default::default(),
             packed: false,
             scheduled,
             latest: Mutex::new(None),
@@ -152,21 +152,26 @@ impl Launch {
     }
 
     /// What runs rows in blocks, if a call with these loops has several.
-    fn blocks(&self, bound: &Bound) -> Option<RowBlocks<'_>> {
+    fn block_kernels(&self, bound: &Bound) -> Option<BlockKernels<'_>> {
+        let join = &self.lowered.block_join.as_ref()?.join;
         if !row_blocks::has_blocks(&self.lowered, &bound.extents) {
             return None;
         }
         let narrow = row_blocks::is_narrow(&self.lowered, bound);
-        let compile_several = || compile(self.generator, &row_blocks::several(&self.lowered, narrow)?).ok();
+        let compile_some = |kernel: Option<Kernel>| compile(self.generator, &kernel?).ok();
+        let compile_blocks = || compile_some(row_blocks::of_blocks(&self.lowered, narrow));
+        let compile_whole = || compile_some(row_blocks::of_whole_blocks(&self.lowered, narrow));
         let compile_join = || {
-            let join = &self.lowered.row_blocks.as_ref()?.join;
-            compile(self.generator, join).or_else(|_| compile(&Interp, join)).ok()
+            let compiled = compile(self.generator, join).or_else(|_| compile(&Interp, join));
+            compiled.expect("the interpreter takes every kernel that is well formed")
         };
-        let join = self.join.get_or_init(compile_join).as_ref()?;
-        let several = self.several[usize::from(narrow)].get_or_init(compile_several).as_ref();
-        let compile_whole = || compile(self.generator, &row_blocks::whole(&self.lowered, narrow)?).ok();
-        let whole = self.whole[usize::from(narrow)].get_or_init(compile_whole).as_ref();
-        Some(RowBlocks { several, whole, narrow, join })
+        let number = usize::from(narrow);
+        Some(BlockKernels {
+            blocks: self.blocks[number].get_or_init(compile_blocks).as_ref(),
+            whole_blocks: self.whole_blocks[number].get_or_init(compile_whole).as_ref(),
+            narrow,
+            join: self.join.get_or_init(compile_join),
+        })
     }
 
     /// What a call with the operands that a frame holds covers; `None` if something does not fit.
@@ -325,7 +330,7 @@ impl Launch {
     /// # Safety
     /// As [`plain`](Launch::plain).
     pub(super) unsafe fn in_row_blocks(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
-        let (kernel, blocks) = (&*self.compiled, self.blocks(bound));
+        let (kernel, blocks) = (&*self.compiled, self.block_kernels(bound));
         let work = Work { kernel, lowered: &self.lowered, blocks, bound, pointers, params };
         // SAFETY: passed on.
         unsafe { run(&work, &Decision::default()) }
@@ -393,7 +398,7 @@ impl Launch {
             let schedule = decision.schedule(&self.lowered, bound, kernel);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
-        let work = Work { kernel, lowered: &self.lowered, blocks: self.blocks(bound), bound, pointers, params };
+        let work = Work { kernel, lowered: &self.lowered, blocks: self.block_kernels(bound), bound, pointers, params };
         // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0
         // and results are no views in which elements overlap.
         unsafe {

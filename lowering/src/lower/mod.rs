@@ -22,7 +22,7 @@ use crate::scalar::{Elem, Elems, ScalarCx};
 use crate::schedule::{Schedule, nanos};
 use indexmap::IndexSet;
 use reduce::Axes;
-pub use reduce::RowBlocks;
+pub use reduce::BlockJoin;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyOp, BodyRef, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
     extent_sources, verify,
@@ -67,7 +67,7 @@ pub struct Lowered {
     /// The first of the innermost loops that make a row, which a fold combines: all others of them must have merged with the last one.
     pub row: usize,
     /// How blocks of rows are joined, if results are combined in memory in an order that has them.
-    pub row_blocks: Option<RowBlocks>,
+    pub block_join: Option<BlockJoin>,
     /// The names of the axes.
     pub names: Vec<Name>,
     /// The loops whose iterations write to different elements.
@@ -166,7 +166,7 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         single,
         accesses: IndexSet::new(),
         params: Vec::new(),
-        row_blocks: None,
+        block_join: None,
     };
     let operands = expr.operands.iter().map(|o| lowering.operand(o)).collect::<Result<Vec<_>, _>>()?;
     let yields = lowering.body(&expr.body, &operands, &[], &expr.axes)?;
@@ -178,7 +178,7 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         }
         false => lowering.reduce(expr, &axes, &operands, yields)?,
     };
-    let Lowering { k, accesses, params, row_blocks, .. } = lowering;
+    let Lowering { k, accesses, params, block_join, .. } = lowering;
     let kernel = k.finish();
     let indexed = |axis| kernel.insts.iter().any(|i| matches!(i.op, KOp::Index(a) if a as usize == axis));
     let indexed = (0..expr.axes.len()).map(indexed).collect();
@@ -202,7 +202,7 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         indexed,
         // Rows that are combined keep theirs.
         free_order: order::is_free(&kernel) && (!axes.goes_on() || expr.any_order().all(|any| any)),
-        row_blocks,
+        block_join,
         reduced: axes.reduced,
         row: axes.row,
         kernel,
@@ -220,7 +220,7 @@ struct Lowering<'a> {
     /// One a buffer.
     accesses: IndexSet<Access>,
     params: Vec<Param>,
-    row_blocks: Option<RowBlocks>,
+    block_join: Option<BlockJoin>,
 }
 
 impl Lowering<'_> {

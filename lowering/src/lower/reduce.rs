@@ -2,7 +2,7 @@
 //!
 //! The reduce axes after the last parallel one are a row, which the kernel's [`Fold`] combines in registers; what rows come to, and
 //! points where there are no rows because the last axis is a parallel one, is combined with what the result holds, which is the
-//! starting value at first; what blocks of rows come to another kernel joins ([`RowBlocks`]). All keep the [`Order`] of the reduction.
+//! starting value at first; what blocks of rows come to another kernel joins ([`BlockJoin`]). All keep the [`Order`] of the reduction.
 //!
 //! A region has nothing that is neutral to it. One more accumulator says whether there is anything yet, and what is not there is left out.
 
@@ -76,15 +76,15 @@ impl<'a> Plan<'a> {
 
 /// How blocks of rows are joined, of results that are combined in memory in an order that has blocks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RowBlocks {
+pub struct BlockJoin {
     /// Combines, for each result, what a first buffer holds with what a second one does, onto the first one; along two loops.
     pub join: Kernel,
     /// For each result, what blocks begin with.
     pub neutral: Vec<Scalar>,
 }
 
-impl RowBlocks {
-    fn new(plans: &[Plan<'_>]) -> Result<RowBlocks, NotLowered> {
+impl BlockJoin {
+    fn new(plans: &[Plan<'_>]) -> Result<BlockJoin, NotLowered> {
         let (mut k, none, mut neutral) = (KernelBuilder::new(2), Attrs::new(), Vec::new());
         for plan in plans {
             let Combine::Builtin(monoid) = *plan.combine else { return several_rows() };
@@ -100,7 +100,7 @@ impl RowBlocks {
             }
             neutral.extend(plan.neutral()?);
         }
-        Ok(RowBlocks { join: k.finish(), neutral })
+        Ok(BlockJoin { join: k.finish(), neutral })
     }
 }
 
@@ -183,7 +183,7 @@ impl Lowering<'_> {
         // The first of the greatest elements is the same one in blocks of rows as in sequence; sums are not.
         let in_blocks = |plan: &Plan<'_>| plan.is(&[Monoid::Sum]) && !plan.any_order;
         if axes.goes_on() && order != Order::Sequential && plans.iter().any(in_blocks) {
-            self.row_blocks = Some(RowBlocks::new(&plans)?);
+            self.block_join = Some(BlockJoin::new(&plans)?);
         }
         if !axes.has_rows() {
             return self.totals_in_memory(expr, &plans, &items);

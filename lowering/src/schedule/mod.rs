@@ -56,7 +56,7 @@ pub(crate) use feed::{Feed, Passed, run_fed};
 pub(crate) use lines::{LINE, Lines};
 pub(crate) use packed::{packed_decision, run_packed, written};
 pub(crate) use parts::{Halves, run_parts};
-pub(crate) use row_blocks::RowBlocks;
+pub(crate) use row_blocks::BlockKernels;
 pub(crate) use run::{Work, run};
 
 use rewright_ir::Name;

@@ -34,13 +34,13 @@ const OUTSIDE: u64 = 8;
 /// The bytes of results that are a line of vectors.
 const WIDE: u64 = 64;
 
-/// What runs rows in blocks, of a call that has several.
+/// The kernels that run rows in blocks, of a call that has several blocks.
 #[derive(Clone, Copy)]
-pub(crate) struct RowBlocks<'a> {
-    /// Computes several blocks, if it can; the additional loop is the innermost one if they are `narrow`, or else the outermost one.
-    pub several: Option<&'a Arc<dyn CompiledKernel>>,
+pub(crate) struct BlockKernels<'a> {
+    /// Computes any blocks, if it can; the additional loop is the innermost one if they are `narrow`, or else the outermost one.
+    pub blocks: Option<&'a Arc<dyn CompiledKernel>>,
     /// The same of whole ones, [`AT_ONCE`] rows at once.
-    pub whole: Option<&'a Arc<dyn CompiledKernel>>,
+    pub whole_blocks: Option<&'a Arc<dyn CompiledKernel>>,
     pub narrow: bool,
     /// Joins blocks, along two loops.
     pub join: &'a Arc<dyn CompiledKernel>,
@@ -48,7 +48,7 @@ pub(crate) struct RowBlocks<'a> {
 
 /// True if rows come to more than one block in a call with loops of these extents.
 pub fn has_blocks(lowered: &Lowered, extents: &[u64]) -> bool {
-    lowered.row_blocks.is_some() && rows(lowered, extents) > BLOCK
+    lowered.block_join.is_some() && rows(lowered, extents) > BLOCK
 }
 
 /// Whether vectors of results are full if adjacent lanes are adjacent blocks, and not if they are adjacent results.
@@ -60,12 +60,12 @@ pub fn is_narrow(lowered: &Lowered, bound: &Bound) -> bool {
 }
 
 /// A kernel of several blocks, if there is one: an index along rows would not be the same in each.
-pub fn several(lowered: &Lowered, narrow: bool) -> Option<Kernel> {
+pub fn of_blocks(lowered: &Lowered, narrow: bool) -> Option<Kernel> {
     with_blocks(&lowered.kernel, lowered, narrow)
 }
 
 /// The same of whole blocks, if it has few instructions.
-pub fn whole(lowered: &Lowered, narrow: bool) -> Option<Kernel> {
+pub fn of_whole_blocks(lowered: &Lowered, narrow: bool) -> Option<Kernel> {
     let along = last_along(lowered)?;
     let short = Some(&lowered.kernel).filter(|kernel| kernel.insts.len() <= MOST_INSTS);
     with_blocks(&short?.unrolled(along, AT_ONCE as usize)?, lowered, narrow)
@@ -108,7 +108,7 @@ struct Total {
 
 /// A piece of a call.
 struct Piece<'a> {
-    kernels: &'a RowBlocks<'a>,
+    kernels: &'a BlockKernels<'a>,
     part: Part,
     totals: SmallVec<[Total; 2]>,
     /// The loops along which results go, and those from row to row that have several iterations.
@@ -129,7 +129,7 @@ struct Piece<'a> {
 struct Whole<'a> {
     /// The loop from row to row.
     along: usize,
-    several: &'a Arc<dyn CompiledKernel>,
+    blocks: &'a Arc<dyn CompiledKernel>,
     compiled: &'a Arc<dyn CompiledKernel>,
     part: Part,
     /// The loop from block to block.
@@ -157,7 +157,7 @@ impl Work<'_> {
     pub(super) unsafe fn in_row_blocks(
         &self,
         part: Part,
-        kernels: &RowBlocks<'_>,
+        kernels: &BlockKernels<'_>,
         run: &dyn Fn(Part) -> Status,
     ) -> Status {
         let loops = part.extents.len();
@@ -196,7 +196,7 @@ impl Work<'_> {
         let count = count as usize;
         let (mut totals, mut ends) = (SmallVec::new(), [0; 2]);
         let starts = self.lowered.results.iter().filter_map(|result| result.start);
-        let neutral = self.lowered.row_blocks.iter().flat_map(|blocks| blocks.neutral.iter().copied());
+        let neutral = self.lowered.block_join.iter().flat_map(|blocks| blocks.neutral.iter().copied());
         for (((buffer, info), first), others) in written().zip(starts).zip(neutral) {
             let size = info.dtype.size();
             totals.push(Total { buffer, size, start: [first, others], at: ends });
@@ -284,7 +284,7 @@ impl Work<'_> {
             }
             return Status::default();
         };
-        let (along, several) = (whole.along, whole.several);
+        let (along, blocks) = (whole.along, whole.blocks);
         let number_of = ((to - from) / BLOCK) as usize;
         if number_of > 0 {
             whole.part.extents[whole.at] = number_of as u64;
@@ -301,7 +301,7 @@ impl Work<'_> {
             piece.to_block(&mut part, number_of);
             piece.add_loop(&mut part, along);
             // SAFETY: the rows that are no whole block.
-            let status = unsafe { part.call(&**several) };
+            let status = unsafe { part.call(&**blocks) };
             if status.failed != 0 {
                 return status;
             }
@@ -311,16 +311,17 @@ impl Work<'_> {
 
     /// The whole blocks of a group, from the first one on, if a kernel has several.
     fn whole<'a>(&self, piece: &Piece<'a>) -> Option<Whole<'a>> {
-        let (Some(several), &[along]) = (piece.kernels.several, &piece.along[..]) else { return None };
+        let (Some(blocks), &[along]) = (piece.kernels.blocks, &piece.along[..]) else { return None };
         let mut part = piece.part.clone();
         part.extents[along] = BLOCK;
-        let at_once = piece.kernels.whole.filter(|_| Some(along) == last_along(self.lowered) && self.may_hop(piece));
+        let at_once =
+            piece.kernels.whole_blocks.filter(|_| Some(along) == last_along(self.lowered) && self.may_hop(piece));
         if at_once.is_some() {
             self.at_once(&mut part, along);
         }
         piece.to_block(&mut part, 0);
         let at = piece.add_loop(&mut part, along);
-        Some(Whole { along, several, compiled: at_once.unwrap_or(several), part, at })
+        Some(Whole { along, blocks, compiled: at_once.unwrap_or(blocks), part, at })
     }
 
     /// Whether rows may be read side by side. Of those that come from beyond the second-level cache the elements are asked for in time

@@ -5,7 +5,7 @@ use super::crew::share;
 use super::decide::{Chunks, Decision, Tile, bytes, is_turned};
 use super::lines::{LINE, Lines};
 use super::machine::facts;
-use super::row_blocks::RowBlocks;
+use super::row_blocks::BlockKernels;
 use super::turn::{squares, turn};
 use crate::kernel::{CompiledKernel, KOp, Status};
 use crate::lower::{Bound, Lowered, Param};
@@ -18,7 +18,7 @@ pub(crate) struct Work<'a> {
     pub kernel: &'a dyn CompiledKernel,
     pub lowered: &'a Lowered,
     /// What runs rows in blocks, if there are several.
-    pub blocks: Option<RowBlocks<'a>>,
+    pub blocks: Option<BlockKernels<'a>>,
     pub bound: &'a Bound,
     /// One a buffer: the element at the first point.
     pub pointers: &'a [*mut u8],
@@ -147,7 +147,7 @@ impl Work<'_> {
         };
         let Some(blocks) = &self.blocks else { return run(part) };
         let plain = decision.packing.is_none() && decision.long.is_none() && decision.tile.is_none();
-        let blocks = RowBlocks { several: blocks.several.filter(|_| plain), ..*blocks };
+        let blocks = BlockKernels { blocks: blocks.blocks.filter(|_| plain), ..*blocks };
         let again = self.lowered.fallible.then(|| part.clone());
         // SAFETY: passed on.
         let status = unsafe { self.in_row_blocks(part, &blocks, &run) };

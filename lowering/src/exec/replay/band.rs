@@ -63,7 +63,7 @@ impl Band {
             let launch = launch(&plan.steps[run.step])?;
             let (lowered, bound) = (&launch.lowered, &run.bound);
             nanos += lowered.nanos(bound);
-            debug_assert_eq!(lowered.row_blocks, None, "members keep no totals in memory");
+            debug_assert_eq!(lowered.block_join, None, "members keep no totals in memory");
             let work = Work { kernel: launch.kernel(*stream), lowered, blocks: None, bound, pointers, params };
             members.push(schedule::Member { work, along: *along, tile: *tile, moved });
         }

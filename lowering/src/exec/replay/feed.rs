@@ -42,7 +42,7 @@ impl Fed {
         };
         let (maker, fold) = (launch(&plan.steps[self.maker.step])?, launch(&plan.steps[self.fold.step])?);
         let ((pointers, params), (fold_pointers, fold_params)) = (given(&self.maker), given(&self.fold));
-        let totals = [maker, fold].map(|launch| launch.lowered.row_blocks.is_some());
+        let totals = [maker, fold].map(|launch| launch.lowered.block_join.is_some());
         debug_assert_eq!(totals, [false; 2], "neither keeps totals in memory");
         let bound = &self.maker.bound;
         let making = Work {
