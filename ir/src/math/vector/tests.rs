@@ -11,6 +11,7 @@ use fastrand::Rng;
 mod complex;
 mod ends;
 mod gamma;
+mod subnormal;
 
 /// A function, and what it is measured by.
 struct Case {

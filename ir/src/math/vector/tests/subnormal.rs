@@ -1,0 +1,144 @@
+//! Results that are subnormal, which are rounded to fewer places, most of them a second time: against the exact value times [`LIFT`], as double-doubles
+//! lose their second parts where the result is.
+
+use super::{Dd, ERRORS, ROOT_OF_PI, Rng, atan2, budget, double, double_double, erf, log, worst};
+
+const PLACES: i32 = 200;
+
+/// Two to the power of [`PLACES`].
+fn lift() -> f64 {
+    2f64.powi(PLACES)
+}
+
+/// A logarithm, as that of a number times [`lift`].
+fn lifted_exp(log: Dd) -> Dd {
+    (log + double_double::LN_2 * Dd::new(PLACES.into())).exp()
+}
+
+fn lifted_erfc(x: f64) -> Dd {
+    let fraction = (1..100).rev().fold(Dd::new(x), |rest, n| Dd::new(x) + Dd::new(f64::from(n) / 2.0) / rest);
+    lifted_exp(-Dd::product(x, x)) / (fraction * ROOT_OF_PI)
+}
+
+/// A function, arguments of subnormal results, and these times [`lift`].
+struct Case {
+    name: &'static str,
+    of: fn(f64, f64) -> f64,
+    arguments: fn(&mut Rng) -> (f64, f64),
+    lifted: fn(f64, f64) -> Dd,
+}
+
+fn between(rng: &mut Rng, least: f64, most: f64) -> f64 {
+    least + rng.f64() * (most - least)
+}
+
+/// A positive number around the least normal one.
+fn small(rng: &mut Rng) -> f64 {
+    f64::MIN_POSITIVE * 2.0 * 2f64.powf(-rng.f64() * rng.f64() * 52.0)
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "exp",
+        of: |x, _| double::exp(x),
+        arguments: |rng| (between(rng, -712.0, -708.0), 0.0),
+        lifted: |x, _| lifted_exp(Dd::new(x)),
+    },
+    Case {
+        name: "exp2",
+        of: |x, _| double::exp2(x),
+        arguments: |rng| (between(rng, -1028.0, -1021.0), 0.0),
+        // The sum is exact.
+        lifted: |x, _| (double_double::LN_2 * Dd::new(x + f64::from(PLACES))).exp(),
+    },
+    Case {
+        name: "logistic",
+        of: |x, _| double::logistic(x),
+        arguments: |rng| (between(rng, -712.0, -708.0), 0.0),
+        lifted: |x, _| lifted_exp(Dd::new(x)),
+    },
+    Case {
+        name: "erf",
+        of: |x, _| double::erf(x),
+        arguments: |rng| (small(rng), 0.0),
+        // It is linear there.
+        lifted: |x, _| erf(x * lift()),
+    },
+    Case {
+        name: "erfc",
+        of: |x, _| double::erfc(x),
+        arguments: |rng| (between(rng, 26.53, 26.65), 0.0),
+        lifted: |x, _| lifted_erfc(x),
+    },
+    Case {
+        name: "atan2",
+        of: double::atan2,
+        arguments: |rng| {
+            let x = 2f64.powf(between(rng, 0.0, 300.0));
+            (small(rng) * x, x)
+        },
+        lifted: |y, x| atan2(Dd::new(y * lift()), Dd::new(x)),
+    },
+    Case {
+        name: "hypot",
+        of: double::hypot,
+        arguments: |rng| (small(rng), small(rng)),
+        // In between more, for the squares.
+        lifted: |x, y| {
+            let [more, less] = [2f64.powi(500), 2f64.powi(-500)];
+            Dd::sum_of_squares(x * more * lift(), y * more * lift()).sqrt().scale(less)
+        },
+    },
+    Case {
+        name: "power",
+        of: double::power,
+        arguments: |rng| {
+            let x = between(rng, 0.01, 0.9);
+            (x, between(rng, -712.0, -708.0) / x.ln())
+        },
+        lifted: |x, y| lifted_exp(log(x) * Dd::new(y)),
+    },
+];
+
+#[test]
+fn subnormal_results_are_near_as_stated() {
+    let mut far = Vec::new();
+    for case in CASES {
+        let mut rng = Rng::with_seed(17);
+        let error = |(x, y): (f64, f64)| {
+            let (got, exact) = ((case.of)(x, y) * lift(), (case.lifted)(x, y));
+            let unit = super::unit((case.of)(x, y)) * lift();
+            (((got - exact.hi) - exact.lo) / unit).abs()
+        };
+        let arguments = (0..budget().unwrap_or(20_000)).map(|_| (case.arguments)(&mut rng));
+        let (at, error) = worst(arguments, error);
+        println!("{} f64, subnormal: {error:.4} at {at:?}", case.name);
+        let bound = ERRORS.iter().find(|(name, ..)| *name == case.name).expect("a bound of every function").1;
+        far.extend((error > bound).then(|| format!("{}({at:?}) is off by {error} units", case.name)));
+    }
+    assert!(far.is_empty(), "{far:#?}");
+}
+
+/// What is as good as linear gives subnormal numbers as they are.
+#[test]
+fn subnormal_numbers_stay() {
+    let linear = [
+        double::sin,
+        double::tan,
+        double::asin,
+        double::atan,
+        double::sinh,
+        double::tanh,
+        double::asinh,
+        double::atanh,
+        double::expm1,
+        double::log1p,
+    ];
+    let mut rng = Rng::with_seed(18);
+    for _ in 0..20_000 {
+        let x = small(&mut rng);
+        for (number, of) in linear.iter().enumerate() {
+            assert_eq!((of(x), of(-x)), (x, -x), "the function with number {number}");
+        }
+    }
+}
