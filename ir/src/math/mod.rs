@@ -44,7 +44,7 @@ pub struct MathFn {
 }
 
 macro_rules! table {
-    (unary: $($unary:ident)* ; binary: $($binary:ident)*) => {
+    (unary: $($unary:ident)* ; binary: $($binary:ident)* ; otherwise_named: $($function:ident $name:literal)*) => {
         /// Every function, unary ones first. An elementwise op of this name, at a loop with all operands and its one result
         /// of one float dtype, means this function.
         pub static MATH_FNS: &[MathFn] = &[
@@ -56,6 +56,10 @@ macro_rules! table {
                 name: stringify!($binary),
                 function: RealFn::Binary { f64: double::$binary, f32: single::$binary },
             },)*
+            $(MathFn {
+                name: $name,
+                function: RealFn::Binary { f64: double::$function, f32: single::$function },
+            },)*
         ];
     };
 }
@@ -66,13 +70,14 @@ table! {
         sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
         erf erfc lgamma logistic deg2rad rad2deg spacing sign reciprocal square;
     binary:
-        power float_power atan2 hypot logaddexp logaddexp2 nextafter fmod floordiv mod_ heaviside
+        power float_power atan2 hypot logaddexp logaddexp2 nextafter fmod floordiv heaviside;
+    // A keyword of Rust.
+    otherwise_named: mod_ "mod"
 }
 
-/// The function of an op's name. `mod`, a keyword of Rust, is the function `mod_`.
+/// The function of an op's name.
 pub fn math_fn(op: &str) -> Option<&'static MathFn> {
-    let name = if op == "mod" { "mod_" } else { op };
-    MATH_FNS.iter().find(|f| f.name == name)
+    MATH_FNS.iter().find(|f| f.name == op)
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ mod x64 {
     use crate::kernel::{CodeGen, KernelError};
 
     pub fn best() -> Result<&'static dyn CodeGen, KernelError> {
-        Err(KernelError::Unsupported { codegen: "x64", message: "the processor is of another kind".into() })
+        Err(KernelError::Unavailable { codegen: "x64", message: "the processor is of another kind".into() })
     }
 
     pub fn avx2() -> Result<&'static dyn CodeGen, KernelError> {

@@ -23,6 +23,14 @@ pub enum KernelError {
         /// Why.
         message: String,
     },
+    /// The code generator can't be had at all.
+    #[error("{codegen}: {message}")]
+    Unavailable {
+        /// Which code generator.
+        codegen: &'static str,
+        /// Why.
+        message: String,
+    },
 }
 
 impl Kernel {

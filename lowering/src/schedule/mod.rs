@@ -69,7 +69,7 @@ pub const MAX_THREADS: u32 = 256;
 /// The most vectors in a round that may be asked for.
 pub const MAX_UNROLL: u32 = 8;
 /// The most stages of a loop.
-const MAX_STAGES: u32 = 1000;
+const MAX_STAGES: u32 = 1_000_000;
 
 /// How the loops of a call are run; see the [module's page](self). What is `None` is left to be decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -271,7 +271,7 @@ mod tests {
             ("pack=maybe", "write `pack=on` or `pack=off`"),
             ("long=maybe", "write `long=on` or `long=off`"),
             ("unroll=9", "wants a number from 1 to 8"),
-            ("stages=0", "wants a number from 1 to 1000"),
+            ("stages=0", "wants a number from 1 to 1000000"),
             ("order=i,j", "write the axes as in `order=[i*j,k]`"),
             ("order=[i,,j]", "write the axes as in `order=[i*j,k]`"),
         ] {

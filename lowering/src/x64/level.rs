@@ -27,7 +27,7 @@ impl Level {
 
     /// An error if `REWRIGHT_X64` says something else.
     pub(crate) fn check_environment() -> Result<(), KernelError> {
-        allowed().as_ref().map(|_| ()).map_err(super::unsupported)
+        allowed().as_ref().map(|_| ()).map_err(|why| super::unavailable(why.clone()))
     }
 
     /// Why it can't be used.

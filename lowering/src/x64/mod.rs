@@ -5,7 +5,8 @@
 //! *groups*, one point a lane, and every value is in one register: as many lanes as the widest dtype allows, so that narrower ones fill only a part of theirs
 //! (`schedule.rs`). What an outer level computes is the same code, with all lanes equal.
 //!
-//! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once.
+//! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once; that of the innermost one is in `stages`, where it is long, and
+//!    in another `order` than the kernel's, where that needs fewer registers.
 //! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, then groups under a mask for what remains; `pieces` says
 //!    how many points they are run on at once, and `ahead` what they ask memory for early. Rows
 //!    whose elements are not adjacent are copied to the frame in pieces and back, so that the code of groups knows adjacent elements only. Complex
@@ -35,6 +36,7 @@ mod masks;
 mod memory;
 mod multiply_add;
 mod nest;
+mod order;
 mod pieces;
 mod pool;
 mod prepared;
@@ -70,7 +72,7 @@ impl X64 {
     pub fn at(level: Level) -> Result<X64, KernelError> {
         match level.refusal() {
             None => Ok(X64 { level }),
-            Some(why) => Err(unsupported(why)),
+            Some(why) => Err(unavailable(why)),
         }
     }
 }
@@ -92,4 +94,9 @@ impl CodeGen for X64 {
 /// A refusal of this code generator.
 fn unsupported(message: impl std::fmt::Display) -> KernelError {
     KernelError::Unsupported { codegen: "x64", message: message.to_string() }
+}
+
+/// Why it can't be had.
+fn unavailable(message: String) -> KernelError {
+    KernelError::Unavailable { codegen: "x64", message }
 }

@@ -10,6 +10,7 @@
 //! instructions and, since `WINDOW` of them wait at once, of what they wait.
 
 use super::level::Level;
+use super::order::reorder;
 use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
 use smallvec::SmallVec;
 
@@ -22,6 +23,8 @@ const MOST: usize = 256;
 /// The cycles of a stage's loop, and those to write or read a value between stages.
 const LOOP: f64 = 2.0;
 const CROSSING: f64 = 0.8;
+/// Registers that constants and operands from memory want.
+const FIXED: usize = 4;
 /// A cut has to save this part of the time.
 const GAIN: f64 = 0.15;
 
@@ -69,13 +72,20 @@ fn cost_without_evex(inst: &KInst) -> Option<(f64, f64)> {
     }
 }
 
+fn is_store(kernel: &Kernel, number: usize) -> bool {
+    matches!(kernel.insts[number].op, KOp::Store(..))
+}
+
 impl Stages {
     /// Of a kernel, of which `live` says which instructions anything depends on.
     pub fn new(kernel: &Kernel, live: &[bool], level: Level) -> Stages {
         let inner = |n: usize| kernel.level(&kernel.insts[n]) as usize == kernel.axes && !kernel.is_of_fold(n);
-        let insts: Vec<usize> = (0..kernel.insts.len()).filter(|&n| live[n] && inner(n)).collect();
+        let mut insts: Vec<usize> = (0..kernel.insts.len()).filter(|&n| live[n] && inner(n)).collect();
         let places = vec![None; kernel.values.len()];
         if kernel.fold.is_some() || kernel.axes == 0 {
+            if !insts.iter().any(|&n| is_store(kernel, n)) {
+                reorder(kernel, &mut insts, level.values() - FIXED);
+            }
             return Stages { list: vec![insts], places, ..Stages::default() };
         }
         let body = Body::new(kernel, insts, level);
@@ -190,15 +200,19 @@ impl Stage {
 
 impl<'k> Body<'k> {
     fn new(kernel: &'k Kernel, mut insts: Vec<usize>, level: Level) -> Body<'k> {
-        let is_store = |n: &usize| matches!(kernel.insts[*n].op, KOp::Store(..));
+        let is_store = |n: &usize| is_store(kernel, *n);
         let loads_what_is_stored = |n: &usize| match kernel.insts[*n].op {
             KOp::Load(buffer, _) => kernel.buffers[buffer as usize].written,
             _ => false,
         };
-        if !insts.iter().any(loads_what_is_stored) {
+        let may_move = !insts.iter().any(loads_what_is_stored);
+        if may_move {
             insts.sort_by_key(is_store);
         }
         let stores = insts.iter().position(is_store).unwrap_or(insts.len());
+        if may_move {
+            reorder(kernel, &mut insts[..stores], level.values() - FIXED);
+        }
         let mut made_at = vec![usize::MAX; kernel.values.len()];
         for (at, inst) in insts.iter().map(|&n| &kernel.insts[n]).enumerate() {
             (0..inst.results).for_each(|r| made_at[(inst.first.0 + r) as usize] = at);

@@ -141,7 +141,9 @@ fn places<'a>(outs: &'a [OutBinding], names: &[String]) -> Result<Vec<Option<&'a
     for binding in outs {
         let number = binding.result.parse().ok().filter(|&i| i < names.len());
         let Some(i) = names.iter().position(|n| *n == binding.result).or(number) else {
-            let message = format!("--out: there is no result `{}`; there are {}", binding.result, names.join(", "));
+            let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            let message =
+                format!("--out: there is no result `{}`; the results are {}", binding.result, quoted.join(", "));
             return Err(Error::message(message));
         };
         if places[i].is_some() {
