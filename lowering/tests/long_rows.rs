@@ -107,7 +107,7 @@ fn rows_are_long_where_those_of_the_result_follow_one_another() {
     // What is read once a row, an index.
     let once = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[i, j]) {product}");
     let pixels = filled(f, &[50, 60], 8);
-    assert_eq!(told("%x: f64[h, w, 3], %g: f64[h, w]", &once, "f64[h, w, 3]", &[&image, &pixels]), None);
+    assert_eq!(told("%x: f64[h, w, 3], %g: f64[h, w]", &once, "f64[h, w, 3]", &[&image, &pixels]), Some(true));
     let index = "[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[k]) {\n t0 = mul x, g\n t1 = cast k, to=f64\n t2 = add t0, t1\n yield t2\n }";
     assert_eq!(told(plain, index, "f64[h, w, 3]", &[&image, &gains]), None);
     // Few rows are not worth it.
@@ -151,6 +151,59 @@ entry:
                     let (found, told) = run(&f, &args);
                     assert!(want[0].same_bits(&found[0]), "{dtype} {h} x {w} x {m} {schedule}");
                     assert_eq!(told, (schedule != "long=off").then_some(true), "{dtype} {h} x {w} x {m} {schedule}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_read_once_a_row_is_read_at_each_point_of_long_ones() {
+    // One element a row, one of an array with gaps, one an outer row, and what is computed of them.
+    let text = |dtype: DType, schedule: &str, computed: bool| {
+        let (product, square) = if computed { ("mul y, y", "mul z, t0") } else { ("mul x, y", "mul z, t0") };
+        format!(
+            "func @f(%x: {dtype}[h, w, m], %y: {dtype}[h, w, one], %z: {dtype}[h, w, two], %u: {dtype}[h, one, one]) -> {dtype}[h, w, m], bool[h, w, m] {{
+entry:
+  %0, %1 = arrayexpr schedule=\"{schedule}\" [i: h, j: w, k: m] (x = %x[i, j, k], y = %y[i, j, 0], z = %z[i, j, 1], u = %u[i, 0, 0]) {{
+    t0 = {product}
+    t1 = {square}
+    t2 = add t1, u
+    t3 = add t2, x
+    t4 = eq t3, x
+    yield t3, t4
+  }} : {dtype}[h, w, m], bool[h, w, m]
+  ret %0, %1
+}}"
+        )
+    };
+    for dtype in [DType::F64, DType::F32, DType::U8, DType::I16, DType::C64, DType::C128] {
+        for (h, w, m) in
+            [(2, 1_500, 3), (1, 2_111, 1), (7, 131, 5), (40, 300, 1), (3, 300, 4), (20, 40, 70), (3000, 1, 2)]
+        {
+            let shapes: [&[usize]; 4] = [&[h, w, m], &[h, w, 1], &[h, w, 2], &[h, 1, 1]];
+            let mut arrays: Vec<Array> = (1..).zip(shapes).map(|(seed, shape)| filled(dtype, shape, seed)).collect();
+            for (computed, turned) in [(false, false), (true, true)] {
+                if turned {
+                    // Rows lie the other way round.
+                    let x = &arrays[0];
+                    arrays[0] = rewright_ir::with_dtype!(dtype, T => {
+                        let mut x = <T as Element>::unwrap(x).unwrap().clone();
+                        x.invert_axis(Axis(1));
+                        T::wrap(x)
+                    });
+                }
+                let args: Vec<Arg<'_>> = arrays.iter().map(Arg::from).collect();
+                let (want, _) = run(&compile(&text(dtype, "long=off", computed), Backend::Interp, 1), &args);
+                for backend in Backend::available().filter(|b| *b != Backend::Reference) {
+                    for (schedule, threads) in [("", 1), ("threads=2", 2), ("threads=3 chunk=333", 3), ("stream=on", 1)]
+                    {
+                        let (found, told) = run(&compile(&text(dtype, schedule, computed), backend, threads), &args);
+                        let what = || format!("{backend:?} {dtype} {h} x {w} x {m} {schedule}");
+                        assert!((0..2).all(|n| want[n].same_bits(&found[n])), "{}", what());
+                        let is_short = m * dtype.size() <= 32;
+                        assert!(told.is_some() == is_short || (is_short && threads == 3), "{}", what());
+                    }
                 }
             }
         }

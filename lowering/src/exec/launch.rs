@@ -27,6 +27,8 @@ pub struct Launch {
     pub compiled: Arc<dyn CompiledKernel>,
     /// The same with streaming stores, once they are asked for; none if there are none.
     streaming: OnceLock<Option<Arc<dyn CompiledKernel>>>,
+    /// The same that reads nothing once a row, without and with streaming stores, once they are asked for; none if there are none.
+    by_point: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
     /// The kernels for parts of a row, once they are asked for; none if there are none.
     halves: OnceLock<Option<Halves>>,
     /// What joins blocks of rows, once it is asked for.
@@ -110,6 +112,7 @@ impl Launch {
             generator,
             compiled,
             streaming: OnceLock::new(),
+            by_point: Default::default(),
             halves: OnceLock::new(),
             join: OnceLock::new(),
             blocks: Default::default(),
@@ -123,6 +126,16 @@ impl Launch {
     /// How the latest call was run, if that was remembered.
     pub fn latest(&self) -> Option<Schedule> {
         self.latest.lock().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    /// The kernel that reads nothing once a row.
+    fn by_point(&self, streaming: bool) -> Option<&Arc<dyn CompiledKernel>> {
+        let compile = || {
+            let mut kernel = self.lowered.kernel.by_point();
+            kernel.wishes.streaming = streaming;
+            compile(self.generator, &kernel).ok()
+        };
+        self.by_point[usize::from(streaming)].get_or_init(compile).as_ref()
     }
 
     /// The kernel with streaming stores, if the code generator has any; none if it reads again what it wrote, as totals in memory are.
@@ -393,7 +406,10 @@ impl Launch {
         decision.parts = decision.parts.filter(|_| halves.is_some());
         let streaming = if decision.stream { self.streaming() } else { None };
         decision.stream = streaming.is_some();
-        let kernel = &**streaming.unwrap_or(&self.compiled);
+        let is_by_point = decision.long.is_some_and(|long| long.by_point);
+        let by_point = if is_by_point { self.by_point(decision.stream) } else { None };
+        decision.long = decision.long.filter(|_| by_point.is_some() == is_by_point);
+        let kernel = &**by_point.or(streaming).unwrap_or(&self.compiled);
         if how.remember {
             let schedule = decision.schedule(&self.lowered, bound, kernel);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);

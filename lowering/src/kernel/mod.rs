@@ -12,6 +12,7 @@
 //! Extents, base pointers and strides are given with each call: see [`KernelArgs`].
 
 mod build;
+mod by_point;
 mod dtypes;
 mod fold;
 mod meaning;

@@ -1,7 +1,7 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
 
 use super::lines::LINE;
-use super::long_rows::has_long_rows;
+use super::long_rows::{Long, long_rows};
 use super::pack::{LEAST_TIMES, is_worth_packing};
 use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
@@ -62,8 +62,8 @@ pub struct Decision {
     pub stream: bool,
     /// How elements of short rows are packed first.
     pub packing: Option<Packing>,
-    /// The loops around and along short rows of which several are run as one.
-    pub long: Option<[usize; 2]>,
+    /// How several short rows are run as one.
+    pub long: Option<Long>,
 }
 
 impl Decision {
@@ -156,11 +156,11 @@ impl Call<'_> {
         Some((outer, inner))
     }
 
-    /// The loops of short rows of which several are run as one, where so many iterations are handed out at once.
-    fn long_rows(&self, chunks: Option<Chunks>) -> Option<[usize; 2]> {
+    /// How several short rows are run as one, where so many iterations are handed out at once.
+    fn long_rows(&self, chunks: Option<Chunks>) -> Option<Long> {
         let (outer, inner) = self.last_two()?;
         let rows = chunks.filter(|chunks| chunks.along == outer).map_or(self.extent(outer), |chunks| chunks.each);
-        has_long_rows(self.lowered, self.bound, [outer, inner], rows).then_some([outer, inner])
+        long_rows(self.lowered, self.bound, [outer, inner], rows)
     }
 
     /// What so many threads share, if these are several.

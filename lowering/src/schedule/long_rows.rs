@@ -3,7 +3,9 @@
 //! In `image * gains`, of shapes `[n, 3]` and `[3]`, the innermost loop has three points, and a vector of it as many lanes in use. But to all
 //! arrays except `gains` both loops are one, in memory. So `gains` is written out as often as makes a long row, once a call or chunk, and the
 //! kernel runs on such rows. Of `flip(image)`, or of another array that lies across the result, the elements of a long row are copied before
-//! the kernel runs on them: they are then where the cache next to the processor has them.
+//! the kernel runs on them: they are then where the cache next to the processor has them. So are those of an array with one element a row, as
+//! in `points * weights`, of shapes `[n, 3]` and `[n, 1]`, each as often as the row has points, for a kernel that reads them at each point
+//! (`kernel/by_point.rs`).
 
 use super::lines::LINE;
 use super::run::{Part, SCRATCH, Work};
@@ -20,8 +22,19 @@ const SHORT: u64 = 256;
 const SHORT_COPIED: u64 = 8;
 /// The most bytes of a short row for which elements are copied that lie otherwise.
 const SHORT_TURNED: u64 = 256;
+/// The most bytes of a short row for which elements are copied of which there is one a row.
+const SHORT_ONE: u64 = 32;
 /// What is written out is this part of all points at most.
 const LEAST_TIMES: u64 = 8;
+
+/// How several short rows are run as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Long {
+    /// The loops around and along short rows.
+    pub loops: [usize; 2],
+    /// By the kernel that reads at each point what the other one reads once a row.
+    pub by_point: bool,
+}
 
 /// What an array is to the last two loops.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,41 +53,50 @@ fn role(lowered: &Lowered, bound: &Bound, number: usize, [outer, inner]: [usize;
     let strides = &bound.strides[number * loops..][..loops];
     let fixed = (0..outer).all(|number| strides[number] == 0 || bound.extents[number] == 1);
     let reach = (bound.extents[inner] as i64).checked_mul(strides[inner])?;
-    let buffer = &lowered.kernel.buffers[number];
     match strides[outer] {
+        // The loop around it goes on for the one point.
+        _ if bound.extents[inner] == 1 => Some(Role::Flat),
         stride if stride == reach => Some(Role::Flat),
-        _ if buffer.written => None,
+        _ if lowered.kernel.buffers[number].written => None,
         0 if fixed => Some(Role::Repeated),
-        // What is read once a row is not read at each point.
-        _ => (buffer.level() as usize == lowered.kernel.axes).then_some(Role::Copied),
+        _ => Some(Role::Copied),
     }
 }
 
 /// How many rows of so many are run as one, each of so many points, if that is worth it.
 fn rows_at_once(rows: u64, points: u64) -> Option<u64> {
     let at_once = (LONG / points.max(1)).min(rows / LEAST_TIMES);
-    ((2..=SHORT).contains(&points) && at_once > 1).then_some(at_once)
+    ((1..=SHORT).contains(&points) && at_once > 1).then_some(at_once)
 }
 
-/// True if that can be done to a call, of which so many rows are handed out at once, and is worth it. The loops are the last two that go on.
-pub fn has_long_rows(lowered: &Lowered, bound: &Bound, [outer, inner]: [usize; 2], rows: u64) -> bool {
-    let (kernel, points) = (&lowered.kernel, bound.extents[inner]);
-    if rows_at_once(rows, points).is_none() || kernel.fold.is_some() || lowered.fallible {
-        return false;
+/// How that is done to a call, of which so many rows are handed out at once, if it can be done and is worth it. The loops are the last two that go on.
+pub fn long_rows(lowered: &Lowered, bound: &Bound, loops: [usize; 2], rows: u64) -> Option<Long> {
+    let (kernel, points) = (&lowered.kernel, bound.extents[loops[1]]);
+    rows_at_once(rows, points)?;
+    if kernel.fold.is_some() || lowered.fallible {
+        return None;
     }
-    let (mut repeats, mut copies, mut worth) = (false, false, false);
+    let (mut repeats, mut copies, mut worth, mut once) = (false, false, false, false);
     for (number, buffer) in kernel.buffers.iter().enumerate() {
-        let Some(role) = role(lowered, bound, number, [outer, inner]) else { return false };
+        let role = role(lowered, bound, number, loops)?;
+        let strides = loops.map(|along| bound.strides[number * bound.extents.len() + along]);
+        once |= (buffer.level() as usize) < kernel.axes && strides[0] != 0;
         repeats |= role == Role::Repeated;
         if role == Role::Copied {
             copies = true;
             let size = buffer.dtype.size() as u64;
-            let side_by_side = bound.strides[number * bound.extents.len() + inner] == size as i64;
+            let side_by_side = strides[1] == size as i64;
             worth |= if side_by_side { points <= SHORT_COPIED } else { points * size <= SHORT_TURNED };
         }
     }
+    let widest = kernel.buffers.iter().map(|buffer| buffer.dtype.size() as u64).max().unwrap_or(1);
+    let is_worth = match (once, copies) {
+        (true, _) => points * widest <= SHORT_ONE,
+        (false, true) => points > 1 && worth,
+        (false, false) => points > 1 && repeats,
+    };
     let counts = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Index(_)));
-    !counts && if copies { worth } else { repeats }
+    (is_worth && !counts).then_some(Long { loops, by_point: once })
 }
 
 /// A buffer whose elements of a long row are elsewhere.
@@ -114,7 +136,7 @@ impl Elsewhere {
 }
 
 impl Work<'_> {
-    /// Runs a part of a call for which [`has_long_rows`] is true; as it is, if the part has too few rows.
+    /// Runs a part of a call that has [`long_rows`], with the kernel for that; as it is, if the part has too few rows.
     ///
     /// # Safety
     /// As [`run`](super::run), for a part of it.
@@ -138,6 +160,9 @@ impl Work<'_> {
         let mut at = scratch.begin();
         // Of a part, with so many short rows in each of its own.
         let mut long = part.clone();
+        if points == 1 {
+            long.strides.chunks_exact_mut(loops).for_each(|strides| strides[inner] = strides[outer]);
+        }
         for other in &mut elsewhere {
             other.room = at;
             at = at.wrapping_add(room(other.size));
