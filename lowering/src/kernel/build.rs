@@ -152,11 +152,7 @@ impl KernelBuilder {
     }
     /// Any instruction; gives the first of its results.
     pub fn push_many(&mut self, op: KOp, args: &[KValue], results: &[DType]) -> KValue {
-        let own = match &op {
-            KOp::Index(axis) => axis + 1,
-            KOp::Load(buffer, _) => self.kernel.buffers[*buffer as usize].level(),
-            _ => 0,
-        };
+        let own = op.own_level(&self.kernel.buffers);
         let level = args.iter().map(|a| self.values[a.0 as usize].level).fold(own, u32::max);
         let first = KValue(self.values.len() as u32);
         self.values.extend(results.iter().map(|&dtype| ValueInfo { dtype, level }));

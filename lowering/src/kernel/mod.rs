@@ -15,6 +15,7 @@ mod build;
 mod by_point;
 mod dtypes;
 mod fold;
+mod levels;
 mod meaning;
 mod one_more;
 mod print;

@@ -12,21 +12,15 @@ impl Kernel {
         for (buffer, own) in kernel.buffers.iter_mut().zip(&self.buffers) {
             buffer.varies.insert(at, varies(own));
         }
+        // Accumulators, which no instruction computes, are inside of it as of the others.
         let values = Arc::make_mut(&mut kernel.values);
         values.iter_mut().for_each(|value| value.level += u32::from(value.level as usize > at));
         for inst in Arc::make_mut(&mut kernel.insts) {
-            let own = match &mut inst.op {
-                KOp::Index(axis) => {
-                    *axis += u32::from(*axis as usize >= at);
-                    *axis + 1
-                }
-                KOp::Load(buffer, _) => kernel.buffers[*buffer as usize].level(),
-                _ => 0,
-            };
-            let level = inst.args.iter().map(|arg| values[arg.0 as usize].level).fold(own, u32::max);
-            let results = inst.first.0 as usize..(inst.first.0 + inst.results) as usize;
-            values[results].iter_mut().for_each(|value| value.level = level);
+            if let KOp::Index(axis) = &mut inst.op {
+                *axis += u32::from(*axis as usize >= at);
+            }
         }
+        kernel.find_levels();
         kernel
     }
 }
