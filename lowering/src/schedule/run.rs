@@ -145,12 +145,12 @@ impl Work<'_> {
             // SAFETY: passed on.
             (None, None) => unsafe { self.part(part, decision.tile) },
         };
-        let Some(blocks) = &self.blocks else { return run(part) };
+        let Some(kernels) = &self.blocks else { return run(part) };
         let plain = decision.packing.is_none() && decision.long.is_none() && decision.tile.is_none();
-        let blocks = BlockKernels { blocks: blocks.blocks.filter(|_| plain), ..*blocks };
+        let kernels = BlockKernels { blocks: kernels.blocks.filter(|_| plain), ..*kernels };
         let again = self.lowered.fallible.then(|| part.clone());
         // SAFETY: passed on.
-        let status = unsafe { self.in_row_blocks(part, &blocks, &run) };
+        let status = unsafe { self.in_row_blocks(part, &kernels, &run) };
         match again.filter(|_| status.failed != 0) {
             // The first point that fails is told, in the order of points.
             Some(again) => Some(run(again)).filter(|first| first.failed != 0).unwrap_or(status),

@@ -1,13 +1,19 @@
-//! In which order a body's instructions are computed, where registers are fewer than the values that wait.
+//! Bodies in which more values wait than there are registers, computed depth first.
 //!
 //! Kernels have instructions in the order in which they were written, such as all leaves of a tree before the sums of the first level: then as many
-//! values wait as there are leaves, most of them in memory. Depth first, each operand is followed by what needs it, and those that need most registers themselves
-//! come first (R. Sethi, J. Ullman, "The generation of optimal code for arithmetic expressions", 1970; here of graphs, where what is shared is counted once for
-//! each use). The new order is taken only where the old one has too many values and the new one a third fewer: the
-//! processor finds by itself what need not wait, and long chains of operations are no better for it, but not what is in memory for nothing.
+//! values wait as there are leaves, most of them in memory. Depth first, an operand is computed right before what needs it, of several the one
+//! that needs most registers first (R. Sethi, J. Ullman, "The generation of optimal code for arithmetic expressions", 1970; here of graphs, where
+//! what is shared counts once for each use).
+//!
+//! That is done only where too many values wait, and depth first a third fewer: a processor finds by itself what it can compute at once, and only
+//! what is in memory for nothing costs time.
 
+use super::level::Level;
 use crate::kernel::{KOp, Kernel};
 use smallvec::SmallVec;
+
+/// Registers that constants and operands from memory want.
+const FIXED: usize = 4;
 
 /// Instructions by place, as far as they say how many values wait.
 struct Graph {
@@ -96,8 +102,15 @@ impl Graph {
     }
 }
 
-/// Instructions that write nothing, by number: in another order if more values wait in this one than there are registers.
-pub fn reorder(kernel: &Kernel, insts: &mut [usize], registers: usize) {
+/// Puts instructions that write nothing, by number, depth first where that is worth it.
+pub fn reorder(kernel: &Kernel, insts: &mut [usize], level: Level) {
+    reorder_for(kernel, insts, level.values() - FIXED);
+}
+
+fn reorder_for(kernel: &Kernel, insts: &mut [usize], registers: usize) {
+    if insts.len() <= registers {
+        return;
+    }
     let graph = Graph::new(kernel, insts);
     let most = graph.most(0..insts.len() as u32);
     if most <= registers {
@@ -147,9 +160,9 @@ mod tests {
         let most = |insts: &[usize]| Graph::new(&kernel, insts).most(0..insts.len() as u32);
         assert_eq!(most(&insts), 65);
         let before = insts.clone();
-        reorder(&kernel, &mut insts, 65);
+        reorder_for(&kernel, &mut insts, 65);
         assert_eq!(insts, before, "there is room for all");
-        reorder(&kernel, &mut insts, 24);
+        reorder_for(&kernel, &mut insts, 24);
         // A sum of each level, a product, and what all are products of.
         assert_eq!(most(&insts), 8);
         let mut sorted = insts.clone();

@@ -6,7 +6,7 @@
 //! (`schedule.rs`). What an outer level computes is the same code, with all lanes equal.
 //!
 //! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once; that of the innermost one is in `stages`, where it is long, and
-//!    in another `order` than the kernel's, where that needs fewer registers.
+//!    `depth_first`, where that needs fewer registers.
 //! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, then groups under a mask for what remains; `pieces` says
 //!    how many points they are run on at once, and `ahead` what they ask memory for early. Rows
 //!    whose elements are not adjacent are copied to the frame in pieces and back, so that the code of groups knows adjacent elements only. Complex
@@ -25,6 +25,7 @@ mod bytes;
 mod call;
 mod code;
 mod codes;
+mod depth_first;
 mod fold;
 mod frame;
 mod helpers;
@@ -36,7 +37,6 @@ mod masks;
 mod memory;
 mod multiply_add;
 mod nest;
-mod order;
 mod pieces;
 mod pool;
 mod prepared;

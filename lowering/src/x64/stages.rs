@@ -9,8 +9,8 @@
 //! Where to cut is found by dynamic programming over an estimate of the time of each stage: the longer of what it takes to issue its
 //! instructions and, since `WINDOW` of them wait at once, of what they wait.
 
+use super::depth_first::reorder;
 use super::level::Level;
-use super::order::reorder;
 use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
 use smallvec::SmallVec;
 
@@ -23,8 +23,6 @@ const MOST: usize = 256;
 /// The cycles of a stage's loop, and those to write or read a value between stages.
 const LOOP: f64 = 2.0;
 const CROSSING: f64 = 0.8;
-/// Registers that constants and operands from memory want.
-const FIXED: usize = 4;
 /// A cut has to save this part of the time.
 const GAIN: f64 = 0.15;
 
@@ -84,7 +82,7 @@ impl Stages {
         let places = vec![None; kernel.values.len()];
         if kernel.fold.is_some() || kernel.axes == 0 {
             if !insts.iter().any(|&n| is_store(kernel, n)) {
-                reorder(kernel, &mut insts, level.values() - FIXED);
+                reorder(kernel, &mut insts, level);
             }
             return Stages { list: vec![insts], places, ..Stages::default() };
         }
@@ -211,7 +209,7 @@ impl<'k> Body<'k> {
         }
         let stores = insts.iter().position(is_store).unwrap_or(insts.len());
         if may_move {
-            reorder(kernel, &mut insts[..stores], level.values() - FIXED);
+            reorder(kernel, &mut insts[..stores], level);
         }
         let mut made_at = vec![usize::MAX; kernel.values.len()];
         for (at, inst) in insts.iter().map(|&n| &kernel.insts[n]).enumerate() {
