@@ -9,8 +9,8 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    BlockKernels, Decision, Halves, LEAST_POINTS, Schedule, Threads, Work, facts, packed_decision, row_blocks, run,
-    run_packed, run_parts, written,
+    BlockKernels, Decision, Halves, LEAST_PACKED, LEAST_POINTS, Schedule, Threads, Work, facts, packed_decision,
+    row_blocks, run, run_packed, run_parts, written,
 };
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
@@ -40,6 +40,8 @@ pub struct Launch {
     pub packed: bool,
     /// A schedule was given by hand.
     scheduled: bool,
+    /// Calls over fewer points run as they are.
+    least_points: u64,
     /// How the latest call was run, if that is to be remembered.
     latest: Mutex<Option<Schedule>>,
 }
@@ -106,6 +108,7 @@ impl Launch {
     /// An expression and its kernel, by a code generator.
     pub(super) fn new(lowered: Lowered, generator: &'static dyn CodeGen, compiled: Arc<dyn CompiledKernel>) -> Launch {
         let (codegen, scheduled) = (generator.name(), lowered.wish != Schedule::default());
+        let packs = compiled.packing().is_some_and(|packing| packing.once);
         Launch {
             lowered,
             codegen,
@@ -119,6 +122,7 @@ impl Launch {
             whole_blocks: Default::default(),
             packed: false,
             scheduled,
+            least_points: if packs { LEAST_PACKED } else { LEAST_POINTS },
             latest: Mutex::new(None),
         }
     }
@@ -246,7 +250,7 @@ impl Launch {
 
     /// True if calls over so many points run as they are, without a schedule.
     pub fn is_small(&self, points: u64) -> bool {
-        points < LEAST_POINTS && !self.scheduled
+        points < self.least_points && !self.scheduled
     }
 
     /// True if its calls may be run in parts, as goes with other kernels: nobody says how, and results are what the kernel writes.
@@ -362,9 +366,8 @@ impl Launch {
         let most = if Decision::may_share(&self.lowered, bound) { how.threads } else { 1 };
         let is_one = self.lowered.wish.threads.is_none() && Threads::are_one(self.lowered.nanos(bound), most);
         let kernel = |used| {
-            let packing = self.compiled.packing();
             // For one thread addresses do not matter.
-            let decision = Decision::new(&self.lowered, bound, &[], used, Threads::ONE, packing, facts());
+            let decision = Decision::new(&self.lowered, &*self.compiled, bound, &[], used, Threads::ONE, facts());
             let streams = Decision { stream: true, ..Decision::default() };
             match decision {
                 _ if decision == Decision::default() => Some(self.compiled.clone()),
@@ -400,8 +403,7 @@ impl Launch {
             // SAFETY: passed on.
             return unsafe { self.scheduled_packed(bound, pointers, params, threads, how) };
         }
-        let mut decision =
-            Decision::new(&self.lowered, bound, pointers, used, threads, self.compiled.packing(), facts());
+        let mut decision = Decision::new(&self.lowered, &*self.compiled, bound, pointers, used, threads, facts());
         let halves = if decision.parts.is_some() { self.halves() } else { None };
         decision.parts = decision.parts.filter(|_| halves.is_some());
         let streaming = if decision.stream { self.streaming() } else { None };

@@ -345,6 +345,11 @@ pub trait CompiledKernel: Send + Sync {
         None
     }
 
+    /// The least rows that it computes at once, a lane each, where a point of adjacent rows lies in adjacent elements and the next one anywhere; `None` if it does not.
+    fn rows_beside(&self) -> Option<u64> {
+        None
+    }
+
     /// True if it may be called with an operand where its result is, as long as it is read at each point only where that is written.
     fn overwrites(&self) -> bool {
         false
@@ -387,6 +392,8 @@ pub struct Packing {
     pub points: u64,
     /// The least rows.
     pub rows: u64,
+    /// True if that is worth it for rows that are read once, too.
+    pub once: bool,
 }
 
 /// A code generator.

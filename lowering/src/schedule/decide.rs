@@ -11,6 +11,8 @@ use rewright_ir::Name;
 
 /// Below so many points nothing is worth deciding: the loops run as they are.
 pub const LEAST_POINTS: u64 = 4096;
+/// The same of kernels that like short rows packed which are read once: their rows take many times as long as they are.
+pub const LEAST_PACKED: u64 = 64;
 /// What a thread must have to do, in nanoseconds, to be worth waking up.
 const WAKE_NANOS: f64 = 20_000.0;
 /// The same, to be worth telling where it is awake: about three times what telling it costs.
@@ -67,22 +69,24 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// For a call on so many threads, of a kernel that likes its rows packed so. `first` is the address of the first point's element in each buffer; `used` says whether
+    /// For a call of a kernel on so many threads. `first` is the address of the first point's element in each buffer; `used` says whether
     /// results were written to before: where they were not, the system has just cleared them, and they are in the caches.
     pub fn new(
         lowered: &Lowered,
+        compiled: &dyn CompiledKernel,
         bound: &Bound,
         first: &[*mut u8],
         used: bool,
         threads: Threads,
-        packing: Option<Packing>,
         facts: &Facts,
     ) -> Decision {
         let call = Call { lowered, kernel: &lowered.kernel, bound, facts };
         let wish = &lowered.wish;
         let threads = wish.threads.unwrap_or_else(|| threads.worth(lowered.nanos(bound)));
-        let packing = packing.filter(|packing| {
-            wish.pack.unwrap_or(wish.tile.is_none())
+        let beside = compiled.rows_beside().is_some_and(|least| call.lie_beside(least));
+        let packing = compiled.packing().filter(|packing| {
+            !beside
+                && wish.pack.unwrap_or(wish.tile.is_none())
                 && !lowered.fallible
                 && is_worth_packing(&lowered.kernel, bound, packing)
         });
@@ -90,6 +94,7 @@ impl Decision {
         let parts = if shared.is_none() { call.parts(threads) } else { None };
         let tile = match wish.tile {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
+            None if beside => None,
             None => call.tile(),
         };
         let tile = tile.filter(|_| packing.is_none());
@@ -255,6 +260,17 @@ impl Call<'_> {
         let bytes: u64 = turned.map(|b| self.kernel.buffers[b].dtype.size() as u64).sum();
         let tile = self.fit(Tile::USUAL);
         (bytes > 0 && tile.rows * tile.columns * bytes <= self.facts.level2 / 2).then_some(tile)
+    }
+
+    /// True if at least so many rows follow one another, each of which begins at the next element.
+    fn lie_beside(&self, least: u64) -> bool {
+        let buffers = || self.kernel.buffers.iter().enumerate();
+        let one_by_one = |outer| {
+            let along = |&(_, buffer): &(usize, &Buffer)| buffer.varies[outer];
+            buffers().filter(along).all(|(n, buffer)| self.stride(n, outer) == buffer.dtype.size() as i64)
+        };
+        self.last_two()
+            .is_some_and(|(outer, inner)| outer + 1 == inner && self.extent(outer) >= least && one_by_one(outer))
     }
 
     /// True if tiles of results are turned.

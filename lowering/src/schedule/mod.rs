@@ -25,7 +25,7 @@
 //! | `unroll=4` | so many vectors in a round of the innermost loop |
 //! | `stages=2` | the innermost loop cut into so many at most |
 //! | `long=on` | where results lie in memory as if the last two loops were one, and the last one is short, several rows are run as one: other arrays are written out or copied for that. `long=off`: they are not |
-//! | `pack=on` | short rows whose points are combined, and which each iteration of outer loops reads again, are turned first, a block at a time, so that vectors have a point of several rows. `pack=off`: they are not |
+//! | `pack=on` | short rows whose points are combined, and which each iteration of outer loops reads again or which are combined in any order, are turned first, a block at a time, so that vectors have a point of several rows. `pack=off`: they are not |
 //!
 //! What is not said is decided.
 
@@ -47,7 +47,7 @@ mod series;
 mod turn;
 
 pub use decide::{Chunks, Decision, Threads, Tile};
-pub(crate) use decide::{LEAST_POINTS, is_apart, nanos, part_of_row, tile_for};
+pub(crate) use decide::{LEAST_PACKED, LEAST_POINTS, is_apart, nanos, part_of_row, tile_for};
 pub use machine::{Facts, facts};
 pub use parts::Parts;
 
@@ -88,7 +88,7 @@ pub struct Schedule {
     pub unroll: Option<u32>,
     /// The loops, at most, that the innermost one is cut into.
     pub stages: Option<u32>,
-    /// Whether short rows that are read again and again are packed first.
+    /// Whether short rows are packed first.
     pub pack: Option<bool>,
     /// Whether short rows that follow one another in the result are run as long ones.
     pub long: Option<bool>,

@@ -1,9 +1,9 @@
-//! Short rows that are read again and again, turned before.
+//! Short rows, turned before.
 //!
 //! Where a kernel combines the points of short rows, as in distances of all points of one set to all of another, each row of an operand that does not go
 //! along the outer loops is read once for each of their iterations. Turned so that a point of adjacent rows lies in adjacent elements, it makes
 //! vectors whose lanes are rows (`x64/lanes.rs`): nothing has to be joined across lanes. So that the cache holds what is turned, it is a block of rows at a time
-//! that all iterations of the outer loops run on.
+//! that all iterations of the outer loops run on. Where any order of combination does, that pays for rows that are read once, too.
 
 use super::ahead::Ahead;
 use super::run::{Part, SCRATCH, Work};
@@ -40,7 +40,7 @@ pub fn is_worth_packing(kernel: &Kernel, bound: &Bound, packing: &Packing) -> bo
         match goes(buffer) {
             [true, true] => {
                 let again = (0..across).all(|outer| strides[outer] == 0 || bound.extents[outer] == 1);
-                again && both.contains(&size) && both.iter().all(|&stride| stride > 0)
+                (packing.once || again) && both.contains(&size) && both.iter().all(|&stride| stride > 0)
             }
             [false, true] => both[1] == size,
             _ => !buffer.written || both[0] == size,
@@ -54,7 +54,7 @@ pub fn is_worth_packing(kernel: &Kernel, bound: &Bound, packing: &Packing) -> bo
 /// True if there are as many rows as a kernel computes at once, and these are read often enough.
 fn is_long_enough(extents: &[u64], packing: &Packing) -> bool {
     let (outer, last) = extents.split_at(extents.len() - 2);
-    last[0] >= packing.rows && outer.iter().product::<u64>() >= LEAST_TIMES
+    last[0] >= packing.rows && (packing.once || outer.iter().product::<u64>() >= LEAST_TIMES)
 }
 
 impl Work<'_> {
@@ -69,6 +69,21 @@ impl Work<'_> {
         }
         let (kernel, loops) = (&self.lowered.kernel, part.extents.len());
         let (across, along) = (loops - 2, loops - 1);
+        let other =
+            |&outer: &usize| part.extents[outer] > 1 && crossing(kernel).any(|n| part.strides[n * loops + outer] != 0);
+        if let Some(outer) = (0..across).find(other) {
+            // Each iteration has rows of its own.
+            for iteration in 0..part.extents[outer] {
+                let mut one = part.clone();
+                self.narrow(&mut one, outer, iteration, 1);
+                // SAFETY: a part of the part.
+                let status = unsafe { self.in_blocks(&one, packing) };
+                if status.failed != 0 {
+                    return status;
+                }
+            }
+            return Status::default();
+        }
         let points = part.extents[along] as usize;
         let pitch = |size: usize| packing.pitch as usize * size;
         // Where each begins in the scratch memory.

@@ -17,6 +17,7 @@ use super::nest::stride_offset;
 use super::prepared::Prepared;
 use super::row_loop::REMAINING;
 use super::select::Row;
+use super::select::fold::SeveralRows;
 use crate::kernel::{Kernel, KernelError, Packing};
 use iced_x86::{Code, Register};
 
@@ -30,9 +31,18 @@ const MOST_HELD: usize = 4;
 const VECTOR: i32 = 64;
 const VECTOR_BITS: i32 = 6;
 
-/// What joins rows, and where their vectors are.
+/// What joins the vectors of rows.
+struct Across {
+    join: Prepared,
+    /// By accumulator the first row's place in the frame.
+    parts: Vec<u32>,
+}
+
+/// How several rows are computed at once.
 pub struct Batch {
-    across: Prepared,
+    across: Option<Across>,
+    /// One point of rows that lie beside one another.
+    pub(super) beside: Option<Prepared>,
     /// The items of a group, with constants in registers.
     pub(super) items: Prepared,
     pub(super) reserved: [u32; 2],
@@ -42,16 +52,14 @@ pub struct Batch {
     pub(super) rows: u32,
     bytes: u32,
     pub(super) masks: Masks,
-    /// By accumulator the first row's place in the frame.
-    parts: Vec<u32>,
-    /// How rows can be computed a lane each.
+    /// How elements had better lie.
     pub packing: Option<Packing>,
 }
 
 impl Batch {
     /// If several rows can be computed at once; see [`Selector::across`](super::select::Selector::across).
     pub fn new(
-        (across, parts): (Segment, Vec<u32>),
+        several: SeveralRows,
         items: &Segment,
         registers: usize,
         mut reserved: [u32; 2],
@@ -64,7 +72,14 @@ impl Batch {
         reserved[0] |= items.pinned() | held.iter().fold(0, |bits, register| bits | 1 << register);
         let [rows, bytes] = [(); 2].map(|()| frame.place(8));
         let masks = Masks::new(frame);
-        Batch { across: Prepared::new(across), items, reserved, held, rows, bytes, masks, parts, packing: None }
+        let across = several.across.map(|(join, parts)| Across { join: Prepared::new(join), parts });
+        let beside = several.beside.map(Prepared::new);
+        Batch { across, beside, items, reserved, held, rows, bytes, masks, packing: None }
+    }
+
+    /// True if vectors of rows can be joined.
+    pub fn is_joined(&self) -> bool {
+        self.across.is_some()
     }
 }
 
@@ -89,12 +104,30 @@ pub fn may_follow_several(kernel: &Kernel, rows: &[Row], axis: usize, (items, af
 impl Writer<'_> {
     /// Rows along a loop, if they are short and enough of them. How many, its counter says; the rows' pointers are behind them.
     pub fn several_rows(&mut self, kernel: &Kernel, fold: &Folding, level: usize) -> Result<(), KernelError> {
-        let (Some(batch), Some(groups)) = (&fold.batch, fold.tree_groups()) else { return Ok(()) };
-        let (rax, rcx, rdx, done) = (Register::RAX, Register::RCX, Register::RDX, self.asm.label());
-        let lanes = self.schedule.lanes as i32;
-        if let Some(packing) = batch.packing {
+        let Some(batch) = &fold.batch else { return Ok(()) };
+        let done = self.asm.label();
+        if let Some(beside) = &batch.beside {
+            self.rows_beside(kernel, (fold, batch, beside), level, done)?;
+        } else if let Some(packing) = batch.packing {
             self.rows_on_lanes(kernel, (fold, batch, packing), level, done)?;
         }
+        if let (Some(across), Some(groups)) = (&batch.across, fold.paired_groups()) {
+            self.rows_across(kernel, (fold, batch, across), (level, groups), done)?;
+        }
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// Rows along a loop, and on to `done`, if they are short: row by row, of which the vectors are joined across.
+    fn rows_across(
+        &mut self,
+        kernel: &Kernel,
+        (fold, batch, across): (&Folding, &Batch, &Across),
+        (level, groups): (usize, usize),
+        done: Label,
+    ) -> Result<(), KernelError> {
+        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
+        let lanes = self.schedule.lanes as i32;
         self.asm.load(rcx, Mem::frame(self.places.extents[level]));
         self.asm.ri(Code::Cmp_rm64_imm8, rcx, LEAST_ROWS);
         self.asm.jump(Code::Jb_rel32_64, done);
@@ -117,7 +150,7 @@ impl Writer<'_> {
         self.write_masks(batch.masks);
         self.asm.ri(Code::Shl_rm64_imm8, rcx, VECTOR_BITS);
         self.asm.store(Mem::frame(batch.bytes), rcx);
-        self.no_other_rows(fold, batch)?;
+        self.no_other_rows(fold, across)?;
         let lengths: Vec<(Label, Label)> = (0..groups).map(|_| (self.asm.label(), self.asm.label())).collect();
         self.asm.load(rax, Mem::frame(self.places.extents[level + 1]));
         for (points, (part, whole)) in (1..).zip(&lengths) {
@@ -132,26 +165,25 @@ impl Writer<'_> {
             self.asm.ri(Code::Sub_rm64_imm32, REMAINING, (used as i32 - 1) * lanes);
             self.one_group();
             self.batches(kernel, (fold, batch), level, |w| {
-                w.joined(kernel, (fold, batch), level, (groups, used, true))
+                w.joined(kernel, (fold, batch, across), level, (groups, used, true))
             })?;
             self.asm.jump(Code::Jmp_rel32_64, done);
             self.asm.bind(whole);
             self.batches(kernel, (fold, batch), level, |w| {
-                w.joined(kernel, (fold, batch), level, (groups, used, false))
+                w.joined(kernel, (fold, batch, across), level, (groups, used, false))
             })?;
             self.asm.jump(Code::Jmp_rel32_64, done);
         }
-        self.asm.bind(done);
         Ok(())
     }
 
     /// Makes the vectors of rows that there are not neutral: what is anywhere could be slow to compute with. RCX has the bytes of the others.
-    fn no_other_rows(&mut self, fold: &Folding, batch: &Batch) -> Result<(), KernelError> {
+    fn no_other_rows(&mut self, fold: &Folding, across: &Across) -> Result<(), KernelError> {
         let (rcx, filled) = (Register::RCX, self.asm.label());
         let again = self.asm.bound();
         self.asm.ri(Code::Cmp_rm64_imm32, rcx, VECTOR * self.schedule.lanes as i32);
         self.asm.jump(Code::Jae_rel32_64, filled);
-        for (accumulator, &part) in fold.accumulators.iter().zip(&batch.parts) {
+        for (accumulator, &part) in fold.accumulators.iter().zip(&across.parts) {
             let neutral = self.scratch(Width::Z);
             self.load_origin(accumulator.neutral, accumulator.class, neutral)?;
             let to = Operand::Mem(Mem { index: Some((rcx, 1)), ..Mem::frame(part) });
@@ -210,7 +242,7 @@ impl Writer<'_> {
     fn joined(
         &mut self,
         kernel: &Kernel,
-        (fold, batch): (&Folding, &Batch),
+        (fold, batch, across): (&Folding, &Batch, &Across),
         level: usize,
         length: (usize, usize, bool),
     ) -> Result<(), KernelError> {
@@ -223,7 +255,7 @@ impl Writer<'_> {
         let row = self.asm.bound();
         self.short_row(fold, batch, length)?;
         for (n, (accumulator, &spot)) in fold.accumulators.iter().zip(fold.spots_of(0)).enumerate() {
-            let part = Mem { index: Some((rcx, 1)), ..Mem::frame(batch.parts[n]) };
+            let part = Mem { index: Some((rcx, 1)), ..Mem::frame(across.parts[n]) };
             self.get(spot, accumulator.class, part);
         }
         self.next_bases(kernel, level);
@@ -232,7 +264,7 @@ impl Writer<'_> {
         self.asm.jump(Code::Jb_rel32_64, row);
         self.held.clear();
         let totals = fold.accumulators.iter().map(|accumulator| Spot::Frame(accumulator.total)).collect();
-        self.bound_segment(&batch.across, Mode::Uniform, &Binding { outputs: totals, ..Binding::default() })
+        self.bound_segment(&across.join, Mode::Uniform, &Binding { outputs: totals, ..Binding::default() })
     }
 
     /// Loads elements that are the same for all rows, as far as there are registers for them.
@@ -291,8 +323,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The addresses of the next row's elements. Changes RAX.
-    fn next_bases(&mut self, kernel: &Kernel, level: usize) {
+    /// The addresses of the elements of the next iteration of a loop. Changes RAX.
+    pub(super) fn next_bases(&mut self, kernel: &Kernel, level: usize) {
         let rax = Register::RAX;
         let moving = |row: &Row| row.moves && kernel.buffers[row.buffer as usize].varies[level];
         for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| moving(row)) {

@@ -29,6 +29,7 @@ pub struct Code {
     pieces: Pieces,
     axes: usize,
     packing: Option<Packing>,
+    rows_beside: Option<u64>,
     /// Where the code of each instruction of the kernel begins, and what these are, for the listing.
     marks: Vec<(u64, u32)>,
     kernel: Kernel,
@@ -83,7 +84,9 @@ impl Code {
         bytes.extend(writer.asm.finish()?);
         let memory = CodeMemory::new(&bytes).map_err(|why| unsupported(format!("no memory for code: {why}")))?;
         let listing = OnceLock::new();
-        let packing = folding.and_then(|folding| folding.batch?.packing);
+        let batch = folding.and_then(|folding| folding.batch);
+        let packing = batch.as_ref().and_then(|batch| batch.packing);
+        let rows_beside = batch.and_then(|batch| batch.beside).map(|_| schedule.lanes as u64);
         Ok(Code {
             memory,
             start,
@@ -92,6 +95,7 @@ impl Code {
             pieces,
             axes: kernel.axes,
             packing,
+            rows_beside,
             marks,
             kernel: kernel.clone(),
             listing,
@@ -133,6 +137,10 @@ impl CompiledKernel for Code {
 
     fn packing(&self) -> Option<Packing> {
         self.packing
+    }
+
+    fn rows_beside(&self) -> Option<u64> {
+        self.rows_beside
     }
 
     fn streams(&self) -> bool {

@@ -8,7 +8,7 @@ use super::asm::{Mem, Operand};
 use super::batch::Batch;
 use super::binding::{Binding, Spot};
 use super::frame::Frame;
-use super::lanes::packing;
+use super::lanes::{packing, packing_of_any};
 use super::machine::{Class, Origin, Width};
 use super::prepared::Prepared;
 use super::row_loop::{LIMIT, REMAINING};
@@ -92,7 +92,7 @@ impl Folding {
             Way::Tree { groups, .. } => groups,
             Way::Sequence => 1,
         };
-        let FoldSegments { accumulators, points, items, combine, narrow, join, after, across } = of;
+        let FoldSegments { accumulators, points, items, combine, narrow, join, after, several } = of;
         let masks = accumulators.iter().filter(|accumulator| accumulator.class == Class::Mask).count();
         let vectors = accumulators.len() - masks;
         let fits = |count: usize, most: usize| !points.clobbers() && sets * count <= most;
@@ -115,9 +115,12 @@ impl Folding {
             Spot::Register(next[file])
         };
         let spots = (0..sets).map(|_| accumulators.iter().map(&mut spot).collect()).collect();
-        let batch = across.map(|across| {
-            let mut batch = Batch::new(across, &items, next[0] as usize, reserved, frame);
-            batch.packing = packing(kernel, rows, &items, (schedule.lanes, sets));
+        let batch = several.map(|several| {
+            let mut batch = Batch::new(several, &items, next[0] as usize, reserved, frame);
+            batch.packing = match batch.beside {
+                Some(_) => Some(packing_of_any(accumulators.len(), batch.is_joined(), schedule.lanes)),
+                None => packing(kernel, rows, &items, (schedule.lanes, sets)),
+            };
             batch
         });
         let [mut points, mut items, combine, join, after] = [points, items, combine, join, after].map(Prepared::new);
@@ -183,9 +186,12 @@ impl Folding {
         }
     }
 
-    /// The groups of a leaf, if rows are trees.
-    pub fn tree_groups(&self) -> Option<usize> {
-        if let Way::Tree { groups, .. } = self.way { Some(groups) } else { None }
+    /// The groups, if they can be combined two by two.
+    pub fn paired_groups(&self) -> Option<usize> {
+        match self.way {
+            Way::Any(groups) | Way::Tree { groups, .. } => Some(groups).filter(|groups| groups.is_power_of_two()),
+            Way::Sequence => None,
+        }
     }
     /// Where the accumulators of a group are.
     pub fn spots_of(&self, group: usize) -> &[Spot] {

@@ -1,8 +1,8 @@
-//! Short rows, a lane each.
+//! Rows, a lane each.
 //!
 //! Where a point of adjacent rows lies in adjacent elements, a vector has that point of as many rows as there are lanes, and totals come without anything being joined across
-//! lanes. That the points of a row are combined in the order of its tree takes a few vectors that wait. Elements seldom lie so by themselves: a
-//! schedule puts them there where that pays (`schedule/pack.rs`).
+//! lanes. Where any order does, the points of these rows follow one another in a loop. That they are combined in the order of a tree takes a few vectors that
+//! wait, which is done for short rows only; these seldom lie so by themselves: a schedule puts them there where that pays (`schedule/pack.rs`).
 
 use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem};
@@ -11,8 +11,11 @@ use super::binding::Binding;
 use super::fold::Folding;
 use super::machine::{Inst, Segment, Uniform};
 use super::nest::stride_offset;
+use super::prepared::Prepared;
 use super::row_loop::{LIMIT, REMAINING};
+use super::rows::INDEX;
 use super::select::Row;
+use super::select::fold::Accumulator;
 use crate::kernel::{Kernel, KernelError, Packing};
 use iced_x86::{Code, Register};
 
@@ -36,11 +39,75 @@ pub fn packing(kernel: &Kernel, rows: &[Row], items: &Segment, (lanes, sets): (u
     let moving = || rows.iter().filter(|row| row.moves);
     let simple = moving().all(|row| !row.pairs && !row.stored && row.size >= 4);
     let fits = simple && moving().any(|row| row.crosses) && sets >= SETS && lanes <= PITCH;
-    let packing = Packing { pitch: PITCH as u64, points: MOST_POINTS as u64, rows: lanes as u64 };
+    let packing = Packing { pitch: PITCH as u64, points: MOST_POINTS as u64, rows: lanes as u64, once: false };
     (fits && items.insts.iter().all(|(inst, _)| alike(inst))).then_some(packing)
 }
 
+/// How rows had better lie where any order does, of so many accumulators, the vectors of which are or are not `joined` otherwise: measured, of rows that are read
+/// once.
+pub fn packing_of_any(accumulators: usize, joined: bool, lanes: usize) -> Packing {
+    let points = match (accumulators, joined) {
+        (1, true) => 3,
+        (1, false) => 16,
+        _ => 64,
+    };
+    Packing { pitch: PITCH as u64, points, rows: lanes as u64, once: true }
+}
+
+/// True if points of rows can follow one another where lanes are rows.
+pub fn may_lie_beside(rows: &[Row], accumulators: &[Accumulator]) -> bool {
+    let mut moving = rows.iter().filter(|row| row.moves);
+    moving.clone().all(|row| !row.pairs && !row.stored)
+        && moving.any(|row| row.crosses)
+        && accumulators.iter().all(|accumulator| !accumulator.sums_bytes)
+}
+
 impl Writer<'_> {
+    /// Rows along a loop, and on to `done`, if they lie so and any order does; otherwise it goes on behind.
+    pub fn rows_beside(
+        &mut self,
+        kernel: &Kernel,
+        (fold, batch, beside): (&Folding, &Batch, &Prepared),
+        level: usize,
+        done: Label,
+    ) -> Result<(), KernelError> {
+        let (rdx, otherwise) = (Register::RDX, self.asm.label());
+        self.asm.constant(REMAINING, self.schedule.lanes as u64);
+        self.asm.rm(Code::Cmp_r64_rm64, REMAINING, Mem::frame(self.places.extents[level]));
+        self.asm.jump(Code::Ja_rel32_64, otherwise);
+        self.asm.load(rdx, Mem::frame(self.places.strides));
+        for row in self.rows.iter().filter(|row| row.crosses && (row.moves || row.stored)) {
+            let stride = Mem::at(rdx, stride_offset(kernel, row.buffer, level));
+            self.asm.mi(Code::Cmp_rm64_imm8, stride, row.size as i32);
+            self.asm.jump(Code::Jne_rel32_64, otherwise);
+        }
+        self.asm.store(Mem::frame(batch.rows), REMAINING);
+        self.write_masks(batch.masks);
+        self.batches(kernel, (fold, batch), level, |w| {
+            w.neutral(fold, 0..1)?;
+            w.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
+            let again = w.asm.bound();
+            w.bound_segment(beside, Mode::Lanes(0), &fold.binding(&[0], 0))?;
+            w.next_bases(kernel, level + 1);
+            w.asm.r(Code::Inc_rm64, INDEX);
+            w.asm.rm(Code::Cmp_r64_rm64, INDEX, Mem::frame(w.places.extents[level + 1]));
+            w.asm.jump(Code::Jb_rel32_64, again);
+            w.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
+            w.put_totals(fold);
+            Ok(())
+        })?;
+        self.asm.jump(Code::Jmp_rel32_64, done);
+        self.asm.bind(otherwise);
+        Ok(())
+    }
+
+    /// The first accumulators, to where what follows rows finds them.
+    fn put_totals(&mut self, fold: &Folding) {
+        for (accumulator, &spot) in fold.accumulators.iter().zip(fold.spots_of(0)) {
+            self.get(spot, accumulator.class, Mem::frame(accumulator.total));
+        }
+    }
+
     /// Rows along a loop, and on to `done`, if they are short and lie so; otherwise it goes on behind.
     pub fn rows_on_lanes(
         &mut self,
@@ -75,9 +142,7 @@ impl Writer<'_> {
         self.write_masks(batch.masks);
         self.batches(kernel, (fold, batch), level, |w| {
             w.points_on_lanes((fold, batch), (0, 1), 0)?;
-            for (accumulator, &spot) in fold.accumulators.iter().zip(fold.spots_of(0)) {
-                w.get(spot, accumulator.class, Mem::frame(accumulator.total));
-            }
+            w.put_totals(fold);
             Ok(())
         })?;
         self.asm.jump(Code::Jmp_rel32_64, done);

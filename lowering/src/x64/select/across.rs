@@ -34,7 +34,7 @@ impl Selector<'_> {
             (4, 64) => &NARROW,
             _ => return Ok(None),
         };
-        if !self.evex() || !accumulators.iter().all(whole) {
+        if !accumulators.iter().all(whole) {
             return Ok(None);
         }
         let lanes = self.schedule.lanes;

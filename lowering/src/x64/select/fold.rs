@@ -4,6 +4,7 @@ use super::{Kept, Selector, Val};
 use crate::kernel::{Fold, KValue, KernelError};
 use crate::x64::batch::may_follow_several;
 use crate::x64::codes;
+use crate::x64::lanes::may_lie_beside;
 use crate::x64::machine::{Class, Inst, Op, Origin, Segment, V, Width};
 use crate::x64::unsupported;
 use rewright_ir::expr::Order;
@@ -39,8 +40,16 @@ pub struct FoldSegments {
     pub join: Segment,
     /// What follows a row.
     pub after: Segment,
-    /// Joins several rows, each one's vector, if what follows may follow them at once; and where these vectors are.
+    /// How several rows are computed at once, if what follows may follow them at once.
+    pub several: Option<SeveralRows>,
+}
+
+/// Code for several rows.
+pub struct SeveralRows {
+    /// Joins them, each one's vector; and where these vectors are.
     pub across: Option<(Segment, Vec<u32>)>,
+    /// One point of each, combined onto what was there, where lanes are rows and any order does.
+    pub beside: Option<Segment>,
 }
 
 impl Selector<'_> {
@@ -64,23 +73,7 @@ impl Selector<'_> {
             return Err(unsupported("it combines points by what has to be called"));
         }
 
-        self.begin(axes);
-        self.insts(inner)?;
-        self.inputs(&accumulators, &fold.left, 0);
-        self.stands_for = fold.right.iter().copied().zip(fold.items.iter().copied()).collect();
-        match &fold.onward {
-            Some(onward) => {
-                self.insts(onward.combine.clone())?;
-                self.outputs(&accumulators, &onward.both)?;
-            }
-            None => {
-                self.insts(fold.combine.clone())?;
-                self.outputs(&accumulators, &fold.both)?;
-            }
-        }
-        self.stands_for.clear();
-        let points = self.end();
-
+        let points = self.points(fold, &inner, &accumulators)?;
         let lanes = self.schedule.lanes;
         let apart = match fold.order {
             Order::Tree { apart, .. } if !fold.any_order => lanes.min(apart),
@@ -94,21 +87,44 @@ impl Selector<'_> {
         self.begin(axes - 1);
         self.insts(fold.after.clone())?;
         let after = self.end();
-        let across = match self.has_plain_rows(fold)
-            && may_follow_several(self.kernel, &self.rows.list, axes - 2, (&items, &after))
-        {
-            true => self.across(fold, &accumulators)?,
-            false => None,
-        };
-        Ok(FoldSegments { accumulators, points, items, combine, narrow, join, after, across })
+        let at_once = self.evex()
+            && self.has_plain_rows(fold)
+            && may_follow_several(self.kernel, &self.rows.list, axes - 2, (&items, &after));
+        let several = at_once.then(|| -> Result<_, KernelError> {
+            let beside = fold.any_order && may_lie_beside(&self.rows.list, &accumulators);
+            // Of several accumulators it takes longer than to turn the rows, and to be compiled.
+            let across = if beside && count > 1 { None } else { self.across(fold, &accumulators)? };
+            self.beside = true;
+            let beside = beside.then(|| self.points(fold, &inner, &accumulators)).transpose()?;
+            self.beside = false;
+            Ok(SeveralRows { across, beside })
+        });
+        let several = several.transpose()?;
+        Ok(FoldSegments { accumulators, points, items, combine, narrow, join, after, several })
     }
 
-    /// True if rows, which are combined as trees, are in a loop in which nothing else is computed.
+    /// The points of a group, combined onto what was there.
+    fn points(&mut self, fold: &Fold, inner: &[usize], accumulators: &[Accumulator]) -> Result<Segment, KernelError> {
+        self.begin(self.kernel.axes);
+        self.insts(inner.iter().copied())?;
+        self.inputs(accumulators, &fold.left, 0);
+        self.stands_for = fold.right.iter().copied().zip(fold.items.iter().copied()).collect();
+        let (combine, both) = match &fold.onward {
+            Some(onward) => (&onward.combine, &onward.both),
+            None => (&fold.combine, &fold.both),
+        };
+        self.insts(combine.clone())?;
+        self.outputs(accumulators, both)?;
+        self.stands_for.clear();
+        Ok(self.end())
+    }
+
+    /// True if rows, which are not combined in sequence, are in a loop in which nothing else is computed.
     fn has_plain_rows(&self, fold: &Fold) -> bool {
         let around = self.kernel.axes - 1;
         let is_around = |n: usize| self.live[n] && self.kernel.level(&self.kernel.insts[n]) as usize == around;
         let between = (0..self.kernel.insts.len()).any(|n| is_around(n) && !self.kernel.is_of_fold(n));
-        around > 0 && !between && !fold.any_order && matches!(fold.order, Order::Tree { .. })
+        around > 0 && !between && (fold.any_order || matches!(fold.order, Order::Tree { .. }))
     }
 
     /// Of the form that the item has.

@@ -79,6 +79,8 @@ pub struct Selector<'a> {
     inner: Vec<usize>,
     /// Values that stand for others.
     stands_for: FxHashMap<KValue, KValue>,
+    /// Lanes are rows, all at the same point of theirs.
+    beside: bool,
     // Of the segment.
     seg: Segment,
     level: usize,
@@ -144,6 +146,7 @@ impl<'a> Selector<'a> {
             kept: vec![None; count],
             inner: Vec::new(),
             stands_for: FxHashMap::default(),
+            beside: false,
             seg: Segment::default(),
             level: 0,
             number: 0,
@@ -454,6 +457,9 @@ impl<'a> Selector<'a> {
         }
         let first = self.fresh(8);
         self.emit(Inst::First { dst: first });
+        if self.beside {
+            return Ok(Val::Lanes(first));
+        }
         let steps: Vec<u8> = (0..self.schedule.lanes as u64).flat_map(u64::to_le_bytes).collect();
         let steps = self.whole(&steps);
         Ok(Val::Lanes(self.op2(&codes::ADD_Q, 8, first, steps)))
