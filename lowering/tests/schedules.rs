@@ -52,7 +52,7 @@ fn programs() -> Vec<(&'static str, String, bool)> {
                 "[i: n, j: m] (x = %a[i, j], y = %b[i, j]) {\n t0 = mul i, 1000\n t1 = add t0, j\n t2 = cast t1, to=f64\n t3 = add t2, x\n t4 = mul t3, y\n yield t4\n }",
                 "f64[n, m]",
             ),
-            false,
+            true,
         ),
         (
             "transposed",
@@ -98,6 +98,15 @@ fn programs() -> Vec<(&'static str, String, bool)> {
                 "f64[n]",
             ),
             false,
+        ),
+        (
+            "broadcast",
+            function(
+                "%a: f64[n, m], %b: f64[l, m]",
+                "[i: n, j: m] (x = %a[i, j], y = %b[0, j]) {\n t0 = exp y\n t1 = mul t0, x\n yield t1\n }",
+                "f64[n, m]",
+            ),
+            true,
         ),
     ]
 }
@@ -246,8 +255,9 @@ fn impossible_schedules_are_errors() {
         (0, "order=[i]", "`order` names each axis once: those of `order=[i,j]`, in any order"),
         (0, "order=[i,j,k]", "`order` names each axis once"),
         (0, "order=[i,i]", "`order` names each axis once"),
-        (2, "order=[j,i]", "these loops can't change places"),
-        (4, "order=[j,i]", "allowed are `order=[i,j]` and `*` between neighbours"),
+        (2, "order=[j,j]", "`order` names each axis once"),
+        (4, "order=[j,i]", "these loops can't change places"),
+        (5, "order=[i,j]", "allowed are `order=[j,i]` and `*` between neighbours"),
     ] {
         let error = fails(program, schedule);
         assert!(error.contains("`@f`") && error.contains("schedule: ") && error.contains(message), "{error}");
@@ -443,5 +453,51 @@ entry:
             <f64 as rewright_ir::Element>::unwrap(&datum.to_array()).unwrap().slice(s![..n / 2]).to_owned()
         };
         assert_eq!((whole.to_owned(), gaps.to_owned()), (half(&want[0]), half(&want[1])), "from {start}");
+    }
+}
+
+/// Axes change places before there is a kernel, so that what does not go along one of them is still computed outside of it.
+#[test]
+fn axes_around_reduced_ones_change_places() {
+    let of = |expr: &str| {
+        format!(
+            "func @f(%a: f64[n, m, l], %b: f64[n]) -> f64[n, l] {{\nentry:\n  %0 = arrayexpr SCHEDULE [i: n, k: reduce m, j: l] (x = %a[i, k, j], y = %b[i]) {expr} : f64[n, l]\n  ret %0\n}}"
+        )
+    };
+    let sum = of("{\n t0 = exp y\n t1 = add x, t0\n t2 = add t1, i\n yield t2\n } reduce (sum f64)");
+    let (a, b) = (Array::from_shape_simple_fn((9, 40, 11), fastrand::f64), Array1::from_iter((0..9).map(f64::from)));
+    let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
+    let want = compile(&sum, "", Backend::Reference).call(&args).unwrap();
+    for backend in [Backend::Interp, Backend::Cranelift, Backend::Auto] {
+        for order in ["order=[i,k,j]", "order=[j,k,i]", "order=[j,k,i] threads=3 chunk=2"] {
+            assert!(same_bits(&want, &compile(&sum, order, backend).call(&args).unwrap()), "{order}, {backend:?}");
+        }
+    }
+    let f = compile(&sum, "order=[j,k,i]", Backend::Auto);
+    f.call(&args).unwrap();
+    assert!(f.schedules()[0].schedule.to_string().starts_with("order=[j,k,i]"));
+    let refused = sum.replace("SCHEDULE", "schedule=\"order=[k,i,j]\"");
+    let error = Executable::compile(&module(&refused), "f", Options::default()).err().unwrap().to_string();
+    assert!(error.contains("points would be combined in another order"), "{error}");
+}
+
+/// Axes of one point have no loop where there is a reduction, unless they are named.
+#[test]
+fn axes_of_one_point_are_left_out() {
+    let text = "func @f(%a: f64[n, m, 1]) -> f64[n, 1] {
+entry:
+  %0 = arrayexpr SCHEDULE [i: n, k: reduce m, j: 1] (x = %a[i, k, j]) {
+    yield x
+  } reduce (sum f64) : f64[n, 1]
+  ret %0
+}";
+    let a = Array::from_shape_simple_fn((100, 70, 1), fastrand::f64);
+    let want = compile(text, "", Backend::Reference).call(&[(&a).into()]).unwrap();
+    for (order, printed) in
+        [("", "order=[k,i]"), ("order=[i,k,j]", "order=[i,k,j]"), ("order=[j,k,i]", "order=[j,k,i]")]
+    {
+        let f = compile(text, order, Backend::Auto);
+        assert!(same_bits(&want, &f.call(&[(&a).into()]).unwrap()), "{order}");
+        assert!(f.schedules()[0].schedule.to_string().starts_with(printed), "{}", f.schedules()[0].schedule);
     }
 }

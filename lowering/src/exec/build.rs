@@ -20,7 +20,7 @@ use super::wrap_dot::{self, wrap_dot};
 use super::wrap_reduction::wrap_reduction;
 use super::{Instead, LowerError, Remark};
 use crate::kernel::{KInst, KOp, Kernel};
-use crate::lower::lower;
+use crate::lower::{lower, lower_in_order};
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
@@ -454,7 +454,11 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
         };
         let types: Vec<Type> = data.args.iter().map(|&v| self.func.ty(v).clone()).collect();
-        let mut lowered = lower(expr, &types).map_err(|e| e.reason)?;
+        let lowered = match schedule.as_ref().and_then(|schedule| schedule.order.as_ref()) {
+            Some(order) => lower_in_order(expr, &types, order),
+            None => lower(expr, &types),
+        };
+        let mut lowered = lowered.map_err(|e| e.reason)?;
         if let Some(schedule) = schedule {
             lowered = lowered.with_schedule(schedule).map_err(NoLaunch::Wrong)?;
         }

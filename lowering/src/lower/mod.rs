@@ -8,8 +8,10 @@
 //! Lowered are expressions with operands read at affine positions that stay inside of them, and each result indexed by some of the
 //! axes; axes that are combined along are by a monoid with a name. The others say why they are not.
 
+mod along;
 mod bind;
 mod monoid;
+mod one_point;
 mod order;
 mod reduce;
 mod rows_last;
@@ -148,6 +150,25 @@ pub struct ResultMap {
 
 /// Makes the kernel of an expression whose instruction has operands of these types.
 pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
+    match one_point::without_one_point(expr, args) {
+        Some(shorter) => lower_as_is(&shorter, args),
+        None => lower_as_is(expr, args),
+    }
+}
+
+/// The same with a loop for each axis, and in the order that was given by hand where that may be and the loops can't be put in it later: axes change places before the
+/// kernel is made, so that what does not go along one of them is outside of it.
+pub fn lower_in_order(expr: &ArrayExpr, args: &[Type], order: &[Vec<Name>]) -> Result<Lowered, NotLowered> {
+    let lowered = lower_as_is(expr, args)?;
+    if lowered.free_order || lowered.fallible {
+        return Ok(lowered);
+    }
+    let axes = along::in_order(expr, order.iter().flatten().copied());
+    let sorted = axes.and_then(|axes| lower_as_is(&along::along(expr, &axes)?, args).ok());
+    Ok(sorted.unwrap_or(lowered))
+}
+
+fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     if let Some(problem) = verify(expr, args).into_iter().next() {
         return NotLowered::because(format!("it is malformed: {}", problem.message));
     }
@@ -157,8 +178,8 @@ pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     let turned = rows_last::rows_last(expr);
     let expr = turned.as_ref().unwrap_or(expr);
     let k = KernelBuilder::new(expr.axes.len());
-    let points = |axis: &Axis| axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?);
-    let single = expr.axes.iter().map(|axis| axis.kind == AxisKind::Parallel && points(axis) == Some(1)).collect();
+    let is_single = |axis: &Axis| axis.kind == AxisKind::Parallel && one_point::points(axis) == Some(1);
+    let single = expr.axes.iter().map(is_single).collect();
     let mut lowering = Lowering {
         k,
         none: Attrs::new(),

@@ -401,8 +401,7 @@ impl Lowered {
             }
             if given != self.names && !self.free_order {
                 return ScheduleError::because(format!(
-                    "these loops can't change places, as not all arrays go along all axes, or indices are values, or a point may \
-                     fail; allowed are `order=[{}]` and `*` between neighbours",
+                    "these loops can't change places, as points would be combined in another order, or one may fail; allowed are `order=[{}]` and `*` between neighbours",
                     plain()
                 ));
             }

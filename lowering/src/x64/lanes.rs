@@ -71,16 +71,11 @@ impl Writer<'_> {
         level: usize,
         done: Label,
     ) -> Result<(), KernelError> {
-        let (rdx, otherwise) = (Register::RDX, self.asm.label());
+        let otherwise = self.asm.label();
         self.asm.constant(REMAINING, self.schedule.lanes as u64);
         self.asm.rm(Code::Cmp_r64_rm64, REMAINING, Mem::frame(self.places.extents[level]));
         self.asm.jump(Code::Ja_rel32_64, otherwise);
-        self.asm.load(rdx, Mem::frame(self.places.strides));
-        for row in self.rows.iter().filter(|row| row.crosses && (row.moves || row.stored)) {
-            let stride = Mem::at(rdx, stride_offset(kernel, row.buffer, level));
-            self.asm.mi(Code::Cmp_rm64_imm8, stride, row.size as i32);
-            self.asm.jump(Code::Jne_rel32_64, otherwise);
-        }
+        self.if_rows_begin_beside(kernel, level, otherwise);
         self.asm.store(Mem::frame(batch.rows), REMAINING);
         self.write_masks(batch.masks);
         self.batches(kernel, (fold, batch), level, |w| {
@@ -99,6 +94,17 @@ impl Writer<'_> {
         self.asm.jump(Code::Jmp_rel32_64, done);
         self.asm.bind(otherwise);
         Ok(())
+    }
+
+    /// Goes on behind if adjacent rows begin at adjacent elements, and else `otherwise`. Leaves the address of strides in RDX.
+    fn if_rows_begin_beside(&mut self, kernel: &Kernel, level: usize, otherwise: Label) {
+        let rdx = Register::RDX;
+        self.asm.load(rdx, Mem::frame(self.places.strides));
+        for row in self.rows.iter().filter(|row| row.crosses && (row.moves || row.stored)) {
+            let stride = Mem::at(rdx, stride_offset(kernel, row.buffer, level));
+            self.asm.mi(Code::Cmp_rm64_imm8, stride, row.size as i32);
+            self.asm.jump(Code::Jne_rel32_64, otherwise);
+        }
     }
 
     /// The first accumulators, to where what follows rows finds them.
@@ -123,20 +129,18 @@ impl Writer<'_> {
         self.asm.load(rcx, Mem::frame(self.places.extents[level]));
         self.asm.ri(Code::Cmp_rm64_imm8, rcx, packing.rows as i32);
         self.asm.jump(Code::Jb_rel32_64, otherwise);
-        self.asm.load(rdx, Mem::frame(self.places.strides));
-        for row in self.rows {
+        self.if_rows_begin_beside(kernel, level, otherwise);
+        // The only point of a row has no next one.
+        let known = self.asm.label();
+        self.asm.ri(Code::Cmp_rm64_imm8, LIMIT, 1);
+        self.asm.jump(Code::Je_rel32_64, known);
+        for row in self.rows.iter().filter(|row| row.moves) {
             let apart = if row.crosses { PITCH * row.size } else { row.size };
-            if row.moves {
-                let stride = Mem::at(rdx, stride_offset(kernel, row.buffer, level + 1));
-                self.asm.mi(Code::Cmp_rm64_imm32, stride, apart as i32);
-                self.asm.jump(Code::Jne_rel32_64, otherwise);
-            }
-            if row.crosses && (row.moves || row.stored) {
-                let stride = Mem::at(rdx, stride_offset(kernel, row.buffer, level));
-                self.asm.mi(Code::Cmp_rm64_imm8, stride, row.size as i32);
-                self.asm.jump(Code::Jne_rel32_64, otherwise);
-            }
+            let stride = Mem::at(rdx, stride_offset(kernel, row.buffer, level + 1));
+            self.asm.mi(Code::Cmp_rm64_imm32, stride, apart as i32);
+            self.asm.jump(Code::Jne_rel32_64, otherwise);
         }
+        self.asm.bind(known);
         self.asm.constant(REMAINING, packing.rows);
         self.asm.store(Mem::frame(batch.rows), REMAINING);
         self.write_masks(batch.masks);

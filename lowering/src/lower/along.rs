@@ -1,0 +1,80 @@
+//! The same expression with its axes in another order, or without those of one point.
+
+use rewright_ir::ArrayExpr;
+use rewright_ir::expr::{Affine, AxisKind, BodyOp, BodyRef, Combine, IndexExpr};
+use rewright_ir::{Name, Scalar};
+
+/// Where an axis is found.
+#[derive(Clone, Copy)]
+enum Now {
+    /// In this place.
+    At(u32),
+    /// It has this index only.
+    Only(i64),
+}
+
+/// The expression along these axes, in this order. Each other one has one point, at a known index. `None` if an expression is nested in it, or if it
+/// reads or writes where no affine form says.
+pub fn along(expr: &ArrayExpr, axes: &[u32]) -> Option<ArrayExpr> {
+    let now = |axis: u32| match axes.iter().position(|&kept| kept == axis) {
+        Some(place) => Some(Now::At(place as u32)),
+        None => expr.axes[axis as usize].lo.as_constant().map(Now::Only),
+    };
+    let now: Vec<Now> = (0..expr.axes.len() as u32).map(now).collect::<Option<_>>()?;
+    let mut turned = expr.clone();
+    turned.axes = axes.iter().map(|&axis| expr.axes[axis as usize].clone()).collect();
+    let positions =
+        turned.operands.iter_mut().flat_map(|operand| operand.index.iter_mut().map(|index| &mut index.expr));
+    for position in positions.chain(turned.outs.iter_mut().flat_map(|out| &mut out.index)) {
+        *position = moved(position, &now)?;
+    }
+    let regions = turned.reductions.iter_mut().filter_map(|reduction| match &mut reduction.combine {
+        Combine::Region(region) => Some(region),
+        Combine::Builtin(_) => None,
+    });
+    for body in std::iter::once(&mut turned.body).chain(&mut turned.finish).chain(regions) {
+        if !body.insts.iter().all(|inst| matches!(inst.op, BodyOp::Op(..))) {
+            return None;
+        }
+        let args = body.insts.iter_mut().flat_map(|inst| &mut inst.args);
+        for value in args.chain(&mut body.yields) {
+            if let BodyRef::Axis(axis) = value {
+                *value = match now[*axis as usize] {
+                    Now::At(place) => BodyRef::Axis(place),
+                    Now::Only(index) => BodyRef::Const(Scalar::I64(index)),
+                };
+            }
+        }
+    }
+    Some(turned)
+}
+
+/// A position where the axes are found so.
+fn moved(position: &IndexExpr, now: &[Now]) -> Option<IndexExpr> {
+    let IndexExpr::Affine(form) = position else { return None };
+    let mut moved = Affine::constant(0);
+    moved.offset = form.offset.clone();
+    for &(axis, factor) in form.axes() {
+        moved = match now[axis as usize] {
+            Now::At(place) => moved.add_axis(place, factor)?,
+            Now::Only(index) => {
+                moved.offset.constant = moved.offset.constant.checked_add(index.checked_mul(factor)?)?;
+                moved
+            }
+        };
+    }
+    Some(IndexExpr::Affine(moved))
+}
+
+/// The axes by these names, in this order, where the kernel along them would come to the same bits: the reduced ones are as they were, and where they were.
+pub fn in_order(expr: &ArrayExpr, names: impl Iterator<Item = Name>) -> Option<Vec<u32>> {
+    let number = |name| expr.axes.iter().position(|axis| axis.name == name).map(|axis| axis as u32);
+    let order: Vec<u32> = names.map(number).collect::<Option<_>>()?;
+    let reduced = |axes: &[u32]| -> Vec<Option<u32>> {
+        axes.iter().map(|&axis| Some(axis).filter(|&axis| expr.axes[axis as usize].kind == AxisKind::Reduce)).collect()
+    };
+    let plain: Vec<u32> = (0..expr.axes.len() as u32).collect();
+    let mut each = order.clone();
+    each.sort_unstable();
+    (each == plain && reduced(&order) == reduced(&plain)).then_some(order)
+}
