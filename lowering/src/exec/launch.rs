@@ -9,8 +9,8 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    BlockKernels, Decision, Halves, LEAST_PACKED, LEAST_POINTS, Schedule, Threads, Work, facts, packed_decision,
-    row_blocks, run, run_packed, run_parts, written,
+    BlockKernels, Decision, Halves, LEAST_PACKED, LEAST_POINTS, Schedule, Searchers, Threads, Work, facts,
+    packed_decision, row_blocks, run, run_packed, run_parts, written,
 };
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
@@ -31,6 +31,8 @@ pub struct Launch {
     by_point: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
     /// The kernels for parts of a row, once they are asked for; none if there are none.
     halves: OnceLock<Option<Halves>>,
+    /// What long rows are searched by, once it is asked for; none if they can't be.
+    search: OnceLock<Option<Searchers>>,
     /// What joins blocks of rows, once it is asked for.
     join: OnceLock<Arc<dyn CompiledKernel>>,
     /// What computes blocks of rows, wide or narrow ones, and the same of whole ones, once they are asked for; none if there are none.
@@ -117,6 +119,7 @@ impl Launch {
             streaming: OnceLock::new(),
             by_point: Default::default(),
             halves: OnceLock::new(),
+            search: OnceLock::new(),
             join: OnceLock::new(),
             blocks: Default::default(),
             whole_blocks: Default::default(),
@@ -166,6 +169,17 @@ impl Launch {
             Some(Halves { part, join, totals: split.totals })
         };
         self.halves.get_or_init(compile_both).as_ref()
+    }
+
+    /// What long rows are searched by, if all that is combined is a value and its position.
+    fn search(&self) -> Option<&Searchers> {
+        let compile_all = || {
+            let search = self.lowered.kernel.search()?;
+            let compile_one = |kernel| compile(self.generator, kernel).ok();
+            let (values, part) = (compile_one(&search.values)?, compile_one(&search.part)?);
+            Some(Searchers { values, part, pick: compile_one(&search.pick)?, join: compile_one(&search.join)? })
+        };
+        self.search.get_or_init(compile_all).as_ref()
     }
 
     /// What runs rows in blocks, if a call with these loops has several.
@@ -333,7 +347,15 @@ impl Launch {
     /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter.
     pub(super) unsafe fn plain(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
         if self.packed {
-            let work = Work { kernel: &*self.compiled, lowered: &self.lowered, blocks: None, bound, pointers, params };
+            let work = Work {
+                kernel: &*self.compiled,
+                lowered: &self.lowered,
+                blocks: None,
+                search: None,
+                bound,
+                pointers,
+                params,
+            };
             // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
             unsafe { run_packed(&work, 1) };
             return Status::default();
@@ -348,7 +370,7 @@ impl Launch {
     /// As [`plain`](Launch::plain).
     pub(super) unsafe fn in_row_blocks(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
         let (kernel, blocks) = (&*self.compiled, self.block_kernels(bound));
-        let work = Work { kernel, lowered: &self.lowered, blocks, bound, pointers, params };
+        let work = Work { kernel, lowered: &self.lowered, blocks, search: None, bound, pointers, params };
         // SAFETY: passed on.
         unsafe { run(&work, &Decision::default()) }
     }
@@ -406,6 +428,8 @@ impl Launch {
         let mut decision = Decision::new(&self.lowered, &*self.compiled, bound, pointers, used, threads, facts());
         let halves = if decision.parts.is_some() { self.halves() } else { None };
         decision.parts = decision.parts.filter(|_| halves.is_some());
+        let search = if decision.search.is_some() { self.search() } else { None };
+        decision.search = decision.search.filter(|_| search.is_some());
         let streaming = if decision.stream { self.streaming() } else { None };
         decision.stream = streaming.is_some();
         let is_by_point = decision.long.is_some_and(|long| long.by_point);
@@ -416,7 +440,8 @@ impl Launch {
             let schedule = decision.schedule(&self.lowered, bound, kernel);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
-        let work = Work { kernel, lowered: &self.lowered, blocks: self.block_kernels(bound), bound, pointers, params };
+        let blocks = self.block_kernels(bound);
+        let work = Work { kernel, lowered: &self.lowered, blocks, search, bound, pointers, params };
         // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0
         // and results are no views in which elements overlap.
         unsafe {
@@ -448,7 +473,15 @@ impl Launch {
             let schedule = packed_decision(threads).schedule(&self.lowered, bound, &*self.compiled);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
-        let work = Work { kernel: &*self.compiled, lowered: &self.lowered, blocks: None, bound, pointers, params };
+        let work = Work {
+            kernel: &*self.compiled,
+            lowered: &self.lowered,
+            blocks: None,
+            search: None,
+            bound,
+            pointers,
+            params,
+        };
         // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
         unsafe { run_packed(&work, threads) };
         Status::default()

@@ -30,13 +30,15 @@ pub struct Fold {
     pub combine: Range<usize>,
     /// The same in another way, for a `left` that is of points before all of `right`, if there is one that is simpler.
     pub onward: Option<Onward>,
+    /// What the first accumulators come to without the others, if they do not depend on these: a value without its position.
+    pub alone: Option<Onward>,
     /// What a row came to: values of the level around the innermost loop, that no instruction defines.
     pub totals: Vec<KValue>,
     /// The instructions, by number, that run after a row, at the level around the innermost loop.
     pub after: Range<usize>,
 }
 
-/// How what comes next in a row is combined with what came before.
+/// Another way to combine, as of what comes next in a row with what came before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Onward {
     /// What the combination is.
@@ -48,8 +50,8 @@ pub struct Onward {
 impl Fold {
     /// All instructions that combine.
     fn combining(&self) -> impl Iterator<Item = usize> {
-        let onward = self.onward.as_ref().map_or(0..0, |onward| onward.combine.clone());
-        self.combine.clone().chain(onward)
+        let others = [&self.onward, &self.alone].into_iter().flatten();
+        self.combine.clone().chain(others.flat_map(|other| other.combine.clone()))
     }
 }
 
@@ -92,6 +94,9 @@ impl Kernel {
             );
         }
         let (inner, around) = (self.axes as u32, self.axes as u32 - 1);
+        if fold.alone.as_ref().is_some_and(|alone| !(1..=count).contains(&alone.both.len())) {
+            return wrong(fold.combine.start, "the first of its accumulators alone, which are none or too many");
+        }
         for at in 0..count {
             let dtype = self.dtype(fold.items[at]);
             if lists.iter().any(|list| self.dtype(list[at]) != dtype) {

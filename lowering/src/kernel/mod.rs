@@ -19,12 +19,14 @@ mod levels;
 mod meaning;
 mod one_more;
 mod print;
+mod search;
 mod split;
 mod unroll;
 mod verify;
 
 pub use build::{KernelBuilder, Section};
 pub use fold::{Fold, Onward};
+pub use search::Search;
 pub use split::Split;
 pub use verify::KernelError;
 

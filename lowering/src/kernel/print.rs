@@ -47,8 +47,9 @@ impl fmt::Display for Kernel {
             self.print_inst(f, inst, &format!("{indent}  "))?;
         }
         writeln!(f, "{indent}  yield {}", list(&fold.both))?;
-        if let Some(onward) = &fold.onward {
-            writeln!(f, "{indent}  onward:")?;
+        let others = [("onward", &fold.onward), ("alone", &fold.alone)];
+        for (name, onward) in others.iter().filter_map(|(name, other)| Some((name, other.as_ref()?))) {
+            writeln!(f, "{indent}  {name}:")?;
             for inst in onward.combine.clone() {
                 self.print_inst(f, inst, &format!("{indent}  "))?;
             }

@@ -61,9 +61,9 @@ impl Kernel {
             });
         }
         let after = begin..kernel.insts.len();
-        let onward = fold.onward.as_ref();
-        let onward = onward.map(|o| Onward { both: o.both.clone(), combine: kept.range(&o.combine) });
-        kernel.fold = Some(Fold { after, combine: kept.range(&fold.combine), onward, ..fold.clone() });
+        let moved = |other: &Onward| Onward { both: other.both.clone(), combine: kept.range(&other.combine) };
+        let [onward, alone] = [&fold.onward, &fold.alone].map(|other| other.as_ref().map(moved));
+        kernel.fold = Some(Fold { after, combine: kept.range(&fold.combine), onward, alone, ..fold.clone() });
         kernel
     }
 
@@ -91,12 +91,12 @@ impl Kernel {
         }
         let (after, combine) = (kept.range(&fold.after), kept.range(&fold.combine));
         let order = Order::Tree { lanes: 1, leaf: 1, apart: 1, part: 1 };
-        kernel.fold = Some(Fold { order, items, after, combine, onward: None, ..fold.clone() });
+        kernel.fold = Some(Fold { order, items, after, combine, onward: None, alone: None, ..fold.clone() });
         kernel
     }
 
     /// The same with some of the instructions.
-    fn only(&self, stays: impl Fn(usize) -> bool) -> (Kernel, Kept) {
+    pub(super) fn only(&self, stays: impl Fn(usize) -> bool) -> (Kernel, Kept) {
         let mut kernel = self.clone();
         let mut before = vec![0];
         for number in 0..self.insts.len() {
@@ -109,13 +109,13 @@ impl Kernel {
 }
 
 /// Where instructions are after some were taken out.
-struct Kept {
+pub(super) struct Kept {
     /// By old number, how many before it are left.
     before: Vec<usize>,
 }
 
 impl Kept {
-    fn range(&self, range: &Range<usize>) -> Range<usize> {
+    pub fn range(&self, range: &Range<usize>) -> Range<usize> {
         self.before[range.start]..self.before[range.end]
     }
 }

@@ -212,6 +212,7 @@ impl Lowering<'_> {
             return NotLowered::because(format!("its region has `{}`, which has no lowering", reference.op.name));
         }
         let onward = self.onward(&plans, (&left, &right), &expr.axes)?;
+        let alone = self.alone(&plans, (&left, &right))?;
         let neutral = plans.iter().map(|plan| plan.begin(order)).collect::<Result<Vec<_>, _>>()?;
         let bits = |scalar: &Scalar| {
             let (re, im) = scalar.bits();
@@ -234,6 +235,7 @@ impl Lowering<'_> {
             both: parts(&both),
             combine,
             onward,
+            alone,
             totals: parts(&totals),
             after,
         };
@@ -280,6 +282,20 @@ impl Lowering<'_> {
             };
             both.extend(elems.iter().flat_map(Elem::parts));
         }
+        Ok(Some(Onward { both, combine: self.k.end_inner_section(section) }))
+    }
+
+    /// How the value of the only reduction is combined without its position.
+    fn alone(
+        &mut self,
+        plans: &[Plan<'_>],
+        (left, right): (&[Vec<Elem>], &[Vec<Elem>]),
+    ) -> Result<Option<Onward>, NotLowered> {
+        let [Plan { combine: Combine::Builtin(monoid), counts_from: Some(_), .. }] = plans else { return Ok(None) };
+        let section = self.k.begin_section();
+        let of_values = if *monoid == Monoid::ArgMin { Monoid::Min } else { Monoid::Max };
+        let both = combined(of_values, &mut self.cx(), &left[0][..1], &right[0][..1])?;
+        let both = both.iter().flat_map(Elem::parts).collect();
         Ok(Some(Onward { both, combine: self.k.end_inner_section(section) }))
     }
 

@@ -3,6 +3,7 @@
 use super::lines::LINE;
 use super::long_rows::{Long, long_rows};
 use super::pack::{LEAST_TIMES, is_worth_packing};
+use super::search::{Blocks, points_of_block};
 use super::series::ready;
 use super::{Facts, Parts, Schedule, ScheduleError, facts};
 use crate::kernel::{Buffer, CompiledKernel, KOp, Kernel, Packing};
@@ -66,6 +67,8 @@ pub struct Decision {
     pub packing: Option<Packing>,
     /// How several short rows are run as one.
     pub long: Option<Long>,
+    /// How long rows are searched.
+    pub search: Option<Blocks>,
 }
 
 impl Decision {
@@ -101,9 +104,14 @@ impl Decision {
         let long = (wish.long != Some(false) && tile.is_none() && packing.is_none())
             .then(|| call.long_rows(shared.map(|(_, chunks)| chunks)))
             .flatten();
+        let search = (!beside && tile.is_none() && packing.is_none() && may_search(lowered)).then(|| {
+            let each = wish.search.unwrap_or_else(|| points_of_block(bound))?;
+            Some(Blocks { each, threads: if shared.is_none() { threads } else { 1 } })
+        });
         let stream = wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 });
         Decision {
             long,
+            search: search.flatten(),
             shared,
             parts,
             packing,
@@ -117,7 +125,9 @@ impl Decision {
     pub fn may_share(lowered: &Lowered, bound: &Bound) -> bool {
         let long = |&number: &usize| bound.extents[number] > 1 && is_apart(lowered, bound, number);
         lowered.wish.threads.is_none()
-            && ((0..bound.extents.len()).any(|number| long(&number)) || part_of_row(lowered, bound).is_some())
+            && ((0..bound.extents.len()).any(|number| long(&number))
+                || part_of_row(lowered, bound).is_some()
+                || may_search(lowered) && points_of_block(bound).is_some())
     }
 
     /// With names, for people, and with what the code generator decided for a kernel.
@@ -126,12 +136,19 @@ impl Decision {
         let loops = (0..bound.extents.len()).map(names).filter(|names| !names.is_empty());
         Schedule {
             order: Some(loops.collect()),
-            threads: Some(self.shared.map(|(threads, _)| threads).or(self.parts.map(|(n, _)| n)).unwrap_or(1)),
+            threads: Some(
+                self.shared
+                    .map(|(threads, _)| threads)
+                    .or(self.parts.map(|(n, _)| n))
+                    .or(self.search.map(|blocks| blocks.threads))
+                    .unwrap_or(1),
+            ),
             chunk: self.shared.map(|(_, chunks)| chunks.each).or(self.parts.map(|(_, parts)| parts.each)),
             tile: Some(self.tile),
             stream: Some(self.stream),
             pack: kernel.packing().map(|_| self.packing.is_some()),
             long: self.long.map(|_| true),
+            search: may_search(lowered).then(|| self.search.map(|blocks| blocks.each)),
             unroll: kernel.unroll(),
             stages: kernel.stages(),
         }
@@ -310,6 +327,12 @@ pub fn bytes(kernel: &Kernel, extents: &[u64], strides: &[i64]) -> u64 {
 /// True if the iterations of a loop write to different elements.
 pub fn is_apart(lowered: &Lowered, bound: &Bound, number: usize) -> bool {
     bound.axes(number).all(|axis| lowered.apart[axis as usize])
+}
+
+/// True if rows may be searched, as far as it takes no time to say so.
+fn may_search(lowered: &Lowered) -> bool {
+    let fold = lowered.kernel.fold.as_ref().filter(|_| !lowered.fallible);
+    fold.is_some_and(|fold| fold.alone.is_some() && fold.items.len() == 2)
 }
 
 /// The points of a part of the only row that there is, if it may be combined in parts.

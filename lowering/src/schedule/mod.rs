@@ -25,6 +25,7 @@
 //! | `unroll=4` | so many vectors in a round of the innermost loop |
 //! | `stages=2` | the innermost loop cut into so many at most |
 //! | `long=on` | where results lie in memory as if the last two loops were one, and the last one is short, several rows are run as one: other arrays are written out or copied for that. `long=off`: they are not |
+//! | `search=4096` | long rows of which the first of the greatest elements is sought are gone through in blocks of so many points: by their values alone, but for the one that it is in. `search=off`: they are not |
 //! | `pack=on` | short rows whose points are combined, and which each iteration of outer loops reads again or which are combined in any order, are turned first, a block at a time, so that vectors have a point of several rows. `pack=off`: they are not |
 //!
 //! What is not said is decided.
@@ -43,6 +44,7 @@ mod parts;
 mod place;
 pub(crate) mod row_blocks;
 mod run;
+mod search;
 mod series;
 mod turn;
 
@@ -58,6 +60,8 @@ pub(crate) use packed::{packed_decision, run_packed, written};
 pub(crate) use parts::{Halves, run_parts};
 pub(crate) use row_blocks::BlockKernels;
 pub(crate) use run::{Work, run};
+pub use search::Blocks;
+pub(crate) use search::Searchers;
 
 use rewright_ir::Name;
 use std::fmt;
@@ -90,6 +94,8 @@ pub struct Schedule {
     pub stages: Option<u32>,
     /// Whether short rows are packed first.
     pub pack: Option<bool>,
+    /// The points of blocks in which the first of the greatest elements of a long row is sought, or none.
+    pub search: Option<Option<u64>>,
     /// Whether short rows that follow one another in the result are run as long ones.
     pub long: Option<bool>,
 }
@@ -123,6 +129,10 @@ impl fmt::Display for Schedule {
         words.extend(switch("stream", self.stream));
         words.extend(self.unroll.map(|unroll| format!("unroll={unroll}")));
         words.extend(self.stages.map(|stages| format!("stages={stages}")));
+        words.extend(self.search.map(|search| match search {
+            Some(points) => format!("search={points}"),
+            None => "search=off".to_string(),
+        }));
         words.extend(switch("pack", self.pack));
         words.extend(switch("long", self.long));
         f.write_str(&words.join(" "))
@@ -177,12 +187,14 @@ impl Schedule {
             ("long", value) => self.long = Some(switch("long", value)?),
             ("unroll", Some(value)) => self.unroll = Some(number("unroll", value, 1, MAX_UNROLL.into())? as u32),
             ("stages", Some(value)) => self.stages = Some(number("stages", value, 1, MAX_STAGES.into())? as u32),
-            ("order" | "threads" | "chunk" | "tile" | "unroll" | "stages", None) => {
+            ("search", Some("off")) => self.search = Some(None),
+            ("search", Some(value)) => self.search = Some(Some(number("search", value, 1, u64::from(u32::MAX))?)),
+            ("order" | "threads" | "chunk" | "tile" | "unroll" | "stages" | "search", None) => {
                 return ScheduleError::because(format!("`{name}` wants a value: `{name}=...`"));
             }
             _ => {
                 return ScheduleError::because(format!(
-                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`, `stages=N`, `pack=on`, `long=on`"
+                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`, `stages=N`, `search=N`, `pack=on`, `long=on`"
                 ));
             }
         }
@@ -199,6 +211,7 @@ impl Schedule {
             stream: self.stream.or(other.stream),
             unroll: self.unroll.or(other.unroll),
             stages: self.stages.or(other.stages),
+            search: self.search.or(other.search),
             pack: self.pack.or(other.pack),
             long: self.long.or(other.long),
         }

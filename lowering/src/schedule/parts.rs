@@ -124,6 +124,16 @@ impl<'a> PartedRow<'a> {
 }
 
 impl Part {
+    /// Two more buffers; see [`add_buffer`](Part::add_buffer).
+    pub(super) fn add_buffers(&mut self, pointers: [*mut u8; 2], stride: i64) {
+        pointers.into_iter().for_each(|pointer| self.add_buffer(pointer, stride));
+    }
+
+    /// Moves the last two buffers on by so many bytes.
+    pub(super) fn move_buffers(&mut self, bytes: isize) {
+        self.pointers.iter_mut().rev().take(2).for_each(|pointer| *pointer = pointer.wrapping_offset(bytes));
+    }
+
     /// Another buffer, with this stride along the innermost loop and 0 along others.
     fn add_buffer(&mut self, pointer: *mut u8, stride: i64) {
         self.pointers.push(pointer);

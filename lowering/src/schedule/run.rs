@@ -6,6 +6,7 @@ use super::decide::{Chunks, Decision, Tile, bytes, is_turned};
 use super::lines::{LINE, Lines};
 use super::machine::facts;
 use super::row_blocks::BlockKernels;
+use super::search::Searchers;
 use super::turn::{squares, turn};
 use crate::kernel::{CompiledKernel, KOp, Status};
 use crate::lower::{Bound, Lowered, Param};
@@ -19,6 +20,8 @@ pub(crate) struct Work<'a> {
     pub lowered: &'a Lowered,
     /// What runs rows in blocks, if there are several.
     pub blocks: Option<BlockKernels<'a>>,
+    /// What long rows are searched by, if they are.
+    pub search: Option<&'a Searchers>,
     pub bound: &'a Bound,
     /// One a buffer: the element at the first point.
     pub pointers: &'a [*mut u8],
@@ -89,13 +92,13 @@ pub(crate) unsafe fn run(work: &Work<'_>, decision: &Decision) -> Status {
 }
 
 /// A part that several threads look at.
-struct Shared(Part);
+pub(super) struct Shared(pub Part);
 
 // SAFETY: its pointers are those of `Work`.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    fn get(&self) -> &Part {
+    pub fn get(&self) -> &Part {
         &self.0
     }
 }
@@ -137,6 +140,10 @@ impl Work<'_> {
     /// # Safety
     /// As [`run`], for a part of it.
     unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
+        if let (Some(blocks), Some(searchers)) = (decision.search, self.search) {
+            // SAFETY: passed on: threads share whole rows.
+            return unsafe { self.in_search(&part, searchers, blocks) };
+        }
         let run = |part: Part| match (&decision.packing, decision.long) {
             // SAFETY: passed on.
             (Some(packing), _) => unsafe { self.in_blocks(&part, packing) },

@@ -180,6 +180,7 @@ fn rows_combined() {
                 both,
                 combine,
                 onward: None,
+                alone: None,
                 totals,
                 after,
             });

@@ -227,7 +227,20 @@ impl Maker {
         };
         let neutral = chosen.iter().map(|(_, neutral)| neutral.bits().0).collect();
         let any_order = !dtypes.iter().any(|dtype| dtype.is_float()) && self.random.chance(70);
-        self.k.fold(Fold { order, any_order, items, neutral, left, right, both, combine, onward: None, totals, after });
+        self.k.fold(Fold {
+            order,
+            any_order,
+            items,
+            neutral,
+            left,
+            right,
+            both,
+            combine,
+            onward: None,
+            alone: None,
+            totals,
+            after,
+        });
     }
 
     /// An operation, and what it does nothing with.

@@ -88,7 +88,20 @@ fn rows_of_few_lanes() {
         let [items, left, right, both, totals] = [x, left, right, both, row].map(|value| vec![value]);
         let neutral = vec![neutral.cast(dtype).bits().0];
         let (order, any_order) = (Order::Tree { lanes, leaf: 4 * lanes, apart: 1, part: 8 * lanes }, false);
-        k.fold(Fold { order, any_order, items, neutral, left, right, both, combine, onward: None, totals, after });
+        k.fold(Fold {
+            order,
+            any_order,
+            items,
+            neutral,
+            left,
+            right,
+            both,
+            combine,
+            onward: None,
+            alone: None,
+            totals,
+            after,
+        });
         let kernel = k.finish();
         same(&kernel, calls(&kernel));
     }
