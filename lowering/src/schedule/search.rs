@@ -122,13 +122,14 @@ impl Work<'_> {
             pick.call(&*searchers.pick);
             found.position(count)
         };
-        let mut chosen = block(from as u64 / blocks.each);
+        let mut chosen = block((from as u64).min(points - 1) / blocks.each);
         chosen.add_buffers(found.at(0), 0);
         self.narrow(&mut all, inner, 0, 1);
         // SAFETY: as above; then the first place has the position, from the beginning of the row.
         unsafe {
             chosen.call(&*searchers.part);
-            found.put_position(0, found.position(0) + from);
+            // Where nothing in it is beyond what is neutral, there is none yet, which what follows the row knows.
+            found.put_position(0, found.position(0).wrapping_add(from));
             all.call(&*searchers.join);
         }
         SCRATCH.set(scratch);
