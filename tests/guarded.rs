@@ -20,7 +20,8 @@ use programs::{Program, Recipe, program, recipes};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
-use rewright_ir::{Array, Datum, EvalErrorKind, Limits, Module, Name, Outcome, eval};
+use rewright_ir::text::parse_module;
+use rewright_ir::{Array, DType, Datum, EvalErrorKind, Limits, Module, Name, Outcome, Scalar, eval};
 use rewright_rewrites::{NoObserver, Pipeline};
 use same::same_datum;
 use std::cell::Cell;
@@ -57,6 +58,37 @@ fn nothing_is_touched_but_operands_and_results() {
     }
     println!("{} calls", calls.get());
     assert!(calls.get() > cases * 4, "{} calls that end with results test little", calls.get());
+}
+
+/// Rows whose points are combined in any order, which are computed a lane each or turned, and rows that are so long that they are searched.
+#[test]
+fn rows_are_combined_within_their_arrays() {
+    let random = &mut Rng::with_seed(5);
+    let mut calls = 0;
+    for (op, dtype, to) in [
+        ("argmax", DType::F64, DType::I64),
+        ("argmin", DType::F32, DType::I64),
+        ("argmax", DType::U8, DType::I64),
+        ("sum", DType::I64, DType::I64),
+        ("max", DType::I16, DType::I16),
+        ("any", DType::Bool, DType::Bool),
+        ("sum", DType::F64, DType::F64),
+    ] {
+        for (rows, columns) in [(8, 3), (9, 1), (67, 5), (130, 17), (3, 70), (64, 2), (1, 40_000)] {
+            let text =
+                format!("func @f(%x: {dtype}[n, m]) -> {to}[n] {{\nentry:\n  %r = {op} %x, axes=[1]\n  ret %r\n}}");
+            let module = parse_module(&text, "rows.ir").unwrap_or_else(|e| panic!("{}", e.render(false)));
+            let mut one = |_| match dtype.is_bool() {
+                true => Scalar::Bool(random.bool()),
+                false => Scalar::I64(random.i64(0..90)).cast(dtype),
+            };
+            let x = Array::from_fn(dtype, &[rows, columns], &mut one).expect("it is small");
+            let program = Program { module: module.clone(), args: vec![Datum::Array(x)] };
+            calls += check(&module, &program, random.u64(..))
+                .unwrap_or_else(|why| panic!("{rows} {columns}: {why}\n{text}"));
+        }
+    }
+    assert!(calls > 7 * 7 * 4, "{calls}");
 }
 
 /// Calls a program several times by each code generator; how many calls gave results.
