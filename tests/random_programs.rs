@@ -125,9 +125,11 @@ fn keep(executable: Executable) {
 }
 
 fn compare(program: &Program, stage: &str, module: &Module, expected: &Ran) -> Result<(), TestCaseError> {
+    // Small calls whose schedules are told are scheduled as large ones are: every second program's.
+    let times = module.to_string().len().is_multiple_of(2);
     for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Auto)) {
         let what = format!("{backend:?}, {stage}");
-        let options = Options { backend, limits: LIMITS, band_bytes: Some(BAND), ..Options::default() };
+        let options = Options { backend, limits: LIMITS, band_bytes: Some(BAND), times, ..Options::default() };
         let executable =
             Executable::compile(module, "f", options).map_err(|e| fail(program, &format!("{what}: {e}")))?;
         let args: Vec<_> = program.args.iter().map(Into::into).collect();

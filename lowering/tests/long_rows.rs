@@ -232,3 +232,28 @@ entry:
     let (_, told) = run(&compile(text, Backend::Auto, 1), &[(&x).into(), (&fine).into()]);
     assert_eq!(told, None, "a row that fails is one of the array's");
 }
+
+/// Rows of one point that are combined in memory stay rows: one long row would write all of them at once.
+#[test]
+fn what_is_combined_in_memory_is_no_long_row() {
+    for (dtype, of) in
+        [(DType::F64, "sum"), (DType::I64, "sum"), (DType::F32, "max"), (DType::F64, "prod"), (DType::I32, "min")]
+    {
+        let text = format!(
+            "func @f(%x: {dtype}[l, m, n], %y: {dtype}[m]) -> {dtype}[l, n] {{\nentry:\n  %0 = arrayexpr SCHEDULE [i: l, k: reduce m, j: n] (x = %x[i, k, j], y = %y[k]) {{\n    t0 = add x, y\n    yield t0\n  }} reduce ({of} {dtype}) : {dtype}[l, n]\n  ret %0\n}}"
+        );
+        let plain = compile(&text.replace("SCHEDULE", ""), Backend::Interp, 1);
+        let ways = [("", 1), ("", 2), ("threads=1", 1), ("long=on tile=off", 1), ("order=[j,k,i]", 1)].map(
+            |(schedule, threads)| {
+                let schedule = if schedule.is_empty() { String::new() } else { format!("schedule=\"{schedule}\"") };
+                compile(&text.replace("SCHEDULE", &schedule), Backend::Auto, threads)
+            },
+        );
+        for shape in [[1, 5000, 1], [300, 17, 1], [1, 40, 3], [20, 400, 1], [2, 3000, 2]] {
+            let args = [filled(dtype, &shape, 1), filled(dtype, &shape[1..2], 2)];
+            let args: [Arg<'_>; 2] = [(&args[0]).into(), (&args[1]).into()];
+            let (want, _) = run(&plain, &args);
+            ways.iter().for_each(|f| assert!(want[0].same_bits(&run(f, &args).0[0]), "{of} {dtype} {shape:?}"));
+        }
+    }
+}

@@ -38,7 +38,7 @@ fn positions_are_those_of_the_plain_kernel() {
             let text = program(of, dtype, "yield x, k", "yield at", "i64[n]");
             let plain = compile(&text, "", Backend::Interp, 1);
             let ways =
-                [("", 1), ("search=1", 1), ("search=7", 1), ("search=2048", 3), ("threads=2 chunk=1 search=100", 2)];
+                [("", 1), ("search=64", 1), ("search=77", 1), ("search=2048", 3), ("threads=2 chunk=1 search=100", 2)];
             let ways = ways.map(|(schedule, threads)| (schedule, compile(&text, schedule, Backend::Auto, threads)));
             for (rows, columns) in [(1, 1), (1, 7), (3, 700), (1, 40_000), (2, 33_000)] {
                 // Few different values, so that there are several that are equal.

@@ -9,7 +9,7 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    BlockKernels, Decision, Halves, LEAST_PACKED, LEAST_POINTS, Schedule, Searchers, Threads, Work, facts,
+    BlockKernels, Decision, Halves, LEAST_POINTS, LEAST_TURNED, Schedule, Searchers, Threads, Work, facts,
     packed_decision, row_blocks, run, run_packed, run_parts, written,
 };
 use rewright_ir::{EvalError, Name};
@@ -110,7 +110,7 @@ impl Launch {
     /// An expression and its kernel, by a code generator.
     pub(super) fn new(lowered: Lowered, generator: &'static dyn CodeGen, compiled: Arc<dyn CompiledKernel>) -> Launch {
         let (codegen, scheduled) = (generator.name(), lowered.wish != Schedule::default());
-        let packs = compiled.packing().is_some_and(|packing| packing.once);
+        let turns = compiled.packing().is_some_and(|packing| packing.row_nanos.is_some());
         Launch {
             lowered,
             codegen,
@@ -125,7 +125,7 @@ impl Launch {
             whole_blocks: Default::default(),
             packed: false,
             scheduled,
-            least_points: if packs { LEAST_PACKED } else { LEAST_POINTS },
+            least_points: if turns { LEAST_TURNED } else { LEAST_POINTS },
             latest: Mutex::new(None),
         }
     }

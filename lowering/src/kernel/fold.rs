@@ -29,18 +29,18 @@ pub struct Fold {
     /// The instructions, by number, that compute `both` of `left` and `right`: pure, at the innermost level.
     pub combine: Range<usize>,
     /// The same in another way, for a `left` that is of points before all of `right`, if there is one that is simpler.
-    pub onward: Option<Onward>,
+    pub onward: Option<Combination>,
     /// What the first accumulators come to without the others, if they do not depend on these: a value without its position.
-    pub alone: Option<Onward>,
+    pub alone: Option<Combination>,
     /// What a row came to: values of the level around the innermost loop, that no instruction defines.
     pub totals: Vec<KValue>,
     /// The instructions, by number, that run after a row, at the level around the innermost loop.
     pub after: Range<usize>,
 }
 
-/// Another way to combine, as of what comes next in a row with what came before.
+/// Another way to combine all accumulators, or the first of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Onward {
+pub struct Combination {
     /// What the combination is.
     pub both: Vec<KValue>,
     /// The instructions, by number: pure, at the innermost level.
@@ -96,6 +96,13 @@ impl Kernel {
         let (inner, around) = (self.axes as u32, self.axes as u32 - 1);
         if fold.alone.as_ref().is_some_and(|alone| !(1..=count).contains(&alone.both.len())) {
             return wrong(fold.combine.start, "the first of its accumulators alone, which are none or too many");
+        }
+        if let Some(alone) = &fold.alone {
+            let others = [&fold.left, &fold.right].map(|list| &list[alone.both.len()..]).concat();
+            let depends = |at: &usize| self.insts[*at].args.iter().any(|arg| others.contains(arg));
+            if let Some(at) = alone.combine.clone().find(depends) {
+                return wrong(at, "the first of its accumulators alone, which depend on others");
+            }
         }
         for at in 0..count {
             let dtype = self.dtype(fold.items[at]);

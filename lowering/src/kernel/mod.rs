@@ -25,7 +25,7 @@ mod unroll;
 mod verify;
 
 pub use build::{KernelBuilder, Section};
-pub use fold::{Fold, Onward};
+pub use fold::{Combination, Fold};
 pub use search::Search;
 pub use split::Split;
 pub use verify::KernelError;
@@ -386,7 +386,7 @@ impl dyn CompiledKernel + '_ {
 
 /// Where a kernel that combines the points of short rows likes to find what goes along both the rows and the loop around them: a point of adjacent rows in
 /// adjacent elements, the next point so many elements further on. What goes along the rows only is adjacent along them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packing {
     /// The elements from a point to the next, and so the most rows that lie so.
     pub pitch: u64,
@@ -394,8 +394,8 @@ pub struct Packing {
     pub points: u64,
     /// The least rows.
     pub rows: u64,
-    /// True if that is worth it for rows that are read once, too.
-    pub once: bool,
+    /// How long a row takes otherwise besides its points, in nanoseconds, where it is worth it for rows that are read once, too.
+    pub row_nanos: Option<f64>,
 }
 
 /// A code generator.

@@ -3,7 +3,7 @@
 //! To keep a position beside each value takes more than twice the work, as positions are wider than most values. Of a long row only values are combined,
 //! block by block; what these came to says which block has the one that is sought, and its position is found in that block alone.
 
-use super::{Fold, KInst, KOp, Kernel, Onward};
+use super::{Combination, Fold, KInst, KOp, Kernel};
 use rewright_ir::DType;
 
 /// The kernels of such a row. All have its buffers, and one for the value and one for the position besides.
@@ -48,7 +48,7 @@ impl Kernel {
         let fold = self.fold.as_ref()?;
         let alone = fold.alone.as_ref()?;
         let gone = |number: usize| {
-            let is_in = |other: &Option<Onward>| other.as_ref().is_some_and(|o| o.combine.contains(&number));
+            let is_in = |other: &Option<Combination>| other.as_ref().is_some_and(|o| o.combine.contains(&number));
             fold.combine.contains(&number) || is_in(&fold.onward) || number == fold.after.end - 1
         };
         let (mut kernel, kept) = self.only(|number| !gone(number));

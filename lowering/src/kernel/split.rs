@@ -3,7 +3,7 @@
 //! The order of combination is a tree, so what the order calls a part, or a power of two of them, has a node of the
 //! tree to itself: what the part comes to does not depend on the rest. The parts are combined as leaves are.
 
-use super::{Buffer, Fold, KInst, KOp, KValue, Kernel, Onward, Part, ValueInfo};
+use super::{Buffer, Combination, Fold, KInst, KOp, KValue, Kernel, Part, ValueInfo};
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Loc};
 use smallvec::SmallVec;
@@ -61,7 +61,7 @@ impl Kernel {
             });
         }
         let after = begin..kernel.insts.len();
-        let moved = |other: &Onward| Onward { both: other.both.clone(), combine: kept.range(&other.combine) };
+        let moved = |other: &Combination| Combination { both: other.both.clone(), combine: kept.range(&other.combine) };
         let [onward, alone] = [&fold.onward, &fold.alone].map(|other| other.as_ref().map(moved));
         kernel.fold = Some(Fold { after, combine: kept.range(&fold.combine), onward, alone, ..fold.clone() });
         kernel

@@ -54,7 +54,8 @@ impl Lowered {
 
     /// True if the loop at a place may be part of the next one: a schedule that says the order says that too.
     pub(super) fn may_merge(&self, place: usize) -> bool {
-        let Some(wish) = &self.wish.order else { return true };
+        // The axes of a row always are one.
+        let Some(wish) = self.wish.order.as_ref().filter(|_| place < self.row) else { return true };
         let ends = wish.iter().scan(0, |end, axes| {
             *end += axes.len();
             Some(*end)

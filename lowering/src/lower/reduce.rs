@@ -8,7 +8,7 @@
 
 use super::monoid::{combined, later, neutral};
 use super::{Lowering, NotLowered, ResultMap};
-use crate::kernel::{Buffer, Compare, Fold, KValue, Kernel, KernelBuilder, Onward, Part};
+use crate::kernel::{Buffer, Combination, Compare, Fold, KValue, Kernel, KernelBuilder, Part};
 use crate::scalar::{Elem, ScalarCx, compare};
 use rewright_ir::expr::{Axis, AxisKind, BodyRef, Combine, Init, Monoid, Order, Reduction};
 use rewright_ir::{ArrayExpr, Attrs, DType, Scalar};
@@ -269,7 +269,7 @@ impl Lowering<'_> {
         plans: &[Plan<'_>],
         (left, right): (&[Vec<Elem>], &[Vec<Elem>]),
         axes: &[Axis],
-    ) -> Result<Option<Onward>, NotLowered> {
+    ) -> Result<Option<Combination>, NotLowered> {
         if !plans.iter().any(|plan| plan.counts_from.is_some()) {
             return Ok(None);
         }
@@ -282,7 +282,7 @@ impl Lowering<'_> {
             };
             both.extend(elems.iter().flat_map(Elem::parts));
         }
-        Ok(Some(Onward { both, combine: self.k.end_inner_section(section) }))
+        Ok(Some(Combination { both, combine: self.k.end_inner_section(section) }))
     }
 
     /// How the value of the only reduction is combined without its position.
@@ -290,13 +290,13 @@ impl Lowering<'_> {
         &mut self,
         plans: &[Plan<'_>],
         (left, right): (&[Vec<Elem>], &[Vec<Elem>]),
-    ) -> Result<Option<Onward>, NotLowered> {
+    ) -> Result<Option<Combination>, NotLowered> {
         let [Plan { combine: Combine::Builtin(monoid), counts_from: Some(_), .. }] = plans else { return Ok(None) };
         let section = self.k.begin_section();
         let of_values = if *monoid == Monoid::ArgMin { Monoid::Min } else { Monoid::Max };
         let both = combined(of_values, &mut self.cx(), &left[0][..1], &right[0][..1])?;
         let both = both.iter().flat_map(Elem::parts).collect();
-        Ok(Some(Onward { both, combine: self.k.end_inner_section(section) }))
+        Ok(Some(Combination { both, combine: self.k.end_inner_section(section) }))
     }
 
     /// Combines what the results hold with what there is now.

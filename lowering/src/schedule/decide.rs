@@ -13,7 +13,7 @@ use rewright_ir::Name;
 /// Below so many points nothing is worth deciding: the loops run as they are.
 pub const LEAST_POINTS: u64 = 4096;
 /// The same of kernels that like short rows packed which are read once: their rows take many times as long as they are.
-pub const LEAST_PACKED: u64 = 64;
+pub const LEAST_TURNED: u64 = 32;
 /// What a thread must have to do, in nanoseconds, to be worth waking up.
 const WAKE_NANOS: f64 = 20_000.0;
 /// The same, to be worth telling where it is awake: about three times what telling it costs.
@@ -53,7 +53,7 @@ pub struct Chunks {
 }
 
 /// How one call is run. The order of its loops is part of [`Bound`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Decision {
     /// The threads, and what they share.
     pub shared: Option<(u32, Chunks)>,
@@ -389,7 +389,10 @@ pub fn is_turned([outer, inner]: [i64; 2], size: usize) -> bool {
 
 /// About how long one point takes, in nanoseconds: for whether threads are worth it.
 pub fn nanos(kernel: &Kernel) -> f64 {
-    let inner = kernel.insts.iter().filter(|inst| kernel.level(inst) as usize == kernel.axes);
+    // Of the ways to combine only one is gone.
+    let spare = kernel.fold.as_ref().and_then(|fold| fold.alone.as_ref()).map_or(0..0, |alone| alone.combine.clone());
+    let numbered = kernel.insts.iter().enumerate().filter(|(number, _)| !spare.contains(number));
+    let inner = numbered.map(|(_, inst)| inst).filter(|inst| kernel.level(inst) as usize == kernel.axes);
     let one = |inst: &crate::kernel::KInst| match &inst.op {
         KOp::Const(_) | KOp::Param(_) => 0.0,
         KOp::Load(buffer, _) | KOp::Store(buffer, _) => {
@@ -422,9 +425,11 @@ impl Lowered {
                     plain()
                 ));
             }
-            if given != self.names && !self.free_order {
+            let row = self.names.get(self.row..).unwrap_or_default();
+            let keeps_row = given.iter().filter(|name| row.contains(name)).eq(row);
+            if given != self.names && !(self.free_order && keeps_row) {
                 return ScheduleError::because(format!(
-                    "these loops can't change places, as points would be combined in another order, or one may fail; allowed are `order=[{}]` and `*` between neighbours",
+                    "these loops can't change places: axes that are combined along stay where they are, and all do where a point may fail; allowed are `order=[{}]` and `*` between neighbours",
                     plain()
                 ));
             }

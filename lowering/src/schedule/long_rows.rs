@@ -54,6 +54,8 @@ fn role(lowered: &Lowered, bound: &Bound, number: usize, [outer, inner]: [usize;
     let fixed = (0..outer).all(|number| strides[number] == 0 || bound.extents[number] == 1);
     let reach = (bound.extents[inner] as i64).checked_mul(strides[inner])?;
     match strides[outer] {
+        // Points are combined in it, or the last one stays.
+        0 if lowered.kernel.buffers[number].written => None,
         // The loop around it goes on for the one point.
         _ if bound.extents[inner] == 1 => Some(Role::Flat),
         stride if stride == reach => Some(Role::Flat),

@@ -49,7 +49,7 @@ mod series;
 mod turn;
 
 pub use decide::{Chunks, Decision, Threads, Tile};
-pub(crate) use decide::{LEAST_PACKED, LEAST_POINTS, is_apart, nanos, part_of_row, tile_for};
+pub(crate) use decide::{LEAST_POINTS, LEAST_TURNED, is_apart, nanos, part_of_row, tile_for};
 pub use machine::{Facts, facts};
 pub use parts::Parts;
 
@@ -72,6 +72,8 @@ use thiserror::Error;
 pub const MAX_THREADS: u32 = 256;
 /// The most vectors in a round that may be asked for.
 pub const MAX_UNROLL: u32 = 8;
+/// The fewest points of a block of a row that is searched: what each comes to is kept.
+const LEAST_SEARCH: u64 = 64;
 /// The most stages of a loop.
 const MAX_STAGES: u32 = 1_000_000;
 
@@ -188,7 +190,9 @@ impl Schedule {
             ("unroll", Some(value)) => self.unroll = Some(number("unroll", value, 1, MAX_UNROLL.into())? as u32),
             ("stages", Some(value)) => self.stages = Some(number("stages", value, 1, MAX_STAGES.into())? as u32),
             ("search", Some("off")) => self.search = Some(None),
-            ("search", Some(value)) => self.search = Some(Some(number("search", value, 1, u64::from(u32::MAX))?)),
+            ("search", Some(value)) => {
+                self.search = Some(Some(number("search", value, LEAST_SEARCH, u64::from(u32::MAX))?))
+            }
             ("order" | "threads" | "chunk" | "tile" | "unroll" | "stages" | "search", None) => {
                 return ScheduleError::because(format!("`{name}` wants a value: `{name}=...`"));
             }

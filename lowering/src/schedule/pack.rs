@@ -15,6 +15,12 @@ use smallvec::SmallVec;
 /// Rows that are read less often are not worth it.
 pub const LEAST_TIMES: u64 = 8;
 
+/// What it takes to turn rows and compute them then, besides for each element, in nanoseconds.
+const START_NANOS: f64 = 150.0;
+const TURN_NANOS: f64 = 0.45;
+/// It must be clear that it is worth it.
+const SURE: f64 = 0.8;
+
 /// The buffers that are packed, by number: those that go along the rows and along the loop across them.
 fn crossing(kernel: &Kernel) -> impl Iterator<Item = usize> {
     (0..kernel.buffers.len()).filter(|&number| goes(&kernel.buffers[number]) == [true; 2])
@@ -28,6 +34,13 @@ fn goes(buffer: &Buffer) -> [bool; 2] {
     }
 }
 
+/// The first of the loops around `across` along which rows are others, if there is one: one that goes on, with elements of its own.
+fn with_own_rows(kernel: &Kernel, extents: &[u64], strides: &[i64]) -> Option<usize> {
+    let loops = extents.len();
+    let moves = |outer: usize| crossing(kernel).any(|number| strides[number * loops + outer] != 0);
+    (0..loops - 2).find(|&outer| extents[outer] > 1 && moves(outer))
+}
+
 /// True if a call's operands can be packed as its kernel likes it, and that is worth it.
 pub fn is_worth_packing(kernel: &Kernel, bound: &Bound, packing: &Packing) -> bool {
     let loops = bound.extents.len();
@@ -38,23 +51,30 @@ pub fn is_worth_packing(kernel: &Kernel, bound: &Bound, packing: &Packing) -> bo
         let strides = &bound.strides[number * loops..][..loops];
         let both = [strides[across], strides[across + 1]];
         match goes(buffer) {
-            [true, true] => {
-                let again = (0..across).all(|outer| strides[outer] == 0 || bound.extents[outer] == 1);
-                (packing.once || again) && both.contains(&size) && both.iter().all(|&stride| stride > 0)
-            }
+            [true, true] => both.contains(&size) && both.iter().all(|&stride| stride > 0),
             [false, true] => both[1] == size,
             _ => !buffer.written || both[0] == size,
         }
     };
-    is_long_enough(&bound.extents, packing)
+    let again = with_own_rows(kernel, &bound.extents, &bound.strides).is_none();
+    (again || packing.row_nanos.is_some())
+        && is_long_enough(&bound.extents, packing, again)
         && (2..=packing.points).contains(&bound.extents[across + 1])
         && kernel.buffers.iter().enumerate().all(right)
 }
 
-/// True if there are as many rows as a kernel computes at once, and these are read often enough.
-fn is_long_enough(extents: &[u64], packing: &Packing) -> bool {
+/// True if there are as many rows as a kernel computes at once, and these are read often enough, or take longer otherwise; the outer loops read the same ones `again`,
+/// or others.
+fn is_long_enough(extents: &[u64], packing: &Packing, again: bool) -> bool {
     let (outer, last) = extents.split_at(extents.len() - 2);
-    last[0] >= packing.rows && (packing.once || outer.iter().product::<u64>() >= LEAST_TIMES)
+    let (rows, points) = (last[0], last[1]);
+    let is_saved = |nanos: f64| {
+        // The last rows are computed with some of those before them once more.
+        let turned = (rows.next_multiple_of(packing.rows) * points) as f64;
+        START_NANOS + TURN_NANOS * turned < SURE * nanos * rows as f64
+    };
+    let is_often = again && outer.iter().product::<u64>() >= LEAST_TIMES;
+    rows >= packing.rows && (is_often || packing.row_nanos.is_some_and(is_saved))
 }
 
 impl Work<'_> {
@@ -63,15 +83,14 @@ impl Work<'_> {
     /// # Safety
     /// As [`run`](super::run), for a part of it.
     pub(super) unsafe fn in_blocks(&self, part: &Part, packing: &Packing) -> Status {
-        if !is_long_enough(&part.extents, packing) {
+        let (kernel, loops) = (&self.lowered.kernel, part.extents.len());
+        let (across, along) = (loops - 2, loops - 1);
+        let others = with_own_rows(kernel, &part.extents, &part.strides);
+        if !is_long_enough(&part.extents, packing, others.is_none()) {
             // SAFETY: passed on.
             return unsafe { part.call(self.kernel) };
         }
-        let (kernel, loops) = (&self.lowered.kernel, part.extents.len());
-        let (across, along) = (loops - 2, loops - 1);
-        let other =
-            |&outer: &usize| part.extents[outer] > 1 && crossing(kernel).any(|n| part.strides[n * loops + outer] != 0);
-        if let Some(outer) = (0..across).find(other) {
+        if let Some(outer) = others {
             // Each iteration has rows of its own.
             for iteration in 0..part.extents[outer] {
                 let mut one = part.clone();

@@ -118,7 +118,9 @@ impl Folding {
         let batch = several.map(|several| {
             let mut batch = Batch::new(several, &items, next[0] as usize, reserved, frame);
             batch.packing = match batch.beside {
-                Some(_) => Some(packing_of_any(accumulators.len(), batch.is_joined(), schedule.lanes)),
+                // What can be joined across is faster as it lies.
+                Some(_) if batch.is_joined() => None,
+                Some(_) => Some(packing_of_any(accumulators.len(), schedule.lanes)),
                 None => packing(kernel, rows, &items, (schedule.lanes, sets)),
             };
             batch

@@ -23,6 +23,8 @@ use iced_x86::{Code, Register};
 pub const PITCH: usize = 128;
 /// Rows of more points would need more sets of accumulators than there are.
 const MOST_POINTS: usize = 16;
+/// Rows of more points take long enough by themselves.
+const MOST_POINTS_OF_ANY: u64 = 64;
 /// So many sets wait for one another at most, with the one that is new.
 const SETS: usize = 1 + MOST_POINTS.ilog2() as usize;
 
@@ -39,19 +41,14 @@ pub fn packing(kernel: &Kernel, rows: &[Row], items: &Segment, (lanes, sets): (u
     let moving = || rows.iter().filter(|row| row.moves);
     let simple = moving().all(|row| !row.pairs && !row.stored && row.size >= 4);
     let fits = simple && moving().any(|row| row.crosses) && sets >= SETS && lanes <= PITCH;
-    let packing = Packing { pitch: PITCH as u64, points: MOST_POINTS as u64, rows: lanes as u64, once: false };
+    let packing = Packing { pitch: PITCH as u64, points: MOST_POINTS as u64, rows: lanes as u64, row_nanos: None };
     (fits && items.insts.iter().all(|(inst, _)| alike(inst))).then_some(packing)
 }
 
-/// How rows had better lie where any order does, of so many accumulators, the vectors of which are or are not `joined` otherwise: measured, of rows that are read
-/// once.
-pub fn packing_of_any(accumulators: usize, joined: bool, lanes: usize) -> Packing {
-    let points = match (accumulators, joined) {
-        (1, true) => 3,
-        (1, false) => 16,
-        _ => 64,
-    };
-    Packing { pitch: PITCH as u64, points, rows: lanes as u64, once: true }
+/// How rows had better lie where any order does, of so many accumulators; what a row takes otherwise is measured, on an AMD EPYC (Zen 4).
+pub fn packing_of_any(accumulators: usize, lanes: usize) -> Packing {
+    let row_nanos = if accumulators > 1 { 28.0 } else { 8.0 };
+    Packing { pitch: PITCH as u64, points: MOST_POINTS_OF_ANY, rows: lanes as u64, row_nanos: Some(row_nanos) }
 }
 
 /// True if points of rows can follow one another where lanes are rows.
