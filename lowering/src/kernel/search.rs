@@ -35,7 +35,7 @@ impl Kernel {
         let split = self.split_fold()?;
         let pick = split.join.split_fold()?.part;
         Some(Search {
-            values: split.part.values()?,
+            values: split.part.of_values()?,
             part: split.part,
             pick,
             join: split.join,
@@ -44,7 +44,7 @@ impl Kernel {
     }
 
     /// Of a kernel that leaves a value and its position, one that leaves the value.
-    fn values(&self) -> Option<Kernel> {
+    fn of_values(&self) -> Option<Kernel> {
         let fold = self.fold.as_ref()?;
         let alone = fold.alone.as_ref()?;
         let gone = |number: usize| {
