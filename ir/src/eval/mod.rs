@@ -43,7 +43,7 @@ pub struct Limits {
     /// Instructions executed, elements computed, and points of index spaces, over all calls: 2³² if nothing is said. A product of two
     /// matrices of 1,000 rows and columns has 10⁹ points.
     pub steps: u64,
-    /// Elements of one array: 2³⁰ if nothing is said.
+    /// Elements of one array: 2²⁸ if nothing is said.
     pub elements: u64,
     /// Bytes in all arrays that live values hold, a shared buffer counted for each: 8 GiB if nothing is said.
     pub bytes: u64,
@@ -68,7 +68,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { steps: 1 << 32, elements: 1 << 30, bytes: 1 << 33, depth: 128 }
+        Limits { steps: 1 << 32, elements: 1 << 28, bytes: 1 << 33, depth: 128 }
     }
 }
 
