@@ -2,13 +2,14 @@
 
 #[path = "support/bits.rs"]
 mod bits;
+#[path = "support/scheduled.rs"]
+mod scheduled;
 
 use bits::bits;
 use ndarray::{Array2, ArrayView2, s};
-use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options};
-use std::num::NonZeroU32;
+use rewright_lowering::exec::{Arg, Backend, Executable};
+use scheduled::compile;
 
 /// The dtype of both operands, a function of rows of one and the points of another, and how many points of a row that is read once are worth packing: none where what
 /// follows a row can't follow several.
@@ -39,14 +40,6 @@ fn programs() -> Vec<(DType, String, usize)> {
     programs.push((DType::F64, program(DType::F64, "bool[n]", "t0 = lt x, y\n yield t0", "reduce (any bool)"), 13));
     programs.push((DType::Bool, program(DType::Bool, "bool[n]", "t0 = or x, y\n yield t0", "reduce (all bool)"), 13));
     programs
-}
-
-fn compile(text: &str, schedule: &str, backend: Backend, threads: u32) -> Executable {
-    let schedule = if schedule.is_empty() { String::new() } else { format!("schedule=\"{schedule}\"") };
-    let module = parse_module(&text.replace("SCHEDULE", &schedule), "test.ir");
-    let module = module.unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
-    let options = Options { backend, times: true, threads: NonZeroU32::new(threads), ..Options::default() };
-    Executable::compile(&module, "f", options).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
 /// Few different elements, so that there are several greatest ones; rows one after the other, or beside one another.

@@ -2,21 +2,14 @@
 
 #[path = "support/bits.rs"]
 mod bits;
+#[path = "support/scheduled.rs"]
+mod scheduled;
 
 use bits::bits;
 use ndarray::{Array1, Array2, s};
-use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options};
-use std::num::NonZeroU32;
-
-fn compile(text: &str, schedule: &str, backend: Backend, threads: u32) -> Executable {
-    let schedule = if schedule.is_empty() { String::new() } else { format!("schedule=\"{schedule}\"") };
-    let module = parse_module(&text.replace("SCHEDULE", &schedule), "test.ir");
-    let module = module.unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
-    let options = Options { backend, times: true, threads: NonZeroU32::new(threads), ..Options::default() };
-    Executable::compile(&module, "f", options).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
+use rewright_lowering::exec::{Arg, Backend, Executable};
+use scheduled::compile;
 
 /// The position of the least or greatest in each row, with what is computed of it.
 fn program(of: &str, dtype: DType, body: &str, finish: &str, results: &str) -> String {

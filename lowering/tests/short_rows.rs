@@ -1,10 +1,12 @@
 //! Short rows that are read again and again: what they come to is the same bits, packed or not, whatever the shapes and strides.
 
+#[path = "support/scheduled.rs"]
+mod scheduled;
+
 use ndarray::{Array2, ArrayView2, s};
-use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Datum};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
-use std::num::NonZeroU32;
+use rewright_lowering::exec::{Arg, Backend, Executable, ViewMut};
+use scheduled::compile;
 
 /// When a code generator with lanes packs rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,14 +66,6 @@ entry:
         ),
         (f64, f64, one("f64", "f64", "bool", "t0 = lt x, y\n yield t0", "all bool"), Packs::Once),
     ]
-}
-
-fn compile(text: &str, schedule: &str, backend: Backend, threads: u32) -> Executable {
-    let schedule = if schedule.is_empty() { String::new() } else { format!("schedule=\"{schedule}\"") };
-    let module = parse_module(&text.replace("SCHEDULE", &schedule), "test.ir");
-    let module = module.unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
-    let options = Options { backend, times: true, threads: NonZeroU32::new(threads), ..Options::default() };
-    Executable::compile(&module, "f", options).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
 fn points(rows: usize, columns: usize, seed: u64) -> Array2<f64> {

@@ -347,15 +347,7 @@ impl Launch {
     /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter.
     pub(super) unsafe fn plain(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
         if self.packed {
-            let work = Work {
-                kernel: &*self.compiled,
-                lowered: &self.lowered,
-                blocks: None,
-                search: None,
-                bound,
-                pointers,
-                params,
-            };
+            let work = Work::of(&*self.compiled, &self.lowered, bound, pointers, params);
             // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
             unsafe { run_packed(&work, 1) };
             return Status::default();
@@ -370,7 +362,7 @@ impl Launch {
     /// As [`plain`](Launch::plain).
     pub(super) unsafe fn in_row_blocks(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
         let (kernel, blocks) = (&*self.compiled, self.block_kernels(bound));
-        let work = Work { kernel, lowered: &self.lowered, blocks, search: None, bound, pointers, params };
+        let work = Work { blocks, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
         // SAFETY: passed on.
         unsafe { run(&work, &Decision::default()) }
     }
@@ -441,7 +433,7 @@ impl Launch {
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
         let blocks = self.block_kernels(bound);
-        let work = Work { kernel, lowered: &self.lowered, blocks, search, bound, pointers, params };
+        let work = Work { blocks, search, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
         // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0
         // and results are no views in which elements overlap.
         unsafe {
@@ -473,15 +465,7 @@ impl Launch {
             let schedule = packed_decision(threads).schedule(&self.lowered, bound, &*self.compiled);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
-        let work = Work {
-            kernel: &*self.compiled,
-            lowered: &self.lowered,
-            blocks: None,
-            search: None,
-            bound,
-            pointers,
-            params,
-        };
+        let work = Work::of(&*self.compiled, &self.lowered, bound, pointers, params);
         // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
         unsafe { run_packed(&work, threads) };
         Status::default()

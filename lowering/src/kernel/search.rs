@@ -3,8 +3,7 @@
 //! To keep a position beside each value takes more than twice the work, as positions are wider than most values. Of a long row only values are combined,
 //! block by block; what these came to says which block has the one that is sought, and its position is found in that block alone.
 
-use super::{Combination, Fold, KInst, KOp, Kernel};
-use rewright_ir::DType;
+use super::{Combination, Fold, KInst, KOp, KValue, Kernel};
 
 /// The kernels of such a row. All have its buffers, and one for the value and one for the position besides.
 #[derive(Clone, Debug)]
@@ -17,30 +16,21 @@ pub struct Search {
     pub pick: Kernel,
     /// Goes on as after the row, with what the additional buffers hold.
     pub join: Kernel,
-    /// The dtype of the values.
-    pub value: DType,
 }
 
 impl Kernel {
     /// The kernels, if all that is combined is a value and the index of its point in a row, which nothing else looks at.
     pub fn search(&self) -> Option<Search> {
         let fold = self.fold.as_ref().filter(|fold| fold.any_order && fold.alone.is_some())?;
-        let &[value, position] = &fold.items[..] else { return None };
+        let &[_, position] = &fold.items[..] else { return None };
         let is_index = |inst: &&KInst| inst.op == KOp::Index(self.axes as u32 - 1);
-        let only = self.insts.iter().filter(is_index).all(|inst| inst.first == position);
-        let is_kept = self.insts.iter().any(|inst| inst.first == position && is_index(&inst));
-        if !only || !is_kept || self.insts.iter().any(|inst| inst.args.contains(&position)) {
+        let indices: Vec<KValue> = self.insts.iter().filter(is_index).map(|inst| inst.first).collect();
+        if indices != [position] || self.insts.iter().any(|inst| inst.args.contains(&position)) {
             return None;
         }
         let split = self.split_fold()?;
         let pick = split.join.split_fold()?.part;
-        Some(Search {
-            values: split.part.of_values()?,
-            part: split.part,
-            pick,
-            join: split.join,
-            value: self.dtype(value),
-        })
+        Some(Search { values: split.part.of_values()?, part: split.part, pick, join: split.join })
     }
 
     /// Of a kernel that leaves a value and its position, one that leaves the value.

@@ -28,6 +28,19 @@ pub(crate) struct Work<'a> {
     pub params: &'a [u64],
 }
 
+impl<'a> Work<'a> {
+    /// Of a kernel that runs as it is.
+    pub fn of(
+        kernel: &'a dyn CompiledKernel,
+        lowered: &'a Lowered,
+        bound: &'a Bound,
+        pointers: &'a [*mut u8],
+        params: &'a [u64],
+    ) -> Work<'a> {
+        Work { kernel, lowered, blocks: None, search: None, bound, pointers, params }
+    }
+}
+
 // SAFETY: parts of a call write to elements of their own, and what they read nobody writes meanwhile: the caller of `run` promises
 // that, and `Decision` shares out only loops whose iterations write to different elements.
 unsafe impl Sync for Work<'_> {}

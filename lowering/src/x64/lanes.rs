@@ -73,9 +73,7 @@ impl Writer<'_> {
         self.asm.rm(Code::Cmp_r64_rm64, REMAINING, Mem::frame(self.places.extents[level]));
         self.asm.jump(Code::Ja_rel32_64, otherwise);
         self.if_rows_begin_beside(kernel, level, otherwise);
-        self.asm.store(Mem::frame(batch.rows), REMAINING);
-        self.write_masks(batch.masks);
-        self.batches(kernel, (fold, batch), level, |w| {
+        self.lanes_of_rows(kernel, (fold, batch), level, |w| {
             w.neutral(fold, 0..1)?;
             w.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
             let again = w.asm.bound();
@@ -85,7 +83,6 @@ impl Writer<'_> {
             w.asm.rm(Code::Cmp_r64_rm64, INDEX, Mem::frame(w.places.extents[level + 1]));
             w.asm.jump(Code::Jb_rel32_64, again);
             w.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
-            w.put_totals(fold);
             Ok(())
         })?;
         self.asm.jump(Code::Jmp_rel32_64, done);
@@ -104,11 +101,23 @@ impl Writer<'_> {
         }
     }
 
-    /// The first accumulators, to where what follows rows finds them.
-    fn put_totals(&mut self, fold: &Folding) {
-        for (accumulator, &spot) in fold.accumulators.iter().zip(fold.spots_of(0)) {
-            self.get(spot, accumulator.class, Mem::frame(accumulator.total));
-        }
+    /// All rows, as many at once as `REMAINING` says; `totals` leaves what they come to in the first accumulators, a lane each.
+    fn lanes_of_rows(
+        &mut self,
+        kernel: &Kernel,
+        (fold, batch): (&Folding, &Batch),
+        level: usize,
+        mut totals: impl FnMut(&mut Self) -> Result<(), KernelError>,
+    ) -> Result<(), KernelError> {
+        self.asm.store(Mem::frame(batch.rows), REMAINING);
+        self.write_masks(batch.masks);
+        self.batches(kernel, (fold, batch), level, |w| {
+            totals(w)?;
+            for (accumulator, &spot) in fold.accumulators.iter().zip(fold.spots_of(0)) {
+                w.get(spot, accumulator.class, Mem::frame(accumulator.total));
+            }
+            Ok(())
+        })
     }
 
     /// Rows along a loop, and on to `done`, if they are short and lie so; otherwise it goes on behind.
@@ -139,13 +148,7 @@ impl Writer<'_> {
         }
         self.asm.bind(known);
         self.asm.constant(REMAINING, packing.rows);
-        self.asm.store(Mem::frame(batch.rows), REMAINING);
-        self.write_masks(batch.masks);
-        self.batches(kernel, (fold, batch), level, |w| {
-            w.points_on_lanes((fold, batch), (0, 1), 0)?;
-            w.put_totals(fold);
-            Ok(())
-        })?;
+        self.lanes_of_rows(kernel, (fold, batch), level, |w| w.points_on_lanes((fold, batch), (0, 1), 0))?;
         self.asm.jump(Code::Jmp_rel32_64, done);
         self.asm.bind(otherwise);
         Ok(())

@@ -12,10 +12,23 @@ mod random;
 mod x64;
 
 use case::{Call, run};
+use rewright_ir::expr::Order;
 use rewright_lowering::Interp;
 use rewright_lowering::cranelift::Cranelift;
-use rewright_lowering::kernel::{CodeGen, CompiledKernel, KOp, Kernel, Wishes};
+use rewright_lowering::kernel::{CodeGen, CompiledKernel, Fold, KOp, KValue, Kernel, Wishes};
+use std::ops::Range;
 use std::sync::LazyLock;
+
+/// A fold of these items, what is combined, what that comes to, and the totals.
+fn fold(
+    (order, any_order): (Order, bool),
+    [items, left, right, both, totals]: [Vec<KValue>; 5],
+    neutral: Vec<u64>,
+    [combine, after]: [Range<usize>; 2],
+) -> Fold {
+    let (onward, alone) = (None, None);
+    Fold { order, any_order, items, neutral, left, right, both, combine, onward, alone, totals, after }
+}
 
 /// A code generator under test.
 struct Tested {

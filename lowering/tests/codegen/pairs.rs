@@ -4,9 +4,7 @@ use crate::case::{Call, Layout, Random};
 use crate::same;
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
-use rewright_lowering::kernel::{
-    Binary, Buffer, Compare, Fold, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part,
-};
+use rewright_lowering::kernel::{Binary, Buffer, Compare, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part};
 
 const COMPLEX: [DType; 2] = [DType::C64, DType::C128];
 const PARTS: [Part; 2] = [Part::Re, Part::Im];
@@ -170,20 +168,7 @@ fn rows_combined() {
             let neutral = [if multiplies { 1.0 } else { -0.0 }, -0.0];
             let neutral = neutral.map(|x| Scalar::F64(x).cast(real).bits().0).to_vec();
             let [items, left, right, both, totals] = [items, left, right, both, totals].map(Vec::from);
-            k.fold(Fold {
-                order,
-                any_order: false,
-                items,
-                neutral,
-                left,
-                right,
-                both,
-                combine,
-                onward: None,
-                alone: None,
-                totals,
-                after,
-            });
+            k.fold(super::fold((order, false), [items, left, right, both, totals], neutral, [combine, after]));
             let kernel = k.finish();
             let mut calls = calls(&kernel, [1, 2, 3, 5, 8, 13, 17, 33, 66, 300]);
             // As many rows as several at once are computed of, and more.

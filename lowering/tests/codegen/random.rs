@@ -6,7 +6,7 @@ use rewright_ir::expr::Order;
 use rewright_ir::math::vector::Table;
 use rewright_ir::{Attrs, DType, EvalError, Op, OpDef, Scalar, Scalars};
 use rewright_lowering::kernel::{
-    Binary, Buffer, Compare, Fold, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part, Reference, Unary,
+    Binary, Buffer, Compare, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part, Reference, Unary,
 };
 use smallvec::SmallVec;
 
@@ -227,20 +227,7 @@ impl Maker {
         };
         let neutral = chosen.iter().map(|(_, neutral)| neutral.bits().0).collect();
         let any_order = !dtypes.iter().any(|dtype| dtype.is_float()) && self.random.chance(70);
-        self.k.fold(Fold {
-            order,
-            any_order,
-            items,
-            neutral,
-            left,
-            right,
-            both,
-            combine,
-            onward: None,
-            alone: None,
-            totals,
-            after,
-        });
+        self.k.fold(super::fold((order, any_order), [items, left, right, both, totals], neutral, [combine, after]));
     }
 
     /// An operation, and what it does nothing with.

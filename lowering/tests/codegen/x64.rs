@@ -6,7 +6,7 @@ use crate::same;
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
 use rewright_lowering::kernel::{
-    Binary, Buffer, CodeGen, Compare, Fold, KOp, KValue, Kernel, KernelBuilder, KernelError, MathCall, MathPtr, Part,
+    Binary, Buffer, CodeGen, Compare, KOp, KValue, Kernel, KernelBuilder, KernelError, MathCall, MathPtr, Part,
 };
 use rewright_lowering::x64::{Level, X64};
 
@@ -88,20 +88,7 @@ fn rows_of_few_lanes() {
         let [items, left, right, both, totals] = [x, left, right, both, row].map(|value| vec![value]);
         let neutral = vec![neutral.cast(dtype).bits().0];
         let (order, any_order) = (Order::Tree { lanes, leaf: 4 * lanes, apart: 1, part: 8 * lanes }, false);
-        k.fold(Fold {
-            order,
-            any_order,
-            items,
-            neutral,
-            left,
-            right,
-            both,
-            combine,
-            onward: None,
-            alone: None,
-            totals,
-            after,
-        });
+        k.fold(super::fold((order, any_order), [items, left, right, both, totals], neutral, [combine, after]));
         let kernel = k.finish();
         same(&kernel, calls(&kernel));
     }

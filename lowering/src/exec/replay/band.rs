@@ -64,8 +64,7 @@ impl Band {
             let (lowered, bound) = (&launch.lowered, &run.bound);
             nanos += lowered.nanos(bound);
             debug_assert_eq!(lowered.block_join, None, "members keep no totals in memory");
-            let work =
-                Work { kernel: launch.kernel(*stream), lowered, blocks: None, search: None, bound, pointers, params };
+            let work = Work::of(launch.kernel(*stream), lowered, bound, pointers, params);
             members.push(schedule::Member { work, along: *along, tile: *tile, moved });
         }
         let threads = Threads::now(nanos, threads).worth(nanos);

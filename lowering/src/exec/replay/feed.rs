@@ -45,25 +45,9 @@ impl Fed {
         let totals = [maker, fold].map(|launch| launch.lowered.block_join.is_some());
         debug_assert_eq!(totals, [false; 2], "neither keeps totals in memory");
         let bound = &self.maker.bound;
-        let making = Work {
-            kernel: maker.kernel(false),
-            lowered: &maker.lowered,
-            blocks: None,
-            search: None,
-            bound,
-            pointers: &pointers,
-            params: &params,
-        };
+        let making = Work::of(maker.kernel(false), &maker.lowered, bound, &pointers, &params);
         let bound = &self.fold.bound;
-        let folding = Work {
-            kernel: fold.kernel(false),
-            lowered: &fold.lowered,
-            blocks: None,
-            search: None,
-            bound,
-            pointers: &fold_pointers,
-            params: &fold_params,
-        };
+        let folding = Work::of(fold.kernel(false), &fold.lowered, bound, &fold_pointers, &fold_params);
         let nanos = [&making, &folding].map(|work| work.lowered.nanos(work.bound)).iter().sum();
         let threads = Threads::now(nanos, threads).worth(nanos);
         // SAFETY: the addresses are the caller's promise, and `find` looked at the loops and at what is passed.
