@@ -145,7 +145,7 @@ LOG_END = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
 def roots_of_two(parts, single):
     """2 to the power of n / parts, for n from 0 on, all times one number just below 1: of those tried the one with which they are nearest to
     floats."""
-    bits, tried, chunk = (23, 1 << 12, 1 << 12) if single else (52, 1 << 24, 1 << 22)
+    bits, tried, chunk = (23, 1 << 12, 1 << 12) if single else (52, 1 << 28, 1 << 22)
     roots = [mp.mpf(2) ** (mp.mpf(n) / parts) for n in range(parts)]
     # The number is 1 - m / 2^(bits + 1). What is left of products after the last place, times 2^64, is computed without what goes beyond.
     def fraction(x):
@@ -169,8 +169,7 @@ def roots_of_two(parts, single):
     return below, [rounded(root * below, single) for root in roots], math.ceil(off * 1e4) / 1e4
 
 
-# A table of doubles with AVX2 is slower the more there are.
-PARTS = (4, 8)
+PARTS = (8, 8)
 ROOTS = [roots_of_two(parts, single) for single, parts in enumerate(PARTS)]
 NEAR_0 = [LN2 / 2 / parts * mp.mpf("1.0001") for parts in PARTS]
 
@@ -178,11 +177,11 @@ NEAR_0 = [LN2 / 2 / parts * mp.mpf("1.0001") for parts in PARTS]
 TABLE = [
     (
         "EXP_NEAR_0",
-        "`s e^r - 1` for |r| up to log 2 / 8 at `f64`, log 2 / 16 at `f32`, where s is the inverse of the first number of `ROOTS`.",
+        "`s e^r - 1` for |r| up to log 2 / 16, where s is the inverse of the first number of `ROOTS`.",
         [lambda r, below=below: mp.exp(r) / below - 1 for below, _, _ in ROOTS],
         lambda r: mp.exp(-r),
         ([-end for end in NEAR_0], NEAR_0),
-        (9, 4),
+        (8, 4),
     ),
     (
         "EXP",
@@ -374,7 +373,7 @@ def tables():
     docs = {
         "LOG_INVERSES": "Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.",
         "LOG_TABLE": "Minus the logarithms of these: multiples of 2^-42 at `f64`, off by less than 2^-65; of 2^-17 and 2^-32.5 at `f32`.",
-        "ROOTS": "2 to the power of so many quarters at `f64`, eighths at `f32`, each times the first one, with which they are within "
+        "ROOTS": "2 to the power of so many eighths, each times the first one, with which they are within "
         f"{ROOTS[0][2]} and {ROOTS[1][2]} units in the last place.",
         "EIGHTHS_SIN": "Sines of so many eighths of pi, below pi.",
         "EIGHTHS_SIN_REST": "What sines of eighths of pi are more than `EIGHTHS_SIN`, and 0.09 times what cosines are more than `EIGHTHS_COS`, with a sign: see `eighths` in the script.",

@@ -2,7 +2,7 @@
 //!
 //! x = k log 2 + r with |r| at most half of log 2, reduced in two steps (W. Cody, W. Waite, "Software Manual for the Elementary
 //! Functions", 1980), so that `e^x = 2^k e^r`. What is lost in rounding r and the sum `1 + r` is added last, so that the result is
-//! little more than half a unit off. [`exp`] and [`exp2`] themselves have k in quarters or eighths, and with it a smaller r: 2 to the power of k's fraction
+//! little more than half a unit off. [`exp`] and [`exp2`] themselves have k in eighths, and with it a smaller r: 2 to the power of k's fraction
 //! is in a table.
 
 use super::pair::Pair;
@@ -16,25 +16,26 @@ use std::f64::consts::LN_2;
 
 /// What depends on the precision.
 struct Numbers {
-    /// What a number is added to so that the sum's low bits are the number, rounded to an integer, and the same for parts of it, as many
-    /// as the table of roots has.
+    /// What a number is added to so that the sum's low bits are the number, rounded to an integer, and the same for eighths of it.
     shifter: f64,
-    parts: f64,
+    eighths: f64,
     /// The bias of exponents.
     bias: f64,
     /// The logarithm of 2: so many bits that its product with k is exact, and the rest.
     ln2: [f64; 2],
-    /// The same for k in such parts.
-    ln2_by_parts: [f64; 2],
+    /// The same for k in eighths.
+    ln2_by_eighths: [f64; 2],
     exp: &'static [f64],
     near_0: &'static [f64],
     /// The same for powers of 2.
     near_0_of_two: &'static [f64],
     expm1: &'static [f64],
     mantissa: u32,
-    /// Where `e^x` is 0 below and infinite above, and `2^x`.
+    /// Where `e^x` is 0 below and infinite above.
     ends: [f64; 2],
-    ends_of_two: [f64; 2],
+    /// What [`exp`] and [`exp2`] take for all beyond: the power of 2 of the first is the least that [`Real::scale`] knows.
+    inside: [f64; 2],
+    inside_of_two: [f64; 2],
     /// Below this `e^x - 1` is -1.
     least: f64,
     /// Up to here `e^x - 1` is x.
@@ -54,34 +55,36 @@ const fn of_two<const N: usize>(mut coefficients: [f64; N]) -> [f64; N] {
 
 const DOUBLE: Numbers = Numbers {
     shifter: 6755399441055744.0,
-    parts: 1688849860263936.0,
+    eighths: 844424930131968.0,
     bias: 1023.0,
     ln2: [0.6931471805598903, 5.497923018708371e-14],
-    ln2_by_parts: [0.6931471805601177, -1.7239444525614835e-13],
+    ln2_by_eighths: [0.6931471805601177, -1.7239444525614835e-13],
     exp: &EXP_DOUBLE,
     near_0: &EXP_NEAR_0_DOUBLE,
     near_0_of_two: &of_two(EXP_NEAR_0_DOUBLE),
     expm1: &EXPM1_DOUBLE,
     mantissa: 52,
     ends: [-746.0, 710.0],
-    ends_of_two: [-1076.0, 1024.0],
+    inside: [-1418.0, 710.0],
+    inside_of_two: [-2046.0, 1024.0],
     least: -40.0,
     tiny: f64::EPSILON / 4.0,
 };
 
 const SINGLE: Numbers = Numbers {
     shifter: 12582912.0,
-    parts: 1572864.0,
+    eighths: 1572864.0,
     bias: 127.0,
     ln2: [0.693145751953125, 1.428606765330187e-06],
-    ln2_by_parts: [0.693115234375, 3.194618329871446e-05],
+    ln2_by_eighths: [0.693115234375, 3.194618329871446e-05],
     exp: &EXP_SINGLE,
     near_0: &EXP_NEAR_0_SINGLE,
     near_0_of_two: &of_two(EXP_NEAR_0_SINGLE),
     expm1: &EXPM1_SINGLE,
     mantissa: 23,
     ends: [-104.0, 89.0],
-    ends_of_two: [-151.0, 128.0],
+    inside: [-176.0, 89.0],
+    inside_of_two: [-254.0, 128.0],
     least: -20.0,
     tiny: f32::EPSILON as f64 / 4.0,
 };
@@ -111,36 +114,29 @@ fn power<F: Real>(r: F, rest: F, n: &Numbers) -> (F, F) {
     (sum, (r * r).fma(polynomial(r, n.exp), rest * sum) + lost)
 }
 
-/// A number, but 0 where its power is.
-struct Inside<F: Real> {
-    x: F,
-    /// Whether the power is not 0. Else 0 is chosen, for a product that underflows takes processors long.
-    above: F::Condition,
-}
-
-/// Beyond the upper end the power is infinite, as it is there; NaN is beyond none.
-fn inside<F: Real>(x: F, ends: [f64; 2]) -> Inside<F> {
+/// The number or the end that it is beyond, where powers are infinite or 0. Not the numbers between which they come to be 0, but far below them, so that a product
+/// is one with 0 and does not underflow, which takes some processors long. NaN is beyond none.
+fn inside<F: Real>(x: F, ends: [f64; 2]) -> F {
     let [least, most] = ends.map(|end| x.of(end));
-    let above = !x.less(least);
-    Inside { x: most.min(x).or(above, x.of(0.0)), above }
+    least.max(most.min(x))
 }
 
-/// e to the power x: x = k log 2 + r, where k is a number of quarters or eighths, so that `e^x = 2^k e^r`. The table has 2 to the power of the
+/// e to the power x: x = k log 2 + r, where k is a number of eighths, so that `e^x = 2^k e^r`. The table has 2 to the power of the
 /// fraction of k, divided by a number s that is near to 1 and such that all of them are near to floats, of which one is enough therefore; the polynomial
 /// has s for it, and is `s e^r - 1`. The second-to-last rounding is of a product with r, which is much smaller than the result.
 pub fn exp<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let Inside { x, above } = inside(x, n.ends);
-    let shifter = x.of(n.parts);
+    let x = inside(x, n.inside);
+    let shifter = x.of(n.eighths);
     let shifted = x.fma(x.of(std::f64::consts::LOG2_E), shifter);
     let k = shifted - shifter;
-    let [ln2, ln2_rest] = n.ln2_by_parts.map(|c| x.of(-c));
+    let [ln2, ln2_rest] = n.ln2_by_eighths.map(|c| x.of(-c));
     let r = k.fma(ln2_rest, k.fma(ln2, x));
-    from_parts(shifted, k, r, n.near_0).or(above, x.of(0.0))
+    from_eighths(shifted, k, r, n.near_0)
 }
 
 /// 2 to the power of k and what the polynomial of r stands for.
-fn from_parts<F: Real>(shifted: F, k: F, r: F, near_0: &[f64]) -> F {
+fn from_eighths<F: Real>(shifted: F, k: F, r: F, near_0: &[f64]) -> F {
     let root = shifted.bits().choose(&ROOTS);
     root.fma(horner(r, near_0.iter()), root).scale(k)
 }
@@ -165,13 +161,13 @@ pub(super) fn exp_of_sum<F: Real>(x: F, more: F) -> F {
     zero.or(below, value)
 }
 
-/// 2 to the power x, as [`exp`]: r is the distance to the nearest such part, which is exact.
+/// 2 to the power x, as [`exp`]: r is the distance to the nearest eighth, which is exact.
 pub fn exp2<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let Inside { x, above } = inside(x, n.ends_of_two);
-    let shifted = x + x.of(n.parts);
-    let k = shifted - x.of(n.parts);
-    from_parts(shifted, k, x - k, n.near_0_of_two).or(above, x.of(0.0))
+    let x = inside(x, n.inside_of_two);
+    let shifted = x + x.of(n.eighths);
+    let k = shifted - x.of(n.eighths);
+    from_eighths(shifted, k, x - k, n.near_0_of_two)
 }
 
 /// x as k log 2 + r: a power of 2, r, and `e^r - 1 - r`, with what the reduction lost.

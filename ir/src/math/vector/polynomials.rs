@@ -6,20 +6,19 @@
 use super::Table;
 use super::reading::again;
 
-/// `s e^r - 1` for |r| up to log 2 / 8 at `f64`, log 2 / 16 at `f32`, where s is the inverse of the first number of `ROOTS`. At `f64`, off by less than 2^-58.0.
-pub(super) const EXP_NEAR_0_DOUBLE: [f64; 9] = [
-    2.5474065008485007e-12,
-    1.000000000002547,
-    0.5000000000012746,
-    0.16666666666767174,
-    0.04166666666619951,
-    0.00833333306042608,
-    0.0013888889916690726,
-    0.00019846020577347331,
-    2.479797561772252e-05,
+/// `s e^r - 1` for |r| up to log 2 / 16, where s is the inverse of the first number of `ROOTS`. At `f64`, off by less than 2^-58.4.
+pub(super) const EXP_NEAR_0_DOUBLE: [f64; 8] = [
+    1.6612339444506336e-08,
+    1.0000000166123395,
+    0.5000000083062093,
+    0.16666666943523514,
+    0.041666667251738856,
+    0.008333333595858597,
+    0.001388981287629912,
+    0.00019838667951890202,
 ];
 
-/// `s e^r - 1` for |r| up to log 2 / 8 at `f64`, log 2 / 16 at `f32`, where s is the inverse of the first number of `ROOTS`. At `f32`, off by less than 2^-25.6.
+/// `s e^r - 1` for |r| up to log 2 / 16, where s is the inverse of the first number of `ROOTS`. At `f32`, off by less than 2^-25.6.
 pub(super) const EXP_NEAR_0_SINGLE: [f64; 4] =
     [0.00017316313460469246, 1.0001732110977173, 0.5001647472381592, 0.166685551404953];
 
@@ -411,10 +410,19 @@ pub(super) static LOG_TABLE: Table = Table {
     ],
 };
 
-/// 2 to the power of so many quarters at `f64`, eighths at `f32`, each times the first one, with which they are within 0.0011 and 0.0722 units in the last place.
+/// 2 to the power of so many eighths, each times the first one, with which they are within 0.0276 and 0.0722 units in the last place.
 pub(super) static ROOTS: Table = Table {
     name: "roots",
-    double: again([0.9999999999974526, 1.1892071149996917, 1.4142135623694925, 1.6817928305031449]),
+    double: again([
+        0.9999999833876608,
+        1.0905077145493733,
+        1.1892070952472091,
+        1.2968395331074711,
+        1.4142135388796997,
+        1.5422107997882115,
+        1.6817928025689162,
+        1.834008055942178,
+    ]),
     single: again([
         0.9998268485069275,
         1.0903189182281494,
