@@ -325,10 +325,10 @@ TABLE = [
 
 def log_table(single):
     """For the sixteen parts of the numbers from 3/4 to 3/2, in the order of the first four bits of their mantissas, a number near to
-    the inverse, and minus its logarithm. Beside 1 these are 1 and 0. Elsewhere the logarithm is chosen first, as a multiple of a power of 2,
-    and among those near to where it should be one whose exponential happens to be near to a float (S. Gal, B. Bachelis, "An
+    the inverse, and minus its logarithm. Beside 1 these are 1 and 0. Elsewhere the logarithm is chosen first, as a number of few bits (at f64 those of
+    the upper half of a float, which is half the work to look up), and among those near to where it should be one whose exponential happens to be near to a float (S. Gal, B. Bachelis, "An
     accurate elementary mathematical library for the IEEE floating point standard", ACM TOMS 17(1), 1991)."""
-    unit, enough, most = (mp.mpf(2) ** -17, mp.mpf("-32.5"), 800) if single else (mp.mpf(2) ** -42, -65, 60000)
+    enough = mp.mpf("-32.5") if single else -65
     inverses, logs = [], []
     for i in range(16):
         low, high = [(16 + i + end) / mp.mpf(16 if i < 8 else 32) for end in (0, 1)]
@@ -336,8 +336,9 @@ def log_table(single):
         if low != 1 and high != 1:
             # Above 1 + 1/16 results are smallest at the low end, where f is to be small.
             middle = mp.mpf("1.0815") if i == 1 else (low + high) / 2
+            unit = mp.mpf(2) ** (-17 if single else math.floor(mp.log(abs(mp.log(middle)), 2)) - 20)
             near = int(mp.nint(mp.log(middle) / unit))
-            steps = sorted(range(-most, most + 1), key=abs)
+            steps = sorted(range(-40000, 40001), key=abs)
             found = ((log, mp.exp(-log)) for log in ((near + step) * unit for step in steps))
             off = lambda pair: abs(rounded(pair[1], single) / pair[1] - 1)
             log, inverse = next(pair for pair in found if off(pair) < mp.mpf(2) ** enough)
@@ -372,7 +373,7 @@ def tables():
     pairs = [*zip(log_table(False), log_table(True)), [table for _, table, _ in ROOTS], *eighths()]
     docs = {
         "LOG_INVERSES": "Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.",
-        "LOG_TABLE": "Minus the logarithms of these: multiples of 2^-42 at `f64`, off by less than 2^-65; of 2^-17 and 2^-32.5 at `f32`.",
+        "LOG_TABLE": "Minus the logarithms of these: at `f64` floats whose lower halves are 0, off by less than 2^-65; at `f32` multiples of 2^-17, by 2^-32.5.",
         "ROOTS": "2 to the power of so many eighths, each times the first one, with which they are within "
         f"{ROOTS[0][2]} and {ROOTS[1][2]} units in the last place.",
         "EIGHTHS_SIN": "Sines of so many eighths of pi, below pi.",

@@ -238,7 +238,10 @@ impl Writer<'_> {
                 file.pinned[0] |= 1 << register;
             }
         }
-        for (inst, number) in &prepared.segment.insts {
+        for (n, (inst, number)) in prepared.segment.insts.iter().enumerate() {
+            if let Mode::Group(first) = mode {
+                file.mode = Mode::Group(first + n % prepared.groups);
+            }
             if self.marks.last().is_none_or(|(_, last)| last != number) {
                 self.marks.push((self.asm.here(), *number));
             }

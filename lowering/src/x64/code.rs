@@ -15,7 +15,7 @@ use super::prepared::Prepared;
 use super::schedule::Schedule;
 use super::select::{Rows, Selector};
 use super::stages::Stages;
-use super::{Level, unsupported};
+use super::{Level, together, unsupported};
 use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError, Packing};
 use std::sync::OnceLock;
 
@@ -42,7 +42,7 @@ impl Code {
         let live = live(kernel);
         let sums = if level.is_evex() { ByteSums::of(kernel, &live) } else { ByteSums::default() };
         let (stages, rows) = (Stages::new(kernel, &live, level), Rows::new(kernel, &live));
-        let schedule = Schedule::new(kernel, &live, (&sums, &stages), level);
+        let mut schedule = Schedule::new(kernel, &live, (&sums, &stages), level);
         let mut frame = Frame::default();
         let mut selector = Selector::new(kernel, (&live, &sums), (&rows, &stages), schedule, &mut frame);
         let segments = selector.segments()?;
@@ -50,6 +50,13 @@ impl Code {
         let mut pool = selector.pool;
         let inner = segments.get(kernel.axes..).unwrap_or_default();
         let calls = folded.iter().flat_map(|of| [&of.points, &of.items]).chain(inner).any(Segment::calls);
+        let registers = level.values();
+        let mut levels: Vec<Prepared> = segments.into_iter().map(Prepared::new).collect();
+        let inner = levels.get_mut(kernel.axes..).unwrap_or_default();
+        if kernel.fold.is_none() && kernel.wishes.unroll.is_none() {
+            schedule.groups = together::groups(inner, schedule, registers);
+        }
+        inner.iter_mut().for_each(|inner| inner.pin_for(schedule.groups, registers));
         let leaf = kernel.fold.as_ref().map_or(0, Folding::leaf_points);
         let pieces = Pieces::new(&rows.list, &stages, schedule, leaf);
         let places =
@@ -58,7 +65,6 @@ impl Code {
         bytes.resize(bytes.len().next_multiple_of(64), 0);
         let start = bytes.len();
         let asm = Asm::new(start as u64);
-        let registers = schedule.level.values();
         let folding = kernel.fold.as_ref().zip(folded);
         let folding =
             folding.map(|(fold, of)| Folding::new((kernel, fold), of, (&rows.list, schedule, registers), &mut frame));
@@ -77,8 +83,6 @@ impl Code {
             marks: Vec::new(),
             cold: Cold::default(),
         };
-        let mut levels: Vec<Prepared> = segments.into_iter().map(Prepared::new).collect();
-        levels.iter_mut().skip(kernel.axes).for_each(|inner| inner.pin(registers));
         let entry = writer.kernel(kernel, &levels, folding.as_ref())? as usize;
         let marks = writer.marks;
         bytes.extend(writer.asm.finish()?);

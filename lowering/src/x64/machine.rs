@@ -201,6 +201,28 @@ impl Inst {
             Inst::Load { .. } | Inst::Broadcast { .. } | Inst::First { .. } => SmallVec::new(),
         }
     }
+    /// The same with other values.
+    pub fn renamed(&self, name: impl Fn(V) -> V) -> Inst {
+        let mut inst = self.clone();
+        match &mut inst {
+            Inst::Op(op) => {
+                op.srcs.iter_mut().for_each(|v| *v = name(*v));
+                op.mask.iter_mut().for_each(|(v, _)| *v = name(*v));
+                op.dst = name(op.dst);
+            }
+            Inst::Load { dst, .. } | Inst::Broadcast { dst, .. } | Inst::First { dst } => *dst = name(*dst),
+            Inst::Store { src, .. } | Inst::Output { src, .. } => *src = name(*src),
+            Inst::Call(call) => {
+                call.args.iter_mut().for_each(|v| *v = name(*v));
+                if let Some(unless) = &mut call.unless {
+                    *unless = Unless { guard: name(unless.guard), otherwise: name(unless.otherwise) };
+                }
+                call.dst = name(call.dst);
+            }
+            Inst::SumBytes { src, zero, dst } => (*src, *zero, *dst) = (name(*src), name(*zero), name(*dst)),
+        }
+        inst
+    }
     /// What it computes.
     pub fn def(&self) -> Option<V> {
         match self {

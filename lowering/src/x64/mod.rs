@@ -7,7 +7,8 @@
 //!
 //! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once; that of the innermost one is in `stages`, where it is long, and
 //!    `depth_first`, where that needs fewer registers.
-//! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, then groups under a mask for what remains; `pieces` says
+//! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, which `together` says how many of take turns, then groups under a mask for
+//!    what remains; `pieces` says
 //!    how many points they are run on at once, and `ahead` what they ask memory for early. Rows
 //!    whose elements are not adjacent are copied to the frame in pieces and back, so that the code of groups knows adjacent elements only. Complex
 //!    ones are pairs of floats in memory, and their parts two vectors in registers (`select/pairs`).
@@ -46,6 +47,7 @@ mod rows;
 mod schedule;
 mod select;
 mod stages;
+mod together;
 mod tree;
 
 pub use level::Level;

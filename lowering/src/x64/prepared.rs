@@ -2,6 +2,7 @@
 //! registers over all rounds of the loop.
 
 use super::machine::{Class, Info, Inst, Origin, Segment, V};
+use super::together::{fit_together, together};
 
 /// Later than any use.
 pub const NEVER: u32 = u32::MAX;
@@ -19,6 +20,10 @@ pub struct Prepared {
     pub inputs: Vec<Option<V>>,
     /// The places, by number, that values end in.
     targets: Vec<(V, u32)>,
+    /// How many groups of a round it computes.
+    pub groups: usize,
+    /// The same for several groups.
+    pub together: Option<Box<Prepared>>,
 }
 
 impl Prepared {
@@ -50,7 +55,7 @@ impl Prepared {
             _ => None,
         };
         let targets = segment.insts.iter().filter_map(target).collect();
-        Prepared { segment, starts, uses, pins: Vec::new(), inputs, targets }
+        Prepared { segment, starts, uses, pins: Vec::new(), inputs, targets, groups: 1, together: None }
     }
 
     /// The registers, one bit each, of what stays in them.
@@ -74,37 +79,63 @@ impl Prepared {
         self.targets.iter().find(|(src, _)| *src == v).map(|(_, number)| *number)
     }
 
-    /// Keeps values from outside in registers, those that are used most first, as far as the others leave room for them.
-    pub fn pin(&mut self, registers: usize) {
-        if self.segment.clobbers() {
-            return;
-        }
-        let vector = |info: &Info| matches!(info.class, Class::Vector(_));
-        let (mut live, mut most) = (0usize, 0usize);
+    /// The most vectors that are in registers at once, besides those from outside, and the most masks.
+    pub fn most_live(&self) -> [usize; 2] {
+        let kind = |info: &Info| usize::from(info.class == Class::Mask);
+        let (mut live, mut most) = ([0usize; 2], [0usize; 2]);
         let mut left: Vec<u32> = (0..self.segment.infos.len()).map(|v| self.count(V(v as u32))).collect();
         for (inst, _) in &self.segment.insts {
-            let def = inst.def().filter(|&v| vector(self.segment.info(v)));
-            most = most.max(live + usize::from(def.is_some()));
-            live += usize::from(def.is_some_and(|v| left[v.0 as usize] > 0));
+            if let Some(def) = inst.def() {
+                let kind = kind(self.segment.info(def));
+                most[kind] = most[kind].max(live[kind] + 1);
+                live[kind] += usize::from(left[def.0 as usize] > 0);
+            }
             for v in inst.uses() {
                 left[v.0 as usize] -= 1;
                 let info = self.segment.info(v);
-                let computed = vector(info) && info.origin == Origin::Computed;
-                live -= usize::from(computed && left[v.0 as usize] == 0);
+                let ends = info.origin == Origin::Computed && left[v.0 as usize] == 0;
+                live[kind(info)] -= usize::from(ends);
             }
         }
+        most
+    }
+
+    /// Keeps values from outside in registers, those that are used most first, as far as the others leave room for them.
+    pub fn pin(&mut self, registers: usize) {
+        if !self.segment.clobbers() {
+            let [most, _] = self.most_live();
+            self.pins = self.from_outside();
+            // One more for what has to be loaded for an instruction.
+            let room = registers.saturating_sub(most + 1);
+            let spare = usize::from(self.pins.len() > room);
+            self.pins.truncate(room.saturating_sub(spare));
+        }
+    }
+
+    /// The same, for so many groups a round, of which several are computed together if there are registers for them.
+    pub fn pin_for(&mut self, groups: usize, registers: usize) {
+        match (1..=groups).rev().find(|&n| groups % n == 0 && fit_together(self, n, registers)) {
+            Some(n) if n > 1 => {
+                let mut together = Prepared { groups: n, ..Prepared::new(together(&self.segment, n)) };
+                together.pin(registers);
+                self.pins.clone_from(&together.pins);
+                self.together = Some(Box::new(together));
+            }
+            _ => self.pin(registers),
+        }
+    }
+
+    /// Vectors from outside, those that are used most first.
+    fn from_outside(&self) -> Vec<V> {
         let mut outside: Vec<V> = (0..self.segment.infos.len() as u32)
             .map(V)
             .filter(|&v| {
                 let info = self.segment.info(v);
-                vector(info) && !matches!(info.origin, Origin::Computed | Origin::Input(_)) && self.count(v) > 0
+                let vector = matches!(info.class, Class::Vector(_));
+                vector && !matches!(info.origin, Origin::Computed | Origin::Input(_)) && self.count(v) > 0
             })
             .collect();
         outside.sort_by_key(|&v| std::cmp::Reverse(self.count(v)));
-        // One more for what has to be loaded for an instruction.
-        let room = registers.saturating_sub(most + 1);
-        let spare = usize::from(outside.len() > room);
-        outside.truncate(room.saturating_sub(spare));
-        self.pins = outside;
+        outside
     }
 }

@@ -210,9 +210,10 @@ impl Writer<'_> {
         self.asm.ri(Code::Sub_rm64_imm32, LIMIT, points);
         let round = self.asm.bound();
         self.doubled = false;
-        for group in 0..self.schedule.groups {
-            asks.iter().for_each(|&ask| self.ask(ask, group));
-            self.segment(inner, Mode::Group(group))?;
+        let at_once = inner.together.as_deref().unwrap_or(inner);
+        for first in (0..self.schedule.groups).step_by(at_once.groups) {
+            (first..first + at_once.groups).for_each(|group| asks.iter().for_each(|&ask| self.ask(ask, group)));
+            self.segment(at_once, Mode::Group(first))?;
         }
         self.asm.ri(Code::Add_rm64_imm32, INDEX, points);
         self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);

@@ -57,7 +57,7 @@ impl Schedule {
             Some(Fold { any_order: false, order: Order::Tree { lanes: own, .. }, .. }) => own / lanes,
             _ => {
                 let groups = kernel.wishes.unroll.map_or(if calls { 1 } else { most }, |wish| wish as usize);
-                groups.clamp(1, (MOST_POINTS / lanes).max(1))
+                groups.clamp(1, most_groups(lanes))
             }
         };
         let streamed = |inst: &&KInst| match inst.op {
@@ -71,6 +71,11 @@ impl Schedule {
     /// True if stores of elements of this size go past the caches in the rounds for that.
     pub fn streams_size(&self, size: usize) -> bool {
         self.streams && size * self.lanes >= LEAST_STREAMED
+    }
+
+    /// As many groups as a round may have.
+    pub fn most_groups(&self) -> usize {
+        most_groups(self.lanes)
     }
 
     /// The points of a round.
@@ -93,6 +98,11 @@ impl Schedule {
         };
         format!("{loops} by {} points a round{groups}{stages}{streams}, {}", self.points(), self.level)
     }
+}
+
+/// As many groups of so many lanes as a round may have.
+fn most_groups(lanes: usize) -> usize {
+    (MOST_POINTS / lanes).max(1)
 }
 
 /// The most groups of a round, for so many stages. These are short enough for the processor to begin the next round before one has ended; so more groups

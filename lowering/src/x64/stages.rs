@@ -22,9 +22,21 @@ const ISSUE: f64 = 3.0;
 const MOST: usize = 256;
 /// The cycles of a stage's loop, and those to write or read a value between stages.
 const LOOP: f64 = 2.0;
-const CROSSING: f64 = 0.8;
+const CROSSING: Prices = Prices { avx2: 0.8, evex: 1.5 };
 /// A cut has to save this part of the time.
-const GAIN: f64 = 0.15;
+const GAIN: Prices = Prices { avx2: 0.15, evex: 0.1 };
+
+/// What something costs. With AVX-512 groups take turns (`together`), so that there is less to gain from more stages.
+struct Prices {
+    avx2: f64,
+    evex: f64,
+}
+
+impl Prices {
+    fn at(&self, level: Level) -> f64 {
+        if level.is_evex() { self.evex } else { self.avx2 }
+    }
+}
 
 /// The instructions of the innermost level by stages, in order, and how values get from one to another.
 #[derive(Debug, Default)]
@@ -136,6 +148,7 @@ impl Stages {
 /// The innermost level.
 struct Body<'k> {
     kernel: &'k Kernel,
+    level: Level,
     insts: Vec<usize>,
     /// By value, the place of its instruction in `insts`.
     made_at: Vec<usize>,
@@ -228,7 +241,7 @@ impl<'k> Body<'k> {
             Link { latency, issue, count, from: made.map(|at| at as u32).collect() }
         };
         let links = insts.iter().map(link).collect();
-        let mut body = Body { kernel, insts, made_at, links, crossing: Vec::new(), stores };
+        let mut body = Body { kernel, level, insts, made_at, links, crossing: Vec::new(), stores };
         body.crossing = body.count_crossing();
         body
     }
@@ -280,8 +293,9 @@ impl<'k> Body<'k> {
     /// Where stages begin, besides the first, if cuts cost so many times what they do.
     fn cuts_at(&self, price: f64) -> Vec<usize> {
         let count = self.insts.len();
+        let crossing = CROSSING.at(self.level);
         let cut = |at: usize| {
-            Some(price * (LOOP + CROSSING * self.crossing[at].filter(|_| at <= self.stores && self.is_low(at))? as f64))
+            Some(price * (LOOP + crossing * self.crossing[at].filter(|_| at <= self.stores && self.is_low(at))? as f64))
         };
         let mut stage = Stage::default();
         let whole = self.links.iter().map(|link| stage.add(link)).last().unwrap_or(0.0);
@@ -315,7 +329,7 @@ impl<'k> Body<'k> {
             }
         }
         let mut cuts = Vec::new();
-        if best[count].0 < whole * (1.0 - GAIN) {
+        if best[count].0 < whole * (1.0 - GAIN.at(self.level)) {
             let mut at = best[count].1;
             while at > 0 {
                 cuts.push(at);

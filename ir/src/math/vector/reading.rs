@@ -155,6 +155,11 @@ impl Table {
         };
         [4, 8].into_iter().find(again).unwrap_or(16)
     }
+    /// The upper halves of the numbers at `f64`, if all lower ones are 0, and the first number is.
+    pub fn upper_halves(&self) -> Option<[u32; 16]> {
+        let bits = self.double.map(f64::to_bits);
+        (bits[0] == 0 && bits.iter().all(|bits| *bits as u32 == 0)).then(|| bits.map(|bits| (bits >> 32) as u32))
+    }
 }
 
 /// Fewer numbers than sixteen, again and again.

@@ -94,6 +94,9 @@ impl Selector<'_> {
     /// The number of a table that the low four bits say.
     pub(super) fn choose(&mut self, table: &'static Table, size: usize, n: KValue) -> Result<Val, KernelError> {
         let n = self.lanes(n)?;
+        if let Some(halves) = table.upper_halves().filter(|_| size == 8) {
+            return Ok(Val::Lanes(self.choose_half(&halves, n)));
+        }
         let bytes: SmallVec<[u8; 128]> = match size {
             4 => table.single.iter().flat_map(|x| x.to_le_bytes()).collect(),
             _ => table.double.iter().flat_map(|x| x.to_le_bytes()).collect(),
@@ -137,6 +140,29 @@ impl Selector<'_> {
         Ok(Val::Lanes(chosen[0]))
     }
 
+    /// Of `f64` whose lower halves are 0, as is the first one, the number that the low four bits say. The upper half of the index is the index, and the lower one
+    /// is 0: half as many numbers to choose from, and of AVX-512 an instruction that leaves multiplications their ports.
+    fn choose_half(&mut self, halves: &[u32; 16], n: V) -> V {
+        let bytes: SmallVec<[u8; 64]> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
+        let index = self.index_at(8, n, 32);
+        if self.evex() {
+            let (dst, part) = (self.fresh(8), self.whole(&bytes));
+            let op = Self::plain_op(&codes::PERM_PS, Width::Z, dst, &[index, part]);
+            self.emit(Inst::Op(Op { same_width: true, ..op }));
+            return dst;
+        }
+        let (low, high) = bytes.split_at(32);
+        let [low, high] = [low, high].map(|part| {
+            let part = self.whole(part);
+            self.permuted(8, index, part)
+        });
+        let second = self.sign_by(8, n, 3);
+        let both = self.blend(8, second, high, low);
+        // The first number of the second part is not 0.
+        let upper = self.constant(!0 << 32, 8);
+        self.op2(&codes::AND_PD, 8, both, upper)
+    }
+
     fn permuted(&mut self, size: usize, within: V, part: V) -> V {
         let dst = self.fresh(size);
         let op = Self::plain_op(&codes::PERM_PS, Width::Y, dst, &[within, part]);
@@ -159,8 +185,13 @@ impl Selector<'_> {
 
     /// Lanes with their sign bits set if the index has this bit. AVX2 only.
     fn sign_by(&mut self, size: usize, n: V, bit: u8) -> V {
-        self.of_index((n, size, Some(bit)), |s| {
-            let places = s.constant(8 * size as u64 - 1 - u64::from(bit), size);
+        self.index_at(size, n, 8 * size as u8 - 1 - bit)
+    }
+
+    /// The index so many places further up.
+    fn index_at(&mut self, size: usize, n: V, places: u8) -> V {
+        self.of_index((n, size, Some(places)), |s| {
+            let places = s.constant(places.into(), size);
             s.op2(by_size!(size, SLLV_D, SLLV_Q), size, n, places)
         })
     }
