@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn operands_do_not_make_pieces_short() {
-        for operands in [16, 50, 200, 1000] {
+        for operands in [24, 50, 200, 1000] {
             for streaming in [false, true] {
                 let found = pieces(operands, 0, streaming);
                 assert_eq!((found.points, found.ahead), (LONG, false), "{operands} operands: {found:?}");

@@ -20,6 +20,8 @@ pub struct Prepared {
     pub inputs: Vec<Option<V>>,
     /// The places, by number, that values end in.
     targets: Vec<(V, u32)>,
+    /// The most vectors that are in registers at once, besides those from outside, and the most masks.
+    pub most_live: [usize; 2],
     /// How many groups of a round it computes.
     pub groups: usize,
     /// The same for several groups.
@@ -55,7 +57,8 @@ impl Prepared {
             _ => None,
         };
         let targets = segment.insts.iter().filter_map(target).collect();
-        Prepared { segment, starts, uses, pins: Vec::new(), inputs, targets, groups: 1, together: None }
+        let most_live = most_live(&segment, &starts);
+        Prepared { segment, starts, uses, pins: Vec::new(), inputs, targets, most_live, groups: 1, together: None }
     }
 
     /// The registers, one bit each, of what stays in them.
@@ -79,34 +82,12 @@ impl Prepared {
         self.targets.iter().find(|(src, _)| *src == v).map(|(_, number)| *number)
     }
 
-    /// The most vectors that are in registers at once, besides those from outside, and the most masks.
-    pub fn most_live(&self) -> [usize; 2] {
-        let kind = |info: &Info| usize::from(info.class == Class::Mask);
-        let (mut live, mut most) = ([0usize; 2], [0usize; 2]);
-        let mut left: Vec<u32> = (0..self.segment.infos.len()).map(|v| self.count(V(v as u32))).collect();
-        for (inst, _) in &self.segment.insts {
-            if let Some(def) = inst.def() {
-                let kind = kind(self.segment.info(def));
-                most[kind] = most[kind].max(live[kind] + 1);
-                live[kind] += usize::from(left[def.0 as usize] > 0);
-            }
-            for v in inst.uses() {
-                left[v.0 as usize] -= 1;
-                let info = self.segment.info(v);
-                let ends = info.origin == Origin::Computed && left[v.0 as usize] == 0;
-                live[kind(info)] -= usize::from(ends);
-            }
-        }
-        most
-    }
-
     /// Keeps values from outside in registers, those that are used most first, as far as the others leave room for them.
     pub fn pin(&mut self, registers: usize) {
         if !self.segment.clobbers() {
-            let [most, _] = self.most_live();
-            self.pins = self.from_outside();
+            self.pins = self.outside();
             // One more for what has to be loaded for an instruction.
-            let room = registers.saturating_sub(most + 1);
+            let room = registers.saturating_sub(self.most_live[0] + 1);
             let spare = usize::from(self.pins.len() > room);
             self.pins.truncate(room.saturating_sub(spare));
         }
@@ -114,7 +95,7 @@ impl Prepared {
 
     /// The same, for so many groups a round, of which several are computed together if there are registers for them.
     pub fn pin_for(&mut self, groups: usize, registers: usize) {
-        match (1..=groups).rev().find(|&n| groups % n == 0 && fit_together(self, n, registers)) {
+        match (1..=groups).rev().find(|&n| groups.is_multiple_of(n) && fit_together(self, n, registers)) {
             Some(n) if n > 1 => {
                 let mut together = Prepared { groups: n, ..Prepared::new(together(&self.segment, n)) };
                 together.pin(registers);
@@ -126,7 +107,7 @@ impl Prepared {
     }
 
     /// Vectors from outside, those that are used most first.
-    fn from_outside(&self) -> Vec<V> {
+    fn outside(&self) -> Vec<V> {
         let mut outside: Vec<V> = (0..self.segment.infos.len() as u32)
             .map(V)
             .filter(|&v| {
@@ -138,4 +119,25 @@ impl Prepared {
         outside.sort_by_key(|&v| std::cmp::Reverse(self.count(v)));
         outside
     }
+}
+
+/// See [`Prepared::most_live`]; `starts` counts uses.
+fn most_live(segment: &Segment, starts: &[u32]) -> [usize; 2] {
+    let kind = |info: &Info| usize::from(info.class == Class::Mask);
+    let (mut live, mut most) = ([0usize; 2], [0usize; 2]);
+    let mut left: Vec<u32> = starts.windows(2).map(|ends| ends[1] - ends[0]).collect();
+    for (inst, _) in &segment.insts {
+        if let Some(def) = inst.def() {
+            let kind = kind(segment.info(def));
+            most[kind] = most[kind].max(live[kind] + 1);
+            live[kind] += usize::from(left[def.0 as usize] > 0);
+        }
+        for v in inst.uses() {
+            left[v.0 as usize] -= 1;
+            let info = segment.info(v);
+            let ends = info.origin == Origin::Computed && left[v.0 as usize] == 0;
+            live[kind(info)] -= usize::from(ends);
+        }
+    }
+    most
 }

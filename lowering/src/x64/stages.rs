@@ -6,37 +6,39 @@
 //! the row, which leaves what later stages need in the frame, where the first-level cache has it. A stage is shorter in both
 //! respects, instructions and the time that they wait, so that the gain is more than what is paid for writing and reading.
 //!
-//! Where to cut is found by dynamic programming over an estimate of the time of each stage: the longer of what it takes to issue its
-//! instructions and, since `WINDOW` of them wait at once, of what they wait.
+//! Where to cut is found by dynamic programming over an estimate of the time of each stage: of what it takes to issue its instructions, or those that
+//! multiply, and, since so many of them wait at once, of what they wait. Neither is hidden by the other altogether: the estimate is the root of the
+//! sum of their squares. Where groups take turns ([`together`](super::together)) it is as if more of them waited at once.
 
 use super::depth_first::reorder;
 use super::level::Level;
+use super::together::fit_registers;
 use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
 use smallvec::SmallVec;
 
-/// How many instructions wait at once.
-const WINDOW: f64 = 90.0;
-/// Vector instructions a cycle.
-const ISSUE: f64 = 3.0;
+/// Where so many groups take turns: the part of what one instruction waits that it adds, as so many wait at once.
+const WINDOWS: [(usize, f64); 3] = [(3, 1.0 / 160.0), (2, 1.0 / 130.0), (1, 1.0 / 90.0)];
+
+/// What depends on the width of vectors.
+struct Rates {
+    /// Cycles for an instruction, and for one that multiplies.
+    issue: f64,
+    multiply: f64,
+    /// The cycles of a stage's loop.
+    round: f64,
+    /// A cut has to save this part of the time.
+    gain: f64,
+}
+
+const AVX2: Rates = Rates { issue: 1.0 / 3.0, multiply: 0.5, round: 2.0, gain: 0.1 };
+const EVEX: Rates = Rates { issue: 0.5, multiply: 1.0, round: 1.0, gain: 0.02 };
+
 /// The most instructions of a stage that are thought of.
 const MOST: usize = 256;
-/// The cycles of a stage's loop, and those to write or read a value between stages.
-const LOOP: f64 = 2.0;
-const CROSSING: Prices = Prices { avx2: 0.8, evex: 1.5 };
-/// A cut has to save this part of the time.
-const GAIN: Prices = Prices { avx2: 0.15, evex: 0.1 };
-
-/// What something costs. With AVX-512 groups take turns (`together`), so that there is less to gain from more stages.
-struct Prices {
-    avx2: f64,
-    evex: f64,
-}
-
-impl Prices {
-    fn at(&self, level: Level) -> f64 {
-        if level.is_evex() { self.evex } else { self.avx2 }
-    }
-}
+/// How many times as long as need be instructions of stages that are thought of take.
+const SLOW: f64 = 1.1;
+/// The cycles to write or read a value between stages.
+const CROSSING: f64 = 0.8;
 
 /// The instructions of the innermost level by stages, in order, and how values get from one to another.
 #[derive(Debug, Default)]
@@ -69,6 +71,17 @@ fn cost(inst: &KInst) -> (f64, f64) {
         KOp::Math(_) | KOp::Reference(_) => (400.0, 300.0),
         KOp::Unary(Unary::Neg) => (1.0, 0.5),
         _ => (1.0, 1.0),
+    }
+}
+
+/// What it takes of the units that multiply, in multiplications; comparisons to masks and permutations are done by the same ones.
+fn multiplications(inst: &KInst) -> f64 {
+    match &inst.op {
+        KOp::Fma | KOp::Binary(Binary::Mul) | KOp::Compare(_) => 1.0,
+        KOp::Choose(_) => 0.5,
+        KOp::Binary(Binary::Div) => 9.0,
+        KOp::Unary(Unary::Sqrt) => 15.0,
+        _ => 0.0,
     }
 }
 
@@ -164,10 +177,14 @@ struct Body<'k> {
 struct Link {
     latency: f64,
     issue: f64,
+    multiplications: f64,
     /// The instructions that it becomes; 0.5 for part of another one.
     count: f64,
     /// The places of the instructions that make its operands.
     from: SmallVec<[u32; 4]>,
+    /// The registers that its results are in, and the places of the instructions whose results are not needed any more.
+    results: usize,
+    last_of: SmallVec<[u32; 4]>,
 }
 
 /// A stage to which instructions are added.
@@ -175,8 +192,12 @@ struct Link {
 struct Stage {
     begin: usize,
     issued: f64,
+    multiplied: f64,
     /// Its instructions, as far as they take room among those that wait.
     count: f64,
+    /// The registers of what it has made and needs, and the most that there were.
+    live: usize,
+    most: usize,
     /// When the last result can be used.
     longest: f64,
     /// The same of each instruction.
@@ -191,22 +212,37 @@ impl Stage {
         *self = Stage { begin, ready, ..Stage::default() };
     }
 
-    /// With the next instruction; the time that it takes.
-    fn add(&mut self, link: &Link) -> f64 {
+    /// With the next instruction.
+    fn add(&mut self, link: &Link) {
         let later = |a: f64, b: f64| if a > b { a } else { b };
         let waits = link.from.iter().filter_map(|&at| self.ready.get((at as usize).checked_sub(self.begin)?));
         let done = waits.fold(0.0, |latest, &at| later(latest, at)) + link.latency;
         self.ready.push(done);
         self.longest = later(self.longest, done);
         self.issued += link.issue;
+        self.multiplied += link.multiplications;
         self.count += link.count;
-        later(self.issued / ISSUE, self.count * self.longest / WINDOW)
+        self.live += link.results;
+        self.most = self.most.max(self.live);
+        self.live -= link.last_of.iter().filter(|&&at| at as usize >= self.begin).count();
     }
 
-    /// True if waiting is most of its time.
-    fn waits(&self) -> bool {
-        self.count * self.longest / WINDOW > 1.5 * self.issued / ISSUE
+    /// The part of what its instructions wait that each adds.
+    fn share(&self, level: Level) -> f64 {
+        let fit = |&&(groups, _): &&(usize, f64)| groups == 1 || fit_registers(groups, self.most, level.values());
+        WINDOWS.iter().find(fit).map_or(1.0, |(_, share)| *share)
     }
+
+    /// What takes it time: what it has to issue, and what it waits for.
+    fn times(&self, level: Level) -> (f64, f64) {
+        let rates = rates(level);
+        let busy = (self.issued * rates.issue).max(self.multiplied * rates.multiply);
+        (busy, self.count * self.longest * self.share(level))
+    }
+}
+
+fn rates(level: Level) -> &'static Rates {
+    if level.is_evex() { &EVEX } else { &AVX2 }
 }
 
 impl<'k> Body<'k> {
@@ -238,11 +274,27 @@ impl<'k> Body<'k> {
                 }
             };
             let made = inst.args.iter().map(|v| made_at[v.0 as usize]).filter(|&at| at != usize::MAX);
-            Link { latency, issue, count, from: made.map(|at| at as u32).collect() }
+            let from = made.map(|at| at as u32).collect();
+            let results = if matches!(inst.op, KOp::Bitcast) { 0 } else { inst.results as usize };
+            Link {
+                latency,
+                issue,
+                multiplications: multiplications(inst),
+                count,
+                from,
+                results,
+                last_of: SmallVec::new(),
+            }
         };
         let links = insts.iter().map(link).collect();
         let mut body = Body { kernel, level, insts, made_at, links, crossing: Vec::new(), stores };
-        body.crossing = body.count_crossing();
+        let last_use = body.last_uses();
+        body.crossing = body.count_crossing(&last_use);
+        for (&made, &used) in body.made_at.iter().zip(&last_use).filter(|(made, used)| made < used) {
+            if body.links[made].results > 0 {
+                body.links[used].last_of.push(made as u32);
+            }
+        }
         body
     }
 
@@ -254,15 +306,20 @@ impl<'k> Body<'k> {
         inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..) | KOp::Bitcast))
     }
 
-    /// For each place, how many values are made before it and used from there on.
-    fn count_crossing(&self) -> Vec<Option<usize>> {
+    /// By value, the place of the last instruction that uses it, or its bits.
+    fn last_uses(&self) -> Vec<usize> {
         let mut last_use = vec![0; self.kernel.values.len()];
         for (at, inst) in self.insts.iter().map(|&n| &self.kernel.insts[n]).enumerate().rev() {
             let used = if matches!(inst.op, KOp::Bitcast) { at.max(last_use[inst.first.0 as usize]) } else { at };
             inst.args.iter().for_each(|a| last_use[a.0 as usize] = used.max(last_use[a.0 as usize]));
         }
+        last_use
+    }
+
+    /// For each place, how many values are made before it and used from there on.
+    fn count_crossing(&self, last_use: &[usize]) -> Vec<Option<usize>> {
         let mut change = vec![(0isize, 0isize); self.insts.len() + 2];
-        for (value, &end) in (0..).map(KValue).zip(&last_use) {
+        for (value, &end) in (0..).map(KValue).zip(last_use) {
             if !self.crosses(value) {
                 continue;
             }
@@ -293,43 +350,49 @@ impl<'k> Body<'k> {
     /// Where stages begin, besides the first, if cuts cost so many times what they do.
     fn cuts_at(&self, price: f64) -> Vec<usize> {
         let count = self.insts.len();
-        let crossing = CROSSING.at(self.level);
+        let rates = rates(self.level);
         let cut = |at: usize| {
-            Some(price * (LOOP + crossing * self.crossing[at].filter(|_| at <= self.stores && self.is_low(at))? as f64))
+            let crossing = self.crossing[at].filter(|_| at <= self.stores && self.is_low(at))?;
+            Some(price * (rates.round + CROSSING * crossing as f64))
         };
+        let cuts: Vec<Option<f64>> = (0..=count).map(cut).collect();
         let mut stage = Stage::default();
-        let whole = self.links.iter().map(|link| stage.add(link)).last().unwrap_or(0.0);
+        self.links.iter().for_each(|link| stage.add(link));
+        let (busy, waits) = stage.times(self.level);
+        let whole = (busy * busy + waits * waits).sqrt();
         // The least time of all before a place, and where the last stage of that begins.
         let mut best = vec![(f64::INFINITY, 0); count + 1];
         best[0].0 = 0.0;
         for begin in 0..=self.stores.min(count.saturating_sub(1)) {
-            let (before, Some(paid)) = (best[begin].0, cut(begin)) else { continue };
+            let (before, Some(paid)) = (best[begin].0, cuts[begin]) else { continue };
             if !before.is_finite() {
                 continue;
             }
             let paid = if begin == 0 { 0.0 } else { paid };
             stage.begin(begin);
-            // What instructions may wait before it pays to cut at one of the places up to here.
-            let mut patience = f64::INFINITY;
+            // The least time of an instruction, with a cut after it.
+            let mut pace = f64::INFINITY;
             for end in (begin + 1..=count).take(MOST) {
-                let time = stage.add(&self.links[end - 1]);
-                // Stores are in the last stage.
-                let total = before + paid + time;
-                if (end <= self.stores || end == count) && total < best[end].0 {
-                    best[end] = (total, begin);
+                stage.add(&self.links[end - 1]);
+                if end < count && cuts[end].is_none() {
+                    continue;
                 }
-                // Of stages that wait, one that ends later takes longer than the two that there are with that cut: those of which the
-                // second is thought to wait as long as both together.
-                if stage.waits() && stage.longest > patience {
+                let (busy, waits) = stage.times(self.level);
+                let time = (busy * busy + waits * waits).sqrt();
+                if before + paid + time < best[end].0 {
+                    best[end] = (before + paid + time, begin);
+                }
+                // Stages wait the longer for each instruction, the more they have: beyond this it is better to cut.
+                if time > SLOW * pace * stage.issued {
                     break;
                 }
-                if let Some(cut) = cut(end) {
-                    patience = patience.min((time + cut) * WINDOW / stage.count);
+                if let Some(cut) = cuts[end].filter(|cut| time + cut < pace * stage.issued) {
+                    pace = (time + cut) / stage.issued;
                 }
             }
         }
         let mut cuts = Vec::new();
-        if best[count].0 < whole * (1.0 - GAIN.at(self.level)) {
+        if best[count].0 < whole * (1.0 - rates.gain) {
             let mut at = best[count].1;
             while at > 0 {
                 cuts.push(at);
@@ -340,10 +403,14 @@ impl<'k> Body<'k> {
         cuts
     }
 
-    /// True if no more values cross a cut here than one place before or after.
+    /// True if no more values cross a cut here than one place before or after. Where they are as many at all three, each third place is enough.
     fn is_low(&self, at: usize) -> bool {
-        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| *self.crossing.get(at)?);
-        self.crossing[at].is_some_and(|here| beside.into_iter().all(|other| here <= other))
+        let Some(here) = self.crossing[at] else { return false };
+        let crossing = |at: Option<usize>| self.crossing.get(at?).copied().flatten();
+        let beside = [crossing(at.checked_sub(1)), crossing(Some(at + 1))];
+        let lower = beside.into_iter().flatten().any(|other| other < here);
+        let alike = beside.iter().all(|&other| other == Some(here));
+        !lower && (!alike || at.is_multiple_of(3))
     }
 
     /// What it takes to issue what is neither loaded nor stored.

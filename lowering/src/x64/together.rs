@@ -20,20 +20,28 @@ const MOST: [usize; 2] = [3, 2];
 /// From so many stages on, none are.
 const MANY_STAGES: usize = 8;
 
-/// True if so many groups should take turns: there are registers for that, and it is worth it.
-pub fn fit_together(group: &Prepared, groups: usize, registers: usize) -> bool {
-    let [vectors, masks] = group.most_live().map(|live| live * groups);
-    vectors + LEFT < registers && masks <= MASKS && group.segment.insts.len() >= SHORT && !group.segment.calls()
+/// True if so many vector registers do for groups each of which has so many values at most.
+pub fn fit_registers(groups: usize, live: usize, registers: usize) -> bool {
+    groups * live + LEFT < registers
 }
 
-/// The groups of a round whose stages are these: as many as there are registers for, or what the schedule says if there are not enough for two.
+/// True if so many groups should take turns: there are registers for that, and it is worth it.
+pub fn fit_together(group: &Prepared, groups: usize, registers: usize) -> bool {
+    let ([vectors, masks], segment) = (group.most_live, &group.segment);
+    let fit = fit_registers(groups, vectors, registers) && groups * masks <= MASKS;
+    fit && segment.insts.len() >= SHORT && !segment.calls()
+}
+
+/// The groups of a round whose stages are these: as many as there are registers for in all of them, two where there are for two in some, and else what
+/// the schedule says.
 pub fn groups(stages: &[Prepared], schedule: Schedule, registers: usize) -> usize {
     if stages.len() >= MANY_STAGES {
         return schedule.groups;
     }
     let most = MOST[usize::from(stages.len() > 2)].max(schedule.groups).min(schedule.most_groups());
-    let fit = |groups: &usize| stages.iter().all(|stage| fit_together(stage, *groups, registers));
-    (2..=most).rev().find(fit).unwrap_or(schedule.groups)
+    let fit = |stage: &Prepared, groups| fit_together(stage, groups, registers);
+    let all = (2..=most).rev().find(|&groups| stages.iter().all(|stage| fit(stage, groups)));
+    all.or((most >= 2 && stages.iter().any(|stage| fit(stage, 2))).then_some(2)).unwrap_or(schedule.groups)
 }
 
 /// A segment for so many groups, whose instructions take turns. What comes from outside is the same for all of them, and keeps its name.

@@ -160,7 +160,11 @@ fn many_operands_are_read_in_pieces() {
         same(&kernel, calls);
         for code in levels().map(|x64| x64.compile(&kernel).unwrap()) {
             let schedule = code.schedule();
-            assert!(code.stages() > Some(1) && schedule.contains("over pieces of 512 points"), "{schedule}");
+            // The most whole rounds in 512.
+            let long = ["over pieces of 512 points", "over pieces of 504 points"]
+                .iter()
+                .any(|pieces| schedule.contains(pieces));
+            assert!(code.stages() > Some(1) && long, "{schedule}");
         }
     }
 }
