@@ -17,6 +17,8 @@ const ENOUGH: usize = 96;
 const LEAST_STREAMED: usize = 16;
 /// The most groups in a round.
 const MOST_GROUPS: usize = 4;
+/// From so many stages on, more groups than one are not worth their compilation.
+pub const MANY_STAGES: usize = 8;
 
 /// See the module's page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +112,7 @@ fn most_groups(lanes: usize) -> usize {
 fn groups_of_stages(stages: usize) -> usize {
     match stages {
         0..=1 => MOST_GROUPS,
-        2..8 => 2,
+        2..MANY_STAGES => 2,
         _ => 1,
     }
 }

@@ -7,7 +7,7 @@
 
 use super::machine::{Origin, Segment, V};
 use super::prepared::Prepared;
-use super::schedule::Schedule;
+use super::schedule::{MANY_STAGES, Schedule};
 
 /// Of stages with fewer instructions than these, loads and stores among them, nothing waits long.
 const SHORT: usize = 12;
@@ -17,8 +17,6 @@ const LEFT: usize = 4;
 const MASKS: usize = 6;
 /// The groups of a round that are worth their compilation, where they take turns: in loops of one or two stages, and of more.
 const MOST: [usize; 2] = [3, 2];
-/// From so many stages on, none are.
-const MANY_STAGES: usize = 8;
 
 /// True if so many vector registers do for groups each of which has so many values at most.
 pub fn fit_registers(groups: usize, live: usize, registers: usize) -> bool {
