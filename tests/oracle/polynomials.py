@@ -200,6 +200,14 @@ TABLE = [
         (10, 5),
     ),
     (
+        "EXPM1_NEAR_0",
+        "The same for |r| up to log 2 / 8.",
+        lambda r: (mp.exp(r) - 1 - r - r**2 / 2) / r**3,
+        lambda r: r**3 / mp.expm1(r),
+        (-HALF / 4, HALF / 4),
+        (7, 3),
+    ),
+    (
         "LOG",
         "`(2 artanh(s) / s - 2) / s^2` of `s^2`, for |s| up to `(sqrt 2 - 1) / (sqrt 2 + 1)`.",
         even(lambda s: (2 * mp.atanh(s) / s - 2) / s**2, mp.mpf(2) / 3),
@@ -368,14 +376,36 @@ def eighths():
     return tables
 
 
+def quarters():
+    """2 to the power of n quarters, without the exponent that n says, which is added to the bits; and by what of them the power is more, the upper halves at f64.
+    Both at f64 and at f32. The latter is times `e^r`, and added to something next to it: it is what it is for an r of -0.03, where results are small beside the power."""
+    powers, rests = [], []
+    for single, (bits, kind, word) in enumerate(((52, np.float64, np.uint64), (23, np.float32, np.uint32))):
+        exact = [mp.mpf(2) ** (mp.mpf(n) / 4) for n in range(4)]
+        near = [rounded(x, single) for x in exact]
+        without = [kind(x).view(word) - word(n << (bits - 2)) for n, x in enumerate(near)]
+        powers.append([float(x.view(kind)) for x in without])
+        rest = [float((x - a) / x * mp.exp(mp.mpf("-0.03"))) for x, a in zip(exact, near)]
+        rests.append([float(np.float32(x)) if single else upper_half(x) for x in rest])
+    return powers, rests
+
+
+def upper_half(x):
+    """The nearest float whose lower half is 0."""
+    bits = (int(np.float64(x).view(np.uint64)) + (1 << 31)) >> 32 << 32
+    return float(np.uint64(bits).view(np.float64))
+
+
 def tables():
     """The lines of tables, of which each has 16 numbers at f64 and at f32, or fewer again and again."""
-    pairs = [*zip(log_table(False), log_table(True)), [table for _, table, _ in ROOTS], *eighths()]
+    pairs = [*zip(log_table(False), log_table(True)), [table for _, table, _ in ROOTS], *quarters(), *eighths()]
     docs = {
         "LOG_INVERSES": "Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.",
         "LOG_TABLE": "Minus the logarithms of these: at `f64` floats whose lower halves are 0, off by less than 2^-65; at `f32` multiples of 2^-17, by 2^-32.5.",
         "ROOTS": "2 to the power of so many eighths, each times the first one, with which they are within "
         f"{ROOTS[0][2]} and {ROOTS[1][2]} units in the last place.",
+        "QUARTERS": "2 to the power of so many quarters, with so many quarters of an exponent subtracted from the bits.",
+        "QUARTERS_REST": "What powers are more than those, divided by them, nearly: see `quarters` in the script. At `f64` floats whose lower halves are 0.",
         "EIGHTHS_SIN": "Sines of so many eighths of pi, below pi.",
         "EIGHTHS_SIN_REST": "What sines of eighths of pi are more than `EIGHTHS_SIN`, and 0.09 times what cosines are more than `EIGHTHS_COS`, with a sign: see `eighths` in the script.",
         "EIGHTHS_COS": "Cosines of so many eighths of pi, below pi.",

@@ -14,6 +14,7 @@ use super::depth_first::reorder;
 use super::level::Level;
 use super::together::fit_registers;
 use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
+use rewright_ir::DType;
 use smallvec::SmallVec;
 
 /// Where so many groups take turns: the part of what one instruction waits that it adds, as so many wait at once.
@@ -75,11 +76,11 @@ fn cost(inst: &KInst) -> (f64, f64) {
     }
 }
 
-/// What it takes of the units that multiply, in multiplications; comparisons to masks and permutations are done by the same ones.
-fn multiplications(inst: &KInst) -> f64 {
+/// What it takes of the units that multiply, in multiplications; comparisons to masks and permutations of two registers are done by the same ones.
+fn multiplications(inst: &KInst, single: bool) -> f64 {
     match &inst.op {
         KOp::Fma | KOp::Binary(Binary::Mul) | KOp::Compare(_) => 1.0,
-        KOp::Choose(_) => 0.5,
+        KOp::Choose(table) if !single && table.period(false) == 16 && table.upper_halves().is_none() => 1.0,
         KOp::Binary(Binary::Div) => 9.0,
         KOp::Unary(Unary::Sqrt) => 15.0,
         _ => 0.0,
@@ -280,7 +281,7 @@ impl<'k> Body<'k> {
             Link {
                 latency,
                 issue,
-                multiplications: multiplications(inst),
+                multiplications: multiplications(inst, inst.results > 0 && kernel.dtype(inst.first) == DType::F32),
                 count,
                 from,
                 results,

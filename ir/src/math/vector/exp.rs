@@ -7,7 +7,8 @@
 
 use super::pair::Pair;
 use super::polynomials::{
-    EXP_DOUBLE, EXP_NEAR_0_DOUBLE, EXP_NEAR_0_SINGLE, EXP_SINGLE, EXPM1_DOUBLE, EXPM1_SINGLE, ROOTS,
+    EXP_DOUBLE, EXP_NEAR_0_DOUBLE, EXP_NEAR_0_SINGLE, EXP_SINGLE, EXPM1_DOUBLE, EXPM1_NEAR_0_DOUBLE,
+    EXPM1_NEAR_0_SINGLE, EXPM1_SINGLE, QUARTERS, QUARTERS_REST, ROOTS,
 };
 use super::reading::horner;
 use super::sums::quick_sum;
@@ -30,6 +31,7 @@ struct Numbers {
     /// The same for powers of 2.
     near_0_of_two: &'static [f64],
     expm1: &'static [f64],
+    expm1_near_0: &'static [f64],
     mantissa: u32,
     /// Where `e^x` is 0 below and infinite above.
     ends: [f64; 2],
@@ -63,6 +65,7 @@ const DOUBLE: Numbers = Numbers {
     near_0: &EXP_NEAR_0_DOUBLE,
     near_0_of_two: &of_two(EXP_NEAR_0_DOUBLE),
     expm1: &EXPM1_DOUBLE,
+    expm1_near_0: &EXPM1_NEAR_0_DOUBLE,
     mantissa: 52,
     ends: [-746.0, 710.0],
     inside: [-1418.0, 710.0],
@@ -81,6 +84,7 @@ const SINGLE: Numbers = Numbers {
     near_0: &EXP_NEAR_0_SINGLE,
     near_0_of_two: &of_two(EXP_NEAR_0_SINGLE),
     expm1: &EXPM1_SINGLE,
+    expm1_near_0: &EXPM1_NEAR_0_SINGLE,
     mantissa: 23,
     ends: [-104.0, 89.0],
     inside: [-176.0, 89.0],
@@ -183,6 +187,24 @@ pub(super) fn growth<F: Real>(x: F, lift: f64) -> Growth<F> {
     let Reduced { bits, r, rest, .. } = reduced(x, n, n.bias + lift);
     let more = (r * r).fma(r.fma(polynomial(r, n.expm1), r.of(0.5)), rest.fma(r, rest));
     Growth { scale: bits.shl(n.mantissa).real(), r, more }
+}
+
+/// The same with k in quarters, of magnitudes up to 80 without a lift: r is smaller, so that fewer terms are enough. The scale is a rounded power of 2; what it is
+/// off by is in a table, and part of `more`.
+pub(super) fn growth_by_quarters<F: Real>(x: F) -> Growth<F> {
+    let n = x.at(&DOUBLE, &SINGLE);
+    // Twice what it is of eighths.
+    let shifter = x.of(2.0 * n.eighths);
+    let shifted = x.fma(x.of(std::f64::consts::LOG2_E), shifter);
+    let k = shifted - shifter;
+    let [ln2, ln2_rest] = n.ln2_by_eighths.map(|c| x.of(c));
+    let (near, past) = (k.fma(-ln2, x), k * ln2_rest);
+    let r = near - past;
+    let bits = shifted.bits();
+    let rest = ((near - r) - past) + bits.choose(&QUARTERS_REST);
+    let more = (r * r).fma(r.fma(polynomial(r, n.expm1_near_0), r.of(0.5)), rest);
+    let scale = bits.choose(&QUARTERS).bits() + bits.shl(n.mantissa - 2);
+    Growth { scale: scale.real(), r, more }
 }
 
 /// What [`part_of_expm1`] is multiplied by: 2 to the power of the lift.

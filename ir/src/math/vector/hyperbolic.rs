@@ -1,7 +1,7 @@
 //! Hyperbolic functions and the logistic one: quotients and sums of exponentials that are known to more than one number can hold.
 
 use super::Real;
-use super::exp::{Growth, PART, exp_of_negative, growth, part_of_expm1};
+use super::exp::{Growth, PART, exp_of_negative, growth, growth_by_quarters, part_of_expm1};
 use super::log::log_of_sum;
 use super::sums::{quick_sum, quotient, quotient_parts, root_parts, sum};
 
@@ -10,15 +10,16 @@ pub fn tanh<F: Real>(x: F) -> F {
     // Beyond this the result is 1.
     let most = x.of(x.at(22.0, 10.0));
     let size = most.min(x.abs());
-    let Growth { scale, r, more } = growth(size + size, 0.0);
-    let one = x.of(1.0);
-    let (near, lost) = quick_sum(one, r);
-    let (near, rest) = quick_sum(near, lost + more);
-    let power = scale * near;
+    let twice = size + size;
+    // At `f32` the polynomial is short, and tables cost more than it gains.
+    let Growth { scale, r, more } = if x.is_single() { growth(twice, 0.0) } else { growth_by_quarters(twice) };
+    let power = scale.fma(r, scale);
+    let (power, rest) = quick_sum(power, scale.fma(more, scale.fma(r, scale - power)));
     let plus = |c: F| {
         let sum = power + c;
-        (sum, scale.fma(rest, (power - sum) + c))
+        (sum, ((power - sum) + c) + rest)
     };
+    let one = x.of(1.0);
     quotient(plus(-one), plus(one)).copysign(x)
 }
 

@@ -58,6 +58,20 @@ pub(super) const EXPM1_DOUBLE: [f64; 10] = [
 pub(super) const EXPM1_SINGLE: [f64; 5] =
     [0.1666666567325592, 0.04166649281978607, 0.008333547040820122, 0.001393232261762023, 0.0001976070343516767];
 
+/// The same for |r| up to log 2 / 8. At `f64`, off by less than 2^-60.9.
+pub(super) const EXPM1_NEAR_0_DOUBLE: [f64; 7] = [
+    0.16666666666666669,
+    0.04166666666669573,
+    0.00833333333331532,
+    0.0013888888686468925,
+    0.00019841270200093982,
+    2.4805824815540284e-05,
+    2.7557119082499545e-06,
+];
+
+/// The same for |r| up to log 2 / 8. At `f32`, off by less than 2^-30.0.
+pub(super) const EXPM1_NEAR_0_SINGLE: [f64; 3] = [0.1666666865348816, 0.04167572036385536, 0.008331489749252796];
+
 /// `(2 artanh(s) / s - 2) / s^2` of `s^2`, for |s| up to `(sqrt 2 - 1) / (sqrt 2 + 1)`. At `f64`, off by less than 2^-58.4.
 pub(super) const LOG_DOUBLE: [f64; 7] = [
     0.6666666666666734,
@@ -433,6 +447,20 @@ pub(super) static ROOTS: Table = Table {
         1.6815016269683838,
         1.8336905241012573,
     ]),
+};
+
+/// 2 to the power of so many quarters, with so many quarters of an exponent subtracted from the bits.
+pub(super) static QUARTERS: Table = Table {
+    name: "quarters",
+    double: again([1.0, 0.9696035575013605, 0.9571067811865476, 0.9658964152537145]),
+    single: again([1.0, 0.9696035385131836, 0.9571067690849304, 0.9658964276313782]),
+};
+
+/// What powers are more than those, divided by them, nearly: see `quarters` in the script. At `f64` floats whose lower halves are 0.
+pub(super) static QUARTERS_REST: Table = Table {
+    name: "quarters_rest",
+    double: again([0.0, 3.249501612309234e-17, -6.633782048394389e-17, 4.731078704087253e-17]),
+    single: again([0.0, 3.099038181630931e-08, 1.660846749018674e-08, -1.4284575300393954e-08]),
 };
 
 /// Sines of so many eighths of pi, below pi.

@@ -151,11 +151,13 @@ impl Selector<'_> {
             self.emit(Inst::Op(Op { same_width: true, ..op }));
             return dst;
         }
-        let (low, high) = bytes.split_at(32);
-        let [low, high] = [low, high].map(|part| {
-            let part = self.whole(part);
-            self.permuted(8, index, part)
-        });
+        let [low, high] = [&bytes[..32], &bytes[32..]].map(|part| self.whole(part));
+        let again = low == high;
+        let low = self.permuted(8, index, low);
+        if again {
+            return low;
+        }
+        let high = self.permuted(8, index, high);
         let second = self.sign_by(8, n, 3);
         let both = self.blend(8, second, high, low);
         // The first number of the second part is not 0.
