@@ -41,6 +41,8 @@ const MOST: usize = 256;
 const SLOW: f64 = 1.1;
 /// The cycles to write or read a value between stages.
 const CROSSING: f64 = 0.8;
+/// The cycles to make a bool once more in another stage, which takes a register and reads operands.
+const AGAIN: f64 = 2.4;
 
 /// The instructions of the innermost level by stages, in order, and how values get from one to another.
 #[derive(Debug, Default)]
@@ -94,6 +96,18 @@ fn cost_without_evex(inst: &KInst) -> Option<(f64, f64)> {
         KOp::Binary(Binary::Exponent) => Some((14.0, 10.0)),
         KOp::Choose(_) => Some((9.0, 10.0)),
         _ => None,
+    }
+}
+
+/// True of what stages that use it make again, instead of reading it: what sees a value as bits, which takes nothing, and what makes a bool, which is in a mask and would
+/// have to be converted to be in a row.
+fn is_made_again(kernel: &Kernel, inst: &KInst) -> bool {
+    match inst.op {
+        KOp::Bitcast => true,
+        KOp::Compare(_) | KOp::Unary(_) | KOp::Binary(_) | KOp::Select | KOp::Convert => {
+            kernel.dtype(inst.first).is_bool()
+        }
+        _ => false,
     }
 }
 
@@ -169,8 +183,8 @@ struct Body<'k> {
     made_at: Vec<usize>,
     /// By place.
     links: Vec<Link>,
-    /// By place, the values that cross a cut before it; none if one of them can't.
-    crossing: Vec<Option<usize>>,
+    /// By place, what it takes to cut before it besides the loop, in cycles; none if it can't be.
+    crossing: Vec<Option<f64>>,
     /// The first store: it and what comes after it stay together, for what is written may be what others read.
     stores: usize,
 }
@@ -291,7 +305,7 @@ impl<'k> Body<'k> {
         let links = insts.iter().map(link).collect();
         let mut body = Body { kernel, level, insts, made_at, links, crossing: Vec::new(), stores };
         let last_use = body.last_uses();
-        body.crossing = body.count_crossing(&last_use);
+        body.crossing = body.crossing(&last_use);
         for (&made, &used) in body.made_at.iter().zip(&last_use).filter(|(made, used)| made < used) {
             if body.links[made].results > 0 {
                 body.links[used].last_of.push(made as u32);
@@ -300,46 +314,52 @@ impl<'k> Body<'k> {
         body
     }
 
-    /// True if a value that a later stage uses has to be kept for it: what is loaded is loaded again, and what sees a value as
-    /// bits sees it again (`with_bits`).
+    /// True if a value that a later stage uses has to be kept for it: what is loaded is loaded again, and some are made again (`with_again`).
     fn crosses(&self, value: KValue) -> bool {
         let at = self.made_at[value.0 as usize];
         let inst = self.insts.get(at).map(|&n| &self.kernel.insts[n]);
-        inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..) | KOp::Bitcast))
+        inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..)) && !is_made_again(self.kernel, inst))
     }
 
-    /// By value, the place of the last instruction that uses it, or its bits.
+    /// By value, the place of the last instruction that uses it, or what is made again of it.
     fn last_uses(&self) -> Vec<usize> {
         let mut last_use = vec![0; self.kernel.values.len()];
         for (at, inst) in self.insts.iter().map(|&n| &self.kernel.insts[n]).enumerate().rev() {
-            let used = if matches!(inst.op, KOp::Bitcast) { at.max(last_use[inst.first.0 as usize]) } else { at };
+            let again = is_made_again(self.kernel, inst);
+            let used = if again { at.max(last_use[inst.first.0 as usize]) } else { at };
             inst.args.iter().for_each(|a| last_use[a.0 as usize] = used.max(last_use[a.0 as usize]));
         }
         last_use
     }
 
-    /// For each place, how many values are made before it and used from there on.
-    fn count_crossing(&self, last_use: &[usize]) -> Vec<Option<usize>> {
-        let mut change = vec![(0isize, 0isize); self.insts.len() + 2];
+    /// For each place, what it takes to cut before it, in cycles: to write and read the values made before it and used from there on, and to make bools again. None
+    /// where that cannot be done.
+    fn crossing(&self, last_use: &[usize]) -> Vec<Option<f64>> {
+        // Values, bools that are made again, and others, of which there are no rows.
+        let mut change = vec![[0i32; 3]; self.insts.len() + 2];
         for (value, &end) in (0..).map(KValue).zip(last_use) {
-            if !self.crosses(value) {
+            let at = self.made_at[value.0 as usize];
+            if at == usize::MAX || end <= at {
                 continue;
             }
-            let at = self.made_at[value.0 as usize];
-            let bool = isize::from(self.kernel.dtype(value).is_bool());
-            if end > at {
-                change[at + 1].0 += 1;
-                change[end + 1].0 -= 1;
-                change[at + 1].1 += bool;
-                change[end + 1].1 -= bool;
-            }
+            let inst = &self.kernel.insts[self.insts[at]];
+            let kind = match (self.kernel.dtype(value).is_bool(), self.crosses(value)) {
+                (false, true) => 0,
+                (true, false) if is_made_again(self.kernel, inst) => 1,
+                (true, true) => 2,
+                _ => continue,
+            };
+            change[at + 1][kind] += 1;
+            change[end + 1][kind] -= 1;
         }
-        let sums = change.into_iter().scan((0, 0), |sum, change| {
-            *sum = (sum.0 + change.0, sum.1 + change.1);
-            Some(*sum)
+        let sums = change.into_iter().scan([0i32; 3], |sums, change| {
+            sums.iter_mut().zip(change).for_each(|(sum, change)| *sum += change);
+            Some(*sums)
         });
-        // A bool is in a mask, which is no row.
-        sums.map(|(values, bools)| (bools == 0).then_some(values as usize)).collect()
+        sums.map(|[values, again, never]| {
+            (never == 0).then_some(CROSSING * f64::from(values) + AGAIN * f64::from(again))
+        })
+        .collect()
     }
 
     /// Where stages begin, besides the first, with so many stages at most.
@@ -355,7 +375,7 @@ impl<'k> Body<'k> {
         let rates = rates(self.level);
         let cut = |at: usize| {
             let crossing = self.crossing[at].filter(|_| at <= self.stores && self.is_low(at))?;
-            Some(price * (rates.round + CROSSING * crossing as f64))
+            Some(price * (rates.round + crossing))
         };
         let cuts: Vec<Option<f64>> = (0..=count).map(cut).collect();
         let mut stage = Stage::default();
@@ -405,7 +425,7 @@ impl<'k> Body<'k> {
         cuts
     }
 
-    /// True if no more values cross a cut here than one place before or after. Where they are as many at all three, each third place is enough.
+    /// True if a cut here takes no more than one place before or after. Where it is as much at all three, each third place is enough.
     fn is_low(&self, at: usize) -> bool {
         let Some(here) = self.crossing[at] else { return false };
         let crossing = |at: Option<usize>| self.crossing.get(at?).copied().flatten();
@@ -424,16 +444,32 @@ impl<'k> Body<'k> {
     fn stages(&self, cuts: &[usize]) -> Vec<Vec<usize>> {
         let begins = std::iter::once(0).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain([self.insts.len()]);
-        begins.zip(ends).map(|(begin, end)| self.with_bits(begin, &self.insts[begin..end])).collect()
+        begins.zip(ends).map(|(begin, end)| self.with_again(begin, &self.insts[begin..end])).collect()
     }
 
-    /// The instructions of a stage that begins at a place, after those that see values as bits for it and were made for stages before.
-    fn with_bits(&self, begin: usize, insts: &[usize]) -> Vec<usize> {
+    /// Drops what only stages after this one use, and make again.
+    fn drop_for_others(&self, stage: &mut Vec<usize>) {
+        let mut used = vec![false; self.kernel.values.len()];
+        let is_used = |&n: &usize| {
+            let inst = &self.kernel.insts[n];
+            let here = !is_made_again(self.kernel, inst) || used[inst.first.0 as usize];
+            if here {
+                inst.args.iter().for_each(|a| used[a.0 as usize] = true);
+            }
+            here
+        };
+        stage.reverse();
+        stage.retain(is_used);
+        stage.reverse();
+    }
+
+    /// The instructions of a stage that begins at a place, after those of stages before that are made again for it.
+    fn with_again(&self, begin: usize, insts: &[usize]) -> Vec<usize> {
         let (mut stage, mut asked) = (insts.to_vec(), insts.to_vec());
         while let Some(n) = asked.pop() {
             for made in self.kernel.insts[n].args.iter().map(|a| self.made_at[a.0 as usize]).filter(|&at| at < begin) {
                 let before = self.insts[made];
-                if matches!(self.kernel.insts[before].op, KOp::Bitcast) && !stage.contains(&before) {
+                if is_made_again(self.kernel, &self.kernel.insts[before]) && !stage.contains(&before) {
                     stage.push(before);
                     asked.push(before);
                 }
@@ -442,6 +478,7 @@ impl<'k> Body<'k> {
         // Each comes before those that use it.
         stage[insts.len()..].sort_unstable();
         stage.rotate_left(insts.len());
+        self.drop_for_others(&mut stage);
         stage
     }
 }
@@ -496,6 +533,36 @@ mod tests {
     }
 
     #[test]
+    fn bools_are_made_again_and_have_no_place() {
+        let mut k = KernelBuilder::new(1);
+        let varies = || [true].into_iter().collect();
+        let a = k.buffer(Buffer { dtype: DType::F64, written: false, varies: varies() });
+        let out = k.buffer(Buffer { dtype: DType::F64, written: true, varies: varies() });
+        let c = k.constant(Scalar::F64(0.75));
+        let first = k.load(a, Part::Re);
+        let early = k.push(KOp::Fma, &[first, c, first], DType::F64);
+        let [less, equal] = [Compare::Lt, Compare::Eq].map(|op| k.compare(op, early, first));
+        let either = k.binary(Binary::Or, less, equal);
+        let mut value = first;
+        for _ in 0..100 {
+            value = k.push(KOp::Fma, &[value, c, first], DType::F64);
+        }
+        let chosen = k.select(either, value, first);
+        k.store(out, Part::Re, chosen);
+        let kernel = k.finish();
+        let live = vec![true; kernel.insts.len()];
+        for level in [Level::Avx2, Level::Avx512] {
+            let stages = Stages::new(&kernel, &live, level);
+            let has_place = |v: KValue| stages.places[v.0 as usize].is_some();
+            assert!(stages.list.len() > 2 && has_place(early), "{stages:?}");
+            assert!([less, equal, either].iter().all(|&v| !has_place(v)), "{stages:?}");
+            let made = |v: KValue| kernel.insts.iter().position(|inst| inst.results > 0 && inst.first == v).unwrap();
+            let last = stages.list.last().unwrap();
+            assert!(last.is_sorted() && [less, equal, either].iter().all(|&v| last.contains(&made(v))), "{stages:?}");
+        }
+    }
+
+    #[test]
     fn bits_are_taken_again_and_have_no_place() {
         let mut k = KernelBuilder::new(1);
         let varies = || [true].into_iter().collect();
@@ -520,6 +587,6 @@ mod tests {
         assert!(crossing.clone().any(|(v, _)| v == early) && crossing.clone().all(|(v, _)| v != bits));
         let taken = kernel.insts.iter().position(|inst| inst.results > 0 && inst.first == bits).unwrap();
         let (begin, end) = (stages.list.first().unwrap(), stages.list.last().unwrap());
-        assert!(begin.contains(&taken) && end.contains(&taken) && end.is_sorted(), "{stages:?}");
+        assert!(!begin.contains(&taken) && end.contains(&taken) && end.is_sorted(), "{stages:?}");
     }
 }
