@@ -37,7 +37,8 @@ to 15 they are exact. Real powers to -1, 1/2, 1 and 2 are rounded once. The last
 column is NumPy's ufunc, or what computes the same.
 
 Functions that kernels compute for whole vectors at once give one of the numbers next to the exact value, not always the nearest one.
-What they are off by at most, in units in the last place, is in the table below; the tests compare them with values of a hundred bits.
+What they are off by at most, in units in the last place, is in the table below: a little more than what a search found that looks again where errors are
+greatest (`docs/testing.md`), by values of a hundred bits; it is no proof.
 Below 0 `lgamma` has zeros: where its value there is less than 1/4, the unit is that of 1/4.
 ";
 

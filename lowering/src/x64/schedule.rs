@@ -107,7 +107,8 @@ fn most_groups(lanes: usize) -> usize {
     (MOST_POINTS / lanes).max(1)
 }
 
-/// The most groups of a round, for so many stages. These are short enough for the processor to begin the next round before one has ended; so more groups
+/// The most groups of a round, for so many stages, where they come one after the other; that they take turns is decided once they are compiled, and may be worth more
+/// ([`together`](super::together)). Stages are short enough for the processor to begin the next round before one has ended; so more groups
 /// save but little of a loop's own instructions, and are compiled for each stage.
 fn groups_of_stages(stages: usize) -> usize {
     match stages {

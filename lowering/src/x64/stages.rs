@@ -37,7 +37,7 @@ const EVEX: Rates = Rates { issue: 0.5, multiply: 1.0, round: 1.0, gain: 0.02 };
 
 /// The most instructions of a stage that are thought of.
 const MOST: usize = 256;
-/// How many times as long as need be instructions of stages that are thought of take.
+/// A stage is not made longer where its instructions take so many times as long, each, as when it was shorter.
 const SLOW: f64 = 1.1;
 /// The cycles to write or read a value between stages.
 const CROSSING: f64 = 0.8;
@@ -85,6 +85,7 @@ fn multiplications(inst: &KInst, single: bool) -> f64 {
         KOp::Choose(table) if !single && table.period(false) == 16 && table.upper_halves().is_none() => 1.0,
         KOp::Binary(Binary::Div) => 9.0,
         KOp::Unary(Unary::Sqrt) => 15.0,
+        // `Scale` is, on AVX-512, an instruction of those that add.
         _ => 0.0,
     }
 }

@@ -30,8 +30,8 @@ pub fn fit_together(group: &Prepared, groups: usize, registers: usize) -> bool {
     fit && segment.insts.len() >= SHORT && !segment.calls()
 }
 
-/// The groups of a round whose stages are these: as many as there are registers for in all of them, two where there are for two in some, and else what
-/// the schedule says.
+/// The groups of a round whose stages are these: as many as there are registers for in all of the stages; if that is one, but in some there are for two, two; and if
+/// there are in none, what the schedule says.
 pub fn groups(stages: &[Prepared], schedule: Schedule, registers: usize) -> usize {
     if stages.len() >= MANY_STAGES {
         return schedule.groups;
@@ -59,4 +59,84 @@ pub fn together(segment: &Segment, groups: usize) -> Segment {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::x64::codes;
+    use crate::x64::level::Level;
+    use crate::x64::machine::{Class, Inst, Op, Over, Width};
+    use smallvec::SmallVec;
+
+    /// `out = a + c + c + ...`, with so many additions of a constant; and of the sums as many as are added up at the end.
+    fn sums(links: usize, added: usize) -> Segment {
+        let mut segment = Segment::default();
+        let vector = Class::Vector(Width::Z);
+        let constant = segment.fresh(vector, Origin::Pool { offset: 0, element: 8 });
+        let first = segment.fresh(vector, Origin::Computed);
+        let mut values = vec![first];
+        let mut insts = vec![Inst::Load { row: 0, half: 0, dst: first }];
+        for link in 0..links + added {
+            let dst = segment.fresh(vector, Origin::Computed);
+            let other = if link < links { constant } else { values[link - links] };
+            insts.push(Inst::Op(Op {
+                form: &codes::ADD_PD,
+                width: Width::Z,
+                dst,
+                srcs: SmallVec::from_slice(&[values[link], other]),
+                row: None,
+                imm: None,
+                over: Over::Nothing,
+                folds: true,
+                same_width: true,
+                mask: None,
+            }));
+            values.push(dst);
+        }
+        insts.push(Inst::Store { row: 1, half: 0, src: values[links + added] });
+        segment.insts = insts.into_iter().map(|inst| (inst, 0)).collect();
+        segment
+    }
+
+    #[test]
+    fn instructions_take_turns_and_share_what_is_outside() {
+        let one = sums(20, 0);
+        let three = together(&one, 3);
+        assert_eq!(three.insts.len(), 3 * one.insts.len());
+        for (turns, (own, _)) in three.insts.chunks(3).zip(&one.insts) {
+            assert!(turns.iter().all(|(inst, _)| std::mem::discriminant(inst) == std::mem::discriminant(own)));
+            let made: Vec<V> = turns.iter().filter_map(|(inst, _)| inst.def()).collect();
+            assert!((1..made.len()).all(|n| !made[..n].contains(&made[n])), "each has a register of its own: {made:?}");
+            // The second operand is the constant, the first one what the same group has made.
+            for (group, (inst, _)) in turns.iter().enumerate() {
+                if let Inst::Op(op) = inst {
+                    let made_by = three.insts.iter().position(|(inst, _)| inst.def() == Some(op.srcs[0]));
+                    assert!(made_by.is_some_and(|at| at % 3 == group) && op.srcs[1] == V(0), "{op:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_many_take_turns_as_there_are_registers_for() {
+        let most = |segment: Segment, level: Level| {
+            let group = Prepared::new(segment);
+            (1..=4).rev().find(|&groups| fit_together(&group, groups, level.values()))
+        };
+        assert_eq!(most(sums(20, 0), Level::Avx512), Some(4));
+        assert_eq!(most(sums(10, 10), Level::Avx512), Some(2), "eleven values wait");
+        assert_eq!(most(sums(10, 10), Level::Avx2), None);
+        assert_eq!(most(sums(4, 0), Level::Avx512), None, "nothing waits long");
+    }
+
+    #[test]
+    fn a_loop_without_stages_takes_turns() {
+        let mut short = Prepared::new(sums(20, 0));
+        short.pin_for(3, Level::Avx512.values());
+        assert_eq!(short.together.map(|together| together.groups), Some(3));
+        let mut long = Prepared::new(sums(10, 10));
+        long.pin_for(3, Level::Avx512.values());
+        assert!(long.together.is_none(), "two of three do not go up");
+    }
 }

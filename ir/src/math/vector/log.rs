@@ -95,7 +95,7 @@ pub fn log<F: Real>(x: F) -> F {
     let part = m.bits().shr(Layout::of(x.is_single()).mantissa - 4);
     let (inverse, log) = (part.choose(&LOG_INVERSES), part.choose(&LOG_TABLE));
     let f = m.fma(inverse, x.of(-1.0));
-    // The last bit of this is the last one of `log`.
+    // With the last bit of this the sum with `log` is exact, and that with multiples of `ln2`.
     let coarse = x.of(x.at(1536.0, 96.0));
     let head = (f + coarse) - coarse;
     let [ln2, ln2_rest] = x.at(LN_2[0], LN_2[1]).map(|c| x.of(c));

@@ -12,6 +12,7 @@ mod complex;
 mod ends;
 mod gamma;
 mod subnormal;
+mod windows;
 
 /// A function, and what it is measured by.
 struct Case {
@@ -414,14 +415,22 @@ impl Case {
 
 /// The argument with the greatest of the errors, and that error.
 fn worst<T: Copy>(arguments: impl Iterator<Item = T>, error: impl Fn(T) -> f64) -> (Option<T>, f64) {
-    arguments
-        .map(|x| (Some(x), error(x)))
-        .fold((None, 0.0), |most, next| if next.1 > most.1 || next.1.is_nan() { next } else { most })
+    arguments.map(|x| (Some(x), error(x))).fold((None, 0.0), greater)
 }
 
 /// How many random arguments were asked for.
 fn budget() -> Option<usize> {
     std::env::var("REWRIGHT_ULPS").ok()?.parse().ok()
+}
+
+/// How many arguments are tried of each window.
+fn of_window() -> usize {
+    4 + budget().unwrap_or(0) / 5000
+}
+
+/// The greater one of two errors, with its argument.
+fn greater<T>(a: (Option<T>, f64), b: (Option<T>, f64)) -> (Option<T>, f64) {
+    if b.1 > a.1 || b.1.is_nan() { b } else { a }
 }
 
 /// True if every number at `f32` was asked for of a function.
@@ -451,7 +460,8 @@ fn doubles_are_near_as_stated() {
             1 => f64::from(rng.u32(..) >> rng.u32(4..32)) * std::f64::consts::FRAC_PI_2,
             _ => least + rng.f64() * (most - least),
         });
-        let (at, error) = worst(case.corners().into_iter().chain(random), |x| case.error(x));
+        let far_and_wide = worst(case.corners().into_iter().chain(random), |x| case.error(x));
+        let (at, error) = greater(far_and_wide, windows::worst(case.range, of_window(), |x| case.error(x)));
         println!("{} f64: {error:.4} at {at:?}", case.name);
         far.extend((error > case.bound().0).then(|| format!("{}({at:?}) is off by {error} units", case.name)));
     }
@@ -471,7 +481,9 @@ fn singles_are_near_as_stated() {
             _ => least + rng.f64() * (most - least),
         });
         let corners = case.corners_single().into_iter().map(f64::from);
-        let (at, error) = worst(corners.chain(random).chain(all), |x| case.error_single(x as f32));
+        let far_and_wide = worst(corners.chain(random).chain(all), |x| case.error_single(x as f32));
+        let in_windows = windows::worst(case.range, of_window(), |x| case.error_single(x as f32));
+        let (at, error) = greater(far_and_wide, in_windows);
         println!("{} f32: {error:.4} at {at:?}", case.name);
         far.extend((error > case.bound().1).then(|| format!("{}({at:?}) is off by {error} units", case.name)));
     }
@@ -537,6 +549,19 @@ impl Pair {
         (((got - exact.hi) - exact.lo) / unit(exact.hi)).abs()
     }
 
+    /// The arguments with the greatest error by windows of their quotient, on which it mostly depends, but of powers.
+    fn worst_quotient(&self, error: impl Fn(f64, f64) -> f64) -> (Option<(f64, f64)>, f64) {
+        if self.name.ends_with("power") {
+            return (None, 0.0);
+        }
+        let of_quotient = |t| {
+            let (x, y) = with_quotient(t);
+            error(x, y)
+        };
+        let (at, error) = windows::worst((-1e4, 1e4), of_window(), of_quotient);
+        (at.map(with_quotient), error)
+    }
+
     fn error_single(&self, x: f32, y: f32) -> f64 {
         let (got, exact) = ((self.single)(x, y), (self.nearest)(x.into(), y.into()));
         let nearest = exact as f32;
@@ -545,6 +570,13 @@ impl Pair {
         }
         ((f64::from(got) - exact) / unit_single(exact)).abs()
     }
+}
+
+/// A number from 1 to 2 and one whose quotient with it is t.
+fn with_quotient(t: f64) -> (f64, f64) {
+    // The bits of t are random enough.
+    let x = 1.0 + Rng::with_seed(t.to_bits()).f64();
+    (x * t, x)
 }
 
 /// Special values with one another, random numbers of like size, and any.
@@ -581,13 +613,14 @@ fn functions_of_two_are_near_as_stated() {
     for case in PAIRS {
         let (_, double, single) =
             *ERRORS.iter().find(|(name, ..)| *name == case.name).expect("a bound of every function");
-        let (at, error) = worst(0..pairs.len(), |n| case.error(pairs[n].0, pairs[n].1));
-        println!("{} f64: {error:.4} at {:?}", case.name, pairs[at.unwrap_or(0)]);
-        let at = pairs[at.unwrap_or(0)];
+        let far_and_wide = worst(pairs.iter().copied(), |(x, y)| case.error(x, y));
+        let (at, error) = greater(far_and_wide, case.worst_quotient(|x, y| case.error(x, y)));
+        println!("{} f64: {error:.4} at {at:?}", case.name);
         far.extend((error > double).then(|| format!("{}{at:?} is off by {error} units", case.name)));
-        let (at, error) = worst(0..pairs.len(), |n| case.error_single(pairs[n].0 as f32, pairs[n].1 as f32));
-        println!("{} f32: {error:.4} at {:?}", case.name, pairs[at.unwrap_or(0)]);
-        let at = pairs[at.unwrap_or(0)];
+        let far_and_wide = worst(pairs.iter().copied(), |(x, y)| case.error_single(x as f32, y as f32));
+        let in_windows = case.worst_quotient(|x, y| case.error_single(x as f32, y as f32));
+        let (at, error) = greater(far_and_wide, in_windows);
+        println!("{} f32: {error:.4} at {at:?}", case.name);
         far.extend((error > single).then(|| format!("{}{at:?} is off by {error} units", case.name)));
     }
     assert!(far.is_empty(), "{far:#?}");
