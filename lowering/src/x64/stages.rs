@@ -445,19 +445,25 @@ impl<'k> Body<'k> {
     fn stages(&self, cuts: &[usize]) -> Vec<Vec<usize>> {
         let begins = std::iter::once(0).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain([self.insts.len()]);
-        begins.zip(ends).map(|(begin, end)| self.with_again(begin, &self.insts[begin..end])).collect()
+        // By value, the last stage that is known to use it, from 1.
+        let mut used_in = vec![0; self.kernel.values.len()];
+        let stage = |(number, (begin, end)): (u32, (usize, usize))| {
+            let mut stage = self.with_again(begin, &self.insts[begin..end]);
+            self.drop_for_others(&mut stage, number, &mut used_in);
+            stage
+        };
+        (1..).zip(begins.zip(ends)).map(stage).collect()
     }
 
     /// Drops what only stages after this one use, and make again.
-    fn drop_for_others(&self, stage: &mut Vec<usize>) {
-        let mut used = vec![false; self.kernel.values.len()];
+    fn drop_for_others(&self, stage: &mut Vec<usize>, number: u32, used_in: &mut [u32]) {
         let is_used = |&n: &usize| {
             let inst = &self.kernel.insts[n];
-            let here = !is_made_again(self.kernel, inst) || used[inst.first.0 as usize];
-            if here {
-                inst.args.iter().for_each(|a| used[a.0 as usize] = true);
+            let used = !is_made_again(self.kernel, inst) || used_in[inst.first.0 as usize] == number;
+            if used {
+                inst.args.iter().for_each(|a| used_in[a.0 as usize] = number);
             }
-            here
+            used
         };
         stage.reverse();
         stage.retain(is_used);
@@ -479,7 +485,6 @@ impl<'k> Body<'k> {
         // Each comes before those that use it.
         stage[insts.len()..].sort_unstable();
         stage.rotate_left(insts.len());
-        self.drop_for_others(&mut stage);
         stage
     }
 }

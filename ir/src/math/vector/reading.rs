@@ -47,6 +47,10 @@ pub trait Real:
     /// `self 2^floor(k)`, rounded once, where k is a number of eighths of at most twice the bias of exponents, and `self` is 0, NaN or of a magnitude
     /// whose exponent is at most half of the bias. It is the product with the power of 2 in two factors, of which only the second one may round.
     fn scale(self, k: Self) -> Self {
+        self.scale_any(k)
+    }
+    /// The same of a number of any magnitude, which may be rounded twice: by each of the factors.
+    fn scale_any(self, k: Self) -> Self {
         let (shifter, mantissa) = scale_numbers(self.is_single());
         let bits = (k + self.of(shifter)).bits();
         let half = bits.shr(FRACTION + 1);

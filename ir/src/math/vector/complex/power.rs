@@ -114,14 +114,15 @@ fn whole_power<F: Real>(a: Parts<F>, n: F, bits: [Answer<F>; BITS], negative: An
     let size = a[0].abs().max(a[1].abs());
     let scaling = Scaling::of(size);
     let k = exponent(size * scaling.by);
-    let [re, im] = a.map(|part| Pair::new((part * scaling.by).scale(-k)));
+    // One part may be as little beside the other one as numbers can be.
+    let [re, im] = a.map(|part| Pair::new((part * scaling.by).scale_any(-k)));
     let power = product(Wide { re, im }, bits);
     let square = (power.re * power.re).plus(power.im * power.im);
     let inverse = Wide { re: power.re / square, im: -power.im / square };
     let power = inverse.if_so(negative, power);
     let most = n.of(2046.0);
     let k = ((k + n.of(0.5) * scaling.doublings) * n).min(most).max(-most);
-    let near = [power.re, power.im].map(|part| part.value().scale(k));
+    let near = [power.re, power.im].map(|part| part.value().scale_any(k));
     // What is not finite as it comes, times 1 as NumPy begins.
     let plain = [n.of(1.0), zero].times(product(a, bits));
     let plain = reciprocal(plain).if_so(negative, plain);
