@@ -30,6 +30,7 @@ macro_rules! cases {
 }
 
 cases! {
+    // What `exp2` is measured by is itself up to 2.6 off, on the other side of the exact value.
     exponential: exp 4.0 exp2 5.0 expm1 4.0 cosh 4.0 sinh 4.0 cos 4.0 sin 4.0 tanh 4.0 tan 4.0;
     logarithm: sqrt 1.0 log 2.0 log2 2.0 log10 2.0 log1p 2.0;
     inverse: acos 2.0 acosh 2.0 asin 2.0 asinh 2.0 atan 2.0 atanh 2.0;
