@@ -495,14 +495,20 @@ mod tests {
     use crate::kernel::{Buffer, Compare, KernelBuilder, Part};
     use rewright_ir::{DType, Scalar};
 
-    /// `out = f(a)`, with so many multiplications and additions one after the other, and a choice after half of them.
-    fn chain(links: usize) -> Kernel {
+    /// A kernel of one axis that reads an `f64` at each point, with that number, a constant, and the buffer of its results.
+    fn begin(results: DType) -> (KernelBuilder, KValue, KValue, u32) {
         let mut k = KernelBuilder::new(1);
         let varies = || [true].into_iter().collect();
         let a = k.buffer(Buffer { dtype: DType::F64, written: false, varies: varies() });
-        let out = k.buffer(Buffer { dtype: DType::F64, written: true, varies: varies() });
-        let first = k.load(a, Part::Re);
+        let out = k.buffer(Buffer { dtype: results, written: true, varies: varies() });
         let c = k.constant(Scalar::F64(0.75));
+        let first = k.load(a, Part::Re);
+        (k, first, c, out)
+    }
+
+    /// `out = f(a)`, with so many multiplications and additions one after the other, and a choice after half of them.
+    fn chain(links: usize) -> Kernel {
+        let (mut k, first, c, out) = begin(DType::F64);
         let mut value = first;
         for link in 0..links {
             value = k.push(KOp::Fma, &[value, c, first], DType::F64);
@@ -540,12 +546,7 @@ mod tests {
 
     #[test]
     fn bools_are_made_again_and_have_no_place() {
-        let mut k = KernelBuilder::new(1);
-        let varies = || [true].into_iter().collect();
-        let a = k.buffer(Buffer { dtype: DType::F64, written: false, varies: varies() });
-        let out = k.buffer(Buffer { dtype: DType::F64, written: true, varies: varies() });
-        let c = k.constant(Scalar::F64(0.75));
-        let first = k.load(a, Part::Re);
+        let (mut k, first, c, out) = begin(DType::F64);
         let early = k.push(KOp::Fma, &[first, c, first], DType::F64);
         let [less, equal] = [Compare::Lt, Compare::Eq].map(|op| k.compare(op, early, first));
         let either = k.binary(Binary::Or, less, equal);
@@ -570,12 +571,7 @@ mod tests {
 
     #[test]
     fn bits_are_taken_again_and_have_no_place() {
-        let mut k = KernelBuilder::new(1);
-        let varies = || [true].into_iter().collect();
-        let a = k.buffer(Buffer { dtype: DType::F64, written: false, varies: varies() });
-        let out = k.buffer(Buffer { dtype: DType::U64, written: true, varies: varies() });
-        let c = k.constant(Scalar::F64(0.75));
-        let first = k.load(a, Part::Re);
+        let (mut k, first, c, out) = begin(DType::U64);
         let early = k.push(KOp::Fma, &[first, c, first], DType::F64);
         let bits = k.bitcast(early, DType::U64);
         let mut value = early;
