@@ -2,6 +2,9 @@
 
 use super::{Binary, KInst, KOp, Kernel, KernelError, MathCall, MathPtr, Part, Unary};
 use rewright_ir::DType;
+use smallvec::SmallVec;
+
+type DTypes = SmallVec<[DType; 4]>;
 
 impl Kernel {
     /// Refuses operations at dtypes that they have no meaning for.
@@ -16,8 +19,8 @@ impl Kernel {
 }
 
 fn problem(kernel: &Kernel, inst: &KInst) -> Option<String> {
-    let args: Vec<DType> = inst.args.iter().map(|&a| kernel.dtype(a)).collect();
-    let results: Vec<DType> = (0..inst.results).map(|r| kernel.values[(inst.first.0 + r) as usize].dtype).collect();
+    let args: DTypes = inst.args.iter().map(|&a| kernel.dtype(a)).collect();
+    let results: DTypes = (0..inst.results).map(|r| kernel.values[(inst.first.0 + r) as usize].dtype).collect();
     let fits = match &inst.op {
         KOp::Unary(op) => match op {
             Unary::Neg | Unary::Abs => !args[0].is_bool(),
@@ -55,6 +58,6 @@ fn dtype_of(call: &MathCall) -> DType {
 }
 
 /// The real dtypes that scalars of these dtypes are split into.
-fn parts(dtypes: &[DType]) -> Vec<DType> {
+fn parts(dtypes: &[DType]) -> DTypes {
     dtypes.iter().flat_map(|d| std::iter::repeat_n(d.real(), if d.is_complex() { 2 } else { 1 })).collect()
 }

@@ -5,7 +5,7 @@
 //! *groups*, one point a lane, and every value is in one register: as many lanes as the widest dtype allows, so that narrower ones fill only a part of theirs
 //! (`schedule.rs`). What an outer level computes is the same code, with all lanes equal.
 //!
-//! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once; that of the innermost one is in `stages`, where it is long, and
+//! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once; that of the innermost one is in `stages`, where it is long (`cuts` says which), and
 //!    `depth_first`, where that needs fewer registers.
 //! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, which `together` says how many of take turns, then groups under a mask for
 //!    what remains; `pieces` says
@@ -26,6 +26,7 @@ mod bytes;
 mod call;
 mod code;
 mod codes;
+mod cuts;
 mod depth_first;
 mod fold;
 mod frame;

@@ -2,12 +2,13 @@
 
 use super::machine::{Origin, Width};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// The bytes of all constants, each once.
 #[derive(Default)]
 pub struct Pool {
     bytes: Vec<u8>,
-    known: FxHashMap<Vec<u8>, u32>,
+    known: FxHashMap<SmallVec<[u8; 16]>, u32>,
 }
 
 impl Pool {
@@ -32,7 +33,7 @@ impl Pool {
         self.bytes.resize(self.bytes.len().next_multiple_of(bytes.len()), 0);
         let offset = self.bytes.len() as u32;
         self.bytes.extend_from_slice(bytes);
-        self.known.insert(bytes.to_vec(), offset);
+        self.known.insert(SmallVec::from_slice(bytes), offset);
         offset
     }
     /// All of it.

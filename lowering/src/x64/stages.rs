@@ -4,41 +4,14 @@
 //! instructions of one point wait for one another; what keeps it busy meanwhile are the points after it. If one point is so many
 //! instructions that only the next one or two find room, it idles. Such a body is cut into stages: each is a loop by itself over a piece of
 //! the row, which leaves what later stages need in the frame, where the first-level cache has it. A stage is shorter in both
-//! respects, instructions and the time that they wait, so that the gain is more than what is paid for writing and reading.
-//!
-//! Where to cut is found by dynamic programming over an estimate of the time of each stage: of what it takes to issue its instructions, or those that
-//! multiply, and, since so many of them wait at once, of what they wait. Neither is hidden by the other altogether: the estimate is the root of the
-//! sum of their squares. Where groups take turns ([`together`](super::together)) it is as if more of them waited at once.
+//! respects, instructions and the time that they wait, so that the gain is more than what is paid for writing and reading. [`cuts`](super::cuts) says where.
 
+use super::cuts::{Cutting, Link, NOWHERE};
 use super::depth_first::reorder;
 use super::level::Level;
-use super::together::fit_registers;
 use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
 use rewright_ir::DType;
-use smallvec::SmallVec;
 
-/// Where so many groups take turns: the part of what one instruction waits that it adds, as so many wait at once.
-const WINDOWS: [(usize, f64); 3] = [(3, 1.0 / 160.0), (2, 1.0 / 130.0), (1, 1.0 / 90.0)];
-
-/// What depends on the width of vectors. These numbers, and those above and below, are the ones of those tried with which the functions and workloads of
-/// `docs/performance.md` took least time on a Zen 4.
-struct Rates {
-    /// Cycles for an instruction, and for one that multiplies.
-    issue: f64,
-    multiply: f64,
-    /// The cycles of a stage's loop.
-    round: f64,
-    /// A cut has to save this part of the time.
-    gain: f64,
-}
-
-const AVX2: Rates = Rates { issue: 1.0 / 3.0, multiply: 0.5, round: 2.0, gain: 0.1 };
-const EVEX: Rates = Rates { issue: 0.5, multiply: 1.0, round: 1.0, gain: 0.02 };
-
-/// The most instructions of a stage that are thought of.
-const MOST: usize = 256;
-/// A stage is not made longer where its instructions take so many times as long, each, as when it was shorter.
-const SLOW: f64 = 1.1;
 /// The cycles to write or read a value between stages.
 const CROSSING: f64 = 0.8;
 /// The cycles to make a bool once more in another stage, which takes a register and reads operands.
@@ -129,7 +102,8 @@ impl Stages {
             return Stages { list: vec![insts], places, ..Stages::default() };
         }
         let body = Body::new(kernel, insts, level);
-        let cuts = body.cuts(kernel.wishes.stages.map_or(usize::MAX, |most| most as usize));
+        let cutting = Cutting { level, links: &body.links, crossing: &body.crossing(), last: body.stores };
+        let cuts = cutting.cuts(kernel.wishes.stages.map_or(usize::MAX, |most| most as usize));
         let mut stages = Stages { list: body.stages(&cuts), places, sizes: Vec::new(), work: body.work() };
         stages.give_places(kernel, &body);
         stages
@@ -178,88 +152,15 @@ impl Stages {
 /// The innermost level.
 struct Body<'k> {
     kernel: &'k Kernel,
-    level: Level,
     insts: Vec<usize>,
     /// By value, the place of its instruction in `insts`.
     made_at: Vec<usize>,
     /// By place.
     links: Vec<Link>,
-    /// By place, what it takes to cut before it besides the loop, in cycles; none if it can't be.
-    crossing: Vec<Option<f64>>,
+    /// By value, the place of the last instruction that uses it, or what is made again of it.
+    last_use: Vec<usize>,
     /// The first store: it and what comes after it stay together, for what is written may be what others read.
     stores: usize,
-}
-
-/// An instruction, as far as it says how long others wait.
-struct Link {
-    latency: f64,
-    issue: f64,
-    multiplications: f64,
-    /// The instructions that it becomes; 0.5 for part of another one.
-    count: f64,
-    /// The places of the instructions that make its operands.
-    from: SmallVec<[u32; 4]>,
-    /// The registers that its results are in, and the places of the instructions whose results are not needed any more.
-    results: usize,
-    last_of: SmallVec<[u32; 4]>,
-}
-
-/// A stage to which instructions are added.
-#[derive(Default)]
-struct Stage {
-    begin: usize,
-    issued: f64,
-    multiplied: f64,
-    /// Its instructions, as far as they take room among those that wait.
-    count: f64,
-    /// The registers of what it has made and needs, and the most that there were.
-    live: usize,
-    most: usize,
-    /// When the last result can be used.
-    longest: f64,
-    /// The same of each instruction.
-    ready: Vec<f64>,
-}
-
-impl Stage {
-    /// With nothing, at a place.
-    fn begin(&mut self, begin: usize) {
-        let mut ready = std::mem::take(&mut self.ready);
-        ready.clear();
-        *self = Stage { begin, ready, ..Stage::default() };
-    }
-
-    /// With the next instruction.
-    fn add(&mut self, link: &Link) {
-        let later = |a: f64, b: f64| if a > b { a } else { b };
-        let waits = link.from.iter().filter_map(|&at| self.ready.get((at as usize).checked_sub(self.begin)?));
-        let done = waits.fold(0.0, |latest, &at| later(latest, at)) + link.latency;
-        self.ready.push(done);
-        self.longest = later(self.longest, done);
-        self.issued += link.issue;
-        self.multiplied += link.multiplications;
-        self.count += link.count;
-        self.live += link.results;
-        self.most = self.most.max(self.live);
-        self.live -= link.last_of.iter().filter(|&&at| at as usize >= self.begin).count();
-    }
-
-    /// The part of what its instructions wait that each adds.
-    fn share(&self, level: Level) -> f64 {
-        let fit = |&&(groups, _): &&(usize, f64)| groups == 1 || fit_registers(groups, self.most, level.values());
-        WINDOWS.iter().find(fit).map_or(1.0, |(_, share)| *share)
-    }
-
-    /// What takes it time: what it has to issue, and what it waits for.
-    fn times(&self, level: Level) -> (f64, f64) {
-        let rates = rates(level);
-        let busy = (self.issued * rates.issue).max(self.multiplied * rates.multiply);
-        (busy, self.count * self.longest * self.share(level))
-    }
-}
-
-fn rates(level: Level) -> &'static Rates {
-    if level.is_evex() { &EVEX } else { &AVX2 }
 }
 
 impl<'k> Body<'k> {
@@ -290,27 +191,19 @@ impl<'k> Body<'k> {
                     (latency, issue, issue.min(1.0))
                 }
             };
+            let mut from = [NOWHERE; 4];
             let made = inst.args.iter().map(|v| made_at[v.0 as usize]).filter(|&at| at != usize::MAX);
-            let from = made.map(|at| at as u32).collect();
-            let results = if matches!(inst.op, KOp::Bitcast) { 0 } else { inst.results as usize };
-            Link {
-                latency,
-                issue,
-                multiplications: multiplications(inst, inst.results > 0 && kernel.dtype(inst.first) == DType::F32),
-                count,
-                from,
-                results,
-                last_of: SmallVec::new(),
-            }
+            from.iter_mut().zip(made).for_each(|(from, made)| *from = made as u32);
+            let results = if matches!(inst.op, KOp::Bitcast) { 0 } else { inst.results };
+            let single = inst.results > 0 && kernel.dtype(inst.first) == DType::F32;
+            let multiplications = multiplications(inst, single);
+            Link { latency, issue, multiplications, count, from, results, last_use: NOWHERE }
         };
         let links = insts.iter().map(link).collect();
-        let mut body = Body { kernel, level, insts, made_at, links, crossing: Vec::new(), stores };
-        let last_use = body.last_uses();
-        body.crossing = body.crossing(&last_use);
-        for (&made, &used) in body.made_at.iter().zip(&last_use).filter(|(made, used)| made < used) {
-            if body.links[made].results > 0 {
-                body.links[used].last_of.push(made as u32);
-            }
+        let mut body = Body { kernel, insts, made_at, links, last_use: Vec::new(), stores };
+        body.last_use = body.last_uses();
+        for (&made, &used) in body.made_at.iter().zip(&body.last_use).filter(|(made, used)| made < used) {
+            body.links[made].last_use = used as u32;
         }
         body
     }
@@ -322,7 +215,7 @@ impl<'k> Body<'k> {
         inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..)) && !is_made_again(self.kernel, inst))
     }
 
-    /// By value, the place of the last instruction that uses it, or what is made again of it.
+    /// See `last_use`.
     fn last_uses(&self) -> Vec<usize> {
         let mut last_use = vec![0; self.kernel.values.len()];
         for (at, inst) in self.insts.iter().map(|&n| &self.kernel.insts[n]).enumerate().rev() {
@@ -335,10 +228,10 @@ impl<'k> Body<'k> {
 
     /// For each place, what it takes to cut before it, in cycles: to write and read the values made before it and used from there on, and to make bools again. None
     /// where that cannot be done.
-    fn crossing(&self, last_use: &[usize]) -> Vec<Option<f64>> {
+    fn crossing(&self) -> Vec<Option<f64>> {
         // Values, bools that are made again, and others, of which there are no rows.
         let mut change = vec![[0i32; 3]; self.insts.len() + 2];
-        for (value, &end) in (0..).map(KValue).zip(last_use) {
+        for (value, &end) in (0..).map(KValue).zip(&self.last_use) {
             let at = self.made_at[value.0 as usize];
             if at == usize::MAX || end <= at {
                 continue;
@@ -361,79 +254,6 @@ impl<'k> Body<'k> {
             (never == 0).then_some(CROSSING * f64::from(values) + AGAIN * f64::from(again))
         })
         .collect()
-    }
-
-    /// Where stages begin, besides the first, with so many stages at most.
-    fn cuts(&self, most: usize) -> Vec<usize> {
-        let prices = std::iter::successors(Some(1.0), |price| Some(price * 1.5)).take(if most > 1 { 30 } else { 0 });
-        // None if few would be too long to be thought of.
-        prices.map(|price| self.cuts_at(price)).find(|cuts| cuts.len() < most).unwrap_or_default()
-    }
-
-    /// Where stages begin, besides the first, if cuts cost so many times what they do.
-    fn cuts_at(&self, price: f64) -> Vec<usize> {
-        let count = self.insts.len();
-        let rates = rates(self.level);
-        let cut = |at: usize| {
-            let crossing = self.crossing[at].filter(|_| at <= self.stores && self.is_low(at))?;
-            Some(price * (rates.round + crossing))
-        };
-        let cuts: Vec<Option<f64>> = (0..=count).map(cut).collect();
-        let mut stage = Stage::default();
-        self.links.iter().for_each(|link| stage.add(link));
-        let (busy, waits) = stage.times(self.level);
-        let whole = (busy * busy + waits * waits).sqrt();
-        // The least time of all before a place, and where the last stage of that begins.
-        let mut best = vec![(f64::INFINITY, 0); count + 1];
-        best[0].0 = 0.0;
-        for begin in 0..=self.stores.min(count.saturating_sub(1)) {
-            let (before, Some(paid)) = (best[begin].0, cuts[begin]) else { continue };
-            if !before.is_finite() {
-                continue;
-            }
-            let paid = if begin == 0 { 0.0 } else { paid };
-            stage.begin(begin);
-            // The least time of an instruction, with a cut after it.
-            let mut pace = f64::INFINITY;
-            for end in (begin + 1..=count).take(MOST) {
-                stage.add(&self.links[end - 1]);
-                if end < count && cuts[end].is_none() {
-                    continue;
-                }
-                let (busy, waits) = stage.times(self.level);
-                let time = (busy * busy + waits * waits).sqrt();
-                if before + paid + time < best[end].0 {
-                    best[end] = (before + paid + time, begin);
-                }
-                // Stages wait the longer for each instruction, the more they have: beyond this it is better to cut.
-                if time > SLOW * pace * stage.issued {
-                    break;
-                }
-                if let Some(cut) = cuts[end].filter(|cut| time + cut < pace * stage.issued) {
-                    pace = (time + cut) / stage.issued;
-                }
-            }
-        }
-        let mut cuts = Vec::new();
-        if best[count].0 < whole * (1.0 - rates.gain) {
-            let mut at = best[count].1;
-            while at > 0 {
-                cuts.push(at);
-                at = best[at].1;
-            }
-        }
-        cuts.reverse();
-        cuts
-    }
-
-    /// True if a cut here takes no more than one place before or after. Where it is as much at all three, each third place is enough.
-    fn is_low(&self, at: usize) -> bool {
-        let Some(here) = self.crossing[at] else { return false };
-        let crossing = |at: Option<usize>| self.crossing.get(at?).copied().flatten();
-        let beside = [crossing(at.checked_sub(1)), crossing(Some(at + 1))];
-        let lower = beside.into_iter().flatten().any(|other| other < here);
-        let alike = beside.iter().all(|&other| other == Some(here));
-        !lower && (!alike || at.is_multiple_of(3))
     }
 
     /// What it takes to issue what is neither loaded nor stored.
