@@ -20,8 +20,10 @@ mod meaning;
 mod one_more;
 mod print;
 mod search;
+mod signs;
 mod split;
 mod unroll;
+mod unused;
 mod verify;
 
 pub use build::{KernelBuilder, Section};

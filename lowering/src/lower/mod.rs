@@ -200,7 +200,8 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         false => lowering.reduce(expr, &axes, &operands, yields)?,
     };
     let Lowering { k, accesses, params, block_join, .. } = lowering;
-    let kernel = k.finish();
+    let mut kernel = k.finish();
+    kernel.drop_unseen_signs();
     let indexed = |axis| kernel.insts.iter().any(|i| matches!(i.op, KOp::Index(a) if a as usize == axis));
     let indexed = (0..expr.axes.len()).map(indexed).collect();
     let bounds = expr.axes.iter().enumerate().map(|(number, axis)| Bounds {

@@ -16,7 +16,7 @@ use super::schedule::Schedule;
 use super::select::{Rows, Selector};
 use super::stages::Stages;
 use super::{Level, together, unsupported};
-use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError, Packing};
+use crate::kernel::{CompiledKernel, Kernel, KernelArgs, KernelError, Packing};
 use std::sync::OnceLock;
 
 /// A compiled kernel.
@@ -156,21 +156,9 @@ impl CompiledKernel for Code {
     }
 }
 
-/// For each instruction, whether a store or a fold depends on it.
+/// For each instruction, whether a store depends on it, or a fold, as it is combined here.
 fn live(kernel: &Kernel) -> Vec<bool> {
-    let mut wanted = vec![false; kernel.values.len()];
     let combined = kernel.fold.iter().flat_map(|fold| fold.items.iter().chain(&fold.both));
     let onward = kernel.fold.iter().flat_map(|fold| &fold.onward).flat_map(|onward| &onward.both);
-    combined.chain(onward).for_each(|v| wanted[v.0 as usize] = true);
-    let mut live = vec![false; kernel.insts.len()];
-    for (n, inst) in kernel.insts.iter().enumerate().rev() {
-        let results = inst.first.0..inst.first.0 + inst.results;
-        live[n] = matches!(inst.op, KOp::Store(..)) || results.into_iter().any(|r| wanted[r as usize]);
-        // What may fail is not left out: such kernels are refused.
-        live[n] |= matches!(inst.op, KOp::Reference(_));
-        if live[n] {
-            inst.args.iter().for_each(|a| wanted[a.0 as usize] = true);
-        }
-    }
-    live
+    kernel.live(combined.chain(onward).copied())
 }
