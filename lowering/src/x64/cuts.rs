@@ -18,7 +18,7 @@ struct Rates {
     multiply: f64,
     /// The cycles of a stage's loop.
     round: f64,
-    /// Cuts have to save this part of the time, or half of it where groups of the whole do not take turns.
+    /// A cut has to save this part of the time.
     gain: f64,
 }
 
@@ -171,8 +171,6 @@ impl Cutting<'_> {
         let mut marks = Marks::new(links);
         let mut whole = Stage::default();
         links.iter().enumerate().for_each(|(at, link)| whole.add(at, link, &mut marks));
-        let takes_turns = fit_registers(2, whole.most as usize, self.level.values());
-        let gain = estimate.rates.gain * if takes_turns { 1.0 } else { 0.5 };
         let whole = estimate.time(&whole);
         // The least time of all before a place, and where the last stage of that begins.
         let mut best = vec![(f64::INFINITY, 0); count + 1];
@@ -208,7 +206,7 @@ impl Cutting<'_> {
             }
         }
         let mut cuts = Vec::new();
-        if best[count].0 < whole * (1.0 - gain) {
+        if best[count].0 < whole * (1.0 - estimate.rates.gain) {
             let mut at = best[count].1;
             while at > 0 {
                 cuts.push(at);

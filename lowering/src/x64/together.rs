@@ -27,7 +27,7 @@ pub fn fit_registers(groups: usize, live: usize, registers: usize) -> bool {
 pub fn fit_together(group: &Prepared, groups: usize, registers: usize) -> bool {
     let ([vectors, masks], segment) = (group.most_live, &group.segment);
     let fit = fit_registers(groups, vectors, registers) && groups * masks <= MASKS;
-    fit && segment.insts.len() >= SHORT && !segment.calls()
+    fit && segment.insts.len() >= SHORT && !segment.clobbers()
 }
 
 /// The groups of a round whose stages are these: as many as there are registers for in all of the stages; if that is one, but in some there are for two, two; and if

@@ -11,7 +11,7 @@
 //! is what the last two bits of k say.
 //!
 //! The product of k and the first part of c, subtracted from |x|, is exact, for the difference is less than 1 and a multiple of the
-//! last place of either. At `f64` the second part is so short that what is lost when its product with k is subtracted
+//! last place of either. At `f64` the second part is so short, 28 bits, that its product with k is exact, too, and what is lost when that is subtracted
 //! is found by subtracting it once more. At `f32` it can't be: a third one would not be small enough.
 
 use super::pair::Pair;
@@ -43,7 +43,7 @@ struct Numbers {
 
 const DOUBLE: Numbers = Numbers {
     shifter: 6755399441055744.0,
-    half_pi: [std::f64::consts::FRAC_PI_2, 6.12323399409214e-17, 1.6446256936324258e-26],
+    half_pi: [std::f64::consts::FRAC_PI_2, 6.123233973412625e-17, 2.232414100745812e-25],
     sin: &SIN_DOUBLE,
     cos: &COS_DOUBLE,
     sin_near_0: &SIN_NEAR_0_DOUBLE,
@@ -100,6 +100,11 @@ fn reduced<F: Real>(x: F, by: f64, n: &Numbers) -> Reduced<F> {
         let product = k * second;
         let r = near + product;
         (r, ((near - r) + product) + k.fma(second, -product))
+    } else if by == PARTS {
+        // The same bits as below. What follows multiplies more than it adds.
+        let product = k * second;
+        let r = near + product;
+        (r, (near - r) + product)
     } else {
         let r = k.fma(second, near);
         (r, k.fma(second, near - r))
