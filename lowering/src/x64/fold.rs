@@ -1,7 +1,7 @@
 //! Rows whose points are combined.
 //!
-//! Accumulators are vectors in registers that the loop keeps for them, for each group of a round its own; the last points are combined under a
-//! mask. Where any order does, that is all. How a row is cut in leaves, as its [`Order`] says, is in `tree.rs`.
+//! Accumulators are vectors in registers that the loop keeps for them, for each group of a round its own, and groups take turns
+//! ([`together`](super::together)); the last points are combined under a mask. Where any order does, that is all. How a row is cut in leaves, as its [`Order`] says, is in `tree.rs`.
 
 use super::allocate::{Mode, Writer, at_width};
 use super::asm::{Mem, Operand};
@@ -126,8 +126,16 @@ impl Folding {
             batch
         });
         let [mut points, mut items, combine, join, after] = [points, items, combine, join, after].map(Prepared::new);
-        let looped = if way == Way::Sequence { &mut items } else { &mut points };
-        looped.pin(next[0] as usize);
+        let looped = match way {
+            Way::Sequence => {
+                items.pin(next[0] as usize);
+                &items
+            }
+            Way::Any(groups) | Way::Tree { groups, .. } => {
+                points.pin_for(groups, next[0] as usize);
+                &points
+            }
+        };
         reserved[0] |= looped.pinned();
         // Parts wait, and within a part leaves.
         let waiting = match way {
@@ -177,6 +185,12 @@ impl Folding {
             reserved: self.reserved,
             merge: false,
         }
+    }
+
+    /// For groups that are computed together, each onto its own accumulators.
+    fn binding_of(&self, groups: Range<usize>) -> Binding {
+        let own = self.spots[groups].concat();
+        Binding { inputs: own.clone(), outputs: own, reserved: self.reserved, merge: false }
     }
 
     /// For items that are put to the frame.
@@ -309,6 +323,22 @@ impl Writer<'_> {
         self.asm.load(LIMIT, Mem::frame(self.places.count));
     }
 
+    /// The groups of a round, each onto its own accumulators, some of them together; `before` is done before each.
+    pub(super) fn round(
+        &mut self,
+        fold: &Folding,
+        groups: usize,
+        before: impl Fn(&mut Self, usize),
+    ) -> Result<(), KernelError> {
+        let points = fold.points.together.as_deref().unwrap_or(&fold.points);
+        for first in (0..groups).step_by(points.groups) {
+            let together = first..first + points.groups;
+            together.clone().for_each(|group| before(self, group));
+            self.bound_segment(points, Mode::Group(first), &fold.binding_of(together))?;
+        }
+        Ok(())
+    }
+
     /// Rounds of whole groups, each onto its own accumulators, and then masked groups onto the first ones.
     fn points_of_any(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
         let points = self.schedule.points() as i32;
@@ -318,9 +348,7 @@ impl Writer<'_> {
         let rounds = self.asm.bound();
         self.asm.ri(Code::Sub_rm64_imm32, LIMIT, points);
         let round = self.asm.bound();
-        for group in 0..groups {
-            self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
-        }
+        self.round(fold, groups, |_, _| {})?;
         self.asm.ri(Code::Add_rm64_imm32, INDEX, points);
         self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
         self.asm.jump(Code::Jbe_rel32_64, round);

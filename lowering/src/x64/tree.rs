@@ -371,15 +371,14 @@ impl Writer<'_> {
     fn leaf_rounds(&mut self, fold: &Folding, leaves: Leaves, prefetches: bool) -> Result<(), KernelError> {
         let round = self.asm.bound();
         self.doubled = false;
-        for group in 0..leaves.groups {
-            for row in (0..self.rows.len() as u32).filter(|&row| prefetches && self.rows[row as usize].moves) {
+        self.round(fold, leaves.groups, |w, group| {
+            for row in (0..w.rows.len() as u32).filter(|&row| prefetches && w.rows[row as usize].moves) {
                 // Or the same of the leaf before.
                 let bytes =
-                    if leaves.backwards { -((leaves.points * self.rows[row as usize].size) as i64) } else { AHEAD };
-                self.ask(Ask { row, bytes, written: false }, group);
+                    if leaves.backwards { -((leaves.points * w.rows[row as usize].size) as i64) } else { AHEAD };
+                w.ask(Ask { row, bytes, written: false }, group);
             }
-            self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
-        }
+        })?;
         self.asm.ri(Code::Add_rm64_imm32, INDEX, leaves.lanes as i32);
         self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
         self.asm.jump(Code::Jle_rel32_64, round);
