@@ -8,6 +8,7 @@ mod case;
 mod ops;
 mod pairs;
 mod random;
+mod signs;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 
