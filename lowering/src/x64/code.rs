@@ -56,7 +56,7 @@ impl Code {
         if kernel.fold.is_none() && kernel.wishes.unroll.is_none() {
             schedule.groups = together::groups(inner, schedule, registers);
         }
-        inner.iter_mut().for_each(|inner| inner.pin_for(schedule.groups, registers));
+        inner.iter_mut().for_each(|inner| inner.pin_for(schedule.groups, [registers, together::MASKS]));
         let leaf = kernel.fold.as_ref().map_or(0, Folding::leaf_points);
         let pieces = Pieces::new(&rows.list, &stages, schedule, leaf);
         let places =

@@ -132,7 +132,8 @@ impl Folding {
                 &items
             }
             Way::Any(groups) | Way::Tree { groups, .. } => {
-                points.pin_for(groups, next[0] as usize);
+                // K0 masks nothing.
+                points.pin_for(groups, [next[0] as usize, next[1] as usize - 1]);
                 &points
             }
         };

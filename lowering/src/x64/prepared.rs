@@ -93,9 +93,10 @@ impl Prepared {
         }
     }
 
-    /// The same, for so many groups a round, of which several are computed together if there are registers for them.
-    pub fn pin_for(&mut self, groups: usize, registers: usize) {
-        match (1..=groups).rev().find(|&n| groups.is_multiple_of(n) && fit_together(self, n, registers)) {
+    /// The same, for so many groups a round, of which several are computed together if there are vector registers and masks for them.
+    pub fn pin_for(&mut self, groups: usize, free: [usize; 2]) {
+        let registers = free[0];
+        match (1..=groups).rev().find(|&n| groups.is_multiple_of(n) && fit_together(self, n, free)) {
             Some(n) if n > 1 => {
                 let mut together = Prepared { groups: n, ..Prepared::new(together(&self.segment, n)) };
                 together.pin(registers);

@@ -215,7 +215,7 @@ impl<'k> Body<'k> {
         inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..)) && !is_made_again(self.kernel, inst))
     }
 
-    /// See `last_use`.
+    /// What `last_use` is, from the last instruction to the first.
     fn last_uses(&self) -> Vec<usize> {
         let mut last_use = vec![0; self.kernel.values.len()];
         for (at, inst) in self.insts.iter().map(|&n| &self.kernel.insts[n]).enumerate().rev() {

@@ -13,9 +13,9 @@ use super::schedule::{MANY_STAGES, Schedule};
 const SHORT: usize = 12;
 /// So many registers have to be left for what comes from outside, as constants.
 const LEFT: usize = 4;
-/// The masks that there are registers for.
-const MASKS: usize = 6;
-/// The groups of a round that are worth their compilation, where they take turns: in loops of one or two stages, and of more.
+/// The masks that there are registers for, where none are accumulators.
+pub const MASKS: usize = 6;
+/// The groups of a round that are worth their compilation, where they take turns: in loops of one or two stages, and of more. What is combined has its groups in any case.
 const MOST: [usize; 2] = [3, 2];
 
 /// True if so many vector registers do for groups each of which has so many values at most.
@@ -23,10 +23,10 @@ pub fn fit_registers(groups: usize, live: usize, registers: usize) -> bool {
     groups * live + LEFT < registers
 }
 
-/// True if so many groups should take turns: there are registers for that, and it is worth it.
-pub fn fit_together(group: &Prepared, groups: usize, registers: usize) -> bool {
+/// True if so many groups should take turns: there are vector registers and masks for that, and it is worth it.
+pub fn fit_together(group: &Prepared, groups: usize, registers: [usize; 2]) -> bool {
     let ([vectors, masks], segment) = (group.most_live, &group.segment);
-    let fit = fit_registers(groups, vectors, registers) && groups * masks <= MASKS;
+    let fit = fit_registers(groups, vectors, registers[0]) && groups * masks <= registers[1];
     fit && segment.insts.len() >= SHORT && !segment.clobbers()
 }
 
@@ -37,7 +37,7 @@ pub fn groups(stages: &[Prepared], schedule: Schedule, registers: usize) -> usiz
         return schedule.groups;
     }
     let most = MOST[usize::from(stages.len() > 2)].max(schedule.groups).min(schedule.most_groups());
-    let fit = |stage: &Prepared, groups| fit_together(stage, groups, registers);
+    let fit = |stage: &Prepared, groups| fit_together(stage, groups, [registers, MASKS]);
     let all = (2..=most).rev().find(|&groups| stages.iter().all(|stage| fit(stage, groups)));
     all.or((most >= 2 && stages.iter().any(|stage| fit(stage, 2))).then_some(2)).unwrap_or(schedule.groups)
 }
@@ -165,7 +165,7 @@ mod tests {
     fn as_many_take_turns_as_there_are_registers_for() {
         let most = |segment: Segment, level: Level| {
             let group = Prepared::new(segment);
-            (1..=4).rev().find(|&groups| fit_together(&group, groups, level.values()))
+            (1..=4).rev().find(|&groups| fit_together(&group, groups, [level.values(), MASKS]))
         };
         assert_eq!(most(sums(20, 0), Level::Avx512), Some(4));
         assert_eq!(most(sums(10, 10), Level::Avx512), Some(2), "eleven values wait");
@@ -176,10 +176,10 @@ mod tests {
     #[test]
     fn a_loop_without_stages_takes_turns() {
         let mut short = Prepared::new(sums(20, 0));
-        short.pin_for(3, Level::Avx512.values());
+        short.pin_for(3, [Level::Avx512.values(), MASKS]);
         assert_eq!(short.together.map(|together| together.groups), Some(3));
         let mut long = Prepared::new(sums(10, 10));
-        long.pin_for(3, Level::Avx512.values());
+        long.pin_for(3, [Level::Avx512.values(), MASKS]);
         assert!(long.together.is_none(), "two of three do not go up");
     }
 }

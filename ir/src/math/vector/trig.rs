@@ -11,8 +11,10 @@
 //! is what the last two bits of k say.
 //!
 //! The product of k and the first part of c, subtracted from |x|, is exact, for the difference is less than 1 and a multiple of the
-//! last place of either. At `f64` the second part is so short, 28 bits, that its product with k is exact, too, and what is lost when that is subtracted
-//! is found by subtracting it once more. At `f32` it can't be: a third one would not be small enough.
+//! last place of either. At `f64` the second part is so short that what is lost when its product with k is subtracted
+//! is found by subtracting it once more. At `f32` it can't be: a third one would not be small enough. For eighths of pi it is a bit shorter: of 28 bits, and k below 2^25, the
+//! product is exact, too, and so is what is lost where the sum of it is rounded (T. Dekker, 1971); where the difference before is the smaller one of the two, that sum is exact. That
+//! is a multiplication and two sums instead of two multiplications, which sine and cosine have more of; what is left of c is known less well then, which these two do not need.
 
 use super::pair::Pair;
 use super::polynomials::{
@@ -28,8 +30,9 @@ use crate::math::rounded;
 struct Numbers {
     /// What a number is added to so that the sum's low bits are the number, rounded to an integer.
     shifter: f64,
-    /// Half of pi in parts.
+    /// Half of pi in parts, and with a shorter second one, for eighths of pi.
     half_pi: [f64; 3],
+    half_pi_of_eighths: [f64; 3],
     sin: &'static [f64],
     cos: &'static [f64],
     /// The same for smaller numbers.
@@ -43,7 +46,8 @@ struct Numbers {
 
 const DOUBLE: Numbers = Numbers {
     shifter: 6755399441055744.0,
-    half_pi: [std::f64::consts::FRAC_PI_2, 6.123233973412625e-17, 2.232414100745812e-25],
+    half_pi: [std::f64::consts::FRAC_PI_2, 6.12323399409214e-17, 1.6446256936324258e-26],
+    half_pi_of_eighths: [std::f64::consts::FRAC_PI_2, 6.123233973412625e-17, 2.232414100745812e-25],
     sin: &SIN_DOUBLE,
     cos: &COS_DOUBLE,
     sin_near_0: &SIN_NEAR_0_DOUBLE,
@@ -55,6 +59,7 @@ const DOUBLE: Numbers = Numbers {
 const SINGLE: Numbers = Numbers {
     shifter: 12582912.0,
     half_pi: [1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15],
+    half_pi_of_eighths: [1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15],
     sin: &SIN_SINGLE,
     cos: &COS_SINGLE,
     sin_near_0: &SIN_NEAR_0_SINGLE,
@@ -89,19 +94,36 @@ struct Reduced<F: Real> {
     far: F::Condition,
 }
 
-/// With c half of pi, divided by a power of 2.
-fn reduced<F: Real>(x: F, by: f64, n: &Numbers) -> Reduced<F> {
-    let size = x.abs();
-    let shifted = size.fma(x.of(std::f64::consts::FRAC_2_PI * by), x.of(n.shifter));
+/// What a number is reduced to the nearest multiple of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    HalfPi,
+    /// The tables of sine and cosine are of these.
+    EighthOfPi,
+}
+
+impl Step {
+    /// How many half of pi has.
+    fn parts(self) -> f64 {
+        match self {
+            Step::HalfPi => 1.0,
+            Step::EighthOfPi => 4.0,
+        }
+    }
+}
+
+fn reduced<F: Real>(x: F, step: Step, n: &Numbers) -> Reduced<F> {
+    let (size, parts) = (x.abs(), step.parts());
+    let shifted = size.fma(x.of(std::f64::consts::FRAC_2_PI * parts), x.of(n.shifter));
     let k = shifted - x.of(n.shifter);
-    let [first, second, third] = n.half_pi.map(|part| x.of(-part / by));
+    let half_pi = if step == Step::HalfPi { n.half_pi } else { n.half_pi_of_eighths };
+    let [first, second, third] = half_pi.map(|part| x.of(-part / parts));
     let near = k.fma(first, size);
     let (r, rest) = if x.is_single() {
         let product = k * second;
         let r = near + product;
         (r, ((near - r) + product) + k.fma(second, -product))
-    } else if by == PARTS {
-        // The same bits as below. What follows multiplies more than it adds.
+    } else if step == Step::EighthOfPi {
         let product = k * second;
         let r = near + product;
         (r, (near - r) + product)
@@ -110,12 +132,9 @@ fn reduced<F: Real>(x: F, by: f64, n: &Numbers) -> Reduced<F> {
         (r, k.fma(second, near - r))
     };
     // k is asked, and not x, for it is still there when this is needed. Numbers that are rounded to the last k are reduced, too.
-    let most = (n.most * std::f64::consts::FRAC_2_PI * by).floor();
+    let most = (n.most * std::f64::consts::FRAC_2_PI * parts).floor();
     Reduced { bits: shifted.bits(), r, rest: k.fma(third, rest), far: x.of(n.shifter + most).less(shifted) }
 }
-
-/// How many parts half of pi has for sine and cosine, which the tables are of.
-const PARTS: f64 = 4.0;
 
 /// What the sine and the cosine of k pi / 8 + r + rest are computed of, without the sign that changes after eight of k.
 struct Eighths<F: Real> {
@@ -149,7 +168,7 @@ fn with_sign<F: Real>(value: F, k: F::Bits, x: Option<F>, n: &Numbers) -> F {
 /// Sine.
 pub fn sin<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, PARTS, n);
+    let at = reduced(x, Step::EighthOfPi, n);
     let Eighths { r, sin, cos, sin_more, cos_more } = eighths(&at, n);
     let more = cos.fma(sin_more, sin.fma(cos_more, at.bits.choose(&EIGHTHS_SIN_REST)));
     with_sign(sin + cos.fma(r, more), at.bits, Some(x), n).unless(at.far, &SIN, x)
@@ -158,7 +177,7 @@ pub fn sin<F: Real>(x: F) -> F {
 /// Cosine.
 pub fn cos<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, PARTS, n);
+    let at = reduced(x, Step::EighthOfPi, n);
     let Eighths { r, sin, cos, sin_more, cos_more } = eighths(&at, n);
     let minus = -sin;
     let more = minus.fma(sin_more, cos.fma(cos_more, at.bits.choose(&EIGHTHS_COS_REST)));
@@ -205,7 +224,7 @@ fn turned<F: Real>(at: &Reduced<F>, [sin, cos]: [Pair<F>; 2], x: Option<F>, n: &
 pub(super) fn of_magnitude<F: Real>(x: F) -> [Pair<F>; 2] {
     let n = x.at(&DOUBLE, &SINGLE);
     let (size, zero) = (x.abs(), x.of(0.0));
-    let at = reduced(x, 1.0, n);
+    let at = reduced(x, Step::HalfPi, n);
     let [sin, cos] = parts(at.r, at.rest, n).map(|(large, small)| quick_sum(large, small).into());
     let [sin, cos] = turned(&at, [sin, cos], None, n);
     let near =
@@ -281,7 +300,7 @@ pub(super) enum Long {
 /// The sine and the cosine of a number that the steps reduce, at `f64`.
 pub(super) fn long_of<F: Real>(x: F, long: Long) -> [Pair<F>; 2] {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, 1.0, n);
+    let at = reduced(x, Step::HalfPi, n);
     let r: Pair<F> = quick_sum(at.r, at.rest).into();
     let square = r * r;
     let sum = |series: &Series| {
@@ -298,7 +317,7 @@ pub(super) fn long_of<F: Real>(x: F, long: Long) -> [Pair<F>; 2] {
 /// Tangent: the quotient of sine and cosine, or minus that of cosine and sine.
 pub fn tan<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, 1.0, n);
+    let at = reduced(x, Step::HalfPi, n);
     let even = (at.bits & at.bits.of(1)).is_zero();
     let [sin, cos] = parts(at.r, at.rest, n).map(|(large, small)| quick_sum(large, small));
     let pick = |a: (F, F), b: (F, F)| (a.0.or(even, b.0), a.1.or(even, b.1));
