@@ -110,7 +110,7 @@ fn kernel(random: &mut Random) -> Kernel {
 
 #[test]
 fn unseen_signs_change_nothing() {
-    let cases = 4000;
+    let cases = 2000;
     let mut shorter = 0;
     for seed in 0..cases {
         let mut random = Random::new(seed);
@@ -124,9 +124,9 @@ fn unseen_signs_change_nothing() {
         let call = Call { extents, layouts, params: Vec::new(), seed };
         let [want, got] = [&kernel, &without].map(|k| run(k, &*Interp.compile(k).expect("it can be run"), &call));
         assert!(want == got, "seed {seed}\n{kernel}\n{without}");
-        if seed % 20 == 0 {
+        if seed % 40 == 0 {
             crate::same(&without, [call]);
         }
     }
-    assert!(shorter > 500, "few have anything to leave out: {shorter} of {cases}");
+    assert!(shorter > 250, "few have anything to leave out: {shorter} of {cases}");
 }
