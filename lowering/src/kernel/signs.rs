@@ -57,20 +57,15 @@ impl Kernel {
 
     /// By value, whether the sign of a float, or the highest bit of an integer, matters. It does not where nothing depends on the value.
     fn seen_signs(&self) -> Vec<bool> {
-        let (mut used, mut seen) = (vec![false; self.values.len()], vec![false; self.values.len()]);
-        for value in self.fold.iter().flat_map(|fold| fold.given()) {
-            (used[value.0 as usize], seen[value.0 as usize]) = (true, true);
-        }
-        for (n, inst) in self.insts.iter().enumerate().rev() {
-            let results = inst.first.0 as usize..(inst.first.0 + inst.results) as usize;
-            let acts = matches!(inst.op, KOp::Store(..) | KOp::Reference(_));
-            if !acts && !used[results.clone()].contains(&true) {
-                continue;
-            }
+        let given = || self.fold.iter().flat_map(|fold| fold.given());
+        let live = self.live(given());
+        let mut seen = vec![false; self.values.len()];
+        given().for_each(|value| seen[value.0 as usize] = true);
+        for (n, inst) in self.insts.iter().enumerate().rev().filter(|(n, _)| live[*n]) {
             let of_fold = self.is_of_fold(n);
-            let result = acts || of_fold || seen[results].contains(&true);
+            let results = inst.first.0 as usize..(inst.first.0 + inst.results) as usize;
+            let result = seen[results].contains(&true);
             for (at, arg) in inst.args.iter().enumerate() {
-                used[arg.0 as usize] = true;
                 seen[arg.0 as usize] |= of_fold || self.sees(inst, at, result);
             }
         }

@@ -144,21 +144,26 @@ mod tests {
     #[test]
     fn each_group_has_accumulators_of_its_own() {
         let mut one = sums(20, 0);
-        let vector = Class::Vector(Width::Z);
-        let given = [0, 1].map(|number| one.fresh(vector, Origin::Input(number)));
-        one.insts.pop();
-        for (number, src) in (0..).zip(given) {
+        let given = [0, 1].map(|number| one.fresh(Class::Vector(Width::Z), Origin::Input(number)));
+        let Some((Inst::Store { src: sum, .. }, _)) = one.insts.pop() else { panic!("it ends with its store") };
+        for (number, src) in (0..).zip([sum, given[1]]) {
             one.insts.push((Inst::Output { number, src, size: 8 }, 0));
         }
         let three = Prepared::new(together(&one, 3));
         assert_eq!(three.inputs.len(), 6);
         let gives = |(inst, _): &(Inst, u32)| match inst {
-            Inst::Output { number, src, .. } => Some((*number, *src)),
+            Inst::Output { number, src, .. } => Some((*number as usize, *src)),
             _ => None,
         };
-        let gives: Vec<(u32, V)> = three.segment.insts.iter().filter_map(gives).collect();
+        let gives: Vec<(usize, V)> = three.segment.insts.iter().filter_map(gives).collect();
         assert_eq!(gives.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 2, 4, 1, 3, 5]);
-        assert!(gives.iter().all(|(number, src)| three.inputs[*number as usize] == Some(*src)));
+        for (number, src) in gives {
+            let made_at = three.segment.insts.iter().position(|(inst, _)| inst.def() == Some(src));
+            match number % 2 {
+                0 => assert_eq!(made_at.map(|at| at % 3), Some(number / 2), "the sum of its own group"),
+                _ => assert_eq!(three.inputs[number], Some(src)),
+            }
+        }
     }
 
     #[test]

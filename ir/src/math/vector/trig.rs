@@ -119,14 +119,11 @@ fn reduced<F: Real>(x: F, step: Step, n: &Numbers) -> Reduced<F> {
     let half_pi = if step == Step::HalfPi { n.half_pi } else { n.half_pi_of_eighths };
     let [first, second, third] = half_pi.map(|part| x.of(-part / parts));
     let near = k.fma(first, size);
-    let (r, rest) = if x.is_single() {
+    let (r, rest) = if x.is_single() || step == Step::EighthOfPi {
         let product = k * second;
         let r = near + product;
-        (r, ((near - r) + product) + k.fma(second, -product))
-    } else if step == Step::EighthOfPi {
-        let product = k * second;
-        let r = near + product;
-        (r, (near - r) + product)
+        let rest = (near - r) + product;
+        (r, if x.is_single() { rest + k.fma(second, -product) } else { rest })
     } else {
         let r = k.fma(second, near);
         (r, k.fma(second, near - r))
