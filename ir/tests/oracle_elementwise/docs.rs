@@ -33,7 +33,10 @@ negative and the value is less, for sums that cancel; `(of z)` that it is that o
 but for a few that are a formula of several operations, each rounded: `deg2rad` and `rad2deg` (a product with a rounded constant),
 `integer_power` (repeated squares), and `mul`, `div`, `square` and `reciprocal` of complex numbers (sums of products, which may cancel). Complex
 powers `a^b` are as good as stated where `b log a` is at most 1,000 in magnitude, and beyond lose in proportion; of whole numbers with exponents up
-to 15 they are exact. Real powers to -1, 1/2, 1 and 2 are rounded once. The last
+to 15 they are exact. Two complex functions of `x + iy` have parts that vanish at places no number is at, and what is next to nothing there is off by
+more: a part of `exp2` that is less than `|y|` times 2^-54 of the value's length, by up to `|y|` times 2^-104 of that length, and beyond `|y|` of 1e15 it
+points anywhere; the real part of `expm1` where it is less than 2^-40 of `e^x`, by up to 2^-73 of that, and beyond `|y|` of 1e6, where
+`e^x cos y` and 1 cancel, by up to 2^-52. Real powers to -1, 1/2, 1 and 2 are rounded once. The last
 column is NumPy's ufunc, or what computes the same.
 
 Functions that kernels compute for whole vectors at once give one of the numbers next to the exact value, not always the nearest one.
