@@ -88,7 +88,8 @@ fn rows_are_combined_within_their_arrays() {
                 .unwrap_or_else(|why| panic!("{rows} {columns}: {why}\n{text}"));
         }
     }
-    assert!(calls > 7 * 7 * 4, "{calls}");
+    // Two calls by each code generator, of which there are two at least.
+    assert!(calls >= 7 * 7 * 2 * 2, "{calls}");
 }
 
 /// Calls a program several times by each code generator; how many calls gave results.

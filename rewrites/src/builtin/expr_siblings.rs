@@ -2,6 +2,7 @@
 
 use super::cannot_fail::cannot_fail;
 use super::node::{LARGE, Node};
+use super::reduce_fusion::takes_in;
 use super::reduce_siblings::width;
 use super::siblings::{Together, put_together, together};
 use crate::prelude::*;
@@ -15,7 +16,8 @@ use rewright_ir::expr::{Affine, Index, IndexExpr};
 ///
 /// - expressions whose widest values have other widths: a register has room for fewer of the wider ones;
 /// - expressions that read an array along its axes in another order, which are computed tile by tile;
-/// - expressions that share only what is the same along an axis, as a row of numbers: reading it twice costs nothing.
+/// - expressions that share only what is the same along an axis, as a row of numbers: reading it twice costs nothing;
+/// - expressions that reductions take in (`reduce-fusion`), whose results need no memory.
 ///
 /// It is exact: each computes what it did.
 pub struct ExprSiblings;
@@ -36,7 +38,8 @@ impl RootRewrite for ExprSiblings {
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let fits = |node: &Node| node.expr.body.insts.len() <= LARGE && !node.expr.axes.is_empty();
-        let node = |inst| Node::pointwise(cx, inst).filter(fits);
+        let stays = |node: &Node| !node.results.iter().any(|&value| takes_in(cx, value));
+        let node = |inst| Node::pointwise(cx, inst).filter(|node| fits(node) && stays(node));
         let may_fail = |node: &Node| !node.of.iter().all(|&inst| cannot_fail(cx.func(), inst));
         let joins = |node: &Node, other: &Node| match may_fail(other) {
             true => Err(NoMatch::because(

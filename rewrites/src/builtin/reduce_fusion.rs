@@ -2,6 +2,7 @@
 
 use super::array_expr::node_of;
 use super::cannot_fail::cannot_fail;
+use super::node::is_pointwise;
 use crate::prelude::*;
 use rewright_ir::expr::{AxisKind, Body, BodyRef, Index, IndexExpr, Mode, Operand, Order, Out, Source, Write};
 use rewright_ir::ops::reduced::Reduced;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 /// Makes one `arrayexpr` of elementwise work and the reductions of its result, so that the array in between is never written: `sum(x * x)` is
 /// one pass over x.
 ///
-/// What computes the operand is an elementwise op, an applied function or an `arrayexpr`, whose result nothing but reductions along the
+/// What computes the operand is an elementwise op, an applied function or an `arrayexpr`, whose results nothing but reductions along the
 /// same axes reads. They become one node with a result each. It stands where the first of them stood; so nothing between may
 /// have an effect or fail, unless what moves there can't fail itself, and nothing may store to its operands or end them.
 ///
@@ -52,23 +53,33 @@ impl RootRewrite for ReduceFusion {
         if func.block_of(producer) != func.block_of(root) {
             return Err(quiet());
         }
-        let data = func.inst(producer);
-        if data.results.len() != 1 || cx.is_written(operand) || cx.is_ended(operand) {
+        let values = &func.inst(producer).results;
+        if values.iter().any(|&value| cx.is_written(value) || cx.is_ended(value)) {
             return Err(quiet());
         }
-        let mut reductions = func
-            .few_users(operand, MOST_USERS)
-            .ok_or(NoMatch::because("too many instructions use what it reduces, which is computed by itself"))?;
+        let mut reductions = SmallVec::<[Inst; 4]>::new();
+        for &value in values {
+            reductions.extend(
+                func.few_users(value, MOST_USERS).ok_or(NoMatch::because(
+                    "too many instructions use what it reduces, which is computed by itself",
+                ))?,
+            );
+        }
         let reduced = |inst: Inst| Reduced::of(func, func.inst(inst));
         let axes = reduced(root).map(|reduced| reduced.axes).filter(|axes| !axes.is_empty()).ok_or(quiet())?;
         let alike = |&inst: &Inst| {
             func.block_of(inst) == func.block_of(root) && reduced(inst).is_some_and(|other| other.axes == axes)
         };
         if !reductions.iter().all(alike) {
-            return Err(NoMatch::because("what it reduces is used otherwise too, and so computed by itself"));
+            return Err(NoMatch::because(match values.len() {
+                1 => "what it reduces is used otherwise too, and so computed by itself",
+                _ => {
+                    "what computes its operand has other results too, which are used otherwise, and so is a pass by itself"
+                }
+            }));
         }
         reductions.sort_by(|&a, &b| block_order(func, a, b));
-        let node = node_of(cx, producer).ok_or(quiet())?;
+        let node = node_of(cx, producer).filter(|node| values.len() == 1 || is_pointwise(&node.expr)).ok_or(quiet())?;
         if node.args.iter().any(|&arg| cx.is_written(arg) || cx.is_ended(arg)) {
             return Err(NoMatch::because("an operand of what it reduces is written to, or ends"));
         }
@@ -79,7 +90,7 @@ impl RootRewrite for ReduceFusion {
             return Err(NoMatch::because("it reduces several axes along which an operand is stretched"));
         }
         let found: Vec<&InstData> = reductions.iter().map(|&inst| func.inst(inst)).collect();
-        let expr = fused(func, node.expr, &found, &axes).ok_or(quiet())?;
+        let expr = fused(func, node.expr, values, &found, &axes).ok_or(quiet())?;
         if Order::common(expr.orders()).is_none() {
             return Err(NoMatch::because("what it reduces is combined in several orders, and a kernel knows one"));
         }
@@ -107,6 +118,13 @@ impl RootRewrite for ReduceFusion {
         rw.remark(loc, format!("{} in one pass with what computes the operand", names.join(", ")));
         rw.erase(producer)
     }
+}
+
+/// True if reductions take in what computes a value.
+pub(super) fn takes_in(cx: &MatchCx<'_>, value: Value) -> bool {
+    let users = cx.func().few_users(value, MOST_USERS).unwrap_or_default();
+    let is_root = |inst: Inst| REDUCE_FUSION.roots.contains(&cx.func().inst(inst).op.name);
+    users.first().is_some_and(|&user| is_root(user) && ReduceFusion.matches(cx, user).is_ok())
 }
 
 /// True if the producer can be computed where the first reduction stands, and the others there too.
@@ -151,14 +169,23 @@ fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
     row < 2 || expr.operands.iter().all(|operand| !matches!(operand.source, Source::Array(_)) || along_all(operand))
 }
 
-/// The expression with these dims reduced, and a result for each reduction.
-fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &[usize]) -> Option<ArrayExpr> {
-    let &[yielded] = &expr.body.yields[..] else { return None };
-    let [out] = &expr.outs[..] else { return None };
-    let element = out.dtype;
+/// The expression, whose results are these values, with these dims reduced, and a result for each reduction.
+fn fused(
+    func: &Function,
+    mut expr: ArrayExpr,
+    values: &[Value],
+    reductions: &[&InstData],
+    axes: &[usize],
+) -> Option<ArrayExpr> {
+    if expr.outs.len() != values.len() {
+        return None;
+    }
     let loc = expr.locs.first().copied().unwrap_or_default();
-    let from = dtype_of(&expr, yielded)?;
-    let value = expr.body.cast(yielded, from, element, loc);
+    let mut elements = SmallVec::<[(BodyRef, DType); 2]>::new();
+    for (yielded, element) in expr.body.yields.clone().into_iter().zip(expr.outs.iter().map(|out| out.dtype)) {
+        let from = dtype_of(&expr, yielded)?;
+        elements.push((expr.body.cast(yielded, from, element, loc), element));
+    }
     expr.body.yields.clear();
     for &axis in axes {
         expr.axes[axis].kind = AxisKind::Reduce;
@@ -166,6 +193,7 @@ fn fused(func: &Function, mut expr: ArrayExpr, reductions: &[&InstData], axes: &
     let (mut outs, mut results, mut accumulators) = (Vec::new(), Vec::new(), 0);
     for data in reductions {
         let reduced = Reduced::of(func, data)?;
+        let (value, element) = elements[values.iter().position(|value| data.args.first() == Some(value))?];
         expr.body.yields.extend(reduced.yields(value)?);
         let reduction = reduced.reduction(element);
         accumulators += reduction.accumulators.len() as u32;

@@ -5,6 +5,7 @@ use super::reduce_fusion::may_move;
 use crate::prelude::*;
 use rewright_ir::expr::{Body, BodyOp, BodyRef, Operand, Out, Source, Write};
 use rewright_ir::op::Traits;
+use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Attr, Name, ValueDef};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use std::sync::Arc;
 /// Makes one `arrayexpr` of a reduction along all axes and an operation of scalars on what it comes to: the root of a norm, the logarithm of a sum of
 /// exponentials. What is computed one after the other is taken in one by one.
 ///
-/// The operation is all that reads the number, is one of floats, and can't fail.
+/// The operation is all that reads the number, is one of floats, and can't fail. It stays by itself where it also reads what another reduction comes to
+/// that could be one pass with this one (`reduce-siblings`): one that comes later, or reads one of the same arrays.
 ///
 /// It is exact: the finisher computes the same of the same total.
 pub struct ScalarFinish;
@@ -84,7 +86,7 @@ fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
         true => may_move(cx, root, &[reader]),
         false => here(&reduction) && may_move(cx, reduction, &[root]) && may_move(cx, root, &[reader]),
     };
-    if !single || !here(&root) || !movable {
+    if !single || !here(&root) || !movable || waits_for_sibling(func, reader, value, reduction) {
         return None;
     }
     let node = Node::of(cx, reduction).filter(|node| node.is_total() && node.finishes() < MOST_TAKEN)?;
@@ -93,6 +95,48 @@ fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
     let (expr, args) = node.finished(func, &pointwise(func, reader, array, &args), &args)?;
     let gone = if reduction == root { SmallVec::from_slice(&[root]) } else { SmallVec::from_slice(&[root, reduction]) };
     Some(Finished { reader, gone, expr, args })
+}
+
+/// True if what else the reader reads is computed, by a few operations of scalars, of what another reduction comes to that may become one pass with this one.
+/// Not if the reduction itself needs it.
+fn waits_for_sibling(func: &Function, reader: Inst, value: Value, reduction: Inst) -> bool {
+    let own = &func.inst(reduction).args;
+    let others = |inst: Inst| func.inst(inst).args.iter().copied().filter(|&arg| arg != value && !own.contains(&arg));
+    let mut waiting: SmallVec<[Value; 8]> = others(reader).collect();
+    let mut next = 0;
+    while let Some(&value) = waiting.get(next).filter(|_| next < MOST_TAKEN) {
+        next += 1;
+        let Some(inst) = func.def_inst(value).filter(|&inst| func.block_of(inst) == func.block_of(reduction)) else {
+            continue;
+        };
+        let array =
+            func.inst(inst).args.first().filter(|&&arg| func.ty(arg).rank() > 0 || func.inst(inst).op.name == "item");
+        let Some(&array) = array else {
+            waiting.extend(others(inst));
+            continue;
+        };
+        let other = match func.inst(inst).op.name {
+            "item" => func.def_inst(array),
+            _ => Some(inst),
+        };
+        let reads_same =
+            |other: Inst| func.inst(other).args.iter().any(|arg| func.ty(*arg).rank() > 0 && own.contains(arg));
+        let is_sibling = |&other: &Inst| {
+            is_reduction(func, other)
+                && func.block_of(other) == func.block_of(reduction)
+                && (func.comes_before(reduction, other) || reads_same(other))
+        };
+        if other.filter(is_sibling).is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+/// True of a reduction, by itself or as a node.
+fn is_reduction(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    data.attrs.expr().is_some_and(|expr| !expr.reductions.is_empty()) || Reduced::of(func, data).is_some()
 }
 
 /// The instruction that is all that reads a value, which nobody changes.
