@@ -11,7 +11,7 @@ const INTRODUCTION: &str = "\
 <!-- Written by: REWRIGHT_BLESS=1 cargo test -p rewright-ir --test array_ops_page -->
 
 Axes are numbered from 0, and from the last one where they are negative. Extents that are not known when compiling are
-checked when the op runs; an error names the op, the operands with their extents, and the line. An op
+checked when the op runs; an error names the op, what does not fit, and the line. An op
 marked *view* has elements of its operand at other places, and copies none where strides can say which; as every value it keeps
 them whatever is stored afterwards. Every op that NumPy has is tested against its results, bit for bit but for sums of floats.
 ";

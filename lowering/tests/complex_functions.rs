@@ -6,7 +6,8 @@ use rewright_lowering::exec::{Arg, Backend, Executable, Options};
 
 /// Numbers of all magnitudes, and special ones.
 fn part(random: &mut fastrand::Rng) -> f64 {
-    let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 709.0, -709.5, 710.3, 1419.0, 1e-310, 0.5];
+    let special =
+        [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 709.0, -709.5, 710.3, 1419.0, 1e-310, 1e-41, 0.5];
     match random.u32(0..8) {
         0 => special[random.usize(0..special.len())],
         1 | 2 => (random.f64() - 0.5) * 10f64.powi(random.i32(-12..4)),
@@ -25,7 +26,7 @@ fn bits(number: Option<Scalar>) -> Option<[u64; 2]> {
 
 /// Elementary functions, and powers: some that are products, and others.
 const FUNCTIONS: &str =
-    "exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh";
+    "sign exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh";
 const EXPONENTS: [&str; 6] = ["2", "3", "-1", "-7", "15", "2.5"];
 
 #[test]

@@ -124,11 +124,11 @@ pub struct Options {
     pub threads: Option<NonZeroU32>,
     /// The most bytes of memory that nobody uses which the executable keeps for later calls: that of dropped [`Results`] and of
     /// temporaries. 512 MiB if nothing is said. Not counted are what a thread keeps of small results, 128 KiB at most, and the temporaries
-    /// of a call that looks like the one before it, 256 KiB at most for each that runs at the same time.
+    /// of calls that look like one of the latest eight, 256 KiB at most for each of these and each call that runs at the same time.
     pub kept_bytes: u64,
     /// Kernels that follow one another, and make rows out of rows, are run on so many rows at once that these take about so many bytes: a quarter of
     /// the second-level cache if nothing is said. What is combined to one number by the next kernel is made in parts of about so many, for which up to
-    /// three times as much memory is used. 0 for all at once. That is in calls like the two before them.
+    /// three times as much memory is used. 0 for all at once. That is in calls like two before them.
     pub band_bytes: Option<u64>,
 }
 

@@ -88,13 +88,20 @@ fn direction(cx: &mut ScalarCx<'_>, z: Elem) -> Option<Elems> {
     let (re, im) = (z.re, z.im?);
     let dtype = z.dtype.real();
     let (zero, nan) = (cx.float(dtype, 0.0), cx.float(dtype, f64::NAN));
-    // A quarter of what is so long that its length would overflow.
-    let most = if dtype == DType::F32 { f64::from(f32::MAX / 4.0) } else { f64::MAX / 4.0 };
-    let (most, quarter, one) = (cx.float(dtype, most), cx.float(dtype, 0.25), cx.float(dtype, 1.0));
+    // A quarter of what is so long that its length would overflow, and more of what is so short that its length may be subnormal.
+    let (most, least, more) = match dtype {
+        DType::F32 => [f32::MAX / 4.0, f32::MIN_POSITIVE / f32::EPSILON, 1.0 / f32::EPSILON].map(f64::from).into(),
+        _ => (f64::MAX / 4.0, f64::MIN_POSITIVE / f64::EPSILON, 1.0 / f64::EPSILON),
+    };
+    let (most, least, more) = (cx.float(dtype, most), cx.float(dtype, least), cx.float(dtype, more));
+    let (quarter, one) = (cx.float(dtype, 0.25), cx.float(dtype, 1.0));
     let (width, height) = (cx.abs(re), cx.abs(im));
     let (wide, high) = (cx.lt(most, width), cx.lt(most, height));
     let long = cx.or(wide, high);
-    let factor = cx.k.select(long, quarter, one);
+    let (narrow, low) = (cx.lt(width, least), cx.lt(height, least));
+    let short = cx.and(narrow, low);
+    let factor = cx.k.select(short, more, one);
+    let factor = cx.k.select(long, quarter, factor);
     let (re, im) = (cx.mul(re, factor), cx.mul(im, factor));
     let length = cx.math("hypot", &[re, im])?;
     let (re_infinite, im_infinite) = (cx.is_infinite(re), cx.is_infinite(im));

@@ -84,6 +84,10 @@ pub trait Part:
     const QUARTER: Self;
     /// A quarter of what is beyond this has a length.
     const LONG: Self;
+    /// Less than this may be subnormal, or have a length that is.
+    const SHORT: Self;
+    /// So many times anything is normal.
+    const MORE: Self;
     /// Magnitude.
     fn magnitude(self) -> Self;
     /// -1, 0, 1 or NaN.
@@ -104,6 +108,8 @@ macro_rules! part {
             const NAN: Self = <$ty>::NAN;
             const QUARTER: Self = 0.25;
             const LONG: Self = <$ty>::MAX / 4.0;
+            const SHORT: Self = <$ty>::MIN_POSITIVE / <$ty>::EPSILON;
+            const MORE: Self = 1.0 / <$ty>::EPSILON;
             fn magnitude(self) -> Self {
                 self.abs()
             }
@@ -156,7 +162,15 @@ pub fn reciprocal<T: Part>(z: Complex<T>) -> Complex<T> {
 /// `z / |z|`; 0 of 0; along the axis of an infinite part; NaN where the direction is unknown.
 pub fn direction<T: Part>(z: Complex<T>) -> Complex<T> {
     let long = z.re.magnitude() > T::LONG || z.im.magnitude() > T::LONG;
-    let z = if long { Complex::new(z.re * T::QUARTER, z.im * T::QUARTER) } else { z };
+    let short = z.re.magnitude() < T::SHORT && z.im.magnitude() < T::SHORT;
+    let factor = if long {
+        T::QUARTER
+    } else if short {
+        T::MORE
+    } else {
+        T::ONE
+    };
+    let z = Complex::new(z.re * factor, z.im * factor);
     let length = z.re.hypot(z.im);
     if length.is_nan() || (z.re.is_infinite() && z.im.is_infinite()) {
         Complex::new(T::NAN, T::NAN)
@@ -197,4 +211,21 @@ pub fn single2(f: fn(Complex64, Complex64) -> Complex64, a: Complex32, b: Comple
     let wide = |z: Complex32| Complex64::new(z.re as f64, z.im as f64);
     let w = f(wide(a), wide(b));
     Complex32::new(w.re as f32, w.im as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_of_numbers_of_any_length() {
+        for least in [f64::from_bits(1), f64::MIN_POSITIVE / 3.0, f64::MIN_POSITIVE, 1.0, f64::MAX / 8.0] {
+            let Complex { re, im } = direction(Complex::new(3.0 * least, -4.0 * least));
+            assert!((re - 0.6).abs() < 2e-16 && (im + 0.8).abs() < 2e-16, "{least:e}: {re} {im}");
+        }
+        for least in [f32::from_bits(1), f32::MIN_POSITIVE / 3.0, f32::MIN_POSITIVE, 1.0, f32::MAX / 8.0] {
+            let Complex { re, im } = direction(Complex::new(-3.0 * least, 4.0 * least));
+            assert!((re + 0.6).abs() < 1e-7 && (im - 0.8).abs() < 1e-7, "{least:e}: {re} {im}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! Calls like the one before them: all that such a call decides is known, and only pointers are put in.
+//! Calls like one of the latest: all that such a call decides is known, and only pointers are put in.
 //!
 //! Take a function whose steps are kernels, views and scalar ops, one after the other. Calls of equal dtypes, extents and strides
-//! do the same in it, but for where elements are and what they hold. After two calls in a row that are alike, and went well, the steps are
+//! do the same in it, but for where elements are and what they hold. After two of the latest calls that are alike, and went well, the steps are
 //! gone through once more with addresses that are made up: one for each argument, buffer and result, far from one another. What a kernel
 //! is given then says which of these each of its buffers is in, and how far from the first element. That is a [`Replay`]. A later call that
 //! is like those two fills in the addresses. Where it can't go on, since a kernel says that a point fails, the call begins anew without it,
@@ -35,13 +35,22 @@ use rewright_ir::{Array, DType, Datum, Scalar, with_array};
 use smallvec::SmallVec;
 use whole::Made;
 
-/// What the latest call looked like, and how one like it goes.
+/// What the latest calls that were unlike one another looked like, and how those like them go: the latest first.
 #[derive(Debug, Default)]
 pub struct Again {
+    known: SmallVec<[Box<Known>; MOST_KNOWN]>,
+}
+
+/// So many different calls are known: arrays of a few lengths in turns.
+const MOST_KNOWN: usize = 8;
+
+/// What a call looked like, and how one like it goes.
+#[derive(Debug)]
+struct Known {
     look: Look,
-    /// None if the latest call was unlike the one before, or can't be done like that.
+    /// None if no other call was like it yet, or it can't be done like that.
     replay: Option<Box<Replay>>,
-    /// The latest call was like the one before, so it was tried to make one.
+    /// Another call was like it, so it was tried to make one.
     tried: bool,
 }
 
@@ -53,7 +62,13 @@ const MOST_TEMPORARY: usize = 256 << 10;
 type Look = SmallVec<[isize; 24]>;
 
 impl Again {
-    /// Does a call if it is like the latest, and says whether it did: its results, but for those that go to the caller's buffers, are then in
+    /// How calls like the latest one go.
+    #[cfg(test)]
+    pub fn latest(&self) -> Option<&Replay> {
+        self.known.first()?.replay.as_deref()
+    }
+
+    /// Does a call if it is like one of the latest, and says whether it did: its results, but for those that go to the caller's buffers, are then in
     /// `given`.
     #[inline]
     pub fn call(
@@ -65,33 +80,47 @@ impl Again {
         how: How,
         given: &mut Given,
     ) -> bool {
-        let Some(replay) = &mut self.replay else { return false };
-        replay.memories.clear();
-        let done = looks_like(args, outs, &self.look, |memory| replay.memories.push(memory))
-            && replay.is_apart(outs.len())
-            && replay.run(plan, args, outs, buffers, how, given).is_some();
-        if !done {
-            given.values.clear();
+        for at in 0..self.known.len() {
+            let Known { look, replay: Some(replay), .. } = &mut *self.known[at] else { continue };
+            replay.memories.clear();
+            if !looks_like(args, outs, look, |memory| replay.memories.push(memory)) {
+                continue;
+            }
+            let done = replay.is_apart(outs.len()) && replay.run(plan, args, outs, buffers, how, given).is_some();
+            if !done {
+                given.values.clear();
+            }
+            self.known[..=at].rotate_right(1);
+            return done;
         }
-        done
+        false
     }
 
     /// Remembers a call that went well.
     pub fn remember(&mut self, plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>], how: How) {
-        if looks_like(args, outs, &self.look, |_| ()) {
-            if !self.tried {
-                self.tried = true;
-                self.replay = Recorder::record(plan, args, outs, how).map(Box::new);
+        if let Some(at) = self.known.iter().position(|known| looks_like(args, outs, &known.look, |_| ())) {
+            self.known[..=at].rotate_right(1);
+            let known = &mut self.known[0];
+            if !known.tried {
+                known.tried = true;
+                known.replay = Recorder::record(plan, args, outs, how).map(Box::new);
             }
             return;
         }
-        (self.replay, self.tried) = (None, false);
-        self.look.clear();
+        // The memory of the one that is given up is used again.
+        let mut known = match self.known.len() {
+            MOST_KNOWN => self.known.pop(),
+            _ => None,
+        }
+        .unwrap_or_else(|| Box::new(Known { look: Look::new(), replay: None, tried: false }));
+        (known.replay, known.tried) = (None, false);
+        known.look.clear();
         let keep = |word| {
-            self.look.push(word);
+            known.look.push(word);
             true
         };
         look(args, outs, |_| (), keep);
+        self.known.insert(0, known);
     }
 }
 
@@ -498,21 +527,20 @@ fn scalar_step(step: &Step, scalars: &mut [Scalar]) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::exec::{Arg, Executable, Options};
+    use super::testing::compile;
+    use crate::exec::{Arg, Options};
     use ndarray::Array1;
-    use rewright_ir::text::parse_module;
 
     /// Whether calls with this argument are replayed from the third on.
     fn is_replayed(body: &str, len: usize) -> bool {
         let text = format!("func @f(%a: f64[n]) -> {body}");
-        let module = parse_module(&text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
-        let f = Executable::compile(&module, "f", Options::default()).unwrap();
+        let f = compile(&text, Options::default());
         let a = Array1::<f64>::ones(len);
         for _ in 0..3 {
             f.call(&[Arg::from(&a)]).unwrap();
         }
         let frames = f.inner.pools[0].frames();
-        frames.iter().all(|frame| frame.again.replay.is_some())
+        frames.iter().all(|frame| frame.again.latest().is_some())
     }
 
     #[test]
@@ -541,6 +569,31 @@ entry:
         let most = super::MOST_TEMPORARY / 8 - 8;
         assert!(is_replayed(twice, most));
         assert!(!is_replayed(twice, most + 8));
+    }
+
+    #[test]
+    fn calls_of_several_lengths_are_replayed_in_turns() {
+        let f = compile("func @f(%a: f64[n]) -> f64[n] {\nentry:\n  %0 = mul %a, 2.0\n  ret %0\n}", Options::default());
+        let arrays: Vec<Array1<f64>> = (0..=super::MOST_KNOWN).map(|len| Array1::from_elem(len, 1.5)).collect();
+        let (left_out, known) = arrays.split_first().unwrap();
+        let call = |a: &Array1<f64>| {
+            let results = f.call(&[Arg::from(a)]).unwrap();
+            assert_eq!(results, f.call(&[Arg::from(&a.clone())]).unwrap());
+            assert_eq!(results.len(), 1);
+        };
+        let replayed = || {
+            let again = &f.inner.pools[0].frames()[0].again;
+            again.known.iter().filter(|known| known.replay.is_some()).count()
+        };
+        for _ in 0..3 {
+            known.iter().for_each(call);
+        }
+        assert_eq!(replayed(), super::MOST_KNOWN);
+        // One more takes the place of that which was called longest ago.
+        f.call(&[Arg::from(left_out)]).unwrap();
+        assert_eq!(replayed(), super::MOST_KNOWN - 1);
+        f.call(&[Arg::from(&known[0])]).unwrap();
+        assert_eq!(replayed(), super::MOST_KNOWN - 2);
     }
 
     #[test]

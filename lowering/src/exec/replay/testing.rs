@@ -18,7 +18,7 @@ pub fn call(f: &Executable, x: ArrayView2<'_, f64>, y: ArrayView2<'_, f64>) -> R
 /// Looks at how calls after the second one are done, which were alike; `None` if they are not replayed, as temporaries are too large.
 pub fn replay<T>(f: &Executable, look: impl FnOnce(&Replay) -> T) -> Option<T> {
     let frames = f.inner.pools[0].frames();
-    frames[0].again.replay.as_deref().map(look)
+    frames[0].again.latest().map(look)
 }
 
 /// Numbers from -5 to about 9.
