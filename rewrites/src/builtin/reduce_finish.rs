@@ -1,9 +1,10 @@
 //! `reduce-finish`: what is computed of the results of reductions becomes part of their node.
 
 use super::node::{Node, append, is_pointwise};
-use super::reduce_fusion::may_move;
+use super::reduce_fusion::{may_move, takes_in};
 use crate::prelude::*;
 use rewright_ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr};
+use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Attr, Dim};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -44,6 +45,15 @@ impl RootRewrite for ReduceFinish {
             let Some(inst) = func.def_inst(arg).filter(|&inst| func.block_of(inst) == func.block_of(root)) else {
                 continue;
             };
+            // Then it is a node that may join those here.
+            if func
+                .inst(inst)
+                .args
+                .first()
+                .is_some_and(|&operand| Reduced::of(func, func.inst(inst)).is_some() && takes_in(cx, operand))
+            {
+                return Err(NoMatch::quiet());
+            }
             if node.as_ref().is_some_and(|node| node.of.contains(&inst)) || !may_join(cx, inst, root) {
                 continue;
             }
