@@ -3,8 +3,9 @@
 //! A [`FactsRule`] says it of an op's results, given what is known of its operands. It is an interface of ops, so a crate that
 //! registers an op can teach the conditions of rules about it.
 
+use crate::MatchCx;
 use rewright_ir::op::Traits;
-use rewright_ir::{DType, Function, Kind, Op, Scalar, Value, register_interface};
+use rewright_ir::{DType, Kind, Op, Scalar, Value, register_interface};
 use smallvec::SmallVec;
 
 bitflags::bitflags! {
@@ -77,16 +78,19 @@ impl Facts {
         }
     }
 
-    /// What is certain of a value, looking so many definitions back.
-    pub fn of_value(func: &Function, value: Value, depth: u8) -> Facts {
+    /// What is certain of a value, looking so many definitions back. Of what is stored to, what it was defined as says nothing.
+    pub fn of_value(cx: &MatchCx<'_>, value: Value, depth: u8) -> Facts {
+        let func = cx.func();
         let dtype = func.ty(value).dtype();
         if let Some(scalar) = func.as_const(value) {
             return Facts::of_scalar(scalar);
         }
-        let Some(inst) = func.def_inst(value).filter(|_| depth > 0) else { return Facts::of_dtype(dtype) };
+        let Some(inst) = func.def_inst(value).filter(|_| depth > 0 && !cx.is_written(value)) else {
+            return Facts::of_dtype(dtype);
+        };
         let data = func.inst(inst);
         let dtypes: SmallVec<[DType; 3]> = data.args.iter().map(|&arg| func.ty(arg).dtype()).collect();
-        let args: SmallVec<[Facts; 3]> = data.args.iter().map(|&arg| Facts::of_value(func, arg, depth - 1)).collect();
+        let args: SmallVec<[Facts; 3]> = data.args.iter().map(|&arg| Facts::of_value(cx, arg, depth - 1)).collect();
         let same = data.args.iter().all(|arg| *arg == data.args[0]);
         Facts::of_op(data.op, &dtypes, dtype, &args, same)
     }

@@ -95,18 +95,18 @@ pub fn prove(
     [a, b].into_iter().try_for_each(only_computes)?;
     let first = MatchCx::new(a, module, &analyses[0]);
     let mut region = Region::empty(granted, true);
-    region.add_params(a);
+    region.add_params(&first);
     let params: Vec<Id> = a.params().iter().map(|p| region.ids[p]).collect();
     let entry = |f: &Function| f.entry().ok_or(NoProof::Form { function: f.name, why: "it has no blocks".to_string() });
-    region.add_all(a, &needed(&first, entry(a)?, &[from]));
-    let start = region.value(a, from);
+    region.add_all(&first, &needed(&first, entry(a)?, &[from]));
+    let start = region.value(&first, from);
     let mut terms = Terms::default();
     name_values(&mut terms, a, &region, "");
     let second = MatchCx::new(b, module, &analyses[1]);
     region.ids = b.params().iter().copied().zip(params).collect();
     region.insts.clear();
-    region.add_all(b, &needed(&second, entry(b)?, &[to]));
-    let goal = region.value(b, to);
+    region.add_all(&second, &needed(&second, entry(b)?, &[to]));
+    let goal = region.value(&second, to);
     name_values(&mut terms, b, &region, "'");
     proven(region, terms, &rules, registry, (start, goal))
 }
@@ -166,7 +166,7 @@ pub fn prove_values(
         (a, b) => a.or(b).or(func.entry()).ok_or_else(|| form("it has no blocks"))?,
     };
     let mut region = Region::of(&cx, &needed(&cx, home, &[values.0, values.1]), granted, true);
-    let (start, goal) = (region.value(func, values.0), region.value(func, values.1));
+    let (start, goal) = (region.value(&cx, values.0), region.value(&cx, values.1));
     let mut terms = Terms::default();
     name_values(&mut terms, func, &region, "");
     proven(region, terms, &rules, registry, (start, goal))

@@ -36,7 +36,7 @@ impl Region {
     /// The instructions among these that go into a graph.
     pub fn of(cx: &MatchCx<'_>, candidates: &[Inst], granted: Liberties, explains: bool) -> Region {
         let mut region = Region::empty(granted, explains);
-        region.add_all(cx.func(), candidates);
+        region.add_all(cx, candidates);
         region.find_roots(cx.func());
         region
     }
@@ -49,18 +49,19 @@ impl Region {
     }
 
     /// Adds instructions.
-    pub fn add_all(&mut self, func: &Function, insts: &[Inst]) {
-        insts.iter().for_each(|&inst| self.add(func, inst));
+    pub fn add_all(&mut self, cx: &MatchCx<'_>, insts: &[Inst]) {
+        insts.iter().for_each(|&inst| self.add(cx, inst));
     }
 
     /// Adds the function's parameters, which are the first leaves.
-    pub fn add_params(&mut self, func: &Function) {
-        for &param in func.params() {
-            self.leaf(func, param);
+    pub fn add_params(&mut self, cx: &MatchCx<'_>) {
+        for &param in cx.func().params() {
+            self.leaf(cx, param);
         }
     }
 
-    fn add(&mut self, func: &Function, inst: Inst) {
+    fn add(&mut self, cx: &MatchCx<'_>, inst: Inst) {
+        let func = cx.func();
         let data = func.inst(inst);
         let dtypes: SmallVec<[DType; 3]> = data.args.iter().map(|&arg| func.ty(arg).dtype()).collect();
         let ins = computes_at(data.op, &dtypes, &data.attrs);
@@ -69,7 +70,7 @@ impl Region {
             let cast = ins.as_ref().zip(func.as_const(arg)).map(|(ins, scalar)| scalar.cast(ins[at]));
             let id = match cast {
                 Some(scalar) => self.graph.add_uncanonical(Node::constant(scalar)),
-                None => self.value(func, arg),
+                None => self.value(cx, arg),
             };
             children.push(id);
         }
@@ -83,28 +84,28 @@ impl Region {
             self.insts.push(inst);
             self.ids.insert(result, id);
         } else {
-            self.leaf(func, result);
+            self.leaf(cx, result);
         }
     }
 
     /// The id of a value.
-    pub fn value(&mut self, func: &Function, value: Value) -> Id {
+    pub fn value(&mut self, cx: &MatchCx<'_>, value: Value) -> Id {
         if let Some(&id) = self.ids.get(&value) {
             return id;
         }
-        match func.as_const(value) {
+        match cx.func().as_const(value) {
             Some(scalar) => {
                 let id = self.graph.add_uncanonical(Node::constant(scalar));
                 self.ids.insert(value, id);
                 id
             }
-            None => self.leaf(func, value),
+            None => self.leaf(cx, value),
         }
     }
 
-    fn leaf(&mut self, func: &Function, value: Value) -> Id {
-        let facts = Facts::of_value(func, value, FACTS_DEPTH);
-        self.graph.analysis.leaves.push(Known::value(func.ty(value).clone(), facts));
+    fn leaf(&mut self, cx: &MatchCx<'_>, value: Value) -> Id {
+        let facts = Facts::of_value(cx, value, FACTS_DEPTH);
+        self.graph.analysis.leaves.push(Known::value(cx.func().ty(value).clone(), facts));
         let id = self.graph.add_uncanonical(Node::leaf(Head::Leaf(self.leaves.len() as u32)));
         self.leaves.push(value);
         self.ids.insert(value, id);

@@ -50,7 +50,7 @@ pub(super) fn plan(
     let vars = place.vars().ok_or(Refused::Types)?;
     let facts = |var: usize| match vars[var] {
         (_, Some(scalar)) => Facts::of_scalar(scalar),
-        (value, None) => Facts::of_value(cx.func(), value, FACTS_DEPTH),
+        (value, None) => Facts::of_value(cx, value, FACTS_DEPTH),
     };
     let typed = |&(value, scalar): &(Value, Option<Scalar>)| -> Typed<Value> {
         scalar.map_or_else(|| (Part::Value(value), (cx.func().ty(value).clone(), None)), constant)
