@@ -1,7 +1,6 @@
 //! Instructions of a block that are put together: the expression that they are so far.
 
-use super::array_expr::node_of;
-use super::reduce_fusion::MOST_USERS;
+use super::reduce_fusion::takes_in;
 use crate::prelude::*;
 use rewright_ir::expr::{
     AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Operand, Order, Source, SymExpr, Write,
@@ -45,7 +44,7 @@ impl Node {
             None => {
                 let reduced = Reduced::of(func, data)?;
                 let (ty, result) = (func.ty(data.args[0]), func.ty(data.results[0]));
-                if takes_in(cx, data.args[0]) || ty.style().is_some() || result.style().is_some() {
+                if is_taken_in(cx, data.args[0]) || ty.style().is_some() || result.style().is_some() {
                     return None;
                 }
                 Cow::Owned(ArrayExpr { locs: vec![data.loc], ..reduced.expression(ty, result).ok()? })
@@ -212,15 +211,12 @@ pub(super) fn is_pointwise(expr: &ArrayExpr) -> bool {
         })
 }
 
-/// True if reductions of a value are all that reads it, and it is computed where they can take that in: which is to be done before. Also
-/// if that is by so large a node that looking at it for each of its results would take too long.
-fn takes_in(cx: &MatchCx<'_>, value: Value) -> bool {
+/// True if reductions take in what computes a value: which is to be done before. Also if that is so large a node that looking at it for each of
+/// its results would take too long.
+fn is_taken_in(cx: &MatchCx<'_>, value: Value) -> bool {
     let func = cx.func();
-    let Some(inst) = func.def_inst(value) else { return false };
-    let is_large = func.inst(inst).attrs.expr().is_some_and(|expr| expr.body.insts.len() > LARGE);
-    let is_reduction = |user: Inst| Reduced::of(func, func.inst(user)).is_some();
-    let are_reductions = || func.few_users(value, MOST_USERS).is_some_and(|users| users.into_iter().all(is_reduction));
-    is_large || (are_reductions() && node_of(cx, inst).is_some())
+    let expr = func.def_inst(value).and_then(|inst| func.inst(inst).attrs.expr());
+    expr.is_some_and(|expr| expr.body.insts.len() > LARGE) || takes_in(cx, value)
 }
 
 /// True if somebody says how the node is to be computed: of that node, and no other.

@@ -58,12 +58,12 @@ impl RootRewrite for ReduceFusion {
             return Err(quiet());
         }
         let mut reductions = SmallVec::<[Inst; 4]>::new();
+        let too_many = || NoMatch::because("too many instructions use what it reduces, which is computed by itself");
         for &value in values {
-            reductions.extend(
-                func.few_users(value, MOST_USERS).ok_or(NoMatch::because(
-                    "too many instructions use what it reduces, which is computed by itself",
-                ))?,
-            );
+            reductions.extend(func.few_users(value, MOST_USERS).ok_or_else(too_many)?);
+            if reductions.len() > MOST_USERS {
+                return Err(too_many());
+            }
         }
         let reduced = |inst: Inst| Reduced::of(func, func.inst(inst));
         let axes = reduced(root).map(|reduced| reduced.axes).filter(|axes| !axes.is_empty()).ok_or(quiet())?;

@@ -99,44 +99,34 @@ fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
 
 /// True if what else the reader reads is computed, by a few operations of scalars, of what another reduction comes to that may become one pass with this one.
 /// Not if the reduction itself needs it.
-fn waits_for_sibling(func: &Function, reader: Inst, value: Value, reduction: Inst) -> bool {
+fn waits_for_sibling(func: &Function, reader: Inst, total: Value, reduction: Inst) -> bool {
     let own = &func.inst(reduction).args;
-    let others = |inst: Inst| func.inst(inst).args.iter().copied().filter(|&arg| arg != value && !own.contains(&arg));
+    let is_other = |&arg: &Value| func.ty(arg).is_scalar() && arg != total && !own.contains(&arg);
+    let others = |inst: Inst| func.inst(inst).args.iter().copied().filter(is_other);
+    let here = |inst: &Inst| func.block_of(*inst) == func.block_of(reduction);
+    let reads_same =
+        |other: Inst| func.inst(other).args.iter().any(|&arg| func.ty(arg).is_array() && own.contains(&arg));
     let mut waiting: SmallVec<[Value; 8]> = others(reader).collect();
     let mut next = 0;
     while let Some(&value) = waiting.get(next).filter(|_| next < MOST_TAKEN) {
         next += 1;
-        let Some(inst) = func.def_inst(value).filter(|&inst| func.block_of(inst) == func.block_of(reduction)) else {
-            continue;
-        };
-        let array =
-            func.inst(inst).args.first().filter(|&&arg| func.ty(arg).rank() > 0 || func.inst(inst).op.name == "item");
-        let Some(&array) = array else {
-            waiting.extend(others(inst));
-            continue;
-        };
-        let other = match func.inst(inst).op.name {
-            "item" => func.def_inst(array),
-            _ => Some(inst),
-        };
-        let reads_same =
-            |other: Inst| func.inst(other).args.iter().any(|arg| func.ty(*arg).rank() > 0 && own.contains(arg));
-        let is_sibling = |&other: &Inst| {
-            is_reduction(func, other)
-                && func.block_of(other) == func.block_of(reduction)
-                && (func.comes_before(reduction, other) || reads_same(other))
-        };
-        if other.filter(is_sibling).is_some() {
-            return true;
+        let Some(inst) = func.def_inst(value).filter(here) else { continue };
+        match reduction_of(func, inst).filter(here) {
+            Some(other) if func.comes_before(reduction, other) || reads_same(other) => return true,
+            Some(_) => {}
+            None => waiting.extend(others(inst)),
         }
     }
     false
 }
 
-/// True of a reduction, by itself or as a node.
-fn is_reduction(func: &Function, inst: Inst) -> bool {
+/// The reduction, by itself or as a node, that a number is what it comes to.
+fn reduction_of(func: &Function, inst: Inst) -> Option<Inst> {
+    let inst = if func.inst(inst).op.name == "item" { func.def_inst(func.inst(inst).args[0])? } else { inst };
     let data = func.inst(inst);
-    data.attrs.expr().is_some_and(|expr| !expr.reductions.is_empty()) || Reduced::of(func, data).is_some()
+    let reduces =
+        data.attrs.expr().is_some_and(|expr| !expr.reductions.is_empty()) || Reduced::of(func, data).is_some();
+    reduces.then_some(inst)
 }
 
 /// The instruction that is all that reads a value, which nobody changes.
