@@ -577,9 +577,7 @@ entry:
         let arrays: Vec<Array1<f64>> = (0..=super::MOST_KNOWN).map(|len| Array1::from_elem(len, 1.5)).collect();
         let (left_out, known) = arrays.split_first().unwrap();
         let call = |a: &Array1<f64>| {
-            let results = f.call(&[Arg::from(a)]).unwrap();
-            assert_eq!(results, f.call(&[Arg::from(&a.clone())]).unwrap());
-            assert_eq!(results.len(), 1);
+            f.call(&[Arg::from(a)]).unwrap();
         };
         let replayed = || {
             let again = &f.inner.pools[0].frames()[0].again;
@@ -590,9 +588,9 @@ entry:
         }
         assert_eq!(replayed(), super::MOST_KNOWN);
         // One more takes the place of that which was called longest ago.
-        f.call(&[Arg::from(left_out)]).unwrap();
+        call(left_out);
         assert_eq!(replayed(), super::MOST_KNOWN - 1);
-        f.call(&[Arg::from(&known[0])]).unwrap();
+        call(&known[0]);
         assert_eq!(replayed(), super::MOST_KNOWN - 2);
     }
 
