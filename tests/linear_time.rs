@@ -1,7 +1,7 @@
 //! The optimizer's time grows linearly with the function, whatever its shape, and nothing recurses.
 
 use cpu_time::ThreadTime;
-use rewright_ir::{Arg, DType, Dim, FuncBuilder, Module, Name, Type, Value};
+use rewright_ir::{Arg, Attr, Attrs, DType, Dim, FuncBuilder, Module, Name, Type, Value};
 use rewright_rewrites::{NoObserver, Options, Pipeline};
 use std::time::Duration;
 
@@ -80,11 +80,44 @@ fn answers(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     (0..n / 2).map(|i| of(b, i)).collect()
 }
 
+/// `n` ops: a chain of products, each of which is summed, and the totals are added up. One node has very many results that are reduced.
+fn moments(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
+    groups_of(b, n / 3, usize::MAX)
+}
+
+/// The same in chains of a few: nodes that read one array, each of them with several results that are reduced.
+fn groups(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
+    groups_of(b, n / 3, 12)
+}
+
+fn groups_of(b: &mut FuncBuilder<'_>, n: usize, length: usize) -> Vec<Value> {
+    let (mut last, mut total) = (b.param(0), None);
+    for i in 0..n {
+        let from = if i % length == 0 { b.param(0) } else { last };
+        last = b.op("mul", [Arg::from(from), Arg::from((i % 7) as f64 + 1.5)]).expect("floats");
+        let sum = b.op("sum", [last]).expect("floats");
+        total = Some(total.map_or(sum, |before| b.op("add", [before, sum]).expect("floats")));
+    }
+    total.into_iter().collect()
+}
+
+/// `n` ops: products of one matrix, summed along rows, and the sums added up: what adds them reads very many.
+fn rows(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
+    let mut total = None;
+    for i in 0..n / 3 {
+        let scaled = b.op("mul", [Arg::from(b.param(2)), Arg::from(i as f64 + 0.5)]).expect("floats");
+        let sum = b.op_with("sum", [scaled], Attrs::new().with("axes", Attr::Ints(vec![1].into()))).expect("floats");
+        total = Some(total.map_or(sum, |before| b.op("add", [before, sum]).expect("floats")));
+    }
+    total.into_iter().collect()
+}
+
 /// Builds a function of so many ops, and gives what it returns.
 type Shape = fn(&mut FuncBuilder<'_>, usize) -> Vec<Value>;
 
 fn optimize(shape: Shape, n: usize) -> Duration {
-    let mut b = FuncBuilder::new("f", &[("x", vector()), ("y", vector())], Vec::new());
+    let matrix = Type::array(DType::F64, vec![Dim::from("n"), Dim::from("m")]);
+    let mut b = FuncBuilder::new("f", &[("x", vector()), ("y", vector()), ("z", matrix)], Vec::new());
     let results = shape(&mut b, n);
     let types = results.iter().map(|&v| b.func().ty(v).clone()).collect();
     b.ret(results).expect("results");
@@ -103,13 +136,16 @@ fn optimize(shape: Shape, n: usize) -> Duration {
 
 #[test]
 fn time_an_op_stays_the_same_from_a_thousand_ops_to_a_hundred_thousand() {
-    let shapes: [(&str, Shape); 6] = [
+    let shapes: [(&str, Shape); 9] = [
         ("totals", totals),
         ("answers", answers),
         ("chain", chain),
         ("ladder", ladder),
         ("fan", fan),
         ("redundant", redundant),
+        ("moments", moments),
+        ("groups", groups),
+        ("rows", rows),
     ];
     for (name, shape) in shapes {
         let per_op: Vec<f64> = SIZES

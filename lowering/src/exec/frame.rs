@@ -24,7 +24,7 @@ pub struct Frame {
     pub into: Vec<OutPlace>,
     /// Memory for the elements of arrays; the machine's while it runs.
     pub buffers: Buffers,
-    /// How the latest call looked, and what a call like it does.
+    /// How the latest calls looked, and what calls like them do.
     pub again: Again,
 }
 

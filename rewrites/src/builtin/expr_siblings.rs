@@ -5,19 +5,25 @@ use super::node::{LARGE, Node};
 use super::reduce_fusion::takes_in;
 use super::reduce_siblings::width;
 use super::siblings::{Together, put_together, together};
+use super::work::cycles_in_common;
 use crate::prelude::*;
+use rewright_ir::ArrayExpr;
 use rewright_ir::expr::{Affine, Index, IndexExpr};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::sync::Arc;
 
 /// Makes one `arrayexpr` with several results of expressions that go along the same axes and read the same array at the same places: the sine and
 /// the cosine of an array are one pass over it, in which the argument is reduced once.
 ///
 /// The node stands where the first of them stood. What the others read is there, they can't fail, nothing stores to what they read or ends it, and
-/// nothing between has an effect or fails. These stay by themselves:
+/// not very much is between. These stay by themselves:
 ///
 /// - expressions whose widest values have other widths: a register has room for fewer of the wider ones;
 /// - expressions that read an array along its axes in another order, which are computed tile by tile;
 /// - expressions that share only what is the same along an axis, as a row of numbers: reading it twice costs nothing;
-/// - expressions that reductions take in (`reduce-fusion`), whose results need no memory.
+/// - expressions all of which reductions take in (`reduce-fusion`): they become one pass with these (`reduce-siblings`);
+/// - expressions of which reductions take in one, whose results need no memory then: unless what both read and compute alike is more.
 ///
 /// It is exact: each computes what it did.
 pub struct ExprSiblings;
@@ -33,19 +39,31 @@ register_rewrite!(EXPR_SIBLINGS);
 /// The most results of one pass: each is one more place in memory to write to.
 const MOST: usize = 4;
 
+/// The bytes of an element that are read in the time of an addition, where arrays lie in the last-level cache.
+const BYTES_A_CYCLE: usize = 4;
+
 impl RootRewrite for ExprSiblings {
     type Match = Box<Together>;
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
-        let fits = |node: &Node| node.expr.body.insts.len() <= LARGE && !node.expr.axes.is_empty();
-        let stays = |node: &Node| !node.results.iter().any(|&value| takes_in(cx, value));
-        let node = |inst| Node::pointwise(cx, inst).filter(|node| fits(node) && stays(node));
+        let fits = |expr: &&Arc<ArrayExpr>| expr.body.insts.len() <= LARGE && !expr.axes.is_empty();
+        let node = |inst| cx.func().inst(inst).attrs.expr().filter(fits).and_then(|_| Node::pointwise(cx, inst));
         let may_fail = |node: &Node| !node.of.iter().all(|&inst| cannot_fail(cx.func(), inst));
+        // What is asked of each pair is found out once.
+        let known: RefCell<SmallVec<[(Inst, bool); 8]>> = RefCell::default();
+        let is_reduced = |inst: Inst| {
+            let before = known.borrow().iter().find(|(of, _)| *of == inst).map(|(_, is)| *is);
+            before.unwrap_or_else(|| {
+                let is = takes_in(cx, inst);
+                known.borrow_mut().push((inst, is));
+                is
+            })
+        };
         let joins = |node: &Node, other: &Node| match may_fail(other) {
             true => Err(NoMatch::because(
                 "it may fail, as extents may differ or by what is computed: it does not move to what reads the same array",
             )),
-            false => join(node, other),
+            false => join(node, other).and_then(|()| leave_to_reductions(cx, node, other, &is_reduced)),
         };
         together(cx, root, node, joins)
     }
@@ -75,6 +93,30 @@ fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
         () => return Ok(()),
     };
     Err(NoMatch::because(reason))
+}
+
+/// Whether reductions take in neither, or only one of both and what these have in common saves more than that.
+fn leave_to_reductions(
+    cx: &MatchCx<'_>,
+    node: &Node,
+    other: &Node,
+    is_reduced: &dyn Fn(Inst) -> bool,
+) -> Result<(), NoMatch> {
+    let is_taken_in = |node: &Node| node.of.iter().all(|&inst| is_reduced(inst));
+    let taken = match (is_taken_in(node), is_taken_in(other)) {
+        (false, false) => return Ok(()),
+        (true, true) => return Err(NoMatch::because("it and what else is computed of the array are what is reduced")),
+        (true, false) => node,
+        (false, true) => other,
+    };
+    // Its results are written, for which their lines are read first, and read again.
+    let written: usize = taken.expr.outs.iter().map(|out| 3 * out.dtype.size()).sum();
+    let both_read = node.arrays().filter(|place| other.arrays().any(|known| known == *place));
+    let read: usize = both_read.map(|(array, _)| cx.func().ty(array).dtype().size()).sum();
+    match written > read + BYTES_A_CYCLE * cycles_in_common(node, other) as usize {
+        true => Err(NoMatch::because("it, or what else is computed of the array, is reduced, and need not be written")),
+        false => Ok(()),
+    }
 }
 
 /// True if positions are axes, in order, and constants.

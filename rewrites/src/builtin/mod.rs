@@ -65,3 +65,4 @@ pub mod scalar_finish;
 mod siblings;
 pub mod sink;
 pub mod strength_reduction;
+mod work;

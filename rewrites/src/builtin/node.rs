@@ -14,6 +14,7 @@ use std::borrow::Cow;
 pub(super) const LARGE: usize = 256;
 
 /// Instructions that are one expression.
+#[derive(Clone)]
 pub(super) struct Node {
     pub(super) of: SmallVec<[Inst; 2]>,
     pub(super) expr: ArrayExpr,
@@ -44,7 +45,7 @@ impl Node {
             None => {
                 let reduced = Reduced::of(func, data)?;
                 let (ty, result) = (func.ty(data.args[0]), func.ty(data.results[0]));
-                if is_taken_in(cx, data.args[0]) || ty.style().is_some() || result.style().is_some() {
+                if waits_for_fusion(cx, data.args[0]) || ty.style().is_some() || result.style().is_some() {
                     return None;
                 }
                 Cow::Owned(ArrayExpr { locs: vec![data.loc], ..reduced.expression(ty, result).ok()? })
@@ -211,12 +212,12 @@ pub(super) fn is_pointwise(expr: &ArrayExpr) -> bool {
         })
 }
 
-/// True if reductions take in what computes a value: which is to be done before. Also if that is so large a node that looking at it for each of
-/// its results would take too long.
-fn is_taken_in(cx: &MatchCx<'_>, value: Value) -> bool {
+/// True of what is reduced if `reduce-fusion` takes in what computes it, which is to be done before. Also if that is so large a node that looking at
+/// it for each of its results would take too long.
+fn waits_for_fusion(cx: &MatchCx<'_>, reduced: Value) -> bool {
     let func = cx.func();
-    let expr = func.def_inst(value).and_then(|inst| func.inst(inst).attrs.expr());
-    expr.is_some_and(|expr| expr.body.insts.len() > LARGE) || takes_in(cx, value)
+    let is_large = |inst| func.inst(inst).attrs.expr().is_some_and(|expr| expr.body.insts.len() > LARGE);
+    func.def_inst(reduced).is_some_and(|inst| is_large(inst) || takes_in(cx, inst))
 }
 
 /// True if somebody says how the node is to be computed: of that node, and no other.

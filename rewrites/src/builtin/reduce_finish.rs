@@ -2,6 +2,7 @@
 
 use super::node::{Node, append, is_pointwise};
 use super::reduce_fusion::{may_move, takes_in};
+use super::scalar_finish::reduces;
 use crate::prelude::*;
 use rewright_ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr};
 use rewright_ir::ops::reduced::Reduced;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 /// length where the row is summed, and a norm's root is taken there.
 ///
 /// What reads the results is an `arrayexpr` that goes along the axes that are kept, and is all that reads them. Several reductions that it
-/// reads become one pass if they go along the same axes and combine in the same order; others stay, and their results are read.
+/// reads become one pass if they go along the same axes and combine in the same order; others stay, and their results are read. It waits until
+/// reductions have taken in what they reduce.
 ///
 /// It is exact: the finisher computes the same of the same totals.
 pub struct ReduceFinish;
@@ -25,6 +27,9 @@ static REDUCE_FINISH: RewriteDef =
         .after(&["array-expr", "reduce-fusion"])
         .reach(1);
 register_rewrite!(REDUCE_FINISH);
+
+/// What reads more arrays stays by itself: each would be looked at whenever one of them changes.
+const MOST_READ: usize = 64;
 
 /// What becomes one node.
 pub struct Finished {
@@ -40,20 +45,19 @@ impl RootRewrite for ReduceFinish {
         let func = cx.func();
         let data = func.inst(root);
         let reader = data.attrs.expr().filter(|expr| is_pointwise(expr)).ok_or(NoMatch::quiet())?;
+        let here = |arg: &Value| func.def_inst(*arg).filter(|&inst| func.block_of(inst) == func.block_of(root));
+        let defs: SmallVec<[Inst; 8]> = data.args.iter().take(MOST_READ).filter_map(here).collect();
+        if data.args.len() > MOST_READ {
+            return Err(match defs.iter().any(|&inst| reduces(func, inst)) {
+                true => NoMatch::because("it reads very many arrays, and so the results of reductions too"),
+                false => NoMatch::quiet(),
+            });
+        }
+        if defs.iter().any(|&inst| waits_for_fusion(cx, inst)) {
+            return Err(NoMatch::quiet());
+        }
         let mut node: Option<Node> = None;
-        for &arg in &data.args {
-            let Some(inst) = func.def_inst(arg).filter(|&inst| func.block_of(inst) == func.block_of(root)) else {
-                continue;
-            };
-            // Then it is a node that may join those here.
-            if func
-                .inst(inst)
-                .args
-                .first()
-                .is_some_and(|&operand| Reduced::of(func, func.inst(inst)).is_some() && takes_in(cx, operand))
-            {
-                return Err(NoMatch::quiet());
-            }
+        for inst in defs {
             if node.as_ref().is_some_and(|node| node.of.contains(&inst)) || !may_join(cx, inst, root) {
                 continue;
             }
@@ -82,6 +86,13 @@ impl RootRewrite for ReduceFinish {
         rw.remark(loc, "computed where rows are combined".to_string());
         Ok(())
     }
+}
+
+/// True of a reduction that takes in what it reduces (`reduce-fusion`): that is a node then, which others may join.
+fn waits_for_fusion(cx: &MatchCx<'_>, inst: Inst) -> bool {
+    let func = cx.func();
+    let operand = Reduced::of(func, func.inst(inst)).and_then(|_| func.def_inst(func.inst(inst).args[0]));
+    operand.is_some_and(|producer| takes_in(cx, producer))
 }
 
 /// True if only the reader reads what a reduction gives, which can be computed there.

@@ -3,6 +3,8 @@
 use super::array_expr::node_of;
 use super::cannot_fail::cannot_fail;
 use super::node::is_pointwise;
+use super::reduce_siblings::{goes_in_sequence, widths};
+use super::work::cycles;
 use crate::prelude::*;
 use rewright_ir::expr::{AxisKind, Body, BodyRef, Index, IndexExpr, Mode, Operand, Order, Out, Source, Write};
 use rewright_ir::ops::reduced::Reduced;
@@ -17,6 +19,13 @@ use std::sync::Arc;
 /// same axes reads. They become one node with a result each. It stands where the first of them stood; so nothing between may
 /// have an effect or fail, unless what moves there can't fail itself, and nothing may store to its operands or end them.
 ///
+/// At most [`MOST_USERS`] reductions become one node. Several stay apart, and what they reduce is written first, where one kernel would be none, or slow:
+///
+/// - not along rows, where one of them keeps more than its result, as a position beside its element;
+/// - where one combines in sequence and others need not;
+/// - where one's totals are wider than another's, so that fewer of these are computed at once: twice as wide is better than another pass if little is
+///   computed.
+///
 /// It is exact: the node's reduce axes are the reduced ones, and the order of combination is the same.
 pub struct ReduceFusion;
 
@@ -30,6 +39,8 @@ register_rewrite!(REDUCE_FUSION);
 
 /// What more instructions use is computed by itself.
 pub(super) const MOST_USERS: usize = 16;
+/// So many cycles an element are few: less than another pass over memory takes.
+const LITTLE: u32 = 4;
 /// So many instructions may lie between what computes the operand and the reduction.
 pub(super) const NEAR: usize = 256;
 
@@ -54,11 +65,14 @@ impl RootRewrite for ReduceFusion {
             return Err(quiet());
         }
         let values = &func.inst(producer).results;
+        let too_many = || NoMatch::because("too many instructions use what it reduces, which is computed by itself");
+        if values.len() > MOST_USERS {
+            return Err(too_many());
+        }
         if values.iter().any(|&value| cx.is_written(value) || cx.is_ended(value)) {
             return Err(quiet());
         }
         let mut reductions = SmallVec::<[Inst; 4]>::new();
-        let too_many = || NoMatch::because("too many instructions use what it reduces, which is computed by itself");
         for &value in values {
             reductions.extend(func.few_users(value, MOST_USERS).ok_or_else(too_many)?);
             if reductions.len() > MOST_USERS {
@@ -91,8 +105,8 @@ impl RootRewrite for ReduceFusion {
         }
         let found: Vec<&InstData> = reductions.iter().map(|&inst| func.inst(inst)).collect();
         let expr = fused(func, node.expr, values, &found, &axes).ok_or(quiet())?;
-        if Order::common(expr.orders()).is_none() {
-            return Err(NoMatch::because("what it reduces is combined in several orders, and a kernel knows one"));
+        if let Some(reason) = apart(&expr) {
+            return Err(NoMatch::because(reason));
         }
         Ok(Box::new(Fused { producer, reductions, expr, args: node.args }))
     }
@@ -120,11 +134,46 @@ impl RootRewrite for ReduceFusion {
     }
 }
 
-/// True if reductions take in what computes a value.
-pub(super) fn takes_in(cx: &MatchCx<'_>, value: Value) -> bool {
-    let users = cx.func().few_users(value, MOST_USERS).unwrap_or_default();
-    let is_root = |inst: Inst| REDUCE_FUSION.roots.contains(&cx.func().inst(inst).op.name);
-    users.first().is_some_and(|&user| is_root(user) && ReduceFusion.matches(cx, user).is_ok())
+/// True if reductions take in an instruction: all that the rewrite looks at is looked at.
+pub(super) fn takes_in(cx: &MatchCx<'_>, producer: Inst) -> bool {
+    let func = cx.func();
+    // Either all results are reduced alike, or nothing is taken in: so what reads one of them tells.
+    let first_user = |&value: &Value| func.each_user(value).next();
+    let is_root = |inst: &Inst| REDUCE_FUSION.roots.contains(&func.inst(*inst).op.name);
+    let user = func.inst(producer).results.iter().find_map(first_user).filter(is_root);
+    user.is_some_and(|user| ReduceFusion.matches(cx, user).is_ok())
+}
+
+/// Why the reductions of a node had better be computed apart, of what is written first, if they had.
+fn apart(expr: &ArrayExpr) -> Option<&'static str> {
+    if Order::common(expr.orders()).is_none() {
+        return Some("what it reduces is combined in several orders, and a kernel knows one");
+    }
+    if expr.reductions.len() == 1 {
+        return None;
+    }
+    let widths = widths(expr);
+    let (least, most) = (widths.iter().min().copied().unwrap_or(1), widths.iter().max().copied().unwrap_or(1));
+    match () {
+        () if !has_kernel(expr) => {
+            Some("another reduction of it, not along rows, keeps more than its result: each is a pass by itself")
+        }
+        () if goes_in_sequence(expr) && expr.orders().count() < expr.reductions.len() => {
+            Some("another reduction of it is combined in sequence, and this need not be: each is a pass by itself")
+        }
+        () if most > 2 * least || (most > least && cycles(expr) > LITTLE) => {
+            Some("another reduction of it has wider values, of which a register holds fewer: each is a pass by itself")
+        }
+        () => None,
+    }
+}
+
+/// False where several rows come to one result, and what is kept of them is more than that: unless they may be combined in any order, when kernels go
+/// along the reduced axes last.
+fn has_kernel(expr: &ArrayExpr) -> bool {
+    let rows_last = expr.axes.iter().map(|axis| axis.kind).skip_while(|kind| *kind == AxisKind::Parallel);
+    let (is_last, is_plain) = ({ rows_last }.all(|kind| kind == AxisKind::Reduce), expr.finish.is_none());
+    is_plain || is_last || expr.any_order().all(|any| any)
 }
 
 /// True if the producer can be computed where the first reduction stands, and the others there too.

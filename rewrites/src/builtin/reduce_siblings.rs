@@ -5,7 +5,7 @@ use super::reduce_fusion::dtype_of;
 use super::siblings::{Together, put_together, together};
 use crate::prelude::*;
 use rewright_ir::ArrayExpr;
-use rewright_ir::expr::{Combine, Monoid};
+use rewright_ir::expr::{AxisKind, Combine, Monoid, Order};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// stays its own.
 ///
 /// The node stands where the first of them stood. What the others read is there, nothing stores to it or ends it, and nothing between has an
-/// effect or fails. Reductions whose values have other widths stay: a register has room for fewer of the wider ones.
+/// effect or fails, but for what those that can't fail pass. Reductions whose values have other widths stay, for a register has room for fewer of the wider ones, and those that need not be combined
+/// in sequence stay apart from those that must.
 ///
 /// It is exact: each combines what it did, in the same order.
 pub struct ReduceSiblings;
@@ -55,6 +56,9 @@ fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
         () if width(&node.expr) != width(&other.expr) => {
             "another reduction of the array has wider values, of which a register holds fewer: each is a pass by itself"
         }
+        () if goes_in_sequence(&node.expr) != goes_in_sequence(&other.expr) => {
+            "another reduction of the array is combined in sequence, or this is: each is a pass by itself"
+        }
         () if !lowers => {
             "another reduction of the array, not along rows, keeps more than its results: each is a pass by itself"
         }
@@ -71,19 +75,34 @@ fn is_kept_in_memory(expr: &ArrayExpr) -> bool {
     expr.finish.is_none() && expr.reductions.iter().all(|reduction| reduction.accumulators.len() == 1)
 }
 
+/// True if elements of a row are combined one after the other.
+pub(super) fn goes_in_sequence(expr: &ArrayExpr) -> bool {
+    let along_row = expr.axes.last().is_some_and(|axis| axis.kind == AxisKind::Reduce);
+    along_row && expr.orders().any(|order| order == Order::Sequential)
+}
+
 /// The bytes of the widest value of a point: as many points are computed at once as a register has room for such. What is narrower would be computed
 /// with fewer at once beside it. Bytes and bools are added up eight at a time.
 pub(super) fn width(expr: &ArrayExpr) -> usize {
+    widths(expr).into_iter().max().unwrap_or_else(|| computed_width(expr))
+}
+
+/// The same for each reduction, as if it were the only one.
+pub(super) fn widths(expr: &ArrayExpr) -> SmallVec<[usize; 4]> {
+    let computed = computed_width(expr);
+    let mut yields = expr.body.yields.iter();
+    let combined = expr.reductions.iter().map(|reduction| {
+        let sums = matches!(reduction.combine, Combine::Builtin(Monoid::Sum));
+        let own = reduction.accumulators.iter().zip(yields.by_ref());
+        let wide = own.filter(|&(_, &value)| !(sums && dtype_of(expr, value).is_some_and(|from| from.size() == 1)));
+        wide.map(|(dtype, _)| dtype.size()).max().unwrap_or(1).max(computed)
+    });
+    combined.collect()
+}
+
+/// The bytes of the widest value that is computed or read of a point.
+fn computed_width(expr: &ArrayExpr) -> usize {
     let computed = expr.body.insts.iter().flat_map(|inst| &inst.dtypes).map(|dtype| dtype.size());
     let read = expr.operands.iter().filter(|operand| !operand.index.is_empty()).map(|operand| operand.dtype.size());
-    let mut yields = expr.body.yields.iter();
-    let combined = expr.reductions.iter().flat_map(|reduction| {
-        let sums = matches!(reduction.combine, Combine::Builtin(Monoid::Sum));
-        let yields: SmallVec<[_; 2]> = yields.by_ref().take(reduction.accumulators.len()).collect();
-        reduction.accumulators.iter().zip(yields).filter_map(move |(dtype, &value)| {
-            let is_byte = dtype_of(expr, value).is_some_and(|from| from.size() == 1);
-            (!(sums && is_byte)).then_some(dtype.size())
-        })
-    });
-    computed.chain(read).chain(combined).max().unwrap_or(1)
+    computed.chain(read).max().unwrap_or(1)
 }

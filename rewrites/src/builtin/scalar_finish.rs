@@ -13,8 +13,9 @@ use std::sync::Arc;
 /// Makes one `arrayexpr` of a reduction along all axes and an operation of scalars on what it comes to: the root of a norm, the logarithm of a sum of
 /// exponentials. What is computed one after the other is taken in one by one.
 ///
-/// The operation is all that reads the number, is one of floats, and can't fail. It stays by itself where it also reads what another reduction comes to
-/// that could be one pass with this one (`reduce-siblings`): one that comes later, or reads one of the same arrays.
+/// The operation is all that reads the number, is one of floats, and can't fail. It stays by itself where it would keep the reduction from becoming one
+/// pass with another (`reduce-siblings`), for it takes but nanoseconds: where it also reads, or a few operations of scalars before it do, what comes of
+/// a reduction that is later or reads one of the same arrays; and where another reduction of the array comes before a number that it reads.
 ///
 /// It is exact: the finisher computes the same of the same total.
 pub struct ScalarFinish;
@@ -70,7 +71,7 @@ impl RootRewrite for ScalarFinish {
 fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
     let func = cx.func();
     let &[value] = &func.inst(root).results[..] else { return None };
-    let reader = only_user(cx, value).filter(|&reader| is_taken_in(func, reader))?;
+    let reader = only_user(cx, value).filter(|&reader| may_finish(func, reader))?;
     let here = |inst: &Inst| func.block_of(*inst) == func.block_of(reader);
     let (array, reduction) = match func.inst(root).op.name {
         "item" => {
@@ -97,8 +98,7 @@ fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
     Some(Finished { reader, gone, expr, args })
 }
 
-/// True if what else the reader reads is computed, by a few operations of scalars, of what another reduction comes to that may become one pass with this one.
-/// Not if the reduction itself needs it.
+/// True if what else the reader reads may keep the reduction from becoming one pass with another. What the reduction itself reads is no hindrance.
 fn waits_for_sibling(func: &Function, reader: Inst, total: Value, reduction: Inst) -> bool {
     let own = &func.inst(reduction).args;
     let is_other = |&arg: &Value| func.ty(arg).is_scalar() && arg != total && !own.contains(&arg);
@@ -107,6 +107,9 @@ fn waits_for_sibling(func: &Function, reader: Inst, total: Value, reduction: Ins
     let reads_same =
         |other: Inst| func.inst(other).args.iter().any(|&arg| func.ty(arg).is_array() && own.contains(&arg));
     let mut waiting: SmallVec<[Value; 8]> = others(reader).collect();
+    if keeps_from_sibling(func, reader, &waiting, reduction) {
+        return true;
+    }
     let mut next = 0;
     while let Some(&value) = waiting.get(next).filter(|_| next < MOST_TAKEN) {
         next += 1;
@@ -120,13 +123,35 @@ fn waits_for_sibling(func: &Function, reader: Inst, total: Value, reduction: Ins
     false
 }
 
+/// True if another reduction of the same array may become one pass with this one, where the first of both is, but not if this one needed what else the
+/// reader reads.
+fn keeps_from_sibling(func: &Function, reader: Inst, others: &[Value], reduction: Inst) -> bool {
+    let here = |inst: Inst| func.block_of(inst) == func.block_of(reduction);
+    let is_there = |&value: &Value, at: Inst| {
+        func.def_inst(value).is_none_or(|def| !here(def) || (def != at && func.comes_before(def, at)))
+    };
+    let own = &func.inst(reduction).args;
+    let is_kept_apart = |user: Inst| {
+        let is_sibling = user != reduction && here(user) && reduces(func, user) && func.comes_before(user, reader);
+        let first = if is_sibling && func.comes_before(user, reduction) { user } else { reduction };
+        is_sibling
+            && own.iter().all(|value| is_there(value, first))
+            && !others.iter().all(|value| is_there(value, first))
+    };
+    let arrays = own.iter().filter(|&&arg| func.ty(arg).is_array());
+    { arrays }.any(|&array| func.few_users(array, MOST_TAKEN).is_some_and(|users| users.into_iter().any(is_kept_apart)))
+}
+
 /// The reduction, by itself or as a node, that a number is what it comes to.
 fn reduction_of(func: &Function, inst: Inst) -> Option<Inst> {
     let inst = if func.inst(inst).op.name == "item" { func.def_inst(func.inst(inst).args[0])? } else { inst };
+    reduces(func, inst).then_some(inst)
+}
+
+/// True of a reduction, by itself or as a node.
+pub(super) fn reduces(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    let reduces =
-        data.attrs.expr().is_some_and(|expr| !expr.reductions.is_empty()) || Reduced::of(func, data).is_some();
-    reduces.then_some(inst)
+    data.attrs.expr().is_some_and(|expr| !expr.reductions.is_empty()) || Reduced::of(func, data).is_some()
 }
 
 /// The instruction that is all that reads a value, which nobody changes.
@@ -137,7 +162,7 @@ fn only_user(cx: &MatchCx<'_>, value: Value) -> Option<Inst> {
 }
 
 /// True of operations of floats that can't fail.
-fn is_taken_in(func: &Function, reader: Inst) -> bool {
+fn may_finish(func: &Function, reader: Inst) -> bool {
     let data = func.inst(reader);
     let real = |&v: &Value| func.ty(v).is_scalar() && func.ty(v).dtype().is_float();
     data.op.is_elementwise()

@@ -1,13 +1,15 @@
 //! Instructions of a block that read one array, and become one pass over it.
 
+use super::cannot_fail::cannot_fail;
 use super::node::Node;
 use super::reduce_fusion::{NEAR, block_order, is_still_between};
 use crate::prelude::*;
 use rewright_ir::{ArrayExpr, Attr};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Of an array with more uses, so many users after each are looked at.
+/// Of an array with more uses, so many users before and after each are looked at.
 const MOST_USERS: usize = 8;
 
 /// What becomes one node.
@@ -26,8 +28,12 @@ pub(super) fn together(
     node: impl Fn(Inst) -> Option<Node>,
     joins: impl Fn(&Node, &Node) -> Result<(), NoMatch>,
 ) -> Result<Box<Together>, NoMatch> {
+    let node = |inst| node(inst).filter(|_| is_still(cx, inst));
+    let mut own = Some(node(root).ok_or(NoMatch::quiet())?);
     let all = siblings(cx, root);
     let starts = all.iter().take_while(|&&inst| inst != root).count();
+    let nodes = all.iter().map(|&inst| if inst == root { own.take() } else { node(inst) });
+    let nodes: SmallVec<[Option<Node>; 4]> = nodes.collect();
     let mut apart = NoMatch::quiet();
     for start in 0..=starts {
         let joins = |node: &Node, other: &Node| match joins(node, other) {
@@ -40,7 +46,7 @@ pub(super) fn together(
                 false
             }
         };
-        if let Some(node) = all.get(start..).and_then(|all| from_first(cx, all, &node, joins)) {
+        if let Some(node) = from_first(cx, &nodes[start..], joins) {
             return Ok(Box::new(Together { of: node.of, expr: node.expr, args: node.args }));
         }
     }
@@ -72,29 +78,25 @@ pub(super) fn put_together(found: Together, what: &str, rw: &mut Rewriter<'_>) -
 }
 
 /// The first of these, and those after it that can be computed there, if there are any.
-fn from_first(
-    cx: &MatchCx<'_>,
-    all: &[Inst],
-    node: &impl Fn(Inst) -> Option<Node>,
-    mut joins: impl FnMut(&Node, &Node) -> bool,
-) -> Option<Node> {
+fn from_first(cx: &MatchCx<'_>, all: &[Option<Node>], mut joins: impl FnMut(&Node, &Node) -> bool) -> Option<Node> {
     let func = cx.func();
-    let (&first, later) = all.split_first().filter(|(_, later)| !later.is_empty())?;
-    let of = |inst: Inst| node(inst).filter(|_| is_still(cx, inst));
-    let mut joined = of(first)?;
-    for &inst in later {
-        let Some(other) = of(inst) else { continue };
-        let last = joined.of[joined.of.len() - 1];
-        let is_there = |&arg: &Value| match func.def_inst(arg) {
-            Some(def) => func.block_of(def) != func.block_of(first) || func.comes_before(def, first),
-            None => true,
-        };
-        let may_move = other.args.iter().all(is_there) && is_still_between(func, last, inst, &|_| false);
-        if may_move && joined.reads_as(&other) && joins(&joined, &other) {
-            joined = joined.joined(other);
+    let (Some(alone), later) = all.split_first()? else { return None };
+    let first = alone.of[0];
+    let is_there = |&arg: &Value| match func.def_inst(arg) {
+        Some(def) => func.block_of(def) != func.block_of(first) || func.comes_before(def, first),
+        None => true,
+    };
+    let mut joined = Cow::Borrowed(alone);
+    for other in later.iter().flatten() {
+        let inst = other.of[0];
+        let moves_freely = cannot_fail(func, inst);
+        let passes = |between| moves_freely || joined.of.contains(&between);
+        let may_move = other.args.iter().all(is_there) && is_still_between(func, first, inst, &passes);
+        if may_move && joined.reads_as(other) && joins(&joined, other) {
+            joined = Cow::Owned(joined.into_owned().joined(other.clone()));
         }
     }
-    (joined.of.len() > 1).then_some(joined)
+    (joined.of.len() > 1).then(|| joined.into_owned())
 }
 
 /// True if nothing changes or ends what an instruction reads or gives.
@@ -118,10 +120,11 @@ fn siblings(cx: &MatchCx<'_>, root: Inst) -> SmallVec<[Inst; 4]> {
     found
 }
 
-/// The next few instructions after one that read a value.
+/// A few instructions before and after one that read a value.
 fn nearest_users(func: &Function, root: Inst, value: Value) -> impl Iterator<Item = Inst> + '_ {
-    let later = std::iter::successors(func.next_inst(root), |&inst| func.next_inst(inst)).take(NEAR);
+    let later = std::iter::successors(func.next_inst(root), |&inst| func.next_inst(inst));
+    let earlier = std::iter::successors(func.prev_inst(root), |&inst| func.prev_inst(inst));
     // What ends the block may have very many operands.
     let reads = move |inst: &Inst| func.next_inst(*inst).is_some() && func.inst(*inst).args.contains(&value);
-    later.filter(reads).take(MOST_USERS)
+    { later }.take(NEAR).filter(reads).take(MOST_USERS).chain({ earlier }.take(NEAR).filter(reads).take(MOST_USERS))
 }

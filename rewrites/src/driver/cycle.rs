@@ -10,7 +10,8 @@ use super::plan::Id;
 use crate::change::Touched;
 use indexmap::IndexSet;
 use rewright_ir::analysis::{hash_attrs, structural_hash};
-use rewright_ir::{Function, Inst, ValueDef, print_function};
+use rewright_ir::expr::BodyOp;
+use rewright_ir::{ArrayExpr, Function, Inst, ValueDef, print_function};
 use rustc_hash::{FxBuildHasher, FxHasher};
 use slotmap::SecondaryMap;
 use std::hash::{Hash, Hasher};
@@ -96,12 +97,15 @@ impl Cycles {
     }
 }
 
-/// A hash of one instruction: op, attributes, result types, and of its first operands only what they are, not what went into them.
+/// A hash of one instruction: op, attributes (of an expression a sketch), result types, and of its first operands only what they are, not what went into them.
 fn part(func: &Function, inst: Inst) -> u64 {
     let mut h = FxHasher::default();
     let data = func.inst(inst);
     data.op.hash(&mut h);
-    hash_attrs(&data.attrs, &mut h);
+    match data.attrs.expr() {
+        Some(expr) => sketch(expr, &mut h),
+        None => hash_attrs(&data.attrs, &mut h),
+    }
     data.results.iter().for_each(|&r| func.ty(r).hash(&mut h));
     for value in data.uses().take(MOST_HASHED) {
         match func.def(value) {
@@ -113,6 +117,19 @@ fn part(func: &Function, inst: Inst) -> u64 {
     // Sums of `FxHasher`'s values agree too often.
     let x = h.finish() ^ (h.finish() >> 32);
     x.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// Of an expression, which may be very large, its size and its first ops.
+fn sketch(expr: &ArrayExpr, h: &mut FxHasher) {
+    let sizes = [expr.axes.len(), expr.operands.len(), expr.body.insts.len(), expr.reductions.len(), expr.outs.len()];
+    (sizes, expr.finish.as_ref().map(|finish| finish.insts.len())).hash(h);
+    for inst in expr.body.insts.iter().take(MOST_HASHED) {
+        if let BodyOp::Op(op, attrs) = &inst.op {
+            op.hash(h);
+            hash_attrs(attrs, h);
+        }
+        inst.args.hash(h);
+    }
 }
 
 /// The lines in which two texts differ, with a few around; at most 40 of each.
