@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// same axes reads. They become one node with a result each. It stands where the first of them stood; so nothing between may
 /// have an effect or fail, unless what moves there can't fail itself, and nothing may store to its operands or end them.
 ///
-/// At most [`MOST_USERS`] reductions become one node. Several stay apart, and what they reduce is written first, where one kernel would be none, or slow:
+/// At most 16 reductions become one node. Several stay apart, and what they reduce is written first, where one kernel would be none, or slow:
 ///
 /// - not along rows, where one of them keeps more than its result, as a position beside its element;
 /// - where one combines in sequence and others need not;
@@ -37,7 +37,7 @@ static REDUCE_FUSION: RewriteDef =
         .reach(1);
 register_rewrite!(REDUCE_FUSION);
 
-/// What more instructions use is computed by itself.
+/// What more instructions use, or gives more results, is computed by itself.
 pub(super) const MOST_USERS: usize = 16;
 /// So many cycles an element are few: less than another pass over memory takes.
 const LITTLE: u32 = 4;
