@@ -46,8 +46,12 @@ impl RootRewrite for ExprSiblings {
     type Match = Box<Together>;
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
-        let fits = |expr: &&Arc<ArrayExpr>| expr.body.insts.len() <= LARGE && !expr.axes.is_empty();
-        let node = |inst| cx.func().inst(inst).attrs.expr().filter(fits).and_then(|_| Node::pointwise(cx, inst));
+        let fits = |expr: &Arc<ArrayExpr>| expr.body.insts.len() <= LARGE && !expr.axes.is_empty();
+        let fits = |inst: Inst| cx.func().inst(inst).attrs.expr().is_some_and(fits);
+        if !fits(root) {
+            return Err(NoMatch::quiet());
+        }
+        let node = |inst| if fits(inst) { Node::pointwise(cx, inst) } else { None };
         let may_fail = |node: &Node| !node.of.iter().all(|&inst| cannot_fail(cx.func(), inst));
         // What is asked of each pair is found out once.
         let known: RefCell<SmallVec<[(Inst, bool); 8]>> = RefCell::default();

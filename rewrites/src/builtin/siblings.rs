@@ -29,8 +29,13 @@ pub(super) fn together(
     joins: impl Fn(&Node, &Node) -> Result<(), NoMatch>,
 ) -> Result<Box<Together>, NoMatch> {
     let node = |inst| node(inst).filter(|_| is_still(cx, inst));
-    let mut own = Some(node(root).ok_or(NoMatch::quiet())?);
     let all = siblings(cx, root);
+    // As most are.
+    let is_alone = all.len() == 1;
+    let mut own = if is_alone { None } else { node(root) };
+    if own.is_none() {
+        return Err(NoMatch::quiet());
+    }
     let starts = all.iter().take_while(|&&inst| inst != root).count();
     let nodes = all.iter().map(|&inst| if inst == root { own.take() } else { node(inst) });
     let nodes: SmallVec<[Option<Node>; 4]> = nodes.collect();
