@@ -35,6 +35,9 @@ impl RootRewrite for ReduceSiblings {
     type Match = Box<Together>;
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        if !may_join(cx, root) {
+            return Err(NoMatch::quiet());
+        }
         together(cx, root, |inst| reductions(cx, inst), join)
     }
 
@@ -45,8 +48,13 @@ impl RootRewrite for ReduceSiblings {
 
 /// The reductions that an instruction is.
 fn reductions(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
+    if may_join(cx, inst) { Node::along_any(cx, inst) } else { None }
+}
+
+/// True of nodes that reduce and are not large, and of all other ops.
+fn may_join(cx: &MatchCx<'_>, inst: Inst) -> bool {
     let fits = |expr: &Arc<ArrayExpr>| !expr.reductions.is_empty() && expr.body.insts.len() <= LARGE;
-    cx.func().inst(inst).attrs.expr().is_none_or(fits).then(|| Node::along_any(cx, inst)).flatten()
+    cx.func().inst(inst).attrs.expr().is_none_or(fits)
 }
 
 /// Whether a register has room for as many values of both, and kernels can keep what both come to.
