@@ -15,7 +15,7 @@ use std::sync::Arc;
 ///
 /// What reads the results is an `arrayexpr` that goes along the axes that are kept, and is all that reads them. Several reductions that it
 /// reads become one pass if they go along the same axes and combine in the same order; others stay, and their results are read. It waits until
-/// reductions have taken in what they reduce.
+/// reductions have taken in what they reduce. What reads more than 64 arrays stays by itself, and a remark says so.
 ///
 /// It is exact: the finisher computes the same of the same totals.
 pub struct ReduceFinish;
@@ -53,7 +53,7 @@ impl RootRewrite for ReduceFinish {
                 false => NoMatch::quiet(),
             });
         }
-        if defs.iter().any(|&inst| waits_for_fusion(cx, inst)) {
+        if defs.iter().any(|&inst| takes_in_operand(cx, inst)) {
             return Err(NoMatch::quiet());
         }
         let mut node: Option<Node> = None;
@@ -88,8 +88,8 @@ impl RootRewrite for ReduceFinish {
     }
 }
 
-/// True of a reduction that takes in what it reduces (`reduce-fusion`): that is a node then, which others may join.
-fn waits_for_fusion(cx: &MatchCx<'_>, inst: Inst) -> bool {
+/// True of a reduction that takes in what computes its operand (`reduce-fusion`): that is a node then, which others may join.
+fn takes_in_operand(cx: &MatchCx<'_>, inst: Inst) -> bool {
     let func = cx.func();
     let operand = Reduced::of(func, func.inst(inst)).and_then(|_| func.def_inst(func.inst(inst).args[0]));
     operand.is_some_and(|producer| takes_in(cx, producer))

@@ -2,6 +2,7 @@
 
 use super::node::Node;
 use super::reduce_fusion::may_move;
+use super::siblings::is_there;
 use crate::prelude::*;
 use rewright_ir::expr::{Body, BodyOp, BodyRef, Operand, Out, Source, Write};
 use rewright_ir::op::Traits;
@@ -126,17 +127,12 @@ fn waits_for_sibling(func: &Function, reader: Inst, total: Value, reduction: Ins
 /// True if another reduction of the same array may become one pass with this one, where the first of both is, but not if this one needed what else the
 /// reader reads.
 fn keeps_from_sibling(func: &Function, reader: Inst, others: &[Value], reduction: Inst) -> bool {
-    let here = |inst: Inst| func.block_of(inst) == func.block_of(reduction);
-    let is_there = |&value: &Value, at: Inst| {
-        func.def_inst(value).is_none_or(|def| !here(def) || (def != at && func.comes_before(def, at)))
-    };
     let own = &func.inst(reduction).args;
     let is_kept_apart = |user: Inst| {
-        let is_sibling = user != reduction && here(user) && reduces(func, user) && func.comes_before(user, reader);
-        let first = if is_sibling && func.comes_before(user, reduction) { user } else { reduction };
-        is_sibling
-            && own.iter().all(|value| is_there(value, first))
-            && !others.iter().all(|value| is_there(value, first))
+        let first = if func.comes_before(user, reduction) { user } else { reduction };
+        let all_there = |values: &[Value]| values.iter().all(|&value| is_there(func, value, first));
+        let is_sibling = user != reduction && reduces(func, user) && func.comes_before(user, reader);
+        is_sibling && all_there(own) && !all_there(others)
     };
     let arrays = own.iter().filter(|&&arg| func.ty(arg).is_array());
     { arrays }.any(|&array| func.few_users(array, MOST_TAKEN).is_some_and(|users| users.into_iter().any(is_kept_apart)))

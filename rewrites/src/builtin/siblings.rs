@@ -30,12 +30,11 @@ pub(super) fn together(
 ) -> Result<Box<Together>, NoMatch> {
     let node = |inst| node(inst).filter(|_| is_still(cx, inst));
     let all = siblings(cx, root);
-    // As most are.
-    let is_alone = all.len() == 1;
-    let mut own = if is_alone { None } else { node(root) };
-    if own.is_none() {
+    // Most are alone.
+    if all.len() == 1 {
         return Err(NoMatch::quiet());
     }
+    let mut own = Some(node(root).ok_or(NoMatch::quiet())?);
     let starts = all.iter().take_while(|&&inst| inst != root).count();
     let nodes = all.iter().map(|&inst| if inst == root { own.take() } else { node(inst) });
     let nodes: SmallVec<[Option<Node>; 4]> = nodes.collect();
@@ -87,21 +86,23 @@ fn from_first(cx: &MatchCx<'_>, all: &[Option<Node>], mut joins: impl FnMut(&Nod
     let func = cx.func();
     let (Some(alone), later) = all.split_first()? else { return None };
     let first = alone.of[0];
-    let is_there = |&arg: &Value| match func.def_inst(arg) {
-        Some(def) => func.block_of(def) != func.block_of(first) || func.comes_before(def, first),
-        None => true,
-    };
     let mut joined = Cow::Borrowed(alone);
     for other in later.iter().flatten() {
         let inst = other.of[0];
         let moves_freely = cannot_fail(func, inst);
         let passes = |between| moves_freely || joined.of.contains(&between);
-        let may_move = other.args.iter().all(is_there) && is_still_between(func, first, inst, &passes);
+        let may_move =
+            other.args.iter().all(|&arg| is_there(func, arg, first)) && is_still_between(func, first, inst, &passes);
         if may_move && joined.reads_as(other) && joins(&joined, other) {
             joined = Cow::Owned(joined.into_owned().joined(other.clone()));
         }
     }
     (joined.of.len() > 1).then(|| joined.into_owned())
+}
+
+/// True if a value is defined before an instruction of a block, or not in that block.
+pub(super) fn is_there(func: &Function, value: Value, at: Inst) -> bool {
+    func.def_inst(value).is_none_or(|def| func.block_of(def) != func.block_of(at) || func.comes_before(def, at))
 }
 
 /// True if nothing changes or ends what an instruction reads or gives.
