@@ -112,6 +112,22 @@ fn rows(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     total.into_iter().collect()
 }
 
+/// `n` ops: half of them one node, of which two reductions stay apart, that all others read.
+fn readers(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
+    let mut last = b.param(2);
+    for i in 0..n / 2 {
+        last = b.op("mul", [Arg::from(last), Arg::from((i % 7) as f64 + 1.5)]).expect("floats");
+    }
+    let along = || Attrs::new().with("axes", Attr::Ints(vec![1].into()));
+    let (sum, product) = (b.op_with("sum", [last], along()), b.op_with("prod", [last], along()));
+    let (sum, product) = (sum.expect("floats"), product.expect("floats"));
+    let of = |b: &mut FuncBuilder<'_>, i: usize| {
+        let scaled = b.op("mul", [Arg::from(sum), Arg::from(i as f64 + 0.5)]).expect("floats");
+        b.op("add", [scaled, product]).expect("floats")
+    };
+    (0..n / 4).map(|i| of(b, i)).collect()
+}
+
 /// Builds a function of so many ops, and gives what it returns.
 type Shape = fn(&mut FuncBuilder<'_>, usize) -> Vec<Value>;
 
@@ -136,7 +152,7 @@ fn optimize(shape: Shape, n: usize) -> Duration {
 
 #[test]
 fn time_an_op_stays_the_same_from_a_thousand_ops_to_a_hundred_thousand() {
-    let shapes: [(&str, Shape); 9] = [
+    let shapes: [(&str, Shape); 10] = [
         ("totals", totals),
         ("answers", answers),
         ("chain", chain),
@@ -146,6 +162,7 @@ fn time_an_op_stays_the_same_from_a_thousand_ops_to_a_hundred_thousand() {
         ("moments", moments),
         ("groups", groups),
         ("rows", rows),
+        ("readers", readers),
     ];
     for (name, shape) in shapes {
         let per_op: Vec<f64> = SIZES

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// - expressions whose widest values have other widths: a register has room for fewer of the wider ones;
 /// - expressions that read an array along its axes in another order, which are computed tile by tile;
 /// - expressions that share only what is the same along an axis, as a row of numbers: reading it twice costs nothing;
-/// - expressions all of which reductions take in (`reduce-fusion`): they become one pass with these (`reduce-siblings`);
+/// - expressions all of which reductions take in (`reduce-fusion`): `reduce-siblings` may make one pass of these;
 /// - expressions of which reductions take in one, whose results need no memory then: unless what both read and compute alike is more.
 ///
 /// It is exact: each computes what it did.
@@ -86,7 +86,7 @@ fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
             return Err(NoMatch::quiet());
         }
         () if width(&node.expr) != width(&other.expr) => {
-            "what else is computed of the array is wider, and a register holds less of it: each is a pass by itself"
+            "it and what else is computed of the array have values of different widths, and a register holds fewer of the wider: each is a pass by itself"
         }
         () if !node.arrays().chain(other.arrays()).all(|(_, index)| is_in_order(index)) => {
             "an array is read across its rows, tile by tile: what else reads the others is a pass by itself"

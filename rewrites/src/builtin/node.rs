@@ -212,12 +212,14 @@ pub(super) fn is_pointwise(expr: &ArrayExpr) -> bool {
         })
 }
 
-/// True of what is reduced if `reduce-fusion` takes in what computes it, which is to be done before. Also if that is so large a node that looking at
-/// it for each of its results would take too long.
+/// True of what is reduced if `reduce-fusion` takes in what computes it, which is to be done before. Also if that is a large node: looking at it for
+/// each of its results would take too long.
 fn waits_for_fusion(cx: &MatchCx<'_>, reduced: Value) -> bool {
-    let func = cx.func();
-    let is_large = |inst| func.inst(inst).attrs.expr().is_some_and(|expr| expr.body.insts.len() > LARGE);
-    func.def_inst(reduced).is_some_and(|inst| is_large(inst) || takes_in(cx, inst))
+    cx.func().def_inst(reduced).is_some_and(|inst| is_large(cx.func(), inst) || takes_in(cx, inst))
+}
+
+pub(super) fn is_large(func: &Function, inst: Inst) -> bool {
+    func.inst(inst).attrs.expr().is_some_and(|expr| expr.body.insts.len() > LARGE)
 }
 
 /// True if somebody says how the node is to be computed: of that node, and no other.

@@ -1,6 +1,6 @@
 //! `reduce-finish`: what is computed of the results of reductions becomes part of their node.
 
-use super::node::{Node, append, is_pointwise};
+use super::node::{Node, append, is_large, is_pointwise};
 use super::reduce_fusion::{may_move, takes_in};
 use super::scalar_finish::reduces;
 use crate::prelude::*;
@@ -15,7 +15,8 @@ use std::sync::Arc;
 ///
 /// What reads the results is an `arrayexpr` that goes along the axes that are kept, and is all that reads them. Several reductions that it
 /// reads become one pass if they go along the same axes and combine in the same order; others stay, and their results are read. It waits until
-/// reductions have taken in what they reduce. What reads more than 64 arrays stays by itself, and a remark says so.
+/// reductions have taken in what they reduce. What reads more than 64 values stays by itself, and a remark says so where one of the first 64 is what a
+/// reduction comes to; so does what reads only reductions of what large nodes compute, that stay apart from these.
 ///
 /// It is exact: the finisher computes the same of the same totals.
 pub struct ReduceFinish;
@@ -49,7 +50,9 @@ impl RootRewrite for ReduceFinish {
         let defs: SmallVec<[Inst; 8]> = data.args.iter().take(MOST_READ).filter_map(here).collect();
         if data.args.len() > MOST_READ {
             return Err(match defs.iter().any(|&inst| reduces(func, inst)) {
-                true => NoMatch::because("it reads very many arrays, and so the results of reductions too"),
+                true => NoMatch::because(
+                    "it reads very many values: it stays a pass after the reductions whose results are among them",
+                ),
                 false => NoMatch::quiet(),
             });
         }
@@ -88,11 +91,12 @@ impl RootRewrite for ReduceFinish {
     }
 }
 
-/// True of a reduction that takes in what computes its operand (`reduce-fusion`): that is a node then, which others may join.
+/// True of a reduction that takes in what computes its operand (`reduce-fusion`): that is a node then, which others may join. Of a large node
+/// it is not asked: all that reads what is reduced of it would.
 fn takes_in_operand(cx: &MatchCx<'_>, inst: Inst) -> bool {
     let func = cx.func();
     let operand = Reduced::of(func, func.inst(inst)).and_then(|_| func.def_inst(func.inst(inst).args[0]));
-    operand.is_some_and(|producer| takes_in(cx, producer))
+    operand.is_some_and(|producer| !is_large(func, producer) && takes_in(cx, producer))
 }
 
 /// True if only the reader reads what a reduction gives, which can be computed there.

@@ -155,15 +155,15 @@ fn apart(expr: &ArrayExpr) -> Option<&'static str> {
     let widths = widths(expr);
     let (least, most) = (widths.iter().min().copied().unwrap_or(1), widths.iter().max().copied().unwrap_or(1));
     match () {
-        () if !has_kernel(expr) => {
-            Some("another reduction of it, not along rows, keeps more than its result: each is a pass by itself")
-        }
+        () if !has_kernel(expr) => Some(
+            "it or another reduction of the same, not along rows, keeps more than its result: each is a pass by itself",
+        ),
         () if goes_in_sequence(expr) && expr.orders().count() < expr.reductions.len() => {
-            Some("another reduction of it is combined in sequence, and this need not be: each is a pass by itself")
+            Some("it or another reduction of the same, but not both, is combined in sequence: each is a pass by itself")
         }
-        () if most > 2 * least || (most > least && cycles(expr) > LITTLE) => {
-            Some("another reduction of it has wider values, of which a register holds fewer: each is a pass by itself")
-        }
+        () if most > 2 * least || (most > least && cycles(expr) > LITTLE) => Some(
+            "it and another reduction of the same have values of different widths, and a register holds fewer of the wider: each is a pass by itself",
+        ),
         () => None,
     }
 }

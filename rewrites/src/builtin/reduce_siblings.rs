@@ -62,13 +62,13 @@ fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
     let lowers = node.is_rows() || (is_kept_in_memory(&node.expr) && is_kept_in_memory(&other.expr));
     let reason = match () {
         () if width(&node.expr) != width(&other.expr) => {
-            "another reduction of the array has wider values, of which a register holds fewer: each is a pass by itself"
+            "it and another reduction of the array have values of different widths, and a register holds fewer of the wider: each is a pass by itself"
         }
         () if goes_in_sequence(&node.expr) != goes_in_sequence(&other.expr) => {
-            "another reduction of the array is combined in sequence, or this is: each is a pass by itself"
+            "it or another reduction of the array, but not both, is combined in sequence: each is a pass by itself"
         }
         () if !lowers => {
-            "another reduction of the array, not along rows, keeps more than its results: each is a pass by itself"
+            "it or another reduction of the array, not along rows, keeps more than its results: each is a pass by itself"
         }
         () if node.accumulators() + other.accumulators() > MOST => {
             "as many reductions of the array as one pass takes are one already"

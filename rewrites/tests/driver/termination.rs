@@ -94,6 +94,10 @@ fn a_rewrite_that_undoes_itself() {
     let mut forms = [a.contains("add %x, %y"), b.contains("add %x, %y")];
     forms.sort_unstable();
     assert_eq!(forms, [false, true]);
+    // Both forms have the same instructions, each with operands that the same ops give.
+    let (names, [a, b]) = cycle("loop-swap", "  %s = sin %x\n  %t = sin %y\n  %a = add %s, %t\n  ret %a\n");
+    assert_eq!(names, ["loop-swap"]);
+    assert_ne!(a, b);
 }
 
 #[test]
