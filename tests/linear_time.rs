@@ -165,15 +165,21 @@ fn time_an_op_stays_the_same_from_a_thousand_ops_to_a_hundred_thousand() {
         ("readers", readers),
     ];
     for (name, shape) in shapes {
-        let per_op: Vec<f64> = SIZES
-            .iter()
-            .map(|&n| {
-                // The best of three: other work on the machine only adds.
-                let best = (0..3).map(|_| optimize(shape, n)).min().unwrap_or_default();
-                best.as_secs_f64() * 1e9 / n as f64
-            })
-            .collect();
-        println!("{name}: {:.0}, {:.0}, {:.0} ns an op at {SIZES:?} ops", per_op[0], per_op[1], per_op[2]);
-        assert!(per_op[2] < SLACK * per_op[0], "{name} grows faster than linearly: {per_op:?} ns an op");
+        let measure = |n: usize| optimize(shape, n).as_secs_f64() * 1e9 / n as f64;
+        // The best of three: other work on the machine only adds.
+        let best = |n: usize| (0..3).map(|_| measure(n)).fold(f64::INFINITY, f64::min);
+        let (small, medium) = (best(SIZES[0]), best(SIZES[1]));
+        // The largest takes long: it is measured again only where it is over the bound.
+        let mut large = measure(SIZES[2]);
+        for _ in 0..2 {
+            if large >= SLACK * small {
+                large = large.min(measure(SIZES[2]));
+            }
+        }
+        println!("{name}: {small:.0}, {medium:.0}, {large:.0} ns an op at {SIZES:?} ops");
+        assert!(
+            large < SLACK * small,
+            "{name} grows faster than linearly: {small:.0}, {medium:.0}, {large:.0} ns an op"
+        );
     }
 }
