@@ -8,7 +8,9 @@ use every::Every;
 use ndarray::{Array1, ArrayView1, s};
 use num_complex::Complex;
 use rewright_ir::Element;
-use rewright_lowering::exec::Arg;
+use rewright_ir::text::parse_module;
+use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+use std::num::NonZeroU32;
 
 /// Extents of no, one and several leaves, with and without a rest.
 const EXTENTS: [usize; 8] = [3, 511, 512, 513, 1024, 1700, 2048, 5000];
@@ -91,4 +93,38 @@ fn so_do_those_of_pairs_and_of_small_elements() {
     all("c64", "neg", |i| Complex::new(part(i) as f32, 0.25));
     all("f32", "abs", |i| part(i) as f32);
     all("i16", "abs", |i| i as i16 - 8);
+}
+
+#[test]
+fn rows_beyond_the_caches_come_to_the_same_bits() {
+    fn all<T: Element + Copy>(dtype: &str, arrays: usize, extents: &[usize], element: impl Fn(usize) -> T)
+    where
+        for<'a> Arg<'a>: From<ArrayView1<'a, T>>,
+    {
+        let module = parse_module(&function(arrays, dtype, "neg"), "test").unwrap();
+        let alone = |backend| {
+            let options = Options { backend, threads: NonZeroU32::new(1), ..Options::default() };
+            Executable::compile(&module, "f", options).unwrap()
+        };
+        let plain = alone(Backend::Interp);
+        let ways: Vec<_> = Backend::available().skip(2).map(|backend| (backend, alone(backend))).collect();
+        for &n in extents {
+            let long = (0..arrays).map(|k| Array1::from_shape_fn(2 * n, |i| element(i * (2 * k + 3) % 1021)));
+            let long: Vec<Array1<T>> = long.collect();
+            for step in [1, 2, -1].into_iter().filter(|&step| step == 1 || n < 1 << 20) {
+                let args: Vec<Arg<'_>> = long.iter().map(|a| Arg::from(view(a, n, step))).collect();
+                let wanted = plain.call(&args).unwrap();
+                for (backend, f) in &ways {
+                    assert_eq!(f.call(&args).unwrap(), wanted, "{n} of {dtype} by {backend:?}, {step} apart");
+                }
+            }
+        }
+    }
+    // Rows of 2 MB, of 5 and 6 pieces of 512 KB, with a rest, and longer than last-level caches.
+    let extents = [262_143, 262_144, 262_145, 327_680, 327_681, 393_215, 401_234, 2_300_000, 4_300_000];
+    all("f64", 1, &extents, |i| 0.1 + i as f64 / 16.0);
+    all("f64", 3, &[87_382, 98_304, 100_001], |i| 0.1 + i as f64 / 64.0);
+    all("f32", 1, &[524_288, 655_361, 800_000], |i| 0.1 + i as f32 / 16.0);
+    all("i8", 1, &[2_097_152, 2_621_443], |i| i as i8);
+    all("c128", 1, &[131_072, 163_841], |i| Complex::new(i as f64 / 7.0, 0.25));
 }

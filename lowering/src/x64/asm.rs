@@ -128,6 +128,10 @@ impl Asm {
     pub fn ri(&mut self, code: Code, a: Register, imm: i32) {
         self.put_made(Instruction::with2(code, a, imm));
     }
+    /// An instruction on two general registers and an immediate.
+    pub fn rri(&mut self, code: Code, a: Register, b: Register, imm: i32) {
+        self.put_made(Instruction::with3(code, a, b, imm));
+    }
     /// An instruction on one general register.
     pub fn r(&mut self, code: Code, a: Register) {
         self.put_made(Instruction::with1(code, a));

@@ -53,11 +53,18 @@ pub struct Folding {
     /// How much waits, in bytes of the stack, and which item, or group, is next.
     pub depth: u32,
     pub turn: u32,
-    /// How much waited when the part began.
+    /// How much waited when the part began, and when the piece did.
     pub base: u32,
-    /// Not 0 if elements of a row are copied, and if they are asked for early.
+    pub bottom: u32,
+    /// The points of a piece, where it begins and ends, and where a part of it ends.
+    pub piece: u32,
+    pub begin: u32,
+    pub end: u32,
+    pub stop: u32,
+    /// Not 0 if elements of a row are copied.
     pub copies: u32,
-    pub asks: u32,
+    /// The last index that the last round of a whole leaf can begin at, of a row that is neither copied nor asked for early; none of others.
+    pub whole: u32,
 }
 
 /// How a row is combined.
@@ -149,8 +156,13 @@ impl Folding {
             depth: frame.place(8),
             turn: frame.place(8),
             base: frame.place(8),
+            bottom: frame.place(8),
+            piece: frame.place(8),
+            begin: frame.place(8),
+            end: frame.place(8),
+            stop: frame.place(8),
             copies: frame.place(8),
-            asks: frame.place(8),
+            whole: frame.place(8),
             reserved,
             accumulators,
             points,

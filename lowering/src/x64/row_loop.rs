@@ -1,6 +1,6 @@
 //! The innermost loop.
 
-use super::ahead::{Ask, NEAR, asks};
+use super::ahead::{Ask, asks, asks_for_written};
 use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem};
 use super::prepared::Prepared;
@@ -171,16 +171,18 @@ impl Writer<'_> {
             self.asm.jump(Code::Jmp_rel32_64, rest);
             self.asm.bind(plain);
         }
-        let near = self.asm.label();
+        let unasked = self.asm.label();
         let bytes: usize = self.rows.iter().filter(|row| row.moves).map(|row| row.size).sum();
         if !asks.is_empty() && self.schedule.stages <= 1 {
-            self.asm.ri(Code::Cmp_rm64_imm32, LIMIT, NEAR / bytes as i32);
-            self.asm.jump(Code::Jb_rel32_64, near);
+            let (from, to) = asks_for_written(bytes);
+            self.asm.rm(Code::Lea_r64_m, Register::RAX, Mem::at(LIMIT, -i64::from(from)));
+            self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, to - from);
+            self.asm.jump(Code::Jae_rel32_64, unasked);
         }
         self.rounds(inner, asks)?;
         if !asks.is_empty() && self.schedule.stages <= 1 {
             self.asm.jump(Code::Jmp_rel32_64, rest);
-            self.asm.bind(near);
+            self.asm.bind(unasked);
             self.rounds(inner, &[])?;
         }
         self.asm.bind(rest);

@@ -1,7 +1,7 @@
 //! Rows as trees: leaves, on as many groups as there are lanes, and what waits for its right part on a stack in the frame: leaves of a part, each a few lanes, above
 //! parts.
 
-use super::ahead::{Ask, NEAR};
+use super::ahead::{Ask, NEAR, unasked_beyond};
 use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem, Operand};
 use super::binding::{Binding, Spot};
@@ -14,24 +14,19 @@ use super::unsupported;
 use crate::kernel::KernelError;
 use crate::schedule::facts;
 use iced_x86::{Code, Register};
-use std::arch::x86_64::__cpuid;
-use std::sync::LazyLock;
 
-/// No such cache is taken for larger than this.
-const MOST_OF_LEVEL2: u64 = 4 << 20;
+/// No last-level cache is taken for larger than this.
+const MOST_OF_LAST_LEVEL: u64 = 1 << 30;
+/// Points of a piece that any row is.
+const WHOLE: u64 = 1 << 62;
 /// It is asked for what is so far ahead, in bytes.
 const AHEAD: i64 = 2048;
 
-/// The bytes from which rows are large, on processors where any are: on AMD's, which fetch from the last-level cache as fast as they add up, but only
-/// forwards and unasked. There the second-level cache holds little of rows of two such caches. Elsewhere reading backwards what the latest kernel read last, and
-/// asking for it early, was measured to pay for rows of any length, 240 MB among them.
-fn large() -> Option<i32> {
-    static BYTES: LazyLock<Option<i32>> = LazyLock::new(|| {
-        let vendor = __cpuid(0);
-        let is_amd = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"AuthenticAMD";
-        is_amd.then(|| 2 * facts().level2.min(MOST_OF_LEVEL2) as i32)
-    });
-    *BYTES
+/// The bytes from which rows are large, on processors where any are: they fetch from the last-level cache as fast as they add up, but only forwards and
+/// unasked, and their second-level cache holds little of rows of two such caches. Elsewhere reading backwards what the latest kernel read last, and asking for it
+/// early, was measured to pay for rows of any length, 240 MB among them.
+fn large() -> Option<usize> {
+    unasked_beyond().map(|level2| 2 * level2)
 }
 
 /// How a row along an axis is cut: in leaves of so many points, each on so many lanes, which are so many groups, and parts of so many points.
@@ -48,6 +43,19 @@ pub struct Leaves {
     pub backwards: bool,
 }
 
+/// Where what most leaves pass by begins, and where it comes back to.
+#[derive(Clone, Copy)]
+struct Aside {
+    /// A leaf is not whole, or its elements are copied or asked for.
+    cut: Label,
+    /// From there on it goes as if it were whole, if rounds ask for nothing.
+    rounds: Label,
+    /// Points are left that are no round.
+    few: Label,
+    /// All its points are combined.
+    ended: Label,
+}
+
 /// Where a part of a row is.
 #[derive(Clone, Copy)]
 enum Side {
@@ -56,7 +64,7 @@ enum Side {
 }
 
 impl Writer<'_> {
-    /// A row as a tree; from its end on only if caches may hold a part of it, for processors read slower that way.
+    /// A row as a tree, from its end on if that is wished: leaf by leaf, or, where processors read slower that way, piece by piece.
     pub fn row_as_tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         if !leaves.backwards {
             return self.tree(fold, leaves);
@@ -66,12 +74,12 @@ impl Writer<'_> {
         let Some(large) = large else { return self.tree_backwards(fold, leaves) };
         let (long, done) = (self.asm.label(), self.asm.label());
         self.asm.load(Register::RAX, Mem::frame(self.places.extents[leaves.axis]));
-        self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, large / bytes as i32);
+        self.asm.ri(Code::Cmp_rm64_imm32, Register::RAX, (large / bytes) as i32);
         self.asm.jump(Code::Jae_rel32_64, long);
         self.tree_backwards(fold, leaves)?;
         self.asm.jump(Code::Jmp_rel32_64, done);
         self.asm.bind(long);
-        self.tree(fold, Leaves { backwards: false, ..leaves })?;
+        self.tree_in_pieces(fold, Leaves { backwards: false, ..leaves }, (large, bytes))?;
         self.asm.bind(done);
         Ok(())
     }
@@ -81,71 +89,137 @@ impl Writer<'_> {
         self.rows.iter().filter(|row| row.moves).map(|row| row.size).sum()
     }
 
-    /// Its leaves in order, each with what waits for it: leaves of a part lane by lane, and then parts.
+    /// Its leaves in order.
     fn tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
-        let (rcx, rdx) = (Register::RCX, Register::RDX);
-        let extent = Mem::frame(self.places.extents[leaves.axis]);
-        let (apart, whole, done) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.begin_tree(fold, leaves);
         self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
         self.asm.rr(Code::Xor_r32_rm32, Register::ECX, Register::ECX);
-        let part = self.asm.bound();
-        self.asm.store(Mem::frame(fold.base), rcx);
-        let again = self.asm.bound();
-        self.leaf(fold, leaves)?;
-        self.asm.load(rcx, Mem::frame(fold.depth));
-        if leaves.points < leaves.part {
-            let ends = self.asm.label();
-            self.asm.load(rdx, Mem::frame(fold.base));
-            self.asm.rm(Code::Cmp_r64_rm64, INDEX, extent);
-            self.asm.jump(Code::Jge_rel32_64, ends);
-            self.asm.ri(Code::Test_rm64_imm32, INDEX, leaves.part as i32 - 1);
-            self.asm.jump(Code::Jne_rel32_64, apart);
-            self.asm.bind(ends);
-            self.onto_waiting(fold, leaves.apart)?;
-        }
-        self.join_lanes(fold, leaves.apart)?;
-        self.asm.rr(Code::Xor_r32_rm32, Register::EDX, Register::EDX);
-        self.asm.rm(Code::Cmp_r64_rm64, INDEX, extent);
-        self.asm.jump(Code::Jge_rel32_64, whole);
-        self.ending_here(fold, leaves.part, 1);
-        self.asm.bind(whole);
-        self.onto_waiting(fold, 1)?;
-        self.asm.rm(Code::Cmp_r64_rm64, INDEX, extent);
-        self.asm.jump(Code::Jge_rel32_64, done);
-        self.wait(fold, 1);
-        self.asm.jump(Code::Jmp_rel32_64, part);
-        if leaves.points < leaves.part {
-            self.asm.bind(apart);
-            self.ending_here(fold, leaves.points, leaves.apart);
-            self.onto_waiting(fold, leaves.apart)?;
-            self.wait(fold, leaves.apart);
-            self.asm.jump(Code::Jmp_rel32_64, again);
-        }
+        let done = self.asm.label();
+        let aside = self.piece(fold, leaves, None)?;
+        self.asm.jump(Code::Jmp_rel32_64, done);
+        self.leaf_aside(fold, leaves, aside)?;
         self.asm.bind(done);
         Ok(())
     }
 
-    /// Where in the stack, which RCX is at the end of, that begins which becomes one with what ends at the index: of pieces of so many points as many as their
-    /// number ends in zeros, as binary digits. Puts it to RDX, and changes RAX.
-    fn ending_here(&mut self, fold: &Folding, points: usize, groups: usize) {
-        let (rax, rdx) = (Register::RAX, Register::RDX);
-        self.asm.rr(Code::Bsf_r64_rm64, rdx, INDEX);
-        self.asm.ri(Code::Sub_rm64_imm32, rdx, points.trailing_zeros() as i32);
-        self.asm.constant(rax, fold.entry(groups) as u64);
-        self.asm.rr(Code::Imul_r64_rm64, rdx, rax);
+    /// The same tree by pieces, the last piece first, and the leaves of each in order: what the kernel before read last is still in a cache, and is read in the
+    /// direction that is fast. A piece is a tree of the tree; its whole parts wait for the piece on their left.
+    ///
+    /// A piece is half of a second-level cache. A row that is little longer than the last-level cache is one piece: at 40 MB of 32 the others were measured to take a
+    /// tenth longer, where at 24 and at 56 they take a tenth less.
+    fn tree_in_pieces(
+        &mut self,
+        fold: &Folding,
+        leaves: Leaves,
+        (large, bytes): (usize, usize),
+    ) -> Result<(), KernelError> {
+        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
+        let (extent, piece) = (Mem::frame(self.places.extents[leaves.axis]), Mem::frame(fold.piece));
+        let last_level = facts().last_level.min(MOST_OF_LAST_LEVEL) as usize;
+        let (push, done) = (self.asm.label(), self.asm.label());
+        self.begin_tree(fold, leaves);
+        self.asm.load(INDEX, extent);
+        self.asm.constant(rdx, 1 << (large / 4 / bytes).max(leaves.part).ilog2());
+        self.asm.constant(rcx, WHOLE);
+        self.asm.rm(Code::Lea_r64_m, rax, Mem::at(INDEX, -((last_level / bytes) as i64)));
+        self.asm.ri(Code::Cmp_rm64_imm32, rax, (last_level / 2 / bytes) as i32);
+        self.asm.rr(Code::Cmovb_r64_rm64, rdx, rcx);
+        self.asm.store(piece, rdx);
+        self.asm.r(Code::Dec_rm64, INDEX);
         self.asm.r(Code::Neg_rm64, rdx);
-        self.asm.rr(Code::Add_r64_rm64, rdx, Register::RCX);
+        self.asm.rr(Code::And_r64_rm64, INDEX, rdx);
+        self.asm.rr(Code::Xor_r32_rm32, Register::ECX, Register::ECX);
+        let again = self.asm.bound();
+        self.asm.store(Mem::frame(fold.bottom), rcx);
+        self.asm.store(Mem::frame(fold.begin), INDEX);
+        self.asm.rr(Code::Mov_r64_rm64, rax, INDEX);
+        self.asm.rm(Code::Add_r64_rm64, rax, piece);
+        self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
+        self.asm.rm(Code::Cmovg_r64_rm64, rax, extent);
+        self.asm.store(Mem::frame(fold.end), rax);
+        let aside = self.piece(fold, leaves, Some(Mem::frame(fold.bottom)))?;
+        self.asm.load(INDEX, Mem::frame(fold.begin));
+        self.asm.load(rdx, piece);
+        self.onto_right(fold, leaves, [push, done])?;
+        self.asm.bind(push);
+        self.wait(fold, 1);
+        self.asm.rm(Code::Sub_r64_rm64, INDEX, piece);
+        self.asm.jump(Code::Jmp_rel32_64, again);
+        self.leaf_aside(fold, leaves, aside)?;
+        self.asm.bind(done);
+        Ok(())
+    }
+
+    /// The leaves from the index on to where the piece ends, in order, each with what waits for it: leaves of a part lane by lane, and then parts. RCX is where the
+    /// stack ends, before and after, of which what is below `bottom` waits for other pieces; there is none if the piece is the row.
+    fn piece(&mut self, fold: &Folding, leaves: Leaves, bottom: Option<Mem>) -> Result<Aside, KernelError> {
+        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
+        let end = Mem::frame(if bottom.is_some() { fold.end } else { self.places.extents[leaves.axis] });
+        let (ends, whole, done) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let has_parts = leaves.points < leaves.part;
+        let part = self.asm.bound();
+        if has_parts {
+            self.asm.store(Mem::frame(fold.base), rcx);
+            self.asm.rm(Code::Lea_r64_m, rax, Mem::at(INDEX, leaves.part as i64));
+            self.asm.rm(Code::Cmp_r64_rm64, rax, end);
+            self.asm.rm(Code::Cmovg_r64_rm64, rax, end);
+            self.asm.store(Mem::frame(fold.stop), rax);
+        }
+        let again = self.asm.bound();
+        let aside = self.leaf(fold, leaves)?;
+        self.asm.load(rcx, Mem::frame(fold.depth));
+        if has_parts {
+            self.asm.rm(Code::Cmp_r64_rm64, INDEX, Mem::frame(fold.stop));
+            self.asm.jump(Code::Jge_rel32_64, ends);
+            self.ending_here(fold, leaves.points, leaves.apart);
+            self.onto_waiting(fold, leaves.apart)?;
+            self.wait(fold, leaves.apart);
+            self.asm.jump(Code::Jmp_rel32_64, again);
+            self.asm.bind(ends);
+            self.asm.load(rdx, Mem::frame(fold.base));
+            self.onto_waiting(fold, leaves.apart)?;
+        }
+        self.join_lanes(fold, leaves.apart)?;
+        match bottom {
+            Some(bottom) => self.asm.load(rdx, bottom),
+            None => self.asm.rr(Code::Xor_r32_rm32, Register::EDX, Register::EDX),
+        }
+        self.asm.rm(Code::Cmp_r64_rm64, INDEX, end);
+        self.asm.jump(Code::Jge_rel32_64, whole);
+        self.ending_here(fold, leaves.part, 1);
+        self.asm.bind(whole);
+        self.onto_waiting(fold, 1)?;
+        self.asm.rm(Code::Cmp_r64_rm64, INDEX, end);
+        self.asm.jump(Code::Jge_rel32_64, done);
+        self.wait(fold, 1);
+        self.asm.jump(Code::Jmp_rel32_64, part);
+        self.asm.bind(done);
+        Ok(aside)
+    }
+
+    /// Where in the stack, which RCX is at the end of, that begins which becomes one with what ends at the index: of pieces of so many points as many as their
+    /// number ends in zeros, as binary digits. Puts it to RDX.
+    fn ending_here(&mut self, fold: &Folding, points: usize, groups: usize) {
+        let (rdx, entry) = (Register::RDX, fold.entry(groups));
+        self.asm.rr(Code::Tzcnt_r64_rm64, rdx, INDEX);
+        self.asm.rri(Code::Imul_r64_rm64_imm32, rdx, rdx, -(entry as i32));
+        let zeros = i64::from(points.trailing_zeros());
+        self.asm.rm(
+            Code::Lea_r64_m,
+            rdx,
+            Mem { index: Some((rdx, 1)), ..Mem::at(Register::RCX, zeros * entry as i64) },
+        );
     }
 
     /// Combines what waits in the stack between RDX and its end, which RCX is at, with what was computed after it.
     fn onto_waiting(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
-        let (rcx, rdx) = (Register::RCX, Register::RDX);
-        let (next, done) = (self.asm.bound(), self.asm.label());
+        let (rcx, rdx, done) = (Register::RCX, Register::RDX, self.asm.label());
         self.asm.rr(Code::Cmp_r64_rm64, rcx, rdx);
         self.asm.jump(Code::Je_rel32_64, done);
+        let next = self.asm.bound();
         self.with_waiting(fold, Side::Left, groups)?;
-        self.asm.jump(Code::Jmp_rel32_64, next);
+        self.asm.rr(Code::Cmp_r64_rm64, rcx, rdx);
+        self.asm.jump(Code::Jne_rel32_64, next);
         self.asm.bind(done);
         Ok(())
     }
@@ -162,7 +236,7 @@ impl Writer<'_> {
         self.asm.r(Code::Dec_rm64, INDEX);
         self.asm.ri(Code::And_rm64_imm32, INDEX, -points);
         let again = self.asm.bound();
-        self.leaf(fold, leaves)?;
+        let aside = self.leaf(fold, leaves)?;
         // Back to where it began: the last one may have ended within a leaf.
         self.asm.r(Code::Dec_rm64, INDEX);
         self.asm.ri(Code::And_rm64_imm32, INDEX, -points);
@@ -179,19 +253,27 @@ impl Writer<'_> {
             self.asm.bind(joined);
         }
         self.join_lanes(fold, leaves.apart)?;
-        let next = self.asm.bound();
-        // Only what the row begins with has nothing on its left.
-        self.asm.rm(Code::Cmp_r64_rm64, rdx, extent);
-        self.asm.jump(Code::Jae_rel32_64, done);
-        self.with_right(fold, leaves, push, 1)?;
-        self.asm.jump(Code::Jmp_rel32_64, next);
+        self.onto_right(fold, leaves, [push, done])?;
         for (label, groups) in [(push, 1), (apart, leaves.apart)].into_iter().take(1 + usize::from(points < part)) {
             self.asm.bind(label);
             self.wait(fold, groups);
             self.asm.ri(Code::Sub_rm64_imm32, INDEX, points);
             self.asm.jump(Code::Jmp_rel32_64, again);
         }
+        self.leaf_aside(fold, leaves, aside)?;
         self.asm.bind(done);
+        Ok(())
+    }
+
+    /// Combines what begins at the index and is of RDX points with all that it is on the left of. Goes on at the first label if it waits by then, and at
+    /// the other one if it is the whole row.
+    fn onto_right(&mut self, fold: &Folding, leaves: Leaves, [waits, whole]: [Label; 2]) -> Result<(), KernelError> {
+        let next = self.asm.bound();
+        // Only what the row begins with has nothing on its left.
+        self.asm.rm(Code::Cmp_r64_rm64, Register::RDX, Mem::frame(self.places.extents[leaves.axis]));
+        self.asm.jump(Code::Jae_rel32_64, whole);
+        self.with_right(fold, leaves, waits, 1)?;
+        self.asm.jump(Code::Jmp_rel32_64, next);
         Ok(())
     }
 
@@ -212,7 +294,7 @@ impl Writer<'_> {
 
     /// What is the same for all leaves of a row: nothing waits, where its elements are, and whether they are copied, or asked for.
     fn begin_tree(&mut self, fold: &Folding, leaves: Leaves) {
-        let rax = Register::RAX;
+        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
         self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(fold.depth), 0);
         for n in self.moving() {
             self.asm.load(rax, Mem::frame(self.places.pointers[n]));
@@ -224,12 +306,19 @@ impl Writer<'_> {
             self.asm.rm(Code::Or_r64_rm64, rax, Mem::frame(self.places.copied[n]));
         }
         self.asm.store(Mem::frame(fold.copies), rax);
-        let Some((near, far)) = self.asked(fold, leaves) else { return };
-        self.asm.load(rax, Mem::frame(self.places.extents[leaves.axis]));
-        self.asm.ri(Code::Sub_rm64_imm32, rax, near);
-        self.asm.ri(Code::Cmp_rm64_imm32, rax, far.saturating_sub(near));
+        self.asm.load(rdx, Mem::frame(self.places.extents[leaves.axis]));
+        if let Some((near, far)) = self.asked(fold, leaves) {
+            self.asm.rm(Code::Lea_r64_m, rcx, Mem::at(rdx, -i64::from(near)));
+            self.asm.ri(Code::Cmp_rm64_imm32, rcx, far.saturating_sub(near));
+            self.asm.rr(Code::Sbb_r64_rm64, rcx, rcx);
+            self.asm.rr(Code::Or_r64_rm64, rax, rcx);
+        }
+        // No leaf counts as whole where elements are copied or asked for.
+        self.asm.ri(Code::Sub_rm64_imm32, rdx, leaves.lanes as i32);
+        self.asm.r(Code::Neg_rm64, rax);
         self.asm.rr(Code::Sbb_r64_rm64, rax, rax);
-        self.asm.store(Mem::frame(fold.asks), rax);
+        self.asm.rr(Code::Or_r64_rm64, rdx, rax);
+        self.asm.store(Mem::frame(fold.whole), rdx);
     }
 
     /// From and to how many points the elements of a row are asked for early, if ever.
@@ -237,7 +326,7 @@ impl Writer<'_> {
         let bytes = self.bytes_a_point() as i32;
         let asks = self.evex() && bytes > 0 && fold.points.segment.insts.len() <= SHORT;
         // Backwards the processor finds no more than what a leaf begins with.
-        let large = large().filter(|_| !leaves.backwards);
+        let large = large().filter(|_| !leaves.backwards).map(|large| large as i32);
         asks.then(|| (NEAR / bytes, large.map_or(i32::MAX, |large| large.max(NEAR) / bytes)))
     }
 
@@ -302,54 +391,67 @@ impl Writer<'_> {
         (0..self.rows.len()).filter(|&n| self.rows[n].moves).collect()
     }
 
-    /// The leaf from the index on, which is that of the row, and goes to its end, or less than a group beyond that of the last one: on lanes. What lies between the rounds of two
-    /// leaves is kept short: of rows that are in a cache it is most of what they take longer than a loop without leaves.
-    fn leaf(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
-        let rax = Register::RAX;
-        let (few, asking, ended) = (self.asm.label(), self.asm.label(), self.asm.label());
-        let Leaves { axis, groups, lanes, points, .. } = leaves;
+    /// The leaf from the index on, which is that of the row, and goes to its end, or less than a group beyond that of the last one: on lanes. Here is what whole
+    /// leaves of adjacent elements go through, one line of code after the other: what lies between the rounds of two leaves is most of what they take longer than
+    /// a loop without leaves. The rest is [aside](Writer::leaf_aside).
+    fn leaf(&mut self, fold: &Folding, leaves: Leaves) -> Result<Aside, KernelError> {
+        let Leaves { groups, lanes, points, .. } = leaves;
+        let [cut, rounds, few, ended] = std::array::from_fn(|_| self.asm.label());
+        let aside = Aside { cut, rounds, few, ended };
         debug_assert!(
             ![&fold.combine, &fold.join].into_iter().chain(&fold.narrow).any(|of| of.segment.calls()),
             "combining calls nothing, see `select/fold.rs`: it would change addresses"
         );
-        let lanes = lanes as i32;
         // The last index that a round can begin at.
-        self.asm.rm(Code::Lea_r64_m, LIMIT, Mem::at(INDEX, points as i64 - i64::from(lanes)));
-        self.asm.load(rax, Mem::frame(self.places.extents[axis]));
+        self.asm.rm(Code::Lea_r64_m, LIMIT, Mem::at(INDEX, points as i64 - lanes as i64));
+        self.asm.rm(Code::Cmp_r64_rm64, LIMIT, Mem::frame(fold.whole));
+        self.asm.jump(Code::Jg_rel32_64, cut);
+        self.neutral(fold, 0..groups)?;
+        self.asm.bind(rounds);
+        self.leaf_rounds(fold, leaves, false)?;
+        if self.asked(fold, leaves).is_none() {
+            self.asm.rm(Code::Lea_r64_m, REMAINING, Mem::at(LIMIT, lanes as i64));
+            self.asm.rr(Code::Cmp_r64_rm64, REMAINING, INDEX);
+            self.asm.jump(Code::Jg_rel32_64, few);
+        }
+        self.asm.bind(ended);
+        self.halves(fold, groups, leaves.apart)?;
+        if let Some(narrow) = &fold.narrow {
+            self.bound_segment(narrow, Mode::Uniform, &fold.binding(&[0], 0))?;
+        }
+        Ok(aside)
+    }
+
+    /// What [leaves](Writer::leaf) go through that are not whole, or whose elements are copied or asked for. Nothing comes here but by its labels.
+    fn leaf_aside(&mut self, fold: &Folding, leaves: Leaves, aside: Aside) -> Result<(), KernelError> {
+        let (rax, lanes) = (Register::RAX, leaves.lanes as i32);
+        let adjacent = self.asm.label();
+        self.asm.bind(aside.cut);
+        self.asm.load(rax, Mem::frame(self.places.extents[leaves.axis]));
         self.asm.ri(Code::Sub_rm64_imm32, rax, lanes);
         self.asm.rr(Code::Cmp_r64_rm64, LIMIT, rax);
         self.asm.rr(Code::Cmovg_r64_rm64, LIMIT, rax);
-        let adjacent = self.asm.label();
         self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(fold.copies), 0);
         self.asm.jump(Code::Je_rel32_64, adjacent);
         self.copy_leaf(lanes);
         self.asm.bind(adjacent);
-        self.neutral(fold, 0..groups)?;
+        self.neutral(fold, 0..leaves.groups)?;
         self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
-        self.asm.jump(Code::Jg_rel32_64, few);
-        let asks = self.asked(fold, leaves).is_some();
-        if asks {
-            self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(fold.asks), 0);
-            self.asm.jump(Code::Jne_rel32_64, asking);
+        match self.asked(fold, leaves) {
+            Some(_) => {
+                self.asm.jump(Code::Jg_rel32_64, aside.few);
+                self.leaf_rounds(fold, leaves, true)?;
+            }
+            None => self.asm.jump(Code::Jle_rel32_64, aside.rounds),
         }
-        self.leaf_rounds(fold, leaves, false)?;
-        if asks {
-            self.asm.jump(Code::Jmp_rel32_64, few);
-            self.asm.bind(asking);
-            self.leaf_rounds(fold, leaves, true)?;
-        }
-        self.asm.bind(few);
+        self.asm.bind(aside.few);
         self.asm.ri(Code::Add_rm64_imm32, LIMIT, lanes);
         match self.evex() {
-            true => self.last_masked(fold, groups, ended)?,
-            false => self.last_filled(fold, groups, ended)?,
+            true => self.last_masked(fold, leaves.groups, aside.ended)?,
+            false => self.last_filled(fold, leaves.groups, aside.ended)?,
         }
-        self.asm.bind(ended);
-        self.halves(fold, groups, leaves.apart)?;
-        match &fold.narrow {
-            Some(narrow) => self.bound_segment(narrow, Mode::Uniform, &fold.binding(&[0], 0)),
-            None => Ok(()),
-        }
+        self.asm.jump(Code::Jmp_rel32_64, aside.ended);
+        Ok(())
     }
 
     /// Combines the upper half of so many groups onto the lower half, until so many are left.
