@@ -95,13 +95,27 @@ fn so_do_those_of_pairs_and_of_small_elements() {
     all("i16", "abs", |i| i as i16 - 8);
 }
 
+/// Reads a row twice, the second time from its end on, for two totals.
+const TWO_TOTALS: &str = "func @f(%a: f64[n]) -> f64, f64, f64 {
+entry:
+  %0 = sum %a
+  %1, %2 = arrayexpr [i: reduce n] (x = %0, a = %a[i]) {
+    t0 = sub a, x
+    t1 = mul t0, a
+    yield t0, t1
+  } reduce (sum f64) reduce (sum f64) : f64[], f64[]
+  %3 = item %1
+  %4 = item %2
+  ret %0, %3, %4
+}";
+
 #[test]
 fn rows_beyond_the_caches_come_to_the_same_bits() {
-    fn all<T: Element + Copy>(dtype: &str, arrays: usize, extents: &[usize], element: impl Fn(usize) -> T)
+    fn all<T: Element + Copy>(text: &str, arrays: usize, extents: &[usize], element: impl Fn(usize) -> T)
     where
         for<'a> Arg<'a>: From<ArrayView1<'a, T>>,
     {
-        let module = parse_module(&function(arrays, dtype, "neg"), "test").unwrap();
+        let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
         let alone = |backend| {
             let options = Options { backend, threads: NonZeroU32::new(1), ..Options::default() };
             Executable::compile(&module, "f", options).unwrap()
@@ -115,16 +129,17 @@ fn rows_beyond_the_caches_come_to_the_same_bits() {
                 let args: Vec<Arg<'_>> = long.iter().map(|a| Arg::from(view(a, n, step))).collect();
                 let wanted = plain.call(&args).unwrap();
                 for (backend, f) in &ways {
-                    assert_eq!(f.call(&args).unwrap(), wanted, "{n} of {dtype} by {backend:?}, {step} apart");
+                    assert_eq!(f.call(&args).unwrap(), wanted, "{n} by {backend:?}, {step} apart:\n{text}");
                 }
             }
         }
     }
     // Rows of 2 MB, of 5 and 6 pieces of 512 KB, with a rest, and longer than last-level caches.
     let extents = [262_143, 262_144, 262_145, 327_680, 327_681, 393_215, 401_234, 2_300_000, 4_300_000];
-    all("f64", 1, &extents, |i| 0.1 + i as f64 / 16.0);
-    all("f64", 3, &[87_382, 98_304, 100_001], |i| 0.1 + i as f64 / 64.0);
-    all("f32", 1, &[524_288, 655_361, 800_000], |i| 0.1 + i as f32 / 16.0);
-    all("i8", 1, &[2_097_152, 2_621_443], |i| i as i8);
-    all("c128", 1, &[131_072, 163_841], |i| Complex::new(i as f64 / 7.0, 0.25));
+    all(&function(1, "f64", "neg"), 1, &extents, |i| 0.1 + i as f64 / 16.0);
+    all(&function(3, "f64", "neg"), 3, &[87_382, 98_304, 100_001], |i| 0.1 + i as f64 / 64.0);
+    all(&function(1, "f32", "neg"), 1, &[524_288, 655_361, 800_000], |i| 0.1 + i as f32 / 16.0);
+    all(&function(1, "i8", "neg"), 1, &[2_097_152, 2_621_443], |i| i as i8);
+    all(TWO_TOTALS, 1, &[262_144, 333_333], |i| 0.1 + i as f64 / 64.0);
+    all(&function(1, "c128", "neg"), 1, &[131_072, 163_841], |i| Complex::new(i as f64 / 7.0, 0.25));
 }
