@@ -180,7 +180,7 @@ def measure(bench, found):
         for name, case, _ in turned:
             count = counts[name, case]
             if times_of[name, case] < WARM:
-                # What the others left in the caches is not this one's: it takes ten calls and more until what a call finds there is what the one before it found.
+                # What the others left in the caches is not this one's: it takes several calls until each finds there what the one before it found.
                 bench.systems[name].ask("run", case=case, count=count)
             answer = bench.systems[name].ask("run", case=case, count=count)
             if "error" in answer:

@@ -95,6 +95,35 @@ fn so_do_those_of_pairs_and_of_small_elements() {
     all("i16", "abs", |i| i as i16 - 8);
 }
 
+/// Small elements, whose totals are not combined in any order, read twice.
+const SMALL: &str = "func @f(%a: i8[n]) -> f64, f64 {
+entry:
+  %0 = arrayexpr [i: reduce n] (a = %a[i]) {
+    t0 = cast a, to=f64
+    yield t0
+  } reduce (sum f64) : f64[]
+  %1 = item %0
+  %2 = arrayexpr [i: reduce n] (x = %1, a = %a[i]) {
+    t0 = cast a, to=f64
+    t1 = mul t0, x
+    yield t1
+  } reduce (sum f64) : f64[]
+  %3 = item %2
+  ret %1, %3
+}";
+
+/// Pairs, with few instructions for each.
+const PAIRS: &str = "func @f(%a: c128[n]) -> c128, c128 {
+entry:
+  %0 = sum %a
+  %1 = arrayexpr [i: reduce n] (x = %0, a = %a[i]) {
+    t0 = sub a, x
+    yield t0
+  } reduce (sum c128) : c128[]
+  %2 = item %1
+  ret %0, %2
+}";
+
 /// Reads a row twice, the second time from its end on, for two totals.
 const TWO_TOTALS: &str = "func @f(%a: f64[n]) -> f64, f64, f64 {
 entry:
@@ -135,11 +164,13 @@ fn rows_beyond_the_caches_come_to_the_same_bits() {
         }
     }
     // Rows of 2 MB, of 5 and 6 pieces of 512 KB, with a rest, and longer than last-level caches.
-    let extents = [262_143, 262_144, 262_145, 327_680, 327_681, 393_215, 401_234, 2_300_000, 4_300_000];
+    let extents = [262_143, 262_144, 262_145, 327_680, 327_681, 393_215, 401_234, 2_300_000, 4_300_000, 6_291_457];
     all(&function(1, "f64", "neg"), 1, &extents, |i| 0.1 + i as f64 / 16.0);
     all(&function(3, "f64", "neg"), 3, &[87_382, 98_304, 100_001], |i| 0.1 + i as f64 / 64.0);
     all(&function(1, "f32", "neg"), 1, &[524_288, 655_361, 800_000], |i| 0.1 + i as f32 / 16.0);
-    all(&function(1, "i8", "neg"), 1, &[2_097_152, 2_621_443], |i| i as i8);
+    // A piece that is one part.
+    all(&function(6, "f64", "neg"), 6, &[43_690, 49_152, 50_001], |i| 0.1 + i as f64 / 64.0);
+    all(SMALL, 1, &[2_097_152, 2_621_443], |i| i as i8);
     all(TWO_TOTALS, 1, &[262_144, 333_333], |i| 0.1 + i as f64 / 64.0);
-    all(&function(1, "c128", "neg"), 1, &[131_072, 163_841], |i| Complex::new(i as f64 / 7.0, 0.25));
+    all(PAIRS, 1, &[131_072, 163_841], |i| Complex::new(i as f64 / 7.0, 0.25));
 }

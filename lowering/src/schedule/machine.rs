@@ -11,6 +11,8 @@ pub struct Facts {
     pub level2: u64,
     /// The bytes of the last-level cache, or of the part that can be this process's.
     pub last_level: u64,
+    /// All bytes of the last-level cache, whoever has a part of it.
+    pub shared: u64,
 }
 
 /// No processor has a larger last-level cache for each of its threads. A virtual machine is told the size of a cache that it shares
@@ -23,9 +25,9 @@ pub fn facts() -> &'static Facts {
         let available = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let most = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()).filter(|&n: &u32| n > 0);
         let cores = most.map_or(available, |most| available.min(most));
-        let (level2, last_level) = cache_sizes().unwrap_or((1 << 20, 32 << 20));
-        let last_level = last_level.min(u64::from(available) * MOST_OF_LAST_LEVEL).max(level2);
-        Facts { cores, level2, last_level }
+        let (level2, shared) = cache_sizes().unwrap_or((1 << 20, 32 << 20));
+        let last_level = shared.min(u64::from(available) * MOST_OF_LAST_LEVEL).max(level2);
+        Facts { cores, level2, last_level, shared }
     });
     &FACTS
 }

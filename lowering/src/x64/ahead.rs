@@ -35,8 +35,8 @@ pub fn unasked_beyond() -> Option<usize> {
     *BYTES
 }
 
-/// From and to how many points, of so many bytes, a loop asks for the lines that it writes: within the second-level cache of a Zen 4 that takes 2 to 4 % off, and beyond it
-/// adds up to a fifth.
+/// From and to how many points, of so many bytes, a loop asks for the lines that it writes: on a Zen 4 that takes 2 to 4 % off where the second-level cache has them, and
+/// adds 5 to 10 % beyond, for one operand up to a fifth. The points are those of the innermost loop; what loops around it come to is not known here.
 pub fn asks_for_written(bytes: usize) -> (i32, i32) {
     let to = unasked_beyond().map_or(i32::MAX, |level2| level2 as i32);
     (NEAR / bytes as i32, to.max(NEAR) / bytes as i32)
