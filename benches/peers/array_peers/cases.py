@@ -25,6 +25,8 @@ class Workload:
     modes: tuple = ("into",)
     # The part of the greatest result's magnitude that results may be off by.
     tolerance: dict = field(default_factory=lambda: {"f64": 1e-11, "f32": 1e-4, "u8": 0.0})
+    # A rewrite on request that Rewright has for it, and the liberties which that takes. The faster way counts, with it and without.
+    fast_math: tuple = None
 
     @property
     def program(self):
@@ -89,7 +91,12 @@ WORKLOADS = [
     Workload("exponentials", "exp(-a·a) · log(1 + b)", arrays(a=(-2, 2), b=(0, 10))),
     Workload("black_scholes", "Black-Scholes (tanh form)", options),
     Workload("sum_x_log_yt", "sum(x · log(y.T))", squares),
-    Workload("mean_variance", "mean and variance", arrays(x=(-1, 3))),
+    Workload(
+        "mean_variance",
+        "mean and variance",
+        arrays(x=(-1, 3)),
+        fast_math=("one-pass-variance", "reassociate, no_nan, no_inf"),
+    ),
     Workload("softmax", "softmax of rows", rows),
     Workload("logsumexp", "logsumexp", arrays(x=(-4, 4))),
     Workload("distances", "L2 distances", points),

@@ -9,13 +9,20 @@ SYSTEMS = [OURS, "NumPy", "numexpr", "Numba", "JAX", "Dr.Jit", HAND]
 MODES = {"into": "", "new": ", result allocated"}
 
 
-def ratio(row):
+def ratio(row, ours="median_ns"):
     """The best peer's time to ours, and which peer that is; above 1 we are faster."""
     others = {name: entry["median_ns"] for name, entry in row["systems"].items() if name not in (OURS, HAND)}
     if not others:
         return None, None
     best = min(others, key=others.get)
-    return others[best] / row["systems"][OURS]["median_ns"], best
+    return others[best] / row["systems"][OURS][ours], best
+
+
+def shown(row):
+    """The same, with a mark where results may differ in what liberties say."""
+    if row is None or (found := ratio(row)[0]) is None:
+        return ""
+    return (f"{found:.2f}" if found >= 1 else f"**{found:.2f}**") + ("†" if "liberties" in row["systems"][OURS] else "")
 
 
 def geometric_mean(ratios):
@@ -38,11 +45,10 @@ def table(rows):
     for row in rows:
         entries = row["systems"]
         times = [time(entries[name]["median_ns"], row) if name in entries else "" for name in SYSTEMS]
-        best, name = ratio(row)
-        shown = "" if best is None else f"{best:.2f} ({name})" if best >= 1 else f"**{best:.2f}** ({name})"
+        best = shown(row) and f"{shown(row)} ({ratio(row)[1]})"
         roof = row.get("roofline")
         share = f"{100 * roof['bound_ns'] / entries[OURS]['median_ns']:.0f}% ({roof['bound_by']})" if roof else ""
-        lines.append(f"| {row['title']}{MODES[row['mode']]} | {number(row['n'])} | {' | '.join(times)} | {shown} | {share} |")
+        lines.append(f"| {row['title']}{MODES[row['mode']]} | {number(row['n'])} | {' | '.join(times)} | {best} | {share} |")
     return "\n".join(lines)
 
 
@@ -51,8 +57,7 @@ def ratios(data):
     sizes = sorted({row["n"] for row in data["cells"]})
     found = {}
     for row in data["cells"]:
-        found.setdefault((row["title"] + MODES[row["mode"]]), {})[row["dtype"], row["n"]] = ratio(row)[0]
-    shown = lambda r: "" if r is None else f"{r:.2f}" if r >= 1 else f"**{r:.2f}**"
+        found.setdefault((row["title"] + MODES[row["mode"]]), {})[row["dtype"], row["n"]] = row
     columns = [(dtype, n) for dtype in ("f64", "f32") for n in sizes if any((dtype, n) in row for row in found.values())]
     lines = ["| | " + " | ".join(f"{dtype}, {number(n)}" for dtype, n in columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for title, row in found.items():
@@ -60,6 +65,16 @@ def ratios(data):
         cells = [shown(row.get((dtype, n), row.get(("u8", n)) if dtype == "f64" else None)) for dtype, n in columns]
         lines.append(f"| {title} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def as_written(data):
+    """What the marked cells are without liberties."""
+    marked = [row for row in data["cells"] if "liberties" in row["systems"][OURS]]
+    if not marked:
+        return ""
+    cells = [f"{row['title']}, {row['dtype']}, {number(row['n'])}: {ratio(row, 'as_written_ns')[0]:.2f}" for row in marked if ratio(row)[0]]
+    granted = " or ".join(sorted({f"`{row['systems'][OURS]['liberties']}`" for row in marked}))
+    return f"\n\n† With {granted} granted, and faster for it; as written, bit for bit: {'; '.join(cells)}."
 
 
 def to_hand(data):
@@ -82,7 +97,7 @@ def threads(data):
 
 def markdown(data):
     parts = [f"{data['machine']}; {threads(data)}, the median of {data['rounds']} rounds in turns.", summary(data)]
-    parts.append("The time of the best peer to that of Rewright; where it is in bold, a peer is faster:\n\n" + ratios(data))
+    parts.append("The time of the best peer to that of Rewright; where it is in bold, a peer is faster:\n\n" + ratios(data) + as_written(data))
     if any(HAND in row["systems"] for row in data["cells"]):
         parts.append("Rewright's time to that of code by hand:\n\n" + to_hand(data))
     for dtype in ("f64", "f32", "u8"):

@@ -6,6 +6,7 @@
 //! - [`canonicalize`]: algebraic identities that hold bit for bit, and one way to write what can be written in two.
 //! - [`strength_reduction`]: cheaper ops for constant operands.
 //! - [`flat_positions`]: positions in a whole array are positions in its elements as one row.
+//! - [`one_pass_variance`]: a sum, and that of squared differences from the mean, in one pass; on request.
 //! - [`operand_casts`]: what is put together with elements of another dtype is cast first.
 //! - [`operand_reads`]: what a kernel can't read is an array of its own first.
 //! - [`repeated_values`]: what a node would compute again along an axis is an array of its own first.
@@ -28,7 +29,7 @@
 //! - [`node_extents`]: extents of nodes that are known by now.
 //! - [`del_placement`]: ends each array's life after its last use.
 //!
-//! All but the last never change a bit of a result. Of NaNs only that they are NaN is kept: which NaN comes out of two is not for
+//! All but the last never change a bit of a result, and `one_pass_variance`, which takes liberties. Of NaNs only that they are NaN is kept: which NaN comes out of two is not for
 //! IEEE 754 to say, nor for the machines that the function may run on.
 
 mod apart;
@@ -53,6 +54,7 @@ pub mod licm;
 pub mod merge_blocks;
 mod node;
 pub mod node_extents;
+pub mod one_pass_variance;
 pub mod operand_casts;
 pub mod operand_reads;
 pub mod reduce_finish;

@@ -17,6 +17,7 @@ mod canonicalize;
 mod cse;
 mod dce;
 mod fold;
+mod one_pass_variance;
 mod random;
 mod random_blocks;
 mod reduce_siblings;
