@@ -113,8 +113,7 @@ def load(bench, system, workload, mode, dtype, inputs, variant):
         if variant == 1:
             if workload.fast_math is None:
                 return {"missing": True}
-            rewrite, liberties = workload.fast_math
-            how = {"pipeline": f"{rewrite}, default", "liberties": liberties}
+            how = dict(zip(("pipeline", "liberties"), workload.fast_math, strict=True))
         answer = system.ask("load", case=f"case{variant}", file=str(workload.program), func=dtype, args=args | scalars, into=into, **how)
         return answer | {"variants": 1 if workload.fast_math is None else 2}
     return system.ask("load", case=f"case{variant}", workload=workload.name, inputs=inputs, into=into, variant=variant)

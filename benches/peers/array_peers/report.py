@@ -67,13 +67,19 @@ def ratios(data):
     return "\n".join(lines)
 
 
+def marked(data):
+    """The cells whose time is that with liberties, and which peers have, too."""
+    return [row for row in data["cells"] if "liberties" in row["systems"][OURS] and ratio(row)[0] is not None]
+
+
 def as_written(data):
     """What the marked cells are without liberties."""
-    marked = [row for row in data["cells"] if "liberties" in row["systems"][OURS]]
-    if not marked:
+    rows = marked(data)
+    if not rows:
         return ""
-    cells = [f"{row['title']}, {row['dtype']}, {number(row['n'])}: {ratio(row, 'as_written_ns')[0]:.2f}" for row in marked if ratio(row)[0]]
-    granted = " or ".join(sorted({f"`{row['systems'][OURS]['liberties']}`" for row in marked}))
+    name = lambda row: f"{row['title']}{MODES[row['mode']]}, {row['dtype']}, {number(row['n'])}"
+    cells = [f"{name(row)}: {ratio(row, 'as_written_ns')[0]:.2f}" for row in rows]
+    granted = " or ".join(sorted({f"`{row['systems'][OURS]['liberties']}`" for row in rows}))
     return f"\n\n† With {granted} granted, and faster for it; as written, bit for bit: {'; '.join(cells)}."
 
 
@@ -116,8 +122,9 @@ def markdown(data):
 def summary(data):
     ratios = [r for r, _ in map(ratio, data["cells"]) if r is not None]
     lost = sum(r < 1 for r in ratios)
-    text = f"Of {len(ratios)} cells Rewright is the fastest in {len(ratios) - lost}, and not in {lost}."
-    return text + f" The geometric mean of the best peer's time to Rewright's is {geometric_mean(ratios):.2f}."
+    text = f"Of {len(ratios)} cells Rewright is the fastest in {len(ratios) - lost}, and not in {lost}"
+    liberties = f", {len(marked(data))} of them with liberties (†)" if marked(data) else ""
+    return text + f"{liberties}. The geometric mean of the best peer's time to Rewright's is {geometric_mean(ratios):.2f}."
 
 
 def losses(data):

@@ -29,8 +29,8 @@
 //! - [`node_extents`]: extents of nodes that are known by now.
 //! - [`del_placement`]: ends each array's life after its last use.
 //!
-//! All but the last never change a bit of a result, and `one_pass_variance`, which takes liberties. Of NaNs only that they are NaN is kept: which NaN comes out of two is not for
-//! IEEE 754 to say, nor for the machines that the function may run on.
+//! All but the last and [`one_pass_variance`], which takes liberties, never change a bit of a result. Of NaNs only that they are NaN is kept: which NaN comes out
+//! of two is not for IEEE 754 to say, nor for the machines that the function may run on.
 
 mod apart;
 pub mod array_expr;

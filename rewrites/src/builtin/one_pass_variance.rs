@@ -8,17 +8,20 @@ use rewright_ir::{Dim, SliceSpec};
 use smallvec::SmallVec;
 
 /// Computes the sum of an array and that of the squared differences from its mean in one pass. As they are written they are two: the mean has to be known
-/// before the first difference is. Here the differences are those from another number K, which is known before: the mean of the first elements,
-/// [`SAMPLE`] of the first row. With D the sum of them and Q that of their squares, the sum of n elements is `n * K + D`, and the sum of the
-/// squared differences from the mean `Q - D * D / n`.
+/// before the first difference is. Here the differences are those from another number K that is known before, the mean of some elements. With D the
+/// sum of these differences and Q that of their squares, the sum of n elements is `n * K + D`, and the sum of the squared differences from the mean is
+/// `Q - D * D / n`: shifted data, in Chan, Golub and LeVeque, "Algorithms for computing the sample variance: analysis and recommendations" (The American Statistician 37,
+/// 1983).
 ///
-/// Chan, Golub and LeVeque, "Algorithms for computing the sample variance: analysis and recommendations" (The American Statistician 37, 1983),
-/// call this shifted data, and the shift by the mean of some elements of the array a safe one: what is lost by the subtraction is a factor of `1 + (mean - K)² / variance`,
-/// and as the s elements of K are some of the n, that is n / s at most, whatever the elements are. It is near 1 where the first elements are like the rest.
+/// K is the mean of the first elements, some thousand, along all axes. Where they are like the rest, results are as exact as those of two passes, and more exact where the mean is large beside
+/// the differences. Where they are not, rounding errors are parts of Q and of `n * K`, and so a small multiple of n / s times those of two passes, of s elements
+/// that K is the mean of, whatever the elements are: `s * n / (n - s) * (K - mean)²` is no more than the sum of the squared differences, so Q is at most n / s times that, and
+/// `n * |K|` at most n / s times the sum of magnitudes. Q may also be infinite where squared differences from the mean add up to less, and then the result is no
+/// number.
 ///
-/// So results differ in the last bits, and where elements or sums are infinite, or there are none. Arrays of less than [`FEW`] elements are in
-/// the first cache when they are read again, and two passes are faster. Those that are known to be so small stay as they are, but where only a call knows,
-/// it takes some 0.2 microseconds more. So the rewrite is in no pipeline that does not name it; it comes before `array-expr`.
+/// Arrays of less than 128 KiB are in the first cache when they are read again, and two passes are faster. Those that are known to be so small stay as they are, but where
+/// only a call knows, it takes some 0.2 microseconds more. So the rewrite is in no pipeline that does not name it. It comes before `array-expr`, which
+/// makes nodes of what it looks for, and after what cleans up: `"canonicalize, one-pass-variance, default"`.
 pub struct OnePassVariance;
 
 static ONE_PASS_VARIANCE: RewriteDef = RewriteDef::root(
@@ -30,15 +33,16 @@ static ONE_PASS_VARIANCE: RewriteDef = RewriteDef::root(
 .stage(Stage::AfterInference)
 .before(&["array-expr"])
 .reach(5)
-.liberties(Liberties::REASSOCIATE.union(Liberties::NO_NAN).union(Liberties::NO_INF))
+.liberties(Liberties::REASSOCIATE.union(Liberties::NO_INF))
 .opt_in();
 register_rewrite!(ONE_PASS_VARIANCE);
 
-/// So many elements of a row are what the mean is guessed from: few beside those of arrays that are too large for the first cache, and as many
-/// as that holds.
-const SAMPLE: i64 = 4096;
-/// One pass was measured to be faster from so many elements on.
-const FEW: u64 = 1 << 14;
+/// K is the mean of so many elements at most: few beside those of arrays that are too large for the first cache, and as many as that holds.
+const SAMPLE: u64 = 4096;
+/// One pass was measured to be faster from so many bytes on.
+const FEW: u64 = 1 << 17;
+/// So many users of an array are looked at.
+const MOST_USERS: usize = 16;
 
 /// What becomes one pass.
 pub struct Found {
@@ -60,30 +64,18 @@ impl RootRewrite for OnePassVariance {
         if summed(func, total) != Some(array) {
             return Err(NoMatch::quiet());
         }
-        let loc = func.inst(root).loc;
-        if !is_count(func, count, array) {
-            let message = "two passes: nothing tells that the sum is divided by the number of elements";
-            return Err(NoMatch::because(message).at(loc));
-        }
-        if elements(func.ty(array)).is_some_and(|count| count < FEW) {
-            return Err(NoMatch::because("two passes: for so few elements they are faster").at(loc));
-        }
-        if func.block_of(total) != func.block_of(root) {
-            return Err(NoMatch::because("two passes: the sum is in another block").at(loc));
-        }
-        if cx.is_written(array) || cx.is_ended(array) {
-            return Err(NoMatch::because("two passes: the array is stored to or ended").at(loc));
+        if let Some(why) = obstacle(cx, &Found { array, total, spread: root }, [difference, square], count) {
+            return Err(NoMatch::because(format!("two passes: {why}")).at(func.inst(root).loc));
         }
         Ok(Found { array, total, spread: root })
     }
 
     fn apply(&self, Found { array, total, spread }: Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let (rank, dtype) = (rw.func().ty(array).rank(), rw.func().ty(array).dtype());
+        let dtype = rw.func().ty(array).dtype();
         let loc = rw.func().inst(spread).loc;
         rw.set_point(Point::Before(total));
         rw.set_loc(loc);
-        let first = |stop| SliceSpec { stop: Some(stop), ..SliceSpec::FULL };
-        let at: Vec<SliceSpec> = (1..=rank).map(|axis| first(if axis < rank { 1 } else { SAMPLE })).collect();
+        let at = sampled(rw.func().ty(array).dims());
         let sample = rw.op_with("slice", [array], Attrs::new().with("at", Attr::Slices(at.into())))?;
         let sum = rw.op("sum", [sample])?;
         let count = count_of(rw, sample, dtype)?;
@@ -106,6 +98,66 @@ impl RootRewrite for OnePassVariance {
         rw.remark(loc, "a sum, and that of squared differences from the mean, in one pass".to_string());
         Ok(())
     }
+}
+
+/// Why it is not one pass, although it is a sum of squared differences from what the sum is divided by.
+fn obstacle(cx: &MatchCx<'_>, found: &Found, [difference, square]: [Value; 2], count: Count) -> Option<&'static str> {
+    let (func, ty) = (cx.func(), cx.func().ty(found.array));
+    let dims = ty.dims();
+    let is_stretched = func.def_inst(found.array).is_some_and(|inst| func.inst(inst).op.name == "broadcast_in_dim");
+    if !is_count(func, count, found.array) {
+        return Some("nothing tells that the sum is divided by the number of elements");
+    }
+    if elements(ty).is_some_and(|count| count * (ty.dtype().size() as u64) < FEW) {
+        return Some("for so few elements they are faster");
+    }
+    if func.block_of(found.total) != func.block_of(found.spread) {
+        return Some("the sum is in another block");
+    }
+    if cx.is_written(found.array) || cx.is_ended(found.array) {
+        return Some("the array is stored to or ended");
+    }
+    if dims.len() > 1 && (is_stretched || dims.contains(&Dim::Any)) {
+        return Some(
+            "several axes, one of which is or may be stretched, are not reduced in one pass with what is computed",
+        );
+    }
+    // Then there is a pass of its own for these.
+    let others = |value: Value, but: &dyn Fn(Inst) -> bool| {
+        let users = func.few_users(value, MOST_USERS);
+        users.map(|users| users.into_iter().filter(|&user| !but(user)).collect::<Vec<Inst>>())
+    };
+    let reduces = |inst: Inst| Reduced::of(func, func.inst(inst)).is_some();
+    let is_reduced = |inst: Inst| {
+        let results = &func.inst(inst).results;
+        let users =
+            |&value: &Value| func.few_users(value, MOST_USERS).is_none_or(|users| users.into_iter().any(reduces));
+        reduces(inst) || results.iter().any(users)
+    };
+    let of_squares = others(square, &|user| user == found.spread);
+    let of_differences = others(difference, &|user| func.def_inst(square) == Some(user));
+    let passes = of_squares.is_none_or(|users| !users.is_empty())
+        || of_differences.is_none_or(|users| users.into_iter().any(is_reduced));
+    passes.then_some("the differences or their squares are needed for something else, too")
+}
+
+/// The first elements along each axis, not more than [`SAMPLE`] together: as many as there are along those that are known, from the last one on, and what
+/// these leave shared by the others.
+fn sampled(dims: &[Dim]) -> Vec<SliceSpec> {
+    let (mut left, mut stops) = (SAMPLE, vec![1; dims.len()]);
+    for (stop, dim) in stops.iter_mut().zip(dims).rev() {
+        if let Dim::Const(extent) = dim {
+            *stop = (*extent).clamp(1, left);
+            left /= *stop;
+        }
+    }
+    let mut others: Vec<&mut u64> =
+        stops.iter_mut().zip(dims).filter(|(_, dim)| !matches!(dim, Dim::Const(_))).map(|(stop, _)| stop).collect();
+    while let Some(stop) = others.pop() {
+        *stop = 1 << (left.ilog2() / (others.len() as u32 + 1));
+        left /= *stop;
+    }
+    stops.into_iter().map(|stop| SliceSpec { stop: Some(stop as i64), ..SliceSpec::FULL }).collect()
 }
 
 /// The array of floats all of whose elements an instruction adds up to a scalar of their dtype.
@@ -148,7 +200,7 @@ fn difference_of(func: &Function, value: Value) -> Option<(Value, Value)> {
 /// What a scalar is divided by.
 enum Count {
     Value(Value),
-    /// It is multiplied by the reciprocal of that, a power of two.
+    /// It is multiplied by the reciprocal of that.
     Reciprocal(Scalar),
 }
 
@@ -216,7 +268,7 @@ fn is_counted(func: &Function, value: Value, array: Value) -> bool {
     rest.product::<Option<f64>>() == Some(number)
 }
 
-/// The number of elements of an array, as a float.
+/// The number of elements of an array, as a float; 1 if there are none.
 fn count_of(rw: &mut Rewriter<'_>, array: Value, dtype: DType) -> Result<Value, RewriteError> {
     let rank = rw.func().ty(array).rank();
     let mut count = None;
@@ -228,5 +280,6 @@ fn count_of(rw: &mut Rewriter<'_>, array: Value, dtype: DType) -> Result<Value, 
         });
     }
     let count = count.ok_or_else(|| RewriteError::new("a scalar has no extents"))?;
+    let count = rw.op("maximum", [Arg::from(count), Arg::from(Scalar::I64(1))])?;
     rw.op_with("cast", [count], Attrs::new().with("to", Attr::DType(dtype)))
 }
