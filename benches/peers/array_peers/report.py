@@ -68,7 +68,7 @@ def ratios(data):
 
 
 def marked(data):
-    """The cells whose time is that with liberties, and which peers have, too."""
+    """The cells with a peer in which our time is that with liberties."""
     return [row for row in data["cells"] if "liberties" in row["systems"][OURS] and ratio(row)[0] is not None]
 
 

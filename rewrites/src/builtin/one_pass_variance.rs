@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 /// `n * |K|` at most n / s times the sum of magnitudes. Q may also be infinite where squared differences from the mean add up to less, and then the result is no
 /// number.
 ///
-/// Arrays of less than 128 KiB are in the first cache when they are read again, and two passes are faster. Those that are known to be so small stay as they are, but where
+/// Of arrays of less than 128 KiB two passes take less than the guess and what else one pass computes once a call. Those that are known to be so small stay as they are, but where
 /// only a call knows, it takes some 0.2 microseconds more. So the rewrite is in no pipeline that does not name it. It comes before `array-expr`, which
 /// makes nodes of what it looks for, and after what cleans up: `"canonicalize, one-pass-variance, default"`.
 pub struct OnePassVariance;
@@ -108,7 +108,7 @@ fn obstacle(cx: &MatchCx<'_>, found: &Found, [difference, square]: [Value; 2], c
     if !is_count(func, count, found.array) {
         return Some("nothing tells that the sum is divided by the number of elements");
     }
-    if elements(ty).is_some_and(|count| count * (ty.dtype().size() as u64) < FEW) {
+    if elements(ty).is_some_and(|count| count < FEW / ty.dtype().size() as u64) {
         return Some("for so few elements they are faster");
     }
     if func.block_of(found.total) != func.block_of(found.spread) {
@@ -122,23 +122,17 @@ fn obstacle(cx: &MatchCx<'_>, found: &Found, [difference, square]: [Value; 2], c
             "several axes, one of which is or may be stretched, are not reduced in one pass with what is computed",
         );
     }
-    // Then there is a pass of its own for these.
-    let others = |value: Value, but: &dyn Fn(Inst) -> bool| {
-        let users = func.few_users(value, MOST_USERS);
-        users.map(|users| users.into_iter().filter(|&user| !but(user)).collect::<Vec<Inst>>())
-    };
+    // What else these are reduced to is a pass of its own.
+    let users = |value: Value| func.few_users(value, MOST_USERS);
     let reduces = |inst: Inst| Reduced::of(func, func.inst(inst)).is_some();
     let is_reduced = |inst: Inst| {
         let results = &func.inst(inst).results;
-        let users =
-            |&value: &Value| func.few_users(value, MOST_USERS).is_none_or(|users| users.into_iter().any(reduces));
-        reduces(inst) || results.iter().any(users)
+        reduces(inst) || results.iter().any(|&value| users(value).is_none_or(|users| users.into_iter().any(reduces)))
     };
-    let of_squares = others(square, &|user| user == found.spread);
-    let of_differences = others(difference, &|user| func.def_inst(square) == Some(user));
-    let passes = of_squares.is_none_or(|users| !users.is_empty())
-        || of_differences.is_none_or(|users| users.into_iter().any(is_reduced));
-    passes.then_some("the differences or their squares are needed for something else, too")
+    let is_square = |user: Inst| func.def_inst(square) == Some(user);
+    let alone = users(square).is_some_and(|users| users.into_iter().all(|user| user == found.spread))
+        && users(difference).is_some_and(|users| users.into_iter().all(|user| is_square(user) || !is_reduced(user)));
+    (!alone).then_some("the differences or their squares are needed for something else, too")
 }
 
 /// The first elements along each axis, not more than [`SAMPLE`] together: as many as there are along those that are known, from the last one on, and what
@@ -228,11 +222,6 @@ fn is_count(func: &Function, count: Count, array: Value) -> bool {
     elements(func.ty(array)).is_some_and(|count| Scalar::U64(count).cast(dtype).to_f64() == number)
 }
 
-/// The number of elements, if the type tells.
-fn elements(ty: &Type) -> Option<u64> {
-    ty.dims().iter().try_fold(1, |count: u64, dim| if let Dim::Const(n) = dim { count.checked_mul(*n) } else { None })
-}
-
 /// The same of a value that is no constant: a cast of the product of all extents.
 fn is_counted(func: &Function, value: Value, array: Value) -> bool {
     let Some(cast) = func.def_inst(value).filter(|&inst| func.inst(inst).op.name == "cast") else { return false };
@@ -241,6 +230,8 @@ fn is_counted(func: &Function, value: Value, array: Value) -> bool {
     let mut left: SmallVec<[bool; 4]> = SmallVec::from_elem(true, dims.len());
     let mut number = 1.0;
     let mut factors: SmallVec<[Value; 4]> = SmallVec::from_elem(func.inst(cast).args[0], 1);
+    // A product of more has something else in it, or the same again.
+    let mut most = 4 * dims.len();
     while let Some(factor) = factors.pop() {
         if let Some(constant) = func.as_const(factor) {
             number *= constant.to_f64();
@@ -249,9 +240,9 @@ fn is_counted(func: &Function, value: Value, array: Value) -> bool {
         let Some(inst) = func.def_inst(factor) else { return false };
         let data = func.inst(inst);
         match data.op.name {
-            // A chain that is longer than there are axes has something else in it.
-            "mul" if func.ty(factor).dtype() == DType::I64 && factors.len() <= dims.len() => {
-                factors.extend_from_slice(&data.args)
+            "mul" if func.ty(factor).dtype() == DType::I64 && most > 0 => {
+                most -= 1;
+                factors.extend_from_slice(&data.args);
             }
             "dim" if data.args[0] == array => {
                 let axis = data.attrs.int("axis").unwrap_or_default();
@@ -266,6 +257,11 @@ fn is_counted(func: &Function, value: Value, array: Value) -> bool {
     let rest = dims.iter().zip(&left).filter(|(_, left)| **left);
     let rest = rest.map(|(&dim, _)| if let Dim::Const(n) = dim { Some(n as f64) } else { None });
     rest.product::<Option<f64>>() == Some(number)
+}
+
+/// The number of elements, if the type tells.
+fn elements(ty: &Type) -> Option<u64> {
+    ty.dims().iter().try_fold(1, |count: u64, dim| if let Dim::Const(n) = dim { count.checked_mul(*n) } else { None })
 }
 
 /// The number of elements of an array, as a float; 1 if there are none.

@@ -3,7 +3,7 @@
 use crate::parse;
 use proptest::prelude::*;
 use proptest::sample::select;
-use rewright_ir::{Array, DType, Datum, Limits, Scalar, evaluate_function, verify_module};
+use rewright_ir::{Array, DType, Datum, Limits, Module, Scalar, evaluate_function, verify_module};
 use rewright_rewrites::rule::Liberties;
 use rewright_rewrites::{NoObserver, Options, Pipeline};
 
@@ -56,6 +56,33 @@ fn elements(dtype: DType) -> impl Strategy<Value = Elements> {
     parts.prop_map(|(kind, center, bits, seed)| Elements { kind, center, bits, seed })
 }
 
+/// A variance, of an array of some extent, by some count, which instructions before it compute.
+fn is_one_pass(extent: &str, before: &str, count: &str) -> bool {
+    let text = format!(
+        "func @f(%x: f64[{extent}]) -> f64 {{\nentry:\n{before}  %t = sum %x\n  %m = div %t, {count}\n  %c = sub %x, %m\n  \
+         %s = mul %c, %c\n  %v = sum %s\n  ret %v\n}}"
+    );
+    rewritten("one-pass-variance", &text).1 == 1
+}
+
+/// The module after a pipeline, and how often the rewrite was applied.
+fn rewritten(pipeline: &str, text: &str) -> (Module, u64) {
+    let mut module = parse(text);
+    let options = Options { liberties: Liberties::REASSOCIATE | Liberties::NO_INF, ..Options::default() };
+    let report = Pipeline::parse(pipeline).unwrap().run(&mut module, &options, &mut NoObserver).unwrap();
+    assert_eq!(verify_module(&module), Ok(()));
+    (module, report.applied("one-pass-variance"))
+}
+
+#[test]
+fn it_looks_at_no_count_for_long() {
+    // Each product is twice the one before: 2^60 factors.
+    let twice: String = (1..60).map(|n| format!("  %{n} = mul %{}, %{}\n", n - 1, n - 1)).collect();
+    assert!(!is_one_pass("n", &format!("  %0 = mul 1, 1\n{twice}  %n = cast %59, to=f64\n"), "%n"));
+    // More bytes than can be counted.
+    assert!(is_one_pass("4611686018427387904", "", "4611686018427387904.0"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -72,11 +99,8 @@ proptest! {
              %3 = cast {counted}, to={of}\n  %4 = sum %x\n  %5 = div %4, %3\n  %6 = sub %x, %5\n  %7 = mul %6, %6\n  %8 = sum %7\n  \
              ret %4, %8\n}}"
         );
-        let mut module = parse(&text);
-        let options = Options { liberties: Liberties::REASSOCIATE | Liberties::NO_INF, ..Options::default() };
-        let report = Pipeline::parse("one-pass-variance, default").unwrap().run(&mut module, &options, &mut NoObserver).unwrap();
-        prop_assert_eq!(report.applied("one-pass-variance"), 1);
-        prop_assert_eq!(verify_module(&module), Ok(()));
+        let (module, applied) = rewritten("one-pass-variance, default", &text);
+        prop_assert_eq!(applied, 1);
 
         let (is_sampled, sample): (Box<dyn Fn(usize) -> bool>, usize) = match rows {
             0 => (Box::new(|n| n < 4096), width.min(4096)),
