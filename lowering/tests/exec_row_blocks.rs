@@ -53,6 +53,40 @@ fn columns_of_any_number_and_length() {
 }
 
 #[test]
+fn narrow_columns_in_any_order() {
+    let cases = [
+        ("max", DType::F64, "f64"),
+        ("min", DType::F32, "f32"),
+        ("max", DType::I32, "i32"),
+        ("sum", DType::U8, "u64"),
+        ("sum", DType::I64, "i64"),
+        ("prod", DType::I16, "i64"),
+        ("any", DType::F64, "bool"),
+        ("all", DType::U8, "bool"),
+        ("max", DType::Bool, "bool"),
+    ];
+    for (op, dtype, result) in cases {
+        let name = dtype.name();
+        let text =
+            format!("func @f(%x: {name}[n, m]) -> {result}[m] {{\nentry:\n  %0 = {op} %x, axes=[0]\n  ret %0\n}}");
+        for (n, m) in [(256, 3), (257, 3), (300, 1), (1000, 2), (1001, 7), (1000, 8), (20_011, 1)] {
+            check(&text, &[array(dtype, &[n, m], (n * m) as u64)]);
+        }
+        let pixels = text.replace("[n, m]", "[n, m, k]").replace("[m] {", "[k] {").replace("[0]", "[0, 1]");
+        check(&pixels, &[array(dtype, &[30, 40, 3], 5)]);
+    }
+}
+
+#[test]
+fn of_equal_extrema_of_blocks_the_first_one_is_kept() {
+    let x = Array2::from_shape_fn((1000, 3), |(i, j)| if (i / 3 + j).is_multiple_of(2) { -0.0 } else { 0.0 });
+    for op in ["min", "max"] {
+        let text = format!("func @f(%x: f64[n, m]) -> f64[m] {{\nentry:\n  %0 = {op} %x, axes=[0]\n  ret %0\n}}");
+        check(&text, &[Array::F64(x.to_shared().into_dyn())]);
+    }
+}
+
+#[test]
 fn elements_that_lie_otherwise() {
     let x = Array2::from_shape_fn((300, 40).f(), |(i, j)| (i * 37 % 101) as f64 + j as f64 * 0.1);
     let wide = Array2::from_shape_fn((300, 80), |(i, j)| (i * 37 % 101) as f64 + j as f64 * 0.1);

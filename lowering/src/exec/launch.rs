@@ -9,7 +9,7 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    BlockKernels, Decision, Halves, LEAST_POINTS, LEAST_TURNED, Schedule, Searchers, Threads, Work, facts,
+    BlockKernels, Decision, Halves, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, Schedule, Searchers, Threads, Work, facts,
     packed_decision, row_blocks, run, run_packed, run_parts, written,
 };
 use rewright_ir::{EvalError, Name};
@@ -185,7 +185,7 @@ impl Launch {
     /// What runs rows in blocks, if a call with these loops has several.
     fn block_kernels(&self, bound: &Bound) -> Option<BlockKernels<'_>> {
         let join = &self.lowered.block_join.as_ref()?.join;
-        if !row_blocks::has_blocks(&self.lowered, &bound.extents) {
+        if !row_blocks::has_blocks(&self.lowered, bound) {
             return None;
         }
         let narrow = row_blocks::is_narrow(&self.lowered, bound);
@@ -263,8 +263,9 @@ impl Launch {
     }
 
     /// True if calls over so many points run as they are, without a schedule.
-    pub fn is_small(&self, points: u64) -> bool {
-        points < self.least_points && !self.scheduled
+    fn is_small(&self, bound: &Bound, points: u64) -> bool {
+        let rows = points / bound.extents.last().map_or(1, |&extent| extent.max(1));
+        points < self.least_points && rows < LEAST_ROWS && !self.scheduled
     }
 
     /// True if its calls may be run in parts, as goes with other kernels: nobody says how, and results are what the kernel writes.
@@ -325,8 +326,8 @@ impl Launch {
         // reads, and `space` has admitted only positions inside of their extents, where elements are valid to read while the frame
         // holds them. The targets are the caller's promise: valid to write, and apart from all else.
         let status = unsafe {
-            if self.is_small(extent.space.points) && !how.remember {
-                match row_blocks::has_blocks(&self.lowered, &bound.extents) {
+            if self.is_small(&bound, extent.space.points) && !how.remember {
+                match row_blocks::has_blocks(&self.lowered, &bound) {
                     true => self.in_row_blocks(&bound, &pointers, &params),
                     false => self.plain(&bound, &pointers, &params),
                 }
@@ -369,11 +370,11 @@ impl Launch {
 
     /// How calls with these loops go, wherever elements are.
     pub(super) fn way(&self, bound: &Bound, points: u64, how: How) -> Way {
-        let in_blocks = row_blocks::has_blocks(&self.lowered, &bound.extents);
-        if in_blocks && self.is_small(points) && !how.remember {
+        let in_blocks = row_blocks::has_blocks(&self.lowered, bound);
+        if in_blocks && self.is_small(bound, points) && !how.remember {
             return Way::RowBlocks;
         }
-        if self.is_small(points) && !how.remember {
+        if self.is_small(bound, points) && !how.remember {
             let kernel = || self.compiled.clone();
             return if self.packed { Way::Plain } else { Way::Kernel([kernel(), kernel()]) };
         }
@@ -422,12 +423,8 @@ impl Launch {
         decision.parts = decision.parts.filter(|_| halves.is_some());
         let search = if decision.search.is_some() { self.search() } else { None };
         decision.search = decision.search.filter(|_| search.is_some());
-        let streaming = if decision.stream { self.streaming() } else { None };
-        decision.stream = streaming.is_some();
-        let is_by_point = decision.long.is_some_and(|long| long.by_point);
-        let by_point = if is_by_point { self.by_point(decision.stream) } else { None };
-        decision.long = decision.long.filter(|_| by_point.is_some() == is_by_point);
-        let kernel = &**by_point.or(streaming).unwrap_or(&self.compiled);
+        let decision = self.with_kernels(decision);
+        let kernel = self.kernel_for(&decision);
         if how.remember {
             let schedule = decision.schedule(&self.lowered, bound, kernel);
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
@@ -445,6 +442,29 @@ impl Launch {
                 }
                 _ => run(&work, &decision),
             }
+        }
+    }
+
+    /// How a part of a call with these loops is run, by one thread; `stream` says whether results go past the caches.
+    pub(super) fn decide_part(&self, bound: &Bound, stream: bool) -> Decision {
+        // For one thread addresses do not matter.
+        let decision = Decision::new(&self.lowered, &*self.compiled, bound, &[], true, Threads::ONE, facts());
+        self.with_kernels(Decision { stream, search: None, ..decision })
+    }
+
+    /// Without what there is no kernel for.
+    fn with_kernels(&self, mut decision: Decision) -> Decision {
+        decision.stream = decision.stream && self.streaming().is_some();
+        decision.long = decision.long.filter(|long| !long.by_point || self.by_point(decision.stream).is_some());
+        decision
+    }
+
+    /// The kernel that a decision is for.
+    pub(super) fn kernel_for(&self, decision: &Decision) -> &dyn CompiledKernel {
+        let by_point = decision.long.filter(|long| long.by_point).and_then(|_| self.by_point(decision.stream));
+        match by_point {
+            Some(kernel) => &**kernel,
+            None => self.kernel(decision.stream),
         }
     }
 

@@ -81,10 +81,12 @@ pub struct BlockJoin {
     pub join: Kernel,
     /// For each result, what blocks begin with.
     pub neutral: Vec<Scalar>,
+    /// True if rows may as well be combined one after the other: blocks are another way to the same bits.
+    pub is_free: bool,
 }
 
 impl BlockJoin {
-    fn new(plans: &[Plan<'_>]) -> Result<BlockJoin, NotLowered> {
+    fn new(plans: &[Plan<'_>], is_free: bool) -> Result<BlockJoin, NotLowered> {
         let (mut k, none, mut neutral) = (KernelBuilder::new(2), Attrs::new(), Vec::new());
         for plan in plans {
             let Combine::Builtin(monoid) = *plan.combine else { return several_rows() };
@@ -100,7 +102,7 @@ impl BlockJoin {
             }
             neutral.extend(plan.neutral()?);
         }
-        Ok(BlockJoin { join: k.finish(), neutral })
+        Ok(BlockJoin { join: k.finish(), neutral, is_free })
     }
 }
 
@@ -182,8 +184,11 @@ impl Lowering<'_> {
         }
         // The first of the greatest elements is the same one in blocks of rows as in sequence; sums are not.
         let in_blocks = |plan: &Plan<'_>| plan.is(&[Monoid::Sum]) && !plan.any_order;
+        let is_free = |plan: &Plan<'_>| plan.any_order || plan.is(&[Monoid::Min, Monoid::Max]);
         if axes.goes_on() && order != Order::Sequential && plans.iter().any(in_blocks) {
-            self.block_join = Some(BlockJoin::new(&plans)?);
+            self.block_join = Some(BlockJoin::new(&plans, false)?);
+        } else if !axes.has_rows() && plans.iter().all(is_free) {
+            self.block_join = Some(BlockJoin::new(&plans, true)?);
         }
         if !axes.has_rows() {
             return self.totals_in_memory(expr, &plans, &items);

@@ -9,7 +9,7 @@
 //! are put together only where an iteration of one uses nothing of another iteration of others.
 
 use super::crew::share;
-use super::decide::Tile;
+use super::decide::Decision;
 use super::lines::Lines;
 use super::run::{Part, Work};
 use crate::kernel::Status;
@@ -32,7 +32,8 @@ pub(crate) struct Member<'a> {
     pub work: Work<'a>,
     /// The loop, and how many of its iterations are one of the band's.
     pub along: (usize, u64),
-    pub tile: Option<Tile>,
+    /// How a band of it is run.
+    pub decision: Decision,
     /// Buffers that are in the scratch memory.
     pub moved: &'a [Moved],
 }
@@ -90,7 +91,7 @@ impl Member<'_> {
             part.pointers[moved.buffer] = scratch.wrapping_add(moved.at);
         }
         // SAFETY: passed on.
-        unsafe { self.work.part(part, self.tile) }
+        unsafe { self.work.decided(part, &self.decision) }
     }
 }
 

@@ -10,8 +10,9 @@ use crate::kernel::{Buffer, CompiledKernel, KOp, Kernel, Packing};
 use crate::lower::{Bound, Lowered};
 use rewright_ir::Name;
 
-/// Below so many points nothing is worth deciding: the loops run as they are.
+/// Below so many points, in so few rows, nothing is worth deciding: the loops run as they are.
 pub const LEAST_POINTS: u64 = 4096;
+pub const LEAST_ROWS: u64 = 256;
 /// The same of kernels that like short rows packed which are read once: their rows take many times as long as they are.
 pub const LEAST_TURNED: u64 = 32;
 /// What a thread must have to do, in nanoseconds, to be worth waking up.
@@ -23,6 +24,9 @@ const TELL_NANOS: f64 = 5_000.0;
 pub(super) const CHUNKS: u64 = 4;
 /// Chunks of long calls begin at the pages of a result, where they can: threads then write to pages of their own.
 const PAGE: u64 = 4096;
+/// The bytes of a result that a chunk of the innermost loop has at least, where it is a piece of each of several rows: less is not worth a loop, and
+/// threads that write to one cache line wait for each other at each row.
+const LEAST_PIECE: u64 = 1024;
 
 /// Iterations of the last two loops that are run at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,23 +197,39 @@ impl Call<'_> {
         let wide = self.chunks(threads);
         let long = |number: &usize| self.extent(*number) > 1;
         let mut loops = (0..self.bound.extents.len()).filter(long);
+        let pieces = |number: usize| self.extent(number) / self.least_chunk(number);
         let along = match self.lowered.fallible {
             // The first point that fails is told: it is in the first chunk that fails if chunks are in the order of points.
             true => loops.next().filter(|&number| self.may_share(number))?,
             false => {
                 let candidates = || loops.clone().filter(|&number| self.may_share(number));
-                let roomy = candidates().find(|&number| self.extent(number) >= wide);
-                roomy.or_else(|| candidates().max_by_key(|&number| self.extent(number)))?
+                let roomy = candidates().find(|&number| pieces(number) >= wide);
+                roomy.or_else(|| candidates().max_by_key(|&number| pieces(number)))?
             }
         };
         let count = self.extent(along);
+        let by_hand = self.lowered.wish.threads.is_some() || self.lowered.wish.chunk.is_some();
+        let threads = if by_hand { threads } else { threads.min(pieces(along).try_into().unwrap_or(u32::MAX)) };
+        if threads < 2 {
+            return None;
+        }
         // Chunks that are too small are not packed.
         let least =
             packing.map_or(1, |packing| if along + 2 < self.bound.extents.len() { LEAST_TIMES } else { packing.rows });
+        let least = least.max(if by_hand { 1 } else { self.least_chunk(along) });
         let each = self.lowered.wish.chunk.unwrap_or_else(|| count.div_ceil(wide).max(least)).min(count);
         // Threads write to pages of their own; in short calls to cache lines, since pages would make their shares uneven.
         let unit = if wide > u64::from(threads) { PAGE } else { LINE as u64 };
         Some((threads, self.in_units(unit, first, along, each)))
+    }
+
+    /// The fewest iterations of a loop that are worth a chunk.
+    fn least_chunk(&self, number: usize) -> u64 {
+        let is_inner = (0..number).any(|outer| self.extent(outer) > 1)
+            && (number + 1..self.bound.extents.len()).all(|inner| self.extent(inner) == 1);
+        let results = self.kernel.buffers.iter().enumerate().filter(|(_, buffer)| buffer.written);
+        let step = results.map(|(result, _)| self.stride(result, number).unsigned_abs()).filter(|&step| step > 0).min();
+        step.filter(|_| is_inner).map_or(1, |step| LEAST_PIECE.div_ceil(step))
     }
 
     /// Into how many chunks so many threads cut.
@@ -242,8 +262,10 @@ impl Call<'_> {
         if self.lowered.wish.chunk.is_some() || stride == 0 || self.stride(result, along) < 0 {
             return whole;
         }
-        // So many iterations are a whole number of units.
-        let units = unit >> stride.trailing_zeros().min(unit.trailing_zeros());
+        // So many iterations are a whole number of units; where these are too many for pages, of cache lines.
+        let whole_units = |unit: u64| unit >> stride.trailing_zeros().min(unit.trailing_zeros());
+        let unit = if whole_units(unit) > each { LINE as u64 } else { unit };
+        let units = whole_units(unit);
         let ahead = start.next_multiple_of(unit) - start;
         if units > each || !ahead.is_multiple_of(stride) {
             return whole;

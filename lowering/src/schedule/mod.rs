@@ -49,7 +49,7 @@ mod series;
 mod turn;
 
 pub use decide::{Chunks, Decision, Threads, Tile};
-pub(crate) use decide::{LEAST_POINTS, LEAST_TURNED, is_apart, nanos, part_of_row, tile_for};
+pub(crate) use decide::{LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, is_apart, nanos, part_of_row, tile_for};
 pub use machine::{Facts, facts};
 pub use parts::Parts;
 

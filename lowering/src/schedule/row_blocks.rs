@@ -5,6 +5,8 @@
 //! computed in one call, by the same kernel with one more loop, and joined pair by pair; groups that wait to be joined are as many as there
 //! are ones in the number of groups so far, as of the places that a binary counter carries over.
 //!
+//! Where any order gives the same bits, as of integers and extrema, rows are combined one after the other, but in blocks, too, where results that are adjacent are few.
+//!
 //! Scratch memory must be near and its loops long: results are computed in pieces that the cache next to the processor has room for, and where these
 //! are narrower than a vector, adjacent lanes are blocks.
 
@@ -14,7 +16,7 @@ use super::machine::facts;
 use super::run::{Part, Work};
 use crate::copy::{Axis, copy_strided};
 use crate::kernel::{CompiledKernel, KOp, Kernel, Status};
-use crate::lower::{Bound, Lowered};
+use crate::lower::{BlockJoin, Bound, Lowered};
 use rewright_ir::expr::Order;
 use rewright_ir::{Element, Scalar, with_dtype};
 use smallvec::SmallVec;
@@ -25,6 +27,10 @@ use std::sync::Arc;
 const BLOCK: u64 = Order::BLOCK as u64;
 /// So many rows of a block are combined in registers.
 const AT_ONCE: u64 = 4;
+/// So many blocks are worth it where rows need not be combined so.
+const FREE_BLOCKS: u64 = 16;
+/// And so many adjacent results at most.
+const FREE_RESULTS: u64 = 7;
 /// Kernels of more instructions are not made longer.
 const MOST_INSTS: usize = 64;
 /// The bytes of the results of a group of blocks.
@@ -46,9 +52,12 @@ pub(crate) struct BlockKernels<'a> {
     pub join: &'a Arc<dyn CompiledKernel>,
 }
 
-/// True if rows come to more than one block in a call with loops of these extents.
-pub fn has_blocks(lowered: &Lowered, extents: &[u64]) -> bool {
-    lowered.block_join.is_some() && rows(lowered, extents) > BLOCK
+/// True if a call with such loops runs rows block by block: they come to more than one, and have to be combined so, or vectors would not be full otherwise.
+pub fn has_blocks(lowered: &Lowered, bound: &Bound) -> bool {
+    let least = |join: &BlockJoin| if join.is_free { FREE_BLOCKS * BLOCK } else { BLOCK };
+    let is_short = bound.extents.last().is_none_or(|&inner| inner <= FREE_RESULTS);
+    let join = lowered.block_join.as_ref().filter(|join| !join.is_free || is_short && is_narrow(lowered, bound));
+    join.is_some_and(|join| rows(lowered, &bound.extents) > least(join))
 }
 
 /// Whether vectors of results are full if adjacent lanes are adjacent blocks, and not if they are adjacent results.

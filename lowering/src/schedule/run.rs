@@ -152,7 +152,7 @@ impl Work<'_> {
 
     /// # Safety
     /// As [`run`], for a part of it.
-    unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
+    pub(super) unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
         if let (Some(blocks), Some(searchers)) = (decision.search, self.search) {
             // SAFETY: passed on: threads share whole rows.
             return unsafe { self.in_search(&part, searchers, blocks) };

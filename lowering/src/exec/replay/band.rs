@@ -8,12 +8,14 @@
 use super::{Action, Run, Where, feed, launch};
 use crate::exec::launch::Pointers;
 use crate::exec::plan::{FuncPlan, Step};
-use crate::schedule::{self, Bands, LINE, Moved, Threads, Tile, Work, facts, is_apart, run_bands, tile_for};
+use crate::schedule::{self, Bands, Decision, LINE, Moved, Threads, Work, facts, is_apart, run_bands};
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
 
 /// The most kernels that are thought of together.
 const MOST: usize = 16;
+/// What one iteration touches may take so many times what a band does, which is a quarter of the cache.
+const LONGEST: u64 = 3;
 
 /// What a temporary takes up of their memory: the first byte, and how many.
 pub(super) type Room = (isize, usize);
@@ -31,11 +33,10 @@ pub(super) struct Member {
     pub run: Run,
     /// The loop, and how many of its iterations are one of the band's.
     pub along: (usize, u64),
-    pub tile: Option<Tile>,
+    /// How a band is run. Results go past the caches if nobody reads them here, and all arrays together are too large for these.
+    pub decision: Decision,
     /// Buffers that are in the scratch memory.
     pub moved: SmallVec<[Moved; 2]>,
-    /// Whether results go past the caches: nobody reads them here, and all arrays together are too large for these.
-    pub stream: bool,
 }
 
 impl Band {
@@ -59,13 +60,13 @@ impl Band {
         let given: SmallVec<[(Pointers, SmallVec<[u64; 4]>); 4]> = given.collect();
         let mut nanos = 0.0;
         let mut members: SmallVec<[schedule::Member<'_>; 4]> = SmallVec::new();
-        for (Member { run, along, tile, moved, stream }, (pointers, params)) in self.members.iter().zip(&given) {
+        for (Member { run, along, decision, moved }, (pointers, params)) in self.members.iter().zip(&given) {
             let launch = launch(&plan.steps[run.step])?;
             let (lowered, bound) = (&launch.lowered, &run.bound);
             nanos += lowered.nanos(bound);
             debug_assert_eq!(lowered.block_join, None, "members keep no totals in memory");
-            let work = Work::of(launch.kernel(*stream), lowered, bound, pointers, params);
-            members.push(schedule::Member { work, along: *along, tile: *tile, moved });
+            let work = Work::of(launch.kernel_for(decision), lowered, bound, pointers, params);
+            members.push(schedule::Member { work, along: *along, decision: *decision, moved });
         }
         let threads = Threads::now(nanos, threads).worth(nanos);
         // SAFETY: the addresses are the caller's promise. The loops' iterations write to different elements, and `Slab::fits` is true of each two
@@ -94,6 +95,11 @@ impl Slab {
     fn all(&self, count: u64) -> (isize, isize) {
         let moved = self.stride.saturating_mul(count as isize - 1);
         (self.low.saturating_add(moved.min(0)), self.high.saturating_add(moved.max(0)))
+    }
+
+    /// True if what an iteration touches ends before the next one begins.
+    fn is_row(&self) -> bool {
+        (self.high - self.low).unsigned_abs() <= self.stride.unsigned_abs()
     }
 
     /// True if no iteration of one touches what another iteration of the other touches, unless both only read.
@@ -219,10 +225,15 @@ fn together(runs: &[&Run], steps: &[Step], count: u64, bytes: u64) -> Option<Fou
         members.push(candidate);
     }
     let moving = || members.iter().flat_map(|member| &member.slabs).filter(|slab| slab.stride != 0);
-    let of_one = span(moving().map(|slab| (slab.memory, (slab.low, slab.high))));
+    let rows = || moving().filter(|slab| slab.is_row());
+    let of_one = span(rows().map(|slab| (slab.memory, (slab.low, slab.high))));
     let of_all = span(moving().map(|slab| (slab.memory, slab.all(count))));
-    let (each, large) = (bytes / of_one.max(1), of_all > facts().last_level / 3);
-    // Columns touch the whole of an array, one by one: what the cache holds anyway is not cut in bands of few of them.
+    // Each column reaches from one end of an array to the other, so each band has all of these: half of the cache is left for what is cut.
+    let of_columns = span(moving().filter(|slab| !slab.is_row()).map(|slab| (slab.memory, slab.all(count))));
+    let left = Some(bytes.saturating_sub(of_columns)).filter(|left| *left >= of_columns)?;
+    // A row that is longer is a band as long as the cache still holds it.
+    let each = if left < of_one && of_one <= LONGEST * left { 1 } else { left.checked_div(of_one)? };
+    let large = of_all > facts().last_level / 3;
     (members.len() > 1 && each > 0 && each < count && of_all > bytes).then_some(Found { members, count, each, large })
 }
 
@@ -238,16 +249,12 @@ impl Found {
     /// The kernels in bands; `rest` are all other actions.
     fn band(self, runs: Vec<Run>, rest: &[Action], steps: &[Step], temporaries: usize, rooms: &mut [Room]) -> Band {
         let streams: Vec<bool> = (0..runs.len()).map(|number| self.large && self.is_for_others(number)).collect();
-        let tile = |(run, member): (&Run, &Candidate)| {
+        let members = runs.into_iter().zip(&self.members).zip(streams);
+        let members = members.map(|((run, member), stream)| {
             let mut bound = run.bound.clone();
             bound.extents[member.along.0] = self.each * member.along.1;
-            tile_for(&launch(&steps[run.step])?.lowered, &bound)
-        };
-        let tiles: Vec<Option<Tile>> = runs.iter().zip(&self.members).map(tile).collect();
-        let members = runs.into_iter().zip(&self.members).zip(tiles.into_iter().zip(streams));
-        let members = members.map(|((run, member), (tile, stream))| {
-            let moved = SmallVec::new();
-            Member { run, along: member.along, tile, moved, stream }
+            let decision = launch(&steps[run.step]).map(|launch| launch.decide_part(&bound, stream));
+            Member { run, along: member.along, decision: decision.unwrap_or_default(), moved: SmallVec::new() }
         });
         let mut members: Vec<Member> = members.collect();
         let mut scratch = 0;
@@ -424,6 +431,60 @@ entry:
         let f = compile(body, Options { band_bytes: Some(660_000), ..Options::default() });
         (0..4).for_each(|_| drop(call(&f, x.slice(s![.., 1..]), x.slice(s![.., 1..]))));
         assert_eq!(bands(&f).0, []);
+    }
+
+    #[test]
+    fn few_columns_are_no_band() {
+        let body = "f64[m, n] {
+entry:
+  %0 = exp %y
+  %1 = mul %x, %0
+  ret %1
+}";
+        let text = format!("func @f(%x: f64[m, n], %y: f64[1, n]) -> {body}");
+        let (x, y) = (array(3, 1_000), array(1, 1_000));
+        for bytes in [10_000, 20_000, 30_000, 50_000, 60_000] {
+            let options = Options { band_bytes: Some(bytes), ..Options::default() };
+            let f = crate::exec::replay::testing::compile(&text, options);
+            (0..4).for_each(|_| drop(call(&f, x.view(), y.view())));
+            assert_eq!(bands(&f).0, [], "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_longer_than_a_band_is_one() {
+        let f = compile(SOFTMAX, Options { band_bytes: Some(10_000), ..Options::default() });
+        let each = |columns: usize| {
+            let x = array(20, columns);
+            (0..4).for_each(|_| drop(call(&f, x.view(), x.view())));
+            replay(&f, |replay| {
+                let bands = replay.actions.iter().filter_map(|action| match action {
+                    Action::Band(band) => Some(band.bands.each),
+                    _ => None,
+                });
+                bands.collect::<Vec<u64>>()
+            })
+        };
+        assert_eq!(each(100), Some(vec![2]));
+        assert_eq!(each(400), Some(vec![1]));
+        assert_eq!(each(2_000).unwrap_or_default(), [], "one takes more than the cache");
+    }
+
+    #[test]
+    fn short_rows_of_a_band_are_run_as_long_ones() {
+        let f = compile(SOFTMAX, Options { band_bytes: Some(20_000), ..Options::default() });
+        let apart = compile(SOFTMAX, Options { band_bytes: Some(0), ..Options::default() });
+        let (x, y) = (array(1_000, 2), array(1_000, 2).mapv(|x| 1.0 / (x + 0.1)));
+        let expected = call(&apart, x.view(), y.view());
+        (0..4).for_each(|_| assert_eq!(call(&f, x.view(), y.view())[0], expected[0]));
+        let long = |replay: &crate::exec::replay::Replay| {
+            let bands = replay.actions.iter().filter_map(|action| match action {
+                Action::Band(band) => Some(band.members.iter().filter(|member| member.decision.long.is_some()).count()),
+                _ => None,
+            });
+            bands.collect::<Vec<usize>>()
+        };
+        assert_eq!(replay(&f, long), Some(vec![2]), "the difference and the quotient");
     }
 
     #[test]
