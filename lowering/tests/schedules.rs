@@ -337,6 +337,28 @@ fn threads_share_long_rows_of_totals_only() {
     assert_eq!(schedule(10_000, 1_000), (Some(3), Some(256)));
 }
 
+/// However long the axes are: what lies across most arrays would be turned in most of them.
+#[test]
+fn loops_are_in_the_order_of_most_arrays() {
+    let expr = |index: &str| {
+        let body = "{\n t0 = sub x, y\n yield t0\n }";
+        format!("[i: n, j: m] (x = %a[{index}], y = %b[j, i]) {body}")
+    };
+    let straight = function("%a: f64[n, m], %b: f64[m, n]", &expr("i, j"), "f64[n, m]");
+    let turned = function("%a: f64[m, n], %b: f64[m, n]", &expr("j, i"), "f64[n, m]");
+    for (n, m) in [(1000, 300), (300, 1000), (500, 500)] {
+        for (text, a, order) in [(&straight, matrix(n, m, 1), "order=[i,j]"), (&turned, matrix(m, n, 1), "order=[j,i]")]
+        {
+            let f = compile(text, "", Backend::Auto);
+            let mut out = Array2::<f64>::zeros((n, m));
+            let b = matrix(m, n, 2);
+            f.call_into(&[(&a).into(), (&b).into()], &mut [ViewMut::from(out.view_mut())]).unwrap();
+            let schedule = f.schedules()[0].schedule.to_string();
+            assert!(schedule.starts_with(order), "{n} x {m}: {schedule}");
+        }
+    }
+}
+
 /// A row in parts is the same tree whatever the threads.
 #[test]
 fn threads_share_a_row() {

@@ -3,6 +3,7 @@
 use super::{Bound, Lowered, Place, Position, Space, Strided};
 use crate::kernel::{KOp, Kernel};
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 
 /// Axes, outermost first.
 pub type Order = SmallVec<[usize; 4]>;
@@ -14,11 +15,37 @@ pub(super) fn is_free(kernel: &Kernel) -> bool {
     uniform && !kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Index(_) | KOp::Reference(_)))
 }
 
-/// Axes by falling weights; those of equal weight stay in order.
-fn falling<W: Ord>(axes: usize, weight: impl Fn(usize) -> W) -> Order {
-    let mut order: Order = (0..axes).collect();
-    order.sort_by_key(|&axis| std::cmp::Reverse(weight(axis)));
+/// The strides of an array along axes, in bytes, and the bytes of an element.
+type Array = (SmallVec<[u64; 4]>, u64);
+
+/// Axes of so many points in the order in which most arrays lie in memory; those of which this says nothing stay in order, and those of one point are outermost.
+fn by_memory(extents: &[u64], arrays: &[Array]) -> Order {
+    let mut order: Order = (0..extents.len()).collect();
+    // Not every choice between three axes is an order, so they are not just sorted.
+    for from in 1..extents.len() {
+        let mut at = from;
+        while at > 0 && is_outside(order[at], order[at - 1], extents, arrays) {
+            order.swap(at - 1, at);
+            at -= 1;
+        }
+    }
     order
+}
+
+/// True if an axis is to be outside of another one: if its strides are larger in more arrays than they are smaller in, or in as many but by more.
+fn is_outside(a: usize, b: usize, extents: &[u64], arrays: &[Array]) -> bool {
+    if extents[a] == 1 || extents[b] == 1 {
+        return extents[b] > 1;
+    }
+    let count = |larger: Ordering| -> u64 {
+        let those = arrays.iter().filter(|(strides, _)| strides[a].cmp(&strides[b]) == larger);
+        those.map(|(_, size)| size).sum()
+    };
+    let sum = |axis: usize| -> u128 { arrays.iter().map(|(strides, _)| u128::from(strides[axis])).sum() };
+    match count(Ordering::Greater).cmp(&count(Ordering::Less)) {
+        Ordering::Equal => sum(a) > sum(b),
+        more => more == Ordering::Greater,
+    }
 }
 
 /// Puts the loops in an order.
@@ -36,7 +63,7 @@ fn reorder(bound: &mut Bound, order: Order) {
 }
 
 impl Lowered {
-    /// Puts the loops with the smallest strides inside.
+    /// Puts the loops along which most arrays have the smallest strides inside.
     pub(super) fn sort_loops(&self, bound: &mut Bound) {
         let axes = bound.extents.len();
         if axes < 2 || !self.free_order {
@@ -46,10 +73,12 @@ impl Lowered {
             let number = |name| self.names.iter().position(|n| n == name);
             return reorder(bound, wish.iter().flatten().filter_map(number).collect());
         }
-        let weight = |axis: usize| -> u128 {
-            bound.strides.chunks_exact(axes).map(|s| u128::from(s[axis].unsigned_abs())).sum()
-        };
-        reorder(bound, falling(axes, weight));
+        let strides =
+            bound.strides.chunks_exact(axes).map(|strides| strides.iter().map(|s| s.unsigned_abs()).collect());
+        let sizes = self.kernel.buffers.iter().map(|buffer| buffer.dtype.size() as u64);
+        let arrays: SmallVec<[Array; 4]> = strides.zip(sizes).collect();
+        let order = by_memory(&bound.extents, &arrays);
+        reorder(bound, order);
     }
 
     /// True if the loop at a place may be part of the next one: a schedule that says the order says that too.
@@ -71,10 +100,11 @@ impl Lowered {
         if axes < 2 || !self.free_order || !self.results.iter().all(|map| map.axes.len() == axes && whole(map)) {
             return None;
         }
-        let mut weights: SmallVec<[u128; 4]> = SmallVec::from_elem(0, axes);
-        for access in &self.accesses {
+        let mut arrays: SmallVec<[Array; 4]> = SmallVec::new();
+        for (access, buffer) in self.accesses.iter().zip(&self.kernel.buffers) {
             let Place::Arg(arg) = access.place else { continue };
             let array = args.get(arg as usize)?;
+            let mut strides = SmallVec::from_elem(0, axes);
             for ((position, &stride), &extent) in access.positions.iter().zip(array.strides).zip(array.shape) {
                 let axis = match position {
                     Position::At(form) => form.as_axis()?,
@@ -82,15 +112,14 @@ impl Lowered {
                     Position::Only => continue,
                 };
                 if extent > 1 {
-                    weights[axis as usize] += stride.unsigned_abs() as u128 * array.unit.unsigned_abs() as u128;
+                    strides[axis as usize] += (stride.unsigned_abs() * array.unit.unsigned_abs()) as u64;
                 }
             }
+            arrays.push((strides, buffer.dtype.size() as u64));
         }
+        let order = by_memory(&space.extents, &arrays);
         // Axes of one point lie anywhere.
-        let long = |axis: &usize| space.extents[*axis] > 1;
-        if (0..axes).filter(long).is_sorted_by(|&a, &b| weights[a] >= weights[b]) {
-            return None;
-        }
-        Some(falling(axes, |axis| if long(&axis) { weights[axis] } else { u128::MAX }))
+        let long = order.iter().filter(|&&axis| space.extents[axis] > 1);
+        if long.is_sorted() { None } else { Some(order) }
     }
 }

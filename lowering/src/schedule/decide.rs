@@ -109,7 +109,7 @@ impl Decision {
             .then(|| call.long_rows(shared.map(|(_, chunks)| chunks)))
             .flatten();
         let search = (!beside && tile.is_none() && packing.is_none() && may_search(lowered)).then(|| {
-            let each = wish.search.unwrap_or_else(|| points_of_block(bound))?;
+            let each = wish.search.unwrap_or_else(|| points_of_block(lowered, bound))?;
             Some(Blocks { each, threads: if shared.is_none() { threads } else { 1 } })
         });
         let stream = wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 });
@@ -131,7 +131,7 @@ impl Decision {
         lowered.wish.threads.is_none()
             && ((0..bound.extents.len()).any(|number| long(&number))
                 || part_of_row(lowered, bound).is_some()
-                || may_search(lowered) && points_of_block(bound).is_some())
+                || may_search(lowered) && points_of_block(lowered, bound).is_some())
     }
 
     /// With names, for people, and with what the code generator decided for a kernel.

@@ -4,7 +4,7 @@ use super::crew::share;
 use super::decide::CHUNKS;
 use super::run::{Part, SCRATCH, Shared, Work};
 use crate::kernel::{CompiledKernel, Status};
-use crate::lower::Bound;
+use crate::lower::{Bound, Lowered};
 use std::sync::Arc;
 
 /// The kernels, ready to run.
@@ -24,8 +24,9 @@ pub struct Blocks {
     pub threads: u32,
 }
 
-/// Shorter rows are not worth it.
-const LEAST: u64 = 1 << 15;
+/// Shorter rows are not worth it: of so many points for each byte of a value, whose position takes as many lanes as eight bytes do, but never fewer than some.
+const LEAST_A_BYTE: u64 = 1 << 12;
+const LEAST: u64 = 1 << 13;
 /// A block takes some 40 nanoseconds more than its points. The one whose positions are found is gone through a second time, and of so many none is much.
 const BLOCKS: u64 = 64;
 const POINTS: std::ops::RangeInclusive<u64> = 1 << 11..=1 << 14;
@@ -33,8 +34,10 @@ const POINTS: std::ops::RangeInclusive<u64> = 1 << 11..=1 << 14;
 const WORD: usize = 8;
 
 /// The points of a block of rows that are long enough.
-pub fn points_of_block(bound: &Bound) -> Option<u64> {
-    let points = bound.extents.last().copied().filter(|&points| points >= LEAST)?;
+pub fn points_of_block(lowered: &Lowered, bound: &Bound) -> Option<u64> {
+    let value = *lowered.kernel.fold.as_ref()?.items.first()?;
+    let least = (LEAST_A_BYTE * lowered.kernel.dtype(value).size() as u64).max(LEAST);
+    let points = bound.extents.last().copied().filter(|&points| points >= least)?;
     Some((points / BLOCKS).next_power_of_two().clamp(*POINTS.start(), *POINTS.end()))
 }
 
