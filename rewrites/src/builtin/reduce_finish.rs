@@ -4,7 +4,7 @@ use super::node::{Node, append, is_large, is_pointwise};
 use super::reduce_fusion::{may_move, takes_in};
 use super::scalar_finish::reduces;
 use crate::prelude::*;
-use rewright_ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr};
+use rewright_ir::expr::{Affine, AxisKind, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr};
 use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Attr, Dim};
 use smallvec::SmallVec;
@@ -15,7 +15,8 @@ use std::sync::Arc;
 ///
 /// What reads the results is an `arrayexpr` that goes along the axes that are kept, and is all that reads them. Several reductions that it
 /// reads become one pass if they go along the same axes and combine in the same order; others stay, and their results are read. It waits until
-/// reductions have taken in what they reduce. What reads more than 64 values stays by itself, and a remark says so where one of the first 64 is what a
+/// reductions have taken in what they reduce. Functions, as a logarithm of what each row comes to, stay a pass of their own, which computes a vector of them at once, and a
+/// remark says so. What reads more than 64 values stays by itself, and a remark says so where one of the first 64 is what a
 /// reduction comes to; so does what reads only reductions of what large nodes compute, that stay apart from these.
 ///
 /// It is exact: the finisher computes the same of the same totals.
@@ -31,6 +32,11 @@ register_rewrite!(REDUCE_FINISH);
 
 /// What reads more arrays stays by itself: each would be looked at whenever one of them changes.
 const MOST_READ: usize = 64;
+
+/// Cycles of a function. What takes as many is some dozen instructions, which one row after the other would wait for; a division or a root is one, of
+/// complex numbers some, too.
+const FUNCTION: u32 = 10;
+const COMPLEX_FUNCTION: u32 = 8;
 
 /// What becomes one node.
 pub struct Finished {
@@ -71,6 +77,11 @@ impl RootRewrite for ReduceFinish {
             };
         }
         let node = node.ok_or(NoMatch::quiet())?;
+        if let Some(inst) = reader.body.insts.iter().find(|inst| is_long(inst)) {
+            let BodyOp::Op(op, _) = &inst.op else { return Err(NoMatch::quiet()) };
+            let why = format!("`{}` of what rows come to stays a pass of its own, which computes it of several at once", op.name);
+            return Err(NoMatch::because(why).at(inst.loc));
+        }
         let reductions = node.of.clone();
         let (expr, args) = node.finished(func, reader, &data.args).ok_or(NoMatch::quiet())?;
         Ok((root, Box::new(Finished { reductions, expr, args })))
@@ -89,6 +100,14 @@ impl RootRewrite for ReduceFinish {
         rw.remark(loc, "computed where rows are combined".to_string());
         Ok(())
     }
+}
+
+/// True of what takes longer for one number after the other than for several at once, by more than a pass does.
+fn is_long(inst: &BodyInst) -> bool {
+    let BodyOp::Op(op, _) = &inst.op else { return true };
+    let is_complex = inst.dtypes.iter().any(|dtype| dtype.is_complex());
+    // The reciprocal of a root is but two instructions.
+    op.cycles() >= if is_complex { COMPLEX_FUNCTION } else { FUNCTION } && (is_complex || op.name != "rsqrt")
 }
 
 /// True of a reduction that takes in what computes its operand (`reduce-fusion`): that is a node then, which others may join. Of a large node
