@@ -78,6 +78,39 @@ fn narrow_columns_in_any_order() {
 }
 
 #[test]
+fn products_of_several_rows_are_in_sequence() {
+    for dtype in [DType::F64, DType::F32, DType::C128, DType::C64] {
+        for (shape, axes, kept) in [
+            (&[5, 7, 6][..], "[0, 2]", "n1"),
+            (&[3, 1, 40], "[0, 2]", "n1"),
+            (&[2, 3, 4, 5], "[0, 1, 3]", "n2"),
+            (&[3, 20, 2, 5], "[1, 3]", "n0, n2"),
+            (&[0, 4, 3], "[0, 2]", "n1"),
+        ] {
+            let (dims, name): (Vec<String>, _) =
+                ((0..shape.len()).map(|axis| format!("n{axis}")).collect(), dtype.name());
+            let text = format!(
+                "func @f(%x: {name}[{}]) -> {name}[{kept}] {{\nentry:\n  %0 = prod %x, axes={axes}\n  ret %0\n}}",
+                dims.join(", ")
+            );
+            check(&text, &[array(dtype, shape, 11)]);
+        }
+    }
+    // Two reductions of what is computed, one of them in any order.
+    let text = "func @f(%x: f64[n, m, k]) -> f64[m], bool[m] {
+entry:
+  %0, %1 = arrayexpr [i: reduce n, j: m, l: reduce k] (x = %x[i, j, l]) {
+    t0 = cast j, to=f64
+    t1 = mul x, t0
+    t2 = lt t1, 0.5
+    yield t1, t2
+  } reduce (prod f64) reduce (any bool) : f64[m], bool[m]
+  ret %0, %1
+}";
+    check(text, &[array(DType::F64, &[9, 4, 7], 3)]);
+}
+
+#[test]
 fn of_equal_extrema_of_blocks_the_first_one_is_kept() {
     let x = Array2::from_shape_fn((1000, 3), |(i, j)| if (i / 3 + j).is_multiple_of(2) { -0.0 } else { 0.0 });
     for op in ["min", "max"] {

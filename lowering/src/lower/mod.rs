@@ -14,6 +14,7 @@ mod monoid;
 mod one_point;
 mod order;
 mod reduce;
+mod rows_first;
 mod rows_last;
 
 pub use bind::{Bound, Extents, ResultShape, Space, Strided};
@@ -175,8 +176,10 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     if !expr.guard.is_empty() {
         return NotLowered::because("it has a guard");
     }
-    let turned = rows_last::rows_last(expr);
-    let expr = turned.as_ref().unwrap_or(expr);
+    let first = rows_first::rows_first(expr);
+    let turned = first.is_some();
+    let last = if turned { None } else { rows_last::rows_last(expr) };
+    let expr = first.as_ref().or(last.as_ref()).unwrap_or(expr);
     let k = KernelBuilder::new(expr.axes.len());
     let is_single = |axis: &Axis| axis.kind == AxisKind::Parallel && one_point::points(axis) == Some(1);
     let single = expr.axes.iter().map(is_single).collect();
@@ -202,6 +205,10 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     let Lowering { k, accesses, params, block_join, .. } = lowering;
     let mut kernel = k.finish();
     kernel.drop_unseen_signs();
+    let fallible = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Reference(_)));
+    if turned && fallible {
+        return NotLowered::because("it combines several rows in sequence, and a point may fail");
+    }
     let indexed = |axis| kernel.insts.iter().any(|i| matches!(i.op, KOp::Index(a) if a as usize == axis));
     let indexed = (0..expr.axes.len()).map(indexed).collect();
     let bounds = expr.axes.iter().enumerate().map(|(number, axis)| Bounds {
@@ -215,7 +222,7 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         bounds: bounds.collect(),
         names: expr.axes.iter().map(|axis| axis.name).collect(),
         apart: (0..expr.axes.len()).map(apart).collect(),
-        fallible: kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Reference(_))),
+        fallible,
         point_nanos: nanos(&kernel),
         wish: Schedule::default(),
         accesses: accesses.into_iter().collect(),

@@ -4,7 +4,9 @@ use super::node::{Node, append, is_large, is_pointwise};
 use super::reduce_fusion::{may_move, takes_in};
 use super::scalar_finish::reduces;
 use crate::prelude::*;
-use rewright_ir::expr::{Affine, AxisKind, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr};
+use rewright_ir::expr::{
+    Affine, AxisKind, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
+};
 use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{ArrayExpr, Attr, Dim};
 use smallvec::SmallVec;
@@ -79,7 +81,10 @@ impl RootRewrite for ReduceFinish {
         let node = node.ok_or(NoMatch::quiet())?;
         if let Some(inst) = reader.body.insts.iter().find(|inst| is_long(inst)) {
             let BodyOp::Op(op, _) = &inst.op else { return Err(NoMatch::quiet()) };
-            let why = format!("`{}` of what rows come to stays a pass of its own, which computes it of several at once", op.name);
+            let why = format!(
+                "`{}` of what rows come to stays a pass of its own, which computes it of several at once",
+                op.name
+            );
             return Err(NoMatch::because(why).at(inst.loc));
         }
         let reductions = node.of.clone();
