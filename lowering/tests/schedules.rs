@@ -359,6 +359,17 @@ fn loops_are_in_the_order_of_most_arrays() {
     }
 }
 
+/// Of what comes to few results more is computed by blocks of rows than by tiles, which have few columns.
+#[test]
+fn few_totals_have_no_tiles() {
+    let expr = "[j: reduce m, i: n] (x = %a[i, j]) {\n yield x\n } reduce (sum f64)";
+    let f = compile(&function("%a: f64[n, m]", expr, "f64[n]"), "", Backend::Auto);
+    for (n, tile) in [(10, None), (64, Some(Tile { rows: 64, columns: 64 }))] {
+        f.call(&[(&matrix(n, 1000, 1)).into()]).unwrap();
+        assert_eq!(f.schedules()[0].schedule.tile, Some(tile), "{n}");
+    }
+}
+
 /// A row in parts is the same tree whatever the threads.
 #[test]
 fn threads_share_a_row() {

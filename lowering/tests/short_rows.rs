@@ -162,6 +162,39 @@ fn rows_are_packed_where_vectors_can_be_of_rows() {
     }
 }
 
+/// Of adjacent rows, each of whose points are apart, what is packed is copied line by line: that pays for what is read once.
+#[test]
+fn rows_that_lie_across_are_packed_for_one_time() {
+    for (dtype, reduce) in [("f64", "sum f64"), ("f32", "sum f32"), ("f64", "max f64"), ("f32", "min f32")] {
+        let text = format!(
+            "func @f(%x: {dtype}[l, m, n]) -> {dtype}[l, n] {{\nentry:\n  %0 = arrayexpr SCHEDULE [h: l, i: n, j: reduce m] (x = %x[h, j, i]) {{\n    t0 = add x, x\n    yield t0\n  }} reduce ({reduce}) : {dtype}[l, n]\n  ret %0\n}}"
+        );
+        let [plain, off, f, shared] = [
+            ("", Backend::Interp, 1),
+            ("pack=off", Backend::Auto, 1),
+            ("", Backend::Auto, 1),
+            ("threads=3", Backend::Auto, 3),
+        ]
+        .map(|(schedule, backend, threads)| compile(&text, schedule, backend, threads));
+        for (l, m, n, packs) in
+            [(1, 3, 500, true), (2, 16, 129, true), (3, 2, 300, true), (1, 17, 300, false), (1, 3, 7, false)]
+        {
+            let x = points(l * m, n, (m * n) as u64);
+            let x = x.into_shape_with_order((l, m, n)).unwrap();
+            let call = |f: &Executable| match dtype {
+                "f64" => f.call(&[Arg::from(&x)]).unwrap()[0].to_array(),
+                _ => f.call(&[Arg::from(&x.mapv(|x| x as f32))]).unwrap()[0].to_array(),
+            };
+            let want = call(&plain);
+            for f in [&off, &f, &shared] {
+                (0..4).for_each(|_| assert!(call(f).same_bits(&want), "{l} {m} {n}\n{text}"));
+            }
+            let told = f.schedules()[0].schedule.pack;
+            assert!(told.is_none() || told == Some(packs), "{l} {m} {n}: {told:?}\n{text}");
+        }
+    }
+}
+
 /// Another operand that goes along the rows and across them, by its type, but not in this call.
 #[test]
 fn what_is_broadcast_across_rows_is_not_packed() {

@@ -133,7 +133,9 @@ impl Analyses {
             self.loops.take();
             self.predecessors.take();
         }
-        if touched.writers_gone {
+        // What is gone, as a call, need not have written to anything.
+        let is_written = |value: &Value| self.written.get().is_some_and(|written| written.contains(value));
+        if touched.writers_gone && touched.freed.iter().any(is_written) {
             self.written.take();
         } else if let Some(written) = self.written.get_mut() {
             // An operand that was replaced has no use left, so it does not matter that it is still in the set.

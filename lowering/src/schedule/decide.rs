@@ -28,6 +28,10 @@ const PAGE: u64 = 4096;
 /// threads that write to one cache line wait for each other at each row.
 const LEAST_PIECE: u64 = 1024;
 
+/// The shortest side of tiles that are worth it, and of results that rows are combined with, of which a block has but 16.
+const LEAST_SIDE: u64 = 8;
+const LEAST_TOTALS: u64 = 48;
+
 /// Iterations of the last two loops that are run at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
@@ -292,7 +296,9 @@ impl Call<'_> {
     /// Tiles, if there are elements that lie across the innermost loop and along the one around it.
     fn tile(&self) -> Option<Tile> {
         let (outer, inner) = self.last_two().filter(|_| self.may_tile())?;
-        if self.extent(outer) < 8 || self.extent(inner) < 8 {
+        let is_combined = self.bound.axes(outer).any(|axis| self.lowered.reduced[axis as usize]);
+        let least = if is_combined { LEAST_TOTALS } else { LEAST_SIDE };
+        if self.extent(outer) < LEAST_SIDE || self.extent(inner) < least {
             return None;
         }
         let turned = (0..self.kernel.buffers.len()).filter(|&b| self.is_turned(b, outer, inner));

@@ -57,15 +57,25 @@ pub fn is_worth_packing(kernel: &Kernel, bound: &Bound, packing: &Packing) -> bo
         }
     };
     let again = with_own_rows(kernel, &bound.extents, &bound.strides).is_none();
-    (again || packing.row_nanos.is_some())
-        && is_long_enough(&bound.extents, packing, again)
+    let lie_across = lie_across(kernel, &bound.strides, loops);
+    (again || lie_across || packing.row_nanos.is_some())
+        && is_long_enough(&bound.extents, packing, again, lie_across)
         && (2..=packing.points).contains(&bound.extents[across + 1])
         && kernel.buffers.iter().enumerate().all(right)
 }
 
+/// True if points of adjacent rows are adjacent, and those of a row are apart: what is packed is copied line by line then, in less time than rows take that lie so.
+fn lie_across(kernel: &Kernel, strides: &[i64], loops: usize) -> bool {
+    crossing(kernel).all(|number| {
+        let size = kernel.buffers[number].dtype.size() as i64;
+        let strides = &strides[number * loops..][loops - 2..loops];
+        strides[0] == size && strides[1] != size
+    })
+}
+
 /// True if there are as many rows as a kernel computes at once, and these are read often enough, or take longer otherwise; the outer loops read the same ones `again`,
 /// or others.
-fn is_long_enough(extents: &[u64], packing: &Packing, again: bool) -> bool {
+fn is_long_enough(extents: &[u64], packing: &Packing, again: bool, lie_across: bool) -> bool {
     let (outer, last) = extents.split_at(extents.len() - 2);
     let (rows, points) = (last[0], last[1]);
     let is_saved = |nanos: f64| {
@@ -74,7 +84,7 @@ fn is_long_enough(extents: &[u64], packing: &Packing, again: bool) -> bool {
         START_NANOS + TURN_NANOS * turned < SURE * nanos * rows as f64
     };
     let is_often = again && outer.iter().product::<u64>() >= LEAST_TIMES;
-    rows >= packing.rows && (is_often || packing.row_nanos.is_some_and(is_saved))
+    rows >= packing.rows && (is_often || lie_across || packing.row_nanos.is_some_and(is_saved))
 }
 
 impl Work<'_> {
@@ -86,7 +96,7 @@ impl Work<'_> {
         let (kernel, loops) = (&self.lowered.kernel, part.extents.len());
         let (across, along) = (loops - 2, loops - 1);
         let others = with_own_rows(kernel, &part.extents, &part.strides);
-        if !is_long_enough(&part.extents, packing, others.is_none()) {
+        if !is_long_enough(&part.extents, packing, others.is_none(), lie_across(kernel, &part.strides, loops)) {
             // SAFETY: passed on.
             return unsafe { part.call(self.kernel) };
         }

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 /// Reduces what a view shows instead of the view, so that fewer elements are read, or in the order in which they lie in memory.
 ///
 /// - Of a `transpose` other axes are reduced, and the smaller result is transposed, where rows are reduced then: their elements lie one after
-///   the other. Of a `flip` the smaller result is flipped.
+///   the other. Narrow integers that are added up as wider ones are widened faster along columns, too, than along rows whose elements are apart. Of a `flip` the smaller result is flipped.
 /// - Axes that a `broadcast_in_dim` makes are not walked: extrema, `any` and `all` of copies are those of one, a sum of integers is a product. Extrema
 ///   of floats are so where only such axes are reduced.
 /// - All elements of a `reshape`, an `expand_dims` or a `squeeze` are those of its operand; positions only if that is one row.
@@ -157,6 +157,12 @@ impl<'a> Reduction<'a> {
         }
     }
 
+    /// True of integers that are added up or multiplied as wider ones, in any order.
+    fn is_widened(&self, func: &Function) -> bool {
+        let result = func.ty(self.data.results[0]).dtype();
+        self.is_unordered() && self.ty.dtype().size() < result.size()
+    }
+
     /// True if rows are combined as trees: of zeros of different sign it is up to the order which one is the extremum.
     fn is_tree(&self) -> bool {
         matches!(self.monoid, Monoid::Sum | Monoid::Min | Monoid::Max)
@@ -182,7 +188,8 @@ impl<'a> Reduction<'a> {
         };
         let (reduced, kept) = (inside(&self.axes), inside(&self.kept()));
         let (axes, left) = (sorted(reduced.clone()), sorted(kept.clone()));
-        if axes.last() != Some(&(perm.len() - 1)) {
+        let are_rows = axes.last() == Some(&(perm.len() - 1));
+        if !are_rows && !self.is_widened(func) {
             return None;
         }
         // Rows go along the reduced axes after the last one that is kept.

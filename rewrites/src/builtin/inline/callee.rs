@@ -7,7 +7,7 @@ use rewright_ir::analysis::{CallGraph, Dominators, ModuleEffects};
 use rewright_ir::expr::{BodyInst, BodyOp};
 
 /// The instructions of a function, those in bodies of expressions too.
-pub(super) fn weight(func: &Function) -> usize {
+fn weight(func: &Function) -> usize {
     fn inside(expr: &ArrayExpr) -> usize {
         let bodies = expr.finish.iter().chain([&expr.body]);
         let of = |inst: &BodyInst| if let BodyOp::Nested(nested) = &inst.op { 1 + inside(nested) } else { 1 };

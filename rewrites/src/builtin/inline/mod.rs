@@ -4,7 +4,7 @@ mod callee;
 mod copy;
 
 use crate::prelude::*;
-use callee::{Callee, weight};
+use callee::Callee;
 use rewright_ir::{Dim, Name, Type, Value};
 use std::collections::BTreeMap;
 
@@ -27,7 +27,8 @@ register_rewrite!(INLINE);
 /// Instructions of a function that is taken for small.
 const SMALL: usize = 64;
 
-/// Instructions of a function that calls are no longer replaced in: functions that call each other twice at each level grow exponentially.
+/// Instructions of a function that calls are no longer replaced in: functions that call each other twice at each level grow exponentially. Those in bodies of
+/// expressions are not counted here, for that would take a look at the whole function for each call; each body that is put there is [`SMALL`].
 const LARGE: usize = 4096;
 
 /// A call that may be replaced.
@@ -51,7 +52,7 @@ impl RootRewrite for Inline {
         let callee =
             Callee { func: callee.ok_or(NoMatch::quiet())?, effects: cx.module_effects(), calls: cx.call_graph() };
         callee.is_fit()?;
-        if func.inst_count() > LARGE || weight(func) > LARGE {
+        if func.inst_count() > LARGE {
             return Err(NoMatch::because(format!("`@{}` has more than {LARGE} instructions already", func.name)));
         }
         let symbols = symbols(func, &data.args, callee.func)?;
