@@ -19,6 +19,7 @@ use candidate::{Candidate, Role, applied_cycles, is_needed};
 use order::{Unit, order};
 use plan::{Group, Member, Plan, plan};
 use rewright_ir::builder::find_op;
+use rewright_ir::op::Traits;
 use rewright_ir::{Attr, Attrs, Block, Inst, Loc, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -113,7 +114,31 @@ pub fn node_of(cx: &MatchCx<'_>, inst: Inst) -> Option<Built> {
     build(cx, &Group { members: vec![member], views: Vec::new() }).ok()
 }
 
-/// Applied functions that can't be taken into a body, and why.
+/// So many views of views are looked behind to say why what they show is not fused.
+const MOST_VIEWS: usize = 4;
+
+/// Why a node does not take in another one of the block: it reads a view of what that computes which is no map of axes, as a slice.
+fn left_behind_view(cx: &MatchCx<'_>, block: Block, inst: Inst) -> Option<NoMatch> {
+    let func = cx.func();
+    let data = func.inst(inst);
+    data.attrs.expr()?;
+    data.args.iter().find_map(|&arg| {
+        let (mut base, mut apart) = (arg, None);
+        for _ in 0..MOST_VIEWS {
+            let view = func.def_inst(base).map(|inst| func.inst(inst));
+            let Some(view) = view.filter(|view| view.op.traits.contains(Traits::VIEW)) else { break };
+            apart = apart.or(view.op.interface::<AxisView>().is_none().then_some(view.op.name));
+            base = *view.args.first()?;
+        }
+        let apart = apart?;
+        let producer = func.def_inst(base).filter(|&inst| func.block_of(inst) == Some(block))?;
+        func.inst(producer).attrs.expr()?;
+        let why = format!("what is read through `{apart}` is computed apart: a node reads through maps of axes only");
+        Some(NoMatch::because(why).at(func.inst(producer).loc))
+    })
+}
+
+/// Applied functions that can't be taken into a body, and why, and what is not read through views.
 fn left_apart(cx: &MatchCx<'_>, block: Block) -> NoMatch {
     let func = cx.func();
     let mut reasons = NoMatch::quiet();
@@ -124,6 +149,9 @@ fn left_apart(cx: &MatchCx<'_>, block: Block) -> NoMatch {
         if let Some(Err(reason)) = callee.map(|c| applied_cycles(cx.module(), c)) {
             let message = format!("`ufunc @{}` is computed apart: {reason}", callee.map_or("", |c| c.name.as_str()));
             reasons = reasons.and(NoMatch::because(message).at(data.loc));
+        }
+        if let Some(reason) = left_behind_view(cx, block, inst) {
+            reasons = reasons.and(reason);
         }
     }
     reasons
