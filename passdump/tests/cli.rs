@@ -451,6 +451,16 @@ fn what_has_no_type_is_shown_where_it_is() {
 }
 
 #[test]
+fn of_several_nodes_a_value_is_in_its_own() {
+    let text = "func @f(%a: f64[n]) -> f64[?] {\nentry:\n  %v = add %a, %a\n  %s = slice %v, at=[1:]\n  %w = mul %s, 2.0\n  ret %w\n}\n";
+    let explain = |value: &str| done(&feed(&["explain", "-", value, "--pipeline", "array-expr"], text));
+    let (v, w) = (explain("v"), explain("w"));
+    assert!(v.contains("its `add` is taken into `%v = arrayexpr"), "{v}");
+    assert!(v.contains("// array-expr: @f line 3: what is read through `slice` is computed apart"), "{v}");
+    assert!(w.contains("its `mul` is taken into `%w = arrayexpr"), "{w}");
+}
+
+#[test]
 fn a_value_is_followed() {
     let text = "func @halve(%x: f64) -> f64 {\nentry:\n  jump test(%x)\ntest(%y: f64):\n  %big = ge %y, 1.0\n  br_if %big, step, done\nstep:\n  %z = mul %y, 0.5\n  jump test(%z)\ndone:\n  ret %y\n}\nfunc @f(%a: f64[n]) -> f64[n] {\nentry:\n  %slow = ufunc @halve(%a)\n  %n = neg %a\n  %p = neg %n\n  %b = mul %p, %p\n  %c = add %b, %slow\n  ret %c\n}\n";
     let dir = folder();

@@ -6,6 +6,7 @@ use crate::engine;
 use crate::error::Error;
 use crate::output::{Out, Tone};
 use crate::program::Program;
+use rewright::ir::ArrayExpr;
 use rewright::ir::text::{Numbering, Printer};
 use rewright::rewrites::def::Form;
 use rewright::rewrites::egraph::{NoProof, explain as proof};
@@ -128,11 +129,18 @@ impl<'a> Follower<'a> {
                     self.follow(func, *new);
                 }
                 Change::Erased(inst, op) if defines(inst) => {
-                    let node = |change: &Change| match change {
-                        Change::Inserted(i) if func.is_linked(*i) && func.inst(*i).attrs.expr().is_some() => Some(*i),
-                        _ => None,
+                    let nodes = || {
+                        changes.iter().rev().filter_map(|change| match change {
+                            Change::Inserted(i) if func.is_linked(*i) => {
+                                func.inst(*i).attrs.expr().map(|expr| (*i, expr))
+                            }
+                            _ => None,
+                        })
                     };
-                    match changes.iter().rev().find_map(node) {
+                    // An application may make several nodes: it is in the one that has its line.
+                    let has_it = |expr: &ArrayExpr| expr.locs.iter().any(|loc| self.lines.contains(&loc.line));
+                    let node = nodes().find(|(_, expr)| has_it(expr)).or_else(|| nodes().next());
+                    match node.map(|(node, _)| node) {
                         Some(node) => told.push(format!("its `{op}` is taken into `{}`", line(&mut names, func, node))),
                         None => told.push(format!("its `{op}` is taken out")),
                     }
