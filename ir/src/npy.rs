@@ -16,6 +16,8 @@ use crate::with_dtype;
 use ndarray::{ArcArray, IxDyn};
 use num_complex::{Complex, Complex32, Complex64};
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
 
@@ -56,6 +58,9 @@ pub enum NpyError {
     },
 }
 
+/// What files begin with.
+const MAGIC: &[u8] = b"\x93NUMPY";
+
 /// The longest header that is read, in bytes.
 const MAX_HEADER: usize = 1 << 16;
 
@@ -65,7 +70,15 @@ const MAX_RANK: usize = 64;
 /// Reads a file.
 pub fn read(path: impl AsRef<Path>) -> Result<Array, NpyError> {
     let path = path.as_ref();
-    let bytes = std::fs::read(path).map_err(|source| NpyError::Io { path: path.display().to_string(), source })?;
+    let failed = |source| NpyError::Io { path: path.display().to_string(), source };
+    let mut file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    // What is no such file may have no end.
+    file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes != MAGIC {
+        return Err(NpyError::Magic);
+    }
+    file.read_to_end(&mut bytes).map_err(failed)?;
     from_bytes(&bytes)
 }
 
@@ -77,7 +90,7 @@ pub fn write(path: impl AsRef<Path>, array: &Array) -> Result<(), NpyError> {
 
 /// Reads the contents of a file.
 pub fn from_bytes(bytes: &[u8]) -> Result<Array, NpyError> {
-    let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or(NpyError::Magic)?;
+    let rest = bytes.strip_prefix(MAGIC).ok_or(NpyError::Magic)?;
     let (version, rest) = rest.split_at_checked(2).ok_or(NpyError::Magic)?;
     let length_bytes = match version {
         [1, 0] => 2,
@@ -96,6 +109,9 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Array, NpyError> {
     let (dtype, big) = element_type(&header.descr)?;
     let len = checked_len(&header.shape).filter(|n| n.checked_mul(dtype.size()) == Some(data.len()));
     let Some(len) = len else {
+        if header.shape.contains(&0) && data.is_empty() {
+            return Err(NpyError::Header(format!("an array of shape {:?} can't be addressed", header.shape)));
+        }
         let expected = header.shape.iter().fold(dtype.size(), |n, &extent| n.saturating_mul(extent));
         return Err(NpyError::Size { shape: header.shape, dtype, expected, found: data.len() });
     };
@@ -121,7 +137,8 @@ pub fn to_bytes(array: &Array) -> Vec<u8> {
     }
     header.push('\n');
     let mut bytes = Vec::with_capacity(10 + header.len() + array.len() * size);
-    bytes.extend_from_slice(b"\x93NUMPY\x01\x00");
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(b"\x01\x00");
     bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
     bytes.extend_from_slice(header.as_bytes());
     crate::with_array!(array, |a| a.iter().for_each(|x| x.put(&mut bytes)));

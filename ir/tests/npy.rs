@@ -83,7 +83,8 @@ fn malformed_files_are_errors() {
         (file(&header("(2,)"), &[1, 0, 2]), "takes 4 bytes, the file has 3"),
         (file(&header("(2,)"), &[1, 0, 2, 0, 0]), "takes 4 bytes, the file has 5"),
         (file(&header("(4294967296, 4294967296, 4294967296)"), &[]), "takes 18446744073709551615 bytes"),
-        (file(&header("(4294967296, 4294967296, 0)"), &[]), "takes 0 bytes"),
+        (file(&header("(4294967296, 4294967296, 0)"), &[]), "can't be addressed"),
+        (file(&header("(2, 0)"), &[1]), "takes 0 bytes, the file has 1"),
         (file(&header("(99999999999999999999,)"), &[]), "expected an extent"),
         (file(&header("(-1,)"), &[]), "expected an extent"),
         (file(&header("(2)"), &[1, 0, 2, 0]), "expected `,`"),
@@ -108,6 +109,12 @@ fn malformed_files_are_errors() {
         assert!(error.to_string().contains(words), "{words}: {error}");
     }
     assert!(matches!(from_bytes(b"\x93NUMPY\x01\x00\x02\x00\xff\xff"), Err(NpyError::Header(_))));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_has_no_end_is_no_file() {
+    assert!(matches!(read("/dev/zero"), Err(NpyError::Magic)));
 }
 
 #[test]

@@ -116,7 +116,11 @@ fn range(text: &str, low: &str, high: &str, dtype: DType, at: usize) -> Result<(
     }
     let (least, most) = bounds(dtype);
     if low < least || high > most {
-        return Err(error(format!("{dtype} holds values from {least} to {most} only"), text, at));
+        return Err(error(
+            format!("of {dtype} the range is within {least}..{most}, as its end is not in it"),
+            text,
+            at,
+        ));
     }
     Ok((low, high))
 }
@@ -192,7 +196,8 @@ mod tests {
             ("f64[3]:0..inf", "no finite number"),
             ("f64[3]:one", "no seed"),
             ("f64[3]:1:2", "twice"),
-            ("u8[3]:0..257", "u8 holds values from 0 to 256 only"),
+            ("u8[3]:0..257", "of u8 the range is within 0..256, as its end is not in it"),
+            ("i8[3]:-129..5", "of i8 the range is within -128..128"),
         ] {
             let error = parse(text).err().unwrap_or_else(|| panic!("{text} is taken"));
             assert!(error.contains(why), "{text}: {error}");
