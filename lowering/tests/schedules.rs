@@ -359,6 +359,22 @@ fn loops_are_in_the_order_of_most_arrays() {
     }
 }
 
+/// What lies across the innermost loop lies along the one around it, where tiles are turned, wherever its axis is in the result.
+#[test]
+fn loops_that_are_turned_are_next_to_each_other() {
+    let expr = "[i: n, j: m, l: k] (x = %a[l, j, i]) {\n t0 = neg x\n yield t0\n }";
+    let f = compile(&function("%a: f64[k, m, n]", expr, "f64[n, m, k]"), "", Backend::Auto);
+    for (n, m, k) in [(20, 30, 40), (40, 3, 20), (9, 100, 9)] {
+        let a = Array::from_shape_fn((k, m, n), |(l, j, i)| (l * 10_000 + j * 100 + i) as f64);
+        let mut out = Array::<f64, _>::zeros((n, m, k));
+        f.call_into(&[(&a).into()], &mut [ViewMut::from(out.view_mut())]).unwrap();
+        assert_eq!(out, -a.clone().reversed_axes());
+        let schedule = f.schedules()[0].schedule.clone();
+        assert!(schedule.to_string().starts_with("order=[j,"), "{n} x {m} x {k}: {schedule}");
+        assert!(schedule.tile.flatten().is_some(), "{n} x {m} x {k}: {schedule}");
+    }
+}
+
 /// Of what comes to few results more is computed by blocks of rows than by tiles, which have few columns.
 #[test]
 fn few_totals_have_no_tiles() {

@@ -29,7 +29,25 @@ fn by_memory(extents: &[u64], arrays: &[Array]) -> Order {
             at -= 1;
         }
     }
+    inner_axes(&mut order, extents, arrays);
     order
+}
+
+/// Puts an axis that most arrays lie along inside, and next to it the one that most of the others do: these are turned along both.
+fn inner_axes(order: &mut Order, extents: &[u64], arrays: &[Array]) {
+    let mut taken: SmallVec<[usize; 2]> = SmallVec::new();
+    for end in (order.len().saturating_sub(2)..order.len()).rev() {
+        let lies = |(strides, size): &Array, axis: usize| strides[axis] == *size && extents[axis] > 1;
+        let others = || arrays.iter().filter(|array| !taken.iter().any(|&axis| lies(array, axis)));
+        let along = |place: usize| others().filter(|array| lies(array, order[place])).count();
+        let Some(place) = (0..=end).max_by_key(|&place| along(place)).filter(|&place| along(place) > along(end)) else {
+            taken.push(order[end]);
+            continue;
+        };
+        let axis = order.remove(place);
+        order.insert(end, axis);
+        taken.push(axis);
+    }
 }
 
 /// True if an axis is to be outside of another one: if its strides are larger in more arrays than they are smaller in, or in as many but by more.
@@ -37,10 +55,7 @@ fn is_outside(a: usize, b: usize, extents: &[u64], arrays: &[Array]) -> bool {
     if extents[a] == 1 || extents[b] == 1 {
         return extents[b] > 1;
     }
-    let count = |larger: Ordering| -> u64 {
-        let those = arrays.iter().filter(|(strides, _)| strides[a].cmp(&strides[b]) == larger);
-        those.map(|(_, size)| size).sum()
-    };
+    let count = |larger| arrays.iter().filter(|(strides, _)| strides[a].cmp(&strides[b]) == larger).count();
     let sum = |axis: usize| -> u128 { arrays.iter().map(|(strides, _)| u128::from(strides[axis])).sum() };
     match count(Ordering::Greater).cmp(&count(Ordering::Less)) {
         Ordering::Equal => sum(a) > sum(b),
