@@ -127,7 +127,8 @@ impl Lowered {
                     Position::Only => continue,
                 };
                 if extent > 1 {
-                    strides[axis as usize] += (stride.unsigned_abs() * array.unit.unsigned_abs()) as u64;
+                    let bytes = (stride.unsigned_abs() as u64).saturating_mul(array.unit.unsigned_abs() as u64);
+                    strides[axis as usize] = bytes.saturating_add(strides[axis as usize]);
                 }
             }
             arrays.push((strides, buffer.dtype.size() as u64));
