@@ -39,6 +39,11 @@ fn programs() -> Vec<(DType, String, usize)> {
     programs.push((DType::U8, program(DType::U8, "u8[n]", "t0 = add x, y\n yield t0", "reduce (max u8)"), 13));
     programs.push((DType::F64, program(DType::F64, "bool[n]", "t0 = lt x, y\n yield t0", "reduce (any bool)"), 13));
     programs.push((DType::Bool, program(DType::Bool, "bool[n]", "t0 = or x, y\n yield t0", "reduce (all bool)"), 13));
+    // Functions, of which some arguments are such as are seldom and called for; and what is called for all.
+    for body in ["t0 = mul x, y\n t1 = exp t0\n t2 = sin t1\n yield t2, k", "t0 = mod x, y\n yield t0, k"] {
+        let position = position("argmin", DType::F64);
+        programs.push((DType::F64, program(DType::F64, "i64[n]", body, &position), 48));
+    }
     programs
 }
 

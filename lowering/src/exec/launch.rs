@@ -9,8 +9,8 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    BlockKernels, Decision, Halves, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, Schedule, Searchers, Threads, Work, facts,
-    packed_decision, row_blocks, run, run_packed, run_parts, written,
+    BlockKernels, Decision, Halves, ItemKernels, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, Schedule, Searchers, Threads,
+    Work, facts, packed_decision, reads, row_blocks, run, run_packed, run_parts, written,
 };
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
@@ -33,6 +33,8 @@ pub struct Launch {
     halves: OnceLock<Option<Halves>>,
     /// What long rows are searched by, once it is asked for; none if they can't be.
     search: OnceLock<Option<Searchers>>,
+    /// What computes the points of short rows first, once it is asked for; none if nothing can.
+    items: OnceLock<Option<ItemKernels>>,
     /// What joins blocks of rows, once it is asked for.
     join: OnceLock<Arc<dyn CompiledKernel>>,
     /// What computes blocks of rows, wide or narrow ones, and the same of whole ones, once they are asked for; none if there are none.
@@ -120,6 +122,7 @@ impl Launch {
             by_point: Default::default(),
             halves: OnceLock::new(),
             search: OnceLock::new(),
+            items: OnceLock::new(),
             join: OnceLock::new(),
             blocks: Default::default(),
             whole_blocks: Default::default(),
@@ -180,6 +183,23 @@ impl Launch {
             Some(Searchers { values, part, pick: compile_one(&search.pick)?, join: compile_one(&search.join)? })
         };
         self.search.get_or_init(compile_all).as_ref()
+    }
+
+    /// What computes what points give, and what combines it, if that can be done.
+    fn items(&self) -> Option<&ItemKernels> {
+        let compile_both = || {
+            let split = self.lowered.kernel.split_items()?;
+            let compile_one = |kernel| compile(self.generator, kernel).ok();
+            let (items, fold) = (compile_one(&split.items)?, compile_one(&split.fold)?);
+            let sizes = split.dtypes.iter().map(|dtype| dtype.size()).collect();
+            Some(ItemKernels { items, fold, reads: reads(&split.items), sizes })
+        };
+        self.items.get_or_init(compile_both).as_ref()
+    }
+
+    /// The same, if that was decided.
+    pub(super) fn items_for(&self, decision: &Decision) -> Option<&ItemKernels> {
+        decision.items.and_then(|_| self.items())
     }
 
     /// What runs rows in blocks, if a call with these loops has several.
@@ -430,7 +450,8 @@ impl Launch {
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
         let blocks = self.block_kernels(bound);
-        let work = Work { blocks, search, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
+        let items = self.items_for(&decision);
+        let work = Work { blocks, search, items, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
         // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0
         // and results are no views in which elements overlap.
         unsafe {
@@ -456,6 +477,7 @@ impl Launch {
     fn with_kernels(&self, mut decision: Decision) -> Decision {
         decision.stream = decision.stream && self.streaming().is_some();
         decision.long = decision.long.filter(|long| !long.by_point || self.by_point(decision.stream).is_some());
+        decision.items = decision.items.filter(|_| self.items().is_some());
         decision
     }
 

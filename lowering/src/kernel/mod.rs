@@ -15,6 +15,7 @@ mod build;
 mod by_point;
 mod dtypes;
 mod fold;
+mod items;
 mod levels;
 mod meaning;
 mod one_more;
@@ -28,6 +29,7 @@ mod verify;
 
 pub use build::{KernelBuilder, Section};
 pub use fold::{Combination, Fold};
+pub use items::ItemSplit;
 pub use search::Search;
 pub use split::Split;
 pub use verify::KernelError;
@@ -331,6 +333,11 @@ pub trait CompiledKernel: Send + Sync {
 
     /// How many vectors of points a round of the innermost loop computes, if it is one of vectors.
     fn unroll(&self) -> Option<u32> {
+        None
+    }
+
+    /// How many points a vector has, where that is known.
+    fn lanes(&self) -> Option<u32> {
         None
     }
 

@@ -47,19 +47,7 @@ impl Kernel {
     fn part(&self, fold: &Fold) -> Kernel {
         let (mut kernel, kept) = self.only(|number| !fold.after.contains(&number));
         let begin = kernel.insts.len();
-        for (&total, dtype) in fold.totals.iter().zip(self.totals(fold)) {
-            let buffer = Buffer { dtype, written: true, varies: SmallVec::from_elem(false, self.axes) };
-            let op = KOp::Store(kernel.buffers.len() as u32, Part::Re);
-            let first = KValue(kernel.values.len() as u32);
-            kernel.buffers.push(buffer);
-            Arc::make_mut(&mut kernel.insts).push(KInst {
-                op,
-                args: SmallVec::from_slice(&[total]),
-                results: 0,
-                first,
-                loc: Loc::default(),
-            });
-        }
+        fold.totals.iter().for_each(|&total| kernel.store_besides(total, SmallVec::from_elem(false, self.axes)));
         let after = begin..kernel.insts.len();
         let moved = |other: &Combination| Combination { both: other.both.clone(), combine: kept.range(&other.combine) };
         let [onward, alone] = [&fold.onward, &fold.alone].map(|other| other.as_ref().map(moved));
@@ -73,26 +61,34 @@ impl Kernel {
         let outside = |number: usize| self.level(&self.insts[number]) < inner && !self.is_of_fold(number);
         let (mut kernel, kept) =
             self.only(|number| fold.combine.contains(&number) || fold.after.contains(&number) || outside(number));
-        let mut items = Vec::new();
-        for dtype in self.totals(fold) {
-            let varies = (0..self.axes).map(|axis| axis + 1 == self.axes).collect();
-            let op = KOp::Load(kernel.buffers.len() as u32, Part::Re);
-            let first = KValue(kernel.values.len() as u32);
-            kernel.buffers.push(Buffer { dtype, written: false, varies });
-            Arc::make_mut(&mut kernel.values).push(ValueInfo { dtype, level: inner });
-            Arc::make_mut(&mut kernel.insts).push(KInst {
-                op,
-                args: SmallVec::new(),
-                results: 1,
-                first,
-                loc: Loc::default(),
-            });
-            items.push(first);
-        }
+        let along = |axis: usize| axis + 1 == self.axes;
+        let varies = || (0..self.axes).map(along).collect();
+        let items = self.totals(fold).map(|dtype| kernel.load_besides(dtype, varies())).collect();
         let (after, combine) = (kept.range(&fold.after), kept.range(&fold.combine));
         let order = Order::Tree { lanes: 1, leaf: 1, apart: 1, part: 1 };
         kernel.fold = Some(Fold { order, items, after, combine, onward: None, alone: None, ..fold.clone() });
         kernel
+    }
+
+    /// Stores a value to one more buffer, which varies along these axes.
+    pub(super) fn store_besides(&mut self, value: KValue, varies: SmallVec<[bool; 4]>) {
+        let op = KOp::Store(self.buffers.len() as u32, Part::Re);
+        let first = KValue(self.values.len() as u32);
+        self.buffers.push(Buffer { dtype: self.dtype(value), written: true, varies });
+        let args = SmallVec::from_slice(&[value]);
+        Arc::make_mut(&mut self.insts).push(KInst { op, args, results: 0, first, loc: Loc::default() });
+    }
+
+    /// Loads a value from one more buffer, which varies along these axes.
+    pub(super) fn load_besides(&mut self, dtype: DType, varies: SmallVec<[bool; 4]>) -> KValue {
+        let op = KOp::Load(self.buffers.len() as u32, Part::Re);
+        let first = KValue(self.values.len() as u32);
+        let buffer = Buffer { dtype, written: false, varies };
+        Arc::make_mut(&mut self.values).push(ValueInfo { dtype, level: buffer.level() });
+        self.buffers.push(buffer);
+        let args = SmallVec::new();
+        Arc::make_mut(&mut self.insts).push(KInst { op, args, results: 1, first, loc: Loc::default() });
+        first
     }
 
     /// The same with some of the instructions.

@@ -79,6 +79,8 @@ pub struct Lowered {
     pub fallible: bool,
     /// About how long one point takes, in nanoseconds.
     pub point_nanos: f64,
+    /// About how many instructions compute what a point of a row gives, if rows may be combined after that.
+    pub item_work: Option<u32>,
     /// What was said by hand of how the loops are run.
     pub wish: Schedule,
 }
@@ -224,6 +226,7 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         apart: (0..expr.axes.len()).map(apart).collect(),
         fallible,
         point_nanos: nanos(&kernel),
+        item_work: kernel.item_work(),
         wish: Schedule::default(),
         accesses: accesses.into_iter().collect(),
         params,

@@ -1,5 +1,6 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
 
+use super::items_first::items_first;
 use super::lines::LINE;
 use super::long_rows::{Long, long_rows};
 use super::pack::{LEAST_TIMES, is_worth_packing};
@@ -77,6 +78,8 @@ pub struct Decision {
     pub long: Option<Long>,
     /// How long rows are searched.
     pub search: Option<Blocks>,
+    /// The loops around and along short rows whose points are computed first.
+    pub items: Option<[usize; 2]>,
 }
 
 impl Decision {
@@ -94,10 +97,11 @@ impl Decision {
         let call = Call { lowered, kernel: &lowered.kernel, bound, facts };
         let wish = &lowered.wish;
         let threads = wish.threads.unwrap_or_else(|| threads.worth(lowered.nanos(bound)));
+        let items_asked = wish.items == Some(true);
         let beside = compiled.rows_beside().is_some_and(|least| call.lie_beside(least));
         let packing = compiled.packing().filter(|packing| {
             !beside
-                && wish.pack.unwrap_or(wish.tile.is_none())
+                && wish.pack.unwrap_or(wish.tile.is_none() && !items_asked)
                 && !lowered.fallible
                 && is_worth_packing(&lowered.kernel, bound, packing)
         });
@@ -105,21 +109,27 @@ impl Decision {
         let parts = if shared.is_none() { call.parts(threads) } else { None };
         let tile = match wish.tile {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
-            None if beside => None,
+            None if beside || items_asked => None,
             None => call.tile(),
         };
         let tile = tile.filter(|_| packing.is_none());
         let long = (wish.long != Some(false) && tile.is_none() && packing.is_none())
             .then(|| call.long_rows(shared.map(|(_, chunks)| chunks)))
             .flatten();
-        let search = (!beside && tile.is_none() && packing.is_none() && may_search(lowered)).then(|| {
-            let each = wish.search.unwrap_or_else(|| points_of_block(lowered, bound))?;
-            Some(Blocks { each, threads: if shared.is_none() { threads } else { 1 } })
-        });
+        let search =
+            (!beside && !items_asked && tile.is_none() && packing.is_none() && may_search(lowered)).then(|| {
+                let each = wish.search.unwrap_or_else(|| points_of_block(lowered, bound))?;
+                Some(Blocks { each, threads: if shared.is_none() { threads } else { 1 } })
+            });
+        let search = search.flatten();
+        let alone = tile.is_none() && packing.is_none() && search.is_none() && parts.is_none();
+        let items = wish.items.unwrap_or(!beside) && alone;
+        let items = items.then(|| call.items_first(compiled.lanes(), items_asked)).flatten();
         let stream = wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 });
         Decision {
             long,
-            search: search.flatten(),
+            search,
+            items,
             shared,
             parts,
             packing,
@@ -156,6 +166,7 @@ impl Decision {
             stream: Some(self.stream),
             pack: kernel.packing().map(|_| self.packing.is_some()),
             long: self.long.map(|_| true),
+            items: self.items.map(|_| true),
             search: may_search(lowered).then(|| self.search.map(|blocks| blocks.each)),
             unroll: kernel.unroll(),
             stages: kernel.stages(),
@@ -191,6 +202,12 @@ impl Call<'_> {
         let (outer, inner) = self.last_two()?;
         let rows = chunks.filter(|chunks| chunks.along == outer).map_or(self.extent(outer), |chunks| chunks.each);
         long_rows(self.lowered, self.bound, [outer, inner], rows)
+    }
+
+    /// The loops around and along short rows whose points are computed first.
+    fn items_first(&self, lanes: Option<u32>, asked: bool) -> Option<[usize; 2]> {
+        let (outer, inner) = self.last_two()?;
+        items_first(self.lowered, self.bound, [outer, inner], (lanes, asked))
     }
 
     /// What so many threads share, if these are several.

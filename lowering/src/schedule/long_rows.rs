@@ -15,7 +15,7 @@ use crate::lower::{Bound, Lowered};
 use smallvec::SmallVec;
 
 /// The points of a row that is written out: enough to make the loop around it cost nothing, few enough for the first-level cache.
-const LONG: u64 = 2048;
+pub(super) const LONG: u64 = 2048;
 /// The most points of a short row. Vectors of longer ones are mostly full.
 const SHORT: u64 = 256;
 /// The most points of a short row for which elements are copied that lie side by side.
@@ -38,7 +38,7 @@ pub struct Long {
 
 /// What an array is to the last two loops.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     /// One loop.
     Flat,
     /// The same for each row.
@@ -48,7 +48,7 @@ enum Role {
 }
 
 /// What a buffer is to the last two loops that go on, if it can be run as one.
-fn role(lowered: &Lowered, bound: &Bound, number: usize, [outer, inner]: [usize; 2]) -> Option<Role> {
+pub(super) fn role(lowered: &Lowered, bound: &Bound, number: usize, [outer, inner]: [usize; 2]) -> Option<Role> {
     let loops = bound.extents.len();
     let strides = &bound.strides[number * loops..][..loops];
     let fixed = (0..outer).all(|number| strides[number] == 0 || bound.extents[number] == 1);
@@ -102,13 +102,13 @@ pub fn long_rows(lowered: &Lowered, bound: &Bound, loops: [usize; 2], rows: u64)
 }
 
 /// A buffer whose elements of a long row are elsewhere.
-struct Elsewhere {
-    number: usize,
-    role: Role,
-    size: usize,
+pub(super) struct Elsewhere {
+    pub number: usize,
+    pub role: Role,
+    pub size: usize,
     /// From one short row to the next, and from one point to the next, where the elements are.
-    strides: [isize; 2],
-    room: *mut u8,
+    pub strides: [isize; 2],
+    pub room: *mut u8,
 }
 
 impl Elsewhere {
@@ -116,7 +116,7 @@ impl Elsewhere {
     ///
     /// # Safety
     /// They are valid to read from there on, and the room is large enough.
-    unsafe fn fill(&self, from: *const u8, rows: u64, points: u64) {
+    pub(super) unsafe fn fill(&self, from: *const u8, rows: u64, points: u64) {
         let size = self.size;
         let axis = |extent: u64, source, target| Axis { extent: extent as usize, source, target };
         let along = axis(points, self.strides[1], size as isize);

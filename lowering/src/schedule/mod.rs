@@ -27,6 +27,7 @@
 //! | `long=on` | where results lie in memory as if the last two loops were one, and the last one is short, several rows are run as one: other arrays are written out or copied for that. `long=off`: they are not |
 //! | `search=4096` | long rows of which the first of the greatest elements is sought are gone through in blocks of so many points: by their values alone, but for the one that it is in. `search=off`: they are not |
 //! | `pack=on` | short rows whose points are combined, and which each iteration of outer loops reads again or which are combined in any order, are turned first, a block at a time, so that vectors have a point of several rows. `pack=off`: they are not |
+//! | `items=on` | what the points of short rows give is computed first, several rows as one, and combined then. `items=off`: it is not |
 //!
 //! What is not said is decided.
 
@@ -35,6 +36,7 @@ mod band;
 mod crew;
 mod decide;
 mod feed;
+mod items_first;
 mod lines;
 mod long_rows;
 mod machine;
@@ -55,6 +57,7 @@ pub use parts::Parts;
 
 pub(crate) use band::{Bands, Member, Moved, run_bands};
 pub(crate) use feed::{Feed, Passed, run_fed};
+pub(crate) use items_first::{ItemKernels, reads};
 pub(crate) use lines::{LINE, Lines};
 pub(crate) use packed::{packed_decision, run_packed, written};
 pub(crate) use parts::{Halves, run_parts};
@@ -100,6 +103,8 @@ pub struct Schedule {
     pub search: Option<Option<u64>>,
     /// Whether short rows that follow one another in the result are run as long ones.
     pub long: Option<bool>,
+    /// Whether the points of short rows are computed before they are combined.
+    pub items: Option<bool>,
 }
 
 /// Why a text is no schedule, or a schedule not one of an expression.
@@ -137,6 +142,7 @@ impl fmt::Display for Schedule {
         }));
         words.extend(switch("pack", self.pack));
         words.extend(switch("long", self.long));
+        words.extend(switch("items", self.items));
         f.write_str(&words.join(" "))
     }
 }
@@ -187,6 +193,7 @@ impl Schedule {
             ("stream", value) => self.stream = Some(switch("stream", value)?),
             ("pack", value) => self.pack = Some(switch("pack", value)?),
             ("long", value) => self.long = Some(switch("long", value)?),
+            ("items", value) => self.items = Some(switch("items", value)?),
             ("unroll", Some(value)) => self.unroll = Some(number("unroll", value, 1, MAX_UNROLL.into())? as u32),
             ("stages", Some(value)) => self.stages = Some(number("stages", value, 1, MAX_STAGES.into())? as u32),
             ("search", Some("off")) => self.search = Some(None),
@@ -198,7 +205,7 @@ impl Schedule {
             }
             _ => {
                 return ScheduleError::because(format!(
-                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`, `stages=N`, `search=N`, `pack=on`, `long=on`"
+                    "unknown word `{name}`; there are `order=[i,j]`, `threads=N`, `chunk=N`, `tile=RxC`, `stream=on`, `unroll=N`, `stages=N`, `search=N`, `pack=on`, `long=on`, `items=on`"
                 ));
             }
         }
@@ -218,6 +225,7 @@ impl Schedule {
             search: self.search.or(other.search),
             pack: self.pack.or(other.pack),
             long: self.long.or(other.long),
+            items: self.items.or(other.items),
         }
     }
 }
@@ -268,6 +276,7 @@ mod tests {
             "stream=on pack=off",
             "stages=2 pack=on",
             "stream=off long=on",
+            "long=off items=on",
         ] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }
@@ -287,6 +296,7 @@ mod tests {
             ("stream=maybe", "write `stream=on` or `stream=off`"),
             ("pack=maybe", "write `pack=on` or `pack=off`"),
             ("long=maybe", "write `long=on` or `long=off`"),
+            ("items=maybe", "write `items=on` or `items=off`"),
             ("unroll=9", "wants a number from 1 to 8"),
             ("stages=0", "wants a number from 1 to 1000000"),
             ("order=i,j", "write the axes as in `order=[i*j,k]`"),

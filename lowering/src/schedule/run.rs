@@ -3,6 +3,7 @@
 use super::ahead::Ahead;
 use super::crew::share;
 use super::decide::{Chunks, Decision, Tile, bytes, is_turned};
+use super::items_first::ItemKernels;
 use super::lines::{LINE, Lines};
 use super::machine::facts;
 use super::row_blocks::BlockKernels;
@@ -22,6 +23,8 @@ pub(crate) struct Work<'a> {
     pub blocks: Option<BlockKernels<'a>>,
     /// What long rows are searched by, if they are.
     pub search: Option<&'a Searchers>,
+    /// What computes the points of short rows first, if anything does.
+    pub items: Option<&'a ItemKernels>,
     pub bound: &'a Bound,
     /// One a buffer: the element at the first point.
     pub pointers: &'a [*mut u8],
@@ -37,7 +40,7 @@ impl<'a> Work<'a> {
         pointers: &'a [*mut u8],
         params: &'a [u64],
     ) -> Work<'a> {
-        Work { kernel, lowered, blocks: None, search: None, bound, pointers, params }
+        Work { kernel, lowered, blocks: None, search: None, items: None, bound, pointers, params }
     }
 }
 
@@ -156,6 +159,10 @@ impl Work<'_> {
         if let (Some(blocks), Some(searchers)) = (decision.search, self.search) {
             // SAFETY: passed on: threads share whole rows.
             return unsafe { self.in_search(&part, searchers, blocks) };
+        }
+        if let (Some(loops), Some(kernels)) = (decision.items, self.items) {
+            // SAFETY: passed on.
+            return unsafe { self.items_first(&part, kernels, loops) };
         }
         let run = |part: Part| match (&decision.packing, decision.long) {
             // SAFETY: passed on.

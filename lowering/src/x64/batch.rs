@@ -84,7 +84,7 @@ impl Batch {
 }
 
 /// True if what follows a row, along an axis, can follow several rows at once: it reads nothing that changes from row to row.
-pub fn may_follow_several(kernel: &Kernel, rows: &[Row], axis: usize, (items, after): (&Segment, &Segment)) -> bool {
+pub fn may_follow_several(kernel: &Kernel, rows: &[Row], axis: usize, after: &Segment) -> bool {
     let varies = |row: u32| kernel.buffers[rows[row as usize].buffer as usize].varies[axis];
     let alike = |inst: &Inst| match inst {
         Inst::Broadcast { from: Uniform::Counter(counter), .. } => *counter as usize != axis,
@@ -95,10 +95,12 @@ pub fn may_follow_several(kernel: &Kernel, rows: &[Row], axis: usize, (items, af
         Inst::Load { .. } | Inst::First { .. } | Inst::Call(_) | Inst::SumBytes { .. } => false,
     };
     let each_by_itself = |row: &Row| !(row.stored && row.loaded);
-    items.insts.len() <= SHORT
-        && !items.calls()
-        && rows.iter().all(each_by_itself)
-        && after.insts.iter().all(|(inst, _)| alike(inst))
+    rows.iter().all(each_by_itself) && after.insts.iter().all(|(inst, _)| alike(inst))
+}
+
+/// True if so little is computed at a point that it is worth it to join the vectors of rows.
+pub fn may_be_joined(items: &Segment) -> bool {
+    items.insts.len() <= SHORT && !items.calls()
 }
 
 impl Writer<'_> {
@@ -210,7 +212,6 @@ impl Writer<'_> {
         self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
         self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
         let again = self.asm.bound();
-        self.load_pins(&batch.items)?;
         for (n, _) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
             self.asm.load(rax, Mem::frame(self.places.pointers[n]));
             self.asm.store(Mem::frame(self.places.base_words[n]), rax);
@@ -247,6 +248,7 @@ impl Writer<'_> {
         length: (usize, usize, bool),
     ) -> Result<(), KernelError> {
         let rcx = Register::RCX;
+        self.load_pins(&batch.items)?;
         if length.2 {
             self.load_mask(self.masks.points);
         }

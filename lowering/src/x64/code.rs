@@ -135,6 +135,10 @@ impl CompiledKernel for Code {
         Some(self.schedule.groups as u32)
     }
 
+    fn lanes(&self) -> Option<u32> {
+        Some(self.schedule.lanes as u32)
+    }
+
     fn stages(&self) -> Option<u32> {
         Some(self.schedule.stages as u32).filter(|&stages| stages > 1)
     }

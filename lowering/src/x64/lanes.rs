@@ -148,7 +148,10 @@ impl Writer<'_> {
         }
         self.asm.bind(known);
         self.asm.constant(REMAINING, packing.rows);
-        self.lanes_of_rows(kernel, (fold, batch), level, |w| w.points_on_lanes((fold, batch), (0, 1), 0))?;
+        self.lanes_of_rows(kernel, (fold, batch), level, |w| {
+            w.load_pins(&batch.items)?;
+            w.points_on_lanes((fold, batch), (0, 1), 0)
+        })?;
         self.asm.jump(Code::Jmp_rel32_64, done);
         self.asm.bind(otherwise);
         Ok(())

@@ -66,6 +66,7 @@ impl Band {
             nanos += lowered.nanos(bound);
             debug_assert_eq!(lowered.block_join, None, "members keep no totals in memory");
             let work = Work::of(launch.kernel_for(decision), lowered, bound, pointers, params);
+            let work = Work { items: launch.items_for(decision), ..work };
             members.push(schedule::Member { work, along: *along, decision: *decision, moved });
         }
         let threads = Threads::now(nanos, threads).worth(nanos);

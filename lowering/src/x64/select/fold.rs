@@ -2,7 +2,7 @@
 
 use super::{Kept, Selector, Val};
 use crate::kernel::{Fold, KValue, KernelError};
-use crate::x64::batch::may_follow_several;
+use crate::x64::batch::{may_be_joined, may_follow_several};
 use crate::x64::codes;
 use crate::x64::lanes::may_lie_beside;
 use crate::x64::machine::{Class, Inst, Op, Origin, Segment, V, Width};
@@ -89,11 +89,12 @@ impl Selector<'_> {
         let after = self.end();
         let at_once = self.evex()
             && self.has_plain_rows(fold)
-            && may_follow_several(self.kernel, &self.rows.list, axes - 2, (&items, &after));
-        let several = at_once.then(|| -> Result<_, KernelError> {
-            let beside = fold.any_order && may_lie_beside(&self.rows.list, &accumulators);
+            && may_follow_several(self.kernel, &self.rows.list, axes - 2, &after);
+        let beside = fold.any_order && may_lie_beside(&self.rows.list, &accumulators);
+        let several = (at_once && (beside || may_be_joined(&items))).then(|| -> Result<_, KernelError> {
             // Of several accumulators it takes longer than to turn the rows, and to be compiled.
-            let across = if beside && count > 1 { None } else { self.across(fold, &accumulators)? };
+            let joined = !(beside && count > 1) && may_be_joined(&items);
+            let across = if joined { self.across(fold, &accumulators)? } else { None };
             self.beside = true;
             let beside = beside.then(|| self.points(fold, &inner, &accumulators)).transpose()?;
             self.beside = false;

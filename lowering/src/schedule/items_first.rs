@@ -1,0 +1,163 @@
+//! Short rows of which the points are combined, after what they give was computed.
+//!
+//! In `sum(sin(points))` along rows of three, a vector of the innermost loop has as many lanes in use as a row has points, and the instructions of one row
+//! wait for each other. So what points give is computed by a kernel of its own (`kernel/items.rs`), some 2,000 points of rows that follow one another as one
+//! long row, to memory that the nearest cache holds, and combined there by another one. What is read need not lie as one row: it is put so, as of long
+//! rows ([`long_rows`](super::long_rows)).
+
+use super::decide::is_apart;
+use super::lines::LINE;
+use super::long_rows::{Elsewhere, LONG, Role, role};
+use super::run::{Part, SCRATCH, Work};
+use crate::kernel::{CompiledKernel, KOp, Kernel, Status};
+use crate::lower::{Bound, Lowered};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Fewer rows are not worth it.
+const LEAST_ROWS: u64 = 16;
+/// The most points of a row for which it can be asked for.
+const MOST_POINTS: u64 = LONG / 2;
+
+/// So many instructions at a point, and more, are worth it for longer and longer rows; measured on an Intel Xeon, of AVX-512 and AVX2.
+const FEW: u32 = 6;
+const MANY: u32 = 21;
+const LOTS: u32 = 60;
+
+/// The kernels of such a call.
+pub(crate) struct ItemKernels {
+    pub items: Arc<dyn CompiledKernel>,
+    pub fold: Arc<dyn CompiledKernel>,
+    /// The buffers that the first one reads.
+    pub reads: Vec<usize>,
+    /// The bytes of what is between them, a point each.
+    pub sizes: Vec<usize>,
+}
+
+/// The buffers that a kernel reads.
+pub fn reads(kernel: &Kernel) -> Vec<usize> {
+    let is_read =
+        |&number: &usize| kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Load(n, _) if n as usize == number));
+    (0..kernel.buffers.len()).filter(is_read).collect()
+}
+
+/// The loops around and along rows of which points are computed first, if that can be done; unless it is `asked` for, if a kernel with so many lanes is slower.
+pub fn items_first(
+    lowered: &Lowered,
+    bound: &Bound,
+    [outer, inner]: [usize; 2],
+    (lanes, asked): (Option<u32>, bool),
+) -> Option<[usize; 2]> {
+    let work = lowered.item_work.filter(|_| !lowered.fallible && lowered.block_join.is_none())?;
+    let (rows, points) = (bound.extents[outer], bound.extents[inner]);
+    let fits = is_apart(lowered, bound, outer) && (2..=MOST_POINTS).contains(&points);
+    let is_worth = || rows >= LEAST_ROWS && lanes.is_some_and(|lanes| points <= most_points(work, lanes.into()));
+    (fits && (asked || is_worth())).then_some([outer, inner])
+}
+
+/// The most points of a row that it is worth it for, by a kernel of vectors of so many lanes: what takes a row longer is that its last vector is not full,
+/// and that its instructions wait for each other, which short ones are too few for.
+fn most_points(work: u32, lanes: u64) -> u64 {
+    match work {
+        0..FEW => 0,
+        FEW..MANY => lanes * 5 / 8,
+        MANY..LOTS => 4 * lanes,
+        _ => 8 * lanes,
+    }
+}
+
+impl Work<'_> {
+    /// Runs a part of a call whose loops are such as [`items_first`] gave.
+    ///
+    /// # Safety
+    /// As [`run`](super::run), for a part of it.
+    pub(super) unsafe fn items_first(&self, part: &Part, kernels: &ItemKernels, [outer, inner]: [usize; 2]) -> Status {
+        let (loops, points, count) = (part.extents.len(), part.extents[inner], part.extents[outer]);
+        let rows = (LONG / points).clamp(1, count);
+        let room = |size: usize| ((rows * points) as usize * size).next_multiple_of(LINE);
+        let mut elsewhere: SmallVec<[Elsewhere; 4]> = SmallVec::new();
+        for &number in &kernels.reads {
+            let Some(role) = role(self.lowered, self.bound, number, [outer, inner]).filter(|r| *r != Role::Flat) else {
+                continue;
+            };
+            let strides = [outer, inner].map(|along| part.strides[number * loops + along] as isize);
+            let size = self.lowered.kernel.buffers[number].dtype.size();
+            elsewhere.push(Elsewhere { number, role, size, strides, room: std::ptr::null_mut() });
+        }
+        let mut scratch = SCRATCH.take();
+        let sizes = elsewhere.iter().map(|other| other.size).chain(kernels.sizes.iter().copied());
+        scratch.grow(sizes.map(room).sum());
+        let mut at = scratch.begin();
+        for other in &mut elsewhere {
+            other.room = at;
+            at = at.wrapping_add(room(other.size));
+            if other.role == Role::Repeated {
+                // SAFETY: the elements of the first row, and a room for so many.
+                unsafe { other.fill(part.pointers[other.number], rows, points) };
+            }
+        }
+        let mut index: SmallVec<[u64; 4]> = SmallVec::from_elem(0, outer);
+        let status = loop {
+            let mut all = part.clone();
+            for (number, &index) in index.iter().enumerate() {
+                self.narrow(&mut all, number, index, 1);
+            }
+            // SAFETY: some of the rows; rooms are there.
+            let status = unsafe { self.rows_of_items(&all, kernels, (&elsewhere, at), [outer, inner], rows) };
+            let next = (0..outer).rev().find(|&number| index[number] + 1 < part.extents[number]);
+            let Some(next) = next.filter(|_| status.failed == 0) else { break status };
+            index[next] += 1;
+            index[next + 1..].fill(0);
+        };
+        SCRATCH.set(scratch);
+        status
+    }
+
+    /// The rows of one loop, so many at a time; what is between the kernels is in memory from an address on.
+    ///
+    /// # Safety
+    /// As [`run`](super::run), for a part of it.
+    unsafe fn rows_of_items(
+        &self,
+        all: &Part,
+        kernels: &ItemKernels,
+        (elsewhere, between): (&[Elsewhere], *mut u8),
+        [outer, inner]: [usize; 2],
+        rows: u64,
+    ) -> Status {
+        let (loops, points, count) = (all.extents.len(), all.extents[inner], all.extents[outer]);
+        for first in (0..count).step_by(rows as usize) {
+            let mut fold = all.clone();
+            let rows_now = rows.min(count - first);
+            self.narrow(&mut fold, outer, first, rows_now);
+            let mut at = between;
+            for &size in &kernels.sizes {
+                fold.pointers.push(at);
+                at = at.wrapping_add(((rows * points) as usize * size).next_multiple_of(LINE));
+                let strides = fold.strides.len()..fold.strides.len() + loops;
+                fold.strides.resize(strides.end, 0);
+                fold.strides[strides.start + outer] = (points as usize * size) as i64;
+                fold.strides[strides.start + inner] = size as i64;
+            }
+            let mut items = fold.clone();
+            for other in elsewhere {
+                if other.role == Role::Copied {
+                    // SAFETY: the elements of these rows, which the kernel reads, and a room for them.
+                    unsafe { other.fill(fold.pointers[other.number], rows_now, points) };
+                }
+                items.pointers[other.number] = other.room;
+                items.strides[other.number * loops + inner] = other.size as i64;
+            }
+            (items.extents[outer], items.extents[inner]) = (1, rows_now * points);
+            // SAFETY: these points, with copies in place of what is elsewhere; what they give goes to memory of this thread.
+            let computed = unsafe { items.call(&*kernels.items) };
+            debug_assert_eq!(computed.failed, 0, "it can't fail");
+            // SAFETY: these rows, of which the points are there.
+            let status = unsafe { fold.call(&*kernels.fold) };
+            if status.failed != 0 {
+                return status;
+            }
+        }
+        Status::default()
+    }
+}

@@ -1,0 +1,170 @@
+//! What points of short rows give, computed before they are combined: the bits of the plainest loops, for all dtypes and layouts.
+
+use rewright_ir::text::parse_module;
+use rewright_ir::{Array, DType, Datum, Scalar};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options};
+use std::num::NonZeroU32;
+
+fn compile(text: &str, backend: Backend, threads: u32) -> Executable {
+    let module = parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
+    let options = Options { backend, times: true, threads: NonZeroU32::new(threads), ..Options::default() };
+    Executable::compile(&module, "f", options).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn filled(dtype: DType, shape: &[usize], seed: u64) -> Array {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let number = |random: &mut fastrand::Rng| Scalar::F64(f64::from(random.u8(0..40)) / 4.0 - 5.0);
+    Array::from_fn(dtype, shape, |_| number(&mut random).cast(dtype)).expect("its dtype")
+}
+
+fn run(f: &Executable, args: &[Array]) -> (Vec<Array>, Option<bool>) {
+    let args: Vec<Arg<'_>> = args.iter().map(Arg::from).collect();
+    let results = f.call(&args).unwrap_or_else(|e| panic!("{e}"));
+    (results.iter().map(Datum::to_array).collect(), f.schedules()[0].schedule.items)
+}
+
+/// Compares all code generators, on one thread and several, with the interpreter's plain loops.
+fn check(text: impl Fn(&str) -> String, args: &[Array], asked: &str, told: bool) {
+    let (want, none) = run(&compile(&text("items=off"), Backend::Interp, 1), args);
+    assert_eq!(none, None);
+    for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference)) {
+        for (more, threads) in [("", 1), ("threads=2", 2), ("threads=3 chunk=77", 3)] {
+            let text = text(&format!("{asked} {more}"));
+            let f = compile(&text, backend, threads);
+            for _ in 0..2 {
+                let (found, by) = run(&f, args);
+                let same = want.iter().zip(&found).all(|(a, b)| a.same_bits(b));
+                assert!(same, "{:?} {threads}: {want:?} {found:?}\n{text}", backend);
+                if !asked.is_empty() {
+                    assert_eq!(by, told.then_some(true), "{:?}\n{text}", backend);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_functions_come_to_the_same_bits() {
+    // Along the rows, turned, reversed with gaps, one a row, and the same for all rows.
+    let text = |dtype: DType, m: usize, schedule: &str| {
+        let (last, wide) = (m - 1, 2 * m);
+        format!(
+            "func @f(%a: {dtype}[h, w, {m}], %b: {dtype}[h, {m}, w], %c: {dtype}[h, w, {wide}], %d: {dtype}[h, w], %e: {dtype}[{m}]) -> {dtype}[h, w] {{
+entry:
+  %0 = arrayexpr schedule=\"{schedule}\" [i: h, j: w, k: reduce {m}] (a = %a[i, j, k], b = %b[i, k, j], c = %c[i, j, {last} - k], d = %d[i, j], e = %e[k]) {{
+    t0 = exp a
+    t1 = mul t0, b
+    t2 = add t1, c
+    t3 = mul d, d
+    t4 = sub t2, t3
+    t5 = mul t4, e
+    t6 = sin t5
+    yield t6
+  }} reduce (sum {dtype}) : {dtype}[h, w]
+  ret %0
+}}"
+        )
+    };
+    for dtype in [DType::F64, DType::F32, DType::C64, DType::C128] {
+        for (h, w, m) in [(1, 1_500, 3), (2, 700, 2), (5, 131, 7), (3, 90, 33), (2, 20, 600)] {
+            let shapes: [&[usize]; 5] = [&[h, w, m], &[h, m, w], &[h, w, 2 * m], &[h, w], &[m]];
+            let args: Vec<Array> = (1..).zip(shapes).map(|(seed, shape)| filled(dtype, shape, seed)).collect();
+            check(|schedule| text(dtype, m, schedule), &args, "items=on", true);
+        }
+    }
+}
+
+#[test]
+fn other_combinations_do_too() {
+    let text = |dtype: DType, m: usize, reduce: &str, result: &str, schedule: &str| {
+        format!(
+            "func @f(%a: {dtype}[n, {m}], %b: {dtype}[n]) -> {result}[n], {dtype}[n] {{
+entry:
+  %0, %1 = arrayexpr schedule=\"{schedule}\" [i: n, j: reduce {m}] (a = %a[i, j], b = %b[i]) {{
+    t0 = mul a, a
+    t1 = sub t0, a
+    t2 = mul t1, b
+    t3 = add t2, t0
+    yield t3, t1
+  }} reduce ({reduce} {dtype}) reduce (sum {dtype}) : {result}[n], {dtype}[n]
+  ret %0, %1
+}}"
+        )
+    };
+    for dtype in [DType::F64, DType::F32, DType::I8, DType::U16, DType::I32, DType::U64] {
+        for (reduce, result) in [("max", dtype.name()), ("min", dtype.name()), ("prod", dtype.name())] {
+            for (n, m) in [(3_000, 2), (777, 5), (301, 17)] {
+                let args = [filled(dtype, &[n, m], 1), filled(dtype, &[n], 2)];
+                let is_one = reduce != "prod" || !dtype.is_float();
+                if is_one {
+                    check(|schedule| text(dtype, m, reduce, result, schedule), &args, "items=on", true);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_are_counted_where_points_are_combined() {
+    // Positions along rows, and what is read once a row; NaN, and elements that are equal.
+    let text = |dtype: DType, m: usize, schedule: &str| {
+        format!(
+            "func @f(%a: {dtype}[n, {m}], %b: {dtype}[n]) -> i64[n] {{
+entry:
+  %0 = arrayexpr schedule=\"{schedule}\" [i: n, j: reduce {m}] (a = %a[i, j], b = %b[i]) {{
+    t0 = mul a, b
+    t1 = sqrt t0
+    t2 = add t1, a
+    yield t2, j
+  }} reduce (argmax {dtype}, i64) init first finish (s0, s1) {{
+    yield s1
+  }} : i64[n]
+  ret %0
+}}"
+        )
+    };
+    for dtype in [DType::F64, DType::F32] {
+        for (n, m) in [(2_000, 3), (411, 11), (50, 200)] {
+            let args = [filled(dtype, &[n, m], 1), filled(dtype, &[n], 2)];
+            check(|schedule| text(dtype, m, schedule), &args, "items=on pack=off", true);
+            check(|schedule| text(dtype, m, schedule), &args, "", false);
+        }
+    }
+    // Positions of the row that are computed with.
+    let used = |schedule: &str| {
+        text(DType::F64, 3, schedule).replace("t2 = add t1, a", "u = cast j, to=f64\n    t2 = add t1, u")
+    };
+    let args = [filled(DType::F64, &[2_000, 3], 1), filled(DType::F64, &[2_000], 2)];
+    check(used, &args, "items=on pack=off", false);
+}
+
+#[test]
+fn rows_that_take_longer_by_themselves_are_computed_so() {
+    // Whether vectors are of AVX-512, and whether it is done.
+    let told = |dtype: DType, function: &str, n: usize, m: usize| {
+        let text = format!(
+            "func @f(%a: {dtype}[n, {m}]) -> {dtype}[n] {{
+entry:
+  %0 = arrayexpr [i: n, j: reduce {m}] (a = %a[i, j]) {{
+    t0 = {function} a
+    yield t0
+  }} reduce (sum {dtype}) : {dtype}[n]
+  ret %0
+}}"
+        );
+        let f = compile(&text, Backend::Auto, 1);
+        let (_, told) = run(&f, &[filled(dtype, &[n, m], 1)]);
+        (f.schedules()[0].codegen == "x64-avx512").then_some(told.is_some())
+    };
+    let (f64, f32) = (DType::F64, DType::F32);
+    // The longer a point takes, the longer rows may be.
+    for (function, most) in [("abs", 0), ("exp", 5), ("sin", 32), ("atan", 64)] {
+        for m in [2, 3, 5, 8, 32, 33, 64, 65] {
+            let done = told(f64, function, 2_000, m);
+            assert!(done.is_none_or(|done| done == (m <= most)), "{function} {m}");
+        }
+    }
+    assert!(told(f32, "exp", 2_000, 8) != Some(false) && told(f32, "exp", 2_000, 12) != Some(true));
+    // Few rows.
+    assert!(told(f64, "sin", 15, 3) != Some(true) && told(f64, "sin", 16, 3) != Some(false));
+}
