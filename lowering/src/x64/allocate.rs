@@ -6,6 +6,7 @@ use super::asm::{Asm, Mem, Operand};
 use super::binding::{Binding, Spot};
 use super::call::Cold;
 use super::codes;
+use super::copies::Copies;
 use super::frame::Frame;
 use super::machine::{Class, Inst, Op, Origin, Over, V, Width};
 use super::masks::Masks;
@@ -56,6 +57,8 @@ pub struct Writer<'a> {
     pub marks: Vec<(u64, u32)>,
     /// What is written behind the function, for it seldom runs.
     pub cold: Cold,
+    /// What copies rows, written there too.
+    pub copies: Copies,
 }
 
 /// The registers while a segment is written.

@@ -4,6 +4,7 @@ use super::allocate::Writer;
 use super::asm::Asm;
 use super::bytes::ByteSums;
 use super::call::Cold;
+use super::copies::Copies;
 use super::fold::Folding;
 use super::frame::Frame;
 use super::listing::Listing;
@@ -61,6 +62,7 @@ impl Code {
         let pieces = Pieces::new(&rows.list, &stages, schedule, leaf);
         let places =
             Places::new(kernel.axes, (&rows.list, &stages.sizes), (schedule, pieces), calls, &mut frame, &mut pool);
+        let copies = Copies::new(&rows.list, level.is_evex(), &mut pool);
         let mut bytes = pool.into_bytes();
         bytes.resize(bytes.len().next_multiple_of(64), 0);
         let start = bytes.len();
@@ -82,6 +84,7 @@ impl Code {
             doubled: false,
             marks: Vec::new(),
             cold: Cold::default(),
+            copies,
         };
         let entry = writer.kernel(kernel, &levels, folding.as_ref())? as usize;
         let marks = writer.marks;

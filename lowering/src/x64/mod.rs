@@ -26,6 +26,7 @@ mod bytes;
 mod call;
 mod code;
 mod codes;
+mod copies;
 mod cuts;
 mod depth_first;
 mod fold;

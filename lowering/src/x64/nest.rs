@@ -137,6 +137,7 @@ impl Writer<'_> {
         self.asm.r(Code::Pop_r64, Register::RBP);
         self.asm.plain(Code::Retnq);
         self.cold_calls()?;
+        self.copy_routines();
         let entry = self.asm.here();
         self.entry(body)?;
         Ok(entry)

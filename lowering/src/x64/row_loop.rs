@@ -77,7 +77,7 @@ impl Writer<'_> {
                 self.asm.rm(Code::Lea_r64_m, Register::RDI, copy);
                 self.asm.load(Register::R8, Mem::frame(self.places.steps[n]));
                 self.asm.constant(Register::R9, row.size as u64);
-                self.copy(row.size);
+                self.copy(row.size, true);
             }
             self.asm.rm(Code::Lea_r64_m, Register::RDX, copy);
             self.asm.bind(adjacent);
@@ -106,42 +106,9 @@ impl Writer<'_> {
             self.asm.rm(Code::Lea_r64_m, Register::RSI, Mem::frame(self.places.copies[n]));
             self.asm.constant(Register::R8, row.size as u64);
             self.asm.load(Register::R9, Mem::frame(self.places.steps[n]));
-            self.copy(row.size);
+            self.copy(row.size, false);
             self.asm.bind(adjacent);
         }
-    }
-
-    /// Copies the piece's elements from RSI on, R8 apart, to RDI on, R9 apart, four at a time and then one. Changes these, RAX, RCX and R10.
-    fn copy(&mut self, size: usize) {
-        let (rcx, r10) = (Register::RCX, Register::R10);
-        let (from, to) = ((Register::RSI, Register::R8), (Register::RDI, Register::R9));
-        let next = |(at, step)| Mem { index: Some((step, 1)), ..Mem::at(at, 0) };
-        let (singles, done) = (self.asm.label(), self.asm.label());
-        self.asm.load(rcx, Mem::frame(self.places.count));
-        self.asm.rr(Code::Mov_r64_rm64, r10, rcx);
-        self.asm.ri(Code::And_rm64_imm8, r10, 3);
-        self.asm.ri(Code::Shr_rm64_imm8, rcx, 2);
-        self.asm.jump(Code::Je_rel32_64, singles);
-        let four = self.asm.bound();
-        for _ in 0..2 {
-            self.move_element(size, Mem::at(from.0, 0), Mem::at(to.0, 0));
-            self.move_element(size, next(from), next(to));
-            for (at, step) in [from, to] {
-                self.asm.rm(Code::Lea_r64_m, at, Mem { index: Some((step, 2)), ..Mem::at(at, 0) });
-            }
-        }
-        self.asm.r(Code::Dec_rm64, rcx);
-        self.asm.jump(Code::Jne_rel32_64, four);
-        self.asm.bind(singles);
-        self.asm.rr(Code::Test_rm64_r64, r10, r10);
-        self.asm.jump(Code::Je_rel32_64, done);
-        let single = self.asm.bound();
-        self.move_element(size, Mem::at(from.0, 0), Mem::at(to.0, 0));
-        self.asm.rr(Code::Add_r64_rm64, from.0, from.1);
-        self.asm.rr(Code::Add_r64_rm64, to.0, to.1);
-        self.asm.r(Code::Dec_rm64, r10);
-        self.asm.jump(Code::Jne_rel32_64, single);
-        self.asm.bind(done);
     }
 
     /// The points of the piece: rounds of whole groups, then masked groups. Long ones begin with a masked group, too, after which the elements

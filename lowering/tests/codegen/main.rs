@@ -5,6 +5,7 @@
 
 mod arena;
 mod case;
+mod copies;
 mod ops;
 mod pairs;
 mod random;
