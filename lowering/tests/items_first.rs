@@ -166,5 +166,5 @@ entry:
     }
     assert!(told(f32, "exp", 2_000, 8) != Some(false) && told(f32, "exp", 2_000, 12) != Some(true));
     // Few rows.
-    assert!(told(f64, "sin", 15, 3) != Some(true) && told(f64, "sin", 16, 3) != Some(false));
+    assert!(told(f64, "sin", 63, 3) != Some(true) && told(f64, "sin", 64, 3) != Some(false));
 }

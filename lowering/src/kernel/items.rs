@@ -68,6 +68,10 @@ impl Kernel {
             }
             let takes = match &inst.op {
                 KOp::Store(..) | KOp::Index(_) | KOp::Math(_) | KOp::Reference(_) => return None,
+                // Positions are combined beside parts of pairs row by row, which takes that much more; of wide ones less.
+                KOp::Load(n, _) if fold.items.len() > 2 && self.buffers[*n as usize].dtype.is_complex() => {
+                    44 / self.buffers[*n as usize].dtype.real().size() as u32
+                }
                 KOp::Const(_) | KOp::Param(_) | KOp::Load(..) => 0,
                 KOp::Binary(Binary::Div) | KOp::Unary(Unary::Sqrt) => 8,
                 _ => 1,

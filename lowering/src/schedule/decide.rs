@@ -106,6 +106,7 @@ impl Decision {
                 && is_worth_packing(&lowered.kernel, bound, packing)
         });
         let shared = call.shared(first, threads, packing.as_ref());
+        let chunks = shared.map(|(_, chunks)| chunks);
         let parts = if shared.is_none() { call.parts(threads) } else { None };
         let tile = match wish.tile {
             Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
@@ -113,9 +114,8 @@ impl Decision {
             None => call.tile(),
         };
         let tile = tile.filter(|_| packing.is_none());
-        let long = (wish.long != Some(false) && tile.is_none() && packing.is_none())
-            .then(|| call.long_rows(shared.map(|(_, chunks)| chunks)))
-            .flatten();
+        let long =
+            (wish.long != Some(false) && tile.is_none() && packing.is_none()).then(|| call.long_rows(chunks)).flatten();
         let search =
             (!beside && !items_asked && tile.is_none() && packing.is_none() && may_search(lowered)).then(|| {
                 let each = wish.search.unwrap_or_else(|| points_of_block(lowered, bound))?;
@@ -124,7 +124,7 @@ impl Decision {
         let search = search.flatten();
         let alone = tile.is_none() && packing.is_none() && search.is_none() && parts.is_none();
         let items = wish.items.unwrap_or(!beside) && alone;
-        let items = items.then(|| call.items_first(compiled.lanes(), items_asked)).flatten();
+        let items = items.then(|| call.items_first(chunks, (compiled.lanes(), items_asked))).flatten();
         let stream = wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 });
         Decision {
             long,
@@ -200,14 +200,19 @@ impl Call<'_> {
     /// How several short rows are run as one, where so many iterations are handed out at once.
     fn long_rows(&self, chunks: Option<Chunks>) -> Option<Long> {
         let (outer, inner) = self.last_two()?;
-        let rows = chunks.filter(|chunks| chunks.along == outer).map_or(self.extent(outer), |chunks| chunks.each);
-        long_rows(self.lowered, self.bound, [outer, inner], rows)
+        long_rows(self.lowered, self.bound, [outer, inner], self.at_once(outer, chunks))
+    }
+
+    /// How many iterations of a loop are handed out at once.
+    fn at_once(&self, number: usize, chunks: Option<Chunks>) -> u64 {
+        chunks.filter(|chunks| chunks.along == number).map_or(self.extent(number), |chunks| chunks.each)
     }
 
     /// The loops around and along short rows whose points are computed first.
-    fn items_first(&self, lanes: Option<u32>, asked: bool) -> Option<[usize; 2]> {
+    fn items_first(&self, chunks: Option<Chunks>, (lanes, asked): (Option<u32>, bool)) -> Option<[usize; 2]> {
         let (outer, inner) = self.last_two()?;
-        items_first(self.lowered, self.bound, [outer, inner], (lanes, asked))
+        let rows = self.at_once(outer, chunks);
+        items_first(self.lowered, self.bound, ([outer, inner], rows), (lanes, asked))
     }
 
     /// What so many threads share, if these are several.

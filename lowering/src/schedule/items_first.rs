@@ -9,13 +9,14 @@ use super::decide::is_apart;
 use super::lines::LINE;
 use super::long_rows::{Elsewhere, LONG, Role, role};
 use super::run::{Part, SCRATCH, Work};
+use crate::copy::{Axis, copy_strided};
 use crate::kernel::{CompiledKernel, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Fewer rows are not worth it.
-const LEAST_ROWS: u64 = 16;
+const LEAST_ROWS: u64 = 64;
 /// The most points of a row for which it can be asked for.
 const MOST_POINTS: u64 = LONG / 2;
 
@@ -34,6 +35,14 @@ pub(crate) struct ItemKernels {
     pub sizes: Vec<usize>,
 }
 
+impl ItemKernels {
+    /// True if so many rows of so many points had better be combined a lane each.
+    fn turns(&self, rows: u64, points: u64) -> bool {
+        let packing = self.fold.packing().filter(|packing| packing.row_nanos.is_some());
+        packing.is_some_and(|packing| rows >= packing.rows && points <= packing.points)
+    }
+}
+
 /// The buffers that a kernel reads.
 pub fn reads(kernel: &Kernel) -> Vec<usize> {
     let is_read =
@@ -41,15 +50,16 @@ pub fn reads(kernel: &Kernel) -> Vec<usize> {
     (0..kernel.buffers.len()).filter(is_read).collect()
 }
 
-/// The loops around and along rows of which points are computed first, if that can be done; unless it is `asked` for, if a kernel with so many lanes is slower.
+/// The loops around and along rows of which points are computed first, if that can be done; unless it is `asked` for, if so many rows are handed out at once, and a
+/// kernel with so many lanes is slower.
 pub fn items_first(
     lowered: &Lowered,
     bound: &Bound,
-    [outer, inner]: [usize; 2],
+    ([outer, inner], rows): ([usize; 2], u64),
     (lanes, asked): (Option<u32>, bool),
 ) -> Option<[usize; 2]> {
     let work = lowered.item_work.filter(|_| !lowered.fallible && lowered.block_join.is_none())?;
-    let (rows, points) = (bound.extents[outer], bound.extents[inner]);
+    let points = bound.extents[inner];
     let fits = is_apart(lowered, bound, outer) && (2..=MOST_POINTS).contains(&points);
     let is_worth = || rows >= LEAST_ROWS && lanes.is_some_and(|lanes| points <= most_points(work, lanes.into()));
     (fits && (asked || is_worth())).then_some([outer, inner])
@@ -85,7 +95,8 @@ impl Work<'_> {
             elsewhere.push(Elsewhere { number, role, size, strides, room: std::ptr::null_mut() });
         }
         let mut scratch = SCRATCH.take();
-        let sizes = elsewhere.iter().map(|other| other.size).chain(kernels.sizes.iter().copied());
+        let between = kernels.sizes.iter().chain(&kernels.sizes).copied();
+        let sizes = elsewhere.iter().map(|other| other.size).chain(between);
         scratch.grow(sizes.map(room).sum());
         let mut at = scratch.begin();
         for other in &mut elsewhere {
@@ -152,6 +163,29 @@ impl Work<'_> {
             // SAFETY: these points, with copies in place of what is elsewhere; what they give goes to memory of this thread.
             let computed = unsafe { items.call(&*kernels.items) };
             debug_assert_eq!(computed.failed, 0, "it can't fail");
+            if kernels.turns(rows_now, points) {
+                // A point of adjacent rows in adjacent elements, behind what was computed.
+                for (number, &size) in (self.lowered.kernel.buffers.len()..).zip(&kernels.sizes) {
+                    let axis = |extent: u64, source: u64, target: u64| Axis {
+                        extent: extent as usize,
+                        source: source as isize * size as isize,
+                        target: target as isize * size as isize,
+                    };
+                    // SAFETY: what was computed, and a room of the same size.
+                    unsafe {
+                        copy_strided(
+                            size,
+                            fold.pointers[number],
+                            at,
+                            [axis(points, 1, rows), axis(rows_now, points, 1)],
+                        );
+                    }
+                    fold.pointers[number] = at;
+                    fold.strides[number * loops + outer] = size as i64;
+                    fold.strides[number * loops + inner] = (rows as usize * size) as i64;
+                    at = at.wrapping_add(((rows * points) as usize * size).next_multiple_of(LINE));
+                }
+            }
             // SAFETY: these rows, of which the points are there.
             let status = unsafe { fold.call(&*kernels.fold) };
             if status.failed != 0 {

@@ -8,6 +8,7 @@
 use super::ahead::Ahead;
 use super::run::{Part, SCRATCH, Work};
 use super::turn::turn;
+use crate::copy::{Axis, copy_strided};
 use crate::kernel::{Buffer, Kernel, Packing, Status};
 use crate::lower::Bound;
 use smallvec::SmallVec;
@@ -51,16 +52,18 @@ pub fn is_worth_packing(kernel: &Kernel, bound: &Bound, packing: &Packing) -> bo
         let strides = &bound.strides[number * loops..][..loops];
         let both = [strides[across], strides[across + 1]];
         match goes(buffer) {
-            [true, true] => both.contains(&size) && both.iter().all(|&stride| stride > 0),
+            [true, true] => true,
             [false, true] => both[1] == size,
             _ => !buffer.written || both[0] == size,
         }
     };
+    // A row of one point is one, too, if what is done with it takes so long.
+    let least = if packing.row_nanos.is_some() { 1 } else { 2 };
     let again = with_own_rows(kernel, &bound.extents, &bound.strides).is_none();
     let lie_across = lie_across(kernel, &bound.strides, loops);
     (again || lie_across || packing.row_nanos.is_some())
         && is_long_enough(&bound.extents, packing, again, lie_across)
-        && (2..=packing.points).contains(&bound.extents[across + 1])
+        && (least..=packing.points).contains(&bound.extents[across + 1])
         && kernel.buffers.iter().enumerate().all(right)
 }
 
@@ -148,6 +151,14 @@ impl Work<'_> {
                             here.wrapping_add(pitch(size) * point)
                                 .copy_from_nonoverlapping(line, count as usize * size);
                         }
+                    } else if strides[along] != size as i64 || strides[across] < 0 {
+                        let axis = |extent: u64, source: i64, target: usize| Axis {
+                            extent: extent as usize,
+                            source: source as isize,
+                            target: target as isize,
+                        };
+                        let down = axis(points as u64, strides[along], pitch(size));
+                        copy_strided(size, there, here, [down, axis(count, strides[across], size)]);
                     } else {
                         let step = strides[across] as isize;
                         turn(
