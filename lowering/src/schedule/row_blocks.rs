@@ -30,7 +30,7 @@ const AT_ONCE: u64 = 4;
 /// So many blocks are worth it where rows need not be combined so.
 const FREE_BLOCKS: u64 = 16;
 /// And so many adjacent results at most.
-const FREE_RESULTS: u64 = 7;
+const FREE_RESULTS: u64 = 16;
 /// Kernels of more instructions are not made longer.
 const MOST_INSTS: usize = 64;
 /// The bytes of the results of a group of blocks.

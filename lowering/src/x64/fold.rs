@@ -238,7 +238,6 @@ impl Writer<'_> {
     pub fn fold_row(&mut self, fold: &Folding, axis: usize) -> Result<(), KernelError> {
         let looped = if fold.way == Way::Sequence { &fold.items } else { &fold.points };
         self.load_pins(looped)?;
-        self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
         match fold.way {
             Way::Any(groups) => {
                 self.neutral(fold, 0..fold.right())?;
@@ -257,6 +256,7 @@ impl Writer<'_> {
             }
             Way::Tree { groups, lanes, leaf, apart, part } => {
                 let leaves = Leaves { axis, groups, lanes, points: leaf, apart, part, backwards: fold.backwards };
+                self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
                 self.row_as_tree(fold, leaves)?;
             }
             Way::Sequence => {

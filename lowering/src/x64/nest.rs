@@ -44,6 +44,8 @@ pub struct Places {
     /// The most points of a piece where rows are copied or there are stages, and in this call.
     pub pieces: Pieces,
     pub most: u32,
+    /// Not 0 if rows are one piece each, and none is copied: then nothing changes where a piece begins, and how many points it has.
+    pub at_once: u32,
     /// The first point of the piece, and the number of its points. Rows that are trees are one piece from 0 on: there the index goes on from leaf to leaf.
     pub start: u32,
     pub count: u32,
@@ -90,6 +92,7 @@ impl Places {
             between: between.iter().map(|&size| (elements(frame, pieces.points * size), size)).collect(),
             pieces,
             most: frame.place(8),
+            at_once: frame.place(8),
             start: frame.place(8),
             count: frame.place(8),
             remaining: frame.place(8),
@@ -211,6 +214,8 @@ impl Writer<'_> {
         } else {
             self.asm.rr(Code::Mov_r64_rm64, r9, r8);
         }
+        let r10 = Register::R10;
+        self.asm.constant(r10, 1);
         for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
             let varies = kernel.buffers[row.buffer as usize].varies[inner];
             if varies {
@@ -225,6 +230,7 @@ impl Writer<'_> {
             self.asm.ri(Code::Cmp_rm64_imm8, r8, 1);
             self.asm.jump(Code::Je_rel32_64, adjacent);
             self.asm.constant(rcx, 1);
+            self.asm.constant(r10, 0);
             self.asm.constant(r9, self.places.pieces.copied as u64);
             self.asm.jump(Code::Jmp_rel32_64, known);
             self.asm.bind(adjacent);
@@ -233,6 +239,12 @@ impl Writer<'_> {
             self.asm.store(Mem::frame(self.places.copied[n]), rcx);
         }
         self.asm.store(Mem::frame(self.places.most), r9);
+        self.asm.constant(rax, 0);
+        self.asm.rr(Code::Cmp_r64_rm64, r8, r9);
+        self.asm.rr(Code::Cmova_r64_rm64, r10, rax);
+        self.asm.store(Mem::frame(self.places.at_once), r10);
+        self.asm.store(Mem::frame(self.places.start), rax);
+        self.asm.store(Mem::frame(self.places.count), r8);
     }
 
     /// A level's instructions and the loop inside of it.

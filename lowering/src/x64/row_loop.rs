@@ -19,7 +19,6 @@ const LONG: i32 = 8;
 impl Writer<'_> {
     /// All points of a row: in one piece, or, where rows are copied or there are stages, in pieces as large as what is in the frame for them.
     pub fn row(&mut self, kernel: &Kernel, stages: &[Prepared]) -> Result<(), KernelError> {
-        self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
         let asks =
             if self.evex() { asks(self.rows, stages, self.places.pieces) } else { vec![Vec::new(); stages.len()] };
         self.pieces(kernel.axes.checked_sub(1), |w| {
@@ -29,13 +28,23 @@ impl Writer<'_> {
         })
     }
 
-    /// The pieces of a row along an axis, or of a point.
+    /// The pieces of a row along an axis, or of a point. A row that is one piece where it is takes few steps, as there may be many short ones.
     pub fn pieces(
         &mut self,
         axis: Option<usize>,
         mut piece: impl FnMut(&mut Self) -> Result<(), KernelError>,
     ) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
+        let (there, done) = (self.asm.label(), self.asm.label());
+        if axis.is_some() {
+            let several = self.asm.label();
+            self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.at_once), 0);
+            self.asm.jump(Code::Je_rel32_64, several);
+            self.bases_of_rows();
+            self.asm.jump(Code::Jmp_rel32_64, there);
+            self.asm.bind(several);
+        }
+        self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
         let again = self.asm.bound();
         match axis {
             Some(axis) => self.asm.load(rcx, Mem::frame(self.places.extents[axis])),
@@ -47,14 +56,27 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
         self.asm.store(Mem::frame(self.places.count), rcx);
         self.bases();
+        self.asm.bind(there);
         piece(self)?;
         let Some(axis) = axis else { return Ok(()) };
+        self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.at_once), 0);
+        self.asm.jump(Code::Jne_rel32_64, done);
         self.asm.load(rax, Mem::frame(self.places.start));
         self.asm.rm(Code::Add_r64_rm64, rax, Mem::frame(self.places.count));
         self.asm.store(Mem::frame(self.places.start), rax);
         self.asm.rm(Code::Cmp_r64_rm64, rax, Mem::frame(self.places.extents[axis]));
         self.asm.jump(Code::Jb_rel32_64, again);
+        self.asm.bind(done);
         Ok(())
+    }
+
+    /// Where the elements of rows are that are one piece, and not copied.
+    fn bases_of_rows(&mut self) {
+        for (n, _) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
+            let base = self.places.bases[n].unwrap_or(Register::RAX);
+            self.asm.load(base, Mem::frame(self.places.pointers[n]));
+            self.asm.store(Mem::frame(self.places.base_words[n]), base);
+        }
     }
 
     /// The address of the first element of the piece in RDX. Changes RAX.
