@@ -17,13 +17,13 @@ use smallvec::SmallVec;
 /// The points of a row that is written out: enough to make the loop around it cost nothing, few enough for the first-level cache.
 pub(super) const LONG: u64 = 2048;
 /// The most points of a short row. Vectors of longer ones are mostly full.
-const SHORT: u64 = 256;
-/// The most points of a short row for which elements are copied that lie side by side.
-const SHORT_COPIED: u64 = 8;
-/// The most bytes of a short row for which elements are copied that lie otherwise.
-const SHORT_TURNED: u64 = 256;
-/// The most bytes of a short row for which elements are copied of which there is one a row.
-const SHORT_ONE: u64 = 32;
+const SHORT: u64 = 64;
+/// The most points, and bytes, of a short row for which elements are copied that lie side by side; that are reversed; that lie otherwise; and of which there is
+/// one a row.
+const COPIED: [u64; 2] = [8, 48];
+const REVERSED: [u64; 2] = [48, 192];
+const TURNED: [u64; 2] = [SHORT, 256];
+const ONE: [u64; 2] = [8, 32];
 /// What is written out is this part of all points at most.
 const LEAST_TIMES: u64 = 8;
 
@@ -78,6 +78,7 @@ pub fn long_rows(lowered: &Lowered, bound: &Bound, loops: [usize; 2], rows: u64)
     if kernel.fold.is_some() || lowered.fallible {
         return None;
     }
+    let is_within = |[most, bytes]: [u64; 2], size: u64| points <= most && points * size <= bytes;
     let (mut repeats, mut copies, mut worth, mut once) = (false, false, false, false);
     for (number, buffer) in kernel.buffers.iter().enumerate() {
         let role = role(lowered, bound, number, loops)?;
@@ -87,13 +88,19 @@ pub fn long_rows(lowered: &Lowered, bound: &Bound, loops: [usize; 2], rows: u64)
         if role == Role::Copied {
             copies = true;
             let size = buffer.dtype.size() as u64;
-            let side_by_side = strides[1] == size as i64;
-            worth |= if side_by_side { points <= SHORT_COPIED } else { points * size <= SHORT_TURNED };
+            worth |= is_within(
+                match strides[1] {
+                    step if step == size as i64 => COPIED,
+                    step if step == -(size as i64) => REVERSED,
+                    _ => TURNED,
+                },
+                size,
+            );
         }
     }
     let widest = kernel.buffers.iter().map(|buffer| buffer.dtype.size() as u64).max().unwrap_or(1);
     let is_worth = match (once, copies) {
-        (true, _) => points * widest <= SHORT_ONE,
+        (true, _) => is_within(ONE, widest),
         (false, true) => points > 1 && worth,
         (false, false) => points > 1 && repeats,
     };
