@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 /// - Axes that a `broadcast_in_dim` makes are not walked: extrema, `any` and `all` of copies are those of one, a sum of integers is a product. Extrema
 ///   of floats are so where only such axes are reduced.
 /// - All elements of a `reshape`, an `expand_dims` or a `squeeze` are those of its operand; positions only if that is one row.
-/// - A reduction along axes of extent 1 is a view itself, or a cast; positions along one are 0.
+/// - A reduction along axes of extent 1 is a view itself, or a cast.
 ///
 /// Each is exact: elements are combined in the same order, or it does not matter, as for integers. Sums of floats along axes of extent 1
 /// stay, for 0.0 and -0.0 make 0.0.
@@ -51,8 +51,6 @@ enum Last {
     Times(u64),
     /// Axes are dropped, and the rest is cast.
     Squeeze(Axes),
-    /// All are 0, of such dims.
-    Zeros(Box<[Dim]>),
 }
 
 impl RootRewrite for ReduceViews {
@@ -84,11 +82,6 @@ impl RootRewrite for ReduceViews {
             Last::Transpose(perm) => rw.op_with("transpose", [value], of("perm", &perm))?,
             Last::Flip(axes) => rw.op_with("flip", [value], of("axes", &axes))?,
             Last::Times(count) => rw.op("mul", [value.into(), Arg::from(Scalar::U64(count).cast(ty.dtype()))])?,
-            Last::Zeros(dims) if dims.is_empty() => rw.constant(Scalar::I64(0)),
-            Last::Zeros(dims) => {
-                let dims = Attrs::new().with("dims", Attr::Dims(dims.into()));
-                rw.op_with("broadcast_in_dim", [Scalar::I64(0)], dims)?
-            }
             Last::Squeeze(axes) => {
                 let whole = rw.func().ty(value).rank();
                 if !axes.is_empty() {
@@ -269,24 +262,20 @@ impl<'a> Reduction<'a> {
 
     /// Of one element there is nothing to combine.
     fn of_one_element(&self, cx: &MatchCx<'_>) -> Option<Found> {
-        let result = cx.func().ty(self.data.results[0]);
-        let (from, to) = (self.ty.dtype(), result.dtype());
-        let is_position = matches!(self.monoid, Monoid::ArgMin | Monoid::ArgMax);
+        let (from, to) = (self.ty.dtype(), cx.func().ty(self.data.results[0]).dtype());
         let is_itself = match self.monoid {
             Monoid::Min | Monoid::Max => true,
             Monoid::Sum => !from.is_float() && !from.is_complex(),
             Monoid::Prod => !from.is_complex(),
             Monoid::Any | Monoid::All => from.is_bool(),
-            Monoid::ArgMin | Monoid::ArgMax => !result.dims().contains(&Dim::Any),
+            Monoid::ArgMin | Monoid::ArgMax => false,
         };
         let all_one = self.axes.iter().all(|&axis| self.ty.dims()[axis] == Dim::Const(1));
-        let is_operand = self.keeps && from == to && !is_position;
-        if !is_itself || !all_one || (is_operand && !cx.can_replace(self.root, &[self.operand])) {
+        if !is_itself || !all_one || (self.keeps && from == to && !cx.can_replace(self.root, &[self.operand])) {
             return None;
         }
-        let zeros = || Last::Zeros(result.dims().into());
         let dropped = if self.keeps { Axes::new() } else { self.axes.clone() };
-        let last = if is_position { zeros() } else { Last::Squeeze(dropped) };
+        let last = Last::Squeeze(dropped);
         Some(Found { root: self.root, view: None, operand: self.operand, axes: None, last })
     }
 }
