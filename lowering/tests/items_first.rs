@@ -168,3 +168,35 @@ entry:
     // Few rows.
     assert!(told(f64, "sin", 63, 3) != Some(true) && told(f64, "sin", 64, 3) != Some(false));
 }
+
+/// A loop of one point between rows and their points, which is no loop with them; rows of one point; and an array that no point is computed of.
+#[test]
+fn loops_of_one_point_and_arrays_that_are_not_read() {
+    let text = |reduce: &str, schedule: &str| {
+        format!(
+            "func @f(%a: f64[n, m, k], %b: f64[n], %c: f64[k, n], %d: f64[n, m]) -> f64[n, m] {{
+entry:
+  %0 = arrayexpr schedule=\"{schedule}\" [i: n, j: m, l: reduce k] (a = %a[i, j, l], b = %b[i], c = %c[l, i], d = %d[i, j]) {{
+    t0 = mul a, b
+    t1 = sqrt t0
+    t2 = mul c, c
+    t3 = exp t1
+    yield t3
+  }} reduce ({reduce} f64) finish (s) {{
+    t4 = add s, d
+    yield t4
+  }} : f64[n, m]
+  ret %0
+}}"
+        )
+    };
+    for (n, m, k) in [(500, 1, 3), (1, 700, 3), (300, 1, 1), (200, 5, 1), (70, 3, 12), (2, 1, 3)] {
+        let shapes: [&[usize]; 4] = [&[n, m, k], &[n], &[k, n], &[n, m]];
+        let args: Vec<Array> = (1..).zip(shapes).map(|(seed, shape)| filled(DType::F64, shape, seed)).collect();
+        for reduce in ["sum", "max"] {
+            for asked in ["", "items=on", "items=on order=[i,j,l]"] {
+                check(|schedule| text(reduce, schedule), &args, if n * m > 2 { asked } else { "" }, true);
+            }
+        }
+    }
+}

@@ -9,8 +9,8 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    BlockKernels, Decision, Halves, ItemKernels, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, Schedule, Searchers, Threads,
-    Work, facts, packed_decision, reads, row_blocks, run, run_packed, run_parts, written,
+    BlockKernels, Decision, Halves, ItemKernels, LEAST_ITEMS, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, Schedule,
+    Searchers, Threads, Work, facts, is_much, packed_decision, row_blocks, run, run_packed, run_parts, written,
 };
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
@@ -113,6 +113,12 @@ impl Launch {
     pub(super) fn new(lowered: Lowered, generator: &'static dyn CodeGen, compiled: Arc<dyn CompiledKernel>) -> Launch {
         let (codegen, scheduled) = (generator.name(), lowered.wish != Schedule::default());
         let turns = compiled.packing().is_some_and(|packing| packing.row_nanos.is_some());
+        let computes = lowered.item_work.as_ref().is_some_and(is_much);
+        let least_points = match (turns, computes) {
+            (true, _) => LEAST_TURNED,
+            (false, true) => LEAST_ITEMS,
+            (false, false) => LEAST_POINTS,
+        };
         Launch {
             lowered,
             codegen,
@@ -128,7 +134,7 @@ impl Launch {
             whole_blocks: Default::default(),
             packed: false,
             scheduled,
-            least_points: if turns { LEAST_TURNED } else { LEAST_POINTS },
+            least_points,
             latest: Mutex::new(None),
         }
     }
@@ -192,7 +198,11 @@ impl Launch {
             let compile_one = |kernel| compile(self.generator, kernel).ok();
             let (items, fold) = (compile_one(&split.items)?, compile_one(&split.fold)?);
             let sizes = split.dtypes.iter().map(|dtype| dtype.size()).collect();
-            Some(ItemKernels { items, fold, reads: reads(&split.items), sizes })
+            let [read, combined] = [&split.items, &split.fold].map(Kernel::used_buffers);
+            let own = 0..self.lowered.kernel.buffers.len();
+            let reads = own.clone().filter(|&number| read[number]).collect();
+            let unused = own.filter(|&number| !read[number] && !combined[number]).collect();
+            Some(ItemKernels { items, fold, reads, unused, sizes })
         };
         self.items.get_or_init(compile_both).as_ref()
     }
@@ -477,7 +487,10 @@ impl Launch {
     fn with_kernels(&self, mut decision: Decision) -> Decision {
         decision.stream = decision.stream && self.streaming().is_some();
         decision.long = decision.long.filter(|long| !long.by_point || self.by_point(decision.stream).is_some());
-        decision.items = decision.items.filter(|_| self.items().is_some());
+        let asked = self.lowered.wish.items == Some(true);
+        let (work, items) = (self.lowered.item_work.as_ref(), decision.items.and_then(|_| self.items()));
+        let are_fast = || work.zip(items).is_some_and(|(work, items)| items.are_fast(work));
+        decision.items = decision.items.filter(|_| items.is_some() && (asked || are_fast()));
         decision
     }
 

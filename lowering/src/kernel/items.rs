@@ -5,16 +5,28 @@
 
 use super::{Binary, Combination, Fold, KOp, KValue, Kernel, Unary};
 use rewright_ir::DType;
+use smallvec::SmallVec;
 
 /// Two kernels for a fold. Both have its kernel's buffers, and one besides for each value that points give.
 #[derive(Clone, Debug)]
 pub struct ItemSplit {
     /// Leaves what points give in the additional buffers, and writes nothing else. Points are independent, and all that is read is read at each.
     pub items: Kernel,
-    /// Combines what the additional buffers hold, which vary along the last two axes, and goes on as before.
+    /// Combines what the additional buffers hold, and goes on as before.
     pub fold: Kernel,
     /// The dtypes of the additional buffers.
     pub dtypes: Vec<DType>,
+}
+
+/// What is computed at a point of a row before points are combined.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ItemWork {
+    /// About how many instructions, of which divisions and roots count as several.
+    pub insts: u32,
+    /// Whether positions in the row are combined, too.
+    pub positions: bool,
+    /// The bytes of a float of complex numbers that are read, if any are.
+    pub pairs: Option<usize>,
 }
 
 impl Kernel {
@@ -23,7 +35,7 @@ impl Kernel {
         let (fold, inner) = (self.fold.as_ref()?, self.axes as u32);
         self.item_work()?;
         let made = self.made(fold);
-        let varies = || (0..self.axes).map(|axis| axis + 2 >= self.axes).collect();
+        let varies = || SmallVec::from_elem(true, self.axes);
 
         let (mut items, _) = self.only(|number| !self.is_of_fold(number));
         items.fold = None;
@@ -46,12 +58,33 @@ impl Kernel {
             ..fold.clone()
         });
         kernel.drop_unused();
-        Some(ItemSplit { items: items.by_point(), fold: kernel, dtypes })
+        let mut items = items.by_point();
+        [&mut items, &mut kernel].into_iter().for_each(Kernel::forget_unused_buffers);
+        Some(ItemSplit { items, fold: kernel, dtypes })
+    }
+
+    /// Buffers that nothing reads or writes stay, but vary along no axis.
+    fn forget_unused_buffers(&mut self) {
+        let used = self.used_buffers();
+        for (buffer, _) in self.buffers.iter_mut().zip(used).filter(|(_, used)| !used) {
+            buffer.varies.fill(false);
+        }
+    }
+
+    /// For each buffer, whether something reads or writes it.
+    pub fn used_buffers(&self) -> Vec<bool> {
+        let mut used = vec![false; self.buffers.len()];
+        for inst in self.insts.iter() {
+            if let KOp::Load(buffer, _) | KOp::Store(buffer, _) = inst.op {
+                used[buffer as usize] = true;
+            }
+        }
+        used
     }
 
     /// About how many instructions compute what a point gives to a fold; `None` if that can't be computed before points are combined, by points that
     /// know nothing of where they are, is not done in vectors, or is to a good part what is computed once a row, and would be at each point then.
-    pub fn item_work(&self) -> Option<u32> {
+    pub fn item_work(&self) -> Option<ItemWork> {
         let fold = self.fold.as_ref()?;
         let (inner, made) = (self.axes as u32, self.made(fold));
         if inner < 2 || made.is_empty() || made.iter().any(|value| self.values[value.0 as usize].level != inner) {
@@ -62,16 +95,14 @@ impl Kernel {
         let (mut work, mut once) = (0, 0);
         for (number, inst) in self.insts.iter().enumerate().rev() {
             let results = inst.first.0..inst.first.0 + inst.results;
-            let is_stored = matches!(inst.op, KOp::Store(..)) && !self.is_of_fold(number);
-            if !is_stored && !results.into_iter().any(|result| wanted[result as usize]) {
+            if matches!(inst.op, KOp::Store(..)) && !self.is_of_fold(number) {
+                return None;
+            }
+            if !results.into_iter().any(|result| wanted[result as usize]) {
                 continue;
             }
             let takes = match &inst.op {
                 KOp::Store(..) | KOp::Index(_) | KOp::Math(_) | KOp::Reference(_) => return None,
-                // Positions are combined beside parts of pairs row by row, which takes that much more; of wide ones less.
-                KOp::Load(n, _) if fold.items.len() > 2 && self.buffers[*n as usize].dtype.is_complex() => {
-                    44 / self.buffers[*n as usize].dtype.real().size() as u32
-                }
                 KOp::Const(_) | KOp::Param(_) | KOp::Load(..) => 0,
                 KOp::Binary(Binary::Div) | KOp::Unary(Unary::Sqrt) => 8,
                 _ => 1,
@@ -83,7 +114,9 @@ impl Kernel {
             }
             inst.args.iter().for_each(|arg| wanted[arg.0 as usize] = true);
         }
-        (2 * once <= work).then_some(work)
+        let pairs = (0..self.buffers.len()).filter(|&n| self.buffers[n].dtype.is_complex() && self.used_buffers()[n]);
+        let pairs = pairs.map(|n| self.buffers[n].dtype.real().size()).min();
+        (2 * once <= work).then_some(ItemWork { insts: work, positions: made.len() < fold.items.len(), pairs })
     }
 
     /// What points give that is computed, each value once; positions in a row are not.

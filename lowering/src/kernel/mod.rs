@@ -29,7 +29,7 @@ mod verify;
 
 pub use build::{KernelBuilder, Section};
 pub use fold::{Combination, Fold};
-pub use items::ItemSplit;
+pub use items::{ItemSplit, ItemWork};
 pub use search::Search;
 pub use split::Split;
 pub use verify::KernelError;

@@ -20,7 +20,7 @@ mod rows_last;
 pub use bind::{Bound, Extents, ResultShape, Space, Strided};
 pub use order::Order;
 
-use crate::kernel::{Buffer, KOp, KValue, Kernel, KernelBuilder, Part};
+use crate::kernel::{Buffer, ItemWork, KOp, KValue, Kernel, KernelBuilder, Part};
 use crate::scalar::{Elem, Elems, ScalarCx};
 use crate::schedule::{Schedule, nanos};
 use indexmap::IndexSet;
@@ -79,8 +79,8 @@ pub struct Lowered {
     pub fallible: bool,
     /// About how long one point takes, in nanoseconds.
     pub point_nanos: f64,
-    /// About how many instructions compute what a point of a row gives, if rows may be combined after that.
-    pub item_work: Option<u32>,
+    /// What is computed at a point of a row, if rows may be combined after that.
+    pub item_work: Option<ItemWork>,
     /// What was said by hand of how the loops are run.
     pub wish: Schedule,
 }

@@ -1,6 +1,6 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
 
-use super::items_first::items_first;
+use super::items_first::{is_most, items_first};
 use super::lines::LINE;
 use super::long_rows::{Long, long_rows};
 use super::pack::{LEAST_TIMES, is_worth_packing};
@@ -99,9 +99,11 @@ impl Decision {
         let threads = wish.threads.unwrap_or_else(|| threads.worth(lowered.nanos(bound)));
         let items_asked = wish.items == Some(true);
         let beside = compiled.rows_beside().is_some_and(|least| call.lie_beside(least));
+        let is_costly = lowered.item_work.as_ref().is_some_and(is_most) && wish.items != Some(false);
+        let items_instead = items_asked || is_costly && call.items_first(None, (compiled.lanes(), false)).is_some();
         let packing = compiled.packing().filter(|packing| {
             !beside
-                && wish.pack.unwrap_or(wish.tile.is_none() && !items_asked)
+                && wish.pack.unwrap_or(wish.tile.is_none() && !items_instead)
                 && !lowered.fallible
                 && is_worth_packing(&lowered.kernel, bound, packing)
         });

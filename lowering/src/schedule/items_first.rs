@@ -10,13 +10,15 @@ use super::lines::LINE;
 use super::long_rows::{Elsewhere, LONG, Role, role};
 use super::run::{Part, SCRATCH, Work};
 use crate::copy::{Axis, copy_strided};
-use crate::kernel::{CompiledKernel, KOp, Kernel, Status};
+use crate::kernel::{CompiledKernel, ItemWork, Packing, Status};
 use crate::lower::{Bound, Lowered};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Fewer rows are not worth it.
 const LEAST_ROWS: u64 = 64;
+/// Rows of so many vectors, if their elements are not adjacent.
+const GAPS: u64 = 6;
 /// The most points of a row for which it can be asked for.
 const MOST_POINTS: u64 = LONG / 2;
 
@@ -24,30 +26,46 @@ const MOST_POINTS: u64 = LONG / 2;
 const FEW: u32 = 6;
 const MANY: u32 = 21;
 const LOTS: u32 = 60;
+/// The bytes of what is made for so many rows as are computed at once: the first-level cache has room for it.
+const NEAR: usize = 32 << 10;
+/// Below so many points nothing is worth deciding of kernels that compute much at a point.
+pub const LEAST_ITEMS: u64 = 128;
 
 /// The kernels of such a call.
 pub(crate) struct ItemKernels {
     pub items: Arc<dyn CompiledKernel>,
     pub fold: Arc<dyn CompiledKernel>,
-    /// The buffers that the first one reads.
+    /// The buffers that the first one reads, and those that neither does.
     pub reads: Vec<usize>,
+    pub unused: Vec<usize>,
     /// The bytes of what is between them, a point each.
     pub sizes: Vec<usize>,
 }
 
 impl ItemKernels {
+    /// True if they are what is faster, or all the same: not if positions can't be combined a lane each.
+    pub fn are_fast(&self, work: &ItemWork) -> bool {
+        !work.positions || self.packing().is_some()
+    }
+
+    fn packing(&self) -> Option<Packing> {
+        self.fold.packing().filter(|packing| packing.row_nanos.is_some())
+    }
+
     /// True if so many rows of so many points had better be combined a lane each.
     fn turns(&self, rows: u64, points: u64) -> bool {
-        let packing = self.fold.packing().filter(|packing| packing.row_nanos.is_some());
-        packing.is_some_and(|packing| rows >= packing.rows && points <= packing.points)
+        self.packing().is_some_and(|packing| rows >= packing.rows && points <= packing.points)
     }
 }
 
-/// The buffers that a kernel reads.
-pub fn reads(kernel: &Kernel) -> Vec<usize> {
-    let is_read =
-        |&number: &usize| kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Load(n, _) if n as usize == number));
-    (0..kernel.buffers.len()).filter(is_read).collect()
+/// True if what is computed at a point is enough to be worth it for some rows.
+pub fn is_much(work: &ItemWork) -> bool {
+    work.insts >= FEW
+}
+
+/// True if what is computed at a point takes longer, of short rows a lane each, than to put the points of rows that are computed first so.
+pub fn is_most(work: &ItemWork) -> bool {
+    work.insts >= LOTS
 }
 
 /// The loops around and along rows of which points are computed first, if that can be done; unless it is `asked` for, if so many rows are handed out at once, and a
@@ -60,20 +78,37 @@ pub fn items_first(
 ) -> Option<[usize; 2]> {
     let work = lowered.item_work.filter(|_| !lowered.fallible && lowered.block_join.is_none())?;
     let points = bound.extents[inner];
-    let fits = is_apart(lowered, bound, outer) && (2..=MOST_POINTS).contains(&points);
-    let is_worth = || rows >= LEAST_ROWS && lanes.is_some_and(|lanes| points <= most_points(work, lanes.into()));
+    let fits = is_apart(lowered, bound, outer) && (1..=MOST_POINTS).contains(&points);
+    let longest = |lanes: u32| most_points(&work, lanes.into(), points > 1 && has_gaps(lowered, bound, inner));
+    let is_worth = || rows >= LEAST_ROWS && lanes.is_some_and(|lanes| points <= longest(lanes));
     (fits && (asked || is_worth())).then_some([outer, inner])
 }
 
 /// The most points of a row that it is worth it for, by a kernel of vectors of so many lanes: what takes a row longer is that its last vector is not full,
-/// and that its instructions wait for each other, which short ones are too few for.
-fn most_points(work: u32, lanes: u64) -> u64 {
-    match work {
+/// and that its instructions wait for each other, which short ones are too few for; and that rows with `gaps` between their elements are copied one by one.
+fn most_points(work: &ItemWork, lanes: u64, gaps: bool) -> u64 {
+    let by_work = match work.insts {
         0..FEW => 0,
         FEW..MANY => lanes * 5 / 8,
         MANY..LOTS => 4 * lanes,
         _ => 8 * lanes,
-    }
+    };
+    let by_gaps = if gaps { GAPS * lanes } else { 0 };
+    // Positions are combined a lane each, which rows of pairs can't be.
+    let by_pairs = match work.pairs.filter(|_| work.positions) {
+        Some(4) => 4 * lanes,
+        Some(_) => lanes * 5 / 8,
+        None => 0,
+    };
+    let most = by_work.max(by_gaps).max(by_pairs);
+    if work.positions { most.min(4 * lanes) } else { most }
+}
+
+/// True if elements of a row that is read are not adjacent.
+fn has_gaps(lowered: &Lowered, bound: &Bound, inner: usize) -> bool {
+    let buffers = lowered.kernel.buffers.iter().zip(bound.strides.chunks_exact(bound.extents.len()));
+    let mut moving = buffers.filter(|(buffer, _)| !buffer.written && buffer.varies.last() == Some(&true));
+    moving.any(|(buffer, strides)| strides[inner] != buffer.dtype.size() as i64)
 }
 
 impl Work<'_> {
@@ -83,8 +118,6 @@ impl Work<'_> {
     /// As [`run`](super::run), for a part of it.
     pub(super) unsafe fn items_first(&self, part: &Part, kernels: &ItemKernels, [outer, inner]: [usize; 2]) -> Status {
         let (loops, points, count) = (part.extents.len(), part.extents[inner], part.extents[outer]);
-        let rows = (LONG / points).clamp(1, count);
-        let room = |size: usize| ((rows * points) as usize * size).next_multiple_of(LINE);
         let mut elsewhere: SmallVec<[Elsewhere; 4]> = SmallVec::new();
         for &number in &kernels.reads {
             let Some(role) = role(self.lowered, self.bound, number, [outer, inner]).filter(|r| *r != Role::Flat) else {
@@ -94,10 +127,13 @@ impl Work<'_> {
             let size = self.lowered.kernel.buffers[number].dtype.size();
             elsewhere.push(Elsewhere { number, role, size, strides, room: std::ptr::null_mut() });
         }
-        let mut scratch = SCRATCH.take();
         let between = kernels.sizes.iter().chain(&kernels.sizes).copied();
-        let sizes = elsewhere.iter().map(|other| other.size).chain(between);
-        scratch.grow(sizes.map(room).sum());
+        let sizes: SmallVec<[usize; 8]> = elsewhere.iter().map(|other| other.size).chain(between).collect();
+        let near = NEAR as u64 / (points * sizes.iter().sum::<usize>() as u64);
+        let rows = near.min(LONG / points).clamp(1, count);
+        let room = |size: usize| ((rows * points) as usize * size).next_multiple_of(LINE);
+        let mut scratch = SCRATCH.take();
+        scratch.grow(sizes.into_iter().map(room).sum());
         let mut at = scratch.begin();
         for other in &mut elsewhere {
             other.room = at;
@@ -151,6 +187,13 @@ impl Work<'_> {
                 fold.strides[strides.start + inner] = size as i64;
             }
             let mut items = fold.clone();
+            if points == 1 {
+                items.strides.chunks_exact_mut(loops).for_each(|strides| strides[inner] = strides[outer]);
+            }
+            for &number in &kernels.unused {
+                fold.strides[number * loops..][..loops].fill(0);
+                items.strides[number * loops..][..loops].fill(0);
+            }
             for other in elsewhere {
                 if other.role == Role::Copied {
                     // SAFETY: the elements of these rows, which the kernel reads, and a room for them.

@@ -57,7 +57,7 @@ pub use parts::Parts;
 
 pub(crate) use band::{Bands, Member, Moved, run_bands};
 pub(crate) use feed::{Feed, Passed, run_fed};
-pub(crate) use items_first::{ItemKernels, reads};
+pub(crate) use items_first::{ItemKernels, LEAST_ITEMS, is_much};
 pub(crate) use lines::{LINE, Lines};
 pub(crate) use packed::{packed_decision, run_packed, written};
 pub(crate) use parts::{Halves, run_parts};
