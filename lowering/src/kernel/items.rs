@@ -114,9 +114,10 @@ impl Kernel {
             }
             inst.args.iter().for_each(|arg| wanted[arg.0 as usize] = true);
         }
-        let pairs = (0..self.buffers.len()).filter(|&n| self.buffers[n].dtype.is_complex() && self.used_buffers()[n]);
-        let pairs = pairs.map(|n| self.buffers[n].dtype.real().size()).min();
-        (2 * once <= work).then_some(ItemWork { insts: work, positions: made.len() < fold.items.len(), pairs })
+        let complex = self.buffers.iter().filter(|buffer| !buffer.written && buffer.dtype.is_complex());
+        let pairs = complex.map(|buffer| buffer.dtype.real().size()).min();
+        let positions = fold.items.iter().any(|item| !made.contains(item));
+        (2 * once <= work).then_some(ItemWork { insts: work, positions, pairs })
     }
 
     /// What points give that is computed, each value once; positions in a row are not.

@@ -126,7 +126,7 @@ impl Decision {
         let search = search.flatten();
         let alone = tile.is_none() && packing.is_none() && search.is_none() && parts.is_none();
         let items = wish.items.unwrap_or(!beside) && alone;
-        let items = items.then(|| call.items_first(chunks, (compiled.lanes(), items_asked))).flatten();
+        let items = items.then(|| call.items_first(chunks, (compiled.lanes(), items_instead))).flatten();
         let stream = wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 });
         Decision {
             long,
