@@ -1,15 +1,11 @@
 //! What points of short rows give, computed before they are combined: the bits of the plainest loops, for all dtypes and layouts.
 
-use rewright_ir::text::parse_module;
-use rewright_ir::{Array, DType, Datum, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options};
-use std::num::NonZeroU32;
+#[path = "support/scheduled.rs"]
+mod scheduled;
 
-fn compile(text: &str, backend: Backend, threads: u32) -> Executable {
-    let module = parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
-    let options = Options { backend, times: true, threads: NonZeroU32::new(threads), ..Options::default() };
-    Executable::compile(&module, "f", options).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
+use rewright_ir::{Array, DType, Datum, Scalar};
+use rewright_lowering::exec::{Arg, Backend, Executable};
+use scheduled::compile;
 
 fn filled(dtype: DType, shape: &[usize], seed: u64) -> Array {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -25,12 +21,12 @@ fn run(f: &Executable, args: &[Array]) -> (Vec<Array>, Option<bool>) {
 
 /// Compares all code generators, on one thread and several, with the interpreter's plain loops.
 fn check(text: impl Fn(&str) -> String, args: &[Array], asked: &str, told: bool) {
-    let (want, none) = run(&compile(&text("items=off"), Backend::Interp, 1), args);
+    let (want, none) = run(&compile(&text("items=off"), "", Backend::Interp, 1), args);
     assert_eq!(none, None);
     for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference)) {
         for (more, threads) in [("", 1), ("threads=2", 2), ("threads=3 chunk=77", 3)] {
             let text = text(&format!("{asked} {more}"));
-            let f = compile(&text, backend, threads);
+            let f = compile(&text, "", backend, threads);
             for _ in 0..2 {
                 let (found, by) = run(&f, args);
                 let same = want.iter().zip(&found).all(|(a, b)| a.same_bits(b));
@@ -152,7 +148,7 @@ entry:
   ret %0
 }}"
         );
-        let f = compile(&text, Backend::Auto, 1);
+        let f = compile(&text, "", Backend::Auto, 1);
         let (_, told) = run(&f, &[filled(dtype, &[n, m], 1)]);
         (f.schedules()[0].codegen == "x64-avx512").then_some(told.is_some())
     };

@@ -1,10 +1,12 @@
 //! Short rows that are written out to long ones: the bits of the plainest loops, for all dtypes and layouts, and only where all other arrays allow it.
 
+#[path = "support/scheduled.rs"]
+mod scheduled;
+
 use ndarray::Axis;
-use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Datum, Element, Scalar};
-use rewright_lowering::exec::{Arg, Backend, Executable, Options};
-use std::num::NonZeroU32;
+use rewright_lowering::exec::{Arg, Backend, Executable};
+use scheduled::compile;
 
 /// `x * gain + offset + x` with a short row, and one that is the same everywhere along it.
 fn text(dtype: DType, schedule: &str) -> String {
@@ -23,12 +25,6 @@ entry:
     )
 }
 
-fn compile(text: &str, backend: Backend, threads: u32) -> Executable {
-    let module = parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
-    let options = Options { backend, times: true, threads: NonZeroU32::new(threads), ..Options::default() };
-    Executable::compile(&module, "f", options).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
-
 fn filled(dtype: DType, shape: &[usize], seed: u64) -> Array {
     let mut random = fastrand::Rng::with_seed(seed);
     Array::from_fn(dtype, shape, |_| Scalar::F64(f64::from(random.u8(0..20)) - 8.0).cast(dtype)).expect("its dtype")
@@ -42,11 +38,11 @@ fn run(f: &Executable, args: &[Arg<'_>]) -> (Vec<Array>, Option<bool>) {
 #[test]
 fn long_rows_come_to_the_same_bits() {
     for dtype in DType::ALL.into_iter().filter(|&dtype| dtype != DType::Bool) {
-        let plain = compile(&text(dtype, "long=off"), Backend::Interp, 1);
+        let plain = compile(&text(dtype, "long=off"), "", Backend::Interp, 1);
         let ways =
             Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Interp)).flat_map(|backend| {
                 [("", 1), ("long=on threads=2", 2), ("threads=3 chunk=333", 3), ("stream=on", 1)]
-                    .map(|(schedule, threads)| compile(&text(dtype, schedule), backend, threads))
+                    .map(|(schedule, threads)| compile(&text(dtype, schedule), "", backend, threads))
             });
         let ways: Vec<Executable> = ways.collect();
         for (n, m) in [(2_000, 3), (1_501, 5), (90, 64), (83, 63), (4_100, 2), (700, 9)] {
@@ -81,8 +77,8 @@ fn rows_are_long_where_those_of_the_result_follow_one_another() {
         let text =
             format!("func @f({params}) -> {result} {{\nentry:\n  %0 = arrayexpr {expr} : {result}\n  ret %0\n}}");
         let args: Vec<Arg<'_>> = args.iter().map(|&array| array.into()).collect();
-        let (want, _) = run(&compile(&text, Backend::Interp, 1), &args);
-        let (found, told) = run(&compile(&text, Backend::Auto, 1), &args);
+        let (want, _) = run(&compile(&text, "", Backend::Interp, 1), &args);
+        let (found, told) = run(&compile(&text, "", Backend::Auto, 1), &args);
         assert!(want[0].same_bits(&found[0]), "{text}");
         told
     };
@@ -147,10 +143,10 @@ entry:
             let shapes: [&[usize]; 5] = [&[h, w, m], &[h, w, 2 * m], &[h, m, w], &[h, m], &[m]];
             let arrays: Vec<Array> = (1..).zip(shapes).map(|(seed, shape)| filled(dtype, shape, seed)).collect();
             let args: Vec<Arg<'_>> = arrays.iter().map(Arg::from).collect();
-            let (want, _) = run(&compile(&text(dtype, m, ""), Backend::Interp, 1), &args);
+            let (want, _) = run(&compile(&text(dtype, m, ""), "", Backend::Interp, 1), &args);
             for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Interp)) {
                 for (schedule, threads) in [("", 1), ("threads=2", 2), ("threads=3 chunk=333", 3), ("long=off", 1)] {
-                    let f = compile(&text(dtype, m, schedule), backend, threads);
+                    let f = compile(&text(dtype, m, schedule), "", backend, threads);
                     let (found, told) = run(&f, &args);
                     assert!(want[0].same_bits(&found[0]), "{dtype} {h} x {w} x {m} {schedule}");
                     assert_eq!(told, (schedule != "long=off").then_some(true), "{dtype} {h} x {w} x {m} {schedule}");
@@ -197,11 +193,12 @@ entry:
                     });
                 }
                 let args: Vec<Arg<'_>> = arrays.iter().map(Arg::from).collect();
-                let (want, _) = run(&compile(&text(dtype, "long=off", computed), Backend::Interp, 1), &args);
+                let (want, _) = run(&compile(&text(dtype, "long=off", computed), "", Backend::Interp, 1), &args);
                 for backend in Backend::available().filter(|b| *b != Backend::Reference) {
                     for (schedule, threads) in [("", 1), ("threads=2", 2), ("threads=3 chunk=333", 3), ("stream=on", 1)]
                     {
-                        let (found, told) = run(&compile(&text(dtype, schedule, computed), backend, threads), &args);
+                        let (found, told) =
+                            run(&compile(&text(dtype, schedule, computed), "", backend, threads), &args);
                         let what = || format!("{backend:?} {dtype} {h} x {w} x {m} {schedule}");
                         assert!((0..2).all(|n| want[n].same_bits(&found[n])), "{}", what());
                         let is_short = m * dtype.size() <= 32;
@@ -226,13 +223,13 @@ entry:
     let (x, k) =
         (filled(DType::I64, &[2_000, 3], 1), Array::from_fn(DType::I64, &[3], |i| (1 - i as i64).into()).unwrap());
     let args: [Arg<'_>; 2] = [(&x).into(), (&k).into()];
-    let error = |backend| compile(text, backend, 1).call(&args).unwrap_err().to_string();
+    let error = |backend| compile(text, "", backend, 1).call(&args).unwrap_err().to_string();
     let want = error(Backend::Reference);
     for backend in Backend::available() {
         assert_eq!(error(backend), want, "{backend:?}");
     }
     let fine = Array::from_fn(DType::I64, &[3], |i| (i as i64).into()).unwrap();
-    let (_, told) = run(&compile(text, Backend::Auto, 1), &[(&x).into(), (&fine).into()]);
+    let (_, told) = run(&compile(text, "", Backend::Auto, 1), &[(&x).into(), (&fine).into()]);
     assert_eq!(told, None, "a row that fails is one of the array's");
 }
 
@@ -245,11 +242,11 @@ fn what_is_combined_in_memory_is_no_long_row() {
         let text = format!(
             "func @f(%x: {dtype}[l, m, n], %y: {dtype}[m]) -> {dtype}[l, n] {{\nentry:\n  %0 = arrayexpr SCHEDULE [i: l, k: reduce m, j: n] (x = %x[i, k, j], y = %y[k]) {{\n    t0 = add x, y\n    yield t0\n  }} reduce ({of} {dtype}) : {dtype}[l, n]\n  ret %0\n}}"
         );
-        let plain = compile(&text.replace("SCHEDULE", ""), Backend::Interp, 1);
+        let plain = compile(&text, "", Backend::Interp, 1);
         let ways = [("", 1), ("", 2), ("threads=1", 1), ("long=on tile=off", 1), ("order=[j,k,i]", 1)].map(
             |(schedule, threads)| {
                 let schedule = if schedule.is_empty() { String::new() } else { format!("schedule=\"{schedule}\"") };
-                compile(&text.replace("SCHEDULE", &schedule), Backend::Auto, threads)
+                compile(&text.replace("SCHEDULE", &schedule), "", Backend::Auto, threads)
             },
         );
         for shape in [[1, 5000, 1], [300, 17, 1], [1, 40, 3], [20, 400, 1], [2, 3000, 2]] {

@@ -488,9 +488,9 @@ impl Launch {
         decision.stream = decision.stream && self.streaming().is_some();
         decision.long = decision.long.filter(|long| !long.by_point || self.by_point(decision.stream).is_some());
         let asked = self.lowered.wish.items == Some(true);
-        let (work, items) = (self.lowered.item_work.as_ref(), decision.items.and_then(|_| self.items()));
-        let are_fast = || work.zip(items).is_some_and(|(work, items)| items.are_fast(work));
-        decision.items = decision.items.filter(|_| items.is_some() && (asked || are_fast()));
+        let kernels = self.items_for(&decision).zip(self.lowered.item_work.as_ref());
+        let are_worth = kernels.is_some_and(|(kernels, work)| asked || kernels.are_fast(work));
+        decision.items = decision.items.filter(|_| are_worth);
         decision
     }
 
