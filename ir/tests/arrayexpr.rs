@@ -41,7 +41,13 @@ fn read(name: &str, arg: u32, axes: &[u32]) -> Operand {
 }
 fn inst(op: &str, args: &[BodyRef], dtype: DType) -> BodyInst {
     let op = BodyOp::Op(registry().op(op).unwrap(), Attrs::new());
-    BodyInst { op, args: args.iter().copied().collect(), dtypes: [dtype].into_iter().collect(), loc: Loc::default() }
+    BodyInst {
+        op,
+        args: args.iter().copied().collect(),
+        dtypes: [dtype].into_iter().collect(),
+        loc: Loc::default(),
+        ufunc: Loc::default(),
+    }
 }
 fn body(insts: Vec<BodyInst>, yields: Vec<BodyRef>) -> Body {
     Body { insts, yields }
@@ -388,6 +394,7 @@ fn nested_expressions_reduce_inside_of_a_body() {
         args: [X].into_iter().collect(),
         dtypes: [F].into_iter().collect(),
         loc: Loc::default(),
+        ufunc: Loc::default(),
     };
     let mut expr = copy(3, read("x", 0, &[0]));
     expr.body = body(vec![call, inst("div", &[X, BodyRef::Inst(0, 0)], F)], vec![BodyRef::Inst(1, 0)]);

@@ -47,6 +47,9 @@ pub struct BodyInst {
     /// Where it was written.
     #[serde(skip)]
     pub loc: Loc,
+    /// Where the `ufunc` is that it is a part of; nowhere if it is of none. Operands that don't broadcast are that one's error.
+    #[serde(skip)]
+    pub ufunc: Loc,
 }
 
 /// A body: instructions, each using earlier ones, and the values that it yields.
@@ -70,7 +73,8 @@ impl Body {
         loc: Loc,
     ) -> SmallVec<[BodyRef; 2]> {
         let number = self.insts.len() as u32;
-        let inst = BodyInst { op, args: args.into_iter().collect(), dtypes: dtypes.into_iter().collect(), loc };
+        let (args, dtypes) = (args.into_iter().collect(), dtypes.into_iter().collect());
+        let inst = BodyInst { op, args, dtypes, loc, ufunc: Loc::default() };
         let results = (0..inst.dtypes.len()).map(|r| BodyRef::Inst(number, r as u8)).collect();
         self.insts.push(inst);
         results

@@ -186,7 +186,13 @@ fn body(random: &mut Random, operands: &[Operand], rank: usize) -> (Body, Vec<DT
 }
 
 fn inst(op: Op, attrs: Attrs, args: &[(BodyRef, DType)], dtypes: SmallVec<[DType; 1]>) -> BodyInst {
-    BodyInst { op: BodyOp::Op(op, attrs), args: args.iter().map(|(v, _)| *v).collect(), dtypes, loc: Loc::default() }
+    BodyInst {
+        op: BodyOp::Op(op, attrs),
+        args: args.iter().map(|(v, _)| *v).collect(),
+        dtypes,
+        loc: Loc::default(),
+        ufunc: Loc::default(),
+    }
 }
 
 /// A result that all points write, or some of them the same element.
