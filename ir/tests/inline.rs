@@ -209,3 +209,25 @@ good:
     let recursive = "func @f(%x: f64) -> f64 {\nentry:\n  %0 = call @f(%x)\n  ret %0\n}";
     assert!(refused(recursive, &[DType::F64]).contains("nest deeper"));
 }
+
+#[test]
+fn what_is_gone_through_is_bounded() {
+    // Three calls of the one before: so many blocks, and not one instruction.
+    let mut text = String::from("func @f0(%x: f64) -> f64 {\nentry:\n  ret %x\n}\n");
+    for depth in 1..16 {
+        let callee = depth - 1;
+        let name = if depth == 15 { "f".to_string() } else { format!("f{depth}") };
+        text += &format!(
+            "func @{name}(%x: f64) -> f64 {{\nentry:\n  %0 = call @f{callee}(%x)\n  %1 = call @f{callee}(%0)\n  %2 = call @f{callee}(%1)\n  ret %2\n}}\n"
+        );
+    }
+    assert!(refused(&text, &[DType::F64]).contains("blocks, with those of what it calls"));
+    // Ways that all meet in one block.
+    let ways = |count: usize| {
+        let mut text = String::from("func @f(%x: f64, %c: bool) -> f64 {\nentry:\n  br_if %c, b0, end\n");
+        (0..count).for_each(|n| text += &format!("b{n}:\n  br_if %c, b{}, end\n", n + 1));
+        text + &format!("b{count}:\n  ret %x\nend:\n  ret %x\n}}\n")
+    };
+    assert!(refused(&ways(100_000), &[DType::F64, DType::Bool]).contains("blocks"));
+    assert!(expression(&module(&ways(20)), &[DType::F64, DType::Bool]).is_ok());
+}

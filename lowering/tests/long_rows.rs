@@ -83,7 +83,7 @@ fn rows_are_long_where_those_of_the_result_follow_one_another() {
         told
     };
     let f = DType::F64;
-    let (image, gains, tall) = (filled(f, &[50, 60, 3], 1), filled(f, &[3], 2), filled(f, &[50, 1, 3], 3));
+    let (image, gains, tall) = (filled(f, &[50, 80, 3], 1), filled(f, &[3], 2), filled(f, &[50, 1, 3], 3));
     let by_row = "%x: f64[h, w, 3], %g: f64[h, 1, 3]";
     let product = "{\n t0 = mul x, g\n yield t0\n }";
     let plain = "%x: f64[h, w, 3], %g: f64[3]";
@@ -95,14 +95,14 @@ fn rows_are_long_where_those_of_the_result_follow_one_another() {
     let bytes = filled(DType::U8, &[3], 7);
     assert_eq!(told(several, both, "f64[h, w, 3]", &[&image, &bytes, &gains]), Some(true));
     // Rows with gaps between them, and rows that differ from image row to image row, are copied.
-    let wide = filled(f, &[50, 60, 4], 4);
+    let wide = filled(f, &[50, 80, 4], 4);
     let cut = "%x: f64[h, w, 4], %g: f64[3]";
     assert_eq!(told(cut, &whole, "f64[h, w, 3]", &[&wide, &gains]), Some(true));
     let rows = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[i, 0, k]) {product}");
     assert_eq!(told(by_row, &rows, "f64[h, w, 3]", &[&image, &tall]), Some(true));
     // What is read once a row, an index.
     let once = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[i, j]) {product}");
-    let pixels = filled(f, &[50, 60], 8);
+    let pixels = filled(f, &[50, 80], 8);
     assert_eq!(told("%x: f64[h, w, 3], %g: f64[h, w]", &once, "f64[h, w, 3]", &[&image, &pixels]), Some(true));
     let index = "[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[k]) {\n t0 = mul x, g\n t1 = cast k, to=f64\n t2 = add t0, t1\n yield t2\n }";
     assert_eq!(told(plain, index, "f64[h, w, 3]", &[&image, &gains]), None);
@@ -234,6 +234,51 @@ entry:
 }
 
 /// Rows of one point that are combined in memory stay rows: one long row would write all of them at once.
+/// Rows of which only so many follow one another, in an image with a margin: long rows are made of those, if they are enough.
+#[test]
+fn rows_that_few_others_follow() {
+    // What is read beside the elements; its shape, for `[i, j, k]`; how `x` is read; and the fewest rows that are run as one.
+    let operands: [(&str, &str, &str, usize); 4] = [
+        ("%y: T[m]", "y = %y[k]", "x = %x[i, j, k]", 2),
+        ("%y: T[h, u]", "y = %y[i, 2*j]", "x = %x[i, j, k]", 64),
+        ("%y: T[]", "y = %y[]", "x = %x[i, j, k]", 64),
+        ("%y: T[m]", "y = %y[k]", "x = %x[i, j, -1*k + M]", 16),
+    ];
+    for dtype in [DType::U8, DType::F32, DType::F64] {
+        for (number, (params, y, x, least)) in operands.into_iter().enumerate() {
+            for (w, m) in [(2, 3), (7, 2), (15, 3), (16, 3), (40, 4), (63, 3), (64, 3), (100, 2), (1_500, 2)] {
+                // A margin of rows; or of points, too, so that rows have gaps between them.
+                let (h, gap) = (20_000usize.div_ceil(w * m), usize::from(number == 2));
+                let text = format!(
+                    "func @f(%x: T[h, W, G], {params}) -> T[h, {w}, {m}] {{\nentry:\n  %0 = arrayexpr SCHEDULE [i: h, j: {w}, k: {m}] ({x}, {y}) {{\n    t0 = mul x, y\n    yield t0\n  }} : T[h, {w}, {m}]\n  ret %0\n}}"
+                );
+                let text = text.replace("W", &(w + 3).to_string()).replace("G", &(m + gap).to_string());
+                let text = text.replace("M]", &format!("{}]", m - 1)).replace("[m]", &format!("[{m}]"));
+                let text = text.replace('T', dtype.name()).replace("u]", &format!("{}]", 2 * w));
+                let shape: &[usize] = match number {
+                    1 => &[h, 2 * w],
+                    2 => &[],
+                    _ => &[m],
+                };
+                let (x, y) = (filled(dtype, &[h, w + 3, m + gap], 1), filled(dtype, shape, 2));
+                let args: [Arg<'_>; 2] = [(&x).into(), (&y).into()];
+                let (want, _) = run(&compile(&text, "", Backend::Interp, 1), &args);
+                for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Interp)) {
+                    for (schedule, threads) in [("", 1), ("threads=3 chunk=7", 3), ("long=off", 1)] {
+                        let (found, told) = run(&compile(&text, schedule, backend, threads), &args);
+                        let what = || format!("{backend:?} {number} {dtype} {h} x {w} x {m} {schedule}");
+                        assert!(want[0].same_bits(&found[0]), "{}", what());
+                        if threads == 1 {
+                            let is_long = schedule.is_empty() && w >= least;
+                            assert_eq!(told, is_long.then_some(true), "{}", what());
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_combined_in_memory_is_no_long_row() {
     for (dtype, of) in

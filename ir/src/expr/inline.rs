@@ -21,6 +21,8 @@ use std::rc::Rc;
 
 /// The deepest nesting of calls that is taken in.
 const MAX_DEPTH: usize = 16;
+/// The most blocks that are gone through, each time that they are called.
+const MAX_BLOCKS: usize = 1 << 13;
 /// The most instructions that are taken in.
 const MAX_INSTS: usize = 1 << 12;
 
@@ -35,7 +37,7 @@ pub fn inline_function(
     loc: Loc,
 ) -> Result<SmallVec<[BodyRef; 2]>, String> {
     let first = body.insts.len();
-    let results = Inliner { body, first, module }.call(func, args, &Path::Always, 0, loc)?;
+    let results = Inliner { body, first, blocks: 0, module }.call(func, args, &Path::Always, 0, loc)?;
     for inst in &mut body.insts[first..] {
         inst.ufunc = loc;
     }
@@ -65,6 +67,8 @@ type Ways = SmallVec<[(Option<Block>, Edge); 2]>;
 struct Inliner<'a> {
     body: &'a mut Body,
     first: usize,
+    /// The blocks of all calls so far.
+    blocks: usize,
     module: &'a Module,
 }
 
@@ -108,6 +112,10 @@ impl Inliner<'_> {
         }
         if depth > MAX_DEPTH {
             return Err(format!("calls nest deeper than {MAX_DEPTH}"));
+        }
+        self.blocks += func.blocks().count();
+        if self.blocks > MAX_BLOCKS {
+            return Err(format!("it has more than {MAX_BLOCKS} blocks, with those of what it calls"));
         }
         let dominators = Dominators::of(func);
         let order: FxHashMap<Block, usize> =

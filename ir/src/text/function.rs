@@ -16,7 +16,14 @@ impl<'a> Parser<'a> {
                 functions.extend(self.function());
                 continue;
             }
-            let _ = self.expected::<()>("a function, as `func @f(%x: f64[n]) -> f64[n] {`");
+            let is_nameless = self.is_word("func");
+            if is_nameless {
+                self.bump();
+            }
+            let _ = self.expected::<()>(match is_nameless {
+                true => "a function's name, as `@f`",
+                false => "a function, as `func @f(%x: f64[n]) -> f64[n] {`",
+            });
             while !self.is(Kind::End) && !self.at_next_func() {
                 self.bump();
             }

@@ -197,12 +197,13 @@ impl Launch {
             let split = self.lowered.kernel.split_items()?;
             let compile_one = |kernel| compile(self.generator, kernel).ok();
             let (items, fold) = (compile_one(&split.items)?, compile_one(&split.fold)?);
+            let positions = self.lowered.item_work.is_some_and(|work| work.positions);
             let sizes = split.dtypes.iter().map(|dtype| dtype.size()).collect();
             let [read, combined] = [&split.items, &split.fold].map(Kernel::used_buffers);
             let own = 0..self.lowered.kernel.buffers.len();
             let reads = own.clone().filter(|&number| read[number]).collect();
             let unused = own.filter(|&number| !read[number] && !combined[number]).collect();
-            Some(ItemKernels { items, fold, reads, unused, sizes })
+            Some(ItemKernels { items, fold, reads, unused, sizes, positions })
         };
         self.items.get_or_init(compile_both).as_ref()
     }

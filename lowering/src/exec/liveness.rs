@@ -12,6 +12,8 @@ pub struct Liveness {
     live_out: FxHashMap<Block, BitSet>,
     /// Reachable blocks, each before those that it dominates, wherever they stand in the text.
     pub blocks: Vec<Block>,
+    /// The place of each there.
+    pub numbers: FxHashMap<Block, usize>,
 }
 
 /// A set of small numbers.
@@ -113,7 +115,8 @@ impl Liveness {
                 break;
             }
         }
-        Liveness { crossing, live_in, live_out, blocks }
+        let numbers = (0..).zip(&blocks).map(|(number, &block)| (block, number)).collect();
+        Liveness { crossing, live_in, live_out, blocks, numbers }
     }
 
     /// True if a value is used, or kept, outside of the block that defines it.

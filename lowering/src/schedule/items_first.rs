@@ -10,15 +10,18 @@ use super::lines::LINE;
 use super::long_rows::{Elsewhere, LONG, Role, role};
 use super::run::{Part, SCRATCH, Work};
 use crate::copy::{Axis, copy_strided};
-use crate::kernel::{CompiledKernel, ItemWork, Packing, Status};
+use crate::kernel::{Buffer, CompiledKernel, ItemWork, Packing, Status};
 use crate::lower::{Bound, Lowered};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Fewer rows are not worth it.
 const LEAST_ROWS: u64 = 64;
-/// Rows of so many vectors, if their elements are not adjacent.
+/// Rows of so many vectors, if their elements are not adjacent; and if they are, in reverse.
 const GAPS: u64 = 6;
+const REVERSED: u64 = 4;
+/// The most points of a row that is turned.
+const MOST_TURNED: u64 = 12;
 /// The most points of a row for which it can be asked for.
 const MOST_POINTS: u64 = LONG / 2;
 
@@ -40,6 +43,8 @@ pub(crate) struct ItemKernels {
     pub unused: Vec<usize>,
     /// The bytes of what is between them, a point each.
     pub sizes: Vec<usize>,
+    /// Whether positions are combined, which lanes of a row are slow at.
+    pub positions: bool,
 }
 
 impl ItemKernels {
@@ -52,9 +57,10 @@ impl ItemKernels {
         self.fold.packing().filter(|packing| packing.row_nanos.is_some())
     }
 
-    /// True if so many rows of so many points had better be combined a lane each.
+    /// True if so many rows of so many points had better be combined a lane each, for which they are turned.
     fn turns(&self, rows: u64, points: u64) -> bool {
-        self.packing().is_some_and(|packing| rows >= packing.rows && points <= packing.points)
+        let most = |packing: &Packing| if self.positions { packing.points } else { MOST_TURNED };
+        self.packing().is_some_and(|packing| rows >= packing.rows && points <= most(&packing))
     }
 }
 
@@ -79,36 +85,41 @@ pub fn items_first(
     let work = lowered.item_work.filter(|_| !lowered.fallible && lowered.block_join.is_none())?;
     let points = bound.extents[inner];
     let fits = is_apart(lowered, bound, outer) && (1..=MOST_POINTS).contains(&points);
-    let longest = |lanes: u32| most_points(&work, lanes.into(), points > 1 && has_gaps(lowered, bound, inner));
+    let longest =
+        |lanes: u32| most_points(&work, lanes.into(), if points > 1 { apart(lowered, bound, inner) } else { 0 });
     let is_worth = || rows >= LEAST_ROWS && lanes.is_some_and(|lanes| points <= longest(lanes));
     (fits && (asked || is_worth())).then_some([outer, inner])
 }
 
 /// The most points of a row that it is worth it for, by a kernel of vectors of so many lanes: what takes a row longer is that its last vector is not full,
-/// and that its instructions wait for each other, which short ones are too few for; and that rows with `gaps` between their elements are copied one by one.
-fn most_points(work: &ItemWork, lanes: u64, gaps: bool) -> u64 {
+/// and that its instructions wait for each other, which short ones are too few for; and that rows whose elements lie `apart` are copied one by one.
+fn most_points(work: &ItemWork, lanes: u64, apart: u64) -> u64 {
     let by_work = match work.insts {
         0..FEW => 0,
         FEW..MANY => lanes * 5 / 8,
         MANY..LOTS => 4 * lanes,
         _ => 8 * lanes,
     };
-    let by_gaps = if gaps { GAPS * lanes } else { 0 };
     // Positions are combined a lane each, which rows of pairs can't be.
     let by_pairs = match work.pairs.filter(|_| work.positions) {
         Some(4) => 4 * lanes,
         Some(_) => lanes * 5 / 8,
         None => 0,
     };
-    let most = by_work.max(by_gaps).max(by_pairs);
+    let most = by_work.max(apart * lanes).max(by_pairs);
     if work.positions { most.min(4 * lanes) } else { most }
 }
 
-/// True if elements of a row that is read are not adjacent.
-fn has_gaps(lowered: &Lowered, bound: &Bound, inner: usize) -> bool {
+/// The vectors of a row that is worth it because elements of one that is read are not adjacent.
+fn apart(lowered: &Lowered, bound: &Bound, inner: usize) -> u64 {
     let buffers = lowered.kernel.buffers.iter().zip(bound.strides.chunks_exact(bound.extents.len()));
-    let mut moving = buffers.filter(|(buffer, _)| !buffer.written && buffer.varies.last() == Some(&true));
-    moving.any(|(buffer, strides)| strides[inner] != buffer.dtype.size() as i64)
+    let moving = buffers.filter(|(buffer, _)| !buffer.written && buffer.varies.last() == Some(&true));
+    let of = |(buffer, strides): (&Buffer, &[i64])| match buffer.dtype.size() as i64 {
+        size if strides[inner] == size => 0,
+        size if strides[inner] == -size => REVERSED,
+        _ => GAPS,
+    };
+    moving.map(of).max().unwrap_or(0)
 }
 
 impl Work<'_> {

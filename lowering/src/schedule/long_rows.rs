@@ -26,6 +26,11 @@ const TURNED: [u64; 2] = [SHORT, 256];
 const ONE: [u64; 2] = [8, 32];
 /// What is written out is this part of all points at most.
 const LEAST_TIMES: u64 = 8;
+/// The fewest rows of which elements are copied to a long row, which takes as long as some rows do: where short ones are quick, as their elements lie side by side, or
+/// are a vector in reverse; and where they are not.
+const LEAST_QUICK: u64 = 64;
+const LEAST_SLOW: u64 = 16;
+const VECTOR: u64 = 64;
 
 /// How several short rows are run as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +39,10 @@ pub struct Long {
     pub loops: [usize; 2],
     /// By the kernel that reads at each point what the other one reads once a row.
     pub by_point: bool,
+    /// Whether there are elements that are copied for each long row.
+    pub copies: bool,
+    /// The fewest short rows of a long one.
+    pub least: u64,
 }
 
 /// What an array is to the last two loops.
@@ -65,21 +74,24 @@ pub(super) fn role(lowered: &Lowered, bound: &Bound, number: usize, [outer, inne
     }
 }
 
-/// How many rows of so many are run as one, each of so many points, if that is worth it.
-fn rows_at_once(rows: u64, points: u64) -> Option<u64> {
-    let at_once = (LONG / points.max(1)).min(rows / LEAST_TIMES);
-    ((1..=SHORT).contains(&points) && at_once > 1).then_some(at_once)
+impl Long {
+    /// How many rows of so many points are run as one, of so many that follow one another so many times, if they are enough.
+    fn at_once(&self, (times, rows): (u64, u64), points: u64) -> Option<u64> {
+        let most = (LONG / points.max(1)).min(rows);
+        let most = if self.copies { most } else { most.min(times.saturating_mul(rows) / LEAST_TIMES) };
+        // Long rows of the same length, as far as that goes.
+        (most >= self.least).then(|| rows.div_ceil(rows.div_ceil(most)))
+    }
 }
 
 /// How that is done to a call, of which so many rows are handed out at once, if it can be done and is worth it. The loops are the last two that go on.
 pub fn long_rows(lowered: &Lowered, bound: &Bound, loops: [usize; 2], rows: u64) -> Option<Long> {
     let (kernel, points) = (&lowered.kernel, bound.extents[loops[1]]);
-    rows_at_once(rows, points)?;
     if kernel.fold.is_some() || lowered.fallible {
         return None;
     }
     let is_within = |[most, bytes]: [u64; 2], size: u64| points <= most && points * size <= bytes;
-    let (mut repeats, mut copies, mut worth, mut once) = (false, false, false, false);
+    let (mut repeats, mut copies, mut worth, mut once, mut quick) = (false, false, false, false, true);
     for (number, buffer) in kernel.buffers.iter().enumerate() {
         let role = role(lowered, bound, number, loops)?;
         let strides = loops.map(|along| bound.strides[number * bound.extents.len() + along]);
@@ -88,6 +100,10 @@ pub fn long_rows(lowered: &Lowered, bound: &Bound, loops: [usize; 2], rows: u64)
         if role == Role::Copied {
             copies = true;
             let size = buffer.dtype.size() as u64;
+            quick &= match strides[1] {
+                step if step == -(size as i64) => points * size >= VECTOR,
+                step => step == 0 || step == size as i64,
+            };
             worth |= is_within(
                 match strides[1] {
                     step if step == size as i64 => COPIED,
@@ -104,8 +120,16 @@ pub fn long_rows(lowered: &Lowered, bound: &Bound, loops: [usize; 2], rows: u64)
         (false, true) => points > 1 && worth,
         (false, false) => points > 1 && repeats,
     };
+    let least = match (copies, quick) {
+        (false, _) => 2,
+        (true, false) => LEAST_SLOW,
+        (true, true) => LEAST_QUICK,
+    };
+    let long = Long { loops, by_point: once, copies, least };
+    let times = bound.extents[..loops[0]].iter().product();
+    let is_long = (1..=SHORT).contains(&points) && long.at_once((times, rows), points).is_some();
     let counts = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Index(_)));
-    (is_worth && !counts).then_some(Long { loops, by_point: once })
+    (is_worth && is_long && !counts).then_some(long)
 }
 
 /// A buffer whose elements of a long row are elsewhere.
@@ -149,15 +173,16 @@ impl Work<'_> {
     ///
     /// # Safety
     /// As [`run`](super::run), for a part of it.
-    pub(super) unsafe fn in_long_rows(&self, part: &Part, [outer, inner]: [usize; 2]) -> Status {
+    pub(super) unsafe fn in_long_rows(&self, part: &Part, how: &Long) -> Status {
+        let [outer, inner] = how.loops;
         let (loops, points, count) = (part.extents.len(), part.extents[inner], part.extents[outer]);
-        let Some(rows) = rows_at_once(count, points).filter(|_| points == self.bound.extents[inner]) else {
+        let times = part.extents[..outer].iter().product();
+        let at_once = how.at_once((times, count), points).filter(|_| points == self.bound.extents[inner]);
+        let Some(rows) = at_once else {
             // SAFETY: passed on.
             return unsafe { part.call(self.kernel) };
         };
-        let mut scratch = SCRATCH.take();
         let mut elsewhere: SmallVec<[Elsewhere; 4]> = SmallVec::new();
-        let room = |size: usize| ((rows * points) as usize * size).next_multiple_of(LINE);
         for (number, buffer) in self.lowered.kernel.buffers.iter().enumerate() {
             let Some(role) = role(self.lowered, self.bound, number, [outer, inner]).filter(|r| *r != Role::Flat) else {
                 continue;
@@ -165,6 +190,8 @@ impl Work<'_> {
             let strides = [outer, inner].map(|along| part.strides[number * loops + along] as isize);
             elsewhere.push(Elsewhere { number, role, size: buffer.dtype.size(), strides, room: std::ptr::null_mut() });
         }
+        let room = |size: usize| ((rows * points) as usize * size).next_multiple_of(LINE);
+        let mut scratch = SCRATCH.take();
         scratch.grow(elsewhere.iter().map(|other| room(other.size)).sum());
         let mut at = scratch.begin();
         // Of a part, with so many short rows in each of its own.
@@ -182,7 +209,7 @@ impl Work<'_> {
                 long.pointers[other.number] = other.room;
             }
         }
-        match elsewhere.iter().any(|other| other.role == Role::Copied) {
+        match how.copies {
             // SAFETY: passed on; rooms are there.
             true => unsafe { self.in_copied_rows(&long, [outer, inner], rows, &elsewhere) },
             // SAFETY: passed on.

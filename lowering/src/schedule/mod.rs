@@ -74,7 +74,7 @@ use thiserror::Error;
 /// The most threads that may be asked for.
 pub const MAX_THREADS: u32 = 256;
 /// The most vectors in a round that may be asked for.
-pub const MAX_UNROLL: u32 = 8;
+pub const MAX_UNROLL: u32 = 16;
 /// The fewest points of a block of a row that is searched: what each comes to is kept.
 const LEAST_SEARCH: u64 = 64;
 /// The most stages of a loop.
@@ -297,7 +297,7 @@ mod tests {
             ("pack=maybe", "write `pack=on` or `pack=off`"),
             ("long=maybe", "write `long=on` or `long=off`"),
             ("items=maybe", "write `items=on` or `items=off`"),
-            ("unroll=9", "wants a number from 1 to 8"),
+            ("unroll=17", "wants a number from 1 to 16"),
             ("stages=0", "wants a number from 1 to 1000000"),
             ("order=i,j", "write the axes as in `order=[i*j,k]`"),
             ("order=[i,,j]", "write the axes as in `order=[i*j,k]`"),

@@ -168,7 +168,7 @@ impl Work<'_> {
             // SAFETY: passed on.
             (Some(packing), _) => unsafe { self.in_blocks(&part, packing) },
             // SAFETY: passed on.
-            (None, Some(long)) => unsafe { self.in_long_rows(&part, long.loops) },
+            (None, Some(long)) => unsafe { self.in_long_rows(&part, &long) },
             // SAFETY: passed on.
             (None, None) => unsafe { self.part(part, decision.tile) },
         };

@@ -50,7 +50,7 @@ impl FuncPlanner<'_, '_> {
     fn edge(&mut self, data: &InstData, n: usize, alive: &[Value]) -> Result<Edge, LowerError> {
         let func = self.func;
         let target = &data.targets[n];
-        let to = self.live.blocks.iter().position(|&b| b == target.block);
+        let to = self.live.numbers.get(&target.block).copied();
         let to = to.ok_or_else(|| self.refuse(data, "branches out of the function"))?;
         let params = func.block_params(target.block);
         if params.len() != target.args.len() {
