@@ -233,11 +233,10 @@ entry:
     assert_eq!(told, None, "a row that fails is one of the array's");
 }
 
-/// Rows of one point that are combined in memory stay rows: one long row would write all of them at once.
 /// Rows of which only so many follow one another, in an image with a margin: long rows are made of those, if they are enough.
 #[test]
 fn rows_that_few_others_follow() {
-    // What is read beside the elements; its shape, for `[i, j, k]`; how `x` is read; and the fewest rows that are run as one.
+    // What is read beside `x`; how it and `x` are read; and the fewest rows that are run as one.
     let operands: [(&str, &str, &str, usize); 4] = [
         ("%y: T[m]", "y = %y[k]", "x = %x[i, j, k]", 2),
         ("%y: T[h, u]", "y = %y[i, 2*j]", "x = %x[i, j, k]", 64),
@@ -279,6 +278,7 @@ fn rows_that_few_others_follow() {
     }
 }
 
+/// Rows of one point that are combined in memory stay rows: one long row would write all of them at once.
 #[test]
 fn what_is_combined_in_memory_is_no_long_row() {
     for (dtype, of) in
