@@ -180,12 +180,11 @@ fn words(error: &EvalError) -> Option<&str> {
 
 /// True if an error after rewriting names an instruction of the program as it was written. Work that nobody needs is dropped, and what is
 /// left may be done in another order, so it may be another error than before; but it is one of the program's own. A node fails as a
-/// whole where the shapes of its operands don't fit, and a branch that is decided is a jump.
+/// whole where the shapes of its operands don't fit.
 fn fails_there(written: &Module, after: &EvalError) -> bool {
     let mut insts = written.functions().flat_map(|f| f.blocks().flat_map(|b| f.insts(b)).map(|i| f.inst(i)));
-    let shape = |op: &str| after.op == Some(op) && after.kind == EvalErrorKind::Shape;
-    let named =
-        |op: &str| after.op == Some(op) || shape("arrayexpr") || matches!(op, "br_if" | "switch") && shape("jump");
+    let node = after.op == Some("arrayexpr") && after.kind == EvalErrorKind::Shape;
+    let named = |op: &str| after.op == Some(op) || node;
     after.kind == EvalErrorKind::Limit || insts.any(|data| data.loc.line == after.loc.line && named(data.op.name))
 }
 

@@ -98,9 +98,9 @@ impl EvalError {
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(EvalErrorKind::Unsupported, message)
     }
-    /// Adds op and place where they are not there yet.
+    /// Adds op and place where they are not there yet. What was written at the place is named, and `op` where the place doesn't say it.
     pub fn at(mut self, op: &'static str, loc: Loc) -> Self {
-        self.op.get_or_insert(op);
+        self.op.get_or_insert(loc.op.map_or(op, |written| written.0.name));
         if self.loc.is_none() {
             self.loc = loc;
         }

@@ -46,7 +46,7 @@ fn inst(op: &str, args: &[BodyRef], dtype: DType) -> BodyInst {
         args: args.iter().copied().collect(),
         dtypes: [dtype].into_iter().collect(),
         loc: Loc::default(),
-        ufunc: Loc::default(),
+        applied: None,
     }
 }
 fn body(insts: Vec<BodyInst>, yields: Vec<BodyRef>) -> Body {
@@ -394,7 +394,7 @@ fn nested_expressions_reduce_inside_of_a_body() {
         args: [X].into_iter().collect(),
         dtypes: [F].into_iter().collect(),
         loc: Loc::default(),
-        ufunc: Loc::default(),
+        applied: None,
     };
     let mut expr = copy(3, read("x", 0, &[0]));
     expr.body = body(vec![call, inst("div", &[X, BodyRef::Inst(0, 0)], F)], vec![BodyRef::Inst(1, 0)]);

@@ -133,5 +133,6 @@ fn locate(text: &str, span: Span) -> Loc {
         col: before[line_start..].chars().count() as u32 + 1,
         start: span.start as u32,
         len: (span.end - span.start) as u32,
+        op: None,
     }
 }

@@ -34,6 +34,16 @@ pub enum BodyOp {
     Nested(Box<ArrayExpr>),
 }
 
+impl BodyOp {
+    /// The place of an instruction that does this and was written there, or is put in the stead of what was.
+    pub fn place(&self, loc: Loc) -> Loc {
+        match self {
+            BodyOp::Op(op, _) => loc.of(*op),
+            BodyOp::Nested(_) => loc,
+        }
+    }
+}
+
 /// An instruction of a body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,9 +57,10 @@ pub struct BodyInst {
     /// Where it was written.
     #[serde(skip)]
     pub loc: Loc,
-    /// Where the `ufunc` is that it is a part of; nowhere if it is of none. Operands that don't broadcast are that one's error.
+    /// Where that was written which applies a function of scalars that it is of, as a `ufunc`. Operands that don't broadcast are that one's
+    /// error.
     #[serde(skip)]
-    pub ufunc: Loc,
+    pub applied: Option<Loc>,
 }
 
 /// A body: instructions, each using earlier ones, and the values that it yields.
@@ -74,7 +85,7 @@ impl Body {
     ) -> SmallVec<[BodyRef; 2]> {
         let number = self.insts.len() as u32;
         let (args, dtypes) = (args.into_iter().collect(), dtypes.into_iter().collect());
-        let inst = BodyInst { op, args, dtypes, loc, ufunc: Loc::default() };
+        let inst = BodyInst { loc: op.place(loc), op, args, dtypes, applied: None };
         let results = (0..inst.dtypes.len()).map(|r| BodyRef::Inst(number, r as u8)).collect();
         self.insts.push(inst);
         results

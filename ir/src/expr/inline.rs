@@ -28,7 +28,7 @@ const MAX_INSTS: usize = 1 << 12;
 
 /// Appends to a body what a function of scalars computes of `args`, values with their dtypes, which are cast to its parameters'. Gives the
 /// results, or says why the function can't be computed in a body; the body is then of no use. What is no instruction of the function's own, as
-/// the choice between what its branches came to, is written at `loc`, where it is called, and all of it is part of what calls it there.
+/// the choice between what its branches came to, is written at `loc`, where it is applied, and all of it is part of what applies it there.
 pub fn inline_function(
     body: &mut Body,
     module: &Module,
@@ -39,7 +39,7 @@ pub fn inline_function(
     let first = body.insts.len();
     let results = Inliner { body, first, blocks: 0, module }.call(func, args, &Path::Always, 0, loc)?;
     for inst in &mut body.insts[first..] {
-        inst.ufunc = loc;
+        inst.applied = Some(loc);
     }
     Ok(results)
 }

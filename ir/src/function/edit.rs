@@ -7,6 +7,7 @@ use crate::attr::Attrs;
 use crate::loc::Loc;
 use crate::name::Name;
 use crate::op::{Op, Types};
+use crate::ops::arrayexpr::ARRAYEXPR;
 use crate::scalar::{Literal, Scalar};
 use crate::types::Type;
 use smallvec::SmallVec;
@@ -88,6 +89,8 @@ impl Function {
         results: Types,
         loc: Loc,
     ) -> Inst {
+        // An expression is made of many ops, and none of them is what it does.
+        let loc = if op == ARRAYEXPR { Loc { op: Some(op), ..loc } } else { loc.of(op) };
         let data = InstData {
             op,
             args: args.into_iter().collect(),

@@ -79,7 +79,7 @@ fn place(text: &str, line: usize, col: usize) -> Loc {
     let at = start + before;
     let len = text[at..].chars().next().filter(|c| *c != '\n').map_or(0, char::len_utf8);
     match (u32::try_from(line), u32::try_from(col), u32::try_from(at)) {
-        (Ok(line), Ok(col), Ok(start)) => Loc { line, col, start, len: len as u32 },
+        (Ok(line), Ok(col), Ok(start)) => Loc { line, col, start, len: len as u32, op: None },
         _ => Loc::default(),
     }
 }

@@ -121,7 +121,7 @@ impl Lexer<'_> {
             let (line, col) = (self.line, start - self.line_start - self.continuation + 1);
             let kind = if start < self.bytes.len() { self.token() } else { Kind::End };
             let len = (self.at - start) as u32;
-            let loc = Loc { line, col: col as u32, start: start as u32, len };
+            let loc = Loc { line, col: col as u32, start: start as u32, len, op: None };
             self.tokens.push(Token { kind, first: self.first, loc });
             self.first = false;
             if kind == Kind::End {

@@ -134,7 +134,7 @@ impl Resolver<'_, '_> {
                 args: SmallVec::new(),
                 dtypes: SmallVec::new(),
                 loc: inst.loc,
-                ufunc: Loc::default(),
+                applied: None,
             }));
         }
         let yields = self.all(&body.yields, |_, r| natural(r))?;
@@ -156,7 +156,7 @@ impl Resolver<'_, '_> {
             let message = format!("there are {} results here, {} named", dtypes.len(), inst.results);
             return Err(Diagnostic::new(message).at(inst.loc).into());
         }
-        Ok(BodyInst { op, args, dtypes, loc: inst.loc, ufunc: Loc::default() })
+        Ok(BodyInst { loc: op.place(inst.loc), op, args, dtypes, applied: None })
     }
 
     fn reduction(&mut self, reduction: &PReduction, axes: usize) -> Resolved<Reduction> {

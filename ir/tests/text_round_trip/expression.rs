@@ -174,7 +174,7 @@ impl Maker<'_> {
             let Ok((attrs, types)) = infer_types(op, &types, &consts, attrs, None) else { continue };
             let dtypes = types.iter().map(Type::dtype).collect();
             let op = BodyOp::Op(op, attrs);
-            body.insts.push(BodyInst { op, args: args.into(), dtypes, loc: Loc::default(), ufunc: Loc::default() });
+            body.insts.push(BodyInst { op, args: args.into(), dtypes, loc: Loc::default(), applied: None });
         }
         if nest && self.rng.one_in(3) {
             let args: Vec<BodyRef> = (0..self.rng.below(3)).map(|_| self.reference(&body, operands, accs)).collect();
@@ -182,7 +182,7 @@ impl Maker<'_> {
             let nested = self.expression(Some(&dtypes));
             let dtypes = nested.outs.iter().map(|o| o.dtype).collect();
             let op = BodyOp::Nested(Box::new(nested));
-            body.insts.push(BodyInst { op, args: args.into(), dtypes, loc: Loc::default(), ufunc: Loc::default() });
+            body.insts.push(BodyInst { op, args: args.into(), dtypes, loc: Loc::default(), applied: None });
         }
         body.yields = (0..1 + self.rng.below(3)).map(|_| self.reference(&body, operands, accs)).collect();
         body
@@ -225,7 +225,7 @@ impl Maker<'_> {
                     args: [BodyRef::Acc(0), BodyRef::Acc(1)].into_iter().collect(),
                     dtypes: [dtype].into_iter().collect(),
                     loc: Loc::default(),
-                    ufunc: Loc::default(),
+                    applied: None,
                 });
                 region.yields = vec![BodyRef::Inst(0, 0)];
                 (Combine::Region(region), accs[..1].to_vec())

@@ -12,7 +12,7 @@ use crate::schedule::{
     BlockKernels, Decision, Halves, ItemKernels, LEAST_ITEMS, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, Schedule,
     Searchers, Threads, Work, facts, is_much, packed_decision, row_blocks, run, run_packed, run_parts, written,
 };
-use rewright_ir::{EvalError, Name};
+use rewright_ir::{EvalError, Loc, Name};
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -533,7 +533,7 @@ impl Launch {
         let error = error.map_or_else(|| EvalError::value("can't be computed"), |e| *e);
         let inst = usize::try_from(failed - 1).ok().and_then(|n| self.lowered.kernel.insts.get(n));
         match inst.map(|inst| (&inst.op, inst.loc)) {
-            Some((KOp::Reference(r), loc)) => EvalError { op: Some(r.op.name), loc, ..error },
+            Some((KOp::Reference(r), loc)) => EvalError { op: None, loc: Loc::default(), ..error }.at(r.op.name, loc),
             _ => error,
         }
     }

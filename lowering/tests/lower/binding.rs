@@ -121,7 +121,7 @@ fn affine(hi: i64, factor: i64, offset: i64, dims: Vec<Dim>, fill: Option<Scalar
         args: [BodyRef::Operand(0)].into_iter().collect(),
         dtypes: [DType::F64].into_iter().collect(),
         loc: Loc::default(),
-        ufunc: Loc::default(),
+        applied: None,
     };
     let out =
         Out { dtype: DType::F64, dims, index: vec![IndexExpr::Affine(Affine::axis(0))], fill, write: Write::Unique };

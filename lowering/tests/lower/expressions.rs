@@ -191,7 +191,7 @@ fn inst(op: Op, attrs: Attrs, args: &[(BodyRef, DType)], dtypes: SmallVec<[DType
         args: args.iter().map(|(v, _)| *v).collect(),
         dtypes,
         loc: Loc::default(),
-        ufunc: Loc::default(),
+        applied: None,
     }
 }
 

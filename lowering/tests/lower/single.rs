@@ -37,7 +37,7 @@ pub fn elementwise(op: Op, attrs: &Attrs, args: &[Type], loc: Loc) -> ArrayExpr 
         args: (0..args.len() as u32).map(BodyRef::Operand).collect(),
         dtypes: found.outs.iter().copied().collect(),
         loc,
-        ufunc: Loc::default(),
+        applied: None,
     };
     ArrayExpr {
         axes: (0..rank).map(axis).collect(),

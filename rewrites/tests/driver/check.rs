@@ -107,7 +107,7 @@ fn wrong() -> Vec<(&'static str, String, &'static str)> {
         ("wrong-sum", one("%x: f64[n]", "f64", "  %0 = sum %x, axes=[0]\n  ret %0\n"), "f64[3]"),
         ("wrong-no-raise", RAISES.into(), "it ended with an error, and now it does not: "),
         ("wrong-branch", UNTYPED.into(), "computes something else: "),
-        ("wrong-for-ever", LOOPS.into(), "now it ends with an error: `jump`: more than "),
+        ("wrong-for-ever", LOOPS.into(), "now it ends with an error: `br_if`: more than "),
     ]
 }
 

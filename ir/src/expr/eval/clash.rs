@@ -5,7 +5,6 @@ use super::super::{ArrayExpr, BodyOp, BodyRef, Mode, Source};
 use super::Env;
 use crate::error::{EvalError, EvalErrorKind};
 use crate::name::Name;
-use crate::ops::effects;
 use smallvec::SmallVec;
 
 /// An extent other than 1, and the operand that has it.
@@ -15,7 +14,7 @@ type Extent = Option<(usize, Name)>;
 type Extents = SmallVec<[Extent; 4]>;
 
 /// Names the operation at which extents first meet that don't broadcast, as it would fail by itself: what was fused fails as what was
-/// written: a function that is applied to elements, as the `ufunc` that it was. If there is none, the error is the node's.
+/// written, a function that is applied to elements as what applies it. If there is none, the error is the node's.
 pub(super) fn blamed(error: EvalError, expr: &ArrayExpr, env: &Env<'_>) -> EvalError {
     if error.kind != EvalErrorKind::Shape || error.op.is_some() {
         return error;
@@ -37,11 +36,7 @@ pub(super) fn blamed(error: EvalError, expr: &ArrayExpr, env: &Env<'_>) -> EvalE
                         let message = format!(
                             "the operands' shapes don't broadcast: along axis {axis} `{x}` has extent {a} and `{y}` has {b}"
                         );
-                        let (name, loc) = match inst.ufunc.is_none() {
-                            true => (op.name, inst.loc),
-                            false => (effects::UFUNC.name, inst.ufunc),
-                        };
-                        return EvalError { message, ..error }.at(name, loc);
+                        return EvalError { message, ..error }.at(op.name, inst.applied.unwrap_or(inst.loc));
                     }
                     (None, Some(_)) => all[axis] = *extent,
                     _ => {}
