@@ -131,9 +131,8 @@ impl Work<'_> {
         let (loops, points, count) = (part.extents.len(), part.extents[inner], part.extents[outer]);
         let mut elsewhere: SmallVec<[Elsewhere; 4]> = SmallVec::new();
         for &number in &kernels.reads {
-            let Some(role) = role(self.lowered, self.bound, number, [outer, inner]).filter(|r| *r != Role::Flat) else {
-                continue;
-            };
+            let role = role(self.lowered, (&part.extents, &part.strides), number, [outer, inner]);
+            let Some(role) = role.filter(|role| *role != Role::Flat) else { continue };
             let strides = [outer, inner].map(|along| part.strides[number * loops + along] as isize);
             let size = self.lowered.kernel.buffers[number].dtype.size();
             elsewhere.push(Elsewhere { number, role, size, strides, room: std::ptr::null_mut() });

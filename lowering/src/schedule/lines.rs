@@ -16,12 +16,16 @@ impl Lines {
         lines
     }
 
-    /// Makes it so many bytes at least.
+    /// Makes it so many bytes at least. With debug assertions they hold what is no number that a test expects, so that it is seen when something is
+    /// read that nobody has written.
     pub fn grow(&mut self, bytes: usize) {
         // One line more: the first one begins somewhere in it.
         let words = (bytes.next_multiple_of(LINE) + LINE) / size_of::<u64>();
         if self.words.len() < words {
             self.words = vec![0; words];
+        }
+        if cfg!(debug_assertions) {
+            self.words.fill(0xA5A5_A5A5_A5A5_A5A5);
         }
     }
 

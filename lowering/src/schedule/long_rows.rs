@@ -56,17 +56,22 @@ pub(super) enum Role {
     Copied,
 }
 
-/// What a buffer is to the last two loops that go on, if it can be run as one.
-pub(super) fn role(lowered: &Lowered, bound: &Bound, number: usize, [outer, inner]: [usize; 2]) -> Option<Role> {
-    let loops = bound.extents.len();
-    let strides = &bound.strides[number * loops..][..loops];
-    let fixed = (0..outer).all(|number| strides[number] == 0 || bound.extents[number] == 1);
-    let reach = (bound.extents[inner] as i64).checked_mul(strides[inner])?;
+/// What a buffer is to the last two loops that go on, of a call or of a part of it, if it can be run as one. A part may have one iteration of a loop of which
+/// the call has several: what is copied for each row of the call may be the same for each of the part, and nothing else differs if it has all points.
+pub(super) fn role(
+    lowered: &Lowered,
+    (extents, strides): (&[u64], &[i64]),
+    number: usize,
+    [outer, inner]: [usize; 2],
+) -> Option<Role> {
+    let strides = &strides[number * extents.len()..][..extents.len()];
+    let fixed = (0..outer).all(|number| strides[number] == 0 || extents[number] == 1);
+    let reach = (extents[inner] as i64).checked_mul(strides[inner])?;
     match strides[outer] {
         // Points are combined in it, or the last one stays.
         0 if lowered.kernel.buffers[number].written => None,
         // The loop around it goes on for the one point.
-        _ if bound.extents[inner] == 1 => Some(Role::Flat),
+        _ if extents[inner] == 1 => Some(Role::Flat),
         stride if stride == reach => Some(Role::Flat),
         _ if lowered.kernel.buffers[number].written => None,
         0 if fixed => Some(Role::Repeated),
@@ -93,7 +98,7 @@ pub fn long_rows(lowered: &Lowered, bound: &Bound, loops: [usize; 2], rows: u64)
     let is_within = |[most, bytes]: [u64; 2], size: u64| points <= most && points * size <= bytes;
     let (mut repeats, mut copies, mut worth, mut once, mut quick) = (false, false, false, false, true);
     for (number, buffer) in kernel.buffers.iter().enumerate() {
-        let role = role(lowered, bound, number, loops)?;
+        let role = role(lowered, (&bound.extents, &bound.strides), number, loops)?;
         let strides = loops.map(|along| bound.strides[number * bound.extents.len() + along]);
         once |= (buffer.level() as usize) < kernel.axes && strides[0] != 0;
         repeats |= role == Role::Repeated;
@@ -184,9 +189,9 @@ impl Work<'_> {
         };
         let mut elsewhere: SmallVec<[Elsewhere; 4]> = SmallVec::new();
         for (number, buffer) in self.lowered.kernel.buffers.iter().enumerate() {
-            let Some(role) = role(self.lowered, self.bound, number, [outer, inner]).filter(|r| *r != Role::Flat) else {
-                continue;
-            };
+            let role = role(self.lowered, (&part.extents, &part.strides), number, [outer, inner]);
+            let Some(role) = role.filter(|role| *role != Role::Flat) else { continue };
+            debug_assert!(how.copies || role == Role::Repeated, "it was decided for this part, or for more than it");
             let strides = [outer, inner].map(|along| part.strides[number * loops + along] as isize);
             elsewhere.push(Elsewhere { number, role, size: buffer.dtype.size(), strides, room: std::ptr::null_mut() });
         }

@@ -489,6 +489,37 @@ entry:
     }
 
     #[test]
+    fn rows_that_differ_from_band_to_band_are_written_out_for_each() {
+        // In a band of one iteration a row of `x` is the same for all rows of the result, in the whole call it is not.
+        let body = "f64[m, m, n], f64[m, n] {
+entry:
+  %0 = expand_dims %x, axes=[1]
+  %1 = add %0, %y
+  %2 = mul %x, 2.0
+  ret %1, %2
+}";
+        let (x, y) = (array(17, 2), array(17, 2).mapv(|x| 1.0 / (x + 0.1)));
+        for threads in [1, 3].map(NonZeroU32::new) {
+            let [apart, together] =
+                [0, 400].map(|bytes| compile(body, Options { band_bytes: Some(bytes), threads, ..Options::default() }));
+            let expected = call(&apart, x.view(), y.view());
+            for _ in 0..4 {
+                let found = call(&together, x.view(), y.view());
+                assert_eq!((&found[0], &found[1]), (&expected[0], &expected[1]));
+            }
+            let long = |replay: &crate::exec::replay::Replay| {
+                let bands = replay.actions.iter().filter_map(|action| match action {
+                    Action::Band(band) => Some((band.bands.each, band.members[0].decision.long)),
+                    _ => None,
+                });
+                bands.collect::<Vec<_>>()
+            };
+            let found = replay(&together, long).unwrap();
+            assert!(matches!(found[..], [(1, Some(long))] if !long.copies), "{found:?}");
+        }
+    }
+
+    #[test]
     fn rows_that_others_need_are_made_before() {
         // The second kernel reads the columns of what the first one makes, the third one all of it.
         let body = "f64[n, m], f64 {
