@@ -30,8 +30,8 @@ const PART: u32 = 5_000;
 /// What one call may use: random loops around random calls may take long.
 const LIMITS: Limits = Limits { steps: 1 << 20, elements: 1 << 16, bytes: 1 << 26, depth: 64 };
 
-/// Bands as small as the arrays, so that there are some.
-const BAND: u64 = 100;
+/// Bands as small as the arrays, so that there are some, of an iteration and of several.
+const BANDS: [u64; 3] = [100, 400, 2_000];
 
 /// What programs end with, and how many.
 type Ends = BTreeMap<String, u32>;
@@ -126,10 +126,11 @@ fn keep(executable: Executable) {
 
 fn compare(program: &Program, stage: &str, module: &Module, expected: &Ran) -> Result<(), TestCaseError> {
     // Small calls whose schedules are told are scheduled as large ones are: every second program's.
-    let times = module.to_string().len().is_multiple_of(2);
+    let length = module.to_string().len();
+    let (times, band_bytes) = (length.is_multiple_of(2), Some(BANDS[length / 2 % BANDS.len()]));
     for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Auto)) {
         let what = format!("{backend:?}, {stage}");
-        let options = Options { backend, limits: LIMITS, band_bytes: Some(BAND), times, ..Options::default() };
+        let options = Options { backend, limits: LIMITS, band_bytes, times, ..Options::default() };
         let executable =
             Executable::compile(module, "f", options).map_err(|e| fail(program, &format!("{what}: {e}")))?;
         let args: Vec<_> = program.args.iter().map(Into::into).collect();
