@@ -1,0 +1,73 @@
+//! Instructions that follow each other, decoded.
+
+use crate::report;
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
+
+/// The most instructions of a block.
+const MOST: usize = 48;
+/// The most bytes of an instruction.
+const LONGEST: usize = 15;
+const PAGE: usize = 4096;
+
+/// Instructions up to one that goes elsewhere, with the bytes that they were decoded from: memory of code is used again for other code.
+pub struct Block {
+    start: u64,
+    bytes: Vec<u8>,
+    pub instructions: Vec<Instruction>,
+}
+
+impl Block {
+    /// True if this is what is there.
+    ///
+    /// # Safety
+    /// There is code.
+    pub unsafe fn is_at(&self, at: u64) -> bool {
+        let (here, beyond) = self.bytes.split_at(self.bytes.len().min(page_left(at)));
+        // SAFETY: the page has code.
+        let is = |at: u64, bytes: &[u8]| bytes == unsafe { std::slice::from_raw_parts(at as *const u8, bytes.len()) };
+        // Code that is the same up to the end of its page goes on beyond it, as the block did.
+        self.start == at && !here.is_empty() && is(at, here) && is(at + here.len() as u64, beyond)
+    }
+
+    /// Decodes what is there.
+    ///
+    /// # Safety
+    /// There is code.
+    pub unsafe fn decode(at: u64) -> Block {
+        let mut instructions = Vec::new();
+        let mut end = at;
+        while instructions.len() < MOST {
+            // SAFETY: the block goes on here.
+            let instruction = unsafe { instruction(end) };
+            report::kind(instruction.mnemonic());
+            instructions.push(instruction);
+            if instruction.is_invalid() {
+                break;
+            }
+            end = instruction.next_ip();
+            if instruction.flow_control() != FlowControl::Next {
+                break;
+            }
+        }
+        // SAFETY: instructions were decoded from there.
+        let bytes = unsafe { std::slice::from_raw_parts(at as *const u8, (end - at) as usize) }.to_vec();
+        Block { start: at, bytes, instructions }
+    }
+}
+
+/// The bytes from there to the end of the page.
+fn page_left(at: u64) -> usize {
+    PAGE - at as usize % PAGE
+}
+
+/// The instruction that is there. No page is read that it has nothing in.
+unsafe fn instruction(at: u64) -> Instruction {
+    let left = page_left(at);
+    let decode = |len| {
+        // SAFETY: the rest of a page that has code, or so many bytes of an instruction that doesn't end with it.
+        let bytes = unsafe { std::slice::from_raw_parts(at as *const u8, len) };
+        Decoder::with_ip(64, bytes, at, DecoderOptions::NONE).decode()
+    };
+    let here = decode(left.min(LONGEST));
+    if here.is_invalid() && left < LONGEST { decode(LONGEST) } else { here }
+}

@@ -1,0 +1,181 @@
+//! SIGILL: takes the registers over from the program, interprets, and gives them back.
+//!
+//! Where interpreting stops: code that was written while the program ran, which is what code generators make, is followed until it is left, by its
+//! return or by a call, for the program's own code. If that is where the instruction is, its function is followed until it returns. An
+//! instruction that isn't known is left to the processor as long as nothing is in registers that it doesn't have.
+
+use crate::cpu::{Cpu, Stop};
+use crate::{detect, report};
+use libc::{c_int, c_void, siginfo_t, ucontext_t};
+use std::cell::RefCell;
+use std::sync::OnceLock;
+
+/// From where to where the program's own code and that of its libraries is.
+static PROGRAM: OnceLock<Vec<(u64, u64)>> = OnceLock::new();
+
+thread_local! {
+    static CPU: RefCell<Option<Box<Cpu>>> = const { RefCell::new(None) };
+}
+
+/// The numbers of general registers in a signal's frame, by the processor's own.
+const GENERAL: [c_int; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
+
+/// Where lower and upper halves of the 256-bit registers are in the area that `xsave` writes, and which parts it wrote.
+const LOWER: usize = 160;
+const UPPER: usize = 576;
+const WRITTEN: usize = 512;
+const SSE: u64 = 1 << 1;
+const AVX: u64 = 1 << 2;
+
+/// Handles SIGILL from now on.
+pub fn install() {
+    PROGRAM.get_or_init(program);
+    // SAFETY: an action of the right type, all of whose fields are set or may be zero.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handle as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+        libc::sigaction(libc::SIGILL, &action, std::ptr::null_mut());
+    }
+}
+
+/// True if this is code of the program, or of one of its libraries.
+pub fn is_of_program(at: u64) -> bool {
+    PROGRAM.get().is_some_and(|list| list.iter().any(|&(from, to)| (from..to).contains(&at)))
+}
+
+fn program() -> Vec<(u64, u64)> {
+    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, list: *mut c_void) -> c_int {
+        // SAFETY: the loader passes what it knows of one file with its headers, and the list on.
+        let (info, list) = unsafe { (&*info, &mut *list.cast::<Vec<(u64, u64)>>()) };
+        // SAFETY: as above.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        let code = headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0);
+        list.extend(code.map(|header| {
+            let from = info.dlpi_addr + header.p_vaddr;
+            (from, from + header.p_memsz)
+        }));
+        0
+    }
+    let mut list: Vec<(u64, u64)> = Vec::new();
+    // SAFETY: the function gets the list.
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut list).cast()) };
+    list
+}
+
+/// The program's registers, which it gets back.
+pub struct Frame<'a>(&'a mut ucontext_t);
+
+impl Frame<'_> {
+    /// A general register.
+    pub fn general(&self, number: c_int) -> u64 {
+        self.0.uc_mcontext.gregs[number as usize] as u64
+    }
+    pub fn set_general(&mut self, number: c_int, value: u64) {
+        self.0.uc_mcontext.gregs[number as usize] = value as i64;
+    }
+    /// Where the instruction is.
+    pub fn rip(&self) -> u64 {
+        self.general(libc::REG_RIP)
+    }
+    /// Goes on so many bytes on.
+    pub fn go_on(&mut self, bytes: u64) {
+        self.set_general(libc::REG_RIP, self.rip() + bytes);
+    }
+
+    /// Two halves of a 256-bit register.
+    fn halves(&self, number: usize) -> [*mut u8; 2] {
+        let area = self.0.uc_mcontext.fpregs.cast::<u8>();
+        [LOWER, UPPER].map(|at| area.wrapping_add(at + 16 * number))
+    }
+    fn written(&self) -> *mut u64 {
+        self.0.uc_mcontext.fpregs.cast::<u8>().wrapping_add(WRITTEN).cast()
+    }
+
+    fn load(&self, cpu: &mut Cpu) {
+        for (to, number) in cpu.general.iter_mut().zip(GENERAL) {
+            *to = self.general(number);
+        }
+        cpu.rip = self.rip();
+        cpu.flags = self.general(libc::REG_EFL);
+        cpu.forget_upper();
+        // SAFETY: the system has saved the registers there; parts that aren't written are zero.
+        unsafe {
+            let written = self.written().read_unaligned();
+            for (number, register) in cpu.vectors.iter_mut().take(16).enumerate() {
+                for (half, part) in self.halves(number).into_iter().zip([SSE, AVX]).enumerate() {
+                    if written & part.1 != 0 {
+                        part.0.copy_to_nonoverlapping(register.0.as_mut_ptr().add(16 * half), 16);
+                    }
+                }
+            }
+        }
+    }
+
+    fn store(&mut self, cpu: &Cpu) {
+        for (&value, number) in cpu.general.iter().zip(GENERAL) {
+            self.set_general(number, value);
+        }
+        self.set_general(libc::REG_RIP, cpu.rip);
+        self.set_general(libc::REG_EFL, cpu.flags);
+        // SAFETY: the system reads the registers from there, all parts that are said to be written.
+        unsafe {
+            let written = self.written();
+            written.write_unaligned(written.read_unaligned() | SSE | AVX);
+            for (number, register) in cpu.vectors.iter().take(16).enumerate() {
+                for (half, to) in self.halves(number).into_iter().enumerate() {
+                    register.0.as_ptr().add(16 * half).copy_to_nonoverlapping(to, 16);
+                }
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the system passes the frame.
+    let mut frame = Frame(unsafe { &mut *context.cast::<ucontext_t>() });
+    if is_of_program(frame.rip()) && detect::answer(&mut frame) {
+        return;
+    }
+    report::signal();
+    CPU.with_borrow_mut(|cpu| {
+        let cpu = cpu.get_or_insert_with(Cpu::new);
+        frame.load(cpu);
+        let (from, stack) = (cpu.rip, cpu.general[4]);
+        let function = is_of_program(from);
+        let left = |cpu: &Cpu| if function { cpu.general[4] > stack } else { is_of_program(cpu.rip) };
+        cpu.whole_functions = function;
+        // SAFETY: it is the program's own code, in the state that the program is in.
+        match unsafe { cpu.run(left) } {
+            Stop::Left => {}
+            // The processor hasn't the first one, or else it would not have raised the signal.
+            Stop::Unknown(_) if !cpu.has_upper() && cpu.rip != from => {}
+            Stop::Unknown(what) => {
+                eprintln!(
+                    "the emulator of AVX-512 doesn't know `{what}`, at {:#x}: add it to emulator/src/vector/",
+                    cpu.rip
+                );
+                // SAFETY: always allowed.
+                unsafe { libc::abort() };
+            }
+        }
+        frame.store(cpu);
+    });
+}
