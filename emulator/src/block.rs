@@ -1,7 +1,7 @@
 //! Instructions that follow each other, decoded.
 
 use crate::report;
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction};
+use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction};
 
 /// The most instructions of a block.
 const MOST: usize = 48;
@@ -26,7 +26,7 @@ impl Block {
         // SAFETY: the page has code.
         let is = |at: u64, bytes: &[u8]| bytes == unsafe { std::slice::from_raw_parts(at as *const u8, bytes.len()) };
         // Code that is the same up to the end of its page goes on beyond it, as the block did.
-        self.start == at && !here.is_empty() && is(at, here) && is(at + here.len() as u64, beyond)
+        self.start == at && is(at, here) && is(at + here.len() as u64, beyond)
     }
 
     /// Decodes what is there.
@@ -41,11 +41,8 @@ impl Block {
             let instruction = unsafe { instruction(end) };
             report::kind(instruction.mnemonic());
             instructions.push(instruction);
-            if instruction.is_invalid() {
-                break;
-            }
-            end = instruction.next_ip();
-            if instruction.flow_control() != FlowControl::Next {
+            end += instruction.len().max(1) as u64;
+            if instruction.is_invalid() || instruction.flow_control() != FlowControl::Next {
                 break;
             }
         }
@@ -60,14 +57,17 @@ fn page_left(at: u64) -> usize {
     PAGE - at as usize % PAGE
 }
 
-/// The instruction that is there. No page is read that it has nothing in.
+/// The instruction that is there. The next page is read only if the bytes of this one don't tell what it is.
 unsafe fn instruction(at: u64) -> Instruction {
-    let left = page_left(at);
     let decode = |len| {
-        // SAFETY: the rest of a page that has code, or so many bytes of an instruction that doesn't end with it.
+        // SAFETY: the rest of a page that has code, or the bytes of an instruction that doesn't end with it.
         let bytes = unsafe { std::slice::from_raw_parts(at as *const u8, len) };
-        Decoder::with_ip(64, bytes, at, DecoderOptions::NONE).decode()
+        let mut decoder = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE);
+        (decoder.decode(), decoder.last_error())
     };
-    let here = decode(left.min(LONGEST));
-    if here.is_invalid() && left < LONGEST { decode(LONGEST) } else { here }
+    let left = page_left(at);
+    match decode(left.min(LONGEST)) {
+        (_, DecoderError::NoMoreBytes) if left < LONGEST => decode(LONGEST).0,
+        (instruction, _) => instruction,
+    }
 }

@@ -3,7 +3,7 @@
 use crate::block::Block;
 use crate::operands::Vector;
 use crate::report;
-use iced_x86::{Instruction, Mnemonic, OpKind};
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 /// A processor with AVX-512.
 pub struct Cpu {
@@ -19,6 +19,10 @@ pub struct Cpu {
     pub masks: [u64; 8],
     /// True if compiled functions are followed: what they leave behind `vzeroupper` nobody needs.
     pub whole_functions: bool,
+    /// What the stack pointer may be lowered to.
+    pub lowest_stack: u64,
+    /// The next garbage for masks.
+    garbage: u64,
     /// True if something was written that a processor without AVX-512 has no registers for.
     upper: bool,
     blocks: Vec<Option<Block>>,
@@ -31,7 +35,12 @@ pub enum Stop {
     Left,
     /// An instruction isn't known, and nothing of it was done.
     Unknown(String),
+    /// The stack pointer was lowered too far.
+    Stack,
 }
+
+/// No number at f64, and none in either half at f32.
+const GARBAGE: u64 = 0xfff5_a5a5_fffa_5a5a;
 
 /// How many blocks are kept, by their addresses.
 const BLOCKS: usize = 1 << 14;
@@ -46,6 +55,8 @@ impl Cpu {
             vectors: [Vector::ZERO; 32],
             masks: [0; 8],
             whole_functions: false,
+            lowest_stack: 0,
+            garbage: 1,
             upper: false,
             blocks: (0..BLOCKS).map(|_| None).collect(),
         });
@@ -54,12 +65,16 @@ impl Cpu {
     }
 
     /// Nothing is known of what a processor without AVX-512 doesn't have: the upper halves are zero, as instructions of AVX leave them, and
-    /// elsewhere is garbage, so that who reads it is found.
+    /// elsewhere is garbage, so that who reads it is found: NaNs, and other masks every time.
     pub fn forget_upper(&mut self) {
         let (lower, upper) = self.vectors.split_at_mut(16);
         lower.iter_mut().for_each(|vector| vector.0[32..].fill(0));
-        upper.fill(Vector([0xa5; 64]));
-        self.masks.fill(0x5a5a_a5a5_3c3c_c3c3);
+        upper.fill(Vector::of(8, |_| GARBAGE));
+        for mask in &mut self.masks {
+            // Knuth's linear congruential generator.
+            self.garbage = self.garbage.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *mask = self.garbage.rotate_left(32);
+        }
         self.upper = false;
     }
 
@@ -84,9 +99,13 @@ impl Cpu {
             let kept = kept.filter(|block| unsafe { block.is_at(self.rip) });
             // SAFETY: as above.
             let block = kept.unwrap_or_else(|| unsafe { Block::decode(self.rip) });
-            report::instructions(block.instructions.len());
-            let unknown = block.instructions.iter().find(|inst| !self.step(inst)).copied();
+            let ran = block.instructions.iter().take_while(|inst| self.step(inst)).count();
+            report::instructions(ran);
+            let unknown = block.instructions.get(ran).copied();
             self.blocks[place] = Some(block);
+            if self.general[4] < self.lowest_stack {
+                return Stop::Stack;
+            }
             if let Some(inst) = unknown {
                 self.rip = inst.ip();
                 return Stop::Unknown(inst.to_string());
@@ -97,8 +116,12 @@ impl Cpu {
         }
     }
 
-    /// Runs an instruction; false if it isn't known.
+    /// Runs an instruction; false if it isn't known, or if the stack pointer was lowered too far before.
     fn step(&mut self, inst: &Instruction) -> bool {
+        let segment = inst.memory_segment();
+        if self.general[4] < self.lowest_stack || segment == Register::FS || segment == Register::GS {
+            return false;
+        }
         self.rip = inst.next_ip();
         if inst.mnemonic() == Mnemonic::Vzeroupper {
             self.vectors[..16].iter_mut().for_each(|vector| vector.0[16..].fill(0));

@@ -4,10 +4,11 @@
 //! 64-bit code: it raises SIGILL, and the answer is given by [`answer`]. Nobody else's `cpuid` is touched, glibc's above all, which chooses
 //! its own copy loops by it.
 
+use crate::give_up;
 use crate::trap::Frame;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
-use object::{Object, ObjectSymbol};
-use std::ffi::c_void;
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::ffi::{CStr, c_void};
 
 /// No instruction in 64-bit code.
 const NONE: u8 = 0x06;
@@ -15,18 +16,34 @@ const NONE: u8 = 0x06;
 const CPUID: u8 = 0xc1;
 const XGETBV: u8 = 0xc2;
 
-/// Overwrites what asks the processor in the program, if it has symbols.
+/// In the environment, if the program has to be one that this is possible for. Its children needn't be.
+const STRICT: &CStr = c"REWRIGHT_EMULATOR_STRICT";
+
+/// Overwrites what asks the processor in the program, which is found by its symbols.
 pub fn pretend() {
-    let Ok(file) = std::fs::File::open("/proc/self/exe") else { return };
+    // SAFETY: the program has not begun: there is no other thread.
+    let strict = unsafe { !libc::getenv(STRICT.as_ptr()).is_null() && libc::unsetenv(STRICT.as_ptr()) == 0 };
+    let file = std::fs::File::open("/proc/self/exe")
+        .unwrap_or_else(|why| give_up(&format!("the program can't be read: {why}")));
     // SAFETY: a program that runs isn't written to.
-    let Ok(bytes) = (unsafe { memmap2::Mmap::map(&file) }) else { return };
-    let Ok(program) = object::File::parse(&*bytes) else { return };
+    let bytes = unsafe { memmap2::Mmap::map(&file) };
+    let bytes = bytes.unwrap_or_else(|why| give_up(&format!("the program can't be read: {why}")));
+    let program =
+        object::File::parse(&*bytes).unwrap_or_else(|why| give_up(&format!("the program can't be read: {why}")));
+    if strict && program.symbols().next().is_none() {
+        give_up("the program has no symbols, by which std's detection of features is found: don't strip it");
+    }
+    let functions = || program.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
+    let called =
+        |part: &'static str| functions().filter(move |symbol| symbol.name().is_ok_and(|name| name.contains(part)));
     let base = base();
-    for symbol in program.symbols() {
-        let asks = symbol.name().is_ok_and(|name| name.contains("detect_and_initialize") || name.contains("xgetbv"));
-        if asks && symbol.size() > 0 {
-            overwrite(base + symbol.address(), symbol.size() as usize);
-        }
+    let mut found = [0; 2];
+    for function in called("detect_and_initialize").chain(called("xgetbv")) {
+        let more = overwrite(base + function.address(), function.size() as usize);
+        found = [found[0] + more[0], found[1] + more[1]];
+    }
+    if called("detect_and_initialize").next().is_some() && found.contains(&0) {
+        give_up("std's detection of features isn't as it was: no `cpuid`, or no `xgetbv`, is in it");
     }
 }
 
@@ -43,37 +60,45 @@ fn base() -> u64 {
     base
 }
 
-/// Overwrites `cpuid` and `xgetbv` in a function.
-fn overwrite(at: u64, len: usize) {
+/// Overwrites `cpuid` and `xgetbv` in a function; says how many.
+fn overwrite(at: u64, len: usize) -> [usize; 2] {
     // SAFETY: the symbol says that a function of so many bytes is there.
     let code = unsafe { std::slice::from_raw_parts(at as *const u8, len) }.to_vec();
+    let mut found = [0; 2];
     for inst in Decoder::with_ip(64, &code, at, DecoderOptions::NONE).iter() {
-        let mark = match inst.mnemonic() {
-            Mnemonic::Cpuid => CPUID,
-            Mnemonic::Xgetbv => XGETBV,
+        let (which, mark) = match inst.mnemonic() {
+            Mnemonic::Cpuid => (0, CPUID),
+            Mnemonic::Xgetbv => (1, XGETBV),
             _ => continue,
         };
-        let place = inst.ip() as *mut u8;
-        let page = (inst.ip() & !4095) as *mut c_void;
+        let first = inst.ip() & !4095;
+        let pages = (inst.ip() + 2 - first) as usize;
         let rights = libc::PROT_READ | libc::PROT_EXEC;
-        // SAFETY: two pages of code, of which two bytes of one instruction change, before the program has begun.
-        unsafe {
-            if libc::mprotect(page, 8192, rights | libc::PROT_WRITE) == 0 {
-                place.write(NONE);
-                place.add(1).write(mark);
-                libc::mprotect(page, 8192, rights);
+        let allow = |rights| {
+            // SAFETY: the pages of the two bytes, which stay readable and code.
+            if unsafe { libc::mprotect(first as *mut c_void, pages, rights) } != 0 {
+                give_up("std's detection of features can't be written to");
             }
-        }
+        };
+        allow(rights | libc::PROT_WRITE);
+        // SAFETY: two bytes of one instruction, before the program has begun.
+        unsafe { (inst.ip() as *mut [u8; 2]).write([NONE, mark]) };
+        allow(rights);
+        found[which] += 1;
     }
+    found
 }
 
 /// Answers if this is where the processor is asked.
 pub fn answer(frame: &mut Frame<'_>) -> bool {
     let at = frame.rip() as *const u8;
-    // SAFETY: the processor has just read an instruction there, and all have two bytes here.
-    let [first, second] = unsafe { [at.read(), at.add(1).read()] };
-    match (first, second) {
-        (NONE, CPUID) => {
+    // SAFETY: the processor has just read an instruction there.
+    if unsafe { at.read() } != NONE {
+        return false;
+    }
+    // SAFETY: that is no instruction, so that it was written here, with a byte behind it.
+    match unsafe { at.add(1).read() } {
+        CPUID => {
             let (leaf, part) = (frame.general(libc::REG_RAX) as u32, frame.general(libc::REG_RCX) as u32);
             let mut said = std::arch::x86_64::__cpuid_count(leaf, part);
             if (leaf, part) == (7, 0) {
@@ -86,7 +111,7 @@ pub fn answer(frame: &mut Frame<'_>) -> bool {
             frame.set_general(libc::REG_RDX, said.edx.into());
             frame.go_on(2);
         }
-        (NONE, XGETBV) => {
+        XGETBV => {
             // The system keeps x87, SSE, AVX, masks, upper halves and upper registers.
             frame.set_general(libc::REG_RAX, 0b1110_0111);
             frame.set_general(libc::REG_RDX, 0);

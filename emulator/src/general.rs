@@ -189,9 +189,13 @@ impl Cpu {
 
     /// Runs an instruction on general registers; false if it isn't known.
     pub(crate) fn general(&mut self, inst: &Instruction) -> bool {
-        // The second bytes of registers aren't used.
-        let high = [Register::AH, Register::BH, Register::CH, Register::DH];
-        if (0..inst.op_count()).any(|n| inst.op_kind(n) == OpKind::Register && high.contains(&inst.op_register(n))) {
+        // The second bytes of registers aren't used, nor are other registers than general ones, nor addresses of 32 bits.
+        let second = [Register::AH, Register::BH, Register::CH, Register::DH];
+        let is_known = |register: Register| register.is_gpr() && !second.contains(&register);
+        if (0..inst.op_count()).any(|n| inst.op_kind(n) == OpKind::Register && !is_known(inst.op_register(n)))
+            || inst.memory_base().is_gpr32()
+            || inst.memory_index().is_gpr32()
+        {
             return false;
         }
         use Mnemonic as M;
@@ -221,7 +225,7 @@ impl Cpu {
                 self.push(inst.next_ip());
                 self.rip = target;
             }
-            M::Ret => self.rip = self.pop(),
+            M::Ret if inst.op_count() == 0 => self.rip = self.pop(),
             M::Add | M::Adc | M::Sub | M::Sbb | M::Cmp | M::Inc | M::Dec | M::Neg => self.sum(inst),
             M::And | M::Or | M::Xor | M::Test | M::Not => self.logic(inst),
             M::Imul if inst.op_count() > 1 => self.multiply(inst),
@@ -290,11 +294,8 @@ impl Cpu {
         let wide = if matches!(inst.mnemonic(), M::Shr | M::Shrx) { wide & i128::from(u64::MAX) } else { wide };
         let left = matches!(inst.mnemonic(), M::Shl | M::Shlx);
         let result = if left { wide << count } else { wide >> count } as u64 & whole(size);
-        if count == 0 && !keeps_flags {
-            return;
-        }
         self.set_operand(inst, 0, result);
-        if !keeps_flags {
+        if count > 0 && !keeps_flags {
             let carry = if left { wide << count >> (8 * size) } else { wide >> (count - 1) } & 1 == 1;
             let overflow = match inst.mnemonic() {
                 M::Shl => highest(result, size) != carry,
@@ -338,8 +339,9 @@ impl Cpu {
             (FlowControl::ConditionalBranch, _) => {}
             (_, 1) => self.set_operand(inst, 0, holds.into()),
             _ => {
-                let value = self.operand(inst, u32::from(holds));
-                self.set_operand(inst, 0, value);
+                // What isn't moved is read all the same.
+                let [kept, moved] = [0, 1].map(|n| self.operand(inst, n));
+                self.set_operand(inst, 0, if holds { moved } else { kept });
             }
         }
         true

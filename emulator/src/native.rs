@@ -1,5 +1,5 @@
 //! Instructions of AVX2 and FMA that do in each half of a 512-bit register what those of AVX-512 do in all of it. The processor itself runs them,
-//! so that NaNs, signed zeros and roundings are its own.
+//! so that NaNs, signed zeros and numbers too small to be normal are its own.
 
 use crate::operands::Vector;
 use iced_x86::Mnemonic;
@@ -110,6 +110,24 @@ instructions! {
         Vfmsub132pd "vfmsub132pd" Vfmsub213pd "vfmsub213pd" Vfmsub231pd "vfmsub231pd"
         Vfnmadd132pd "vfnmadd132pd" Vfnmadd213pd "vfnmadd213pd" Vfnmadd231pd "vfnmadd231pd"
         Vfnmsub132pd "vfnmsub132pd" Vfnmsub213pd "vfnmsub213pd" Vfnmsub231pd "vfnmsub231pd";
+}
+
+/// True if lanes of the result are of other lanes of the operands.
+pub fn mixes_lanes(mnemonic: Mnemonic) -> bool {
+    use Mnemonic as M;
+    matches!(
+        mnemonic,
+        M::Vpshufb
+            | M::Vmovsldup
+            | M::Vpunpcklwd
+            | M::Vpunpckhwd
+            | M::Vpunpckldq
+            | M::Vpunpckhdq
+            | M::Vunpcklps
+            | M::Vunpckhps
+            | M::Vunpcklpd
+            | M::Vunpckhpd
+    )
 }
 
 /// Roundings to integers, by their numbers.

@@ -1,11 +1,14 @@
 //! SIGILL: takes the registers over from the program, interprets, and gives them back.
 //!
 //! Where interpreting stops: code that was written while the program ran, which is what code generators make, is followed until it is left, by its
-//! return or by a call, for the program's own code. If that is where the instruction is, its function is followed until it returns. An
-//! instruction that isn't known is left to the processor as long as nothing is in registers that it doesn't have.
+//! return or by a call, for the program's own code. If that is where the instruction is, its function is followed until it has returned, with
+//! nothing in registers that the processor doesn't have. An instruction that isn't known is left to the processor as long as that is so.
+//!
+//! All this happens on the stack of the code that is interpreted, below what it uses: it may not lower its stack pointer any more, except by what
+//! the convention of calls lets it use below. `x64` makes room for all that a kernel needs where it begins.
 
 use crate::cpu::{Cpu, Stop};
-use crate::{detect, report};
+use crate::{detect, give_up, report};
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -43,6 +46,9 @@ const UPPER: usize = 576;
 const WRITTEN: usize = 512;
 const SSE: u64 = 1 << 1;
 const AVX: u64 = 1 << 2;
+
+/// The bytes below the stack pointer that a function may use, which signals leave alone.
+const RED_ZONE: u64 = 128;
 
 /// Handles SIGILL from now on.
 pub fn install() {
@@ -116,13 +122,16 @@ impl Frame<'_> {
         cpu.rip = self.rip();
         cpu.flags = self.general(libc::REG_EFL);
         cpu.forget_upper();
-        // SAFETY: the system has saved the registers there; parts that aren't written are zero.
+        // SAFETY: the system has saved the registers there, and says which parts it wrote.
         unsafe {
             let written = self.written().read_unaligned();
             for (number, register) in cpu.vectors.iter_mut().take(16).enumerate() {
-                for (half, part) in self.halves(number).into_iter().zip([SSE, AVX]).enumerate() {
-                    if written & part.1 != 0 {
-                        part.0.copy_to_nonoverlapping(register.0.as_mut_ptr().add(16 * half), 16);
+                for ((from, part), to) in self.halves(number).into_iter().zip([SSE, AVX]).zip(register.0.chunks_mut(16))
+                {
+                    match written & part {
+                        // What isn't written is as it was in the beginning.
+                        0 => to.fill(0),
+                        _ => from.copy_to_nonoverlapping(to.as_mut_ptr(), 16),
                     }
                 }
             }
@@ -149,33 +158,34 @@ impl Frame<'_> {
 }
 
 unsafe extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the thread's own.
+    let errno = unsafe { *libc::__errno_location() };
     // SAFETY: the system passes the frame.
     let mut frame = Frame(unsafe { &mut *context.cast::<ucontext_t>() });
-    if is_of_program(frame.rip()) && detect::answer(&mut frame) {
-        return;
+    if !(is_of_program(frame.rip()) && detect::answer(&mut frame)) {
+        report::signal();
+        CPU.with_borrow_mut(|cpu| interpret(cpu.get_or_insert_with(Cpu::new), &mut frame));
     }
-    report::signal();
-    CPU.with_borrow_mut(|cpu| {
-        let cpu = cpu.get_or_insert_with(Cpu::new);
-        frame.load(cpu);
-        let (from, stack) = (cpu.rip, cpu.general[4]);
-        let function = is_of_program(from);
-        let left = |cpu: &Cpu| if function { cpu.general[4] > stack } else { is_of_program(cpu.rip) };
-        cpu.whole_functions = function;
-        // SAFETY: it is the program's own code, in the state that the program is in.
-        match unsafe { cpu.run(left) } {
-            Stop::Left => {}
-            // The processor hasn't the first one, or else it would not have raised the signal.
-            Stop::Unknown(_) if !cpu.has_upper() && cpu.rip != from => {}
-            Stop::Unknown(what) => {
-                eprintln!(
-                    "the emulator of AVX-512 doesn't know `{what}`, at {:#x}: add it to emulator/src/vector/",
-                    cpu.rip
-                );
-                // SAFETY: always allowed.
-                unsafe { libc::abort() };
-            }
-        }
-        frame.store(cpu);
-    });
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+fn interpret(cpu: &mut Cpu, frame: &mut Frame<'_>) {
+    frame.load(cpu);
+    let (from, stack) = (cpu.rip, cpu.general[4]);
+    cpu.lowest_stack = stack - RED_ZONE;
+    cpu.whole_functions = is_of_program(from);
+    let left = |cpu: &Cpu| {
+        let returned = cpu.general[4] > stack && !cpu.has_upper();
+        if cpu.whole_functions { returned } else { is_of_program(cpu.rip) }
+    };
+    // SAFETY: it is the program's own code, in the state that the program is in.
+    match unsafe { cpu.run(left) } {
+        Stop::Left => {}
+        // The processor hasn't the first one, or else it would not have raised the signal.
+        Stop::Unknown(_) if !cpu.has_upper() && cpu.rip != from => {}
+        Stop::Unknown(what) => give_up(&format!("`{what}` at {:#x} isn't known, or is no instruction", cpu.rip)),
+        Stop::Stack => give_up(&format!("code at {:#x} lowers the stack pointer, which its beginning has to", cpu.rip)),
+    }
+    frame.store(cpu);
 }

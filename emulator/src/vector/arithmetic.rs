@@ -4,20 +4,23 @@ use crate::cpu::Cpu;
 use crate::float::{F32, F64, Format};
 use crate::general::signed;
 use crate::native;
-use crate::operands::Vector;
+use crate::operands::{Lanes, Vector};
 use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
 /// Shifts that fill in zeros or signs; more than all is shifted out.
 fn shifted(inst: &Instruction, value: u64, by: u64, size: usize) -> u64 {
     let all = 8 * size as u64;
     match inst.mnemonic() {
-        M::Vpsraw | M::Vpsrad | M::Vpsraq | M::Vpsravw | M::Vpsravd | M::Vpsravq => {
-            (signed(value, size) >> by.min(all - 1)) as u64
-        }
+        M::Vpsraw | M::Vpsrad | M::Vpsraq | M::Vpsravw | M::Vpsravq => (signed(value, size) >> by.min(all - 1)) as u64,
         _ if by >= all => 0,
-        M::Vpsllw | M::Vpslld | M::Vpsllq | M::Vpsllvw | M::Vpsllvd | M::Vpsllvq => value << by,
+        M::Vpsllw | M::Vpslld | M::Vpsllq | M::Vpsllvw => value << by,
         _ => value >> by,
     }
+}
+
+/// The lanes that are read of memory: all, where lanes of the result are of other ones.
+fn read(inst: &Instruction, lanes: Lanes) -> Lanes {
+    if native::mixes_lanes(inst.mnemonic()) { lanes.all() } else { lanes }
 }
 
 impl Cpu {
@@ -63,14 +66,15 @@ impl Cpu {
 
     fn of_one(&mut self, inst: &Instruction, size: usize, f: impl Fn(&Vector) -> Option<Vector>) -> bool {
         let lanes = self.lanes(inst, size);
-        let Some(result) = f(&self.source(inst, 1, lanes)) else { return false };
+        let Some(result) = f(&self.source(inst, 1, read(inst, lanes))) else { return false };
         self.put(inst, &result, lanes);
         true
     }
 
     fn of_two(&mut self, inst: &Instruction, size: usize, f: impl Fn(&Vector, &Vector) -> Option<Vector>) -> bool {
         let lanes = self.lanes(inst, size);
-        let Some(result) = f(&self.source(inst, 1, lanes), &self.source(inst, 2, lanes)) else { return false };
+        let [a, b] = [1, 2].map(|n| self.source(inst, n, read(inst, lanes)));
+        let Some(result) = f(&a, &b) else { return false };
         self.put(inst, &result, lanes);
         true
     }

@@ -26,9 +26,32 @@ impl Cpu {
             _ => return self.elements(inst),
         };
         let lanes = self.lanes(inst, size);
+        if matches!(
+            inst.mnemonic(),
+            M::Vmovaps
+                | M::Vmovapd
+                | M::Vmovdqa
+                | M::Vmovdqa32
+                | M::Vmovdqa64
+                | M::Vmovntps
+                | M::Vmovntpd
+                | M::Vmovntdq
+        ) {
+            self.check_aligned(inst, lanes);
+        }
         let moved = self.source(inst, 1, lanes);
         self.put(inst, &moved, lanes);
         true
+    }
+
+    /// The processor raises an exception where these aren't at a multiple of their bytes.
+    fn check_aligned(&self, inst: &Instruction, lanes: Lanes) {
+        let bytes = (lanes.size * lanes.count) as u64;
+        let in_memory = (0..2).any(|n| inst.op_kind(n) == OpKind::Memory);
+        assert!(
+            !in_memory || self.address(inst).is_multiple_of(bytes),
+            "`{inst}` is not at a multiple of {bytes} bytes"
+        );
     }
 
     /// Moves of single elements, and what repeats one.

@@ -143,6 +143,14 @@ fn unordered(a: f64, b: f64) -> bool {
 }
 
 #[test]
+fn where_lanes_are_mixed_all_of_memory_is_read() {
+    let unpack = Code::EVEX_Vpunpckldq_zmm_k1z_zmm_zmmm512b32;
+    lane_by_lane(Instruction::with3(unpack, Z[0], Z[1], memory(64 * 2)).unwrap(), 4, |state, n| {
+        state.vectors[1 + n % 2].lane(4, n / 4 * 4 + n % 4 / 2)
+    });
+}
+
+#[test]
 fn comparisons_give_masks() {
     let floats: [fn(f64, f64) -> bool; 8] = [
         |a, b| a == b,
@@ -358,4 +366,21 @@ fn an_instruction_that_is_not_known_is_named() {
     let stopped = std::panic::catch_unwind(|| crate::support::emulate(&code, &given)).unwrap_err();
     let why = stopped.downcast_ref::<String>().unwrap();
     assert_eq!(why, "`vpcompressd zmm0,zmm1` isn't known");
+}
+
+#[test]
+fn addresses_that_have_to_be_multiples_are() {
+    let stream = |offset| {
+        let to = MemoryOperand::with_base_displ(Register::RAX, offset);
+        code(&[Instruction::with2(Code::EVEX_Vmovntps_m512_zmm, to, Z[1]).unwrap()])
+    };
+    let (at, beside) = (stream(64), stream(32));
+    let mut given = states().next().unwrap();
+    let mut memory = [Vector::ZERO; 2];
+    given.rax = &raw mut memory as u64;
+    run(&at, &given);
+    assert_eq!(memory[1], given.vectors[1]);
+    let stopped = std::panic::catch_unwind(|| crate::support::emulate(&beside, &given)).unwrap_err();
+    let why = stopped.downcast_ref::<String>().unwrap();
+    assert_eq!(why, "`vmovntps [rax+20h],zmm1` is not at a multiple of 64 bytes");
 }

@@ -54,9 +54,13 @@ pub fn code(body: &[Instruction]) -> Mmap {
     for inst in &list {
         encoder.encode(inst, 0).unwrap_or_else(|why| panic!("{inst}: {why}"));
     }
-    let bytes = encoder.take_buffer();
+    runnable(&encoder.take_buffer())
+}
+
+/// The bytes as code.
+pub fn runnable(bytes: &[u8]) -> Mmap {
     let mut memory = MmapMut::map_anon(bytes.len()).expect("memory for code");
-    memory.copy_from_slice(&bytes);
+    memory.copy_from_slice(bytes);
     memory.make_exec().expect("memory that may be run")
 }
 
@@ -90,6 +94,7 @@ pub fn emulate(code: &Mmap, given: &State) -> State {
     match unsafe { cpu.run(|cpu| cpu.rip == 0) } {
         Stop::Left => result,
         Stop::Unknown(what) => panic!("`{what}` isn't known"),
+        Stop::Stack => panic!("no limit was given"),
     }
 }
 
