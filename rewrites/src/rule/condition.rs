@@ -2,8 +2,11 @@
 //!
 //! A condition is a `static` [`ConditionDef`], registered with [`register_condition!`](crate::register_condition) from any crate.
 
+use super::proof::circuit::Circuit;
+use super::proof::word::{self, Word};
+use super::proof::{BitArg, Term, Terms};
 use crate::facts::Facts;
-use rewright_ir::{Dim, Origin, Scalar, Type};
+use rewright_ir::{DType, Dim, Origin, Scalar, Type};
 use std::sync::LazyLock;
 
 /// What is known of a variable's value when a rule is to be applied.
@@ -29,6 +32,19 @@ pub struct ConditionDef {
     pub holds: fn(&[Known<'_>]) -> bool,
     /// True if it is true of these elements: rules are checked on such.
     pub sample: fn(&[Scalar]) -> bool,
+    /// Where it is true, as a term of width 1 of integers and bools: proofs assume it. Without it a proof has to do without the condition.
+    pub bits: Option<ConditionBits>,
+}
+
+/// A condition on integers and bools as a term; `None` where it is not about their values.
+pub type ConditionBits = fn(&mut Terms, &[BitArg]) -> Option<Term>;
+
+impl ConditionDef {
+    /// The same with a meaning in bits.
+    pub const fn in_bits(mut self, bits: ConditionBits) -> Self {
+        self.bits = Some(bits);
+        self
+    }
 }
 
 /// A submitted condition.
@@ -72,7 +88,7 @@ const fn about_one(
     holds: fn(&[Known<'_>]) -> bool,
     sample: fn(&[Scalar]) -> bool,
 ) -> ConditionDef {
-    ConditionDef { name, doc, arity: 1, holds, sample }
+    ConditionDef { name, doc, arity: 1, holds, sample, bits: None }
 }
 
 static NONNEG: ConditionDef = about_one(
@@ -80,13 +96,19 @@ static NONNEG: ConditionDef = about_one(
     "no element is below zero; -0.0 and NaN are not",
     |known| known[0].facts.contains(Facts::NONNEG),
     |x| Facts::of_scalar(x[0]).contains(Facts::NONNEG),
-);
+)
+.in_bits(|t, x| {
+    let zero = t.constant(0, t.width(x[0].1));
+    let negative = t.less(x[0], (x[0].0, zero));
+    Some(t.not(negative))
+});
 static NONZERO: ConditionDef = about_one(
     "nonzero",
     "no element is a zero",
     |known| known[0].facts.contains(Facts::NONZERO),
     |x| Facts::of_scalar(x[0]).contains(Facts::NONZERO),
-);
+)
+.in_bits(|t, x| Some(t.truth(x[0].1)));
 static FINITE: ConditionDef = about_one(
     "finite",
     "no element is NaN or an infinity",
@@ -110,13 +132,37 @@ static POWER_OF_TWO: ConditionDef = about_one(
     "a constant that is a power of two, as is its reciprocal",
     |known| known[0].constant.is_some_and(is_power_of_two),
     |x| is_power_of_two(x[0]),
-);
+)
+.in_bits(|t, x| {
+    // Above zero, and zero without its lowest bit.
+    let width = t.width(x[0].1);
+    let ones = t.constant(u64::MAX, width);
+    let before = t.add(x[0].1, ones);
+    let is_power = |c: &mut Circuit, w: &[Word]| {
+        let lower = word::bitwise(c, &w[0], &w[1], Circuit::and);
+        let (some, more) = (word::nonzero(c, &w[0]), word::nonzero(c, &lower));
+        vec![c.and(some, !more)]
+    };
+    let zero = t.constant(0, width);
+    let positive = t.less((x[0].0, zero), x[0]);
+    let power = t.atom("power-of-two", 1, &[x[0].1, before], is_power);
+    Some(t.mul(positive, power))
+});
 static BELOW_WIDTH: ConditionDef = about_one(
     "below_width",
     "a constant number of bits, from 0 to one less than its dtype has",
     |known| known[0].constant.is_some_and(is_below_width),
     |x| is_below_width(x[0]),
-);
+)
+.in_bits(|t, x| {
+    let (dtype, by) = x[0];
+    if dtype == DType::Bool {
+        return Some(t.constant(1, 1));
+    }
+    // As an unsigned number a negative one is large.
+    let width = t.constant(8 * dtype.size() as u64, t.width(by));
+    Some(t.less((DType::U64, by), (DType::U64, width)))
+});
 static SCALAR: ConditionDef = about_one("scalar", "not an array", |known| !known[0].ty.is_array(), |_| true);
 static SAME_SHAPE: ConditionDef = ConditionDef {
     name: "same_shape",
@@ -127,6 +173,7 @@ static SAME_SHAPE: ConditionDef = ConditionDef {
         a == b && !a.contains(&Dim::Any)
     },
     sample: |_| true,
+    bits: None,
 };
 register_condition!(NONNEG, NONZERO, FINITE, NOT_NAN, NO_NEG_ZERO, POWER_OF_TWO, BELOW_WIDTH, SCALAR, SAME_SHAPE);
 

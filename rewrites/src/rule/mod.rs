@@ -30,16 +30,15 @@
 pub mod condition;
 pub mod liberties;
 pub mod parse;
+pub mod proof;
 pub mod soundness;
 pub mod syntax;
 pub mod typing;
 
 mod apply;
 mod def;
-mod drawn;
 pub(crate) mod extents;
 mod file;
-mod points;
 pub(crate) mod template;
 pub(crate) mod tree;
 mod words;
@@ -189,9 +188,25 @@ impl DTypes {
     pub fn contains(self, dtype: DType) -> bool {
         self.0 & 1 << dtype as u16 != 0
     }
+    /// No dtypes.
+    pub fn none() -> DTypes {
+        DTypes(0)
+    }
+    /// The set with one dtype more.
+    pub fn with(self, dtype: DType) -> DTypes {
+        DTypes(self.0 | 1 << dtype as u16)
+    }
     /// The members.
     pub fn iter(self) -> impl Iterator<Item = DType> {
         DType::ALL.into_iter().filter(move |&d| self.contains(d))
+    }
+}
+
+/// The names of the members: `i8, u8`.
+impl fmt::Display for DTypes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.iter().map(|dtype| dtype.name()).collect();
+        f.write_str(&names.join(", "))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Declarative rules: reading them, refusing them, and applying them.
 
 mod apply;
+mod proof;
 mod refused;
 mod registry;
 mod soundness;

@@ -11,6 +11,7 @@ static MATRIX: ConditionDef = ConditionDef {
     arity: 1,
     holds: |known: &[Known<'_>]| known[0].ty.rank() == 2,
     sample: |_| true,
+    bits: None,
 };
 static NOT_EMPTY: ConditionDef = ConditionDef {
     name: "not_empty",
@@ -18,6 +19,7 @@ static NOT_EMPTY: ConditionDef = ConditionDef {
     arity: 1,
     holds: |known: &[Known<'_>]| known[0].ty.dims().iter().all(|dim| matches!(dim, Dim::Const(n) if *n > 0)),
     sample: |_| true,
+    bits: None,
 };
 static SAME_DTYPE: ConditionDef = ConditionDef {
     name: "same_dtype",
@@ -25,6 +27,7 @@ static SAME_DTYPE: ConditionDef = ConditionDef {
     arity: 2,
     holds: |known: &[Known<'_>]| known[0].ty.dtype() == known[1].ty.dtype(),
     sample: |x| x[0].dtype() == x[1].dtype(),
+    bits: None,
 };
 register_condition!(MATRIX, NOT_EMPTY, SAME_DTYPE);
 

@@ -10,7 +10,7 @@ rule! { "exp.reciprocal": (div 1 (exp ?x:float)) ~> (exp (neg ?x)) liberties [ap
 rule! { "exp.square": (mul (exp ?x:float) (exp ?x)) ~> (exp (mul ?x 2)) liberties [approximate, no_nan, no_inf] }
 rule! { "log.sum": (add (log ?x:float) (log ?y)) ~> (log (mul ?x ?y)) liberties [approximate, no_nan, no_inf] }
 rule! { "log.difference": (sub (log ?x:float) (log ?y)) ~> (log (div ?x ?y)) liberties [approximate, no_nan, no_inf] }
-rule! { "log.power": (log (power ?x:float ?y)) ~> (mul ?y (log ?x)) if [nonneg(?x)] liberties [approximate, no_nan, no_inf] }
+rule! { "log.power": (log (power ?x:float ?y)) ~> (mul ?y (log ?x)) if [nonneg(?x), nonzero(?x)] liberties [approximate, no_nan, no_inf] }
 rule! { "log1p": (log (add ?x:float 1)) ~> (log1p ?x) liberties [approximate] }
 rule! { "expm1": (sub (exp ?x:float) 1) ~> (expm1 ?x) liberties [approximate] }
 rule! { "sqrt.product": (mul (sqrt ?x:float) (sqrt ?y)) ~> (sqrt (mul ?x ?y)) liberties [approximate, no_nan, no_inf] }

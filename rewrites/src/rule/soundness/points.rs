@@ -1,9 +1,9 @@
 //! The values that a rule is tried on.
 
-use super::Rule;
 use super::drawn::Drawing;
-use super::typing::Case;
 use crate::check::special;
+use crate::rule::typing::Case;
+use crate::rule::{Condition, Rule};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
 /// How many values are tried in a case.
@@ -15,6 +15,8 @@ pub(super) struct Effort {
     pub telling: bool,
     /// So many random combinations.
     pub random: usize,
+    /// Arrays of one value: the greatest and the least of the dtype.
+    pub extremes: bool,
 }
 
 /// The values to try in a case, those first that are read most easily.
@@ -22,7 +24,34 @@ pub(super) fn points<'a>(rule: &'a Rule, case: &'a Case, effort: Effort) -> impl
     let mut drawing = Drawing::new(rule, case);
     let telling = if effort.telling { drawing.telling() } else { Vec::new() };
     let drawn = telling.into_iter().map(Some).chain(std::iter::repeat_n(None, effort.random));
-    special_points(rule, case, effort.special).chain(drawn.filter_map(move |fixed| drawing.point(fixed)))
+    let extremes = if effort.extremes { extremes(rule, case) } else { Vec::new() };
+    let special = special_points(rule, case, effort.special);
+    extremes.into_iter().chain(special).chain(drawn.filter_map(move |fixed| drawing.point(fixed)))
+}
+
+/// Every element of every variable at one end of its dtype's range, and at the other.
+fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
+    let end = |greatest: bool| {
+        let value = |dtype: DType| match (dtype, greatest) {
+            (DType::Bool, _) => Scalar::Bool(greatest),
+            _ if dtype.is_unsigned() => Scalar::from_bits(dtype, (if greatest { u64::MAX } else { 0 }, 0)),
+            _ if dtype.is_int() => {
+                let least = 1u64 << (8 * dtype.size() - 1);
+                Scalar::from_bits(dtype, (if greatest { least - 1 } else { least }, 0))
+            }
+            _ => Scalar::F64(if greatest { 1.0 } else { -1.0 }).cast(dtype),
+        };
+        let elements: Vec<Scalar> = case.vars.iter().map(|(ty, _)| value(ty.dtype())).collect();
+        if !hold(rule, &elements) {
+            return None;
+        }
+        let full = |(at, &scalar): (usize, &Scalar)| match case.vars[at].0.is_array() {
+            true => Array::full(scalar, &case.shapes[at]).map(Datum::Array),
+            false => Some(Datum::Scalar(scalar)),
+        };
+        elements.iter().enumerate().map(full).collect()
+    };
+    [true, false].into_iter().filter_map(end).collect()
 }
 
 /// True if all conditions are true of the elements.
@@ -35,7 +64,7 @@ pub(super) fn hold(rule: &Rule, elements: &[Scalar]) -> bool {
 
 /// True if the conditions that are about a variable alone are true of the element.
 pub(super) fn fits(rule: &Rule, var: usize, element: Scalar) -> bool {
-    let about = |c: &&super::Condition| c.vars[..] == [var];
+    let about = |c: &&Condition| c.vars[..] == [var];
     rule.conditions.iter().filter(about).all(|c| (c.def.sample)(&[element]))
 }
 

@@ -1,13 +1,17 @@
 //! Values that are drawn for a rule: its own constants, and random ones.
 
 use super::points::{fits, hold, values};
-use super::typing::Case;
-use super::{Node, Rule};
 use crate::check::{Random, Spread, edges, near};
+use crate::rule::proof::ring::inverse;
+use crate::rule::typing::Case;
+use crate::rule::{Condition, Node, Rule};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
 /// How often elements are drawn anew where the conditions are not true of them.
 const TRIES: usize = 8;
+
+/// The elements of which all pairs are compared by conditions on two variables of different shapes. Of more, all are the same.
+const MAX_MET: usize = 256;
 
 /// One after the other.
 const SPREADS: [Spread; 4] = [Spread::Wide, Spread::Small, Spread::Narrow, Spread::Bits];
@@ -64,14 +68,10 @@ impl<'a> Drawing<'a> {
             let more = self.elements(&held, spread, known);
             all.push(more.unwrap_or_else(|| all[0].clone()));
         }
-        let meet = |a: &Vec<Scalar>| {
-            let crossed = |b: &Vec<Scalar>| {
-                let related = self.rule.conditions.iter().filter(|c| c.vars.len() == 2 && !alike(&c.vars));
-                { related }.all(|c| (c.def.sample)(&[a[c.vars[0]], b[c.vars[1]]]))
-            };
-            all.iter().all(crossed)
-        };
-        if !all.iter().all(meet) {
+        let apart: Vec<&Condition> =
+            self.rule.conditions.iter().filter(|c| c.vars.len() == 2 && !alike(&c.vars)).collect();
+        let crossed = |a: &[Scalar], b: &[Scalar]| apart.iter().all(|c| (c.def.sample)(&[a[c.vars[0]], b[c.vars[1]]]));
+        if !apart.is_empty() && (count > MAX_MET || !all.iter().all(|a| all.iter().all(|b| crossed(a, b)))) {
             all.truncate(1);
         }
         let value = |var: usize| {
@@ -103,18 +103,52 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The rule's constants at a dtype and what is near to them, and integers that floats lose.
+/// The rule's constants at a dtype, their neighbours, what two of them make, and integers that floats lose.
 fn telling(rule: &Rule, var: usize, dtype: DType) -> Vec<Scalar> {
-    let constants = rule.nodes.iter().filter_map(|node| match node {
-        Node::Literal(literal) => Some(*literal),
-        _ => None,
-    });
+    let constants: Vec<Literal> = rule
+        .nodes
+        .iter()
+        .filter_map(|node| match node {
+            Node::Literal(literal) => Some(*literal),
+            _ => None,
+        })
+        .collect();
     let mut all: Vec<Scalar> = Vec::new();
-    let candidates = constants.flat_map(|literal: Literal| near(literal, dtype)).chain(edges(dtype));
+    let close = constants.iter().flat_map(|&literal| near(literal, dtype));
+    let candidates = close.chain(combined(&constants, dtype)).chain(edges(dtype));
     for scalar in candidates.filter(|&s| fits(rule, var, s)) {
         if !all.contains(&scalar) {
             all.push(scalar);
         }
     }
+    all
+}
+
+/// The most that two constants of a rule make.
+const MAX_COMBINED: usize = 64;
+
+/// What the ops of rules make of two constants, or undo: sums, differences, products, quotients, exclusive disjunctions, and
+/// quotients in the ring of integers that wrap.
+fn combined(constants: &[Literal], dtype: DType) -> Vec<Scalar> {
+    let at: Vec<Scalar> = constants.iter().filter_map(|literal| literal.at(dtype)).collect();
+    let pairs = at.iter().enumerate().flat_map(|(i, &a)| at.iter().enumerate().map(move |(j, &b)| (i, a, j, b)));
+    let pairs = pairs.filter(|(i, _, j, _)| i != j).map(|(_, a, _, b)| (a, b));
+    let mut all: Vec<Scalar> = Vec::new();
+    if dtype.is_int() {
+        let ints = pairs.filter_map(|(a, b)| Some((a.bits().0, b.bits().0, a.to_i128()?, b.to_i128()?)));
+        for (a, b, x, y) in ints {
+            let ratio = if y == 0 { 0 } else { x.div_euclid(y) as u64 };
+            let unit = if b % 2 == 1 { a.wrapping_mul(inverse(b)) } else { 0 };
+            let made =
+                [a.wrapping_add(b), a.wrapping_sub(b), a.wrapping_mul(b), a ^ b, ratio, unit, unit.wrapping_neg()];
+            all.extend(made.map(|bits| Scalar::from_bits(dtype, (bits, 0))));
+        }
+    } else if dtype.is_float() {
+        for (x, y) in pairs.map(|(a, b)| (a.to_f64(), b.to_f64())) {
+            let made = [x + y, x - y, x * y, x / y].into_iter().filter(|x| x.is_finite());
+            all.extend(made.map(|x| Scalar::F64(x).cast(dtype)));
+        }
+    }
+    all.truncate(MAX_COMBINED);
     all
 }

@@ -1,0 +1,191 @@
+//! Proves rules over integers and bools, for all values of their variables.
+//!
+//! Both sides of a rule become [terms](ring) in one normal form. Where these differ, the question whether there are values for which the results
+//! differ, and the conditions hold, is a [circuit], and a SAT [solver] answers it within a number of conflicts. So a rule is
+//! proved, or values are found, or it is undecided at that width: products of two variables, and division, are hard beyond 16 bits.
+//!
+//! Elements of arrays are computed one by one, so what is proved of scalars holds of arrays; shapes are another question.
+
+pub mod circuit;
+pub mod meaning;
+pub mod ring;
+pub mod word;
+
+mod solver;
+
+pub use meaning::{BitArg, BitCx, BitMeaning};
+pub use ring::{Term, Terms};
+
+use super::typing::{Case, literal_operand};
+use super::{Node, NodeId, Rule};
+use circuit::Bit;
+use meaning::width;
+use rewright_ir::builder::literal_at;
+use rewright_ir::{DType, Scalar};
+use smallvec::SmallVec;
+use solver::{Satisfiable, satisfiable};
+
+/// The solver gives up after so many conflicts, or after so many gates that these went through: a conflict takes time in proportion to the
+/// circuit. It stops after the fewer of the two, at one combination of dtypes.
+pub const MAX_CONFLICTS: u64 = 20_000;
+const MAX_WORK: u64 = 20_000_000;
+
+/// The gates beyond which no circuit is made.
+pub const MAX_GATES: usize = 200_000;
+
+/// The answer to whether a rule holds for all values of its variables, at one combination of dtypes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// It does.
+    Proved,
+    /// It does not for these values.
+    Refuted(Vec<Scalar>),
+    /// That was not found out, and why.
+    Undecided(String),
+}
+
+/// Decides whether a rule holds for scalars of a case's dtypes.
+pub fn decide(rule: &Rule, case: &Case) -> Answer {
+    let mut encoder = Encoder { rule, case, terms: Terms::new(MAX_GATES), known: vec![None; rule.nodes.len()] };
+    encoder.answer().unwrap_or_else(Answer::Undecided)
+}
+
+struct Encoder<'a> {
+    rule: &'a Rule,
+    case: &'a Case,
+    terms: Terms,
+    known: Vec<Option<SmallVec<[BitArg; 2]>>>,
+}
+
+impl Encoder<'_> {
+    fn answer(&mut self) -> Result<Answer, String> {
+        let rule = self.rule;
+        let patterns = self.results(rule.lhs)?;
+        let mut templates: SmallVec<[Term; 2]> = SmallVec::new();
+        for (&rhs, pattern) in rule.rhs.iter().zip(&patterns) {
+            templates.push(self.template(rhs, pattern.0)?);
+        }
+        let pairs: Vec<(Term, Term)> = patterns.iter().map(|p| p.1).zip(templates).filter(|(a, b)| a != b).collect();
+        if pairs.is_empty() {
+            return Ok(Answer::Proved);
+        }
+        let conditions = self.conditions()?;
+        let mut differ = Bit::FALSE;
+        for (a, b) in pairs {
+            let same = self.terms.equal(a, b);
+            let same = self.terms.bits(same)[0];
+            differ = self.terms.circuit().or(differ, !same);
+        }
+        for condition in conditions {
+            let holds = self.terms.bits(condition)[0];
+            differ = self.terms.circuit().and(differ, holds);
+        }
+        if self.terms.circuit().is_full() {
+            return Err(format!("the circuit has more than {MAX_GATES} gates"));
+        }
+        let conflicts = MAX_CONFLICTS.min(MAX_WORK / self.terms.circuit().len() as u64);
+        match satisfiable(self.terms.circuit(), differ, conflicts) {
+            Satisfiable::No => Ok(Answer::Proved),
+            Satisfiable::Unknown => Err("the solver reached its limit".to_string()),
+            Satisfiable::Yes(values) => Ok(Answer::Refuted(self.values(&values))),
+        }
+    }
+
+    /// The variables where gates have these values; 0 where it does not matter.
+    fn values(&mut self, gates: &[Option<bool>]) -> Vec<Scalar> {
+        let dtypes: Vec<DType> = self.case.vars.iter().map(|(ty, _)| ty.dtype()).collect();
+        let value = |(var, dtype): (usize, DType)| {
+            let term = self.terms.variable(var, width(dtype).unwrap_or(1));
+            let bits = self.terms.bits(term);
+            let is_set = |bit: Bit| gates.get(bit.gate()).copied().flatten().unwrap_or(false) != bit.is_complement();
+            let value = bits.iter().enumerate().fold(0, |all, (at, &bit)| all | u64::from(is_set(bit)) << at);
+            Scalar::from_bits(dtype, (value, 0))
+        };
+        dtypes.into_iter().enumerate().map(value).collect()
+    }
+
+    /// The conditions whose meaning in bits is known. Without the others what is proved is more than the rule says.
+    fn conditions(&mut self) -> Result<Vec<Term>, String> {
+        let mut all = Vec::new();
+        for condition in &self.rule.conditions {
+            let Some(bits) = condition.def.bits else { continue };
+            let mut args: SmallVec<[BitArg; 2]> = SmallVec::new();
+            for &var in &condition.vars {
+                args.push(self.variable(var)?);
+            }
+            all.extend(bits(&mut self.terms, &args));
+        }
+        Ok(all)
+    }
+
+    fn variable(&mut self, var: usize) -> Result<BitArg, String> {
+        let dtype = self.case.vars[var].0.dtype();
+        let width = width(dtype).ok_or_else(|| format!("`?{}` is of {dtype}", self.rule.vars[var].name))?;
+        Ok((dtype, self.terms.variable(var, width)))
+    }
+
+    fn scalar(&mut self, scalar: Scalar) -> Result<BitArg, String> {
+        let dtype = scalar.dtype();
+        let width = width(dtype).ok_or_else(|| format!("the constant {scalar} is of {dtype}"))?;
+        Ok((dtype, self.terms.constant(scalar.bits().0, width)))
+    }
+
+    /// A side of the template, for a result of this dtype.
+    fn template(&mut self, rhs: NodeId, dtype: DType) -> Result<Term, String> {
+        if let Node::Literal(literal) = &self.rule.nodes[rhs] {
+            let scalar = literal_at(*literal, dtype).map_err(|e| e.message)?;
+            return Ok(self.scalar(scalar)?.1);
+        }
+        let (of, term) = self.value(rhs)?;
+        if of == dtype { Ok(term) } else { Err(format!("a result of {dtype} becomes one of {of}")) }
+    }
+
+    fn value(&mut self, node: NodeId) -> Result<BitArg, String> {
+        let number = match &self.rule.nodes[node] {
+            Node::Op(term) | Node::Computed(term) => term.result,
+            _ => 0,
+        };
+        self.results(node)?.get(number).copied().ok_or_else(|| "there is no such result".to_string())
+    }
+
+    /// All results of an op; of a variable the one value.
+    fn results(&mut self, node: NodeId) -> Result<SmallVec<[BitArg; 2]>, String> {
+        if let Some(known) = &self.known[node] {
+            return Ok(known.clone());
+        }
+        let results: SmallVec<[BitArg; 2]> = match &self.rule.nodes[node] {
+            Node::Var(var) => SmallVec::from_slice(&[self.variable(*var)?]),
+            Node::Literal(_) => return Err("a literal has no dtype of its own".to_string()),
+            Node::Op(term) | Node::Computed(term) => {
+                let op = term.op;
+                let mut args: SmallVec<[Option<BitArg>; 3]> = SmallVec::new();
+                for &arg in &term.args {
+                    let literal = matches!(self.rule.nodes[arg], Node::Literal(_));
+                    args.push(if literal { None } else { Some(self.value(arg)?) });
+                }
+                let dtypes: SmallVec<[Option<DType>; 3]> = args.iter().map(|arg| arg.map(|arg| arg.0)).collect();
+                let attrs = term.attrs(&self.case.attrs);
+                let mut whole: SmallVec<[BitArg; 3]> = SmallVec::new();
+                for (at, (arg, &node)) in args.iter().zip(&term.args).enumerate() {
+                    whole.push(match (arg, &self.rule.nodes[node]) {
+                        (Some(arg), _) => *arg,
+                        (None, Node::Literal(literal)) => {
+                            let scalar = literal_operand(op, &attrs, at, *literal, &dtypes)?;
+                            self.scalar(scalar)?
+                        }
+                        (None, _) => return Err("an operand has no value".to_string()),
+                    });
+                }
+                let none = || format!("`{op}` has no meaning in bits here");
+                let meaning = op.interface::<BitMeaning>().ok_or_else(none)?;
+                let found = (meaning.0)(&mut self.terms, &BitCx { args: &whole, attrs: &attrs }).ok_or_else(none)?;
+                let dtypes: SmallVec<[DType; 3]> = whole.iter().map(|arg| arg.0).collect();
+                let rewright_ir::op::Eval::Elementwise { resolve, .. } = op.eval else { return Err(none()) };
+                let outs = resolve(&dtypes, &attrs)?.outs;
+                outs.into_iter().zip(found).collect()
+            }
+        };
+        self.known[node] = Some(results.clone());
+        Ok(results)
+    }
+}

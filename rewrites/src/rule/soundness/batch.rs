@@ -1,0 +1,81 @@
+//! Many combinations of values of an elementwise rule at once: each variable is an array of them.
+
+use super::MAX_ELEMENTS;
+use crate::rule::typing::{Case, literal_operand};
+use crate::rule::{Node, Rule};
+use rewright_ir::builder::literal_at;
+use rewright_ir::{Array, DType, Datum, Limits, Scalar, evaluate_op};
+
+/// The combinations for which the two sides are not the same bits; `None` where an op can't be computed for all of them.
+pub(super) fn differing(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Option<Vec<usize>> {
+    let batch = Batch { rule, case, points };
+    let mut terms: Vec<Option<Vec<Datum>>> = vec![None; rule.nodes.len()];
+    for id in 0..rule.nodes.len() {
+        terms[id] = batch.results(id, &terms)?;
+    }
+    let patterns = terms[rule.lhs].clone()?;
+    let mut differ = vec![false; points.len()];
+    for (&rhs, pattern) in rule.rhs.iter().zip(&patterns) {
+        let template = match &rule.nodes[rhs] {
+            Node::Literal(literal) => Datum::Scalar(literal_at(*literal, pattern.dtype()).ok()?),
+            Node::Op(term) | Node::Computed(term) => terms[rhs].as_ref()?.get(term.result)?.clone(),
+            Node::Var(_) => terms[rhs].as_ref()?.first()?.clone(),
+        };
+        let [a, b] = [pattern, &template].map(|side| match side {
+            Datum::Scalar(scalar) => Array::full(*scalar, &[points.len()]),
+            other => Some(other.to_array()),
+        });
+        let (a, b) = (a?, b?);
+        if a.dtype() != b.dtype() || a.shape() != b.shape() {
+            return None;
+        }
+        for (differ, (a, b)) in differ.iter_mut().zip(a.iter().zip(b.iter())) {
+            *differ |= a != b && !(is_nan(a) && is_nan(b));
+        }
+    }
+    Some((0..points.len()).filter(|&at| differ[at]).collect())
+}
+
+/// True if it is no number; of complex numbers, if neither part is.
+fn is_nan(scalar: Scalar) -> bool {
+    let z = scalar.to_c128();
+    z.re.is_nan() && (!scalar.dtype().is_complex() || z.im.is_nan())
+}
+
+struct Batch<'a> {
+    rule: &'a Rule,
+    case: &'a Case,
+    points: &'a [Vec<Scalar>],
+}
+
+impl Batch<'_> {
+    /// The results of a term; literals have none of their own.
+    fn results(&self, node: usize, terms: &[Option<Vec<Datum>>]) -> Option<Option<Vec<Datum>>> {
+        let (term, rule) = match &self.rule.nodes[node] {
+            Node::Literal(_) => return Some(None),
+            Node::Var(var) => {
+                let dtype = self.case.vars[*var].0.dtype();
+                let array = Array::from_fn(dtype, &[self.points.len()], |at| self.points[at][*var])?;
+                return Some(Some(vec![Datum::Array(array)]));
+            }
+            Node::Op(term) | Node::Computed(term) => (term, self.rule),
+        };
+        let value = |&arg: &usize| match &rule.nodes[arg] {
+            Node::Literal(_) => Some(None),
+            Node::Op(inner) | Node::Computed(inner) => terms[arg].as_ref()?.get(inner.result).cloned().map(Some),
+            Node::Var(_) => terms[arg].as_ref()?.first().cloned().map(Some),
+        };
+        let args: Vec<Option<Datum>> = term.args.iter().map(value).collect::<Option<_>>()?;
+        let dtypes: Vec<Option<DType>> = args.iter().map(|arg| arg.as_ref().map(Datum::dtype)).collect();
+        let attrs = term.attrs(&self.case.attrs);
+        let whole = args.into_iter().enumerate().map(|(at, arg)| match (arg, &rule.nodes[term.args[at]]) {
+            (None, Node::Literal(literal)) => {
+                literal_operand(term.op, &attrs, at, *literal, &dtypes).ok().map(Datum::Scalar)
+            }
+            (arg, _) => arg,
+        });
+        let args: Vec<Datum> = whole.collect::<Option<_>>()?;
+        let limits = Limits { elements: MAX_ELEMENTS, ..Limits::default() };
+        evaluate_op(term.op, &attrs, &args, &[], limits).ok().map(Some)
+    }
+}

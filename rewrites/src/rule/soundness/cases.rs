@@ -1,0 +1,294 @@
+//! The cases of a rule: combinations of dtypes, shapes and attributes.
+
+use super::attrs::attr_choices;
+use super::dtypes::{alike, combinations};
+use crate::facts::Facts;
+use crate::rule::typing::{Case, Operand, is_elementwise, type_case};
+use crate::rule::{AttrTerm, Known, Node, Rule, extents};
+use rewright_ir::{Attr, DType, Dim, Scalar, Type};
+use smallvec::SmallVec;
+
+/// Combinations whose types are inferred; of more, a sample that is spread evenly.
+const MAX_TYPED: usize = 1 << 17;
+
+/// Combinations of different shapes whose types are inferred.
+const MAX_MIXED: usize = 1 << 12;
+
+/// Shapes where the rank matters; a square, which products of matrices take.
+const SHAPES: [&[u64]; 5] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2]];
+
+/// Extents that shapes of one and two axes are made of, where variables have different ones.
+const MIXED_EXTENTS: [u64; 3] = [1, 2, 3];
+
+/// Arrays for which sums are computed in parts: longer than the lanes, leaves and parts of the order of reductions, and than the
+/// rows that are combined at once. The longest holds more elements than 16 bits count.
+const LARGE: [&[u64]; 14] = [
+    &[9],
+    &[2, 9],
+    &[9, 2],
+    &[9, 9],
+    &[3, 11],
+    &[11, 3],
+    &[200],
+    &[3, 300],
+    &[300, 3],
+    &[40, 7],
+    &[1100],
+    &[2, 3, 70],
+    &[17_000],
+    &[70_000],
+];
+
+/// A shape for each variable; with types that do not tell the extents, or that do.
+struct Shapes {
+    of_vars: Vec<Vec<u64>>,
+    open: bool,
+    attrs: Vec<Vec<Option<Attr>>>,
+}
+
+/// All cases that may be a rule's.
+pub(crate) struct Space {
+    dtypes: Vec<Vec<DType>>,
+    shapes: Vec<Shapes>,
+    /// Of how many combinations of dtypes those above are a sample, if they are one.
+    pub sampled_from: Option<usize>,
+}
+
+impl Space {
+    /// The cases of a rule in which operands have one shape, or an array stands beside scalars.
+    pub fn of(rule: &Rule) -> Space {
+        let found = combinations(rule);
+        Space { dtypes: found.list, shapes: shapes(rule), sampled_from: found.sampled_from }
+    }
+
+    /// The cases with one dtype for all variables, though an op may cast.
+    pub fn alike(rule: &Rule) -> Space {
+        Space { dtypes: alike(rule), shapes: shapes(rule), sampled_from: None }
+    }
+
+    fn per_dtypes(&self) -> usize {
+        self.shapes.iter().map(|shapes| attr_count(&shapes.attrs)).fold(0, usize::saturating_add)
+    }
+
+    /// The number of all cases.
+    pub fn count(&self) -> usize {
+        self.dtypes.len().saturating_mul(self.per_dtypes())
+    }
+
+    /// The number of cases that [`cases`](Space::cases) gives.
+    pub fn typed(&self) -> usize {
+        self.count().min(MAX_TYPED)
+    }
+
+    /// The cases, or a sample of them, whether or not they have types.
+    pub fn cases<'a>(&'a self, rule: &'a Rule) -> impl Iterator<Item = Case> + 'a {
+        let (count, per) = (self.count(), self.per_dtypes());
+        let total = self.typed();
+        // In a sample neighbours differ in their dtypes, shapes and attributes.
+        let stride = if count > total { (count / total) | 1 } else { 1 };
+        (0..total).map(move |number| {
+            let number = if count > total { number.wrapping_mul(stride) % count } else { number };
+            let (dtypes, mut rest) = (&self.dtypes[number / per], number % per);
+            let mut shapes = self.shapes.iter();
+            let shapes = shapes.find(|shapes| match attr_count(&shapes.attrs) {
+                more if rest >= more => {
+                    rest -= more;
+                    false
+                }
+                _ => true,
+            });
+            // The numbers of a combination of dtypes are those of its shapes and attributes.
+            let shapes = shapes.unwrap_or(&self.shapes[0]);
+            let attrs = nth_attrs(&shapes.attrs, rest);
+            case(rule, dtypes, &shapes.of_vars, shapes.open, attrs)
+        })
+    }
+}
+
+fn attr_count(choices: &[Vec<Option<Attr>>]) -> usize {
+    choices.iter().map(Vec::len).fold(1, usize::saturating_mul)
+}
+
+fn nth_attrs(choices: &[Vec<Option<Attr>>], mut number: usize) -> Vec<Option<Attr>> {
+    let mut pick = |list: &Vec<Option<Attr>>| {
+        let choice = list[number % list.len()].clone();
+        number /= list.len();
+        choice
+    };
+    choices.iter().map(&mut pick).collect()
+}
+
+fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>]) -> Vec<Vec<Option<Attr>>> {
+    let largest = shapes.iter().max_by_key(|shape| shape.len()).map_or(&[][..], |shape| shape);
+    (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, largest)).collect()
+}
+
+/// The shapes of the variables: all alike, and one array beside scalars. Where the rule writes numbers in attributes, extents near to
+/// them too.
+fn shapes(rule: &Rule) -> Vec<Shapes> {
+    let count = rule.vars.len();
+    let new = |of_vars: Vec<Vec<u64>>, open: bool| {
+        let attrs = attrs_beside(rule, &of_vars);
+        Shapes { of_vars, open, attrs }
+    };
+    if is_elementwise(rule) {
+        return vec![new(vec![Vec::new(); count], false)];
+    }
+    let mut shapes: Vec<Vec<u64>> = SHAPES.iter().map(|shape| shape.to_vec()).collect();
+    for extent in extents_written(rule) {
+        shapes.extend([vec![extent], vec![extent, 3], vec![2, extent]]);
+    }
+    let mut all = Vec::new();
+    for shape in shapes {
+        all.push(new(vec![shape.clone(); count], false));
+        if shape.is_empty() {
+            continue;
+        }
+        // Types that don't tell extents admit rules that those which do refuse.
+        all.push(new(vec![shape.clone(); count], true));
+        if count > 1 && shape.len() < 3 {
+            let beside_scalars = |array: usize| {
+                (0..count).map(|var| if var == array { shape.clone() } else { Vec::new() }).collect::<Vec<_>>()
+            };
+            all.extend((0..count).map(|array| new(beside_scalars(array), false)));
+        }
+    }
+    all
+}
+
+/// Extents at which the numbers in a rule's attributes make a difference.
+fn extents_written(rule: &Rule) -> Vec<u64> {
+    const MOST: u64 = 64;
+    let mut extents = Vec::new();
+    let mut add = |n: u64| {
+        if n <= MOST && !extents.contains(&n) {
+            extents.push(n);
+        }
+    };
+    let terms = rule.nodes.iter().filter_map(|node| match node {
+        Node::Op(term) | Node::Computed(term) => Some(term),
+        _ => None,
+    });
+    for (_, attr) in terms.flat_map(|term| &term.attrs) {
+        match attr {
+            AttrTerm::Is(Attr::Slices(specs)) => {
+                let ends = specs.iter().flat_map(|spec| [spec.start, spec.stop, Some(spec.step)]).flatten();
+                ends.for_each(|n| add(n.unsigned_abs().saturating_add(2)));
+            }
+            AttrTerm::Is(Attr::Dims(dims)) => dims.iter().for_each(|dim| {
+                if let Dim::Const(n) = dim {
+                    add(*n);
+                }
+            }),
+            _ => {}
+        }
+    }
+    extents
+}
+
+/// Cases in which variables of these dtypes have different shapes, once with types that tell their extents and once with types that don't.
+/// There are none where shapes make no difference: all ops are elementwise, and the template has all variables.
+pub(super) struct Mixed {
+    /// The cases, whether or not they have types.
+    pub cases: Vec<Case>,
+    /// Of how many combinations of shapes these are a sample, if they are one.
+    pub sampled_from: Option<usize>,
+}
+
+/// Lists the cases of different shapes at each of some combinations of dtypes.
+pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
+    let arrays = rule.vars.iter().filter(|var| !var.constant).count();
+    let keeps_all = || rule.rhs.iter().all(|&rhs| extents::keeps(rule, rhs).into_iter().all(|kept| kept));
+    if arrays < 2 || is_elementwise(rule) && keeps_all() {
+        return Mixed { cases: Vec::new(), sampled_from: None };
+    }
+    let mut shapes: Vec<Vec<u64>> = vec![Vec::new()];
+    shapes.extend(MIXED_EXTENTS.map(|n| vec![n]));
+    shapes.extend(MIXED_EXTENTS.iter().flat_map(|&n| MIXED_EXTENTS.map(|m| vec![n, m])));
+    let all = shapes.len().saturating_pow(arrays as u32);
+    let total = all.min(MAX_MIXED);
+    let stride = if all > total { (all / total) | 1 } else { 1 };
+    let nth = |number: usize| {
+        let mut rest = number.wrapping_mul(stride) % all;
+        let mut pick = |constant: bool| match constant {
+            true => Vec::new(),
+            false => {
+                let shape = shapes[rest % shapes.len()].clone();
+                rest /= shapes.len();
+                shape
+            }
+        };
+        rule.vars.iter().map(|var| pick(var.constant)).collect::<Vec<_>>()
+    };
+    let mut cases = Vec::new();
+    for of_vars in (0..total).map(nth) {
+        if of_vars.windows(2).all(|pair| pair[0] == pair[1]) {
+            continue;
+        }
+        let choices = attrs_beside(rule, &of_vars);
+        for dtypes in dtypes {
+            for open in [false, true] {
+                let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number));
+                let made = attrs.map(|attrs| case(rule, dtypes, &of_vars, open, attrs));
+                cases.extend(made.filter(|case| may_hold(rule, case) && type_case(rule, case).is_ok()));
+            }
+        }
+    }
+    Mixed { cases, sampled_from: (all > total).then_some(all) }
+}
+
+/// Cases of larger arrays of these dtypes: all alike, turned from one variable to the next, and one array beside scalars. There are
+/// none where all ops are elementwise.
+pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterator<Item = Case> + 'a {
+    let count = rule.vars.len();
+    let mut all: Vec<Vec<Vec<u64>>> = Vec::new();
+    if !is_elementwise(rule) {
+        let shape = |shape: &[u64]| shape.to_vec();
+        all.extend(LARGE.iter().map(|large| vec![shape(large); count]));
+        if count > 1 {
+            for pair in LARGE.iter().filter(|large| large.len() == 2 && large[0] != large[1]) {
+                let turned: Vec<u64> = pair.iter().rev().copied().collect();
+                let by_turns = |first: usize| {
+                    (0..count).map(|var| if (first + var) % 2 == 0 { shape(pair) } else { turned.clone() }).collect()
+                };
+                all.extend((0..2).map(by_turns));
+            }
+            let one =
+                |array: usize| (0..count).map(|var| if var == array { shape(LARGE[4]) } else { Vec::new() }).collect();
+            all.extend((0..count).map(one));
+        }
+    }
+    let cases = all.into_iter().flat_map(move |shapes| {
+        let choices = attrs_beside(rule, &shapes);
+        let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number)).collect::<Vec<_>>();
+        attrs.into_iter().map(move |attrs| case(rule, dtypes, &shapes, false, attrs)).collect::<Vec<_>>()
+    });
+    cases.filter(|case| may_hold(rule, case))
+}
+
+/// False if a condition says no whatever the elements are.
+pub(super) fn may_hold(rule: &Rule, case: &Case) -> bool {
+    rule.conditions.iter().all(|condition| {
+        let known = |&var: &usize| {
+            let (ty, constant) = &case.vars[var];
+            Known { ty, constant: *constant, facts: Facts::all() }
+        };
+        let known: SmallVec<[Known<'_>; 2]> = condition.vars.iter().map(known).collect();
+        (condition.def.holds)(&known)
+    })
+}
+
+/// The case of some dtypes and shapes; with `open`, types don't tell the extents. Constants are scalars.
+fn case(rule: &Rule, dtypes: &[DType], shapes: &[Vec<u64>], open: bool, attrs: Vec<Option<Attr>>) -> Case {
+    let shape = |at: usize| if rule.vars[at].constant { &[][..] } else { &shapes[at] };
+    let var = |at: usize| -> Operand {
+        let (dtype, shape) = (dtypes[at], shape(at));
+        let dims: Vec<Dim> = shape.iter().map(|&n| if open { Dim::Any } else { Dim::Const(n) }).collect();
+        let ty = if dims.is_empty() { Type::scalar(dtype) } else { Type::array(dtype, dims) };
+        (ty, rule.vars[at].constant.then(|| Scalar::one(dtype)))
+    };
+    let count = rule.vars.len();
+    let vars: Vec<Operand> = (0..count).map(var).collect();
+    let sizes: Vec<Vec<usize>> = (0..count).map(|at| shape(at).iter().map(|&n| n as usize).collect()).collect();
+    Case { vars, shapes: sizes, attrs }
+}

@@ -1,0 +1,46 @@
+//! Values for which the two sides of a rule differ.
+
+use rewright_ir::{Attr, Datum};
+use std::fmt;
+
+/// Values for which the two sides of a rule differ.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    /// The variables and what they are.
+    pub vars: Vec<(String, Datum)>,
+    /// The attribute variables and what they are.
+    pub attrs: Vec<(String, Option<Attr>)>,
+    /// What the pattern gives.
+    pub pattern: Datum,
+    /// What the template gives, or why it fails.
+    pub template: Result<Datum, String>,
+}
+
+/// One line: `?x = -0.0 of f64: the pattern gives -0.0, the template 0.0`.
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (name, value)) in self.vars.iter().enumerate() {
+            write!(f, "{}?{name} = {} of {}", if n > 0 { ", " } else { "" }, show(value), value.ty())?;
+        }
+        for (name, attr) in &self.attrs {
+            let value = attr.as_ref().map_or("not given".to_string(), Attr::to_string);
+            write!(f, ", @{name} = {value}")?;
+        }
+        write!(f, ": the pattern gives {}, the template ", show(&self.pattern))?;
+        match &self.template {
+            Ok(value) => f.write_str(&show(value)),
+            Err(why) => write!(f, "fails: {why}"),
+        }
+    }
+}
+
+fn show(value: &Datum) -> String {
+    match value {
+        Datum::Scalar(scalar) => scalar.to_string(),
+        Datum::Array(array) => {
+            let elements: Vec<String> = array.iter().map(|s| s.to_string()).collect();
+            format!("[{}]", elements.join(", "))
+        }
+        Datum::Styled(styled) => styled.to_string(),
+    }
+}

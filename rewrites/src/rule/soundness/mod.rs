@@ -1,0 +1,426 @@
+//! Tries a rule by itself: proves it where it can, and else compares both sides on many values, at each dtype that it may have.
+//!
+//! Rules over scalar integers and bools are decided for all values, by [`proof`](crate::rule::proof). The others, and those that are
+//! undecided, are *tried*, at each combination of dtypes, shapes and attributes:
+//!
+//! - on the values at which arithmetic is special (both zeros, infinities, NaN, the least and the greatest) and on some ordinary ones,
+//!   in all combinations as far as these are not too many; where all variables are of 8 bits, on all values that there are;
+//! - at each variable, on the rule's constants, their neighbours, and the sums, differences, products, quotients and inverses of two of
+//!   them, and on integers that floats lose;
+//! - on random values, the same every time.
+//!
+//! Conditions leave out the values of which they are not true. A few values of each combination come first, and the rest of the budget is
+//! spread over all of them: what is left out is part of the verdict.
+//!
+//! Where ops are not elementwise, or the template drops an operand, variables of different shapes are tried too, extents of 1 among them:
+//! with types that tell the extents, and with types that don't. Where ops are not elementwise there are larger arrays too, longer than every
+//! part in which a reduction is computed, of elements so different that the order of a sum shows.
+//!
+//! Which results are the same depends on the liberties that a rule takes:
+//!
+//! - none: the same bits, where a NaN is as good as any other;
+//! - `no_nan`, `no_inf`: values for which an operand or any term of the pattern is NaN, or an infinity, are left out;
+//! - `no_signed_zeros`, and `approximate`: one zero is as good as the other;
+//! - `contract`, `reciprocal`: one rounding more or less for each operation, in units of the largest term of either side;
+//! - `reassociate`: the same, where an operation on an array counts once for each element, and terms are as large as they are where
+//!   nothing cancels;
+//! - `approximate`: [`TOLERANCE`] units of the largest term.
+//!
+//! With one of the last four, values for which a term of finite operands overflows or underflows are left out: there rounding shows. A NaN
+//! on one side only is a difference, and so is an infinity that is a constant, or comes of a division by zero.
+//!
+//! Where the pattern fails (a power of integers with a negative exponent), the template may do anything, but it may not fail where the pattern
+//! does not.
+
+pub(crate) mod cases;
+
+mod attrs;
+mod batch;
+mod counterexample;
+mod drawn;
+mod dtypes;
+mod points;
+mod range;
+mod remedy;
+mod trial;
+
+pub use counterexample::Counterexample;
+pub use remedy::missing_liberties;
+
+use super::proof::{Answer, decide, meaning::width};
+use super::typing::{Case, is_elementwise, type_case};
+use super::{DTypes, Rule};
+use cases::{Space, large_cases, mixed_cases};
+use points::{Effort, points};
+use rewright_ir::{DType, Datum, Scalar};
+use std::fmt;
+use trial::{Compared, Trial};
+
+/// So many units of rounding of the largest term may results differ in where a rule is `approximate`.
+pub const TOLERANCE: f64 = 4096.0;
+
+/// The first round: a few values for each combination of dtypes, shapes and attributes.
+const FEW: Effort = Effort { special: 4, telling: false, random: 4, extremes: false };
+const FEW_ARRAYS: Effort = Effort { special: 2, telling: false, random: 2, extremes: false };
+
+/// The second round, where the budget is enough for it.
+const ALIKE: Effort = Effort { special: 4096, telling: true, random: 64, extremes: true };
+
+/// For each combination of different shapes.
+const MIXED: Effort = Effort { special: 16, telling: false, random: 8, extremes: false };
+
+/// For large arrays, and for larger ones.
+const LARGE: Effort = Effort { special: 0, telling: false, random: 4, extremes: true };
+const LARGEST: Effort = Effort { special: 0, telling: false, random: 1, extremes: true };
+
+/// The elements beyond which an array is one of the largest.
+const MANY: usize = 1000;
+
+/// The elements of all large arrays that a rule is tried on; each shape is tried at least once.
+const MAX_LARGE_ELEMENTS: usize = 300_000;
+
+/// The values that are tried in the second round, and those of different shapes, over all combinations.
+const BUDGET: usize = 100_000;
+const BUDGET_OF_ARRAYS: usize = 10_000;
+
+/// The combinations of dtypes, shapes and attributes that are tried.
+const MAX_CASES: usize = 12_000;
+
+/// The combinations of dtypes for which different shapes, and larger arrays, are tried.
+const MAX_SHAPED: usize = 2;
+const MAX_LARGE: usize = 8;
+
+/// Arrays of more elements are not computed.
+const MAX_ELEMENTS: u64 = 1 << 17;
+
+/// All values of variables are tried where there are no more combinations.
+const EXHAUSTIBLE: u32 = 16;
+
+/// What trying a rule came to.
+#[derive(Clone, Debug)]
+pub struct Soundness {
+    /// The combinations of dtypes (and shapes and attributes, where these matter) for which both sides have the same type.
+    pub cases: usize,
+    /// The combinations of values on which both sides were computed and compared.
+    pub points: usize,
+    /// The cases that are proved for all values, or were tried on all of them.
+    pub proved: usize,
+    /// Where the two sides differ.
+    pub counterexample: Option<Counterexample>,
+    /// What was not tried, of a rule that is not proved; a clause each.
+    pub not_tried: Vec<String>,
+    /// The variables that the rule lets have more dtypes than it is of one type for, with the dtypes that remain.
+    pub narrowed: Vec<(String, DTypes)>,
+}
+
+/// What is to be said of a rule's soundness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds for all values, at each dtype.
+    Proved,
+    /// It held wherever it was tried.
+    Held,
+    /// There are values for which it does not hold.
+    Unsound,
+    /// There were no values to try it on.
+    Untried,
+}
+
+impl Soundness {
+    /// The verdict.
+    pub fn verdict(&self) -> Verdict {
+        match self.counterexample {
+            Some(_) => Verdict::Unsound,
+            None if self.cases > 0 && self.proved == self.cases && self.not_tried.is_empty() => Verdict::Proved,
+            None if self.points > 0 => Verdict::Held,
+            None => Verdict::Untried,
+        }
+    }
+}
+
+/// One line: `proved`, `held on 12 cases, 3400 values (not tried: ...)`, `unsound: ?x = -0.0 of f64: ...`, or `untried`.
+impl fmt::Display for Soundness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cases = if self.cases == 1 { "case" } else { "cases" };
+        match (self.verdict(), &self.counterexample) {
+            (Verdict::Proved, _) => write!(f, "proved for all values of {} {cases}", self.cases),
+            (Verdict::Held, _) => {
+                write!(f, "held on {} {cases}, {} values", self.cases, self.points)?;
+                if self.proved > 0 {
+                    write!(f, ", {} of them proved", self.proved)?;
+                }
+                match &self.not_tried[..] {
+                    [] => Ok(()),
+                    not_tried => write!(f, " (not tried: {})", not_tried.join("; ")),
+                }
+            }
+            (Verdict::Unsound, Some(example)) => write!(f, "unsound: {example}"),
+            _ => f.write_str("could be tried on no values"),
+        }
+    }
+}
+
+/// Tries a rule.
+pub fn check(rule: &Rule) -> Soundness {
+    let mut search = Search { rule, found: Soundness::default() };
+    // The search ends at the first counterexample.
+    let _ = search.run();
+    search.found
+}
+
+impl Default for Soundness {
+    fn default() -> Self {
+        let (not_tried, narrowed) = Default::default();
+        Soundness { cases: 0, points: 0, proved: 0, counterexample: None, not_tried, narrowed }
+    }
+}
+
+/// A counterexample was found.
+struct Found;
+
+struct Search<'a> {
+    rule: &'a Rule,
+    found: Soundness,
+}
+
+impl Search<'_> {
+    fn run(&mut self) -> Result<(), Found> {
+        let rule = self.rule;
+        let space = Space::of(rule);
+        let all: Vec<Case> = space.cases(rule).filter(|case| type_case(rule, case).is_ok()).collect();
+        self.found.cases = all.len();
+        self.narrow(&all);
+        if let Some(count) = space.sampled_from {
+            self.not_tried(format!("most of {count} combinations of dtypes"));
+        } else if space.typed() < space.count() {
+            let (typed, count) = (space.typed(), space.count());
+            self.not_tried(format!("{} of {count} combinations of dtypes, shapes and attributes", count - typed));
+        }
+        let all = thinned(all, MAX_CASES);
+        if all.len() < self.found.cases {
+            self.not_tried(format!("{} of {} cases", self.found.cases - all.len(), self.found.cases));
+        }
+        let few = if is_elementwise(rule) { FEW } else { FEW_ARRAYS };
+        for case in &all {
+            self.try_case(case, few)?;
+        }
+        let open = self.decide_all(&all)?;
+        self.second_round(&open)?;
+        self.shapes(&all)
+    }
+
+    fn not_tried(&mut self, what: String) {
+        if !self.found.not_tried.contains(&what) {
+            self.found.not_tried.push(what);
+        }
+    }
+
+    /// Proves cases of integers and bools. Gives those that are not.
+    fn decide_all<'c>(&mut self, all: &'c [Case]) -> Result<Vec<&'c Case>, Found> {
+        let rule = self.rule;
+        if !is_elementwise(rule) {
+            return Ok(all.iter().collect());
+        }
+        let mut open = Vec::new();
+        let mut undecided: Vec<(String, String)> = Vec::new();
+        for case in all {
+            if self.exhausted(case)? {
+                self.found.proved += 1;
+                continue;
+            }
+            if !case.vars.iter().all(|(ty, _)| width(ty.dtype()).is_some()) {
+                open.push(case);
+                continue;
+            }
+            match decide(rule, case) {
+                Answer::Proved => self.found.proved += 1,
+                Answer::Refuted(values) => {
+                    let point: Vec<Datum> = values.into_iter().map(Datum::Scalar).collect();
+                    self.try_point(case, &point)?;
+                    // The evaluator is the judge: where it sees no difference, the proof is worth nothing.
+                    open.push(case);
+                    undecided.push((dtypes_of(case), "the solver's values make no difference".to_string()));
+                }
+                Answer::Undecided(why) => {
+                    undecided.push((dtypes_of(case), why));
+                    open.push(case);
+                }
+            }
+        }
+        // The values that remain are too many: the reasons say at which dtypes.
+        let mut reasons: Vec<&String> = undecided.iter().map(|(_, why)| why).collect();
+        reasons.sort();
+        reasons.dedup();
+        for reason in reasons {
+            let at: Vec<&str> = undecided.iter().filter(|(_, why)| why == reason).map(|(at, _)| at.as_str()).collect();
+            self.not_tried(format!("all values at {}, as {reason}", at.join(", ")));
+        }
+        Ok(open)
+    }
+
+    /// Tries all values where there are few enough; false if there are not.
+    fn exhausted(&mut self, case: &Case) -> Result<bool, Found> {
+        let bits = |dtype: DType| width(dtype).map(|bits| bits as u32);
+        let widths: Option<Vec<u32>> = case.vars.iter().map(|(ty, _)| bits(ty.dtype())).collect();
+        let Some(widths) = widths.filter(|widths| widths.iter().sum::<u32>() <= EXHAUSTIBLE) else { return Ok(false) };
+        let all = 1u64 << widths.iter().sum::<u32>();
+        let point = |number: u64| -> Vec<Scalar> {
+            let mut rest = number;
+            let mut next = |(at, &width): (usize, &u32)| {
+                let bits = rest & ((1 << width) - 1);
+                rest >>= width;
+                Scalar::from_bits(case.vars[at].0.dtype(), (bits, 0))
+            };
+            widths.iter().enumerate().map(&mut next).collect()
+        };
+        let points: Vec<Vec<Scalar>> = (0..all).map(point).filter(|point| points::hold(self.rule, point)).collect();
+        self.try_scalars(case, points)?;
+        Ok(true)
+    }
+
+    /// Values of the cases that are not proved, as many for each as the budget has.
+    fn second_round(&mut self, open: &[&Case]) -> Result<(), Found> {
+        let (budget, few) = if is_elementwise(self.rule) { (BUDGET, FEW) } else { (BUDGET_OF_ARRAYS, FEW_ARRAYS) };
+        let share = budget / open.len().max(1);
+        let effort = match share {
+            0..16 => None,
+            _ => Some(Effort {
+                special: ALIKE.special.min(share),
+                telling: share >= ALIKE.random,
+                random: ALIKE.random.min(share / 2),
+                ..ALIKE
+            }),
+        };
+        let Some(effort) = effort else {
+            self.not_tried(format!("more than {} values of each case", few.special + few.random));
+            return Ok(());
+        };
+        for case in open {
+            self.try_case(case, effort)?;
+        }
+        Ok(())
+    }
+
+    /// Different shapes, and larger arrays.
+    fn shapes(&mut self, all: &[Case]) -> Result<(), Found> {
+        let rule = self.rule;
+        let mut fitting: Vec<Vec<DType>> = Vec::new();
+        for case in all {
+            let dtypes: Vec<DType> = case.vars.iter().map(|(ty, _)| ty.dtype()).collect();
+            if !fitting.contains(&dtypes) {
+                fitting.push(dtypes);
+            }
+        }
+        let mixed = mixed_cases(rule, &fitting[..fitting.len().min(MAX_SHAPED)]);
+        if let Some(count) = mixed.sampled_from {
+            self.not_tried(format!("most of {count} combinations of shapes"));
+        }
+        let share = BUDGET_OF_ARRAYS / mixed.cases.len().max(1);
+        let effort = Effort { special: MIXED.special.min(share), random: MIXED.random.min(share).max(1), ..MIXED };
+        self.found.cases += self.unproved(mixed.cases.len());
+        for case in &mixed.cases {
+            self.try_case(case, effort)?;
+        }
+        if is_elementwise(rule) {
+            return Ok(());
+        }
+        self.not_tried(format!("arrays of more than {} elements", MAX_ELEMENTS));
+        let dtypes = thinned(fitting, MAX_LARGE);
+        let cases: Vec<Case> = dtypes.iter().flat_map(|dtypes| large_cases(rule, dtypes)).collect();
+        let cases: Vec<Case> = cases.into_iter().filter(|case| type_case(rule, case).is_ok()).collect();
+        self.large(&cases)
+    }
+
+    /// The smaller ones of large arrays first; each shape by turns with each combination of dtypes and attributes.
+    fn large(&mut self, cases: &[Case]) -> Result<(), Found> {
+        let elements = |case: &Case| case.shapes.iter().map(|shape| shape.iter().product::<usize>()).max().unwrap_or(0);
+        let mut by_size: Vec<(usize, &Case)> = cases.iter().map(|case| (elements(case), case)).collect();
+        by_size.sort_by_key(|(size, _)| *size);
+        let sizes = by_size.chunk_by(|a, b| a.0 == b.0).count();
+        let share = MAX_LARGE_ELEMENTS / sizes.max(1);
+        for alike in by_size.chunk_by(|a, b| a.0 == b.0) {
+            let size = alike[0].0;
+            let effort = if size > MANY { LARGEST } else { LARGE };
+            let most = (share / (size * (effort.random + 2)).max(1)).max(1);
+            for (_, case) in thinned(alike.to_vec(), most) {
+                self.found.cases += 1;
+                self.try_case(case, effort)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shapes of a rule that is proved for all elements are no cases that remain to be proved.
+    fn unproved(&self, cases: usize) -> usize {
+        if self.found.proved == self.found.cases { 0 } else { cases }
+    }
+
+    /// The variables for which fewer dtypes remain than the rule says.
+    fn narrow(&mut self, all: &[Case]) {
+        for (at, var) in self.rule.vars.iter().enumerate() {
+            let remain = all.iter().fold(DTypes::none(), |set, case| set.with(case.vars[at].0.dtype()));
+            if var.dtypes != DTypes::ALL && var.dtypes != remain && !all.is_empty() {
+                self.found.narrowed.push((var.name.to_string(), remain));
+            }
+        }
+    }
+
+    fn try_case(&mut self, case: &Case, effort: Effort) -> Result<(), Found> {
+        let all: Vec<Vec<Datum>> = points(self.rule, case, effort).collect();
+        let scalars = |point: &Vec<Datum>| point.iter().map(Datum::as_scalar).collect::<Option<Vec<Scalar>>>();
+        if is_elementwise(self.rule)
+            && let Some(scalars) = all.iter().map(scalars).collect::<Option<Vec<_>>>()
+        {
+            return self.try_scalars(case, scalars);
+        }
+        all.iter().try_for_each(|point| self.try_point(case, point))
+    }
+
+    /// Values of an elementwise rule: all at once, and those for which the bits differ one by one.
+    fn try_scalars(&mut self, case: &Case, all: Vec<Vec<Scalar>>) -> Result<(), Found> {
+        let differing = match all.is_empty() {
+            true => Some(Vec::new()),
+            false => batch::differing(self.rule, case, &all),
+        };
+        let alone = differing.unwrap_or_else(|| (0..all.len()).collect());
+        self.found.points += all.len() - alone.len();
+        for at in alone {
+            let point: Vec<Datum> = all[at].iter().map(|&scalar| Datum::Scalar(scalar)).collect();
+            self.try_point(case, &point)?;
+        }
+        Ok(())
+    }
+
+    fn try_point(&mut self, case: &Case, point: &[Datum]) -> Result<(), Found> {
+        match Trial::new(self.rule, &case.attrs, point).compared() {
+            Compared::LeftOut => Ok(()),
+            Compared::Same => {
+                self.found.points += 1;
+                Ok(())
+            }
+            Compared::Differ(example) => {
+                self.found.counterexample = Some(*example);
+                Err(Found)
+            }
+        }
+    }
+}
+
+/// At most so many of a list, spread evenly over it.
+fn thinned<T>(list: Vec<T>, most: usize) -> Vec<T> {
+    let count = list.len();
+    if count <= most {
+        return list;
+    }
+    list.into_iter()
+        .enumerate()
+        .filter(|(at, _)| at * most / count != (at + 1) * most / count)
+        .map(|(_, x)| x)
+        .collect()
+}
+
+fn dtypes_of(case: &Case) -> String {
+    let mut names: Vec<&str> = case.vars.iter().map(|(ty, _)| ty.dtype().name()).collect();
+    names.dedup();
+    names.join("/")
+}

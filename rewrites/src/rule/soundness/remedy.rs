@@ -1,0 +1,66 @@
+//! The liberties with which a rule would hold.
+
+use super::trial::{Compared, Trial};
+use super::{Counterexample, Verdict, check};
+use crate::rule::{Liberties, Rule};
+use rewright_ir::{Attr, Datum};
+
+/// The most liberties that are suggested together.
+const MAX_TOGETHER: u32 = 3;
+
+/// From the least that is given up to the most.
+const ALL: [Liberties; 7] = [
+    Liberties::NO_SIGNED_ZEROS,
+    Liberties::NO_NAN,
+    Liberties::NO_INF,
+    Liberties::CONTRACT,
+    Liberties::RECIPROCAL,
+    Liberties::REASSOCIATE,
+    Liberties::APPROXIMATE,
+];
+
+/// The fewest further liberties with which a rule holds, up to three of them. Each set is tried in full before it is suggested; those with which
+/// a counterexample of another set remains one are not tried at all.
+pub fn missing_liberties(rule: &Rule) -> Option<Liberties> {
+    let open: Vec<Liberties> = ALL.into_iter().filter(|&one| !rule.liberties.contains(one)).collect();
+    let sets = (1..1u32 << open.len()).filter(|set| set.count_ones() <= MAX_TOGETHER);
+    let mut sets: Vec<u32> = sets.filter(|&set| is_sensible(rule, pick(&open, set))).collect();
+    // Fewer first; of as many, those that give up less.
+    sets.sort_by_key(|set| (set.count_ones(), *set));
+    let mut examples: Vec<Counterexample> = Vec::new();
+    for set in sets {
+        let freer = Rule { liberties: rule.liberties | pick(&open, set), ..rule.clone() };
+        if examples.iter().any(|example| remains(&freer, example)) {
+            continue;
+        }
+        let found = check(&freer);
+        if matches!(found.verdict(), Verdict::Held | Verdict::Proved) {
+            return Some(pick(&open, set));
+        }
+        match found.counterexample {
+            Some(example) => examples.push(example),
+            // Nothing is left to be compared, nor would it be with more.
+            None => continue,
+        }
+    }
+    None
+}
+
+fn pick(open: &[Liberties], set: u32) -> Liberties {
+    let chosen = open.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+    chosen.fold(Liberties::empty(), |all, (_, &one)| all | one)
+}
+
+/// One way to round otherwise at a time, and of integers none.
+fn is_sensible(rule: &Rule, more: Liberties) -> bool {
+    let rounding = Liberties::CONTRACT | Liberties::RECIPROCAL | Liberties::REASSOCIATE | Liberties::APPROXIMATE;
+    let inexact = |var: &crate::rule::Var| var.dtypes.iter().any(|d| d.is_float() || d.is_complex());
+    (more & rounding).iter().count() <= 1 && (rule.vars.is_empty() || rule.vars.iter().any(inexact))
+}
+
+/// True if the sides differ at the counterexample's values with these liberties, too.
+fn remains(rule: &Rule, example: &Counterexample) -> bool {
+    let point: Vec<Datum> = example.vars.iter().map(|(_, value)| value.clone()).collect();
+    let attrs: Vec<Option<Attr>> = example.attrs.iter().map(|(_, attr)| attr.clone()).collect();
+    matches!(Trial::new(rule, &attrs, &point).compared(), Compared::Differ(_))
+}
