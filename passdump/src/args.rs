@@ -73,7 +73,8 @@ pub enum Command {
     #[command(after_help = "Example:\n  passdump html fixtures/real/black_scholes.ron steps.html")]
     Html(HtmlArgs),
     /// Try every rule by itself: both sides on special values, at each dtype
-    #[command(after_help = "Examples:\n  passdump check-rules\n  passdump check-rules my_rules.ron")]
+    #[command(after_help = "Examples:\n  passdump check-rules\n  passdump check-rules my_rules.ron\n  \
+        passdump check-rules my_rules.ron --no-cache")]
     CheckRules(CheckRulesArgs),
     /// Print what makes a shell complete the tool's arguments
     #[command(
@@ -101,6 +102,9 @@ pub struct InputArgs {
     /// Rules besides those that are compiled in: a RON list of Rule(name: "...", rule: "...")
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
+    /// Try the rules of --rules, also where this build's verdicts on them are in the cache
+    #[arg(long, requires = "rules")]
+    pub no_cache: bool,
     /// What results may differ in, such as "contract, no_nan", or "all"; the fixture's own or nothing if not given
     #[arg(long, value_name = "L")]
     pub liberties: Option<Liberties>,
@@ -386,6 +390,9 @@ pub struct CheckRulesArgs {
     /// A file of rules; all that are compiled in if not given
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Try every rule, also where this build's verdict on it is in the cache, and keep no verdicts
+    #[arg(long)]
+    pub no_cache: bool,
 }
 
 /// Arguments of `completions`.

@@ -34,6 +34,7 @@ mod program;
 mod progress;
 mod reduce;
 pub mod value;
+mod verdicts;
 
 pub use error::Error;
 

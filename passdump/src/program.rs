@@ -6,6 +6,7 @@ use crate::engine::{self, Form, Rewriting};
 use crate::error::Error;
 use crate::failure::Test;
 use crate::fixture::{Case, choose};
+use crate::verdicts::Verdicts;
 use rewright::ir::text::Numbering;
 use rewright::rewrites::check::Check;
 use rewright::rewrites::rule::{Liberties, RuleEntry, read_rules};
@@ -61,7 +62,7 @@ impl Program {
         let liberties = input.liberties.unwrap_or(case.as_ref().map_or(Ok(Liberties::empty()), Case::liberties)?);
         let mut rules = case.as_ref().map(Case::rules).unwrap_or_default();
         if let Some(file) = &input.rules {
-            rules.extend(rules_of(file)?);
+            rules.extend(rules_of(file, input.no_cache)?);
         }
         let registry = engine::registry_with(&rules)?;
         Ok(Program { name, text, module, func, pipeline, liberties, registry, case })
@@ -124,13 +125,20 @@ impl Program {
     }
 }
 
-/// The rules of a file, each of which holds, or is marked `unchecked`.
-fn rules_of(file: &Path) -> Result<Vec<RuleEntry>, Error> {
+/// The rules of a file, each of which holds, or is marked `unchecked`. All that is wrong with them is said at once.
+fn rules_of(file: &Path, no_cache: bool) -> Result<Vec<RuleEntry>, Error> {
     let rules = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
-    // Of rules that can't be read all errors at once.
-    engine::registry_with(&rules.iter().map(|rule| rule.entry).collect::<Vec<_>>())?;
-    rules.iter().try_for_each(|rule| rule.check()).map_err(|e| Error::message(e.to_string()))?;
-    Ok(rules.into_iter().map(|rule| rule.entry).collect())
+    let mut verdicts = Verdicts::open(no_cache);
+    let wrong: Vec<String> = rules
+        .iter()
+        .filter_map(|rule| rule.check_by(|rule| verdicts.of(rule)).err())
+        .map(|error| error.to_string())
+        .collect();
+    verdicts.keep();
+    match wrong.is_empty() {
+        true => Ok(rules.into_iter().map(|rule| rule.entry).collect()),
+        false => Err(Error::message(wrong.join("\n"))),
+    }
 }
 
 /// What a file is.

@@ -1,7 +1,8 @@
 //! Telling how far a long command is.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
 /// What is done sooner is not told about.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -9,8 +10,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A bar on the standard error, if that is a terminal, from a second on.
 pub struct Progress {
     bar: ProgressBar,
-    begun: Instant,
-    shown: bool,
 }
 
 impl Progress {
@@ -25,19 +24,22 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_prefix(what);
-        Progress { bar, begun: Instant::now(), shown: false }
+        // A single long step is told about, too.
+        let waiting = bar.downgrade();
+        thread::spawn(move || {
+            thread::sleep(PATIENCE);
+            if let Some(bar) = waiting.upgrade().filter(|bar| !bar.is_finished()) {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.tick();
+            }
+        });
+        Progress { bar }
     }
 
-    /// One step is done, or begins.
+    /// One step begins.
     pub fn step(&mut self, message: impl Into<String>) {
-        if !self.shown && self.begun.elapsed() > PATIENCE {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            self.shown = true;
-        }
         self.bar.inc(1);
-        if self.shown {
-            self.bar.set_message(message.into());
-        }
+        self.bar.set_message(message.into());
     }
 
     /// Prints something without leaving traces of the bar in it.

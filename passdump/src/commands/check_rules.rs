@@ -4,66 +4,112 @@ use crate::args::CheckRulesArgs;
 use crate::engine;
 use crate::error::Error;
 use crate::output::{Out, Tone};
+use crate::progress::Progress;
+use crate::verdicts::Verdicts;
 use rewright::Origin;
 use rewright::rewrites::def::Form;
 use rewright::rewrites::rewrites;
-use rewright::rewrites::rule::{Rule, RuleEntry, parse_rule, read_rules, soundness};
+use rewright::rewrites::rule::soundness::{Judgement, Verdict};
+use rewright::rewrites::rule::{FileRule, Rule, RuleEntry, RuleFileError, read_rules};
 use std::io::Write;
+use std::path::Path;
+
+/// A rule, or why its text is none.
+type Read = Result<(Rule, Origin), RuleFileError>;
 
 /// Tries the rules of a file, or those that are compiled in; false if one is not sound.
 pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> {
-    let mut unsound = 0;
-    let rules = match &args.file {
+    let (rules, clash) = match &args.file {
         Some(file) => of_file(file)?,
-        None => compiled_in(),
+        None => (compiled_in(), None),
     };
-    for (rule, origin) in &rules {
-        let found = soundness::check(rule);
-        let (cases, points) = (found.cases, found.points);
-        match found.counterexample {
-            None if points == 0 => {
-                unsound += 1;
-                let word = out.tone(Tone::Bad, "untried");
-                writeln!(out, "{word}  {} could be tried on no values", rule.name)?;
+    let mut verdicts = Verdicts::open(args.no_cache);
+    let mut progress = Progress::new("rules", Some(rules.len() as u64));
+    let mut counts = [0; 4];
+    for read in &rules {
+        match read {
+            Ok((rule, origin)) => {
+                progress.step(rule.name.as_str());
+                let judged = verdicts.of(rule);
+                progress.aside(|| show(out, rule, *origin, &judged))?;
+                counts[place(judged.verdict)] += 1;
             }
-            None => {
-                let tried = format!("{cases} {}, {points} values", if cases == 1 { "case" } else { "cases" });
-                let (word, tried) = (out.tone(Tone::Good, "sound"), out.tone(Tone::Faint, tried));
-                writeln!(out, "{word}    {} {tried}", rule.name)?;
-            }
-            Some(example) => {
-                unsound += 1;
-                let word = out.tone(Tone::Bad, "unsound");
-                writeln!(out, "{word}  {} {}:{}\n         {rule}", rule.name, origin.file, origin.line)?;
-                if !rule.liberties.is_empty() {
-                    writeln!(out, "         although it takes {}", rule.liberties)?;
-                }
-                writeln!(out, "         {example}")?;
-                if let Some(liberties) = soundness::missing_liberties(rule) {
-                    writeln!(out, "         it holds with `liberties [{}]`", liberties | rule.liberties)?;
-                }
+            Err(error) => {
+                progress.step("");
+                let word = out.tone(Tone::Bad, "invalid");
+                progress.aside(|| writeln!(out, "{word}  {error}"))?;
+                counts[INVALID] += 1;
             }
         }
     }
-    writeln!(out, "{} rules, {unsound} unsound", rules.len())?;
-    Ok(unsound == 0)
+    progress.finish();
+    verdicts.keep();
+    let [proved, held, unsound, invalid] = counts;
+    write!(out, "{} rules: {proved} proved, {held} held, {unsound} unsound", rules.len())?;
+    writeln!(out, "{}", if invalid > 0 { format!(", {invalid} invalid") } else { String::new() })?;
+    match clash {
+        Some(clash) => Err(clash),
+        None => Ok(unsound + invalid == 0),
+    }
 }
 
-/// The rules of a file; `<=>` is tried in one direction, which says it of both.
-fn of_file(file: &std::path::Path) -> Result<Vec<(Rule, Origin)>, Error> {
-    let rules = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
-    let entries: Vec<RuleEntry> = rules.into_iter().map(|rule| rule.entry).collect();
-    engine::registry_with(&entries)?;
-    let rule = |entry: &RuleEntry| {
-        let rule = parse_rule(entry.def.name, entry.def.text);
-        rule.map(|rule| (rule, entry.origin)).map_err(|e| Error::message(e.to_string()))
+const INVALID: usize = 3;
+
+/// Among the counts of verdicts. A rule that could not be tried is no better than an unsound one.
+fn place(verdict: Verdict) -> usize {
+    match verdict {
+        Verdict::Proved => 0,
+        Verdict::Held => 1,
+        Verdict::Unsound | Verdict::Untried => 2,
+    }
+}
+
+fn show(out: &mut Out, rule: &Rule, origin: Origin, judged: &Judgement) -> Result<(), Error> {
+    let (word, tone) = match judged.verdict {
+        Verdict::Proved => ("proved", Tone::Good),
+        Verdict::Held => ("held", Tone::Good),
+        Verdict::Unsound => ("unsound", Tone::Bad),
+        Verdict::Untried => ("untried", Tone::Bad),
     };
-    entries.iter().map(rule).collect()
+    let gap = " ".repeat(9 - word.len());
+    let painted = out.tone(tone, word);
+    // The word stands before the name, and is not said again.
+    let said = judged.summary.strip_prefix(word).unwrap_or(&judged.summary).trim_start_matches(':').trim_start();
+    match judged.verdict {
+        Verdict::Unsound => {
+            writeln!(out, "{painted}{gap}{} {}:{}\n         {rule}", rule.name, origin.file, origin.line)?;
+            if !rule.liberties.is_empty() {
+                writeln!(out, "         although it takes {}", rule.liberties)?;
+            }
+            writeln!(out, "         {said}")?;
+            if judged.remedy.is_some() {
+                writeln!(out, "         {}", judged.advice(rule.liberties))?;
+            }
+        }
+        _ => {
+            let said = out.tone(Tone::Faint, said.to_string());
+            writeln!(out, "{painted}{gap}{} {said}", rule.name)?;
+        }
+    }
+    for note in &judged.notes {
+        writeln!(out, "         note: {note}")?;
+    }
+    Ok(())
 }
 
-fn compiled_in() -> Vec<(Rule, Origin)> {
+/// The rules of a file, and clashes of their names; `<=>` is tried in one direction, which says it of both.
+fn of_file(file: &Path) -> Result<(Vec<Read>, Option<Error>), Error> {
+    let rules = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
+    let read = |rule: &FileRule| rule.parse().map(|parsed| (parsed, rule.entry.origin));
+    let read: Vec<Read> = rules.iter().map(read).collect();
+    let valid = rules.iter().zip(&read).filter(|(_, read)| read.is_ok());
+    let valid: Vec<RuleEntry> = valid.map(|(rule, _)| rule.entry).collect();
+    Ok((read, engine::registry_with(&valid).err()))
+}
+
+fn compiled_in() -> Vec<Read> {
     let rule = |entry: rewright::rewrites::RewriteEntry| match entry.def.form {
-        Form::Rule(rule) => Some((rule.clone(), entry.origin)),
+        Form::Rule(rule) => Some(Ok((rule.clone(), entry.origin))),
         _ => None,
     };
     rewrites().iter().filter_map(rule).collect()

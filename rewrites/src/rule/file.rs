@@ -1,8 +1,9 @@
 //! Rules from files, to try an idea without compiling anything.
 
+use super::Rule;
 use super::def::{RuleDef, RuleEntry};
 use super::parse::parse_rule;
-use super::soundness;
+use super::soundness::{self, Judgement, Verdict};
 use rewright_ir::{Name, Origin};
 use serde::Deserialize;
 use std::path::Path;
@@ -42,27 +43,38 @@ pub struct FileRule {
 impl FileRule {
     /// Refuses a rule whose two sides differ where it does not say that they may; see [`soundness`].
     pub fn check(&self) -> Result<(), RuleFileError> {
-        let (def, origin) = (self.entry.def, self.entry.origin);
-        let wrong =
-            |message: String| RuleFileError { file: origin.file.to_string(), line: origin.line as usize, message };
-        let rule = parse_rule(def.name, def.text).map_err(|errors| wrong(errors.to_string()))?;
+        self.check_by(soundness::judge)
+    }
+
+    /// The same, where the judgement of a rule may be known already.
+    pub fn check_by(&self, judge: impl FnOnce(&Rule) -> Judgement) -> Result<(), RuleFileError> {
+        let name = self.entry.def.name;
+        let rule = self.parse()?;
         if self.unchecked {
             return Ok(());
         }
-        let found = soundness::check(&rule);
-        if found.points == 0 {
-            let unchecked = "`unchecked: true` beside the rule uses it as it is";
-            return Err(wrong(format!("rule `{}` could be tried on no values; {unchecked}", def.name)));
+        let judged = judge(&rule);
+        let unchecked = "`unchecked: true` beside the rule uses it as it is";
+        match judged.verdict {
+            Verdict::Proved | Verdict::Held => Ok(()),
+            Verdict::Untried => Err(self.wrong(format!("rule `{name}` could be tried on no values; {unchecked}"))),
+            Verdict::Unsound => {
+                let example = judged.summary.strip_prefix("unsound: ").unwrap_or(&judged.summary);
+                let advice = judged.advice(rule.liberties);
+                Err(self.wrong(format!("rule `{name}` does not hold: {example}; {advice}, and {unchecked}")))
+            }
         }
-        let Some(example) = found.counterexample else { return Ok(()) };
-        let remedy = match soundness::missing_liberties(&rule) {
-            Some(liberties) => format!("it holds with `liberties [{}]`", liberties | rule.liberties),
-            None => "no liberties make it hold".to_string(),
-        };
-        Err(wrong(format!(
-            "rule `{}` does not hold: {example}; {remedy}, and `unchecked: true` beside the rule uses it as it is",
-            def.name
-        )))
+    }
+
+    /// Reads the rule's text.
+    pub fn parse(&self) -> Result<Rule, RuleFileError> {
+        let def = self.entry.def;
+        parse_rule(def.name, def.text).map_err(|errors| self.wrong(errors.to_string()))
+    }
+
+    fn wrong(&self, message: String) -> RuleFileError {
+        let origin = self.entry.origin;
+        RuleFileError { file: origin.file.to_string(), line: origin.line as usize, message }
     }
 }
 

@@ -5,6 +5,7 @@ mod proof;
 mod refused;
 mod registry;
 mod soundness;
+mod verdicts;
 
 use rewright_ir::{Origin, parse_module, print_module};
 use rewright_rewrites::rule::{Liberties, RuleDef, RuleEntry};

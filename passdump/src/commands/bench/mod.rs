@@ -50,7 +50,7 @@ pub fn bench(out: &mut Out, args: &BenchArgs) -> Result<(), Error> {
 
 fn input(file: PathBuf, args: &BenchArgs) -> InputArgs {
     let (func, pipeline) = (args.func.clone(), args.pipeline.clone());
-    InputArgs { file, func, pipeline, rules: None, liberties: args.liberties }
+    InputArgs { file, func, pipeline, rules: None, no_cache: false, liberties: args.liberties }
 }
 
 /// Medians, each by itself.

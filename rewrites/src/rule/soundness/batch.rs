@@ -6,15 +6,31 @@ use crate::rule::{Node, Rule};
 use rewright_ir::builder::literal_at;
 use rewright_ir::{Array, DType, Datum, Limits, Scalar, evaluate_op};
 
-/// The combinations for which the two sides are not the same bits; `None` where an op can't be computed for all of them.
-pub(super) fn differing(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Option<Vec<usize>> {
+/// Both sides at one combination of values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sides {
+    /// The same bits, of finite numbers.
+    Finite,
+    /// The same bits, with a NaN or an infinity among operands and results: liberties may leave them out.
+    Special,
+    /// Other bits.
+    Differ,
+}
+
+/// Compares both sides at all combinations; `None` where an op can't be computed for all of them.
+pub(super) fn compared(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Option<Vec<Sides>> {
     let batch = Batch { rule, case, points };
     let mut terms: Vec<Option<Vec<Datum>>> = vec![None; rule.nodes.len()];
     for id in 0..rule.nodes.len() {
         terms[id] = batch.results(id, &terms)?;
     }
     let patterns = terms[rule.lhs].clone()?;
-    let mut differ = vec![false; points.len()];
+    let is_special = |&scalar: &Scalar| {
+        let z = scalar.to_c128();
+        !z.re.is_finite() || !z.im.is_finite()
+    };
+    let sides = |point: &Vec<Scalar>| if point.iter().any(is_special) { Sides::Special } else { Sides::Finite };
+    let mut all: Vec<Sides> = points.iter().map(sides).collect();
     for (&rhs, pattern) in rule.rhs.iter().zip(&patterns) {
         let template = match &rule.nodes[rhs] {
             Node::Literal(literal) => Datum::Scalar(literal_at(*literal, pattern.dtype()).ok()?),
@@ -29,11 +45,15 @@ pub(super) fn differing(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Opt
         if a.dtype() != b.dtype() || a.shape() != b.shape() {
             return None;
         }
-        for (differ, (a, b)) in differ.iter_mut().zip(a.iter().zip(b.iter())) {
-            *differ |= a != b && !(is_nan(a) && is_nan(b));
+        for (sides, (a, b)) in all.iter_mut().zip(a.iter().zip(b.iter())) {
+            if a != b && !(is_nan(a) && is_nan(b)) {
+                *sides = Sides::Differ;
+            } else if *sides == Sides::Finite && is_special(&a) {
+                *sides = Sides::Special;
+            }
         }
     }
-    Some((0..points.len()).filter(|&at| differ[at]).collect())
+    Some(all)
 }
 
 /// True if it is no number; of complex numbers, if neither part is.

@@ -39,20 +39,24 @@ mod batch;
 mod counterexample;
 mod drawn;
 mod dtypes;
+mod judgement;
 mod points;
 mod range;
 mod remedy;
 mod trial;
 
 pub use counterexample::Counterexample;
+pub use judgement::{Judgement, judge};
 pub use remedy::missing_liberties;
 
 use super::proof::{Answer, decide, meaning::width};
 use super::typing::{Case, is_elementwise, type_case};
-use super::{DTypes, Rule};
+use super::{DTypes, Liberties, Rule};
+use batch::Sides;
 use cases::{Space, large_cases, mixed_cases};
 use points::{Effort, points};
 use rewright_ir::{DType, Datum, Scalar};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use trial::{Compared, Trial};
 
@@ -114,7 +118,7 @@ pub struct Soundness {
 }
 
 /// What is to be said of a rule's soundness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// It holds for all values, at each dtype.
     Proved,
@@ -378,11 +382,19 @@ impl Search<'_> {
 
     /// Values of an elementwise rule: all at once, and those for which the bits differ one by one.
     fn try_scalars(&mut self, case: &Case, all: Vec<Vec<Scalar>>) -> Result<(), Found> {
-        let differing = match all.is_empty() {
-            true => Some(Vec::new()),
-            false => batch::differing(self.rule, case, &all),
+        if all.is_empty() {
+            return Ok(());
+        }
+        // Of numbers that liberties may leave out each is looked at alone.
+        let is_alone = |sides: &Sides| match sides {
+            Sides::Finite => false,
+            Sides::Special => self.rule.liberties.intersects(Liberties::NO_NAN | Liberties::NO_INF),
+            Sides::Differ => true,
         };
-        let alone = differing.unwrap_or_else(|| (0..all.len()).collect());
+        let alone: Vec<usize> = match batch::compared(self.rule, case, &all) {
+            Some(sides) => (0..all.len()).filter(|&at| is_alone(&sides[at])).collect(),
+            None => (0..all.len()).collect(),
+        };
         self.found.points += all.len() - alone.len();
         for at in alone {
             let point: Vec<Datum> = all[at].iter().map(|&scalar| Datum::Scalar(scalar)).collect();

@@ -106,7 +106,7 @@ fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar]
 }
 
 /// Numbers of no importance.
-const ORDINARY: [f64; 9] = [3.7, -0.1, 10.0, 7.25, 1e-30, -1e30, 0.333, 1e5, -123.456];
+const ORDINARY: [f64; 11] = [3.7, -0.1, 10.0, 7.25, 1e-30, -1e30, 0.333, 1e5, -123.456, 23.7, 41.3];
 
 /// Integers of no importance.
 const ORDINARY_INTS: [i128; 4] = [-7, 100, -100, 12345];

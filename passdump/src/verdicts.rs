@@ -1,0 +1,148 @@
+//! Verdicts on rules, kept in the user's cache folder from one run to the next.
+//!
+//! Trying a rule takes up to seconds, and the verdict depends on nothing but the rule and the program that tries it. So the key is the rule's
+//! text, and a file holds the verdicts of one build: of one binary with the ops and conditions that are registered in it. A file
+//! that is missing or damaged is no error: the rules are tried again.
+
+use rewright::ir::registry;
+use rewright::rewrites::rule::Rule;
+use rewright::rewrites::rule::condition::condition_entries;
+use rewright::rewrites::rule::soundness::{Judgement, judge};
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The files of the latest builds that stay.
+const MAX_BUILDS: usize = 8;
+
+/// The environment variable that names another folder for all caches of the tool.
+const FOLDER: &str = "REWRIGHT_CACHE";
+
+/// Known verdicts.
+pub struct Verdicts {
+    /// None where nothing is kept.
+    file: Option<PathBuf>,
+    known: BTreeMap<String, Judgement>,
+    is_changed: bool,
+}
+
+impl Verdicts {
+    /// Those of this build; none with `no_cache`, or where there is no folder for them.
+    pub fn open(no_cache: bool) -> Verdicts {
+        let file = if no_cache { None } else { folder().and_then(|folder| Some(folder.join(build()?))) };
+        let known = file.as_deref().map(read).unwrap_or_default();
+        Verdicts { file, known, is_changed: false }
+    }
+
+    /// The verdict on a rule, which is tried if it is not known.
+    pub fn of(&mut self, rule: &Rule) -> Judgement {
+        let key = format!("{} liberties [{}]", rule.text, rule.liberties);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let judged = judge(rule);
+        self.known.insert(key, judged.clone());
+        self.is_changed = true;
+        judged
+    }
+
+    /// Writes the verdicts down, beside those that another run wrote meanwhile.
+    pub fn keep(mut self) {
+        let Some(file) = self.file.take().filter(|_| self.is_changed) else { return };
+        let mut all = read(&file);
+        all.append(&mut self.known);
+        // A cache that can't be written is no reason to fail.
+        let _ = write(&file, &all);
+    }
+}
+
+fn read(file: &Path) -> BTreeMap<String, Judgement> {
+    fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// A reader sees the whole file or none of it.
+fn write(file: &Path, verdicts: &BTreeMap<String, Judgement>) -> std::io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(&serde_json::to_vec(verdicts)?)?;
+    new.persist(file).map_err(|e| e.error)?;
+    prune(folder)
+}
+
+/// Removes the files of older builds.
+fn prune(folder: &Path) -> std::io::Result<()> {
+    let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(folder)?
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let is_ours = path.extension().is_some_and(|extension| extension == "json");
+            is_ours.then(|| Some((path.metadata().ok()?.modified().ok()?, path))).flatten()
+        })
+        .collect();
+    files.sort();
+    let old = files.len().saturating_sub(MAX_BUILDS);
+    files.into_iter().take(old).try_for_each(|(_, path)| fs::remove_file(path))
+}
+
+fn folder() -> Option<PathBuf> {
+    let own = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    own.or_else(|| Some(dirs::cache_dir()?.join("rewright"))).map(|folder| folder.join("verdicts"))
+}
+
+/// The name of this build's file: another binary, or other ops and conditions, have another one.
+fn build() -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    let about = program.metadata().ok()?;
+    let mut hasher = DefaultHasher::new();
+    (program, about.len(), about.modified().ok()?).hash(&mut hasher);
+    for (op, origin) in registry().ops() {
+        (op.name, origin.to_string()).hash(&mut hasher);
+    }
+    for entry in condition_entries() {
+        (entry.def.name, entry.origin.to_string()).hash(&mut hasher);
+    }
+    Some(format!("{}-{:016x}.json", env!("CARGO_PKG_VERSION"), hasher.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rewright::rewrites::rule::parse_rule;
+    use rewright::rewrites::rule::soundness::Verdict;
+
+    #[test]
+    fn verdicts_are_kept_and_damaged_files_are_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("verdicts").join("build.json");
+        let of = |known| Verdicts { file: Some(file.clone()), known, is_changed: false };
+        let rule = parse_rule("neg-neg", "(neg (neg ?x:i8)) => ?x").expect("a rule");
+        let mut first = of(BTreeMap::new());
+        let judged = first.of(&rule);
+        assert_eq!(judged.verdict, Verdict::Proved);
+        first.keep();
+        // What is kept is what is said: another verdict in the file is believed.
+        let text = fs::read_to_string(&file).expect("it was written");
+        fs::write(&file, text.replace("Proved", "Held")).expect("it can be written");
+        let mut second = of(read(&file));
+        assert_eq!(second.of(&rule).verdict, Verdict::Held);
+        assert!(!second.is_changed);
+        fs::write(&file, &text[..text.len() / 2]).expect("it can be written");
+        assert_eq!(of(read(&file)).of(&rule).verdict, Verdict::Proved);
+    }
+
+    #[test]
+    fn files_of_old_builds_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for number in 0..MAX_BUILDS + 3 {
+            let file = folder.path().join(format!("{number:02}.json"));
+            fs::write(&file, "{}").expect("it can be written");
+            let then = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000 + number as u64);
+            fs::File::options().write(true).open(&file).and_then(|f| f.set_modified(then)).expect("it has a time");
+        }
+        prune(folder.path()).expect("files can be removed");
+        assert!(!folder.path().join("02.json").exists() && folder.path().join("03.json").exists());
+    }
+}
