@@ -37,20 +37,21 @@ struct Holder {
     /// The elements are those of the array, each in its place.
     is_whole: bool,
     /// The elements in places that strides lead to. None where that is no less than all of them.
-    strided: OnceLock<Option<Strided>>,
+    strided: OnceLock<Option<Box<Strided>>>,
     /// The elements in row-major order. None if there is no memory for them.
     forced: OnceLock<Option<Array>>,
 }
 
 /// What the expression reads.
-#[derive(Clone)]
 enum Source {
     /// Nothing: it is a constructor.
     Constructor,
     /// An array, which `var` stands for.
     Array(Array),
-    /// The array that a kernel computed. Its memory goes back to the kernel with the last share.
-    Computed(Arc<Results>),
+    /// The array that a kernel computed. Its memory goes back to the kernel with the last holder.
+    Computed(Results),
+    /// What another holder reads: this one is a view.
+    Shared(LazyArray),
     /// An operation failed.
     Failed(Arc<EvalError>),
 }
@@ -65,7 +66,7 @@ impl LazyArray {
     pub(crate) fn computed(results: Results) -> LazyArray {
         match results.first() {
             Some(Datum::Scalar(scalar)) => LazyArray::scalar(*scalar),
-            Some(Datum::Array(_)) => LazyArray::whole(Source::Computed(Arc::new(results))),
+            Some(Datum::Array(_)) => LazyArray::whole(Source::Computed(results)),
             _ => LazyArray::failed(EvalError::value("a dense result is wanted")),
         }
     }
@@ -102,6 +103,15 @@ impl LazyArray {
         }
     }
 
+    /// What a view reads.
+    fn shared(&self) -> Source {
+        match &self.0.source {
+            Source::Constructor => Source::Constructor,
+            Source::Shared(other) => Source::Shared(other.clone()),
+            Source::Array(_) | Source::Computed(_) | Source::Failed(_) => Source::Shared(self.clone()),
+        }
+    }
+
     fn holding(expr: LazyExpr, source: Source) -> LazyArray {
         let is_whole = !expr.is_constant() && expr.is_trivial();
         let (expr, strided, forced) = (OnceLock::from(expr), OnceLock::new(), OnceLock::new());
@@ -123,6 +133,7 @@ impl LazyArray {
         match &self.0.source {
             Source::Array(array) => Some(array),
             Source::Computed(results) => results.first().and_then(Datum::as_array),
+            Source::Shared(other) => other.data(),
             Source::Constructor | Source::Failed(_) => None,
         }
     }
@@ -193,7 +204,7 @@ impl LazyArray {
         }
         let expr = f(self.expr())?;
         match expr.input() == self.expr().input() {
-            true => Ok(LazyArray::holding(expr, self.0.source.clone())),
+            true => Ok(LazyArray::holding(expr, self.shared())),
             false => Err(EvalError::value(format!("`{expr}` is no view of `{}`", self.expr()))),
         }
     }
@@ -237,7 +248,7 @@ impl LazyArray {
     /// The bytes that it holds, besides the array that it reads.
     pub fn bytes(&self) -> usize {
         let size = |array: &Array| array.len() * array.dtype().size();
-        let table = self.0.strided.get().and_then(Option::as_ref).and_then(|strided| strided.table());
+        let table = self.0.strided.get().and_then(Option::as_deref).and_then(Strided::table);
         let forced = self.0.forced.get().and_then(Option::as_ref);
         table.map_or(0, size) + forced.map_or(0, size)
     }
@@ -249,7 +260,7 @@ impl LazyArray {
     }
 
     fn strided(&self) -> Option<&Strided> {
-        self.0.strided.get_or_init(|| Strided::of(self.expr(), self.data())).as_ref()
+        self.0.strided.get_or_init(|| Strided::of(self.expr(), self.data()).map(Box::new)).as_deref()
     }
 
     /// One element after the other.

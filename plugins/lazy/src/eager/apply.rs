@@ -184,7 +184,10 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
     let extents = extents.map_err(|_| EvalError::limit("no array has so large extents"))?;
     let mut args: SmallVec<[Arg<'_>; 4]> = SmallVec::new();
     for reading in &readings {
-        push(&mut args, reading);
+        match &reading.way {
+            Way::Memory(array) => args.push(array.arg()?),
+            way => way.scalars(|scalar| args.push(Arg::Scalar(scalar))),
+        }
     }
     if !extents.is_empty() {
         args.push(Arg::View(extents_only(&extents)?));
@@ -193,10 +196,7 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
         let shape = readings.first().map_or(&[][..], |reading| &reading.shape);
         let count = match &axes.list {
             None => shape.iter().product::<u64>(),
-            Some(list) => list.iter().filter_map(|&axis| {
-                let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
-                shape.get(usize::try_from(axis).ok()?)
-            }).product(),
+            Some(_) => (0..shape.len()).filter(|&axis| axes.contains(axis, shape.len())).map(|axis| shape[axis]).product(),
         };
         args.push(Arg::Scalar(Scalar::F64(count as f64).cast(*dtype)));
     }
@@ -205,7 +205,6 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
 
 /// The operands as a kernel reads them. Numbers get their dtypes from those beside them.
 fn readings<'a>(operation: &Operation<'_>, operands: &[&'a Operand]) -> Result<SmallVec<[Reading<'a>; 3]>, EvalError> {
-    let computes = operation.computes_constructors();
     let weak = |operand: &&&Operand| matches!(operand, Operand::Number(literal) if !matches!(literal, Literal::Typed(_)));
     let dtypes: SmallVec<[Option<DType>; 3]> = match operands.iter().any(|operand| weak(&operand)) {
         false => SmallVec::new(),
@@ -216,7 +215,7 @@ fn readings<'a>(operation: &Operation<'_>, operands: &[&'a Operand]) -> Result<S
         }).collect(),
     };
     let reading = |(n, operand): (usize, &&'a Operand)| match *operand {
-        Operand::Array(array) => Reading::of(array, computes),
+        Operand::Array(array) => Reading::of(array, |shape| operation.computes(shape)),
         Operand::Number(literal) => number(operation, n, *literal, &dtypes),
     };
     operands.iter().enumerate().map(reading).collect()
@@ -252,22 +251,8 @@ fn is_small_exponent(literal: Literal) -> bool {
     }
 }
 
-/// What a call passes for an operand.
-fn push<'a>(args: &mut SmallVec<[Arg<'a>; 4]>, reading: &Reading<'a>) {
-    match &reading.way {
-        Way::Constant(_) => {}
-        Way::Scalar(scalar) | Way::Full(scalar) => args.push(Arg::Scalar(*scalar)),
-        Way::Memory(arg) => args.push(arg.clone()),
-        Way::Line { first, steps, .. } => {
-            args.push(Arg::Scalar(Scalar::I64(*first)));
-            let others = steps.iter().filter(|step| !(-1..=1).contains(*step));
-            args.extend(others.map(|&step| Arg::Scalar(Scalar::I64(step))));
-        }
-    }
-}
-
 /// An array of one element that is repeated: it only has extents.
-fn extents_only<'a>(extents: &[usize]) -> Result<View<'a>, EvalError> {
+pub fn extents_only<'a>(extents: &[usize]) -> Result<View<'a>, EvalError> {
     static ELEMENT: [bool; 1] = [false];
     let still: SmallVec<[usize; 4]> = SmallVec::from_elem(0, extents.len());
     let view = ArrayViewD::from_shape(IxDyn(extents).strides(IxDyn(&still)), &ELEMENT);

@@ -26,6 +26,12 @@ impl Axes {
     pub fn kept(self) -> Axes {
         Axes { keep: true, ..self }
     }
+
+    /// Whether an axis is one of them at a rank.
+    pub(crate) fn contains(&self, axis: usize, rank: usize) -> bool {
+        let is_it = |&of: &i64| if of < 0 { of + rank as i64 == axis as i64 } else { of == axis as i64 };
+        self.list.as_ref().is_none_or(|list| list.iter().any(is_it))
+    }
 }
 
 impl From<RangeFull> for Axes {

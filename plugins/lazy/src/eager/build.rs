@@ -15,7 +15,7 @@ pub fn module(
     space: &Space,
 ) -> Result<(Module, Name), TypeError> {
     let types: Vec<Type> =
-        readings.iter().enumerate().flat_map(|(n, reading)| params(reading, space.axes(n))).collect();
+        readings.iter().enumerate().flat_map(|(n, r)| params(&r.way, r.dtype, &dims(space.axes(n)))).collect();
     let unbound: Vec<Dim> = space.unbound().map(|(number, _)| dim(number)).collect();
     let extents = (!unbound.is_empty()).then(|| Type::array(DType::Bool, unbound));
     let count = matches!(operation.kind, Kind::Mean(..)).then(|| Type::scalar(mean_dtype(operation)));
@@ -62,12 +62,12 @@ fn dims(axes: &[u16]) -> Vec<Dim> {
     axes.iter().map(|&number| dim(number)).collect()
 }
 
-/// The types of the parameters of an operand.
-fn params(reading: &Reading<'_>, axes: &[u16]) -> Vec<Type> {
-    match &reading.way {
+/// The types of the parameters of an operand with these dims.
+pub fn params(way: &Way<'_>, dtype: DType, dims: &[Dim]) -> Vec<Type> {
+    match way {
         Way::Constant(_) => Vec::new(),
-        Way::Scalar(_) | Way::Full(_) => vec![Type::scalar(reading.dtype)],
-        Way::Memory(_) => vec![Type::array(reading.dtype, dims(axes))],
+        Way::Scalar(_) | Way::Full(_) => vec![Type::scalar(dtype)],
+        Way::Memory(_) => vec![Type::array(dtype, dims)],
         Way::Line { steps, .. } => {
             let others = steps.iter().filter(|step| StepClass::of(**step) == StepClass::Other).count();
             vec![Type::scalar(DType::I64); 1 + others]
@@ -82,49 +82,52 @@ fn operand(
     axes: &[u16],
     given: &mut impl Iterator<Item = Value>,
 ) -> Result<Arg, TypeError> {
-    let mut next = || given.next().ok_or_else(|| TypeError::new("an operand has no parameter"));
     match &reading.way {
         Way::Constant(scalar) => Ok(Arg::from(*scalar)),
-        Way::Scalar(_) | Way::Memory(_) => next().map(Arg::from),
-        Way::Full(_) => {
-            let attrs = Attrs::new().with("dims", Attr::Dims(dims(axes).into()));
-            build.op_with("full", [next()?], attrs).map(Arg::from)
-        }
-        Way::Line { element, steps, .. } => {
-            let mut number = next()?;
-            for (axis, &step) in steps.iter().enumerate() {
-                number = match StepClass::of(step) {
-                    StepClass::Still => number,
-                    StepClass::Forward => {
-                        let position = position(build, axes, axis)?;
-                        build.op("add", [number, position])?
-                    }
-                    StepClass::Backward => {
-                        let position = position(build, axes, axis)?;
-                        build.op("sub", [number, position])?
-                    }
-                    StepClass::Other => {
-                        let position = position(build, axes, axis)?;
-                        let far = build.op("mul", [position, next()?])?;
-                        build.op("add", [number, far])?
-                    }
-                };
-            }
-            let zero = Arg::from(Scalar::I64(0));
-            let value = match element {
-                Element::Number => number,
-                Element::IsZero => build.op("eq", [Arg::from(number), zero])?,
-                Element::IsNotPositive => build.op("le", [Arg::from(number), zero])?,
-            };
-            cast(build, value, reading.dtype).map(Arg::from)
-        }
+        Way::Scalar(_) | Way::Memory(_) => given.next().map(Arg::from).ok_or_else(missing),
+        way => computed(build, way, reading.dtype, &dims(axes), given).map(Arg::from),
     }
 }
 
-/// The positions along an axis of a constructor.
-fn position(build: &mut FuncBuilder<'_>, axes: &[u16], axis: usize) -> Result<Value, TypeError> {
-    let attrs = Attrs::new().with("dims", Attr::Dims(dims(axes).into())).with("axis", Attr::Int(axis as i64));
-    build.op_with("iota", [] as [Value; 0], attrs)
+fn missing() -> TypeError {
+    TypeError::new("an operand has no parameter")
+}
+
+/// A constructor with these dims, made of its parameters.
+pub fn computed(
+    build: &mut FuncBuilder<'_>,
+    way: &Way<'_>,
+    dtype: DType,
+    dims: &[Dim],
+    given: &mut impl Iterator<Item = Value>,
+) -> Result<Value, TypeError> {
+    let mut number = given.next().ok_or_else(missing)?;
+    let Way::Line { element, steps, .. } = way else {
+        return build.op_with("full", [number], Attrs::new().with("dims", Attr::Dims(dims.into())));
+    };
+    for (axis, &step) in steps.iter().enumerate() {
+        let class = StepClass::of(step);
+        if class == StepClass::Still {
+            continue;
+        }
+        let attrs = Attrs::new().with("dims", Attr::Dims(dims.into())).with("axis", Attr::Int(axis as i64));
+        let position = build.op_with("iota", [] as [Value; 0], attrs)?;
+        number = match class {
+            StepClass::Backward => build.op("sub", [number, position])?,
+            StepClass::Other => {
+                let far = build.op("mul", [position, given.next().ok_or_else(missing)?])?;
+                build.op("add", [number, far])?
+            }
+            StepClass::Forward | StepClass::Still => build.op("add", [number, position])?,
+        };
+    }
+    let zero = Arg::from(Scalar::I64(0));
+    let value = match element {
+        Element::Number => number,
+        Element::IsZero => build.op("eq", [Arg::from(number), zero])?,
+        Element::IsNotPositive => build.op("le", [Arg::from(number), zero])?,
+    };
+    cast(build, value, dtype)
 }
 
 fn cast(build: &mut FuncBuilder<'_>, value: Value, to: DType) -> Result<Value, TypeError> {

@@ -5,7 +5,7 @@ use super::key::Key;
 use super::operation::Operation;
 use super::reading::Reading;
 use super::space::Space;
-use rewright::exec::Options;
+use rewright::exec::{Options, Stats};
 use rewright::{EvalError, Executable, NoObserver, Pipeline, TypeError};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -31,12 +31,19 @@ pub struct KernelCounts {
     pub compiled: u64,
     /// Kernels that are kept, at most [`MOST_KERNELS`].
     pub kept: usize,
+    /// Calls of machine code by those that are kept.
+    pub launches: u64,
+    /// Calls of those that are kept which ran by the reference meaning of an op instead.
+    pub reference: u64,
 }
 
 /// Counts of eager operations. Operations of scalars alone are no kernels.
 pub fn kernel_counts() -> KernelCounts {
-    let kept = KERNELS.read().unwrap_or_else(PoisonError::into_inner).len();
-    KernelCounts { hits: HITS.load(Relaxed), compiled: COMPILED.load(Relaxed), kept }
+    let all = KERNELS.read().unwrap_or_else(PoisonError::into_inner);
+    let mut sum = Stats::default();
+    all.values().filter_map(|kernel| kernel.made.get()?.as_ref().ok()).for_each(|made| sum += made.stats());
+    let (hits, compiled) = (HITS.load(Relaxed), COMPILED.load(Relaxed));
+    KernelCounts { hits, compiled, kept: all.len(), launches: sum.kernels, reference: sum.reference }
 }
 
 /// A kernel of the table.

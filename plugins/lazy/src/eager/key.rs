@@ -117,7 +117,7 @@ impl Key {
 }
 
 /// How far a constructor goes along an axis. Only the last class is a parameter.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepClass {
     Still,
     Forward,

@@ -32,6 +32,7 @@ mod apply;
 mod axes;
 mod build;
 mod constructors;
+mod deferred;
 mod functions;
 mod kernels;
 mod key;

@@ -45,8 +45,16 @@ impl Operation<'_> {
         }
     }
 
-    /// True if a kernel computes constructors where it reads them.
-    pub fn computes_constructors(&self) -> bool {
-        self.op.is_elementwise() || matches!(self.kind, Kind::Reduction(_) | Kind::Mean(..))
+    /// True if a kernel computes elements of constructors where it reads them. A reduction whose rows go along several axes reads a
+    /// table instead, for kernels collapse the axes of a row, and a computed element wants each of them.
+    pub fn computes(&self, shape: &[u64]) -> bool {
+        match &self.kind {
+            _ if self.op.is_elementwise() => true,
+            Kind::Reduction(axes) | Kind::Mean(axes, _) => {
+                let row = (0..shape.len()).rev().take_while(|&axis| axes.contains(axis, shape.len()));
+                row.filter(|&axis| shape[axis] != 1).count() < 2
+            }
+            _ => false,
+        }
     }
 }

@@ -3,7 +3,6 @@
 use crate::array::LazyArray;
 use crate::input::Input;
 use crate::line::Line;
-use rewright::exec::Arg;
 use rewright::{DType, EvalError, Scalar};
 use smallvec::SmallVec;
 
@@ -26,7 +25,7 @@ pub enum Way<'a> {
     /// A constant of the program.
     Constant(Scalar),
     /// An array with run-time strides.
-    Memory(Arg<'a>),
+    Memory(&'a LazyArray),
     /// One value, at each index.
     Full(Scalar),
     /// A function of a number, which begins at `first` and grows by a step along each axis.
@@ -50,26 +49,27 @@ impl<'a> Reading<'a> {
         Reading { dtype: scalar.dtype(), shape: Shape::new(), way: Way::Scalar(scalar) }
     }
 
-    /// That of an array. `computes` says that the kernel computes elements of constructors.
-    pub fn of(array: &'a LazyArray, computes: bool) -> Result<Reading<'a>, EvalError> {
+    /// That of an array. `computes` says whether the kernel computes elements of a constructor of these extents.
+    pub fn of(array: &'a LazyArray, computes: impl FnOnce(&[u64]) -> bool) -> Result<Reading<'a>, EvalError> {
         if let Some(error) = array.error() {
             return Err(error.clone());
         }
-        if array.rank() == 0 {
+        let shape = array.extents();
+        if shape.is_empty() {
             let scalar = array.get(&[]).ok_or_else(|| EvalError::index("a scalar operand has no element"))?;
             return Ok(Reading::scalar(scalar));
         }
-        let constructor = computes.then(|| array.data().is_none()).unwrap_or_default();
-        let way = match constructor.then(|| line(array)).flatten() {
+        let is_computed = array.data().is_none() && computes(&shape);
+        let way = match is_computed.then(|| line(array)).flatten() {
             Some(line) => line,
-            None => Way::Memory(array.arg()?),
+            None => Way::Memory(array),
         };
-        Ok(Reading { dtype: array.dtype(), shape: array.extents(), way })
+        Ok(Reading { dtype: array.dtype(), shape, way })
     }
 }
 
-/// A constructor as a function of a number. None where the numbers exceed `i64`.
-fn line<'a>(array: &LazyArray) -> Option<Way<'a>> {
+/// A constructor as a function of a number; `None` where the numbers exceed `i64`.
+pub fn line<'a>(array: &LazyArray) -> Option<Way<'a>> {
     let expr = array.expr();
     if let Input::Full(value) = expr.input() {
         return Some(Way::Full(*value));
