@@ -1,7 +1,8 @@
 //! Array-likes: what an API for whole arrays takes as an operand.
 //!
-//! A crate that has arrays of its own kind, which are not in memory, and a crate that compiles programs meet here. Neither knows the other: one
-//! implements [`Deferred`] and [`ArrayLike`], the other one takes all types that implement [`ArrayLike`].
+//! A crate that has arrays of its own kind, which are not in memory, and a crate that compiles programs meet
+//! here. Neither knows the other: one implements [`Deferred`] and [`ArrayLike`], the other one takes all
+//! types that implement [`ArrayLike`].
 
 use crate::array::{Array, Datum, View};
 use crate::builder::FuncBuilder;
@@ -14,10 +15,11 @@ use num_complex::Complex64;
 use std::fmt;
 use std::sync::Arc;
 
-/// A dense array that a program makes of parameters, where it reads it: one through an index map, or with computed elements.
+/// A dense array that a program makes of parameters, where it reads it: one through an index map, or with
+/// computed elements.
 ///
-/// Operands of one structure, whose parameters have the same types, are made by the same instructions. So a program that is compiled for one of them
-/// is called with the parameters of another one.
+/// Operands of one structure, whose parameters have the same types, are made by the same instructions. So a
+/// program that is compiled for one of them is called with the parameters of another one.
 pub trait Deferred: Send + Sync {
     /// The type, with constant dims; an error if the operand is the result of something that failed.
     fn ty(&self) -> Result<Type, EvalError>;

@@ -2,8 +2,8 @@
 
 use allocation_counter::measure;
 use rewright::{Array, DType, Scalar};
-use rewright_lazy::{Axes, LazyArray};
 use rewright_lazy::eager::{KernelCounts, MOST_KERNELS, kernel_counts};
+use rewright_lazy::{Axes, LazyArray};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Counts are those of the process, so that tests take turns.

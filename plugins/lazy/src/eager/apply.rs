@@ -12,13 +12,14 @@ use rewright::ir::builder::{find_op, infer_types, literal_at};
 use rewright::ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 use rewright::op::Traits;
 use rewright::{
-    Attrs, DType, Datum, Dim, EvalError, Limits, Literal, LiteralCx, Op, Scalar, Type, TypeError, View,
-    eval_scalar, evaluate_op,
+    Attrs, DType, Datum, Dim, EvalError, Limits, Literal, LiteralCx, Op, Scalar, Type, TypeError, View, eval_scalar,
+    evaluate_op,
 };
 use smallvec::SmallVec;
 
 impl LazyArray {
-    /// An op of any name, applied to arrays and numbers. Views and constructors stay lazy, any other op is computed at once.
+    /// An op of any name, applied to arrays and numbers. Views and constructors stay lazy, any other op is
+    /// computed at once.
     ///
     /// ```
     /// use rewright_lazy::{LazyArray, LazyExpr, Operand};
@@ -32,7 +33,8 @@ impl LazyArray {
     ///
     /// # Errors
     ///
-    /// There is no such op, it refuses the operands, it fails for some element, it has several results, or an operand carries an error.
+    /// There is no such op, it refuses the operands, it fails for some element, it has several results, or
+    /// an operand carries an error.
     pub fn apply(op: &str, operands: impl IntoIterator<Item = impl Into<Operand>>) -> Result<LazyArray, EvalError> {
         LazyArray::apply_with(op, operands, &Attrs::new())
     }
@@ -146,11 +148,14 @@ fn all(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Vec<LazyArray
     match results(operation, operands)? {
         Outcome::Scalars(scalars) => Ok(scalars.iter().map(|&scalar| LazyArray::scalar(scalar)).collect()),
         Outcome::Arrays(results) if results.len() == 1 => Ok(vec![LazyArray::computed(results).checked()?]),
-        Outcome::Arrays(results) => results.into_iter().map(|datum| match datum {
-            Datum::Scalar(scalar) => Ok(LazyArray::scalar(scalar)),
-            Datum::Array(array) => Ok(LazyArray::of(array)),
-            Datum::Styled(_) => Err(EvalError::unsupported("a result has a storage style")),
-        }).collect(),
+        Outcome::Arrays(results) => results
+            .into_iter()
+            .map(|datum| match datum {
+                Datum::Scalar(scalar) => Ok(LazyArray::scalar(scalar)),
+                Datum::Array(array) => Ok(LazyArray::of(array)),
+                Datum::Styled(_) => Err(EvalError::unsupported("a result has a storage style")),
+            })
+            .collect(),
     }
 }
 
@@ -174,13 +179,16 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
         return eval_scalar(operation.op, &scalars, &attrs).map(|all| Outcome::Scalars(all.into_iter().collect()));
     }
     let Some(space) = Space::of(operation, &readings) else {
-        return Err(refusal(operation, &readings).unwrap_or_else(|| EvalError::shape("the shapes don't fit the op")));
+        return Err(
+            refusal(operation, &readings).unwrap_or_else(|| EvalError::shape("the operands have too many axes"))
+        );
     };
     let kernel = Kernel::of(operation, &readings, &space);
     // An error with extents says more than one with symbols.
     let explained = |error: EvalError| refusal(operation, &readings).unwrap_or(error);
     let executable = kernel.executable(operation, &readings, &space).map_err(explained)?;
-    let extents = space.unbound().map(|(_, extent)| usize::try_from(extent)).collect::<Result<SmallVec<[usize; 4]>, _>>();
+    let extents =
+        space.unbound().map(|(_, extent)| usize::try_from(extent)).collect::<Result<SmallVec<[usize; 4]>, _>>();
     let extents = extents.map_err(|_| EvalError::limit("no array has so large extents"))?;
     let mut args: SmallVec<[Arg<'_>; 4]> = SmallVec::new();
     for reading in &readings {
@@ -194,25 +202,27 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
     }
     if let Kind::Mean(axes, dtype) = &operation.kind {
         let shape = readings.first().map_or(&[][..], |reading| &reading.shape);
-        let count = match &axes.list {
-            None => shape.iter().product::<u64>(),
-            Some(_) => (0..shape.len()).filter(|&axis| axes.contains(axis, shape.len())).map(|axis| shape[axis]).product(),
-        };
-        args.push(Arg::Scalar(Scalar::F64(count as f64).cast(*dtype)));
+        let along = (0..shape.len()).filter(|&axis| axes.contains(axis, shape.len()));
+        let count: f64 = along.map(|axis| shape[axis] as f64).product();
+        args.push(Arg::Scalar(Scalar::F64(count).cast(*dtype)));
     }
-    executable.call(&args).map(Outcome::Arrays).map_err(|error| explained(error))
+    executable.call(&args).map(Outcome::Arrays).map_err(explained)
 }
 
 /// The operands as a kernel reads them. Numbers get their dtypes from those beside them.
 fn readings<'a>(operation: &Operation<'_>, operands: &[&'a Operand]) -> Result<SmallVec<[Reading<'a>; 3]>, EvalError> {
-    let weak = |operand: &&&Operand| matches!(operand, Operand::Number(literal) if !matches!(literal, Literal::Typed(_)));
+    let weak =
+        |operand: &&&Operand| matches!(operand, Operand::Number(literal) if !matches!(literal, Literal::Typed(_)));
     let dtypes: SmallVec<[Option<DType>; 3]> = match operands.iter().any(|operand| weak(&operand)) {
         false => SmallVec::new(),
-        true => operands.iter().map(|operand| match operand {
-            Operand::Array(array) => Some(array.dtype()),
-            Operand::Number(Literal::Typed(scalar)) => Some(scalar.dtype()),
-            Operand::Number(_) => None,
-        }).collect(),
+        true => operands
+            .iter()
+            .map(|operand| match operand {
+                Operand::Array(array) => Some(array.dtype()),
+                Operand::Number(Literal::Typed(scalar)) => Some(scalar.dtype()),
+                Operand::Number(_) => None,
+            })
+            .collect(),
     };
     let reading = |(n, operand): (usize, &&'a Operand)| match *operand {
         Operand::Array(array) => Reading::of(array, |shape| operation.computes(shape)),

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 use std::ops::RangeFull;
 
-/// The axes of a reduction: `..` for all, `0`, `-1`, `[0, 2]`, and [`kept`](Axes::kept) where they stay with extent 1.
+/// The axes of a reduction: `..` for all, `0`, `-1`, `[0, 2]`, and [`kept`](Axes::kept) where they stay with
+/// extent 1.
 ///
 /// ```
 /// use rewright_lazy::{Axes, LazyArray};

@@ -9,11 +9,7 @@ use rewright::rewrites::PipelineError;
 use rewright::{Attr, Attrs, DType, Dim, FuncBuilder, Module, Name, Scalar, Type, TypeError, Value};
 
 /// A module with the function of an operation, and its name.
-pub fn module(
-    operation: &Operation<'_>,
-    readings: &[Reading<'_>],
-    space: &Space,
-) -> Result<(Module, Name), TypeError> {
+pub fn module(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space) -> Result<(Module, Name), TypeError> {
     let types: Vec<Type> =
         readings.iter().enumerate().flat_map(|(n, r)| params(&r.way, r.dtype, &dims(space.axes(n)))).collect();
     let unbound: Vec<Dim> = space.unbound().map(|(number, _)| dim(number)).collect();

@@ -25,7 +25,8 @@ impl ArrayLike for LazyArray {
     }
 }
 
-/// A view is one parameter, an array with strides. A constructor has its numbers, and a bool array that has the extents.
+/// A view is one parameter, an array with strides. A constructor has its numbers, and a bool array that has
+/// the extents.
 impl Deferred for LazyArray {
     fn ty(&self) -> Result<Type, EvalError> {
         match self.error() {
@@ -72,8 +73,10 @@ impl Deferred for LazyArray {
             }]);
         };
         let extents = self.extents();
-        let extents = extents.iter().map(|&extent| usize::try_from(extent)).collect::<Result<SmallVec<[usize; 4]>, _>>();
-        let extents = extents.map_err(|_| EvalError::limit(format!("no array has so large extents as {:?}", self.shape())))?;
+        let extents =
+            extents.iter().map(|&extent| usize::try_from(extent)).collect::<Result<SmallVec<[usize; 4]>, _>>();
+        let extents =
+            extents.map_err(|_| EvalError::limit(format!("no array has so large extents as {:?}", self.shape())))?;
         let mut all = vec![Passed::View(extents_only(&extents)?)];
         way.scalars(|scalar| all.push(Passed::Scalar(scalar)));
         Ok(all)
@@ -111,7 +114,8 @@ impl Way<'_> {
             Way::Scalar(scalar) | Way::Full(scalar) => pass(*scalar),
             Way::Line { first, steps, .. } => {
                 pass(Scalar::I64(*first));
-                let others = steps.iter().filter(|step| super::key::StepClass::of(**step) == super::key::StepClass::Other);
+                let others =
+                    steps.iter().filter(|step| super::key::StepClass::of(**step) == super::key::StepClass::Other);
                 others.for_each(|&step| pass(Scalar::I64(step)));
             }
         }

@@ -79,7 +79,8 @@ impl Kernel {
             return Arc::clone(kernel);
         }
         if all.len() >= MOST_KERNELS
-            && let Some(oldest) = all.iter().min_by_key(|(_, kernel)| kernel.used.load(Relaxed)).map(|(key, _)| key.clone())
+            && let Some(oldest) =
+                all.iter().min_by_key(|(_, kernel)| kernel.used.load(Relaxed)).map(|(key, _)| key.clone())
         {
             all.remove(&oldest);
         }

@@ -3,7 +3,8 @@
 use super::axes::Axes;
 use rewright::{Attr, Attrs, DType, Op};
 
-/// An op and its attributes. Common attributes are plain numbers, so that no call makes a list of attributes.
+/// An op and its attributes. Common attributes are plain numbers, so that no call makes a list of
+/// attributes.
 pub struct Operation<'a> {
     pub op: Op,
     pub kind: Kind<'a>,
@@ -45,8 +46,9 @@ impl Operation<'_> {
         }
     }
 
-    /// True if a kernel computes elements of constructors where it reads them. A reduction whose rows go along several axes reads a
-    /// table instead, for kernels collapse the axes of a row, and a computed element wants each of them.
+    /// True if a kernel computes elements of constructors where it reads them. A reduction whose rows go
+    /// along several axes reads a table instead, for kernels collapse the axes of a row, and a computed
+    /// element wants each of them.
     pub fn computes(&self, shape: &[u64]) -> bool {
         match &self.kind {
             _ if self.op.is_elementwise() => true,

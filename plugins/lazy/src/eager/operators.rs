@@ -1,4 +1,5 @@
-//! Operators. The other operand is whatever becomes an [`Operand`]: a lazy array, an array, or a number, on either side.
+//! Operators. The other operand is whatever becomes an [`Operand`]: a lazy array, an array, or a number, on
+//! either side.
 
 use super::apply::carried;
 use super::operand::Operand;
@@ -12,7 +13,8 @@ use std::sync::LazyLock;
 /// An op of the core by its name, found once.
 macro_rules! core_op {
     ($name:expr) => {{
-        static OP: $crate::eager::operators::Found = std::sync::LazyLock::new(|| $crate::eager::operators::found($name));
+        static OP: $crate::eager::operators::Found =
+            std::sync::LazyLock::new(|| $crate::eager::operators::found($name));
         &OP
     }};
 }

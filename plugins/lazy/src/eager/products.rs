@@ -8,8 +8,8 @@ use crate::array::LazyArray;
 use rewright::EvalError;
 
 impl LazyArray {
-    /// NumPy's `dot`: the sum of products along the last axis of this array, and the last but one of the other array, or its only one. The
-    /// product of elements, if one of them has no axes.
+    /// NumPy's `dot`: the sum of products along the last axis of this array, and the last but one of the
+    /// other array, or its only one. The product of elements, if one of them has no axes.
     pub fn dot(&self, other: impl Into<Operand>) -> LazyArray {
         let right = other.into().into_array();
         let (a, b) = (self.rank(), right.rank());
@@ -22,8 +22,8 @@ impl LazyArray {
         }
     }
 
-    /// NumPy's `matmul`: a product of matrices for each index of the leading axes, which broadcast. A vector on the left is a row, one on the right
-    /// a column, and the result has no axis for it.
+    /// NumPy's `matmul`: a product of matrices for each index of the leading axes, which broadcast. A vector
+    /// on the left is a row, one on the right a column, and the result has no axis for it.
     pub fn matmul(&self, other: impl Into<Operand>) -> LazyArray {
         self.matrices(&other.into().into_array()).unwrap_or_else(LazyArray::failed)
     }

@@ -49,7 +49,8 @@ impl<'a> Reading<'a> {
         Reading { dtype: scalar.dtype(), shape: Shape::new(), way: Way::Scalar(scalar) }
     }
 
-    /// That of an array. `computes` says whether the kernel computes elements of a constructor of these extents.
+    /// That of an array. `computes` says whether the kernel computes elements of a constructor of these
+    /// extents.
     pub fn of(array: &'a LazyArray, computes: impl FnOnce(&[u64]) -> bool) -> Result<Reading<'a>, EvalError> {
         if let Some(error) = array.error() {
             return Err(error.clone());

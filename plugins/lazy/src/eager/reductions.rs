@@ -3,8 +3,8 @@
 use super::apply::carried;
 use super::axes::Axes;
 use super::operation::{Kind, Operation};
-use super::operators::core_op;
 use super::operators::Found;
+use super::operators::core_op;
 use crate::array::LazyArray;
 use rewright::{DType, EvalError};
 
@@ -30,7 +30,8 @@ reductions! {
 }
 
 impl LazyArray {
-    /// The mean of elements along axes. That of bools and integers is computed at `f64`; that of no elements is NaN.
+    /// The mean of elements along axes. That of bools and integers is computed at `f64`; that of no elements
+    /// is NaN.
     pub fn mean(&self, axes: impl Into<Axes>) -> LazyArray {
         let dtype = match self.dtype() {
             dtype @ (DType::F32 | DType::F64 | DType::C64 | DType::C128) => dtype,

@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 /// The axes of all operands, numbered so that axes of one number have one extent.
 #[derive(Default)]
 pub struct Space {
-    /// A number for each axis, operand by operand: 0 where the extent is 1, else one more than the place in `extents`.
+    /// A number for each axis, operand by operand: 0 where the extent is 1, else one more than the place in
+    /// `extents`.
     numbers: SmallVec<[u16; 12]>,
     /// Where the numbers of each operand begin.
     begins: SmallVec<[usize; 4]>,
@@ -81,7 +82,11 @@ impl Space {
     fn by_extent(&mut self, readings: &[Reading<'_>]) -> Option<()> {
         let all = readings.iter().flat_map(|reading| reading.shape.iter().copied());
         let mut distinct = Shape::new();
-        all.for_each(|extent| if !distinct.contains(&extent) { distinct.push(extent) });
+        all.for_each(|extent| {
+            if !distinct.contains(&extent) {
+                distinct.push(extent)
+            }
+        });
         self.extents = distinct.clone();
         self.number(readings, |operand, axis| {
             distinct.iter().position(|extent| *extent == readings[operand].shape[axis]).unwrap_or(0)

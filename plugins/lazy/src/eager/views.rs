@@ -81,13 +81,14 @@ impl LazyArray {
         })
     }
 
-    /// The elements on a diagonal of the first two axes, along a last axis; above the main diagonal if `offset` is positive.
+    /// The elements on a diagonal of the first two axes, along a last axis; above the main diagonal if
+    /// `offset` is positive.
     pub fn diagonal(&self, offset: i64) -> LazyArray {
         self.seen(|e| e.diagonal(offset, 0, 1))
     }
 
-    /// The elements in row-major order, with other extents. An index map where axes of extent 1 come or go, else the elements are
-    /// forced; an array in that order is shared.
+    /// The elements in row-major order, with other extents. An index map where axes of extent 1 come or go,
+    /// else the elements are forced; an array in that order is shared.
     pub fn reshape(&self, shape: &[u64]) -> LazyArray {
         let dims = Attr::Dims(shape.iter().map(|&extent| Dim::Const(extent)).collect());
         let attrs = Attrs::new().with("dims", dims);
