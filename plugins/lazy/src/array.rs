@@ -1,10 +1,11 @@
 //! Lazy arrays: what holds a lazy expression, and its elements once somebody needed them.
 
-use crate::expr::LazyExpr;
+use crate::expr::{Axis, LazyExpr};
 use crate::input::Input;
 use crate::strided::Strided;
 use rewright::exec::{Arg, Results};
-use rewright::{Array, DType, Datum, EvalError, Limits, Scalar, with_array};
+use rewright::ndarray::{self as nd, ArrayViewD};
+use rewright::{Array, DType, Datum, Element, EvalError, Limits, Scalar, View, with_array};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use smallvec::SmallVec;
 use std::fmt;
@@ -223,7 +224,7 @@ impl LazyArray {
         let forced = self.0.forced.get_or_init(|| match (self.data(), self.strided()) {
             // The array itself, if it is in that order.
             (Some(array), _) if self.expr().is_trivial() && is_row_major(array) => Some(array.clone()),
-            (_, Some(strided)) => Some(strided.view()?.to_array()),
+            (data, Some(strided)) => Some(strided.view(data)?.to_array()),
             (_, None) => self.one_by_one(&shape),
         });
         forced.as_ref().ok_or_else(|| EvalError::limit(format!("there is no memory for `{}`", self.expr())))
@@ -239,9 +240,23 @@ impl LazyArray {
         if let Some(error) = self.error() {
             return Err(error.clone());
         }
-        match self.strided().and_then(Strided::view) {
+        match self.strided().and_then(|strided| strided.view(self.data())) {
             Some(view) => Ok(Arg::View(view)),
             None => self.force().map(Arg::Array),
+        }
+    }
+
+    /// The same without the axes of extent 1. A new axis of extent 1 beside those of an array is no reason to make a view.
+    pub(crate) fn long_arg(&self) -> Result<Arg<'_>, EvalError> {
+        if let Some(array) = self.data().filter(|array| self.error().is_none() && is_long_map(self.expr(), array)) {
+            return Ok(Arg::Array(array));
+        }
+        if let Some(array) = self.as_whole() {
+            return Ok(Arg::View(with_array!(array, |a| long_axes(a.view()))));
+        }
+        match self.strided().and_then(|strided| strided.long_view(self.data())) {
+            Some(view) => Ok(Arg::View(view)),
+            None => self.force().map(|array| Arg::View(with_array!(array, |a| long_axes(a.view())))),
         }
     }
 
@@ -279,6 +294,27 @@ impl LazyArray {
             element
         })
     }
+}
+
+/// True if the axes whose extents are not 1 are those of the array, in order.
+fn is_long_map(expr: &LazyExpr, array: &Array) -> bool {
+    let mut long = expr.axes().iter().filter(|axis| axis.extent != 1);
+    let goes_along = |(n, &extent): (usize, &usize)| {
+        let is_unit = |axis: &Axis| axis.steps.iter().enumerate().all(|(k, &step)| step == i128::from(k == n));
+        long.next().is_some_and(|axis| axis.extent == extent as u64 && is_unit(axis))
+    };
+    let fits = array.shape().iter().enumerate().all(goes_along);
+    fits && long.next().is_none() && expr.start().iter().all(|&at| at == 0)
+}
+
+/// A view without the axes of extent 1.
+fn long_axes<T: Element>(mut view: ArrayViewD<'_, T>) -> View<'_> {
+    for axis in (0..view.ndim()).rev() {
+        if view.shape()[axis] == 1 {
+            view = view.index_axis_move(nd::Axis(axis), 0);
+        }
+    }
+    T::wrap_view(view)
 }
 
 fn is_row_major(array: &Array) -> bool {

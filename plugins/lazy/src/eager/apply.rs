@@ -193,6 +193,7 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
     let mut args: SmallVec<[Arg<'_>; 4]> = SmallVec::new();
     for reading in &readings {
         match &reading.way {
+            Way::Memory(array) if drops_axes(operation, reading) => args.push(array.long_arg()?),
             Way::Memory(array) => args.push(array.arg()?),
             way => way.scalars(|scalar| args.push(Arg::Scalar(scalar))),
         }
@@ -207,6 +208,11 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
         args.push(Arg::Scalar(Scalar::F64(count).cast(*dtype)));
     }
     executable.call(&args).map(Outcome::Arrays).map_err(explained)
+}
+
+/// True of an operand that is passed without its axes of extent 1.
+fn drops_axes(operation: &Operation<'_>, reading: &Reading<'_>) -> bool {
+    operation.op.is_elementwise() && reading.shape.contains(&1)
 }
 
 /// The operands as a kernel reads them. Numbers get their dtypes from those beside them.

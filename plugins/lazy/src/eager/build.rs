@@ -10,8 +10,11 @@ use rewright::{Attr, Attrs, DType, Dim, FuncBuilder, Module, Name, Scalar, Type,
 
 /// A module with the function of an operation, and its name.
 pub fn module(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space) -> Result<(Module, Name), TypeError> {
-    let types: Vec<Type> =
-        readings.iter().enumerate().flat_map(|(n, r)| params(&r.way, r.dtype, &dims(space.axes(n)))).collect();
+    let types: Vec<Type> = readings
+        .iter()
+        .enumerate()
+        .flat_map(|(n, r)| params(&r.way, r.dtype, &given_dims(operation, space.axes(n))))
+        .collect();
     let unbound: Vec<Dim> = space.unbound().map(|(number, _)| dim(number)).collect();
     let extents = (!unbound.is_empty()).then(|| Type::array(DType::Bool, unbound));
     let count = matches!(operation.kind, Kind::Mean(..)).then(|| Type::scalar(mean_dtype(operation)));
@@ -22,7 +25,11 @@ pub fn module(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space
     let mut given = build.func().params().to_vec().into_iter();
     let mut operands: Vec<Arg> = Vec::new();
     for (n, reading) in readings.iter().enumerate() {
-        operands.push(operand(&mut build, reading, space.axes(n), &mut given)?);
+        let value = operand(&mut build, reading, space.axes(n), &mut given)?;
+        operands.push(match (&reading.way, value) {
+            (Way::Memory(_), Arg::Value(value)) => with_all_axes(&mut build, operation, value, space.axes(n))?,
+            _ => value,
+        });
     }
     let results = match &operation.kind {
         Kind::Mean(_, dtype) => vec![mean(&mut build, operation, operands, *dtype, given.next_back())?],
@@ -56,6 +63,31 @@ fn dim(number: u16) -> Dim {
 
 fn dims(axes: &[u16]) -> Vec<Dim> {
     axes.iter().map(|&number| dim(number)).collect()
+}
+
+/// The dims of an array as it is passed: an elementwise op is not given the axes of extent 1.
+fn given_dims(operation: &Operation<'_>, axes: &[u16]) -> Vec<Dim> {
+    match operation.op.is_elementwise() {
+        true => axes.iter().filter(|&&number| number != 0).map(|&number| dim(number)).collect(),
+        false => dims(axes),
+    }
+}
+
+/// An array with the axes of extent 1 that it is passed without.
+fn with_all_axes(
+    build: &mut FuncBuilder<'_>,
+    operation: &Operation<'_>,
+    value: Value,
+    axes: &[u16],
+) -> Result<Arg, TypeError> {
+    let ones = axes.iter().enumerate().filter(|(_, number)| **number == 0);
+    let ones: Vec<i64> = ones.map(|(axis, _)| axis as i64).collect();
+    match ones.is_empty() || !operation.op.is_elementwise() {
+        true => Ok(value.into()),
+        false => {
+            build.op_with("expand_dims", [value], Attrs::new().with("axes", Attr::Ints(ones.into()))).map(Arg::from)
+        }
+    }
 }
 
 /// The types of the parameters of an operand with these dims.

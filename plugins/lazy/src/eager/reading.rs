@@ -24,7 +24,7 @@ pub enum Way<'a> {
     Scalar(Scalar),
     /// A constant of the program.
     Constant(Scalar),
-    /// An array with run-time strides.
+    /// An array with run-time strides. An elementwise op is not given its axes of extent 1.
     Memory(&'a LazyArray),
     /// One value, at each index.
     Full(Scalar),
@@ -59,6 +59,11 @@ impl<'a> Reading<'a> {
         if shape.is_empty() {
             let scalar = array.get(&[]).ok_or_else(|| EvalError::index("a scalar operand has no element"))?;
             return Ok(Reading::scalar(scalar));
+        }
+        if shape.iter().all(|&extent| extent == 1) {
+            let origin: Shape = SmallVec::from_elem(0, shape.len());
+            let scalar = array.get(&origin).ok_or_else(|| EvalError::index("an operand has no first element"))?;
+            return Ok(Reading { dtype: array.dtype(), shape, way: Way::Full(scalar) });
         }
         let is_computed = array.data().is_none() && computes(&shape);
         let way = match is_computed.then(|| line(array)).flatten() {
