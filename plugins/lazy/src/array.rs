@@ -26,8 +26,8 @@ use std::sync::{Arc, OnceLock};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Operators and functions of lazy arrays are computed at once: see [`eager`](crate::eager). One that fails gives an array that
-/// carries the [`error`](LazyArray::error).
+/// Operators and functions of lazy arrays are computed at once: see [`eager`](crate::eager). One that fails
+/// gives an array that carries the [`error`](LazyArray::error).
 #[derive(Clone)]
 pub struct LazyArray(Arc<Holder>);
 
@@ -145,7 +145,7 @@ impl LazyArray {
         }
         self.data().filter(|_| self.0.is_whole)
     }
-    /// The array of a kernel in row-major order. It is not shared, so that its memory goes back to the kernel.
+    /// The array of a kernel in row-major order. It is not shared, so its memory goes back to the kernel.
     fn as_computed(&self) -> Option<&Array> {
         let is_computed = self.0.is_whole && matches!(self.0.source, Source::Computed(_));
         self.data().filter(|array| is_computed && is_row_major(array))
@@ -246,7 +246,7 @@ impl LazyArray {
         }
     }
 
-    /// The same without the axes of extent 1. A new axis of extent 1 beside those of an array is no reason to make a view.
+    /// The same without the axes of extent 1. An array with new axes of extent 1 is passed as it is.
     pub(crate) fn long_arg(&self) -> Result<Arg<'_>, EvalError> {
         if let Some(array) = self.data().filter(|array| self.error().is_none() && is_long_map(self.expr(), array)) {
             return Ok(Arg::Array(array));

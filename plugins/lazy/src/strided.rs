@@ -72,7 +72,7 @@ impl Strided {
         self.table.as_ref()
     }
 
-    /// The array, of which `data` is the one that the expression reads. `None` if memory can't address so many elements.
+    /// The array, where `data` is the array that the expression reads. `None` if memory can't address all elements.
     pub fn view<'a>(&'a self, data: Option<&'a Array>) -> Option<View<'a>> {
         with_array!(self.table.as_ref().or(data)?, |a| {
             read(a.as_slice_memory_order()?, self.low, &self.shape, &self.steps)

@@ -180,7 +180,7 @@ fn threads_share_what_is_compiled() {
     assert_eq!(hits, 8 + 2 * 8 * 50 - 3);
 }
 
-/// The table of kernels is bounded, and what is used stays.
+/// The table of kernels is bounded, and a kernel in use stays.
 #[test]
 fn kernels_that_are_not_used_leave() {
     let _turn = turn();

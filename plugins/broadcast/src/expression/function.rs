@@ -47,7 +47,7 @@ impl Hash for ScalarFunction {
 
 /// The instructions that make a deferred operand: two of one structure are the same ones.
 #[derive(Clone)]
-pub struct Maker {
+pub struct Recipe {
     structure: String,
     /// The dtype of the elements.
     pub dtype: DType,
@@ -55,20 +55,20 @@ pub struct Maker {
     pub deferred: Option<Arc<dyn Deferred>>,
 }
 
-impl Maker {
+impl Recipe {
     /// That of an operand.
-    pub fn of(deferred: &Arc<dyn Deferred>, dtype: DType) -> Maker {
-        Maker { structure: deferred.structure(), dtype, deferred: Some(deferred.clone()) }
+    pub fn of(deferred: &Arc<dyn Deferred>, dtype: DType) -> Recipe {
+        Recipe { structure: deferred.structure(), dtype, deferred: Some(deferred.clone()) }
     }
 }
 
-impl PartialEq for Maker {
-    fn eq(&self, other: &Maker) -> bool {
+impl PartialEq for Recipe {
+    fn eq(&self, other: &Recipe) -> bool {
         self.structure == other.structure && self.dtype == other.dtype
     }
 }
-impl Eq for Maker {}
-impl Hash for Maker {
+impl Eq for Recipe {}
+impl Hash for Recipe {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.structure, self.dtype).hash(state);
     }
@@ -84,7 +84,7 @@ pub enum Function {
     /// Elements at another dtype. The op says it by an attribute, so it is applied as a function of scalars.
     Cast(DType),
     /// An operand that is made of its parameters.
-    Made(Maker),
+    Made(Recipe),
 }
 
 impl fmt::Display for Function {
@@ -93,7 +93,7 @@ impl fmt::Display for Function {
             Function::Op(name) => f.write_str(name),
             Function::Scalars(function) => write!(f, "@{}", function.function().name),
             Function::Cast(to) => write!(f, "cast to {to}"),
-            Function::Made(maker) => f.write_str(&maker.structure),
+            Function::Made(recipe) => f.write_str(&recipe.structure),
         }
     }
 }

@@ -171,7 +171,8 @@ impl From<&Expr> for Expr {
     }
 }
 
-/// Arrays, scalars and numbers, references to these, and operands of other crates. Numbers are literals; one of [`f32`] has a dtype.
+/// Arrays, scalars and numbers, references to these, and operands of other crates. Numbers are literals; an
+/// `f32` has a dtype.
 impl<T: ArrayLike> From<T> for Expr {
     fn from(operand: T) -> Expr {
         Expr(Arc::new(match operand.to_any() {

@@ -1,6 +1,6 @@
 //! An expression without its values: what is compiled once for all that are alike.
 
-use super::function::{Function, Maker};
+use super::function::{Function, Recipe};
 use super::{Error, Expr, Node};
 use rewright::ir::Style;
 use rewright::ir::types::broadcast_dims;
@@ -93,7 +93,8 @@ impl Given {
 }
 
 impl Program {
-    /// The program of an expression, and its values. That of a destination is not among them. Deferred operands are made in the program.
+    /// The program of an expression, and its values. That of a destination is not among them. Deferred operands
+    /// are made in the program.
     pub fn of(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Given>), Error> {
         Program::in_order(expr, goal, Order::default())
     }
@@ -107,8 +108,8 @@ impl Program {
     /// The program without its deferred operands, to be kept.
     pub fn without_operands(mut self) -> Program {
         for step in &mut self.steps {
-            if let Function::Made(maker) = &mut step.function {
-                maker.deferred = None;
+            if let Function::Made(recipe) = &mut step.function {
+                recipe.deferred = None;
             }
         }
         self
@@ -241,7 +242,7 @@ impl Order {
         self.values.extend(deferred.params().into_iter().enumerate().map(part));
         let args = (first..self.values.len()).map(Operand::Param).collect();
         self.shapes.push(ty.is_array().then(|| ty.dims().to_vec()));
-        self.steps.push(Step { function: Function::Made(Maker::of(deferred, ty.dtype())), args });
+        self.steps.push(Step { function: Function::Made(Recipe::of(deferred, ty.dtype())), args });
         Ok(Operand::Step(self.steps.len() - 1))
     }
 

@@ -58,7 +58,7 @@ fn step_of(program: &Program, step: &Step, before: &[Typed]) -> Result<Typed, Ty
             signature.results.first().map_or(DType::F64, Type::dtype)
         }
         Function::Cast(to) => *to,
-        Function::Made(maker) => maker.dtype,
+        Function::Made(recipe) => recipe.dtype,
     };
     Ok(Typed { numbers, result })
 }

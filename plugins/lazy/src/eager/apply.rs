@@ -3,7 +3,7 @@
 use super::kernels::{Kernel, refused};
 use super::operand::Operand;
 use super::operation::{Kind, Operation};
-use super::reading::{Reading, Way};
+use super::reading::{Access, Reading};
 use super::space::Space;
 use crate::apply::{CONSTRUCTORS, constructed, view};
 use crate::array::LazyArray;
@@ -107,6 +107,9 @@ fn stays_lazy(op: Op, attrs: &Attrs, operands: &[Operand]) -> Option<Result<Lazy
     if array.error().is_some() || !op.traits.contains(Traits::VIEW) {
         return None;
     }
+    if array.rank() == 0 && (op.name == "item" || op.name == "to_array") {
+        return Some(Ok(array.clone()));
+    }
     let attrs = match attrs.clone().normalize(op.attrs) {
         Ok(attrs) => attrs,
         Err(all) => return Some(Err(EvalError { op: Some(op.name), ..EvalError::value(all.join("; ")) })),
@@ -168,8 +171,8 @@ enum Outcome {
 fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, EvalError> {
     let readings = readings(operation, operands)?;
     if operation.op.is_elementwise() && readings.iter().all(|reading| reading.shape.is_empty()) {
-        let scalar = |reading: &Reading<'_>| match reading.way {
-            Way::Scalar(scalar) | Way::Constant(scalar) => Some(scalar),
+        let scalar = |reading: &Reading<'_>| match reading.access {
+            Access::Scalar(scalar) | Access::Constant(scalar) => Some(scalar),
             _ => None,
         };
         let scalars: SmallVec<[Scalar; 3]> = readings.iter().filter_map(scalar).collect();
@@ -192,10 +195,10 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
     let extents = extents.map_err(|_| EvalError::limit("no array has so large extents"))?;
     let mut args: SmallVec<[Arg<'_>; 4]> = SmallVec::new();
     for reading in &readings {
-        match &reading.way {
-            Way::Memory(array) if drops_axes(operation, reading) => args.push(array.long_arg()?),
-            Way::Memory(array) => args.push(array.arg()?),
-            way => way.scalars(|scalar| args.push(Arg::Scalar(scalar))),
+        match &reading.access {
+            Access::Memory(array) if drops_axes(operation, reading) => args.push(array.long_arg()?),
+            Access::Memory(array) => args.push(array.arg()?),
+            access => access.scalars(|scalar| args.push(Arg::Scalar(scalar))),
         }
     }
     if !extents.is_empty() {
@@ -253,7 +256,7 @@ fn number<'a>(
     let scalar = literal_at(literal, dtype).map_err(|error| refused(operation, &error))?;
     let reading = Reading::scalar(scalar);
     match operation.op.name == "power" && operand == 1 && is_small_exponent(literal) {
-        true => Ok(Reading { way: Way::Constant(scalar), ..reading }),
+        true => Ok(Reading { access: Access::Constant(scalar), ..reading }),
         false => Ok(reading),
     }
 }
@@ -278,8 +281,8 @@ pub fn extents_only<'a>(extents: &[usize]) -> Result<View<'a>, EvalError> {
 
 /// Why the op refuses the operands, with their extents; none if it does not.
 fn refusal(operation: &Operation<'_>, readings: &[Reading<'_>]) -> Option<EvalError> {
-    let ty = |reading: &Reading<'_>| match reading.way {
-        Way::Scalar(_) | Way::Constant(_) => Type::scalar(reading.dtype),
+    let ty = |reading: &Reading<'_>| match reading.access {
+        Access::Scalar(_) | Access::Constant(_) => Type::scalar(reading.dtype),
         _ => Type::array(reading.dtype, reading.shape.iter().map(|&extent| Dim::Const(extent)).collect::<Vec<_>>()),
     };
     let types: Vec<Type> = readings.iter().map(ty).collect();

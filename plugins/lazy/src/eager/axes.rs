@@ -1,4 +1,4 @@
-//! The axes that a reduction goes along.
+//! The axes of a reduction.
 
 use smallvec::SmallVec;
 use std::ops::RangeFull;

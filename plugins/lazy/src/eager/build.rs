@@ -2,7 +2,7 @@
 
 use super::key::StepClass;
 use super::operation::{Kind, Operation};
-use super::reading::{Element, Reading, Way};
+use super::reading::{Access, Element, Reading};
 use super::space::Space;
 use rewright::ir::builder::Arg;
 use rewright::rewrites::PipelineError;
@@ -13,7 +13,7 @@ pub fn module(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space
     let types: Vec<Type> = readings
         .iter()
         .enumerate()
-        .flat_map(|(n, r)| params(&r.way, r.dtype, &given_dims(operation, space.axes(n))))
+        .flat_map(|(n, r)| params(&r.access, r.dtype, &given_dims(operation, space.axes(n))))
         .collect();
     let unbound: Vec<Dim> = space.unbound().map(|(number, _)| dim(number)).collect();
     let extents = (!unbound.is_empty()).then(|| Type::array(DType::Bool, unbound));
@@ -26,8 +26,8 @@ pub fn module(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space
     let mut operands: Vec<Arg> = Vec::new();
     for (n, reading) in readings.iter().enumerate() {
         let value = operand(&mut build, reading, space.axes(n), &mut given)?;
-        operands.push(match (&reading.way, value) {
-            (Way::Memory(_), Arg::Value(value)) => with_all_axes(&mut build, operation, value, space.axes(n))?,
+        operands.push(match (&reading.access, value) {
+            (Access::Memory(_), Arg::Value(value)) => with_all_axes(&mut build, operation, value, space.axes(n))?,
             _ => value,
         });
     }
@@ -91,12 +91,12 @@ fn with_all_axes(
 }
 
 /// The types of the parameters of an operand with these dims.
-pub fn params(way: &Way<'_>, dtype: DType, dims: &[Dim]) -> Vec<Type> {
-    match way {
-        Way::Constant(_) => Vec::new(),
-        Way::Scalar(_) | Way::Full(_) => vec![Type::scalar(dtype)],
-        Way::Memory(_) => vec![Type::array(dtype, dims)],
-        Way::Line { steps, .. } => {
+pub fn params(access: &Access<'_>, dtype: DType, dims: &[Dim]) -> Vec<Type> {
+    match access {
+        Access::Constant(_) => Vec::new(),
+        Access::Scalar(_) | Access::Full(_) => vec![Type::scalar(dtype)],
+        Access::Memory(_) => vec![Type::array(dtype, dims)],
+        Access::Line { steps, .. } => {
             let others = steps.iter().filter(|step| StepClass::of(**step) == StepClass::Other).count();
             vec![Type::scalar(DType::I64); 1 + others]
         }
@@ -110,10 +110,10 @@ fn operand(
     axes: &[u16],
     given: &mut impl Iterator<Item = Value>,
 ) -> Result<Arg, TypeError> {
-    match &reading.way {
-        Way::Constant(scalar) => Ok(Arg::from(*scalar)),
-        Way::Scalar(_) | Way::Memory(_) => given.next().map(Arg::from).ok_or_else(missing),
-        way => computed(build, way, reading.dtype, &dims(axes), given).map(Arg::from),
+    match &reading.access {
+        Access::Constant(scalar) => Ok(Arg::from(*scalar)),
+        Access::Scalar(_) | Access::Memory(_) => given.next().map(Arg::from).ok_or_else(missing),
+        access => computed(build, access, reading.dtype, &dims(axes), given).map(Arg::from),
     }
 }
 
@@ -124,13 +124,13 @@ fn missing() -> TypeError {
 /// A constructor with these dims, made of its parameters.
 pub fn computed(
     build: &mut FuncBuilder<'_>,
-    way: &Way<'_>,
+    access: &Access<'_>,
     dtype: DType,
     dims: &[Dim],
     given: &mut impl Iterator<Item = Value>,
 ) -> Result<Value, TypeError> {
     let mut number = given.next().ok_or_else(missing)?;
-    let Way::Line { element, steps, .. } = way else {
+    let Access::Line { element, steps, .. } = access else {
         return build.op_with("full", [number], Attrs::new().with("dims", Attr::Dims(dims.into())));
     };
     for (axis, &step) in steps.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Lazy arrays as operands of other programs than eager operations: [`ArrayLike`].
 
-use super::reading::{Element, Way, line};
+use super::reading::{Access, Element, line};
 use super::{apply::extents_only, build};
 use crate::array::LazyArray;
 use rewright::exec::Arg;
@@ -37,9 +37,9 @@ impl Deferred for LazyArray {
 
     fn structure(&self) -> String {
         let mut words = "lazy".to_string();
-        let written = match self.way() {
+        let written = match self.access() {
             None => write!(words, " view"),
-            Some(Way::Line { element, steps, .. }) => {
+            Some(Access::Line { element, steps, .. }) => {
                 let name = match element {
                     Element::Number => "number",
                     Element::IsZero => "is-zero",
@@ -57,14 +57,14 @@ impl Deferred for LazyArray {
 
     fn params(&self) -> Vec<Type> {
         let extents = || Type::array(DType::Bool, self.dims());
-        match self.way() {
+        match self.access() {
             None => vec![Type::array(self.dtype(), self.dims())],
-            Some(way) => std::iter::once(extents()).chain(build::params(&way, self.dtype(), &[])).collect(),
+            Some(access) => std::iter::once(extents()).chain(build::params(&access, self.dtype(), &[])).collect(),
         }
     }
 
     fn values(&self) -> Result<Vec<Passed<'_>>, EvalError> {
-        let Some(way) = self.way() else {
+        let Some(access) = self.access() else {
             return Ok(vec![match self.arg()? {
                 Arg::Array(array) => Passed::Array(array),
                 Arg::View(view) => Passed::View(view),
@@ -78,16 +78,16 @@ impl Deferred for LazyArray {
         let extents =
             extents.map_err(|_| EvalError::limit(format!("no array has so large extents as {:?}", self.shape())))?;
         let mut all = vec![Passed::View(extents_only(&extents)?)];
-        way.scalars(|scalar| all.push(Passed::Scalar(scalar)));
+        access.scalars(|scalar| all.push(Passed::Scalar(scalar)));
         Ok(all)
     }
 
     fn build(&self, build: &mut FuncBuilder<'_>, params: &[Value]) -> Result<Value, TypeError> {
-        let (Some(way), Some((&first, numbers))) = (self.way(), params.split_first()) else {
+        let (Some(access), Some((&first, numbers))) = (self.access(), params.split_first()) else {
             return params.first().copied().ok_or_else(|| TypeError::new("a lazy array has a parameter"));
         };
         let dims = build.func().ty(first).dims().to_vec();
-        build::computed(build, &way, self.dtype(), &dims, &mut numbers.iter().copied())
+        build::computed(build, &access, self.dtype(), &dims, &mut numbers.iter().copied())
     }
 
     fn elements(&self) -> Result<Array, EvalError> {
@@ -96,8 +96,8 @@ impl Deferred for LazyArray {
 }
 
 impl LazyArray {
-    /// The way of a constructor; none of what is read in memory.
-    fn way(&self) -> Option<Way<'_>> {
+    /// How the elements of a constructor are computed; none of an array in memory.
+    fn access(&self) -> Option<Access<'_>> {
         if self.data().is_some() || self.error().is_some() { None } else { line(self) }
     }
 
@@ -106,13 +106,13 @@ impl LazyArray {
     }
 }
 
-impl Way<'_> {
+impl Access<'_> {
     /// The scalars that a call passes.
     pub fn scalars(&self, mut pass: impl FnMut(Scalar)) {
         match self {
-            Way::Constant(_) | Way::Memory(_) => {}
-            Way::Scalar(scalar) | Way::Full(scalar) => pass(*scalar),
-            Way::Line { first, steps, .. } => {
+            Access::Constant(_) | Access::Memory(_) => {}
+            Access::Scalar(scalar) | Access::Full(scalar) => pass(*scalar),
+            Access::Line { first, steps, .. } => {
                 pass(Scalar::I64(*first));
                 let others =
                     steps.iter().filter(|step| super::key::StepClass::of(**step) == super::key::StepClass::Other);

@@ -33,7 +33,7 @@ pub struct KernelCounts {
     pub kept: usize,
     /// Calls of machine code by those that are kept.
     pub launches: u64,
-    /// Calls of those that are kept which ran by the reference meaning of an op instead.
+    /// Steps of those that are kept that ran by the reference meaning of an op instead.
     pub reference: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Keys: the structure of an operation.
 
 use super::operation::{Kind, Operation};
-use super::reading::{Element, Reading, Way};
+use super::reading::{Access, Element, Reading};
 use super::space::Space;
 use rewright::{Attr, Attrs, DType, Op, Scalar};
 use smallvec::SmallVec;
@@ -77,21 +77,21 @@ impl Key {
 
     fn reading(&mut self, reading: &Reading<'_>, axes: &[u16]) {
         let head = |tag: u16, dtype: DType| tag << 8 | dtype as u16;
-        match &reading.way {
-            Way::Scalar(scalar) => self.words.push(head(0, scalar.dtype())),
-            Way::Constant(scalar) => {
+        match &reading.access {
+            Access::Scalar(scalar) => self.words.push(head(0, scalar.dtype())),
+            Access::Constant(scalar) => {
                 self.words.push(head(1, scalar.dtype()));
                 self.bits(*scalar);
             }
-            Way::Memory(_) => {
+            Access::Memory(_) => {
                 self.words.push(head(2, reading.dtype));
                 self.words.extend_from_slice(axes);
             }
-            Way::Full(_) => {
+            Access::Full(_) => {
                 self.words.push(head(3, reading.dtype));
                 self.words.extend_from_slice(axes);
             }
-            Way::Line { element, steps, .. } => {
+            Access::Line { element, steps, .. } => {
                 let tag = match element {
                     Element::Number => 4,
                     Element::IsZero => 5,
@@ -116,7 +116,7 @@ impl Key {
     }
 }
 
-/// How far a constructor goes along an axis. Only the last class is a parameter.
+/// The class of the step of a constructor along an axis. Only the last class is a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepClass {
     Still,

@@ -15,11 +15,11 @@ pub struct Reading<'a> {
     pub dtype: DType,
     /// The extents; none of a scalar, and of arrays of rank 0, which are read as scalars.
     pub shape: Shape,
-    pub way: Way<'a>,
+    pub access: Access<'a>,
 }
 
 /// Where the elements come from.
-pub enum Way<'a> {
+pub enum Access<'a> {
     /// A parameter without axes.
     Scalar(Scalar),
     /// A constant of the program.
@@ -46,7 +46,7 @@ pub enum Element {
 impl<'a> Reading<'a> {
     /// A number beside the operands.
     pub fn scalar(scalar: Scalar) -> Reading<'a> {
-        Reading { dtype: scalar.dtype(), shape: Shape::new(), way: Way::Scalar(scalar) }
+        Reading { dtype: scalar.dtype(), shape: Shape::new(), access: Access::Scalar(scalar) }
     }
 
     /// That of an array. `computes` says whether the kernel computes elements of a constructor of these
@@ -63,25 +63,25 @@ impl<'a> Reading<'a> {
         if shape.iter().all(|&extent| extent == 1) {
             let origin: Shape = SmallVec::from_elem(0, shape.len());
             let scalar = array.get(&origin).ok_or_else(|| EvalError::index("an operand has no first element"))?;
-            return Ok(Reading { dtype: array.dtype(), shape, way: Way::Full(scalar) });
+            return Ok(Reading { dtype: array.dtype(), shape, access: Access::Full(scalar) });
         }
         let is_computed = array.data().is_none() && computes(&shape);
-        let way = match is_computed.then(|| line(array)).flatten() {
+        let access = match is_computed.then(|| line(array)).flatten() {
             Some(line) => line,
-            None => Way::Memory(array),
+            None => Access::Memory(array),
         };
-        Ok(Reading { dtype: array.dtype(), shape, way })
+        Ok(Reading { dtype: array.dtype(), shape, access })
     }
 }
 
 /// A constructor as a function of a number; `None` where the numbers exceed `i64`.
-pub fn line<'a>(array: &LazyArray) -> Option<Way<'a>> {
+pub fn line<'a>(array: &LazyArray) -> Option<Access<'a>> {
     let expr = array.expr();
     if let Input::Full(value) = expr.input() {
-        return Some(Way::Full(*value));
+        return Some(Access::Full(*value));
     }
     if expr.is_empty() {
-        return Some(Way::Full(Scalar::zero(expr.dtype())));
+        return Some(Access::Full(Scalar::zero(expr.dtype())));
     }
     let line = Line::of(expr)?;
     let (element, offset) = match expr.input() {
@@ -95,7 +95,7 @@ pub fn line<'a>(array: &LazyArray) -> Option<Way<'a>> {
     let (first, _, _) = (fits(line.number())?, fits(line.low())?, fits(line.high())?);
     let steps: SmallVec<[i64; 4]> = line.steps().iter().map(|&step| i64::try_from(step).ok()).collect::<Option<_>>()?;
     match steps.iter().all(|&step| step == 0) {
-        true => Some(Way::Full(line.at(usize::try_from(line.first()).ok()?))),
-        false => Some(Way::Line { element, first, steps }),
+        true => Some(Access::Full(line.at(usize::try_from(line.first()).ok()?))),
+        false => Some(Access::Line { element, first, steps }),
     }
 }

@@ -58,7 +58,7 @@ impl LazyArray {
     /// The error of axes that a scalar does not have.
     fn no_axes(&self, axes: &Axes) -> Option<LazyArray> {
         let axis = axes.list.as_ref()?.first()?;
-        let message = format!("a mean of {}[] goes along no axis, got axis {axis}", self.dtype());
+        let message = format!("a mean of a scalar {} has no axes, got axis {axis}", self.dtype());
         Some(LazyArray::failed(EvalError::shape(message)))
     }
 }

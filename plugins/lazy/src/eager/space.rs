@@ -1,7 +1,7 @@
 //! Spaces: which axes of the operands are equally long by the rules of an op.
 
 use super::operation::{Kind, Operation};
-use super::reading::{Reading, Shape, Way};
+use super::reading::{Access, Reading, Shape};
 use smallvec::SmallVec;
 
 /// The axes of all operands, numbered so that axes of one number have one extent.
@@ -100,7 +100,7 @@ impl Space {
             self.begins.push(self.numbers.len());
             for (axis, &extent) in reading.shape.iter().enumerate() {
                 let place = place(operand, axis);
-                self.bound[place] |= extent != 1 && matches!(reading.way, Way::Memory(_));
+                self.bound[place] |= extent != 1 && matches!(reading.access, Access::Memory(_));
                 self.numbers.push(if extent == 1 { 0 } else { u16::try_from(place).ok()? + 1 });
             }
         }
