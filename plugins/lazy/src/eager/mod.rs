@@ -32,6 +32,11 @@
 //! an operation that fails gives an array that carries the error, and so does each operation with such an
 //! operand. [`LazyArray::force`], [`LazyArray::arg`] and [`LazyArray::checked`] give the first error, which
 //! names the op and the shapes. [`LazyArray::apply`] gives it at once.
+//!
+//! [`LazyArray::force`]: crate::LazyArray::force
+//! [`LazyArray::arg`]: crate::LazyArray::arg
+//! [`LazyArray::checked`]: crate::LazyArray::checked
+//! [`LazyArray::apply`]: crate::LazyArray::apply
 
 mod apply;
 mod axes;
