@@ -19,7 +19,7 @@
 //! an [`Expr`], which [`Broadcast::lazy`] makes; the other may then be an array or a number, on either side (numbers on the left are `f64`, `i64` or `bool`).
 //!
 //! Numbers are weak, as in NumPy 2: those of `f32` arrays and `2.0` are `f32`. They are part of the program. What differs from call to call should be a
-//! [`Scalar`], which is a value like arrays, and has a dtype.
+//! [`Scalar`](rewright::Scalar), which is a value like arrays, and has a dtype.
 
 mod compiled;
 mod destination;

@@ -9,7 +9,7 @@ use rewright::exec::{Options, Stats};
 use rewright::{EvalError, Executable, NoObserver, Pipeline, TypeError};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 /// The most kernels that are kept. The least recently used one leaves.
 pub const MOST_KERNELS: usize = 512;
@@ -17,6 +17,8 @@ pub const MOST_KERNELS: usize = 512;
 const KEPT_BYTES: u64 = 1 << 24;
 
 static KERNELS: LazyLock<RwLock<FxHashMap<Key, Arc<Kernel>>>> = LazyLock::new(RwLock::default);
+/// What the kernels did that left.
+static LEFT: LazyLock<Mutex<Stats>> = LazyLock::new(Mutex::default);
 static HITS: AtomicU64 = AtomicU64::new(0);
 static COMPILED: AtomicU64 = AtomicU64::new(0);
 /// Counts operations, so that the least recently used kernel is known.
@@ -31,16 +33,16 @@ pub struct KernelCounts {
     pub compiled: u64,
     /// Kernels that are kept, at most [`MOST_KERNELS`].
     pub kept: usize,
-    /// Calls of machine code by those that are kept.
+    /// Calls of machine code.
     pub launches: u64,
-    /// Steps of those that are kept that ran by the reference meaning of an op instead.
+    /// Steps that ran by the reference meaning of an op instead.
     pub reference: u64,
 }
 
 /// Counts of eager operations. Operations of scalars alone are no kernels.
 pub fn kernel_counts() -> KernelCounts {
     let all = KERNELS.read().unwrap_or_else(PoisonError::into_inner);
-    let mut sum = Stats::default();
+    let mut sum = *LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     all.values().filter_map(|kernel| kernel.made.get()?.as_ref().ok()).for_each(|made| sum += made.stats());
     let (hits, compiled) = (HITS.load(Relaxed), COMPILED.load(Relaxed));
     KernelCounts { hits, compiled, kept: all.len(), launches: sum.kernels, reference: sum.reference }
@@ -82,7 +84,8 @@ impl Kernel {
             && let Some(oldest) =
                 all.iter().min_by_key(|(_, kernel)| kernel.used.load(Relaxed)).map(|(key, _)| key.clone())
         {
-            all.remove(&oldest);
+            let left = all.remove(&oldest).and_then(|kernel| Some(kernel.made.get()?.as_ref().ok()?.stats()));
+            *LEFT.lock().unwrap_or_else(PoisonError::into_inner) += left.unwrap_or_default();
         }
         let kernel = Arc::new(Kernel { used: AtomicU64::new(now), made: OnceLock::new() });
         all.insert(key, Arc::clone(&kernel));

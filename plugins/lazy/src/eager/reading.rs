@@ -60,12 +60,13 @@ impl<'a> Reading<'a> {
             let scalar = array.get(&[]).ok_or_else(|| EvalError::index("a scalar operand has no element"))?;
             return Ok(Reading::scalar(scalar));
         }
-        if shape.iter().all(|&extent| extent == 1) {
+        let computes = computes(&shape);
+        if computes && shape.iter().all(|&extent| extent == 1) {
             let origin: Shape = SmallVec::from_elem(0, shape.len());
             let scalar = array.get(&origin).ok_or_else(|| EvalError::index("an operand has no first element"))?;
             return Ok(Reading { dtype: array.dtype(), shape, access: Access::Full(scalar) });
         }
-        let is_computed = array.data().is_none() && computes(&shape);
+        let is_computed = computes && array.data().is_none();
         let access = match is_computed.then(|| line(array)).flatten() {
             Some(line) => line,
             None => Access::Memory(array),
