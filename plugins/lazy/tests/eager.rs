@@ -167,6 +167,14 @@ fn reductions_go_along_axes() {
     let wanted = LazyArray::apply_with("max", [&x], &attrs).unwrap();
     assert_eq!(x.max(Axes::from(-1).kept()).force().unwrap(), wanted.force().unwrap());
     assert_eq!(x.sum(..).rank(), 0);
+    // A scalar is combined as one element.
+    let scalar = LazyArray::scalar(Scalar::I8(-3));
+    let combined = [scalar.sum(..), scalar.max(..), scalar.all(Axes::from([]).kept()), scalar.argmin(..)];
+    let wanted = [Scalar::I64(-3), Scalar::I8(-3), Scalar::Bool(true), Scalar::I64(0)];
+    assert_eq!(combined.map(|x| x.get(&[])), wanted.map(Some));
+    let of_rank_0 = LazyArray::of(numbers(DType::F64, &[]));
+    assert_eq!(of_rank_0.sum(..).get(&[]), of_rank_0.get(&[]));
+    assert!(scalar.sum(0).error().unwrap().to_string().contains("`sum`: a scalar i8 has no axis 0"));
     // The minimum of nothing is an error, the sum is 0.
     let none = lazy(DType::F64, &[0, 4]);
     assert_eq!(none.sum(0).force().unwrap(), &Array::full(Scalar::F64(0.0), &[4]).unwrap());

@@ -3,8 +3,7 @@
 use super::apply::carried;
 use super::axes::Axes;
 use super::operation::{Kind, Operation};
-use super::operators::Found;
-use super::operators::core_op;
+use super::operators::{Found, core_op};
 use crate::array::LazyArray;
 use rewright::{DType, EvalError};
 
@@ -37,28 +36,29 @@ impl LazyArray {
             dtype @ (DType::F32 | DType::F64 | DType::C64 | DType::C128) => dtype,
             _ => DType::F64,
         };
-        let op = match &**core_op!("sum") {
-            Ok(op) => *op,
-            Err(error) => return LazyArray::failed(error.clone()),
-        };
-        if self.error().is_none() && self.rank() == 0 {
-            return self.no_axes(&axes.into()).unwrap_or_else(|| self.cast(dtype));
-        }
-        carried(&Operation { op, kind: Kind::Mean(&axes.into(), dtype) }, &[&self.into()])
+        self.combined(core_op!("sum"), &axes.into(), |axes| Kind::Mean(axes, dtype))
     }
 
     fn reduced(&self, op: &Found, axes: &Axes) -> LazyArray {
+        self.combined(op, axes, Kind::Reduction)
+    }
+
+    /// A reduction of one kind. A scalar is combined as an array of one element.
+    fn combined<'a>(&self, op: &Found, axes: &'a Axes, kind: impl FnOnce(&'a Axes) -> Kind<'a>) -> LazyArray {
+        static ALL: Axes = Axes { list: None, keep: false };
         let op = match &**op {
             Ok(op) => *op,
             Err(error) => return LazyArray::failed(error.clone()),
         };
-        carried(&Operation { op, kind: Kind::Reduction(axes) }, &[&self.into()])
-    }
-
-    /// The error of axes that a scalar does not have.
-    fn no_axes(&self, axes: &Axes) -> Option<LazyArray> {
-        let axis = axes.list.as_ref()?.first()?;
-        let message = format!("a mean of a scalar {} has no axes, got axis {axis}", self.dtype());
-        Some(LazyArray::failed(EvalError::shape(message)))
+        if self.rank() > 0 || self.error().is_some() {
+            return carried(&Operation { op, kind: kind(axes) }, &[&self.into()]);
+        }
+        match axes.list.as_ref().and_then(|list| list.first()) {
+            None => carried(&Operation { op, kind: kind(&ALL) }, &[&self.expand_dims(0).into()]),
+            Some(axis) => {
+                let message = format!("a scalar {} has no axis {axis}", self.dtype());
+                LazyArray::failed(EvalError { op: Some(op.name), ..EvalError::shape(message) })
+            }
+        }
     }
 }
