@@ -4,6 +4,7 @@
 
 pub mod analysis;
 pub mod array;
+pub mod array_like;
 pub mod attr;
 pub mod builder;
 pub mod diag;
@@ -32,6 +33,7 @@ pub mod types;
 pub mod verify;
 
 pub use array::{Array, Datum, Element, View};
+pub use array_like::{AnyArray, ArrayLike, Deferred, Passed};
 pub use attr::{Attr, AttrDef, AttrKind, Attrs, Presence, SliceSpec};
 pub use builder::{Arg, FuncBuilder};
 pub use diag::{Diagnostic, Diagnostics};

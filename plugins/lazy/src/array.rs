@@ -1,11 +1,13 @@
 //! Lazy arrays: what holds a lazy expression, and its elements once somebody needed them.
 
-use crate::expr::LazyExpr;
+use crate::expr::{Axis, LazyExpr};
 use crate::input::Input;
 use crate::strided::Strided;
-use rewright::exec::Arg;
-use rewright::{Array, DType, EvalError, Limits, Scalar, with_array};
+use rewright::exec::{Arg, Results};
+use rewright::ndarray::{self as nd, ArrayViewD};
+use rewright::{Array, DType, Datum, Element, EvalError, Limits, Scalar, View, with_array};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -23,31 +25,73 @@ use std::sync::{Arc, OnceLock};
 /// assert_eq!(corner.force()?.to_string(), "[[1. 0.]\n [0. 1.]]");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// Operators and functions of lazy arrays are computed at once: see [`eager`](crate::eager). One that fails
+/// gives an array that carries the [`error`](LazyArray::error).
 #[derive(Clone)]
 pub struct LazyArray(Arc<Holder>);
 
 struct Holder {
-    expr: LazyExpr,
-    /// What `var` stands for.
-    data: Option<Array>,
+    /// The expression. That of an array as it is is made on demand.
+    expr: OnceLock<LazyExpr>,
+    source: Source,
+    /// The elements are those of the array, each in its place.
+    is_whole: bool,
     /// The elements in places that strides lead to. None where that is no less than all of them.
-    strided: OnceLock<Option<Strided>>,
+    strided: OnceLock<Option<Box<Strided>>>,
     /// The elements in row-major order. None if there is no memory for them.
     forced: OnceLock<Option<Array>>,
+}
+
+/// What the expression reads.
+enum Source {
+    /// Nothing: it is a constructor.
+    Constructor,
+    /// An array, which `var` stands for.
+    Array(Array),
+    /// The array that a kernel computed. Its memory goes back to the kernel with the last holder.
+    Computed(Results),
+    /// What another holder reads: this one is a view.
+    Shared(LazyArray),
+    /// An operation failed.
+    Failed(Arc<EvalError>),
 }
 
 impl LazyArray {
     /// An array as it is.
     pub fn of(array: Array) -> LazyArray {
-        let shape: Vec<u64> = array.shape().iter().map(|&extent| extent as u64).collect();
-        LazyArray::holding(LazyExpr::var(array.dtype(), &shape), Some(array))
+        LazyArray::whole(Source::Array(array))
+    }
+
+    /// The one result of a kernel.
+    pub(crate) fn computed(results: Results) -> LazyArray {
+        match results.first() {
+            Some(Datum::Scalar(scalar)) => LazyArray::scalar(*scalar),
+            Some(Datum::Array(_)) => LazyArray::whole(Source::Computed(results)),
+            _ => LazyArray::failed(EvalError::value("a dense result is wanted")),
+        }
+    }
+
+    /// One value, of rank 0.
+    pub fn scalar(value: Scalar) -> LazyArray {
+        LazyArray::holding(LazyExpr::full(value, &[]), Source::Constructor)
+    }
+
+    /// The result of an operation that failed.
+    pub(crate) fn failed(error: EvalError) -> LazyArray {
+        LazyArray::whole(Source::Failed(Arc::new(error)))
+    }
+
+    fn whole(source: Source) -> LazyArray {
+        let (strided, forced) = (OnceLock::new(), OnceLock::new());
+        LazyArray(Arc::new(Holder { expr: OnceLock::new(), source, is_whole: true, strided, forced }))
     }
 
     /// An expression of a constructor; an error if it reads an array.
     pub fn constant(expr: LazyExpr) -> Result<LazyArray, EvalError> {
         match expr.input() {
             Input::Var { .. } => Err(EvalError::value(format!("`{expr}` reads an array: which one must be said"))),
-            _ => Ok(LazyArray::holding(expr, None)),
+            _ => Ok(LazyArray::holding(expr, Source::Constructor)),
         }
     }
 
@@ -55,34 +99,90 @@ impl LazyArray {
     pub fn new(expr: LazyExpr, array: Array) -> Result<LazyArray, EvalError> {
         let reads = LazyArray::of(array.clone());
         match expr.input() == reads.expr().input() {
-            true => Ok(LazyArray::holding(expr, Some(array))),
+            true => Ok(LazyArray::holding(expr, Source::Array(array))),
             false => Err(EvalError::shape(format!("`{expr}` can't read an array that is `{}`", reads.expr()))),
         }
     }
 
-    fn holding(expr: LazyExpr, data: Option<Array>) -> LazyArray {
-        LazyArray(Arc::new(Holder { expr, data, strided: OnceLock::new(), forced: OnceLock::new() }))
+    /// What a view reads.
+    fn shared(&self) -> Source {
+        match &self.0.source {
+            Source::Constructor => Source::Constructor,
+            Source::Shared(other) => Source::Shared(other.clone()),
+            Source::Array(_) | Source::Computed(_) | Source::Failed(_) => Source::Shared(self.clone()),
+        }
     }
 
-    /// The expression.
+    fn holding(expr: LazyExpr, source: Source) -> LazyArray {
+        let is_whole = !expr.is_constant() && expr.is_trivial();
+        let (expr, strided, forced) = (OnceLock::from(expr), OnceLock::new(), OnceLock::new());
+        LazyArray(Arc::new(Holder { expr, source, is_whole, strided, forced }))
+    }
+
+    /// The expression. That of a failed operation is an array of no elements.
     pub fn expr(&self) -> &LazyExpr {
-        &self.0.expr
+        self.0.expr.get_or_init(|| match self.data() {
+            Some(array) => {
+                let shape: SmallVec<[u64; 4]> = array.shape().iter().map(|&extent| extent as u64).collect();
+                LazyExpr::var(array.dtype(), &shape)
+            }
+            None => LazyExpr::var(DType::Bool, &[0]),
+        })
     }
     /// The array that `var` in the expression stands for.
     pub fn data(&self) -> Option<&Array> {
-        self.0.data.as_ref()
+        match &self.0.source {
+            Source::Array(array) => Some(array),
+            Source::Computed(results) => results.first().and_then(Datum::as_array),
+            Source::Shared(other) => other.data(),
+            Source::Constructor | Source::Failed(_) => None,
+        }
+    }
+    /// The array, if the elements are those of the array, each in its place.
+    pub(crate) fn as_whole(&self) -> Option<&Array> {
+        if let Some(Some(array)) = self.0.forced.get() {
+            return Some(array);
+        }
+        self.data().filter(|_| self.0.is_whole)
+    }
+    /// The array of a kernel in row-major order. It is not shared, so its memory goes back to the kernel.
+    fn as_computed(&self) -> Option<&Array> {
+        let is_computed = self.0.is_whole && matches!(self.0.source, Source::Computed(_));
+        self.data().filter(|array| is_computed && is_row_major(array))
+    }
+    /// Why the operation failed that should have computed the array.
+    pub fn error(&self) -> Option<&EvalError> {
+        if let Source::Failed(error) = &self.0.source { Some(error) } else { None }
+    }
+    /// The array, or the [`error`](LazyArray::error) that it carries.
+    pub fn checked(self) -> Result<LazyArray, EvalError> {
+        match self.error() {
+            Some(error) => Err(error.clone()),
+            None => Ok(self),
+        }
     }
     /// The element type.
     pub fn dtype(&self) -> DType {
-        self.expr().dtype()
+        self.data().map_or_else(|| self.expr().dtype(), Array::dtype)
     }
     /// The extents.
     pub fn shape(&self) -> Vec<u64> {
-        self.expr().shape()
+        self.extents().into_vec()
+    }
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.as_whole().map_or_else(|| self.expr().rank(), Array::rank)
+    }
+    /// The extents, without an allocation.
+    pub(crate) fn extents(&self) -> SmallVec<[u64; 4]> {
+        match self.as_whole() {
+            Some(array) => array.shape().iter().map(|&extent| extent as u64).collect(),
+            None => self.expr().axes().iter().map(|axis| axis.extent).collect(),
+        }
     }
     /// True once all elements are there.
     pub fn is_forced(&self) -> bool {
-        self.0.forced.get().is_some()
+        self.0.forced.get().is_some() || self.as_computed().is_some()
     }
 
     /// The element at `index`; none out of bounds. Nothing is forced.
@@ -100,9 +200,12 @@ impl LazyArray {
     /// A view of it, as one of the expression's: `x.view(|e| e.transposed(&[1, 0]))`. It reads the same array or constructor, and costs what the
     /// rank does.
     pub fn view(&self, f: impl FnOnce(&LazyExpr) -> Result<LazyExpr, EvalError>) -> Result<LazyArray, EvalError> {
+        if let Some(error) = self.error() {
+            return Err(error.clone());
+        }
         let expr = f(self.expr())?;
         match expr.input() == self.expr().input() {
-            true => Ok(LazyArray::holding(expr, self.0.data.clone())),
+            true => Ok(LazyArray::holding(expr, self.shared())),
             false => Err(EvalError::value(format!("`{expr}` is no view of `{}`", self.expr()))),
         }
     }
@@ -110,13 +213,19 @@ impl LazyArray {
     /// All elements, in row-major order. They are made the first time that anybody asks, within the limits that calls have; an error if there
     /// are more.
     pub fn force(&self) -> Result<&Array, EvalError> {
-        let shape = self.extents()?;
+        if let Some(error) = self.error() {
+            return Err(error.clone());
+        }
+        if let Some(array) = self.as_computed() {
+            return Ok(array);
+        }
+        let shape = self.addressable()?;
         Limits::default().len(&shape)?;
         let forced = self.0.forced.get_or_init(|| match (self.data(), self.strided()) {
             // The array itself, if it is in that order.
             (Some(array), _) if self.expr().is_trivial() && is_row_major(array) => Some(array.clone()),
-            (_, Some(strided)) => Some(strided.view()?.to_array()),
-            (_, None) => self.computed(&shape),
+            (data, Some(strided)) => Some(strided.view(data)?.to_array()),
+            (_, None) => self.one_by_one(&shape),
         });
         forced.as_ref().ok_or_else(|| EvalError::limit(format!("there is no memory for `{}`", self.expr())))
     }
@@ -125,38 +234,52 @@ impl LazyArray {
     /// time, within the limits of [`force`](LazyArray::force). Elements that have been forced are given as they are. So a function is called with lazy
     /// arrays as with any others, and never compiled for them.
     pub fn arg(&self) -> Result<Arg<'_>, EvalError> {
-        if let Some(Some(array)) = self.0.forced.get() {
+        if let Some(array) = self.as_whole() {
             return Ok(Arg::Array(array));
         }
-        if let Some(array) = self.data().filter(|_| self.expr().is_trivial()) {
-            return Ok(Arg::Array(array));
+        if let Some(error) = self.error() {
+            return Err(error.clone());
         }
-        match self.strided().and_then(Strided::view) {
+        match self.strided().and_then(|strided| strided.view(self.data())) {
             Some(view) => Ok(Arg::View(view)),
             None => self.force().map(Arg::Array),
+        }
+    }
+
+    /// The same without the axes of extent 1. An array with new axes of extent 1 is passed as it is.
+    pub(crate) fn long_arg(&self) -> Result<Arg<'_>, EvalError> {
+        if let Some(array) = self.data().filter(|array| self.error().is_none() && is_long_map(self.expr(), array)) {
+            return Ok(Arg::Array(array));
+        }
+        if let Some(array) = self.as_whole() {
+            return Ok(Arg::View(with_array!(array, |a| long_axes(a.view()))));
+        }
+        match self.strided().and_then(|strided| strided.long_view(self.data())) {
+            Some(view) => Ok(Arg::View(view)),
+            None => self.force().map(|array| Arg::View(with_array!(array, |a| long_axes(a.view())))),
         }
     }
 
     /// The bytes that it holds, besides the array that it reads.
     pub fn bytes(&self) -> usize {
         let size = |array: &Array| array.len() * array.dtype().size();
-        let table = self.0.strided.get().and_then(Option::as_ref).and_then(|strided| strided.table());
+        let table = self.0.strided.get().and_then(Option::as_deref).and_then(Strided::table);
         let forced = self.0.forced.get().and_then(Option::as_ref);
         table.map_or(0, size) + forced.map_or(0, size)
     }
 
-    fn extents(&self) -> Result<Vec<usize>, EvalError> {
+    fn addressable(&self) -> Result<Vec<usize>, EvalError> {
         let shape = self.shape();
         let extents = shape.iter().map(|&extent| usize::try_from(extent)).collect::<Result<Vec<_>, _>>();
         extents.map_err(|_| EvalError::limit(format!("no array has so large extents as {shape:?}")))
     }
 
     fn strided(&self) -> Option<&Strided> {
-        self.0.strided.get_or_init(|| Strided::of(self.expr(), self.data())).as_ref()
+        self.0.strided.get_or_init(|| Strided::of(self.expr(), self.data()).map(Box::new)).as_deref()
     }
 
     /// One element after the other.
-    fn computed(&self, shape: &[usize]) -> Option<Array> {
+    fn one_by_one(&self, shape: &[usize]) -> Option<Array> {
         let mut index = vec![0u64; shape.len()];
         let zero = Scalar::zero(self.dtype());
         Array::from_fn(self.dtype(), shape, |_| {
@@ -173,6 +296,27 @@ impl LazyArray {
     }
 }
 
+/// True if the axes whose extents are not 1 are those of the array, in order.
+fn is_long_map(expr: &LazyExpr, array: &Array) -> bool {
+    let mut long = expr.axes().iter().filter(|axis| axis.extent != 1);
+    let goes_along = |(n, &extent): (usize, &usize)| {
+        let is_unit = |axis: &Axis| axis.steps.iter().enumerate().all(|(k, &step)| step == i128::from(k == n));
+        long.next().is_some_and(|axis| axis.extent == extent as u64 && is_unit(axis))
+    };
+    let fits = array.shape().iter().enumerate().all(goes_along);
+    fits && long.next().is_none() && expr.start().iter().all(|&at| at == 0)
+}
+
+/// A view without the axes of extent 1.
+fn long_axes<T: Element>(mut view: ArrayViewD<'_, T>) -> View<'_> {
+    for axis in (0..view.ndim()).rev() {
+        if view.shape()[axis] == 1 {
+            view = view.index_axis_move(nd::Axis(axis), 0);
+        }
+    }
+    T::wrap_view(view)
+}
+
 fn is_row_major(array: &Array) -> bool {
     with_array!(array, |a| a.is_standard_layout())
 }
@@ -185,7 +329,10 @@ impl From<Array> for LazyArray {
 
 impl fmt::Debug for LazyArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.expr(), if self.is_forced() { " (forced)" } else { "" })
+        match self.error() {
+            Some(error) => write!(f, "failed: {error}"),
+            None => write!(f, "{}{}", self.expr(), if self.is_forced() { " (forced)" } else { "" }),
+        }
     }
 }
 
@@ -200,7 +347,10 @@ struct Data {
 
 impl Serialize for LazyArray {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Data { expr: self.expr().clone(), data: self.data().cloned() }.serialize(serializer)
+        match self.error() {
+            Some(error) => Err(serde::ser::Error::custom(error)),
+            None => Data { expr: self.expr().clone(), data: self.data().cloned() }.serialize(serializer),
+        }
     }
 }
 

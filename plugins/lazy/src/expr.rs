@@ -139,6 +139,10 @@ impl LazyExpr {
             let axes = axes.iter().map(axis).collect::<Option<_>>()?;
             Some(LazyExpr { input: self.input.clone(), start, axes }.in_one_form())
         };
+        // Composition with the identity.
+        if self.is_trivial() && !self.is_empty() {
+            return Ok(LazyExpr { input: self.input.clone(), start: start.into(), axes }.in_one_form());
+        }
         if axes.iter().any(|axis| axis.extent == 0) {
             let rank = self.start.len();
             let still = |axis: Axis| Axis { extent: axis.extent, steps: Steps::from_elem(0, rank) };

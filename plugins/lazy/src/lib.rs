@@ -2,6 +2,7 @@
 //!
 //! - [`LazyExpr`]: an input and an index map, which is what views come to, with a text form;
 //! - [`LazyArray`]: one with the array that it reads, as an argument, and forced once;
+//! - [`eager`]: operators and functions of lazy arrays, one kernel each;
 //! - [`LazyFunction`]: a compiled function whose results are lazy where they can be;
 //! - [`ops`] and [`rewrites`]: lazy values inside of functions.
 //!
@@ -18,6 +19,7 @@
 
 mod apply;
 pub mod array;
+pub mod eager;
 pub mod expr;
 pub mod function;
 pub mod input;
@@ -30,6 +32,7 @@ mod text;
 mod views;
 
 pub use array::LazyArray;
+pub use eager::{Axes, Operand};
 pub use expr::LazyExpr;
 pub use function::{LazyFunction, LazyValue};
 pub use input::Input;

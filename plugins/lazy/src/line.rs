@@ -44,6 +44,21 @@ impl<'a> Line<'a> {
         self.high.abs_diff(self.low).saturating_add(1)
     }
 
+    /// The number at the first element.
+    pub fn number(&self) -> i128 {
+        self.first
+    }
+
+    /// The lowest number.
+    pub fn low(&self) -> i128 {
+        self.low
+    }
+
+    /// The highest number.
+    pub fn high(&self) -> i128 {
+        self.high
+    }
+
     /// The place of the first element in the table.
     pub fn first(&self) -> i128 {
         self.first - self.low

@@ -8,9 +8,8 @@ use smallvec::SmallVec;
 
 /// Elements in a row of memory, and where among them those of the array are.
 pub struct Strided {
-    elements: Array,
-    /// Whether the elements were made for this.
-    is_table: bool,
+    /// The elements, if they were made for this. Else they are those of the array that the expression reads.
+    table: Option<Array>,
     /// The place of the lowest.
     low: usize,
     /// The extents.
@@ -35,15 +34,13 @@ impl Strided {
         Limits::default().len(&[len]).ok()?;
         let elements = Array::from_fn(line.dtype(), &[len], |place| line.at(place))?;
         let steps = line.steps().iter().map(|&step| isize::try_from(step).ok()).collect::<Option<_>>()?;
-        Strided { elements, is_table: true, low: 0, shape: SmallVec::new(), steps }.beginning_at(expr, line.first())
+        Strided { table: Some(elements), low: 0, shape: SmallVec::new(), steps }.beginning_at(expr, line.first())
     }
 
     fn of_array(expr: &LazyExpr, array: &Array) -> Option<Strided> {
         // Where memory has gaps between the elements, they are put together first.
-        let elements = match is_in_a_row(array) {
-            true => array.clone(),
-            false => array.view().to_array(),
-        };
+        let table = (!is_in_a_row(array)).then(|| array.view().to_array());
+        let elements = table.as_ref().unwrap_or(array);
         let strides: SmallVec<[i128; 4]> = elements.strides().iter().map(|&stride| stride as i128).collect();
         let sum = |steps: &[i128]| {
             steps
@@ -57,8 +54,7 @@ impl Strided {
         let back =
             elements.shape().iter().zip(&strides).map(|(&n, &s)| (n as i128 - 1).max(0) * (-s).max(0)).sum::<i128>();
         let first = sum(expr.start())?.checked_add(back)?;
-        Strided { is_table: !is_in_a_row(array), elements, low: 0, shape: SmallVec::new(), steps }
-            .beginning_at(expr, first)
+        Strided { table, low: 0, shape: SmallVec::new(), steps }.beginning_at(expr, first)
     }
 
     /// With the extents, and the lowest place found from that of the first element.
@@ -73,22 +69,35 @@ impl Strided {
 
     /// The elements, if they were made for this.
     pub fn table(&self) -> Option<&Array> {
-        Some(&self.elements).filter(|_| self.is_table)
+        self.table.as_ref()
     }
 
-    /// The array. `None` if memory can't address so many elements.
-    pub fn view(&self) -> Option<View<'_>> {
-        fn read<'a, T: Element>(elements: &'a [T], at: &Strided) -> Option<View<'a>> {
-            let strides: SmallVec<[usize; 4]> = at.steps.iter().map(|step| step.unsigned_abs()).collect();
-            let layout = IxDyn(&at.shape).strides(IxDyn(&strides));
-            let mut view = ArrayViewD::from_shape(layout, elements.get(at.low..)?).ok()?;
-            for (axis, _) in at.steps.iter().enumerate().filter(|(_, step)| **step < 0) {
-                view.invert_axis(Axis(axis));
-            }
-            Some(T::wrap_view(view))
-        }
-        with_array!(&self.elements, |a| read(a.as_slice_memory_order()?, self))
+    /// The array, where `data` is the array that the expression reads. `None` if memory can't address all elements.
+    pub fn view<'a>(&'a self, data: Option<&'a Array>) -> Option<View<'a>> {
+        with_array!(self.table.as_ref().or(data)?, |a| {
+            read(a.as_slice_memory_order()?, self.low, &self.shape, &self.steps)
+        })
     }
+
+    /// The same without the axes of extent 1.
+    pub fn long_view<'a>(&'a self, data: Option<&'a Array>) -> Option<View<'a>> {
+        let is_long = |&axis: &usize| self.shape[axis] != 1;
+        let shape: SmallVec<[usize; 4]> = self.shape.iter().copied().filter(|&extent| extent != 1).collect();
+        let axes = (0..self.shape.len()).filter(is_long);
+        let steps: SmallVec<[isize; 4]> = axes.map(|axis| self.steps[axis]).collect();
+        with_array!(self.table.as_ref().or(data)?, |a| read(a.as_slice_memory_order()?, self.low, &shape, &steps))
+    }
+}
+
+/// Elements of a row of memory, of which the lowest one is at `low`.
+fn read<'a, T: Element>(elements: &'a [T], low: usize, shape: &[usize], steps: &[isize]) -> Option<View<'a>> {
+    let strides: SmallVec<[usize; 4]> = steps.iter().map(|step| step.unsigned_abs()).collect();
+    let layout = IxDyn(shape).strides(IxDyn(&strides));
+    let mut view = ArrayViewD::from_shape(layout, elements.get(low..)?).ok()?;
+    for (axis, _) in steps.iter().enumerate().filter(|(_, step)| **step < 0) {
+        view.invert_axis(Axis(axis));
+    }
+    Some(T::wrap_view(view))
 }
 
 fn is_in_a_row(array: &Array) -> bool {

@@ -2,9 +2,9 @@
 
 use super::Error;
 use super::module::module;
-use super::program::Program;
+use super::program::{Given, Program};
 use rewright::exec::{Arg, Options};
-use rewright::{Datum, EvalError, Executable, NoObserver, Pipeline};
+use rewright::{Datum, EvalError, Executable, NoObserver, Passed, Pipeline};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -48,7 +48,7 @@ impl Compiled {
         {
             all.remove(&oldest);
         }
-        all.insert(program, Kept { compiled: compiled.clone(), asked: now });
+        all.insert(program.without_operands(), Kept { compiled: compiled.clone(), asked: now });
         Ok(compiled)
     }
 
@@ -62,8 +62,20 @@ impl Compiled {
     }
 
     /// The result.
-    pub fn value(&self, values: &[Datum]) -> Result<Datum, Error> {
-        let args: Vec<Arg<'_>> = values.iter().map(Arg::from).collect();
+    pub fn value(&self, values: &[Given]) -> Result<Datum, Error> {
+        let mut args: Vec<Arg<'_>> = Vec::with_capacity(values.len());
+        for given in values {
+            match given {
+                Given::Value(datum) => args.push(Arg::from(datum)),
+                // All parameters of an operand come one after the other.
+                Given::Part(deferred, 0, _) => args.extend(deferred.values()?.into_iter().map(|passed| match passed {
+                    Passed::Scalar(scalar) => Arg::Scalar(scalar),
+                    Passed::Array(array) => Arg::Array(array),
+                    Passed::View(view) => Arg::View(view),
+                })),
+                Given::Part(..) => {}
+            }
+        }
         let mut results = self.0.call(&args)?.into_vec();
         Ok(results.pop().ok_or_else(|| EvalError::value("an expression has a result"))?)
     }

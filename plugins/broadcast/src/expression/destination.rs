@@ -20,7 +20,7 @@ pub trait Assign {
 impl Assign for Datum {
     fn assign(&mut self, expr: impl Into<Expr>) -> Result<(), Error> {
         let expr = expr.into();
-        let (program, others) = Program::of(&expr, Goal::Destination(self))?;
+        let (program, others) = Program::of_values(&expr, Goal::Destination(self))?;
         let compiled = Compiled::of(program)?;
         // The expression's own share would keep the buffer from being written in place.
         drop(expr);

@@ -32,7 +32,7 @@ impl Expr {
     ///
     /// Shapes or dtypes don't fit.
     pub fn flatten(&self) -> Result<Flat, Error> {
-        let (program, values) = Program::of(self, Goal::Value(None))?;
+        let (program, values) = Program::of_values(self, Goal::Value(None))?;
         let dtypes = typed(&program)?;
         let mut args: Vec<Datum> = Vec::new();
         for (step, dtypes) in program.steps.iter().zip(&dtypes) {
@@ -83,6 +83,7 @@ fn body(mut build: FuncBuilder<'_>, program: &Program) -> Result<rewright::Funct
                 build.op_with("ufunc", args, Attrs::new().with("callee", Attr::Func(f.function().name)))?
             }
             Function::Cast(to) => build.op_with("cast", args, Attrs::new().with("to", Attr::DType(*to)))?,
+            Function::Made(_) => return Err(TypeError::new("a deferred operand is a value here")),
         };
         made.push(value);
     }

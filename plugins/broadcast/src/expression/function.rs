@@ -1,7 +1,7 @@
 //! What an expression applies.
 
 use super::Error;
-use rewright::{DType, TypeError};
+use rewright::{DType, Deferred, TypeError};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -45,6 +45,35 @@ impl Hash for ScalarFunction {
     }
 }
 
+/// The instructions that make a deferred operand: two of one structure are the same ones.
+#[derive(Clone)]
+pub struct Recipe {
+    structure: String,
+    /// The dtype of the elements.
+    pub dtype: DType,
+    /// The operand, until its instructions are compiled.
+    pub deferred: Option<Arc<dyn Deferred>>,
+}
+
+impl Recipe {
+    /// That of an operand.
+    pub fn of(deferred: &Arc<dyn Deferred>, dtype: DType) -> Recipe {
+        Recipe { structure: deferred.structure(), dtype, deferred: Some(deferred.clone()) }
+    }
+}
+
+impl PartialEq for Recipe {
+    fn eq(&self, other: &Recipe) -> bool {
+        self.structure == other.structure && self.dtype == other.dtype
+    }
+}
+impl Eq for Recipe {}
+impl Hash for Recipe {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.structure, self.dtype).hash(state);
+    }
+}
+
 /// A function of an expression.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Function {
@@ -54,6 +83,8 @@ pub enum Function {
     Scalars(ScalarFunction),
     /// Elements at another dtype. The op says it by an attribute, so it is applied as a function of scalars.
     Cast(DType),
+    /// An operand that is made of its parameters.
+    Made(Recipe),
 }
 
 impl fmt::Display for Function {
@@ -62,6 +93,7 @@ impl fmt::Display for Function {
             Function::Op(name) => f.write_str(name),
             Function::Scalars(function) => write!(f, "@{}", function.function().name),
             Function::Cast(to) => write!(f, "cast to {to}"),
+            Function::Made(recipe) => f.write_str(&recipe.structure),
         }
     }
 }

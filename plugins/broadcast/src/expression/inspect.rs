@@ -1,6 +1,6 @@
 //! What can be asked of an expression without computing all of it.
 
-use super::program::{self, Goal, Program};
+use super::program::{self, Given, Goal, Program};
 use super::typed::typed;
 use super::{Error, Expr};
 use rewright::ir::builder::find_op;
@@ -29,7 +29,7 @@ impl Expr {
         Ok(match (last, program.result) {
             (Some(dtype), _) => dtype,
             (None, program::Operand::Number(number)) => number.0.dtype_beside(None),
-            (None, _) => values.first().map_or(DType::F64, Datum::dtype),
+            (None, _) => values.first().map_or(DType::F64, Given::dtype),
         })
     }
 

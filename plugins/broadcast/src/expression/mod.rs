@@ -19,7 +19,7 @@
 //! an [`Expr`], which [`Broadcast::lazy`] makes; the other may then be an array or a number, on either side (numbers on the left are `f64`, `i64` or `bool`).
 //!
 //! Numbers are weak, as in NumPy 2: those of `f32` arrays and `2.0` are `f32`. They are part of the program. What differs from call to call should be a
-//! [`Scalar`], which is a value like arrays, and has a dtype.
+//! [`Scalar`](rewright::Scalar), which is a value like arrays, and has a dtype.
 
 mod compiled;
 mod destination;
@@ -41,9 +41,8 @@ pub use function::ScalarFunction;
 use compiled::Compiled;
 use function::Function;
 use program::{Goal, Program};
-use rewright::ir::Styled;
 use rewright::ir::builder::find_op;
-use rewright::{Array, DType, Datum, Literal, Module, Name, Scalar};
+use rewright::{AnyArray, ArrayLike, DType, Datum, Deferred, Literal, Module, Name};
 use std::fmt;
 use std::sync::Arc;
 
@@ -54,6 +53,7 @@ pub struct Expr(Arc<Node>);
 enum Node {
     Value(Datum),
     Literal(Literal),
+    Deferred(Arc<dyn Deferred>),
     Applied { function: Function, args: Vec<Expr> },
 }
 
@@ -144,6 +144,7 @@ impl fmt::Debug for Expr {
         match &*self.0 {
             Node::Value(datum) => write!(f, "{}", datum.ty()),
             Node::Literal(literal) => write!(f, "{literal}"),
+            Node::Deferred(deferred) => f.write_str(&deferred.structure()),
             Node::Applied { function, args } => write!(f, "{function} of {}", args.len()),
         }
     }
@@ -170,36 +171,14 @@ impl From<&Expr> for Expr {
     }
 }
 
-macro_rules! from_values {
-    ($($ty:ty)*) => {$(
-        impl From<$ty> for Expr {
-            fn from(value: $ty) -> Expr {
-                Expr(Arc::new(Node::Value(value.into())))
-            }
-        }
-        impl From<&$ty> for Expr {
-            fn from(value: &$ty) -> Expr {
-                Expr::from(value.clone())
-            }
-        }
-    )*};
-}
-from_values!(Array Datum Scalar Styled);
-
-macro_rules! from_literals {
-    ($($ty:ty)*) => {$(
-        impl From<$ty> for Expr {
-            fn from(number: $ty) -> Expr {
-                Expr(Arc::new(Node::Literal(number.into())))
-            }
-        }
-    )*};
-}
-from_literals!(bool i32 i64 f64 rewright::Complex64);
-
-/// Not weak: whoever writes `2.0_f32` says a dtype.
-impl From<f32> for Expr {
-    fn from(number: f32) -> Expr {
-        Expr(Arc::new(Node::Literal(Scalar::from(number).into())))
+/// Arrays, scalars and numbers, references to these, and operands of other crates. Numbers are literals; an
+/// `f32` has a dtype.
+impl<T: ArrayLike> From<T> for Expr {
+    fn from(operand: T) -> Expr {
+        Expr(Arc::new(match operand.to_any() {
+            AnyArray::Value(datum) => Node::Value(datum),
+            AnyArray::Number(literal) => Node::Literal(literal),
+            AnyArray::Deferred(deferred) => Node::Deferred(deferred),
+        }))
     }
 }

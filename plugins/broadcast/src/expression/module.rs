@@ -91,6 +91,12 @@ fn apply(build: &mut FuncBuilder<'_>, step: &Step, dtypes: &Typed, made: &[Value
         Function::Op(op) => Attrs::new().with("op", Attr::Str((*op).into())),
         Function::Scalars(function) => Attrs::new().with("callee", Attr::Func(function.function().name)),
         Function::Cast(to) => Attrs::new().with("op", Attr::Str("cast".into())).with("to", Attr::DType(*to)),
+        Function::Made(recipe) => {
+            let param = |operand: &Operand| if let Operand::Param(n) = operand { Some(build.param(*n)) } else { None };
+            let params: Vec<Value> = step.args.iter().filter_map(param).collect();
+            let deferred = recipe.deferred.as_ref();
+            return deferred.ok_or_else(|| TypeError::new("the operand is compiled already"))?.build(build, &params);
+        }
     };
     let arg = |(operand, number): (&Operand, &Option<Scalar>)| match (operand, number) {
         (_, Some(number)) => Arg::from(*number),

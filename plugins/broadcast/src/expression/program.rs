@@ -1,10 +1,10 @@
 //! An expression without its values: what is compiled once for all that are alike.
 
-use super::function::Function;
+use super::function::{Function, Recipe};
 use super::{Error, Expr, Node};
 use rewright::ir::Style;
 use rewright::ir::types::broadcast_dims;
-use rewright::{Datum, Dim, Literal, Name, Scalar, Type, with_array};
+use rewright::{DType, Datum, Deferred, Dim, EvalError, Literal, Name, Scalar, Type, with_array};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -62,10 +62,60 @@ impl Hash for Number {
     }
 }
 
+/// What a parameter is given.
+#[derive(Clone)]
+pub enum Given {
+    /// A value.
+    Value(Datum),
+    /// A parameter of a deferred operand: its number, and its type.
+    Part(Arc<dyn Deferred>, usize, Type),
+}
+
+impl Given {
+    /// The type, with constant dims.
+    pub fn ty(&self) -> Type {
+        match self {
+            Given::Value(datum) => datum.ty(),
+            Given::Part(_, _, ty) => ty.clone(),
+        }
+    }
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.ty().dtype()
+    }
+    /// The value.
+    pub fn into_value(self) -> Result<Datum, Error> {
+        match self {
+            Given::Value(datum) => Ok(datum),
+            Given::Part(..) => Err(EvalError::unsupported("a deferred operand is no value").into()),
+        }
+    }
+}
+
 impl Program {
-    /// The program of an expression, and its values. That of a destination is not among them.
-    pub fn of(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Datum>), Error> {
-        let mut order = Order::default();
+    /// The program of an expression, and its values. That of a destination is not among them. Deferred operands
+    /// are made in the program.
+    pub fn of(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Given>), Error> {
+        Program::in_order(expr, goal, Order::default())
+    }
+
+    /// The same, where the elements of deferred operands are values.
+    pub fn of_values(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Datum>), Error> {
+        let (program, given) = Program::in_order(expr, goal, Order { forces: true, ..Order::default() })?;
+        Ok((program, given.into_iter().map(Given::into_value).collect::<Result<_, _>>()?))
+    }
+
+    /// The program without its deferred operands, to be kept.
+    pub fn without_operands(mut self) -> Program {
+        for step in &mut self.steps {
+            if let Function::Made(recipe) = &mut step.function {
+                recipe.deferred = None;
+            }
+        }
+        self
+    }
+
+    fn in_order(expr: &Expr, goal: Goal<&Datum>, mut order: Order) -> Result<(Program, Vec<Given>), Error> {
         if let Goal::Destination(to) = goal {
             order.value(to);
         }
@@ -113,7 +163,9 @@ struct Order {
     steps: Vec<Step>,
     /// The shapes of their results; none of scalars.
     shapes: Vec<Option<Vec<Dim>>>,
-    values: Vec<Datum>,
+    values: Vec<Given>,
+    /// Whether deferred operands are values.
+    forces: bool,
     seen: FxHashMap<*const Node, Operand>,
     places: FxHashMap<Place, usize>,
 }
@@ -151,6 +203,7 @@ impl Order {
             let operand = match &*expr.0 {
                 Node::Value(value) => Operand::Param(self.value(value)),
                 Node::Literal(literal) => Operand::Number(Number(*literal)),
+                Node::Deferred(deferred) => self.deferred(deferred)?,
                 Node::Applied { args, .. } if !ready => {
                     stack.push((expr, true));
                     stack.extend(args.iter().rev().map(|arg| (arg, false)));
@@ -173,9 +226,24 @@ impl Order {
         let next = self.values.len();
         let number = Place::of(value).map_or(next, |place| *self.places.entry(place).or_insert(next));
         if number == next {
-            self.values.push(value.clone());
+            self.values.push(Given::Value(value.clone()));
         }
         number
+    }
+
+    /// A deferred operand is a function of its parameters.
+    fn deferred(&mut self, deferred: &Arc<dyn Deferred>) -> Result<Operand, Error> {
+        let ty = deferred.ty()?;
+        if self.forces {
+            return Ok(Operand::Param(self.value(&Datum::Array(deferred.elements()?))));
+        }
+        let part = |(number, ty)| Given::Part(deferred.clone(), number, ty);
+        let first = self.values.len();
+        self.values.extend(deferred.params().into_iter().enumerate().map(part));
+        let args = (first..self.values.len()).map(Operand::Param).collect();
+        self.shapes.push(ty.is_array().then(|| ty.dims().to_vec()));
+        self.steps.push(Step { function: Function::Made(Recipe::of(deferred, ty.dtype())), args });
+        Ok(Operand::Step(self.steps.len() - 1))
     }
 
     fn shape(&self, operand: Operand) -> Option<Vec<Dim>> {
@@ -233,8 +301,8 @@ fn listed(shape: &[Dim]) -> String {
 }
 
 /// The types that a program has for these values: a symbol for each extent, so that it serves those of other extents too.
-fn types(values: &[Datum]) -> Vec<Type> {
-    let known: Vec<Type> = values.iter().map(Datum::ty).collect();
+fn types(values: &[Given]) -> Vec<Type> {
+    let known: Vec<Type> = values.iter().map(Given::ty).collect();
     let extents = |ty: &Type| ty.dims().iter().filter_map(constant).collect::<Vec<_>>();
     // Some styles want to know extents when they are compiled.
     let wants_constants = |ty: &&Type| {

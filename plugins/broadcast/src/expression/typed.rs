@@ -58,6 +58,7 @@ fn step_of(program: &Program, step: &Step, before: &[Typed]) -> Result<Typed, Ty
             signature.results.first().map_or(DType::F64, Type::dtype)
         }
         Function::Cast(to) => *to,
+        Function::Made(recipe) => recipe.dtype,
     };
     Ok(Typed { numbers, result })
 }
@@ -75,7 +76,7 @@ fn of_number(
             let param = function.function().signature().params.get(operand).map(Type::dtype);
             literal.dtype_beside(param)
         }
-        Function::Cast(_) => literal.dtype_beside(None),
+        Function::Cast(_) | Function::Made(_) => literal.dtype_beside(None),
     };
     literal_at(literal, dtype)
 }
