@@ -2,12 +2,15 @@
 
 use super::points::{fits, hold, values};
 use super::typing::Case;
-use super::{Node, Rule};
+use super::{Node, Rule, related};
 use crate::check::{Random, Spread, edges, near};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
 /// How often elements are drawn anew where the conditions are not true of them.
 const TRIES: usize = 8;
+
+/// The same where conditions relate constants.
+const RELATED_TRIES: usize = 200;
 
 /// One after the other.
 const SPREADS: [Spread; 4] = [Spread::Wide, Spread::Small, Spread::Narrow, Spread::Bits];
@@ -21,6 +24,8 @@ pub(super) struct Drawing<'a> {
     telling: Vec<Vec<Scalar>>,
     /// For each variable known values that fit it.
     known: Vec<Vec<Scalar>>,
+    /// Conditions relate constants.
+    relates: bool,
     drawn: usize,
 }
 
@@ -33,7 +38,7 @@ impl<'a> Drawing<'a> {
             special.chain(telling[var].iter().copied()).collect()
         };
         let known = dtypes().map(listed).collect();
-        Drawing { rule, case, random: Random::new(0x5EED), telling, known, drawn: 0 }
+        Drawing { rule, case, random: Random::new(0x5EED), telling, known, relates: related::relates(rule), drawn: 0 }
     }
 
     /// A variable and what it is to be, for each variable and each of its telling values.
@@ -58,6 +63,7 @@ impl<'a> Drawing<'a> {
             held[var] = (!ty.is_array()).then_some(first[var]);
         }
         // Conditions are true of elements that meet; where shapes differ, others may meet.
+        let rule = self.rule;
         let alike = |vars: &[usize]| vars.windows(2).all(|pair| case.shapes[pair[0]] == case.shapes[pair[1]]);
         let mut all = vec![first];
         while all.len() < count {
@@ -66,8 +72,11 @@ impl<'a> Drawing<'a> {
         }
         let meet = |a: &Vec<Scalar>| {
             let crossed = |b: &Vec<Scalar>| {
-                let related = self.rule.conditions.iter().filter(|c| c.vars.len() == 2 && !alike(&c.vars));
-                { related }.all(|c| (c.def.sample)(&[a[c.vars[0]], b[c.vars[1]]]))
+                rule.conditions.iter().all(|c| {
+                    let vars: Vec<usize> = c.vars(rule).into_iter().filter(|&v| case.vars[v].0.is_array()).collect();
+                    let of = |var| Some(if vars.first() == Some(&var) { a[var] } else { b[var] });
+                    vars.len() < 2 || alike(&vars) || vars.len() == 2 && c.sample(rule, &of)
+                })
             };
             all.iter().all(crossed)
         };
@@ -86,9 +95,13 @@ impl<'a> Drawing<'a> {
 
     /// An element of each variable, of which the conditions are true.
     fn elements(&mut self, held: &[Option<Scalar>], spread: Spread, known: bool) -> Option<Vec<Scalar>> {
-        (0..TRIES).find_map(|_| {
-            let elements: Vec<Scalar> =
+        let tries = if self.relates { RELATED_TRIES } else { TRIES };
+        (0..tries).find_map(|number| {
+            let mut elements: Vec<Scalar> =
                 (0..held.len()).map(|var| held[var].unwrap_or_else(|| self.element(var, spread, known))).collect();
+            if self.relates {
+                related::relate(self.rule, &mut elements, |var| held[var].is_some(), number, &mut self.random);
+            }
             hold(self.rule, &elements).then_some(elements)
         })
     }
@@ -106,7 +119,7 @@ impl<'a> Drawing<'a> {
 /// The rule's constants at a dtype and what is near to them, and integers that floats lose.
 fn telling(rule: &Rule, var: usize, dtype: DType) -> Vec<Scalar> {
     let constants = rule.nodes.iter().filter_map(|node| match node {
-        Node::Literal(literal) => Some(*literal),
+        Node::Literal(number) => number.literal(),
         _ => None,
     });
     let mut all: Vec<Scalar> = Vec::new();

@@ -35,11 +35,20 @@ pub mod syntax;
 pub mod typing;
 
 mod apply;
+mod choices;
+mod decided;
 mod def;
 mod drawn;
 pub(crate) mod extents;
 mod file;
+pub mod formula;
+pub mod number;
+mod parse_attr;
+mod parse_condition;
+mod parse_var;
 mod points;
+mod related;
+mod search;
 pub(crate) mod template;
 pub(crate) mod tree;
 mod words;
@@ -47,11 +56,13 @@ mod words;
 pub use condition::{ConditionDef, ConditionEntry, Known};
 pub use def::{RuleDef, RuleEntry};
 pub use file::{FileRule, RuleFileError, parse_rules, read_rules};
+pub use formula::Condition;
 pub use liberties::Liberties;
+pub use number::Number;
 pub use parse::{RuleError, RuleErrors, parse_rule};
 
 use rewright_ir::op::{Op, Traits};
-use rewright_ir::{Attr, Attrs, DType, Kind, Literal, Name};
+use rewright_ir::{Attr, Attrs, DType, Kind, Name};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -87,7 +98,9 @@ pub struct Rule {
     pub nodes: Vec<Node>,
     /// The pattern: an op.
     pub lhs: NodeId,
-    /// The template, one term for each result of the pattern's op.
+    /// The patterns of further roots: ops beside the first one.
+    pub also: SmallVec<[NodeId; 1]>,
+    /// The template, one term for each result of the pattern's ops.
     pub rhs: SmallVec<[NodeId; 2]>,
     /// What must hold.
     pub conditions: Vec<Condition>,
@@ -97,6 +110,14 @@ pub struct Rule {
     pub benefit: u16,
     /// It is in the default pipeline, where its liberties are granted.
     pub by_default: bool,
+    /// The ops that its op variables stand for.
+    pub chosen: Vec<(Name, Op)>,
+    /// The same rule with other choices of its op variables, and with other numbers of operands for its rest variables. These have none.
+    pub choices: Vec<Rule>,
+    /// Which of the rules of its text it is.
+    pub(crate) choice: choices::Choice,
+    /// The ops of the pattern whose operands are rest variables.
+    pub(crate) rest_terms: Vec<choices::RestTerm>,
 }
 
 /// A variable of a rule.
@@ -106,6 +127,8 @@ pub struct Var {
     pub name: Name,
     /// It must be a constant.
     pub constant: bool,
+    /// It must be no constant.
+    pub varies: bool,
     /// The dtypes that it may have.
     pub dtypes: DTypes,
 }
@@ -116,7 +139,7 @@ pub enum Node {
     /// A variable.
     Var(usize),
     /// A constant.
-    Literal(Literal),
+    Literal(Number),
     /// A result of an op.
     Op(OpTerm),
     /// What an op makes of constants.
@@ -143,15 +166,6 @@ pub enum AttrTerm {
     Is(Attr),
     /// What the variable is bound to, which may be the attribute's absence.
     Var(usize),
-}
-
-/// A condition, and what it is about.
-#[derive(Clone)]
-pub struct Condition {
-    /// What must hold.
-    pub def: &'static ConditionDef,
-    /// Of which variables.
-    pub vars: SmallVec<[usize; 2]>,
 }
 
 /// A set of dtypes.
@@ -205,9 +219,30 @@ impl Rule {
         }
     }
 
-    /// The number of steps from the root to the deepest term of the pattern.
+    /// The rule with each choice of its op variables.
+    pub fn all(&self) -> impl Iterator<Item = &Rule> {
+        std::iter::once(self).chain(&self.choices)
+    }
+
+    /// The ops at the roots of the pattern, with each choice of op variables.
+    pub fn roots(&self) -> Vec<&'static str> {
+        let mut roots: Vec<&'static str> = Vec::new();
+        for rule in self.all() {
+            for &node in std::iter::once(&rule.lhs).chain(&rule.also) {
+                if let Node::Op(term) = &rule.nodes[node]
+                    && !roots.contains(&term.op.0.name)
+                {
+                    roots.push(term.op.0.name);
+                }
+            }
+        }
+        roots
+    }
+
+    /// The number of steps from a root to the deepest term of the pattern.
     pub fn depth(&self) -> u8 {
-        self.depth_of(self.lhs)
+        let roots = self.all().flat_map(|rule| std::iter::once(&rule.lhs).chain(&rule.also).map(move |&at| (rule, at)));
+        roots.map(|(rule, root)| rule.depth_of(root)).max().unwrap_or(0)
     }
     fn depth_of(&self, node: NodeId) -> u8 {
         match &self.nodes[node] {
@@ -229,13 +264,25 @@ impl Rule {
             name: Name::new(&format!("{}.rev", self.name)),
             lhs: rhs,
             rhs: SmallVec::from_slice(&[self.lhs]),
+            choices: self.choices.iter().filter_map(Rule::reversed).collect(),
             ..self.clone()
         })
+    }
+
+    /// Adds the variables of a term, each once.
+    pub(crate) fn add_vars(&self, node: NodeId, vars: &mut SmallVec<[usize; 2]>) {
+        match &self.nodes[node] {
+            Node::Var(var) if vars.contains(var) => {}
+            Node::Var(var) => vars.push(*var),
+            Node::Literal(_) => {}
+            Node::Op(term) | Node::Computed(term) => term.args.iter().for_each(|&arg| self.add_vars(arg, vars)),
+        }
     }
 
     /// A term as text.
     pub fn term(&self, node: NodeId) -> String {
         match &self.nodes[node] {
+            Node::Var(var) if self.vars[*var].is_wildcard() => "_".to_string(),
             Node::Var(var) => format!("?{}", self.vars[*var].name),
             Node::Literal(literal) => literal.to_string(),
             Node::Op(term) => format!("({}){}", self.call(term), self.result(term)),
@@ -263,8 +310,20 @@ impl fmt::Display for Rule {
             Direction::Explores => "~>",
             Direction::Equates => "<=>",
         };
-        let rhs: Vec<String> = self.rhs.iter().map(|&node| self.term(node)).collect();
-        write!(f, "{} {arrow} {}", self.term(self.lhs), rhs.join(", "))
+        let terms =
+            |list: &mut dyn Iterator<Item = &NodeId>| list.map(|&node| self.term(node)).collect::<Vec<_>>().join(", ");
+        let lhs = terms(&mut std::iter::once(&self.lhs).chain(&self.also));
+        write!(f, "{lhs} {arrow} {}", terms(&mut self.rhs.iter()))
+    }
+}
+
+impl Var {
+    /// The name of every `_`.
+    pub const WILDCARD: &'static str = "_";
+
+    /// True if it is `_`, or stands for a computed operand of a pattern: no other term can name it.
+    pub fn is_wildcard(&self) -> bool {
+        self.name == Var::WILDCARD
     }
 }
 

@@ -106,6 +106,22 @@ fn show(value: &Datum) -> String {
 
 /// Tries a rule.
 pub fn check(rule: &Rule) -> Soundness {
+    let mut found = check_one(rule);
+    // With a choice that no values were tried with, the rule would be used untried.
+    for choice in &rule.choices {
+        if found.counterexample.is_some() || found.points == 0 {
+            break;
+        }
+        let more = check_one(choice);
+        found.cases += more.cases;
+        found.points = if more.points == 0 { 0 } else { found.points + more.points };
+        found.counterexample = more.counterexample;
+    }
+    found
+}
+
+/// Tries a rule with one choice of its op variables.
+fn check_one(rule: &Rule) -> Soundness {
     let mut found = Soundness { cases: 0, points: 0, counterexample: None };
     let mut fitting: Vec<Vec<DType>> = Vec::new();
     for case in cases(rule) {
@@ -193,7 +209,11 @@ impl Trial<'_> {
     fn compared(&self, counterexample: &mut Option<Counterexample>) -> bool {
         let rule = self.rule;
         let mut terms: Terms = vec![None; rule.nodes.len()];
-        let Ok(patterns) = self.all_results(rule.lhs, &mut terms) else { return false };
+        let mut patterns = Vec::new();
+        for &root in std::iter::once(&rule.lhs).chain(&rule.also) {
+            let Ok(results) = self.all_results(root, &mut terms) else { return false };
+            patterns.extend(results);
+        }
         if self.left_out(&terms) {
             return false;
         }
@@ -295,8 +315,7 @@ impl Trial<'_> {
         let dtypes: Vec<Option<DType>> = args.iter().map(|arg| arg.as_ref().map(Datum::dtype)).collect();
         let whole = args.into_iter().enumerate().map(|(at, arg)| match (arg, &self.rule.nodes[term.args[at]]) {
             (None, Node::Literal(literal)) => {
-                super::typing::literal_operand(term.op, &term.attrs(self.attrs), at, *literal, &dtypes)
-                    .map(Datum::Scalar)
+                literal.operand(term.op, &term.attrs(self.attrs), at, &dtypes).map(Datum::Scalar)
             }
             (arg, _) => arg.ok_or_else(|| "an operand has no value".to_string()),
         });
@@ -352,7 +371,7 @@ impl Trial<'_> {
         let Some(point) = point else { return 0.0 };
         let trial = Trial { point: &point, out_of_range: Cell::new(false), ..*self };
         let mut terms: Terms = vec![None; self.rule.nodes.len()];
-        let mut sides = std::iter::once(&self.rule.lhs).chain(&self.rule.rhs);
+        let mut sides = std::iter::once(&self.rule.lhs).chain(&self.rule.also).chain(&self.rule.rhs);
         let computed = sides.all(|&side| trial.all_results(side, &mut terms).is_ok());
         if computed { trial.largest(&terms) } else { 0.0 }
     }

@@ -46,7 +46,7 @@ fn what_says_nothing_that_can_be_applied() {
         ("(cast ?x) => ?x", "`cast` has an attribute `to`, which must be given: `to=@a` binds it"),
         ("(sum ?x axes=@a) => (sum ?x axes=@b)", "`@b` is not in the pattern"),
         ("(store ?x ?y) => ?x", "`store` has effects"),
-        ("(add [neg ?x] ?y) => ?y", "belongs into the template"),
+        ("(add [neg ?x] ?y) => ?y", "`?x` is computed with, and stands nowhere else in the pattern"),
         ("(add ?x ?y) => [add ?x ?y]", "what is computed is an elementwise op of constants"),
         ("(divmod ?x ?y) => (floordiv ?x ?y)", "the pattern has 2 results, and the template 1"),
         ("(neg (divmod ?x ?y).2) => ?x", "`divmod` has 2 results, so none is number 2"),
