@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 /// A rule has no more choices of ops than this.
 pub(super) const MAX_CHOICES: usize = 64;
 
-/// The numbers of operands that a rest variable is tried with.
-const LENGTHS: std::ops::RangeInclusive<usize> = 0..=3;
+/// A rest variable is tried with fewer operands than this, and with one less where others are tried too.
+const LENGTHS: usize = 4;
 
 /// Which of the rules of a text is meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) fn parse_all(name: &str, text: &str) -> Result<Rule, RuleErrors> {
             let choice = Choice { ops: ops.clone(), ..first.clone() };
             rule.choices.push(parse_choice(name, text, &rests, choice)?.0);
         }
-        let lengths: Vec<usize> = vec![LENGTHS.count(); rests.groups];
+        let lengths: Vec<usize> = vec![if rests.groups > 1 { LENGTHS - 1 } else { LENGTHS }; rests.groups];
         let combinations = lengths.iter().product::<usize>().min(MAX_CHOICES);
         for lengths in (0..combinations).map(|number| digits(number, &lengths)) {
             let is_first = lengths.iter().all(|&length| length == 1);

@@ -3,9 +3,9 @@
 use super::choices::{self, Choice, OpVar, Repeated, RestTerm, Rests};
 use super::liberties::{Liberties, unknown_liberty};
 use super::{AttrTerm, Condition, DTypes, Direction, Node, NodeId, OpTerm, Rule, Var, typing};
+use rewright_ir::Name;
 use rewright_ir::attr::Presence;
 use rewright_ir::op::Arity;
-use rewright_ir::Name;
 use smallvec::SmallVec;
 use std::fmt;
 use thiserror::Error;
@@ -277,7 +277,12 @@ impl<'t> Parser<'t> {
                     self.expect("[")?;
                     self.list("]", |p| {
                         let mut found = Vec::new();
+                        let at = p.space();
                         p.conditions(0, &mut found)?;
+                        if rule.conditions.len() > MAX_TERMS {
+                            p.error(at, format!("a rule has at most {MAX_TERMS} conditions"));
+                            return None;
+                        }
                         // `and` at the top is a list.
                         for condition in found {
                             match condition {
@@ -376,7 +381,8 @@ impl<'t> Parser<'t> {
         }
         if self.eat("(") {
             let mut term = self.call(at, ")")?;
-            if self.eat(".") {
+            self.space();
+            if !self.rest().starts_with("...") && self.eat(".") {
                 let at = self.space();
                 match self.word().parse() {
                     Ok(result) => term.result = result,

@@ -45,6 +45,9 @@ const LARGE: Effort = Effort { special: 0, telling: false, random: 16 };
 const ENOUGH: usize = 100_000;
 const TOO_MANY: usize = 300_000;
 
+/// For each number of operands of rest variables so many cases are tried, those first whose dtypes are alike.
+const MAX_REST_CASES: usize = 256;
+
 /// Arrays of more elements are not computed.
 const MAX_ELEMENTS: u64 = 1 << 16;
 
@@ -124,10 +127,11 @@ pub fn check(rule: &Rule) -> Soundness {
 fn check_one(rule: &Rule) -> Soundness {
     let mut found = Soundness { cases: 0, points: 0, counterexample: None };
     let mut fitting: Vec<Vec<DType>> = Vec::new();
-    for case in cases(rule) {
+    let (most, first_effort) = if rule.has_rests() { (MAX_REST_CASES, MIXED) } else { (usize::MAX, ALIKE) };
+    for case in cases(rule).take(most) {
         let dtypes = || case.vars.iter().map(|(ty, _)| ty.dtype()).collect();
         let effort = match found.points {
-            0..ENOUGH => ALIKE,
+            0..ENOUGH => first_effort,
             ENOUGH..TOO_MANY => MIXED,
             _ => break,
         };
@@ -141,7 +145,7 @@ fn check_one(rule: &Rule) -> Soundness {
     let first = fitting.first().cloned().unwrap_or_default();
     let mixed = mixed_cases(rule, &first).map(|case| (case, MIXED));
     let large = fitting.iter().take(MAX_LARGE).flat_map(|dtypes| large_cases(rule, dtypes)).map(|case| (case, LARGE));
-    for (case, effort) in mixed.chain(large) {
+    for (case, effort) in mixed.chain(large).take(most) {
         found.tried(rule, &case, effort);
         if found.counterexample.is_some() {
             break;

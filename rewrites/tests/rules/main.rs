@@ -1,8 +1,10 @@
 //! Declarative rules: reading them, refusing them, and applying them.
 
 mod apply;
+mod language;
 mod refused;
 mod registry;
+mod relations;
 mod soundness;
 
 use rewright_ir::{Origin, parse_module, print_module};
