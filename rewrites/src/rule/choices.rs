@@ -1,7 +1,7 @@
 //! A text that stands for several rules: op variables (`?cmp{lt, le}`) and rest variables (`?xs...`).
 //!
-//! Each choice of ops, and each number of operands, is a rule of its own, made by reading the text with that choice. So matching, planning
-//! and trying rules know neither kind of variable.
+//! Each choice of ops, and each number of operands, is a rule of its own, made by reading the text with
+//! that choice. So matching, planning and trying rules know neither kind of variable.
 
 use super::parse::{Parser, RuleErrors, parse_choice};
 use super::{Node, NodeId, OpTerm, Rule};
@@ -153,7 +153,7 @@ pub(super) struct Repeated {
 }
 
 impl<'t> Parser<'t> {
-    /// Says whether `...` follows what comes next: a variable, a term, or a condition.
+    /// The next variable, term or condition, if `...` follows it.
     pub(super) fn repeated(&mut self) -> Option<Repeated> {
         if self.rests.groups == 0 {
             return None;
@@ -170,8 +170,8 @@ impl<'t> Parser<'t> {
                     depth == 0
                 };
                 body.find(closes)? + 1
-            } else if body.starts_with('?') {
-                body.len() - body[1..].trim_start_matches(|c| is_word(c) || c == ':' || c == ' ').len()
+            } else if let Some(name) = body.strip_prefix('?') {
+                body.len() - name.trim_start_matches(|c| is_word(c) || c == ':' || c == ' ').len()
             } else {
                 return None;
             };
@@ -186,7 +186,8 @@ impl<'t> Parser<'t> {
         groups.next().map(|group| Repeated { group, end: self.at + end })
     }
 
-    /// The op that an op variable stands for; `?` is read already. A list of its own has the op of the same number.
+    /// The op that an op variable stands for; `?` is read already. A list of its own has the op of the same
+    /// number.
     pub(super) fn op_var(&mut self, at: usize) -> Option<Op> {
         let name = self.name(at)?;
         let list = if self.eat("{") { Some(self.op_list()?) } else { None };

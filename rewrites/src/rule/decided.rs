@@ -1,7 +1,9 @@
-//! Decides comparisons of integers that are no constants, as far as their linear forms differ by a constant, or a fact tells a sign.
+//! Decides comparisons of integers that are no constants, as far as their linear forms differ by a
+//! constant, or a fact tells a sign.
 //!
-//! Integers wrap, so forms are equal as elements of a ring: `(eq (sub ?x ?y) (sub ?z ?w))` is certain where `?x` is `?z` and `?y` is `?w`.
-//! An order is not kept by wrapping, and is certain only of equal forms, and of a variable and zero.
+//! Integers wrap, so forms are equal as elements of a ring: `(eq (sub ?x ?y) (sub ?z ?w))` is certain where
+//! `?x` is `?z` and `?y` is `?w`. An order is not kept by wrapping, and is certain only of equal forms, and
+//! of a variable and zero.
 
 use super::{Known, Node, NodeId, Rule};
 use crate::facts::Facts;
@@ -71,7 +73,7 @@ fn wrapped(x: i128, dtype: DType) -> i128 {
 }
 
 impl Linear {
-    /// Adds a term so many times.
+    /// Adds a term, multiplied by `times`.
     fn add<'a>(
         &mut self,
         rule: &Rule,

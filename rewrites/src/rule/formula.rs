@@ -1,7 +1,9 @@
-//! The formula of a rule's condition: registered conditions and computed bools, joined by `and`, `or` and `not`.
+//! The formula of a rule's condition: registered conditions and computed bools, joined by `and`, `or` and
+//! `not`.
 //!
-//! A formula has three truth values. A registered condition that is not certain is unknown rather than false, so `not` of it
-//! is unknown too, and a rule is applied only where its formula is certainly true. (Kleene's strong three-valued logic.)
+//! A formula has three truth values. A registered condition that is not certain is unknown rather than
+//! false, so `not` of it is unknown too, and a rule is applied only where its formula is certainly true.
+//! (Kleene's strong three-valued logic.)
 
 use super::template::scalar_of;
 use super::{ConditionDef, Known, NodeId, Rule, decided};
@@ -13,7 +15,8 @@ use smallvec::SmallVec;
 pub enum Condition {
     /// A registered condition of some variables.
     Registered(&'static ConditionDef, SmallVec<[usize; 2]>),
-    /// A computed bool: a [`Node::Computed`](super::Node::Computed). Of constants it is known, of other variables only a comparison may be.
+    /// A computed bool: a [`Node::Computed`](super::Node::Computed). Of constants it is known, of other
+    /// variables only a comparison may be.
     Computed(NodeId),
     /// All hold.
     All(Vec<Condition>),
@@ -45,7 +48,8 @@ impl Condition {
         }
     }
 
-    /// True if it certainly holds of variables of which this is known. `same` says which of them are one value.
+    /// True if it certainly holds of variables of which this is known. `same` says which of them are one
+    /// value.
     pub fn holds<'a>(
         &self,
         rule: &Rule,
@@ -69,7 +73,8 @@ impl Condition {
         self.truth(&leaf) == Some(true)
     }
 
-    /// True if it is true of these elements of the variables; `None` stands for an element that is not drawn.
+    /// True if it is true of these elements of the variables; `None` stands for an element that is not
+    /// drawn.
     pub fn sample(&self, rule: &Rule, elements: &dyn Fn(usize) -> Option<Scalar>) -> bool {
         let leaf = |leaf: &Condition| match leaf {
             Condition::Registered(def, vars) => {
@@ -82,7 +87,8 @@ impl Condition {
         self.truth(&leaf) == Some(true)
     }
 
-    /// False if it says no whatever the elements of the variables are: `holds` is told the types, and that all facts are certain.
+    /// False if it says no whatever the elements of the variables are: `holds` is told the types, and that
+    /// all facts are certain.
     pub fn may_hold<'a>(&self, known: &dyn Fn(usize) -> Known<'a>) -> bool {
         match self {
             Condition::Registered(def, vars) => {

@@ -1,26 +1,18 @@
 //! Declarative rules: a pattern, a template, and when the one may take the other's place.
 //!
-//! A rule is one line of text, whether it is compiled in with [`rule!`](crate::rule!) or read from a file while the program runs:
+//! A rule is one line of text, whether it is compiled in with [`rule!`](crate::rule!) or read from a file while the program runs. `docs/rules.md` has
+//! the grammar, and an example of each construct:
 //!
 //! ```text
 //! (div ?x (sqrt ?x)) => (sqrt ?x)  if [nonneg(?x)] liberties [no_nan]
-//! (sum (neg ?x) axes=@a keepdims=@k) => (neg (sum ?x axes=@a keepdims=@k))
-//! (power ?x:float 2) => (mul ?x ?x)
-//! (add (add ?x:int ?a:const) ?b:const) => (add ?x [add ?a ?b])
-//! (divmod ?x ?y) => (floordiv ?x ?y), (mod ?x ?y)
+//! (floordiv (floordiv ?x:int ?a:const) ?b:const) => (floordiv ?x [mul ?a ?b])  if [(gt ?a 0), (gt ?b 0), (eq (floordiv (mul ?a ?b) ?b) ?a)]
+//! (?cmp{lt, le, gt, ge} (neg ?x:float) (neg ?y)) => (?cmp ?y ?x)
+//! (floordiv ?x ?y), (mod ?x ?y) => (divmod ?x ?y).0, (divmod ?x ?y).1
+//! (concat (neg ?xs)... axis=@a) => (neg (concat ?xs... axis=@a))
 //! ```
 //!
-//! | written | is |
-//! |---|---|
-//! | `?x` | a value; the same name twice is the same value |
-//! | `?x:float` | a value of some dtypes: those of a name as `f64`, or of a class; `?x:const.int` is an integer constant |
-//! | `2`, `1.5`, `true`, `-0.0`, `inf` | a constant; in a pattern one of this value, of whatever dtype it is exact in |
-//! | `(op ...)` | the result of an op; `(divmod ?x ?y).1` its second one; operands of commutative ops match either way round |
-//! | `axes=@a` | an attribute, bound to a name; `axes=[0]` one of this value. One that is not mentioned must not be given |
-//! | `[op ...]` | in a template, what an op makes of constants, computed when the rule is applied |
-//! | `=>`, `~>`, `<=>` | what the greedy driver applies; what only equality saturation does; the same in both directions |
-//! | `if [...]` | conditions, all of which must hold; see [`condition`] |
-//! | `liberties [...]` | the ways in which the result may differ; see [`Liberties`]. None: it is the same, bit for bit |
+//! A text with op variables or rest variables stands for several rules, which are read apart ([`parse_rule`], [`Rule::choices`]). Conditions are
+//! formulas of three truth values ([`formula`]).
 //!
 //! What makes rules safe is that they say nothing of dtypes and shapes unless they want to: a rule applies where each op of its
 //! pattern computes at the dtypes of its operands, so that nothing is cast in passing, where the same is true of its template, and

@@ -5,7 +5,8 @@ use rewright_ir::op::LiteralCx;
 use rewright_ir::{Attrs, DType, Literal, Op, Scalar};
 use std::fmt;
 
-/// A number of a rule. Like a literal of a program it has a dtype only beside other operands, or in the place of a result.
+/// A number of a rule. Like a literal of a program it has a dtype only beside other operands, or in the
+/// place of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// The same number at every dtype.
@@ -67,7 +68,8 @@ impl Number {
                 if known.peek().is_none() {
                     return Err(format!("`{self}` has no dtype: no other operand of `{op}` has one"));
                 }
-                // An integer beside bools is no bool, but these numbers are of the dtype beside them, whichever it is.
+                // An integer beside bools is no bool, but these numbers are of the dtype beside them,
+                // whichever it is.
                 let is_bool = known.all(|&dtype| dtype == DType::Bool);
                 beside(if is_bool { Literal::Bool(true) } else { Literal::Int(0) })
             }

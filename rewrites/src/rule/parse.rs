@@ -107,11 +107,11 @@ pub(super) struct Parser<'t> {
     pub(super) bound: Vec<bool>,
     pub(super) attr_vars: Vec<Name>,
     pub(super) nodes: Vec<Node>,
-    /// What is computed of constants, and where.
+    /// The constants that are computed, and their places.
     pub(super) computed: Vec<(usize, NodeId)>,
     /// A condition is read, which may be about variables that are no constants.
     pub(super) in_condition: bool,
-    /// Operands of the pattern that equal what is computed.
+    /// Conditions that operands of the pattern equal computed constants.
     pub(super) equalities: Vec<Condition>,
     pub(super) choice: Choice,
     pub(super) op_vars: Vec<OpVar>,
@@ -419,7 +419,7 @@ impl<'t> Parser<'t> {
         read
     }
 
-    /// The node of an op, which is computed inside of what is computed.
+    /// The node of an op: a computed one inside of `[...]` and of conditions.
     fn op_node(&mut self, at: usize, term: OpTerm) -> NodeId {
         if !self.is_computing {
             return self.node(Node::Op(term));

@@ -6,7 +6,7 @@ use rewright_ir::attr::Presence;
 use rewright_ir::{Attr, Name, parse_attr};
 
 impl<'t> Parser<'t> {
-    /// `name=`, if that is what comes.
+    /// `name=`, if that comes next.
     pub(super) fn attr_name(&mut self) -> Option<Name> {
         let begin = self.at;
         self.space();

@@ -38,7 +38,8 @@ impl Parser<'_> {
         Some(self.vars.len() - 1)
     }
 
-    /// The name of a variable whose `?` is read; a rest variable is named for the operand that it stands for.
+    /// The name of a variable whose `?` is read; a rest variable is named for the operand that it stands
+    /// for.
     fn var_name(&mut self, at: usize) -> Option<Name> {
         let name = self.name(at)?;
         if name == Var::WILDCARD {

@@ -1,7 +1,8 @@
-//! Draws constants that conditions relate: `(eq (mod ?a ?b) 0)` is true of few numbers that are drawn independently.
+//! Draws constants that conditions relate: `(eq (mod ?a ?b) 0)` is true of few numbers that are drawn
+//! independently.
 //!
-//! Equalities of a variable and a term are solved by assignment. Other relations are met by rejection: small numbers, and small multiples
-//! of one another, satisfy most of them.
+//! Equalities of a variable and a term are solved by assignment. Other relations are met by rejection:
+//! small numbers, and small multiples of one another, satisfy most of them.
 
 use super::template::scalar_of;
 use super::{Condition, Node, NodeId, Rule};
@@ -14,7 +15,8 @@ pub(super) fn relates(rule: &Rule) -> bool {
     rule.conditions.iter().any(|condition| !condition.computed().is_empty())
 }
 
-/// Makes some of the constants small and multiples of one another, and then solves equalities. Elements that are held stay.
+/// Makes some of the constants small and multiples of one another, and then solves equalities. Elements
+/// that are held stay.
 pub(super) fn relate(
     rule: &Rule,
     elements: &mut [Scalar],

@@ -1,7 +1,8 @@
-//! Matches rules that the decision tree does not hold, one by one: those with several roots, and those with rest variables.
+//! Matches rules that the decision tree does not hold, one by one: those with several roots, and those with
+//! rest variables.
 //!
-//! Further roots are found by a join: a variable that is bound already leads to the instructions that use its value. A rule with rest
-//! variables is read again for the numbers of operands that an instruction has.
+//! Further roots are found by a join: a variable that is bound already leads to the instructions that use
+//! its value. A rule with rest variables is read again for the numbers of operands that an instruction has.
 
 use super::choices::RestTerm;
 use super::tree::{Bindings, attrs_match, is_number};
@@ -14,7 +15,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 /// At an instruction a rule has no more matches than this.
 const MAX_MATCHES: usize = 64;
 
-/// A value that more instructions use leads to no further root: looking through them would take quadratic time.
+/// A value that more instructions use leads to no further root: looking through them would take quadratic
+/// time.
 const MAX_USERS: usize = 64;
 
 /// All matches of a rule at an instruction.
@@ -104,7 +106,7 @@ impl<'a> Search<'a> {
                     self.inst(node, term, def, rest);
                 }
             }
-            // The parser makes variables of what is computed in a pattern.
+            // The parser makes variables of computed operands of a pattern.
             Node::Computed(_) => {}
         }
     }
@@ -146,7 +148,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A value that is bound already and that a root leads to in so many steps, where fewest instructions use it.
+    /// A value that is bound already and that a root leads to in so many steps, where fewest instructions
+    /// use it.
     fn way(&self, root: usize) -> Option<(Value, usize)> {
         let bound = (0..self.vars.len()).filter_map(|var| Some((var, self.vars[var]?)));
         let ways = bound
@@ -155,7 +158,7 @@ impl<'a> Search<'a> {
         ways.min_by_key(|&(value, steps)| (self.func.use_count(value), steps))
     }
 
-    /// The instructions of the anchor's block that read a value in so many steps.
+    /// The instructions of the anchor's block that read a value, directly or through `steps - 1` others.
     fn users(&self, value: Value, steps: usize) -> Vec<Inst> {
         let func = self.func;
         let block = self.roots.iter().flatten().next().and_then(|&root| func.block_of(root));
@@ -190,7 +193,8 @@ fn steps(rule: &Rule, node: NodeId, var: usize) -> Option<usize> {
 /// How many operands each group of rest variables stands for; none where it is not known.
 type Lengths = SmallVec<[Option<usize>; 2]>;
 
-/// The rules that are read for numbers of operands, by their first rule. Like that one they live as long as the process.
+/// The rules that are read for numbers of operands, by their first rule. Like that one they live as long as
+/// the process.
 type Instances = FxHashMap<(usize, SmallVec<[usize; 2]>), Option<&'static Rule>>;
 static INSTANCES: LazyLock<Mutex<Instances>> = LazyLock::new(Mutex::default);
 
@@ -248,7 +252,7 @@ fn lengths(func: &Function, rule: &Rule, node: NodeId, inst: Inst, known: Length
     all
 }
 
-/// The lengths with which so many operands are matched.
+/// The lengths with which this number of operands is matched.
 fn fitting(groups: &[Option<usize>], operands: usize, known: Lengths) -> Vec<Lengths> {
     let sum = |lengths: &Lengths| -> usize { groups.iter().map(|g| g.map_or(1, |g| lengths[g].unwrap_or(0))).sum() };
     let open = groups.iter().flatten().find(|&&group| known[group].is_none());

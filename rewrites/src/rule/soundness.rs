@@ -45,7 +45,7 @@ const LARGE: Effort = Effort { special: 0, telling: false, random: 16 };
 const ENOUGH: usize = 100_000;
 const TOO_MANY: usize = 300_000;
 
-/// For each number of operands of rest variables so many cases are tried, those first whose dtypes are alike.
+/// The most cases that are tried for one number of operands of rest variables.
 const MAX_REST_CASES: usize = 256;
 
 /// Arrays of more elements are not computed.

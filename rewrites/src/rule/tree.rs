@@ -273,7 +273,7 @@ impl RuleTree {
                 found.extend(matches.into_iter().map(|(rule, bindings)| (at, rule, bindings)));
             }
         }
-        // Of one rule, what is found first is asked first.
+        // Matches of one rule stay in the order in which they were found.
         found.sort_by_key(|(at, ..)| *at);
         found.into_iter().find_map(|(at, rule, bindings)| {
             let id = self.rules[at].0;

@@ -4,7 +4,7 @@ use crate::{apply, registry};
 use pretty_assertions::assert_eq;
 use rewright_ir::parse_module;
 use rewright_rewrites::rule::{Liberties, Rule, parse_rule, soundness};
-use rewright_rewrites::{NoObserver, Options, Pipeline};
+use rewright_rewrites::{NoObserver, Options, Pipeline, rewrites, rule};
 use std::time::{Duration, Instant};
 
 fn rewritten(rule: &'static str, signature: &str, body: &str) -> String {
@@ -38,7 +38,28 @@ fn fails(text: &str) {
     assert!(soundness::check(&parsed(text)).counterexample.is_some(), "{text}");
 }
 
-// --- Conditions ----------------------------------------------------------------------------------------------------
+// --- Compiled in
+// -----------------------------------------------------------------------------------------------------
+
+rule! { "language.formula": (where (lt ?x:int ?a:const) ?b:const ?x) => (maximum ?x ?b)
+if [(or (eq ?a ?b) (eq (add ?b 1) ?a)), (not (eq ?b greatest))] opt_in }
+rule! { "language.numbers": (bitand (bitand ?x:u32 0xff_00) 0x0f_f0) => (bitand ?x 0xf00) opt_in }
+rule! { "language.wildcard": (mul (sub ?x:int ?x) _) => 0 if [scalar(?x)] opt_in }
+rule! { "language.op": (?cmp{lt, le, gt, ge} (neg ?x:float) (neg ?y)) => (?cmp{gt, ge, lt, le} ?x ?y) opt_in }
+rule! { "language.roots": (floordiv ?x ?y), (mod ?x ?y) => (divmod ?x ?y).0, (divmod ?x ?y).1 opt_in }
+rule! { "language.rest": (concat (neg ?xs)... axis=@a) => (neg (concat ?xs... axis=@a)) if [not_nan(?xs)...] opt_in }
+
+#[test]
+fn the_macro_takes_each_construct() {
+    assert_eq!(rewrites().errors(), []);
+    for name in ["formula", "numbers", "wildcard", "op", "roots", "rest"] {
+        let name = format!("language.{name}");
+        assert!(rewrites().get(&name).is_some(), "{name}");
+    }
+}
+
+// --- Conditions
+// ----------------------------------------------------------------------------------------------------
 
 #[test]
 fn conditions_relate_constants() {
@@ -109,7 +130,8 @@ fn conditions_that_make_no_sense_are_refused() {
     assert!(message(&deep).contains("nested no deeper than"));
 }
 
-// --- What is computed, and numbers -----------------------------------------------------------------------------------
+// --- What is computed, and numbers
+// -----------------------------------------------------------------------------------
 
 #[test]
 fn constants_are_computed_anywhere() {
@@ -191,7 +213,8 @@ fn wildcards_match_anything() {
     assert!(message("(neg _x) => 1").contains("expected `?x`, `_`"));
 }
 
-// --- Op variables ----------------------------------------------------------------------------------------------------
+// --- Op variables
+// ----------------------------------------------------------------------------------------------------
 
 #[test]
 fn an_op_may_be_a_variable() {
@@ -228,7 +251,7 @@ fn op_variables_are_one_rule() {
     // Equality saturation knows all choices by the one name, and a proof of one is checked.
     let text = format!("func @f(%x: f64, %y: f64) -> bool {{\nentry:\n{body}\n}}\n");
     let mut module = parse_module(&text, "f.ir").unwrap();
-    let all: Vec<_> = rewright_rewrites::rewrites().iter().filter(|e| e.def.name == "saturate").collect();
+    let all: Vec<_> = rewrites().iter().filter(|e| e.def.name == "saturate").collect();
     let entries: Vec<_> = rules
         .iter()
         .map(|&(name, text)| rewright_rewrites::rule::RuleEntry {
@@ -265,7 +288,8 @@ fn op_variables_that_make_no_sense_are_refused() {
     assert!(message(&many).contains("at most 64 choices of ops, here it has 100"));
 }
 
-// --- Several roots ---------------------------------------------------------------------------------------------------
+// --- Several roots
+// ---------------------------------------------------------------------------------------------------
 
 const DIVMOD: &str = "(floordiv ?x ?y), (mod ?x ?y) => (divmod ?x ?y).0, (divmod ?x ?y).1";
 
@@ -342,7 +366,8 @@ fn roots_that_make_no_sense_are_refused() {
     assert_eq!(parsed(text).to_string(), text);
 }
 
-// --- Rest variables --------------------------------------------------------------------------------------------------
+// --- Rest variables
+// --------------------------------------------------------------------------------------------------
 
 #[test]
 fn rest_variables_stand_for_any_number_of_operands() {
@@ -400,7 +425,8 @@ fn rest_variables_that_make_no_sense_are_refused() {
     }
 }
 
-// --- Limits ----------------------------------------------------------------------------------------------------------
+// --- Limits
+// ----------------------------------------------------------------------------------------------------------
 
 #[test]
 fn rules_that_are_too_large_are_refused_at_once() {
@@ -412,7 +438,8 @@ fn rules_that_are_too_large_are_refused_at_once() {
     assert!(message(&format!("(stack {}) => 0", numbers.join(" "))).contains("a rule has at most 256 terms"));
     assert!(message(&format!("(stack {}) => 0", "?x ".repeat(100_000))).contains("a term has at most 256 operands"));
     assert!(
-        message(&format!("(neg ?x) => ?x if [{}]", vec!["(lt 1 2)"; 50_000].join(", "))).contains("at most 256 conditions")
+        message(&format!("(neg ?x) => ?x if [{}]", vec!["(lt 1 2)"; 50_000].join(", ")))
+            .contains("at most 256 conditions")
     );
     assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     // 32 variables are read at once too, whatever their dtypes.

@@ -2,6 +2,7 @@
 
 mod apply;
 mod language;
+mod page;
 mod refused;
 mod registry;
 mod relations;

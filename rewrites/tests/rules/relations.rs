@@ -1,9 +1,11 @@
-//! Rules whose conditions relate constants, or combine and negate conditions. Integers wrap, so the rules are written of
-//! 16-bit integers that are widened, and of small constants: no sum and no product overflows.
+//! Rules whose conditions relate constants, or combine and negate conditions. Integers wrap, so the rules
+//! are written of 16-bit integers that are widened, and of small constants: no sum and no product
+//! overflows.
 
 use rewright_rewrites::rule::{parse_rule, soundness};
 
-/// Of `?k`, `?m`, `?n`, `?p` and `?q` constants are made, and of other variables but the bool `?c` widened integers.
+/// Of `?k`, `?m`, `?n`, `?p` and `?q` constants are made, and of other variables but the bool `?c` widened
+/// integers.
 const RULES: &[&str] = &[
     // Conjunctions.
     "(and (ne ?a ?k) (eq ?a ?m)) => (eq ?a ?m) if [(ne ?k ?m)]",
