@@ -22,6 +22,13 @@ impl<'t> Parser<'t> {
         let value_at = self.space();
         let bound = if self.eat("@") { Some(self.attr_var(value_at)?) } else { None };
         let written = if bound.is_none() { self.attr_value() } else { "" };
+        if bound.is_some() && self.is_computing && (self.in_condition || self.side == Side::Pattern) {
+            self.error(
+                value_at,
+                "an op that a condition computes has attributes of known values, and none that is bound",
+            );
+            return Some(());
+        }
         let Some(def) = term.op.attrs.iter().find(|def| name == def.name) else {
             self.error(at, format!("`{}` has no attribute `{name}`", term.op));
             return Some(());

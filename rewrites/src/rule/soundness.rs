@@ -68,6 +68,8 @@ pub struct Soundness {
 /// Values for which the two sides of a rule differ.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
+    /// The op variables and their ops.
+    pub ops: Vec<(String, String)>,
     /// The variables and what they are.
     pub vars: Vec<(String, Datum)>,
     /// The attribute variables and what they are.
@@ -81,6 +83,9 @@ pub struct Counterexample {
 /// One line: `?x = -0.0 of f64: the pattern gives -0.0, the template 0.0`.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, op) in &self.ops {
+            write!(f, "?{name} = {op}, ")?;
+        }
         for (n, (name, value)) in self.vars.iter().enumerate() {
             write!(f, "{}?{name} = {} of {}", if n > 0 { ", " } else { "" }, show(value), value.ty())?;
         }
@@ -110,14 +115,15 @@ fn show(value: &Datum) -> String {
 /// Tries a rule.
 pub fn check(rule: &Rule) -> Soundness {
     let mut found = check_one(rule);
-    // With a choice that no values were tried with, the rule would be used untried.
     for choice in &rule.choices {
         if found.counterexample.is_some() || found.points == 0 {
             break;
         }
         let more = check_one(choice);
         found.cases += more.cases;
-        found.points = if more.points == 0 { 0 } else { found.points + more.points };
+        // With ops that no values were tried with, the rule would be used untried.
+        let is_untried = more.points == 0 && choice.choice.lengths == rule.choice.lengths;
+        found.points = if is_untried { 0 } else { found.points + more.points };
         found.counterexample = more.counterexample;
     }
     found
@@ -157,8 +163,9 @@ fn check_one(rule: &Rule) -> Soundness {
 /// The fewest further liberties with which a rule holds, one or two of them.
 pub fn missing_liberties(rule: &Rule) -> Option<Liberties> {
     let holds = |&more: &Liberties| {
-        let freer = Rule { liberties: rule.liberties | more, ..rule.clone() };
-        check(&freer).counterexample.is_none()
+        let freer = |rule: &Rule| Rule { liberties: rule.liberties | more, ..rule.clone() };
+        let choices = rule.choices.iter().map(freer).collect();
+        check(&Rule { choices, ..freer(rule) }).counterexample.is_none()
     };
     let words =
         |words: &[&str]| rule.nodes.iter().any(|node| matches!(node, Node::Op(term) if words.contains(&term.op.name)));
@@ -244,6 +251,7 @@ impl Trial<'_> {
                 || rounds && !special && !is_elementwise(rule) && within(largest.max(self.largest_without_signs()));
             if !same {
                 *counterexample = Some(Counterexample {
+                    ops: rule.chosen.iter().map(|(name, op)| (name.to_string(), op.to_string())).collect(),
                     vars: rule
                         .vars
                         .iter()

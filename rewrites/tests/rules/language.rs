@@ -121,6 +121,7 @@ fn conditions_that_make_no_sense_are_refused() {
         ("(add ?x ?c:const) => ?x if [3]", "there is no condition `3`"),
         ("(add ?x ?c:const) => ?x if [(and nonneg(?x)", "the `)` that belongs to this is missing"),
         ("(sum ?x) => (sum ?x) if [(eq (sum ?x) 0)]", "is no elementwise op"),
+        ("(cast ?c:const to=@d) => (cast ?c to=@d) if [(eq (cast ?c to=@d) 0)]", "and none that is bound"),
         ("(add ?x:const.nonconst ?y) => ?x", "is `const` and `nonconst`"),
     ] {
         let message = message(text);
@@ -235,6 +236,12 @@ fn an_op_may_be_a_variable() {
     // Each choice is tried.
     fails("(not (?cmp{eq, lt} ?x:float ?y)) => (?cmp{ne, ge} ?x ?y)");
     fails("(?f{minimum, sub} ?x:int ?y) => (?f ?y ?x)");
+    let found = soundness::check(&parsed("(?f{minimum, sub} ?x:int ?y) => (?f ?y ?x)"));
+    let example = found.counterexample.expect("it is wrong of `sub`").to_string();
+    assert!(example.starts_with("?f = sub, ?x = "), "{example}");
+    // Liberties are tried with each choice, too.
+    let rule = parsed("(not (?cmp{eq, lt} ?x:float ?y)) => (?cmp{ne, ge} ?x ?y)");
+    assert_eq!(soundness::missing_liberties(&rule), Some(Liberties::NO_NAN));
     // Two variables are chosen independently.
     assert_eq!(parsed("(?f{minimum, maximum} (?g{add, sub} ?x:int ?y) ?z) ~> (?f ?z (?g ?x ?y))").all().count(), 4);
 }

@@ -71,6 +71,16 @@ fn any_text_is_refused_or_read() {
     // Nothing of it may panic or run for ever, whatever the bytes.
     let text =
         "(add (mul ?x:int.const 2.5e3) [neg ?y]) <=> (sum ?x axes=@a).1, inf if [nonneg(?x)] liberties [no_nan] é";
+    cut(text);
+    cut(
+        "(?f{lt, le} (concat ?x (neg ?y)... axis=@a) [add 0xf_f ?z]), (neg _:int) => _ if [(or (eq ?z least) f(?y)...)]",
+    );
+    let deep = format!("{}?x{} => ?x", "(neg ".repeat(10_000), ")".repeat(10_000));
+    assert!(message(&deep).contains("nested no deeper than"), "a deep term");
+}
+
+/// Reads the text without each of its parts.
+fn cut(text: &str) {
     let ends: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
     for &end in &ends {
         let _ = parse_rule("cut", &text[..end]);
@@ -79,8 +89,6 @@ fn any_text_is_refused_or_read() {
             let _ = parse_rule("cut", &cut);
         }
     }
-    let deep = format!("{}?x{} => ?x", "(neg ".repeat(10_000), ")".repeat(10_000));
-    assert!(message(&deep).contains("nested no deeper than"), "a deep term");
 }
 
 #[test]
