@@ -3,9 +3,9 @@
 use super::analysis::Graph;
 use super::computes::Computes;
 use super::node::{AttrLeaf, Head, Shape};
-use crate::rule::{AttrTerm, DTypes, Node as Term, NodeId, Rule};
+use crate::rule::{AttrTerm, DTypes, Node as Term, NodeId, Number, Rule};
 use egg::Id;
-use rewright_ir::{Literal, Op};
+use rewright_ir::Op;
 use smallvec::SmallVec;
 
 /// A place for a class.
@@ -24,8 +24,9 @@ enum Step {
     /// The class is this attribute, or its absence.
     Attr(Reg, Option<AttrLeaf>),
     Same(Reg, Reg),
-    Literal(Reg, Literal),
+    Literal(Reg, Number),
     Constant(Reg),
+    Varies(Reg),
     DTypes(Reg, DTypes),
     /// The op computes at the dtypes of its operands, which are at `out` and after.
     Computes {
@@ -78,8 +79,11 @@ impl Search {
 }
 
 impl Pattern {
-    /// Nothing for patterns that speak of ops with more than one result.
+    /// Nothing for patterns that speak of ops with more than one result, that have several roots, or rest variables.
     pub fn of(rule: &Rule) -> Option<Pattern> {
+        if !rule.also.is_empty() || rule.has_rests() {
+            return None;
+        }
         let mut compiler = Compiler {
             rule,
             steps: Vec::new(),
@@ -164,6 +168,7 @@ fn passes(graph: &Graph, step: &Step, regs: &Regs) -> bool {
         Step::Same(a, b) => regs[*a] == regs[*b],
         Step::Literal(at, literal) => known(*at).constant.is_some_and(|c| literal.at(c.dtype()) == Some(c)),
         Step::Constant(at) => known(*at).constant.is_some(),
+        Step::Varies(at) => known(*at).constant.is_none(),
         Step::DTypes(at, dtypes) => dtype(*at).is_some_and(|d| dtypes.contains(d)),
         Step::Computes { computes, out, count } => computes.casts_nothing(graph, &regs[*out..*out + *count]),
     }
@@ -193,6 +198,9 @@ impl Compiler<'_> {
                 let var = &self.rule.vars[*var];
                 if var.constant {
                     self.steps.push(Step::Constant(reg));
+                }
+                if var.varies {
+                    self.steps.push(Step::Varies(reg));
                 }
                 if var.dtypes != DTypes::ALL {
                     self.steps.push(Step::DTypes(reg, var.dtypes));

@@ -63,9 +63,10 @@ impl RuleSet {
     fn new(given: Vec<&'static Rule>, granted: Liberties) -> Self {
         let usable = |rule: &&'static Rule| granted.contains(rule.liberties) && rule.rhs.len() == 1;
         let compiled = |rule: &'static Rule| Pattern::of(rule).map(|pattern| Compiled { rule, pattern, root: 0 });
-        let mut rules: Vec<Compiled> = given.iter().copied().filter(usable).filter_map(compiled).collect();
-        rules.sort_by_key(|c| c.rule.name);
-        rules.dedup_by_key(|c| c.rule.name);
+        let mut named: Vec<&'static Rule> = given.iter().copied().filter(usable).collect();
+        named.sort_by_key(|rule| rule.name);
+        named.dedup_by_key(|rule| rule.name);
+        let mut rules: Vec<Compiled> = named.into_iter().flat_map(Rule::all).filter_map(compiled).collect();
         let mut shapes: Vec<Shape> = Vec::new();
         for compiled in &mut rules {
             let root = &compiled.pattern.root;

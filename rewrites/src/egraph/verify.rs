@@ -149,7 +149,14 @@ impl Checker<'_> {
             name => {
                 let form = self.registry.get(name).map(|entry| entry.def.form);
                 let Some(Form::Rule(rule)) = form else { return Err("there is no such rule".into()) };
-                self.applies(rule, from, to)
+                let mut result = self.applies(rule, from, to);
+                for choice in &rule.choices {
+                    if result.is_ok() {
+                        break;
+                    }
+                    result = self.applies(choice, from, to).or(result);
+                }
+                result
             }
         }
     }
@@ -203,7 +210,7 @@ impl Checker<'_> {
         if !planner.conditions_hold(|var| facts[var]) {
             // What is certain of a term is certain of what was shown to be equal.
             let first = closure(&self.terms, &self.equal);
-            let asked = rule.conditions.iter().flat_map(|condition| condition.vars.iter().copied());
+            let asked = rule.conditions.iter().flat_map(|condition| condition.vars(rule));
             let asked: Vec<(usize, Term)> = asked.filter_map(|var| Some((var, bound.vars[var]?))).collect();
             for &(var, term) in &asked {
                 for other in (0..first.len()).filter(|&other| first[other] == first[term]) {
@@ -211,7 +218,7 @@ impl Checker<'_> {
                 }
             }
             if !planner.conditions_hold(|var| facts[var]) {
-                let conditions: Vec<&str> = rule.conditions.iter().map(|c| c.def.name).collect();
+                let conditions: Vec<String> = rule.conditions.iter().map(|c| c.text(rule)).collect();
                 let why = format!("of `{}` it is not certain that {}", self.terms.text(from), conditions.join(", "));
                 return Err(Wrong { why, unsure: asked.into_iter().map(|(_, term)| term).collect() });
             }
@@ -233,7 +240,9 @@ impl Checker<'_> {
             Node::Var(at) => {
                 let var = &rule.vars[*at];
                 let dtype = self.terms.known(term, &mut self.memo)?.0.dtype();
-                let fits = var.dtypes.contains(dtype) && (!var.constant || self.terms.as_const(term).is_some());
+                let fits = var.dtypes.contains(dtype)
+                    && (!var.constant || self.terms.as_const(term).is_some())
+                    && !(var.varies && self.terms.as_const(term).is_some());
                 (fits && *bound.vars[*at].get_or_insert(term) == term).then_some(())
             }
             Node::Literal(literal) => {

@@ -7,7 +7,7 @@ use crate::error::RewriteError;
 use crate::facts::Facts;
 use crate::match_cx::MatchCx;
 use crate::rewrite::Found;
-use crate::rewriter::Rewriter;
+use crate::rewriter::{Point, Rewriter};
 use rewright_ir::op::Eval;
 use rewright_ir::{Attr, DType, Inst, Scalar, Value};
 use smallvec::SmallVec;
@@ -17,7 +17,9 @@ pub(super) const FACTS_DEPTH: u8 = 4;
 
 /// A rule that matches, and what it makes.
 pub(crate) struct RuleMatch {
-    root: Inst,
+    roots: SmallVec<[Inst; 2]>,
+    /// The template is made before this one of them.
+    first: Inst,
     template: Template<Value>,
 }
 
@@ -29,23 +31,28 @@ impl Found for RuleMatch {
             Part::Constant(scalar) => rw.constant(scalar),
             Part::Step(step, result) => rw.func().inst(made[step]).results[result],
         };
+        if self.roots.len() > 1 {
+            rw.set_point(Point::Before(self.first));
+        }
         for step in self.template.steps {
             let args: SmallVec<[Value; 3]> = step.args.iter().map(|&part| value(rw, &made, part)).collect();
             made.push(rw.insert(step.op, args, step.attrs)?);
         }
         let values: SmallVec<[Value; 2]> = self.template.results.iter().map(|&part| value(rw, &made, part)).collect();
-        rw.replace(self.root, &values)
+        let mut values = &values[..];
+        for &root in &self.roots {
+            let (own, others) = values.split_at(rw.func().inst(root).results.len().min(values.len()));
+            rw.replace(root, own)?;
+            values = others;
+        }
+        Ok(())
     }
 }
 
 /// What a rule makes of what its pattern matched, if it may be applied there.
-pub(super) fn plan(
-    cx: &MatchCx<'_>,
-    rule: &'static Rule,
-    root: Inst,
-    bindings: &Bindings,
-) -> Result<RuleMatch, Refused> {
-    let place = Place { cx, rule, root, bindings };
+pub(super) fn plan(cx: &MatchCx<'_>, rule: &'static Rule, bindings: &Bindings) -> Result<RuleMatch, Refused> {
+    let first = first_root(cx, &bindings.roots).ok_or(Refused::Types)?;
+    let place = Place { cx, rule, first, bindings };
     let attrs = place.attrs().ok_or(Refused::Types)?;
     let vars = place.vars().ok_or(Refused::Types)?;
     let facts = |var: usize| match vars[var] {
@@ -56,7 +63,7 @@ pub(super) fn plan(
         scalar.map_or_else(|| (Part::Value(value), (cx.func().ty(value).clone(), None)), constant)
     };
     let planner = Planner::new(rule, vars.iter().map(typed).collect(), attrs);
-    if planner.conditions_hold(facts) && place.may_be_read_at_root() {
+    if planner.conditions_hold(facts) && place.may_be_read_at_first() {
         place.template(planner)
     } else {
         Err(Refused::Types)
@@ -69,8 +76,16 @@ type Vars = SmallVec<[(Value, Option<Scalar>); 4]>;
 struct Place<'a> {
     cx: &'a MatchCx<'a>,
     rule: &'static Rule,
-    root: Inst,
+    /// The first of the roots.
+    first: Inst,
     bindings: &'a Bindings,
+}
+
+/// The root that stands before all others, which must be of one block.
+fn first_root(cx: &MatchCx<'_>, roots: &[Inst]) -> Option<Inst> {
+    let func = cx.func();
+    let &first = roots.iter().find(|&&a| roots.iter().all(|&b| a == b || func.comes_before(a, b)))?;
+    Some(first)
 }
 
 impl Place<'_> {
@@ -127,31 +142,39 @@ impl Place<'_> {
         Some(vars)
     }
 
-    /// What ops inside of the pattern read and made is still what it was at the root.
-    fn may_be_read_at_root(&self) -> bool {
-        let func = self.cx.func();
-        let inner = || self.bindings.ops.iter().skip(1).map(|&(_, inst)| func.inst(inst));
-        inner().flat_map(|data| &data.results).all(|&value| !self.cx.is_written(value))
-            && inner().flat_map(|data| &data.args).all(|&arg| {
-                let at_root = func.inst(self.root).args.contains(&arg);
-                func.as_const(arg).is_some() || !self.cx.is_written(arg) && (at_root || !self.cx.is_ended(arg))
+    /// What ops of the pattern read and made is still what it was, and is there, where the template is made.
+    fn may_be_read_at_first(&self) -> bool {
+        let (func, cx) = (self.cx.func(), self.cx);
+        let others = || self.bindings.ops.iter().map(|&(_, inst)| inst).filter(|&inst| inst != self.first);
+        let results = others().flat_map(|inst| &func.inst(inst).results);
+        { results }.all(|&value| !cx.is_written(value))
+            && others().flat_map(|inst| &func.inst(inst).args).all(|&arg| {
+                let at_first = func.inst(self.first).args.contains(&arg);
+                func.as_const(arg).is_some() || !cx.is_written(arg) && (at_first || !cx.is_ended(arg))
             })
+            // With one root, whatever the pattern has is defined before it.
+            && (self.bindings.roots.len() == 1
+                || self.bindings.vars.iter().all(|&var| cx.reaches(var, self.first))
+                    && func.inst(self.first).results.iter().all(|&result| !cx.is_written(result)))
     }
 
     fn template(&self, mut planner: Planner<'_, Value>) -> Result<RuleMatch, Refused> {
         let func = self.cx.func();
-        let (rule, results) = (self.rule, &func.inst(self.root).results);
+        let roots = &self.bindings.roots;
+        let results: SmallVec<[Value; 2]> =
+            roots.iter().flat_map(|&root| func.inst(root).results.iter().copied()).collect();
+        let rule = self.rule;
         if rule.rhs.len() != results.len() {
             return Err(Refused::Types);
         }
         let mut parts: SmallVec<[Part<Value>; 2]> = SmallVec::new();
-        for (&rhs, &result) in rule.rhs.iter().zip(results) {
+        for (&rhs, &result) in rule.rhs.iter().zip(&results) {
             let want = func.ty(result);
             let part = planner.result(rhs, want, |ty| ty.refines(want))?;
             // Something new is written to where the old one was; what there is already must stay apart from it.
             let fits = match part {
                 Part::Value(value) => {
-                    self.cx.reaches(value, self.root) && !self.cx.is_written(value) && !self.cx.is_written(result)
+                    self.cx.reaches(value, self.first) && !self.cx.is_written(value) && !self.cx.is_written(result)
                 }
                 Part::Constant(_) => !self.cx.is_written(result),
                 Part::Step(..) => true,
@@ -161,6 +184,6 @@ impl Place<'_> {
             }
             parts.push(part);
         }
-        Ok(RuleMatch { root: self.root, template: planner.finish(parts) })
+        Ok(RuleMatch { roots: roots.clone(), first: self.first, template: planner.finish(parts) })
     }
 }

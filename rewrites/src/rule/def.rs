@@ -60,7 +60,7 @@ impl RuleEntry {
 /// Rules that have no place in the driver's worklist are there all the same: to be listed, checked and saturated with.
 fn entry(rule: Rule, origin: Origin) -> RewriteEntry {
     let rule: &'static Rule = Box::leak(Box::new(rule));
-    let roots = Box::leak(Box::new([rule.root().op.0.name]));
+    let roots = rule.roots().leak();
     let doc = Name::new(&spaced(&rule.text)).as_str();
     let mut def = RewriteDef::new(rule.name.as_str(), doc, Form::Rule(rule))
         .roots(roots)

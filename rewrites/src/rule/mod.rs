@@ -1,26 +1,18 @@
 //! Declarative rules: a pattern, a template, and when the one may take the other's place.
 //!
-//! A rule is one line of text, whether it is compiled in with [`rule!`](crate::rule!) or read from a file while the program runs:
+//! A rule is one line of text, whether it is compiled in with [`rule!`](crate::rule!) or read from a file while the program runs. `docs/rules.md` has
+//! the grammar, and an example of each construct:
 //!
 //! ```text
 //! (div ?x (sqrt ?x)) => (sqrt ?x)  if [nonneg(?x)] liberties [no_nan]
-//! (sum (neg ?x) axes=@a keepdims=@k) => (neg (sum ?x axes=@a keepdims=@k))
-//! (power ?x:float 2) => (mul ?x ?x)
-//! (add (add ?x:int ?a:const) ?b:const) => (add ?x [add ?a ?b])
-//! (divmod ?x ?y) => (floordiv ?x ?y), (mod ?x ?y)
+//! (floordiv (floordiv ?x:int ?a:const) ?b:const) => (floordiv ?x [mul ?a ?b])  if [(gt ?a 0), (gt ?b 0), (eq (floordiv (mul ?a ?b) ?b) ?a)]
+//! (?cmp{lt, le, gt, ge} (neg ?x:float) (neg ?y)) => (?cmp ?y ?x)
+//! (floordiv ?x ?y), (mod ?x ?y) => (divmod ?x ?y).0, (divmod ?x ?y).1
+//! (concat (neg ?xs)... axis=@a) => (neg (concat ?xs... axis=@a))
 //! ```
 //!
-//! | written | is |
-//! |---|---|
-//! | `?x` | a value; the same name twice is the same value |
-//! | `?x:float` | a value of some dtypes: those of a name as `f64`, or of a class; `?x:const.int` is an integer constant |
-//! | `2`, `1.5`, `true`, `-0.0`, `inf` | a constant; in a pattern one of this value, of whatever dtype it is exact in |
-//! | `(op ...)` | the result of an op; `(divmod ?x ?y).1` its second one; operands of commutative ops match either way round |
-//! | `axes=@a` | an attribute, bound to a name; `axes=[0]` one of this value. One that is not mentioned must not be given |
-//! | `[op ...]` | in a template, what an op makes of constants, computed when the rule is applied |
-//! | `=>`, `~>`, `<=>` | what the greedy driver applies; what only equality saturation does; the same in both directions |
-//! | `if [...]` | conditions, all of which must hold; see [`condition`] |
-//! | `liberties [...]` | the ways in which the result may differ; see [`Liberties`]. None: it is the same, bit for bit |
+//! A text with op variables or rest variables stands for several rules, which are read apart ([`parse_rule`], [`Rule::choices`]). Conditions are
+//! formulas of three truth values ([`formula`]).
 //!
 //! What makes rules safe is that they say nothing of dtypes and shapes unless they want to: a rule applies where each op of its
 //! pattern computes at the dtypes of its operands, so that nothing is cast in passing, where the same is true of its template, and
@@ -36,9 +28,18 @@ pub mod syntax;
 pub mod typing;
 
 mod apply;
+mod choices;
+mod decided;
 mod def;
 pub(crate) mod extents;
 mod file;
+pub mod formula;
+pub mod number;
+mod parse_attr;
+mod parse_condition;
+mod parse_var;
+mod related;
+mod search;
 pub(crate) mod template;
 pub(crate) mod tree;
 mod words;
@@ -46,11 +47,13 @@ mod words;
 pub use condition::{ConditionDef, ConditionEntry, Known};
 pub use def::{RuleDef, RuleEntry};
 pub use file::{FileRule, RuleFileError, parse_rules, read_rules};
+pub use formula::Condition;
 pub use liberties::Liberties;
+pub use number::Number;
 pub use parse::{RuleError, RuleErrors, parse_rule};
 
 use rewright_ir::op::{Op, Traits};
-use rewright_ir::{Attr, Attrs, DType, Kind, Literal, Name};
+use rewright_ir::{Attr, Attrs, DType, Kind, Name};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -86,7 +89,9 @@ pub struct Rule {
     pub nodes: Vec<Node>,
     /// The pattern: an op.
     pub lhs: NodeId,
-    /// The template, one term for each result of the pattern's op.
+    /// The patterns of further roots: ops beside the first one.
+    pub also: SmallVec<[NodeId; 1]>,
+    /// The template, one term for each result of the pattern's ops.
     pub rhs: SmallVec<[NodeId; 2]>,
     /// What must hold.
     pub conditions: Vec<Condition>,
@@ -96,6 +101,14 @@ pub struct Rule {
     pub benefit: u16,
     /// It is in the default pipeline, where its liberties are granted.
     pub by_default: bool,
+    /// The ops that its op variables stand for.
+    pub chosen: Vec<(Name, Op)>,
+    /// The same rule with other choices of its op variables, and with other numbers of operands for its rest variables. These have none.
+    pub choices: Vec<Rule>,
+    /// Which of the rules of its text it is.
+    pub(crate) choice: choices::Choice,
+    /// The ops of the pattern whose operands are rest variables.
+    pub(crate) rest_terms: Vec<choices::RestTerm>,
 }
 
 /// A variable of a rule.
@@ -105,6 +118,8 @@ pub struct Var {
     pub name: Name,
     /// It must be a constant.
     pub constant: bool,
+    /// It must be no constant.
+    pub varies: bool,
     /// The dtypes that it may have.
     pub dtypes: DTypes,
 }
@@ -115,7 +130,7 @@ pub enum Node {
     /// A variable.
     Var(usize),
     /// A constant.
-    Literal(Literal),
+    Literal(Number),
     /// A result of an op.
     Op(OpTerm),
     /// What an op makes of constants.
@@ -142,15 +157,6 @@ pub enum AttrTerm {
     Is(Attr),
     /// What the variable is bound to, which may be the attribute's absence.
     Var(usize),
-}
-
-/// A condition, and what it is about.
-#[derive(Clone)]
-pub struct Condition {
-    /// What must hold.
-    pub def: &'static ConditionDef,
-    /// Of which variables.
-    pub vars: SmallVec<[usize; 2]>,
 }
 
 /// A set of dtypes.
@@ -220,9 +226,35 @@ impl Rule {
         }
     }
 
-    /// The number of steps from the root to the deepest term of the pattern.
+    /// The ops of the pattern whose results the template replaces: one, or several.
+    pub fn pattern_roots(&self) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::once(self.lhs).chain(self.also.iter().copied())
+    }
+
+    /// The rule with each choice of its op variables.
+    pub fn all(&self) -> impl Iterator<Item = &Rule> {
+        std::iter::once(self).chain(&self.choices)
+    }
+
+    /// The ops at the roots of the pattern, with each choice of op variables.
+    pub fn roots(&self) -> Vec<&'static str> {
+        let mut roots: Vec<&'static str> = Vec::new();
+        for rule in self.all() {
+            for &node in std::iter::once(&rule.lhs).chain(&rule.also) {
+                if let Node::Op(term) = &rule.nodes[node]
+                    && !roots.contains(&term.op.0.name)
+                {
+                    roots.push(term.op.0.name);
+                }
+            }
+        }
+        roots
+    }
+
+    /// The number of steps from a root to the deepest term of the pattern.
     pub fn depth(&self) -> u8 {
-        self.depth_of(self.lhs)
+        let roots = self.all().flat_map(|rule| std::iter::once(&rule.lhs).chain(&rule.also).map(move |&at| (rule, at)));
+        roots.map(|(rule, root)| rule.depth_of(root)).max().unwrap_or(0)
     }
     fn depth_of(&self, node: NodeId) -> u8 {
         match &self.nodes[node] {
@@ -244,13 +276,25 @@ impl Rule {
             name: Name::new(&format!("{}.rev", self.name)),
             lhs: rhs,
             rhs: SmallVec::from_slice(&[self.lhs]),
+            choices: self.choices.iter().filter_map(Rule::reversed).collect(),
             ..self.clone()
         })
+    }
+
+    /// Adds the variables of a term, each once.
+    pub(crate) fn add_vars(&self, node: NodeId, vars: &mut SmallVec<[usize; 2]>) {
+        match &self.nodes[node] {
+            Node::Var(var) if vars.contains(var) => {}
+            Node::Var(var) => vars.push(*var),
+            Node::Literal(_) => {}
+            Node::Op(term) | Node::Computed(term) => term.args.iter().for_each(|&arg| self.add_vars(arg, vars)),
+        }
     }
 
     /// A term as text.
     pub fn term(&self, node: NodeId) -> String {
         match &self.nodes[node] {
+            Node::Var(var) if self.vars[*var].is_wildcard() => "_".to_string(),
             Node::Var(var) => format!("?{}", self.vars[*var].name),
             Node::Literal(literal) => literal.to_string(),
             Node::Op(term) => format!("({}){}", self.call(term), self.result(term)),
@@ -278,8 +322,20 @@ impl fmt::Display for Rule {
             Direction::Explores => "~>",
             Direction::Equates => "<=>",
         };
-        let rhs: Vec<String> = self.rhs.iter().map(|&node| self.term(node)).collect();
-        write!(f, "{} {arrow} {}", self.term(self.lhs), rhs.join(", "))
+        let terms =
+            |list: &mut dyn Iterator<Item = &NodeId>| list.map(|&node| self.term(node)).collect::<Vec<_>>().join(", ");
+        let lhs = terms(&mut std::iter::once(&self.lhs).chain(&self.also));
+        write!(f, "{lhs} {arrow} {}", terms(&mut self.rhs.iter()))
+    }
+}
+
+impl Var {
+    /// The name of every `_`.
+    pub const WILDCARD: &'static str = "_";
+
+    /// True if it is `_`, or stands for a computed operand of a pattern: no other term can name it.
+    pub fn is_wildcard(&self) -> bool {
+        self.name == Var::WILDCARD
     }
 }
 

@@ -1,11 +1,11 @@
 //! Reads the text of a rule.
 
-use super::condition::{ConditionDef, conditions};
+use super::choices::{self, Choice, OpVar, Repeated, RestTerm, Rests};
 use super::liberties::{Liberties, unknown_liberty};
 use super::{AttrTerm, Condition, DTypes, Direction, Node, NodeId, OpTerm, Rule, Var, typing};
+use rewright_ir::Name;
 use rewright_ir::attr::Presence;
 use rewright_ir::op::Arity;
-use rewright_ir::{Attr, Name, Registry, parse_attr, registry};
 use smallvec::SmallVec;
 use std::fmt;
 use thiserror::Error;
@@ -44,26 +44,41 @@ impl fmt::Display for RuleErrors {
     }
 }
 
-/// Reads a rule and checks it. Every error that can be told from another is reported.
+/// Reads a rule and checks it. Every error that can be told from another is reported. With op variables or rest variables, the rule is that
+/// of the first choice, and [`Rule::choices`] has the others.
 pub fn parse_rule(name: &str, text: &str) -> Result<Rule, RuleErrors> {
-    let mut parser = Parser::new(text);
+    choices::parse_all(name, text)
+}
+
+/// Reads one of the rules that a text stands for.
+pub(super) fn parse_choice(
+    name: &str,
+    text: &str,
+    rests: &Rests,
+    choice: Choice,
+) -> Result<(Rule, Vec<OpVar>), RuleErrors> {
+    let mut parser = Parser::new(text, rests, choice);
     let rule = parser.rule(name).and_then(|rule| {
         if parser.errors.is_empty()
             && let Err(why) = typing::check(&rule)
         {
-            parser.errors.push(RuleError { message: why, at: 0 });
+            let chosen = rule.chosen.iter().map(|(var, op)| format!("`?{var}` is `{op}`: "));
+            parser.errors.push(RuleError { message: chosen.collect::<String>() + &why, at: 0 });
         }
         parser.errors.is_empty().then_some(rule)
     });
-    rule.ok_or_else(|| {
-        parser.errors.sort_by_key(|e| e.at);
-        RuleErrors { name: name.to_string(), text: text.to_string(), errors: parser.errors }
-    })
+    match rule {
+        Some(rule) => Ok((rule, parser.op_vars)),
+        None => {
+            parser.errors.sort_by_key(|e| e.at);
+            Err(RuleErrors { name: name.to_string(), text: text.to_string(), errors: parser.errors })
+        }
+    }
 }
 
 /// Which side of the arrow is being read.
 #[derive(Clone, Copy, PartialEq)]
-enum Side {
+pub(super) enum Side {
     Pattern,
     Template,
 }
@@ -71,21 +86,65 @@ enum Side {
 /// Terms are nested no deeper than this.
 const MAX_DEPTH: usize = 16;
 
+/// A rule has no more variables than this, where each rest variable is one, and no more terms.
+pub(super) const MAX_VARS: usize = 32;
+const MAX_TERMS: usize = 256;
+
+/// Rest variables stand for no more operands than this, all together.
+const MAX_LENGTH: usize = 256;
+
 pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
-    depth: usize,
-    side: Side,
-    vars: Vec<Var>,
-    attr_vars: Vec<Name>,
-    nodes: Vec<Node>,
+    pub(super) depth: usize,
+    pub(super) side: Side,
+    /// Ops are computed: a term is inside of `[...]`, or of a condition.
+    pub(super) is_computing: bool,
+    pub(super) vars: Vec<Var>,
+    /// Where each variable is first.
+    pub(super) var_places: Vec<usize>,
+    /// The variables that are operands of ops of the pattern.
+    pub(super) bound: Vec<bool>,
+    pub(super) attr_vars: Vec<Name>,
+    pub(super) nodes: Vec<Node>,
+    /// The constants that are computed, and their places.
+    pub(super) computed: Vec<(usize, NodeId)>,
+    /// A condition is read, which may be about variables that are no constants.
+    pub(super) in_condition: bool,
+    /// Conditions that operands of the pattern equal computed constants.
+    pub(super) equalities: Vec<Condition>,
+    pub(super) choice: Choice,
+    pub(super) op_vars: Vec<OpVar>,
+    pub(super) rests: &'t Rests,
+    /// Which operand rest variables stand for, inside of a term before `...`.
+    pub(super) operand: Option<usize>,
+    pub(super) rest_terms: Vec<RestTerm>,
     pub(super) errors: Vec<RuleError>,
 }
 
 impl<'t> Parser<'t> {
-    fn new(text: &'t str) -> Self {
-        let (vars, attr_vars, nodes, errors) = Default::default();
-        Parser { text, at: 0, depth: 0, side: Side::Pattern, vars, attr_vars, nodes, errors }
+    fn new(text: &'t str, rests: &'t Rests, choice: Choice) -> Self {
+        Parser {
+            text,
+            at: 0,
+            depth: 0,
+            side: Side::Pattern,
+            is_computing: false,
+            vars: Vec::new(),
+            var_places: Vec::new(),
+            bound: Vec::new(),
+            attr_vars: Vec::new(),
+            nodes: Vec::new(),
+            computed: Vec::new(),
+            in_condition: false,
+            equalities: Vec::new(),
+            choice,
+            op_vars: Vec::new(),
+            rests,
+            operand: None,
+            rest_terms: Vec::new(),
+            errors: Vec::new(),
+        }
     }
 
     // --- The whole -------------------------------------------------------------------------------------------------
@@ -93,12 +152,23 @@ impl<'t> Parser<'t> {
     /// Nothing after an error that leaves no sense in what follows.
     fn rule(&mut self, name: &str) -> Option<Rule> {
         let begin = self.space();
-        let lhs = self.term()?;
-        match &self.nodes[lhs] {
-            Node::Op(_) => {}
-            _ => self.error(begin, "a pattern begins with an op: it would match everything"),
+        let lhs = self.root()?;
+        let mut also = SmallVec::new();
+        while self.eat(",") {
+            let at = self.space();
+            let root = self.root()?;
+            if root == lhs || also.contains(&root) {
+                self.error(at, "two roots of a pattern are the same term");
+            } else if !self.is_connected(root, &[&[lhs], &also[..]].concat()) {
+                self.error(
+                    at,
+                    "a further root has a variable in common with those before it: else nothing leads there",
+                );
+            }
+            also.push(root);
         }
         let direction = self.arrow()?;
+        self.check_bound();
         self.side = Side::Template;
         let mut rhs = SmallVec::new();
         rhs.push(self.term()?);
@@ -113,13 +183,20 @@ impl<'t> Parser<'t> {
             attr_vars: Vec::new(),
             nodes: Vec::new(),
             lhs,
+            also,
             rhs,
             conditions: Vec::new(),
             liberties: Liberties::empty(),
             benefit: 1,
             by_default: true,
+            chosen: Vec::new(),
+            choices: Vec::new(),
+            choice: Choice::default(),
+            rest_terms: Vec::new(),
         };
+        rule.conditions = std::mem::take(&mut self.equalities);
         self.clauses(&mut rule)?;
+        self.check_computed();
         if direction == Direction::Equates && !self.is_reversible(&rule) {
             self.error(
                 begin,
@@ -129,7 +206,66 @@ impl<'t> Parser<'t> {
         rule.vars = std::mem::take(&mut self.vars);
         rule.attr_vars = std::mem::take(&mut self.attr_vars);
         rule.nodes = std::mem::take(&mut self.nodes);
+        rule.rest_terms = std::mem::take(&mut self.rest_terms);
+        let number = |at: usize| self.choice.ops.get(at).copied().unwrap_or(0);
+        rule.chosen = self.op_vars.iter().enumerate().map(|(at, var)| (var.name, var.ops[number(at)])).collect();
+        rule.choice = self.choice.clone();
         Some(rule)
+    }
+
+    fn root(&mut self) -> Option<NodeId> {
+        let begin = self.space();
+        let root = self.term()?;
+        if !matches!(self.nodes[root], Node::Op(_)) {
+            self.error(begin, "a pattern begins with an op: it would match everything");
+        }
+        Some(root)
+    }
+
+    /// True if a term has a variable that is no constant in common with one of the others.
+    fn is_connected(&self, root: NodeId, others: &[NodeId]) -> bool {
+        let mut seen = vec![false; self.vars.len()];
+        others.iter().for_each(|&other| self.mark(other, &mut seen));
+        let mut own = vec![false; self.vars.len()];
+        self.mark(root, &mut own);
+        (0..seen.len()).any(|var| seen[var] && own[var] && !self.vars[var].constant)
+    }
+    fn mark(&self, node: NodeId, seen: &mut [bool]) {
+        match &self.nodes[node] {
+            Node::Var(var) => seen[*var] = true,
+            Node::Literal(_) => {}
+            Node::Op(term) | Node::Computed(term) => term.args.iter().for_each(|&arg| self.mark(arg, seen)),
+        }
+    }
+
+    /// Every variable of the pattern is an operand of one of its ops.
+    fn check_bound(&mut self) {
+        for var in 0..self.vars.len() {
+            if self.vars[var].constant && self.vars[var].varies {
+                let message = format!("`?{}` is `const` and `nonconst`, so it matches nothing", self.vars[var].name);
+                self.error(self.var_places[var], message);
+            }
+            if !self.bound[var] {
+                let message =
+                    format!("`?{}` is computed with, and stands nowhere else in the pattern", self.vars[var].name);
+                self.error(self.var_places[var], message);
+            }
+        }
+    }
+
+    /// What is computed is computed of constants.
+    fn check_computed(&mut self) {
+        for (at, node) in std::mem::take(&mut self.computed) {
+            let Node::Computed(term) = &self.nodes[node] else { continue };
+            let constant = |&arg: &NodeId| match &self.nodes[arg] {
+                Node::Var(var) => self.vars[*var].constant,
+                Node::Literal(_) | Node::Computed(_) => true,
+                Node::Op(_) => false,
+            };
+            if !term.op.is_elementwise() || !term.args.iter().all(constant) {
+                self.error(at, "what is computed is an elementwise op of constants, of `?c:const` and numbers");
+            }
+        }
     }
 
     /// What follows the template, in any order.
@@ -140,8 +276,20 @@ impl<'t> Parser<'t> {
                 "if" => {
                     self.expect("[")?;
                     self.list("]", |p| {
-                        let condition = p.condition()?;
-                        rule.conditions.extend(condition);
+                        let mut found = Vec::new();
+                        let at = p.space();
+                        p.conditions(0, &mut found)?;
+                        if rule.conditions.len() > MAX_TERMS {
+                            p.error(at, format!("a rule has at most {MAX_TERMS} conditions"));
+                            return None;
+                        }
+                        // `and` at the top is a list.
+                        for condition in found {
+                            match condition {
+                                Condition::All(parts) => rule.conditions.extend(parts),
+                                other => rule.conditions.push(other),
+                            }
+                        }
                         Some(())
                     })?;
                 }
@@ -180,6 +328,9 @@ impl<'t> Parser<'t> {
 
     fn is_reversible(&self, rule: &Rule) -> bool {
         let [rhs] = rule.rhs[..] else { return false };
+        if !rule.also.is_empty() {
+            return false;
+        }
         let mut seen = (vec![false; self.vars.len()], vec![false; self.attr_vars.len()]);
         self.reads(rhs, &mut seen)
             && matches!(self.nodes[rhs], Node::Op(_))
@@ -205,7 +356,11 @@ impl<'t> Parser<'t> {
 
     // --- Terms -----------------------------------------------------------------------------------------------------
 
-    fn term(&mut self) -> Option<NodeId> {
+    pub(super) fn term(&mut self) -> Option<NodeId> {
+        if self.nodes.len() >= MAX_TERMS + 2 * self.choice.lengths.iter().sum::<usize>() {
+            self.error(self.at, format!("a rule has at most {MAX_TERMS} terms"));
+            return None;
+        }
         if self.depth == MAX_DEPTH {
             self.error(self.at, format!("terms are nested no deeper than {MAX_DEPTH}"));
             return None;
@@ -221,110 +376,116 @@ impl<'t> Parser<'t> {
         if self.eat("?") {
             return self.var(at);
         }
+        if self.rest().starts_with('_') {
+            return self.wildcard(at);
+        }
         if self.eat("(") {
             let mut term = self.call(at, ")")?;
-            if self.eat(".") {
+            self.space();
+            if !self.rest().starts_with("...") && self.eat(".") {
                 let at = self.space();
                 match self.word().parse() {
                     Ok(result) => term.result = result,
                     Err(_) => self.error(at, "the number of a result is expected after `.`"),
                 }
             }
-            return Some(self.node(Node::Op(term)));
+            return Some(self.op_node(at, term));
         }
         if self.eat("[") {
-            if self.side == Side::Pattern {
-                self.error(at, "`[...]` is computed when a rule is applied, so it belongs into the template");
+            let was_computing = self.is_computing;
+            let computed = self.computing(|p| {
+                let term = p.call(at, "]")?;
+                Some(p.op_node(at, term))
+            })?;
+            if was_computing || self.side == Side::Template {
+                return Some(computed);
             }
-            let term = self.call(at, "]")?;
-            let constant = |&arg: &NodeId| match &self.nodes[arg] {
-                Node::Var(var) => self.vars[*var].constant,
-                Node::Literal(_) | Node::Computed(_) => true,
-                Node::Op(_) => false,
-            };
-            if !term.op.is_elementwise() || !term.args.iter().all(constant) {
-                self.error(at, "what is computed is an elementwise op of constants, of `?c:const` and numbers");
-            }
-            return Some(self.node(Node::Computed(term)));
+            // An operand of the pattern that equals a computed constant.
+            let name = Name::new(Var::WILDCARD);
+            let operand = self.fresh(at, Var { name, constant: true, varies: false, dtypes: DTypes::ALL })?;
+            let equality = self.equality(operand, computed)?;
+            self.equalities.push(equality);
+            return Some(operand);
         }
-        let literal = self.literal();
-        if literal.is_none() {
-            let message = format!("expected `?x`, `(op ...)` or a number, found {}", self.found());
-            self.error(at, message);
-        }
-        Some(self.node(Node::Literal(literal?)))
+        let number = self.number()?;
+        Some(self.node(Node::Literal(number)))
     }
 
-    fn var(&mut self, at: usize) -> Option<NodeId> {
-        let name = self.name(at)?;
-        let (mut constant, mut dtypes) = (false, DTypes::ALL);
-        while self.eat(":") || self.eat(".") {
-            let at = self.space();
-            match self.word() {
-                "const" => constant = true,
-                class => match DTypes::named(class) {
-                    Some(set) => dtypes = dtypes.and(set),
-                    None => {
-                        let known = DTypes::CLASSES.join("`, `");
-                        let message = format!("there is no dtype or class `{class}`; classes are `const`, `{known}`");
-                        self.error(at, message);
-                    }
-                },
-            }
+    /// Reads with ops computed.
+    pub(super) fn computing<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.is_computing, true);
+        let read = read(self);
+        self.is_computing = before;
+        read
+    }
+
+    /// The node of an op: a computed one inside of `[...]` and of conditions.
+    fn op_node(&mut self, at: usize, term: OpTerm) -> NodeId {
+        if !self.is_computing {
+            return self.node(Node::Op(term));
         }
-        let known = self.vars.iter().position(|var| var.name == name);
-        let var = match (known, self.side) {
-            (Some(var), Side::Pattern) => {
-                self.vars[var].constant |= constant;
-                self.vars[var].dtypes = self.vars[var].dtypes.and(dtypes);
-                var
-            }
-            (Some(var), Side::Template) => {
-                if constant || dtypes != DTypes::ALL {
-                    self.error(at, "what a variable may be is said in the pattern");
-                }
-                var
-            }
-            (None, Side::Pattern) => {
-                self.vars.push(Var { name, constant, dtypes });
-                self.vars.len() - 1
-            }
-            (None, Side::Template) => {
-                self.error(at, format!("`?{name}` is not in the pattern"));
-                return None;
-            }
-        };
-        Some(self.node(Node::Var(var)))
+        if self.in_condition && !term.op.is_elementwise() {
+            self.error(at, format!("`{}` is no elementwise op, so no condition is computed by it", term.op));
+        }
+        let node = self.node(Node::Computed(term));
+        if !self.in_condition {
+            self.computed.push((at, node));
+        }
+        node
     }
 
     /// An op with operands and attributes, up to a bracket.
     fn call(&mut self, begin: usize, end: &str) -> Option<OpTerm> {
         let at = self.space();
-        let name = self.word();
-        let Some(op) = registry().op(name) else {
-            let near = Registry::suggest(name, registry().ops().map(|(op, _)| op.0.name));
-            let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            self.error(at, format!("there is no op `{name}`{hint}"));
-            return None;
+        let op = if self.eat("?") {
+            self.op_var(at)?
+        } else {
+            let name = self.word();
+            self.op_named(at, name)?
         };
         if !op.is_pure() {
             self.error(at, format!("`{op}` has effects, and rules are about values"));
         }
         let mut term = OpTerm { op, args: SmallVec::new(), attrs: Vec::new(), result: 0 };
         let mut given_attrs: Vec<Name> = Vec::new();
+        let mut groups: SmallVec<[Option<usize>; 4]> = SmallVec::new();
         while !self.eat(end) {
             let at = self.space();
+            if term.args.len() > MAX_TERMS {
+                self.error(at, format!("a term has at most {MAX_TERMS} operands"));
+                return None;
+            }
             if at == self.text.len() {
                 self.error(begin, format!("the `{end}` that belongs to this is missing"));
                 return None;
             }
             match self.attr_name() {
                 Some(attr) => {
+                    if given_attrs.contains(&attr) {
+                        self.error(at, format!("the attribute `{attr}` is given twice"));
+                        return None;
+                    }
                     given_attrs.push(attr);
                     self.attr(&mut term, at, attr)?;
                 }
-                None => term.args.push(self.term()?),
+                None => match self.repeated() {
+                    None => {
+                        term.args.push(self.term()?);
+                        groups.push(None);
+                    }
+                    Some(repeated) => {
+                        groups.push(Some(repeated.group));
+                        self.each_repeated(&repeated, |p| {
+                            term.args.push(p.term()?);
+                            Some(())
+                        })?;
+                    }
+                },
             }
+        }
+        if self.side == Side::Pattern && groups.iter().any(Option::is_some) {
+            let node = self.node(Node::Op(term.clone()));
+            self.rest_terms.push(RestTerm { node, groups });
         }
         let (given, right) = match op.arity {
             Arity::Exactly(n) => (n.to_string(), term.args.len() == n),
@@ -343,115 +504,36 @@ impl<'t> Parser<'t> {
         Some(term)
     }
 
-    /// `name=`, if that is what comes.
-    fn attr_name(&mut self) -> Option<Name> {
-        let begin = self.at;
-        self.space();
-        let name = self.word();
-        if !name.is_empty() && self.eat("=") {
-            return Some(Name::new(name));
-        }
-        self.at = begin;
-        None
-    }
-
-    fn attr(&mut self, term: &mut OpTerm, at: usize, name: Name) -> Option<()> {
-        let value_at = self.space();
-        let bound = if self.eat("@") { Some(self.attr_var(value_at)?) } else { None };
-        let written = if bound.is_none() { self.attr_value() } else { "" };
-        let Some(def) = term.op.attrs.iter().find(|def| name == def.name) else {
-            self.error(at, format!("`{}` has no attribute `{name}`", term.op));
-            return Some(());
-        };
-        let value = match (bound, parse_attr(def, written)) {
-            (Some(var), _) => AttrTerm::Var(var),
-            (None, Ok(value)) => AttrTerm::Is(value),
-            (None, Err(why)) => {
-                self.error(value_at, format!("{why}; or bind the attribute: `{name}=@a`"));
-                return Some(());
-            }
-        };
-        let is_default = match (&value, def.presence) {
-            (AttrTerm::Is(Attr::Bool(false)), Presence::False) => true,
-            (AttrTerm::Is(Attr::Int(i)), Presence::Int(default)) => *i == default,
-            _ => false,
-        };
-        if !is_default {
-            term.attrs.push((name, value));
-        }
-        Some(())
-    }
-
-    /// The number of an attribute variable.
-    fn attr_var(&mut self, at: usize) -> Option<usize> {
-        let var = self.name(at)?;
-        let known = self.attr_vars.iter().position(|known| *known == var);
-        if known.is_none() && self.side == Side::Template {
-            self.error(at, format!("`@{var}` is not in the pattern"));
+    /// Reads what `...` follows as often as its rest variables stand for operands.
+    pub(super) fn each_repeated(
+        &mut self,
+        repeated: &Repeated,
+        mut read: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
+        let begin = self.space();
+        let count = self.choice.lengths.get(repeated.group).copied().unwrap_or(1);
+        if self.operand.is_some() {
+            self.error(begin, "`...` inside of what `...` repeats");
             return None;
         }
-        Some(known.unwrap_or_else(|| {
-            self.attr_vars.push(var);
-            self.attr_vars.len() - 1
-        }))
-    }
-
-    /// A value as IR text has it, up to white space or the bracket that ends the term.
-    fn attr_value(&mut self) -> &'t str {
-        self.space();
-        let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
-        let end = self.rest().find(|c: char| {
-            let was_escaped = std::mem::take(&mut escaped);
-            match c {
-                '"' if !was_escaped => quoted = !quoted,
-                '\\' => escaped = !was_escaped,
-                _ if quoted => {}
-                '[' => depth += 1,
-                ']' if depth > 0 => depth -= 1,
-                _ => return depth == 0 && (c.is_whitespace() || matches!(c, ')' | ']')),
-            }
-            false
-        });
-        let value = &self.text[self.at..][..end.unwrap_or(self.rest().len())];
-        self.at += value.len();
-        value
-    }
-
-    /// `name(?x, ?y)`. An unknown one is an error, but does not keep what follows from being read.
-    fn condition(&mut self) -> Option<Option<Condition>> {
-        let at = self.space();
-        let name = self.word();
-        let def: Option<&'static ConditionDef> = conditions().find(|def| def.name == name);
-        if def.is_none() {
-            let near = Registry::suggest(name, conditions().map(|def| def.name));
-            let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            self.error(at, format!("there is no condition `{name}`{hint}"));
+        if self.choice.lengths.iter().sum::<usize>() > MAX_LENGTH {
+            self.error(begin, format!("rest variables stand for at most {MAX_LENGTH} operands"));
+            return None;
         }
-        let mut vars = SmallVec::new();
-        self.expect("(")?;
-        self.list(")", |p| {
-            let at = p.space();
-            p.expect("?")?;
-            let name = p.name(at)?;
-            match p.vars.iter().position(|var| var.name == name) {
-                Some(var) => vars.push(var),
-                None => p.error(at, format!("`?{name}` is not in the pattern")),
-            }
-            Some(())
-        })?;
-        let def = def.filter(|def| {
-            let right = def.arity == vars.len();
-            if !right {
-                let message = format!("`{name}` is about {} variables, here it has {}", def.arity, vars.len());
-                self.error(at, message);
-            }
-            right
-        });
-        Some(def.map(|def| Condition { def, vars }))
+        for number in 0..count {
+            self.at = begin;
+            self.operand = Some(number);
+            read(self)?;
+        }
+        self.operand = None;
+        if count == 0 {
+            self.at = repeated.end;
+        }
+        self.expect("...")
     }
 
     /// The same term is the same node.
-    fn node(&mut self, node: Node) -> NodeId {
+    pub(super) fn node(&mut self, node: Node) -> NodeId {
         self.nodes.iter().position(|known| *known == node).unwrap_or_else(|| {
             self.nodes.push(node);
             self.nodes.len() - 1

@@ -3,10 +3,9 @@
 //! The greedy driver and equality saturation plan alike; what they differ in is how they speak of values, `V`, and which types they let take
 //! the place of another.
 
-use super::typing::{Operand, call_types, literal_operand};
-use super::{Condition, Known, Node, NodeId, OpTerm, Rule, extents};
+use super::typing::{Operand, call_types};
+use super::{Known, Node, NodeId, OpTerm, Rule, extents};
 use crate::facts::Facts;
-use rewright_ir::builder::literal_at;
 use rewright_ir::{Attr, Attrs, DType, Dim, Op, Scalar, Type, eval_scalar};
 use smallvec::SmallVec;
 
@@ -127,22 +126,19 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
 
     /// True if the rule's conditions hold. `facts` is what is certain of a variable.
     pub fn conditions_hold(&self, facts: impl Fn(usize) -> Facts) -> bool {
-        let holds = |condition: &Condition| {
-            let known = |&var: &usize| {
-                let (ty, constant) = &self.vars[var].1;
-                Known { ty, constant: *constant, facts: facts(var) }
-            };
-            let known: SmallVec<[Known<'_>; 2]> = condition.vars.iter().map(known).collect();
-            (condition.def.holds)(&known)
+        let known = |var: usize| {
+            let (ty, constant) = &self.vars[var].1;
+            Known { ty, constant: *constant, facts: facts(var) }
         };
-        self.rule.conditions.iter().all(holds)
+        let same = |a: usize, b: usize| self.vars[a].0 == self.vars[b].0;
+        self.rule.conditions.iter().all(|condition| condition.holds(self.rule, &known, &same))
     }
 
     /// What takes the place of a result of type `want`: of a type that `fits`.
     pub fn result(&mut self, rhs: NodeId, want: &Type, fits: impl Fn(&Type) -> bool) -> Result<Part<V>, Refused> {
         let rule = self.rule;
         let scalar = match &rule.nodes[rhs] {
-            Node::Literal(literal) => literal_at(*literal, want.dtype()).ok(),
+            Node::Literal(number) => number.at(want.dtype()),
             _ => {
                 let (part, (ty, constant)) = self.part(rhs).ok_or(Refused::Types)?;
                 if constant.is_none() {
@@ -177,7 +173,7 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
             Node::Var(var) => self.vars[*var].clone(),
             // A literal has a dtype only beside others.
             Node::Literal(_) => return None,
-            Node::Computed(term) => constant(self.computed(term)?),
+            Node::Computed(_) => constant(scalar_of(rule, node, &|var| self.vars[var].1.1, &self.attrs)?),
             Node::Op(term) => {
                 let args = self.operands(term)?;
                 self.steps.call(term.op, &args, term.attrs(&self.attrs), term.result)?
@@ -198,27 +194,34 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
         let dtypes: SmallVec<[Option<DType>; 3]> =
             args.iter().map(|arg| arg.as_ref().map(|(_, (ty, _))| ty.dtype())).collect();
         let whole = |(at, arg): (usize, Option<Typed<V>>)| match (arg, &rule.nodes[term.args[at]]) {
-            (None, Node::Literal(literal)) => {
-                literal_operand(term.op, &term.attrs(&self.attrs), at, *literal, &dtypes).ok().map(constant)
+            (None, Node::Literal(number)) => {
+                number.operand(term.op, &term.attrs(&self.attrs), at, &dtypes).ok().map(constant)
             }
             (arg, _) => arg,
         };
         args.into_iter().enumerate().map(whole).collect()
     }
+}
 
-    /// What an op makes of constants.
-    fn computed(&self, term: &OpTerm) -> Option<Scalar> {
-        let args: Option<SmallVec<[Option<Scalar>; 3]>> = term
-            .args
-            .iter()
-            .map(|&arg| match &self.rule.nodes[arg] {
-                Node::Var(var) => self.vars[*var].1.1.map(Some),
-                Node::Computed(inner) => self.computed(inner).map(Some),
+/// The scalar that a computed term, or a variable in one, comes to where variables are these constants.
+pub(crate) fn scalar_of(
+    rule: &Rule,
+    node: NodeId,
+    vars: &dyn Fn(usize) -> Option<Scalar>,
+    attrs: &[Option<Attr>],
+) -> Option<Scalar> {
+    match &rule.nodes[node] {
+        Node::Var(var) => vars(*var),
+        Node::Computed(term) => {
+            let args = term.args.iter().map(|&arg| match &rule.nodes[arg] {
                 Node::Literal(_) => Some(None),
-                Node::Op(_) => None,
-            })
-            .collect();
-        computed(self.rule, term, &args?, &term.attrs(&self.attrs))
+                _ => scalar_of(rule, arg, vars, attrs).map(Some),
+            });
+            let args: SmallVec<[Option<Scalar>; 3]> = args.collect::<Option<_>>()?;
+            computed(rule, term, &args, &term.attrs(attrs))
+        }
+        // A literal has a dtype only beside others.
+        Node::Literal(_) | Node::Op(_) => None,
     }
 }
 
@@ -227,7 +230,7 @@ pub(crate) fn computed(rule: &Rule, term: &OpTerm, args: &[Option<Scalar>], attr
     let dtypes: SmallVec<[Option<DType>; 3]> = args.iter().map(|arg| arg.map(Scalar::dtype)).collect();
     let whole = |(at, arg): (usize, &Option<Scalar>)| match (arg, &rule.nodes[term.args[at]]) {
         (Some(scalar), _) => Some(*scalar),
-        (None, Node::Literal(literal)) => literal_operand(term.op, attrs, at, *literal, &dtypes).ok(),
+        (None, Node::Literal(number)) => number.operand(term.op, attrs, at, &dtypes).ok(),
         (None, _) => None,
     };
     let args: Option<SmallVec<[Scalar; 3]>> = args.iter().enumerate().map(whole).collect();

@@ -6,10 +6,12 @@
 //! their own. (Gräf: Left-to-right tree pattern matching, RTA 1991, with tables for ops; backtracking where patterns overlap.)
 
 use super::apply::{self, RuleMatch};
-use super::{AttrTerm, DTypes, Node, NodeId, OpTerm, Rule};
+use super::search;
+use super::{AttrTerm, DTypes, Node, NodeId, Number, OpTerm, Rule};
 use crate::match_cx::MatchCx;
 use crate::op_set::OpSet;
-use rewright_ir::{Attr, Function, Inst, Literal, Name, Op, Value, ValueDef};
+use rewright_ir::op::Eval;
+use rewright_ir::{Attr, Attrs, DType, Function, Inst, Name, Op, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -22,8 +24,9 @@ const MAX_VARIANTS: usize = 64;
 /// What is asked at a place whose op is known, or of a value.
 #[derive(Clone, Debug, PartialEq)]
 enum Test {
-    Literal(Slot, Literal),
+    Literal(Slot, Number),
     Constant(Slot),
+    Varies(Slot),
     DTypes(Slot, DTypes),
     Same(Slot, Slot),
     /// Each attribute of the op: absent, of a value, or anything.
@@ -78,7 +81,9 @@ struct Variant {
 
 /// What a pattern has matched.
 pub(super) struct Bindings {
-    /// Each op of the pattern with its instruction; the root first.
+    /// The instructions at the roots of the pattern.
+    pub roots: SmallVec<[Inst; 2]>,
+    /// Each op of the pattern with its instruction.
     pub ops: SmallVec<[(NodeId, Inst); 4]>,
     /// The variables.
     pub vars: SmallVec<[Value; 4]>,
@@ -93,20 +98,38 @@ pub(crate) struct RuleTree {
     slots: Vec<FxHashMap<usize, Slot>>,
     /// Of which op each place is an operand, and which; the root's is its own.
     parents: Vec<(Slot, usize)>,
+    /// The rules that are searched for one by one, by the number of an op at a root.
+    searched: FxHashMap<usize, Vec<usize>>,
 }
 
 impl RuleTree {
     /// A tree of rules with their numbers, those to be preferred first.
     pub fn new(rules: Vec<(usize, &'static Rule)>) -> Self {
+        let each = |(id, rule): (usize, &'static Rule)| {
+            // What rest variables stand for is known where an instruction is.
+            let known = |one: &&Rule| one.choice.lengths == rule.choice.lengths;
+            rule.all().filter(known).map(move |rule| (id, rule))
+        };
+        let rules = rules.into_iter().flat_map(each).collect();
         let mut tree = RuleTree {
             variants: Vec::new(),
             states: vec![State::default()],
             slots: vec![FxHashMap::default()],
             parents: vec![(0, 0)],
+            searched: FxHashMap::default(),
             rules,
         };
         for at in 0..tree.rules.len() {
             let rule = tree.rules[at].1;
+            if rule.has_rests() || !rule.also.is_empty() {
+                for op in search::roots(rule) {
+                    let list = tree.searched.entry(op.number()).or_default();
+                    if !list.contains(&at) {
+                        list.push(at);
+                    }
+                }
+                continue;
+            }
             for term in variants(rule) {
                 tree.add(at, rule, &term);
             }
@@ -130,7 +153,8 @@ impl RuleTree {
             Test::Constant(_) => 1,
             Test::Same(..) => 2,
             Test::Attrs(..) => 3,
-            Test::DTypes(..) => 4,
+            Test::Varies(_) => 4,
+            Test::DTypes(..) => 5,
         });
         for test in path.tests {
             state = self.test_edge(state, test);
@@ -159,6 +183,9 @@ impl RuleTree {
                     let var = &rule.vars[*var];
                     if var.constant {
                         path.tests.push(Test::Constant(slot));
+                    }
+                    if var.varies {
+                        path.tests.push(Test::Varies(slot));
                     }
                     if var.dtypes != DTypes::ALL {
                         path.tests.push(Test::DTypes(slot, var.dtypes));
@@ -239,26 +266,42 @@ impl RuleTree {
     ) -> Option<(usize, RuleMatch)> {
         let func = cx.func();
         let data = func.inst(root);
-        // Every pattern begins with an op at the root.
-        let (slot, edges) = self.states[0].ops.first()?;
-        let next = edges.get(data.op, data.args.len(), 0)?;
-        let mut walk = Walk { tree: self, func, path: SmallVec::new(), found: SmallVec::new() };
-        walk.enter(*slot, root, next);
-        if walk.found.is_empty() {
-            return None;
+        let mut found = self.scan(func, root);
+        if let Some(searched) = self.searched.get(&data.op.number()).filter(|_| !self.searched.is_empty()) {
+            for &at in searched {
+                let matches = search::search(func, self.rules[at].1, root);
+                found.extend(matches.into_iter().map(|(rule, bindings)| (at, rule, bindings)));
+            }
         }
-        let mut found = walk.found;
-        found.sort_by_key(|(variant, _)| (self.variants[*variant].rule, *variant));
-        found.into_iter().find_map(|(variant, bindings)| {
-            let (id, rule) = self.rules[self.variants[variant].rule];
+        // Matches of one rule stay in the order in which they were found.
+        found.sort_by_key(|(at, ..)| *at);
+        found.into_iter().find_map(|(at, rule, bindings)| {
+            let id = self.rules[at].0;
             if out(id) {
                 return None;
             }
-            let plan = apply::plan(cx, rule, root, &bindings);
+            let plan = apply::plan(cx, rule, &bindings);
             plan.map_err(|why| why.reason(rule).into_iter().for_each(|why| refused(id, why)))
                 .ok()
                 .map(|plan| (id, plan))
         })
+    }
+
+    /// The rules of the tree that match at an instruction.
+    fn scan(&self, func: &Function, root: Inst) -> SmallVec<[(usize, &'static Rule, Bindings); 2]> {
+        let data = func.inst(root);
+        // Every pattern begins with an op at the root.
+        let Some((slot, edges)) = self.states[0].ops.first() else { return SmallVec::new() };
+        let Some(next) = edges.get(data.op, data.args.len(), 0) else { return SmallVec::new() };
+        let mut walk = Walk { tree: self, func, path: SmallVec::new(), found: SmallVec::new() };
+        walk.enter(*slot, root, next);
+        let mut found = walk.found;
+        found.sort_by_key(|(variant, _)| *variant);
+        let rule = |(variant, bindings): (usize, Bindings)| {
+            let at = self.variants[variant].rule;
+            (at, self.rules[at].1, bindings)
+        };
+        found.into_iter().map(rule).collect()
     }
 
     /// True if one of the rules has the number.
@@ -333,19 +376,18 @@ impl Walk<'_> {
     fn passes(&self, test: &Test) -> bool {
         let func = self.func;
         let value = |slot: Slot| self.value(slot);
-        let constant = |slot: Slot| value(slot).and_then(|v| func.as_const(v));
         match test {
-            Test::Literal(slot, literal) => constant(*slot).is_some_and(|c| literal.at(c.dtype()) == Some(c)),
+            Test::Literal(slot, number) => {
+                let (op, operand) = self.tree.parents[*slot];
+                self.inst(op).is_some_and(|inst| is_number(func, inst, operand, *number))
+            }
             Test::Constant(slot) => value(*slot).is_some_and(|v| func.is_const(v)),
+            Test::Varies(slot) => value(*slot).is_some_and(|v| !func.is_const(v)),
             Test::DTypes(slot, dtypes) => value(*slot).is_some_and(|v| dtypes.contains(func.ty(v).dtype())),
             Test::Same(a, b) => value(*a).is_some() && value(*a) == value(*b),
             Test::Attrs(slot, wanted) => self.inst(*slot).is_some_and(|inst| {
                 let attrs = &func.inst(inst).attrs;
-                wanted.iter().all(|(name, wanted)| match wanted {
-                    Wanted::Any => true,
-                    Wanted::Absent => attrs.get(name.as_str()).is_none(),
-                    Wanted::Is(value) => attrs.get(name.as_str()) == Some(value),
-                })
+                wanted.iter().all(|(name, wanted)| is_wanted(attrs, *name, wanted))
             }),
         }
     }
@@ -354,7 +396,12 @@ impl Walk<'_> {
         let variant = &self.tree.variants[variant];
         let ops = variant.ops.iter().map(|&(slot, node)| self.inst(slot).map(|inst| (node, inst)));
         let vars = variant.vars.iter().map(|&slot| self.value(slot));
-        Some(Bindings { ops: ops.collect::<Option<_>>()?, vars: vars.collect::<Option<_>>()? })
+        let root = self.inst(0)?;
+        Some(Bindings {
+            roots: SmallVec::from_slice(&[root]),
+            ops: ops.collect::<Option<_>>()?,
+            vars: vars.collect::<Option<_>>()?,
+        })
     }
 }
 
@@ -387,6 +434,35 @@ fn terms(rule: &Rule, node: NodeId) -> Vec<Term> {
         lists.extend(turned);
     }
     lists.into_iter().map(|args| Term { node, args }).collect()
+}
+
+/// True if an operand is a constant of this number. One that depends on the dtype is that of the dtype at which the op computes.
+pub(super) fn is_number(func: &Function, inst: Inst, operand: usize, number: Number) -> bool {
+    let data = func.inst(inst);
+    let Some(constant) = data.args.get(operand).and_then(|&arg| func.as_const(arg)) else { return false };
+    if let Number::Literal(literal) = number {
+        return literal.at(constant.dtype()) == Some(constant);
+    }
+    let mut at = constant.dtype();
+    if let Eval::Elementwise { resolve, .. } = data.op.eval {
+        let dtypes: SmallVec<[DType; 3]> = data.args.iter().map(|&arg| func.ty(arg).dtype()).collect();
+        let Ok(found) = resolve(&dtypes, &data.attrs) else { return false };
+        at = found.ins.get(operand).copied().unwrap_or(at);
+    }
+    number.at(at) == Some(constant.cast(at))
+}
+
+/// True if attributes are those that a term of a pattern asks for.
+pub(super) fn attrs_match(term: &OpTerm, attrs: &Attrs) -> bool {
+    wanted(term).iter().all(|(name, wanted)| is_wanted(attrs, *name, wanted))
+}
+
+fn is_wanted(attrs: &Attrs, name: Name, wanted: &Wanted) -> bool {
+    match wanted {
+        Wanted::Any => true,
+        Wanted::Absent => attrs.get(name.as_str()).is_none(),
+        Wanted::Is(value) => attrs.get(name.as_str()) == Some(value),
+    }
 }
 
 fn wanted(term: &OpTerm) -> Vec<(Name, Wanted)> {

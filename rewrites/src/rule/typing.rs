@@ -2,9 +2,9 @@
 
 use super::soundness::cases::Space;
 use super::{Node, NodeId, OpTerm, Rule, extents};
-use rewright_ir::builder::{infer_types, literal_at};
-use rewright_ir::op::{Eval, LiteralCx};
-use rewright_ir::{Attr, Attrs, DType, Dim, Literal, Op, Scalar, Type};
+use rewright_ir::builder::infer_types;
+use rewright_ir::op::Eval;
+use rewright_ir::{Attr, Attrs, DType, Dim, Op, Scalar, Type};
 use smallvec::SmallVec;
 
 /// An operand of a term: its type, and the constant that it is.
@@ -22,21 +22,6 @@ pub fn call_types(op: Op, args: &[Operand], attrs: Attrs) -> Result<(Attrs, Smal
         }
     }
     Ok((attrs, results))
-}
-
-/// The constant that a literal is as an operand, beside others whose dtypes are known.
-pub fn literal_operand(
-    op: Op,
-    attrs: &Attrs,
-    operand: usize,
-    literal: Literal,
-    dtypes: &[Option<DType>],
-) -> Result<Scalar, String> {
-    let dtype = match literal {
-        Literal::Typed(scalar) => scalar.dtype(),
-        _ => (op.literal)(&LiteralCx { literal, operand, dtypes, attrs }),
-    };
-    literal_at(literal, dtype).map_err(|e| e.message)
 }
 
 /// What a rule's variables are, in one case of it.
@@ -78,6 +63,7 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
             return Err(Misfit::DTypes(format!("`?{}` is not to be {ty}", var.name)));
         }
     }
+    let mut of_roots: SmallVec<[(NodeId, SmallVec<[Type; 1]>); 1]> = SmallVec::new();
     for (id, node) in rule.nodes.iter().enumerate() {
         match node {
             Node::Var(var) => typed.nodes[id] = Some(case.vars[*var].0.clone()),
@@ -87,11 +73,19 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
                 let (_, results) = call_types(term.op, &args, term.attrs(&case.attrs)).map_err(Misfit::DTypes)?;
                 let none = || format!("`{}` has {} results, so none is number {}", term.op, results.len(), term.result);
                 typed.nodes[id] = Some(results.get(term.result).cloned().ok_or_else(|| Misfit::Term(none()))?);
-                if id == rule.lhs {
-                    typed.results = results;
+                if id == rule.lhs || rule.also.contains(&id) {
+                    of_roots.push((id, results));
                 }
             }
         }
+    }
+    for root in std::iter::once(&rule.lhs).chain(&rule.also) {
+        let results = of_roots.iter().find(|(id, _)| id == root).map(|(_, results)| results.clone());
+        typed.results.extend(results.unwrap_or_default());
+    }
+    let no_bool = |&node: &NodeId| typed.nodes[node].as_ref().is_none_or(|ty| ty.dtype() != DType::Bool);
+    if let Some(node) = rule.conditions.iter().flat_map(super::Condition::computed).find(no_bool) {
+        return Err(Misfit::Term(format!("the condition `{}` is no bool", rule.term(node))));
     }
     let results = &typed.results;
     if rule.rhs.len() != results.len() {
@@ -105,7 +99,7 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
         }
         let right = match (&rule.nodes[rhs], &typed.nodes[rhs]) {
             (Node::Literal(literal), _) => {
-                literal_at(*literal, result.dtype()).map_err(|e| Misfit::Sides(e.message))?;
+                literal.checked_at(result.dtype()).map_err(Misfit::Sides)?;
                 // A constant fills whatever extents there are.
                 continue;
             }
@@ -136,7 +130,7 @@ pub fn operands(
         term.args.iter().map(|&arg| types[arg].as_ref().map(Type::dtype)).collect();
     let operand = |(at, &arg): (usize, &NodeId)| match &rule.nodes[arg] {
         Node::Literal(literal) => {
-            let scalar = literal_operand(term.op, &term.attrs(&case.attrs), at, *literal, &dtypes)?;
+            let scalar = literal.operand(term.op, &term.attrs(&case.attrs), at, &dtypes)?;
             Ok((Type::scalar(scalar.dtype()), Some(scalar)))
         }
         Node::Var(var) => Ok(case.vars[*var].clone()),

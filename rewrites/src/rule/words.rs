@@ -1,7 +1,7 @@
 //! The words and numbers that the text of a rule is made of.
 
-use super::Direction;
 use super::parse::{Parser, RuleError};
+use super::{Direction, Number};
 use rewright_ir::{Literal, Name};
 
 impl<'t> Parser<'t> {
@@ -85,15 +85,16 @@ impl<'t> Parser<'t> {
             self.expect(",")?;
         }
     }
-    pub(super) fn literal(&mut self) -> Option<Literal> {
+    /// A number: `2`, `-0.5`, `1e-3`, `0xff`, `1_000`, `true`, `inf`, `greatest`.
+    pub(super) fn number(&mut self) -> Option<Number> {
         let begin = self.space();
         let minus = self.eat("-");
         self.space();
         let rest = self.rest();
         let is_part = |(at, c): (usize, char)| {
-            c.is_ascii_alphanumeric()
-                || c == '.'
-                || (matches!(c, '+' | '-') && matches!(rest.as_bytes().get(at.wrapping_sub(1)), Some(b'e' | b'E')))
+            let after_exponent = matches!(rest.as_bytes().get(at.wrapping_sub(1)), Some(b'e' | b'E'));
+            let is_sign = matches!(c, '+' | '-') && after_exponent && !rest.starts_with("0x");
+            c.is_ascii_alphanumeric() || matches!(c, '.' | '_') || is_sign
         };
         let end = rest.char_indices().find(|&part| !is_part(part)).map_or(rest.len(), |(at, _)| at);
         let word = &rest[..end];
@@ -101,15 +102,54 @@ impl<'t> Parser<'t> {
             "true" | "false" if !minus => Some(Literal::Bool(word == "true")),
             "nan" => Some(Literal::Float(f64::NAN)),
             "inf" => Some(Literal::Float(f64::INFINITY)),
-            _ if !word.starts_with(|c: char| c.is_ascii_digit()) => None,
-            _ => word.parse().map(Literal::Int).or_else(|_| word.parse().map(Literal::Float)).ok(),
+            _ if word.starts_with(|c: char| c.is_ascii_digit()) => digits(word),
+            _ => None,
         };
-        let literal = match literal {
-            Some(Literal::Int(i)) if minus => Some(Literal::Int(-i)),
-            Some(Literal::Float(x)) if minus => Some(Literal::Float(-x)),
-            other => other,
+        let number = match literal {
+            Some(Literal::Int(i)) if minus => Some(Number::Literal(Literal::Int(-i))),
+            Some(Literal::Float(x)) if minus => Some(Number::Literal(Literal::Float(-x))),
+            Some(other) => Some(Number::Literal(other)),
+            None if minus => None,
+            None => Number::named(word),
         };
-        self.at = if literal.is_some() { self.at + end } else { begin };
-        literal
+        if number.is_some() {
+            self.at += end;
+            return number;
+        }
+        let message = match word.is_empty() && !minus {
+            true => format!("expected `?x`, `(op ...)` or a number, found {}", self.found()),
+            false => {
+                let sign = if minus { "-" } else { "" };
+                format!(
+                    "`{sign}{word}` is no number: numbers are `2`, `-0.5`, `1e-3`, `0xff`, `1_000`, `true`, `false`, `inf`, `nan`, \
+                     `least`, `greatest`, `width` and `all_bits`"
+                )
+            }
+        };
+        self.at = begin;
+        self.error(begin, message);
+        None
     }
+}
+
+/// The number of a word that begins with a digit. An underscore may stand between two digits.
+fn digits(word: &str) -> Option<Literal> {
+    let (radix, body) = match word.strip_prefix("0x") {
+        Some(body) => (16, body),
+        None => (10, word),
+    };
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_digit(radix));
+    let misplaced =
+        |(at, _): (usize, &str)| !is_digit(body[..at].chars().next_back()) || !is_digit(body[at + 1..].chars().next());
+    if body.match_indices('_').any(misplaced) {
+        return None;
+    }
+    let body: String = body.chars().filter(|&c| c != '_').collect();
+    // A sign is no digit, though `from_str_radix` takes one.
+    if radix == 16 {
+        let is_hex = !body.is_empty() && body.chars().all(|c| c.is_ascii_hexdigit());
+        return is_hex.then(|| i128::from_str_radix(&body, 16).ok()).flatten().map(Literal::Int);
+    }
+    let finite = |x: &f64| x.is_finite();
+    body.parse().map(Literal::Int).ok().or_else(|| body.parse().ok().filter(finite).map(Literal::Float))
 }

@@ -1,9 +1,12 @@
 //! Declarative rules: reading them, refusing them, and applying them.
 
 mod apply;
+mod language;
+mod page;
 mod proof;
 mod refused;
 mod registry;
+mod relations;
 mod soundness;
 mod verdicts;
 

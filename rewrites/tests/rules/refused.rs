@@ -46,7 +46,7 @@ fn what_says_nothing_that_can_be_applied() {
         ("(cast ?x) => ?x", "`cast` has an attribute `to`, which must be given: `to=@a` binds it"),
         ("(sum ?x axes=@a) => (sum ?x axes=@b)", "`@b` is not in the pattern"),
         ("(store ?x ?y) => ?x", "`store` has effects"),
-        ("(add [neg ?x] ?y) => ?y", "belongs into the template"),
+        ("(add [neg ?x] ?y) => ?y", "`?x` is computed with, and stands nowhere else in the pattern"),
         ("(add ?x ?y) => [add ?x ?y]", "what is computed is an elementwise op of constants"),
         ("(divmod ?x ?y) => (floordiv ?x ?y)", "the pattern has 2 results, and the template 1"),
         ("(neg (divmod ?x ?y).2) => ?x", "`divmod` has 2 results, so none is number 2"),
@@ -71,6 +71,16 @@ fn any_text_is_refused_or_read() {
     // Nothing of it may panic or run for ever, whatever the bytes.
     let text =
         "(add (mul ?x:int.const 2.5e3) [neg ?y]) <=> (sum ?x axes=@a).1, inf if [nonneg(?x)] liberties [no_nan] é";
+    cut(text);
+    cut(
+        "(?f{lt, le} (concat ?x (neg ?y)... axis=@a) [add 0xf_f ?z]), (neg _:int) => _ if [(or (eq ?z least) f(?y)...)]",
+    );
+    let deep = format!("{}?x{} => ?x", "(neg ".repeat(10_000), ")".repeat(10_000));
+    assert!(message(&deep).contains("nested no deeper than"), "a deep term");
+}
+
+/// Reads the text without each of its parts.
+fn cut(text: &str) {
     let ends: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
     for &end in &ends {
         let _ = parse_rule("cut", &text[..end]);
@@ -79,8 +89,6 @@ fn any_text_is_refused_or_read() {
             let _ = parse_rule("cut", &cut);
         }
     }
-    let deep = format!("{}?x{} => ?x", "(neg ".repeat(10_000), ")".repeat(10_000));
-    assert!(message(&deep).contains("nested no deeper than"), "a deep term");
 }
 
 #[test]

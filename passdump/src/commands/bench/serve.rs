@@ -124,8 +124,7 @@ impl Loading {
         };
         let args = self.args.iter().map(binding).collect::<Result<_, _>>()?;
         let (rules, no_cache) = (None, false);
-        let input =
-            InputArgs { file: self.file, func: self.func, pipeline: self.pipeline, rules, no_cache, liberties };
+        let input = InputArgs { file: self.file, func: self.func, pipeline: self.pipeline, rules, no_cache, liberties };
         let backend = self.backend.unwrap_or(Backend::Auto);
         let limits = LimitArgs {
             max_steps: self.max_steps.unwrap_or(engine::MAX_STEPS),

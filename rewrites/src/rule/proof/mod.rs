@@ -16,11 +16,10 @@ mod solver;
 pub use meaning::{BitArg, BitCx, BitMeaning};
 pub use ring::{Term, Terms};
 
-use super::typing::{Case, literal_operand};
-use super::{Node, NodeId, Rule};
+use super::typing::Case;
+use super::{Condition, Node, NodeId, Rule};
 use circuit::Bit;
 use meaning::width;
-use rewright_ir::builder::literal_at;
 use rewright_ir::{DType, Scalar};
 use smallvec::SmallVec;
 use solver::{Satisfiable, satisfiable};
@@ -60,7 +59,10 @@ struct Encoder<'a> {
 impl Encoder<'_> {
     fn answer(&mut self) -> Result<Answer, String> {
         let rule = self.rule;
-        let patterns = self.results(rule.lhs)?;
+        let mut patterns: SmallVec<[BitArg; 2]> = SmallVec::new();
+        for root in rule.pattern_roots() {
+            patterns.extend(self.results(root)?);
+        }
         let mut templates: SmallVec<[Term; 2]> = SmallVec::new();
         for (&rhs, pattern) in rule.rhs.iter().zip(&patterns) {
             templates.push(self.template(rhs, pattern.0)?);
@@ -69,7 +71,7 @@ impl Encoder<'_> {
         if pairs.is_empty() {
             return Ok(Answer::Proved);
         }
-        let conditions = self.conditions()?;
+        let conditions = self.conditions();
         let mut differ = Bit::FALSE;
         for (a, b) in pairs {
             let same = self.terms.equal(a, b);
@@ -105,17 +107,39 @@ impl Encoder<'_> {
     }
 
     /// The conditions whose meaning in bits is known. Without the others what is proved is more than the rule says.
-    fn conditions(&mut self) -> Result<Vec<Term>, String> {
-        let mut all = Vec::new();
-        for condition in &self.rule.conditions {
-            let Some(bits) = condition.def.bits else { continue };
-            let mut args: SmallVec<[BitArg; 2]> = SmallVec::new();
-            for &var in &condition.vars {
-                args.push(self.variable(var)?);
+    fn conditions(&mut self) -> Vec<Term> {
+        let conditions = &self.rule.conditions;
+        conditions.iter().filter_map(|condition| self.condition(condition)).collect()
+    }
+
+    /// Where a condition is true, if that is known exactly.
+    fn condition(&mut self, condition: &Condition) -> Option<Term> {
+        match condition {
+            Condition::Registered(def, vars) => {
+                let bits = def.bits?;
+                let args: SmallVec<[BitArg; 2]> =
+                    vars.iter().map(|&var| self.variable(var).ok()).collect::<Option<_>>()?;
+                bits(&mut self.terms, &args)
             }
-            all.extend(bits(&mut self.terms, &args));
+            Condition::Computed(node) => {
+                let (dtype, term) = self.value(*node).ok()?;
+                (dtype == DType::Bool).then_some(term)
+            }
+            Condition::All(list) => {
+                let terms: Vec<Term> = list.iter().map(|one| self.condition(one)).collect::<Option<_>>()?;
+                let truth = self.terms.constant(1, 1);
+                Some(terms.into_iter().fold(truth, |all, term| self.terms.mul(all, term)))
+            }
+            Condition::Any(list) => {
+                let terms: Vec<Term> = list.iter().map(|one| self.condition(one)).collect::<Option<_>>()?;
+                let falsehood = self.terms.constant(0, 1);
+                Some(terms.into_iter().fold(falsehood, |any, term| self.terms.or(any, term)))
+            }
+            Condition::Not(inner) => {
+                let inner = self.condition(inner)?;
+                Some(self.terms.not(inner))
+            }
         }
-        Ok(all)
     }
 
     fn variable(&mut self, var: usize) -> Result<BitArg, String> {
@@ -132,8 +156,8 @@ impl Encoder<'_> {
 
     /// A side of the template, for a result of this dtype.
     fn template(&mut self, rhs: NodeId, dtype: DType) -> Result<Term, String> {
-        if let Node::Literal(literal) = &self.rule.nodes[rhs] {
-            let scalar = literal_at(*literal, dtype).map_err(|e| e.message)?;
+        if let Node::Literal(number) = &self.rule.nodes[rhs] {
+            let scalar = number.checked_at(dtype)?;
             return Ok(self.scalar(scalar)?.1);
         }
         let (of, term) = self.value(rhs)?;
@@ -169,8 +193,8 @@ impl Encoder<'_> {
                 for (at, (arg, &node)) in args.iter().zip(&term.args).enumerate() {
                     whole.push(match (arg, &self.rule.nodes[node]) {
                         (Some(arg), _) => *arg,
-                        (None, Node::Literal(literal)) => {
-                            let scalar = literal_operand(op, &attrs, at, *literal, &dtypes)?;
+                        (None, Node::Literal(number)) => {
+                            let scalar = number.operand(op, &attrs, at, &dtypes)?;
                             self.scalar(scalar)?
                         }
                         (None, _) => return Err("an operand has no value".to_string()),

@@ -1,9 +1,8 @@
 //! Many combinations of values of an elementwise rule at once: each variable is an array of them.
 
 use super::MAX_ELEMENTS;
-use crate::rule::typing::{Case, literal_operand};
+use crate::rule::typing::Case;
 use crate::rule::{Node, Rule};
-use rewright_ir::builder::literal_at;
 use rewright_ir::{Array, DType, Datum, Limits, Scalar, evaluate_op};
 
 /// Both sides at one combination of values.
@@ -24,7 +23,10 @@ pub(super) fn compared(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Opti
     for id in 0..rule.nodes.len() {
         terms[id] = batch.results(id, &terms)?;
     }
-    let patterns = terms[rule.lhs].clone()?;
+    let mut patterns = Vec::new();
+    for root in rule.pattern_roots() {
+        patterns.extend(terms[root].clone()?);
+    }
     let is_special = |&scalar: &Scalar| {
         let z = scalar.to_c128();
         !z.re.is_finite() || !z.im.is_finite()
@@ -33,7 +35,7 @@ pub(super) fn compared(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Opti
     let mut all: Vec<Sides> = points.iter().map(sides).collect();
     for (&rhs, pattern) in rule.rhs.iter().zip(&patterns) {
         let template = match &rule.nodes[rhs] {
-            Node::Literal(literal) => Datum::Scalar(literal_at(*literal, pattern.dtype()).ok()?),
+            Node::Literal(literal) => Datum::Scalar(literal.at(pattern.dtype())?),
             Node::Op(term) | Node::Computed(term) => terms[rhs].as_ref()?.get(term.result)?.clone(),
             Node::Var(_) => terms[rhs].as_ref()?.first()?.clone(),
         };
@@ -89,9 +91,7 @@ impl Batch<'_> {
         let dtypes: Vec<Option<DType>> = args.iter().map(|arg| arg.as_ref().map(Datum::dtype)).collect();
         let attrs = term.attrs(&self.case.attrs);
         let whole = args.into_iter().enumerate().map(|(at, arg)| match (arg, &rule.nodes[term.args[at]]) {
-            (None, Node::Literal(literal)) => {
-                literal_operand(term.op, &attrs, at, *literal, &dtypes).ok().map(Datum::Scalar)
-            }
+            (None, Node::Literal(literal)) => literal.operand(term.op, &attrs, at, &dtypes).ok().map(Datum::Scalar),
             (arg, _) => arg,
         });
         let args: Vec<Datum> = whole.collect::<Option<_>>()?;

@@ -6,7 +6,6 @@ use crate::facts::Facts;
 use crate::rule::typing::{Case, Operand, is_elementwise, type_case};
 use crate::rule::{AttrTerm, Known, Node, Rule, extents};
 use rewright_ir::{Attr, DType, Dim, Scalar, Type};
-use smallvec::SmallVec;
 
 /// Combinations whose types are inferred; of more, a sample that is spread evenly.
 const MAX_TYPED: usize = 1 << 17;
@@ -268,14 +267,11 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
 
 /// False if a condition says no whatever the elements are.
 pub(super) fn may_hold(rule: &Rule, case: &Case) -> bool {
-    rule.conditions.iter().all(|condition| {
-        let known = |&var: &usize| {
-            let (ty, constant) = &case.vars[var];
-            Known { ty, constant: *constant, facts: Facts::all() }
-        };
-        let known: SmallVec<[Known<'_>; 2]> = condition.vars.iter().map(known).collect();
-        (condition.def.holds)(&known)
-    })
+    let known = |var: usize| {
+        let (ty, constant) = &case.vars[var];
+        Known { ty, constant: *constant, facts: Facts::all() }
+    };
+    rule.conditions.iter().all(|condition| condition.may_hold(&known))
 }
 
 /// The case of some dtypes and shapes; with `open`, types don't tell the extents. Constants are scalars.

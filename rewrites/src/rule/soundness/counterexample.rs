@@ -6,6 +6,8 @@ use std::fmt;
 /// Values for which the two sides of a rule differ.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
+    /// The op variables and their ops.
+    pub ops: Vec<(String, String)>,
     /// The variables and what they are.
     pub vars: Vec<(String, Datum)>,
     /// The attribute variables and what they are.
@@ -19,6 +21,9 @@ pub struct Counterexample {
 /// One line: `?x = -0.0 of f64: the pattern gives -0.0, the template 0.0`.
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, op) in &self.ops {
+            write!(f, "?{name} = {op}, ")?;
+        }
         for (n, (name, value)) in self.vars.iter().enumerate() {
             write!(f, "{}?{name} = {} of {}", if n > 0 { ", " } else { "" }, show(value), value.ty())?;
         }

@@ -4,11 +4,13 @@ use super::points::{fits, hold, values};
 use crate::check::{Random, Spread, edges, near};
 use crate::rule::proof::ring::inverse;
 use crate::rule::typing::Case;
-use crate::rule::{Condition, Node, Rule};
+use crate::rule::{Condition, Node, Rule, related};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
 /// How often elements are drawn anew where the conditions are not true of them.
 const TRIES: usize = 8;
+/// The same where conditions relate constants.
+const RELATED_TRIES: usize = 200;
 
 /// The elements of which all pairs are compared by conditions on two variables of different shapes. Of more, all are the same.
 const MAX_MET: usize = 256;
@@ -25,6 +27,8 @@ pub(super) struct Drawing<'a> {
     telling: Vec<Vec<Scalar>>,
     /// For each variable known values that fit it.
     known: Vec<Vec<Scalar>>,
+    /// Conditions relate constants.
+    relates: bool,
     drawn: usize,
 }
 
@@ -37,7 +41,7 @@ impl<'a> Drawing<'a> {
             special.chain(telling[var].iter().copied()).collect()
         };
         let known = dtypes().map(listed).collect();
-        Drawing { rule, case, random: Random::new(0x5EED), telling, known, drawn: 0 }
+        Drawing { rule, case, random: Random::new(0x5EED), telling, known, relates: related::relates(rule), drawn: 0 }
     }
 
     /// A variable and what it is to be, for each variable and each of its telling values.
@@ -62,16 +66,27 @@ impl<'a> Drawing<'a> {
             held[var] = (!ty.is_array()).then_some(first[var]);
         }
         // Conditions are true of elements that meet; where shapes differ, others may meet.
+        let rule = self.rule;
         let alike = |vars: &[usize]| vars.windows(2).all(|pair| case.shapes[pair[0]] == case.shapes[pair[1]]);
         let mut all = vec![first];
         while all.len() < count {
             let more = self.elements(&held, spread, known);
             all.push(more.unwrap_or_else(|| all[0].clone()));
         }
-        let apart: Vec<&Condition> =
-            self.rule.conditions.iter().filter(|c| c.vars.len() == 2 && !alike(&c.vars)).collect();
-        let crossed = |a: &[Scalar], b: &[Scalar]| apart.iter().all(|c| (c.def.sample)(&[a[c.vars[0]], b[c.vars[1]]]));
-        if !apart.is_empty() && (count > MAX_MET || !all.iter().all(|a| all.iter().all(|b| crossed(a, b)))) {
+        let arrays =
+            |c: &Condition| -> Vec<usize> { c.vars(rule).into_iter().filter(|&v| case.vars[v].0.is_array()).collect() };
+        let apart: Vec<(&Condition, Vec<usize>)> =
+            rule.conditions.iter().map(|c| (c, arrays(c))).filter(|(_, vars)| vars.len() > 1 && !alike(vars)).collect();
+        let meet = |a: &Vec<Scalar>| {
+            let crossed = |b: &Vec<Scalar>| {
+                apart.iter().all(|(c, vars)| {
+                    let of = |var| Some(if vars.first() == Some(&var) { a[var] } else { b[var] });
+                    vars.len() == 2 && c.sample(rule, &of)
+                })
+            };
+            all.iter().all(crossed)
+        };
+        if !apart.is_empty() && (count > MAX_MET || !all.iter().all(meet)) {
             all.truncate(1);
         }
         let value = |var: usize| {
@@ -86,9 +101,13 @@ impl<'a> Drawing<'a> {
 
     /// An element of each variable, of which the conditions are true.
     fn elements(&mut self, held: &[Option<Scalar>], spread: Spread, known: bool) -> Option<Vec<Scalar>> {
-        (0..TRIES).find_map(|_| {
-            let elements: Vec<Scalar> =
+        let tries = if self.relates { RELATED_TRIES } else { TRIES };
+        (0..tries).find_map(|number| {
+            let mut elements: Vec<Scalar> =
                 (0..held.len()).map(|var| held[var].unwrap_or_else(|| self.element(var, spread, known))).collect();
+            if self.relates {
+                related::relate(self.rule, &mut elements, |var| held[var].is_some(), number, &mut self.random);
+            }
             hold(self.rule, &elements).then_some(elements)
         })
     }
@@ -109,7 +128,7 @@ fn telling(rule: &Rule, var: usize, dtype: DType) -> Vec<Scalar> {
         .nodes
         .iter()
         .filter_map(|node| match node {
-            Node::Literal(literal) => Some(*literal),
+            Node::Literal(number) => number.literal(),
             _ => None,
         })
         .collect();

@@ -1,6 +1,5 @@
 //! The combinations of dtypes that a rule's variables can have.
 
-use crate::rule::typing::literal_operand;
 use crate::rule::{AttrTerm, Node, OpTerm, Rule};
 use rewright_ir::DType;
 use rewright_ir::op::Eval;
@@ -120,7 +119,7 @@ fn result(rule: &Rule, term: &OpTerm, known: &[Option<DType>]) -> Result<Option<
                 if open {
                     return Ok(None);
                 }
-                literal_operand(term.op, &attrs, at, *literal, &dtypes).map_err(|_| ())?.dtype()
+                literal.operand(term.op, &attrs, at, &dtypes).map_err(|_| ())?.dtype()
             }
             (None, _) => return Ok(None),
         });

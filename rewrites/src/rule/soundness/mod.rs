@@ -90,6 +90,9 @@ const BUDGET_OF_ARRAYS: usize = 10_000;
 /// The combinations of dtypes, shapes and attributes that are tried.
 const MAX_CASES: usize = 12_000;
 
+/// The same for one number of operands of rest variables.
+const MAX_REST_CASES: usize = 256;
+
 /// The combinations of dtypes for which different shapes, and larger arrays, are tried.
 const MAX_SHAPED: usize = 2;
 const MAX_LARGE: usize = 8;
@@ -164,8 +167,30 @@ impl fmt::Display for Soundness {
     }
 }
 
-/// Tries a rule.
+/// Tries a rule, with each choice of its op variables and for several numbers of operands of its rest variables.
 pub fn check(rule: &Rule) -> Soundness {
+    let mut found = check_one(rule);
+    for choice in &rule.choices {
+        if found.counterexample.is_some() || found.points == 0 {
+            break;
+        }
+        let more = check_one(choice);
+        found.cases += more.cases;
+        found.proved += more.proved;
+        // With ops that no values were tried with, the rule would be used untried.
+        let is_untried = more.points == 0 && choice.choice.lengths == rule.choice.lengths;
+        found.points = if is_untried { 0 } else { found.points + more.points };
+        found.counterexample = more.counterexample;
+        let new: Vec<String> = more.not_tried.into_iter().filter(|what| !found.not_tried.contains(what)).collect();
+        found.not_tried.extend(new);
+    }
+    if rule.has_rests() && found.counterexample.is_none() {
+        found.not_tried.push("more operands".to_string());
+    }
+    found
+}
+
+fn check_one(rule: &Rule) -> Soundness {
     let mut search = Search { rule, found: Soundness::default() };
     // The search ends at the first counterexample.
     let _ = search.run();
@@ -200,7 +225,7 @@ impl Search<'_> {
             let (typed, count) = (space.typed(), space.count());
             self.not_tried(format!("{} of {count} combinations of dtypes, shapes and attributes", count - typed));
         }
-        let all = thinned(all, MAX_CASES);
+        let all = thinned(all, if rule.has_rests() { MAX_REST_CASES } else { MAX_CASES });
         if all.len() < self.found.cases {
             self.not_tried(format!("{} of {} cases", self.found.cases - all.len(), self.found.cases));
         }

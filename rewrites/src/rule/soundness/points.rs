@@ -2,6 +2,7 @@
 
 use super::drawn::Drawing;
 use crate::check::special;
+use crate::rule::related::{relates, solve};
 use crate::rule::typing::Case;
 use crate::rule::{Condition, Rule};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
@@ -56,16 +57,13 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
 
 /// True if all conditions are true of the elements.
 pub(super) fn hold(rule: &Rule, elements: &[Scalar]) -> bool {
-    rule.conditions.iter().all(|condition| {
-        let about: Vec<Scalar> = condition.vars.iter().map(|&var| elements[var]).collect();
-        (condition.def.sample)(&about)
-    })
+    rule.conditions.iter().all(|condition| condition.sample(rule, &|var| Some(elements[var])))
 }
 
 /// True if the conditions that are about a variable alone are true of the element.
 pub(super) fn fits(rule: &Rule, var: usize, element: Scalar) -> bool {
-    let about = |c: &&Condition| c.vars[..] == [var];
-    rule.conditions.iter().filter(about).all(|c| (c.def.sample)(&[element]))
+    let about = |c: &&Condition| c.vars(rule)[..] == [var];
+    rule.conditions.iter().filter(about).all(|c| c.sample(rule, &|_| Some(element)))
 }
 
 /// Combinations of special values.
@@ -89,6 +87,7 @@ fn special_points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Itera
             point.push(list[rest % count]);
             rest /= count;
         }
+        solve(rule, &mut point, |_| false);
         hold(rule, &point)
             .then(|| point.iter().enumerate().map(|(at, &s)| filled(s, case, at, number, &lists[at], rule)).collect())
     })
@@ -101,7 +100,8 @@ fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar]
         return Datum::Scalar(first);
     }
     let fitting: Vec<Scalar> = list.iter().copied().filter(|&s| fits(rule, var, s)).collect();
-    let at = |i: usize| if i == 0 || number % 3 == 1 { first } else { fitting[(number * 7 + i * 5) % fitting.len()] };
+    let alone = number % 3 == 1 || relates(rule);
+    let at = |i: usize| if i == 0 || alone { first } else { fitting[(number * 7 + i * 5) % fitting.len()] };
     Array::from_fn(ty.dtype(), shape, at).map_or(Datum::Scalar(first), Datum::Array)
 }
 

@@ -29,7 +29,8 @@ pub fn missing_liberties(rule: &Rule) -> Option<Liberties> {
     sets.sort_by_key(|set| (set.count_ones(), *set));
     let mut examples: Vec<Counterexample> = Vec::new();
     for set in sets {
-        let freer = Rule { liberties: rule.liberties | pick(&open, set), ..rule.clone() };
+        let with = |rule: &Rule| Rule { liberties: rule.liberties | pick(&open, set), ..rule.clone() };
+        let freer = Rule { choices: rule.choices.iter().map(with).collect(), ..with(rule) };
         if examples.iter().any(|example| remains(&freer, example)) {
             continue;
         }
@@ -60,6 +61,11 @@ fn is_sensible(rule: &Rule, more: Liberties) -> bool {
 
 /// True if the sides differ at the counterexample's values with these liberties, too.
 fn remains(rule: &Rule, example: &Counterexample) -> bool {
+    let ops = |rule: &&Rule| {
+        let chosen = rule.chosen.iter().map(|(name, op)| (name.to_string(), op.to_string()));
+        chosen.eq(example.ops.iter().cloned()) && rule.vars.len() == example.vars.len()
+    };
+    let Some(rule) = rule.all().find(ops) else { return false };
     let point: Vec<Datum> = example.vars.iter().map(|(_, value)| value.clone()).collect();
     let attrs: Vec<Option<Attr>> = example.attrs.iter().map(|(_, attr)| attr.clone()).collect();
     matches!(Trial::new(rule, &attrs, &point).compared(), Compared::Differ(_))

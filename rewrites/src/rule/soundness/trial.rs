@@ -1,7 +1,6 @@
 //! A rule at one combination of values: both sides computed, and compared as far as the liberties say.
 
 use super::{Counterexample, MAX_ELEMENTS, TOLERANCE, range};
-use crate::rule::typing::literal_operand;
 use crate::rule::{Liberties, Node, NodeId, Rule};
 use rewright_ir::op::Traits;
 use rewright_ir::{Array, Attr, DType, Datum, Limits, Op, Scalar, evaluate_op};
@@ -43,7 +42,11 @@ impl<'a> Trial<'a> {
     pub fn compared(&self) -> Compared {
         let rule = self.rule;
         let mut terms: Terms = vec![None; rule.nodes.len()];
-        let Ok(patterns) = self.all_results(rule.lhs, &mut terms) else { return Compared::LeftOut };
+        let mut patterns = Vec::new();
+        for root in rule.pattern_roots() {
+            let Ok(results) = self.all_results(root, &mut terms) else { return Compared::LeftOut };
+            patterns.extend(results);
+        }
         if self.left_out(&terms) || self.is_lossy(&terms) {
             return Compared::LeftOut;
         }
@@ -67,7 +70,9 @@ impl<'a> Trial<'a> {
     fn counterexample(&self, pattern: &Datum, template: Result<Datum, String>) -> Counterexample {
         let vars = self.rule.vars.iter().zip(self.point);
         let attrs = self.rule.attr_vars.iter().zip(self.attrs);
+        let ops = self.rule.chosen.iter();
         Counterexample {
+            ops: ops.map(|(name, op)| (name.to_string(), op.to_string())).collect(),
             vars: vars.map(|(var, value)| (var.name.to_string(), value.clone())).collect(),
             attrs: attrs.map(|(name, attr)| (name.to_string(), attr.clone())).collect(),
             pattern: pattern.clone(),
@@ -124,7 +129,7 @@ impl<'a> Trial<'a> {
         let dtypes: Vec<Option<DType>> = args.iter().map(|arg| arg.as_ref().map(Datum::dtype)).collect();
         let whole = args.into_iter().enumerate().map(|(at, arg)| match (arg, &self.rule.nodes[term.args[at]]) {
             (None, Node::Literal(literal)) => {
-                literal_operand(term.op, &term.attrs(self.attrs), at, *literal, &dtypes).map(Datum::Scalar)
+                literal.operand(term.op, &term.attrs(self.attrs), at, &dtypes).map(Datum::Scalar)
             }
             (arg, _) => arg.ok_or_else(|| "an operand has no value".to_string()),
         });
@@ -225,8 +230,8 @@ impl<'a> Trial<'a> {
             let Some(point) = point else { return largest };
             let trial = Trial::new(self.rule, self.attrs, &point);
             let mut terms: Terms = vec![None; self.rule.nodes.len()];
-            let mut sides = std::iter::once(&self.rule.lhs).chain(&self.rule.rhs);
-            if sides.all(|&side| {
+            let mut sides = self.rule.pattern_roots().chain(self.rule.rhs.iter().copied());
+            if sides.all(|side| {
                 !matches!(self.rule.nodes[side], Node::Op(_)) || trial.all_results(side, &mut terms).is_ok()
             }) {
                 largest = largest.max(trial.largest(&terms));
