@@ -61,7 +61,7 @@ pub(crate) use items_first::{ItemKernels, LEAST_ITEMS, is_much};
 pub(crate) use lines::{LINE, Lines};
 pub(crate) use packed::{packed_decision, run_packed, written};
 pub(crate) use parts::{Halves, run_parts};
-pub(crate) use row_blocks::BlockKernels;
+pub(crate) use row_blocks::{BlockKernels, Rows};
 pub(crate) use run::{Work, run};
 pub use search::Blocks;
 pub(crate) use search::Searchers;
