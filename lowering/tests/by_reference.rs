@@ -248,9 +248,11 @@ entry:
             assert_eq!(array(&found[2]), &wanted.into_dyn());
             assert_eq!(array(&found[5]).iter().copied().collect::<Vec<_>>(), [1.0, 5.0, 4.0]);
         }
-        assert!(f.outcome(&[x.into(), (&u).into(), 5i64.into(), (&s).into()]).is_err());
     }
     assert_eq!(by_reference(&f), 0);
+    let (x, u) = (wide.slice(s![..5, ..4]), Array1::zeros(2));
+    let wrong = |k: i64, rows: usize| f.outcome(&[x.into(), (&u).into(), k.into(), (&Array2::zeros((rows, 4))).into()]);
+    assert!(wrong(5, 3).is_err_and(|e| e.message.contains("out of bounds")) && wrong(0, 2).is_err());
 }
 
 #[test]
@@ -289,6 +291,6 @@ entry:
     let x = Array2::from_shape_fn((3, 4), |(i, j)| (10 * i + j) as f64);
     let found = f.call(&[x.slice(s![..;-1, ..]).into(), (-1i64).into(), 2i32.into()]);
     assert_eq!(found, [Datum::Scalar(2.0.into()), Datum::Scalar(4.0.into())]);
-    assert!(f.outcome(&[(&x).into(), 3i64.into(), 0i32.into()]).is_err_and(|e| e.message.contains("out of bounds")));
     assert_eq!(by_reference(&f), 0);
+    assert!(f.outcome(&[(&x).into(), 3i64.into(), 0i32.into()]).is_err_and(|e| e.message.contains("out of bounds")));
 }

@@ -8,13 +8,12 @@
 //! Where any order gives the same bits, as of integers and extrema, rows are combined one after the other, but in blocks, too, where results that are adjacent are few.
 //!
 //! Scratch memory must be near: results are computed in pieces that the cache next to the processor has room for. A call chooses by the number of
-//! adjacent results which of three kernels computes blocks ([`Rows`]): of up to three results adjacent lanes are blocks, whose elements are gathered
-//! one by one; of a power of two that fits a register vectors have exactly as many lanes, since a load under a mask waits for the masked store of the
-//! same place; of all others adjacent lanes are adjacent results, under a mask at the end.
+//! adjacent results which kernel computes blocks ([`ResultLanes`]).
 
 use super::decide::bytes;
 use super::lines::{LINE, Lines};
 use super::machine::facts;
+use super::result_lanes::ResultLanes;
 use super::run::{Part, Work};
 use crate::copy::{Axis, copy_strided};
 use crate::kernel::{CompiledKernel, KOp, Kernel, Status};
@@ -39,37 +38,8 @@ const MOST_INSTS: usize = 64;
 const NEAR: u64 = 16 << 10;
 /// Of results along loops around those from row to row a piece has so many times fewer.
 const OUTSIDE: u64 = 8;
-/// From so many adjacent results on, one masked vector of them costs less than gathering each from several blocks.
-const WIDE: u64 = 4;
-/// The bytes of the narrowest and of the widest register.
-const REGISTERS: [u64; 2] = [16, 64];
 /// The most blocks of a group are as many where each has few results.
 const MANY_BLOCKS: u64 = 64;
-
-/// How the adjacent results of a call lie in the vectors of its kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
-    /// Adjacent lanes are adjacent blocks.
-    Narrow,
-    /// Adjacent lanes are adjacent results.
-    Wide,
-    /// The same, and a vector has exactly the results that there are: 2 to the power of this.
-    Exact(u32),
-}
-
-impl Rows {
-    /// How many of them there are; the results of the last have a byte each.
-    pub const COUNT: usize = 3 + REGISTERS[1].ilog2() as usize;
-
-    /// Which of them it is.
-    pub fn number(self) -> usize {
-        match self {
-            Rows::Narrow => 0,
-            Rows::Wide => 1,
-            Rows::Exact(log) => 2 + log as usize,
-        }
-    }
-}
 
 /// The kernels that run rows in blocks, of a call that has several blocks.
 #[derive(Clone, Copy)]
@@ -87,47 +57,32 @@ pub(crate) struct BlockKernels<'a> {
 pub fn has_blocks(lowered: &Lowered, bound: &Bound) -> bool {
     let least = |join: &BlockJoin| if join.is_free { FREE_BLOCKS * BLOCK } else { BLOCK };
     let is_short = lowered.kernel.fold.is_none() && bound.extents.last().is_none_or(|&inner| inner <= FREE_RESULTS);
-    let join = lowered.block_join.as_ref().filter(|join| !join.is_free || is_short);
+    let indexed = (0..lowered.row).any(|number| lowered.reduced[number] && lowered.indexed[number]);
+    let join = lowered.block_join.as_ref().filter(|join| !join.is_free || is_short && !indexed);
     join.is_some_and(|join| rows(lowered, &bound.extents) > least(join))
 }
 
-/// How the adjacent results of a call with these loops lie in vectors.
-pub fn rows_of(lowered: &Lowered, bound: &Bound) -> Rows {
-    let buffers = || lowered.kernel.buffers.iter();
-    let inner = bound.extents.last().copied().unwrap_or(1);
-    if lowered.kernel.fold.is_some() || !buffers().any(|buffer| buffer.written) {
-        return Rows::Wide;
-    }
-    let bytes = inner.saturating_mul(buffers().map(|buffer| buffer.dtype.size() as u64).max().unwrap_or(1));
-    let [least, most] = REGISTERS;
-    match inner {
-        ..WIDE => Rows::Narrow,
-        _ if inner.is_power_of_two() && (least..=most).contains(&bytes) => Rows::Exact(inner.ilog2()),
-        _ => Rows::Wide,
-    }
-}
-
 /// A kernel of several blocks, if there is one: an index along rows would not be the same in each.
-pub fn of_blocks(lowered: &Lowered, rows: Rows) -> Option<Kernel> {
-    with_blocks(&lowered.kernel, lowered, rows)
+pub fn of_blocks(lowered: &Lowered, lanes: ResultLanes) -> Option<Kernel> {
+    with_blocks(&lowered.kernel, lowered, lanes)
 }
 
 /// The same of whole blocks, if it has few instructions.
-pub fn of_whole_blocks(lowered: &Lowered, rows: Rows) -> Option<Kernel> {
+pub fn of_whole_blocks(lowered: &Lowered, lanes: ResultLanes) -> Option<Kernel> {
     let along = last_along(lowered)?;
     let short = Some(&lowered.kernel).filter(|kernel| kernel.insts.len() <= MOST_INSTS);
-    with_blocks(&short?.unrolled(along, AT_ONCE as usize)?, lowered, rows)
+    with_blocks(&short?.unrolled(along, AT_ONCE as usize)?, lowered, lanes)
 }
 
-fn with_blocks(kernel: &Kernel, lowered: &Lowered, rows: Rows) -> Option<Kernel> {
+fn with_blocks(kernel: &Kernel, lowered: &Lowered, lanes: ResultLanes) -> Option<Kernel> {
     let along = || (0..lowered.row).filter(|&number| lowered.reduced[number]);
     let is_index = |op: &KOp, number| matches!(op, KOp::Index(axis) if *axis as usize == number);
     if along().any(|number| kernel.insts.iter().any(|inst| is_index(&inst.op, number))) {
         return None;
     }
-    let at = if rows == Rows::Narrow { kernel.axes } else { 0 };
+    let at = if lanes == ResultLanes::Narrow { kernel.axes } else { 0 };
     let mut kernel = kernel.with_loop(at, |buffer| buffer.written || along().any(|number| buffer.varies[number]));
-    if let Rows::Exact(log) = rows {
+    if let ResultLanes::Exact(log) = lanes {
         kernel.wishes.lanes = Some(1 << log);
         kernel.wishes.unroll = kernel.wishes.unroll.or(Some(1));
     }
