@@ -250,8 +250,9 @@ entry:
         }
     }
     assert_eq!(by_reference(&f), 0);
-    let (x, u) = (wide.slice(s![..5, ..4]), Array1::zeros(2));
-    let wrong = |k: i64, rows: usize| f.outcome(&[x.into(), (&u).into(), k.into(), (&Array2::zeros((rows, 4))).into()]);
+    let (x, u) = (wide.slice(s![..5, ..4]), Array1::<f64>::zeros(2));
+    let wrong =
+        |k: i64, rows: usize| f.outcome(&[x.into(), (&u).into(), k.into(), (&Array2::<f64>::zeros((rows, 4))).into()]);
     assert!(wrong(5, 3).is_err_and(|e| e.message.contains("out of bounds")) && wrong(0, 2).is_err());
 }
 
