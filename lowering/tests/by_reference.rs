@@ -1,4 +1,5 @@
-//! Steps that run by the reference meanings of their ops are named, each once; reshapes, updates and constants are no such steps.
+//! Steps that run by the reference meanings of their ops are named, each once; reshapes, updates and
+//! constants are no such steps.
 
 #[path = "support/arrays.rs"]
 mod arrays;
@@ -120,7 +121,8 @@ entry:
     }
 }
 
-/// Transposes, slices, windows that lie apart, and none of these; to axes that are split, joined, dropped and put in.
+/// Transposes, slices, windows that lie apart, and none of these; to axes that are split, joined, dropped
+/// and put in.
 #[test]
 fn reshapes_are_views_or_copies() {
     let text = |dtype: &str, view: &str, dims: &str| {
@@ -220,7 +222,8 @@ entry:
     }
 }
 
-/// Of an argument, of a value that is read later, of itself, and of a constant; at positions, slices and steps; with scalars and arrays.
+/// Of an argument, of a value that is read later, of itself, and of a constant; at positions, slices and
+/// steps; with scalars and arrays.
 #[test]
 fn updates_are_strided_stores() {
     let text = "func @f(%x: f64[n, m], %u: f64[?], %k: i64, %s: f64[?, m]) -> f64[n, m], f64[n, m], f64[n, m], f64[n, m], f64[n, m], f64[3], f64[n, m] {

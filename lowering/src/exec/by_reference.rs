@@ -1,8 +1,9 @@
 //! The one door to the reference evaluator.
 //!
-//! Two kinds of steps come here: those that have no kernel, which [`Executable::remarks`] names, and those whose kernel or copy does not fit
-//! the operands of a call, which only the call knows. Every evaluation is counted by its step, and the second kind leaves its
-//! reason, so that no step runs by reference unseen: [`Executable::reference_steps`].
+//! Two kinds of steps come here: those that have no kernel, which [`Executable::remarks`] names, and those
+//! whose kernel or copy does not fit the operands of a call, which only the call knows. Every evaluation is
+//! counted by its step, and the second kind leaves its reason, so that no step runs by reference unseen:
+//! [`Executable::reference_steps`].
 
 use super::frame::Frame;
 use super::machine::{Activation, Machine};
@@ -82,8 +83,9 @@ impl ByReference {
 }
 
 impl Executable {
-    /// The steps that calls ran by the reference meanings of their ops so far, each once, in the plan's order: those of
-    /// [`remarks`](Executable::remarks), and those of [`call_remarks`](Executable::call_remarks). None of
+    /// The steps that calls ran by the reference meanings of their ops so far, each once, in the plan's
+    /// order: those of [`remarks`](Executable::remarks), and those of
+    /// [`call_remarks`](Executable::call_remarks). None of
     /// [`Backend::Reference`](super::Backend::Reference), which has no steps.
     pub fn reference_steps(&self) -> Vec<ReferenceStep> {
         let step = |(f, number, step, evaluated): (usize, usize, &Step, Evaluated)| {
@@ -96,8 +98,8 @@ impl Executable {
         self.inner.by_reference.of(&self.inner.plan).into_iter().map(step).collect()
     }
 
-    /// The steps that have a kernel, or a copy of their own, and that calls ran by the reference meanings of their ops nevertheless, since
-    /// operands did not fit: each once, with the reason.
+    /// The steps that have a kernel, or a copy of their own, and that calls ran by the reference meanings
+    /// of their ops nevertheless, since operands did not fit: each once, with the reason.
     pub fn call_remarks(&self) -> Vec<Remark> {
         let remark = |(f, _, step, evaluated): (usize, usize, &Step, Evaluated)| {
             let (func, loc) = self.place(f, step);
@@ -113,7 +115,8 @@ impl Executable {
         (name, self.inner.module.get(name).map_or_else(Loc::default, |func| func.inst(step.inst).loc))
     }
 
-    /// The whole function by the reference evaluator, which is what [`Backend::Reference`](super::Backend::Reference) asks for.
+    /// The whole function by the reference evaluator, which is what
+    /// [`Backend::Reference`](super::Backend::Reference) asks for.
     pub(super) fn evaluate(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
         self.evaluate_data(args.iter().map(Arg::to_datum).collect::<Result<_, _>>()?)
     }
@@ -136,7 +139,8 @@ impl Machine<'_> {
         self.arrays(act, step, &[(step.inst, eval)], why)
     }
 
-    /// Runs a step by the reference meanings of several instructions, of which each has the results of the one before as its operands.
+    /// Runs a step by the reference meanings of several instructions, of which each has the results of the
+    /// one before as its operands.
     pub(super) fn arrays(
         &self,
         act: &mut Activation<'_, '_>,
@@ -153,7 +157,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Takes note that a step ran by the reference meaning of its op. An op that has no other implementation is no such step.
+    /// Takes note that a step ran by the reference meaning of its op. An op that has no other
+    /// implementation is no such step.
     pub(super) fn ran_by_reference(&self, act: &Activation<'_, '_>, step: &Step, why: Why) {
         if !step.op.traits.contains(Traits::DIRECT) {
             self.exec.by_reference.add(act.number, step.inst, why);

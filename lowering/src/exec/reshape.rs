@@ -1,7 +1,7 @@
 //! Views, and the reshapes that have to copy.
 //!
-//! A reshape keeps the row-major order of elements. Where strides lead to them in that order, it is a view; else the elements are copied once, in
-//! one pass, to where the result is wanted.
+//! A reshape keeps the row-major order of elements. Where strides lead to them in that order, it is a view;
+//! else the elements are copied once, in one pass, to where the result is wanted.
 
 use super::by_reference::Why;
 use super::machine::{Activation, Machine};
@@ -11,13 +11,14 @@ use super::view::{Reshape, ViewOp};
 use rewright_ir::{EvalError, Scalar};
 use smallvec::SmallVec;
 
-/// The strides of extents `new` that lead to the elements of extents `old` in row-major order; `None` if there are none, so that elements must
-/// be copied. Both have the same number of elements, of `size` bytes.
+/// The strides of extents `new` that lead to the elements of extents `old` in row-major order; `None` if
+/// there are none, so that elements must be copied. Both have the same number of elements, of `size` bytes.
 pub fn regrouped(old: &[usize], strides: &[isize], new: &[usize], size: usize) -> Option<Strides> {
     if new.contains(&0) {
         return Some(row_major(new, size));
     }
-    // Axes along which elements are evenly spaced as one, the outermost first: their elements, and the distance between them.
+    // Axes along which elements are evenly spaced as one, the outermost first: their elements, and the
+    // distance between them.
     let mut runs: SmallVec<[(usize, isize); 4]> = SmallVec::new();
     for (&extent, &stride) in old.iter().zip(strides).filter(|(extent, _)| **extent > 1) {
         match runs.last_mut() {
@@ -97,7 +98,8 @@ impl Machine<'_> {
             fresh = self.fresh(act, None, place.dtype, shape)?;
             to = Some(row_major(place.shape, size));
         }
-        // SAFETY: the operand is held; the room is that of an array of as many elements of its dtype, apart from it, and the strides lead to each once.
+        // SAFETY: the operand is held; the room is that of an array of as many elements of its dtype, apart
+        // from it, and the strides lead to each once.
         unsafe {
             copy_elements(&place, fresh.target.pointer, &to.unwrap_or_default());
             Ok(Some(fresh.into_held()))

@@ -1,12 +1,15 @@
-//! Adjacent results of rows that are combined in memory, and the vectors of the kernel that computes blocks of them (`row_blocks.rs`).
+//! Adjacent results of rows that are combined in memory, and the vectors of the kernel that computes blocks
+//! of them (`row_blocks.rs`).
 //!
-//! Of up to three results adjacent lanes are blocks, whose elements are gathered one by one. Of a power of two that fits a register, vectors have
-//! exactly as many lanes: a masked load waits for a masked store to the same place until that has left the store buffer. Of all others
-//! adjacent lanes are adjacent results, under a mask at the end.
+//! Of up to three results adjacent lanes are blocks, whose elements are gathered one by one. Of a power of
+//! two that fits a register, vectors have exactly as many lanes: a masked load waits for a masked store to
+//! the same place until that has left the store buffer. Of all others adjacent lanes are adjacent results,
+//! under a mask at the end.
 
 use crate::lower::{Bound, Lowered};
 
-/// From so many adjacent results on, one masked vector of them costs less than gathering each from several blocks.
+/// From so many adjacent results on, one masked vector of them costs less than gathering each from several
+/// blocks.
 const WIDE: u64 = 4;
 /// The bytes of the narrowest and of the widest register.
 const REGISTERS: [u64; 2] = [16, 64];

@@ -1,7 +1,8 @@
 //! Measuring calls, for `exec --time` and `bench`, which tell the same figure.
 //!
-//! Calls are measured in batches, after some that are not measured. Each result is dropped at once, so that the executable uses its memory for the
-//! next one: kept results would cost fresh pages in each call, which take several times as long to make as to fill.
+//! Calls are measured in batches, after some that are not measured. Each result is dropped at once, so that
+//! the executable uses its memory for the next one: kept results would cost fresh pages in each call, which
+//! take several times as long to make as to fill.
 
 use crate::error::Error;
 use cpu_time::ProcessTime;
@@ -10,13 +11,15 @@ use rewright::ndarray::{ArcArray, Axis, IxDyn, Slice};
 use rewright::{Array, Datum, Element, EvalError, with_array};
 use std::time::{Duration, Instant};
 
-/// Calls are measured so many at once that they take at least this long: looking at the clock takes time, too.
+/// Calls are measured so many at once that they take at least this long: looking at the clock takes time,
+/// too.
 const SHORTEST: Duration = Duration::from_micros(20);
 
 /// The most calls of a batch.
 const MOST: u64 = 1 << 20;
 
-/// So many calls come before those that are measured, if there is time for them: the first ones decide, and get memory.
+/// So many calls come before those that are measured, if there is time for them: the first ones decide, and
+/// get memory.
 const FIRST: usize = 3;
 
 /// Bytes of a cache line.
@@ -80,8 +83,9 @@ pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted.get(at).copied().unwrap_or_default()
 }
 
-/// The same elements in a buffer of their own that begins where a cache line does, on huge pages if it is large. Where the allocator would put it is left to chance
-/// otherwise, and with it the time that calls take.
+/// The same elements in a buffer of their own that begins where a cache line does, on huge pages if it is
+/// large. Where the allocator would put it is left to chance otherwise, and with it the time that calls
+/// take.
 pub fn aligned(datum: &Datum) -> Result<Datum, Error> {
     let Datum::Array(array) = datum else { return Ok(datum.clone()) };
     with_array!(array, |a| in_line(a).map(Datum::Array)).ok_or_else(no_memory)
