@@ -46,7 +46,7 @@ fn columns_of_any_number_and_length() {
         check(&sums(DType::F64), &[array(DType::F64, &[n, m], (n * m) as u64)]);
     }
     for dtype in [DType::F32, DType::C64, DType::C128] {
-        for (n, m) in [(17, 1), (100, 3), (1000, 5), (129, 16), (50, 2500), (333, 40)] {
+        for (n, m) in [(17, 1), (100, 3), (333, 4), (1000, 5), (1000, 8), (300, 12), (129, 16), (50, 2500), (333, 40)] {
             check(&sums(dtype), &[array(dtype, &[n, m], 7)]);
         }
     }
@@ -69,7 +69,18 @@ fn narrow_columns_in_any_order() {
         let name = dtype.name();
         let text =
             format!("func @f(%x: {name}[n, m]) -> {result}[m] {{\nentry:\n  %0 = {op} %x, axes=[0]\n  ret %0\n}}");
-        for (n, m) in [(256, 3), (257, 3), (300, 1), (1000, 2), (1001, 7), (1000, 8), (20_011, 1)] {
+        for (n, m) in [
+            (256, 3),
+            (257, 3),
+            (300, 1),
+            (1000, 2),
+            (999, 4),
+            (1001, 7),
+            (1000, 8),
+            (1000, 12),
+            (777, 16),
+            (20_011, 1),
+        ] {
             check(&text, &[array(dtype, &[n, m], (n * m) as u64)]);
         }
         let pixels = text.replace("[n, m]", "[n, m, k]").replace("[m] {", "[k] {").replace("[0]", "[0, 1]");

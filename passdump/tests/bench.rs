@@ -61,6 +61,58 @@ fn json_has_all_of_it() {
     }
 }
 
+/// Nanoseconds of a call that a line of `exec --time` tells, as `1.2ms`.
+fn nanos(text: &str) -> f64 {
+    let units = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let (unit, scale) = units.into_iter().find(|(unit, _)| text.ends_with(unit)).unwrap();
+    text.trim_end_matches(unit).parse::<f64>().unwrap() * scale
+}
+
+/// New results in each call, on whose memory the time depends; a machine that does other things besides may be slow in one of both.
+#[test]
+fn exec_and_bench_tell_the_same_time() {
+    let args = ["--arg", "x=random:f64[1000000]", "--arg", "k=3"];
+    let mut tries = Vec::new();
+    for _ in 0..8 {
+        let exec = done(&[&["exec", "-", "--time"], &args[..]].concat(), SUM);
+        let call = exec.lines().find(|line| line.starts_with("call ")).unwrap();
+        let exec = nanos(call.split_whitespace().nth(1).unwrap());
+        let bench = done(&[&["bench", "-", "--json", "--time", "0.25"], &args[..]].concat(), SUM);
+        let bench: Value = serde_json::from_str(&bench).unwrap();
+        let bench = bench["ns_a_call"]["median"].as_f64().unwrap();
+        if (bench / exec).max(exec / bench) < 1.5 {
+            return;
+        }
+        tries.push((exec, bench));
+    }
+    panic!("exec and bench differ: {tries:?}");
+}
+
+#[test]
+fn steps_by_reference_are_named() {
+    let planned = "arrayexpr [i: 4, r: reduce 4] where r <= i (x = %x[r, r]) {
+    yield x
+  } reduce (sum f64) : f64[4]";
+    let found = "arrayexpr [i: 3, j: 3, r: reduce 2, s: reduce 2] (x = %x[i + r, j + s]) {
+    yield x
+  } reduce (max f64) : f64[3, 3]";
+    for (expr, dims, why) in [(planned, "4", "it has a guard"), (found, "3, 3", "not evenly spaced")] {
+        let text = format!("func @f(%x: f64[4, 4]) -> f64[{dims}] {{\nentry:\n  %a = {expr}\n  ret %a\n}}\n");
+        let timed = done(&["exec", "-", "--time", "--arg", "x=random:f64[4, 4]"], &text);
+        let row = timed.lines().find(|line| line.starts_with("`arrayexpr` by reference ")).unwrap_or_default();
+        assert!(row.contains("`@f`, 3:3") && row.contains("1 run ") && row.contains("% of the call"), "{timed}");
+        let remarks = timed.lines().filter(|line| line.contains("runs by its reference meaning"));
+        assert!(remarks.clone().count() == 1 && remarks.clone().all(|line| line.contains(why)), "{timed}");
+        let json = done(&["bench", "-", "--json", "--time", "0", "--arg", "x=random:f64[4, 4]"], &text);
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert!(json["remarks"].as_array().unwrap().len() == 1 && json["remarks"][0].as_str().unwrap().contains(why));
+        let report = done(&["bench", "-", "--time", "0", "--arg", "x=random:f64[4, 4]"], &text);
+        assert_eq!(report.matches(why).count(), 1, "{report}");
+    }
+    let timed = done(&[&["exec", "-", "--time"], &ARGS[..]].concat(), SUM);
+    assert!(!timed.contains("` by reference "), "{timed}");
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_roofline_is_measured() {

@@ -1,11 +1,16 @@
 //! Arrays of storage styles put together and taken apart.
 
+use super::by_reference::Why;
 use super::frame::Frame;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Def, DimCheck, Step};
 use super::value::{Held, Shape};
 use rewright_ir::{Components, Datum, EvalError, Mould, Style};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Why the evaluator puts components together whose style needs the extents of the whole.
+const UNKNOWN: Why =
+    Why::Unfit("its extents are known from its components only: name each dim of its type by a symbol of a parameter");
 
 /// How arrays of a storage style are put together.
 #[derive(Debug)]
@@ -48,7 +53,7 @@ impl Machine<'_> {
             _ => None,
         };
         let (Some(component), [def]) = (component, &step.defs[..]) else {
-            return self.array(act, step, ArrayEval::Op);
+            return self.array(act, step, ArrayEval::Op, Why::WRONG);
         };
         self.put(act.frame, def.slot, Held::Array(component))?;
         self.admit(act, def, "result")
@@ -62,7 +67,9 @@ impl Machine<'_> {
         assemble: &Assemble,
     ) -> Result<(), EvalError> {
         let [def] = &step.defs[..] else { return Err(EvalError::shape("has one result")) };
-        let Some(mould) = assemble.mould(def, act.frame) else { return self.array(act, step, ArrayEval::Op) };
+        let Some(mould) = assemble.mould(def, act.frame) else {
+            return self.array(act, step, ArrayEval::Op, UNKNOWN);
+        };
         let held = |number| {
             let operand = self.operand(act, step, number).to_datum(&mut self.buffers.borrow_mut());
             operand.map(|datum| datum.to_array())
@@ -73,7 +80,7 @@ impl Machine<'_> {
         match mould.cast(components) {
             Ok(whole) => self.put(act.frame, def.slot, Held::from(Datum::from(whole))),
             // Which says what is wrong.
-            Err(_) => self.array(act, step, ArrayEval::Op),
+            Err(_) => self.array(act, step, ArrayEval::Op, Why::WRONG),
         }
     }
 }

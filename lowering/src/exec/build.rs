@@ -11,6 +11,7 @@ use super::join::Join;
 use super::launch::Launch;
 use super::layout;
 use super::liveness::Liveness;
+use super::parts::Update;
 use super::pick::Pick;
 use super::plan::*;
 use super::reindex::Reindex;
@@ -24,9 +25,11 @@ use crate::lower::{lower, lower_in_order};
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
+use rewright_ir::ops::create::CONSTANT;
 use rewright_ir::ops::{control, dim, effects, getitem, styled, update};
 use rewright_ir::{
-    Block, Dim, Eval, Function, Inst, InstData, Module, Name, Scalar, Style, Traits, Type, Value, verify_function,
+    Array, Attr, Block, Dim, Eval, Function, Inst, InstData, Module, Name, Scalar, Style, Traits, Type, Value,
+    verify_function,
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -381,6 +384,12 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 StepKind::Scalar(ScalarStep { scalar, attrs: data.attrs.clone(), ins: found.ins })
             }
             Eval::Array(_) if data.op.traits.contains(Traits::DIRECT) => StepKind::Array(ArrayEval::Op),
+            Eval::Array(_)
+                if data.op == CONSTANT
+                    && let Some(Attr::Array(array)) = data.attrs.get("value") =>
+            {
+                StepKind::Constant(Array::clone(array))
+            }
             Eval::Array(_) if let Some(view) = self.view(data) => StepKind::View(view),
             Eval::Array(_) if let Some(part) = self.part(data, dead) => self.told_of_casts(data, part),
             Eval::Array(_) if let Some(copied) = self.copied(data) => self.told_of_casts(data, copied),
@@ -432,8 +441,13 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     /// Elements that are read elsewhere, where that is all that an expression does.
     fn reindex(&self, data: &InstData, meaning: Meaning) -> Option<Reindex> {
         let Meaning::Array(_) = meaning else { return None };
-        let exit = data.results.first().and_then(|result| self.exits.get(result)).copied();
-        Reindex::of(data.attrs.expr().filter(|_| data.op == ARRAYEXPR && data.attrs.str("schedule").is_none())?, exit)
+        let expr = data.attrs.expr().filter(|_| data.op == ARRAYEXPR && data.attrs.str("schedule").is_none())?;
+        Reindex::of(expr, self.exit(data))
+    }
+
+    /// The position of an instruction's first result among the function's, if the block ends by returning it.
+    fn exit(&self, data: &InstData) -> Option<u32> {
+        data.results.first().and_then(|result| self.exits.get(result)).copied()
     }
 
     /// The compiled kernel of an instruction; else why there is none.
@@ -478,7 +492,11 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     fn view(&mut self, data: &InstData) -> Option<ViewOp> {
         let (&[arg], &[result]) = (&data.args[..], &data.results[..]) else { return None };
         let (ty, result) = (self.func.ty(arg), self.func.ty(result));
-        ViewOp::of(data.op, &data.attrs, ty, |ty| self.dims(ty), result)
+        let mut view = ViewOp::of(data.op, &data.attrs, ty, |ty| self.dims(ty), result)?;
+        if let ViewOp::Reshape(reshape) = &mut view {
+            reshape.exit = self.exit(data);
+        }
+        Some(view)
     }
 
     /// Reads and updates at positions.
@@ -496,8 +514,10 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             let axis = data.attrs.int("axis")?;
             let axis = if axis < 0 { axis + ty.rank() as i64 } else { axis };
             usize::try_from(axis).ok().map(StepKind::Dim)
-        } else if data.op == update::UPDATE && dead.contains(&first) && !rest.contains(&first) {
-            Some(StepKind::Update(data.attrs.slices("at").unwrap_or_default().into()))
+        } else if data.op == update::UPDATE {
+            let slices = data.attrs.slices("at").unwrap_or_default().into();
+            let in_place = dead.contains(&first) && !rest.contains(&first);
+            Some(StepKind::Update(Update { slices, in_place, exit: self.exit(data) }))
         } else {
             None
         }
@@ -523,7 +543,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         if data.args.iter().chain(&data.results).any(|&v| self.func.ty(v).style().is_some()) {
             return None;
         }
-        let exit = data.results.first().and_then(|result| self.exits.get(result)).copied();
+        let exit = self.exit(data);
         Join::of(data, exit).map(StepKind::Join).or_else(|| Pick::of(data, exit).map(StepKind::Pick))
     }
 

@@ -1,5 +1,6 @@
 //! Steps that put arrays together: each operand is copied to its part of the result.
 
+use super::by_reference::Why;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
 use super::value::{Held, Place, Shape, Strides, Target, copy_elements, fill_elements};
@@ -52,9 +53,11 @@ impl Join {
 impl Machine<'_> {
     /// Puts operands together. What does not fit is left to the op's reference meaning, which says why.
     pub(super) fn join(&self, act: &mut Activation<'_, '_>, step: &Step, join: Join) -> Result<(), EvalError> {
-        let [def] = &step.defs[..] else { return self.array(act, step, ArrayEval::Op) };
+        let [def] = &step.defs[..] else { return self.array(act, step, ArrayEval::Op, Why::WRONG) };
         let operands: Vec<&Held> = (0..step.args.len()).map(|n| self.operand(act, step, n)).collect();
-        let Some((axis, shape)) = join.shape(&operands) else { return self.array(act, step, ArrayEval::Op) };
+        let Some((axis, shape)) = join.shape(&operands) else {
+            return self.array(act, step, ArrayEval::Op, Why::WRONG);
+        };
         let dtype = def.ty.dtype();
         let fresh = self.fresh(act, join.exit, dtype, shape.clone())?;
         self.spend(shape.iter().product::<usize>() as u64)?;

@@ -9,8 +9,9 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    BlockKernels, Decision, Halves, ItemKernels, LEAST_ITEMS, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, Schedule,
-    Searchers, Threads, Work, facts, is_much, packed_decision, row_blocks, run, run_packed, run_parts, written,
+    BlockKernels, Decision, Halves, ItemKernels, LEAST_ITEMS, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, ResultLanes,
+    Schedule, Searchers, Threads, Work, facts, is_much, packed_decision, row_blocks, run, run_packed, run_parts,
+    written,
 };
 use rewright_ir::{EvalError, Loc, Name};
 use smallvec::SmallVec;
@@ -37,9 +38,9 @@ pub struct Launch {
     items: OnceLock<Option<ItemKernels>>,
     /// What joins blocks of rows, once it is asked for.
     join: OnceLock<Arc<dyn CompiledKernel>>,
-    /// What computes blocks of rows, wide or narrow ones, and the same of whole ones, once they are asked for; none if there are none.
-    blocks: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
-    whole_blocks: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
+    /// The kernels of blocks of rows, one for each kind of [`ResultLanes`], and the same of whole ones, once they are asked for; none if there are none.
+    blocks: [OnceLock<Option<Arc<dyn CompiledKernel>>>; ResultLanes::COUNT],
+    whole_blocks: [OnceLock<Option<Arc<dyn CompiledKernel>>>; ResultLanes::COUNT],
     /// The one result is wanted as words of bits; set for kernels of which [`run_packed`] makes these.
     pub packed: bool,
     /// A schedule was given by hand.
@@ -219,19 +220,19 @@ impl Launch {
         if !row_blocks::has_blocks(&self.lowered, bound) {
             return None;
         }
-        let narrow = row_blocks::is_narrow(&self.lowered, bound);
+        let lanes = ResultLanes::of(&self.lowered, bound);
         let compile_some = |kernel: Option<Kernel>| compile(self.generator, &kernel?).ok();
-        let compile_blocks = || compile_some(row_blocks::of_blocks(&self.lowered, narrow));
-        let compile_whole = || compile_some(row_blocks::of_whole_blocks(&self.lowered, narrow));
+        let compile_blocks = || compile_some(row_blocks::of_blocks(&self.lowered, lanes));
+        let compile_whole = || compile_some(row_blocks::of_whole_blocks(&self.lowered, lanes));
         let compile_join = || {
             let compiled = compile(self.generator, join).or_else(|_| compile(&Interp, join));
             compiled.expect("the interpreter takes every kernel that is well formed")
         };
-        let number = usize::from(narrow);
+        let number = lanes.number();
         Some(BlockKernels {
             blocks: self.blocks[number].get_or_init(compile_blocks).as_ref(),
             whole_blocks: self.whole_blocks[number].get_or_init(compile_whole).as_ref(),
-            narrow,
+            narrow: lanes == ResultLanes::Narrow,
             join: self.join.get_or_init(compile_join),
         })
     }

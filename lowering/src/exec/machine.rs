@@ -2,30 +2,27 @@
 
 use super::Inner;
 use super::buffers::Buffers;
+use super::by_reference::Why;
 use super::frame::{Boxed, Frame};
 use super::launch::How;
 use super::plan::*;
 use super::value::{Held, Shape, Strides, array_place, overwrite};
-use super::view::ViewOp;
-use rewright_ir::eval::{MAX_DEPTH, apply, broadcast_shapes, map_elements, mismatch, value_label, with_operands};
-use rewright_ir::{
-    Array, Datum, Dim, EvalCx, EvalError, EvalErrorKind, Function, Inst, Limits, Loop, Scalar, Styled, Traits, Type,
-};
-use smallvec::SmallVec;
+use rewright_ir::eval::{MAX_DEPTH, broadcast_shapes, mismatch, value_label, with_operands};
+use rewright_ir::{Array, Datum, Dim, EvalError, EvalErrorKind, Function, Limits, Scalar, Styled, Type};
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 /// One run: what it may still use, and what it printed.
 pub struct Machine<'e> {
-    exec: &'e Inner,
+    pub(super) exec: &'e Inner,
     pub(super) limits: Limits,
     /// How kernels are run.
     pub(super) how: How,
-    steps: Cell<u64>,
+    pub(super) steps: Cell<u64>,
     pub(super) bytes: Cell<u64>,
     depth: Cell<u32>,
     /// Printing is not allowed: a ufunc's order of elements is not observable.
-    silent: Cell<bool>,
+    pub(super) silent: Cell<bool>,
     /// The lines printed.
     pub printed: RefCell<Vec<String>>,
     /// Memory for the elements of arrays.
@@ -156,12 +153,13 @@ impl<'e> Machine<'e> {
             StepKind::Dim(axis) => self.dim(act, step, *axis)?,
             StepKind::Component(number) => self.component(act, step, *number)?,
             StepKind::Assemble(assemble) => self.assemble(act, step, assemble)?,
-            StepKind::Update(slices) => self.update(act, step, slices)?,
+            StepKind::Constant(array) => self.constant(act, step, array)?,
+            StepKind::Update(update) => self.update(act, step, update)?,
             StepKind::Join(join) => self.join(act, step, *join)?,
             StepKind::Pick(pick) => self.pick(act, step, *pick)?,
             StepKind::Reindex(reindex) => self.reindex(act, step, reindex)?,
-            StepKind::Array(eval) => self.array(act, step, *eval)?,
-            StepKind::Store(param) => self.store(act, step, *param)?,
+            StepKind::Array(eval) => self.array(act, step, *eval, Why::Planned)?,
+            StepKind::Store(param) => self.store(act, step, *param, Why::Planned)?,
             StepKind::Free => {}
             StepKind::Call(call) => self.call(act, step, call)?,
             StepKind::Print(label) => self.print(act, step, label.as_deref())?,
@@ -268,7 +266,7 @@ impl<'e> Machine<'e> {
         Err(misfit(act, &format!("{what} `{}`", value_label(act.func, def.value)), given, &def.ty))
     }
 
-    fn give_back(&self, number: usize, mut frame: Boxed) {
+    pub(super) fn give_back(&self, number: usize, mut frame: Boxed) {
         frame.clear(&mut self.buffers.borrow_mut());
         self.exec.pools[number].give_back(frame);
     }
@@ -305,78 +303,30 @@ impl<'e> Machine<'e> {
         Ok(())
     }
 
-    fn view(&self, act: &mut Activation<'_, '_>, step: &Step, view: &ViewOp) -> Result<(), EvalError> {
+    /// The elements that an op has: a share in their buffer.
+    fn constant(&self, act: &mut Activation<'_, '_>, step: &Step, array: &Array) -> Result<(), EvalError> {
         let [def] = &step.defs[..] else { return Err(EvalError::shape("has one result")) };
-        match view.apply(self.operand(act, step, 0), &def.dims, act.frame) {
-            Some(held) => {
-                self.put(act.frame, def.slot, held)?;
-                self.admit(act, def, "result")
-            }
-            None => self.array(act, step, ArrayEval::Op),
-        }
-    }
-
-    pub(super) fn array(&self, act: &mut Activation<'_, '_>, step: &Step, eval: ArrayEval) -> Result<(), EvalError> {
-        let args = self.data(act, step)?;
-        let results = self.evaluate(act, step.inst, eval, &args)?;
-        self.define(act, step, results.into_iter().map(Held::from).collect())
-    }
-
-    /// What an instruction means for these operands.
-    pub(super) fn evaluate(
-        &self,
-        act: &Activation<'_, '_>,
-        inst: Inst,
-        eval: ArrayEval,
-        args: &[Datum],
-    ) -> Result<Vec<Datum>, EvalError> {
-        let data = act.func.inst(inst);
-        self.buffers.borrow_mut().stats.reference += u64::from(!data.op.traits.contains(Traits::DIRECT));
-        let symbols = act.frame.symbols_by_name(act.plan);
-        let types: SmallVec<[Type; 1]> = data.results.iter().map(|&v| act.func.ty(v).clone()).collect();
-        let cx = EvalCx {
-            attrs: &data.attrs,
-            results: &types,
-            symbols: &symbols,
-            module: Some(&self.exec.module),
-            limits: self.limits,
-            steps: &self.steps,
-        };
-        match eval {
-            ArrayEval::Op => apply(data.op, &cx, args),
-            ArrayEval::Ufunc(callee) => self.ufunc(&cx, callee, args),
-        }
-    }
-
-    fn ufunc(&self, cx: &EvalCx<'_>, callee: usize, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
-        let plan = &self.exec.plan.functions[callee];
-        let dtypes = Loop {
-            ins: plan.params.iter().map(|p| p.ty.dtype()).collect(),
-            outs: plan.results.iter().map(Type::dtype).collect(),
-        };
-        let silent = self.silent.replace(true);
-        let mut frame = self.exec.pools[callee].take(plan);
-        let results = map_elements(cx, &dtypes, args, |element| {
-            for (param, &scalar) in plan.params.iter().zip(element) {
-                frame.slots[param.slot.0 as usize] = Held::Scalar(scalar);
-            }
-            self.run(&mut self.activation(callee, &mut frame)?)?;
-            frame.results.drain(..).map(|held| held.scalar()).collect()
-        });
-        self.silent.set(silent);
-        self.give_back(callee, frame);
-        results
+        self.put(act.frame, def.slot, Held::Array(array.clone()))?;
+        self.admit(act, def, "result")
     }
 
     /// Writes the second operand over the first. Where somebody else may see the first one's buffer, a new one takes its place.
-    pub(super) fn store(&self, act: &mut Activation<'_, '_>, step: &Step, param: Option<u32>) -> Result<(), EvalError> {
+    pub(super) fn store(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        param: Option<u32>,
+        why: Why,
+    ) -> Result<(), EvalError> {
         let (dest, src) = match step.args[..] {
             [dest, _] => (dest, self.operand(act, step, 1).to_datum(&mut self.buffers.borrow_mut())?),
             _ => return Err(EvalError::shape("wants two operands")),
         };
         if let Held::Styled(old) = &act.frame.slots[dest.0 as usize] {
             let old = old.clone();
-            return self.store_styled(act, dest, &old, &src, param);
+            self.store_styled(act, dest, &old, &src, param)?;
+            self.ran_by_reference(act, step, why);
+            return Ok(());
         }
         let old = &act.frame.slots[dest.0 as usize];
         let Some(place) = old.place() else { return Err(EvalError::shape("writes into an array only")) };
@@ -401,6 +351,7 @@ impl<'e> Machine<'e> {
         if let Some(param) = param {
             act.frame.stored[param as usize] = true;
         }
+        self.ran_by_reference(act, step, why);
         Ok(())
     }
 

@@ -34,7 +34,8 @@
 //! Compiling makes a [`Plan`]: a list of steps on numbered slots. Array expressions are kernels, and so are elementwise ops, `ufunc`s,
 //! constructors and stores that nobody fused: each is wrapped as an expression of its own. What is computed only to be stored is written where it
 //! is wanted. Equal kernels are compiled once in a process. Views, elements and extents are read without copying. What has no kernel runs by the
-//! reference meaning of its op, which is correct and slow: [`Executable::remarks`] says what that is, and why.
+//! reference meaning of its op, which is correct and slow: [`Executable::remarks`] names the steps that have none, and
+//! [`Executable::call_remarks`] those whose operands did not fit it in a call, each with the reason.
 //!
 //! Memory of temporaries is used again as soon as they are dead, and that of [`Results`] when they are dropped: for what is made later in the
 //! same call, and in later ones. So calls in a loop need no new memory from the second on. It is not zeroed where a kernel writes
@@ -50,6 +51,7 @@ mod assign;
 mod backend;
 mod buffers;
 mod build;
+mod by_reference;
 mod cache;
 mod direction;
 mod frame;
@@ -70,6 +72,7 @@ pub mod plan;
 mod print;
 mod reindex;
 mod replay;
+mod reshape;
 mod results;
 mod run_kernel;
 mod small;
@@ -83,6 +86,7 @@ mod wrap_reduction;
 
 pub use args::Arg;
 pub use backend::Backend;
+pub use by_reference::ReferenceStep;
 pub use huge::prefer_huge_pages;
 pub use out::ViewMut;
 pub use plan::Plan;
@@ -93,6 +97,7 @@ pub use times::StepTime;
 use crate::kernel::KernelError;
 use crate::schedule::{Schedule, facts};
 use buffers::{Buffers, RawBuffer};
+use by_reference::ByReference;
 use frame::{Frame, Pool};
 use kept::Kept;
 use launch::How;
@@ -100,7 +105,7 @@ use machine::Machine;
 use out::write_all;
 use replay::Given;
 use results::Home;
-use rewright_ir::{Array, Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, Scalar, evaluate};
+use rewright_ir::{Array, Datum, EvalError, Limits, Loc, Module, Name, Op, Outcome, Scalar};
 use smallvec::SmallVec;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -240,6 +245,7 @@ struct Inner {
     /// Memory for later calls.
     kept: Arc<Kept>,
     times: Option<Times>,
+    by_reference: ByReference,
 }
 
 impl Executable {
@@ -257,7 +263,8 @@ impl Executable {
         let band = options.band_bytes.unwrap_or(facts().level2 / 4);
         let how = How { threads, remember: options.times, band };
         let kept = Arc::new(Kept::new(options.kept_bytes));
-        let inner = Inner { module: module.clone(), plan, pools, kept, times };
+        let by_reference = ByReference::default();
+        let inner = Inner { module: module.clone(), plan, pools, kept, times, by_reference };
         Ok(Executable { inner, options, how, codegen, remarks })
     }
 
@@ -271,7 +278,8 @@ impl Executable {
         self.codegen
     }
 
-    /// The steps that run by the reference meaning of their ops, or by another code generator than the others.
+    /// The steps that run by the reference meaning of their ops, or by another code generator than the others, as far as compiling knows that:
+    /// [`call_remarks`](Executable::call_remarks) has the others.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
     }
@@ -362,7 +370,7 @@ impl Executable {
     /// [`Backend::Reference`] they hold what they held before.
     pub fn call_mut(&self, args: &mut [Datum]) -> Result<Results, EvalError> {
         if self.options.backend == Backend::Reference {
-            let outcome = evaluate(&self.inner.module, self.name(), args.to_vec(), self.options.limits)?;
+            let outcome = self.evaluate_data(args.to_vec())?;
             args.clone_from_slice(&outcome.args);
             return Ok(Results::new(outcome.results.into(), Home::Nowhere));
         }
@@ -443,11 +451,6 @@ impl Executable {
 
     fn name(&self) -> Name {
         self.inner.plan.functions[0].name
-    }
-
-    fn evaluate(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
-        let args = args.iter().map(Arg::to_datum).collect::<Result<_, _>>()?;
-        evaluate(&self.inner.module, self.name(), args, self.options.limits)
     }
 
     fn check_count(&self, given: usize) -> Result<(), EvalError> {

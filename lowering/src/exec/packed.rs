@@ -4,7 +4,6 @@
 
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, KernelStep, Step};
-use super::value::Held;
 use rewright_ir::{EvalError, Inst};
 
 impl Machine<'_> {
@@ -20,8 +19,7 @@ impl Machine<'_> {
         if let Some(extent) = self.extent(act, step, kernel) {
             return self.run_kernel(act, step, kernel, extent);
         }
-        let bools = self.evaluate(act, step.inst, eval, &self.data(act, step)?)?;
-        let words = self.evaluate(act, pack, ArrayEval::Op, &bools)?;
-        self.define(act, step, words.into_iter().map(Held::from).collect())
+        let why = self.why_unfit(act, step, kernel);
+        self.arrays(act, step, &[(step.inst, eval), (pack, ArrayEval::Op)], why)
     }
 }

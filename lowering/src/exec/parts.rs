@@ -1,24 +1,39 @@
 //! Steps that read or replace parts of arrays at positions: elements and views without copying, updates in place where nobody else can
-//! see the array.
+//! see the array, and in a copy where somebody can.
 
+use super::by_reference::Why;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Slot, Step};
 use super::value::{Held, Lent, Place, Shape, Strides, Target, copy_elements, fill_elements, in_place};
 use super::view::{element, lend};
 use rewright_ir::{DType, EvalError, Scalar, SliceSpec};
+use smallvec::SmallVec;
+
+/// What an `update` replaces.
+#[derive(Debug)]
+pub struct Update {
+    /// The slices.
+    pub slices: SmallVec<[SliceSpec; 2]>,
+    /// The first operand dies, and no other operand is the same value.
+    pub in_place: bool,
+    /// The result's position among the function's results, if the block ends by returning it.
+    pub exit: Option<u32>,
+}
 
 impl Machine<'_> {
     /// An element, or a view of the axes that are left.
     pub(super) fn getitem(&self, act: &mut Activation<'_, '_>, step: &Step) -> Result<(), EvalError> {
         let found = part(act, step, 1, &[]);
-        let (Some(found), [def]) = (found, &step.defs[..]) else { return self.array(act, step, ArrayEval::Op) };
+        let (Some(found), [def]) = (found, &step.defs[..]) else {
+            return self.array(act, step, ArrayEval::Op, Why::WRONG);
+        };
         let held = self.operand(act, step, 0);
         let view = lend(held, found.pointer, found.shape, found.strides);
         let held = match view {
             Some(view) if def.ty.is_scalar() => element(&view.place()).map(Held::Scalar),
             view => view.map(Held::Lent),
         };
-        let Some(held) = held else { return self.array(act, step, ArrayEval::Op) };
+        let Some(held) = held else { return self.array(act, step, ArrayEval::Op, Why::WRONG) };
         self.put(act.frame, def.slot, held)?;
         self.admit(act, def, "result")
     }
@@ -26,50 +41,58 @@ impl Machine<'_> {
     /// The extent of an axis.
     pub(super) fn dim(&self, act: &mut Activation<'_, '_>, step: &Step, axis: usize) -> Result<(), EvalError> {
         let extent = self.operand(act, step, 0).shape().get(axis).copied();
-        let (Some(extent), [def]) = (extent, &step.defs[..]) else { return self.array(act, step, ArrayEval::Op) };
+        let (Some(extent), [def]) = (extent, &step.defs[..]) else {
+            return self.array(act, step, ArrayEval::Op, Why::WRONG);
+        };
         self.put(act.frame, def.slot, Held::Scalar(Scalar::I64(extent as i64)))
     }
 
-    /// The first operand, which dies, with a part of it replaced by the second. What does not fit, or would be seen by others, is left
-    /// to the op's reference meaning.
-    pub(super) fn update(
-        &self,
-        act: &mut Activation<'_, '_>,
-        step: &Step,
-        slices: &[SliceSpec],
-    ) -> Result<(), EvalError> {
-        let (Some(to), Some(&dest), [def]) = (part(act, step, 2, slices), step.args.first(), &step.defs[..]) else {
-            return self.array(act, step, ArrayEval::Op);
+    /// The first operand with a part of it replaced by the second: in place where nobody can see it any more, else in a copy. Operands that
+    /// do not fit are left to the reference meaning, which says why.
+    pub(super) fn update(&self, act: &mut Activation<'_, '_>, step: &Step, update: &Update) -> Result<(), EvalError> {
+        let (Some(to), Some(&dest), [def]) = (part(act, step, 2, &update.slices), step.args.first(), &step.defs[..])
+        else {
+            return self.array(act, step, ArrayEval::Op, Why::WRONG);
         };
         let Some(new) = self.replacement(act, step, to.dtype, &to.shape)? else {
-            return self.array(act, step, ArrayEval::Op);
+            return self.array(act, step, ArrayEval::Op, Why::WRONG);
         };
-        let array = match self.take(act.frame, dest) {
-            Held::Array(array) => array,
-            // The caller's memory, which a view of theirs only lends.
-            lent => {
-                self.put(act.frame, dest, lent)?;
-                return self.array(act, step, ArrayEval::Op);
+        if update.in_place {
+            match self.take(act.frame, dest) {
+                // SAFETY: the part is one of this array, which nobody else holds, so that what is written, which is held by itself, has no elements there.
+                Held::Array(array) => match in_place(array, |whole| unsafe { new.write(&to, &whole) }) {
+                    Ok(array) => return self.put(act.frame, def.slot, Held::Array(array)),
+                    Err(shared) => self.put(act.frame, dest, Held::Array(shared))?,
+                },
+                // The caller's memory, which a view of theirs only lends.
+                lent => self.put(act.frame, dest, lent)?,
             }
+        }
+        let Some(copy) = self.updated_copy(act, step, update, &new)? else {
+            return self.array(act, step, ArrayEval::Op, Why::WRONG);
         };
-        let written = in_place(array, |whole| {
-            let target =
-                Target { pointer: whole.pointer.wrapping_offset(to.offset), strides: to.strides.clone(), used: true };
-            // SAFETY: the places of the part are elements of the array, which nobody else holds, so that what is written, which is held
-            // by itself, has no elements there; it is of the same dtype and shape.
-            unsafe {
-                match &new {
-                    New::Scalar(scalar) => fill_elements(*scalar, to.dtype, &to.shape, &target),
-                    New::Elements(from) => copy_elements(&from.place(), target.pointer, &target.strides),
-                }
-            }
-        });
-        match written {
-            Ok(array) => self.put(act.frame, def.slot, Held::Array(array)),
-            Err(array) => {
-                self.put(act.frame, dest, Held::Array(array))?;
-                self.array(act, step, ArrayEval::Op)
-            }
+        self.put(act.frame, def.slot, copy)
+    }
+
+    /// A copy of the first operand with a part of it replaced; `None` if there is no such part.
+    fn updated_copy(
+        &self,
+        act: &Activation<'_, '_>,
+        step: &Step,
+        update: &Update,
+        new: &New,
+    ) -> Result<Option<Held>, EvalError> {
+        let Some(place) = self.operand(act, step, 0).place() else { return Ok(None) };
+        let fresh = self.fresh(act, update.exit, place.dtype, place.shape.into())?;
+        let (pointer, strides) = (fresh.target.pointer.cast_const(), &fresh.target.strides);
+        let copy = Place { pointer, strides, unit: 1, ..place };
+        let Some(to) = part_of(&copy, act, step, 2, &update.slices) else { return Ok(None) };
+        self.spend(place.shape.iter().product::<usize>() as u64)?;
+        // SAFETY: the operand is held; the room is that of an array of its shape and dtype, in which no operand has elements, and the part is one of it.
+        unsafe {
+            copy_elements(&place, fresh.target.pointer, &fresh.target.strides);
+            new.write(&to, &fresh.target);
+            Ok(Some(fresh.into_held()))
         }
     }
 
@@ -100,6 +123,25 @@ enum New {
     Elements(Lent),
 }
 
+impl New {
+    /// Writes it to a part of an array, whose elements begin there.
+    ///
+    /// # Safety
+    /// The part was found in an array of these strides, all of whose elements are valid to write; none of them is one of the new elements, which have
+    /// the dtype and shape of the part.
+    unsafe fn write(&self, to: &Part, whole: &Target) {
+        let pointer = whole.pointer.wrapping_offset(to.offset);
+        let target = Target { pointer, strides: to.strides.clone(), used: true };
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                New::Scalar(scalar) => fill_elements(*scalar, to.dtype, &to.shape, &target),
+                New::Elements(from) => copy_elements(&from.place(), target.pointer, &target.strides),
+            }
+        }
+    }
+}
+
 /// A part of an array, as places.
 struct Part {
     dtype: DType,
@@ -113,8 +155,20 @@ struct Part {
 /// The part of the first operand at positions, the operands from `first` on, of the leading axes, and at slices of those that follow.
 /// `None` if something is out of bounds.
 fn part(act: &Activation<'_, '_>, step: &Step, first: usize, slices: &[SliceSpec]) -> Option<Part> {
+    let whole = act.frame.slots[step.args.first()?.0 as usize].place()?;
+    part_of(&whole, act, step, first, slices)
+}
+
+/// The same part of an array of the first operand's shape.
+fn part_of(
+    whole: &Place<'_>,
+    act: &Activation<'_, '_>,
+    step: &Step,
+    first: usize,
+    slices: &[SliceSpec],
+) -> Option<Part> {
     let slot = |slot: &Slot| &act.frame.slots[slot.0 as usize];
-    let Place { dtype, pointer, shape, strides, unit } = step.args.first().map(slot)?.place()?;
+    let Place { dtype, pointer, shape, strides, unit } = *whole;
     let positions = step.args.get(first..)?;
     let (mut offset, rest) = (0, positions.len());
     for (axis, at) in positions.iter().map(slot).enumerate() {

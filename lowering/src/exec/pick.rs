@@ -1,9 +1,11 @@
 //! Steps that read at arrays of positions, or where a mask is true: each place's elements are copied to theirs in the result.
 
+use super::by_reference::Why;
 use super::machine::{Activation, Machine};
 use super::parts::stretched;
 use super::plan::{ArrayEval, Step};
 use super::value::{Held, Place, Shape, Strides, copy_elements};
+use super::view::element;
 use rewright_ir::array::checked_len;
 use rewright_ir::eval::broadcast_shapes;
 use rewright_ir::ops::compress::COMPRESS;
@@ -179,17 +181,17 @@ impl Machine<'_> {
     /// Reads at places. What is out of bounds or does not fit is left to the op's reference meaning, which says why.
     pub(super) fn pick(&self, act: &mut Activation<'_, '_>, step: &Step, pick: Pick) -> Result<(), EvalError> {
         let ([def], Some(held)) = (&step.defs[..], self.picked(act, step, pick)?) else {
-            return self.array(act, step, ArrayEval::Op);
+            return self.array(act, step, ArrayEval::Op, Why::WRONG);
         };
         self.put(act.frame, def.slot, held)?;
         self.admit(act, def, "result")
     }
 
-    /// What is read; `None` if it is no array, or something does not fit. Nothing takes long or much memory before limits have been asked.
+    /// What is read; `None` if something does not fit. Nothing takes long or much memory before limits have been asked.
     fn picked(&self, act: &Activation<'_, '_>, step: &Step, pick: Pick) -> Result<Option<Held>, EvalError> {
         let others: SmallVec<[&Held; 4]> = (1..step.args.len()).map(|n| self.operand(act, step, n)).collect();
-        let is_array = step.defs.iter().all(|def| def.ty.is_array());
-        let Some(array) = self.operand(act, step, 0).place().filter(|_| is_array) else { return Ok(None) };
+        let is_scalar = step.defs.iter().any(|def| def.ty.is_scalar());
+        let Some(array) = self.operand(act, step, 0).place() else { return Ok(None) };
         let steps = self.steps_left();
         if let By::Mask = pick.by {
             let len = |mask: &&Held| checked_len(mask.shape()).map_or(u64::MAX, |len| len as u64);
@@ -211,7 +213,11 @@ impl Machine<'_> {
         }
         self.forget(bytes);
         // SAFETY: all elements were copied.
-        Ok(Some(unsafe { fresh.into_held() }))
+        let held = unsafe { fresh.into_held() };
+        match held.place().filter(|_| is_scalar) {
+            Some(place) => Ok(element(&place).map(Held::Scalar)),
+            None => Ok(Some(held)),
+        }
     }
 
     /// As many zeros, whose bytes count as held until they are [forgotten](Machine::forget).

@@ -6,11 +6,12 @@
 use super::assemble::Assemble;
 use super::join::Join;
 use super::launch::Launch;
+use super::parts::Update;
 use super::pick::Pick;
 use super::reindex::Reindex;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
-use rewright_ir::{Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, SliceSpec, Type, Value};
+use rewright_ir::{Array, Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, Type, Value};
 use smallvec::SmallVec;
 
 /// The number of a slot of a frame.
@@ -98,7 +99,7 @@ pub enum StepKind {
     Scalar(ScalarStep),
     /// Runs a kernel.
     Kernel(Box<KernelStep>),
-    /// Reads the operand in another way; where that can't be done without copying, by the op's reference meaning.
+    /// Reads the operand in another way, or copies it where no strides lead to its elements so.
     View(ViewOp),
     /// Reads an element, or a view of the axes that are left.
     GetItem,
@@ -108,8 +109,10 @@ pub enum StepKind {
     Component(usize),
     /// The array of a storage style that has these components.
     Assemble(Assemble),
-    /// Replaces a part of the first operand, which dies with it; these are the slices.
-    Update(SmallVec<[SliceSpec; 2]>),
+    /// The elements that the op has.
+    Constant(Array),
+    /// Replaces a part of the first operand, or of a copy of it.
+    Update(Update),
     /// Puts operands together.
     Join(Join),
     /// Reads at places that operands name.

@@ -48,7 +48,8 @@ impl fmt::Display for Step {
             StepKind::GetItem | StepKind::Dim(_) | StepKind::Join(_) | StepKind::Pick(_) => write!(f, "{}", self.op)?,
             StepKind::Reindex(_) => write!(f, "reindex {}", self.op)?,
             StepKind::Component(_) | StepKind::Assemble(_) => write!(f, "{}", self.op)?,
-            StepKind::Update(_) => write!(f, "{} in place", self.op)?,
+            StepKind::Update(update) => write!(f, "{}{}", self.op, if update.in_place { " in place" } else { "" })?,
+            StepKind::Constant(_) => write!(f, "{}", self.op)?,
             StepKind::Store(_) | StepKind::Print(_) | StepKind::Raise(_) | StepKind::Ret(_) => {
                 write!(f, "{}", self.op)?
             }

@@ -1,6 +1,7 @@
 //! Steps of expressions that compute nothing: each element is one of an operand, read where no kernel can, beyond the ends of the array or at quotients
 //! and remainders of indices. Rows are copied, as far as elements follow one another evenly.
 
+use super::by_reference::Why;
 use super::launch::symbol;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
@@ -9,6 +10,11 @@ use rewright_ir::array::checked_len;
 use rewright_ir::expr::{Condition, IndexExpr, Mode, Source, SymExpr};
 use rewright_ir::{ArrayExpr, EvalError, Name, Scalar};
 use smallvec::SmallVec;
+
+/// Why the evaluator reads elements instead.
+const UNFIT: Why = Why::Unfit(
+    "positions are too large, or no copy of rows: keep the factors and offsets of index maps small, and stretch a dim by an axis of its own",
+);
 
 /// Where each element is read.
 #[derive(Debug)]
@@ -228,7 +234,7 @@ impl Machine<'_> {
         reindex: &Reindex,
     ) -> Result<(), EvalError> {
         let ([def], Some(held)) = (&step.defs[..], self.reindexed(act, step, reindex)?) else {
-            return self.array(act, step, ArrayEval::Op);
+            return self.array(act, step, ArrayEval::Op, UNFIT);
         };
         self.put(act.frame, def.slot, held)?;
         self.admit(act, def, "result")

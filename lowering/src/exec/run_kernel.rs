@@ -1,13 +1,15 @@
 //! Running the steps that have kernels.
 
 use super::buffers::RawBuffer;
+use super::by_reference::Why;
 use super::heir::{Heir, inherit};
-use super::launch::Extent;
+use super::launch::{Extent, operands, symbol};
 use super::machine::{Activation, Machine};
 use super::out::OutPlace;
 use super::plan::{ArrayEval, Def, Destination, KernelStep, Slot, Step};
 use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
-use rewright_ir::EvalError;
+use crate::lower::Space;
+use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
 
 impl Machine<'_> {
@@ -132,7 +134,8 @@ impl Machine<'_> {
     ) -> Result<(), EvalError> {
         let lowered = &kernel.launch.lowered;
         if lowered.row + 1 >= lowered.kernel.axes {
-            return self.array(act, step, eval);
+            let why = self.why_unfit(act, step, kernel);
+            return self.array(act, step, eval, why);
         }
         let mut lent: SmallVec<[(Slot, Held); 2]> = SmallVec::new();
         for &slot in &step.args {
@@ -146,7 +149,10 @@ impl Machine<'_> {
         let extent = if lent.is_empty() { None } else { self.extent(act, step, kernel) };
         let done = match extent {
             Some(extent) => self.run_kernel(act, step, kernel, extent),
-            None => self.array(act, step, eval),
+            None => {
+                let why = self.why_unfit(act, step, kernel);
+                self.array(act, step, eval, why)
+            }
         };
         for (slot, held) in lent {
             let copy = std::mem::replace(&mut act.frame.slots[slot.0 as usize], held);
@@ -164,14 +170,17 @@ impl Machine<'_> {
         param: Option<u32>,
     ) -> Result<(), EvalError> {
         let extent = kernel.launch.extent(act.plan, act.frame, step);
-        let (Some(extent), &[dest, src]) = (extent, &step.args[..]) else { return self.store(act, step, param) };
+        let (Some(extent), &[dest, src]) = (extent, &step.args[..]) else {
+            let why = self.why_unfit(act, step, kernel);
+            return self.store(act, step, param, why);
+        };
         let (Some(dtype), [result]) = (act.frame.slots[dest.0 as usize].dtype(), &extent.results[..]) else {
-            return self.store(act, step, param);
+            return self.store(act, step, param, Why::WRONG);
         };
         // Of a value that is stored to itself the slot is empty while it is written.
         let whole = *result.shape == *act.frame.slots[dest.0 as usize].shape() && result.fill.is_none();
         if !whole || dest == src {
-            return self.store(act, step, param);
+            return self.store(act, step, param, if whole { TO_ITSELF } else { PART });
         }
         self.points(extent.space.points)?;
         if act.frame.slots[src.0 as usize].dtype() == Some(dtype)
@@ -200,6 +209,18 @@ impl Machine<'_> {
             act.frame.stored[param as usize] = true;
         }
         Ok(())
+    }
+
+    /// Why a kernel does not fit the operands that a frame holds.
+    pub(super) fn why_unfit(&self, act: &Activation<'_, '_>, step: &Step, kernel: &KernelStep) -> Why {
+        let (lowered, args) = (&kernel.launch.lowered, operands(act.frame, step));
+        let symbols = |name: Name| symbol(act.plan, act.frame, name);
+        let even = |space: &Space| lowered.has_even_rows(space, &args, &symbols);
+        match lowered.space(&args, &symbols) {
+            None if lowered.has_empty_rows(&args, &symbols) => EMPTY,
+            Some(space) if even(&space) == Some(false) => UNEVEN,
+            _ => BEYOND,
+        }
     }
 
     /// Counts the points of an index space.
@@ -235,6 +256,21 @@ impl Machine<'_> {
         Ok(())
     }
 }
+
+/// Why a kernel does not run a store whose operands fit it.
+const TO_ITSELF: Why = Why::Unfit("a value is stored to itself: leave that out");
+const PART: Why = Why::Unfit("it does not write the whole destination: write `update`s of a part");
+
+/// Why a kernel does not fit operands that break no rule.
+const EMPTY: Why = Why::Unfit(
+    "an axis that is combined along has no elements, so that each result is where its reduction begins: make it with `full`",
+);
+const UNEVEN: Why = Why::Unfit(
+    "an operand's elements are not evenly spaced along the axes that are combined along, so that these are no single row: combine along one axis after the other",
+);
+const BEYOND: Why = Why::Unfit(
+    "its kernel can't show that all positions are inside of operands and results, and each result is written once: keep ranges and index maps inside of them",
+);
 
 /// Where a result is written.
 enum Room {

@@ -1,10 +1,12 @@
 //! View ops: the same buffer, read in another way.
 //!
-//! What can't be a view (a reshape of elements that don't lie in a row), or is wrong, is left to the op's reference meaning.
+//! A reshape of elements that no strides lead to in the new order is a copy (`reshape.rs`). A view that is wrong is left to the op's
+//! reference meaning, which says why.
 
 use super::frame::Frame;
 use super::plan::DimCheck;
-use super::value::{Held, Lent, Place, Shape, Strides, row_major};
+use super::reshape::regrouped;
+use super::value::{Held, Lent, Place, Shape, Strides};
 use rewright_ir::ops::view;
 use rewright_ir::{Attrs, Op, Scalar, SliceSpec, Type};
 use smallvec::SmallVec;
@@ -26,13 +28,37 @@ pub enum ViewOp {
     Diagonal(i64, usize, usize),
     /// For each axis of the operand, the result's; and the result's dims.
     Broadcast(SmallVec<[usize; 4]>, SmallVec<[DimCheck; 4]>),
-    /// The same elements in a row.
-    /// The axis whose extent follows from the others.
-    Reshape(Option<usize>),
+    /// The same elements in row-major order, with other extents.
+    Reshape(Reshape),
     /// The only element, as a scalar.
     Item,
     /// The array itself.
     Same,
+}
+
+/// The extents of a reshape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reshape {
+    /// The axis whose extent follows from the others.
+    pub open: Option<usize>,
+    /// The result's position among the function's results, if the block ends by returning it.
+    pub exit: Option<u32>,
+}
+
+impl Reshape {
+    /// The extents of the result for so many elements; `None` if there are none, which the op itself tells.
+    pub fn shape(&self, len: usize, dims: &[DimCheck], frame: &Frame) -> Option<Shape> {
+        let mut found = extents(dims, frame);
+        let rest = found.iter().flatten().try_fold(1usize, |all, &n| all.checked_mul(n));
+        if let Some(open) = found.iter_mut().find(|d| d.is_none()) {
+            *open = rest.and_then(|rest| len.checked_div(rest));
+        }
+        let shape = found.into_iter().collect::<Option<Shape>>()?;
+        // Beside an extent of 0 any other would do, whatever the type says.
+        let others = |open: usize| shape.iter().enumerate().any(|(axis, &extent)| axis != open && extent == 0);
+        let fits = rewright_ir::array::checked_len(&shape)? == len && !self.open.is_some_and(others);
+        fits.then_some(shape)
+    }
 }
 
 /// Axes that count from the end where they are negative; `None` if one is out of range.
@@ -42,7 +68,7 @@ fn axes(list: &[i64], rank: usize) -> Option<SmallVec<[usize; 4]>> {
 }
 
 impl ViewOp {
-    /// What an op does, if it is a view of an array of type `ty`. `dims` makes checks of dims.
+    /// What an op does, if it is a view of an array of type `ty`, or of the array of rank 0 that has a scalar of that type. `dims` makes checks of dims.
     pub fn of(
         op: Op,
         attrs: &Attrs,
@@ -53,7 +79,7 @@ impl ViewOp {
         let rank = ty.rank();
         let all = || (0..rank).collect::<SmallVec<[usize; 4]>>();
         let listed = |name: &str, rank| attrs.ints(name).map(|list| axes(list, rank));
-        if !ty.is_array() || ty.style().is_some() {
+        if ty.style().is_some() {
             None
         } else if op == view::TRANSPOSE {
             listed("perm", rank).unwrap_or_else(|| Some((0..rank).rev().collect())).map(ViewOp::Transpose)
@@ -76,7 +102,7 @@ impl ViewOp {
             Some(ViewOp::Broadcast(to, dims(result)))
         } else if op == view::RESHAPE {
             let open = attrs.dims("dims")?.iter().position(|dim| *dim == rewright_ir::Dim::Any);
-            Some(ViewOp::Reshape(open))
+            Some(ViewOp::Reshape(Reshape { open, exit: None }))
         } else if op == view::ITEM {
             Some(ViewOp::Item)
         } else if op == view::TO_ARRAY {
@@ -173,25 +199,10 @@ impl ViewOp {
                 strides = steps;
                 rewright_ir::array::checked_len(&shape)?;
             }
-            ViewOp::Reshape(open) => {
-                let in_row = row_major(&shape, place.dtype.size());
-                let empty = shape.contains(&0);
-                if !empty && (0..shape.len()).any(|a| shape[a] != 1 && strides[a] != in_row[a]) {
-                    return None;
-                }
-                let len: usize = shape.iter().product();
-                let mut found = extents(dims, frame);
-                let rest = found.iter().flatten().try_fold(1usize, |all, &n| all.checked_mul(n));
-                if let Some(open) = found.iter_mut().find(|d| d.is_none()) {
-                    *open = rest.and_then(|rest| len.checked_div(rest));
-                }
-                shape = found.into_iter().collect::<Option<Shape>>()?;
-                // Beside an extent of 0 any other would do, whatever the type says: the op itself tells that.
-                let others = |open: usize| shape.iter().enumerate().any(|(axis, &extent)| axis != open && extent == 0);
-                if rewright_ir::array::checked_len(&shape)? != len || open.is_some_and(others) {
-                    return None;
-                }
-                strides = row_major(&shape, place.dtype.size());
+            ViewOp::Reshape(reshape) => {
+                let new = reshape.shape(shape.iter().product(), dims, frame)?;
+                strides = regrouped(&shape, &strides, &new, place.dtype.size())?;
+                shape = new;
             }
             ViewOp::Item | ViewOp::Same => return None,
         }

@@ -274,6 +274,8 @@ pub struct Wishes {
     pub streaming: bool,
     /// How many vectors of points a round of the innermost loop computes.
     pub unroll: Option<u32>,
+    /// The most points of one vector.
+    pub lanes: Option<u32>,
     /// The loops, at most, that the innermost one is cut into.
     pub stages: Option<u32>,
     /// Long rows, of which the points are combined as trees, from their ends: what was read last is still in the cache.

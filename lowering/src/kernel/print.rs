@@ -16,6 +16,9 @@ impl fmt::Display for Kernel {
         if self.wishes.backwards {
             writeln!(f, "backwards")?;
         }
+        if let Some(lanes) = self.wishes.lanes {
+            writeln!(f, "{lanes} points a vector")?;
+        }
         if let Some(unroll) = self.wishes.unroll {
             writeln!(f, "{unroll} vectors a round")?;
         }

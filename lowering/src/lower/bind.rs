@@ -74,20 +74,9 @@ type Symbols<'a> = &'a dyn Fn(Name) -> Option<i64>;
 impl Lowered {
     /// The index space for operands of these shapes. `None` if something does not fit.
     pub fn space(&self, args: &[Strided<'_>], symbols: Symbols<'_>) -> Option<Space> {
-        let mut space = Space { points: 1, ..Space::default() };
-        for axis in &self.bounds {
-            let lo = axis.lo.eval(symbols)?;
-            let hi = match &axis.hi {
-                Some(hi) => hi.eval(symbols)?,
-                None => broadcast(axis.sources.iter().map(|&(arg, dim)| extent(args, arg, dim)))?,
-            };
-            let extent = u64::try_from(hi.checked_sub(lo)?).unwrap_or(0);
-            space.points = space.points.checked_mul(extent)?;
-            space.starts.push(lo);
-            space.extents.push(extent);
-        }
+        let space = self.ranges(args, symbols)?;
         // Whether there is anything where nothing is combined, the reference meaning says.
-        if self.reduced.iter().zip(&space.extents).any(|(&reduced, &extent)| reduced && extent == 0) {
+        if self.is_empty_along_rows(&space) {
             return None;
         }
         let reads = self.accesses.iter().filter_map(|a| if let Place::Arg(n) = a.place { Some((n, a)) } else { None });
@@ -100,6 +89,32 @@ impl Lowered {
             }
         }
         Some(space)
+    }
+
+    /// The ranges of the axes, whatever is read there.
+    fn ranges(&self, args: &[Strided<'_>], symbols: Symbols<'_>) -> Option<Space> {
+        let mut space = Space { points: 1, ..Space::default() };
+        for axis in &self.bounds {
+            let lo = axis.lo.eval(symbols)?;
+            let hi = match &axis.hi {
+                Some(hi) => hi.eval(symbols)?,
+                None => broadcast(axis.sources.iter().map(|&(arg, dim)| extent(args, arg, dim)))?,
+            };
+            let extent = u64::try_from(hi.checked_sub(lo)?).unwrap_or(0);
+            space.points = space.points.checked_mul(extent)?;
+            space.starts.push(lo);
+            space.extents.push(extent);
+        }
+        Some(space)
+    }
+
+    fn is_empty_along_rows(&self, space: &Space) -> bool {
+        self.reduced.iter().zip(&space.extents).any(|(&reduced, &extent)| reduced && extent == 0)
+    }
+
+    /// True if an axis that is combined along has no elements.
+    pub fn has_empty_rows(&self, args: &[Strided<'_>], symbols: Symbols<'_>) -> bool {
+        self.ranges(args, symbols).is_some_and(|space| self.is_empty_along_rows(&space))
     }
 
     /// The shape of a result. `None` if what is written does not fit it.

@@ -7,12 +7,13 @@
 //!
 //! Where any order gives the same bits, as of integers and extrema, rows are combined one after the other, but in blocks, too, where results that are adjacent are few.
 //!
-//! Scratch memory must be near and its loops long: results are computed in pieces that the cache next to the processor has room for, and where these
-//! are narrower than a vector, adjacent lanes are blocks.
+//! Scratch memory must be near: results are computed in pieces that the cache next to the processor has room for. A call chooses by the number of
+//! adjacent results which kernel computes blocks ([`ResultLanes`]).
 
 use super::decide::bytes;
 use super::lines::{LINE, Lines};
 use super::machine::facts;
+use super::result_lanes::ResultLanes;
 use super::run::{Part, Work};
 use crate::copy::{Axis, copy_strided};
 use crate::kernel::{CompiledKernel, KOp, Kernel, Status};
@@ -37,8 +38,8 @@ const MOST_INSTS: usize = 64;
 const NEAR: u64 = 16 << 10;
 /// Of results along loops around those from row to row a piece has so many times fewer.
 const OUTSIDE: u64 = 8;
-/// The bytes of results that are a line of vectors.
-const WIDE: u64 = 64;
+/// The most blocks of a group are as many where each has few results.
+const MANY_BLOCKS: u64 = 64;
 
 /// The kernels that run rows in blocks, of a call that has several blocks.
 #[derive(Clone, Copy)]
@@ -55,39 +56,37 @@ pub(crate) struct BlockKernels<'a> {
 /// True if a call with such loops runs rows block by block: they come to more than one, and have to be combined so, or vectors would not be full otherwise.
 pub fn has_blocks(lowered: &Lowered, bound: &Bound) -> bool {
     let least = |join: &BlockJoin| if join.is_free { FREE_BLOCKS * BLOCK } else { BLOCK };
-    let is_short = bound.extents.last().is_none_or(|&inner| inner <= FREE_RESULTS);
-    let join = lowered.block_join.as_ref().filter(|join| !join.is_free || is_short && is_narrow(lowered, bound));
+    let is_short = lowered.kernel.fold.is_none() && bound.extents.last().is_none_or(|&inner| inner <= FREE_RESULTS);
+    let indexed = (0..lowered.row).any(|number| lowered.reduced[number] && lowered.indexed[number]);
+    let join = lowered.block_join.as_ref().filter(|join| !join.is_free || is_short && !indexed);
     join.is_some_and(|join| rows(lowered, &bound.extents) > least(join))
 }
 
-/// Whether vectors of results are full if adjacent lanes are adjacent blocks, and not if they are adjacent results.
-pub fn is_narrow(lowered: &Lowered, bound: &Bound) -> bool {
-    let size = |number: usize| lowered.kernel.buffers[number].dtype.size() as u64;
-    let inner = bound.extents.last().copied().unwrap_or(1);
-    let written = (0..lowered.kernel.buffers.len()).filter(|&number| lowered.kernel.buffers[number].written);
-    lowered.kernel.fold.is_none() && written.map(size).max().is_some_and(|size| inner * size < WIDE)
-}
-
 /// A kernel of several blocks, if there is one: an index along rows would not be the same in each.
-pub fn of_blocks(lowered: &Lowered, narrow: bool) -> Option<Kernel> {
-    with_blocks(&lowered.kernel, lowered, narrow)
+pub fn of_blocks(lowered: &Lowered, lanes: ResultLanes) -> Option<Kernel> {
+    with_blocks(&lowered.kernel, lowered, lanes)
 }
 
 /// The same of whole blocks, if it has few instructions.
-pub fn of_whole_blocks(lowered: &Lowered, narrow: bool) -> Option<Kernel> {
+pub fn of_whole_blocks(lowered: &Lowered, lanes: ResultLanes) -> Option<Kernel> {
     let along = last_along(lowered)?;
     let short = Some(&lowered.kernel).filter(|kernel| kernel.insts.len() <= MOST_INSTS);
-    with_blocks(&short?.unrolled(along, AT_ONCE as usize)?, lowered, narrow)
+    with_blocks(&short?.unrolled(along, AT_ONCE as usize)?, lowered, lanes)
 }
 
-fn with_blocks(kernel: &Kernel, lowered: &Lowered, narrow: bool) -> Option<Kernel> {
+fn with_blocks(kernel: &Kernel, lowered: &Lowered, lanes: ResultLanes) -> Option<Kernel> {
     let along = || (0..lowered.row).filter(|&number| lowered.reduced[number]);
     let is_index = |op: &KOp, number| matches!(op, KOp::Index(axis) if *axis as usize == number);
     if along().any(|number| kernel.insts.iter().any(|inst| is_index(&inst.op, number))) {
         return None;
     }
-    let at = if narrow { kernel.axes } else { 0 };
-    Some(kernel.with_loop(at, |buffer| buffer.written || along().any(|number| buffer.varies[number])))
+    let at = if lanes == ResultLanes::Narrow { kernel.axes } else { 0 };
+    let mut kernel = kernel.with_loop(at, |buffer| buffer.written || along().any(|number| buffer.varies[number]));
+    if let ResultLanes::Exact(log) = lanes {
+        kernel.wishes.lanes = Some(1 << log);
+        kernel.wishes.unroll = kernel.wishes.unroll.or(Some(1));
+    }
+    Some(kernel)
 }
 
 /// True if a loop goes from row to row.
@@ -177,7 +176,7 @@ impl Work<'_> {
         let bytes = written().map(|(_, buffer)| buffer.dtype.size() as u64).sum::<u64>().max(1);
         let blocks = rows(self.lowered, &part.extents).div_ceil(BLOCK);
         // Narrow ones have many blocks in a group.
-        let least = if kernels.narrow { blocks.next_power_of_two().min(WIDE) } else { 1 };
+        let least = if kernels.narrow { blocks.next_power_of_two().min(MANY_BLOCKS) } else { 1 };
         let most = |along: usize| {
             // Where results along inner loops are few, what goes along rows only is read on for long if there are few iterations of loops around.
             let inner = count / part.extents[along];

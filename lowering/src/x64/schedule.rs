@@ -46,7 +46,8 @@ impl Schedule {
         // A value has a lane for each of those that the order of combination has.
         let lanes = match kernel.fold.as_ref() {
             Some(Fold { any_order: false, order: Order::Tree { lanes: own, .. }, .. }) => lanes.min(*own),
-            _ => lanes,
+            Some(_) => lanes,
+            None => kernel.wishes.lanes.map_or(lanes, |most| lanes.min(most as usize)),
         };
         let inner: Vec<&KInst> = used().filter(|inst| kernel.level(inst) as usize == kernel.axes).collect();
         let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_)));

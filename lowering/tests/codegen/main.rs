@@ -59,12 +59,16 @@ static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
     for level in rewright_lowering::x64::Level::ALL {
         match rewright_lowering::x64::X64::at(level) {
             Ok(x64) => {
-                // Streaming stores, rounds of another length, and trees from their ends.
-                let streaming = Wishes { streaming: true, unroll: Some(3), stages: None, backwards: true };
+                // Streaming stores, rounds of another length, vectors of fewer points, and trees from their ends.
+                let streaming = Wishes { streaming: true, unroll: Some(3), lanes: None, stages: None, backwards: true };
                 let staged = Wishes { stages: Some(3), ..streaming };
-                for (what, wishes) in
-                    [("as it likes", Wishes::default()), ("streaming", streaming), ("streaming stages", staged)]
-                {
+                let short = Wishes { lanes: Some(4), unroll: Some(1), ..Wishes::default() };
+                for (what, wishes) in [
+                    ("as it likes", Wishes::default()),
+                    ("streaming", streaming),
+                    ("streaming stages", staged),
+                    ("short", short),
+                ] {
                     let what = format!("{}, {what}", x64.name()).leak();
                     all.push(Tested { what, generator: Box::new(x64), references: false, folds: true, wishes });
                 }

@@ -1,22 +1,21 @@
 //! `passdump exec`: rewrites, compiles and calls a function.
 
 use crate::args::{ArgBinding, ExecArgs, OutBinding};
+use crate::commands::calls::{Calls, aligned, measure, quantile, timed};
 use crate::engine::{self, Callable, Rewritten};
 use crate::error::Error;
 use crate::fixture::param_name;
 use crate::output::{Out, Tone, count};
 use crate::program::Program;
-use rewright::exec::{self, Executable, Stats, StepSchedule};
+use rewright::exec::{self, Arg, Executable, ReferenceStep, Remark, Stats, StepSchedule};
 use rewright::rewrites::Options;
 use rewright::{Datum, EvalError, EvalErrorKind, Function, Outcome, Value};
+use std::hint::black_box;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// How long calls are repeated to measure one.
 const MEASURE: Duration = Duration::from_millis(250);
-
-/// Calls are repeated at most so often.
-const MAX_CALLS: usize = 1000;
 
 /// Rewrites, compiles, calls, and prints or saves the results.
 pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
@@ -51,11 +50,13 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
         }
     }
     if args.time {
-        let calls = measure(&callable, &values);
+        let calls = measured(&callable, &values)?;
+        let calls = calls.map_err(|e| Error::eval(&program.name, &program.text, &advised(e)))?;
         report(out, &rewritten, &callable, stats, [rewriting, compiling], &calls)?;
         let options = exec::Options { times: true, ..options };
         let timed = engine::compile_with(&rewritten.module, program.func, args.backend, options)?;
         if timed.call(&values).is_ok() {
+            by_reference(out, timed.executable())?;
             schedules(out, timed.executable())?;
         }
     }
@@ -178,21 +179,41 @@ fn titled(out: &mut Out, name: &str, value: &Datum) -> Result<(), Error> {
     Ok(writeln!(out, "{value}")?)
 }
 
-/// Times of calls, shortest first.
-fn measure(callable: &Callable, values: &[Datum]) -> Vec<Duration> {
-    let begin = Instant::now();
-    let mut times = Vec::new();
-    while times.len() < MAX_CALLS && (times.is_empty() || begin.elapsed() < MEASURE) {
-        let start = Instant::now();
-        let result = callable.call(values);
-        let time = start.elapsed();
-        if result.is_err() {
-            break;
-        }
-        times.push(time);
+/// Times of calls, their results dropped at once, as `bench` measures them.
+fn measured(callable: &Callable, values: &[Datum]) -> Result<Result<Calls, EvalError>, Error> {
+    let values: Vec<Datum> = values.iter().map(aligned).collect::<Result<_, _>>()?;
+    let args: Vec<Arg<'_>> = values.iter().map(Arg::from).collect();
+    Ok(measure(MEASURE, |count| {
+        timed(count, || match callable.executable() {
+            Some(executable) => executable.call(black_box(&args)).map(|results| drop(black_box(results))),
+            None => callable.call(black_box(&values)).map(|results| drop(black_box(results))),
+        })
+    }))
+}
+
+/// The steps of a call that ran by the reference meanings of their ops, with their parts of its time.
+fn by_reference(out: &mut Out, executable: Option<&Executable>) -> Result<(), Error> {
+    let Some(executable) = executable else { return Ok(()) };
+    let times = executable.step_times();
+    let entry = executable.plan().functions.first().map(|function| function.name);
+    let all: Duration = times.iter().filter(|time| Some(time.func) == entry).map(|time| time.total).sum();
+    let row = |step: &ReferenceStep| {
+        let own = times.iter().find(|time| (time.func, time.step) == (step.func, step.step));
+        let part = own.map_or(0.0, |own| 100.0 * own.total.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE));
+        let place = format!("`@{}`, {}", step.func, step.loc);
+        vec![format!("`{}` by reference", step.op), place, count(step.runs, "run"), format!("{part:.1}% of the call")]
+    };
+    let rows: Vec<Vec<String>> = executable.reference_steps().iter().map(row).collect();
+    if !rows.is_empty() {
+        writeln!(out)?;
+        out.table(&rows)?;
     }
-    times.sort();
-    times
+    Ok(())
+}
+
+/// The steps that do not run as asked for, as far as compiling and the calls so far have found them.
+pub fn remarks(executable: &Executable) -> Vec<Remark> {
+    executable.remarks().iter().cloned().chain(executable.call_remarks()).collect()
 }
 
 /// Times, and what one call does.
@@ -202,18 +223,17 @@ fn report(
     callable: &Callable,
     stats: Option<Stats>,
     [rewriting, compiling]: [Duration; 2],
-    calls: &[Duration],
+    calls: &Calls,
 ) -> Result<(), Error> {
     let generator = callable.executable().map_or(Some("reference"), Executable::codegen).unwrap_or("reference");
     let mut rows = vec![
         vec!["rewriting".into(), format!("{rewriting:.1?}"), count(rewritten.report.applications(), "application")],
         vec!["compiling".into(), format!("{compiling:.1?}"), format!("by {generator}")],
     ];
-    if let Some(best) = calls.first() {
-        let median = calls[calls.len() / 2];
-        let note = format!("median of {}, the fastest {best:.1?}", count(calls.len() as u64, "call"));
-        rows.push(vec!["call".into(), format!("{median:.1?}"), note]);
-    }
+    let call = |part| Duration::from_nanos(quantile(&calls.elapsed, part).round() as u64);
+    let all = count(calls.elapsed.len() as u64 * calls.batch, "call");
+    let note = format!("median of {all} in batches of {}, the fastest {:.1?}", calls.batch, call(0.0));
+    rows.push(vec!["call".into(), format!("{:.1?}", call(0.5)), note]);
     writeln!(out)?;
     out.table(&rows)?;
     if let Some(stats) = stats {
@@ -221,5 +241,5 @@ fn report(
         let (kernels, others) = (count(stats.kernels, "kernel"), count(stats.reference, "op"));
         writeln!(out, "a call runs {kernels}, and {others} by reference meaning; it allocates {allocated}")?;
     }
-    Ok(out.comments(callable.executable().map_or(&[][..], Executable::remarks))?)
+    Ok(out.comments(callable.executable().map(remarks).unwrap_or_default())?)
 }

@@ -3,6 +3,7 @@
 pub mod asm;
 pub mod bench;
 pub mod bisect;
+pub mod calls;
 pub mod chain;
 pub mod check_rules;
 pub mod completions;

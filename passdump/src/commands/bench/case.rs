@@ -1,6 +1,7 @@
 //! A function that is ready to be called again and again, with its arguments and places for its results.
 
 use crate::args::{ArgBinding, InputArgs, LimitArgs};
+use crate::commands::calls::{Round, aligned, no_memory, timed};
 use crate::commands::exec::{advised, bind};
 use crate::engine::{self, Backend};
 use crate::error::Error;
@@ -9,15 +10,11 @@ use cpu_time::ProcessTime;
 use rewright::exec::plan::StepKind;
 use rewright::exec::{self, Arg, StepSchedule, ViewMut};
 use rewright::lowering::Kernel;
-use rewright::ndarray::{ArcArray, Axis, IxDyn, Slice};
 use rewright::rewrites::Options;
-use rewright::{Array, Datum, Element, EvalError, Executable, with_array};
+use rewright::{Array, Datum, EvalError, Executable, with_array};
 use std::hint::black_box;
 use std::num::NonZeroU32;
-use std::time::{Duration, Instant};
-
-/// Bytes of a cache line.
-const LINE: usize = 64;
+use std::time::Duration;
 
 /// What is to be called, and how.
 pub struct Wanted {
@@ -63,15 +60,6 @@ pub struct Compiling {
     pub lower: Duration,
 }
 
-/// How long a number of calls took.
-#[derive(Clone, Copy, Debug)]
-pub struct Round {
-    /// On the clock.
-    pub elapsed: Duration,
-    /// Of the processor, in all threads of this process.
-    pub processor: Duration,
-}
-
 impl Case {
     /// Reads, rewrites and compiles, and calls once.
     pub fn load(wanted: &Wanted) -> Result<Case, Error> {
@@ -110,15 +98,12 @@ impl Case {
         let executable = self.executable.as_ref().ok_or_else(not_compiled)?;
         let args: Vec<Arg<'_>> = self.args.iter().map(Arg::from).collect();
         let mut outs: Option<Vec<ViewMut<'_>>> = self.outs.as_mut().map(|outs| outs.iter_mut().map(to_write).collect());
-        let (processor, start) = (ProcessTime::now(), Instant::now());
-        let ended = (0..count).try_for_each(|_| match &mut outs {
+        let round = timed(count, || match &mut outs {
             Some(outs) => executable.call_into(black_box(&args), outs),
             None => executable.call(black_box(&args)).map(|results| drop(black_box(results))),
         });
-        let round = Round { elapsed: start.elapsed(), processor: processor.elapsed() };
         drop(outs);
-        ended.map_err(|e| self.shown(&e))?;
-        Ok(round)
+        round.map_err(|e| self.shown(&e))
     }
 
     /// The results of a call.
@@ -207,30 +192,6 @@ fn buffers(results: &[Datum]) -> Result<Vec<Array>, Error> {
         }
     };
     results.iter().map(buffer).collect()
-}
-
-/// The same elements in a buffer of their own that begins where a cache line does, on huge pages if it is large. Where the allocator would put it is left to chance
-/// otherwise, and with it the time that calls take.
-fn aligned(datum: &Datum) -> Result<Datum, Error> {
-    let Datum::Array(array) = datum else { return Ok(datum.clone()) };
-    with_array!(array, |a| in_line(a).map(Datum::Array)).ok_or_else(no_memory)
-}
-
-fn in_line<T: Element>(array: &ArcArray<T, IxDyn>) -> Option<Array> {
-    let spare = LINE / size_of::<T>();
-    let Some(&first) = array.first() else { return Some(T::wrap(array.clone())) };
-    let mut buffer = Vec::with_capacity(array.len() + spare);
-    exec::prefer_huge_pages(buffer.spare_capacity_mut());
-    buffer.resize(array.len() + spare, first);
-    let skip = buffer.as_ptr().align_offset(LINE).min(spare);
-    buffer[skip..].iter_mut().zip(array.iter()).for_each(|(to, from)| *to = *from);
-    let mut line = ArcArray::from_vec(buffer);
-    line.slice_axis_inplace(Axis(0), Slice::from(skip..skip + array.len()));
-    Some(T::wrap(line.into_shape_with_order(IxDyn(array.shape())).ok()?))
-}
-
-fn no_memory() -> Error {
-    Error::message("there is no memory for the arrays")
 }
 
 fn not_compiled() -> Error {

@@ -5,18 +5,17 @@ mod roofline;
 mod serve;
 
 use crate::args::{BenchArgs, InputArgs};
+use crate::commands::calls::{Calls, measure, quantile};
+use crate::commands::exec::remarks;
 use crate::error::Error;
 use crate::output::{Out, count};
-use case::{Case, Compiling, Round, Wanted};
+use case::{Case, Compiling, Wanted};
 use rewright::exec::StepSchedule;
 use roofline::Roofline;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-/// Calls are measured so many at once that they take at least this long: looking at the clock takes time, too.
-const SHORTEST: Duration = Duration::from_micros(20);
+use std::time::Duration;
 
 /// How often compiling is repeated.
 const COMPILATIONS: u64 = 15;
@@ -40,7 +39,7 @@ pub fn bench(out: &mut Out, args: &BenchArgs) -> Result<(), Error> {
     };
     let mut case = Case::load(&wanted)?;
     let compiling = middle(&case.recompile(COMPILATIONS)?);
-    let calls = measure(&mut case, Duration::from_secs_f64(args.time))?;
+    let calls = measure(Duration::from_secs_f64(args.time), |count| case.run(count))?;
     let roofline = if args.roofline { Some(roofline::measure(&case)?) } else { None };
     match args.json {
         true => Ok(writeln!(out, "{}", as_json(&case, &calls, compiling, roofline)?)?),
@@ -63,43 +62,6 @@ fn middle(times: &[Compiling]) -> Compiling {
     Compiling { optimize: median(|c| c.optimize), lower: median(|c| c.lower) }
 }
 
-/// How long calls took.
-struct Calls {
-    /// Nanoseconds a call on the clock, one a batch, shortest first.
-    elapsed: Vec<f64>,
-    /// The same of the processor.
-    processor: Vec<f64>,
-    /// The calls of a batch.
-    batch: u64,
-}
-
-/// Calls in batches, until the time is over.
-fn measure(case: &mut Case, time: Duration) -> Result<Calls, Error> {
-    let begin = Instant::now();
-    // The first calls take long, and would say that one is batch enough.
-    case.run(3)?;
-    let mut batch = 1;
-    while case.run(batch)?.elapsed < SHORTEST && batch < 1 << 20 {
-        batch *= 2;
-    }
-    let mut rounds: Vec<Round> = Vec::new();
-    while rounds.is_empty() || begin.elapsed() < time {
-        rounds.push(case.run(batch)?);
-    }
-    let sorted = |time: fn(&Round) -> Duration| {
-        let mut times: Vec<f64> = rounds.iter().map(|r| time(r).as_secs_f64() * 1e9 / batch as f64).collect();
-        times.sort_by(f64::total_cmp);
-        times
-    };
-    Ok(Calls { elapsed: sorted(|r| r.elapsed), processor: sorted(|r| r.processor), batch })
-}
-
-/// The part of sorted times that is not above the result.
-fn quantile(sorted: &[f64], part: f64) -> f64 {
-    let at = (part * (sorted.len().max(1) - 1) as f64).round() as usize;
-    sorted.get(at).copied().unwrap_or_default()
-}
-
 const QUANTILES: [(&str, f64); 5] = [("min", 0.0), ("p10", 0.1), ("median", 0.5), ("p90", 0.9), ("max", 1.0)];
 
 /// What `load` answers, and a part of what `--json` prints.
@@ -107,7 +69,7 @@ fn facts(case: &Case) -> Result<Value, Error> {
     let executable = case.executable()?;
     let kernel = |s: &StepSchedule| json!({ "codegen": s.codegen, "schedule": s.schedule.to_string() });
     let kernels: Vec<Value> = case.schedules()?.iter().map(kernel).collect();
-    let remarks: Vec<String> = executable.remarks().iter().map(ToString::to_string).collect();
+    let remarks: Vec<String> = remarks(executable).iter().map(ToString::to_string).collect();
     Ok(json!({
         "function": case.name(),
         "codegen": executable.codegen().unwrap_or("reference"),
@@ -191,5 +153,5 @@ fn report(
         writeln!(out, "  arguments and results in {} at {bandwidth:.1} GB/s", shown(roofline.memory_ns))?;
         writeln!(out, "  instructions in {} at {issue:.1} a nanosecond", shown(roofline.issue_ns))?;
     }
-    Ok(out.comments(case.executable()?.remarks())?)
+    Ok(out.comments(remarks(case.executable()?))?)
 }

@@ -1,0 +1,110 @@
+//! Measuring calls, for `exec --time` and `bench`, which tell the same figure.
+//!
+//! Calls are measured in batches, after some that are not measured. Each result is dropped at once, so that
+//! the executable uses its memory for the next one: kept results would cost fresh pages in each call, which
+//! take several times as long to make as to fill.
+
+use crate::error::Error;
+use cpu_time::ProcessTime;
+use rewright::exec;
+use rewright::ndarray::{ArcArray, Axis, IxDyn, Slice};
+use rewright::{Array, Datum, Element, EvalError, with_array};
+use std::time::{Duration, Instant};
+
+/// Calls are measured so many at once that they take at least this long: looking at the clock takes time,
+/// too.
+const SHORTEST: Duration = Duration::from_micros(20);
+
+/// The most calls of a batch.
+const MOST: u64 = 1 << 20;
+
+/// So many calls come before those that are measured, if there is time for them: the first ones decide, and
+/// get memory.
+const FIRST: usize = 3;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// How long a number of calls took.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    /// On the clock.
+    pub elapsed: Duration,
+    /// Of the processor, in all threads of this process.
+    pub processor: Duration,
+}
+
+/// How long calls took.
+pub struct Calls {
+    /// Nanoseconds a call on the clock, one a batch, shortest first.
+    pub elapsed: Vec<f64>,
+    /// The same of the processor.
+    pub processor: Vec<f64>,
+    /// The calls of a batch.
+    pub batch: u64,
+}
+
+/// How long so many calls take.
+pub fn timed(count: u64, mut call: impl FnMut() -> Result<(), EvalError>) -> Result<Round, EvalError> {
+    let (processor, start) = (ProcessTime::now(), Instant::now());
+    (0..count).try_for_each(|_| call())?;
+    Ok(Round { elapsed: start.elapsed(), processor: processor.elapsed() })
+}
+
+/// Batches of calls, until the time is over: at least one. `run` makes so many calls.
+pub fn measure<E>(time: Duration, mut run: impl FnMut(u64) -> Result<Round, E>) -> Result<Calls, E> {
+    let begin = Instant::now();
+    for _ in 0..FIRST {
+        run(1)?;
+        if begin.elapsed() >= time {
+            break;
+        }
+    }
+    let mut batch = 1;
+    let mut rounds = vec![run(batch)?];
+    while rounds[0].elapsed < SHORTEST && batch < MOST {
+        batch *= 2;
+        rounds[0] = run(batch)?;
+    }
+    while begin.elapsed() < time {
+        rounds.push(run(batch)?);
+    }
+    let sorted = |time: fn(&Round) -> Duration| {
+        let mut times: Vec<f64> = rounds.iter().map(|r| time(r).as_secs_f64() * 1e9 / batch as f64).collect();
+        times.sort_by(f64::total_cmp);
+        times
+    };
+    Ok(Calls { elapsed: sorted(|r| r.elapsed), processor: sorted(|r| r.processor), batch })
+}
+
+/// The part of sorted times that is not above the result.
+pub fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let at = (part * (sorted.len().max(1) - 1) as f64).round() as usize;
+    sorted.get(at).copied().unwrap_or_default()
+}
+
+/// The same elements in a buffer of their own that begins where a cache line does, on huge pages if it is
+/// large. Where the allocator would put it is left to chance otherwise, and with it the time that calls
+/// take.
+pub fn aligned(datum: &Datum) -> Result<Datum, Error> {
+    let Datum::Array(array) = datum else { return Ok(datum.clone()) };
+    with_array!(array, |a| in_line(a).map(Datum::Array)).ok_or_else(no_memory)
+}
+
+fn in_line<T: Element>(array: &ArcArray<T, IxDyn>) -> Option<Array> {
+    let spare = LINE / size_of::<T>();
+    let Some(&first) = array.first() else { return Some(T::wrap(array.clone())) };
+    let mut buffer = Vec::with_capacity(array.len() + spare);
+    exec::prefer_huge_pages(buffer.spare_capacity_mut());
+    buffer.resize(array.len() + spare, first);
+    let skip = buffer.as_ptr().align_offset(LINE).min(spare);
+    buffer[skip..].iter_mut().zip(array.iter()).for_each(|(to, from)| *to = *from);
+    let mut line = ArcArray::from_vec(buffer);
+    line.slice_axis_inplace(Axis(0), Slice::from(skip..skip + array.len()));
+    Some(T::wrap(line.into_shape_with_order(IxDyn(array.shape())).ok()?))
+}
+
+/// There is not enough memory.
+pub fn no_memory() -> Error {
+    Error::message("there is no memory for the arrays")
+}
