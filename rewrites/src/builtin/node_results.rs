@@ -153,6 +153,9 @@ fn is_same(a: &Reduction, b: &Reduction) -> bool {
     known && Reduction { loc: a.loc, ..b.clone() } == *a
 }
 
+/// The number of an op, and its operands.
+type Key = (usize, SmallVec<[BodyRef; 3]>);
+
 /// What a body yields, each value by the first one that it equals.
 fn numbered(body: &Body, operands: &[Operand], accumulator: impl Fn(u32) -> u32) -> Vec<BodyRef> {
     let same = |a: &Operand, b: &Operand| (&a.source, a.dtype, &a.index) == (&b.source, b.dtype, &b.index);
@@ -167,7 +170,7 @@ fn numbered(body: &Body, operands: &[Operand], accumulator: impl Fn(u32) -> u32)
         BodyRef::Operand(n) => BodyRef::Operand(operand(n)),
         other => other,
     };
-    let mut known: FxHashMap<(usize, SmallVec<[BodyRef; 3]>), SmallVec<[u32; 1]>> = FxHashMap::default();
+    let mut known: FxHashMap<Key, SmallVec<[u32; 1]>> = FxHashMap::default();
     for (n, inst) in body.insts.iter().enumerate() {
         let n = n as u32;
         let BodyInst { op: BodyOp::Op(op, attrs), args, dtypes, .. } = inst else {
@@ -236,10 +239,9 @@ fn keep_reductions(expr: &mut ArrayExpr, kept: &[usize], numbers: &Numbers) {
     for reduction in std::mem::take(&mut expr.reductions) {
         let count = reduction.accumulators.len();
         if read[first..first + count].contains(&true) {
-            for n in first..first + count {
-                place[n] = yields.len() as u32;
-                yields.push(expr.body.yields[n]);
-            }
+            let own = yields.len() as u32;
+            place[first..first + count].iter_mut().zip(own..).for_each(|(place, n)| *place = n);
+            yields.extend_from_slice(&expr.body.yields[first..first + count]);
             reductions.push(reduction);
         }
         first += count;
