@@ -39,6 +39,8 @@
 
 #![forbid(unsafe_code)]
 
+mod target;
+
 pub use ndarray;
 pub use rewright_ir as ir;
 pub use rewright_lowering as lowering;
@@ -50,6 +52,8 @@ pub use rewright_rewrites::{
     MatchCx, NoMatch, NoObserver, Observer, Pipeline, PipelineError, Point, Rewrite, RewriteDef, RewriteError,
     Rewriter, RootRewrite, Stage, link_plugins, plugin, register_rewrite,
 };
+
+pub use target::target_of;
 
 /// What programs and plugins need most: `use rewright::prelude::*;`.
 pub mod prelude {

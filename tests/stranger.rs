@@ -44,6 +44,18 @@ fn a_strangers_op_rewrite_rule_and_style_are_in_its_passdump() {
     let style = styles.lines().find(|l| l.starts_with("toeplitz ")).unwrap_or_else(|| panic!("{styles}"));
     assert!(style.contains("stranger src/toeplitz.rs:"), "{style}");
     assert!(done(&["test", "fixtures"]).contains("4 passed, 0 failed"));
+    // What `saturate` gets its rules by, and more.
+    let seen = |pipeline: &str, backend: &str| {
+        let args = ["--pipeline", pipeline, "--backend", backend, "--liberties", "contract", "--arg", "x=[1]:f32"];
+        let program = "fixtures/softsign.ron";
+        done(&[&["exec", program, "--time"], &args[..]].concat())
+    };
+    let by_interp = seen("how-compiled", "interp");
+    let said = "by interp for nothing; liberties: contract; rules: softsign-neg; steps: None";
+    assert!(by_interp.contains(said), "{by_interp}");
+    let by_cranelift = seen("softsign-neg, -softsign-neg, how-compiled", "cranelift");
+    let said = format!("by cranelift for {}; liberties: contract; rules: ; steps: None", std::env::consts::ARCH);
+    assert!(by_cranelift.contains(&said), "{by_cranelift}");
 }
 
 /// A reader of the page can copy it from there.

@@ -189,7 +189,7 @@ def markdown(data):
 def options():
     target = os.environ.get("CARGO_TARGET_DIR", str(arrays.ROOT / "target"))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--passdump", default=f"{target}/release/broadcast-passdump")
+    parser.add_argument("--passdump", default=f"{target}/release/passdump")
     parser.add_argument("--environment", type=Path, default=Path(target) / "peers", help="the virtual environment, made if it is not there")
     parser.add_argument("--tables", nargs="+", help="bits, structured, sparse, maps, operands, ranges, elements; all if not given")
     parser.add_argument("--bools", type=int, nargs="+", default=[1_000, 1_000_000, 1_000_000_000], help="how many; a thousand million want 12 GB")
@@ -207,7 +207,7 @@ def options():
 def main():
     args = options()
     if not os.access(args.passdump, os.X_OK):
-        sys.exit(f"{args.passdump} is not there; build it with `cargo build --release -p rewright-broadcast`")
+        sys.exit(f"{args.passdump} is not there; build it with `cargo build --release -p rewright-passdump`")
     if not args.inside:
         python = arrays.make_environment(args.environment)
         os.execv(python, [str(python), __file__, "--inside", *sys.argv[1:]])

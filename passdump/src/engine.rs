@@ -3,14 +3,18 @@
 use crate::error::Error;
 use crate::fixture::Span;
 use crate::forms::Forms;
+use crate::linked;
 use clap::ValueEnum;
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use rewright::exec::{self, Arg, Executable};
 use rewright::ir::npy::{self, NpyError};
 use rewright::ir::ron;
+use rewright::ir::text::{self, Numbering};
 use rewright::rewrites::rule::RuleEntry;
-use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, Report, RewriteRegistry};
-use rewright::{Array, Datum, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry};
+use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, Report, RewriteRegistry, Target};
+use rewright::{
+    Array, Datum, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry, target_of,
+};
 use serde::Deserialize;
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
@@ -64,6 +68,11 @@ impl Backend {
         }
     }
 
+    /// What it compiles for on this machine, as rewrites see it.
+    pub fn target(self) -> Target {
+        target_of(self.of_lowering())
+    }
+
     fn of_lowering(self) -> exec::Backend {
         match self {
             Backend::Reference => exec::Backend::Reference,
@@ -92,12 +101,21 @@ pub enum Form {
     Ron,
 }
 
+/// The numbers of the anonymous values of each function, as a text has them.
+pub type Numberings = IndexMap<Name, Numbering>;
+
 /// Parses a text and verifies what it says.
 pub fn parse(name: &str, text: &str, form: Form) -> Result<Module, Error> {
-    Ok(match form {
-        Form::Text => parse_module(text, name)?,
-        Form::Ron => ron::from_ron(text, name)?,
-    })
+    Ok(parse_numbered(name, text, form)?.0)
+}
+
+/// The same, with the numbers that IR text gives to anonymous values.
+pub fn parse_numbered(name: &str, text: &str, form: Form) -> Result<(Module, Numberings), Error> {
+    let parsed = match form {
+        Form::Text => text::parse_numbered(text, name),
+        Form::Ron => ron::from_ron(text, name).map(|module| (module, Numberings::new())),
+    };
+    parsed.map_err(|errors| Error::from(linked::explained(errors, name, text)))
 }
 
 /// The text of a module.

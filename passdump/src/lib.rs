@@ -29,6 +29,7 @@ mod error;
 mod failure;
 pub mod fixture;
 mod forms;
+mod linked;
 mod output;
 mod program;
 mod progress;

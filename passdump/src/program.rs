@@ -2,16 +2,16 @@
 
 use crate::args::{FailingArgs, InputArgs};
 use crate::commands::exec::bind;
-use crate::engine::{self, Form, Rewriting};
+use crate::engine::{self, Backend, Form, Numberings, Rewriting};
 use crate::error::Error;
 use crate::failure::Test;
 use crate::fixture::{Case, choose};
 use crate::verdicts::Verdicts;
-use rewright::ir::text::Numbering;
+use rewright::ir::text::{Numbering, Printer};
 use rewright::rewrites::check::Check;
 use rewright::rewrites::rule::{Liberties, RuleEntry, read_rules};
 use rewright::rewrites::{Options, RewriteRegistry, Verify, rewrites};
-use rewright::{Datum, Function, Module, Name};
+use rewright::{Datum, EvalError, Function, Inst, Loc, Module, Name};
 use std::io::Read;
 use std::path::Path;
 
@@ -23,6 +23,8 @@ pub struct Program {
     pub text: String,
     /// The functions.
     pub module: Module,
+    /// The numbers of their anonymous values in the text.
+    numberings: Numberings,
     /// The function that is meant.
     pub func: Name,
     /// The pipeline.
@@ -41,17 +43,17 @@ impl Program {
         let text = read(&input.file)?;
         let kind = Kind::of(input.file.extension().and_then(|e| e.to_str()), &text);
         let case = if kind == Kind::Fixture { Some(Case::read(&input.file, text.clone())?) } else { None };
-        let (name, text, module) = match &case {
+        let (name, text, module, numberings) = match &case {
             Some(case) => {
                 let source = case.source();
-                let module = case.module()?;
-                (source.name, source.text, module)
+                let (module, numberings) = engine::parse_numbered(&source.name, &source.text, source.form)?;
+                (source.name, source.text, module, numberings)
             }
             None => {
                 let name = if input.file == Path::new("-") { "stdin".into() } else { input.file.display().to_string() };
                 let form = if kind == Kind::Ron { Form::Ron } else { Form::Text };
-                let module = engine::parse(&name, &text, form)?;
-                (name, text, module)
+                let (module, numberings) = engine::parse_numbered(&name, &text, form)?;
+                (name, text, module, numberings)
             }
         };
         let fixture = case.as_ref().map(|c| &c.fixture);
@@ -65,7 +67,18 @@ impl Program {
             rules.extend(rules_of(file, input.no_cache)?);
         }
         let registry = engine::registry_with(&rules)?;
-        Ok(Program { name, text, module, func, pipeline, liberties, registry, case })
+        Ok(Program { name, text, module, numberings, func, pipeline, liberties, registry, case })
+    }
+
+    /// The same for commands that call the function: with `--func`, drops all functions but it and its callees.
+    pub fn load_called(input: &InputArgs) -> Result<Program, Error> {
+        let mut program = Program::load(input)?;
+        if input.func.is_some() {
+            let called = called(&program.module, program.func);
+            let all = std::mem::take(&mut program.module).into_functions();
+            all.filter(|func| called.contains(&func.name)).for_each(|func| drop(program.module.insert(func)));
+        }
+        Ok(program)
     }
 
     /// What --check-each tries: the runs of the fixture too.
@@ -86,13 +99,14 @@ impl Program {
         }
         let registry = self.registry.as_ref().unwrap_or_else(|| rewrites());
         let pipeline = engine::read_pipeline(registry, &self.pipeline)?;
-        let options = Options { liberties: self.liberties, verify, ..Options::default() };
+        let target = args.backend.unwrap_or(Backend::Auto).target();
+        let options = Options { liberties: self.liberties, verify, target, ..Options::default() };
         Ok(Test { pipeline, options, func: self.func, check, backend: args.backend, command: args.command.clone() })
     }
 
-    /// How it is to be rewritten.
-    pub fn rewriting(&self, options: Options) -> Rewriting<'_> {
-        let options = Options { liberties: self.liberties, ..options };
+    /// How it is to be rewritten for a backend.
+    pub fn rewriting(&self, backend: Backend, options: Options) -> Rewriting<'_> {
+        let options = Options { liberties: self.liberties, target: backend.target(), ..options };
         Rewriting { pipeline: &self.pipeline, registry: self.registry.as_ref(), options }
     }
 
@@ -101,28 +115,78 @@ impl Program {
         choose(&self.module, Some(&self.func))
     }
 
-    /// The numbers by which the text knows values that have no name, as far as it is IR text.
+    /// The numbers by which the text knows values that have no name; none where it is RON.
     pub fn numbering(&self, func: &Function) -> Numbering {
-        let lines: Vec<&str> = self.text.lines().collect();
-        let mut numbering = Numbering::default();
-        for inst in func.blocks().flat_map(|block| func.insts(block)) {
-            let data = func.inst(inst);
-            let line = (data.loc.line as usize).checked_sub(1).and_then(|at| lines.get(at));
-            let Some((names, _)) = line.and_then(|line| line.split_once('=')) else { continue };
-            let numbers = names.split(',').map(|name| name.trim().strip_prefix('%').and_then(|n| n.parse().ok()));
-            let numbers: Vec<Option<u32>> = numbers.collect();
-            if numbers.len() == data.results.len() {
-                let known = data.results.iter().zip(numbers).filter_map(|(&value, number)| Some((value, number?)));
-                known.for_each(|(value, number)| numbering.set(value, number));
-            }
-        }
-        numbering
+        self.numberings.get(&func.name).cloned().unwrap_or_default()
+    }
+
+    /// The failure of a call, shown in the text of the program. Kernels know an instruction by its place only, so its
+    /// operands are named here.
+    pub fn failed(&self, error: &EvalError) -> Error {
+        let named = self.operands(error.loc).map_or_else(|| error.message.clone(), |own| named(&error.message, &own));
+        Error::eval(&self.name, &self.text, &EvalError { message: named, ..error.clone() })
+    }
+
+    /// The operands of the instruction that is written at a place, as the text has them.
+    fn operands(&self, loc: Loc) -> Option<Vec<String>> {
+        let at = |func: &Function, inst: &Inst| {
+            let own = func.inst(*inst).loc;
+            !loc.is_none() && (own.line, own.col) == (loc.line, loc.col)
+        };
+        let found =
+            |func| Some((func, Function::blocks(func).flat_map(|b| func.insts(b)).find(|inst| at(func, inst))?));
+        let (func, inst): (&Function, Inst) = self.module.functions().find_map(found)?;
+        let printer = Printer::numbered(func, &mut self.numbering(func));
+        let args = &func.inst(inst).args;
+        Some(args.iter().map(|&arg| printer.value(arg)).collect())
     }
 
     /// The text and its name, to show errors in.
     pub fn source(&self) -> (&str, &str) {
         (&self.name, &self.text)
     }
+}
+
+/// A message with the operands: numbers in it become those of the text; operands that it lacks are appended.
+fn named(message: &str, operands: &[String]) -> String {
+    const BEGIN: &str = " (operands ";
+    let Some((what, list)) = message.split_once(BEGIN) else {
+        let after = if operands.is_empty() { String::new() } else { format!("{BEGIN}{})", operands.join(", ")) };
+        return format!("{message}{after}");
+    };
+    let values: Vec<&String> = operands.iter().filter(|operand| operand.starts_with('%')).collect();
+    let parts: Vec<&str> = list.split('%').collect();
+    // Those of an instruction that a rewrite has made of it may be others.
+    if parts.len() != values.len() + 1 {
+        return message.to_string();
+    }
+    let mut text = format!("{what}{BEGIN}{}", parts[0]);
+    for (part, value) in parts[1..].iter().zip(values) {
+        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        match digits {
+            0 => text.push('%'),
+            _ => text.push_str(value),
+        }
+        text.push_str(&part[digits..]);
+    }
+    text
+}
+
+/// A function and those that it calls, directly or through others.
+fn called(module: &Module, func: Name) -> Vec<Name> {
+    let mut called = vec![func];
+    let mut at = 0;
+    while let Some(&name) = called.get(at) {
+        at += 1;
+        let Some(func) = module.get(name) else { continue };
+        let insts = func.blocks().flat_map(|block| func.insts(block));
+        for callee in insts.filter_map(|inst| func.inst(inst).attrs.func("callee")) {
+            if !called.contains(&callee) {
+                called.push(callee);
+            }
+        }
+    }
+    called
 }
 
 /// The rules of a file, each of which holds, or is marked `unchecked`. All that is wrong with them is said at once.

@@ -1,9 +1,10 @@
-//! The guide's programs and commands: every `console` block is run, and prints what the page says.
+//! The programs and commands of the guide and of the tool's page: each `console` block is run, and its output compared.
 
 use std::path::Path;
 use std::process::Command;
 
 const GUIDE: &str = include_str!("../../docs/guide.md");
+const PASSDUMP: &str = include_str!("../../docs/passdump.md");
 
 /// The fenced blocks of a page: what stands behind the fence, and the text.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
@@ -54,10 +55,20 @@ fn agree(wanted: &[&str], found: &[&str]) -> bool {
 }
 
 #[test]
-fn commands_print_what_the_page_says() {
+fn commands_print_what_the_guide_says() {
+    check(GUIDE, 7);
+}
+
+#[test]
+fn commands_print_what_the_page_of_the_tool_says() {
+    check(PASSDUMP, 3);
+}
+
+/// Runs the commands of a page, which has so many of them or more.
+fn check(page: &str, least: usize) {
     let folder = tempfile::tempdir().unwrap();
     let mut commands = 0;
-    for (info, text) in blocks(GUIDE) {
+    for (info, text) in blocks(page) {
         if let Some((_, name)) = info.split_once(' ') {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
@@ -77,5 +88,5 @@ fn commands_print_what_the_page_says() {
             commands += 1;
         }
     }
-    assert!(commands >= 7, "{commands} commands");
+    assert!(commands >= least, "{commands} commands");
 }

@@ -1,8 +1,10 @@
 //! What is known of a function, computed when it is asked for and kept until a change makes it wrong.
 
 use crate::change::Touched;
-use crate::egraph::RuleBook;
+use crate::driver::Options;
 use crate::match_cx::MatchCx;
+use crate::pipeline::Pipeline;
+use crate::run_state::RunState;
 use rewright_ir::analysis::{CallGraph, Dominators, Liveness, Loops, ModuleEffects, predecessors, written_values};
 use rewright_ir::op::Effects;
 use rewright_ir::{Block, Function, Inst, Module, Value};
@@ -63,14 +65,18 @@ pub struct Analyses {
     module: Rc<ModuleAnalyses>,
     ended: OnceCell<RefCell<Dels>>,
     own: RefCell<FxHashMap<TypeId, Rc<dyn Any>>>,
-    /// The rules of the run.
-    pub(crate) rules: Rc<RuleBook>,
+    /// What the functions of the run share.
+    pub(crate) run: Rc<RunState>,
 }
 
 impl Analyses {
-    /// Analyses that share what is known of the module and the rules of the run with those of other functions.
-    pub(crate) fn sharing(module: Rc<ModuleAnalyses>, rules: Rc<RuleBook>) -> Self {
-        Analyses { module, rules, ..Analyses::default() }
+    /// Analyses of a function in a run of a pipeline. [`Default`] has default options, and the rules of this process.
+    pub fn of_run(pipeline: &Pipeline, options: &Options) -> Self {
+        Analyses { run: Rc::new(RunState::new(pipeline, options)), ..Analyses::default() }
+    }
+    /// Analyses that share what is known of the module and of the run with those of other functions.
+    pub(crate) fn sharing(module: Rc<ModuleAnalyses>, run: Rc<RunState>) -> Self {
+        Analyses { module, run, ..Analyses::default() }
     }
     pub(crate) fn dominators(&self, func: &Function) -> &Dominators {
         self.dominators.get_or_init(|| Dominators::of(func))

@@ -72,6 +72,9 @@ pub struct RewriteDef {
     pub by_default: bool,
     /// What results may differ in. It has no part in a run that does not grant this.
     pub liberties: Liberties,
+    /// It applies the rules of the run itself ([`MatchCx::rules`](crate::MatchCx::rules)), also those that the driver
+    /// does not apply.
+    pub applies_rules: bool,
 }
 
 impl RewriteDef {
@@ -89,6 +92,7 @@ impl RewriteDef {
             reach: 2,
             by_default: true,
             liberties: Liberties::empty(),
+            applies_rules: false,
         }
     }
     /// A rewrite that starts at one instruction.
@@ -137,6 +141,11 @@ impl RewriteDef {
     /// The same, only where these are granted.
     pub const fn liberties(mut self, liberties: Liberties) -> Self {
         self.liberties = liberties;
+        self
+    }
+    /// The same, applying rules itself: with it in a pipeline, rules that the driver does not apply take part in the run.
+    pub const fn applies_rules(mut self) -> Self {
+        self.applies_rules = true;
         self
     }
     /// The same, only where a pipeline names it.

@@ -75,6 +75,8 @@ pub mod registry;
 pub mod rewrite;
 pub mod rewriter;
 pub mod rule;
+mod run_state;
+pub mod target;
 
 pub use analyses::Analyses;
 pub use change::Change;
@@ -88,6 +90,7 @@ pub use plugin::{PluginEntry, PluginError};
 pub use registry::{RewriteRegistry, RewriteRegistryError, rewrites};
 pub use rewrite::{NoMatch, Rewrite, RootRewrite};
 pub use rewriter::{Point, Rewriter};
+pub use target::Target;
 
 #[doc(hidden)]
 pub use rewright_ir;

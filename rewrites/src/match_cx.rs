@@ -1,7 +1,10 @@
 //! What `matches` sees.
 
 use crate::analyses::Analyses;
-use crate::egraph::{RuleBook, RuleSet};
+use crate::def::RewriteEntry;
+use crate::driver::Options;
+use crate::rule::Liberties;
+use crate::target::Target;
 use rewright_ir::analysis::{CallGraph, Dominators, InstEffects, Liveness, Loops, ModuleEffects};
 use rewright_ir::op::Effects;
 use rewright_ir::{Block, Function, Inst, Module, Scalar, Signature, Value, ValueDef};
@@ -66,6 +69,30 @@ impl<'a> MatchCx<'a> {
         self.analyses.own(self, compute)
     }
 
+    /// The options of the run.
+    pub fn options(&self) -> &'a Options {
+        &self.analyses.run.options
+    }
+    /// What results may differ in.
+    pub fn liberties(&self) -> Liberties {
+        self.options().liberties
+    }
+    /// The code generator and the instruction set that the function is compiled for, as far as the caller states them.
+    pub fn target(&self) -> &'a Target {
+        &self.options().target
+    }
+    /// The rules that a rewrite may apply itself in this run, as equality saturation does: those of the pipeline's
+    /// registry, without opt-in rules that the pipeline does not name and rules that it removes. Some may take liberties
+    /// that are not granted.
+    pub fn rules(&self) -> &'a [RewriteEntry] {
+        &self.analyses.run.rules
+    }
+    /// A rewrite's own state, by its type, from one function of the run to the next: statistics, or tables made of the
+    /// rules. It must not decide which rewrites match.
+    pub fn kept_in_run<T: Default + 'static>(&self) -> Rc<T> {
+        self.analyses.run.kept()
+    }
+
     /// What an instruction does, through calls too.
     pub fn effects(&self, inst: Inst) -> InstEffects {
         if self.func.inst(inst).op.effects.is_empty() {
@@ -123,14 +150,6 @@ impl<'a> MatchCx<'a> {
                     && !self.is_written(old)
                     && !self.is_written(new)
             })
-    }
-    /// The rules that equality saturation may use in this run.
-    pub(crate) fn rules(&self) -> &'a RuleSet {
-        self.analyses.rules.set()
-    }
-    /// The same, with what they were used for.
-    pub(crate) fn rule_book(&self) -> &'a RuleBook {
-        &self.analyses.rules
     }
     /// True if a block can be reached.
     pub fn is_reachable(&self, block: Block) -> bool {

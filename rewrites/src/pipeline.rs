@@ -126,9 +126,9 @@ impl Pipeline {
         let stops = registry.by_default().map(|entry| Stop { entry, star: false, named: false }).collect();
         Ok(Pipeline { stops, rules: rules_of(registry) })
     }
-    /// The rules that equality saturation may use: those of the registry, but for those that are opt-in and that the pipeline does not
+    /// The rules that a rewrite may apply itself, as equality saturation does: those of the registry, but for those that are opt-in and that the pipeline does not
     /// name, and those that it takes out.
-    pub(crate) fn rules(&self) -> &[RewriteEntry] {
+    pub fn rules(&self) -> &[RewriteEntry] {
         &self.rules
     }
     /// The rewrites, in order.

@@ -16,7 +16,7 @@ pub(super) fn read_module(functions: &[FunctionData], mut errors: Diagnostics) -
         errors.push(Diagnostic::new(clash.to_string()));
     }
     let mut read: Vec<_> = functions.iter().map(|f| function(f, &mut errors)).collect();
-    let module = resolve_module(&mut read, &mut errors);
+    let (module, _) = resolve_module(&mut read, &mut errors);
     verify_resolved(&read, &module, &mut errors);
     if errors.is_empty() { Ok(module) } else { Err(errors) }
 }

@@ -46,7 +46,9 @@ use crate::attr::{Attr, AttrDef};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::function::Function;
 use crate::module::Module;
+use crate::name::Name;
 use crate::registry::registry;
+use indexmap::IndexMap;
 pub use names::{Names, Numbering};
 pub(crate) use numbers::{write_array, write_scalar};
 pub(crate) use parser::{Failed, Parser, whole};
@@ -56,28 +58,33 @@ pub(crate) use resolve::{resolve_module, verify_resolved};
 
 /// Parses and verifies all functions of a text. `file_name` is for messages.
 pub fn parse_module(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
+    Ok(parse(text, file_name, true)?.0)
+}
+
+/// The same, with the numbers that the text gives to the anonymous values of each function: `%7` is number 7.
+pub fn parse_numbered(text: &str, file_name: &str) -> Result<(Module, IndexMap<Name, Numbering>), Diagnostics> {
     parse(text, file_name, true)
 }
 
 /// Parses all functions of a text without verifying them: names, types and syntax are right, but blocks may have no end, branches
 /// the wrong arguments, and definitions need not dominate uses. For tools that show what is wrong with a function.
 pub fn parse_unverified(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
-    parse(text, file_name, false)
+    Ok(parse(text, file_name, false)?.0)
 }
 
-fn parse(text: &str, file_name: &str, verified: bool) -> Result<Module, Diagnostics> {
+fn parse(text: &str, file_name: &str, verified: bool) -> Result<(Module, IndexMap<Name, Numbering>), Diagnostics> {
     let mut parser = Parser::new(text, file_name);
     let mut functions = parser.module();
     let mut errors = parser.errors;
     for clash in registry().errors() {
         errors.push(Diagnostic::new(clash.to_string()));
     }
-    let module = resolve_module(&mut functions, &mut errors);
+    let (module, numberings) = resolve_module(&mut functions, &mut errors);
     if verified {
         verify_resolved(&functions, &module, &mut errors);
     }
     errors.sort();
-    if errors.is_empty() { Ok(module) } else { Err(errors) }
+    if errors.is_empty() { Ok((module, numberings)) } else { Err(errors) }
 }
 
 /// Parses the value of an attribute, as it stands after `name=`; the error is a sentence.

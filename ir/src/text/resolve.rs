@@ -4,6 +4,7 @@
 //! before the blocks that dominate it. They are put into their blocks in the order of the text afterwards.
 
 use super::ast::{PArg, PDef, PFunction, PInst, POperand, PParam};
+use super::names::Numbering;
 use super::parser::clip;
 use super::resolve_expr::resolve_expr;
 use crate::attr::Attr;
@@ -23,8 +24,14 @@ use smallvec::SmallVec;
 /// The signatures of a module's functions; none where a header has errors.
 pub(super) type Signatures = IndexMap<Name, Option<Signature>>;
 
+/// The numbers that a text gives to the anonymous values of each function.
+pub(super) type Numberings = IndexMap<Name, Numbering>;
+
+/// Greater numbers are not kept: values that are made later are numbered from the greatest one on.
+const GREATEST_NUMBER: u32 = u32::MAX / 2;
+
 /// Makes the module. Where there are errors, what comes back is not complete.
-pub(crate) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagnostics) -> Module {
+pub(crate) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagnostics) -> (Module, Numberings) {
     let mut signatures = Signatures::new();
     for f in functions.iter() {
         if signatures.insert(f.name, signature(f)).is_some() {
@@ -32,15 +39,18 @@ pub(crate) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagn
         }
     }
     let mut module = Module::new();
+    let mut numberings = Numberings::new();
     for f in functions {
         let before = errors.count();
-        module.insert(resolve_function(f, &signatures, errors));
+        let (func, numbering) = resolve_function(f, &signatures, errors);
+        numberings.insert(func.name, numbering);
+        module.insert(func);
         f.failed |= errors.count() > before;
         if f.failed {
             open_blocks(f, errors);
         }
     }
-    module
+    (module, numberings)
 }
 
 /// Reports what the verifier finds. Of a function that has errors already it would only say what they lead to.
@@ -72,7 +82,7 @@ fn signature(f: &PFunction<'_>) -> Option<Signature> {
     Some(Signature { params, results: f.results.clone()? })
 }
 
-fn resolve_function(f: &PFunction<'_>, signatures: &Signatures, errors: &mut Diagnostics) -> Function {
+fn resolve_function(f: &PFunction<'_>, signatures: &Signatures, errors: &mut Diagnostics) -> (Function, Numbering) {
     let mut func = Function::new(f.name, f.results.clone().unwrap_or_default());
     func.reserve(f.values.len(), f.insts.len());
     func.loc = f.loc;
@@ -80,6 +90,7 @@ fn resolve_function(f: &PFunction<'_>, signatures: &Signatures, errors: &mut Dia
     let mut resolver = Resolver {
         f,
         func,
+        numbering: Numbering::default(),
         signatures,
         errors,
         values: vec![None; f.values.len()],
@@ -91,7 +102,7 @@ fn resolve_function(f: &PFunction<'_>, signatures: &Signatures, errors: &mut Dia
     resolver.make_blocks();
     resolver.make_insts();
     resolver.link();
-    resolver.func
+    (resolver.func, resolver.numbering)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,6 +117,7 @@ enum State {
 pub(super) struct Resolver<'a, 'e> {
     f: &'a PFunction<'a>,
     pub func: Function,
+    numbering: Numbering,
     pub signatures: &'a Signatures,
     errors: &'e mut Diagnostics,
     /// Values that exist; one that never will belongs to something with an error.
@@ -173,6 +185,8 @@ impl Resolver<'_, '_> {
         let known = &self.f.values[id as usize];
         if !known.numbered {
             self.func.set_value_name(value, Some(Name::new(known.name)));
+        } else if let Some(number) = known.name.parse().ok().filter(|&number| number <= GREATEST_NUMBER) {
+            self.numbering.set(value, number);
         }
         self.values[id as usize] = Some(value);
     }

@@ -1,5 +1,7 @@
-//! The tool with the rewrites of Rewright itself.
+//! The tool with the rewrites of Rewright itself and the plugins of this repository.
 
+use rewright_broadcast as _;
+use rewright_lazy as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -22,8 +22,14 @@ struct Found<'a> {
 
 /// Rewrites, compiles, and shows what came out.
 pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
-    let program = Program::load(&args.input)?;
-    let options = program.rewriting(Options::default());
+    let program = Program::load_called(&args.input)?;
+    let backend = match args.level {
+        None => Backend::Auto,
+        Some(Level::Avx2) => Backend::X64Avx2,
+        Some(Level::Avx512) => Backend::X64,
+        Some(Level::Cranelift) => Backend::Cranelift,
+    };
+    let options = program.rewriting(backend, Options::default());
     let module = engine::rewrite(program.module.clone(), &options, program.source(), None)?.module;
     let executable = engine::executable(&module, program.func, Backend::Auto, exec::Options::default())?;
     let mut kernels = Vec::new();

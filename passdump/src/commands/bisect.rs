@@ -14,7 +14,7 @@ use std::io::Write;
 
 /// Searches, and shows what it finds.
 pub fn bisect(out: &mut Out, args: &BisectArgs) -> Result<(), Error> {
-    let program = Program::load(&args.input)?;
+    let program = Program::load_called(&args.input)?;
     let test = program.test(&args.failing, Verify::Each)?;
     let quiet = Quiet::new();
     if let Some(error) = test.endless(&program.module) {

@@ -19,21 +19,25 @@ const MEASURE: Duration = Duration::from_millis(250);
 
 /// Rewrites, compiles, calls, and prints or saves the results.
 pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
-    let program = Program::load(&args.input)?;
+    let program = Program::load_called(&args.input)?;
     let func = program.function()?;
     let values = bind(&args.args, &program, func)?;
     let names = result_names(func);
     let saves = places(&args.outs, &names)?;
 
     let start = Instant::now();
-    let rewritten =
-        engine::rewrite(program.module.clone(), &program.rewriting(Options::default()), program.source(), None)?;
+    let rewritten = engine::rewrite(
+        program.module.clone(),
+        &program.rewriting(args.backend, Options::default()),
+        program.source(),
+        None,
+    )?;
     let rewriting = start.elapsed();
     let start = Instant::now();
     let options = exec::Options { limits: args.limits.limits(), threads: args.threads, ..exec::Options::default() };
     let callable = engine::compile_with(&rewritten.module, program.func, args.backend, options)?;
     let compiling = start.elapsed();
-    let outcome = callable.outcome(&values).map_err(|e| Error::eval(&program.name, &program.text, &advised(e)))?;
+    let outcome = callable.outcome(&values).map_err(|e| program.failed(&advised(e)))?;
 
     let stats = callable.executable().map(Executable::stats);
     if args.time {
@@ -43,8 +47,7 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     }
     show(out, &outcome, &names, &saves)?;
     for (i, (after, before)) in outcome.args.iter().zip(&values).enumerate() {
-        // Nothing is stored to what is of a storage style.
-        if after.as_styled().is_none() && !after.to_array().same_bits(&before.to_array()) {
+        if !same_bits(after, before) {
             let name = param_name(func, i, func.params()[i]);
             titled(out, &format!("{name} after the call"), after)?;
         }
@@ -61,6 +64,17 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// True if nothing was stored to an argument. Storage styles are compared by components: all elements may be too many.
+fn same_bits(after: &Datum, before: &Datum) -> bool {
+    match (after.as_styled(), before.as_styled()) {
+        (Some(a), Some(b)) => {
+            let (a, b) = (a.components(), b.components());
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_bits(b))
+        }
+        _ => after.to_array().same_bits(&before.to_array()),
+    }
 }
 
 /// How the kernels of a call were run.

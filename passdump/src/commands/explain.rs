@@ -2,14 +2,14 @@
 
 use super::chain;
 use crate::args::ExplainArgs;
-use crate::engine;
+use crate::engine::{self, Backend};
 use crate::error::Error;
 use crate::output::{Out, Tone};
 use crate::program::Program;
 use rewright::ir::ArrayExpr;
 use rewright::ir::text::{Numbering, Printer};
 use rewright::rewrites::def::Form;
-use rewright::rewrites::egraph::{NoProof, explain as proof};
+use rewright::rewrites::egraph::{Named, NoProof, explain as proof};
 use rewright::rewrites::rule::Liberties;
 use rewright::rewrites::{Change, Event, Observer, Options, Pipeline, Remark, RewriteRegistry, rewrites};
 use rewright::{Function, Inst, Module, Name, Registry, Value};
@@ -17,11 +17,11 @@ use std::io::Write;
 
 /// Follows a value through the pipeline.
 pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
-    let program = Program::load(&args.input)?;
+    let program = Program::load_called(&args.input)?;
     let func = program.function()?;
     let mut names = program.numbering(func);
     let value = find(func, &args.value, &mut names)?;
-    let how = program.rewriting(Options::default());
+    let how = program.rewriting(Backend::Auto, Options::default());
     let registry = how.registry.unwrap_or_else(|| rewrites());
     let pipeline = engine::read_pipeline(registry, how.pipeline)?;
     let rules = Rules { module: &program.module, registry, pipeline: &pipeline, granted: program.liberties };
@@ -173,7 +173,8 @@ impl<'a> Follower<'a> {
         let mut lines = Vec::new();
         for &(value, _) in self.values.iter().filter(|(value, _)| before.has_value(*value)) {
             if saturates(rewrite) {
-                match proof(&before, value, module, registry, pipeline, granted) {
+                let named = Named::numbered(&before, &mut names);
+                match proof(named, value, module, registry, pipeline, granted) {
                     Ok(proof) => lines.extend(chain::lines(registry, &proof)),
                     Err(NoProof::Unchanged(_)) => {}
                     Err(why) => lines.push(why.to_string()),

@@ -2,7 +2,7 @@
 
 use super::exec::bind;
 use crate::args::HtmlArgs;
-use crate::engine;
+use crate::engine::{self, Backend};
 use crate::error::Error;
 use crate::forms::Forms;
 use crate::output::{Out, Tone, count};
@@ -80,8 +80,8 @@ pub fn html(out: &mut Out, args: &HtmlArgs) -> Result<(), Error> {
         let file = args.out.display();
         return Err(Error::message(format!("the page would be written over the program, {file}: name another file")));
     }
-    let program = Program::load(&args.input)?;
-    let how = program.rewriting(Options { times: args.time, ..Options::default() });
+    let program = Program::load_called(&args.input)?;
+    let how = program.rewriting(Backend::Auto, Options { times: args.time, ..Options::default() });
     let registry = how.registry.unwrap_or_else(|| rewrites());
     let pipeline = engine::read_pipeline(registry, how.pipeline)?;
     let mut recorder = Recorder::of(&program.module, args.time);

@@ -6,7 +6,7 @@ use crate::args::ProveArgs;
 use crate::error::Error;
 use crate::output::{Out, Tone};
 use crate::program::Program;
-use rewright::rewrites::egraph::{NoProof, prove as functions, prove_values};
+use rewright::rewrites::egraph::{Named, NoProof, prove as functions, prove_values};
 use rewright::rewrites::rewrites;
 use rewright::{Function, Name};
 use std::io::Write;
@@ -20,12 +20,18 @@ pub fn prove(out: &mut Out, args: &ProveArgs) -> Result<bool, Error> {
         program.module.get(Name::new(name))
     };
     let found = match (named(&args.first), named(&args.second)) {
-        (Some(a), Some(b)) => functions(a, b, &program.module, registry, program.liberties),
+        (Some(a), Some(b)) => {
+            let (mut first, mut second) = (program.numbering(a), program.numbering(b));
+            let named = [Named::numbered(a, &mut first), Named::numbered(b, &mut second)];
+            let [a, b] = named;
+            functions(a, b, &program.module, registry, program.liberties)
+        }
         _ => {
             let func = program.function()?;
             let mut names = program.numbering(func);
             let values = (find(func, &args.first, &mut names)?, find(func, &args.second, &mut names)?);
-            prove_values(func, values, &program.module, registry, program.liberties)
+            let named = Named::numbered(func, &mut names);
+            prove_values(named, values, &program.module, registry, program.liberties)
         }
     };
     match found {

@@ -15,7 +15,7 @@ use std::io::Write;
 
 /// Reduces, and prints what is left.
 pub fn reduce(out: &mut Out, args: &ReduceArgs) -> Result<(), Error> {
-    let program = Program::load(&args.input)?;
+    let program = Program::load_called(&args.input)?;
     let mut test = program.test(&args.failing, Verify::Last)?;
     let quiet = Quiet::new();
     let mut progress = Progress::new("reducing, run", None);

@@ -2,7 +2,7 @@
 
 use crate::args::{Emit, RunArgs};
 use crate::diff;
-use crate::engine::{self, Application, Form, Quiet, Watch};
+use crate::engine::{self, Application, Backend, Form, Quiet, Watch};
 use crate::error::Error;
 use crate::output::{Out, Tone, columns, wants_color};
 use crate::program::Program;
@@ -19,7 +19,7 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
     let only = args.input.func.as_ref().map(|_| program.func);
     let mut written = Ok(());
     let mut show = |step: &Application| {
-        if written.is_ok() && only.is_none_or(|f| f == step.func) {
+        if written.is_ok() {
             written = application(out, args, step);
         }
     };
@@ -31,13 +31,14 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
         keep_going: args.keep_going,
         stop_after: args.stop_after,
         times: args.time,
+        only,
         ..Options::default()
     };
     let begun = Instant::now();
     let rewritten = {
         let _quiet = Quiet::new();
         let module = std::mem::take(&mut program.module);
-        engine::rewrite(module, &program.rewriting(options), program.source(), watch)
+        engine::rewrite(module, &program.rewriting(Backend::Auto, options), program.source(), watch)
     };
     let time = begun.elapsed();
     written?;
@@ -58,8 +59,7 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
         Emit::Ron => Form::Ron,
     };
     writeln!(out, "{}", engine::print(&shown, form)?.trim_end())?;
-    let remarks = rewritten.report.remarks.iter().filter(|r| only.is_none_or(|f| f == r.function));
-    for remark in remarks {
+    for remark in &rewritten.report.remarks {
         out.comments([remark])?;
         if args.remarks {
             out.comments([picture(&program.text, remark)])?;

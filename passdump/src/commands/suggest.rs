@@ -2,7 +2,7 @@
 
 use crate::args::SuggestArgs;
 use crate::diff;
-use crate::engine::{self, Application, Quiet, Rewriting};
+use crate::engine::{self, Application, Backend, Quiet, Rewriting};
 use crate::error::Error;
 use crate::output::{Out, Tone};
 use crate::program::Program;
@@ -28,6 +28,7 @@ pub fn suggest(out: &mut Out, args: &SuggestArgs) -> Result<(), Error> {
             only: Some(program.func),
             liberties: program.liberties,
             keep_going: true,
+            target: Backend::Auto.target(),
             ..Options::default()
         };
         let how = Rewriting { pipeline: entry.def.name, registry: program.registry.as_ref(), options };

@@ -7,7 +7,7 @@ use rewright::lowering::exec::LowerError;
 use rewright::rewrites::PipelineError;
 use rewright::{
     Array, Attrs, Datum, Dim, EvalError, Executable, Module, Name, NoObserver, Pipeline, RewriteError, Scalar, Styled,
-    Type, Types,
+    Type, Types, rewrites, target_of,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -108,7 +108,8 @@ impl LazyFunction {
     pub fn compile(module: &Module, func: impl Into<Name>, options: Options) -> Result<LazyFunction, CompileError> {
         let (mut module, name) = (module.clone(), func.into());
         let pipeline = Pipeline::by_default()?;
-        pipeline.run(&mut module, &Default::default(), &mut NoObserver)?;
+        let rewriting = rewrites::Options { target: target_of(options.backend), ..Default::default() };
+        pipeline.run(&mut module, &rewriting, &mut NoObserver)?;
         let func = module.get_mut(name).ok_or(LowerError::NoFunction { name })?;
         let params = func.params().iter().map(|&param| func.ty(param).clone()).collect();
         let mut results: Vec<Option<Recipe>> = func.results.iter().map(|_| None).collect();
@@ -122,7 +123,7 @@ impl LazyFunction {
             func.results = computed.iter().map(|&n| func.results[n].clone()).collect();
             func.insert_before(ret, shorter);
             func.erase(ret);
-            pipeline.run(&mut module, &Default::default(), &mut NoObserver)?;
+            pipeline.run(&mut module, &rewriting, &mut NoObserver)?;
         }
         let computes = Executable::compile(&module, name, options)?;
         Ok(LazyFunction { computes, params, results, remarks: Mutex::default() })

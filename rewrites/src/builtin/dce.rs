@@ -72,8 +72,26 @@ fn may_hold_dead(cx: &MatchCx<'_>, block: Block) -> bool {
     })
 }
 
-/// False if something is found soon that needs a value: it is followed through instructions without effects and branches.
+/// What is found out soon of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Needed,
+    Unneeded,
+    Unknown,
+}
+
+/// False if something is found soon that needs a value.
 fn may_be_unneeded(cx: &MatchCx<'_>, value: Value) -> bool {
+    need(cx, value) != Need::Needed
+}
+
+/// True if a short search shows that nothing needs an instruction: `dce` removes it, so no other rewrite fuses it.
+pub(super) fn is_unneeded(cx: &MatchCx<'_>, inst: Inst) -> bool {
+    cx.func().inst(inst).results.iter().all(|&result| need(cx, result) == Need::Unneeded)
+}
+
+/// Follows a value through instructions without effects and branches.
+fn need(cx: &MatchCx<'_>, value: Value) -> Need {
     const FAR: usize = 32;
     let func = cx.func();
     let mut reached: SmallVec<[Value; FAR]> = smallvec![value];
@@ -83,14 +101,14 @@ fn may_be_unneeded(cx: &MatchCx<'_>, value: Value) -> bool {
         for data in func.each_user(value).map(|user| func.inst(user)).filter(|data| data.op.effects != Effects::FREES) {
             if !data.op.is_pure() && data.args.contains(&value) {
                 // A call without effects may be found to be needed by nothing.
-                return data.op.effects == Effects::CALLS;
+                return if data.op.effects == Effects::CALLS { Need::Unknown } else { Need::Needed };
             }
             let params =
                 data.targets.iter().flat_map(|target| func.block_params(target.block).iter().zip(&target.args));
             let given = params.filter(|(_, arg)| **arg == value).map(|(param, _)| param);
             for &next in data.results.iter().chain(given) {
                 if reached.len() == FAR {
-                    return true;
+                    return Need::Unknown;
                 }
                 if !reached.contains(&next) {
                     reached.push(next);
@@ -98,7 +116,7 @@ fn may_be_unneeded(cx: &MatchCx<'_>, value: Value) -> bool {
             }
         }
     }
-    true
+    Need::Unneeded
 }
 
 impl Dead {

@@ -54,6 +54,7 @@ pub mod licm;
 pub mod merge_blocks;
 mod node;
 pub mod node_extents;
+pub mod node_results;
 pub mod one_pass_variance;
 pub mod operand_casts;
 pub mod operand_reads;

@@ -1,6 +1,7 @@
 //! Instructions of a block that read one array, and become one pass over it.
 
 use super::cannot_fail::cannot_fail;
+use super::dce::is_unneeded;
 use super::node::Node;
 use super::reduce_fusion::{NEAR, block_order, is_still_between};
 use crate::prelude::*;
@@ -28,7 +29,7 @@ pub(super) fn together(
     node: impl Fn(Inst) -> Option<Node>,
     joins: impl Fn(&Node, &Node) -> Result<(), NoMatch>,
 ) -> Result<Box<Together>, NoMatch> {
-    let node = |inst| node(inst).filter(|_| is_still(cx, inst));
+    let node = |inst| node(inst).filter(|_| is_still(cx, inst) && !is_unneeded(cx, inst));
     let all = siblings(cx, root);
     // Most are alone.
     if all.len() == 1 {
@@ -89,6 +90,10 @@ fn from_first(cx: &MatchCx<'_>, all: &[Option<Node>], mut joins: impl FnMut(&Nod
     let mut joined = Cow::Borrowed(alone);
     for other in later.iter().flatten() {
         let inst = other.of[0];
+        // The same computation is made once by `cse`, whichever of the two comes first in a pipeline.
+        if joined.of.iter().any(|&known| is_same(func, known, inst)) {
+            continue;
+        }
         let moves_freely = cannot_fail(func, inst);
         let passes = |between| moves_freely || joined.of.contains(&between);
         let may_move =
@@ -98,6 +103,12 @@ fn from_first(cx: &MatchCx<'_>, all: &[Option<Node>], mut joins: impl FnMut(&Nod
         }
     }
     (joined.of.len() > 1).then(|| joined.into_owned())
+}
+
+/// True if two instructions compute the same of the same values.
+fn is_same(func: &Function, a: Inst, b: Inst) -> bool {
+    let (a, b) = (func.inst(a), func.inst(b));
+    a.op == b.op && a.args == b.args && a.attrs == b.attrs
 }
 
 /// True if a value is defined before an instruction of a block, or not in that block.

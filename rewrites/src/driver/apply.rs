@@ -124,7 +124,7 @@ impl Turn<'_, '_> {
                     (cause, ..) => cause,
                 };
                 // Some may have been computed half way.
-                self.analyses = Analyses::sharing(self.run.known.clone(), self.run.rules.clone());
+                self.analyses = Analyses::sharing(self.run.known.clone(), self.run.state.clone());
                 Err(cause)
             }
         }

@@ -25,6 +25,7 @@ use crate::egraph::RuleBook;
 use crate::error::RewriteError;
 use crate::observer::{Event, Observer};
 use crate::pipeline::Pipeline;
+use crate::run_state::RunState;
 use plan::Plan;
 use rewright_ir::{Function, Module, Name, infer_function, verify_module};
 use std::rc::Rc;
@@ -40,8 +41,8 @@ struct Run<'a> {
     /// The number of the next application.
     seq: u64,
     known: Rc<ModuleAnalyses>,
-    /// What equality saturation may use.
-    rules: Rc<RuleBook>,
+    /// What rewrites may know of the run.
+    state: Rc<RunState>,
 }
 
 /// A function's turn. One that is untyped has a turn with the rewrites that run before type inference first, and then gets types.
@@ -71,8 +72,8 @@ pub(crate) fn run(
     let stats =
         plan.rewrites.iter().map(|e| RewriteStats { rewrite: e.def.name, asked: 0, applied: 0, time: Duration::ZERO });
     let report = Report { stats: stats.collect(), ..Report::default() };
-    let rules = Rc::new(RuleBook::new(pipeline.rules().to_vec(), options.liberties, options.times));
-    let mut run = Run { plan, options, observer, report, seq: 0, known: Rc::default(), rules };
+    let state = Rc::new(RunState::new(pipeline, options));
+    let mut run = Run { plan, options, observer, report, seq: 0, known: Rc::default(), state };
     // Functions that call are rewritten last: what they call is as short by then as it gets, and each call is looked at once.
     let mut names: Vec<Name> = run.known.calls(module).callees_first().to_vec();
     names.retain(|name| options.only.is_none_or(|only| only == *name));
@@ -98,7 +99,7 @@ pub(crate) fn run(
             }
         }
     }
-    run.report.saturation = run.rules.stats.take();
+    run.report.saturation = run.state.kept::<RuleBook>().stats.take();
     run.report.saturation.sort();
     Ok(run.report)
 }

@@ -2,6 +2,7 @@
 
 use crate::check::Check;
 use crate::rule::Liberties;
+use crate::target::Target;
 use rewright_ir::Name;
 
 /// When the whole function is verified. What an application touched is checked after every one in any case.
@@ -39,6 +40,8 @@ pub struct Options {
     pub liberties: Liberties,
     /// Rewrites this function only.
     pub only: Option<Name>,
+    /// The target of the compilation, where it is known; [`MatchCx::target`](crate::MatchCx::target) shows it to rewrites.
+    pub target: Target,
 }
 
 impl Options {

@@ -10,9 +10,6 @@ use crate::rule::{Liberties, Rule};
 use rewright_ir::{Op, registry};
 use smallvec::SmallVec;
 
-/// The rewrites that use rules by equality saturation.
-const SATURATING: [&str; 2] = ["saturate", "saturate-exact"];
-
 /// A rewrite's place in [`Plan::rewrites`].
 pub(super) type Id = usize;
 
@@ -131,8 +128,8 @@ impl Plan {
         let is_early = |stop: &Stop| stop.entry.def.stage == Stage::BeforeInference;
         plan.early = grouped(stops.iter().copied().filter(|(_, stop)| is_early(stop)), granted, &mut Vec::new());
         plan.groups = grouped(stops.iter().copied(), granted, &mut plan.left_out);
-        if stops.iter().any(|(_, stop)| SATURATING.contains(&stop.entry.def.name)) {
-            // A rule that the pipeline names has a part in equality saturation too, but for liberties.
+        if stops.iter().any(|(_, stop)| stop.entry.def.applies_rules) {
+            // A rule that the pipeline names has a part in what that rewrite does, but for liberties.
             plan.left_out.retain(|&id| !granted.contains(plan.rewrites[id].def.liberties));
         }
         // Rewrites are numbered in the order in which the pipeline first names them.

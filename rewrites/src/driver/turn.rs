@@ -148,7 +148,7 @@ impl<'a, 'r> Turn<'a, 'r> {
             distant: Distant::default(),
             summaries: Summaries::default(),
             tally: vec![Tally::default(); run.plan.rewrites.len()],
-            analyses: Analyses::sharing(run.known.clone(), run.rules.clone()),
+            analyses: Analyses::sharing(run.known.clone(), run.state.clone()),
             missed: MissedMatches::default(),
             cycles: Cycles::default(),
             touched: Touched::default(),

@@ -39,6 +39,17 @@ impl Known {
     }
 }
 
+/// Two things that became equal and can't be.
+#[derive(Clone, Debug)]
+pub(crate) struct Clash {
+    /// Both as text.
+    pub texts: (String, String),
+    /// Both, if they are constants and not types.
+    pub constants: Option<(Scalar, Scalar)>,
+    /// The rule that was being applied; none where it showed later.
+    pub rule: Option<Name>,
+}
+
 /// Computes what is known of classes.
 #[derive(Debug, Default)]
 pub(crate) struct Knowledge {
@@ -49,7 +60,7 @@ pub(crate) struct Knowledge {
     /// What rules may change.
     pub granted: Liberties,
     /// The first two things that became equal and can't be.
-    pub clash: Option<String>,
+    pub clash: Option<Clash>,
     /// Classes that are new, became one, or of which more is known; see [`super::near::Near`].
     pub changed: Vec<Id>,
 }
@@ -82,12 +93,12 @@ impl Analysis<Node> for Knowledge {
         let before = a.clone();
         if a.ty != b.ty {
             let show = |ty: &Option<Type>| ty.as_ref().map_or("an attribute".to_string(), Type::to_string);
-            self.clashes(&show(&a.ty), &show(&b.ty));
+            self.clashes((show(&a.ty), show(&b.ty)), None);
         }
         a.constant = match (a.constant, b.constant) {
             (Some(x), Some(y)) => {
                 if self.granted.is_empty() && !same_value(x, y) {
-                    self.clashes(&x.to_string(), &y.to_string());
+                    self.clashes((x.to_string(), y.to_string()), Some((x, y)));
                 }
                 Some(Const(x).min(Const(y)).0)
             }
@@ -110,19 +121,20 @@ impl Analysis<Node> for Knowledge {
 }
 
 impl Knowledge {
-    fn clashes(&mut self, a: &str, b: &str) {
-        let by = self.rule.map_or("what was computed".to_string(), |name| format!("rule `{name}`"));
-        self.clash.get_or_insert_with(|| format!("{by} makes {a} equal to {b}"));
+    fn clashes(&mut self, texts: (String, String), constants: Option<(Scalar, Scalar)>) {
+        let rule = self.rule;
+        self.clash.get_or_insert(Clash { texts, constants, rule });
     }
 }
 
-fn same_value(a: Scalar, b: Scalar) -> bool {
+/// True if two constants are the same value, where a NaN is as good as any other.
+pub(crate) fn same_value(a: Scalar, b: Scalar) -> bool {
     let is_nan = |s: Scalar| s.to_c128().re.is_nan() || s.to_c128().im.is_nan();
     a == b || a.dtype() == b.dtype() && is_nan(a) && is_nan(b)
 }
 
 /// What is known of an op's result.
-fn computed(graph: &Graph, op: Op, node: &Node, ty: Option<Type>) -> Known {
+pub(crate) fn computed(graph: &Graph, op: Op, node: &Node, ty: Option<Type>) -> Known {
     let args: SmallVec<[&Known; 3]> = node.operands().iter().map(|&arg| &graph[arg].data).collect();
     let scalars: SmallVec<[Option<Scalar>; 3]> = args.iter().map(|arg| arg.constant).collect();
     let attrs = || attrs_of(graph, node);
@@ -160,15 +172,22 @@ pub(crate) fn attrs_of(graph: &Graph, node: &Node) -> Attrs {
 
 /// The node of a class that computes from constants, as the one that proofs are to speak of.
 fn folded(graph: &mut Graph, id: Id) -> Option<Id> {
-    let constants = |node: &Node| {
-        let operands: Option<SmallVec<[Scalar; 3]>> = node.operands().iter().map(|&c| graph[c].data.constant).collect();
-        operands.filter(|all| !all.is_empty()).map(|all| (node.clone(), all))
+    let of_constants = |node: &&Node| {
+        let operands = node.operands();
+        !operands.is_empty() && operands.iter().all(|&operand| graph[operand].data.constant.is_some())
     };
-    let (mut node, operands) = graph[id].nodes.iter().find_map(constants)?;
-    for (at, scalar) in operands.into_iter().enumerate() {
-        node.children[at] = graph.add_uncanonical(Node::constant(scalar));
+    let node = graph[id].nodes.iter().find(of_constants)?.clone();
+    Some(on_constants(graph, node))
+}
+
+/// A node with the constants themselves in the places of operands that are known to be constants.
+pub(crate) fn on_constants(graph: &mut Graph, mut node: Node) -> Id {
+    for at in 0..node.operands().len() {
+        if let Some(scalar) = graph[node.children[at]].data.constant {
+            node.children[at] = graph.add_uncanonical(Node::constant(scalar));
+        }
     }
-    Some(graph.add_uncanonical(node))
+    graph.add_uncanonical(node)
 }
 
 /// Adds a node; nodes whose operands may be exchanged are added with both orders where proofs are wanted, and sorted where not.

@@ -9,12 +9,14 @@
 //! than the original, by [`cost`](mod@crate::cost); a form that costs the same keeps the original.
 
 mod analysis;
+mod blame;
 mod computes;
 mod emit;
 #[cfg(feature = "exact-extraction")]
 mod exact;
 mod extract;
 mod extraction;
+mod named;
 mod nary;
 mod near;
 mod node;
@@ -33,6 +35,7 @@ mod verify;
 #[cfg(feature = "exact-extraction")]
 pub use exact::SaturateExact;
 pub(crate) use extraction::EXACT;
+pub use named::Named;
 pub use proof::{Proof, ProofStep};
 pub use prove::{NoProof, explain, prove, prove_values};
 pub(crate) use rules::{RuleBook, RuleSet};
@@ -59,6 +62,7 @@ static SATURATE: RewriteDef =
         .stage(Stage::AfterInference)
         .after(&["fold", "canonicalize", "cse"])
         .before(&["array-expr"])
+        .applies_rules()
         .opt_in();
 register_rewrite!(SATURATE);
 
@@ -83,7 +87,8 @@ impl Rewrite for Saturate {
 
 /// Better forms of the parts of a block.
 fn found(cx: &MatchCx<'_>, block: Block, extraction: Extraction) -> Result<Vec<Better>, NoMatch> {
-    let (func, rules) = (cx.func(), cx.rules());
+    let (func, book) = (cx.func(), cx.kept_in_run::<RuleBook>());
+    let rules = book.set(cx);
     if !func.insts(block).any(|inst| rules.starts_at(func.inst(inst).op)) {
         return Err(NoMatch::quiet());
     }
@@ -125,12 +130,12 @@ fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extracti
     let func = cx.func();
     let loc = func.inst(part[0]).loc;
     let mut region = Region::of(cx, part, rules.granted, false);
-    let book = cx.rule_book();
-    let limits = Limits { times: book.times, ..Limits::default() };
+    let limits = Limits { times: cx.options().times, ..Limits::default() };
     let summary = saturate(&mut region.graph, rules, limits, |_| false);
-    book.stats.borrow_mut().add(func.name, loc, region.insts.len(), &summary);
+    cx.kept_in_run::<RuleBook>().stats.borrow_mut().add(func.name, loc, region.insts.len(), &summary);
     if let Some(clash) = &region.graph.analysis.clash {
-        return Err(NoMatch::because(format!("the block is left as it is: {clash}, which is not true")).at(loc));
+        let wrong = blame::of_instructions(cx, part, rules, limits, (clash, &summary));
+        return Err(NoMatch::because(format!("the block is left as it is: {wrong}, which is not true")).at(loc));
     }
     let originals: FxHashSet<Node> = region.insts.iter().map(|&inst| region.node(func, inst)).collect();
     let roots: Vec<egg::Id> = region.roots.iter().map(|value| region.ids[value]).collect();

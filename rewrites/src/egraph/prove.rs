@@ -1,7 +1,9 @@
 //! Proves that two functions are equal, or that what saturation made of a value is.
 
 use super::analysis::{Graph, add};
+use super::blame;
 use super::extraction::Extraction;
+use super::named::Named;
 use super::node::{Children, Node};
 use super::proof::{Proof, ProofStep, told};
 use super::region::{Region, candidates};
@@ -65,10 +67,10 @@ const DEEPEST: usize = 500;
 
 fn searched(region: &mut Region, rules: &RuleSet, a: Id, b: Id) -> Result<(), NoProof> {
     let summary = saturate(&mut region.graph, rules, LIMITS, |graph| graph.find(a) == graph.find(b));
-    let Summary { end, iterations, nodes, .. } = summary;
     if let Some(clash) = region.graph.analysis.clash.clone() {
-        return Err(NoProof::Unsound(clash));
+        return Err(NoProof::Unsound(blame::of_graph(&mut region.graph, rules, (&clash, &summary))));
     }
+    let Summary { end, iterations, nodes, .. } = summary;
     if end == End::Goal || region.graph.find(a) == region.graph.find(b) {
         return Ok(());
     }
@@ -77,13 +79,15 @@ fn searched(region: &mut Region, rules: &RuleSet, a: Id, b: Id) -> Result<(), No
 }
 
 /// Proves that two functions of one block, with parameters of the same types and one result, give the same, as far as liberties say.
-pub fn prove(
-    a: &Function,
-    b: &Function,
+pub fn prove<'a>(
+    a: impl Into<Named<'a>>,
+    b: impl Into<Named<'a>>,
     module: &Module,
     registry: &RewriteRegistry,
     granted: Liberties,
 ) -> Result<Proof, NoProof> {
+    let named = [a.into(), b.into()];
+    let [a, b] = [named[0].func, named[1].func];
     let rules = RuleSet::of(registry.iter(), granted);
     let analyses = [Analyses::default(), Analyses::default()];
     [a, b].into_iter().try_for_each(typed)?;
@@ -101,30 +105,32 @@ pub fn prove(
     region.add_all(&first, &needed(&first, entry(a)?, &[from]));
     let start = region.value(&first, from);
     let mut terms = Terms::default();
-    name_values(&mut terms, a, &region, "");
+    name_values(&mut terms, &named[0], &region, "");
     let second = MatchCx::new(b, module, &analyses[1]);
     region.ids = b.params().iter().copied().zip(params).collect();
     region.insts.clear();
     region.add_all(&second, &needed(&second, entry(b)?, &[to]));
     let goal = region.value(&second, to);
-    name_values(&mut terms, b, &region, "'");
+    name_values(&mut terms, &named[1], &region, "'");
     proven(region, terms, &rules, registry, (start, goal))
 }
 
 /// Proves that what `saturate` makes of a value is equal to it, with the rules that it may use in a pipeline of a registry. `func` is the
 /// function before.
-pub fn explain(
-    func: &Function,
+pub fn explain<'a>(
+    func: impl Into<Named<'a>>,
     value: Value,
     module: &Module,
     registry: &RewriteRegistry,
     pipeline: &Pipeline,
     granted: Liberties,
 ) -> Result<Proof, NoProof> {
+    let named = func.into();
+    let func = named.func;
     let rules = RuleSet::of(pipeline.rules().iter().copied(), granted);
     let analyses = Analyses::default();
     let cx = MatchCx::new(func, module, &analyses);
-    let name = written(func, value, "");
+    let name = named.text(value, "");
     let unchanged = || NoProof::Unchanged(name.clone());
     let block = func.def_inst(value).and_then(|inst| func.block_of(inst)).ok_or_else(unchanged)?;
     let all = candidates(&cx, block);
@@ -135,7 +141,7 @@ pub fn explain(
         found.region.ids.get(&value).and_then(|&id| found.problem.of(&found.region.graph, id)).ok_or_else(unchanged)?;
     let mut region = Region::of(&cx, part, granted, true);
     let mut terms = Terms::default();
-    name_values(&mut terms, func, &region, "");
+    name_values(&mut terms, &named, &region, "");
     let start = region.ids.get(&value).copied().ok_or_else(unchanged)?;
     let goal = found.add(class, &mut region.graph).ok_or_else(unchanged)?;
     if start == goal {
@@ -145,13 +151,15 @@ pub fn explain(
 }
 
 /// Proves that two values of a block of a function are equal. Parameters and constants are of every block.
-pub fn prove_values(
-    func: &Function,
+pub fn prove_values<'a>(
+    func: impl Into<Named<'a>>,
     values: (Value, Value),
     module: &Module,
     registry: &RewriteRegistry,
     granted: Liberties,
 ) -> Result<Proof, NoProof> {
+    let named = func.into();
+    let func = named.func;
     typed(func)?;
     let rules = RuleSet::of(registry.iter(), granted);
     let analyses = Analyses::default();
@@ -168,7 +176,7 @@ pub fn prove_values(
     let mut region = Region::of(&cx, &needed(&cx, home, &[values.0, values.1]), granted, true);
     let (start, goal) = (region.value(&cx, values.0), region.value(&cx, values.1));
     let mut terms = Terms::default();
-    name_values(&mut terms, func, &region, "");
+    name_values(&mut terms, &named, &region, "");
     proven(region, terms, &rules, registry, (start, goal))
 }
 
@@ -287,27 +295,15 @@ fn returned(func: &Function) -> Result<Value, NoProof> {
     }
 }
 
-/// How a value is written: values that have no name by their op.
-fn written(func: &Function, value: Value, mark: &str) -> String {
-    match (func.value_name(value), func.as_const(value), func.def_inst(value)) {
-        (Some(name), ..) => format!("%{name}{mark}"),
-        (_, Some(scalar), _) => scalar.to_string(),
-        (_, _, Some(inst)) => format!("%({}{mark})", func.inst(inst).op),
-        _ => "%?".to_string(),
-    }
-}
-
 /// Tells the terms the leaves of a function, and the names of its values.
-fn name_values(terms: &mut Terms, func: &Function, region: &Region, mark: &str) {
+fn name_values(terms: &mut Terms, named: &Named<'_>, region: &Region, mark: &str) {
     for (&leaf, known) in region.leaves.iter().zip(&region.graph.analysis.leaves).skip(terms.leaves()) {
-        terms.leaf(written(func, leaf, mark), known.clone());
+        terms.leaf(named.text(leaf, mark), known.clone());
     }
     let found = terms_of(terms, &region.graph);
     for &inst in &region.insts {
-        let result = func.inst(inst).results[0];
-        if func.value_name(result).is_some() {
-            terms.name(found[usize::from(region.ids[&result])], written(func, result, mark));
-        }
+        let result = named.func.inst(inst).results[0];
+        terms.name(found[usize::from(region.ids[&result])], named.text(result, mark));
     }
 }
 

@@ -5,12 +5,12 @@ use super::node::Shape;
 use super::pattern::Pattern;
 use super::stats::SaturationStats;
 use crate::def::{Form, RewriteEntry};
-use crate::registry::rewrites;
-use crate::rule::{Liberties, Rule};
-use rewright_ir::Op;
+use crate::match_cx::MatchCx;
+use crate::rule::{Liberties, Rule, soundness};
+use rewright_ir::{Name, Op};
 use rustc_hash::FxHashSet;
 use std::cell::{OnceCell, RefCell};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The sets that were used last, the very last at the end. Rules live as long as the process does.
 static KEPT: Mutex<Vec<Arc<RuleSet>>> = Mutex::new(Vec::new());
@@ -24,6 +24,8 @@ pub(crate) struct Compiled {
     pub pattern: Pattern,
     /// What the nodes at the pattern's root are like, by its number in the set.
     pub root: usize,
+    /// Whether its two sides are equal on all values that were tried, once that was asked.
+    holds: OnceLock<bool>,
 }
 
 /// Rules in the order of their names, whatever the order in which crates are linked.
@@ -62,7 +64,9 @@ impl RuleSet {
 
     fn new(given: Vec<&'static Rule>, granted: Liberties) -> Self {
         let usable = |rule: &&'static Rule| granted.contains(rule.liberties) && rule.rhs.len() == 1;
-        let compiled = |rule: &'static Rule| Pattern::of(rule).map(|pattern| Compiled { rule, pattern, root: 0 });
+        let compiled = |rule: &'static Rule| {
+            Pattern::of(rule).map(|pattern| Compiled { rule, pattern, root: 0, holds: OnceLock::new() })
+        };
         let mut named: Vec<&'static Rule> = given.iter().copied().filter(usable).collect();
         named.sort_by_key(|rule| rule.name);
         named.dedup_by_key(|rule| rule.name);
@@ -79,37 +83,29 @@ impl RuleSet {
         RuleSet { given, rules, shapes, granted, ring: Ring::new(granted), roots }
     }
 
+    /// True if a rule of the set holds where it is tried by itself.
+    pub fn holds(&self, name: Name) -> bool {
+        let found = self.rules.iter().find(|compiled| compiled.rule.name == name);
+        found.is_none_or(|c| *c.holds.get_or_init(|| soundness::check(c.rule).counterexample.is_none()))
+    }
+
     /// True if some rule's pattern begins with the op.
     pub fn starts_at(&self, op: Op) -> bool {
         self.roots.contains(op.0.name)
     }
 }
 
-/// The rules that a run may use, compiled when they are first asked for.
+/// What equality saturation keeps from one function of a run to the next.
+#[derive(Default)]
 pub(crate) struct RuleBook {
-    entries: Vec<RewriteEntry>,
-    granted: Liberties,
     set: OnceCell<Arc<RuleSet>>,
-    /// What they were used for.
+    /// What the rules were used for.
     pub stats: RefCell<SaturationStats>,
-    /// Times are to be taken.
-    pub times: bool,
 }
 
 impl RuleBook {
-    pub fn new(entries: Vec<RewriteEntry>, granted: Liberties, times: bool) -> Self {
-        RuleBook { entries, granted, set: OnceCell::new(), stats: RefCell::default(), times }
-    }
-
-    /// The rules.
-    pub fn set(&self) -> &RuleSet {
-        self.set.get_or_init(|| RuleSet::of(self.entries.iter().copied(), self.granted))
-    }
-}
-
-/// The rules of this process, no liberties granted.
-impl Default for RuleBook {
-    fn default() -> Self {
-        RuleBook::new(rewrites().iter().collect(), Liberties::empty(), false)
+    /// The rules that a run may use, compiled when they are first asked for.
+    pub fn set(&self, cx: &MatchCx<'_>) -> &RuleSet {
+        self.set.get_or_init(|| RuleSet::of(cx.rules().iter().copied(), cx.liberties()))
     }
 }

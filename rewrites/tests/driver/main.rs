@@ -3,6 +3,7 @@
 mod chaos;
 mod check;
 mod common;
+mod compiled;
 mod ends;
 mod fixed_point;
 mod linear;

@@ -1,8 +1,9 @@
 //! Pitfalls of e-graphs, each by the name that it has among those who build them.
 
 use super::{func, lines, remarks, run_in, saturate, saturate_with};
-use rewright_rewrites::rewrites;
-use rewright_rewrites::rule::Liberties;
+use rewright_ir::Origin;
+use rewright_rewrites::rule::{Liberties, RuleDef, RuleEntry};
+use rewright_rewrites::{RewriteRegistry, rewrites};
 
 /// P2, U3: a rule that always matches what it made ends by a limit, and the report names it.
 #[test]
@@ -57,6 +58,35 @@ fn rules_that_are_not_true_are_named() {
     assert_eq!(lines(&out), ["%a = sub %x, %x", "%b = sub 3, 3", "%c = add %a, %b", "ret %c"]);
     let [remark] = &remarks(&report)[..] else { panic!("{report:?}") };
     assert!(remark.contains("rule `less` makes") && remark.ends_with("which is not true"), "{remark}");
+}
+
+/// The untrue rule is named where constant folding shows the contradiction later.
+#[test]
+fn untrue_rules_are_named_where_constants_are_computed_of_what_they_made() {
+    let more = RuleEntry {
+        def: RuleDef { name: "u3", text: "(add ?x:i32 1) ~> (add ?x 2)" },
+        origin: Origin { krate: "test", version: "", file: "test.rs", line: 1 },
+    };
+    let text = func("(%x: i32) -> i32", "%a = mul %x, 0\n%b = neg %a\n%c = add %b, 1\n%r = mul %c, %x\nret %r");
+    let registry = RewriteRegistry::with_rules(&[more]);
+    let (_, report) = run_in(&registry, "saturate", Liberties::empty(), &text);
+    let [remark] = &remarks(&report)[..] else { panic!("{report:?}") };
+    assert!(remark.contains("rule `u3` makes 1 equal to 2, which is not true"), "{remark}");
+}
+
+/// The same where classes become one by congruence, while true rules are applied.
+#[test]
+fn untrue_rules_are_named_where_congruence_shows_it() {
+    let rules = [
+        ("back", "(sub (add ?x:i64 ?y) ?x) => ?y"),
+        ("lost", "(add ?x:i64 1) ~> ?x"),
+        ("self", "(sub ?x:i64 ?x) => 0"),
+    ];
+    let text = func("(%x: i64) -> i64", "%a = add %x, 1\n%b = sub %a, %x\n%c = sub %x, %x\n%r = mul %b, %c\nret %r");
+    let (out, report) = run_in(&super::registry(&rules), "saturate", Liberties::empty(), &text);
+    assert_eq!(out, text.replace("\n%", "\n  %").replace("\nret", "\n  ret"));
+    let [remark] = &remarks(&report)[..] else { panic!("{report:?}") };
+    assert!(remark.contains("rule `lost` makes") && remark.ends_with("which is not true"), "{remark}");
 }
 
 /// P7: a rule whose condition does not hold adds nothing, so the graph is saturated.

@@ -2,7 +2,7 @@
 
 use super::func;
 use rewright_ir::{Function, Module, parse_module};
-use rewright_rewrites::egraph::{NoProof, Proof, explain, prove, prove_values};
+use rewright_rewrites::egraph::{Named, NoProof, Proof, explain, prove, prove_values};
 use rewright_rewrites::rule::Liberties;
 use rewright_rewrites::{Pipeline, rewrites};
 
@@ -240,4 +240,20 @@ fn what_a_value_became_is_explained() {
     );
     let same = explain(&func, value, &module, rewrites(), &pipeline, Default::default());
     assert_eq!(same, Err(NoProof::Unchanged("%r".to_string())));
+}
+
+/// Values without a name are written by their numbers: those of the text if given, else those of the printer.
+#[test]
+fn proofs_name_anonymous_values_by_their_numbers() {
+    let text =
+        "func @f(%7: f64, %3: f64) -> f64 {\nentry:\n  %5 = add %7, %3\n  %2 = neg %5\n  %9 = neg %2\n  ret %9\n}\n";
+    let (module, mut numberings) = rewright_ir::text::parse_numbered(text, "f.ir").unwrap();
+    let func = module.functions().next().unwrap();
+    let numbering = numberings.get_mut(&func.name).unwrap();
+    let [first, .., last] = &func.insts(func.entry().unwrap()).collect::<Vec<_>>()[..] else { panic!() };
+    let values = (func.inst(*last).args[0], func.inst(*first).results[0]);
+    let proof =
+        |named: Named<'_>| shown(prove_values(named, values, &module, rewrites(), Liberties::empty())).to_string();
+    assert_eq!(proof(Named::numbered(func, numbering)), "neg %2  =>  add %7, %3    neg.neg");
+    assert_eq!(proof(func.into()), "neg %3  =>  add %0, %1    neg.neg");
 }

@@ -63,7 +63,7 @@ pub struct Compiling {
 impl Case {
     /// Reads, rewrites and compiles, and calls once.
     pub fn load(wanted: &Wanted) -> Result<Case, Error> {
-        let program = Program::load(&wanted.input)?;
+        let program = Program::load_called(&wanted.input)?;
         let args = bind(&wanted.args, &program, program.function()?)?;
         let args: Vec<Datum> = args.into_iter().map(|datum| aligned(&datum)).collect::<Result<_, _>>()?;
         let limits = wanted.limits.limits();
@@ -168,14 +168,14 @@ impl Case {
     }
 
     fn shown(&self, error: &EvalError) -> Error {
-        Error::eval(&self.program.name, &self.program.text, &advised(error.clone()))
+        self.program.failed(&advised(error.clone()))
     }
 }
 
 fn compile(program: &Program, backend: Backend, options: exec::Options) -> Result<(Executable, Compiling), Error> {
     let module = program.module.clone();
     let start = ProcessTime::now();
-    let rewritten = engine::rewrite(module, &program.rewriting(Options::default()), program.source(), None)?;
+    let rewritten = engine::rewrite(module, &program.rewriting(backend, Options::default()), program.source(), None)?;
     let optimize = start.elapsed();
     let start = ProcessTime::now();
     let executable = engine::executable(&rewritten.module, program.func, backend, options)?;

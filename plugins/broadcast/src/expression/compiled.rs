@@ -4,7 +4,7 @@ use super::Error;
 use super::module::module;
 use super::program::{Given, Program};
 use rewright::exec::{Arg, Options};
-use rewright::{Datum, EvalError, Executable, NoObserver, Passed, Pipeline};
+use rewright::{Datum, EvalError, Executable, NoObserver, Passed, Pipeline, rewrites, target_of};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -54,8 +54,9 @@ impl Compiled {
 
     fn new(program: &Program) -> Result<Compiled, Error> {
         let (mut module, name) = module(program)?;
-        Pipeline::by_default()?.run(&mut module, &Default::default(), &mut NoObserver)?;
         let options = Options { kept_bytes: KEPT_BYTES, ..Options::default() };
+        let rewriting = rewrites::Options { target: target_of(options.backend), ..Default::default() };
+        Pipeline::by_default()?.run(&mut module, &rewriting, &mut NoObserver)?;
         let executable = Executable::compile(&module, name, options)?;
         COMPILED.fetch_add(1, Ordering::Relaxed);
         Ok(Compiled(executable))

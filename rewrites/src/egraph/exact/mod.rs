@@ -28,6 +28,7 @@ static SATURATE_EXACT: RewriteDef =
         .stage(Stage::AfterInference)
         .after(&["saturate"])
         .before(&["array-expr"])
+        .applies_rules()
         .opt_in();
 register_rewrite!(SATURATE_EXACT);
 

@@ -1,0 +1,34 @@
+//! The crates that are linked: errors about names that none of them registers say so.
+
+use rewright::rewrites::rewrites;
+use rewright::{Diagnostic, Diagnostics, registry};
+use std::collections::BTreeSet;
+
+/// How the help begins that the parser gives where it does not know a name, nor one like it.
+const UNKNOWN: &str = "is the crate that registers it linked";
+
+/// The crates that register ops, rewrites or storage styles.
+fn crates() -> String {
+    let ops = registry().ops().map(|(_, origin)| origin.krate);
+    let styles = registry().styles().map(|(_, origin)| origin.krate);
+    let all: BTreeSet<&str> = ops.chain(styles).chain(rewrites().iter().map(|entry| entry.origin.krate)).collect();
+    all.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The same errors of a text, which say of unknown names what is linked and how more is.
+pub fn explained(errors: Diagnostics, name: &str, text: &str) -> Diagnostics {
+    let is_unknown = |error: &Diagnostic| error.help.as_ref().is_some_and(|help| help.starts_with(UNKNOWN));
+    if !errors.errors().iter().any(is_unknown) {
+        return errors;
+    }
+    let help = format!(
+        "no crate that this passdump links registers it; linked are {}. A passdump of your own links another one by `use my_plugin as _;` \
+         in its `main.rs`, as `plugins/template` does",
+        crates()
+    );
+    let mut all = Diagnostics::new(name, text);
+    for error in errors.errors() {
+        all.push(if is_unknown(error) { error.clone().help(help.clone()) } else { error.clone() });
+    }
+    all
+}

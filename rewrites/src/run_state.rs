@@ -1,0 +1,43 @@
+//! What the turns of all functions of a run share, as far as rewrites may see it.
+
+use crate::def::{Form, RewriteEntry};
+use crate::driver::Options;
+use crate::pipeline::Pipeline;
+use crate::registry::rewrites;
+use rustc_hash::FxHashMap;
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// How functions are compiled, and what rewrites keep from one function to the next.
+pub(crate) struct RunState {
+    pub options: Options,
+    /// The rules that a rewrite may apply itself.
+    pub rules: Vec<RewriteEntry>,
+    kept: RefCell<FxHashMap<TypeId, Rc<dyn Any>>>,
+}
+
+impl RunState {
+    pub fn new(pipeline: &Pipeline, options: &Options) -> Self {
+        RunState { options: options.clone(), rules: pipeline.rules().to_vec(), kept: RefCell::default() }
+    }
+
+    /// A rewrite's own state, by its type.
+    pub fn kept<T: Default + 'static>(&self) -> Rc<T> {
+        let key = TypeId::of::<T>();
+        let known = self.kept.borrow().get(&key).cloned().and_then(|kept| kept.downcast::<T>().ok());
+        known.unwrap_or_else(|| {
+            let made = Rc::new(T::default());
+            self.kept.borrow_mut().insert(key, made.clone());
+            made
+        })
+    }
+}
+
+/// The options by default, and all rules of this process.
+impl Default for RunState {
+    fn default() -> Self {
+        let rules = rewrites().iter().filter(|entry| matches!(entry.def.form, Form::Rule(_)));
+        RunState { options: Options::default(), rules: rules.collect(), kept: RefCell::default() }
+    }
+}
