@@ -47,7 +47,7 @@ rule! { "language.numbers": (bitand (bitand ?x:u32 0xff_00) 0x0f_f0) => (bitand 
 rule! { "language.wildcard": (mul (sub ?x:int ?x) _) => 0 if [scalar(?x)] opt_in }
 rule! { "language.op": (?cmp{lt, le, gt, ge} (neg ?x:float) (neg ?y)) => (?cmp{gt, ge, lt, le} ?x ?y) opt_in }
 rule! { "language.roots": (floordiv ?x ?y), (mod ?x ?y) => (divmod ?x ?y).0, (divmod ?x ?y).1 opt_in }
-rule! { "language.rest": (concat (neg ?xs)... axis=@a) => (neg (concat ?xs... axis=@a)) if [not_nan(?xs)...] opt_in }
+rule! { "language.rest": (concat (neg ?xs:float)... axis=@a) => (neg (concat ?xs... axis=@a)) if [not_nan(?xs)...] opt_in }
 
 #[test]
 fn the_macro_takes_each_construct() {
@@ -378,7 +378,7 @@ fn roots_that_make_no_sense_are_refused() {
 
 #[test]
 fn rest_variables_stand_for_any_number_of_operands() {
-    let rule = "(concat (neg ?xs)... axis=@a) => (neg (concat ?xs... axis=@a))";
+    let rule = "(concat (neg ?xs:float)... axis=@a) => (neg (concat ?xs... axis=@a))";
     holds(rule);
     for count in [1, 2, 5, 40] {
         let params: Vec<String> = (0..count).map(|n| format!("%x{n}: f64[2]")).collect();
@@ -408,7 +408,7 @@ fn rest_variables_stand_among_others() {
         assert_eq!(rewritten(rule, signature, body), format!("%c = concat {operands}\nret %c"));
     }
     // The same operands on both sides of something.
-    let rule = "(add (concat ?xs... axis=@a) (concat ?ys... axis=@a)) => (concat (add ?xs ?ys)... axis=@a) \
+    let rule = "(add (concat ?xs:i64... axis=@a) (concat ?ys:i64... axis=@a)) => (concat (add ?xs ?ys)... axis=@a) \
                 if [same_shape(?xs, ?ys)...]";
     holds(rule);
     let signature = "(%x: i64[2], %y: i64[3], %z: i64[2], %w: i64[3]) -> i64[5]";

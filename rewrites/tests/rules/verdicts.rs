@@ -147,7 +147,9 @@ fn remedies_hold() {
         assert_eq!(remedy(text), (Verdict::Unsound, None), "{text}");
     }
     for (text, wanted) in [
-        ("(mul (sqrt ?x:float) (sqrt ?x)) => ?x", "no_nan, no_signed_zeros, approximate"),
+        // A function that approximates zero may come to it from the other side.
+        ("(mul (sqrt ?x:float) (sqrt ?x)) => ?x", "no_nan, approximate"),
+        ("(sub (add ?a:float ?b) ?b) => ?a", "contract, no_nan, no_signed_zeros"),
         ("(not (lt ?a:float ?b)) => (ge ?a ?b)", "no_nan"),
         ("(add ?x:float 0) => ?x", "no_signed_zeros"),
         ("(add (mul ?x:float ?y) ?z) => (fma ?x ?y ?z)", "contract"),

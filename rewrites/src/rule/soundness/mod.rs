@@ -93,6 +93,9 @@ const MAX_CASES: usize = 12_000;
 /// The same for one number of operands of rest variables.
 const MAX_REST_CASES: usize = 256;
 
+/// The cases that are tried in full for a simpler counterexample.
+const SIMPLER: usize = 16;
+
 /// The combinations of dtypes for which different shapes, and larger arrays, are tried.
 const MAX_SHAPED: usize = 2;
 const MAX_LARGE: usize = 8;
@@ -230,12 +233,21 @@ impl Search<'_> {
             self.not_tried(format!("{} of {} cases", self.found.cases - all.len(), self.found.cases));
         }
         let few = if is_elementwise(rule) { FEW } else { FEW_ARRAYS };
-        for case in &all {
-            self.try_case(case, few)?;
+        for (at, case) in all.iter().enumerate() {
+            if self.try_case(case, few).is_err() {
+                self.simplify(&all[..at.min(SIMPLER)]);
+                return Err(Found);
+            }
         }
-        let open = self.decide_all(&all)?;
-        self.second_round(&open)?;
+        self.decide_all(&all)?;
+        self.second_round(&all)?;
         self.shapes(&all)
+    }
+
+    /// Replaces a counterexample by one of the cases before it, whose values are read more easily, if there is one.
+    fn simplify(&mut self, before: &[Case]) {
+        let effort = if is_elementwise(self.rule) { ALIKE } else { MIXED };
+        let _ = before.iter().try_for_each(|case| self.try_case(case, effort));
     }
 
     fn not_tried(&mut self, what: String) {
@@ -244,13 +256,12 @@ impl Search<'_> {
         }
     }
 
-    /// Proves cases of integers and bools. Gives those that are not.
-    fn decide_all<'c>(&mut self, all: &'c [Case]) -> Result<Vec<&'c Case>, Found> {
+    /// Proves cases of integers and bools.
+    fn decide_all(&mut self, all: &[Case]) -> Result<(), Found> {
         let rule = self.rule;
         if !is_elementwise(rule) {
-            return Ok(all.iter().collect());
+            return Ok(());
         }
-        let mut open = Vec::new();
         let mut undecided: Vec<(String, String)> = Vec::new();
         for case in all {
             if self.exhausted(case)? {
@@ -258,7 +269,6 @@ impl Search<'_> {
                 continue;
             }
             if !case.vars.iter().all(|(ty, _)| width(ty.dtype()).is_some()) {
-                open.push(case);
                 continue;
             }
             match decide(rule, case) {
@@ -267,13 +277,9 @@ impl Search<'_> {
                     let point: Vec<Datum> = values.into_iter().map(Datum::Scalar).collect();
                     self.try_point(case, &point)?;
                     // The evaluator is the judge: where it sees no difference, the proof is worth nothing.
-                    open.push(case);
                     undecided.push((dtypes_of(case), "the solver's values make no difference".to_string()));
                 }
-                Answer::Undecided(why) => {
-                    undecided.push((dtypes_of(case), why));
-                    open.push(case);
-                }
+                Answer::Undecided(why) => undecided.push((dtypes_of(case), why)),
             }
         }
         // The values that remain are too many: the reasons say at which dtypes.
@@ -284,7 +290,7 @@ impl Search<'_> {
             let at: Vec<&str> = undecided.iter().filter(|(_, why)| why == reason).map(|(at, _)| at.as_str()).collect();
             self.not_tried(format!("all values at {}, as {reason}", at.join(", ")));
         }
-        Ok(open)
+        Ok(())
     }
 
     /// Tries all values where there are few enough; false if there are not.
@@ -307,10 +313,10 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// Values of the cases that are not proved, as many for each as the budget has.
-    fn second_round(&mut self, open: &[&Case]) -> Result<(), Found> {
+    /// As many values for each case as the budget has; of those that are proved too, for proofs have errors as programs have.
+    fn second_round(&mut self, all: &[Case]) -> Result<(), Found> {
         let (budget, few) = if is_elementwise(self.rule) { (BUDGET, FEW) } else { (BUDGET_OF_ARRAYS, FEW_ARRAYS) };
-        let share = budget / open.len().max(1);
+        let share = budget / all.len().max(1);
         let effort = match share {
             0..16 => None,
             _ => Some(Effort {
@@ -324,7 +330,7 @@ impl Search<'_> {
             self.not_tried(format!("more than {} values of each case", few.special + few.random));
             return Ok(());
         };
-        for case in open {
+        for case in all {
             self.try_case(case, effort)?;
         }
         Ok(())

@@ -24,16 +24,17 @@ pub(super) fn is_left(op: Op, args: &[Datum], results: &[Datum]) -> bool {
         let special = results.iter().any(|value| infinite(value) || nan(value));
         return special && !args.iter().any(|arg| infinite(arg) || nan(arg) || is_empty(arg));
     }
-    let vanished = NEVER_ZERO.contains(&op.name) && results.iter().any(zero) && !args.iter().any(zero);
-    vanished || results.iter().any(infinite) && results.iter().any(|result| overflowed(args, result))
+    let zeros = NEVER_ZERO.contains(&op.name) && results.iter().any(zero);
+    (zeros || results.iter().any(infinite)) && results.iter().any(|result| left_range(op, args, result))
 }
 
 fn is_empty(value: &Datum) -> bool {
     value.shape().contains(&0)
 }
 
-/// True if an element is infinite, its operands are finite, and none of these is where functions have poles.
-fn overflowed(args: &[Datum], result: &Datum) -> bool {
+/// True if an element is infinite, its operands are finite, and none of these is where functions have poles; or if an element is a zero
+/// that underflowed.
+fn left_range(op: Op, args: &[Datum], result: &Datum) -> bool {
     let beside = |arg: &Datum| {
         let array = arg.to_array();
         array.broadcast(result.shape()).unwrap_or(array)
@@ -45,10 +46,13 @@ fn overflowed(args: &[Datum], result: &Datum) -> bool {
         [z.re, if scalar.dtype().is_complex() { z.im } else { z.re }]
     };
     let only = operands.len() == 1;
+    let never_zero = NEVER_ZERO.contains(&op.name);
     let is_pole = |x: f64| x == 0.0 || x.abs() == 1.0 || only && x.abs() <= SMALL && x.fract() == 0.0;
     result.to_array().iter().any(|made| {
         let element: Vec<[f64; 2]> = operands.iter_mut().filter_map(Iterator::next).map(floats).collect();
         let parts = || element.iter().flatten().copied();
-        floats(made).iter().any(|x| x.is_infinite()) && parts().all(f64::is_finite) && !parts().any(is_pole)
+        let made = floats(made);
+        let overflowed = made.iter().any(|x| x.is_infinite()) && parts().all(f64::is_finite) && !parts().any(is_pole);
+        overflowed || never_zero && made.contains(&0.0) && parts().all(|x| x != 0.0 && x.is_finite())
     })
 }
