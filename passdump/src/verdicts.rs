@@ -1,8 +1,9 @@
 //! Verdicts on rules, kept in the user's cache folder from one run to the next.
 //!
-//! Trying a rule takes up to seconds, and the verdict depends on nothing but the rule and the program that tries it. So the key is the rule's
-//! text, and a file holds the verdicts of one build: of one binary with the ops and conditions that are registered in it. A file
-//! that is missing or damaged is no error: the rules are tried again.
+//! Trying a rule takes up to seconds, and the verdict depends on nothing but the rule and the program that
+//! tries it. So the key is the rule's text, and a file holds the verdicts of one build: of one binary with
+//! the ops and conditions that are registered in it. A file that is missing or damaged is no error: the
+//! rules are tried again.
 
 use rewright::ir::registry;
 use rewright::rewrites::rule::Rule;

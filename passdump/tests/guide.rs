@@ -37,7 +37,12 @@ fn words(line: &str) -> Vec<String> {
 fn printed(folder: &Path, command: &str) -> String {
     let words = words(command);
     assert_eq!(words[0], "passdump", "{command}");
-    let done = Command::new(env!("CARGO_BIN_EXE_passdump")).args(&words[1..]).current_dir(folder).output().unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_passdump"))
+        .args(&words[1..])
+        .env("REWRIGHT_CACHE", env!("CARGO_TARGET_TMPDIR"))
+        .current_dir(folder)
+        .output()
+        .unwrap();
     String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap()
 }
 

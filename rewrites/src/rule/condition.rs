@@ -1,6 +1,7 @@
 //! Conditions of rules: `nonneg(?x)`, `power_of_two(?c)`.
 //!
-//! A condition is a `static` [`ConditionDef`], registered with [`register_condition!`](crate::register_condition) from any crate.
+//! A condition is a `static` [`ConditionDef`], registered with
+//! [`register_condition!`](crate::register_condition) from any crate.
 
 use super::proof::circuit::Circuit;
 use super::proof::word::{self, Word};
@@ -32,7 +33,8 @@ pub struct ConditionDef {
     pub holds: fn(&[Known<'_>]) -> bool,
     /// True if it is true of these elements: rules are checked on such.
     pub sample: fn(&[Scalar]) -> bool,
-    /// Where it is true, as a term of width 1 of integers and bools: proofs assume it. Without it a proof has to do without the condition.
+    /// Where it is true, as a term of width 1 of integers and bools: proofs assume it. Without it a proof
+    /// has to do without the condition.
     pub bits: Option<ConditionBits>,
 }
 

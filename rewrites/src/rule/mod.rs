@@ -8,7 +8,7 @@
 //! (floordiv (floordiv ?x:int ?a:const) ?b:const) => (floordiv ?x [mul ?a ?b])  if [(gt ?a 0), (gt ?b 0), (eq (floordiv (mul ?a ?b) ?b) ?a)]
 //! (?cmp{lt, le, gt, ge} (neg ?x:float) (neg ?y)) => (?cmp ?y ?x)
 //! (floordiv ?x ?y), (mod ?x ?y) => (divmod ?x ?y).0, (divmod ?x ?y).1
-//! (concat (neg ?xs)... axis=@a) => (neg (concat ?xs... axis=@a))
+//! (concat (neg ?xs:float)... axis=@a) => (neg (concat ?xs... axis=@a))
 //! ```
 //!
 //! A text with op variables or rest variables stands for several rules, which are read apart ([`parse_rule`], [`Rule::choices`]). Conditions are

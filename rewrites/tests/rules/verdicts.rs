@@ -1,4 +1,5 @@
-//! Verdicts where a rule is nearly right: NaN and infinities beside rounding, units of rounding, large arrays, many combinations.
+//! Verdicts where a rule is nearly right: NaN and infinities beside rounding, units of rounding, large
+//! arrays, many combinations.
 
 use rewright_rewrites::rule::soundness::{Judgement, Verdict, check, judge};
 use rewright_rewrites::rule::{Rule, parse_rule};

@@ -1,8 +1,9 @@
 //! And-inverter graphs: boolean functions of input bits, each distinct gate once.
 //!
-//! A [`Bit`] is a gate or its complement. Construction folds constants, equal and opposite operands, and operands that another
-//! operand already implies, so that equal functions are often the same bit, without a solver. (A. Kuehlmann et al., "Robust
-//! Boolean Reasoning for Equivalence Checking and Functional Property Verification", IEEE TCAD 21, 2002.)
+//! A [`Bit`] is a gate or its complement. Construction folds constants, equal and opposite operands, and
+//! operands that another operand already implies, so that equal functions are often the same bit, without a
+//! solver. (A. Kuehlmann et al., "Robust Boolean Reasoning for Equivalence Checking and Functional Property
+//! Verification", IEEE TCAD 21, 2002.)
 
 use rustc_hash::FxHashMap;
 
@@ -111,7 +112,8 @@ impl Circuit {
         gate
     }
 
-    /// The conjunction where `b` is a conjunction, or the complement of one, with `a` or its complement as an operand.
+    /// The conjunction where `b` is a conjunction, or the complement of one, with `a` or its complement as
+    /// an operand.
     fn absorbed(&mut self, a: Bit, b: Bit) -> Option<Bit> {
         let Gate::And(c, d) = self.gates[b.gate()] else { return None };
         match b.is_complement() {

@@ -1,4 +1,5 @@
-//! What ops on integers and bools mean, as terms: an interface, [`BitMeaning`], which any crate may register for its ops.
+//! What ops on integers and bools mean, as terms: an interface, [`BitMeaning`], which any crate may
+//! register for its ops.
 
 use super::circuit::{Bit, Circuit};
 use super::ring::{Term, Terms};
@@ -6,7 +7,8 @@ use super::word::{self, Word};
 use rewright_ir::{Attrs, DType, register_interface};
 use smallvec::{SmallVec, smallvec};
 
-/// Interface: the results of an elementwise op as terms of its operands. `None` where it has no meaning in bits, as at floats.
+/// Interface: the results of an elementwise op as terms of its operands. `None` where it has no meaning in
+/// bits, as at floats.
 pub struct BitMeaning(pub fn(&mut Terms, &BitCx<'_>) -> Option<SmallVec<[Term; 2]>>);
 
 /// An operand: its dtype, an integer or bool, and its term, as wide as the dtype.

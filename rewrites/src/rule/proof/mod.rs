@@ -1,10 +1,12 @@
 //! Proves rules over integers and bools, for all values of their variables.
 //!
-//! Both sides of a rule become [terms](ring) in one normal form. Where these differ, the question whether there are values for which the results
-//! differ, and the conditions hold, is a [circuit], and a SAT [solver] answers it within a number of conflicts. So a rule is
-//! proved, or values are found, or it is undecided at that width: products of two variables, and division, are hard beyond 16 bits.
+//! Both sides of a rule become [terms](ring) in one normal form. Where these differ, the question whether
+//! there are values for which the results differ, and the conditions hold, is a [circuit], and a SAT
+//! [solver] answers it within a number of conflicts. So a rule is proved, or values are found, or it is
+//! undecided at that width: products of two variables, and division, are hard beyond 16 bits.
 //!
-//! Elements of arrays are computed one by one, so what is proved of scalars holds of arrays; shapes are another question.
+//! Elements of arrays are computed one by one, so what is proved of scalars holds of arrays; shapes are
+//! another question.
 
 pub mod circuit;
 pub mod meaning;
@@ -24,8 +26,9 @@ use rewright_ir::{DType, Scalar};
 use smallvec::SmallVec;
 use solver::{Satisfiable, satisfiable};
 
-/// The solver gives up after so many conflicts, or after so many gates that these went through: a conflict takes time in proportion to the
-/// circuit. It stops after the fewer of the two, at one combination of dtypes.
+/// The solver gives up after so many conflicts, or after so many gates that these went through: a conflict
+/// takes time in proportion to the circuit. It stops after the fewer of the two, at one combination of
+/// dtypes.
 pub const MAX_CONFLICTS: u64 = 20_000;
 const MAX_WORK: u64 = 20_000_000;
 
@@ -106,7 +109,8 @@ impl Encoder<'_> {
         dtypes.into_iter().enumerate().map(value).collect()
     }
 
-    /// The conditions whose meaning in bits is known. Without the others what is proved is more than the rule says.
+    /// The conditions whose meaning in bits is known. Without the others what is proved is more than the
+    /// rule says.
     fn conditions(&mut self) -> Vec<Term> {
         let conditions = &self.rule.conditions;
         conditions.iter().filter_map(|condition| self.condition(condition)).collect()

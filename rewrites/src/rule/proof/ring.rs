@@ -1,11 +1,12 @@
 //! Integers modulo powers of two as polynomials, in one normal form.
 //!
-//! A [`Term`] is a polynomial over *atoms*: variables, and results of ops that are no sums or products. Its coefficients are integers
-//! modulo 2^width; terms of width 1 are bools, a ring in which a square is its base. Sums and products are multiplied out, so two
-//! terms that are equal in the ring are the same term, at any width, without a solver, which would take hours over a product
-//! of 64 bits. The rest is decided bit by bit: [`Terms::bits`] gives a term's circuit. (T. Sasao and M. Fujita, "Representations of
-//! Discrete Functions", 1996, for bools; N. Shekhar et al., "Equivalence Verification of Polynomial Datapaths Using Ideal
-//! Membership Testing", IEEE TCAD 26, 2007, for rings of integers.)
+//! A [`Term`] is a polynomial over *atoms*: variables, and results of ops that are no sums or products. Its
+//! coefficients are integers modulo 2^width; terms of width 1 are bools, a ring in which a square is its
+//! base. Sums and products are multiplied out, so two terms that are equal in the ring are the same term,
+//! at any width, without a solver, which would take hours over a product of 64 bits. The rest is decided
+//! bit by bit: [`Terms::bits`] gives a term's circuit. (T. Sasao and M. Fujita, "Representations of
+//! Discrete Functions", 1996, for bools; N. Shekhar et al., "Equivalence Verification of Polynomial
+//! Datapaths Using Ideal Membership Testing", IEEE TCAD 26, 2007, for rings of integers.)
 
 use super::circuit::{Bit, Circuit};
 use super::word::{self, Word};
@@ -140,7 +141,8 @@ impl Terms {
         self.of_atom(atom, None)
     }
 
-    /// A function of terms, of `width` bits, which `name` tells from others of the same operands. Of constants it is computed at once.
+    /// A function of terms, of `width` bits, which `name` tells from others of the same operands. Of
+    /// constants it is computed at once.
     pub fn atom(&mut self, name: &'static str, width: usize, args: &[Term], bits: AtomBits) -> Term {
         let constants: Option<Vec<Word>> =
             args.iter().map(|&arg| self.as_constant(arg).map(|value| word::constant(value, self.width(arg)))).collect();
@@ -381,7 +383,8 @@ impl Terms {
     }
 }
 
-/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are right.
+/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are
+/// right.
 pub(in crate::rule) fn inverse(odd: u64) -> u64 {
     (0..5).fold(odd.wrapping_mul(3) ^ 2, |x, _| x.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(x))))
 }

@@ -1,8 +1,8 @@
 //! Satisfiability of circuits, by the SAT solver `batsat`.
 //!
-//! A gate is a variable and three clauses (G. S. Tseitin, "On the Complexity of Derivation in Propositional Calculus", 1970), and only the
-//! gates that the question depends on are told. The limit is a number of conflicts, never a time, so the answer is the same on
-//! every machine.
+//! A gate is a variable and three clauses (G. S. Tseitin, "On the Complexity of Derivation in Propositional
+//! Calculus", 1970), and only the gates that the question depends on are told. The limit is a number of
+//! conflicts, never a time, so the answer is the same on every machine.
 
 use super::circuit::{Bit, Circuit, Gate};
 use batsat::{Callbacks, Lit, Solver as Batsat, SolverInterface, SolverOpts, Var, clause, lbool};

@@ -118,7 +118,8 @@ pub fn magnitude(c: &mut Circuit, a: &[Bit]) -> Word {
     mux(c, sign(a), &opposite, a)
 }
 
-/// Bits moved by `by`, an unsigned number: up, or down; `fill` comes in, also for all bits where `by` is the width or more.
+/// Bits moved by `by`, an unsigned number: up, or down; `fill` comes in, also for all bits where `by` is
+/// the width or more.
 pub fn shift(c: &mut Circuit, a: &[Bit], by: &[Bit], up: bool, fill: Bit) -> Word {
     let width = a.len();
     let mut word = a.to_vec();

@@ -19,8 +19,9 @@ const SHAPES: [&[u64]; 5] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2]];
 /// Extents that shapes of one and two axes are made of, where variables have different ones.
 const MIXED_EXTENTS: [u64; 3] = [1, 2, 3];
 
-/// Arrays for which sums are computed in parts: longer than the lanes, leaves and parts of the order of reductions, and than the
-/// rows that are combined at once. The longest holds more elements than 16 bits count.
+/// Arrays for which sums are computed in parts: longer than the lanes, leaves and parts of the order of
+/// reductions, and than the rows that are combined at once. The longest holds more elements than 16 bits
+/// count.
 const LARGE: [&[u64]; 14] = [
     &[9],
     &[2, 9],
@@ -122,8 +123,8 @@ fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>]) -> Vec<Vec<Option<Attr>>> {
     (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, largest)).collect()
 }
 
-/// The shapes of the variables: all alike, and one array beside scalars. Where the rule writes numbers in attributes, extents near to
-/// them too.
+/// The shapes of the variables: all alike, and one array beside scalars. Where the rule writes numbers in
+/// attributes, extents near to them too.
 fn shapes(rule: &Rule) -> Vec<Shapes> {
     let count = rule.vars.len();
     let new = |of_vars: Vec<Vec<u64>>, open: bool| {
@@ -185,8 +186,9 @@ fn extents_written(rule: &Rule) -> Vec<u64> {
     extents
 }
 
-/// Cases in which variables of these dtypes have different shapes, once with types that tell their extents and once with types that don't.
-/// There are none where shapes make no difference: all ops are elementwise, and the template has all variables.
+/// Cases in which variables of these dtypes have different shapes, once with types that tell their extents
+/// and once with types that don't. There are none where shapes make no difference: all ops are elementwise,
+/// and the template has all variables.
 pub(super) struct Mixed {
     /// The cases, whether or not they have types.
     pub cases: Vec<Case>,
@@ -236,8 +238,8 @@ pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
     Mixed { cases, sampled_from: (all > total).then_some(all) }
 }
 
-/// Cases of larger arrays of these dtypes: all alike, turned from one variable to the next, and one array beside scalars. There are
-/// none where all ops are elementwise.
+/// Cases of larger arrays of these dtypes: all alike, turned from one variable to the next, and one array
+/// beside scalars. There are none where all ops are elementwise.
 pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterator<Item = Case> + 'a {
     let count = rule.vars.len();
     let mut all: Vec<Vec<Vec<u64>>> = Vec::new();

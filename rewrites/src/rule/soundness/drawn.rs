@@ -12,7 +12,8 @@ const TRIES: usize = 8;
 /// The same where conditions relate constants.
 const RELATED_TRIES: usize = 200;
 
-/// The elements of which all pairs are compared by conditions on two variables of different shapes. Of more, all are the same.
+/// The elements of which all pairs are compared by conditions on two variables of different shapes. Of
+/// more, all are the same.
 const MAX_MET: usize = 256;
 
 /// One after the other.
@@ -49,7 +50,8 @@ impl<'a> Drawing<'a> {
         self.telling.iter().enumerate().flat_map(|(var, list)| list.iter().map(move |&s| (var, s))).collect()
     }
 
-    /// Values of all variables; the first element of one may be fixed. None if the conditions are true of none that was drawn.
+    /// Values of all variables; the first element of one may be fixed. None if the conditions are true of
+    /// none that was drawn.
     pub fn point(&mut self, fixed: Option<(usize, Scalar)>) -> Option<Vec<Datum>> {
         let (case, number) = (self.case, self.drawn);
         self.drawn += 1;
@@ -146,8 +148,8 @@ fn telling(rule: &Rule, var: usize, dtype: DType) -> Vec<Scalar> {
 /// The most that two constants of a rule make.
 const MAX_COMBINED: usize = 64;
 
-/// What the ops of rules make of two constants, or undo: sums, differences, products, quotients, exclusive disjunctions, and
-/// quotients in the ring of integers that wrap.
+/// What the ops of rules make of two constants, or undo: sums, differences, products, quotients, exclusive
+/// disjunctions, and quotients in the ring of integers that wrap.
 fn combined(constants: &[Literal], dtype: DType) -> Vec<Scalar> {
     let at: Vec<Scalar> = constants.iter().filter_map(|literal| literal.at(dtype)).collect();
     let pairs = at.iter().enumerate().flat_map(|(i, &a)| at.iter().enumerate().map(move |(j, &b)| (i, a, j, b)));

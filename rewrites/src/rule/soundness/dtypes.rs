@@ -11,7 +11,8 @@ const MAX_STEPS: usize = 1 << 16;
 /// The combinations in that sample.
 const SAMPLE: usize = 1 << 12;
 
-/// The combinations of dtypes for which no elementwise op of the rule casts an operand, those with one dtype for all variables first.
+/// The combinations of dtypes for which no elementwise op of the rule casts an operand, those with one
+/// dtype for all variables first.
 pub(super) struct Combinations {
     pub list: Vec<Vec<DType>>,
     /// Of how many combinations the list is a sample, if it is one.
@@ -85,7 +86,8 @@ impl Search<'_> {
     }
 }
 
-/// False if an elementwise op is not defined at these dtypes, or would cast an operand. Variables without a dtype are left open.
+/// False if an elementwise op is not defined at these dtypes, or would cast an operand. Variables without a
+/// dtype are left open.
 fn casts_nothing(rule: &Rule, assigned: &[Option<DType>]) -> bool {
     let mut known: Vec<Option<DType>> = vec![None; rule.nodes.len()];
     for (id, node) in rule.nodes.iter().enumerate() {

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// The verdict with how much was tried, or with the counterexample: [`Soundness`](super::Soundness) as text.
+    /// The verdict with how much was tried, or with the counterexample: [`Soundness`](super::Soundness) as
+    /// text.
     pub summary: String,
     /// Notes beside it.
     pub notes: Vec<String>,

@@ -1,36 +1,42 @@
-//! Tries a rule by itself: proves it where it can, and else compares both sides on many values, at each dtype that it may have.
+//! Tries a rule by itself: proves it where it can, and else compares both sides on many values, at each
+//! dtype that it may have.
 //!
-//! Rules over scalar integers and bools are decided for all values, by [`proof`](crate::rule::proof). The others, and those that are
-//! undecided, are *tried*, at each combination of dtypes, shapes and attributes:
+//! Rules over scalar integers and bools are decided for all values, by [`proof`](crate::rule::proof). The
+//! others, and those that are undecided, are *tried*, at each combination of dtypes, shapes and attributes:
 //!
-//! - on the values at which arithmetic is special (both zeros, infinities, NaN, the least and the greatest) and on some ordinary ones,
-//!   in all combinations as far as these are not too many; where all variables are of 8 bits, on all values that there are;
-//! - at each variable, on the rule's constants, their neighbours, and the sums, differences, products, quotients and inverses of two of
-//!   them, and on integers that floats lose;
+//! - on the values at which arithmetic is special (both zeros, infinities, NaN, the least and the greatest)
+//!   and on some ordinary ones, in all combinations as far as these are not too many; where all variables
+//!   are of 8 bits, on all values that there are;
+//! - at each variable, on the rule's constants, their neighbours, and the sums, differences, products,
+//!   quotients and inverses of two of them, and on integers that floats lose;
 //! - on random values, the same every time.
 //!
-//! Conditions leave out the values of which they are not true. A few values of each combination come first, and the rest of the budget is
-//! spread over all of them: what is left out is part of the verdict.
+//! Conditions leave out the values of which they are not true. A few values of each combination come first,
+//! and the rest of the budget is spread over all of them: what is left out is part of the verdict.
 //!
-//! Where ops are not elementwise, or the template drops an operand, variables of different shapes are tried too, extents of 1 among them:
-//! with types that tell the extents, and with types that don't. Where ops are not elementwise there are larger arrays too, longer than every
-//! part in which a reduction is computed, of elements so different that the order of a sum shows.
+//! Where ops are not elementwise, or the template drops an operand, variables of different shapes are tried
+//! too, extents of 1 among them: with types that tell the extents, and with types that don't. Where ops are
+//! not elementwise there are larger arrays too, longer than every part in which a reduction is computed, of
+//! elements so different that the order of a sum shows.
 //!
 //! Which results are the same depends on the liberties that a rule takes:
 //!
 //! - none: the same bits, where a NaN is as good as any other;
-//! - `no_nan`, `no_inf`: values for which an operand or any term of the pattern is NaN, or an infinity, are left out;
+//! - `no_nan`, `no_inf`: values for which an operand or any term of the pattern is NaN, or an infinity, are
+//!   left out;
 //! - `no_signed_zeros`, and `approximate`: one zero is as good as the other;
-//! - `contract`, `reciprocal`: one rounding more or less for each operation, in units of the largest term of either side;
-//! - `reassociate`: the same, where an operation on an array counts once for each element, and terms are as large as they are where
-//!   nothing cancels;
+//! - `contract`, `reciprocal`: one rounding more or less for each operation, in units of the largest term
+//!   of either side;
+//! - `reassociate`: the same, where an operation on an array counts once for each element, and terms are as
+//!   large as they are where nothing cancels;
 //! - `approximate`: [`TOLERANCE`] units of the largest term.
 //!
-//! With one of the last four, values for which a term of finite operands overflows or underflows are left out: there rounding shows. A NaN
-//! on one side only is a difference, and so is an infinity that is a constant, or comes of a division by zero.
+//! With one of the last four, values for which a term of finite operands overflows or underflows are left
+//! out: there rounding shows. A NaN on one side only is a difference, and so is an infinity that is a
+//! constant, or comes of a division by zero.
 //!
-//! Where the pattern fails (a power of integers with a negative exponent), the template may do anything, but it may not fail where the pattern
-//! does not.
+//! Where the pattern fails (a power of integers with a negative exponent), the template may do anything,
+//! but it may not fail where the pattern does not.
 
 pub(crate) mod cases;
 
@@ -109,7 +115,8 @@ const EXHAUSTIBLE: u32 = 16;
 /// What trying a rule came to.
 #[derive(Clone, Debug)]
 pub struct Soundness {
-    /// The combinations of dtypes (and shapes and attributes, where these matter) for which both sides have the same type.
+    /// The combinations of dtypes (and shapes and attributes, where these matter) for which both sides have
+    /// the same type.
     pub cases: usize,
     /// The combinations of values on which both sides were computed and compared.
     pub points: usize,
@@ -119,7 +126,8 @@ pub struct Soundness {
     pub counterexample: Option<Counterexample>,
     /// What was not tried, of a rule that is not proved; a clause each.
     pub not_tried: Vec<String>,
-    /// The variables that the rule lets have more dtypes than it is of one type for, with the dtypes that remain.
+    /// The variables that the rule lets have more dtypes than it is of one type for, with the dtypes that
+    /// remain.
     pub narrowed: Vec<(String, DTypes)>,
 }
 
@@ -148,7 +156,8 @@ impl Soundness {
     }
 }
 
-/// One line: `proved`, `held on 12 cases, 3400 values (not tried: ...)`, `unsound: ?x = -0.0 of f64: ...`, or `untried`.
+/// One line: `proved`, `held on 12 cases, 3400 values (not tried: ...)`, `unsound: ?x = -0.0 of f64: ...`,
+/// or `untried`.
 impl fmt::Display for Soundness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cases = if self.cases == 1 { "case" } else { "cases" };
@@ -170,7 +179,8 @@ impl fmt::Display for Soundness {
     }
 }
 
-/// Tries a rule, with each choice of its op variables and for several numbers of operands of its rest variables.
+/// Tries a rule, with each choice of its op variables and for several numbers of operands of its rest
+/// variables.
 pub fn check(rule: &Rule) -> Soundness {
     let mut found = check_one(rule);
     for choice in &rule.choices {
@@ -244,7 +254,8 @@ impl Search<'_> {
         self.shapes(&all)
     }
 
-    /// Replaces a counterexample by one of the cases before it, whose values are read more easily, if there is one.
+    /// Replaces a counterexample by one of the cases before it, whose values are read more easily, if there
+    /// is one.
     fn simplify(&mut self, before: &[Case]) {
         let effort = if is_elementwise(self.rule) { ALIKE } else { MIXED };
         let _ = before.iter().try_for_each(|case| self.try_case(case, effort));
@@ -313,7 +324,8 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// As many values for each case as the budget has; of those that are proved too, for proofs have errors as programs have.
+    /// As many values for each case as the budget has; of those that are proved too, for proofs have errors
+    /// as programs have.
     fn second_round(&mut self, all: &[Case]) -> Result<(), Found> {
         let (budget, few) = if is_elementwise(self.rule) { (BUDGET, FEW) } else { (BUDGET_OF_ARRAYS, FEW_ARRAYS) };
         let share = budget / all.len().max(1);
@@ -366,7 +378,8 @@ impl Search<'_> {
         self.large(&cases)
     }
 
-    /// The smaller ones of large arrays first; each shape by turns with each combination of dtypes and attributes.
+    /// The smaller ones of large arrays first; each shape by turns with each combination of dtypes and
+    /// attributes.
     fn large(&mut self, cases: &[Case]) -> Result<(), Found> {
         let elements = |case: &Case| case.shapes.iter().map(|shape| shape.iter().product::<usize>()).max().unwrap_or(0);
         let mut by_size: Vec<(usize, &Case)> = cases.iter().map(|case| (elements(case), case)).collect();

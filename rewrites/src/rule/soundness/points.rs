@@ -71,8 +71,9 @@ fn special_points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Itera
     let lists: Vec<Vec<Scalar>> = case.vars.iter().map(|(ty, _)| values(ty.dtype())).collect();
     let all = lists.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
     let total = all.min(most);
-    // Where there are more combinations than are tried, one half is all of the first values, which are the most special ones; the others
-    // are visited evenly by a stride that has no factor in common with their number.
+    // Where there are more combinations than are tried, one half is all of the first values, which are the
+    // most special ones; the others are visited evenly by a stride that has no factor in common with their
+    // number.
     let first = (2..).take_while(|k: &usize| all > total && k.saturating_pow(lists.len() as u32) <= total / 2).last();
     let dense = first.map_or(0, |k| k.pow(lists.len() as u32));
     let stride = if all > total { (all / total.max(1)) | 1 } else { 1 };
@@ -93,7 +94,8 @@ fn special_points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Itera
     })
 }
 
-/// A variable's value: arrays hold the value alone, or some that come after it in the list too, of those that the conditions let through.
+/// A variable's value: arrays hold the value alone, or some that come after it in the list too, of those
+/// that the conditions let through.
 fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar], rule: &Rule) -> Datum {
     let (ty, shape) = (&case.vars[var].0, &case.shapes[var]);
     if !ty.is_array() {

@@ -1,8 +1,9 @@
 //! Whether an op of finite operands left the range of its floats: it overflowed, or underflowed to zero.
 //!
-//! Not every infinity is an overflow: a quotient by zero and a logarithm of zero are infinite in real arithmetic too, and say that a rule
-//! is wrong where its other side is finite. Such poles are at zero and at plus and minus one, and of functions of one operand at small
-//! integers; overflow is at large operands, or tiny ones.
+//! Not every infinity is an overflow: a quotient by zero and a logarithm of zero are infinite in real
+//! arithmetic too, and say that a rule is wrong where its other side is finite. Such poles are at zero and
+//! at plus and minus one, and of functions of one operand at small integers; overflow is at large operands,
+//! or tiny ones.
 
 use super::trial::parts;
 use rewright_ir::{Array, Datum, Op, Scalar};
@@ -14,8 +15,8 @@ const NEVER_ZERO: [&str; 11] =
 /// The magnitude up to which a function of one operand has poles.
 const SMALL: f64 = 64.0;
 
-/// True if a result is an infinity or a zero that it would not be if floats had a wider range, or a NaN of an operation on arrays that
-/// comes of such an infinity.
+/// True if a result is an infinity or a zero that it would not be if floats had a wider range, or a NaN of
+/// an operation on arrays that comes of such an infinity.
 pub(super) fn is_left(op: Op, args: &[Datum], results: &[Datum]) -> bool {
     let infinite = |value: &Datum| parts(value).any(f64::is_infinite);
     let nan = |value: &Datum| parts(value).any(f64::is_nan);
@@ -32,8 +33,8 @@ fn is_empty(value: &Datum) -> bool {
     value.shape().contains(&0)
 }
 
-/// True if an element is infinite, its operands are finite, and none of these is where functions have poles; or if an element is a zero
-/// that underflowed.
+/// True if an element is infinite, its operands are finite, and none of these is where functions have
+/// poles; or if an element is a zero that underflowed.
 fn left_range(op: Op, args: &[Datum], result: &Datum) -> bool {
     let beside = |arg: &Datum| {
         let array = arg.to_array();

@@ -19,8 +19,9 @@ const ALL: [Liberties; 7] = [
     Liberties::APPROXIMATE,
 ];
 
-/// The fewest further liberties with which a rule holds, up to three of them. Each set is tried in full before it is suggested; those with which
-/// a counterexample of another set remains one are not tried at all.
+/// The fewest further liberties with which a rule holds, up to three of them. Each set is tried in full
+/// before it is suggested; those with which a counterexample of another set remains one are not tried at
+/// all.
 pub fn missing_liberties(rule: &Rule) -> Option<Liberties> {
     let open: Vec<Liberties> = ALL.into_iter().filter(|&one| !rule.liberties.contains(one)).collect();
     let sets = (1..1u32 << open.len()).filter(|set| set.count_ones() <= MAX_TOGETHER);

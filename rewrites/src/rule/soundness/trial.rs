@@ -173,7 +173,8 @@ impl<'a> Trial<'a> {
             || liberties.contains(Liberties::NO_INF) && self.has(terms, f64::is_infinite)
     }
 
-    /// Rounding otherwise says nothing where a term overflowed or underflowed, or is so small that bits are lost.
+    /// Rounding otherwise says nothing where a term overflowed or underflowed, or is so small that bits are
+    /// lost.
     fn is_lossy(&self, terms: &Terms) -> bool {
         let smallest = |value: &Datum| {
             if matches!(value.dtype(), DType::F32 | DType::C64) { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE }
@@ -216,8 +217,8 @@ impl<'a> Trial<'a> {
         values.chain(direct).flat_map(parts).filter(|x| x.is_finite()).fold(0.0, |most, x| most.max(x.abs()))
     }
 
-    /// The largest finite term for any signs of the operands' elements: where nothing cancels, terms are as large as the errors that
-    /// they leave behind, also inside of ops on whole arrays.
+    /// The largest finite term for any signs of the operands' elements: where nothing cancels, terms are as
+    /// large as the errors that they leave behind, also inside of ops on whole arrays.
     fn largest_of_any_signs(&self, terms: &Terms) -> f64 {
         let floats: Vec<usize> = (0..self.point.len()).filter(|&var| is_float(&self.point[var])).collect();
         let signs = 1u32 << floats.len().min(MAX_SIGNED);
@@ -241,7 +242,8 @@ impl<'a> Trial<'a> {
     }
 
     fn is_same(&self, a: &Datum, b: &Datum, allowed: f64) -> bool {
-        // A zero of the other sign comes of no rounding; another function may come to zero from the other side.
+        // A zero of the other sign comes of no rounding; another function may come to zero from the other
+        // side.
         let zeros = self.rule.liberties.intersects(Liberties::NO_SIGNED_ZEROS | Liberties::APPROXIMATE);
         let close = |(x, y): (f64, f64)| {
             x.to_bits() == y.to_bits()
