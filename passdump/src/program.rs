@@ -88,7 +88,8 @@ impl Program {
             Some(case.fixture.runs.iter().filter_map(|run| Some((func.name, case.args(run, func).ok()?))).collect())
         };
         let ulp = ulp.or(self.case.as_ref().map(|case| case.fixture.ulp_between)).unwrap_or(0);
-        Check { ulp, given: given().unwrap_or_default(), ..Check::default() }
+        let given = given().unwrap_or_default();
+        Check { ulp, liberties: self.liberties, given, ..Check::default() }
     }
 
     /// What `bisect` and `reduce` look for.

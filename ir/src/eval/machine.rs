@@ -2,6 +2,7 @@
 
 use super::bind::Symbols;
 use super::message::with_operands;
+use super::watched::{Floats, Watch, note};
 use super::{EvalCx, Limits, MAX_DEPTH, Outcome, apply};
 use crate::array::Datum;
 use crate::error::{EvalError, EvalErrorKind};
@@ -28,6 +29,9 @@ pub(super) struct Machine<'m> {
     /// Printing is not allowed: a ufunc's order of elements is not observable.
     pub(super) silent: Cell<bool>,
     printed: RefCell<Vec<String>>,
+    /// The floats of all values, if they are watched.
+    pub(super) floats: Cell<Floats>,
+    is_watched: bool,
 }
 
 /// One activation of a function.
@@ -67,7 +71,18 @@ impl<'m> Machine<'m> {
             depth: Cell::new(0),
             silent: Cell::new(false),
             printed: RefCell::default(),
+            floats: Cell::default(),
+            is_watched: false,
         }
+    }
+
+    /// The same, which notes the floats of all values.
+    pub(super) fn watched(self) -> Self {
+        Machine { is_watched: true, ..self }
+    }
+
+    fn watch(&self) -> Watch<'_> {
+        self.is_watched.then_some(&self.floats)
     }
 
     pub(super) fn outcome(&self, func: &Function, args: Vec<Datum>) -> Result<Outcome, EvalError> {
@@ -160,6 +175,7 @@ impl<'m> Machine<'m> {
         let func = frame.func;
         let label = || format!("{what} `{}`", value_label(func, value));
         frame.symbols.admit(func, label, &datum, func.ty(value), Some(value))?;
+        note(self.watch(), [&datum]);
         frame.deleted.remove(&value);
         self.hold(frame, value, datum)
     }
@@ -194,6 +210,7 @@ impl<'m> Machine<'m> {
             module: self.module,
             limits: self.limits,
             steps: &self.steps,
+            watch: self.watch(),
         }
     }
 

@@ -18,6 +18,7 @@ mod call;
 mod elementwise;
 mod machine;
 mod message;
+mod watched;
 
 use crate::array::{Array, Datum, checked_len};
 use crate::attr::Attrs;
@@ -36,6 +37,7 @@ use std::cell::Cell;
 pub use elementwise::{broadcast_shapes, map_elements};
 pub use machine::value_label;
 pub use message::{Bound, mismatch, with_operands};
+pub use watched::{Floats, Watch};
 
 /// What an evaluation may use, so that every program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +116,17 @@ pub fn evaluate_counted(
     (machine.outcome(func, args), machine.taken())
 }
 
+/// The same, and the floats that the evaluation meets, to an error too.
+pub fn evaluate_watched(
+    func: &Function,
+    module: Option<&Module>,
+    args: Vec<Datum>,
+    limits: Limits,
+) -> (Result<Outcome, EvalError>, u64, Floats) {
+    let machine = machine::Machine::new(module, limits).watched();
+    (machine.outcome(func, args), machine.taken(), machine.floats.get())
+}
+
 /// Evaluates one pure op, as constant folding does. `results` are the types of its results, if they are known.
 pub fn evaluate_op(
     op: Op,
@@ -123,7 +136,7 @@ pub fn evaluate_op(
     limits: Limits,
 ) -> Result<Vec<Datum>, EvalError> {
     let (symbols, steps) = (FxHashMap::default(), Cell::new(limits.steps));
-    let cx = EvalCx { attrs, results, symbols: &symbols, module: None, limits, steps: &steps };
+    let cx = EvalCx { attrs, results, symbols: &symbols, module: None, limits, steps: &steps, watch: None };
     apply(op, &cx, args).map_err(|e| e.at(op.name, Default::default()))
 }
 
@@ -157,6 +170,8 @@ pub struct EvalCx<'a> {
     pub limits: Limits,
     /// The steps that are left.
     pub steps: &'a Cell<u64>,
+    /// Where the floats of expressions are noted.
+    pub watch: Watch<'a>,
 }
 
 impl EvalCx<'_> {

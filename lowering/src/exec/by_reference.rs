@@ -184,6 +184,7 @@ impl Machine<'_> {
             module: Some(&self.exec.module),
             limits: self.limits,
             steps: &self.steps,
+            watch: None,
         };
         match eval {
             ArrayEval::Op => apply(data.op, &cx, args),

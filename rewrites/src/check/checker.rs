@@ -1,11 +1,12 @@
 //! Follows a function through its forms.
 
 use super::Check;
-use super::difference::{Difference, Ended, differs};
+use super::difference::{Allowed, Difference, Ended, differs};
 use super::inputs::Axes;
 use super::smaller::smaller;
 use crate::driver::guarded;
-use rewright_ir::eval::{evaluate_counted, value_label};
+use crate::rule::Liberties;
+use rewright_ir::eval::{Floats, evaluate_watched, value_label};
 use rewright_ir::text::{Numbering, Printer};
 use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module, Outcome, infer_function};
 use std::borrow::Cow;
@@ -24,12 +25,14 @@ struct Trial {
     args: Vec<Datum>,
     ended: Ended,
     steps: u64,
+    /// The floats that it met.
+    floats: Floats,
 }
 
 /// Checks the forms of one function, each against the one before.
 pub struct Checker {
     trials: Vec<Trial>,
-    ulp: u64,
+    allowed: Allowed,
     notes: Vec<String>,
 }
 
@@ -49,8 +52,8 @@ impl Checker {
                 continue;
             };
             let steps = left.min(MAX_STEPS);
-            let (ended, steps) = call(func, module, args.clone(), steps);
-            trials.push(Trial { args, ended, steps });
+            let (ended, steps, floats) = call(func, module, args.clone(), steps);
+            trials.push(Trial { args, ended, steps, floats });
             left = left.saturating_sub(steps);
             if left == 0 {
                 break;
@@ -64,7 +67,8 @@ impl Checker {
         if large > 0 {
             notes.push(format!("{large} of {all} inputs were not tried, for their arrays would be too large"));
         }
-        Checker { trials, ulp: options.ulp, notes }
+        let allowed = Allowed { ulp: options.ulp, liberties: options.liberties };
+        Checker { trials, allowed, notes }
     }
 
     /// Checks that another form of the function computes the same as the one before. The difference does not know the forms yet.
@@ -72,13 +76,13 @@ impl Checker {
         let mut later = Vec::with_capacity(self.trials.len());
         for trial in &self.trials {
             if trial.ended.as_ref().is_err_and(|e| e.kind == EvalErrorKind::Limit) {
-                later.push((trial.ended.clone(), trial.steps));
+                later.push((trial.ended.clone(), trial.steps, trial.floats));
                 continue;
             }
             let steps = SLOWER * trial.steps + MAX_STEPS;
-            let (ended, steps) = call(func, module, trial.args.clone(), steps);
-            if comparable(&trial.ended)
-                && let Some(what) = differs(&trial.ended, &ended, self.ulp)
+            let (ended, steps, floats) = call(func, module, trial.args.clone(), steps);
+            if self.is_compared(trial)
+                && let Some(what) = differs(&trial.ended, &ended, trial.floats, self.allowed)
             {
                 let names = func.params().iter().map(|&p| value_label(func, p));
                 return Err(Box::new(Difference {
@@ -90,10 +94,10 @@ impl Checker {
                     forms: Default::default(),
                 }));
             }
-            later.push((ended, steps));
+            later.push((ended, steps, floats));
         }
-        for (trial, (ended, steps)) in self.trials.iter_mut().zip(later) {
-            (trial.ended, trial.steps) = (ended, steps);
+        for (trial, (ended, steps, floats)) in self.trials.iter_mut().zip(later) {
+            (trial.ended, trial.steps, trial.floats) = (ended, steps, floats);
         }
         Ok(())
     }
@@ -106,7 +110,9 @@ impl Checker {
     ) -> Result<(), Box<Difference>> {
         for trial in self.trials.iter().filter(|trial| comparable(&trial.ended)) {
             let after = other(&trial.args);
-            if let Some(what) = differs(&trial.ended, &after, self.ulp) {
+            // Compiled code takes no liberties.
+            let allowed = Allowed { liberties: Liberties::empty(), ..self.allowed };
+            if let Some(what) = differs(&trial.ended, &after, trial.floats, allowed) {
                 let names = func.params().iter().map(|&p| value_label(func, p));
                 let input = names.zip(trial.args.iter().cloned()).collect();
                 let (function, before) = (func.name, trial.ended.clone());
@@ -123,16 +129,26 @@ impl Checker {
         before: (&Function, &Module),
         after: (&Function, &Module),
     ) -> Box<Difference> {
-        let mut found = smaller(found, before, after, self.ulp);
+        let mut found = smaller(found, before, after, self.allowed);
         let mut numbering = Numbering::default();
         found.forms = [before.0, after.0].map(|func| Printer::numbered(func, &mut numbering).function());
         found
+    }
+
+    /// True if a later form must give the same.
+    fn is_compared(&self, trial: &Trial) -> bool {
+        comparable(&trial.ended) && !self.allowed.leaves_out(trial.floats)
     }
 
     /// How many inputs are compared, and what is not checked.
     pub fn notes(&self) -> Vec<String> {
         let (mut notes, all) = (self.notes.clone(), self.trials.len());
         let compared = self.trials.iter().filter(|t| comparable(&t.ended)).count();
+        let left_out = self.trials.iter().filter(|t| comparable(&t.ended) && !self.is_compared(t)).count();
+        if left_out > 0 {
+            let liberties = self.allowed.liberties;
+            notes.push(format!("{left_out} inputs meet NaN or infinities, which the liberties {liberties} leave out"));
+        }
         let why = self.trials.iter().find(|t| !comparable(&t.ended)).and_then(|t| t.ended.as_ref().err());
         match why {
             Some(why) => notes.insert(0, format!("checked on {compared} of {all} inputs; others end with: {why}")),
@@ -152,16 +168,16 @@ fn typed<'f>(func: &'f Function, module: &Module) -> Cow<'f, Function> {
 }
 
 /// Calls the function; an op of a plugin that panics is an error.
-pub(super) fn call(func: &Function, module: &Module, args: Vec<Datum>, steps: u64) -> (Ended, u64) {
+pub(super) fn call(func: &Function, module: &Module, args: Vec<Datum>, steps: u64) -> (Ended, u64, Floats) {
     let limits = Limits { steps, ..LIMITS };
     // Arguments are made and compared too.
     let elements: u64 = args.iter().map(|arg| arg.shape().iter().product::<usize>() as u64).sum();
-    let called = guarded(|| evaluate_counted(&typed(func, module), Some(module), args, limits));
+    let called = guarded(|| evaluate_watched(&typed(func, module), Some(module), args, limits));
     match called {
         // What would have gone beyond the limit is not counted.
-        Ok((Err(e), _)) if e.kind == EvalErrorKind::Limit => (Err(e), steps),
-        Ok((ended, taken)) => (ended, taken + elements),
-        Err(panic) => (Err(EvalError::unsupported(format!("evaluating it, {panic}"))), steps),
+        Ok((Err(e), _, floats)) if e.kind == EvalErrorKind::Limit => (Err(e), steps, floats),
+        Ok((ended, taken, floats)) => (ended, taken + elements, floats),
+        Err(panic) => (Err(EvalError::unsupported(format!("evaluating it, {panic}"))), steps, Floats::default()),
     }
 }
 

@@ -1,6 +1,10 @@
 //! A function that computes something else than before.
 
-use rewright_ir::{Datum, EvalError, Name, Outcome};
+use super::compare::{Slack, compare_with};
+use crate::rule::Liberties;
+use crate::rule::soundness::TOLERANCE;
+use rewright_ir::eval::Floats;
+use rewright_ir::{DType, Datum, EvalError, Name, Outcome};
 use std::fmt;
 
 /// What a call ended with.
@@ -58,8 +62,42 @@ fn shown(f: &mut fmt::Formatter<'_>, name: &str, datum: &Datum) -> fmt::Result {
     write!(f, "\n{start}{}", datum.to_string().replace('\n', &indent))
 }
 
-/// What differs first; `None` if nothing does.
-pub(super) fn differs(before: &Ended, after: &Ended, ulp: u64) -> Option<String> {
+/// What may differ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowed {
+    pub ulp: u64,
+    pub liberties: Liberties,
+}
+
+impl Allowed {
+    /// True if the first form met numbers that the liberties leave out, or so large ones that rounding otherwise may
+    /// overflow.
+    pub fn leaves_out(self, floats: Floats) -> bool {
+        let liberties = self.liberties;
+        liberties.contains(Liberties::NO_NAN) && floats.nan
+            || (liberties.contains(Liberties::NO_INF) || liberties.rounds_otherwise()) && floats.infinite
+    }
+
+    /// How far apart two values may be, where the first form met these floats; `None` if nothing can be said of them.
+    fn slack(self, value: &Datum, floats: Floats) -> Option<Slack> {
+        let rounds = self.liberties.rounds_otherwise();
+        let inexact = value.dtype().is_float() || value.dtype().is_complex();
+        // A comparison of floats that are rounded otherwise may come to anything.
+        if rounds && !inexact && floats != Floats::default() {
+            return None;
+        }
+        let unit = match value.dtype() {
+            DType::F32 | DType::C64 => f32::EPSILON as f64,
+            _ => f64::EPSILON,
+        };
+        let absolute = if rounds { TOLERANCE * unit * floats.largest } else { 0.0 };
+        let zeros = self.liberties.intersects(Liberties::NO_SIGNED_ZEROS | Liberties::APPROXIMATE);
+        Some(Slack { absolute, zeros })
+    }
+}
+
+/// What differs first; `None` if nothing does. The floats are those that the first form met.
+pub(super) fn differs(before: &Ended, after: &Ended, floats: Floats, allowed: Allowed) -> Option<String> {
     let (before, after) = match (before, after) {
         (Ok(before), Ok(after)) => (before, after),
         (Err(b), Err(a)) if b.kind == a.kind => return None,
@@ -71,7 +109,11 @@ pub(super) fn differs(before: &Ended, after: &Ended, ulp: u64) -> Option<String>
         return Some(format!("{} results, not {}", after.results.len(), before.results.len()));
     }
     let all = |a: &[Datum], b: &[Datum], what: &str| {
-        let mut compared = a.iter().zip(b).map(|(a, b)| super::compare(a, b, ulp)).enumerate();
+        let compare = |(a, b): (&Datum, &Datum)| match allowed.slack(a, floats) {
+            Some(slack) => compare_with(a, b, allowed.ulp.into(), slack),
+            None => Ok(()),
+        };
+        let mut compared = a.iter().zip(b).map(compare).enumerate();
         compared.find_map(|(i, r)| r.err().map(|m| format!("{what} {i}: {m}")))
     };
     let results = all(&before.results, &after.results, "result");

@@ -37,6 +37,7 @@ pub use inputs::{ROUNDS, arguments};
 pub(crate) use near::{edges, near};
 pub(crate) use values::{Random, Spread, special};
 
+use crate::rule::Liberties;
 use rewright_ir::{Datum, Module, Name};
 
 /// What is tried.
@@ -47,13 +48,17 @@ pub struct Check {
     pub steps: u64,
     /// How many units in the last place floats may differ by; 0 for rewrites that keep every bit.
     pub ulp: u64,
+    /// The liberties that rewrites may take. Inputs for which the form before meets NaN, or an infinity, are left out where one of them
+    /// says that there is none; where one lets sums be rounded otherwise, floats may differ by 4,096 units of the largest number that
+    /// is met, and integers and bools beside floats are not compared.
+    pub liberties: Liberties,
     /// Inputs of functions besides those that are made up. They are tried first.
     pub given: Vec<(Name, Vec<Datum>)>,
 }
 
 impl Default for Check {
     fn default() -> Self {
-        Check { steps: 1 << 20, ulp: 0, given: Vec::new() }
+        Check { steps: 1 << 20, ulp: 0, liberties: Liberties::empty(), given: Vec::new() }
     }
 }
 

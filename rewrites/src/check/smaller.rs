@@ -1,7 +1,7 @@
 //! Makes an input on which two forms of a function differ small, so that it can be read.
 
 use super::checker::{call, comparable};
-use super::difference::{Difference, differs};
+use super::difference::{Allowed, Difference, differs};
 use super::inputs::Axes;
 use rewright_ir::{Array, Datum, Function, Module};
 
@@ -16,7 +16,7 @@ pub(super) fn smaller(
     mut found: Box<Difference>,
     before: (&Function, &Module),
     after: (&Function, &Module),
-    ulp: u64,
+    allowed: Allowed,
 ) -> Box<Difference> {
     let tied = tied(before.0, &found);
     let mut tries = MAX_TRIES;
@@ -30,7 +30,7 @@ pub(super) fn smaller(
                     return found;
                 }
                 tries -= 1;
-                if shrinks(&mut found, axes, (from, to), [before, after], ulp) {
+                if shrinks(&mut found, axes, (from, to), [before, after], allowed) {
                     changed = true;
                     break;
                 }
@@ -46,7 +46,7 @@ fn shrinks(
     axes: &[(usize, usize)],
     part: (usize, usize),
     forms: [(&Function, &Module); 2],
-    ulp: u64,
+    allowed: Allowed,
 ) -> bool {
     let mut args: Vec<Datum> = found.input.iter().map(|(_, datum)| datum.clone()).collect();
     for &(arg, axis) in axes {
@@ -55,8 +55,9 @@ fn shrinks(
             None => return false,
         }
     }
-    let [before, after] = forms.map(|(func, module)| call(func, module, args.clone(), 1 << 20).0);
-    match differs(&before, &after, ulp).filter(|_| comparable(&before)) {
+    let [(before, _, floats), (after, ..)] = forms.map(|(func, module)| call(func, module, args.clone(), 1 << 20));
+    let is_compared = comparable(&before) && !allowed.leaves_out(floats);
+    match differs(&before, &after, floats, allowed).filter(|_| is_compared) {
         Some(what) => {
             found.input.iter_mut().zip(args).for_each(|((_, datum), less)| *datum = less);
             (found.what, found.before, found.after) = (what, before, after);

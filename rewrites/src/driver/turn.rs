@@ -8,7 +8,7 @@ use super::plan::{Blocks, Group, Id, RootStop, Roots};
 use super::summary::Summaries;
 use crate::analyses::Analyses;
 use crate::change::Touched;
-use crate::check::Checker;
+use crate::check::{Check, Checker};
 use crate::error::RewriteError;
 use crate::match_cx::MatchCx;
 use crate::observer::{Event, Remark, RemarkKind};
@@ -152,7 +152,10 @@ impl<'a, 'r> Turn<'a, 'r> {
             missed: MissedMatches::default(),
             cycles: Cycles::default(),
             touched: Touched::default(),
-            checker: run.options.check.as_ref().map(|check| Checker::new(&func, module, check)),
+            checker: run.options.check.as_ref().map(|check| {
+                let liberties = check.liberties | run.options.liberties;
+                Checker::new(&func, module, &Check { liberties, ..check.clone() })
+            }),
             from: func.inst_count(),
             run,
             module,

@@ -164,11 +164,11 @@ fn what_was_not_checked_is_said() {
         notes.map(|r| (assert_eq!(r.kind, RemarkKind::Note), r.message).1).collect()
     };
     let plain = one("%x: f64[n]", "f64[n]", "  %0 = mul %x, 2.0\n  ret %0\n");
-    assert_eq!(said(&plain, "right-double"), ["checked on 10 inputs"]);
+    assert_eq!(said(&plain, "right-double"), ["checked on 11 inputs"]);
     assert_eq!(said(&plain, "right-drop"), [""; 0]);
     let fails =
         said(&one("%x: f64[n]", "f64[n]", "  %0 = getitem %x, 2\n  %1 = mul %x, 2.0\n  ret %1\n"), "right-double");
-    assert!(fails[0].contains(" of 10 inputs; others end with: ") && fails[0].contains("getitem"), "{fails:?}");
+    assert!(fails[0].contains(" of 11 inputs; others end with: ") && fails[0].contains("getitem"), "{fails:?}");
     let large = said(&plain.replace("[n]", "[100000]"), "right-double");
     assert!(large[0] == "checked on 0 inputs" && large[1].contains("arrays would be too large"), "{large:?}");
     let many = said(&plain.replace("[n]", "[a, b, c, d]"), "right-double");
@@ -226,4 +226,45 @@ fn callees_are_called_as_they_are() {
     assert_eq!(report.applied("right-double"), 1);
     let error = run_with(&mut module(program), "right-double, wrong-sub-self", &checked()).unwrap_err();
     assert!(error.to_string().contains("failed in `@f` at line 10, in application 2"), "{error}");
+}
+
+#[test]
+fn granted_liberties_leave_inputs_out() {
+    let body = |text: &str| module(&one("%x: f64", "f64", text));
+    let differs = |a: &str, b: &str, liberties: &str| {
+        let liberties = liberties.parse().unwrap_or_else(|e| panic!("{e}"));
+        let check = Check { liberties, ..Check::default() };
+        functions(&body(a), &body(b), Name::new("f"), &check).map_err(|found| found.what)
+    };
+    // `exp` overflows where no result is infinite in the form after.
+    let (a, b) = ("  %0 = exp %x\n  %1 = log %0\n  ret %1\n", "  ret %x\n");
+    assert!(differs(a, b, "").is_err() && differs(a, b, "approximate, no_nan").is_ok());
+    let notes = differs(a, b, "approximate, no_inf").unwrap_or_else(|what| panic!("{what}"));
+    assert!(notes.iter().any(|note| note.contains("meet NaN or infinities")), "{notes:?}");
+    // The same inside of an expression, where no instruction's result is infinite.
+    let node = "  %0 = to_array %x\n  %1 = arrayexpr [i: 1] (x = %0[]) {\n      t0 = exp x\n      t1 = log t0\n      yield t1\n    } : f64[1]\n  \
+                %2 = getitem %1, 0\n  ret %2\n";
+    assert!(differs(node, b, "").is_err());
+    assert!(differs(node, b, "approximate, no_inf").is_ok(), "{:?}", differs(node, b, "approximate, no_inf"));
+    // A NaN, and the sign of a zero.
+    let (a, b) = ("  %0 = mul %x, 0.0\n  ret %0\n", "  ret 0.0\n");
+    assert!(differs(a, b, "no_nan").is_err() && differs(a, b, "no_nan, no_signed_zeros").is_ok());
+    // Rounding otherwise is measured by the largest number, and no more is let through.
+    let (a, b) = ("  %0 = add %x, 1e8\n  %1 = sub %0, 1e8\n  ret %1\n", "  ret %x\n");
+    assert!(differs(a, b, "").is_err() && differs(a, b, "reassociate").is_ok());
+    let (a, b) = ("  %0 = mul %x, 1.001\n  ret %0\n", "  ret %x\n");
+    assert!(differs(a, b, "reassociate, no_nan, no_inf, no_signed_zeros").is_err());
+}
+
+#[test]
+fn inputs_are_long_enough_for_counts_and_orders() {
+    let sums = |a: &str, b: &str, ty: &str, result: &str| {
+        let body = |text: &str| module(&one(&format!("%x: {ty}[n]"), result, text));
+        functions(&body(a), &body(b), Name::new("f"), &Check::default()).is_err()
+    };
+    let (count, byte) =
+        ("  %0 = sum %x\n  ret %0\n", "  %0 = sum %x\n  %1 = cast %0, to=u8\n  %2 = cast %1, to=i64\n  ret %2\n");
+    assert!(sums(count, byte, "bool", "i64"), "a count beyond 8 bits");
+    let flipped = "  %0 = flip %x\n  %1 = sum %0\n  ret %1\n";
+    assert!(sums(count, flipped, "f64", "f64"), "the order of a sum");
 }

@@ -132,6 +132,11 @@ impl<'a> BodyPlan<'a> {
                             found.len()
                         )));
                     }
+                    if let Some(watch) = env.cx.watch {
+                        let mut floats = watch.get();
+                        found.iter().for_each(|&scalar| floats.meet_scalar(scalar));
+                        watch.set(floats);
+                    }
                     slots.extend(found);
                 }
                 Step::Nested { space, captures } => {
