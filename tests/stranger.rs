@@ -39,7 +39,7 @@ fn a_strangers_op_rewrite_rule_and_style_are_in_its_passdump() {
         let row = rewrites.lines().find(|l| l.starts_with(name)).unwrap_or_else(|| panic!("{rewrites}"));
         assert!(row.contains("stranger src/form_softsign.rs:"), "{row}");
     }
-    assert!(done(&["check-rules"]).contains("sound    softsign-neg 2 cases"));
+    assert!(done(&["check-rules"]).contains("held     softsign-neg on 2 cases"));
     let styles = done(&["list", "styles"]);
     let style = styles.lines().find(|l| l.starts_with("toeplitz ")).unwrap_or_else(|| panic!("{styles}"));
     assert!(style.contains("stranger src/toeplitz.rs:"), "{style}");

@@ -453,12 +453,18 @@ fn all_that_is_said_of_a_file_of_rules() {
     let judged = feed(&["check-rules", &file], "");
     let shown = stdout(&judged);
     assert_eq!(judged.status.code(), Some(1), "{shown}");
-    assert!(shown.contains("invalid  ") && shown.contains("mixed.ron:2: rule `bad`: `?y` is not in the pattern"), "{shown}");
+    assert!(
+        shown.contains("invalid  ") && shown.contains("mixed.ron:2: rule `bad`: `?y` is not in the pattern"),
+        "{shown}"
+    );
     assert!(shown.contains("unsound  wrong ") && shown.contains("proved   right for all values of 8 cases"), "{shown}");
     assert!(shown.contains("note: both sides have one type at ?x of u8 only"), "{shown}");
     assert!(shown.ends_with("4 rules: 2 proved, 0 held, 1 unsound, 1 invalid\n"), "{shown}");
     let refused = wrong(&feed(&["run", &program, "--rules", &file], ""));
-    assert!(refused.contains("`?y` is not in the pattern") && refused.contains("rule `wrong` does not hold"), "{refused}");
+    assert!(
+        refused.contains("`?y` is not in the pattern") && refused.contains("rule `wrong` does not hold"),
+        "{refused}"
+    );
     // Verdicts of the cache are the same, and it can be done without.
     assert_eq!(stdout(&feed(&["check-rules", &file], "")), shown);
     assert_eq!(stdout(&feed(&["check-rules", &file, "--no-cache"], "")), shown);

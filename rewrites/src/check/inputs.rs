@@ -3,20 +3,23 @@
 //! They are the same every time: values come from a generator of pseudo-random numbers that is begun anew for each set.
 
 use super::near::near;
-use super::values::{Random, special};
+use super::values::{Random, Spread, special};
 use indexmap::IndexMap;
 use rewright_ir::array::checked_len;
 use rewright_ir::{Array, DType, Datum, Dim, Function, Literal, Name, Scalar, Style, Styled, Type};
 
 /// How many sets of arguments of a good size there are: see [`arguments`].
-pub const ROUNDS: usize = 5;
+pub const ROUNDS: usize = 4;
+
+/// The round of long arrays, which are tried besides.
+const LONG: usize = ROUNDS;
 
 /// Larger arrays take the reference evaluator too long.
 const MAX_ELEMENTS: usize = 1 << 12;
 
 /// What the extents of a round are: the first symbol's, the others' one after the other, and that of `?`.
 /// The last one is long enough that sums are computed in parts, and that counts do not fit into 8 bits.
-const EXTENTS: [(u64, &[u64], u64); ROUNDS] =
+const EXTENTS: [(u64, &[u64], u64); LONG + 1] =
     [(5, &[3, 4, 2], 3), (1, &[1], 1), (19, &[2, 3], 2), (0, &[2], 2), (1100, &[2, 1, 1, 1], 2)];
 
 /// Extents of all small shapes.
@@ -41,7 +44,7 @@ const GRID: u64 = 256;
 /// Arguments for a function, some special and some not, with dims of 0, 1 and odd sizes; every second array lies in memory the other way
 /// round. None if its parameters ask for arrays that are too large, or if `round` is no less than [`ROUNDS`].
 pub fn arguments(func: &Function, round: usize) -> Option<Vec<Datum>> {
-    Axes::of(func).make(&Set { extents: Extents::Round(round), fill: Fill::Random(round as u64 + 1) })
+    if round < ROUNDS { Axes::of(func).make(&Set::of_round(round)) } else { None }
 }
 
 /// A set of arguments that is yet to be made.
@@ -49,6 +52,15 @@ pub fn arguments(func: &Function, round: usize) -> Option<Vec<Datum>> {
 pub(super) struct Set {
     extents: Extents,
     fill: Fill,
+}
+
+impl Set {
+    /// Of a good size; long arrays have no special values.
+    fn of_round(round: usize) -> Set {
+        let seed = round as u64 + 1;
+        let fill = if round == LONG { Fill::Ordinary(seed) } else { Fill::Random(seed) };
+        Set { extents: Extents::Round(round), fill }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +75,8 @@ enum Extents {
 enum Fill {
     /// Half special.
     Random(u64),
+    /// None special, of magnitudes near to each other: one NaN would hide the sum of the others.
+    Ordinary(u64),
     /// All special: each element takes the next combination over the parameters, from the first number on. Where there are scalars beside
     /// arrays, they have the combination of the second number.
     Grid(u64, u64),
@@ -135,8 +149,7 @@ impl<'f> Axes<'f> {
             sets.extend(self.grids(&mut notes));
             sets.extend(self.near_sets(&mut notes));
             sets.extend(others);
-            let round = |round| Set { extents: Extents::Round(round), fill: Fill::Random(round as u64 + 1) };
-            sets.extend((0..ROUNDS).map(round));
+            sets.extend((0..=LONG).map(Set::of_round));
         }
         (sets, notes)
     }
@@ -249,7 +262,7 @@ impl<'f> Axes<'f> {
         };
         let mut anys = self.free.iter().zip(&free).filter(|(symbol, _)| !**symbol).map(|(_, &extent)| extent);
         let mut random = Random::new(match set.fill {
-            Fill::Random(seed) => seed,
+            Fill::Random(seed) | Fill::Ordinary(seed) => seed,
             Fill::Near(number) => number as u64,
             Fill::Grid(..) => 0,
         });
@@ -264,6 +277,7 @@ impl<'f> Axes<'f> {
             let shape: Vec<u64> = ty.dims().iter().map(extent).collect::<Option<_>>()?;
             made.push(match set.fill {
                 Fill::Random(_) => argument(ty, &shape, i % 2 == 1, |_, dtype| random.scalar(dtype))?,
+                Fill::Ordinary(_) => argument(ty, &shape, i % 2 == 1, |_, dtype| random.spread(Spread::Narrow, dtype))?,
                 Fill::Near(number) => {
                     let (near, count) = (&self.near[i], self.types.len());
                     let turn = number % count == i;

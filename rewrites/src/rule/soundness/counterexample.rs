@@ -39,12 +39,15 @@ impl fmt::Display for Counterexample {
     }
 }
 
+/// The elements of an array that are shown.
+const MAX_SHOWN: usize = 12;
+
 fn show(value: &Datum) -> String {
     match value {
         Datum::Scalar(scalar) => scalar.to_string(),
         Datum::Array(array) => {
-            let elements: Vec<String> = array.iter().map(|s| s.to_string()).collect();
-            format!("[{}]", elements.join(", "))
+            let elements: Vec<String> = array.iter().take(MAX_SHOWN).map(|s| s.to_string()).collect();
+            format!("[{}{}]", elements.join(", "), if array.len() > MAX_SHOWN { ", ..." } else { "" })
         }
         Datum::Styled(styled) => styled.to_string(),
     }

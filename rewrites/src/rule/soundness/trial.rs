@@ -18,6 +18,8 @@ pub(super) struct Trial<'a> {
     out_of_range: Cell<bool>,
     /// So many results of floats were rounded, counted for each element of an array that was combined.
     roundings: Cell<f64>,
+    /// The ops whose results these are.
+    rounding_ops: Cell<f64>,
 }
 
 /// The comparison of both sides at one combination of values.
@@ -35,7 +37,14 @@ type Terms = Vec<Option<Vec<Datum>>>;
 
 impl<'a> Trial<'a> {
     pub fn new(rule: &'a Rule, attrs: &'a [Option<Attr>], point: &'a [Datum]) -> Trial<'a> {
-        Trial { rule, attrs, point, out_of_range: Cell::new(false), roundings: Cell::new(0.0) }
+        Trial {
+            rule,
+            attrs,
+            point,
+            out_of_range: Cell::new(false),
+            roundings: Cell::new(0.0),
+            rounding_ops: Cell::new(0.0),
+        }
     }
 
     /// Computes both sides and compares them.
@@ -157,6 +166,7 @@ impl<'a> Trial<'a> {
             // A reduction rounds no more often than its operand has elements.
             let len = |value: &Datum| value.shape().iter().product::<usize>().max(1);
             let combined = args.iter().map(len).max().unwrap_or(1) as f64;
+            self.rounding_ops.set(self.rounding_ops.get() + 1.0);
             self.roundings.set(self.roundings.get() + if op.is_elementwise() { 1.0 } else { combined });
         }
     }
@@ -189,7 +199,8 @@ impl<'a> Trial<'a> {
         let liberties = self.rule.liberties;
         let roundings = match liberties {
             _ if liberties.contains(Liberties::APPROXIMATE) => TOLERANCE.max(self.roundings.get()),
-            _ if self.rounds() => self.roundings.get(),
+            _ if liberties.contains(Liberties::REASSOCIATE) => self.roundings.get(),
+            _ if self.rounds() => self.rounding_ops.get(),
             _ => return 0.0,
         };
         roundings * self.unit(terms)
