@@ -113,7 +113,7 @@ pub(super) fn compare_with(wanted: &Datum, found: &Datum, tolerance: Tolerance, 
     let mut first = None;
     let mut differing = 0;
     for (flat, (w, g)) in wanted.iter().zip(found.iter()).enumerate() {
-        if !within(w, g, ulp, bound) && !(slack.zeros && is_zero(w) && is_zero(g)) {
+        if !(within(w, g, ulp, bound) || slack.zeros && is_zero(w) && is_zero(g)) {
             differing += 1;
             first.get_or_insert((flat, w, g));
         }

@@ -8,6 +8,7 @@ mod refused;
 mod registry;
 mod relations;
 mod soundness;
+mod unsound;
 mod verdicts;
 
 use rewright_ir::{Origin, parse_module, print_module};

@@ -250,7 +250,9 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
             for pair in LARGE.iter().filter(|large| large.len() == 2 && large[0] != large[1]) {
                 let turned: Vec<u64> = pair.iter().rev().copied().collect();
                 let by_turns = |first: usize| {
-                    (0..count).map(|var| if (first + var) % 2 == 0 { shape(pair) } else { turned.clone() }).collect()
+                    (0..count)
+                        .map(|var| if (first + var).is_multiple_of(2) { shape(pair) } else { turned.clone() })
+                        .collect()
                 };
                 all.extend((0..2).map(by_turns));
             }
