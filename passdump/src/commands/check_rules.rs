@@ -87,7 +87,7 @@ fn show(out: &mut Out, rule: &Rule, origin: Origin, judged: &Judgement) -> Resul
             }
         }
         _ => {
-            let said = out.tone(Tone::Faint, said.to_string());
+            let said = out.tone(Tone::Faint, said);
             writeln!(out, "{painted}{gap}{} {said}", rule.name)?;
         }
     }
