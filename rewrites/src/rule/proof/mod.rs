@@ -1,9 +1,9 @@
 //! Proves rules over integers and bools, for all values of their variables.
 //!
 //! Both sides of a rule become [terms](ring) in one normal form. Where these differ, the question whether
-//! there are values for which the results differ, and the conditions hold, is a [circuit], and a SAT
-//! [solver] answers it within a number of conflicts. So a rule is proved, or values are found, or it is
-//! undecided at that width: products of two variables, and division, are hard beyond 16 bits.
+//! there are values for which the results differ, and the conditions hold, is a [circuit], and a SAT solver
+//! (`solver.rs`) answers it within a number of conflicts. So a rule is proved, or values are found, or it
+//! is undecided at that width: products of two variables, and division, are hard beyond 16 bits.
 //!
 //! Elements of arrays are computed one by one, so what is proved of scalars holds of arrays; shapes are
 //! another question.

@@ -1,7 +1,7 @@
 //! Satisfiability of circuits, by the SAT solver `batsat`.
 //!
-//! Of the solvers in Rust, `batsat` is the one whose work can be limited by conflicts; it takes up to seven times as long as
-//! `varisat` and `splr` on products of two variables, and no longer on the others.
+//! Of the solvers in Rust, `batsat` is the one whose work can be limited by conflicts; it takes up to seven
+//! times as long as `varisat` and `splr` on products of two variables, and no longer on the others.
 //!
 //! A gate is a variable and three clauses (G. S. Tseitin, "On the Complexity of Derivation in Propositional
 //! Calculus", 1970), and only the gates that the question depends on are told. The limit is a number of
