@@ -163,6 +163,8 @@ fn another_shape_is_no_compilation() {
 #[test]
 fn threads_share_what_is_compiled() {
     let _turn = turn();
+    // Another test may have compiled the cast.
+    assert!(numbers(&[2]).cast(DType::F32).error().is_none());
     let before = kernel_counts();
     std::thread::scope(|scope| {
         for n in 0..8 {
@@ -176,8 +178,8 @@ fn threads_share_what_is_compiled() {
         }
     });
     let (hits, compiled) = since(before);
-    assert_eq!(compiled, 3, "a cast, `copysign` and `fmod`");
-    assert_eq!(hits, 8 + 2 * 8 * 50 - 3);
+    assert_eq!(compiled, 2, "`copysign` and `fmod`");
+    assert_eq!(hits, 8 + 2 * 8 * 50 - 2);
 }
 
 /// The table of kernels is bounded, and a kernel in use stays.
