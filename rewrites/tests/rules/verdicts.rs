@@ -150,7 +150,7 @@ fn remedies_hold() {
     for (text, wanted) in [
         // A function that approximates zero may come to it from the other side.
         ("(mul (sqrt ?x:float) (sqrt ?x)) => ?x", "no_nan, approximate"),
-        ("(sub (add ?a:float ?b) ?b) => ?a", "contract, no_nan, no_signed_zeros"),
+        ("(sub (add ?a:float ?b) ?b) => ?a", "no_nan, approximate"),
         ("(not (lt ?a:float ?b)) => (ge ?a ?b)", "no_nan"),
         ("(add ?x:float 0) => ?x", "no_signed_zeros"),
         ("(add (mul ?x:float ?y) ?z) => (fma ?x ?y ?z)", "contract"),
