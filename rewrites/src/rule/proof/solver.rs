@@ -101,7 +101,7 @@ mod tests {
             let equal = word::equal(&mut c, &product, &word::constant(number, 16));
             c.all([equal, ordered[0], ordered[1]])
         };
-        let (composite, prime) = (goal(251 * 241), goal(251 * 263));
+        let (composite, prime) = (goal(251 * 241), goal(65_521));
         let Satisfiable::Yes(values) = satisfiable(&c, composite, 10_000) else { panic!("251 * 241 has factors") };
         let number =
             |w: &[Bit]| (0..8).filter(|&at| values[w[at].gate()] == Some(true)).fold(0u64, |all, at| all | 1 << at);
