@@ -9,8 +9,9 @@ use std::sync::OnceLock;
 /// A function that every code generator takes.
 const SAMPLE: &str = "func @f(%x: f64) -> f64 {\nentry:\n  ret %x\n}\n";
 
-/// The target of a backend on this machine, for [`rewrites::Options::target`](rewright_rewrites::Options::target). The
-/// target of a backend that this machine lacks is unknown.
+/// The target of a backend on this machine, for
+/// [`rewrites::Options::target`](rewright_rewrites::Options::target). The target of a backend that this
+/// machine lacks is unknown.
 pub fn target_of(backend: Backend) -> Target {
     static KNOWN: [OnceLock<Target>; Backend::ALL.len()] = [const { OnceLock::new() }; Backend::ALL.len()];
     let known = Backend::ALL.iter().position(|other| *other == backend).and_then(|at| KNOWN.get(at));

@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Removes results that nothing reads from an `arrayexpr`, merges equal results, and merges equal reductions. Fusion and
-/// the removal of readers leave such nodes behind.
+/// Removes results that nothing reads from an `arrayexpr`, merges equal results, and merges equal
+/// reductions. Fusion and the removal of readers leave such nodes behind.
 ///
-/// Value numbering of the body says which values are equal. A node with a schedule, with accumulators that start from
-/// arrays, or with results that something writes to or ends, stays as it is. It is exact; as with `dce`, an error that
-/// only an unread result had is gone with it.
+/// Value numbering of the body says which values are equal. A node with a schedule, with accumulators that
+/// start from arrays, or with results that something writes to or ends, stays as it is. It is exact; as
+/// with `dce`, an error that only an unread result had is gone with it.
 pub struct NodeResults;
 
 static NODE_RESULTS: RewriteDef =

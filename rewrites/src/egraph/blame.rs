@@ -1,8 +1,8 @@
 //! Names the rules that make a contradiction: two constants, or two types, that became equal and are not.
 //!
-//! The rule that was applied last need not be the untrue one: constant folding and congruence merge classes later. So the
-//! instructions are saturated once more with proofs, and the proof that one constant equals the other names the rules. Of
-//! several, each is tried by itself, and those that hold are left out.
+//! The rule that was applied last need not be the untrue one: constant folding and congruence merge classes
+//! later. So the instructions are saturated once more with proofs, and the proof that one constant equals
+//! the other names the rules. Of several, each is tried by itself, and those that hold are left out.
 
 use super::analysis::{Clash, Graph, computed, on_constants, same_value};
 use super::node::{Const, Head, Node};

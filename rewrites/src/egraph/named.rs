@@ -3,7 +3,8 @@
 use rewright_ir::text::{Names, Numbering};
 use rewright_ir::{Function, Value};
 
-/// A function, and the names of its values in text. `(&func).into()` takes the names by which the function is printed.
+/// A function, and the names of its values in text. `(&func).into()` takes the names by which the function
+/// is printed.
 pub struct Named<'a> {
     pub(super) func: &'a Function,
     names: Names,

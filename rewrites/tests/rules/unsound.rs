@@ -1,6 +1,8 @@
-//! Two hundred rules that are wrong, each with a counterexample in the comment above it, written against the checker.
+//! Two hundred rules that are wrong, each with a counterexample in the comment above it, written against
+//! the checker.
 //!
-//! None is proved. Those that are held all the same are listed here: the list may get shorter, never longer.
+//! None is proved. Those that are held all the same are listed here: the list may get shorter, never
+//! longer.
 
 use rewright_rewrites::rule::parse_rules;
 use rewright_rewrites::rule::soundness::{Verdict, check};

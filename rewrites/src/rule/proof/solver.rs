@@ -108,4 +108,14 @@ mod tests {
         assert_eq!(number(&a) * number(&b), 251 * 241);
         assert_eq!(satisfiable(&c, prime, 10_000), Satisfiable::No);
     }
+
+    #[test]
+    fn a_hard_question_ends_at_the_limit() {
+        let mut c = Circuit::new(100_000);
+        let [a, b]: [word::Word; 2] = [(); 2].map(|()| (0..16).map(|_| c.input()).collect());
+        let [one, other] = [word::mul(&mut c, &a, &b), word::mul(&mut c, &b, &a)];
+        let same = word::equal(&mut c, &one, &other);
+        // That products commute takes more conflicts than anybody has time for.
+        assert_eq!(satisfiable(&c, !same, 100), Satisfiable::Unknown);
+    }
 }
