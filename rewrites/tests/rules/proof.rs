@@ -2,10 +2,11 @@
 
 use rewright_ir::op::Eval;
 use rewright_ir::{Attr, Attrs, DType, Op, Scalar, eval_scalar, registry};
+use rewright_rewrites::register_condition;
 use rewright_rewrites::rule::proof::meaning::width;
 use rewright_rewrites::rule::proof::{BitCx, BitMeaning, Terms};
 use rewright_rewrites::rule::soundness::{Verdict, check};
-use rewright_rewrites::rule::{Rule, parse_rule};
+use rewright_rewrites::rule::{ConditionDef, Rule, parse_rule};
 
 const NARROW: [DType; 3] = [DType::Bool, DType::I8, DType::U8];
 
@@ -128,6 +129,27 @@ fn rules_of_integers_and_bools_are_proved() {
         println!("{text}\n  {found}");
         assert_eq!(found.verdict(), Verdict::Proved, "{text}: {found}");
     }
+}
+
+static EVEN: ConditionDef = ConditionDef {
+    name: "even_in_tests",
+    doc: "a constant that is even",
+    arity: 1,
+    holds: |known| known[0].constant.and_then(Scalar::to_i128).is_some_and(|i| i % 2 == 0),
+    sample: |x| x[0].to_i128().is_some_and(|i| i % 2 == 0),
+    bits: None,
+};
+register_condition!(EVEN);
+
+#[test]
+fn conditions_without_a_meaning_in_bits_are_kept() {
+    // True of even numbers only, which the solver does not know.
+    let text = "(left_shift (right_shift ?x:const.unsigned 1) 1) => [add ?x 0] if [even_in_tests(?x)]";
+    let found = check(&rule(text));
+    assert_eq!(found.verdict(), Verdict::Held, "{found}");
+    assert!(found.to_string().contains("a condition has no meaning in bits"), "{found}");
+    let wrong = check(&rule(&text.replace("[add ?x 0]", "[add ?x 2]")));
+    assert_eq!(wrong.verdict(), Verdict::Unsound, "{wrong}");
 }
 
 #[test]

@@ -285,10 +285,18 @@ impl Search<'_> {
             match decide(rule, case) {
                 Answer::Proved => self.found.proved += 1,
                 Answer::Refuted(values) => {
-                    let point: Vec<Datum> = values.into_iter().map(Datum::Scalar).collect();
-                    self.try_point(case, &point)?;
-                    // The evaluator is the judge: where it sees no difference, the proof is worth nothing.
-                    undecided.push((dtypes_of(case), "the solver's values make no difference".to_string()));
+                    // A condition without a meaning in bits is unknown to the solver.
+                    let holds = points::hold(rule, &values);
+                    if holds {
+                        let point: Vec<Datum> = values.into_iter().map(Datum::Scalar).collect();
+                        self.try_point(case, &point)?;
+                    }
+                    // The evaluator is the judge: where it sees no difference, there is none.
+                    let why = match holds {
+                        true => "the solver's values make no difference",
+                        false => "a condition has no meaning in bits",
+                    };
+                    undecided.push((dtypes_of(case), why.to_string()));
                 }
                 Answer::Undecided(why) => undecided.push((dtypes_of(case), why)),
             }
