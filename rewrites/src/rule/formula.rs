@@ -74,12 +74,23 @@ impl Condition {
     }
 
     /// True if it is true of these elements of the variables; `None` stands for an element that is not
-    /// drawn.
-    pub fn sample(&self, rule: &Rule, elements: &dyn Fn(usize) -> Option<Scalar>) -> bool {
+    /// drawn. `known` tells the types, and that all facts are certain: a condition on types alone is true of
+    /// any elements, but only of some types.
+    pub fn sample<'a>(
+        &self,
+        rule: &Rule,
+        elements: &dyn Fn(usize) -> Option<Scalar>,
+        known: &dyn Fn(usize) -> Known<'a>,
+    ) -> bool {
         let leaf = |leaf: &Condition| match leaf {
             Condition::Registered(def, vars) => {
                 let about: Option<SmallVec<[Scalar; 2]>> = vars.iter().map(|&var| elements(var)).collect();
-                about.map(|about| (def.sample)(&about))
+                let types = |&var: &usize| {
+                    let known = known(var);
+                    Known { constant: known.constant.and(elements(var)), ..known }
+                };
+                let types: SmallVec<[Known<'_>; 2]> = vars.iter().map(types).collect();
+                about.map(|about| (def.sample)(&about) && (def.holds)(&types))
             }
             Condition::Computed(node) => computed(rule, *node, elements),
             _ => None,

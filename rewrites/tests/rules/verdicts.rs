@@ -112,7 +112,7 @@ fn arrays_are_large_and_unequal_enough() {
     assert_eq!(others(Verdict::Unsound, &unsound), Vec::<String>::new());
     let count = check(&rule("(cast (cast (sum ?x:bool) to=u32) to=i64) => (sum ?x)"));
     assert_eq!(count.verdict(), Verdict::Held);
-    assert!(count.to_string().contains("not tried: arrays of more than"), "{count}");
+    assert!(count.to_string().contains("arrays of more than"), "{count}");
 }
 
 #[test]

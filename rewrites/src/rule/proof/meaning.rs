@@ -154,6 +154,7 @@ meanings! {
     "imag": |t, cx| one(t.constant(0, t.width(cx.args[0].1)));
     "square": |t, cx| one(t.mul(cx.args[0].1, cx.args[0].1));
     "integer_power": |t, cx| integer_power(t, cx);
+    "power": |t, cx| power(t, cx);
     "invert": |t, cx| { let a = cx.args[0].1; let ones = t.constant(u64::MAX, t.width(a)); one(t.sub(ones, a)) };
     "bitand": |t, cx| bitwise(t, cx, "bitand", 0);
     "bitor": |t, cx| bitwise(t, cx, "bitor", u64::MAX);
@@ -202,6 +203,26 @@ fn integer_power(t: &mut Terms, cx: &BitCx<'_>) -> Results {
         if n >> bit & 1 == 1 {
             product = t.mul(product, base);
         }
+        base = t.mul(base, base);
+    }
+    one(product)
+}
+
+/// A power of unsigned integers, by repeated squaring. Signed exponents may be negative, which fails.
+fn power(t: &mut Terms, cx: &BitCx<'_>) -> Results {
+    let ([base, exponent], dtype) = pair(cx)?;
+    if !dtype.is_unsigned() {
+        return None;
+    }
+    let width = t.width(base);
+    let (mut base, mut product) = (base, t.constant(1, width));
+    for at in 0..width {
+        let count = t.constant(at as u64, width);
+        let shift = |c: &mut Circuit, w: &[Word]| word::shift(c, &w[0], &w[1], false, Bit::FALSE);
+        let above = t.atom("right_shift", width, &[exponent, count], shift);
+        let bit = t.truncated(above, 1);
+        let more = t.mul(product, base);
+        product = t.choice(bit, more, product);
         base = t.mul(base, base);
     }
     one(product)

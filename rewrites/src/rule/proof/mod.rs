@@ -32,6 +32,9 @@ use solver::{Satisfiable, satisfiable};
 pub const MAX_CONFLICTS: u64 = 20_000;
 const MAX_WORK: u64 = 20_000_000;
 
+/// The same as `MAX_WORK`, for a question with one variable fixed.
+const MAX_WORK_AT: u64 = MAX_WORK / 4;
+
 /// The gates beyond which no circuit is made.
 pub const MAX_GATES: usize = 200_000;
 
@@ -48,13 +51,27 @@ pub enum Answer {
 
 /// Decides whether a rule holds for scalars of a case's dtypes.
 pub fn decide(rule: &Rule, case: &Case) -> Answer {
-    let mut encoder = Encoder { rule, case, terms: Terms::new(MAX_GATES), known: vec![None; rule.nodes.len()] };
+    decide_with(rule, case, None, MAX_WORK)
+}
+
+/// Decides the same where one variable has a value: products by a constant are much easier than those of two
+/// variables. `Proved` is said of that value alone.
+pub(super) fn decide_at(rule: &Rule, case: &Case, var: usize, value: Scalar) -> Answer {
+    decide_with(rule, case, Some((var, value)), MAX_WORK_AT)
+}
+
+fn decide_with(rule: &Rule, case: &Case, fixed: Option<(usize, Scalar)>, work: u64) -> Answer {
+    let known = vec![None; rule.nodes.len()];
+    let mut encoder = Encoder { rule, case, fixed, work, terms: Terms::new(MAX_GATES), known };
     encoder.answer().unwrap_or_else(Answer::Undecided)
 }
 
 struct Encoder<'a> {
     rule: &'a Rule,
     case: &'a Case,
+    /// A variable that has a value.
+    fixed: Option<(usize, Scalar)>,
+    work: u64,
     terms: Terms,
     known: Vec<Option<SmallVec<[BitArg; 2]>>>,
 }
@@ -88,7 +105,7 @@ impl Encoder<'_> {
         if self.terms.circuit().is_full() {
             return Err(format!("the circuit has more than {MAX_GATES} gates"));
         }
-        let conflicts = MAX_CONFLICTS.min(MAX_WORK / self.terms.circuit().len() as u64);
+        let conflicts = MAX_CONFLICTS.min(self.work / self.terms.circuit().len() as u64);
         match satisfiable(self.terms.circuit(), differ, conflicts) {
             Satisfiable::No => Ok(Answer::Proved),
             Satisfiable::Unknown => Err("the solver reached its limit".to_string()),
@@ -100,6 +117,9 @@ impl Encoder<'_> {
     fn values(&mut self, gates: &[Option<bool>]) -> Vec<Scalar> {
         let dtypes: Vec<DType> = self.case.vars.iter().map(|(ty, _)| ty.dtype()).collect();
         let value = |(var, dtype): (usize, DType)| {
+            if let Some((_, scalar)) = self.fixed.filter(|(fixed, _)| *fixed == var) {
+                return scalar;
+            }
             let term = self.terms.variable(var, width(dtype).unwrap_or(1));
             let bits = self.terms.bits(term);
             let is_set = |bit: Bit| gates.get(bit.gate()).copied().flatten().unwrap_or(false) != bit.is_complement();
@@ -147,6 +167,9 @@ impl Encoder<'_> {
     }
 
     fn variable(&mut self, var: usize) -> Result<BitArg, String> {
+        if let Some((_, scalar)) = self.fixed.filter(|(fixed, _)| *fixed == var) {
+            return self.scalar(scalar);
+        }
         let dtype = self.case.vars[var].0.dtype();
         let width = width(dtype).ok_or_else(|| format!("`?{}` is of {dtype}", self.rule.vars[var].name))?;
         Ok((dtype, self.terms.variable(var, width)))

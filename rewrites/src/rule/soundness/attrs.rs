@@ -35,7 +35,13 @@ pub(super) fn attr_choices(rule: &Rule, var: usize, shape: &[u64]) -> Vec<Option
     if def.presence != Presence::Required {
         choices.insert(0, None);
     }
-    choices
+    let mut all: Vec<Option<Attr>> = Vec::with_capacity(choices.len());
+    for choice in choices {
+        if !all.contains(&choice) {
+            all.push(choice);
+        }
+    }
+    all
 }
 
 /// Dims that hold as many elements as a shape, or that it broadcasts to.
@@ -43,14 +49,7 @@ fn dims_to_try(shape: &[u64]) -> Vec<Option<Attr>> {
     let turned: Vec<u64> = shape.iter().rev().copied().collect();
     let with = |before: &[u64], after: &[u64]| [before, shape, after].concat();
     let all = [shape.to_vec(), turned, vec![shape.iter().product()], with(&[1], &[]), with(&[], &[1]), with(&[2], &[])];
-    let mut choices: Vec<Option<Attr>> = Vec::new();
-    for dims in all {
-        let choice = Some(Attr::Dims(dims.into_iter().map(Dim::Const).collect()));
-        if !choices.contains(&choice) {
-            choices.push(choice);
-        }
-    }
-    choices
+    all.into_iter().map(|dims| Some(Attr::Dims(dims.into_iter().map(Dim::Const).collect()))).collect()
 }
 
 /// Slices of the first axis, and of all of them.

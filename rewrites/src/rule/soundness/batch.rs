@@ -16,16 +16,41 @@ pub(super) enum Sides {
     Differ,
 }
 
+/// A rule of a case, at many combinations of values.
+pub(super) struct Batch<'a> {
+    rule: &'a Rule,
+    case: &'a Case,
+    points: &'a [Vec<Scalar>],
+}
+
+/// The operands and the results of a term: arrays of an element for each combination of values, or scalars
+/// where the term depends on no variable.
+pub(super) struct Evaluated {
+    /// The operands; a variable has none.
+    pub args: Vec<Datum>,
+    /// The results; a variable has its values.
+    pub results: Vec<Datum>,
+    points: usize,
+}
+
+impl Evaluated {
+    /// The shape of the arrays.
+    pub fn shape(&self) -> &[usize] {
+        std::slice::from_ref(&self.points)
+    }
+    /// A result at each combination of values.
+    pub fn result(&self, number: usize) -> Option<Array> {
+        self.results.get(number)?.to_array().broadcast(self.shape())
+    }
+}
+
 /// Compares both sides at all combinations; `None` where an op can't be computed for all of them.
 pub(super) fn compared(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Option<Vec<Sides>> {
-    let batch = Batch { rule, case, points };
-    let mut terms: Vec<Option<Vec<Datum>>> = vec![None; rule.nodes.len()];
-    for id in 0..rule.nodes.len() {
-        terms[id] = batch.results(id, &terms)?;
-    }
+    let terms = Batch::new(rule, case, points).evaluated()?;
+    let of_node = |node: usize, number: usize| terms[node].as_ref().and_then(|term| term.results.get(number));
     let mut patterns = Vec::new();
     for root in rule.pattern_roots() {
-        patterns.extend(terms[root].clone()?);
+        patterns.extend(terms[root].as_ref()?.results.iter().cloned());
     }
     let is_special = |&scalar: &Scalar| {
         let z = scalar.to_c128();
@@ -36,8 +61,8 @@ pub(super) fn compared(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Opti
     for (&rhs, pattern) in rule.rhs.iter().zip(&patterns) {
         let template = match &rule.nodes[rhs] {
             Node::Literal(literal) => Datum::Scalar(literal.at(pattern.dtype())?),
-            Node::Op(term) | Node::Computed(term) => terms[rhs].as_ref()?.get(term.result)?.clone(),
-            Node::Var(_) => terms[rhs].as_ref()?.first()?.clone(),
+            Node::Op(term) | Node::Computed(term) => of_node(rhs, term.result)?.clone(),
+            Node::Var(_) => of_node(rhs, 0)?.clone(),
         };
         let [a, b] = [pattern, &template].map(|side| match side {
             Datum::Scalar(scalar) => Array::full(*scalar, &[points.len()]),
@@ -64,28 +89,39 @@ fn is_nan(scalar: Scalar) -> bool {
     z.re.is_nan() && (!scalar.dtype().is_complex() || z.im.is_nan())
 }
 
-struct Batch<'a> {
-    rule: &'a Rule,
-    case: &'a Case,
-    points: &'a [Vec<Scalar>],
-}
+impl<'a> Batch<'a> {
+    pub fn new(rule: &'a Rule, case: &'a Case, points: &'a [Vec<Scalar>]) -> Self {
+        Batch { rule, case, points }
+    }
 
-impl Batch<'_> {
-    /// The results of a term; literals have none of their own.
-    fn results(&self, node: usize, terms: &[Option<Vec<Datum>>]) -> Option<Option<Vec<Datum>>> {
-        let (term, rule) = match &self.rule.nodes[node] {
+    /// All terms; literals are `None`, as they have no value of their own. `None` where an op can't be
+    /// computed at all combinations of values.
+    pub fn evaluated(&self) -> Option<Vec<Option<Evaluated>>> {
+        let mut terms: Vec<Option<Evaluated>> = Vec::with_capacity(self.rule.nodes.len());
+        for node in 0..self.rule.nodes.len() {
+            let term = self.term(node, &terms)?;
+            terms.push(term);
+        }
+        Some(terms)
+    }
+
+    fn term(&self, node: usize, terms: &[Option<Evaluated>]) -> Option<Option<Evaluated>> {
+        let (points, rule) = (self.points.len(), self.rule);
+        let term = match &rule.nodes[node] {
             Node::Literal(_) => return Some(None),
             Node::Var(var) => {
                 let dtype = self.case.vars[*var].0.dtype();
-                let array = Array::from_fn(dtype, &[self.points.len()], |at| self.points[at][*var])?;
-                return Some(Some(vec![Datum::Array(array)]));
+                let array = Array::from_fn(dtype, &[points], |at| self.points[at][*var])?;
+                return Some(Some(Evaluated { args: Vec::new(), results: vec![Datum::Array(array)], points }));
             }
-            Node::Op(term) | Node::Computed(term) => (term, self.rule),
+            Node::Op(term) | Node::Computed(term) => term,
         };
         let value = |&arg: &usize| match &rule.nodes[arg] {
             Node::Literal(_) => Some(None),
-            Node::Op(inner) | Node::Computed(inner) => terms[arg].as_ref()?.get(inner.result).cloned().map(Some),
-            Node::Var(_) => terms[arg].as_ref()?.first().cloned().map(Some),
+            Node::Op(inner) | Node::Computed(inner) => {
+                terms[arg].as_ref()?.results.get(inner.result).cloned().map(Some)
+            }
+            Node::Var(_) => terms[arg].as_ref()?.results.first().cloned().map(Some),
         };
         let args: Vec<Option<Datum>> = term.args.iter().map(value).collect::<Option<_>>()?;
         let dtypes: Vec<Option<DType>> = args.iter().map(|arg| arg.as_ref().map(Datum::dtype)).collect();
@@ -96,6 +132,7 @@ impl Batch<'_> {
         });
         let args: Vec<Datum> = whole.collect::<Option<_>>()?;
         let limits = Limits { elements: MAX_ELEMENTS, ..Limits::default() };
-        evaluate_op(term.op, &attrs, &args, &[], limits).ok().map(Some)
+        let results = evaluate_op(term.op, &attrs, &args, &[], limits).ok()?;
+        Some(Some(Evaluated { args, results, points }))
     }
 }

@@ -17,12 +17,12 @@ const MAX_MIXED: usize = 1 << 12;
 const SHAPES: [&[u64]; 5] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2]];
 
 /// Extents that shapes of one and two axes are made of, where variables have different ones.
-const MIXED_EXTENTS: [u64; 3] = [1, 2, 3];
+const MIXED_EXTENTS: [u64; 4] = [1, 2, 3, 0];
 
 /// Arrays for which sums are computed in parts: longer than the lanes, leaves and parts of the order of
-/// reductions, and than the rows that are combined at once. The longest holds more elements than 16 bits
-/// count.
-const LARGE: [&[u64]; 14] = [
+/// reductions, and than the rows that are combined at once. Some have as many elements as 8 and 16 bits have
+/// values; the longest has more, and an odd number of them.
+const LARGE: [&[u64]; 16] = [
     &[9],
     &[2, 9],
     &[9, 2],
@@ -30,13 +30,15 @@ const LARGE: [&[u64]; 14] = [
     &[3, 11],
     &[11, 3],
     &[200],
+    &[256],
     &[3, 300],
     &[300, 3],
     &[40, 7],
     &[1100],
     &[2, 3, 70],
     &[17_000],
-    &[70_000],
+    &[65_536],
+    &[70_001],
 ];
 
 /// A shape for each variable; with types that do not tell the extents, or that do.
@@ -186,6 +188,20 @@ fn extents_written(rule: &Rule) -> Vec<u64> {
     extents
 }
 
+/// Extents next to the integers among the rule's constants, which may be compared with extents and indices.
+fn extents_of_literals(rule: &Rule) -> Vec<u64> {
+    let literals = rule.nodes.iter().filter_map(|node| match node {
+        Node::Literal(number) => number.literal()?.at(DType::I64)?.to_i128(),
+        _ => None,
+    });
+    let near = literals.flat_map(|n| [n - 1, n, n + 1]);
+    let mut extents: Vec<u64> = near.filter(|&n| n > 3).filter_map(|n| u64::try_from(n).ok()).collect();
+    extents.retain(|&n| n <= super::MAX_ELEMENTS);
+    extents.sort_unstable();
+    extents.dedup();
+    extents
+}
+
 /// Cases in which variables of these dtypes have different shapes, once with types that tell their extents
 /// and once with types that don't. There are none where shapes make no difference: all ops are elementwise,
 /// and the template has all variables.
@@ -246,6 +262,7 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
     if !is_elementwise(rule) {
         let shape = |shape: &[u64]| shape.to_vec();
         all.extend(LARGE.iter().map(|large| vec![shape(large); count]));
+        all.extend(extents_of_literals(rule).into_iter().map(|extent| vec![vec![extent]; count]));
         if count > 1 {
             for pair in LARGE.iter().filter(|large| large.len() == 2 && large[0] != large[1]) {
                 let turned: Vec<u64> = pair.iter().rev().copied().collect();
@@ -262,7 +279,10 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
         }
     }
     let cases = all.into_iter().flat_map(move |shapes| {
-        let choices = attrs_beside(rule, &shapes);
+        let mut choices = attrs_beside(rule, &shapes);
+        // Without axes nothing is combined, however large an array is.
+        let is_none = |choice: &Option<Attr>| matches!(choice, Some(Attr::Ints(list)) if list.is_empty());
+        choices.iter_mut().filter(|list| list.len() > 1).for_each(|list| list.retain(|choice| !is_none(choice)));
         let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number)).collect::<Vec<_>>();
         attrs.into_iter().map(move |attrs| case(rule, dtypes, &shapes, false, attrs)).collect::<Vec<_>>()
     });
@@ -271,11 +291,13 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
 
 /// False if a condition says no whatever the elements are.
 pub(super) fn may_hold(rule: &Rule, case: &Case) -> bool {
-    let known = |var: usize| {
-        let (ty, constant) = &case.vars[var];
-        Known { ty, constant: *constant, facts: Facts::all() }
-    };
-    rule.conditions.iter().all(|condition| condition.may_hold(&known))
+    rule.conditions.iter().all(|condition| condition.may_hold(&|var| known_in(case, var)))
+}
+
+/// A variable of a case: its type, with all facts certain.
+pub(super) fn known_in(case: &Case, var: usize) -> Known<'_> {
+    let (ty, constant) = &case.vars[var];
+    Known { ty, constant: *constant, facts: Facts::all() }
 }
 
 /// The case of some dtypes and shapes; with `open`, types don't tell the extents. Constants are scalars.

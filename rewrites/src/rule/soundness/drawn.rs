@@ -1,5 +1,7 @@
 //! Values that are drawn for a rule: its own constants, and random ones.
 
+use super::cases::known_in;
+use super::ordinal::{ends, stepped};
 use super::points::{fits, hold, values};
 use crate::check::{Random, Spread, edges, near};
 use crate::rule::proof::ring::inverse;
@@ -36,9 +38,9 @@ pub(super) struct Drawing<'a> {
 impl<'a> Drawing<'a> {
     pub fn new(rule: &'a Rule, case: &'a Case) -> Self {
         let dtypes = || case.vars.iter().map(|(ty, _)| ty.dtype()).enumerate();
-        let telling: Vec<Vec<Scalar>> = dtypes().map(|(var, dtype)| telling(rule, var, dtype)).collect();
+        let telling: Vec<Vec<Scalar>> = dtypes().map(|(var, dtype)| telling(rule, case, var, dtype)).collect();
         let listed = |(var, dtype): (usize, DType)| {
-            let special = values(dtype).into_iter().filter(|&s| fits(rule, var, s));
+            let special = values(dtype).into_iter().filter(|&s| fits(rule, case, var, s));
             special.chain(telling[var].iter().copied()).collect()
         };
         let known = dtypes().map(listed).collect();
@@ -72,7 +74,10 @@ impl<'a> Drawing<'a> {
         let alike = |vars: &[usize]| vars.windows(2).all(|pair| case.shapes[pair[0]] == case.shapes[pair[1]]);
         let mut all = vec![first];
         while all.len() < count {
-            let more = self.elements(&held, spread, known);
+            let more = match number % 8 {
+                5 => self.beside(&all[0], &held),
+                _ => self.elements(&held, spread, known),
+            };
             all.push(more.unwrap_or_else(|| all[0].clone()));
         }
         let arrays =
@@ -83,7 +88,7 @@ impl<'a> Drawing<'a> {
             let crossed = |b: &Vec<Scalar>| {
                 apart.iter().all(|(c, vars)| {
                     let of = |var| Some(if vars.first() == Some(&var) { a[var] } else { b[var] });
-                    vars.len() == 2 && c.sample(rule, &of)
+                    vars.len() == 2 && c.sample(rule, &of, &|var| known_in(case, var))
                 })
             };
             all.iter().all(crossed)
@@ -107,17 +112,46 @@ impl<'a> Drawing<'a> {
         (0..tries).find_map(|number| {
             let mut elements: Vec<Scalar> =
                 (0..held.len()).map(|var| held[var].unwrap_or_else(|| self.element(var, spread, known))).collect();
+            self.make_neighbours(held, &mut elements);
             if self.relates {
                 related::relate(self.rule, &mut elements, |var| held[var].is_some(), number, &mut self.random);
             }
-            hold(self.rule, &elements).then_some(elements)
+            hold(self.rule, self.case, &elements).then_some(elements)
         })
+    }
+
+    /// Neighbours of elements: orders of rounded numbers, and ties, show at these.
+    fn beside(&mut self, first: &[Scalar], held: &[Option<Scalar>]) -> Option<Vec<Scalar>> {
+        let near =
+            |random: &mut Random, value: Scalar| stepped(value, (random.next() % 7) as i128 - 3).unwrap_or(value);
+        let at = |(var, &value): (usize, &Scalar)| held[var].unwrap_or_else(|| near(&mut self.random, value));
+        let elements: Vec<Scalar> = first.iter().enumerate().map(at).collect();
+        hold(self.rule, self.case, &elements).then_some(elements)
+    }
+
+    /// Makes one variable a neighbour of another, or equal to it, in one of four combinations.
+    fn make_neighbours(&mut self, held: &[Option<Scalar>], elements: &mut [Scalar]) {
+        let count = elements.len() as u64;
+        if count < 2 || !self.random.next().is_multiple_of(4) {
+            return;
+        }
+        let [from, to] = [(); 2].map(|()| (self.random.next() % count) as usize);
+        let by = (self.random.next() % 5) as i128 - 2;
+        let dtype = elements[to].dtype();
+        if held[to].is_none()
+            && let Some(near) =
+                stepped(elements[from].cast(dtype), by).filter(|&near| fits(self.rule, self.case, to, near))
+        {
+            elements[to] = near;
+        }
     }
 
     fn element(&mut self, var: usize, spread: Spread, known: bool) -> Scalar {
         let any = self.random.spread(spread, self.case.vars[var].0.dtype());
         let listed = &self.known[var];
-        if !listed.is_empty() && (!fits(self.rule, var, any) || known && self.random.next().is_multiple_of(8)) {
+        if !listed.is_empty()
+            && (!fits(self.rule, self.case, var, any) || known && self.random.next().is_multiple_of(8))
+        {
             return listed[(self.random.next() % listed.len() as u64) as usize];
         }
         any
@@ -125,7 +159,7 @@ impl<'a> Drawing<'a> {
 }
 
 /// The rule's constants at a dtype, their neighbours, what two of them make, and integers that floats lose.
-fn telling(rule: &Rule, var: usize, dtype: DType) -> Vec<Scalar> {
+fn telling(rule: &Rule, case: &Case, var: usize, dtype: DType) -> Vec<Scalar> {
     let constants: Vec<Literal> = rule
         .nodes
         .iter()
@@ -136,13 +170,26 @@ fn telling(rule: &Rule, var: usize, dtype: DType) -> Vec<Scalar> {
         .collect();
     let mut all: Vec<Scalar> = Vec::new();
     let close = constants.iter().flat_map(|&literal| near(literal, dtype));
-    let candidates = close.chain(combined(&constants, dtype)).chain(edges(dtype));
-    for scalar in candidates.filter(|&s| fits(rule, var, s)) {
+    let multiples = constants.iter().flat_map(|&literal| last_multiples(literal, dtype));
+    let candidates = close.chain(multiples).chain(combined(&constants, dtype)).chain(edges(dtype));
+    for scalar in candidates.filter(|&s| fits(rule, case, var, s)) {
         if !all.contains(&scalar) {
             all.push(scalar);
         }
     }
     all
+}
+
+/// The greatest and the least multiple of an integer that a dtype has, and their neighbours: quotients by a
+/// constant are hard there to compute otherwise.
+fn last_multiples(literal: Literal, dtype: DType) -> Vec<Scalar> {
+    let Some((least, greatest)) = ends(dtype).filter(|_| dtype.is_int()) else { return Vec::new() };
+    let Some(factor) = literal.at(dtype).and_then(Scalar::to_i128).filter(|factor| factor.abs() > 1) else {
+        return Vec::new();
+    };
+    let multiples = [greatest, least].map(|end| end - end % factor);
+    let around = multiples.into_iter().flat_map(|multiple| [-1, 0, 1].map(|by| multiple + by));
+    around.filter_map(|near| Literal::Int(near).at(dtype)).collect()
 }
 
 /// The most that two constants of a rule make.

@@ -9,7 +9,9 @@
 //!   are of 8 bits, on all values that there are;
 //! - at each variable, on the rule's constants, their neighbours, and the sums, differences, products,
 //!   quotients and inverses of two of them, and on integers that floats lose;
-//! - on random values, the same every time.
+//! - on random values, the same every time;
+//! - for elementwise rules that are not proved, on the [boundaries] of their terms, and on values that a local
+//!   search finds for comparisons that had one value alone ([satisfy]).
 //!
 //! Conditions leave out the values of which they are not true. A few values of each combination come first,
 //! and the rest of the budget is spread over all of them: what is left out is part of the verdict.
@@ -42,26 +44,29 @@ pub(crate) mod cases;
 
 mod attrs;
 mod batch;
+mod boundaries;
 mod counterexample;
 mod drawn;
 mod dtypes;
 mod judgement;
+mod ordinal;
 mod points;
 mod range;
 mod remedy;
+mod satisfy;
 mod trial;
 
 pub use counterexample::Counterexample;
 pub use judgement::{Judgement, judge};
 pub use remedy::missing_liberties;
 
-use super::proof::{Answer, decide, meaning::width};
+use super::proof::{Answer, decide, decide_at, meaning::width};
 use super::typing::{Case, is_elementwise, type_case};
 use super::{DTypes, Liberties, Rule};
 use batch::Sides;
 use cases::{Space, large_cases, mixed_cases};
 use points::{Effort, points};
-use rewright_ir::{DType, Datum, Scalar};
+use rewright_ir::{DType, Datum, Literal, Scalar};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use trial::{Compared, Trial};
@@ -86,8 +91,10 @@ const LARGEST: Effort = Effort { special: 0, telling: false, random: 1, extremes
 /// The elements beyond which an array is one of the largest.
 const MANY: usize = 1000;
 
-/// The elements of all large arrays that a rule is tried on; each shape is tried at least once.
+/// The elements of all large arrays that a rule is tried on, and the combinations of dtypes and attributes
+/// that each shape is tried with at least.
 const MAX_LARGE_ELEMENTS: usize = 300_000;
+const LEAST_LARGE: usize = 2;
 
 /// The values that are tried in the second round, and those of different shapes, over all combinations.
 const BUDGET: usize = 100_000;
@@ -108,6 +115,15 @@ const MAX_LARGE: usize = 8;
 
 /// Arrays of more elements are not computed.
 const MAX_ELEMENTS: u64 = 1 << 17;
+
+/// The cases that are searched for boundaries, spread over all that are not proved.
+const MAX_SEARCHED: usize = 8;
+
+/// The cases at the solver's limit for which it is asked again with one of so many variables fixed at these
+/// values: a power of two, and one that is neither odd nor a power of two.
+const MAX_FIXED: usize = 1;
+const MAX_FIXED_VARS: usize = 3;
+const FIXED: [i128; 2] = [2, 6];
 
 /// All values of variables are tried where there are no more combinations.
 const EXHAUSTIBLE: u32 = 16;
@@ -204,7 +220,7 @@ pub fn check(rule: &Rule) -> Soundness {
 }
 
 fn check_one(rule: &Rule) -> Soundness {
-    let mut search = Search { rule, found: Soundness::default() };
+    let mut search = Search { rule, found: Soundness::default(), open: Vec::new() };
     // The search ends at the first counterexample.
     let _ = search.run();
     search.found
@@ -223,6 +239,8 @@ struct Found;
 struct Search<'a> {
     rule: &'a Rule,
     found: Soundness,
+    /// The cases that are not proved, by number.
+    open: Vec<usize>,
 }
 
 impl Search<'_> {
@@ -251,6 +269,7 @@ impl Search<'_> {
         }
         self.decide_all(&all)?;
         self.second_round(&all)?;
+        self.search(&all)?;
         self.shapes(&all)
     }
 
@@ -271,22 +290,29 @@ impl Search<'_> {
     fn decide_all(&mut self, all: &[Case]) -> Result<(), Found> {
         let rule = self.rule;
         if !is_elementwise(rule) {
+            self.not_tried("all elements of arrays, which are sampled".to_string());
             return Ok(());
         }
         let mut undecided: Vec<(String, String)> = Vec::new();
-        for case in all {
+        let mut fixed = 0;
+        for (number, case) in all.iter().enumerate() {
             if self.exhausted(case)? {
                 self.found.proved += 1;
                 continue;
             }
             if !case.vars.iter().all(|(ty, _)| width(ty.dtype()).is_some()) {
+                self.open.push(number);
                 continue;
             }
-            match decide(rule, case) {
+            let answer = decide(rule, case);
+            if answer != Answer::Proved {
+                self.open.push(number);
+            }
+            match answer {
                 Answer::Proved => self.found.proved += 1,
                 Answer::Refuted(values) => {
                     // A condition without a meaning in bits is unknown to the solver.
-                    let holds = points::hold(rule, &values);
+                    let holds = points::hold(rule, case, &values);
                     if holds {
                         let point: Vec<Datum> = values.into_iter().map(Datum::Scalar).collect();
                         self.try_point(case, &point)?;
@@ -298,8 +324,18 @@ impl Search<'_> {
                     };
                     undecided.push((dtypes_of(case), why.to_string()));
                 }
-                Answer::Undecided(why) => undecided.push((dtypes_of(case), why)),
+                Answer::Undecided(why) => {
+                    undecided.push((dtypes_of(case), why));
+                    if fixed < MAX_FIXED {
+                        fixed += 1;
+                        self.try_fixed(case)?;
+                    }
+                }
             }
+        }
+        let is_inexact = |number: &&usize| all[**number].vars.iter().any(|(ty, _)| width(ty.dtype()).is_none());
+        if self.open.iter().any(|number| is_inexact(&number)) {
+            self.not_tried("all values of floats, which are sampled".to_string());
         }
         // The values that remain are too many: the reasons say at which dtypes.
         let mut reasons: Vec<&String> = undecided.iter().map(|(_, why)| why).collect();
@@ -308,6 +344,39 @@ impl Search<'_> {
         for reason in reasons {
             let at: Vec<&str> = undecided.iter().filter(|(_, why)| why == reason).map(|(at, _)| at.as_str()).collect();
             self.not_tried(format!("all values at {}, as {reason}", at.join(", ")));
+        }
+        Ok(())
+    }
+
+    /// Asks the solver about a case with one variable after the other fixed at small values, constants first.
+    fn try_fixed(&mut self, case: &Case) -> Result<(), Found> {
+        let rule = self.rule;
+        let mut vars: Vec<usize> = (0..case.vars.len()).collect();
+        vars.sort_by_key(|&var| !rule.vars[var].constant);
+        vars.truncate(MAX_FIXED_VARS);
+        for (value, var) in FIXED.into_iter().flat_map(|value| vars.iter().map(move |&var| (value, var))) {
+            let Some(value) = Literal::Int(value).at(case.vars[var].0.dtype()) else { continue };
+            let Answer::Refuted(values) = decide_at(rule, case, var, value) else { continue };
+            if points::hold(rule, case, &values) {
+                let point: Vec<Datum> = values.into_iter().map(Datum::Scalar).collect();
+                self.try_point(case, &point)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Searches cases that are not proved for boundaries, and for comparisons with another value.
+    fn search(&mut self, all: &[Case]) -> Result<(), Found> {
+        if !is_elementwise(self.rule) {
+            return Ok(());
+        }
+        for number in thinned(self.open.clone(), MAX_SEARCHED) {
+            let case = &all[number];
+            let mut points = boundaries::bases(self.rule, case);
+            points.extend(boundaries::boundaries(self.rule, case, &points));
+            let satisfying = satisfy::satisfying(self.rule, case, &points);
+            points.extend(satisfying.into_iter().filter(|point| points::hold(self.rule, case, point)));
+            self.try_scalars(case, points)?;
         }
         Ok(())
     }
@@ -327,7 +396,8 @@ impl Search<'_> {
             };
             widths.iter().enumerate().map(&mut next).collect()
         };
-        let points: Vec<Vec<Scalar>> = (0..all).map(point).filter(|point| points::hold(self.rule, point)).collect();
+        let points: Vec<Vec<Scalar>> =
+            (0..all).map(point).filter(|point| points::hold(self.rule, case, point)).collect();
         self.try_scalars(case, points)?;
         Ok(true)
     }
@@ -397,7 +467,7 @@ impl Search<'_> {
         for alike in by_size.chunk_by(|a, b| a.0 == b.0) {
             let size = alike[0].0;
             let effort = if size > MANY { LARGEST } else { LARGE };
-            let most = (share / (size * (effort.random + 2)).max(1)).max(1);
+            let most = (share / (size * (effort.random + 3)).max(1)).max(LEAST_LARGE);
             for (_, case) in thinned(alike.to_vec(), most) {
                 self.found.cases += 1;
                 self.try_case(case, effort)?;

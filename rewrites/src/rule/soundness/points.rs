@@ -1,9 +1,10 @@
 //! The values that a rule is tried on.
 
+use super::cases::known_in;
 use super::drawn::Drawing;
 use crate::check::special;
 use crate::rule::related::{relates, solve};
-use crate::rule::typing::Case;
+use crate::rule::typing::{Case, Operand};
 use crate::rule::{Condition, Rule};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
@@ -16,7 +17,8 @@ pub(super) struct Effort {
     pub telling: bool,
     /// So many random combinations.
     pub random: usize,
-    /// Arrays of one value: the greatest and the least of the dtype.
+    /// Arrays of one value, the greatest and the least of the dtype, and arrays whose last element alone is
+    /// the greatest.
     pub extremes: bool,
 }
 
@@ -43,7 +45,7 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
             _ => Scalar::F64(if greatest { 1.0 } else { -1.0 }).cast(dtype),
         };
         let elements: Vec<Scalar> = case.vars.iter().map(|(ty, _)| value(ty.dtype())).collect();
-        if !hold(rule, &elements) {
+        if !hold(rule, case, &elements) {
             return None;
         }
         let full = |(at, &scalar): (usize, &Scalar)| match case.vars[at].0.is_array() {
@@ -52,18 +54,37 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
         };
         elements.iter().enumerate().map(full).collect()
     };
-    [true, false].into_iter().filter_map(end).collect()
+    let mut all: Vec<Vec<Datum>> = [true, false].into_iter().filter_map(end).collect();
+    let is_array = |(ty, _): &Operand| ty.is_array();
+    if let Some(greatest) = all.first().filter(|_| case.vars.iter().any(is_array)) {
+        let last = |(at, value): (usize, &Datum)| match value {
+            Datum::Array(array) => {
+                let end = array.len().saturating_sub(1);
+                let zero = Scalar::zero(array.dtype());
+                let greatest = array.iter().next().unwrap_or(zero);
+                let zero = if fits(rule, case, at, zero) { zero } else { greatest };
+                Array::from_fn(array.dtype(), array.shape(), |at| if at == end { greatest } else { zero })
+                    .map(Datum::Array)
+            }
+            other => Some(other.clone()),
+        };
+        let point = greatest.iter().enumerate().map(last).collect::<Option<Vec<_>>>();
+        all.extend(point);
+    }
+    all
 }
 
 /// True if all conditions are true of the elements.
-pub(super) fn hold(rule: &Rule, elements: &[Scalar]) -> bool {
-    rule.conditions.iter().all(|condition| condition.sample(rule, &|var| Some(elements[var])))
+pub(super) fn hold(rule: &Rule, case: &Case, elements: &[Scalar]) -> bool {
+    let known = |var| known_in(case, var);
+    rule.conditions.iter().all(|condition| condition.sample(rule, &|var| Some(elements[var]), &known))
 }
 
 /// True if the conditions that are about a variable alone are true of the element.
-pub(super) fn fits(rule: &Rule, var: usize, element: Scalar) -> bool {
+pub(super) fn fits(rule: &Rule, case: &Case, var: usize, element: Scalar) -> bool {
     let about = |c: &&Condition| c.vars(rule)[..] == [var];
-    rule.conditions.iter().filter(about).all(|c| c.sample(rule, &|_| Some(element)))
+    let known = |var| known_in(case, var);
+    rule.conditions.iter().filter(about).all(|c| c.sample(rule, &|_| Some(element), &known))
 }
 
 /// Combinations of special values.
@@ -89,7 +110,7 @@ fn special_points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Itera
             rest /= count;
         }
         solve(rule, &mut point, |_| false);
-        hold(rule, &point)
+        hold(rule, case, &point)
             .then(|| point.iter().enumerate().map(|(at, &s)| filled(s, case, at, number, &lists[at], rule)).collect())
     })
 }
@@ -101,7 +122,7 @@ fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar]
     if !ty.is_array() {
         return Datum::Scalar(first);
     }
-    let fitting: Vec<Scalar> = list.iter().copied().filter(|&s| fits(rule, var, s)).collect();
+    let fitting: Vec<Scalar> = list.iter().copied().filter(|&s| fits(rule, case, var, s)).collect();
     let alone = number % 3 == 1 || relates(rule);
     let at = |i: usize| if i == 0 || alone { first } else { fitting[(number * 7 + i * 5) % fitting.len()] };
     Array::from_fn(ty.dtype(), shape, at).map_or(Datum::Scalar(first), Datum::Array)
