@@ -40,14 +40,23 @@ impl Verdicts {
 
     /// The verdict on a rule, which is tried if it is not known.
     pub fn of(&mut self, rule: &Rule) -> Judgement {
-        let key = format!("{} liberties [{}]", rule.text, rule.liberties);
-        if let Some(known) = self.known.get(&key) {
+        if let Some(known) = self.known(rule) {
             return known.clone();
         }
         let judged = judge(rule);
-        self.known.insert(key, judged.clone());
-        self.is_changed = true;
+        self.learn(rule, judged.clone());
         judged
+    }
+
+    /// The verdict on a rule, if it is known.
+    pub fn known(&self, rule: &Rule) -> Option<&Judgement> {
+        self.known.get(&key(rule))
+    }
+
+    /// Adds the verdict on a rule.
+    pub fn learn(&mut self, rule: &Rule, judged: Judgement) {
+        self.known.insert(key(rule), judged);
+        self.is_changed = true;
     }
 
     /// Writes the verdicts down, beside those that another run wrote meanwhile.
@@ -58,6 +67,10 @@ impl Verdicts {
         // A cache that can't be written is no reason to fail.
         let _ = write(&file, &all);
     }
+}
+
+fn key(rule: &Rule) -> String {
+    format!("{} liberties [{}]", rule.text, rule.liberties)
 }
 
 fn read(file: &Path) -> BTreeMap<String, Judgement> {
@@ -121,17 +134,18 @@ mod tests {
         let of = |known| Verdicts { file: Some(file.clone()), known, is_changed: false };
         let rule = parse_rule("neg-neg", "(neg (neg ?x:i8)) => ?x").expect("a rule");
         let mut first = of(BTreeMap::new());
-        let judged = first.of(&rule);
-        assert_eq!(judged.verdict, Verdict::Proved);
+        assert!(first.known(&rule).is_none());
+        first.learn(&rule, judge(&rule));
+        assert_eq!(first.known(&rule).map(|known| known.verdict), Some(Verdict::Proved));
         first.keep();
         // What is kept is what is said: another verdict in the file is believed.
         let text = fs::read_to_string(&file).expect("it was written");
         fs::write(&file, text.replace("Proved", "Held")).expect("it can be written");
-        let mut second = of(read(&file));
-        assert_eq!(second.of(&rule).verdict, Verdict::Held);
+        let second = of(read(&file));
+        assert_eq!(second.known(&rule).map(|known| known.verdict), Some(Verdict::Held));
         assert!(!second.is_changed);
         fs::write(&file, &text[..text.len() / 2]).expect("it can be written");
-        assert_eq!(of(read(&file)).of(&rule).verdict, Verdict::Proved);
+        assert!(of(read(&file)).known(&rule).is_none());
     }
 
     #[test]

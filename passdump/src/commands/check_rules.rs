@@ -9,10 +9,13 @@ use crate::verdicts::Verdicts;
 use rewright::Origin;
 use rewright::rewrites::def::Form;
 use rewright::rewrites::rewrites;
-use rewright::rewrites::rule::soundness::{Judgement, Verdict};
+use rewright::rewrites::rule::soundness::{Judgement, Verdict, judge};
 use rewright::rewrites::rule::{FileRule, Rule, RuleEntry, RuleFileError, read_rules};
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 
 /// A rule, or why its text is none.
 type Read = Result<(Rule, Origin), RuleFileError>;
@@ -26,22 +29,31 @@ pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> 
     let mut verdicts = Verdicts::open(args.no_cache);
     let mut progress = Progress::new("rules", Some(rules.len() as u64));
     let mut counts = [0; 4];
-    for read in &rules {
-        match read {
-            Ok((rule, origin)) => {
-                progress.step(rule.name.as_str());
-                let judged = verdicts.of(rule);
-                progress.aside(|| show(out, rule, *origin, &judged))?;
-                counts[place(judged.verdict)] += 1;
-            }
-            Err(error) => {
-                progress.step("");
-                let word = out.tone(Tone::Bad, "invalid");
-                progress.aside(|| writeln!(out, "{word}  {error}"))?;
-                counts[INVALID] += 1;
+    let unknown: Vec<&Rule> =
+        rules.iter().flatten().map(|(rule, _)| rule).filter(|rule| verdicts.known(rule).is_none()).collect();
+    judging(&unknown, |judged| {
+        for read in &rules {
+            match read {
+                Ok((rule, origin)) => {
+                    progress.step(rule.name.as_str());
+                    while verdicts.known(rule).is_none() {
+                        let (rule, judged) = judged.recv().unwrap_or_else(|_| (rule, judge(rule)));
+                        verdicts.learn(rule, judged);
+                    }
+                    let Some(judged) = verdicts.known(rule) else { continue };
+                    progress.aside(|| show(out, rule, *origin, judged))?;
+                    counts[place(judged.verdict)] += 1;
+                }
+                Err(error) => {
+                    progress.step("");
+                    let word = out.tone(Tone::Bad, "invalid");
+                    progress.aside(|| writeln!(out, "{word}  {error}"))?;
+                    counts[INVALID] += 1;
+                }
             }
         }
-    }
+        Ok::<(), Error>(())
+    })?;
     progress.finish();
     verdicts.keep();
     let [proved, held, unsound, invalid] = counts;
@@ -51,6 +63,29 @@ pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> 
         Some(clash) => Err(clash),
         None => Ok(unsound + invalid == 0),
     }
+}
+
+/// Judges rules on all processors, one after the other; `then` receives each as it is done.
+fn judging<'r, T>(rules: &[&'r Rule], then: impl FnOnce(&Receiver<(&'r Rule, Judgement)>) -> T) -> T {
+    let processors = thread::available_parallelism().map_or(1, |n| n.get());
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..processors.min(rules.len()) {
+            let (next, sender) = (&next, sender.clone());
+            scope.spawn(move || {
+                while let Some(rule) = rules.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // Nobody listens where the output was closed.
+                    if sender.send((*rule, judge(rule))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let receiver = receiver;
+        then(&receiver)
+    })
 }
 
 const INVALID: usize = 3;

@@ -12,7 +12,7 @@ use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module, Out
 use std::borrow::Cow;
 
 /// The steps of one call of the first form. What takes longer is not compared.
-const MAX_STEPS: u64 = 1 << 16;
+const MAX_STEPS: u64 = 1 << 18;
 
 /// A later form that takes so many times the steps of the one before, and then some, is taken to have no end.
 const SLOWER: u64 = 16;

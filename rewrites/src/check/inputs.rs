@@ -11,16 +11,19 @@ use rewright_ir::{Array, DType, Datum, Dim, Function, Literal, Name, Scalar, Sty
 /// How many sets of arguments of a good size there are: see [`arguments`].
 pub const ROUNDS: usize = 4;
 
-/// The round of long arrays, which are tried besides.
+/// The rounds of long arrays, which are tried besides.
 const LONG: usize = ROUNDS;
+const LONGEST: usize = ROUNDS + 1;
 
 /// Larger arrays take the reference evaluator too long.
 const MAX_ELEMENTS: usize = 1 << 12;
+/// The same for the longest arrays.
+const MAX_LONGEST: usize = 1 << 17;
 
-/// What the extents of a round are: the first symbol's, the others' one after the other, and that of `?`.
-/// The last one is long enough that sums are computed in parts, and that counts do not fit into 8 bits.
-const EXTENTS: [(u64, &[u64], u64); LONG + 1] =
-    [(5, &[3, 4, 2], 3), (1, &[1], 1), (19, &[2, 3], 2), (0, &[2], 2), (1100, &[2, 1, 1, 1], 2)];
+/// The extents of a round: the first symbol's, the others' one after the other, and that of `?`. With the
+/// last two, sums are computed in parts, and counts do not fit into 8 and 16 bits.
+const EXTENTS: [(u64, &[u64], u64); LONGEST + 1] =
+    [(5, &[3, 4, 2], 3), (1, &[1], 1), (19, &[2, 3], 2), (0, &[2], 2), (1100, &[2, 1, 1, 1], 2), (70_001, &[1], 1)];
 
 /// Extents of all small shapes.
 const SMALL: u64 = 4;
@@ -58,7 +61,11 @@ impl Set {
     /// Of a good size; long arrays have no special values.
     fn of_round(round: usize) -> Set {
         let seed = round as u64 + 1;
-        let fill = if round == LONG { Fill::Ordinary(seed) } else { Fill::Random(seed) };
+        let fill = match round {
+            LONG => Fill::Ordinary(seed),
+            LONGEST => Fill::Counted(seed),
+            _ => Fill::Random(seed),
+        };
         Set { extents: Extents::Round(round), fill }
     }
 }
@@ -77,6 +84,8 @@ enum Fill {
     Random(u64),
     /// None special, of magnitudes near to each other: one NaN would hide the sum of the others.
     Ordinary(u64),
+    /// The same floats, but integers that are 1 and bools that are true: their sums count.
+    Counted(u64),
     /// All special: each element takes the next combination over the parameters, from the first number on. Where there are scalars beside
     /// arrays, they have the combination of the second number.
     Grid(u64, u64),
@@ -149,7 +158,7 @@ impl<'f> Axes<'f> {
             sets.extend(self.grids(&mut notes));
             sets.extend(self.near_sets(&mut notes));
             sets.extend(others);
-            sets.extend((0..=LONG).map(Set::of_round));
+            sets.extend((0..=LONGEST).map(Set::of_round));
         }
         (sets, notes)
     }
@@ -262,11 +271,12 @@ impl<'f> Axes<'f> {
         };
         let mut anys = self.free.iter().zip(&free).filter(|(symbol, _)| !**symbol).map(|(_, &extent)| extent);
         let mut random = Random::new(match set.fill {
-            Fill::Random(seed) | Fill::Ordinary(seed) => seed,
+            Fill::Random(seed) | Fill::Ordinary(seed) | Fill::Counted(seed) => seed,
             Fill::Near(number) => number as u64,
             Fill::Grid(..) => 0,
         });
         let (mut period, mut scalar_period, mixed) = (1u64, 1u64, self.is_mixed());
+        let most = if matches!(set.fill, Fill::Counted(_)) { MAX_LONGEST } else { MAX_ELEMENTS };
         let mut made = Vec::new();
         for (i, ty) in self.types.iter().enumerate() {
             let extent = |dim: &Dim| match *dim {
@@ -276,8 +286,16 @@ impl<'f> Axes<'f> {
             };
             let shape: Vec<u64> = ty.dims().iter().map(extent).collect::<Option<_>>()?;
             made.push(match set.fill {
-                Fill::Random(_) => argument(ty, &shape, i % 2 == 1, |_, dtype| random.scalar(dtype))?,
-                Fill::Ordinary(_) => argument(ty, &shape, i % 2 == 1, |_, dtype| random.spread(Spread::Narrow, dtype))?,
+                Fill::Random(_) => argument(ty, &shape, most, i % 2 == 1, |_, dtype| random.scalar(dtype))?,
+                Fill::Ordinary(_) => {
+                    argument(ty, &shape, most, i % 2 == 1, |_, dtype| random.spread(Spread::Narrow, dtype))?
+                }
+                Fill::Counted(_) => {
+                    argument(ty, &shape, most, false, |_, dtype| match dtype.is_float() || dtype.is_complex() {
+                        true => random.spread(Spread::Narrow, dtype),
+                        false => Scalar::one(dtype),
+                    })?
+                }
                 Fill::Near(number) => {
                     let (near, count) = (&self.near[i], self.types.len());
                     let turn = number % count == i;
@@ -288,7 +306,7 @@ impl<'f> Axes<'f> {
                             false => near[chosen % near.len()],
                         }
                     };
-                    argument(ty, &shape, false, at)?
+                    argument(ty, &shape, most, false, at)?
                 }
                 Fill::Grid(from, scalars) => {
                     let values = special(ty.dtype());
@@ -296,7 +314,7 @@ impl<'f> Axes<'f> {
                     let (from, period) = if beside { (scalars, &mut scalar_period) } else { (from, &mut period) };
                     let at =
                         |e: usize, _| values[(from.wrapping_add(e as u64) / *period % values.len() as u64) as usize];
-                    let arg = argument(ty, &shape, false, at)?;
+                    let arg = argument(ty, &shape, most, false, at)?;
                     *period = period.saturating_mul(values.len() as u64);
                     arg
                 }
@@ -328,14 +346,20 @@ fn near_constants(func: &Function, types: &[&Type]) -> Vec<Vec<Scalar>> {
     types.iter().map(of).collect()
 }
 
-/// One argument; `turned`, an array lies in memory the other way round, so that strides matter.
-fn argument(ty: &Type, shape: &[u64], turned: bool, mut value: impl FnMut(usize, DType) -> Scalar) -> Option<Datum> {
+/// One argument of at most so many elements; `turned`, an array lies in memory the other way round, so that strides matter.
+fn argument(
+    ty: &Type,
+    shape: &[u64],
+    most: usize,
+    turned: bool,
+    mut value: impl FnMut(usize, DType) -> Scalar,
+) -> Option<Datum> {
     let dtype = ty.dtype();
     if ty.is_scalar() {
         return Some(Datum::Scalar(value(0, dtype)));
     }
     let shape: Vec<usize> = shape.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>()?;
-    checked_len(&shape).filter(|&n| n <= MAX_ELEMENTS)?;
+    checked_len(&shape).filter(|&n| n <= most)?;
     if let Some(style) = ty.style() {
         let dense = Array::from_fn(dtype, &shape, |i| value(i, dtype))?;
         return Some(Styled::of(Style::named(style).ok()?, &dense).ok()?.into());

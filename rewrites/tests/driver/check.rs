@@ -164,12 +164,12 @@ fn what_was_not_checked_is_said() {
         notes.map(|r| (assert_eq!(r.kind, RemarkKind::Note), r.message).1).collect()
     };
     let plain = one("%x: f64[n]", "f64[n]", "  %0 = mul %x, 2.0\n  ret %0\n");
-    assert_eq!(said(&plain, "right-double"), ["checked on 11 inputs"]);
+    assert_eq!(said(&plain, "right-double"), ["checked on 12 inputs"]);
     assert_eq!(said(&plain, "right-drop"), [""; 0]);
     let fails =
         said(&one("%x: f64[n]", "f64[n]", "  %0 = getitem %x, 2\n  %1 = mul %x, 2.0\n  ret %1\n"), "right-double");
-    assert!(fails[0].contains(" of 11 inputs; others end with: ") && fails[0].contains("getitem"), "{fails:?}");
-    let large = said(&plain.replace("[n]", "[100000]"), "right-double");
+    assert!(fails[0].contains(" of 12 inputs; others end with: ") && fails[0].contains("getitem"), "{fails:?}");
+    let large = said(&plain.replace("[n]", "[200000]"), "right-double");
     assert!(large[0] == "checked on 0 inputs" && large[1].contains("arrays would be too large"), "{large:?}");
     let many = said(&plain.replace("[n]", "[a, b, c, d]"), "right-double");
     assert!(many.iter().any(|m| m.contains(" of 256 small shapes were tried")), "{many:?}");
@@ -265,6 +265,8 @@ fn inputs_are_long_enough_for_counts_and_orders() {
     let (count, byte) =
         ("  %0 = sum %x\n  ret %0\n", "  %0 = sum %x\n  %1 = cast %0, to=u8\n  %2 = cast %1, to=i64\n  ret %2\n");
     assert!(sums(count, byte, "bool", "i64"), "a count beyond 8 bits");
+    let short = "  %0 = sum %x\n  %1 = cast %0, to=u16\n  %2 = cast %1, to=i64\n  ret %2\n";
+    assert!(sums(count, short, "bool", "i64"), "a count beyond 16 bits");
     let flipped = "  %0 = flip %x\n  %1 = sum %0\n  ret %1\n";
     assert!(sums(count, flipped, "f64", "f64"), "the order of a sum");
 }
