@@ -1,4 +1,4 @@
-//! And-inverter graphs: boolean functions of input bits, each distinct gate once.
+//! And-inverter graphs: Boolean functions of input bits, with hash-consed gates.
 //!
 //! A [`Bit`] is a gate or its complement. Construction folds constants, equal and opposite operands, and
 //! operands that another operand already implies, so that equal functions are often the same bit, without a
@@ -21,7 +21,7 @@ impl Bit {
     pub fn constant(value: bool) -> Bit {
         if value { Bit::TRUE } else { Bit::FALSE }
     }
-    /// The constant that the bit is.
+    /// The value of a constant bit.
     pub fn as_constant(self) -> Option<bool> {
         (self.gate() == 0).then_some(self == Bit::TRUE)
     }
@@ -51,7 +51,7 @@ pub(super) enum Gate {
     And(Bit, Bit),
 }
 
-/// Gates over inputs, operands before their users.
+/// Gates in topological order.
 #[derive(Debug)]
 pub struct Circuit {
     gates: Vec<Gate>,
@@ -65,7 +65,7 @@ impl Circuit {
         Circuit { gates: vec![Gate::Input], known: FxHashMap::default(), limit }
     }
 
-    /// True if the limit was reached. The bits made since then are meaningless.
+    /// Whether the limit on gates was reached. Later bits are meaningless.
     pub fn is_full(&self) -> bool {
         self.gates.len() >= self.limit
     }
@@ -163,12 +163,12 @@ impl Circuit {
         (sum, self.or(both, carried))
     }
 
-    /// True if all are.
+    /// The conjunction of all bits.
     pub fn all(&mut self, bits: impl IntoIterator<Item = Bit>) -> Bit {
         bits.into_iter().fold(Bit::TRUE, |all, bit| self.and(all, bit))
     }
 
-    /// True if one is.
+    /// The disjunction of all bits.
     pub fn any(&mut self, bits: impl IntoIterator<Item = Bit>) -> Bit {
         bits.into_iter().fold(Bit::FALSE, |any, bit| self.or(any, bit))
     }

@@ -1,4 +1,4 @@
-//! What ops on integers and bools mean, as terms: an interface, [`BitMeaning`], which any crate may
+//! Bit-vector semantics of ops on integers and bools: the interface [`BitMeaning`], which any crate may
 //! register for its ops.
 
 use super::circuit::{Bit, Circuit};
@@ -7,22 +7,22 @@ use super::word::{self, Word};
 use rewright_ir::{Attrs, DType, register_interface};
 use smallvec::{SmallVec, smallvec};
 
-/// Interface: the results of an elementwise op as terms of its operands. `None` where it has no meaning in
-/// bits, as at floats.
+/// Interface: the results of an elementwise op as terms over its operands. `None` for dtypes without such
+/// semantics, such as floats.
 pub struct BitMeaning(pub fn(&mut Terms, &BitCx<'_>) -> Option<SmallVec<[Term; 2]>>);
 
 /// An operand: its dtype, an integer or bool, and its term, as wide as the dtype.
 pub type BitArg = (DType, Term);
 
-/// What a [`BitMeaning`] sees.
+/// The input of a [`BitMeaning`].
 pub struct BitCx<'a> {
-    /// The operands, at the dtypes that the op computes at.
+    /// The operands, cast to the dtypes at which the op computes.
     pub args: &'a [BitArg],
     /// The attributes.
     pub attrs: &'a Attrs,
 }
 
-/// The bits of a dtype, if it is an integer or a bool.
+/// The width of an integer or bool dtype in bits.
 pub fn width(dtype: DType) -> Option<usize> {
     match dtype {
         DType::Bool => Some(1),
@@ -208,7 +208,8 @@ fn integer_power(t: &mut Terms, cx: &BitCx<'_>) -> Results {
     one(product)
 }
 
-/// A power of unsigned integers, by repeated squaring. Signed exponents may be negative, which fails.
+/// A power of unsigned integers, by repeated squaring. A negative exponent is an error, so signed powers have
+/// no meaning in bits.
 fn power(t: &mut Terms, cx: &BitCx<'_>) -> Results {
     let ([base, exponent], dtype) = pair(cx)?;
     if !dtype.is_unsigned() {
@@ -228,7 +229,7 @@ fn power(t: &mut Terms, cx: &BitCx<'_>) -> Results {
     one(product)
 }
 
-/// An operation on each bit; `absorbing` is what it gives beside itself.
+/// A bitwise operation; `absorbing` is its absorbing element.
 fn bitwise(t: &mut Terms, cx: &BitCx<'_>, name: &'static str, absorbing: u64) -> Results {
     let ([a, b], dtype) = pair(cx)?;
     if dtype == DType::Bool {
@@ -293,7 +294,7 @@ fn right_shift(t: &mut Terms, cx: &BitCx<'_>) -> Results {
     })
 }
 
-/// The quotient toward negative.
+/// The quotient, rounded toward negative infinity.
 fn quotient(t: &mut Terms, cx: &BitCx<'_>) -> Option<Term> {
     let ([a, b], dtype) = pair(cx)?;
     let width = t.width(a);
@@ -316,14 +317,15 @@ fn remainder(t: &mut Terms, cx: &BitCx<'_>) -> Option<Term> {
     })
 }
 
-/// Quotient and remainder, 0 by zero.
+/// Quotient and remainder; both are 0 for a division by zero.
 fn unsigned_division(c: &mut Circuit, a: &[Bit], b: &[Bit]) -> (Word, Word) {
     let (quotient, rest) = word::divide(c, a, b);
     let (some, zero) = (word::nonzero(c, b), word::constant(0, a.len()));
     (word::mux(c, some, &quotient, &zero), word::mux(c, some, &rest, &zero))
 }
 
-/// The quotient toward negative, and its remainder, which has the divisor's sign; 0 by zero.
+/// The quotient, rounded toward negative infinity, and the remainder, which has the divisor's sign. Both are
+/// 0 for a division by zero.
 fn signed_division(c: &mut Circuit, a: &[Bit], b: &[Bit]) -> (Word, Word) {
     let (size_a, size_b) = (word::magnitude(c, a), word::magnitude(c, b));
     let (quotient, rest) = unsigned_division(c, &size_a, &size_b);
@@ -338,11 +340,11 @@ fn signed_division(c: &mut Circuit, a: &[Bit], b: &[Bit]) -> (Word, Word) {
     let toward_zero = word::mux(c, word::sign(a), &negated, &rest);
     let moved = word::add(c, &toward_zero, b);
     let rest = word::mux(c, down, &moved, &toward_zero);
-    // By zero the quotient's bits were 0 before any sign was applied.
+    // For a division by zero the unsigned quotient is 0, and so is the signed one.
     (quotient, rest)
 }
 
-/// The remainder of the quotient toward zero.
+/// The remainder of the quotient that is rounded toward zero.
 fn fmod(t: &mut Terms, cx: &BitCx<'_>) -> Results {
     let ([a, b], dtype) = pair(cx)?;
     if !is_signed(dtype) {
@@ -356,7 +358,7 @@ fn fmod(t: &mut Terms, cx: &BitCx<'_>) -> Results {
     }))
 }
 
-/// 1, -1, or 0 of numbers of a greater magnitude, and of 0.
+/// The reciprocal: 1 and -1 are their own, and all other integers give 0.
 fn reciprocal(t: &mut Terms, cx: &BitCx<'_>) -> Results {
     let (dtype, a) = cx.args[0];
     let width = t.width(a);

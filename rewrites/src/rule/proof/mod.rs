@@ -1,12 +1,12 @@
 //! Proves rules over integers and bools, for all values of their variables.
 //!
-//! Both sides of a rule become [terms](ring) in one normal form. Where these differ, the question whether
-//! there are values for which the results differ, and the conditions hold, is a [circuit], and a SAT solver
-//! (`solver.rs`) answers it within a number of conflicts. So a rule is proved, or values are found, or it
-//! is undecided at that width: products of two variables, and division, are hard beyond 16 bits.
+//! Both sides of a rule become [terms](ring) in a normal form. Equal terms prove the rule. Otherwise the
+//! negation, "the conditions hold and the results differ", is bit-blasted into a [circuit], and a SAT solver
+//! (`solver.rs`) decides it within a limit on conflicts. The answer is a proof, a counterexample, or
+//! "undecided": products of two variables, and division, are hard beyond 16 bits.
 //!
-//! Elements of arrays are computed one by one, so what is proved of scalars holds of arrays; shapes are
-//! another question.
+//! Ops are elementwise, so a proof for scalars holds for the elements of arrays. Shapes are checked
+//! elsewhere.
 
 pub mod circuit;
 pub mod meaning;
@@ -26,26 +26,25 @@ use rewright_ir::{DType, Scalar};
 use smallvec::SmallVec;
 use solver::{Satisfiable, satisfiable};
 
-/// The solver gives up after so many conflicts, or after so many gates that these went through: a conflict
-/// takes time in proportion to the circuit. It stops after the fewer of the two, at one combination of
-/// dtypes.
+/// Limits on the solver at one combination of dtypes: conflicts, and conflicts times gates, since the time of
+/// a conflict grows with the circuit.
 pub const MAX_CONFLICTS: u64 = 20_000;
 const MAX_WORK: u64 = 20_000_000;
 
-/// The same as `MAX_WORK`, for a question with one variable fixed.
+/// The limit on conflicts times gates with one variable fixed.
 const MAX_WORK_AT: u64 = MAX_WORK / 4;
 
-/// The gates beyond which no circuit is made.
+/// The limit on gates. A larger circuit is not solved.
 pub const MAX_GATES: usize = 200_000;
 
 /// The answer to whether a rule holds for all values of its variables, at one combination of dtypes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// It does.
+    /// It holds.
     Proved,
-    /// It does not for these values.
+    /// It does not hold for these values.
     Refuted(Vec<Scalar>),
-    /// That was not found out, and why.
+    /// Unknown, with the reason.
     Undecided(String),
 }
 
@@ -54,8 +53,8 @@ pub fn decide(rule: &Rule, case: &Case) -> Answer {
     decide_with(rule, case, None, MAX_WORK)
 }
 
-/// Decides the same where one variable has a value: products by a constant are much easier than those of two
-/// variables. `Proved` is said of that value alone.
+/// Decides the rule with one variable fixed (concretization): products by a constant are much easier than
+/// products of two variables. `Proved` holds for that value alone.
 pub(super) fn decide_at(rule: &Rule, case: &Case, var: usize, value: Scalar) -> Answer {
     decide_with(rule, case, Some((var, value)), MAX_WORK_AT)
 }
@@ -69,7 +68,7 @@ fn decide_with(rule: &Rule, case: &Case, fixed: Option<(usize, Scalar)>, work: u
 struct Encoder<'a> {
     rule: &'a Rule,
     case: &'a Case,
-    /// A variable that has a value.
+    /// A variable with a fixed value.
     fixed: Option<(usize, Scalar)>,
     work: u64,
     terms: Terms,
@@ -113,7 +112,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// The variables where gates have these values; 0 where it does not matter.
+    /// The values of the variables in a solution. Unconstrained bits are 0.
     fn values(&mut self, gates: &[Option<bool>]) -> Vec<Scalar> {
         let dtypes: Vec<DType> = self.case.vars.iter().map(|(ty, _)| ty.dtype()).collect();
         let value = |(var, dtype): (usize, DType)| {
@@ -129,14 +128,14 @@ impl Encoder<'_> {
         dtypes.into_iter().enumerate().map(value).collect()
     }
 
-    /// The conditions whose meaning in bits is known. Without the others what is proved is more than the
-    /// rule says.
+    /// The conditions that have a meaning in bits. Dropping the others makes the claim stronger, so a proof
+    /// stays valid.
     fn conditions(&mut self) -> Vec<Term> {
         let conditions = &self.rule.conditions;
         conditions.iter().filter_map(|condition| self.condition(condition)).collect()
     }
 
-    /// Where a condition is true, if that is known exactly.
+    /// A condition as a term, if all of it has a meaning in bits.
     fn condition(&mut self, condition: &Condition) -> Option<Term> {
         match condition {
             Condition::Registered(def, vars) => {
@@ -181,7 +180,7 @@ impl Encoder<'_> {
         Ok((dtype, self.terms.constant(scalar.bits().0, width)))
     }
 
-    /// A side of the template, for a result of this dtype.
+    /// One side of the template, at the dtype of the result.
     fn template(&mut self, rhs: NodeId, dtype: DType) -> Result<Term, String> {
         if let Node::Literal(number) = &self.rule.nodes[rhs] {
             let scalar = number.checked_at(dtype)?;
@@ -199,7 +198,7 @@ impl Encoder<'_> {
         self.results(node)?.get(number).copied().ok_or_else(|| "there is no such result".to_string())
     }
 
-    /// All results of an op; of a variable the one value.
+    /// All results of an op; for a variable its value.
     fn results(&mut self, node: NodeId) -> Result<SmallVec<[BitArg; 2]>, String> {
         if let Some(known) = &self.known[node] {
             return Ok(known.clone());

@@ -1,12 +1,14 @@
 //! Integers modulo powers of two as polynomials, in one normal form.
 //!
-//! A [`Term`] is a polynomial over *atoms*: variables, and results of ops that are no sums or products. Its
-//! coefficients are integers modulo 2^width; terms of width 1 are bools, a ring in which a square is its
-//! base. Sums and products are multiplied out, so two terms that are equal in the ring are the same term,
-//! at any width, without a solver, which would take hours over a product of 64 bits. The rest is decided
-//! bit by bit: [`Terms::bits`] gives a term's circuit. (T. Sasao and M. Fujita, "Representations of
-//! Discrete Functions", 1996, for bools; N. Shekhar et al., "Equivalence Verification of Polynomial
-//! Datapaths Using Ideal Membership Testing", IEEE TCAD 26, 2007, for rings of integers.)
+//! A [`Term`] is a polynomial over *atoms*: variables, and results of ops other than sums and products. Its
+//! coefficients are integers modulo 2^width. Terms of width 1 are bools: a Boolean ring, where `x * x = x`.
+//! Products are expanded, so terms that are equal in the ring are the same term at any width. A SAT solver
+//! would take hours for a product of 64 bits. All other questions are decided on the circuit of a term
+//! ([`Terms::bits`]).
+//!
+//! Sources: T. Sasao and M. Fujita, "Representations of Discrete Functions", 1996, for bools; N. Shekhar et
+//! al., "Equivalence Verification of Polynomial Datapaths Using Ideal Membership Testing", IEEE TCAD 26,
+//! 2007, for rings of integers.
 
 use super::circuit::{Bit, Circuit};
 use super::word::{self, Word};
@@ -18,13 +20,13 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term(u32);
 
-/// The bits of an atom, made of those of its operands.
+/// Builds the bits of an atom from the bits of its operands.
 pub type AtomBits = fn(&mut Circuit, &[Word]) -> Word;
 
-/// Atoms that are multiplied, sorted, each as often as its exponent says.
+/// A product of atoms, sorted, with repetition for exponents.
 type Monomial = SmallVec<[u32; 4]>;
 
-/// A sum of monomials, no coefficient being zero.
+/// A sum of monomials with nonzero coefficients.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Polynomial {
     width: usize,
@@ -34,7 +36,7 @@ struct Polynomial {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Atom {
     name: &'static str,
-    /// Of variables, the number.
+    /// The number of a variable.
     number: usize,
     width: usize,
     args: Vec<Term>,
@@ -43,7 +45,7 @@ struct Atom {
 /// A product of more monomials than this is an atom.
 const MAX_MONOMIALS: usize = 64;
 
-/// A monomial of more factors than this is one of atoms.
+/// A monomial of more factors becomes an atom.
 const MAX_DEGREE: usize = 16;
 
 /// Terms and their circuits.
@@ -51,7 +53,7 @@ const MAX_DEGREE: usize = 16;
 pub struct Terms {
     polynomials: IndexSet<Polynomial>,
     atoms: IndexSet<Atom>,
-    /// For each atom its bits: of variables inputs, of others how they are made.
+    /// For each atom its bits, once they are built.
     meanings: Vec<Option<AtomBits>>,
     atom_bits: Vec<Option<Word>>,
     term_bits: Vec<Option<Word>>,
@@ -141,8 +143,7 @@ impl Terms {
         self.of_atom(atom, None)
     }
 
-    /// A function of terms, of `width` bits, which `name` tells from others of the same operands. Of
-    /// constants it is computed at once.
+    /// A function of terms, of `width` bits. `name` identifies the function. Constants are folded.
     pub fn atom(&mut self, name: &'static str, width: usize, args: &[Term], bits: AtomBits) -> Term {
         let constants: Option<Vec<Word>> =
             args.iter().map(|&arg| self.as_constant(arg).map(|value| word::constant(value, self.width(arg)))).collect();
@@ -167,7 +168,7 @@ impl Terms {
         self.term(polynomial)
     }
 
-    /// The sum; of bools the exclusive disjunction.
+    /// The sum; for bools exclusive disjunction.
     pub fn add(&mut self, a: Term, b: Term) -> Term {
         let mut sum = self.get(a).clone();
         for (monomial, &coefficient) in &self.get(b).sum {
@@ -186,7 +187,7 @@ impl Terms {
         self.term(scaled)
     }
 
-    /// The opposite number.
+    /// The negation.
     pub fn neg(&mut self, a: Term) -> Term {
         self.scaled(a, u64::MAX)
     }
@@ -197,7 +198,7 @@ impl Terms {
         self.add(a, b)
     }
 
-    /// The product; of bools the conjunction.
+    /// The product; for bools conjunction.
     pub fn mul(&mut self, a: Term, b: Term) -> Term {
         let (left, right) = (self.get(a), self.get(b));
         let width = left.width;
@@ -261,7 +262,7 @@ impl Terms {
         self.atom("truncated", width, &[whole], low)
     }
 
-    /// More bits, of the same number.
+    /// The same number with more bits.
     pub fn extended(&mut self, a: Term, width: usize, signed: bool) -> Term {
         if self.width(a) >= width {
             return a;
@@ -301,7 +302,7 @@ impl Terms {
         let leading = polynomial.sum.iter().find(|(monomial, _)| !monomial.is_empty()).map_or(1, |(_, &c)| c);
         let unit = if leading % 2 == 1 { inverse(leading) } else { 1 };
         let normal = self.scaled(difference, unit);
-        // What is taken away stands on the other side.
+        // Negative monomials move to the other side.
         let (mut left, mut right) = (Polynomial::zero(width), Polynomial::zero(width));
         for (monomial, &coefficient) in &self.get(normal).sum {
             match coefficient > mask(width) / 2 {
@@ -333,7 +334,7 @@ impl Terms {
             }
             let Some(product) = product else { continue };
             let negated = coefficient.wrapping_neg() & mask(width);
-            // A difference takes no more than a sum: -x is !x + 1.
+            // A difference costs no more than a sum: -x is !x + 1.
             let (factor, complement) = match coefficient.count_ones() > negated.count_ones() {
                 true => (negated, true),
                 false => (coefficient, false),
@@ -383,8 +384,8 @@ impl Terms {
     }
 }
 
-/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are
-/// right.
+/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the number of correct
+/// bits.
 pub(in crate::rule) fn inverse(odd: u64) -> u64 {
     (0..5).fold(odd.wrapping_mul(3) ^ 2, |x, _| x.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(x))))
 }

@@ -1,10 +1,10 @@
 //! Satisfiability of circuits, by the SAT solver `batsat`.
 //!
-//! Of the solvers in Rust, `batsat` is the one whose work can be limited by conflicts; it takes up to seven
-//! times as long as `varisat` and `splr` on products of two variables, and no longer on the others.
+//! Of the solvers in Rust, only `batsat` has a deterministic limit, a number of conflicts. It takes up to
+//! seven times as long as `varisat` and `splr` on products of two variables, and as long on other questions.
 //!
-//! A gate is a variable and three clauses (G. S. Tseitin, "On the Complexity of Derivation in Propositional
-//! Calculus", 1970), and only the gates that the question depends on are told. The limit is a number of
+//! A gate becomes a variable and three clauses (G. S. Tseitin, "On the Complexity of Derivation in
+//! Propositional Calculus", 1970). Only gates in the cone of the goal are encoded. The limit is a number of
 //! conflicts, never a time, so the answer is the same on every machine.
 
 use super::circuit::{Bit, Circuit, Gate};
@@ -13,9 +13,9 @@ use batsat::{Callbacks, Lit, Solver as Batsat, SolverInterface, SolverOpts, Var,
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Satisfiable {
-    /// Yes: for each gate its value, where one was needed.
+    /// Satisfiable: the value of each gate in the cone.
     Yes(Vec<Option<bool>>),
-    /// No.
+    /// Unsatisfiable.
     No,
     /// The limit was reached.
     Unknown,
@@ -37,7 +37,7 @@ impl Callbacks for Limit {
     }
 }
 
-/// Whether there are inputs for which a bit is true, found within a number of conflicts.
+/// Decides whether some input makes a bit true, within a limit on conflicts.
 pub(super) fn satisfiable(circuit: &Circuit, goal: Bit, conflicts: u64) -> Satisfiable {
     match goal.as_constant() {
         Some(false) => return Satisfiable::No,
@@ -115,7 +115,7 @@ mod tests {
         let [a, b]: [word::Word; 2] = [(); 2].map(|()| (0..16).map(|_| c.input()).collect());
         let [one, other] = [word::mul(&mut c, &a, &b), word::mul(&mut c, &b, &a)];
         let same = word::equal(&mut c, &one, &other);
-        // That products commute takes more conflicts than anybody has time for.
+        // Commutativity of products at 16 bits is out of reach of SAT solvers.
         assert_eq!(satisfiable(&c, !same, 100), Satisfiable::Unknown);
     }
 }

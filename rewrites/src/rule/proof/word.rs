@@ -1,4 +1,4 @@
-//! Arithmetic of integers as circuits: words are bits, the lowest first. All wraps, as the ops do.
+//! Integer arithmetic as circuits. A word is a list of bits, the lowest first. Arithmetic wraps around.
 
 use super::circuit::{Bit, Circuit};
 
@@ -10,13 +10,13 @@ pub fn constant(value: u64, width: usize) -> Word {
     (0..width).map(|bit| Bit::constant(bit < 64 && value >> bit & 1 == 1)).collect()
 }
 
-/// The constant that a word is.
+/// The value of a constant word.
 pub fn as_constant(word: &[Bit]) -> Option<u64> {
     let bit = |(at, bit): (usize, &Bit)| bit.as_constant().map(|one| u64::from(one) << at);
     word.iter().enumerate().map(bit).try_fold(0, |all, bit| bit.map(|bit| all | bit))
 }
 
-/// Every bit flipped.
+/// The complement of every bit.
 pub fn invert(a: &[Bit]) -> Word {
     a.iter().map(|&bit| !bit).collect()
 }
@@ -48,7 +48,7 @@ pub fn sub(c: &mut Circuit, a: &[Bit], b: &[Bit]) -> Word {
     add_with_carry(c, a, &invert(b), Bit::TRUE).0
 }
 
-/// The opposite number.
+/// The negation.
 pub fn neg(c: &mut Circuit, a: &[Bit]) -> Word {
     sub(c, &constant(0, a.len()), a)
 }
@@ -102,7 +102,7 @@ pub fn mux(c: &mut Circuit, condition: Bit, a: &[Bit], b: &[Bit]) -> Word {
     a.iter().zip(b).map(|(&a, &b)| c.mux(condition, a, b)).collect()
 }
 
-/// At another width: cut off, or extended by `fill`.
+/// The word at another width: truncated, or extended by `fill`.
 pub fn resized(a: &[Bit], width: usize, fill: Bit) -> Word {
     (0..width).map(|at| a.get(at).copied().unwrap_or(fill)).collect()
 }
@@ -112,14 +112,14 @@ pub fn sign(a: &[Bit]) -> Bit {
     a.last().copied().unwrap_or(Bit::FALSE)
 }
 
-/// The magnitude of a signed number; of the least one itself.
+/// The absolute value of a signed number; the least number stays.
 pub fn magnitude(c: &mut Circuit, a: &[Bit]) -> Word {
     let opposite = neg(c, a);
     mux(c, sign(a), &opposite, a)
 }
 
-/// Bits moved by `by`, an unsigned number: up, or down; `fill` comes in, also for all bits where `by` is
-/// the width or more.
+/// Shift of `a` by `by`, an unsigned number, up or down (barrel shifter). `fill` shifts in; shifts by the
+/// width or more yield `fill` alone.
 pub fn shift(c: &mut Circuit, a: &[Bit], by: &[Bit], up: bool, fill: Bit) -> Word {
     let width = a.len();
     let mut word = a.to_vec();
@@ -134,13 +134,13 @@ pub fn shift(c: &mut Circuit, a: &[Bit], by: &[Bit], up: bool, fill: Bit) -> Wor
     word
 }
 
-/// The quotient and the remainder of unsigned numbers; of a division by zero all bits set, and `a`.
+/// Quotient and remainder of unsigned numbers, by restoring division. By zero they are all ones, and `a`.
 pub fn divide(c: &mut Circuit, a: &[Bit], b: &[Bit]) -> (Word, Word) {
     let width = a.len();
     let mut rest: Word = constant(0, width);
     let mut quotient = constant(0, width);
     for at in (0..width).rev() {
-        // The remainder has one bit more before the divisor is taken away.
+        // Before the subtraction the remainder has one more bit.
         let mut shifted = vec![a[at]];
         shifted.extend_from_slice(&rest);
         let divisor = resized(b, width + 1, Bit::FALSE);

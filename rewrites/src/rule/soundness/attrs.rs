@@ -1,10 +1,10 @@
-//! The values to try of attribute variables.
+//! Test values of attribute variables.
 
 use crate::rule::{AttrTerm, Node, OpTerm, Rule};
 use rewright_ir::attr::{AttrDef, AttrKind, Presence, SliceSpec};
 use rewright_ir::{Attr, DType, Dim, Scalar};
 
-/// The values of an attribute variable to try beside operands of this shape; `None` is its absence.
+/// The test values of an attribute variable, for operands of this shape; `None` is an absent attribute.
 pub(super) fn attr_choices(rule: &Rule, var: usize, shape: &[u64]) -> Vec<Option<Attr>> {
     let uses = rule.nodes.iter().filter_map(|node| match node {
         Node::Op(term) | Node::Computed(term) => Some(term),
@@ -44,7 +44,7 @@ pub(super) fn attr_choices(rule: &Rule, var: usize, shape: &[u64]) -> Vec<Option
     all
 }
 
-/// Dims that hold as many elements as a shape, or that it broadcasts to.
+/// Shapes with the same number of elements as this one, and shapes that it broadcasts to.
 fn dims_to_try(shape: &[u64]) -> Vec<Option<Attr>> {
     let turned: Vec<u64> = shape.iter().rev().copied().collect();
     let with = |before: &[u64], after: &[u64]| [before, shape, after].concat();

@@ -1,34 +1,34 @@
-//! Many combinations of values of an elementwise rule at once: each variable is an array of them.
+//! Evaluates an elementwise rule at many points at once: each variable becomes an array.
 
 use super::MAX_ELEMENTS;
 use crate::rule::typing::Case;
 use crate::rule::{Node, Rule};
 use rewright_ir::{Array, DType, Datum, Limits, Scalar, evaluate_op};
 
-/// Both sides at one combination of values.
+/// The comparison of both sides at one point.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sides {
-    /// The same bits, of finite numbers.
+    /// Equal bits, and all operands and results are finite.
     Finite,
-    /// The same bits, with a NaN or an infinity among operands and results: liberties may leave them out.
+    /// Equal bits, with a NaN or an infinity among operands and results. Liberties may exclude such points.
     Special,
-    /// Other bits.
+    /// Different bits.
     Differ,
 }
 
-/// A rule of a case, at many combinations of values.
+/// A rule in one case, at many points.
 pub(super) struct Batch<'a> {
     rule: &'a Rule,
     case: &'a Case,
     points: &'a [Vec<Scalar>],
 }
 
-/// The operands and the results of a term: arrays of an element for each combination of values, or scalars
-/// where the term depends on no variable.
+/// The operands and results of a term: arrays with an element for each point, or scalars if the term depends
+/// on no variable.
 pub(super) struct Evaluated {
-    /// The operands; a variable has none.
+    /// The operands; none for a variable.
     pub args: Vec<Datum>,
-    /// The results; a variable has its values.
+    /// The results; for a variable its values.
     pub results: Vec<Datum>,
     points: usize,
 }
@@ -38,13 +38,13 @@ impl Evaluated {
     pub fn shape(&self) -> &[usize] {
         std::slice::from_ref(&self.points)
     }
-    /// A result at each combination of values.
+    /// One result, as an array with an element for each point.
     pub fn result(&self, number: usize) -> Option<Array> {
         self.results.get(number)?.to_array().broadcast(self.shape())
     }
 }
 
-/// Compares both sides at all combinations; `None` where an op can't be computed for all of them.
+/// Compares both sides at all points; `None` if an op fails at one of them.
 pub(super) fn compared(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Option<Vec<Sides>> {
     let terms = Batch::new(rule, case, points).evaluated()?;
     let of_node = |node: usize, number: usize| terms[node].as_ref().and_then(|term| term.results.get(number));
@@ -83,7 +83,7 @@ pub(super) fn compared(rule: &Rule, case: &Case, points: &[Vec<Scalar>]) -> Opti
     Some(all)
 }
 
-/// True if it is no number; of complex numbers, if neither part is.
+/// Whether a number is NaN; a complex one, if both parts are.
 fn is_nan(scalar: Scalar) -> bool {
     let z = scalar.to_c128();
     z.re.is_nan() && (!scalar.dtype().is_complex() || z.im.is_nan())
@@ -94,8 +94,8 @@ impl<'a> Batch<'a> {
         Batch { rule, case, points }
     }
 
-    /// All terms; literals are `None`, as they have no value of their own. `None` where an op can't be
-    /// computed at all combinations of values.
+    /// All terms. Literals are `None`: they take their dtype from their users. `None` for the whole if an op
+    /// fails at one of the points.
     pub fn evaluated(&self) -> Option<Vec<Option<Evaluated>>> {
         let mut terms: Vec<Option<Evaluated>> = Vec::with_capacity(self.rule.nodes.len());
         for node in 0..self.rule.nodes.len() {

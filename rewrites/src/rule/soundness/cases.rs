@@ -7,21 +7,20 @@ use crate::rule::typing::{Case, Operand, is_elementwise, type_case};
 use crate::rule::{AttrTerm, Known, Node, Rule, extents};
 use rewright_ir::{Attr, DType, Dim, Scalar, Type};
 
-/// Combinations whose types are inferred; of more, a sample that is spread evenly.
+/// The limit on combinations whose types are inferred. Beyond it they are sampled evenly.
 const MAX_TYPED: usize = 1 << 17;
 
-/// Combinations of different shapes whose types are inferred.
+/// The same for combinations of different shapes.
 const MAX_MIXED: usize = 1 << 12;
 
-/// Shapes where the rank matters; a square, which products of matrices take.
+/// Shapes of each rank, with a square one for matrix products.
 const SHAPES: [&[u64]; 5] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2]];
 
-/// Extents that shapes of one and two axes are made of, where variables have different ones.
+/// The extents of shapes of one and two axes, where variables have different shapes.
 const MIXED_EXTENTS: [u64; 4] = [1, 2, 3, 0];
 
-/// Arrays for which sums are computed in parts: longer than the lanes, leaves and parts of the order of
-/// reductions, and than the rows that are combined at once. Some have as many elements as 8 and 16 bits have
-/// values; the longest has more, and an odd number of them.
+/// Large shapes: longer than each block of a blocked reduction and than the rows that are reduced together.
+/// 256 and 65,536 elements overflow counts of 8 and 16 bits; the longest has an odd number of elements.
 const LARGE: [&[u64]; 16] = [
     &[9],
     &[2, 9],
@@ -41,29 +40,29 @@ const LARGE: [&[u64]; 16] = [
     &[70_001],
 ];
 
-/// A shape for each variable; with types that do not tell the extents, or that do.
+/// A shape for each variable.
 struct Shapes {
     of_vars: Vec<Vec<u64>>,
     open: bool,
     attrs: Vec<Vec<Option<Attr>>>,
 }
 
-/// All cases that may be a rule's.
+/// The candidates for the cases of a rule.
 pub(crate) struct Space {
     dtypes: Vec<Vec<DType>>,
     shapes: Vec<Shapes>,
-    /// Of how many combinations of dtypes those above are a sample, if they are one.
+    /// The number of all combinations of dtypes, if `dtypes` is a sample of them.
     pub sampled_from: Option<usize>,
 }
 
 impl Space {
-    /// The cases of a rule in which operands have one shape, or an array stands beside scalars.
+    /// The cases in which all operands have one shape, or one array stands beside scalars.
     pub fn of(rule: &Rule) -> Space {
         let found = combinations(rule);
         Space { dtypes: found.list, shapes: shapes(rule), sampled_from: found.sampled_from }
     }
 
-    /// The cases with one dtype for all variables, though an op may cast.
+    /// The cases with one dtype for all variables, where an op may cast.
     pub fn alike(rule: &Rule) -> Space {
         Space { dtypes: alike(rule), shapes: shapes(rule), sampled_from: None }
     }
@@ -77,16 +76,16 @@ impl Space {
         self.dtypes.len().saturating_mul(self.per_dtypes())
     }
 
-    /// The number of cases that [`cases`](Space::cases) gives.
+    /// The number of cases that [`cases`](Space::cases) yields.
     pub fn typed(&self) -> usize {
         self.count().min(MAX_TYPED)
     }
 
-    /// The cases, or a sample of them, whether or not they have types.
+    /// The cases, or a sample of them. Type inference may fail for them.
     pub fn cases<'a>(&'a self, rule: &'a Rule) -> impl Iterator<Item = Case> + 'a {
         let (count, per) = (self.count(), self.per_dtypes());
         let total = self.typed();
-        // In a sample neighbours differ in their dtypes, shapes and attributes.
+        // The stride makes adjacent cases of a sample differ in dtypes, shapes and attributes.
         let stride = if count > total { (count / total) | 1 } else { 1 };
         (0..total).map(move |number| {
             let number = if count > total { number.wrapping_mul(stride) % count } else { number };
@@ -99,7 +98,7 @@ impl Space {
                 }
                 _ => true,
             });
-            // The numbers of a combination of dtypes are those of its shapes and attributes.
+            // `rest` is less than the number of combinations of shapes and attributes.
             let shapes = shapes.unwrap_or(&self.shapes[0]);
             let attrs = nth_attrs(&shapes.attrs, rest);
             case(rule, dtypes, &shapes.of_vars, shapes.open, attrs)
@@ -125,8 +124,8 @@ fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>]) -> Vec<Vec<Option<Attr>>> {
     (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, largest)).collect()
 }
 
-/// The shapes of the variables: all alike, and one array beside scalars. Where the rule writes numbers in
-/// attributes, extents near to them too.
+/// The shapes of the variables: one shape for all, or one array beside scalars. Extents next to the numbers
+/// in the rule's attributes are among them.
 fn shapes(rule: &Rule) -> Vec<Shapes> {
     let count = rule.vars.len();
     let new = |of_vars: Vec<Vec<u64>>, open: bool| {
@@ -146,7 +145,7 @@ fn shapes(rule: &Rule) -> Vec<Shapes> {
         if shape.is_empty() {
             continue;
         }
-        // Types that don't tell extents admit rules that those which do refuse.
+        // Type inference accepts more with unknown extents.
         all.push(new(vec![shape.clone(); count], true));
         if count > 1 && shape.len() < 3 {
             let beside_scalars = |array: usize| {
@@ -158,7 +157,7 @@ fn shapes(rule: &Rule) -> Vec<Shapes> {
     all
 }
 
-/// Extents at which the numbers in a rule's attributes make a difference.
+/// Extents next to the numbers in a rule's attributes.
 fn extents_written(rule: &Rule) -> Vec<u64> {
     const MOST: u64 = 64;
     let mut extents = Vec::new();
@@ -188,7 +187,7 @@ fn extents_written(rule: &Rule) -> Vec<u64> {
     extents
 }
 
-/// Extents next to the integers among the rule's constants, which may be compared with extents and indices.
+/// Extents next to the rule's integer constants, which may be compared with extents and indices.
 fn extents_of_literals(rule: &Rule) -> Vec<u64> {
     let literals = rule.nodes.iter().filter_map(|node| match node {
         Node::Literal(number) => number.literal()?.at(DType::I64)?.to_i128(),
@@ -202,17 +201,16 @@ fn extents_of_literals(rule: &Rule) -> Vec<u64> {
     extents
 }
 
-/// Cases in which variables of these dtypes have different shapes, once with types that tell their extents
-/// and once with types that don't. There are none where shapes make no difference: all ops are elementwise,
-/// and the template has all variables.
+/// Cases in which variables have different shapes, with known and with unknown extents. There are none where
+/// shapes make no difference: all ops are elementwise, and the template uses all variables.
 pub(super) struct Mixed {
-    /// The cases, whether or not they have types.
+    /// The cases that have types.
     pub cases: Vec<Case>,
-    /// Of how many combinations of shapes these are a sample, if they are one.
+    /// The number of all combinations of shapes, if `cases` is a sample of them.
     pub sampled_from: Option<usize>,
 }
 
-/// Lists the cases of different shapes at each of some combinations of dtypes.
+/// The cases of different shapes, for each of these combinations of dtypes.
 pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
     let arrays = rule.vars.iter().filter(|var| !var.constant).count();
     let keeps_all = || rule.rhs.iter().all(|&rhs| extents::keeps(rule, rhs).into_iter().all(|kept| kept));
@@ -254,8 +252,8 @@ pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
     Mixed { cases, sampled_from: (all > total).then_some(all) }
 }
 
-/// Cases of larger arrays of these dtypes: all alike, turned from one variable to the next, and one array
-/// beside scalars. There are none where all ops are elementwise.
+/// Cases of large arrays of these dtypes: one shape for all variables, transposed shapes in turn, and one
+/// array beside scalars. There are none for elementwise rules.
 pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterator<Item = Case> + 'a {
     let count = rule.vars.len();
     let mut all: Vec<Vec<Vec<u64>>> = Vec::new();
@@ -280,7 +278,7 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
     }
     let cases = all.into_iter().flat_map(move |shapes| {
         let mut choices = attrs_beside(rule, &shapes);
-        // Without axes nothing is combined, however large an array is.
+        // A reduction without axes combines nothing, however large the array is.
         let is_none = |choice: &Option<Attr>| matches!(choice, Some(Attr::Ints(list)) if list.is_empty());
         choices.iter_mut().filter(|list| list.len() > 1).for_each(|list| list.retain(|choice| !is_none(choice)));
         let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number)).collect::<Vec<_>>();
@@ -289,7 +287,7 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
     cases.filter(|case| may_hold(rule, case))
 }
 
-/// False if a condition says no whatever the elements are.
+/// Whether the types of a case may satisfy the conditions, for some elements.
 pub(super) fn may_hold(rule: &Rule, case: &Case) -> bool {
     rule.conditions.iter().all(|condition| condition.may_hold(&|var| known_in(case, var)))
 }
@@ -300,7 +298,7 @@ pub(super) fn known_in(case: &Case, var: usize) -> Known<'_> {
     Known { ty, constant: *constant, facts: Facts::all() }
 }
 
-/// The case of some dtypes and shapes; with `open`, types don't tell the extents. Constants are scalars.
+/// The case of these dtypes and shapes, with unknown extents if `open`. Constants are scalars.
 fn case(rule: &Rule, dtypes: &[DType], shapes: &[Vec<u64>], open: bool, attrs: Vec<Option<Attr>>) -> Case {
     let shape = |at: usize| if rule.vars[at].constant { &[][..] } else { &shapes[at] };
     let var = |at: usize| -> Operand {

@@ -8,13 +8,13 @@ use std::fmt;
 pub struct Counterexample {
     /// The op variables and their ops.
     pub ops: Vec<(String, String)>,
-    /// The variables and what they are.
+    /// The variables and their values.
     pub vars: Vec<(String, Datum)>,
-    /// The attribute variables and what they are.
+    /// The attribute variables and their values.
     pub attrs: Vec<(String, Option<Attr>)>,
-    /// What the pattern gives.
+    /// The result of the pattern.
     pub pattern: Datum,
-    /// What the template gives, or why it fails.
+    /// The result of the template, or its error.
     pub template: Result<Datum, String>,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Counterexample {
     }
 }
 
-/// The elements of an array that are shown.
+/// The number of elements of an array that are shown.
 const MAX_SHOWN: usize = 12;
 
 fn show(value: &Datum) -> String {

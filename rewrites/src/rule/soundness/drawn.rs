@@ -1,4 +1,4 @@
-//! Values that are drawn for a rule: its own constants, and random ones.
+//! Random test values of a case, and values derived from the rule's constants.
 
 use super::cases::known_in;
 use super::ordinal::{ends, stepped};
@@ -9,28 +9,28 @@ use crate::rule::typing::Case;
 use crate::rule::{Condition, Node, Rule, related};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
-/// How often elements are drawn anew where the conditions are not true of them.
+/// Rejection sampling: the number of draws until the elements satisfy the conditions.
 const TRIES: usize = 8;
-/// The same where conditions relate constants.
+/// The same for conditions that relate constants.
 const RELATED_TRIES: usize = 200;
 
-/// The elements of which all pairs are compared by conditions on two variables of different shapes. Of
-/// more, all are the same.
+/// Conditions on two variables of different shapes are tested on all pairs of elements up to this number.
+/// Larger arrays hold one value alone.
 const MAX_MET: usize = 256;
 
-/// One after the other.
+/// The distributions, used in turn.
 const SPREADS: [Spread; 4] = [Spread::Wide, Spread::Small, Spread::Narrow, Spread::Bits];
 
-/// Draws values for one case of a rule, the same every time.
+/// Draws the values of one case from a fixed seed.
 pub(super) struct Drawing<'a> {
     rule: &'a Rule,
     case: &'a Case,
     random: Random,
-    /// For each variable the values near the rule's constants, and at the edges of formats.
+    /// For each variable, the values derived from the rule's constants and from number formats.
     telling: Vec<Vec<Scalar>>,
-    /// For each variable known values that fit it.
+    /// For each variable, listed values that satisfy its conditions.
     known: Vec<Vec<Scalar>>,
-    /// Conditions relate constants.
+    /// Whether conditions relate constants.
     relates: bool,
     drawn: usize,
 }
@@ -47,13 +47,13 @@ impl<'a> Drawing<'a> {
         Drawing { rule, case, random: Random::new(0x5EED), telling, known, relates: related::relates(rule), drawn: 0 }
     }
 
-    /// A variable and what it is to be, for each variable and each of its telling values.
+    /// Each variable with each of its telling values.
     pub fn telling(&self) -> Vec<(usize, Scalar)> {
         self.telling.iter().enumerate().flat_map(|(var, list)| list.iter().map(move |&s| (var, s))).collect()
     }
 
-    /// Values of all variables; the first element of one may be fixed. None if the conditions are true of
-    /// none that was drawn.
+    /// Values of all variables. The first element of one variable may be fixed. `None` if no draw satisfies
+    /// the conditions.
     pub fn point(&mut self, fixed: Option<(usize, Scalar)>) -> Option<Vec<Datum>> {
         let (case, number) = (self.case, self.drawn);
         self.drawn += 1;
@@ -63,13 +63,13 @@ impl<'a> Drawing<'a> {
         if let Some((var, scalar)) = fixed {
             held[var] = Some(scalar);
         }
-        // One NaN among many elements hides the others.
+        // In a reduction one NaN hides all other elements, so most arrays have no special values.
         let known = count == 1 || number % 8 == 7;
         let first = self.elements(&held, spread, known)?;
         for (var, (ty, _)) in case.vars.iter().enumerate() {
             held[var] = (!ty.is_array()).then_some(first[var]);
         }
-        // Conditions are true of elements that meet; where shapes differ, others may meet.
+        // Elements drawn together satisfy the conditions. Broadcasting pairs other elements too.
         let rule = self.rule;
         let alike = |vars: &[usize]| vars.windows(2).all(|pair| case.shapes[pair[0]] == case.shapes[pair[1]]);
         let mut all = vec![first];
@@ -106,7 +106,7 @@ impl<'a> Drawing<'a> {
         (0..case.vars.len()).map(value).collect()
     }
 
-    /// An element of each variable, of which the conditions are true.
+    /// One element of each variable; together they satisfy the conditions.
     fn elements(&mut self, held: &[Option<Scalar>], spread: Spread, known: bool) -> Option<Vec<Scalar>> {
         let tries = if self.relates { RELATED_TRIES } else { TRIES };
         (0..tries).find_map(|number| {
@@ -120,7 +120,7 @@ impl<'a> Drawing<'a> {
         })
     }
 
-    /// Neighbours of elements: orders of rounded numbers, and ties, show at these.
+    /// Neighbours of elements, which reveal ties and the order of rounded numbers.
     fn beside(&mut self, first: &[Scalar], held: &[Option<Scalar>]) -> Option<Vec<Scalar>> {
         let near =
             |random: &mut Random, value: Scalar| stepped(value, (random.next() % 7) as i128 - 3).unwrap_or(value);
@@ -129,7 +129,7 @@ impl<'a> Drawing<'a> {
         hold(self.rule, self.case, &elements).then_some(elements)
     }
 
-    /// Makes one variable a neighbour of another, or equal to it, in one of four combinations.
+    /// In one of four draws, sets one variable to a neighbour of another or to the same value.
     fn make_neighbours(&mut self, held: &[Option<Scalar>], elements: &mut [Scalar]) {
         let count = elements.len() as u64;
         if count < 2 || !self.random.next().is_multiple_of(4) {
@@ -158,7 +158,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The rule's constants at a dtype, their neighbours, what two of them make, and integers that floats lose.
+/// Values derived from the rule's constants, and integers that floats can't represent, at a dtype.
 fn telling(rule: &Rule, case: &Case, var: usize, dtype: DType) -> Vec<Scalar> {
     let constants: Vec<Literal> = rule
         .nodes
@@ -180,8 +180,8 @@ fn telling(rule: &Rule, case: &Case, var: usize, dtype: DType) -> Vec<Scalar> {
     all
 }
 
-/// The greatest and the least multiple of an integer that a dtype has, and their neighbours: quotients by a
-/// constant are hard there to compute otherwise.
+/// The greatest and the least multiple of an integer in the range of a dtype, and their neighbours: there
+/// division by multiplication goes wrong first.
 fn last_multiples(literal: Literal, dtype: DType) -> Vec<Scalar> {
     let Some((least, greatest)) = ends(dtype).filter(|_| dtype.is_int()) else { return Vec::new() };
     let Some(factor) = literal.at(dtype).and_then(Scalar::to_i128).filter(|factor| factor.abs() > 1) else {
@@ -192,11 +192,11 @@ fn last_multiples(literal: Literal, dtype: DType) -> Vec<Scalar> {
     around.filter_map(|near| Literal::Int(near).at(dtype)).collect()
 }
 
-/// The most that two constants of a rule make.
+/// The limit on values derived from pairs of constants.
 const MAX_COMBINED: usize = 64;
 
-/// What the ops of rules make of two constants, or undo: sums, differences, products, quotients, exclusive
-/// disjunctions, and quotients in the ring of integers that wrap.
+/// Values derived from pairs of constants: sums, differences, products, quotients, exclusive disjunctions,
+/// and quotients modulo a power of two.
 fn combined(constants: &[Literal], dtype: DType) -> Vec<Scalar> {
     let at: Vec<Scalar> = constants.iter().filter_map(|literal| literal.at(dtype)).collect();
     let pairs = at.iter().enumerate().flat_map(|(i, &a)| at.iter().enumerate().map(move |(j, &b)| (i, a, j, b)));

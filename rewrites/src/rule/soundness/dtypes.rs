@@ -5,27 +5,27 @@ use rewright_ir::DType;
 use rewright_ir::op::Eval;
 use smallvec::SmallVec;
 
-/// The search for combinations ends after this many steps, and goes on with a sample of all combinations.
+/// The limit on steps of the search for combinations. Beyond it combinations are sampled.
 const MAX_STEPS: usize = 1 << 16;
 
-/// The combinations in that sample.
+/// The size of that sample.
 const SAMPLE: usize = 1 << 12;
 
-/// The combinations of dtypes for which no elementwise op of the rule casts an operand, those with one
-/// dtype for all variables first.
+/// The combinations of dtypes for which no elementwise op of the rule casts an operand. Combinations with one
+/// dtype for all variables come first.
 pub(super) struct Combinations {
     pub list: Vec<Vec<DType>>,
-    /// Of how many combinations the list is a sample, if it is one.
+    /// The number of all combinations, if the list is a sample of them.
     pub sampled_from: Option<usize>,
 }
 
-/// One dtype for all variables, whatever the ops say.
+/// One dtype for all variables, for each dtype that all of them may have.
 pub(super) fn alike(rule: &Rule) -> Vec<Vec<DType>> {
     let fits = |dtypes: &Vec<DType>| rule.vars.iter().zip(dtypes).all(|(var, &d)| var.dtypes.contains(d));
     DType::ALL.into_iter().map(|dtype| vec![dtype; rule.vars.len()]).filter(fits).collect()
 }
 
-/// Lists the combinations of a rule.
+/// The combinations of a rule.
 pub(super) fn combinations(rule: &Rule) -> Combinations {
     let choices: Vec<Vec<DType>> = rule.vars.iter().map(|var| var.dtypes.iter().collect()).collect();
     let mut search = Search { rule, choices: &choices, steps: 0, found: Vec::new() };
@@ -36,7 +36,7 @@ pub(super) fn combinations(rule: &Rule) -> Combinations {
     if !whole {
         let all = choices.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
         sampled_from = Some(all);
-        // A stride that is odd and no multiple of a number of dtypes visits combinations evenly.
+        // An odd stride visits combinations evenly.
         let stride = (all / SAMPLE).max(1) | 1;
         let nth = |number: usize| -> Vec<DType> {
             let mut rest = number.wrapping_mul(stride) % all;
@@ -64,7 +64,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Goes on with a variable; false if there are too many steps.
+    /// Assigns dtypes to the variables from `var` on; false beyond the limit on steps.
     fn from(&mut self, var: usize, assigned: &mut Vec<Option<DType>>) -> bool {
         if var == assigned.len() {
             self.found.push(assigned.iter().copied().flatten().collect());
@@ -86,8 +86,8 @@ impl Search<'_> {
     }
 }
 
-/// False if an elementwise op is not defined at these dtypes, or would cast an operand. Variables without a
-/// dtype are left open.
+/// Whether every elementwise op is defined at these dtypes and casts no operand. Ops on variables without a
+/// dtype are not considered.
 fn casts_nothing(rule: &Rule, assigned: &[Option<DType>]) -> bool {
     let mut known: Vec<Option<DType>> = vec![None; rule.nodes.len()];
     for (id, node) in rule.nodes.iter().enumerate() {
@@ -103,7 +103,7 @@ fn casts_nothing(rule: &Rule, assigned: &[Option<DType>]) -> bool {
     true
 }
 
-/// The dtype of an op's result, where those of its operands are known.
+/// The dtype of an op's result, if the dtypes of its operands are known.
 fn result(rule: &Rule, term: &OpTerm, known: &[Option<DType>]) -> Result<Option<DType>, ()> {
     let Eval::Elementwise { resolve, .. } = term.op.eval else { return Ok(None) };
     if term.attrs.iter().any(|(_, attr)| matches!(attr, AttrTerm::Var(_))) {
@@ -116,7 +116,7 @@ fn result(rule: &Rule, term: &OpTerm, known: &[Option<DType>]) -> Result<Option<
         whole.push(match (dtypes[at], &rule.nodes[arg]) {
             (Some(dtype), _) => dtype,
             (None, Node::Literal(literal)) => {
-                // A literal has its dtype from the other operands, so these must be known.
+                // A literal takes its dtype from the other operands.
                 let open = term.args.iter().any(|&a| known[a].is_none() && !matches!(rule.nodes[a], Node::Literal(_)));
                 if open {
                     return Ok(None);

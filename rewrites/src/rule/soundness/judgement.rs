@@ -1,24 +1,23 @@
-//! A verdict as it is shown and kept: words instead of values.
+//! A verdict in words, for output and for the cache.
 
 use super::{Verdict, check, missing_liberties};
 use crate::rule::{Liberties, Rule};
 use serde::{Deserialize, Serialize};
 
-/// What there is to say of a rule's soundness.
+/// The verdict on a rule, with its explanation as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// The verdict with how much was tried, or with the counterexample: [`Soundness`](super::Soundness) as
-    /// text.
+    /// The verdict with its evidence: the numbers of cases and values, or the counterexample.
     pub summary: String,
-    /// Notes beside it.
+    /// Further notes.
     pub notes: Vec<String>,
-    /// The names of all liberties with which an unsound rule holds, if three more do.
+    /// The liberties with which an unsound rule holds, if a remedy was found.
     pub remedy: Option<String>,
 }
 
-/// Tries a rule, and looks for a remedy if it is unsound.
+/// Checks a rule, and searches for a remedy if it is unsound.
 pub fn judge(rule: &Rule) -> Judgement {
     let found = check(rule);
     let narrowed = found.narrowed.iter().map(|(var, dtypes)| {
@@ -33,12 +32,12 @@ pub fn judge(rule: &Rule) -> Judgement {
 }
 
 impl Judgement {
-    /// True if the rule may be used.
+    /// Whether the rule may be used.
     pub fn is_good(&self) -> bool {
         matches!(self.verdict, Verdict::Proved | Verdict::Held)
     }
 
-    /// What would make an unsound rule hold.
+    /// Advice on how to make an unsound rule hold.
     pub fn advice(&self, liberties: Liberties) -> String {
         match &self.remedy {
             Some(remedy) => format!("it holds with `liberties [{remedy}]`"),

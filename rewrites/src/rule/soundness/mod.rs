@@ -1,44 +1,43 @@
-//! Tries a rule by itself: proves it where it can, and else compares both sides on many values, at each
-//! dtype that it may have.
+//! Checks one rule by itself: proves it, or tests both sides on many values at each dtype.
 //!
-//! Rules over scalar integers and bools are decided for all values, by [`proof`](crate::rule::proof). The
-//! others, and those that are undecided, are *tried*, at each combination of dtypes, shapes and attributes:
+//! Rules over scalar integers and bools are decided for all values by [`proof`](crate::rule::proof). All
+//! other rules, and undecided ones, are tested. A *case* is one combination of dtypes, shapes and
+//! attributes. Each case is tested on:
 //!
-//! - on the values at which arithmetic is special (both zeros, infinities, NaN, the least and the greatest)
-//!   and on some ordinary ones, in all combinations as far as these are not too many; where all variables
-//!   are of 8 bits, on all values that there are;
-//! - at each variable, on the rule's constants, their neighbours, and the sums, differences, products,
-//!   quotients and inverses of two of them, and on integers that floats lose;
-//! - on random values, the same every time;
-//! - for elementwise rules that are not proved, on the [boundaries] of their terms, and on values that a local
-//!   search finds for comparisons that had one value alone ([satisfy]).
+//! - special values (both zeros, infinities, NaN, the ends of ranges) and ordinary ones, in all combinations
+//!   up to a limit; all values where the variables have 16 bits together;
+//! - for each variable, the rule's constants and their neighbours, the sums, differences, products,
+//!   quotients and inverses of two constants, and integers that floats can't represent;
+//! - random values from a fixed seed;
+//! - boundary values ([boundaries]) and values from a local search ([satisfy]), for elementwise rules that
+//!   are not proved.
 //!
-//! Conditions leave out the values of which they are not true. A few values of each combination come first,
-//! and the rest of the budget is spread over all of them: what is left out is part of the verdict.
+//! Values that violate a condition are skipped. Each case first gets a few values; the rest of the budget is
+//! spread over all cases. The verdict lists everything that was left out.
 //!
-//! Where ops are not elementwise, or the template drops an operand, variables of different shapes are tried
-//! too, extents of 1 among them: with types that tell the extents, and with types that don't. Where ops are
-//! not elementwise there are larger arrays too, longer than every part in which a reduction is computed, of
-//! elements so different that the order of a sum shows.
+//! Variables get different shapes, extents 0 and 1 among them, where an op is not elementwise or where the
+//! template drops an operand. Types with known and with unknown extents are both tested. Rules on arrays are
+//! tested on large arrays too: longer than every block of a blocked reduction, with elements of such
+//! different magnitudes that the order of a sum shows.
 //!
-//! Which results are the same depends on the liberties that a rule takes:
+//! Liberties define when two results agree:
 //!
-//! - none: the same bits, where a NaN is as good as any other;
-//! - `no_nan`, `no_inf`: values for which an operand or any term of the pattern is NaN, or an infinity, are
-//!   left out;
-//! - `no_signed_zeros`, and `approximate`: one zero is as good as the other;
-//! - `contract`, `reciprocal`: one rounding more or less for each operation, in units of the largest term
-//!   of either side;
-//! - `reassociate`: the same, where an operation on an array counts once for each element, and terms are as
-//!   large as they are where nothing cancels;
+//! - none: equal bits, where all NaNs are equal;
+//! - `no_nan`, `no_inf`: the same, on values for which no operand and no term of the pattern is NaN, or
+//!   infinite;
+//! - `no_signed_zeros`, and `approximate`: zeros of either sign are equal;
+//! - `contract`, `reciprocal`: one rounding error for each operation, in units of the largest term of either
+//!   side;
+//! - `reassociate`: the same, where a reduction counts as one operation for each element, and terms are as
+//!   large as without cancellation;
 //! - `approximate`: [`TOLERANCE`] units of the largest term.
 //!
-//! With one of the last four, values for which a term of finite operands overflows or underflows are left
-//! out: there rounding shows. A NaN on one side only is a difference, and so is an infinity that is a
-//! constant, or comes of a division by zero.
+//! With the last three, values for which a term of finite operands overflows or underflows are skipped: the
+//! order of operations shows there. A NaN on one side only is a difference. So is an infinity that is a
+//! constant, or that a division by zero yields.
 //!
-//! Where the pattern fails (a power of integers with a negative exponent), the template may do anything,
-//! but it may not fail where the pattern does not.
+//! Where the pattern fails (an integer power with a negative exponent), the template may do anything. Where
+//! the pattern does not fail, the template must not fail.
 
 pub(crate) mod cases;
 
@@ -71,7 +70,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use trial::{Compared, Trial};
 
-/// So many units of rounding of the largest term may results differ in where a rule is `approximate`.
+/// The tolerance of an `approximate` rule, in units of rounding of the largest term.
 pub const TOLERANCE: f64 = 4096.0;
 
 /// The first round: a few values for each combination of dtypes, shapes and attributes.
@@ -81,82 +80,82 @@ const FEW_ARRAYS: Effort = Effort { special: 2, telling: false, random: 2, extre
 /// The second round, where the budget is enough for it.
 const ALIKE: Effort = Effort { special: 4096, telling: true, random: 64, extremes: true };
 
-/// For each combination of different shapes.
+/// For cases with different shapes.
 const MIXED: Effort = Effort { special: 16, telling: false, random: 8, extremes: false };
 
-/// For large arrays, and for larger ones.
+/// For large arrays, and for those of more than [`MANY`] elements.
 const LARGE: Effort = Effort { special: 0, telling: false, random: 4, extremes: true };
 const LARGEST: Effort = Effort { special: 0, telling: false, random: 1, extremes: true };
 
-/// The elements beyond which an array is one of the largest.
+/// Arrays of more elements get the effort [`LARGEST`].
 const MANY: usize = 1000;
 
-/// The elements of all large arrays that a rule is tried on, and the combinations of dtypes and attributes
-/// that each shape is tried with at least.
+/// The number of elements of all large arrays of a rule, and the least number of combinations of dtypes and
+/// attributes for each large shape.
 const MAX_LARGE_ELEMENTS: usize = 300_000;
 const LEAST_LARGE: usize = 2;
 
-/// The values that are tried in the second round, and those of different shapes, over all combinations.
+/// The number of values of the second round over all cases, and of cases with different shapes.
 const BUDGET: usize = 100_000;
 const BUDGET_OF_ARRAYS: usize = 10_000;
 
-/// The combinations of dtypes, shapes and attributes that are tried.
+/// The number of cases that are tested.
 const MAX_CASES: usize = 12_000;
 
-/// The same for one number of operands of rest variables.
+/// The same for one number of rest operands.
 const MAX_REST_CASES: usize = 256;
 
-/// The cases that are tried in full for a simpler counterexample.
+/// The cases that are tested again in search of a simpler counterexample.
 const SIMPLER: usize = 16;
 
-/// The combinations of dtypes for which different shapes, and larger arrays, are tried.
+/// The combinations of dtypes that are tested with different shapes, and with large arrays.
 const MAX_SHAPED: usize = 2;
 const MAX_LARGE: usize = 8;
 
-/// Arrays of more elements are not computed.
+/// The size limit of arrays, in elements.
 const MAX_ELEMENTS: u64 = 1 << 17;
 
-/// The cases that are searched for boundaries, spread over all that are not proved.
+/// The number of unproved cases that are searched for boundary values.
 const MAX_SEARCHED: usize = 8;
 
-/// The cases at the solver's limit for which it is asked again with one of so many variables fixed at these
-/// values: a power of two, and one that is neither odd nor a power of two.
+/// Concretization: the number of cases beyond the solver's limit that are solved again with one variable
+/// fixed, the variables that are fixed in turn, and the values: a power of two, and an even number that is
+/// none.
 const MAX_FIXED: usize = 1;
 const MAX_FIXED_VARS: usize = 3;
 const FIXED: [i128; 2] = [2, 6];
 
-/// All values of variables are tried where there are no more combinations.
+/// A case is tested exhaustively if its variables have no more bits than this together.
 const EXHAUSTIBLE: u32 = 16;
 
-/// What trying a rule came to.
+/// The result of checking a rule.
 #[derive(Clone, Debug)]
 pub struct Soundness {
-    /// The combinations of dtypes (and shapes and attributes, where these matter) for which both sides have
-    /// the same type.
+    /// The number of cases for which both sides have the same type.
     pub cases: usize,
-    /// The combinations of values on which both sides were computed and compared.
+    /// The number of combinations of values on which both sides were compared.
     pub points: usize,
-    /// The cases that are proved for all values, or were tried on all of them.
+    /// The number of cases that are proved, or were tested exhaustively.
     pub proved: usize,
-    /// Where the two sides differ.
+    /// Values for which the sides differ.
     pub counterexample: Option<Counterexample>,
-    /// What was not tried, of a rule that is not proved; a clause each.
+    /// What was not tested, one clause each; empty for a proved rule.
     pub not_tried: Vec<String>,
-    /// The variables that the rule lets have more dtypes than it is of one type for, with the dtypes that
-    /// remain.
+    /// The variables whose dtypes are narrower than the rule says, with the dtypes for which both sides have
+    /// the same type.
     pub narrowed: Vec<(String, DTypes)>,
 }
 
-/// What is to be said of a rule's soundness.
+/// The verdict on a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// It holds for all values, at each dtype.
+    /// It holds for all values at each dtype.
     Proved,
-    /// It held wherever it was tried.
+    /// It held on all values that were tested.
     Held,
-    /// There are values for which it does not hold.
+    /// A counterexample was found.
     Unsound,
-    /// There were no values to try it on.
+    /// No values to test it on were found.
     Untried,
 }
 
@@ -195,8 +194,7 @@ impl fmt::Display for Soundness {
     }
 }
 
-/// Tries a rule, with each choice of its op variables and for several numbers of operands of its rest
-/// variables.
+/// Checks a rule, for each choice of its op variables and for several numbers of rest operands.
 pub fn check(rule: &Rule) -> Soundness {
     let mut found = check_one(rule);
     for choice in &rule.choices {
@@ -206,7 +204,7 @@ pub fn check(rule: &Rule) -> Soundness {
         let more = check_one(choice);
         found.cases += more.cases;
         found.proved += more.proved;
-        // With ops that no values were tried with, the rule would be used untried.
+        // An op choice without test values leaves the whole rule untried.
         let is_untried = more.points == 0 && choice.choice.lengths == rule.choice.lengths;
         found.points = if is_untried { 0 } else { found.points + more.points };
         found.counterexample = more.counterexample;
@@ -273,8 +271,7 @@ impl Search<'_> {
         self.shapes(&all)
     }
 
-    /// Replaces a counterexample by one of the cases before it, whose values are read more easily, if there
-    /// is one.
+    /// Replaces a counterexample by one of an earlier case, whose values are simpler, if there is one.
     fn simplify(&mut self, before: &[Case]) {
         let effort = if is_elementwise(self.rule) { ALIKE } else { MIXED };
         let _ = before.iter().try_for_each(|case| self.try_case(case, effort));
@@ -286,7 +283,7 @@ impl Search<'_> {
         }
     }
 
-    /// Proves cases of integers and bools.
+    /// Proves the cases over integers and bools, and notes the open ones.
     fn decide_all(&mut self, all: &[Case]) -> Result<(), Found> {
         let rule = self.rule;
         if !is_elementwise(rule) {
@@ -317,7 +314,7 @@ impl Search<'_> {
                         let point: Vec<Datum> = values.into_iter().map(Datum::Scalar).collect();
                         self.try_point(case, &point)?;
                     }
-                    // The evaluator is the judge: where it sees no difference, there is none.
+                    // The evaluator decides: a difference that it does not see is none.
                     let why = match holds {
                         true => "the solver's values make no difference",
                         false => "a condition has no meaning in bits",
@@ -337,7 +334,7 @@ impl Search<'_> {
         if self.open.iter().any(|number| is_inexact(&number)) {
             self.not_tried("all values of floats, which are sampled".to_string());
         }
-        // The values that remain are too many: the reasons say at which dtypes.
+        // One reason may stand for many dtypes.
         let mut reasons: Vec<&String> = undecided.iter().map(|(_, why)| why).collect();
         reasons.sort();
         reasons.dedup();
@@ -381,7 +378,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Tries all values where there are few enough; false if there are not.
+    /// Tests all values of a case; false if there are too many.
     fn exhausted(&mut self, case: &Case) -> Result<bool, Found> {
         let bits = |dtype: DType| width(dtype).map(|bits| bits as u32);
         let widths: Option<Vec<u32>> = case.vars.iter().map(|(ty, _)| bits(ty.dtype())).collect();
@@ -402,8 +399,7 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// As many values for each case as the budget has; of those that are proved too, for proofs have errors
-    /// as programs have.
+    /// Spends the rest of the budget on all cases, also on proved ones: a prover may have bugs.
     fn second_round(&mut self, all: &[Case]) -> Result<(), Found> {
         let (budget, few) = if is_elementwise(self.rule) { (BUDGET, FEW) } else { (BUDGET_OF_ARRAYS, FEW_ARRAYS) };
         let share = budget / all.len().max(1);
@@ -426,7 +422,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Different shapes, and larger arrays.
+    /// Tests operands of different shapes, and large arrays.
     fn shapes(&mut self, all: &[Case]) -> Result<(), Found> {
         let rule = self.rule;
         let mut fitting: Vec<Vec<DType>> = Vec::new();
@@ -456,8 +452,7 @@ impl Search<'_> {
         self.large(&cases)
     }
 
-    /// The smaller ones of large arrays first; each shape by turns with each combination of dtypes and
-    /// attributes.
+    /// Tests large arrays in the order of their size, each shape with a sample of dtypes and attributes.
     fn large(&mut self, cases: &[Case]) -> Result<(), Found> {
         let elements = |case: &Case| case.shapes.iter().map(|shape| shape.iter().product::<usize>()).max().unwrap_or(0);
         let mut by_size: Vec<(usize, &Case)> = cases.iter().map(|case| (elements(case), case)).collect();
@@ -476,12 +471,12 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Shapes of a rule that is proved for all elements are no cases that remain to be proved.
+    /// The number of new cases to prove: none if the rule is proved for all elements.
     fn unproved(&self, cases: usize) -> usize {
         if self.found.proved == self.found.cases { 0 } else { cases }
     }
 
-    /// The variables for which fewer dtypes remain than the rule says.
+    /// Notes the variables whose dtypes are narrower than the rule says.
     fn narrow(&mut self, all: &[Case]) {
         for (at, var) in self.rule.vars.iter().enumerate() {
             let remain = all.iter().fold(DTypes::none(), |set, case| set.with(case.vars[at].0.dtype()));
@@ -502,12 +497,12 @@ impl Search<'_> {
         all.iter().try_for_each(|point| self.try_point(case, point))
     }
 
-    /// Values of an elementwise rule: all at once, and those for which the bits differ one by one.
+    /// Tests an elementwise rule on all values in one batch, and again one by one where the bits differ.
     fn try_scalars(&mut self, case: &Case, all: Vec<Vec<Scalar>>) -> Result<(), Found> {
         if all.is_empty() {
             return Ok(());
         }
-        // Of numbers that liberties may leave out each is looked at alone.
+        // A liberty may exclude special values; only a trial of one point knows.
         let is_alone = |sides: &Sides| match sides {
             Sides::Finite => false,
             Sides::Special => self.rule.liberties.intersects(Liberties::NO_NAN | Liberties::NO_INF),
@@ -540,7 +535,7 @@ impl Search<'_> {
     }
 }
 
-/// At most so many of a list, spread evenly over it.
+/// An evenly spaced sample of a list, of at most `most` elements.
 fn thinned<T>(list: Vec<T>, most: usize) -> Vec<T> {
     let count = list.len();
     if count <= most {

@@ -1,4 +1,4 @@
-//! The values that a rule is tried on.
+//! Test values of a case: special, telling and random ones.
 
 use super::cases::known_in;
 use super::drawn::Drawing;
@@ -8,21 +8,21 @@ use crate::rule::typing::{Case, Operand};
 use crate::rule::{Condition, Rule};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
-/// How many values are tried in a case.
+/// The number of test values of a case, by kind.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
-    /// At most so many combinations of special values.
+    /// Upper limit on the combinations of special values.
     pub special: usize,
-    /// The rule's constants and what is near to them, and integers that floats lose, at each variable.
+    /// For each variable: the rule's constants, their neighbours, and integers that floats can't represent.
     pub telling: bool,
-    /// So many random combinations.
+    /// The number of random combinations.
     pub random: usize,
     /// Arrays of one value, the greatest and the least of the dtype, and arrays whose last element alone is
     /// the greatest.
     pub extremes: bool,
 }
 
-/// The values to try in a case, those first that are read most easily.
+/// The test values of a case, the simplest first.
 pub(super) fn points<'a>(rule: &'a Rule, case: &'a Case, effort: Effort) -> impl Iterator<Item = Vec<Datum>> + 'a {
     let mut drawing = Drawing::new(rule, case);
     let telling = if effort.telling { drawing.telling() } else { Vec::new() };
@@ -32,7 +32,8 @@ pub(super) fn points<'a>(rule: &'a Rule, case: &'a Case, effort: Effort) -> impl
     extremes.into_iter().chain(special).chain(drawn.filter_map(move |fixed| drawing.point(fixed)))
 }
 
-/// Every element of every variable at one end of its dtype's range, and at the other.
+/// All elements of all variables at the greatest number of their dtype, then at the least, then arrays of
+/// zeros whose last element is the greatest.
 fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
     let end = |greatest: bool| {
         let value = |dtype: DType| match (dtype, greatest) {
@@ -74,13 +75,13 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
     all
 }
 
-/// True if all conditions are true of the elements.
+/// Whether the elements satisfy all conditions.
 pub(super) fn hold(rule: &Rule, case: &Case, elements: &[Scalar]) -> bool {
     let known = |var| known_in(case, var);
     rule.conditions.iter().all(|condition| condition.sample(rule, &|var| Some(elements[var]), &known))
 }
 
-/// True if the conditions that are about a variable alone are true of the element.
+/// Whether an element satisfies the conditions that involve this variable alone.
 pub(super) fn fits(rule: &Rule, case: &Case, var: usize, element: Scalar) -> bool {
     let about = |c: &&Condition| c.vars(rule)[..] == [var];
     let known = |var| known_in(case, var);
@@ -92,9 +93,8 @@ fn special_points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Itera
     let lists: Vec<Vec<Scalar>> = case.vars.iter().map(|(ty, _)| values(ty.dtype())).collect();
     let all = lists.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
     let total = all.min(most);
-    // Where there are more combinations than are tried, one half is all of the first values, which are the
-    // most special ones; the others are visited evenly by a stride that has no factor in common with their
-    // number.
+    // Beyond the limit, one half are the combinations of the first values, the most special ones. The other
+    // half samples all combinations by a stride that is coprime to their number.
     let first = (2..).take_while(|k: &usize| all > total && k.saturating_pow(lists.len() as u32) <= total / 2).last();
     let dense = first.map_or(0, |k| k.pow(lists.len() as u32));
     let stride = if all > total { (all / total.max(1)) | 1 } else { 1 };
@@ -115,8 +115,8 @@ fn special_points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Itera
     })
 }
 
-/// A variable's value: arrays hold the value alone, or some that come after it in the list too, of those
-/// that the conditions let through.
+/// The value of a variable. An array holds `first` alone, or also later values of the list that satisfy the
+/// conditions.
 fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar], rule: &Rule) -> Datum {
     let (ty, shape) = (&case.vars[var].0, &case.shapes[var]);
     if !ty.is_array() {
@@ -128,13 +128,13 @@ fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar]
     Array::from_fn(ty.dtype(), shape, at).map_or(Datum::Scalar(first), Datum::Array)
 }
 
-/// Numbers of no importance.
+/// Ordinary numbers.
 const ORDINARY: [f64; 11] = [3.7, -0.1, 10.0, 7.25, 1e-30, -1e30, 0.333, 1e5, -123.456, 23.7, 41.3];
 
-/// Integers of no importance.
+/// Ordinary integers.
 const ORDINARY_INTS: [i128; 4] = [-7, 100, -100, 12345];
 
-/// Values where arithmetic changes its ways, and some of no importance.
+/// Special values of a dtype, followed by ordinary ones.
 pub(super) fn values(dtype: DType) -> Vec<Scalar> {
     let mut all = special(dtype);
     if dtype.is_float() {

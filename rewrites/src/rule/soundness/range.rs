@@ -1,22 +1,21 @@
-//! Whether an op of finite operands left the range of its floats: it overflowed, or underflowed to zero.
+//! Detects overflow, and underflow to zero, of an op with finite operands.
 //!
-//! Not every infinity is an overflow: a quotient by zero and a logarithm of zero are infinite in real
-//! arithmetic too, and say that a rule is wrong where its other side is finite. Such poles are at zero and
-//! at plus and minus one, and of functions of one operand at small integers; overflow is at large operands,
-//! or tiny ones.
+//! Not every infinity is an overflow. Poles, such as division by zero and the logarithm of zero, are infinite
+//! in real arithmetic too, so they do count as a difference. Heuristic: poles lie at 0, 1 and -1, and for
+//! functions of one operand at small integers. Overflow happens at large or tiny operands.
 
 use super::trial::parts;
 use rewright_ir::{Array, Datum, Op, Scalar};
 
-/// Ops whose result is a zero only where an operand is one, or the result underflowed.
+/// Ops whose result is zero only if an operand is zero, or by underflow.
 const NEVER_ZERO: [&str; 11] =
     ["mul", "div", "square", "reciprocal", "exp", "exp2", "power", "float_power", "integer_power", "erfc", "logistic"];
 
-/// The magnitude up to which a function of one operand has poles.
+/// The magnitude up to which functions of one operand have poles at integers.
 const SMALL: f64 = 64.0;
 
-/// True if a result is an infinity or a zero that it would not be if floats had a wider range, or a NaN of
-/// an operation on arrays that comes of such an infinity.
+/// Whether a result overflowed or underflowed to zero. For ops on arrays, a NaN counts as the difference of
+/// two overflows.
 pub(super) fn is_left(op: Op, args: &[Datum], results: &[Datum]) -> bool {
     let infinite = |value: &Datum| parts(value).any(f64::is_infinite);
     let nan = |value: &Datum| parts(value).any(f64::is_nan);
@@ -33,8 +32,7 @@ fn is_empty(value: &Datum) -> bool {
     value.shape().contains(&0)
 }
 
-/// True if an element is infinite, its operands are finite, and none of these is where functions have
-/// poles; or if an element is a zero that underflowed.
+/// Whether an element is infinite although its operands are finite and at no pole, or is zero by underflow.
 fn left_range(op: Op, args: &[Datum], result: &Datum) -> bool {
     let beside = |arg: &Datum| {
         let array = arg.to_array();

@@ -1,14 +1,14 @@
-//! The liberties with which a rule would hold.
+//! Remedies: sets of liberties with which an unsound rule holds.
 
 use super::trial::{Compared, Trial};
 use super::{Counterexample, Verdict, check};
 use crate::rule::{Liberties, Rule};
 use rewright_ir::{Attr, Datum};
 
-/// The most liberties that are suggested together.
+/// The limit on liberties in one suggestion.
 const MAX_TOGETHER: u32 = 3;
 
-/// From the least that is given up to the most.
+/// From the weakest liberty to the strongest.
 const ALL: [Liberties; 7] = [
     Liberties::NO_SIGNED_ZEROS,
     Liberties::NO_NAN,
@@ -19,14 +19,13 @@ const ALL: [Liberties; 7] = [
     Liberties::APPROXIMATE,
 ];
 
-/// The fewest further liberties with which a rule holds, up to three of them. Each set is tried in full
-/// before it is suggested; those with which a counterexample of another set remains one are not tried at
-/// all.
+/// The smallest set of further liberties with which a rule holds, of at most [`MAX_TOGETHER`] elements. Each set is
+/// checked in full before it is suggested. A set that does not exclude a known counterexample is skipped.
 pub fn missing_liberties(rule: &Rule) -> Option<Liberties> {
     let open: Vec<Liberties> = ALL.into_iter().filter(|&one| !rule.liberties.contains(one)).collect();
     let sets = (1..1u32 << open.len()).filter(|set| set.count_ones() <= MAX_TOGETHER);
     let mut sets: Vec<u32> = sets.filter(|&set| is_sensible(rule, pick(&open, set))).collect();
-    // Fewer first; of as many, those that give up less.
+    // Smaller sets first; among equal sizes, the weaker one.
     sets.sort_by_key(|set| (set.count_ones(), *set));
     let mut examples: Vec<Counterexample> = Vec::new();
     for set in sets {
@@ -41,7 +40,7 @@ pub fn missing_liberties(rule: &Rule) -> Option<Liberties> {
         }
         match found.counterexample {
             Some(example) => examples.push(example),
-            // Nothing is left to be compared, nor would it be with more.
+            // No values are left to compare, and more liberties leave none either.
             None => continue,
         }
     }
@@ -53,14 +52,14 @@ fn pick(open: &[Liberties], set: u32) -> Liberties {
     chosen.fold(Liberties::empty(), |all, (_, &one)| all | one)
 }
 
-/// One way to round otherwise at a time, and of integers none.
+/// Whether a set is worth a check: at most one liberty about rounding, and none of them for integers.
 fn is_sensible(rule: &Rule, more: Liberties) -> bool {
     let rounding = Liberties::CONTRACT | Liberties::RECIPROCAL | Liberties::REASSOCIATE | Liberties::APPROXIMATE;
     let inexact = |var: &crate::rule::Var| var.dtypes.iter().any(|d| d.is_float() || d.is_complex());
     (more & rounding).iter().count() <= 1 && (rule.vars.is_empty() || rule.vars.iter().any(inexact))
 }
 
-/// True if the sides differ at the counterexample's values with these liberties, too.
+/// Whether the counterexample stays one with these liberties.
 fn remains(rule: &Rule, example: &Counterexample) -> bool {
     let ops = |rule: &&Rule| {
         let chosen = rule.chosen.iter().map(|(name, op)| (name.to_string(), op.to_string()));

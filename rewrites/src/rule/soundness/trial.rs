@@ -1,4 +1,4 @@
-//! A rule at one combination of values: both sides computed, and compared as far as the liberties say.
+//! Evaluates both sides of a rule at one point, and compares them within its liberties.
 
 use super::{Counterexample, MAX_ELEMENTS, TOLERANCE, range};
 use crate::rule::{Liberties, Node, NodeId, Rule};
@@ -6,7 +6,7 @@ use rewright_ir::op::Traits;
 use rewright_ir::{Array, Attr, DType, Datum, Limits, Op, Scalar, evaluate_op};
 use std::cell::Cell;
 
-/// Of at most so many variables all signs are tried where it is asked how large terms can be.
+/// The number of variables whose signs are varied to bound terms without cancellation.
 const MAX_SIGNED: usize = 4;
 
 /// A rule at one combination of values.
@@ -14,17 +14,17 @@ pub(super) struct Trial<'a> {
     rule: &'a Rule,
     attrs: &'a [Option<Attr>],
     point: &'a [Datum],
-    /// A term of finite operands overflowed, or underflowed to zero.
+    /// Whether a term of finite operands overflowed, or underflowed to zero.
     out_of_range: Cell<bool>,
-    /// So many results of floats were rounded, counted for each element of an array that was combined.
+    /// The number of roundings; a reduction counts once for each element.
     roundings: Cell<f64>,
-    /// The ops whose results these are.
+    /// The number of ops that round.
     rounding_ops: Cell<f64>,
 }
 
-/// The comparison of both sides at one combination of values.
+/// The result of comparing both sides at one point.
 pub(super) enum Compared {
-    /// There is nothing to compare: the pattern fails, or the liberties say that such values do not occur.
+    /// Nothing to compare: the pattern fails, or the liberties exclude such values.
     LeftOut,
     /// The sides agree.
     Same,
@@ -32,7 +32,7 @@ pub(super) enum Compared {
     Differ(Box<Counterexample>),
 }
 
-/// The values of a rule's terms, as far as they have been needed.
+/// The values of a rule's terms, evaluated on demand.
 type Terms = Vec<Option<Vec<Datum>>>;
 
 impl<'a> Trial<'a> {
@@ -93,7 +93,7 @@ impl<'a> Trial<'a> {
         self.rule.liberties.rounds_otherwise()
     }
 
-    /// The value of a side of the template; constants fill what they replace.
+    /// The value of one side of the template. A scalar that replaces an array is broadcast.
     fn template(&self, rhs: NodeId, pattern: &Datum, terms: &mut Terms) -> Result<Datum, String> {
         let scalar = match &self.rule.nodes[rhs] {
             Node::Literal(literal) => literal.at(pattern.dtype()).ok_or("it has no value")?,
@@ -156,14 +156,14 @@ impl<'a> Trial<'a> {
         Ok(results)
     }
 
-    /// Notes whether an op overflowed or underflowed, and how often it rounded.
+    /// Notes overflow, underflow and roundings of an op.
     fn note(&self, op: Op, args: &[Datum], results: &[Datum]) {
         if range::is_left(op, args, results) {
             self.out_of_range.set(true);
         }
         let is_inexact = |value: &Datum| value.dtype().is_float() || value.dtype().is_complex();
         if is_rounding(op) && results.iter().any(is_inexact) {
-            // A reduction rounds no more often than its operand has elements.
+            // A reduction rounds at most once for each element of its operand.
             let len = |value: &Datum| value.shape().iter().product::<usize>().max(1);
             let combined = args.iter().map(len).max().unwrap_or(1) as f64;
             self.rounding_ops.set(self.rounding_ops.get() + 1.0);
@@ -176,15 +176,15 @@ impl<'a> Trial<'a> {
         self.point.iter().any(is) || terms.iter().flatten().flatten().any(is)
     }
 
-    /// The liberties say that values like these do not occur.
+    /// Whether the liberties exclude these values.
     fn left_out(&self, terms: &Terms) -> bool {
         let liberties = self.rule.liberties;
         liberties.contains(Liberties::NO_NAN) && self.has(terms, f64::is_nan)
             || liberties.contains(Liberties::NO_INF) && self.has(terms, f64::is_infinite)
     }
 
-    /// Rounding otherwise says nothing where a term overflowed or underflowed, or is so small that bits are
-    /// lost.
+    /// Whether another rounding may change the result without bound: a term overflowed, underflowed, or is
+    /// subnormal.
     fn is_lossy(&self, terms: &Terms) -> bool {
         let smallest = |value: &Datum| {
             if matches!(value.dtype(), DType::F32 | DType::C64) { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE }
@@ -194,7 +194,7 @@ impl<'a> Trial<'a> {
             && (self.out_of_range.get() || self.point.iter().any(lossy) || terms.iter().flatten().flatten().any(lossy))
     }
 
-    /// The difference that the liberties allow, in parts of the largest term; see the module's page.
+    /// The difference that the liberties allow, relative to the largest term.
     fn allowance(&self, terms: &Terms) -> f64 {
         let liberties = self.rule.liberties;
         let roundings = match liberties {
@@ -206,7 +206,7 @@ impl<'a> Trial<'a> {
         roundings * self.unit(terms)
     }
 
-    /// The unit of rounding of the ops that round, the coarsest one.
+    /// The coarsest unit of rounding of the ops that round.
     fn unit(&self, terms: &Terms) -> f64 {
         let unit = |dtype: DType| match dtype {
             DType::F32 | DType::C64 => f32::EPSILON as f64,
@@ -218,7 +218,7 @@ impl<'a> Trial<'a> {
         all.flat_map(|(_, values)| values.iter().flatten()).map(|value| unit(value.dtype())).fold(0.0, f64::max)
     }
 
-    /// The largest finite term. Operands count where they are the result.
+    /// The largest finite term. A variable counts if it is a side of the template.
     fn largest(&self, terms: &Terms) -> f64 {
         let values = terms.iter().flatten().flatten();
         let direct = self.rule.rhs.iter().filter_map(|&rhs| match &self.rule.nodes[rhs] {
@@ -228,8 +228,8 @@ impl<'a> Trial<'a> {
         values.chain(direct).flat_map(parts).filter(|x| x.is_finite()).fold(0.0, |most, x| most.max(x.abs()))
     }
 
-    /// The largest finite term for any signs of the operands' elements: where nothing cancels, terms are as
-    /// large as the errors that they leave behind, also inside of ops on whole arrays.
+    /// The largest finite term over all signs of the operands: a bound on terms without cancellation, also
+    /// inside reductions.
     fn largest_of_any_signs(&self, terms: &Terms) -> f64 {
         let floats: Vec<usize> = (0..self.point.len()).filter(|&var| is_float(&self.point[var])).collect();
         let signs = 1u32 << floats.len().min(MAX_SIGNED);
@@ -253,8 +253,7 @@ impl<'a> Trial<'a> {
     }
 
     fn is_same(&self, a: &Datum, b: &Datum, allowed: f64) -> bool {
-        // A zero of the other sign comes of no rounding; another function may come to zero from the other
-        // side.
+        // Rounding never changes the sign of a zero; another function may approach zero from the other side.
         let zeros = self.rule.liberties.intersects(Liberties::NO_SIGNED_ZEROS | Liberties::APPROXIMATE);
         let close = |(x, y): (f64, f64)| {
             x.to_bits() == y.to_bits()
@@ -269,7 +268,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// A conversion is no rounding more or less, and a view is none at all.
+/// Whether an op rounds. Casts stay where they are, and views compute nothing.
 fn is_rounding(op: Op) -> bool {
     op.name != "cast" && !op.traits.intersects(Traits::VIEW | Traits::CONSTRUCTOR)
 }
@@ -286,7 +285,7 @@ fn elements(value: &Datum) -> Box<dyn Iterator<Item = Scalar> + '_> {
     }
 }
 
-/// The value with floats of one sign.
+/// The value with all floats of one sign.
 fn with_sign(value: &Datum, negative: bool) -> Option<Datum> {
     let dtype = value.dtype();
     let signed = |s: Scalar| match dtype.is_float() {
@@ -303,7 +302,7 @@ fn with_sign(value: &Datum, negative: bool) -> Option<Datum> {
     }
 }
 
-/// The floats that a value is made of: none of integers.
+/// The floats of a value, real and imaginary parts apart; none of integers.
 pub(super) fn parts(value: &Datum) -> impl Iterator<Item = f64> + '_ {
     let inexact = value.dtype().is_float() || value.dtype().is_complex();
     elements(value).filter(move |_| inexact).flat_map(|scalar| {
