@@ -22,6 +22,7 @@
 //! [`Scalar`](rewright::Scalar), which is a value like arrays, and has a dtype.
 
 mod compiled;
+mod data;
 mod destination;
 mod error;
 mod flatten;

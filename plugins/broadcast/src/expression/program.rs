@@ -172,13 +172,14 @@ struct Order {
 
 /// What makes two values the same one.
 #[derive(PartialEq, Eq, Hash)]
-enum Place {
+pub enum Place {
     Array { elements: usize, strides: Vec<isize>, ty: Type },
     Styled(usize),
 }
 
 impl Place {
-    fn of(value: &Datum) -> Option<Place> {
+    /// That of an array; scalars are never the same one.
+    pub fn of(value: &Datum) -> Option<Place> {
         Some(match value {
             Datum::Scalar(_) => return None,
             Datum::Array(array) => {
