@@ -15,6 +15,7 @@ pub mod absorption;
 pub mod bits_on_words;
 pub mod element;
 pub mod expression;
+pub mod flatten;
 pub mod lattice;
 pub mod lazy;
 pub mod materialize_nest;

@@ -27,6 +27,17 @@ pub enum Part {
     },
 }
 
+impl Part {
+    /// The dtype of the element.
+    pub fn dtype(&self, func: &Function) -> DType {
+        match self {
+            Part::Constant(scalar) => scalar.dtype(),
+            Part::Leaf(value) => func.ty(*value).dtype(),
+            Part::Applied { inst, .. } => func.ty(func.inst(*inst).results[0]).dtype(),
+        }
+    }
+}
+
 /// What is applied.
 #[derive(Clone, Copy, Debug)]
 pub enum Applied {
@@ -49,7 +60,17 @@ const MOST: usize = 1 << 14;
 impl Nest {
     /// The nest that a value is; the error says why it can't be computed at `root`.
     pub fn of(cx: &MatchCx<'_>, root: Inst, value: Value) -> Result<Nest, String> {
-        let func = cx.func();
+        let nest = Nest::parts_of(cx.func(), value)?;
+        nest.unwritten(cx, root)?;
+        Ok(nest)
+    }
+
+    /// The nest that a value is, whatever is written to its operands afterwards.
+    ///
+    /// # Errors
+    ///
+    /// It is too large, or a function of it is not known.
+    pub fn parts_of(func: &Function, value: Value) -> Result<Nest, String> {
         let mut nest = Nest { parts: Vec::new() };
         let mut number: HashMap<Value, usize> = HashMap::new();
         // Values whose operands are to be looked at first, and those whose turn has come.
@@ -84,7 +105,6 @@ impl Nest {
                 return Err(format!("it has more than {MOST} parts"));
             }
         }
-        nest.unwritten(cx, root)?;
         Ok(nest)
     }
 
