@@ -7,7 +7,7 @@ use crate::merge::Along;
 use crate::terms::Terms;
 use rewright::ir::{Elements, EvalCx, EvalError, Style, Styled};
 use rewright::ndarray::{ArcArray, IxDyn};
-use rewright::{Array, Datum, Element, Name, Scalar, with_array};
+use rewright::{Array, Datum, Dim, Element, Name, Scalar, Type, with_array};
 use std::borrow::Cow;
 
 /// Interface of a storage style: what is done with patterns. The last component holds the values, the others say where they are.
@@ -25,6 +25,55 @@ pub type Positions = Vec<i64>;
 
 /// Interface of a storage style: the places of an array where it may have something else than zero, in any order, each once.
 pub struct Nonzeros(pub fn(&Styled) -> Vec<Positions>);
+
+/// Interface of a storage style with a pattern: the style that says where an array of a type is zero when it is broadcast to
+/// longer or more axes, if there is one. That style has a pattern, too.
+pub struct Stretches(pub fn(&Type, &[Dim]) -> Option<&'static str>);
+
+/// An array that is broadcast to a shape, in the style of such arrays: each stored value stands along all of the axes that are
+/// stretched.
+///
+/// # Errors
+///
+/// The shape is not one that the array broadcasts to, or there is no memory for all places.
+pub fn stretched(style: Style, array: &Styled, shape: &[usize]) -> Result<Styled, String> {
+    let own = array.shape();
+    let missing = shape.len().checked_sub(own.len());
+    let missing = missing.filter(|&missing| own.iter().zip(&shape[missing..]).all(|(&n, &to)| n == to || n == 1));
+    let missing = missing.ok_or_else(|| format!("extents of {own:?} don't broadcast to {shape:?}"))?;
+    let places = (of(array.style())?.places)(array)?;
+    let count = values(array)?.len();
+    let repeats = |axis: usize| axis < missing || own[axis - missing] != shape[axis];
+    let times =
+        (0..shape.len()).filter(|&axis| repeats(axis)).try_fold(1_usize, |all, axis| all.checked_mul(shape[axis]));
+    let total = times.and_then(|times| times.checked_mul(count)).ok_or(LARGE)?;
+    let mut all: Vec<Positions> = shape.iter().map(|_| reserved(total)).collect::<Result<_, _>>()?;
+    let mut numbers: Vec<usize> = reserved(total)?;
+    for n in 0..count {
+        for copy in 0..total / count {
+            let mut rest = copy;
+            for axis in (0..shape.len()).rev() {
+                let at = if repeats(axis) {
+                    let at = rest % shape[axis];
+                    rest /= shape[axis];
+                    at as i64
+                } else {
+                    places[axis - missing][n]
+                };
+                all[axis].push(at);
+            }
+            numbers.push(n);
+        }
+    }
+    let Ordered { mut components, order } = (of(style)?.at)(shape, &all)?;
+    let order = order.map_or(numbers.clone(), |order| order.iter().map(|&n| numbers[n]).collect());
+    let kept = values(array)?;
+    components.push(with_array!(kept, |kept| {
+        let kept = in_order(kept);
+        list(order.iter().map(|&n| kept[n]).collect())
+    }));
+    Styled::new(style, array.dtype(), shape, components)
+}
 
 /// Places of some arrays together.
 pub struct United {

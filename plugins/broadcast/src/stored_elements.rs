@@ -2,13 +2,15 @@
 //! values of all operands.
 //!
 //! `align` puts the patterns together: those of any operand, or of products the places that all factors have ([`terms`](crate::terms)). Operands that are
-//! not sparse, where zeros absorb them, are read at these places. A result that is zero elsewhere is sparse again, without the zeros that were computed; another one is dense, copies of that number beside what was computed.
+//! not sparse, where zeros absorb them, are read at these places. A sparse array that is broadcast is stretched first
+//! ([`stretch`](crate::ops::stretch)). A result that is zero elsewhere is sparse again, without the zeros that were computed; another one is dense, copies of that number beside what was computed.
 
-use crate::element::{Cell, assembled, dense, insert, stretched, zero};
+use crate::absorption::{self, ABSORBING, is_exact};
+use crate::element::{Cell, assembled, dense, insert, stretched as view, zero};
 use crate::lazy::Lazy;
-use crate::nest::Nest;
+use crate::nest::{Applied, Nest, Part};
 use crate::ops::materialize;
-use crate::pattern::{Nonzeros, Pattern};
+use crate::pattern::{Nonzeros, Pattern, Stretches};
 use crate::terms::Terms;
 use rewright::ir::expr::{Affine, BodyRef, Index, IndexExpr, Mode, axes_along};
 use rewright::ir::{Loc, Style};
@@ -102,7 +104,53 @@ impl RootRewrite for StoredElements {
 /// Whether an operand says where it is zero, for all elements of the result.
 fn is_aligned(ty: &Type, style: Style, result: &Type) -> bool {
     let Ok(own) = Style::of(ty) else { return false };
-    ty.dims() == result.dims() && (own == style || own.def().interface::<Nonzeros>().is_some())
+    let is_there = own == style || own.def().interface::<Nonzeros>().is_some();
+    (ty.dims() == result.dims() && is_there) || is_stretched(ty, style, result)
+}
+
+/// Whether it does so when it is stretched to these elements.
+fn is_stretched(ty: &Type, style: Style, result: &Type) -> bool {
+    let Ok(own) = Style::of(ty) else { return false };
+    let stretches = own.def().interface::<Stretches>().filter(|_| ty.dims() != result.dims());
+    stretches.is_some_and(|stretches| (stretches.0)(ty, result.dims()) == Some(style.def().name))
+}
+
+/// Whether a stretched operand is only a factor of products that are zero beside the places of others, whatever it is
+/// there. It is then read at these places, and copies of it need not be made.
+fn is_only_a_factor(nest: &Nest, func: &Function, leaf: Value, style: Style, result: &Type) -> bool {
+    // Of each part, whether all arrays that it is made of say where it is zero.
+    let mut is_bound = Vec::with_capacity(nest.parts.len());
+    for part in &nest.parts {
+        is_bound.push(match part {
+            Part::Constant(_) => true,
+            Part::Leaf(value) => {
+                let ty = func.ty(*value);
+                ty.is_scalar() || (ty.dims() == result.dims() && is_aligned(ty, style, result))
+            }
+            Part::Applied { args, .. } => args.iter().all(|&arg| is_bound[arg]),
+        });
+    }
+    let is_zero = |n: usize| match &nest.parts[n] {
+        Part::Leaf(value) => func.ty(*value).is_array(),
+        Part::Applied { inst, .. } => {
+            let lazy = Lazy::of(func.ty(func.inst(*inst).results[0]));
+            lazy.is_ok_and(|lazy| lazy.zero.is_some_and(|zero| !zero.truthy()))
+        }
+        Part::Constant(_) => false,
+    };
+    nest.parts.iter().all(|part| {
+        let Part::Applied { inst, function, args } = part else { return true };
+        let is_leaf = |&n: &usize| matches!(nest.parts[n], Part::Leaf(value) if value == leaf);
+        if !args.iter().any(is_leaf) {
+            return true;
+        }
+        let (Applied::Op(op), [a, b]) = (function, &args[..]) else { return false };
+        let data = func.inst(*inst);
+        let exact = args.iter().all(|&n| is_exact(nest.parts[n].dtype(func)));
+        let absorbs = absorption::is_asked(*op, &data.attrs, func.ty(data.results[0]).dtype()) || exact;
+        let other = if is_leaf(a) { *b } else { *a };
+        ABSORBING.contains(&op.name) && absorbs && is_bound[other] && is_zero(other)
+    })
 }
 
 /// What the kernel reads of a leaf.
@@ -123,13 +171,29 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
             leaves.push(leaf);
         }
     }
-    let aligned: Vec<Value> =
-        leaves.iter().copied().filter(|&leaf| is_aligned(rw.func().ty(leaf), style, result)).collect();
+    let stretched = |func: &Function, leaf: Value| is_stretched(func.ty(leaf), style, result);
+    let counts = |func: &Function, leaf: Value| {
+        is_aligned(func.ty(leaf), style, result)
+            && !(stretched(func, leaf) && is_only_a_factor(nest, func, leaf, style, result))
+    };
+    let aligned: Vec<Value> = leaves.iter().copied().filter(|&leaf| counts(rw.func(), leaf)).collect();
     let number = |leaf| aligned.iter().position(|&other| other == leaf);
     if let Some(terms) = Terms::of(nest, rw.func(), number) {
         named = named.with("places", Attr::Str(terms.written().into()));
     }
-    let inst = rw.insert(rewright::ir::builder::find_op("align")?, aligned.clone(), named)?;
+    let mut whole = Vec::with_capacity(aligned.len());
+    for &leaf in &aligned {
+        whole.push(match stretched(rw.func(), leaf) {
+            true => {
+                let others = leaves.iter().filter(|&&other| other != leaf && rw.func().ty(other).rank() > 0);
+                let operands: Vec<Value> = [leaf].into_iter().chain(others.copied()).collect();
+                let attrs = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
+                rw.op_with("stretch", operands, attrs)?
+            }
+            false => leaf,
+        });
+    }
+    let inst = rw.insert(rewright::ir::builder::find_op("align")?, whole, named)?;
     let results = rw.func().inst(inst).results.clone();
     let (whereabouts, values) = results.split_at(results.len() - aligned.len());
     let mut reads = Vec::new();
@@ -140,7 +204,7 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
             None if ty.rank() == 0 => Read::Scalar,
             None => {
                 let dense = dense(rw, leaf, loc, "elements at the places of others are read from there")?;
-                Read::Dense(stretched(rw, dense, result)?)
+                Read::Dense(view(rw, dense, result)?)
             }
         });
     }
@@ -182,7 +246,7 @@ fn at_places(cell: &mut Cell<'_>, value: Value, result: &Type, places: &[Value])
         if dim == Dim::Const(1) && result.dims()[axis + missing] != Dim::Const(1) {
             return Index { expr: IndexExpr::Affine(Affine::constant(0)), mode: Mode::Proved };
         }
-        // `stretched` has seen to it that all places are inside.
+        // `view` has seen to it that all places are inside.
         let arg = cell.arg(places[axis + missing]);
         let along = vec![IndexExpr::Affine(Affine::axis(0))];
         Index { expr: IndexExpr::Gather { arg, index: along, offset: Affine::constant(0) }, mode: Mode::Check }

@@ -8,6 +8,7 @@ use crate::absorption::{self, ABSORBING, is_exact};
 use crate::lattice::{Answer, Applying, Broadcasting, Keeps, lattice};
 use crate::lazy::Lazy;
 use crate::ops::broadcasted::attrs_of_op;
+use crate::pattern::Stretches;
 use rewright::ir::{InferCx, Style};
 use rewright::{Attrs, DType, Dim, Op, Scalar, Type};
 
@@ -53,8 +54,10 @@ pub fn apply(
     finite: bool,
 ) -> Result<Structure, String> {
     let mut because = Vec::new();
+    // Beside dense arrays, stretched zeros are no structure that is worth its places.
+    let stretches = cx.args.iter().all(|ty| ty.is_scalar() || is_kept(ty, dims));
     let operands: Vec<Operand> =
-        cx.args.iter().zip(cx.consts).map(|(ty, known)| operand(ty, *known, dims, &mut because)).collect();
+        cx.args.iter().zip(cx.consts).map(|(ty, known)| operand(ty, *known, dims, stretches, &mut because)).collect();
     let style = match ruled(function, cx, dtype)? {
         Answer::Join => joined(&operands, &mut because),
         Answer::Style(style) => Some(style),
@@ -100,7 +103,19 @@ fn ruled(function: Function, cx: &InferCx<'_>, dtype: DType) -> Result<Answer, S
     Ok(Answer::Join)
 }
 
-fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], because: &mut Vec<String>) -> Operand {
+/// True if the zeros of an array are in a result of these dims where a style says.
+fn is_kept(ty: &Type, dims: &[Dim]) -> bool {
+    alone(ty).is_ok_and(|lazy| !lazy.style.is_dense() && (ty.dims() == dims || stretched(lazy, ty, dims).is_some()))
+}
+
+/// The structure of an array that is stretched to other dims; nothing if its style has no other for it.
+fn stretched(lazy: Lazy, ty: &Type, dims: &[Dim]) -> Option<Lazy> {
+    let stretches = lazy.style.def().interface::<Stretches>()?;
+    let style = Style::named(rewright::Name::new((stretches.0)(ty, dims)?)).ok()?;
+    Some(Lazy { style, ..lazy })
+}
+
+fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], stretches: bool, because: &mut Vec<String>) -> Operand {
     if ty.is_scalar() {
         return Operand::Scalar(known);
     }
@@ -116,6 +131,14 @@ fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], because: &mut Vec<Str
     }
     // Zeros are elsewhere in what is stretched; that bools are packed, and tuples small, stays.
     let zeros = lazy.style.def().interface::<Broadcasting>().is_none_or(|b| b.keeps == Keeps::Zeros);
+    if zeros
+        && stretches
+        && ty.dims() != dims
+        && !dims.contains(&Dim::Any)
+        && let Some(lazy) = stretched(lazy, ty, dims)
+    {
+        return Operand::Styled(lazy);
+    }
     if (zeros && ty.dims() != dims) || dims.contains(&Dim::Any) {
         because.push(format!("{ty} is stretched, or not known to have the extents of the result"));
         return Operand::Dense;

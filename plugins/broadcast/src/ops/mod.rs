@@ -7,6 +7,7 @@ pub mod materialize;
 pub mod pack_bits;
 pub mod places;
 pub mod spread;
+pub mod stretch;
 
 use rewright::ir::{InferCx, TypeError};
 

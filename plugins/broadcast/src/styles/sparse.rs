@@ -5,11 +5,11 @@
 
 use crate::lattice::Broadcasting;
 use crate::merge::{Lists, Merged};
-use crate::pattern::{Ordered, Pattern, United, list, reserved};
+use crate::pattern::{Ordered, Pattern, Stretches, United, list, reserved};
 use crate::register_join;
 use crate::terms::Terms;
 use rewright::ir::{Component, Elements, StyleDef, Styled};
-use rewright::{Array, DType, Dim, Scalar, register_interface, register_style};
+use rewright::{Array, DType, Dim, Scalar, Type, register_interface, register_style};
 use std::borrow::Cow;
 
 /// A matrix by its columns.
@@ -239,6 +239,20 @@ fn in_order<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> Option<Vec<usize>
 
 fn reordered(list: &[i64], order: Option<&[usize]>) -> Vec<i64> {
     order.map_or_else(|| list.to_vec(), |order| order.iter().map(|&n| list[n]).collect())
+}
+
+// A vector stands in each row of a matrix.
+register_interface!(style "sparse", Stretches, &Stretches(as_matrix));
+register_interface!(style "csc", Stretches, &Stretches(as_matrix));
+
+fn as_matrix(ty: &Type, dims: &[Dim]) -> Option<&'static str> {
+    let [rows, columns] = dims else { return None };
+    let fits = |own: &Dim, to: &Dim| own == to || *own == Dim::Const(1);
+    match ty.dims() {
+        [own] if fits(own, columns) => Some("csc"),
+        [own_rows, own_columns] if fits(own_rows, rows) && fits(own_columns, columns) => Some("csc"),
+        _ => None,
+    }
 }
 
 register_interface!(style "csc", Broadcasting, &Broadcasting::zeros("csc"));
