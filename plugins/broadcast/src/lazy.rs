@@ -1,27 +1,40 @@
 //! `f64[n, n; lazy(diagonal, 0.0)]`: what a nest of `broadcasted` is before it is materialized.
 //!
 //! The arguments are the style that the result has if it may, and what is computed of the zeros of the structure, where that is known. Both are part
-//! of the type, so that the type rule of `materialize` need not look at the nest. As values, such arrays hold all elements.
+//! of the type, so that the type rule of `materialize` need not look at the nest. Where a style of the process decides by whole nests, a
+//! third one says what the nest is made of ([`Summary`]). As values, such arrays hold all elements, and the components of operands that their
+//! style allocates by.
 
+use crate::summary::Summary;
+use crate::whole_nest;
 use rewright::ir::style::Arguments;
 use rewright::ir::{Component, Style, StyleDef};
-use rewright::{DType, Name, Scalar, Type, register_interface, register_style};
+use rewright::{DType, Dim, Name, Scalar, Type, register_interface, register_style};
 
 /// Lazy arrays.
 pub static LAZY: StyleDef = StyleDef {
     name: "lazy",
     doc: "a nest of functions that are not applied yet",
     components: |ty| {
-        Lazy::of(ty)?;
-        Ok(vec![Component::new("elements", ty.dtype(), ty.dims())])
+        let found = whole_nest::found_components(Lazy::of(ty)?.style, ty)?;
+        let stack = |part: Component| {
+            let dims: Vec<Dim> = [Dim::Any].into_iter().chain(part.ty.dims().iter().copied()).collect();
+            Component::new(part.name, part.ty.dtype(), dims)
+        };
+        let elements = Component::new("elements", ty.dtype(), ty.dims());
+        Ok([elements].into_iter().chain(found.into_iter().map(stack)).collect())
     },
     check: |_| Ok(()),
     element: |array, index| array.components()[0].get(index).unwrap_or(Scalar::Bool(false).cast(array.dtype())),
-    take: |_, array| Ok(vec![array.clone()]),
+    take: |ty, array| {
+        let found = whole_nest::found_components(Lazy::of(ty)?.style, ty)?;
+        let stacks = whole_nest::stacked(&found, &[])?;
+        Ok([array.clone()].into_iter().chain(stacks).collect())
+    },
 };
 
 register_style!(LAZY);
-register_interface!(style "lazy", Arguments, &Arguments("the style that the result may have, and what is made of zeros"));
+register_interface!(style "lazy", Arguments, &Arguments("the style that the result may have, what is made of zeros, and what the nest is made of"));
 
 /// What a lazy type says.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -30,21 +43,31 @@ pub struct Lazy {
     pub style: Style,
     /// What is computed of the zeros of its structure.
     pub zero: Option<Scalar>,
+    /// The text of what the nest is made of, where that is known.
+    pub nest: Option<Name>,
 }
 
 impl Lazy {
     /// What becomes dense.
     pub fn dense() -> Lazy {
-        Lazy { style: Style::dense(), zero: None }
+        Lazy::kept(Style::dense(), None)
+    }
+
+    /// What is kept in a style, and is a number where that has zeros.
+    pub fn kept(style: Style, zero: Option<Scalar>) -> Lazy {
+        Lazy { style, zero, nest: None }
     }
 
     /// The style's name.
     pub fn name(&self) -> Name {
-        let style = self.style;
-        Name::from(match self.zero {
-            Some(zero) => format!("lazy({style}, {})", written(zero)),
-            None => format!("lazy({style})"),
-        })
+        let zero = self.zero.map(|zero| format!(", {}", written(zero))).unwrap_or_default();
+        let nest = self.nest.map(|nest| format!(", nest({nest})")).unwrap_or_default();
+        Name::from(format!("lazy({}{zero}{nest})", self.style))
+    }
+
+    /// What the nest is made of, where that is known.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::read(self.nest?.as_str()).ok()
     }
 
     /// True for types of lazy arrays.
@@ -58,30 +81,45 @@ impl Lazy {
         if arguments.is_empty() {
             return Ok(Lazy::dense());
         }
-        let (style, zero) = match last_comma(arguments) {
-            Some(at) => (&arguments[..at], Some(arguments[at + 1..].trim())),
-            None => (arguments, None),
-        };
+        let mut all = crate::lazy::arguments(arguments).into_iter();
+        let style = all.next().unwrap_or("dense");
+        let (mut zero, mut nest) = (None, None);
+        for argument in all {
+            match argument.strip_prefix("nest(").and_then(|inner| inner.strip_suffix(')')) {
+                Some(inner) if nest.is_none() => {
+                    Summary::read(inner)?;
+                    nest = Some(Name::new(inner));
+                }
+                None if zero.is_none() && nest.is_none() => zero = Some(argument),
+                _ => return Err(format!("`{argument}` is one argument too many of a lazy array")),
+            }
+        }
         let style = Style::named(Name::new(style))?;
         if style.def().name == LAZY.name {
             return Err("lazy arrays become something else than lazy".into());
         }
         let read = |text: &str| read(text, ty.dtype()).ok_or_else(|| format!("`{text}` is no value of {}", ty.dtype()));
-        Ok(Lazy { style, zero: zero.map(read).transpose()? })
+        Ok(Lazy { style, zero: zero.map(read).transpose()?, nest })
     }
 }
 
-/// Where the last argument begins that is in no parentheses.
-fn last_comma(text: &str) -> Option<usize> {
-    let mut depth = 0;
-    text.char_indices().rev().find_map(|(at, c)| {
-        depth += i32::from(c == ')') - i32::from(c == '(');
-        (c == ',' && depth == 0).then_some(at)
-    })
+/// The arguments of a text, which commas separate that are in no parentheses.
+pub(crate) fn arguments(text: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut all) = (0, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        if c == ',' && depth == 0 {
+            all.push(text[from..at].trim());
+            from = at + 1;
+        }
+    }
+    all.push(text[from..].trim());
+    all.retain(|argument| !argument.is_empty());
+    all
 }
 
 /// A number as an argument of a style: complex ones as their parts.
-fn written(number: Scalar) -> String {
+pub(crate) fn written(number: Scalar) -> String {
     match number {
         Scalar::F32(x) => format!("{x:?}"),
         Scalar::F64(x) => format!("{x:?}"),
@@ -91,7 +129,8 @@ fn written(number: Scalar) -> String {
     }
 }
 
-fn read(text: &str, dtype: DType) -> Option<Scalar> {
+/// The number that such an argument says.
+pub(crate) fn read(text: &str, dtype: DType) -> Option<Scalar> {
     let float = |text: &str| text.parse::<f64>().ok();
     let number = match dtype {
         DType::Bool => Scalar::Bool(text.parse().ok()?),

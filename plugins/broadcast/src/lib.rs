@@ -31,7 +31,9 @@ pub mod store_lazy;
 pub mod stored_elements;
 pub mod structure;
 pub mod styles;
+pub mod summary;
 pub mod terms;
+pub mod whole_nest;
 
 #[doc(hidden)]
 pub use rewright;

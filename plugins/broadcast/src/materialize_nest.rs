@@ -6,8 +6,9 @@
 use crate::element::{Cell, Element, Leaf, Places, Stored, assembled, dense, insert, stretched, zero};
 use crate::lattice::{Broadcasting, Keeps};
 use crate::lazy::Lazy;
-use crate::nest::{Nest, Part};
+use crate::nest::{Nest, Part, lazy_of};
 use crate::ops::materialize;
+use crate::whole_nest;
 use rewright::ir::expr::{Affine, Axis, AxisKind, BodyRef, Index, IndexExpr, Mode, axes_along};
 use rewright::ir::{Component, Loc, Style};
 use rewright::prelude::*;
@@ -30,8 +31,8 @@ pub enum Found {
     Itself,
     /// A nest in a style; why it is dense where structure is lost; and how it is computed.
     Nest(Nest, Style, Option<String>),
-    /// A dense array that is kept in a style afterwards.
-    Kept(Style),
+    /// A dense array that is kept in a style afterwards; the nest, if the style finds components in it.
+    Kept(Style, Option<Nest>),
 }
 
 impl RootRewrite for MaterializeNest {
@@ -62,13 +63,12 @@ impl RootRewrite for MaterializeNest {
             }
             return Ok((root, Found::Nest(nest(cx, root, arg, result).map_err(because)?, style, None)));
         }
-        let lazy = crate::nest::lazy_of(ty).map_err(because)?;
+        let lazy = lazy_of(ty).map_err(because)?;
         let (proved, refused) = materialize::style(ty, &Attrs::new()).map_err(because)?;
-        if !style.is_dense() && style != proved {
-            return Ok((root, Found::Kept(style)));
-        }
-        if !style.is_dense() && style.def().interface::<Stored>().is_none() {
-            return Ok((root, Found::Kept(style)));
+        if !style.is_dense() && (style != proved || style.def().interface::<Stored>().is_none()) {
+            let finds = whole_nest::finds(style);
+            let nest = finds.then(|| searched(cx, root, arg)).transpose().map_err(because)?;
+            return Ok((root, Found::Kept(style, nest)));
         }
         let nest = nest(cx, root, arg, result).map_err(because)?;
         let lost = if style.is_dense() { why_dense(cx, &nest, lazy, refused) } else { None };
@@ -80,14 +80,24 @@ impl RootRewrite for MaterializeNest {
         let (arg, loc) = (data.args[0], data.loc);
         match found {
             Found::Itself => rw.replace(root, &[arg]),
-            Found::Kept(style) => {
+            Found::Kept(style, nest) => {
                 let has_any = style.def().interface::<Broadcasting>().is_some_and(|b| b.keeps != Keeps::Zeros);
                 if !has_any {
                     rw.missed(loc, format!("every element is computed, to see whether `{style}` can have it"));
                 }
                 let attrs = |style: &str| Attrs::new().with("style", Attr::Str(style.into()));
                 let dense = rw.op_with("materialize", [arg], attrs("dense"))?;
-                let kept = rw.op_with("restyle", [dense], attrs(style.name().as_str()))?;
+                let mut kept = rw.op_with("restyle", [dense], attrs(style.name().as_str()))?;
+                if let Some(nest) = nest {
+                    let ty = rw.func().ty(data.results[0]).clone();
+                    let summary = lazy_of(rw.func().ty(arg)).map_err(RewriteError::new)?.nest;
+                    let own = components(rw, kept, style, &ty)?;
+                    let names = (style.def().components)(&ty).map_err(RewriteError::new)?;
+                    let is_found = |component: &Component| found_at(style, component).is_some();
+                    let parts = own.into_iter().zip(&names).filter(|(_, part)| !is_found(part)).map(|(own, _)| own);
+                    let all = with_found(rw, &nest, style, &ty, summary, parts.collect())?;
+                    kept = assembled(rw, style.name().as_str(), &ty, all)?;
+                }
                 rw.replace(root, &[kept])
             }
             Found::Nest(nest, style, lost) => {
@@ -96,10 +106,11 @@ impl RootRewrite for MaterializeNest {
                     rw.missed(loc, format!("no structure is proved: {why}"));
                 }
                 let leaves = leaves(rw, &nest, &result, loc)?;
+                let summary = lazy_of(rw.func().ty(arg)).map_err(RewriteError::new)?.nest;
                 let maker = Maker { nest: &nest, leaves: &leaves, result: &result };
                 let value = match style.is_dense() {
                     true => maker.dense(rw)?,
-                    false => maker.components(rw, style)?,
+                    false => maker.components(rw, style, summary)?,
                 };
                 rw.replace(root, &[value])
             }
@@ -132,6 +143,52 @@ pub fn nest(cx: &MatchCx<'_>, root: Inst, value: Value, result: &Type) -> Result
         return Err("its extents are not known".into());
     }
     Ok(nest)
+}
+
+/// The nest of a value whose operands are looked at where it is materialized.
+fn searched(cx: &MatchCx<'_>, root: Inst, value: Value) -> Result<Nest, String> {
+    let nest = Nest::of(cx, root, value)?;
+    if nest.leaves().any(|leaf| !cx.reaches(leaf, root)) {
+        return Err("an operand does not reach it".into());
+    }
+    Ok(nest)
+}
+
+/// Which of the components that a style finds one is.
+fn found_at(style: Style, component: &Component) -> Option<usize> {
+    whole_nest::of(style)?.found.iter().position(|&name| name == component.name)
+}
+
+/// All components of a result in order, of those that are elements and those that the style finds.
+fn with_found(
+    rw: &mut Rewriter<'_>,
+    nest: &Nest,
+    style: Style,
+    ty: &Type,
+    summary: Option<Name>,
+    parts: Vec<Value>,
+) -> Result<Vec<Value>, RewriteError> {
+    if !whole_nest::finds(style) {
+        return Ok(parts);
+    }
+    let operands = whole_nest::operands(nest, rw.func(), style);
+    let mut attrs = Attrs::new()
+        .with("style", Attr::Str(style.name().as_str().into()))
+        .with("dims", Attr::Dims(ty.dims().into()))
+        .with("dtype", Attr::DType(ty.dtype()));
+    if let Some(summary) = summary {
+        attrs = attrs.with("nest", Attr::Str(summary.as_str().into()));
+    }
+    let inst = rw.insert(rewright::ir::builder::find_op("allocate")?, operands, attrs)?;
+    let found = rw.func().inst(inst).results.clone();
+    let mut parts = parts.into_iter();
+    let missing = || RewriteError::new(format!("`{style}` has places for fewer components than it has"));
+    let all = (style.def().components)(&ty.clone().with_style(Some(style.name()))).map_err(RewriteError::new)?;
+    let one = |component: &Component| match found_at(style, component) {
+        Some(n) => found.get(n).copied().ok_or_else(missing),
+        None => parts.next().ok_or_else(missing),
+    };
+    all.iter().map(one).collect()
 }
 
 /// Why a result is dense though operands have structure.
@@ -232,7 +289,10 @@ impl Maker<'_> {
     fn by_components(&self, rw: &mut Rewriter<'_>) -> Result<Option<Value>, RewriteError> {
         let Some(Part::Applied { inst, .. }) = self.nest.parts.last() else { return Ok(None) };
         let lazy = rw.func().ty(rw.func().inst(*inst).results[0]).clone();
-        let Ok(Lazy { style, zero: Some(zero) }) = Lazy::of(&lazy) else { return Ok(None) };
+        let Ok(Lazy { style, zero: Some(zero), .. }) = Lazy::of(&lazy) else { return Ok(None) };
+        if whole_nest::finds(style) {
+            return Ok(None);
+        }
         let (Some(stored), Some(element)) = (style.def().interface::<Stored>(), style.def().interface::<Element>())
         else {
             return Ok(None);
@@ -250,11 +310,12 @@ impl Maker<'_> {
     }
 
     /// The array of a style whose components are computed each by an expression.
-    fn components(&self, rw: &mut Rewriter<'_>, style: Style) -> Result<Value, RewriteError> {
+    fn components(&self, rw: &mut Rewriter<'_>, style: Style, summary: Option<Name>) -> Result<Value, RewriteError> {
         let stored = style.def().interface::<Stored>().ok_or_else(|| RewriteError::new("it is stored nowhere"))?;
         let places = (stored.0)(self.result).map_err(RewriteError::new)?;
         let parts = self.parts(rw, style, self.result, places)?;
-        assembled(rw, style.name().as_str(), self.result, parts)
+        let all = with_found(rw, self.nest, style, self.result, summary, parts)?;
+        assembled(rw, style.name().as_str(), self.result, all)
     }
 
     fn parts(
@@ -264,7 +325,8 @@ impl Maker<'_> {
         ty: &Type,
         places: Vec<Places>,
     ) -> Result<Vec<Value>, RewriteError> {
-        let components = (style.def().components)(ty).map_err(RewriteError::new)?;
+        let mut components = (style.def().components)(ty).map_err(RewriteError::new)?;
+        components.retain(|component| found_at(style, component).is_none());
         let leaves = self.stretched(rw)?;
         let maker = Maker { leaves: &leaves, ..*self };
         components.iter().zip(places).map(|(component, places)| maker.component(rw, component, places)).collect()

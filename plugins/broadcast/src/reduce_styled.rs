@@ -133,7 +133,7 @@ impl ReduceStyled {
         let lazy = if Lazy::is_lazy(ty) {
             Lazy::of(ty).map_err(Some)?
         } else {
-            Lazy { style: Style::of(ty).map_err(Some)?, zero: Some(crate::element::zero(ty.dtype())) }
+            Lazy::kept(Style::of(ty).map_err(Some)?, Some(crate::element::zero(ty.dtype())))
         };
         if lazy.style.is_dense() {
             return Err(None);

@@ -3,6 +3,8 @@
 //! `store %dest, %l` writes the elements of a nest into an array. The destination's extents win, and what the nest reads of it is read before.
 
 use crate::lazy::Lazy;
+use crate::whole_nest;
+use rewright::ir::Style;
 use rewright::prelude::*;
 use rewright::register_rewrite;
 
@@ -27,7 +29,9 @@ impl RootRewrite for StoreLazy {
             return Err(NoMatch::quiet());
         }
         let fits = dest.dims() == src.dims() && dest.dtype() == src.dtype();
-        let style = dest.style().filter(|_| fits).map_or("dense".to_string(), |style| style.to_string());
+        // `store` keeps elements alone.
+        let finds = Style::of(dest).is_ok_and(whole_nest::finds);
+        let style = dest.style().filter(|_| fits && !finds).map_or("dense".to_string(), |style| style.to_string());
         Ok((root, style))
     }
 

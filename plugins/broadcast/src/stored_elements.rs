@@ -12,6 +12,7 @@ use crate::nest::{Applied, Nest, Part};
 use crate::ops::materialize;
 use crate::pattern::{Nonzeros, Pattern, Stretches};
 use crate::terms::Terms;
+use crate::whole_nest;
 use rewright::ir::expr::{Affine, BodyRef, Index, IndexExpr, Mode, axes_along};
 use rewright::ir::{Loc, Style};
 use rewright::prelude::*;
@@ -52,14 +53,15 @@ impl RootRewrite for StoredElements {
             let becomes_dense = has_pattern(of(ty)?) && result.style().is_none() && result.rank() > 0;
             return if becomes_dense { Ok((root, Found::Spread)) } else { Err(NoMatch::quiet()) };
         }
-        let (Lazy { style, zero: Some(number) }, "materialize") =
+        let (Lazy { style, zero: Some(number), .. }, "materialize") =
             (Lazy::of(ty).map_err(NoMatch::because)?, data.op.name)
         else {
             return Err(NoMatch::quiet());
         };
         let kept = of(result)?;
         let (proved, _) = materialize::style(ty, &Attrs::new()).map_err(NoMatch::because)?;
-        if !has_pattern(style) || !(kept.is_dense() || kept == proved) {
+        // Components that are found are no places.
+        if whole_nest::finds(style) || !has_pattern(style) || !(kept.is_dense() || kept == proved) {
             return Err(NoMatch::quiet());
         }
         let apart = |why: String| NoMatch::because(format!("all elements are computed: {why}")).at(data.loc);

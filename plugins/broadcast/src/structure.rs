@@ -72,7 +72,7 @@ pub fn apply(
         Some(style) => {
             let asks = style.def().interface::<Broadcasting>().is_none_or(|b| b.keeps == Keeps::Zeros);
             match asks.then(|| zero_of(function, &operands, dtype, cx.attrs)).transpose() {
-                Ok(zero) => Lazy { style, zero: zero.flatten() },
+                Ok(zero) => Lazy::kept(style, zero.flatten()),
                 Err(why) => {
                     because.push(why);
                     Lazy::dense()
@@ -163,7 +163,7 @@ fn alone(ty: &Type) -> Result<Lazy, Option<String>> {
         false => Style::named(rewright::Name::new(broadcasting.into)).map_err(Some)?,
     };
     let zero = (broadcasting.keeps == Keeps::Zeros).then(|| Scalar::Bool(false).cast(ty.dtype()));
-    Ok(Lazy { style: into, zero })
+    Ok(Lazy::kept(into, zero))
 }
 
 /// The style of all operands together; nothing if that is dense.
@@ -238,5 +238,5 @@ fn absorbing(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: 
     let first = zeros.next()?;
     // Of two, that of both; of two that nobody says anything of, the first one.
     let style = zeros.try_fold(first, |both, style| lattice().join(both, style)).unwrap_or(first);
-    Some(Lazy { style, zero: Some(Scalar::Bool(false).cast(dtype)) })
+    Some(Lazy::kept(style, Some(Scalar::Bool(false).cast(dtype))))
 }

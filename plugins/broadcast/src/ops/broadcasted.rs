@@ -10,6 +10,8 @@ use crate::element::zero;
 use crate::lattice::{Eager, lattice};
 use crate::lazy::Lazy;
 use crate::structure::{self, Function, Structure};
+use crate::summary::Summary;
+use crate::whole_nest;
 use rewright::ir::analysis::effects::ModuleEffects;
 use rewright::ir::attr::Presence;
 use rewright::ir::eval::{apply, evaluate_counted, map_elements};
@@ -127,6 +129,7 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
     op.map_or(Ok(()), |op| check_arity(op, cx.args.len()))?;
     let own = attrs_of_op(cx.attrs);
     let whole = cx.callee.map_or_else(Vec::new, wholes);
+    let summary = Summary::of(op, cx.attrs, cx.args, cx.consts);
     let (args, signature) =
         (each(cx.args, &whole), cx.callee.map(|callee| by_elements(callee, cx, &whole)).transpose()?);
     let consts = each(cx.consts, &whole);
@@ -160,7 +163,8 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
         Some(op) => Function::Op(op),
         None => Function::Callee(zero),
     };
-    let structure = structure::apply(function, cx, &dims, dtype, cx.attrs.flag("finite")).map_err(refuse)?;
+    let mut structure = structure::apply(function, cx, &dims, dtype, cx.attrs.flag("finite")).map_err(refuse)?;
+    structure.lazy.nest = summary.map(|summary| Name::from(summary.written()));
     let style = structure.now.map_or_else(|| structure.lazy.name(), Style::name);
     let ty = Type::array(dtype, dims).with_style(Some(style));
     Ok((ty, structure))
@@ -247,7 +251,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
         None => applied(cx, cx.attrs.func("callee").unwrap_or(Name::new("")), args)?,
     };
     let Some(ty) = cx.results.first().filter(|ty| ty.is_array()) else { return Ok(results) };
-    results.into_iter().map(|result| lazily(ty, result.to_array()).map(Datum::from)).collect()
+    results.into_iter().map(|result| lazily(ty, result.to_array(), args).map(Datum::from)).collect()
 }
 
 /// What a style has instead of a loop.
@@ -326,11 +330,14 @@ fn is_same(a: Scalar, b: Scalar) -> bool {
     a == b || (!a.dtype().is_int() && part((x.re, y.re)) && part((x.im, y.im)))
 }
 
-/// The elements as an array of a lazy type.
-fn lazily(ty: &Type, elements: Array) -> Result<Styled, EvalError> {
+/// The elements as an array of a lazy type, which carries what its style finds in operands.
+fn lazily(ty: &Type, elements: Array, args: &[Datum]) -> Result<Styled, EvalError> {
     let style = Style::of(ty).map_err(EvalError::value)?;
+    let own = Lazy::of(ty).map_err(EvalError::value)?.style;
     let (dtype, shape) = (elements.dtype(), elements.shape().to_vec());
-    Styled::new(style, dtype, &shape, [elements]).map_err(EvalError::value)
+    let found = whole_nest::found_components(own, ty).map_err(EvalError::value)?;
+    let stacks = whole_nest::stacked(&found, &whole_nest::carried(own, args)).map_err(EvalError::limit)?;
+    Styled::new(style, dtype, &shape, [elements].into_iter().chain(stacks)).map_err(EvalError::value)
 }
 
 /// What is said of the elements of a function that are made of zeros only.

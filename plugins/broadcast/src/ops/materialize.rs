@@ -4,6 +4,7 @@
 
 use crate::lattice::Broadcasting;
 use crate::lazy::Lazy;
+use crate::whole_nest;
 use rewright::ir::op::Eval;
 use rewright::ir::{
     Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Style, Styled, Traits, TypeError, Types,
@@ -35,7 +36,7 @@ pub fn style(ty: &Type, attrs: &Attrs) -> Result<(Style, Option<String>), String
     let refuses = lazy.style.def().interface::<Broadcasting>().and_then(|b| b.keeps.refuses(ty.dtype(), lazy.zero));
     Ok(match refuses {
         Some(why) => (Style::dense(), Some(why)),
-        None => (lazy.style, None),
+        None => whole_nest::decide(&lazy, ty)?,
     })
 }
 
@@ -77,5 +78,12 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
         });
         cx.spend(cx.len(&known.collect::<Vec<_>>())? as u64)?;
     }
-    Ok(vec![Styled::keep(style, &elements).map_err(EvalError::value)?.into()])
+    if !whole_nest::finds(style) {
+        return Ok(vec![Styled::keep(style, &elements).map_err(EvalError::value)?.into()]);
+    }
+    let nest = arg.as_styled().and_then(|styled| Lazy::of(&styled.ty()).ok()?.summary()).unwrap_or_default();
+    let operands = whole_nest::carried(style, std::slice::from_ref(arg));
+    let kept = whole_nest::allocate(style, &of_shape.with_style(None), &nest, &operands)
+        .and_then(|found| whole_nest::keep(style, &elements, found));
+    Ok(vec![kept.map_err(EvalError::value)?.into()])
 }

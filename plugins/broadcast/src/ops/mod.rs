@@ -1,6 +1,7 @@
 //! The ops, one file each.
 
 pub mod align;
+pub mod allocate;
 pub mod broadcasted;
 pub mod drop_zeros;
 pub mod materialize;

@@ -1,0 +1,193 @@
+//! The functions, operands and constants of a whole nest, as a set, which is part of a lazy array's type.
+//!
+//! A type rule sees the types of operands only, so a style that decides by the whole nest needs a type that says what the
+//! nest is made of: `f64[n; lazy(diagonal, 0.0, nest(array f64 2 diagonal, number f64 3.0, op mul))]`. A set, and not a tree:
+//! it stays small, however large the nest is. Lazy arrays carry it in programs that link a style with the interface
+//! [`WholeNest`], and in no others.
+
+use crate::lazy::{self, Lazy};
+use crate::ops::broadcasted::attrs_of_op;
+use crate::whole_nest::WholeNest;
+use rewright::ir::Style;
+use rewright::{Attr, Attrs, DType, Name, Op, Scalar, Type, registry};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The most constants that a summary has; of more it says that there are some.
+const MOST_CONSTANTS: usize = 64;
+
+/// True if some style of the process looks at whole nests.
+static IS_WANTED: LazyLock<bool> =
+    LazyLock::new(|| registry().styles().any(|(style, _)| style.interface::<WholeNest>().is_some()));
+
+/// The functions, operands and constants of a nest.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Summary {
+    /// By their texts, so that the order is one of the summary alone.
+    entries: BTreeMap<String, Entry>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Entry {
+    Op(String),
+    Callee(String),
+    Operand(OperandKind),
+    Constant(Scalar),
+    /// There are constants that the summary does not have.
+    More,
+}
+
+/// Operands of one kind.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OperandKind {
+    /// The dtype of the elements.
+    pub dtype: DType,
+    /// The number of axes; nothing of scalars.
+    pub rank: Option<usize>,
+    /// How elements are kept.
+    pub style: Style,
+}
+
+impl Summary {
+    /// True if an elementwise op of this name is applied.
+    pub fn applies(&self, op: &str) -> bool {
+        self.ops().any(|name| name == op)
+    }
+
+    /// The names of the elementwise ops that are applied, each once.
+    pub fn ops(&self) -> impl Iterator<Item = &str> {
+        let name = |text: &'_ String| text.len().min(text.find(' ').unwrap_or(text.len()));
+        self.entries.values().filter_map(move |entry| match entry {
+            Entry::Op(text) => Some(&text[..name(text)]),
+            _ => None,
+        })
+    }
+
+    /// The names of the functions of scalars that are applied, without `@`; characters that types can't have are `_`.
+    pub fn callees(&self) -> impl Iterator<Item = &str> {
+        self.entries
+            .values()
+            .filter_map(|entry| if let Entry::Callee(name) = entry { Some(name.as_str()) } else { None })
+    }
+
+    /// The kinds of operands, arrays and scalars that are not written in the program.
+    pub fn operands(&self) -> impl Iterator<Item = OperandKind> + '_ {
+        self.entries.values().filter_map(|entry| if let Entry::Operand(kind) = entry { Some(*kind) } else { None })
+    }
+
+    /// The numbers that are written in the program, up to 64 different ones.
+    pub fn constants(&self) -> impl Iterator<Item = Scalar> + '_ {
+        self.entries.values().filter_map(|entry| if let Entry::Constant(number) = entry { Some(*number) } else { None })
+    }
+
+    /// True if there are more constants than [`constants`](Summary::constants) has.
+    pub fn has_more_constants(&self) -> bool {
+        self.entries.values().any(|entry| *entry == Entry::More)
+    }
+
+    /// The summary of a function and its operands. `op` is the elementwise op, `attrs` has the callee of another one.
+    pub(crate) fn of(op: Option<Op>, attrs: &Attrs, args: &[Type], consts: &[Option<Scalar>]) -> Option<Summary> {
+        if !*IS_WANTED {
+            return None;
+        }
+        let mut all = Summary::default();
+        match (op, attrs.func("callee")) {
+            (Some(op), _) => all.add(Entry::Op(with_attrs(op, attrs))),
+            (None, Some(callee)) => all.add(Entry::Callee(as_word(callee.as_str()))),
+            (None, None) => {}
+        }
+        for (ty, number) in args.iter().zip(consts) {
+            let style = Style::of(ty).unwrap_or(Style::dense());
+            match number {
+                Some(number) if ty.is_scalar() => all.add(Entry::Constant(*number)),
+                _ if Lazy::is_lazy(ty) => {
+                    let nest = Lazy::of(ty).ok().and_then(|lazy| lazy.summary()).unwrap_or_default();
+                    nest.entries.into_values().for_each(|entry| all.add(entry));
+                }
+                _ => {
+                    let rank = ty.is_array().then(|| ty.rank());
+                    all.add(Entry::Operand(OperandKind { dtype: ty.dtype(), rank, style }));
+                }
+            }
+        }
+        Some(all)
+    }
+
+    fn add(&mut self, entry: Entry) {
+        let text = entry.text();
+        let is_new = matches!(entry, Entry::Constant(_)) && !self.entries.contains_key(&text);
+        let entry = if is_new && self.constants().count() >= MOST_CONSTANTS { Entry::More } else { entry };
+        self.entries.insert(entry.text(), entry);
+    }
+
+    /// As the argument of a lazy type, without the parentheses.
+    pub fn written(&self) -> String {
+        self.entries.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The summary that a text says.
+    ///
+    /// # Errors
+    ///
+    /// The text is none.
+    pub fn read(text: &str) -> Result<Summary, String> {
+        let mut all = Summary::default();
+        for entry in lazy::arguments(text) {
+            let read = Entry::read(entry).ok_or_else(|| format!("`{entry}` says nothing of a nest"))?;
+            all.entries.insert(read.text(), read);
+        }
+        Ok(all)
+    }
+}
+
+impl Entry {
+    fn text(&self) -> String {
+        match self {
+            Entry::Op(text) => format!("op {text}"),
+            Entry::Callee(name) => format!("call {name}"),
+            Entry::Operand(OperandKind { dtype, rank: None, .. }) => format!("scalar {dtype}"),
+            Entry::Operand(OperandKind { dtype, rank: Some(rank), style }) => format!("array {dtype} {rank} {style}"),
+            Entry::Constant(number) => format!("number {} {}", number.dtype(), lazy::written(*number)),
+            Entry::More => "more numbers".into(),
+        }
+    }
+
+    fn read(text: &str) -> Option<Entry> {
+        let (kind, rest) = text.split_once(' ')?;
+        Some(match kind {
+            "op" => Entry::Op(rest.into()),
+            "call" => Entry::Callee(rest.into()),
+            "scalar" => Entry::Operand(OperandKind { dtype: rest.parse().ok()?, rank: None, style: Style::dense() }),
+            "array" => {
+                let mut words = rest.splitn(3, ' ');
+                let (dtype, rank) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+                let style = Style::named(Name::new(words.next()?)).ok()?;
+                Entry::Operand(OperandKind { dtype, rank: Some(rank), style })
+            }
+            "number" => {
+                let (dtype, number) = rest.split_once(' ')?;
+                Entry::Constant(lazy::read(number, dtype.parse().ok()?)?)
+            }
+            "more" => Entry::More,
+            _ => return None,
+        })
+    }
+}
+
+/// An op and the attributes that `broadcasted` has for it: `cast to f32`.
+fn with_attrs(op: Op, attrs: &Attrs) -> String {
+    let mut text = op.name.to_string();
+    for (name, value) in attrs_of_op(attrs).iter() {
+        match value {
+            Attr::DType(dtype) => text += &format!(" {name} {dtype}"),
+            Attr::Int(n) => text += &format!(" {name} {n}"),
+            _ => {}
+        }
+    }
+    text
+}
+
+/// A name with the characters that arguments of styles may have.
+fn as_word(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || "_.+-".contains(c) { c } else { '_' }).collect()
+}

@@ -1,0 +1,229 @@
+//! Interface of storage styles that decide by the whole nest, and allocate by what they find in it.
+//!
+//! A style's rule ([`Broadcasting::rule`](crate::lattice::Broadcasting::rule)) sees one function at a time. [`WholeNest`]
+//! sees all of a nest where it is materialized. Its `decide` sees the functions, operands and constants ([`Summary`]), keeps the
+//! style or opts out, and is part of the type rule, so it depends on types and literals alone. Its `allocate` makes the components
+//! that are not elements, such as a name or a unit, of those that the nest's operands have when the program runs.
+//!
+//! Lazy arrays of the style carry these components of their operands, so the reference evaluator finds them where it
+//! materializes. Programs take them from the operands by the op [`allocate`](mod@crate::ops::allocate).
+
+use crate::lazy::Lazy;
+use crate::nest::{Nest, Part};
+use crate::summary::Summary;
+use rewright::ir::{Component, Style, Styled};
+use rewright::{Array, DType, Datum, Dim, Function, Scalar, Type, Value};
+
+/// What a style does with whole nests.
+pub struct WholeNest {
+    /// The style of the result of a nest that would be of this style. An error refuses the nest.
+    pub decide: fn(&Deciding<'_>) -> Result<Decision, String>,
+    /// The names of the components that `allocate` makes. Their extents don't depend on those of the array.
+    pub found: &'static [&'static str],
+    /// These components of the result, in the order of `found`.
+    pub allocate: fn(&Allocating<'_>) -> Result<Vec<Array>, String>,
+}
+
+/// A nest that is materialized.
+pub struct Deciding<'a> {
+    /// The style that the result would have, with its arguments.
+    pub style: Style,
+    /// The type of the result, if it is dense.
+    pub ty: &'a Type,
+    /// The number that the nest makes of the zeros of its structure, if it is known.
+    pub zero: Option<Scalar>,
+    /// The functions, operands and constants.
+    pub nest: &'a Summary,
+}
+
+/// The style that a result has.
+pub enum Decision {
+    /// The style itself.
+    Keep,
+    /// None; why. A remark says so.
+    Dense(String),
+    /// Another style, which can have the elements of all such nests.
+    Style(Style),
+}
+
+/// A result that is made.
+pub struct Allocating<'a> {
+    /// The style, with its arguments.
+    pub style: Style,
+    /// The dtype of the elements.
+    pub dtype: DType,
+    /// The functions, operands and constants.
+    pub nest: &'a Summary,
+    /// The found components of each operand of the style, in the order in which the nest reads them. Operands that have
+    /// equal ones are there once.
+    pub operands: &'a [Vec<Array>],
+}
+
+impl WholeNest {
+    /// A style that decides, and whose components are elements.
+    pub const fn deciding(decide: fn(&Deciding<'_>) -> Result<Decision, String>) -> WholeNest {
+        WholeNest { decide, found: &[], allocate: |_| Ok(Vec::new()) }
+    }
+    /// A style that keeps all results, and allocates these components by what it finds.
+    pub const fn allocating(
+        found: &'static [&'static str],
+        allocate: fn(&Allocating<'_>) -> Result<Vec<Array>, String>,
+    ) -> WholeNest {
+        WholeNest { decide: |_| Ok(Decision::Keep), found, allocate }
+    }
+}
+
+/// The interface of a style, if it has it.
+pub fn of(style: Style) -> Option<&'static WholeNest> {
+    style.def().interface::<WholeNest>()
+}
+
+/// True if some components of the style are found.
+pub fn finds(style: Style) -> bool {
+    of(style).is_some_and(|whole| !whole.found.is_empty())
+}
+
+/// The style of the result of a nest whose structure is known, and why it is dense if the style opts out.
+pub fn decide(lazy: &Lazy, ty: &Type) -> Result<(Style, Option<String>), String> {
+    let Some(whole) = of(lazy.style) else { return Ok((lazy.style, None)) };
+    let (nest, ty) = (lazy.summary().unwrap_or_default(), ty.clone().with_style(None));
+    let deciding = Deciding { style: lazy.style, ty: &ty, zero: lazy.zero, nest: &nest };
+    Ok(match (whole.decide)(&deciding)? {
+        Decision::Keep => (lazy.style, None),
+        Decision::Dense(why) => (Style::dense(), Some(why)),
+        Decision::Style(style) => (style, None),
+    })
+}
+
+/// The components of a style that are found.
+pub fn found_components(style: Style, ty: &Type) -> Result<Vec<Component>, String> {
+    let Some(whole) = of(style).filter(|whole| !whole.found.is_empty()) else { return Ok(Vec::new()) };
+    let all = (style.def().components)(&ty.clone().with_style(Some(style.name())))?;
+    let one = |name: &&str| {
+        let component = all.iter().find(|component| component.name == *name);
+        let component = component.ok_or_else(|| format!("`{style}` has no component `{name}` to be found"))?;
+        match component.ty.dims().iter().all(|dim| matches!(dim, Dim::Const(_))) {
+            true => Ok(component.clone()),
+            false => Err(format!("`{style}` finds its component `{name}`, whose extents are not constants")),
+        }
+    };
+    whole.found.iter().map(one).collect()
+}
+
+/// The found components of the operands of a style, each different list once: of arrays of the style, and those that lazy arrays carry.
+pub fn carried(style: Style, args: &[Datum]) -> Vec<Vec<Array>> {
+    let Some(whole) = of(style) else { return Vec::new() };
+    let mut all: Vec<Vec<Array>> = Vec::new();
+    let mut add = |list: Vec<Array>| {
+        let is_same = |other: &Vec<Array>| other.iter().zip(&list).all(|(a, b)| a.same_bits(b));
+        if list.len() == whole.found.len() && !all.iter().any(is_same) {
+            all.push(list);
+        }
+    };
+    for styled in args.iter().filter_map(Datum::as_styled) {
+        if is_same_style(styled.style(), style) {
+            add(whole.found.iter().filter_map(|name| styled.component(name)).cloned().collect());
+        } else if let Ok(lazy) = Lazy::of(&styled.ty())
+            && Lazy::is_lazy(&styled.ty())
+            && is_same_style(lazy.style, style)
+        {
+            unstacked(&styled.components()[1..]).into_iter().for_each(&mut add);
+        }
+    }
+    all
+}
+
+fn is_same_style(a: Style, b: Style) -> bool {
+    std::ptr::eq(a.def(), b.def())
+}
+
+/// Lists of components as one array for each component, along a first axis.
+pub fn stacked(components: &[Component], lists: &[Vec<Array>]) -> Result<Vec<Array>, String> {
+    let one = |(n, component): (usize, &Component)| {
+        let elements: Vec<Scalar> = lists.iter().flat_map(|list| list[n].iter()).collect();
+        let own = component.ty.dims().iter().filter_map(|dim| match dim {
+            Dim::Const(extent) => usize::try_from(*extent).ok(),
+            _ => None,
+        });
+        let shape: Vec<usize> = [lists.len()].into_iter().chain(own).collect();
+        Array::from_fn(component.ty.dtype(), &shape, |at| elements[at]).ok_or_else(|| "it is too large".to_string())
+    };
+    components.iter().enumerate().map(one).collect()
+}
+
+/// The lists that were stacked.
+fn unstacked(stacks: &[Array]) -> Vec<Vec<Array>> {
+    let count = stacks.first().map_or(0, |stack| stack.shape()[0]);
+    let part = |stack: &Array, n: usize| {
+        let shape = &stack.shape()[1..];
+        let len: usize = shape.iter().product();
+        let elements: Vec<Scalar> = stack.iter().skip(n * len).take(len).collect();
+        Array::from_fn(stack.dtype(), shape, |at| elements[at])
+    };
+    (0..count).filter_map(|n| stacks.iter().map(|stack| part(stack, n)).collect()).collect()
+}
+
+/// The found components of a result; the error says that the style gives others than it says.
+pub fn allocate(style: Style, ty: &Type, nest: &Summary, operands: &[Vec<Array>]) -> Result<Vec<Array>, String> {
+    let Some(whole) = of(style) else { return Ok(Vec::new()) };
+    let made = (whole.allocate)(&Allocating { style, dtype: ty.dtype(), nest, operands })?;
+    let wanted = found_components(style, ty)?;
+    let fits = |(array, component): (&Array, &Component)| array.ty() == component.ty;
+    match made.len() == wanted.len() && made.iter().zip(&wanted).all(fits) {
+        true => Ok(made),
+        false => {
+            let types = |list: Vec<String>| list.join(", ");
+            let (wanted, made) = (
+                types(wanted.iter().map(|component| component.ty.to_string()).collect()),
+                types(made.iter().map(|array| array.ty().to_string()).collect()),
+            );
+            Err(format!("`{style}` allocates {made}, and says that it finds {wanted}"))
+        }
+    }
+}
+
+/// A dense array kept in a style, with these found components. The error names an element that the style can't have.
+pub fn keep(style: Style, array: &Array, found: Vec<Array>) -> Result<Styled, String> {
+    let Some(whole) = of(style).filter(|whole| !whole.found.is_empty()) else { return Styled::keep(style, array) };
+    let taken = Styled::of(style, array)?;
+    let names = taken.names();
+    let mut components: Vec<Array> = taken.components().to_vec();
+    for (name, component) in whole.found.iter().zip(found) {
+        if let Some(at) = names.iter().position(|other| other == name) {
+            components[at] = component;
+        }
+    }
+    let kept = Styled::new(style, array.dtype(), array.shape(), components)?;
+    // The same check that `keep` makes, of the elements that the found components make.
+    let dense = kept.try_dense()?;
+    let is_same = |(a, b): (Scalar, Scalar)| {
+        let parts = |x: Scalar| [x.to_c128().re, x.to_c128().im];
+        let part = |(a, b): (f64, f64)| a == b || (a.is_nan() && b.is_nan());
+        a == b || (!a.dtype().is_int() && parts(a).into_iter().zip(parts(b)).all(part))
+    };
+    match array.iter().zip(dense.iter()).find(|&pair| !is_same(pair)) {
+        None => Ok(kept),
+        Some((given, found)) => Err(format!("`{style}` can't have {given}: with what it finds the element is {found}")),
+    }
+}
+
+/// The arrays of a style whose found components a nest's result is made of, in order.
+pub fn operands(nest: &Nest, func: &Function, style: Style) -> Vec<Value> {
+    let of_style = |ty: &Type| Style::of(ty).is_ok_and(|own| is_same_style(own, style));
+    let carries = |ty: &Type| Lazy::is_lazy(ty) && Lazy::of(ty).is_ok_and(|lazy| is_same_style(lazy.style, style));
+    let mut is_read = vec![false; nest.parts.len()];
+    if let Some(last) = is_read.last_mut() {
+        *last = true;
+    }
+    for n in (0..nest.parts.len()).rev() {
+        if let Part::Applied { inst, args, .. } = &nest.parts[n]
+            && is_read[n]
+            && carries(func.ty(func.inst(*inst).results[0]))
+        {
+            args.iter().for_each(|&arg| is_read[arg] = true);
+        }
+    }
+    let read = nest.parts.iter().zip(is_read).filter(|(_, is_read)| *is_read);
+    let array = read.filter_map(|(part, _)| if let Part::Leaf(value) = part { Some(*value) } else { None });
+    array.filter(|&value| of_style(func.ty(value))).collect()
+}
