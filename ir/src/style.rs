@@ -46,6 +46,13 @@ impl fmt::Debug for StyleDef {
 #[derive(Debug)]
 pub struct Arguments(pub &'static str);
 
+/// Interface of a storage style whose arrays are destinations of their own kind: the array that a store
+/// leaves, of the one that is stored to, and of the elements, which have its extents and its dtype. It has
+/// the style, the extents and the dtype of the old one. Without the interface a store keeps the elements and
+/// nothing of the old array.
+#[derive(Debug)]
+pub struct Destination(pub fn(&Styled, &Array) -> Result<Styled, String>);
+
 /// A storage style as types name it: a registered one, and its arguments. Compared by the name that has both.
 #[derive(Clone, Copy)]
 pub struct Style {
@@ -243,6 +250,19 @@ impl Styled {
                 let index = unravel(flat, array.shape());
                 Err(format!("`{style}` can't have {given} at {index:?}: the element there is {kept}"))
             }
+        }
+    }
+
+    /// The array after these elements, which have its extents and its dtype, were stored to it; the error
+    /// says why its style can't have them.
+    pub fn stored(&self, array: &Array) -> Result<Styled, String> {
+        let Some(destination) = self.style.def.interface::<Destination>() else {
+            return Styled::keep(self.style, array);
+        };
+        let stored = (destination.0)(self, array)?;
+        match (stored.style, stored.dtype, &stored.shape) == (self.style, self.dtype, &self.shape) {
+            true => Ok(stored),
+            false => Err(format!("a store to {} leaves {}: its style is to keep its type", self.ty(), stored.ty())),
         }
     }
 

@@ -12,7 +12,6 @@ use crate::op::Eval;
 use crate::ops::{control, effects};
 use crate::scalar::Scalar;
 use crate::show::shown_len;
-use crate::style::Styled;
 use crate::types::Type;
 use rustc_hash::FxHashSet;
 use slotmap::SecondaryMap;
@@ -316,7 +315,7 @@ impl<'m> Machine<'m> {
         let new = if new.shape() == old.shape() { Some(new) } else { new.broadcast(old.shape()) };
         let new = new.ok_or_else(|| EvalError::shape("can't broadcast what is written"))?;
         let new = match &old {
-            Datum::Styled(old) => Styled::keep(old.style(), &new).map_err(EvalError::value)?.into(),
+            Datum::Styled(old) => old.stored(&new).map_err(EvalError::value)?.into(),
             _ => Datum::Array(new),
         };
         frame.stored.insert(dest);

@@ -8,6 +8,7 @@ use super::launch::How;
 use super::plan::*;
 use super::value::{Held, Shape, Strides, array_place, overwrite};
 use rewright_ir::eval::{MAX_DEPTH, broadcast_shapes, mismatch, value_label, with_operands};
+use rewright_ir::style::Destination;
 use rewright_ir::{Array, Datum, Dim, EvalError, EvalErrorKind, Function, Limits, Scalar, Styled, Type};
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -365,14 +366,15 @@ impl<'e> Machine<'e> {
         param: Option<u32>,
     ) -> Result<(), EvalError> {
         let same = |new: &&Styled| (new.style(), new.shape(), new.dtype()) == (old.style(), old.shape(), old.dtype());
-        let kept = match src.as_styled().filter(same) {
+        let decides = old.style().def().interface::<Destination>().is_some();
+        let kept = match src.as_styled().filter(same).filter(|_| !decides) {
             Some(_) => src.clone(),
             None => {
                 self.spend(self.limits.len(old.shape())? as u64)?;
                 let new = src.to_array().cast(old.dtype());
                 let new = if new.shape() == old.shape() { Some(new) } else { new.broadcast(old.shape()) };
                 let new = new.ok_or_else(|| EvalError::shape("can't broadcast what is written"))?;
-                Styled::keep(old.style(), &new).map_err(EvalError::value)?.into()
+                old.stored(&new).map_err(EvalError::value)?.into()
             }
         };
         self.put(act.frame, dest, Held::from(kept))?;

@@ -1,12 +1,13 @@
-//! Flattens a nest: one function of scalars with a flat list of arguments, of a nest of `broadcasted` or of an `arrayexpr`.
+//! Flattens a nest: one function of scalars with a flat list of arguments, of a nest of `broadcasted` or of
+//! an `arrayexpr`.
 //!
-//! `broadcasted @flat(args...)` computes what the nest does. Arguments stand in the order in which functions read
-//! them, as often as they read them. A function that several others take is applied once, so its arguments stand
-//! there once. The function applies the ops of the nest, calls its functions of scalars, and has no control flow of
-//! its own.
+//! `broadcasted @flat(args...)` computes what the nest does. Arguments stand in the order in which functions
+//! read them, as often as they read them. A function that several others take is applied once, so its
+//! arguments stand there once. The function applies the ops of the nest, calls its functions of scalars, and
+//! has no control flow of its own.
 //!
-//! An `arrayexpr` has a body already, which becomes the function, and index maps, which say where it reads each
-//! argument.
+//! An `arrayexpr` has a body already, which becomes the function, and index maps, which say where it reads
+//! each argument.
 
 use crate::absorption;
 use crate::element::zero;
@@ -19,8 +20,8 @@ use rewright::{Attr, Attrs, DType, Function, Inst, Module, Name, Scalar, Type, T
 /// A nest as one function and the list of its arguments.
 #[derive(Clone, Debug)]
 pub struct FlatNest {
-    /// The function: one parameter for each argument, and the nest's element as the result. It may call functions of
-    /// the nest's module.
+    /// The function: one parameter for each argument, and the nest's element as the result. It may call
+    /// functions of the nest's module.
     pub function: Function,
     /// The arguments, in order.
     pub args: Vec<FlatArg>,
@@ -40,13 +41,13 @@ pub enum FlatArg {
 }
 
 impl FlatNest {
-    /// The flat form of the nest that a value is: a lazy array, the result of a `materialize` of one, or the result of
-    /// an `arrayexpr`. `name` is the function's, and no function of the module has it.
+    /// The flat form of the nest that a value is: a lazy array, the result of a `materialize` of one, or the
+    /// result of an `arrayexpr`. `name` is the function's, and no function of the module has it.
     ///
     /// # Errors
     ///
-    /// The value is no nest; the module has a function of that name; or an `arrayexpr` combines elements, has
-    /// several results, or has a guard, so that it is no function of one element of each argument.
+    /// The value is no nest; the module has a function of that name; or an `arrayexpr` combines elements,
+    /// has several results, or has a guard, so that it is no function of one element of each argument.
     pub fn of(module: &Module, func: &Function, value: Value, name: Name) -> Result<FlatNest, String> {
         if module.get(name).is_some() {
             return Err(format!("the module has a function `@{name}`: choose another name for the flat one"));

@@ -26,12 +26,12 @@ pub type Positions = Vec<i64>;
 /// Interface of a storage style: the places of an array where it may have something else than zero, in any order, each once.
 pub struct Nonzeros(pub fn(&Styled) -> Vec<Positions>);
 
-/// Interface of a storage style with a pattern: the style that says where an array of a type is zero when it is broadcast to
-/// longer or more axes, if there is one. That style has a pattern, too.
+/// Interface of a storage style with a pattern: the style that says where an array of a type is zero when it
+/// is broadcast to longer or more axes, if there is one. That style has a pattern, too.
 pub struct Stretches(pub fn(&Type, &[Dim]) -> Option<&'static str>);
 
-/// An array that is broadcast to a shape, in the style of such arrays: each stored value stands along all of the axes that are
-/// stretched.
+/// An array that is broadcast to a shape, in the style of such arrays: each stored value stands along all of
+/// the axes that are stretched.
 ///
 /// # Errors
 ///

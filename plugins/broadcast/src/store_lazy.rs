@@ -5,6 +5,7 @@
 use crate::lazy::Lazy;
 use crate::whole_nest;
 use rewright::ir::Style;
+use rewright::ir::style::Destination;
 use rewright::prelude::*;
 use rewright::register_rewrite;
 
@@ -29,9 +30,10 @@ impl RootRewrite for StoreLazy {
             return Err(NoMatch::quiet());
         }
         let fits = dest.dims() == src.dims() && dest.dtype() == src.dtype();
-        // `store` keeps elements alone.
-        let finds = Style::of(dest).is_ok_and(whole_nest::finds);
-        let style = dest.style().filter(|_| fits && !finds).map_or("dense".to_string(), |style| style.to_string());
+        // Such arrays are given elements alone.
+        let decides = |style: Style| whole_nest::finds(style) || style.def().interface::<Destination>().is_some();
+        let decides = Style::of(dest).is_ok_and(decides);
+        let style = dest.style().filter(|_| fits && !decides).map_or("dense".to_string(), |style| style.to_string());
         Ok((root, style))
     }
 

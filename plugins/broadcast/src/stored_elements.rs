@@ -2,8 +2,10 @@
 //! values of all operands.
 //!
 //! `align` puts the patterns together: those of any operand, or of products the places that all factors have ([`terms`](crate::terms)). Operands that are
-//! not sparse, where zeros absorb them, are read at these places. A sparse array that is broadcast is stretched first
-//! ([`stretch`](crate::ops::stretch)). A result that is zero elsewhere is sparse again, without the zeros that were computed; another one is dense, copies of that number beside what was computed.
+//! not sparse, where zeros absorb them, are read at these places. A sparse array that is broadcast is
+//! stretched first ([`stretch`](crate::ops::stretch)). A result that is zero elsewhere is sparse again,
+//! without the zeros that were computed; another one is dense, copies of that number beside what was
+//! computed.
 
 use crate::absorption::{self, ABSORBING, is_exact};
 use crate::element::{Cell, assembled, dense, insert, stretched as view, zero};
@@ -117,8 +119,8 @@ fn is_stretched(ty: &Type, style: Style, result: &Type) -> bool {
     stretches.is_some_and(|stretches| (stretches.0)(ty, result.dims()) == Some(style.def().name))
 }
 
-/// Whether a stretched operand is only a factor of products that are zero beside the places of others, whatever it is
-/// there. It is then read at these places, and copies of it need not be made.
+/// Whether a stretched operand is only a factor of products that are zero beside the places of others,
+/// whatever it is there. It is then read at these places, and copies of it need not be made.
 fn is_only_a_factor(nest: &Nest, func: &Function, leaf: Value, style: Style, result: &Type) -> bool {
     // Of each part, whether all arrays that it is made of say where it is zero.
     let mut is_bound = Vec::with_capacity(nest.parts.len());

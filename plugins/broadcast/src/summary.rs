@@ -1,9 +1,9 @@
 //! The functions, operands and constants of a whole nest, as a set, which is part of a lazy array's type.
 //!
-//! A type rule sees the types of operands only, so a style that decides by the whole nest needs a type that says what the
-//! nest is made of: `f64[n; lazy(diagonal, 0.0, nest(array f64 2 diagonal, number f64 3.0, op mul))]`. A set, and not a tree:
-//! it stays small, however large the nest is. Lazy arrays carry it in programs that link a style with the interface
-//! [`WholeNest`], and in no others.
+//! A type rule sees the types of operands only, so a style that decides by the whole nest needs a type that
+//! says what the nest is made of: `f64[n; lazy(diagonal, 0.0, nest(array f64 2 diagonal, number f64 3.0, op
+//! mul))]`. A set, and not a tree: it stays small, however large the nest is. Lazy arrays carry it in
+//! programs that link a style with the interface [`WholeNest`], and in no others.
 
 use crate::lazy::{self, Lazy};
 use crate::ops::broadcasted::attrs_of_op;
@@ -63,7 +63,8 @@ impl Summary {
         })
     }
 
-    /// The names of the functions of scalars that are applied, without `@`; characters that types can't have are `_`.
+    /// The names of the functions of scalars that are applied, without `@`; characters that types can't have
+    /// are `_`.
     pub fn callees(&self) -> impl Iterator<Item = &str> {
         self.entries
             .values()
@@ -85,7 +86,8 @@ impl Summary {
         self.entries.values().any(|entry| *entry == Entry::More)
     }
 
-    /// The summary of a function and its operands. `op` is the elementwise op, `attrs` has the callee of another one.
+    /// The summary of a function and its operands. `op` is the elementwise op, `attrs` has the callee of
+    /// another one.
     pub(crate) fn of(op: Option<Op>, attrs: &Attrs, args: &[Type], consts: &[Option<Scalar>]) -> Option<Summary> {
         if !*IS_WANTED {
             return None;

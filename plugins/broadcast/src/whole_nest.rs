@@ -1,12 +1,14 @@
 //! Interface of storage styles that decide by the whole nest, and allocate by what they find in it.
 //!
-//! A style's rule ([`Broadcasting::rule`](crate::lattice::Broadcasting::rule)) sees one function at a time. [`WholeNest`]
-//! sees all of a nest where it is materialized. Its `decide` sees the functions, operands and constants ([`Summary`]), keeps the
-//! style or opts out, and is part of the type rule, so it depends on types and literals alone. Its `allocate` makes the components
-//! that are not elements, such as a name or a unit, of those that the nest's operands have when the program runs.
+//! A style's rule ([`Broadcasting::rule`](crate::lattice::Broadcasting::rule)) sees one function at a time.
+//! [`WholeNest`] sees all of a nest where it is materialized. Its `decide` sees the functions, operands and
+//! constants ([`Summary`]), keeps the style or opts out, and is part of the type rule, so it depends on
+//! types and literals alone. Its `allocate` makes the components that are not elements, such as a name or a
+//! unit, of those that the nest's operands have when the program runs.
 //!
-//! Lazy arrays of the style carry these components of their operands, so the reference evaluator finds them where it
-//! materializes. Programs take them from the operands by the op [`allocate`](mod@crate::ops::allocate).
+//! Lazy arrays of the style carry these components of their operands, so the reference evaluator finds them
+//! where it materializes. Programs take them from the operands by the op
+//! [`allocate`](mod@crate::ops::allocate).
 
 use crate::lazy::Lazy;
 use crate::nest::{Nest, Part};
@@ -54,8 +56,8 @@ pub struct Allocating<'a> {
     pub dtype: DType,
     /// The functions, operands and constants.
     pub nest: &'a Summary,
-    /// The found components of each operand of the style, in the order in which the nest reads them. Operands that have
-    /// equal ones are there once.
+    /// The found components of each operand of the style, in the order in which the nest reads them.
+    /// Operands that have equal ones are there once.
     pub operands: &'a [Vec<Array>],
 }
 
@@ -110,7 +112,8 @@ pub fn found_components(style: Style, ty: &Type) -> Result<Vec<Component>, Strin
     whole.found.iter().map(one).collect()
 }
 
-/// The found components of the operands of a style, each different list once: of arrays of the style, and those that lazy arrays carry.
+/// The found components of the operands of a style, each different list once: of arrays of the style, and
+/// those that lazy arrays carry.
 pub fn carried(style: Style, args: &[Datum]) -> Vec<Vec<Array>> {
     let Some(whole) = of(style) else { return Vec::new() };
     let mut all: Vec<Vec<Array>> = Vec::new();
@@ -182,7 +185,8 @@ pub fn allocate(style: Style, ty: &Type, nest: &Summary, operands: &[Vec<Array>]
     }
 }
 
-/// A dense array kept in a style, with these found components. The error names an element that the style can't have.
+/// A dense array kept in a style, with these found components. The error names an element that the style
+/// can't have.
 pub fn keep(style: Style, array: &Array, found: Vec<Array>) -> Result<Styled, String> {
     let Some(whole) = of(style).filter(|whole| !whole.found.is_empty()) else { return Styled::keep(style, array) };
     let taken = Styled::of(style, array)?;

@@ -1,4 +1,5 @@
-//! An expression is data: it is written and read by `serde`, with its arrays, and stays the same to the bit.
+//! J28: a lazy expression is a value that programs look at. So it is data, too: `serde` writes and reads it
+//! with its arrays, and it stays the same to the bit.
 
 use rewright::ir::{Style, Styled, parse_module};
 use rewright::{Array, Complex32, Complex64, DType, Datum, Name, Scalar};

@@ -1,4 +1,5 @@
-//! J16: a nest in the IR is one function of scalars and the flat list of its arguments, and computes the same as that.
+//! J16: a nest in the IR is one function of scalars and the flat list of its arguments, and computes the
+//! same as that.
 
 use rewright::ir::builder::Arg;
 use rewright::ir::eval::evaluate;
@@ -101,7 +102,8 @@ entry:
     assert!(flat.to_array().same_bits(&nest.to_array()), "{flat} {nest}");
 }
 
-/// Functions of scalars are called, by nests whose operands are of a style too; zeros absorb where the nest says so.
+/// Functions of scalars are called, by nests whose operands are of a style too; zeros absorb where the nest
+/// says so.
 #[test]
 fn functions_and_structure_are_flattened() {
     let text = "func @g(%a: f64, %b: f64) -> f64 {
@@ -129,7 +131,8 @@ entry:
     assert!(flat.to_array().same_bits(&nest.to_array()), "{flat} {nest}");
 }
 
-/// What fusion makes of array operations is a nest too: its body is the function, and index maps say what is read.
+/// What fusion makes of array operations is a nest too: its body is the function, and index maps say what is
+/// read.
 #[test]
 fn a_fused_expression_is_one_function() {
     let text = "func @f(%x: f64[n, m], %y: f32[m], %c: f64) -> f64[m, n] {

@@ -1,6 +1,8 @@
-//! Styles that decide by the whole nest, and allocate by what they find in it; the fixtures beside this file are of these styles.
+//! Styles that decide by the whole nest, and allocate by what they find in it; the fixtures beside this file
+//! are of these styles.
 
 use rewright::ir::expr::{Affine, SymExpr};
+use rewright::ir::style::Destination;
 use rewright::ir::{Component, Style, StyleDef, Styled, parse_module};
 use rewright::{Array, DType, Datum, Dim, Name, Scalar, Type, register_interface, register_style};
 use rewright_broadcast::element::{Element, Places, Stored};
@@ -10,7 +12,8 @@ use rewright_broadcast::lazy::Lazy;
 use rewright_broadcast::summary::Summary;
 use rewright_broadcast::whole_nest::{Allocating, Deciding, Decision, WholeNest};
 
-// --- J29: an array and a character, which results have from the first operand that has one -------------------------------------------
+// --- J29: an array and a character, which results have from the first operand that has one
+// -------------------------------------------
 
 static ARRAY_AND_CHAR: StyleDef = StyleDef {
     name: "array_and_char",
@@ -34,6 +37,10 @@ register_interface!(style "array_and_char", Broadcasting, &Broadcasting {
 });
 register_interface!(style "array_and_char", Element, &Element(|cell, leaf, at| Ok(cell.read_inside(leaf.components[0], at))));
 register_interface!(style "array_and_char", Stored, &Stored(everywhere));
+// What is stored to one is its elements: it keeps its own character.
+register_interface!(style "array_and_char", Destination, &Destination(|old, elements| {
+    Styled::new(old.style(), elements.dtype(), elements.shape(), [elements.clone(), old.components()[1].clone()])
+}));
 register_interface!(style "array_and_char", WholeNest, &WholeNest::allocating(&["char"], find_char));
 
 fn wins(applying: &Applying<'_>) -> Result<Answer, String> {
@@ -54,7 +61,8 @@ fn everywhere(ty: &Type) -> Result<Vec<Places>, String> {
     Ok(vec![Places { extents: extents.ok_or("its extents are not known")?, at, guard: Vec::new() }])
 }
 
-// --- Counts: numbers that are not negative, which opt out where a nest may make others ---------------------------------------------
+// --- Counts: numbers that are not negative, which opt out where a nest may make others
+// ---------------------------------------------
 
 static COUNTS: StyleDef = StyleDef {
     name: "counts",
@@ -155,6 +163,54 @@ fn a_char_is_found_in_the_argument_tree() {
     assert_eq!(dense, array(&[2, 2], &[2.0, 4.0, 6.0, 8.0]));
 }
 
+/// J6: `y .= expr` where `y` is of the style: its own way to take elements, whatever is stored, and nothing
+/// of it changes after an error.
+#[test]
+fn a_destination_of_the_style_keeps_its_char() {
+    let (a, column) = (with_char(array(&[2, 2], &[1.0, 2.0, 3.0, 4.0]), 'x'), array(&[2, 1], &[5.0, 10.0]));
+    let mut y = Datum::from(with_char(array(&[2, 2], &[0.0; 4]), 'y'));
+    y.assign(a.lazy() + 1.0).unwrap();
+    assert_eq!((char_of(&y), y.to_array()), (Some('y'), array(&[2, 2], &[2.0, 3.0, 4.0, 5.0])));
+    // Itself, a stretched dense array, another one of the style, and a number of another dtype.
+    y.assign(y.lazy() * 2.0).unwrap();
+    assert_eq!((char_of(&y), y.to_array()), (Some('y'), array(&[2, 2], &[4.0, 6.0, 8.0, 10.0])));
+    y.assign(&column).unwrap();
+    assert_eq!((char_of(&y), y.to_array()), (Some('y'), array(&[2, 2], &[5.0, 5.0, 10.0, 10.0])));
+    y.assign(&a).unwrap();
+    assert_eq!((char_of(&y), y.to_array()), (Some('y'), array(&[2, 2], &[1.0, 2.0, 3.0, 4.0])));
+    y.assign(7).unwrap();
+    assert_eq!((char_of(&y), y.to_array()), (Some('y'), array(&[2, 2], &[7.0; 4])));
+    let before = y.clone();
+    assert!(y.assign(array(&[3], &[1.0, 2.0, 3.0]).lazy() + 1.0).is_err());
+    assert_eq!(y, before);
+    let mut empty = Datum::from(with_char(array(&[0, 2], &[]), 'e'));
+    empty.assign(a.lazy().reduce("sum").unwrap().lazy() * 2.0).unwrap();
+    assert_eq!((char_of(&empty), empty.shape()), (Some('e'), &[0, 2][..]));
+}
+
+/// A style whose destinations become something else is told so.
+#[test]
+fn a_destination_keeps_its_type() {
+    let shy = Styled::new(&SHY, DType::F64, &[2], [array(&[2], &[1.0, 2.0])]).unwrap();
+    let mut y = Datum::from(shy);
+    let error = y.assign(array(&[2], &[3.0, 4.0]).lazy() * 2.0).unwrap_err().to_string();
+    assert!(error.contains("a store to f64[2; shy] leaves f64[0; shy]: its style is to keep its type"), "{error}");
+    assert_eq!(y.to_array(), array(&[2], &[1.0, 2.0]));
+}
+
+static SHY: StyleDef = StyleDef {
+    name: "shy",
+    doc: "an array that goes away when it is stored to",
+    components: |ty| Ok(vec![Component::new("elements", ty.dtype(), ty.dims())]),
+    check: |_| Ok(()),
+    element: |array, at| array.components()[0].get(at).unwrap_or(Scalar::zero(array.dtype())),
+    take: |_, array| Ok(vec![array.clone()]),
+};
+register_style!(SHY);
+register_interface!(style "shy", Destination, &Destination(|old, _| {
+    Styled::new(old.style(), old.dtype(), &[0], [array(&[0], &[])])
+}));
+
 /// J29: a style opts out by function, by operand and by constant, wherever in the nest they are.
 #[test]
 fn a_style_opts_out_by_function() {
@@ -175,7 +231,8 @@ fn a_style_opts_out_by_function() {
     assert!(negative.contains("is negative"), "{negative}");
 }
 
-/// The summary is a part of lazy types, is a set, and is read as it is written; so it is of dense parts of a nest.
+/// The summary is a part of lazy types, is a set, and is read as it is written; so it is of dense parts of a
+/// nest.
 #[test]
 fn lazy_types_say_what_nests_are_made_of() {
     let text =

@@ -10,9 +10,9 @@
 //! )
 //! ```
 //!
-//! The last part is the expression. Shared parts and shared arrays are written once, so the form has the size of the
-//! expression, and no depth. Numbers are written with all their bits, those of NaNs too. Operands that are
-//! deferred are written as arrays of their elements.
+//! The last part is the expression. Shared parts and shared arrays are written once, so the form has the
+//! size of the expression, and no depth. Numbers are written with all their bits, those of NaNs too.
+//! Operands that are deferred are written as arrays of their elements.
 
 use super::function::Function;
 use super::program::Place;
@@ -81,7 +81,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes an expression after all that it takes. The stack is a list, for an expression may be of any depth.
+    /// Writes an expression after all that it takes. The stack is a list, for an expression may be of any
+    /// depth.
     fn write(&mut self, root: &Expr) -> Result<(), Error> {
         let mut stack = vec![(root, false)];
         while let Some((expr, ready)) = stack.pop() {

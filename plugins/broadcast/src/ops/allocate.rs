@@ -1,5 +1,5 @@
-//! `%char = allocate %a, %b, style="named", dims=[n], dtype=f64, nest="op add"`: the components of a result that its style finds in
-//! a nest, of the nest's operands of the style.
+//! `%char = allocate %a, %b, style="named", dims=[n], dtype=f64, nest="op add"`: the components of a result
+//! that its style finds in a nest, of the nest's operands of the style.
 
 use super::refuse;
 use crate::pattern;

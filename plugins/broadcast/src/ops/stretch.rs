@@ -1,5 +1,6 @@
-//! `%t = stretch %u, %s, style="csc"`: a sparse array that is broadcast to the extents of all operands together, in a style with
-//! a pattern. A sparse vector beside a matrix is the matrix with the vector in each row.
+//! `%t = stretch %u, %s, style="csc"`: a sparse array that is broadcast to the extents of all operands
+//! together, in a style with a pattern. A sparse vector beside a matrix is the matrix with the vector in
+//! each row.
 
 use super::refuse;
 use crate::pattern::{self, Stretches};
