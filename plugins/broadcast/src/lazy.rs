@@ -34,7 +34,7 @@ pub static LAZY: StyleDef = StyleDef {
 };
 
 register_style!(LAZY);
-register_interface!(style "lazy", Arguments, &Arguments("the style that the result may have, what is made of zeros, and what the nest is made of"));
+register_interface!(style "lazy", Arguments, &Arguments("the style that the result may have, the number that zeros become, and the parts of the nest"));
 
 /// What a lazy type says.
 #[derive(Clone, Copy, PartialEq, Debug)]

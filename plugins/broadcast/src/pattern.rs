@@ -47,30 +47,31 @@ pub fn stretched(style: Style, array: &Styled, shape: &[usize]) -> Result<Styled
     let times =
         (0..shape.len()).filter(|&axis| repeats(axis)).try_fold(1_usize, |all, axis| all.checked_mul(shape[axis]));
     let total = times.and_then(|times| times.checked_mul(count)).ok_or(LARGE)?;
-    let mut all: Vec<Positions> = shape.iter().map(|_| reserved(total)).collect::<Result<_, _>>()?;
-    let mut numbers: Vec<usize> = reserved(total)?;
-    for n in 0..count {
-        for copy in 0..total / count {
-            let mut rest = copy;
-            for axis in (0..shape.len()).rev() {
-                let at = if repeats(axis) {
-                    let at = rest % shape[axis];
-                    rest /= shape[axis];
-                    at as i64
-                } else {
-                    places[axis - missing][n]
-                };
-                all[axis].push(at);
-            }
-            numbers.push(n);
+    let copies = total.checked_div(count).unwrap_or(0);
+    let mut all: Vec<Positions> = Vec::with_capacity(shape.len());
+    // The copies of a value between two positions of an axis.
+    let mut between = copies;
+    for (axis, &extent) in shape.iter().enumerate() {
+        let mut positions = reserved(total)?;
+        if repeats(axis) {
+            between = between.checked_div(extent).unwrap_or(0);
+            let at = |copy: usize| (copy / between % extent) as i64;
+            (0..count).for_each(|_| positions.extend((0..copies).map(at)));
+        } else {
+            places[axis - missing].iter().for_each(|&at| positions.extend(std::iter::repeat_n(at, copies)));
         }
+        all.push(positions);
     }
+    let mut numbers: Vec<usize> = reserved(total)?;
+    (0..count).for_each(|n| numbers.extend(std::iter::repeat_n(n, copies)));
     let Ordered { mut components, order } = (of(style)?.at)(shape, &all)?;
-    let order = order.map_or(numbers.clone(), |order| order.iter().map(|&n| numbers[n]).collect());
+    if let Some(order) = order {
+        numbers = order.iter().map(|&n| numbers[n]).collect();
+    }
     let kept = values(array)?;
     components.push(with_array!(kept, |kept| {
         let kept = in_order(kept);
-        list(order.iter().map(|&n| kept[n]).collect())
+        list(numbers.iter().map(|&n| kept[n]).collect())
     }));
     Styled::new(style, array.dtype(), shape, components)
 }

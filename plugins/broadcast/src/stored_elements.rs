@@ -4,8 +4,8 @@
 //! `align` puts the patterns together: those of any operand, or of products the places that all factors have ([`terms`](crate::terms)). Operands that are
 //! not sparse, where zeros absorb them, are read at these places. A sparse array that is broadcast is
 //! stretched first ([`stretch`](crate::ops::stretch)). A result that is zero elsewhere is sparse again,
-//! without the zeros that were computed; another one is dense, copies of that number beside what was
-//! computed.
+//! without the zeros that were computed; another one is dense, copies of that number beside the
+//! computed elements.
 
 use crate::absorption::{self, ABSORBING, is_exact};
 use crate::element::{Cell, assembled, dense, insert, stretched as view, zero};

@@ -54,11 +54,11 @@ impl Summary {
         self.ops().any(|name| name == op)
     }
 
-    /// The names of the elementwise ops that are applied, each once.
+    /// The names of the elementwise ops that are applied. An op with several attributes, as casts to two dtypes,
+    /// is there once for each.
     pub fn ops(&self) -> impl Iterator<Item = &str> {
-        let name = |text: &'_ String| text.len().min(text.find(' ').unwrap_or(text.len()));
-        self.entries.values().filter_map(move |entry| match entry {
-            Entry::Op(text) => Some(&text[..name(text)]),
+        self.entries.values().filter_map(|entry| match entry {
+            Entry::Op(text) => text.split(' ').next(),
             _ => None,
         })
     }

@@ -3,8 +3,8 @@
 //! A style's rule ([`Broadcasting::rule`](crate::lattice::Broadcasting::rule)) sees one function at a time.
 //! [`WholeNest`] sees all of a nest where it is materialized. Its `decide` sees the functions, operands and
 //! constants ([`Summary`]), keeps the style or opts out, and is part of the type rule, so it depends on
-//! types and literals alone. Its `allocate` makes the components that are not elements, such as a name or a
-//! unit, of those that the nest's operands have when the program runs.
+//! types and literals alone. Its `allocate` makes the components that hold no elements, such as a name or a
+//! unit. It runs with the program, and is given these components of the nest's operands.
 //!
 //! Lazy arrays of the style carry these components of their operands, so the reference evaluator finds them
 //! where it materializes. Programs take them from the operands by the op

@@ -37,7 +37,7 @@ fn vector(scalars: &[Scalar]) -> Array {
     Array::from_fn(scalars[0].dtype(), &[scalars.len()], |n| scalars[n]).unwrap()
 }
 
-/// Numbers of a dtype at the ends of its range, and what is no number.
+/// Numbers of a dtype at the ends of its range, and NaNs.
 fn extremes(dtype: DType) -> Vec<Scalar> {
     let f64s = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, 5e-324, f64::MAX, 0.1];
     let nans = [0x7ff8_0000_0000_0000, 0x7ff8_0000_0000_1234, 0xfff8_0000_0000_0001, 0x7ff0_0000_0000_0001];
@@ -87,7 +87,7 @@ fn all_dtypes_keep_their_bits() {
     }
 }
 
-/// Views are written as the elements that they show, and what is shared is written once.
+/// Views are written as the elements that they show; shared parts are written once.
 #[test]
 fn shared_parts_are_written_once() {
     let x = Array::from_fn(DType::F64, &[2, 3], |n| Scalar::F64(n as f64)).unwrap();

@@ -17,7 +17,7 @@ fn function(module: &Module) -> &Function {
 }
 /// The value that `@f` returns.
 fn returned(func: &Function) -> Value {
-    let last = func.insts(func.entry().unwrap()).last().unwrap();
+    let last = func.insts(func.entry().unwrap()).next_back().unwrap();
     func.inst(last).args[0]
 }
 fn flat(module: &Module) -> Result<FlatNest, String> {
@@ -131,8 +131,7 @@ entry:
     assert!(flat.to_array().same_bits(&nest.to_array()), "{flat} {nest}");
 }
 
-/// What fusion makes of array operations is a nest too: its body is the function, and index maps say what is
-/// read.
+/// A fused `arrayexpr` is a nest, too: its body is the function, and index maps say where it reads.
 #[test]
 fn a_fused_expression_is_one_function() {
     let text = "func @f(%x: f64[n, m], %y: f32[m], %c: f64) -> f64[m, n] {

@@ -23,7 +23,7 @@ const DTYPES: [DType; 13] = [
 
 /// Small numbers, of which two in three are zero.
 fn numbers(dtype: DType, shape: &[usize], salt: usize) -> Array {
-    let number = |n: usize| if (n * 7 + salt) % 3 == 0 { (n + salt) % 4 + 1 } else { 0 };
+    let number = |n: usize| if (n * 7 + salt).is_multiple_of(3) { (n + salt) % 4 + 1 } else { 0 };
     Array::from_fn(dtype, shape, |n| Scalar::I64(number(n) as i64).cast(dtype)).unwrap()
 }
 
@@ -89,8 +89,7 @@ fn all_extents_stay_sparse() {
     }
 }
 
-/// A function that makes another number of zeros is dense, and so is a dense array beside them; a sum of all
-/// is a sum of what is stored.
+/// A function that makes another number of zeros is dense, and so is a dense array beside them.
 #[test]
 fn others_are_dense() {
     let (u, s) = (numbers(DType::I64, &[5], 1), numbers(DType::I64, &[3, 5], 2));

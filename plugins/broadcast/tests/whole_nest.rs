@@ -272,7 +272,7 @@ entry:
         many = many + f64::from(n);
     }
     let module = many.to_module().unwrap();
-    let func = module.functions().last().unwrap();
+    let func = module.functions().next_back().unwrap();
     let last = func.insts(func.entry().unwrap()).nth(99).unwrap();
     let nest = Lazy::of(func.ty(func.inst(last).results[0])).unwrap().summary().unwrap();
     assert_eq!((nest.constants().count(), nest.has_more_constants()), (64, true));
