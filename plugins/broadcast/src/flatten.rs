@@ -60,7 +60,7 @@ impl FlatNest {
                 let nest = Nest::parts_of(func, value)?;
                 nest.flatten(module, func, name)
             }
-            "arrayexpr" => of_expression(module, func, inst, name),
+            "arrayexpr" => of_expression(module, func, inst, value, name),
             other => Err(format!("`{other}` makes no nest: `broadcasted`, `materialize` and `arrayexpr` do")),
         }
     }
@@ -161,8 +161,8 @@ fn dtype_of(func: &Function, inst: Inst) -> DType {
     func.ty(func.inst(inst).results[0]).dtype()
 }
 
-/// The body of an `arrayexpr` as a function of what it reads.
-fn of_expression(module: &Module, func: &Function, inst: Inst, name: Name) -> Result<FlatNest, String> {
+/// One result of an `arrayexpr` as a function of the elements that it reads.
+fn of_expression(module: &Module, func: &Function, inst: Inst, value: Value, name: Name) -> Result<FlatNest, String> {
     let data = func.inst(inst);
     let expr = data.attrs.expr().ok_or("an `arrayexpr` without an expression")?;
     if !expr.reductions.is_empty() || expr.finish.is_some() {
@@ -171,9 +171,25 @@ fn of_expression(module: &Module, func: &Function, inst: Inst, name: Name) -> Re
     if !expr.guard.is_empty() {
         return Err("the `arrayexpr` has a guard: the function would be applied at points that it leaves out".into());
     }
-    let [out] = &expr.outs[..] else {
-        return Err(format!("the `arrayexpr` has {} results: a flat function has one", expr.outs.len()));
+    let absent = "the body of the `arrayexpr` takes a value that it has not";
+    let result = data.results.iter().position(|&result| result == value).ok_or(absent)?;
+    let (out, element) = (expr.outs.get(result).ok_or(absent)?, *expr.body.yields.get(result).ok_or(absent)?);
+    // Instructions that only other results need are left out.
+    let mut is_needed = vec![false; expr.body.insts.len()];
+    let need = |is_needed: &mut Vec<bool>, element: BodyRef| {
+        if let BodyRef::Inst(n, _) = element
+            && let Some(needed) = is_needed.get_mut(n as usize)
+        {
+            *needed = true;
+        }
     };
+    need(&mut is_needed, element);
+    for (n, inst) in expr.body.insts.iter().enumerate().rev() {
+        if is_needed[n] {
+            inst.args.iter().for_each(|&arg| need(&mut is_needed, arg));
+        }
+    }
+    let insts = || expr.body.insts.iter().zip(&is_needed);
     let mut args = Vec::new();
     let mut operands = vec![None; expr.operands.len()];
     let mut positions = vec![None; expr.axes.len()];
@@ -202,8 +218,9 @@ fn of_expression(module: &Module, func: &Function, inst: Inst, name: Name) -> Re
         });
         Ok(())
     };
-    for element in expr.body.insts.iter().flat_map(|inst| &inst.args).chain(&expr.body.yields) {
-        read(*element)?;
+    let taken = insts().filter(|(_, is_needed)| **is_needed).flat_map(|(inst, _)| &inst.args);
+    for taken in taken.chain([&element]) {
+        read(*taken)?;
     }
     let dtypes = args.iter().map(|arg| match arg {
         FlatArg::Value(value) | FlatArg::Element(value, _) => func.ty(*value).dtype(),
@@ -213,7 +230,7 @@ fn of_expression(module: &Module, func: &Function, inst: Inst, name: Name) -> Re
     let mut build = started(module, name, dtypes, out.dtype);
     let params = build.func().params().to_vec();
     let mut made: Vec<Vec<Value>> = Vec::new();
-    let value = |made: &[Vec<Value>], element: BodyRef| match element {
+    let made_of = |made: &[Vec<Value>], element: BodyRef| match element {
         BodyRef::Operand(n) => operands[n as usize].map(|n| Arg::from(params[n])),
         BodyRef::Axis(n) => positions[n as usize].map(|n| Arg::from(params[n])),
         BodyRef::Inst(n, result) => {
@@ -222,18 +239,20 @@ fn of_expression(module: &Module, func: &Function, inst: Inst, name: Name) -> Re
         BodyRef::Const(scalar) => Some(Arg::from(scalar)),
         BodyRef::Acc(_) => None,
     };
-    let missing = "the body of the `arrayexpr` takes a value that it has not";
     let refused = |error: TypeError| error.message;
-    for inst in &expr.body.insts {
+    for (inst, is_needed) in insts() {
+        if !is_needed {
+            made.push(Vec::new());
+            continue;
+        }
         let BodyOp::Op(op, attrs) = &inst.op else {
             return Err("the body of the `arrayexpr` has a nested expression, which is no function of scalars".into());
         };
-        let args = inst.args.iter().map(|&arg| value(&made, arg)).collect::<Option<Vec<Arg>>>().ok_or(missing)?;
+        let args = inst.args.iter().map(|&arg| made_of(&made, arg)).collect::<Option<Vec<Arg>>>().ok_or(absent)?;
         let applied = build.inst(op.name, args, attrs.clone(), []).map_err(refused)?;
         made.push(build.func().inst(applied).results.to_vec());
     }
-    let [element] = expr.body.yields[..] else { return Err(missing.into()) };
-    let element = value(&made, element).ok_or(missing)?;
+    let element = made_of(&made, element).ok_or(absent)?;
     let cast = Attrs::new().with("to", Attr::DType(out.dtype));
     let element = build.op_with("cast", [element], cast).map_err(refused)?;
     build.ret([element]).map_err(refused)?;

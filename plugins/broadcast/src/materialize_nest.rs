@@ -159,7 +159,8 @@ fn found_at(style: Style, component: &Component) -> Option<usize> {
     whole_nest::of(style)?.found.iter().position(|&name| name == component.name)
 }
 
-/// All components of a result in order: `parts` are those that hold elements, and the style finds the others.
+/// All components of a result in order: `parts` are those that hold elements, and the style finds the
+/// others.
 fn with_found(
     rw: &mut Rewriter<'_>,
     nest: &Nest,

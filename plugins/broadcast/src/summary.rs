@@ -54,8 +54,8 @@ impl Summary {
         self.ops().any(|name| name == op)
     }
 
-    /// The names of the elementwise ops that are applied. An op with several attributes, as casts to two dtypes,
-    /// is there once for each.
+    /// The names of the elementwise ops that are applied. An op with several attributes, as casts to two
+    /// dtypes, is there once for each.
     pub fn ops(&self) -> impl Iterator<Item = &str> {
         self.entries.values().filter_map(|entry| match entry {
             Entry::Op(text) => text.split(' ').next(),

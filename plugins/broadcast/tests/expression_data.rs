@@ -2,8 +2,12 @@
 //! with its arrays, and it stays the same to the bit.
 
 use rewright::ir::{Style, Styled, parse_module};
-use rewright::{Array, Complex32, Complex64, DType, Datum, Name, Scalar};
+use rewright::{
+    AnyArray, Array, ArrayLike, Complex32, Complex64, DType, Datum, Deferred, EvalError, FuncBuilder, Name, Passed,
+    Scalar, Type, TypeError, Value,
+};
 use rewright_broadcast::expression::{Broadcast, Expr, ScalarFunction};
+use std::sync::Arc;
 
 /// The expression after a round trip through RON, and through JSON, which must agree.
 fn again(expr: &Expr) -> Expr {
@@ -107,6 +111,47 @@ fn shared_parts_are_written_once() {
     }
     let back: Expr = ron::from_str(&ron::to_string(&deep).unwrap()).unwrap();
     assert_eq!(back.shape().unwrap(), [2, 3]);
+}
+
+/// A deferred array of another crate: its parameter reversed.
+struct Reversed(Array);
+
+impl Deferred for Reversed {
+    fn ty(&self) -> Result<Type, EvalError> {
+        Ok(self.0.ty())
+    }
+    fn structure(&self) -> String {
+        "reversed".into()
+    }
+    fn params(&self) -> Vec<Type> {
+        vec![self.0.ty()]
+    }
+    fn values(&self) -> Result<Vec<Passed<'_>>, EvalError> {
+        Ok(vec![Passed::Array(&self.0)])
+    }
+    fn build(&self, build: &mut FuncBuilder<'_>, params: &[Value]) -> Result<Value, TypeError> {
+        build.op("flip", [params[0]])
+    }
+    fn elements(&self) -> Result<Array, EvalError> {
+        let at = |n: usize| self.0.get(&[self.0.len() - 1 - n]).ok_or_else(|| EvalError::index("no element"));
+        let elements = (0..self.0.len()).map(at).collect::<Result<Vec<Scalar>, _>>()?;
+        Ok(vector(&elements))
+    }
+}
+impl ArrayLike for Reversed {
+    fn to_any(&self) -> AnyArray {
+        AnyArray::Deferred(Arc::new(Reversed(self.0.clone())))
+    }
+}
+
+/// Deferred operands are written as their elements.
+#[test]
+fn deferred_operands_are_written_as_arrays() {
+    let x = vector(&[Scalar::F32(1.0), Scalar::F32(2.0)]);
+    let expr = Expr::from(Reversed(x.clone())) * &x;
+    assert_same(&expr);
+    assert_eq!(expr.materialize().unwrap().to_string(), "[2. 2.]");
+    assert_eq!(ron::to_string(&expr).unwrap().matches("Array(\"[2.0, 1.0]:f32\")").count(), 1);
 }
 
 /// Literals stay weak, with their bits, and those with a dtype keep it.

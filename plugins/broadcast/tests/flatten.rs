@@ -166,7 +166,46 @@ entry:
     assert_eq!(all.results[0].to_array().get(&[1, 2]), one);
 }
 
-/// What is no map of elements is refused, with the reason.
+/// Of every dtype and rank, with numbers and casts among the functions.
+#[test]
+fn all_dtypes_and_ranks_are_flattened() {
+    use DType::{Bool, C64, C128, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    for dtype in [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128] {
+        for shape in [&[][..], &[0], &[3], &[2, 1, 2]] {
+            let dims = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+            let text = format!(
+                "func @f(%x: {dtype}[{dims}], %k: i16) -> c128[{dims}] {{\nentry:\n  %0 = broadcasted %x, %x, op=\"add\"\n  \
+                 %1 = broadcasted %0, %k, op=\"mul\"\n  %2 = broadcasted %1, op=\"cast\", to=c128\n  \
+                 %3 = broadcasted %2, %x, op=\"sub\"\n  %4 = materialize %3\n  ret %4\n}}"
+            );
+            let x = Array::from_fn(dtype, shape, |n| Scalar::I64(n as i64 * 77).cast(dtype)).unwrap();
+            let [flat, nest] = both(&text, &[x.into(), Scalar::I16(-3).into()]);
+            assert!(flat.to_array().same_bits(&nest.to_array()), "{text} {flat} {nest}");
+        }
+    }
+}
+
+/// One result of a fused expression with several is a function of the elements that it needs.
+#[test]
+fn one_result_of_several_is_flattened() {
+    let text = "func @f(%x: f64[n], %y: f64[n]) -> f64[n], f64[n] {
+entry:
+  %0, %1 = arrayexpr [i: n] (x = %x[i], y = %y[i]) {
+    t0 = sin y
+    t1 = mul x, 3.0
+    t2 = mul t0, t1
+    yield t1, t2
+  } : f64[n], f64[n]
+  ret %0, %1
+}";
+    let module = parse(text);
+    let flat = flat(&module).unwrap();
+    assert_eq!(listed(&module, &flat), ["%0[1]"]);
+    let body = flat.function.to_string();
+    assert!(body.contains("mul %a0, 3.0") && !body.contains("sin"), "{body}");
+}
+
+/// Values that are no map of elements are refused, with the reason.
 #[test]
 fn others_are_refused() {
     let refused = |text: &str, pipeline: &str, wanted: &str| {
@@ -179,6 +218,9 @@ fn others_are_refused() {
     refused("func @f(%x: f64[n]) -> f64 {\nentry:\n  %0 = sum %x\n  ret %0\n}", "dce", "`sum` makes no nest");
     let sum = "func @f(%x: f64[n, m]) -> f64[n] {\nentry:\n  %0 = mul %x, 2.0\n  %1 = sum %0, axes=[1]\n  ret %1\n}";
     refused(sum, "default", "combines elements");
+    let guarded = "func @f(%x: f64[n]) -> f64[n] {\nentry:\n  %0 = arrayexpr [i: n] where 1 <= i (x = %x[i]) {\n    yield x\n  } \
+                   into ([i] fill 0.0) : f64[n]\n  ret %0\n}";
+    refused(guarded, "dce", "has a guard");
     let taken = "func @flat(%a: f64) -> f64 {\nentry:\n  ret %a\n}\n\nfunc @f(%x: f64[n]) -> f64[n] {\nentry:\n  \
                  %0 = broadcasted @flat(%x)\n  %1 = materialize %0\n  ret %1\n}";
     refused(taken, "dce", "the module has a function `@flat`: choose another name");

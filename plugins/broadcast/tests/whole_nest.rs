@@ -125,7 +125,8 @@ fn array(shape: &[usize], elements: &[f64]) -> Array {
 }
 fn with_char(data: Array, char: char) -> Styled {
     let char = Array::full(Scalar::U32(char.into()), &[]).unwrap();
-    Styled::new(&ARRAY_AND_CHAR, data.dtype(), &data.shape().to_vec(), [data, char]).unwrap()
+    let (dtype, shape) = (data.dtype(), data.shape().to_vec());
+    Styled::new(&ARRAY_AND_CHAR, dtype, &shape, [data, char]).unwrap()
 }
 fn char_of(datum: &Datum) -> Option<char> {
     let Some(Scalar::U32(code)) = datum.as_styled()?.component("char")?.get(&[]) else { return None };
