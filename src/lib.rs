@@ -1,8 +1,8 @@
 //! Rewright: a rewrite-pass optimizer plugin framework over an SSA basic-block array IR.
 //!
-//! A program is a [`Module`] of functions over arrays. [`Pipeline`]s of rewrites improve it; one of them, `array-expr`,
-//! collapses chains of elementwise operations into single `arrayexpr` nodes. An [`Executable`] makes one fused kernel of machine code of each
-//! such node, and is called with arrays.
+//! A program is a [`Module`] of functions over arrays. [`Pipeline`]s of rewrites improve it; one of them,
+//! `array-expr`, collapses chains of elementwise operations into single `arrayexpr` nodes. An
+//! [`Executable`] makes one fused kernel of machine code of each such node, and is called with arrays.
 //!
 //! ```
 //! use rewright::ndarray::array;
@@ -25,13 +25,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Every op, rewrite, storage style and lowering is registered by the crate that defines it, and the core's own are registered
-//! as a stranger's are. A plugin is a crate with, say, a [`RewriteDef`] and [`register_rewrite!`]; a program that links it
-//! (`use my_plugin as _;`) has it. `plugins/template` in the repository is one to copy.
+//! Every op, rewrite, storage style and lowering is registered by the crate that defines it, and the core's
+//! own are registered as a stranger's are. A plugin is a crate with, say, a [`RewriteDef`] and
+//! [`register_rewrite!`]; a program that links it (`use my_plugin as _;`) has it. `plugins/template` in the
+//! repository is one to copy.
 //!
 //! This crate re-exports three:
 //!
-//! - [`ir`]: types, ops, functions, text and RON forms, verifier, and the reference evaluator, which defines what programs mean;
+//! - [`ir`]: types, ops, functions, text and RON forms, verifier, and the reference evaluator, which
+//!   defines what programs mean;
 //! - [`rewrites`]: the rewrite traits, registry, pipelines and driver, and the built-in rewrites;
 //! - [`lowering`]: kernels, code generators and [`Executable`].
 //!

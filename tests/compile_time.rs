@@ -61,7 +61,8 @@ fn time_an_op_stays_the_same_from_ten_ops_to_ten_thousand() {
     ];
     for (name, ops) in mixes {
         let per_op = SIZES.map(|n| {
-            // The best of some, for other work on the machine only adds: of more where one is short, and the first ones also fill the caches.
+            // The best of some, for other work on the machine only adds: of more where one is short, and
+            // the first ones also fill the caches.
             let best = (0..(1_000 / n).clamp(3, 30)).map(|_| compile(ops, n)).min().unwrap_or_default();
             best.as_secs_f64() * 1e6 / n as f64
         });

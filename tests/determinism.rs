@@ -1,5 +1,5 @@
-//! The same input gives the same bytes: whoever registered first, in whichever thread, however many at once, whatever seeds the hash
-//! tables of a process have.
+//! The same input gives the same bytes: whoever registered first, in whichever thread, however many at
+//! once, whatever seeds the hash tables of a process have.
 
 use libtest_mimic::{Arguments, Trial};
 use rewright::ir::inventory;
@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
 
-/// Names a file. This program then writes what it makes of all fixtures to it and tests nothing: a test compares processes.
+/// Names a file. This program then writes what it makes of all fixtures to it and tests nothing: a test
+/// compares processes.
 const WRITE: &str = "REWRIGHT_DETERMINISM";
 
 fn main() -> ExitCode {

@@ -1,4 +1,5 @@
-//! Checks every fixture: one test a file, named as the file is, so that `cargo test fusion` checks those of one topic.
+//! Checks every fixture: one test a file, named as the file is, so that `cargo test fusion` checks those of
+//! one topic.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use rewright_passdump::fixture::{Status, check_file, discover};

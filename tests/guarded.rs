@@ -1,8 +1,10 @@
-//! Compiled programs touch nothing outside of their operands and results: random ones, whose arrays lie between pages without access rights, as near to
-//! one of them as they can, in any order of axes, with gaps, or backwards. What is in gaps stays, and arguments do.
+//! Compiled programs touch nothing outside of their operands and results: random ones, whose arrays lie
+//! between pages without access rights, as near to one of them as they can, in any order of axes, with
+//! gaps, or backwards. What is in gaps stays, and arguments do.
 //!
-//! `REWRIGHT_GUARDED=100000 cargo test --test guarded` is the full run. Who touches such a page ends the process: which program that was is then
-//! in `guarded.ir` in the folder for temporary files of Cargo's target folder.
+//! `REWRIGHT_GUARDED=100000 cargo test --test guarded` is the full run. Who touches such a page ends the
+//! process: which program that was is then in `guarded.ir` in the folder for temporary files of Cargo's
+//! target folder.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "memory without access rights")]
@@ -60,7 +62,8 @@ fn nothing_is_touched_but_operands_and_results() {
     assert!(calls.get() > cases * 4, "{} calls that end with results test little", calls.get());
 }
 
-/// Rows whose points are combined in any order, which are computed a lane each or turned, and rows that are so long that they are searched.
+/// Rows whose points are combined in any order, which are computed a lane each or turned, and rows that are
+/// so long that they are searched.
 #[test]
 fn rows_are_combined_within_their_arrays() {
     let random = &mut Rng::with_seed(5);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// Time an op at the largest size, 100 times the smallest, may be so many times that there: room for caches and noise, none for more than
-/// the 1.3rd power.
+/// Time an op at the largest size, 100 times the smallest, may be so many times that there: room for caches
+/// and noise, none for more than the 1.3rd power.
 const SLACK: f64 = 4.0;
 
 fn vector() -> Type {
@@ -80,12 +80,14 @@ fn answers(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     (0..n / 2).map(|i| of(b, i)).collect()
 }
 
-/// `n` ops: a chain of products, each of which is summed, and the totals are added up. One node has very many results that are reduced.
+/// `n` ops: a chain of products, each of which is summed, and the totals are added up. One node has very
+/// many results that are reduced.
 fn moments(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     groups_of(b, n / 3, usize::MAX)
 }
 
-/// The same in chains of a few: nodes that read one array, each of them with several results that are reduced.
+/// The same in chains of a few: nodes that read one array, each of them with several results that are
+/// reduced.
 fn groups(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     groups_of(b, n / 3, 12)
 }

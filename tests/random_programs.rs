@@ -1,4 +1,5 @@
-//! Random programs give the same bits in the reference evaluator and in every code generator, before and after rewriting.
+//! Random programs give the same bits in the reference evaluator and in every code generator, before and
+//! after rewriting.
 //!
 //! `REWRIGHT_PROGRAMS=100000 cargo test --test random_programs` is the full run. It says how far it is.
 
@@ -108,7 +109,8 @@ fn reference(module: &Module, args: &[Datum]) -> Ran {
     eval::evaluate(module, Name::new("f"), args.to_vec(), LIMITS)
 }
 
-/// The functions of so many last programs are kept, and with them their kernels, which are compiled once for all that have the same.
+/// The functions of so many last programs are kept, and with them their kernels, which are compiled once
+/// for all that have the same.
 const KEPT: usize = 4_000;
 
 thread_local! {
@@ -136,7 +138,8 @@ fn compare(program: &Program, stage: &str, module: &Module, expected: &Ran) -> R
         let args: Vec<_> = program.args.iter().map(Into::into).collect();
         let first = executable.outcome(&args);
         same(program, &what, expected, &first)?;
-        // Calls that are alike are done in a shorter way from the third on. Those that use too much end as the first did.
+        // Calls that are alike are done in a shorter way from the third on. Those that use too much end as
+        // the first did.
         if let (Ok(expected), Ok(_)) = (expected, first)
             && backend != Backend::Interp
         {
@@ -159,7 +162,8 @@ fn same(program: &Program, what: &str, expected: &Ran, got: &Ran) -> Result<(), 
     }
 }
 
-/// The same results, arguments after stores and prints; or the same error at the same place, in the same words.
+/// The same results, arguments after stores and prints; or the same error at the same place, in the same
+/// words.
 fn equal(expected: &Ran, got: &Ran) -> bool {
     let limited = |ran: &Ran| ran.as_ref().is_err_and(|e| e.kind == EvalErrorKind::Limit);
     match (expected, got) {
@@ -179,9 +183,9 @@ fn words(error: &EvalError) -> Option<&str> {
     error.message.split(" (operands").next()
 }
 
-/// True if an error after rewriting names an instruction of the program as it was written. Work that nobody needs is dropped, and what is
-/// left may be done in another order, so it may be another error than before; but it is one of the program's own. A node fails as a
-/// whole where the shapes of its operands don't fit.
+/// True if an error after rewriting names an instruction of the program as it was written. Work that nobody
+/// needs is dropped, and what is left may be done in another order, so it may be another error than before;
+/// but it is one of the program's own. A node fails as a whole where the shapes of its operands don't fit.
 fn fails_there(written: &Module, after: &EvalError) -> bool {
     let mut insts = written.functions().flat_map(|f| f.blocks().flat_map(|b| f.insts(b)).map(|i| f.inst(i)));
     let node = after.op == Some("arrayexpr") && after.kind == EvalErrorKind::Shape;

@@ -1,5 +1,7 @@
-//! Random nodes that read beyond the ends of arrays, at quotients and remainders, or along some of their axes only: what is taken out of them by `operand-reads`
-//! and `repeated-values` changes nothing, not where axes or arrays have no elements, where positions are out of bounds, or where an operand is read by nobody.
+//! Random nodes that read beyond the ends of arrays, at quotients and remainders, or along some of their
+//! axes only: what is taken out of them by `operand-reads` and `repeated-values` changes nothing, not where
+//! axes or arrays have no elements, where positions are out of bounds, or where an operand is read by
+//! nobody.
 //!
 //! `REWRIGHT_READS=100000 cargo test --release --test reads_apart` is the full run.
 

@@ -1,4 +1,5 @@
-//! A crate outside of the workspace, built as its author would build it, has its op, rewrite, rule and storage style in its own passdump.
+//! A crate outside of the workspace, built as its author would build it, has its op, rewrite, rule and
+//! storage style in its own passdump.
 
 use std::fs;
 use std::path::Path;

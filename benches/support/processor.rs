@@ -1,4 +1,5 @@
-//! Measures the time of the processor instead of that of the clock: what other programs do on the machine counts less.
+//! Measures the time of the processor instead of that of the clock: what other programs do on the machine
+//! counts less.
 
 use cpu_time::ThreadTime;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};

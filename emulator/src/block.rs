@@ -9,7 +9,8 @@ const MOST: usize = 48;
 const LONGEST: usize = 15;
 const PAGE: usize = 4096;
 
-/// Instructions up to one that goes elsewhere, with the bytes that they were decoded from: memory of code is used again for other code.
+/// Instructions up to one that goes elsewhere, with the bytes that they were decoded from: memory of code
+/// is used again for other code.
 pub struct Block {
     start: u64,
     bytes: Vec<u8>,

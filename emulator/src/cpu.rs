@@ -64,8 +64,9 @@ impl Cpu {
         cpu
     }
 
-    /// Nothing is known of what a processor without AVX-512 doesn't have: the upper halves are zero, as instructions of AVX leave them, and
-    /// elsewhere is garbage, so that who reads it is found: NaNs, and other masks every time.
+    /// Nothing is known of what a processor without AVX-512 doesn't have: the upper halves are zero, as
+    /// instructions of AVX leave them, and elsewhere is garbage, so that who reads it is found: NaNs, and
+    /// other masks every time.
     pub fn forget_upper(&mut self) {
         let (lower, upper) = self.vectors.split_at_mut(16);
         lower.iter_mut().for_each(|vector| vector.0[32..].fill(0));
@@ -87,7 +88,8 @@ impl Cpu {
         self.upper = true;
     }
 
-    /// Runs until `left` says so, which is asked after each jump, call or return, or an instruction isn't known.
+    /// Runs until `left` says so, which is asked after each jump, call or return, or an instruction isn't
+    /// known.
     ///
     /// # Safety
     /// There is code at [`rip`](Self::rip) that may be run in this state.

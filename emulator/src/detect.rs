@@ -1,8 +1,8 @@
 //! Makes std find AVX-512.
 //!
-//! std asks by `cpuid` and `xgetbv`, in a function of the program. Both are overwritten there, by the byte 06, which is no instruction in
-//! 64-bit code: it raises SIGILL, and the answer is given by [`answer`]. Nobody else's `cpuid` is touched, glibc's above all, which chooses
-//! its own copy loops by it.
+//! std asks by `cpuid` and `xgetbv`, in a function of the program. Both are overwritten there, by the byte
+//! 06, which is no instruction in 64-bit code: it raises SIGILL, and the answer is given by [`answer`].
+//! Nobody else's `cpuid` is touched, glibc's above all, which chooses its own copy loops by it.
 
 use crate::give_up;
 use crate::trap::Frame;

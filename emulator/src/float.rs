@@ -28,7 +28,8 @@ impl Format {
     fn is_nan(&self, x: u64) -> bool {
         x & !self.sign() > self.infinity()
     }
-    /// A finite number that isn't zero as `m * 2^e`, without its sign; the highest bit of `m` is where that of all normal numbers is.
+    /// A finite number that isn't zero as `m * 2^e`, without its sign; the highest bit of `m` is where that
+    /// of all normal numbers is.
     fn parts(&self, x: u64) -> (u64, i64) {
         let field = (x & self.infinity()) >> self.fraction;
         let fraction = x & ((1 << self.fraction) - 1);

@@ -189,7 +189,8 @@ impl Cpu {
 
     /// Runs an instruction on general registers; false if it isn't known.
     pub(crate) fn general(&mut self, inst: &Instruction) -> bool {
-        // The second bytes of registers aren't used, nor are other registers than general ones, nor addresses of 32 bits.
+        // The second bytes of registers aren't used, nor are other registers than general ones, nor
+        // addresses of 32 bits.
         let second = [Register::AH, Register::BH, Register::CH, Register::DH];
         let is_known = |register: Register| register.is_gpr() && !second.contains(&register);
         if (0..inst.op_count()).any(|n| inst.op_kind(n) == OpKind::Register && !is_known(inst.op_register(n)))

@@ -1,19 +1,22 @@
-//! Instructions of AVX2 and FMA that do in each half of a 512-bit register what those of AVX-512 do in all of it. The processor itself runs them,
-//! so that NaNs, signed zeros and numbers too small to be normal are its own.
+//! Instructions of AVX2 and FMA that do in each half of a 512-bit register what those of AVX-512 do in all
+//! of it. The processor itself runs them, so that NaNs, signed zeros and numbers too small to be normal are
+//! its own.
 
 use crate::operands::Vector;
 use iced_x86::Mnemonic;
 use std::arch::asm;
 
-/// Runs an instruction twice, on registers 0, 1 and 2 that hold parts of three vectors: its result, in register 0, is a part of the result.
-/// Parts begin so many bytes after each other in the operands, and in the result.
+/// Runs an instruction twice, on registers 0, 1 and 2 that hold parts of three vectors: its result, in
+/// register 0, is a part of the result. Parts begin so many bytes after each other in the operands, and in
+/// the result.
 macro_rules! run {
     ($line:expr, $of:expr, $from:literal to $to:literal) => {{
         let of: [&Vector; 3] = $of;
         let mut to = Vector::ZERO;
         for half in 0..2 {
             let from = of.map(|vector| vector.0[half * $from..][..32].as_ptr());
-            // SAFETY: there are 32 bytes in each of the slices; the processor has AVX2 and FMA, as who calls this has found.
+            // SAFETY: there are 32 bytes in each of the slices; the processor has AVX2 and FMA, as who
+            // calls this has found.
             unsafe {
                 asm!(
                     "vmovdqu ymm0, [{a}]",
@@ -154,7 +157,8 @@ pub fn widen(mnemonic: Mnemonic, a: &Vector) -> Option<Vector> {
     }
 }
 
-/// Lanes of eight bytes to lanes of four. What follows them in register 0 is zero, and the second half is written over it.
+/// Lanes of eight bytes to lanes of four. What follows them in register 0 is zero, and the second half is
+/// written over it.
 pub fn narrow(mnemonic: Mnemonic, a: &Vector) -> Option<Vector> {
     match mnemonic {
         Mnemonic::Vcvtpd2ps => run!("vcvtpd2ps xmm0, ymm0", [a; 3], 32 to 16),

@@ -1,4 +1,5 @@
-//! Operands that are vectors: registers, memory, one element of memory for all lanes; with lanes that a mask turns off.
+//! Operands that are vectors: registers, memory, one element of memory for all lanes; with lanes that a
+//! mask turns off.
 
 use crate::cpu::Cpu;
 use iced_x86::{Instruction, MemorySize, OpKind, Register};
@@ -85,7 +86,8 @@ fn width(inst: &Instruction) -> usize {
     (0..inst.op_count()).map(of).max().unwrap_or(0)
 }
 
-/// The bytes that an operand in memory has in a register. Of repeated elements only those tell that are made narrower.
+/// The bytes that an operand in memory has in a register. Of repeated elements only those tell that are
+/// made narrower.
 fn read_width(size: MemorySize) -> usize {
     match size {
         MemorySize::Broadcast128_Float64 | MemorySize::Broadcast128_Int64 | MemorySize::Broadcast128_UInt64 => 16,
@@ -127,8 +129,8 @@ impl Cpu {
         vector
     }
 
-    /// Puts lanes where the first operand is: into a register, where those that are off are kept or become zero, and what is beyond becomes
-    /// zero; or to memory, where only those that are on are written.
+    /// Puts lanes where the first operand is: into a register, where those that are off are kept or become
+    /// zero, and what is beyond becomes zero; or to memory, where only those that are on are written.
     pub(crate) fn put(&mut self, inst: &Instruction, vector: &Vector, lanes: Lanes) {
         let (size, bytes) = (lanes.size, lanes.count * lanes.size);
         if is_vector(inst, 0) {

@@ -1,11 +1,14 @@
 //! SIGILL: takes the registers over from the program, interprets, and gives them back.
 //!
-//! Where interpreting stops: code that was written while the program ran, which is what code generators make, is followed until it is left, by its
-//! return or by a call, for the program's own code. If that is where the instruction is, its function is followed until it has returned, with
-//! nothing in registers that the processor doesn't have. An instruction that isn't known is left to the processor as long as that is so.
+//! Where interpreting stops: code that was written while the program ran, which is what code generators
+//! make, is followed until it is left, by its return or by a call, for the program's own code. If that is
+//! where the instruction is, its function is followed until it has returned, with nothing in registers that
+//! the processor doesn't have. An instruction that isn't known is left to the processor as long as that is
+//! so.
 //!
-//! All this happens on the stack of the code that is interpreted, below what it uses: it may not lower its stack pointer any more, except by what
-//! the convention of calls lets it use below. `x64` makes room for all that a kernel needs where it begins.
+//! All this happens on the stack of the code that is interpreted, below what it uses: it may not lower its
+//! stack pointer any more, except by what the convention of calls lets it use below. `x64` makes room for
+//! all that a kernel needs where it begins.
 
 use crate::cpu::{Cpu, Stop};
 use crate::{detect, give_up, report};
@@ -40,7 +43,8 @@ const GENERAL: [c_int; 16] = [
     libc::REG_R15,
 ];
 
-/// Where lower and upper halves of the 256-bit registers are in the area that `xsave` writes, and which parts it wrote.
+/// Where lower and upper halves of the 256-bit registers are in the area that `xsave` writes, and which
+/// parts it wrote.
 const LOWER: usize = 160;
 const UPPER: usize = 576;
 const WRITTEN: usize = 512;

@@ -105,7 +105,8 @@ pub struct InputArgs {
     /// Try the rules of --rules, also where this build's verdicts on them are in the cache
     #[arg(long, requires = "rules")]
     pub no_cache: bool,
-    /// What results may differ in, such as "contract, no_nan", or "all"; the fixture's own or nothing if not given
+    /// What results may differ in, such as "contract, no_nan", or "all"; the fixture's own or nothing if
+    /// not given
     #[arg(long, value_name = "L")]
     pub liberties: Option<Liberties>,
 }
@@ -134,7 +135,8 @@ pub struct RunArgs {
     /// Verify the whole function after every application
     #[arg(long)]
     pub verify_each: bool,
-    /// Check after every application, on made-up inputs and those of the fixture, that the function computes what it did
+    /// Check after every application, on made-up inputs and those of the fixture, that the function
+    /// computes what it did
     #[arg(long)]
     pub check_each: bool,
     /// Units in the last place that --check-each allows; the fixture's own or 0 if not given
@@ -160,8 +162,8 @@ pub struct FailingArgs {
     /// This backend must compute what the reference evaluator makes of the rewritten function
     #[arg(long, value_enum, conflicts_with = "command")]
     pub backend: Option<Backend>,
-    /// Instead: a shell command that is given the program's file, in the place of {} or at the end; the program is wrong if
-    /// the exit status is not 0
+    /// Instead: a shell command that is given the program's file, in the place of {} or at the end; the
+    /// program is wrong if the exit status is not 0
     #[arg(long, value_name = "CMD")]
     pub command: Option<String>,
     /// Units in the last place that results may differ by; the fixture's own or 0 if not given
@@ -242,8 +244,8 @@ pub struct ExecArgs {
     /// What runs the function
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
-    /// A parameter's value: a number, a nested list, with a dtype suffix if need be (`[1, 2]:f32`), or @FILE.npy; a
-    /// fixture's first run gives what is not given
+    /// A parameter's value: a number, a nested list, with a dtype suffix if need be (`[1, 2]:f32`), or
+    /// @FILE.npy; a fixture's first run gives what is not given
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub args: Vec<ArgBinding>,
     /// Write a result, by its number or name, to an .npy file instead of printing it
@@ -272,13 +274,15 @@ pub struct BenchArgs {
     /// The rewrites, such as "fold, cse, dce"; the fixture's own or the default ones if not given
     #[arg(allow_hyphen_values = true, long, value_name = "P")]
     pub pipeline: Option<String>,
-    /// What results may differ in, such as "contract, no_nan", or "all"; the fixture's own or nothing if not given
+    /// What results may differ in, such as "contract, no_nan", or "all"; the fixture's own or nothing if
+    /// not given
     #[arg(long, value_name = "L")]
     pub liberties: Option<Liberties>,
     /// What runs the function
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
-    /// A parameter's value, as for `exec`; made-up numbers: random:f64[1000, 3], then :LOW..HIGH and :SEED if need be
+    /// A parameter's value, as for `exec`; made-up numbers: random:f64[1000, 3], then :LOW..HIGH and :SEED
+    /// if need be
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub args: Vec<ArgBinding>,
     /// Write results to buffers that are there, instead of making arrays for them
@@ -293,14 +297,15 @@ pub struct BenchArgs {
     /// How long to measure
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub time: f64,
-    /// Measure also how fast this machine moves so many bytes and issues instructions, and say what part of that a call reaches
+    /// Measure also how fast this machine moves so many bytes and issues instructions, and say what part of
+    /// that a call reaches
     #[arg(long)]
     pub roofline: bool,
     /// Print one object in JSON instead
     #[arg(long)]
     pub json: bool,
-    /// Do what requests on the standard input say, each a line of JSON, and answer each with a line: for scripts that measure other
-    /// programs in turns with this one
+    /// Do what requests on the standard input say, each a line of JSON, and answer each with a line: for
+    /// scripts that measure other programs in turns with this one
     #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "threads", "max_steps", "max_bytes", "roofline", "json"])]
     pub serve: bool,
 }
@@ -372,8 +377,8 @@ pub struct HtmlArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Put times into the page: of steps, and of kernels if all parameters have values. Without it the same program
-    /// always gives the same page
+    /// Put times into the page: of steps, and of kernels if all parameters have values. Without it the same
+    /// program always gives the same page
     #[arg(long)]
     pub time: bool,
     /// A parameter's value, as for `exec`; a fixture's first run gives what is not given

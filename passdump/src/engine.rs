@@ -22,7 +22,8 @@ use std::path::Path;
 /// The pipeline where neither command line nor fixture says one.
 pub const DEFAULT_PIPELINE: &str = "default";
 
-/// How many steps a call may take where nothing else is said: enough for programs that end while one waits, and to go once through a thousand million elements.
+/// How many steps a call may take where nothing else is said: enough for programs that end while one waits,
+/// and to go once through a thousand million elements.
 pub const MAX_STEPS: u64 = 1 << 30;
 
 /// The bytes that the arrays of a call may hold, unless the command line says otherwise.

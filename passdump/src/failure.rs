@@ -38,8 +38,8 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// True if the other is likely to have the same cause: the same kind of error by the same rewrite, a difference, or the same exit
-    /// status.
+    /// True if the other is likely to have the same cause: the same kind of error by the same rewrite, a
+    /// difference, or the same exit status.
     pub fn is_like(&self, other: &Failure) -> bool {
         use RewriteError as E;
         match (self, other) {
@@ -168,8 +168,8 @@ impl Test {
     }
 }
 
-/// Runs a command on a module; an exit status other than 0 is a failure. `{}` in the command stands for the file's path, which comes last
-/// if there is none.
+/// Runs a command on a module; an exit status other than 0 is a failure. `{}` in the command stands for the
+/// file's path, which comes last if there is none.
 pub fn by_command(command: &str, module: &Module) -> Result<Option<Failure>, Error> {
     let wrong = |e: std::io::Error| Error::message(format!("--command: {e}"));
     let mut file = tempfile::Builder::new().prefix("passdump-").suffix(".ir").tempfile().map_err(wrong)?;

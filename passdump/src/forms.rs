@@ -4,7 +4,8 @@ use rewright::ir::text::{Numbering, Printer};
 use rewright::{Function, Name};
 use std::collections::HashMap;
 
-/// Prints functions so that anonymous values keep their numbers, and a step changes no more lines than it has to.
+/// Prints functions so that anonymous values keep their numbers, and a step changes no more lines than it
+/// has to.
 #[derive(Default)]
 pub struct Forms(HashMap<Name, Numbering>);
 

@@ -1,7 +1,7 @@
 //! passdump shows what rewrites make of array programs, runs them, and checks fixtures.
 //!
-//! It is a library so that everybody can have one with their own ops and rewrites in it: a crate that registers some links them into
-//! a binary of three lines.
+//! It is a library so that everybody can have one with their own ops and rewrites in it: a crate that
+//! registers some links them into a binary of three lines.
 //!
 //! ```no_run
 //! # mod my_plugin {}
@@ -11,8 +11,9 @@
 //! }
 //! ```
 //!
-//! A test of that crate calls [`fixture::assert_all`], which checks its fixtures: each with the reference evaluator and every code
-//! generator, before and after rewriting. `plugins/template` in the repository is such a crate, to be copied.
+//! A test of that crate calls [`fixture::assert_all`], which checks its fixtures: each with the reference
+//! evaluator and every code generator, before and after rewriting. `plugins/template` in the repository is
+//! such a crate, to be copied.
 //!
 //! - [`fixture`] reads, checks and blesses fixtures;
 //! - [`value`] reads argument values of the command line.

@@ -70,7 +70,8 @@ impl Program {
         Ok(Program { name, text, module, numberings, func, pipeline, liberties, registry, case })
     }
 
-    /// The same for commands that call the function: with `--func`, drops all functions but it and its callees.
+    /// The same for commands that call the function: with `--func`, drops all functions but it and its
+    /// callees.
     pub fn load_called(input: &InputArgs) -> Result<Program, Error> {
         let mut program = Program::load(input)?;
         if input.func.is_some() {
@@ -121,8 +122,8 @@ impl Program {
         self.numberings.get(&func.name).cloned().unwrap_or_default()
     }
 
-    /// The failure of a call, shown in the text of the program. Kernels know an instruction by its place only, so its
-    /// operands are named here.
+    /// The failure of a call, shown in the text of the program. Kernels know an instruction by its place
+    /// only, so its operands are named here.
     pub fn failed(&self, error: &EvalError) -> Error {
         let named = self.operands(error.loc).map_or_else(|| error.message.clone(), |own| named(&error.message, &own));
         Error::eval(&self.name, &self.text, &EvalError { message: named, ..error.clone() })
@@ -190,7 +191,8 @@ fn called(module: &Module, func: Name) -> Vec<Name> {
     called
 }
 
-/// The rules of a file, each of which holds, or is marked `unchecked`. All that is wrong with them is said at once.
+/// The rules of a file, each of which holds, or is marked `unchecked`. All that is wrong with them is said
+/// at once.
 fn rules_of(file: &Path, no_cache: bool) -> Result<Vec<RuleEntry>, Error> {
     let rules = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
     let mut verdicts = Verdicts::open(no_cache);

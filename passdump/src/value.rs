@@ -1,4 +1,5 @@
-//! Argument values on the command line: `2.5`, `[[1, 2], [3, 4]]:f32`, `(1, -1)`, `@file.npy`, `random:f64[1000]:-1..1`.
+//! Argument values on the command line: `2.5`, `[[1, 2], [3, 4]]:f32`, `(1, -1)`, `@file.npy`,
+//! `random:f64[1000]:-1..1`.
 
 mod random;
 
@@ -230,10 +231,11 @@ fn parse_real(word: &str) -> Option<Literal> {
 }
 
 impl ValueSpec {
-    /// The value for a parameter of type `ty`: an array or scalar of the parameter's dtype. A file's array must have that dtype
-    /// already (`load` reads it), and so must made-up numbers; others convert where they are exactly representable, except that a float written without a
-    /// suffix takes the nearest value. For a parameter of a storage style all elements are given, and then kept in it; of made-up numbers
-    /// those that it keeps.
+    /// The value for a parameter of type `ty`: an array or scalar of the parameter's dtype. A file's array
+    /// must have that dtype already (`load` reads it), and so must made-up numbers; others convert where
+    /// they are exactly representable, except that a float written without a suffix takes the nearest
+    /// value. For a parameter of a storage style all elements are given, and then kept in it; of made-up
+    /// numbers those that it keeps.
     pub fn for_param<E: Display>(
         &self,
         ty: &Type,
@@ -332,7 +334,8 @@ fn check_shape(datum: &Datum, ty: &Type) -> Result<(), FitError> {
     if fits { Ok(()) } else { Err(FitError(format!("the value is {found}, the parameter is {wanted}"))) }
 }
 
-/// True where the two values are the same scalar of `dtype`, however they are written: used to accept `2` for `f64`.
+/// True where the two values are the same scalar of `dtype`, however they are written: used to accept `2`
+/// for `f64`.
 fn converts_exactly(from: Scalar, to: DType) -> Option<Scalar> {
     let there = from.cast(to);
     let exact = match (from.to_i128(), there.to_i128()) {

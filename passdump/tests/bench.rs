@@ -68,7 +68,8 @@ fn nanos(text: &str) -> f64 {
     text.trim_end_matches(unit).parse::<f64>().unwrap() * scale
 }
 
-/// New results in each call, on whose memory the time depends; a machine that does other things besides may be slow in one of both.
+/// New results in each call, on whose memory the time depends; a machine that does other things besides may
+/// be slow in one of both.
 #[test]
 fn exec_and_bench_tell_the_same_time() {
     let args = ["--arg", "x=random:f64[1000000]", "--arg", "k=3"];

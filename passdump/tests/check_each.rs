@@ -1,4 +1,5 @@
-//! Every application of a rewrite to a fixture's program is checked: what the program computes stays the same.
+//! Every application of a rewrite to a fixture's program is checked: what the program computes stays the
+//! same.
 
 use rayon::prelude::*;
 use rewright::rewrites::check::Check;

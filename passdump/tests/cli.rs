@@ -491,7 +491,8 @@ fn a_page_is_not_written_over_the_program() {
     assert_eq!(std::fs::read_to_string(&program).unwrap(), EQUAL);
 }
 
-/// What each rule did in e-graphs, and how these ended: numbers only, the same every time, unless times are asked for.
+/// What each rule did in e-graphs, and how these ended: numbers only, the same every time, unless times are
+/// asked for.
 #[test]
 fn rules_of_equality_saturation_are_counted() {
     let program = "func @f(%x: f64) -> f64 {\nentry:\n  %a = neg %x\n  %b = neg %a\n  ret %b\n}\n";
@@ -502,7 +503,8 @@ fn rules_of_equality_saturation_are_counted() {
             out.lines().find(|line| line.starts_with(&format!("// {first} "))).unwrap_or_else(|| panic!("{out}"));
         line.split_whitespace().skip(1).map(String::from).collect::<Vec<_>>()
     };
-    // Both classes of a `neg` are searched, and again when `%b` has become `%x`: each is the negation of the other then, which says nothing new.
+    // Both classes of a `neg` are searched, and again when `%b` has become `%x`: each is the negation of
+    // the other then, which says nothing new.
     assert_eq!(row("neg.neg")[1..], ["4", "3", "1", "0"].map(String::from), "{out}");
     // The block that is left holds no instructions, so there is one graph.
     assert_eq!(row("@f")[1..], ["line", "3", "2", "2", "3", "2", "saturated"].map(String::from), "{out}");
@@ -515,7 +517,8 @@ fn rules_of_equality_saturation_are_counted() {
     assert!(!without.contains("e-graph"), "{without}");
 }
 
-/// Rules of equality saturation and those that are applied at once are told in the same way, with their places.
+/// Rules of equality saturation and those that are applied at once are told in the same way, with their
+/// places.
 #[test]
 fn the_rules_that_made_a_value_are_told() {
     let dir = folder();

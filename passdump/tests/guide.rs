@@ -1,4 +1,5 @@
-//! The programs and commands of the guide and of the tool's page: each `console` block is run, and its output compared.
+//! The programs and commands of the guide and of the tool's page: each `console` block is run, and its
+//! output compared.
 
 use std::path::Path;
 use std::process::Command;

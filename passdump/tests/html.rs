@@ -1,6 +1,7 @@
 //! The page of `passdump html`: that it holds all that it shows, and what a browser makes of it.
 //!
-//! The browser is `chromium`, or what the variable `CHROMIUM` names. Where there is none, only the first part is tested, and a line says so.
+//! The browser is `chromium`, or what the variable `CHROMIUM` names. Where there is none, only the first
+//! part is tested, and a line says so.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -188,7 +189,8 @@ fn ten_thousand_instructions_are_no_burden() {
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
-/// What passdump writes can be compared with what it wrote before: the same bytes each time, unless times are asked for.
+/// What passdump writes can be compared with what it wrote before: the same bytes each time, unless times
+/// are asked for.
 #[test]
 fn the_same_page_is_written_again() {
     let dir = tempfile::tempdir().unwrap();

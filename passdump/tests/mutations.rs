@@ -1,8 +1,8 @@
-//! Broken input of every kind: fixture files and IR texts with bytes and words changed at random. Each ends with an error or a
-//! result, within its limits; none with a panic.
+//! Broken input of every kind: fixture files and IR texts with bytes and words changed at random. Each ends
+//! with an error or a result, within its limits; none with a panic.
 //!
-//! `REWRIGHT_MUTATIONS` says how many there are. A failure names its number and shows its text; `REWRIGHT_MUTATION` tries that one
-//! alone.
+//! `REWRIGHT_MUTATIONS` says how many there are. A failure names its number and shows its text;
+//! `REWRIGHT_MUTATION` tries that one alone.
 
 use rayon::prelude::*;
 use rewright::Limits;
@@ -156,7 +156,8 @@ fn try_one(number: u64, cases: &[Case]) -> Option<String> {
     let (case, other) = (random.one_of(cases)?, random.one_of(cases)?);
     let text = mutated(&mut random, &case.text, &other.text);
     let tried = catch_unwind(AssertUnwindSafe(|| {
-        // Most are no fixtures any more. Those that are, are checked in full: it does not matter whether they hold.
+        // Most are no fixtures any more. Those that are, are checked in full: it does not matter whether
+        // they hold.
         if let Ok(case) = Case::read(&case.path, text.clone()) {
             check_within(&case, LIMITS);
         }

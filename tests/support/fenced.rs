@@ -27,7 +27,8 @@ pub struct Fenced {
 }
 
 impl Fenced {
-    /// Of undefined elements, at either end, with axes in any order, some of them backwards, and with gaps or none.
+    /// Of undefined elements, at either end, with axes in any order, some of them backwards, and with gaps
+    /// or none.
     pub fn new(dtype: DType, shape: &[usize], random: &mut Rng) -> Fenced {
         let mut axes: Vec<usize> = (0..shape.len()).collect();
         if random.bool() {
@@ -88,7 +89,8 @@ impl Fenced {
             let lowest: isize = back.map(|axis| (of.shape[axis] as isize - 1) * of.strides[axis]).sum();
             let strides: Vec<usize> = of.strides.iter().map(|s| s.unsigned_abs()).collect();
             let shape = IxDyn(&of.shape).strides(IxDyn(&strides));
-            // SAFETY: all elements are there and were written, and nobody writes to them while they are borrowed.
+            // SAFETY: all elements are there and were written, and nobody writes to them while they are
+            // borrowed.
             let mut view =
                 unsafe { ArrayView::from_shape_ptr(shape, of.first.cast::<T>().offset(lowest).cast_const()) };
             (0..of.shape.len()).filter(|&axis| backwards(axis)).for_each(|axis| view.invert_axis(Axis(axis)));

@@ -10,7 +10,8 @@ fn f32_of(bits: u64) -> f64 {
     f32::from_bits(bits as u32).into()
 }
 
-/// To integers towards zero. What is out of range, and NaN, gives the one number that the processor has for it.
+/// To integers towards zero. What is out of range, and NaN, gives the one number that the processor has for
+/// it.
 fn to_i64(x: f64) -> u64 {
     let limit = i64::MIN as f64;
     if x >= limit && x < -limit { x as i64 as u64 } else { i64::MIN as u64 }

@@ -55,7 +55,8 @@ fn states() -> impl Iterator<Item = State> {
     })
 }
 
-/// What one instruction that writes the first register makes of the lanes of the others, under no mask, and under one that keeps or zeroes.
+/// What one instruction that writes the first register makes of the lanes of the others, under no mask, and
+/// under one that keeps or zeroes.
 fn lane_by_lane(inst: Instruction, size: usize, expected: impl Fn(&State, usize) -> u64) {
     for (mask, zeroing) in [(false, false), (true, false), (true, true)] {
         let inst = if mask { masked(inst, zeroing) } else { inst };

@@ -1,4 +1,5 @@
-//! `passdump asm`: the kernels of a function: how their loops are run, their instructions, and the machine code of these.
+//! `passdump asm`: the kernels of a function: how their loops are run, their instructions, and the machine
+//! code of these.
 
 use crate::args::{AsmArgs, Level};
 use crate::engine::{self, Backend};

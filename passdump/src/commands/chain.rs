@@ -1,4 +1,5 @@
-//! Chains of rule applications, whoever applied them: each with the part that it changes, and where the rule was written.
+//! Chains of rule applications, whoever applied them: each with the part that it changes, and where the
+//! rule was written.
 
 use rewright::rewrites::RewriteRegistry;
 use rewright::rewrites::egraph::Proof;

@@ -66,7 +66,8 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// True if nothing was stored to an argument. Storage styles are compared by components: all elements may be too many.
+/// True if nothing was stored to an argument. Storage styles are compared by components: all elements may
+/// be too many.
 fn same_bits(after: &Datum, before: &Datum) -> bool {
     match (after.as_styled(), before.as_styled()) {
         (Some(a), Some(b)) => {
@@ -104,7 +105,8 @@ pub fn advised(error: EvalError) -> EvalError {
     EvalError { message: format!("{}: {advice}", error.message), ..error }
 }
 
-/// The arguments, in the order of the parameters: what the command line gives, else what the fixture's first run gives.
+/// The arguments, in the order of the parameters: what the command line gives, else what the fixture's
+/// first run gives.
 pub fn bind(args: &[ArgBinding], program: &Program, func: &Function) -> Result<Vec<Datum>, Error> {
     let names: Vec<String> = func.params().iter().enumerate().map(|(i, &p)| param_name(func, i, p)).collect();
     for (i, binding) in args.iter().enumerate() {
@@ -135,7 +137,8 @@ pub fn bind(args: &[ArgBinding], program: &Program, func: &Function) -> Result<V
     names.iter().zip(func.params()).map(value).collect()
 }
 
-/// What the results are called: as the values that are returned, or by their numbers where these have no name of their own.
+/// What the results are called: as the values that are returned, or by their numbers where these have no
+/// name of their own.
 fn result_names(func: &Function) -> Vec<String> {
     let returned = func.blocks().filter_map(|b| func.terminator(b)).map(|i| func.inst(i)).find(|i| i.op.name == "ret");
     let named = |i: usize| {

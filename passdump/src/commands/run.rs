@@ -12,8 +12,8 @@ use rewright::{Loc, Module};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// Rewrites, and prints what is asked for; false if a rewrite failed and the others went on. What is not IR is printed as comments, so
-/// that the output can be read again.
+/// Rewrites, and prints what is asked for; false if a rewrite failed and the others went on. What is not IR
+/// is printed as comments, so that the output can be read again.
 pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
     let mut program = Program::load(&args.input)?;
     let only = args.input.func.as_ref().map(|_| program.func);
@@ -82,7 +82,8 @@ fn application(out: &mut Out, args: &RunArgs, step: &Application) -> io::Result<
     writeln!(out)
 }
 
-/// The line of the program that a remark is about, with carets under the place; nothing if it is about no line.
+/// The line of the program that a remark is about, with carets under the place; nothing if it is about no
+/// line.
 fn picture(text: &str, remark: &Remark) -> String {
     let Loc { line, col, len, .. } = remark.loc;
     let source = text.lines().nth((line as usize).wrapping_sub(1)).unwrap_or_default();

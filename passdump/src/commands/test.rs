@@ -8,7 +8,8 @@ use crate::progress::Progress;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Checks every fixture that is meant; true if all hold. What fails is told as soon as those before it are done.
+/// Checks every fixture that is meant; true if all hold. What fails is told as soon as those before it are
+/// done.
 pub fn test(out: &mut Out, args: &TestArgs) -> Result<bool, Error> {
     let tool = std::env::args().next().unwrap_or_else(|| "passdump".into());
     let (mut passed, mut failed, mut blessed) = (0, 0, 0);

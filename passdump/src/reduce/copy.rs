@@ -1,6 +1,7 @@
 //! A copy of a function with some things taken out or replaced, which is valid wherever types allow it.
 //!
-//! What an instruction that is left out defined becomes a parameter, or one of its operands. Types follow from those of the operands.
+//! What an instruction that is left out defined becomes a parameter, or one of its operands. Types follow
+//! from those of the operands.
 
 use rewright::ir::builder::infer;
 use rewright::{Attr, Attrs, Block, Dim, Function, Inst, Module, Name, Op, Scalar, Target, Type, Value, registry};
@@ -187,7 +188,8 @@ impl Copier<'_> {
         let entry = self.new.entry()?;
         Some(self.param(value, entry))
     }
-    /// The value that stands for one whose instruction is left out: an operand, or an operand of that one's, if it is left out too.
+    /// The value that stands for one whose instruction is left out: an operand, or an operand of that
+    /// one's, if it is left out too.
     fn bypassed(&self, mut value: Value) -> Value {
         while let Some(def) = self.old.def_inst(value).filter(|i| self.edit.bypass && self.edit.dropped.contains(i)) {
             let args = self.old.inst(def).args.iter().copied();

@@ -1,5 +1,6 @@
-//! Reducing a module to the smallest that still shows a failure: hierarchical delta debugging, from functions over blocks and instructions to
-//! operands, extents, attributes and bodies of expressions. Every candidate that is tried is valid.
+//! Reducing a module to the smallest that still shows a failure: hierarchical delta debugging, from
+//! functions over blocks and instructions to operands, extents, attributes and bodies of expressions. Every
+//! candidate that is tried is valid.
 
 mod bodies;
 mod copy;

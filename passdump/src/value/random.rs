@@ -24,7 +24,8 @@ pub struct Random {
 }
 
 impl Random {
-    /// Reads what follows the prefix: `DTYPE[EXTENTS]`, then in any order `:LOW..HIGH` and `:SEED`. `at` is where it begins.
+    /// Reads what follows the prefix: `DTYPE[EXTENTS]`, then in any order `:LOW..HIGH` and `:SEED`. `at` is
+    /// where it begins.
     pub fn parse(text: &str, at: usize) -> Result<Random, ValueError> {
         let mut parts = Vec::new();
         let mut from = 0;

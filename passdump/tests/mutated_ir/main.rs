@@ -1,9 +1,10 @@
-//! Mutated IR: texts and RON forms with bytes flipped, tokens swapped, lines doubled and numbers changed. Whatever
-//! comes of them is a result or an error: never a panic, never a hang, never more memory than the limits allow. What still is a
-//! program must print and read back the same, and give the same results before and after the default pipeline, and compiled.
+//! Mutated IR: texts and RON forms with bytes flipped, tokens swapped, lines doubled and numbers changed.
+//! Whatever comes of them is a result or an error: never a panic, never a hang, never more memory than the
+//! limits allow. What still is a program must print and read back the same, and give the same results
+//! before and after the default pipeline, and compiled.
 //!
-//! `REWRIGHT_MUTATIONS` is how many are tried (20,000 if it is not set), `REWRIGHT_MUTATION_SEED` where the numbers begin, and
-//! `REWRIGHT_MUTATION` the number of a single one, which is shown.
+//! `REWRIGHT_MUTATIONS` is how many are tried (20,000 if it is not set), `REWRIGHT_MUTATION_SEED` where the
+//! numbers begin, and `REWRIGHT_MUTATION` the number of a single one, which is shown.
 
 mod mutate;
 mod program;
@@ -40,7 +41,8 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// A failure: by its first line, the number of the first case that showed it, how many did, and the whole message.
+/// A failure: by its first line, the number of the first case that showed it, how many did, and the whole
+/// message.
 type Failures = BTreeMap<String, (u64, u64, String)>;
 
 fn from_env(name: &str) -> Option<u64> {

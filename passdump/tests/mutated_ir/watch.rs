@@ -1,4 +1,5 @@
-//! Looks after the workers: a case that takes too long, or memory that grows too much, ends the test with the case's number.
+//! Looks after the workers: a case that takes too long, or memory that grows too much, ends the test with
+//! the case's number.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

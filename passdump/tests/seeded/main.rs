@@ -1,5 +1,5 @@
-//! What passdump does about rewrites with bugs. The test program is a passdump that has some: run with `PASSDUMP_SEEDED` set, it is the tool
-//! itself.
+//! What passdump does about rewrites with bugs. The test program is a passdump that has some: run with
+//! `PASSDUMP_SEEDED` set, it is the tool itself.
 
 mod bisect;
 mod programs;

@@ -5,8 +5,8 @@ pub fn arrays(body: &str) -> String {
     format!("func @f(%x: f64[n], %y: f64[n]) -> f64[n] {{\nentry:\n{body}  ret %r\n}}\n")
 }
 
-/// A module of some thousand instructions, in several blocks and functions, with these lines in the middle. They read `%a` and `%b`, and
-/// define `%r`.
+/// A module of some thousand instructions, in several blocks and functions, with these lines in the middle.
+/// They read `%a` and `%b`, and define `%r`.
 pub fn large(count: usize, seed: &str) -> String {
     const SEGMENTS: usize = 10;
     let params = "%x: f64[n, m], %y: f64[n, m], %flag: bool";

@@ -1,5 +1,5 @@
-//! L12: what a call takes with lazy arguments, beside the same with arrays, and with views of them: nothing decides anew, so it is the view that is made
-//! for each call.
+//! L12: what a call takes with lazy arguments, beside the same with arrays, and with views of them: nothing
+//! decides anew, so it is the view that is made for each call.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rewright::exec::{Arg, Options};

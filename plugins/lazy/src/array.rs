@@ -13,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 
 /// An array that is a lazy expression until its elements are needed, and that keeps them then.
 ///
-/// Copies are the same holder: what one of them forces none does again, on whatever thread. A view of it is another one, over the same array or
-/// constructor.
+/// Copies are the same holder: what one of them forces none does again, on whatever thread. A view of it is
+/// another one, over the same array or constructor.
 ///
 /// ```
 /// use rewright_lazy::{LazyArray, LazyExpr};
@@ -197,8 +197,8 @@ impl LazyArray {
         }
     }
 
-    /// A view of it, as one of the expression's: `x.view(|e| e.transposed(&[1, 0]))`. It reads the same array or constructor, and costs what the
-    /// rank does.
+    /// A view of it, as one of the expression's: `x.view(|e| e.transposed(&[1, 0]))`. It reads the same
+    /// array or constructor, and costs what the rank does.
     pub fn view(&self, f: impl FnOnce(&LazyExpr) -> Result<LazyExpr, EvalError>) -> Result<LazyArray, EvalError> {
         if let Some(error) = self.error() {
             return Err(error.clone());
@@ -210,8 +210,8 @@ impl LazyArray {
         }
     }
 
-    /// All elements, in row-major order. They are made the first time that anybody asks, within the limits that calls have; an error if there
-    /// are more.
+    /// All elements, in row-major order. They are made the first time that anybody asks, within the limits
+    /// that calls have; an error if there are more.
     pub fn force(&self) -> Result<&Array, EvalError> {
         if let Some(error) = self.error() {
             return Err(error.clone());
@@ -230,9 +230,10 @@ impl LazyArray {
         forced.as_ref().ok_or_else(|| EvalError::limit(format!("there is no memory for `{}`", self.expr())))
     }
 
-    /// What a compiled function is given: a view with strides of the array that it reads, or of a table of the constructor, which is made the first
-    /// time, within the limits of [`force`](LazyArray::force). Elements that have been forced are given as they are. So a function is called with lazy
-    /// arrays as with any others, and never compiled for them.
+    /// What a compiled function is given: a view with strides of the array that it reads, or of a table of
+    /// the constructor, which is made the first time, within the limits of [`force`](LazyArray::force).
+    /// Elements that have been forced are given as they are. So a function is called with lazy arrays as
+    /// with any others, and never compiled for them.
     pub fn arg(&self) -> Result<Arg<'_>, EvalError> {
         if let Some(array) = self.as_whole() {
             return Ok(Arg::Array(array));

@@ -12,18 +12,21 @@ pub type Steps = SmallVec<[i128; 2]>;
 pub struct Axis {
     /// The extent.
     pub extent: u64,
-    /// How far one step along the axis goes along each axis of the input. All are 0 where elements are repeated.
+    /// How far one step along the axis goes along each axis of the input. All are 0 where elements are
+    /// repeated.
     pub steps: Steps,
 }
 
-/// An input, and where in it each element of the result is: at `start`, and a constant number of steps further for each step along an axis
-/// of the result.
+/// An input, and where in it each element of the result is: at `start`, and a constant number of steps
+/// further for each step along an axis of the result.
 ///
-/// Broadcasts, transposes, slices, flips, diagonals and axes of extent 1, put in or dropped, all are such maps, and so is one after the other. So a
-/// chain of them is one expression, as cheap to make, to copy and to compare as its rank.
+/// Broadcasts, transposes, slices, flips, diagonals and axes of extent 1, put in or dropped, all are such
+/// maps, and so is one after the other. So a chain of them is one expression, as cheap to make, to copy and
+/// to compare as its rank.
 ///
-/// There is one form of each map: an axis of extent 1 has no steps, and neither have those of a result without elements, which starts at 0. Equality
-/// and hash are of that form and the input, its constructor included.
+/// There is one form of each map: an axis of extent 1 has no steps, and neither have those of a result
+/// without elements, which starts at 0. Equality and hash are of that form and the input, its constructor
+/// included.
 ///
 /// ```
 /// use rewright_lazy::LazyExpr;
@@ -108,13 +111,14 @@ impl LazyExpr {
         self
     }
 
-    /// The lowest and the highest position along an axis of the input; none where they are beyond all numbers.
+    /// The lowest and the highest position along an axis of the input; none where they are beyond all
+    /// numbers.
     fn reach(&self, along: usize) -> Option<(i128, i128)> {
         span(self.start[along], self.axes.iter().map(|axis| (axis.extent, axis.steps[along])))
     }
 
-    /// A map into this expression's result, carried on to the input: where `start` is, and what the steps of `axes` come to. Only of maps that do
-    /// not leave the result.
+    /// A map into this expression's result, carried on to the input: where `start` is, and what the steps
+    /// of `axes` come to. Only of maps that do not leave the result.
     pub(crate) fn through(&self, start: &[i128], axes: Vec<Axis>) -> Result<LazyExpr, EvalError> {
         let along = |steps: &[i128]| -> Option<Steps> {
             let rank = self.start.len();

@@ -73,8 +73,8 @@ pub enum CompileError {
     Lower(#[from] LowerError),
 }
 
-/// A compiled function whose results are lazy where they are views of its arguments or of constructors. Those are no part of what is compiled: a call
-/// finds their index maps, and computes the others.
+/// A compiled function whose results are lazy where they are views of its arguments or of constructors.
+/// Those are no part of what is compiled: a call finds their index maps, and computes the others.
 ///
 /// ```
 /// use rewright::{DType, Scalar, Array, parse_module};
@@ -104,7 +104,8 @@ pub struct LazyFunction {
 }
 
 impl LazyFunction {
-    /// Optimizes a function by the default pipeline, finds what is lazy of its results, and compiles the rest.
+    /// Optimizes a function by the default pipeline, finds what is lazy of its results, and compiles the
+    /// rest.
     pub fn compile(module: &Module, func: impl Into<Name>, options: Options) -> Result<LazyFunction, CompileError> {
         let (mut module, name) = (module.clone(), func.into());
         let pipeline = Pipeline::by_default()?;
@@ -129,9 +130,9 @@ impl LazyFunction {
         Ok(LazyFunction { computes, params, results, remarks: Mutex::default() })
     }
 
-    /// Calls the function. Lazy arguments are read where they are, with strides; what is lazy of the results costs no memory, and keeps the
-    /// arguments alive that it shows. Where that would be far more than the result itself has, it is made in memory: see
-    /// [`remarks`](LazyFunction::remarks).
+    /// Calls the function. Lazy arguments are read where they are, with strides; what is lazy of the
+    /// results costs no memory, and keeps the arguments alive that it shows. Where that would be far more
+    /// than the result itself has, it is made in memory: see [`remarks`](LazyFunction::remarks).
     pub fn call(&self, args: &[LazyValue]) -> Result<Vec<LazyValue>, EvalError> {
         let arg = |value| match value {
             &LazyValue::Scalar(scalar) => Ok(Arg::Scalar(scalar)),
@@ -149,7 +150,8 @@ impl LazyFunction {
         self.results.iter().enumerate().map(result).collect()
     }
 
-    /// What was made in memory though it is lazy, and why: a line for each such result, whatever the number of calls.
+    /// What was made in memory though it is lazy, and why: a line for each such result, whatever the number
+    /// of calls.
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.lock().unwrap_or_else(|e| e.into_inner()).values().cloned().collect()
     }
@@ -172,7 +174,8 @@ impl LazyFunction {
         })
     }
 
-    /// A lazy result as it leaves the function: forced where the array that it keeps alive is large, and it is not.
+    /// A lazy result as it leaves the function: forced where the array that it keeps alive is large, and it
+    /// is not.
     fn escaping(&self, n: usize, array: LazyArray) -> Result<LazyArray, EvalError> {
         let Some(kept) = array.data().map(|data| (data.len() * data.dtype().size()) as u128) else { return Ok(array) };
         let own = array.expr().len().unwrap_or(u128::MAX).saturating_mul(array.dtype().size() as u128);

@@ -1,9 +1,11 @@
 //! Constructors as tables: every constructor is a function of one number.
 //!
-//! An `iota` is one of its position, `eye` and `tri` are of how far a position is above the diagonal, `full` is of nothing. That number grows by a
-//! constant with each step along an axis, of an index map of it as well. So a table of what the function gives between the lowest and the highest
-//! number, read with strides, is the array: n + m - 1 elements are any view of an n by m `eye`. The number of `delta` counts how far each position is
-//! from the one before, in digits wide enough that only equal positions make 0: a delta of rank 3 is a table of some 2 n * n elements.
+//! An `iota` is one of its position, `eye` and `tri` are of how far a position is above the diagonal,
+//! `full` is of nothing. That number grows by a constant with each step along an axis, of an index map of
+//! it as well. So a table of what the function gives between the lowest and the highest number, read with
+//! strides, is the array: n + m - 1 elements are any view of an n by m `eye`. The number of `delta` counts
+//! how far each position is from the one before, in digits wide enough that only equal positions make 0: a
+//! delta of rank 3 is a table of some 2 n * n elements.
 
 use crate::expr::{LazyExpr, span};
 use crate::input::Input;
@@ -96,7 +98,8 @@ fn weights(input: &Input) -> Option<SmallVec<[i128; 2]>> {
         Input::Iota { .. } => Some(SmallVec::from_slice(&[1])),
         Input::Eye(_) | Input::Tri(_) => Some(SmallVec::from_slice(&[-1, 1])),
         Input::Delta { shape, .. } => {
-            // How far positions `n` and `n + 1` are apart is a digit; each one counts more than all after it can come to.
+            // How far positions `n` and `n + 1` are apart is a digit; each one counts more than all after
+            // it can come to.
             let mut weights: SmallVec<[i128; 2]> = SmallVec::from_elem(0, shape.len());
             let mut place: i128 = 1;
             for (n, pair) in shape.windows(2).enumerate().rev() {

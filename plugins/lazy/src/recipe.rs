@@ -80,7 +80,8 @@ impl Recipe {
     }
 }
 
-/// The one `ret` of a function in which nothing that is returned changes after it was made: it stores nothing, and calls nobody who may.
+/// The one `ret` of a function in which nothing that is returned changes after it was made: it stores
+/// nothing, and calls nobody who may.
 pub fn only_return(func: &Function) -> Option<Inst> {
     let changes = Effects::WRITES | Effects::CALLS;
     let mut insts = func.blocks().flat_map(|block| func.insts(block));

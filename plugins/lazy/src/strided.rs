@@ -19,8 +19,8 @@ pub struct Strided {
 }
 
 impl Strided {
-    /// An expression over an array, or over a table of its constructor. `None` if the table would have more elements than the result, or than arrays may
-    /// have, or memory can't address them.
+    /// An expression over an array, or over a table of its constructor. `None` if the table would have more
+    /// elements than the result, or than arrays may have, or memory can't address them.
     pub fn of(expr: &LazyExpr, data: Option<&Array>) -> Option<Strided> {
         match data {
             Some(array) => Strided::of_array(expr, array),
@@ -72,7 +72,8 @@ impl Strided {
         self.table.as_ref()
     }
 
-    /// The array, where `data` is the array that the expression reads. `None` if memory can't address all elements.
+    /// The array, where `data` is the array that the expression reads. `None` if memory can't address all
+    /// elements.
     pub fn view<'a>(&'a self, data: Option<&'a Array>) -> Option<View<'a>> {
         with_array!(self.table.as_ref().or(data)?, |a| {
             read(a.as_slice_memory_order()?, self.low, &self.shape, &self.steps)

@@ -30,7 +30,8 @@ impl LazyExpr {
         self.transposed(&perm)
     }
 
-    /// Given dims: axis `k` becomes axis `axes[k]` of the result, stretched if its extent is 1; elements repeat along the others.
+    /// Given dims: axis `k` becomes axis `axes[k]` of the result, stretched if its extent is 1; elements
+    /// repeat along the others.
     pub fn broadcast(&self, dims: &[u64], axes: &[usize]) -> Result<LazyExpr, EvalError> {
         let increasing = axes.windows(2).all(|pair| pair[0] < pair[1]);
         if axes.len() != self.rank() || !increasing || axes.iter().any(|&axis| axis >= dims.len()) {
@@ -117,7 +118,8 @@ impl LazyExpr {
         self.sliced(&(0..self.rank()).map(turn).collect::<Vec<_>>())
     }
 
-    /// The elements on a diagonal of the axes `rows` and `columns`, along a last axis; above the main one if `offset` is positive.
+    /// The elements on a diagonal of the axes `rows` and `columns`, along a last axis; above the main one
+    /// if `offset` is positive.
     pub fn diagonal(&self, offset: i64, rows: usize, columns: usize) -> Result<LazyExpr, EvalError> {
         if rows == columns || rows.max(columns) >= self.rank() {
             return Err(self.refuse(format!("{rows} and {columns} aren't two of its axes")));

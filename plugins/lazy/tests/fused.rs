@@ -69,7 +69,8 @@ proptest! {
             let array: &LazyArray = given.as_array().unwrap();
             prop_assert_eq!(array.force().unwrap(), &wanted.to_array(), "{:?}", array);
         }
-        // What is returned as it is needs no place, so nobody makes a constructor, but of rank 0, where there is nothing to fuse.
+        // What is returned as it is needs no place, so nobody makes a constructor, but of rank 0, where
+        // there is nothing to fuse.
         prop_assert_eq!(given[1].as_array().unwrap().expr(), &expr);
         let reads: Vec<_> = lazy.executable().plan().functions.iter().flat_map(|f| &f.steps).map(|step| step.op).collect();
         let is_made = reads.iter().any(|op| op.traits.contains(Traits::CONSTRUCTOR));

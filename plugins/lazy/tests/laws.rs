@@ -1,4 +1,5 @@
-//! What holds for every lazy expression: its elements are those that the same views of the array give, whatever they are, and its text is it again.
+//! What holds for every lazy expression: its elements are those that the same views of the array give,
+//! whatever they are, and its text is it again.
 
 mod support;
 

@@ -90,7 +90,8 @@ fn views_are_arguments_without_a_copy() {
     assert!(!x.is_forced());
 }
 
-/// L8: arrays that lie in memory in another order, backwards, or with gaps, are read as the ones that they are.
+/// L8: arrays that lie in memory in another order, backwards, or with gaps, are read as the ones that they
+/// are.
 #[test]
 fn arrays_lie_in_memory_as_they_like() {
     let base = numbers(&[4, 6]);

@@ -1,7 +1,8 @@
 //! The op `cube`: the third power.
 //!
-//! An elementwise op is its name, a doc line, a *loop* (which dtypes it computes at for given operand dtypes) and its meaning on one
-//! element. Broadcasting, evaluation, the text form and fusion come for free.
+//! An elementwise op is its name, a doc line, a *loop* (which dtypes it computes at for given operand
+//! dtypes) and its meaning on one element. Broadcasting, evaluation, the text form and fusion come for
+//! free.
 
 use rewright::ops::arithmetic::MUL;
 use rewright::prelude::*;

@@ -1,4 +1,5 @@
-//! The storage style `one_hot`: a vector of which one element is one, `f64[n; one_hot]`, kept as its position.
+//! The storage style `one_hot`: a vector of which one element is one, `f64[n; one_hot]`, kept as its
+//! position.
 
 use rewright::ir::{Component, StyleDef};
 use rewright::{Array, DType, Scalar, register_style};

@@ -1,4 +1,5 @@
-//! The storage style `toeplitz`: a square matrix of one number along each diagonal, kept as its first column and its first row.
+//! The storage style `toeplitz`: a square matrix of one number along each diagonal, kept as its first
+//! column and its first row.
 
 use rewright::ir::expr::{Affine, BodyRef, IndexExpr, SymExpr, Test};
 use rewright::ir::{Component, StyleDef, Styled};
@@ -8,7 +9,8 @@ use rewright_broadcast::element::{Cell, Element, Leaf, Places, Stored, minus};
 use rewright_broadcast::lattice::{Answer, Broadcasting, Keeps};
 use rewright_broadcast::register_join;
 
-// --- What it is --------------------------------------------------------------------------------------------------------------
+// --- What it is
+// --------------------------------------------------------------------------------------------------------------
 
 static TOEPLITZ: StyleDef = StyleDef {
     name: "toeplitz",
@@ -45,7 +47,8 @@ fn is_same(a: Option<Scalar>, b: Option<Scalar>) -> bool {
     a == b || (is_nan(a) && is_nan(b))
 }
 
-// --- How functions of it are computed ----------------------------------------------------------------------------------------
+// --- How functions of it are computed
+// ----------------------------------------------------------------------------------------
 
 // Whatever the function is, what it makes of equal elements is equal.
 register_interface!(style "toeplitz", Broadcasting, &Broadcasting {
@@ -72,9 +75,11 @@ register_interface!(style "toeplitz", Stored, &Stored(|ty| {
     Ok(vec![places(vec![k.clone(), zero.clone()]), places(vec![zero, k])])
 }));
 
-// --- What it has instead of a loop over all elements -------------------------------------------------------------------------
+// --- What it has instead of a loop over all elements
+// -------------------------------------------------------------------------
 
-/// The sum of all n * n elements is one of 2 n: the k-th diagonal from the main one has n - k of them. Of integers, whose sums have no order.
+/// The sum of all n * n elements is one of 2 n: the k-th diagonal from the main one has n - k of them. Of
+/// integers, whose sums have no order.
 struct SumToeplitz;
 
 static SUM_TOEPLITZ: RewriteDef =

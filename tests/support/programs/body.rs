@@ -85,8 +85,9 @@ impl<'m> Body<'m> {
         self.some(c, |body, v| body.ty(v).is_array())
     }
 
-    /// Appends an instruction and brings its results into scope, if it is well-typed and, as far as is known here, will not fail for the
-    /// extents of its operands. Once in a while one that will is let through.
+    /// Appends an instruction and brings its results into scope, if it is well-typed and, as far as is
+    /// known here, will not fail for the extents of its operands. Once in a while one that will is let
+    /// through.
     pub fn inst(
         &mut self,
         c: &mut Choices<'_>,

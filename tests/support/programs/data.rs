@@ -33,8 +33,8 @@ impl Stock {
     }
 }
 
-/// A dim of a parameter: a symbol, `?`, or the number. Symbols end with the extent; several stand for each, so that not all equal
-/// extents are known to be equal.
+/// A dim of a parameter: a symbol, `?`, or the number. Symbols end with the extent; several stand for each,
+/// so that not all equal extents are known to be equal.
 fn dim(c: &mut Choices<'_>, extent: u64) -> Dim {
     match c.below(3) {
         0 if extent != 1 => Dim::Sym(Name::new(&format!("{}{extent}", c.pick(&["n", "n", "n", "m"])))),

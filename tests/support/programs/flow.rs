@@ -1,6 +1,7 @@
 //! Branches and loops.
 //!
-//! Steps come in a flat list: one begins a region, a later one ends it or goes on to its next arm, so any step can be left out.
+//! Steps come in a flat list: one begins a region, a later one ends it or goes on to its next arm, so any
+//! step can be left out.
 
 use super::body::Body;
 use super::choices::Choices;

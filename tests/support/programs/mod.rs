@@ -1,8 +1,8 @@
-//! Random well-typed programs: any dtype, ranks 0 to 4, extents 0 and 1, strided operands, special values, shared values, functions of
-//! scalars and of arrays, branches, loops, views, stores, dels and prints.
+//! Random well-typed programs: any dtype, ranks 0 to 4, extents 0 and 1, strided operands, special values,
+//! shared values, functions of scalars and of arrays, branches, loops, views, stores, dels and prints.
 //!
-//! A program is decoded from a [`Recipe`], lists of bytes, each a choice. A step has bytes of its own, so steps can be left out: that, and smaller
-//! bytes, are how proptest makes programs small.
+//! A program is decoded from a [`Recipe`], lists of bytes, each a choice. A step has bytes of its own, so
+//! steps can be left out: that, and smaller bytes, are how proptest makes programs small.
 
 mod body;
 mod choices;

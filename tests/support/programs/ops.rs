@@ -1,4 +1,5 @@
-//! Steps that compute: elementwise ops, views, reductions, constructors, indexing, and results that are read at two places.
+//! Steps that compute: elementwise ops, views, reductions, constructors, indexing, and results that are
+//! read at two places.
 
 use super::body::Body;
 use super::choices::Choices;

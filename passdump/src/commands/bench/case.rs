@@ -115,8 +115,8 @@ impl Case {
         Ok(self.outs.iter().flatten().cloned().map(Datum::Array).collect())
     }
 
-    /// How long it takes to rewrite and compile, so many times. Equal kernels are compiled once in a process, so that nothing may be kept
-    /// from one time to the next.
+    /// How long it takes to rewrite and compile, so many times. Equal kernels are compiled once in a
+    /// process, so that nothing may be kept from one time to the next.
     pub fn recompile(&mut self, count: u64) -> Result<Vec<Compiling>, Error> {
         let mut times = Vec::new();
         for _ in 0..count {

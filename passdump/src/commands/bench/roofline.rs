@@ -1,6 +1,7 @@
 //! What a call could take at best, as loops measure that compute nothing, or nothing but.
 //!
-//! Whatever computes the function must read the arguments and write the results, and a kernel must issue the instructions that it consists of.
+//! Whatever computes the function must read the arguments and write the results, and a kernel must issue
+//! the instructions that it consists of.
 
 use super::case::Case;
 use crate::error::Error;
@@ -48,9 +49,10 @@ impl Roofline {
     }
 }
 
-/// The bytes of vector registers that a kernel's instructions go over for each point: each as many as the widest of its operands has. Of addresses,
-/// constants and what does not change along the innermost loop none, and none of conversions to wider integers: processors have instructions that
-/// add what is narrower than the sum.
+/// The bytes of vector registers that a kernel's instructions go over for each point: each as many as the
+/// widest of its operands has. Of addresses, constants and what does not change along the innermost loop
+/// none, and none of conversions to wider integers: processors have instructions that add what is narrower
+/// than the sum.
 fn bytes_a_point(kernel: &Kernel) -> usize {
     let mut made_by = vec![None; kernel.values.len()];
     for inst in kernel.insts.iter().filter(|inst| inst.results > 0) {

@@ -1,4 +1,5 @@
-//! `passdump bench --serve`: another program says what is to be measured, and when. Each request is a line of JSON, and so is each answer.
+//! `passdump bench --serve`: another program says what is to be measured, and when. Each request is a line
+//! of JSON, and so is each answer.
 
 use super::case::{Case, Wanted};
 use super::{facts, nanos, roofline};

@@ -10,11 +10,12 @@ use rewright::prelude::*;
 use rewright::{ArrayExpr, Effects, Function, InstData, ValueDef, register_rewrite};
 use std::sync::Arc;
 
-/// Reads no array of a constructor, but computes its elements: `x + iota` is a kernel that adds the index. Between the two may be any views; the
-/// index goes through their maps.
+/// Reads no array of a constructor, but computes its elements: `x + iota` is a kernel that adds the index.
+/// Between the two may be any views; the index goes through their maps.
 ///
-/// A constructor with several readers is computed in each, for it is never work to share. Where one is read by what is no array expression, or its
-/// position can't be computed in a body, it is made in memory, once, and a remark says why.
+/// A constructor with several readers is computed in each, for it is never work to share. Where one is read
+/// by what is no array expression, or its position can't be computed in a body, it is made in memory, once,
+/// and a remark says why.
 ///
 /// It is exact: the element is that of the constructor, and its position is certain to be one.
 pub struct LazyConstructors;

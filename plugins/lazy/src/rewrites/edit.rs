@@ -19,7 +19,8 @@ pub fn in_finisher(expr: &ArrayExpr, operand: usize) -> bool {
     expr.finish.as_ref().is_some_and(|f| f.yields.iter().any(is_it) || f.insts.iter().any(|i| i.args.iter().any(is_it)))
 }
 
-/// Puts a computation before the body, and its value in the place of an operand. What the body computes of the same already is the same.
+/// Puts a computation before the body, and its value in the place of an operand. What the body computes of
+/// the same already is the same.
 pub fn put(expr: &mut ArrayExpr, first: Body, operand: usize, element: BodyRef) {
     let mut insts = first.insts;
     let count = insts.len();

@@ -6,7 +6,8 @@ use rewright::{Attrs, DType, InstData, Loc, Op, OpDef, Scalar, register_interfac
 
 /// Interface: an op whose elements follow from their positions, so that whoever reads one computes it.
 pub struct Elements {
-    /// Appends to the body what computes the element, and gives it; of the dtype of the result. `None` if this instruction is more than that.
+    /// Appends to the body what computes the element, and gives it; of the dtype of the result. `None` if
+    /// this instruction is more than that.
     pub element: fn(&mut At<'_>) -> Option<BodyRef>,
 }
 
@@ -18,7 +19,8 @@ pub struct At<'a> {
     pub inst: &'a InstData,
     /// Its first operand, a scalar, if it has one.
     pub operand: Option<BodyRef>,
-    /// The position of the element, an `i64` for each axis. `None` if it can't be said; those who don't need it don't mind.
+    /// The position of the element, an `i64` for each axis. `None` if it can't be said; those who don't
+    /// need it don't mind.
     pub positions: Option<&'a [BodyRef]>,
     /// The dtype of the element.
     pub dtype: DType,

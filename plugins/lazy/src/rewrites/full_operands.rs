@@ -4,8 +4,9 @@ use rewright::ir::builder::infer_types;
 use rewright::prelude::*;
 use rewright::register_rewrite;
 
-/// Gives elementwise ops the value that a `full` has, seen through views, where that changes no extent of the result. What is then true of the
-/// value others know: `x + zeros` is `x` of integers; of floats it is not, for -0.0 + 0.0 is 0.0.
+/// Gives elementwise ops the value that a `full` has, seen through views, where that changes no extent of
+/// the result. What is then true of the value others know: `x + zeros` is `x` of integers; of floats it is
+/// not, for -0.0 + 0.0 is 0.0.
 pub struct FullOperands;
 
 static FULL_OPERANDS: RewriteDef = RewriteDef::root(

@@ -8,10 +8,11 @@ use rewright::prelude::*;
 use rewright::register_rewrite;
 use rewright::rewrites::rule::Liberties;
 
-/// Sums along axes that a `broadcast_in_dim` made are products with their extents, whatever these are: n times x is the sum of n copies of x.
+/// Sums along axes that a `broadcast_in_dim` made are products with their extents, whatever these are: n
+/// times x is the sum of n copies of x.
 ///
-/// Of integers, which wrap, that is exact. Of floats it is rounded once in place of n times, so that one is another rewrite, `float-sums-of-copies`,
-/// which takes the liberty to reassociate.
+/// Of integers, which wrap, that is exact. Of floats it is rounded once in place of n times, so that one is
+/// another rewrite, `float-sums-of-copies`, which takes the liberty to reassociate.
 pub struct SumsOfCopies {
     floats: bool,
 }

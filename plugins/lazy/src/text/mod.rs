@@ -1,7 +1,8 @@
 //! The text form of lazy expressions: `iota(i64, 3)[i: 3, j: 4 -> 2 - i]`.
 //!
-//! The input stands first. In brackets are the axes of the result, and where along each axis of the input an element is read. Without brackets it is the
-//! input itself. The inputs are `var(f64[3, 4])`, `full(0.5:f32)`, `iota(i64, 3)`, `eye(f64, 3, 4)` and `tri(bool, 3, 4, -1)`, where the diagonal stands
+//! The input stands first. In brackets are the axes of the result, and where along each axis of the input
+//! an element is read. Without brackets it is the input itself. The inputs are `var(f64[3, 4])`,
+//! `full(0.5:f32)`, `iota(i64, 3)`, `eye(f64, 3, 4)` and `tri(bool, 3, 4, -1)`, where the diagonal stands
 //! last if it isn't the main one, and `delta(f64, 3, 3, 3)`.
 
 mod parse;
