@@ -52,7 +52,7 @@ pub use num_complex::{Complex32, Complex64};
 pub use op::{Arity, Effects, Eval, InferCx, LiteralCx, Loop, Op, OpDef, Traits, Types, eval_scalar};
 pub use registry::{Cost, InterfaceEntry, OpEntry, Origin, Registry, RegistryError, StyleEntry, Subject, registry};
 pub use scalar::{Literal, Scalar, Scalars};
-pub use style::{Component, Components, Style, StyleDef, Styled};
+pub use style::{Component, Components, Style, StyleDef, Styled, Unread};
 pub use text::{
     parse_attr, parse_function, parse_module, parse_type, parse_unverified, print_function, print_inst, print_module,
 };

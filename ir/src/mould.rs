@@ -26,6 +26,11 @@ impl Mould {
         &self.shape
     }
 
+    /// True if an array has this style, dtype and shape.
+    pub fn fits(&self, array: &Styled) -> bool {
+        (array.style(), array.dtype(), array.shape()) == (self.style, self.dtype, self.shape())
+    }
+
     /// True if an array of a dtype and shape may be the component of a number.
     pub fn admits(&self, number: usize, dtype: DType, shape: &[usize]) -> bool {
         let fits = |(dim, &extent): (&Dim, &usize)| !matches!(*dim, Dim::Const(n) if n != extent as u64);
@@ -42,6 +47,13 @@ impl Mould {
 
     /// The array of these components, in the order of the style's; the error says what of them is wrong.
     pub fn cast(&self, components: Components) -> Result<Styled, String> {
+        let styled = self.cast_unchecked(components)?;
+        styled.check()?;
+        Ok(styled)
+    }
+
+    /// The same, where the style need not check what components hold.
+    pub(crate) fn cast_unchecked(&self, components: Components) -> Result<Styled, String> {
         let style = self.style;
         if self.count() != components.len() {
             let names: Vec<_> = self.components.iter().map(|component| component.name).collect();
@@ -54,6 +66,6 @@ impl Mould {
                 return Err(format!("component `{name}` of `{style}` is {ty}, got {}", array.ty()));
             }
         }
-        Styled::checked(style, self.dtype, &self.shape, components)
+        Ok(Styled::unchecked(style, self.dtype, &self.shape, components))
     }
 }

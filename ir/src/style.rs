@@ -53,6 +53,11 @@ pub struct Arguments(pub &'static str);
 #[derive(Debug)]
 pub struct Destination(pub fn(&Styled, &Array) -> Result<Styled, String>);
 
+/// Interface of a storage style: the components, by number, whose elements `check` does not read, but only how many there
+/// are, whatever the dtype. An array takes others in their stead without a check.
+#[derive(Debug)]
+pub struct Unread(pub &'static [usize]);
+
 /// A storage style as types name it: a registered one, and its arguments. Compared by the name that has both.
 #[derive(Clone, Copy)]
 pub struct Style {
@@ -220,16 +225,23 @@ impl Styled {
         Mould::new(style, dtype, shape)?.cast(components.into_iter().collect())
     }
 
-    /// An array of components that a [`Mould`] has looked at; the style checks what they hold.
-    pub(crate) fn checked(
-        style: Style,
-        dtype: DType,
-        shape: &[usize],
-        components: Components,
-    ) -> Result<Styled, String> {
-        let styled = Styled { style, dtype, shape: shape.into(), components };
-        (style.def.check)(&styled)?;
-        Ok(styled)
+    /// An array of components that a [`Mould`] has looked at.
+    pub(crate) fn unchecked(style: Style, dtype: DType, shape: &[usize], components: Components) -> Styled {
+        Styled { style, dtype, shape: shape.into(), components }
+    }
+
+    /// The array of this dtype whose component of a number is this one, and whose other components are the same. Of
+    /// a component that is [`Unread`], and has as many elements as the one before, nothing is checked.
+    pub fn with_component(&self, dtype: DType, number: usize, component: Array) -> Result<Styled, String> {
+        let mould = Mould::new(self.style, dtype, &self.shape)?;
+        let mut components = self.components.clone();
+        let Some(old) = components.get_mut(number) else {
+            return Err(format!("`{}` has no component {number}", self.style));
+        };
+        let is_unread = self.style.def.interface::<Unread>().is_some_and(|unread| unread.0.contains(&number));
+        let checks = !is_unread || old.shape() != component.shape();
+        *old = component;
+        if checks { mould.cast(components) } else { mould.cast_unchecked(components) }
     }
 
     /// Those elements of a dense array which a style keeps; the others become what the style says.
@@ -264,6 +276,11 @@ impl Styled {
             true => Ok(stored),
             false => Err(format!("a store to {} leaves {}: its style is to keep its type", self.ty(), stored.ty())),
         }
+    }
+
+    /// Checks again that components are as the style wants them: their buffers were written to.
+    pub fn check(&self) -> Result<(), String> {
+        (self.style.def.check)(self)
     }
 
     /// The style.

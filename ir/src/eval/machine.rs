@@ -210,6 +210,7 @@ impl<'m> Machine<'m> {
             limits: self.limits,
             steps: &self.steps,
             watch: self.watch(),
+            memory: None,
         }
     }
 

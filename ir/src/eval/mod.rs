@@ -17,6 +17,7 @@ mod bind;
 mod call;
 mod elementwise;
 mod machine;
+mod memory;
 mod message;
 mod watched;
 
@@ -36,6 +37,7 @@ use std::cell::Cell;
 
 pub use elementwise::{broadcast_shapes, map_elements};
 pub use machine::value_label;
+pub use memory::{Memory, reserve};
 pub use message::{Bound, mismatch, with_operands};
 pub use watched::{Floats, Watch};
 
@@ -136,7 +138,8 @@ pub fn evaluate_op(
     limits: Limits,
 ) -> Result<Vec<Datum>, EvalError> {
     let (symbols, steps) = (FxHashMap::default(), Cell::new(limits.steps));
-    let cx = EvalCx { attrs, results, symbols: &symbols, module: None, limits, steps: &steps, watch: None };
+    let cx =
+        EvalCx { attrs, results, symbols: &symbols, module: None, limits, steps: &steps, watch: None, memory: None };
     apply(op, &cx, args).map_err(|e| e.at(op.name, Default::default()))
 }
 
@@ -172,6 +175,8 @@ pub struct EvalCx<'a> {
     pub steps: &'a Cell<u64>,
     /// Where the floats of expressions are noted.
     pub watch: Watch<'a>,
+    /// Who gives memory for results; the global allocator if nobody does.
+    pub memory: Option<&'a dyn Memory>,
 }
 
 impl EvalCx<'_> {

@@ -5,15 +5,17 @@
 //! counted by its step, and the second kind leaves its reason, so that no step runs by reference unseen:
 //! [`Executable::reference_steps`].
 
+use super::buffers::Buffers;
 use super::frame::Frame;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Plan, Step};
 use super::value::Held;
 use super::{Arg, Executable, Instead, Remark};
-use rewright_ir::eval::{apply, map_elements};
-use rewright_ir::{Datum, EvalCx, EvalError, Inst, Loc, Loop, Name, Op, Outcome, Traits, Type, evaluate};
+use rewright_ir::eval::{Memory, apply, map_elements};
+use rewright_ir::{Array, DType, Datum, EvalCx, EvalError, Inst, Loc, Loop, Name, Op, Outcome, Traits, Type, evaluate};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Why a step runs by the reference meaning of its op.
@@ -127,6 +129,17 @@ impl Executable {
     }
 }
 
+/// The memory of a call, for the results of ops that no kernel makes.
+struct ReusedMemory<'b>(&'b RefCell<Buffers>);
+
+impl Memory for ReusedMemory<'_> {
+    fn vector(&self, dtype: DType, len: usize) -> Result<Array, EvalError> {
+        let buffer = self.0.borrow_mut().get(dtype, &[len])?;
+        // SAFETY: the buffer was got for this dtype, and an array without elements is a part of it.
+        Ok(unsafe { buffer.into_array(dtype, &[0], None) })
+    }
+}
+
 impl Machine<'_> {
     /// Runs a step by the reference meaning of its op.
     pub(super) fn array(
@@ -185,6 +198,7 @@ impl Machine<'_> {
             limits: self.limits,
             steps: &self.steps,
             watch: None,
+            memory: Some(&ReusedMemory(&self.buffers)),
         };
         match eval {
             ArrayEval::Op => apply(data.op, &cx, args),
