@@ -70,6 +70,13 @@ impl Drop for Results {
                 Datum::Array(array) => self.home.keep(array, true),
                 // Components may be those of arguments.
                 Datum::Styled(styled) => {
+                    let styled = match self.home {
+                        Home::Thread => match small::keep_whole(styled) {
+                            Ok(()) => continue,
+                            Err(styled) => styled,
+                        },
+                        _ => styled,
+                    };
                     Arc::into_inner(styled).into_iter().for_each(|styled| {
                         styled.into_components().for_each(|component| self.home.keep(component, false));
                     });

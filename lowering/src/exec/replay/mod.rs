@@ -31,8 +31,9 @@ use crate::schedule::Lines;
 use band::Band;
 use feed::Fed;
 use record::Recorder;
-use rewright_ir::{Array, DType, Datum, Scalar, with_array};
+use rewright_ir::{Array, DType, Datum, Scalar, Styled, with_array};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use whole::Made;
 
 /// What the latest calls that were unlike one another looked like, and how those like them go: the latest first.
@@ -282,6 +283,8 @@ struct New {
     shape: Shape,
     strides: Strides,
     order: Option<Order>,
+    /// Which array of a storage style it is a component of, and which one.
+    within: Option<(usize, usize)>,
 }
 
 /// What is given back.
@@ -362,8 +365,14 @@ impl Replay {
             self.scalars[slot.0 as usize] = scalar;
         }
         let mut new: SmallVec<[Room; 1]> = SmallVec::with_capacity(self.new.len());
+        let dropped: SmallVec<[Option<Arc<Styled>>; 1]> =
+            self.made.iter().map(|made| made.dropped(&self.new)).collect();
+        let within = |&(made, nth): &(usize, usize)| Some(Room::within(dropped[made].as_ref()?.components().get(nth)?));
         for result in &self.new {
-            new.push(Room::get(result, buffers)?);
+            new.push(match result.within.as_ref().and_then(within) {
+                Some(room) => room,
+                None => Room::get(result, buffers)?,
+            });
         }
         let used = new.iter().all(Room::is_used);
         self.memories.push(self.temporaries.begin());
@@ -435,10 +444,17 @@ impl Replay {
         };
         given.values.clear();
         given.values.reserve_exact(if outs.is_empty() { self.results.len() } else { 0 });
+        let mut dropped = dropped;
         for (i, result) in self.results.iter().enumerate() {
             match (*result, outs.get(i)) {
                 (Back::New(n), _) => given.values.push(Datum::Array(written(n)?)),
-                (Back::Made(n), _) => given.values.push(Datum::from(self.made[n].cast(args, &mut written)?)),
+                (Back::Made(n), _) => given.values.push(match dropped[n].take() {
+                    Some(whole) => {
+                        whole.check().ok()?;
+                        Datum::Styled(whole)
+                    }
+                    None => Datum::from(self.made[n].cast(args, &mut written)?),
+                }),
                 (Back::Written, _) => {}
                 (Back::Scalar(slot), Some(out)) => out.place().write_scalar(self.scalars[slot.0 as usize]),
                 (Back::Scalar(slot), None) => given.values.push(Datum::Scalar(self.scalars[slot.0 as usize])),
@@ -455,11 +471,18 @@ enum Room {
     Array(Array),
     /// To a block.
     Block(RawBuffer),
+    /// Over a component of a result that was dropped, which begins here.
+    Within(*mut u8),
     /// It is given to the caller.
     Taken,
 }
 
 impl Room {
+    /// A component in which nobody else has a share.
+    fn within(component: &Array) -> Room {
+        Room::Within(array_place(component).pointer.cast_mut())
+    }
+
     fn get(new: &New, buffers: &mut Buffers) -> Option<Room> {
         let dropped = match new.bytes <= SMALL {
             true => small::take(new.dtype, &new.shape, &new.strides),
@@ -476,7 +499,7 @@ impl Room {
 
     fn is_used(&self) -> bool {
         match self {
-            Room::Array(_) | Room::Taken => true,
+            Room::Array(_) | Room::Within(_) | Room::Taken => true,
             Room::Block(block) => block.is_used(),
         }
     }
@@ -484,7 +507,7 @@ impl Room {
     /// True if the block has no other room but for the elements.
     fn is_whole(&self, new: &New) -> bool {
         match self {
-            Room::Array(_) | Room::Taken => true,
+            Room::Array(_) | Room::Within(_) | Room::Taken => true,
             Room::Block(block) => block.bytes() == block_bytes(new.bytes),
         }
     }
@@ -495,6 +518,7 @@ impl Room {
             // What is kept has no other share, so nothing is copied.
             Room::Array(array) => with_array!(array, |a| a.as_mut_ptr().cast()),
             Room::Block(block) => block.pointer(),
+            Room::Within(pointer) => *pointer,
             Room::Taken => std::ptr::null_mut(),
         }
     }
@@ -508,7 +532,7 @@ impl Room {
             Room::Array(array) => Some(array),
             // SAFETY: passed on.
             Room::Block(block) => Some(unsafe { block.into_array(new.dtype, &new.shape, new.order.as_deref()) }),
-            Room::Taken => None,
+            Room::Within(_) | Room::Taken => None,
         }
     }
 }

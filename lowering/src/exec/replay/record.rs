@@ -97,7 +97,16 @@ impl<'p, 'a> Recorder<'p, 'a> {
         let constant = |held: &Held| held.scalar().unwrap_or(Scalar::Bool(false));
         let kernels = runs().count() as u64;
         let temporaries = given.0 + given.1;
-        let (results, made) = results?;
+        let (results, mut made) = results?;
+        let small = this.new.iter().all(|new| new.bytes <= SMALL);
+        for (number, made) in made.iter_mut().enumerate() {
+            made.all_new &= small;
+            for (component, part) in made.parts.iter().enumerate() {
+                if let Part::New(nth) = *part {
+                    this.new[nth].within = Some((number, component));
+                }
+            }
+        }
         let room = band::find(&mut this.actions, &plan.steps, temporaries, this.rooms, how.band);
         let alone = this.actions.iter().filter(|action| matches!(action, Action::Kernel(_))).count() as u64;
         (room <= MOST_TEMPORARY).then_some(())?;
@@ -113,7 +122,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
             results,
             made,
             actions: this.actions,
-            small: this.new.iter().all(|new| new.bytes <= SMALL),
+            small,
             new: this.new,
             pointers: Vec::with_capacity(pointers),
             words: Vec::with_capacity(words),
@@ -250,7 +259,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
             let at = Where { memory: args + outs + 1 + self.new.len(), offset: 0 };
             let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
             let (shape, order) = (Shape::from(&**shape), extent.order.clone());
-            self.new.push(New { dtype, bytes, shape, strides: strides.clone(), order });
+            self.new.push(New { dtype, bytes, shape, strides: strides.clone(), order, within: None });
             return Some(Target { pointer: at.address()?, strides, used: true });
         }
         let at = Where { memory: args + outs, offset: isize::try_from(self.room).ok()? };

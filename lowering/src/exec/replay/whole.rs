@@ -5,6 +5,7 @@ use super::{New, Where};
 use crate::exec::args::Arg;
 use crate::exec::assemble::Assemble;
 use crate::exec::plan::{FuncPlan, Slot, Step, StepKind};
+use crate::exec::small;
 use crate::exec::value::{Held, Lent, Shape};
 use rewright_ir::{Array, Components, Mould, Styled};
 use rustc_hash::FxHashSet;
@@ -24,6 +25,8 @@ pub(super) struct Whole {
 pub(super) struct Made {
     mould: Arc<Mould>,
     pub parts: SmallVec<[Part; 2]>,
+    /// All components are small new arrays, so it may be made by writing over one like it that was dropped.
+    pub all_new: bool,
 }
 
 /// A component of a result.
@@ -36,6 +39,16 @@ pub(super) enum Part {
 }
 
 impl Made {
+    /// One like it that was dropped, whose components are to be written over.
+    pub fn dropped(&self, new: &[New]) -> Option<Arc<Styled>> {
+        let same = |(part, component): (&Part, &Array)| match *part {
+            Part::New(nth) => small::is_like(component, new[nth].dtype, &new[nth].shape, &new[nth].strides),
+            Part::Given { .. } => false,
+        };
+        let is_like = |whole: &Styled| self.mould.fits(whole) && self.parts.iter().zip(whole.components()).all(same);
+        if self.all_new { small::take_whole(is_like) } else { None }
+    }
+
     /// The result of a call; `new` gives new arrays. `None` if the style refuses what components hold.
     pub fn cast(&self, args: &[Arg<'_>], mut new: impl FnMut(usize) -> Option<Array>) -> Option<Styled> {
         let part = |part: &Part| match *part {
@@ -109,8 +122,9 @@ impl Recorder<'_, '_> {
     pub(super) fn made(&self, slot: Slot) -> Option<Made> {
         let whole = self.wholes.get(&slot)?;
         let mould = whole.mould.clone()?;
-        let parts = whole.components.iter().map(|lent| self.part(lent)).collect::<Option<_>>()?;
-        Some(Made { mould, parts })
+        let parts: SmallVec<[Part; 2]> = whole.components.iter().map(|lent| self.part(lent)).collect::<Option<_>>()?;
+        let all_new = parts.iter().all(|part| matches!(part, Part::New(_)));
+        Some(Made { mould, parts, all_new })
     }
 
     /// Whose elements these are, if they are all of them in the same order.
