@@ -3,7 +3,7 @@
 //! Functions of such arrays that make zero of zeros are computed in three steps ([`stored_elements`](crate::stored_elements)): the patterns of the operands
 //! are put together, each operand's values are laid out along the places, with zeros where it stores none, and then one kernel goes along all of them.
 
-use crate::merge::Along;
+use crate::merge::in_order;
 use crate::terms::Terms;
 use rewright::ir::{Elements, EvalCx, EvalError, Style, Styled};
 use rewright::ndarray::{ArcArray, IxDyn};
@@ -12,8 +12,9 @@ use std::borrow::Cow;
 
 /// Interface of a storage style: what is done with patterns. The last component holds the values, the others say where they are.
 pub struct Pattern {
-    /// The places that all arrays of one of these terms have; all arrays have the same extents.
-    pub united: fn(&[&Styled], &Terms) -> Result<United, String>,
+    /// The places that all arrays of one of these terms have, and the values of all arrays there; all arrays have the same
+    /// extents.
+    pub united: fn(&EvalCx<'_>, &[&Styled], &Terms) -> Result<United, String>,
     /// For each axis, the positions of the values, in their order.
     pub places: fn(&Styled) -> Result<Vec<Positions>, String>,
     /// The components that say these places, of an array of these extents.
@@ -80,8 +81,8 @@ pub fn stretched(style: Style, array: &Styled, shape: &[usize]) -> Result<Styled
 pub struct United {
     /// The components that say them.
     pub components: Vec<Array>,
-    /// Of arrays by number, where their values are; of others nothing is at these places.
-    pub from: Vec<(usize, Along)>,
+    /// For each array its values at these places, zero where it has none.
+    pub values: Vec<Array>,
 }
 
 /// Places in a style's own order.
@@ -95,13 +96,6 @@ pub struct Ordered {
 /// The pattern of a style; the error says that it has none.
 pub fn of(style: Style) -> Result<&'static Pattern, String> {
     style.def().interface::<Pattern>().ok_or_else(|| format!("`{style}` has no pattern of places"))
-}
-
-impl United {
-    /// How many places there are.
-    pub fn count(&self) -> usize {
-        self.components.last().map_or(0, Array::len)
-    }
 }
 
 /// The elements of an operand in a style with a pattern. No element is looked at where the operand's own style says where it is zero.
@@ -134,15 +128,6 @@ fn placed(style: Style, styled: &Styled, places: &[Positions]) -> Result<Styled,
 /// The values that an array stores.
 pub fn values(array: &Styled) -> Result<&Array, String> {
     array.components().last().ok_or_else(|| format!("`{}` has no values", array.style()))
-}
-
-/// The values of the array with this number at each of some places, zero where it has none.
-pub fn along(united: &United, number: usize, values: &Array) -> Result<Array, String> {
-    match united.from.iter().find(|(known, _)| *known == number) {
-        Some((_, Along::All)) => Ok(values.clone()),
-        Some((_, from)) => with_array!(values, |values| { from.values(&in_order(values)).map(list) }),
-        None => Array::full(Scalar::Bool(false).cast(values.dtype()), &[united.count()]).ok_or_else(|| LARGE.into()),
-    }
 }
 
 /// True if all values that an array stores are numbers and not infinite.
@@ -190,14 +175,6 @@ fn only_others<T: Element + Default + PartialEq>(array: &Styled, values: &[T]) -
     };
     components.push(list(left));
     Styled::new(array.style(), array.dtype(), array.shape(), components)
-}
-
-/// Elements in row-major order.
-fn in_order<T: Copy>(array: &ArcArray<T, IxDyn>) -> Cow<'_, [T]> {
-    match array.as_slice() {
-        Some(slice) => Cow::Borrowed(slice),
-        None => Cow::Owned(array.iter().copied().collect()),
-    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

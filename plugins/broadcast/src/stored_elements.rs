@@ -1,10 +1,11 @@
 //! The rewrite `stored-elements`: functions of sparse arrays that make one number of zeros are computed where elements are stored, by one kernel along the
 //! values of all operands.
 //!
-//! `align` puts the patterns together: those of any operand, or of products the places that all factors have ([`terms`](crate::terms)). Operands that are
-//! not sparse, where zeros absorb them, are read at these places. A sparse array that is broadcast is
-//! stretched first ([`stretch`](crate::ops::stretch)). A result that is zero elsewhere is sparse again,
-//! without the zeros that were computed; another one is dense, copies of that number beside the
+//! The places of one sparse operand stay as they are (`revalued`). Of several, `align` puts the patterns
+//! together: those of any operand, or of products the places that all factors have ([`terms`](crate::terms)).
+//! Operands that are not sparse, where zeros absorb them, are read at these places. A sparse array that is
+//! broadcast is stretched first ([`stretch`](crate::ops::stretch)). A result that is zero elsewhere is sparse
+//! again, without the zeros that were computed; another one is dense, copies of that number beside the
 //! computed elements.
 
 use crate::absorption::{self, ABSORBING, is_exact};
@@ -168,7 +169,6 @@ enum Read {
 
 /// The sparse array of what a nest computes of stored elements.
 fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc: Loc) -> Result<Value, RewriteError> {
-    let mut named = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
     let mut leaves: Vec<Value> = Vec::new();
     for leaf in nest.leaves() {
         if !leaves.contains(&leaf) {
@@ -181,25 +181,30 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
             && !(stretched(func, leaf) && is_only_a_factor(nest, func, leaf, style, result))
     };
     let aligned: Vec<Value> = leaves.iter().copied().filter(|&leaf| counts(rw.func(), leaf)).collect();
-    let number = |leaf| aligned.iter().position(|&other| other == leaf);
-    if let Some(terms) = Terms::of(nest, rw.func(), number) {
-        named = named.with("places", Attr::Str(terms.written().into()));
-    }
-    let mut whole = Vec::with_capacity(aligned.len());
-    for &leaf in &aligned {
-        whole.push(match stretched(rw.func(), leaf) {
-            true => {
-                let others = leaves.iter().filter(|&&other| other != leaf && rw.func().ty(other).rank() > 0);
-                let operands: Vec<Value> = [leaf].into_iter().chain(others.copied()).collect();
-                let attrs = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
-                rw.op_with("stretch", operands, attrs)?
+    // Of one array the places are known to be right, and stay as they are.
+    let is_of_style = |leaf| Style::of(rw.func().ty(leaf)).is_ok_and(|own| own == style);
+    let single = match aligned[..] {
+        [leaf] if is_of_style(leaf) && !stretched(rw.func(), leaf) => Some(leaf),
+        _ => None,
+    };
+    let (whereabouts, values) = match single {
+        Some(leaf) => (Vec::new(), vec![stored_values(rw, leaf, style)?]),
+        None => {
+            let mut whole = Vec::with_capacity(aligned.len());
+            for &leaf in &aligned {
+                whole.push(match stretched(rw.func(), leaf) {
+                    true => {
+                        let others = leaves.iter().filter(|&&other| other != leaf && rw.func().ty(other).rank() > 0);
+                        let operands: Vec<Value> = [leaf].into_iter().chain(others.copied()).collect();
+                        let attrs = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
+                        rw.op_with("stretch", operands, attrs)?
+                    }
+                    false => leaf,
+                });
             }
-            false => leaf,
-        });
-    }
-    let inst = rw.insert(rewright::ir::builder::find_op("align")?, whole, named)?;
-    let results = rw.func().inst(inst).results.clone();
-    let (whereabouts, values) = results.split_at(results.len() - aligned.len());
+            aligned_values(rw, nest, style, &aligned, whole)?
+        }
+    };
     let mut reads = Vec::new();
     for &leaf in &leaves {
         let ty = rw.func().ty(leaf).clone();
@@ -213,13 +218,19 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
         });
     }
     let with_values = |rw: &mut Rewriter<'_>, values: Value| {
+        if let Some(leaf) = single {
+            return rw.op("revalued", [leaf, values]);
+        }
         let ty = Type::array(rw.func().ty(values).dtype(), result.dims());
         let components = whereabouts.iter().copied().chain([values]).collect();
         assembled(rw, style.name().as_str(), &ty, components)
     };
     let mut places = Vec::new();
     if reads.iter().any(|read| matches!(read, Read::Dense(_))) {
-        let pattern = with_values(rw, values[0])?;
+        let pattern = match single {
+            Some(leaf) => leaf,
+            None => with_values(rw, values[0])?,
+        };
         let inst = rw.insert(rewright::ir::builder::find_op("places")?, vec![pattern], Attrs::new())?;
         places = rw.func().inst(inst).results.to_vec();
     }
@@ -240,6 +251,33 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
     let expr = cell.finish(element, result.dtype(), &[Dim::Any]);
     let values = insert(rw, expr)?;
     with_values(rw, values)
+}
+
+/// The values that an array of a style with a pattern stores.
+fn stored_values(rw: &mut Rewriter<'_>, array: Value, style: Style) -> Result<Value, RewriteError> {
+    let components = (style.def().components)(rw.func().ty(array)).map_err(RewriteError::new)?;
+    let name = components.last().map_or("", |component| component.name);
+    rw.op_with("component", [array], Attrs::new().with("name", Attr::Str(name.into())))
+}
+
+/// The components that say the places of several arrays together, and the values of each array there;
+/// `whole` are the arrays with the extents of the result.
+fn aligned_values(
+    rw: &mut Rewriter<'_>,
+    nest: &Nest,
+    style: Style,
+    aligned: &[Value],
+    whole: Vec<Value>,
+) -> Result<(Vec<Value>, Vec<Value>), RewriteError> {
+    let mut named = Attrs::new().with("style", Attr::Str(style.name().as_str().into()));
+    let number = |leaf| aligned.iter().position(|&other| other == leaf);
+    if let Some(terms) = Terms::of(nest, rw.func(), number) {
+        named = named.with("places", Attr::Str(terms.written().into()));
+    }
+    let inst = rw.insert(rewright::ir::builder::find_op("align")?, whole, named)?;
+    let mut whereabouts: Vec<Value> = rw.func().inst(inst).results.to_vec();
+    let values = whereabouts.split_off(whereabouts.len() - aligned.len());
+    Ok((whereabouts, values))
 }
 
 /// An element of a dense array, or of one that has one element along an axis, at the k-th place.

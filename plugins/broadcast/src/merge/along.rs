@@ -1,8 +1,9 @@
 //! Where the values of arrays are that are laid along places.
 
+use super::lay::append;
 use crate::pattern::reserved;
 use std::borrow::Cow;
-use std::hint::{black_box, select_unpredictable};
+use std::hint::select_unpredictable;
 
 /// Where an array's values are that are laid along some places.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +82,7 @@ impl Along {
     }
 
     /// For each place; of `All` nothing is said.
-    fn numbers(&self) -> Cow<'_, [u32]> {
+    pub fn numbers(&self) -> Cow<'_, [u32]> {
         match self {
             Along::All => Cow::Borrowed(&[]),
             Along::At(at) => Cow::Borrowed(at),
@@ -106,11 +107,7 @@ impl Along {
             }
             Along::At(at) => {
                 let mut laid = reserved(at.len())?;
-                // Not known to the compiler, which would else make a branch of what is no choice of numbers.
-                let zero = black_box(T::default());
-                let last = values.len().saturating_sub(1);
-                let values = if values.is_empty() { &[zero][..] } else { values };
-                laid.extend(at.iter().map(|&at| *either(at == NONE, &zero, &values[(at as usize).min(last)])));
+                append(&mut laid, values, at);
                 Ok(laid)
             }
             Along::Runs { runs, places } => {
@@ -125,7 +122,7 @@ impl Along {
 }
 
 /// One of two, of which both are read, so that no branch depends on which: places are as good as random.
-fn either<'t, T>(first: bool, a: &'t T, b: &'t T) -> &'t T {
+pub fn either<'t, T>(first: bool, a: &'t T, b: &'t T) -> &'t T {
     select_unpredictable(first, a, b)
 }
 

@@ -1,19 +1,26 @@
 //! Sorted lists of places together: those that any of several arrays has, or those that all of them have.
 //!
 //! Two lists at a time are gone through side by side (`side_by_side.rs`), or a short one is put into a long one (`insert.rs`). Of many the shorter
-//! results are merged first, so that an array's places are gone through as often as the logarithm of their number.
+//! results are merged first, so that an array's places are gone through as often as the logarithm of their number. The
+//! last merge lays the values of all arrays along the places that it finds (`lay.rs`).
 
 mod along;
 mod insert;
+mod lay;
 mod seen;
 mod side_by_side;
 
-pub use along::{Along, Run};
+pub use lay::in_order;
 
+use crate::pattern::list;
 use crate::terms::Terms;
-use along::{FEW, NONE};
+use along::{Along, FEW, NONE};
 use insert::insert;
-use side_by_side::merge;
+use lay::{Laying, Pair};
+use rewright::ir::eval::Memory;
+use rewright::ndarray::{ArcArray, IxDyn};
+use rewright::{Array, Element, Scalar, with_array};
+use side_by_side::{Blocks, merge, most};
 use std::borrow::Cow;
 
 /// The places of a matrix, column by column: where each column begins and the last one ends, and rows, which increase in a column.
@@ -25,13 +32,21 @@ pub struct Lists<'a> {
     pub rows: Cow<'a, [i64]>,
 }
 
-/// Places, and where the values of arrays are that are laid along them.
-#[derive(Clone)]
-pub struct Merged<'a> {
+/// Places, and the values of all arrays along them.
+pub struct Aligned<'a> {
     /// The places.
     pub lists: Lists<'a>,
+    /// For each array its values there, zero where it has none.
+    pub values: Vec<Array>,
+}
+
+/// Places, and where the values of arrays are that are laid along them.
+#[derive(Clone)]
+struct Merged<'a> {
+    /// The places.
+    lists: Lists<'a>,
     /// Of arrays by number; of others nothing is at these places.
-    pub from: Vec<(usize, Along)>,
+    from: Vec<(usize, Along)>,
 }
 
 /// Which places of two lists are kept: those that one of them has, or those that both have.
@@ -41,22 +56,36 @@ enum Keep {
     Both,
 }
 
-impl<'a> Merged<'a> {
-    /// The places of one array.
-    fn of(number: usize, lists: Lists<'a>) -> Merged<'a> {
-        Merged { lists, from: vec![(number, Along::All)] }
-    }
+/// The places that all arrays of one of these terms have, and the values of each array there; nothing without terms.
+pub fn align<'a>(
+    lists: &[Lists<'a>],
+    values: &[&Array],
+    terms: &Terms,
+    memory: Option<&dyn Memory>,
+) -> Result<Option<Aligned<'a>>, String> {
+    let of = |&number: &usize| Some(Merged::of(number, lists.get(number)?.clone()));
+    let both = |term: &Vec<usize>| Last::of(term.iter().filter_map(of).collect(), Keep::Both);
+    let last = match terms.list() {
+        [term] => both(term)?,
+        terms => {
+            let merged = |term| both(term)?.map(Last::merged).transpose();
+            let parts = terms.iter().filter_map(|term| merged(term).transpose());
+            Last::of(parts.collect::<Result<_, _>>()?, Keep::Any)?
+        }
+    };
+    last.map(|last| last.aligned(values, memory)).transpose()
+}
 
-    /// The places that all arrays of one of these terms have.
-    pub fn terms(lists: &[Lists<'a>], terms: &Terms) -> Result<Option<Merged<'a>>, String> {
-        let of = |&number: &usize| Some(Merged::of(number, lists.get(number)?.clone()));
-        let both = |term: &Vec<usize>| Merged::all(term.iter().filter_map(of).collect(), Keep::Both).transpose();
-        Merged::all(terms.list().iter().filter_map(both).collect::<Result<_, _>>()?, Keep::Any)
-    }
+/// The places of several arrays, of which all but the last two parts are merged.
+enum Last<'a> {
+    One(Merged<'a>),
+    Two(Merged<'a>, Merged<'a>, Keep),
+}
 
-    /// Those of several together; nothing if there are none.
-    fn all(mut parts: Vec<Merged<'a>>, keep: Keep) -> Result<Option<Merged<'a>>, String> {
-        while parts.len() > 1 {
+impl<'a> Last<'a> {
+    /// Of these parts; nothing if there are none.
+    fn of(mut parts: Vec<Merged<'a>>, keep: Keep) -> Result<Option<Last<'a>>, String> {
+        while parts.len() > 2 {
             let mut merged = Vec::with_capacity(parts.len().div_ceil(2));
             let mut left = parts.into_iter();
             while let Some(a) = left.next() {
@@ -67,23 +96,136 @@ impl<'a> Merged<'a> {
             }
             parts = merged;
         }
-        Ok(parts.pop())
+        let mut parts = parts.into_iter();
+        Ok(match (parts.next(), parts.next()) {
+            (Some(a), Some(b)) => Some(Last::Two(a, b, keep)),
+            (a, _) => a.map(Last::One),
+        })
+    }
+
+    /// All together.
+    fn merged(self) -> Result<Merged<'a>, String> {
+        match self {
+            Last::One(merged) => Ok(merged),
+            Last::Two(a, b, keep) => a.with(b, keep),
+        }
+    }
+
+    /// All together, and the values of each array.
+    fn aligned(self, values: &[&Array], memory: Option<&dyn Memory>) -> Result<Aligned<'a>, String> {
+        match self {
+            Last::Two(a, b, keep) if a.lists != b.lists && !is_inserted(&a.lists, &b.lists, keep) => {
+                a.lists.check_numbers(&b.lists)?;
+                let most = most(&a.lists, &b.lists, keep);
+                if let (Some(first), Some(second), 2) = (a.single(), b.single(), values.len())
+                    && first != second
+                    && values[0].dtype() == values[1].dtype()
+                {
+                    return with_array!(values[first], |x| pair(
+                        &a.lists,
+                        &b.lists,
+                        keep,
+                        first,
+                        [x, of_dtype(values[second])?],
+                        memory
+                    ));
+                }
+                let laying =
+                    |(number, values)| Laying::new(values, [a.of_number(number), b.of_number(number)], most, memory);
+                let numbered = values.iter().copied().enumerate();
+                let mut laid = numbered.map(laying).collect::<Result<Vec<_>, _>>()?;
+                let mut blocks = Blocks::new(|at: [&[u32]; 2]| laid.iter_mut().for_each(|laying| laying.block(at)))?;
+                let lists = merge(&a.lists, &b.lists, keep, memory, &mut blocks)?;
+                blocks.tell();
+                Ok(Aligned { lists, values: laid.into_iter().map(Laying::finish).collect() })
+            }
+            other => {
+                let merged = other.merged()?;
+                let along = |(number, &values): (usize, &&Array)| merged.along(number, values);
+                let values = values.iter().enumerate().map(along).collect::<Result<_, _>>()?;
+                Ok(Aligned { lists: merged.lists, values })
+            }
+        }
+    }
+}
+
+/// The array with the element type of another one.
+fn of_dtype<T: Element>(array: &Array) -> Result<&ArcArray<T, IxDyn>, String> {
+    T::unwrap(array).ok_or_else(|| format!("values are {}, not {}", array.dtype(), T::DTYPE))
+}
+
+/// Two arrays of one dtype together, of which the first list is the one of this number.
+fn pair<'a, T: Element + Default>(
+    a: &Lists<'_>,
+    b: &Lists<'_>,
+    keep: Keep,
+    first: usize,
+    values: [&ArcArray<T, IxDyn>; 2],
+    memory: Option<&dyn Memory>,
+) -> Result<Aligned<'a>, String> {
+    let mut pair = Pair::new(values, most(a, b, keep), memory)?;
+    let lists = merge(a, b, keep, memory, &mut pair)?;
+    let mut values = pair.finish();
+    values.rotate_right(first);
+    Ok(Aligned { lists, values: values.into() })
+}
+
+/// Whether one list is so short that its places are put into the other one.
+fn is_inserted(a: &Lists<'_>, b: &Lists<'_>, keep: Keep) -> bool {
+    let (less, more) = (a.rows.len().min(b.rows.len()), a.rows.len().max(b.rows.len()));
+    matches!(keep, Keep::Any) && less < more / FEW
+}
+
+impl<'a> Merged<'a> {
+    /// The places of one array.
+    fn of(number: usize, lists: Lists<'a>) -> Merged<'a> {
+        Merged { lists, from: vec![(number, Along::All)] }
+    }
+
+    /// The number of the array whose places these are, if they are those of one.
+    fn single(&self) -> Option<usize> {
+        match self.from[..] {
+            [(number, Along::All)] => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Where the array of a number has its values.
+    fn of_number(&self, number: usize) -> Option<&Along> {
+        self.from.iter().find(|(known, _)| *known == number).map(|(_, from)| from)
+    }
+
+    /// The values of an array at each place, zero where it has none.
+    fn along(&self, number: usize, values: &Array) -> Result<Array, String> {
+        match self.of_number(number) {
+            Some(Along::All) => Ok(values.clone()),
+            Some(from) => with_array!(values, |values| { from.values(&in_order(values)).map(list) }),
+            None => {
+                let zeros = Array::full(Scalar::Bool(false).cast(values.dtype()), &[self.lists.rows.len()]);
+                zeros.ok_or_else(|| "it is too large".into())
+            }
+        }
     }
 
     fn with(mut self, mut other: Merged<'a>, keep: Keep) -> Result<Merged<'a>, String> {
         if self.lists != other.lists {
             let (a, b) = (&self.lists, &other.lists);
-            let count = a.rows.len() + b.rows.len();
-            if count >= NONE as usize {
-                return Err(format!("{count} places are more than the {} that can be put together", NONE - 1));
-            }
-            let (lists, [at, other_at]) = match keep {
-                Keep::Any if b.rows.len() < a.rows.len() / FEW => insert(a, b)?,
-                Keep::Any if a.rows.len() < b.rows.len() / FEW => {
+            a.check_numbers(b)?;
+            let (lists, [at, other_at]) = match is_inserted(a, b, keep) {
+                true if b.rows.len() < a.rows.len() => insert(a, b)?,
+                true => {
                     let (lists, [b, a]) = insert(b, a)?;
                     (lists, [a, b])
                 }
-                _ => merge(a, b, keep)?,
+                false => {
+                    let mut numbers = [Vec::new(), Vec::new()];
+                    let mut blocks = Blocks::new(|at: [&[u32]; 2]| {
+                        numbers.iter_mut().zip(at).for_each(|(numbers, at)| numbers.extend_from_slice(at));
+                    })?;
+                    let lists = merge(a, b, keep, None, &mut blocks)?;
+                    blocks.tell();
+                    (lists, numbers.map(Along::At))
+                }
             };
             self.lists = lists;
             self.from.iter_mut().for_each(|(_, from)| *from = from.through(&at));
@@ -100,6 +242,15 @@ impl<'a> Merged<'a> {
 }
 
 impl Lists<'_> {
+    /// That all places of two lists have numbers.
+    fn check_numbers(&self, other: &Lists<'_>) -> Result<(), String> {
+        let count = self.rows.len() + other.rows.len();
+        match count < NONE as usize {
+            true => Ok(()),
+            false => Err(format!("{count} places are more than the {} that can be put together", NONE - 1)),
+        }
+    }
+
     /// Where the first column is, from this one on, that isn't empty.
     fn empty_from(&self, column: usize) -> usize {
         let same = self.starts[column..].iter().take_while(|&&start| start == self.starts[column]).count();
@@ -122,7 +273,7 @@ mod tests {
 
     fn merged(parts: &[&[&[i64]]], keep: Keep) -> Merged<'static> {
         let parts = parts.iter().enumerate().map(|(number, columns)| Merged::of(number, lists(columns)));
-        Merged::all(parts.collect(), keep).unwrap().unwrap()
+        Last::of(parts.collect(), keep).unwrap().unwrap().merged().unwrap()
     }
 
     #[test]
@@ -174,5 +325,72 @@ mod tests {
             (value(0, &[7, 8, 9]), value(1, &[5, 6]), value(2, &[3, 4])),
             (vec![7, 8, 9], vec![0, 5, 6], vec![3, 0, 4])
         );
+    }
+
+    /// Random rows of some columns, of which some are empty, and one is long.
+    fn random(seed: &mut u64, columns: usize, long: usize) -> Vec<Vec<i64>> {
+        let mut next = |below: u64| {
+            *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (*seed >> 33) % below
+        };
+        let rows = |column: usize, next: &mut dyn FnMut(u64) -> u64| {
+            let (keep, of) = [(0, 1), (1, 8), (1, 2), (3, 4)][next(4) as usize];
+            let extent = if column == columns / 2 { long } else { 20 };
+            (0..extent as i64).filter(|_| next(of) < keep).collect()
+        };
+        (0..columns).map(|column| rows(column, &mut next)).collect()
+    }
+
+    #[test]
+    fn random_places_of_all_terms_have_the_values_of_all_arrays() {
+        let mut seed = 7;
+        for (round, long) in [0, 1, 30, 600, 5000, 20_000].into_iter().cycle().take(60).enumerate() {
+            let columns = [1, 3, 40, 300][round % 4];
+            let arrays: Vec<Vec<Vec<i64>>> = (0..4).map(|_| random(&mut seed, columns, long)).collect();
+            let all: Vec<Lists<'_>> =
+                arrays.iter().map(|a| lists(&a.iter().map(|rows| &rows[..]).collect::<Vec<_>>())).collect();
+            // Another dtype for each, whose values are numbers from 1 on.
+            let count = |number: usize| all[number].rows.len();
+            let values = [
+                list((1..=count(0)).map(|n| n as f64).collect()),
+                list((1..=count(1)).map(|n| n as u32).collect()),
+                list((1..=count(2)).map(|n| n as i64).collect()),
+                list((1..=count(3)).map(|n| n as f32).collect()),
+            ];
+            for text in
+                ["0", "0 | 1", "0 & 1", "0 | 1 | 2 | 3", "0 & 1 & 2", "0 & 1 | 2", "0 & 1 | 1 & 2 | 3", "0 & 1 | 0 & 2"]
+            {
+                let attrs = rewright::Attrs::new().with("places", rewright::Attr::Str(text.into()));
+                let terms = Terms::read(&attrs, 4).unwrap();
+                let made = align(&all, &values.each_ref(), &terms, None).unwrap().unwrap();
+                let (mut rows, mut starts) = (Vec::new(), vec![0]);
+                let mut laid: Vec<Vec<usize>> = vec![Vec::new(); 4];
+                for column in 0..columns {
+                    for row in 0..long.max(20) as i64 {
+                        let at = |number: usize| {
+                            let found = arrays[number][column].binary_search(&row).ok()?;
+                            Some(all[number].starts[column] as usize + found + 1)
+                        };
+                        let holds = |term: &&Vec<usize>| term.iter().all(|&number| at(number).is_some());
+                        let satisfied: Vec<_> = terms.list().iter().filter(holds).collect();
+                        if satisfied.is_empty() {
+                            continue;
+                        }
+                        rows.push(row);
+                        for (number, laid) in laid.iter_mut().enumerate() {
+                            let counts = satisfied.iter().any(|term| term.contains(&number));
+                            laid.push(if counts { at(number).unwrap_or(0) } else { 0 });
+                        }
+                    }
+                    starts.push(rows.len() as i64);
+                }
+                assert_eq!((&*made.lists.starts, &*made.lists.rows), (&starts[..], &rows[..]), "{text}");
+                for (number, laid) in laid.iter().enumerate() {
+                    let dtype = values[number].dtype();
+                    let expected = Array::from_fn(dtype, &[laid.len()], |n| Scalar::I64(laid[n] as i64).cast(dtype));
+                    assert_eq!(Some(&made.values[number]), expected.as_ref(), "array {number} of {text}");
+                }
+            }
+        }
     }
 }

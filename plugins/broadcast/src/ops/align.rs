@@ -73,12 +73,6 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let absorbs = terms.several().all(|number| pattern::is_finite(arrays[number]));
     let terms = if absorbs { terms } else { Terms::any(arrays.len()) };
     let pattern = pattern::of(style).map_err(EvalError::value)?;
-    let united = (pattern.united)(&arrays, &terms).map_err(EvalError::value)?;
-    let mut results = united.components.iter().cloned().map(Datum::Array).collect::<Vec<_>>();
-    for (number, array) in arrays.iter().enumerate() {
-        let values = pattern::values(array).map_err(EvalError::value)?;
-        cx.room(values.dtype(), &[united.count()])?;
-        results.push(pattern::along(&united, number, values).map_err(EvalError::limit)?.into());
-    }
-    Ok(results)
+    let united = (pattern.united)(cx, &arrays, &terms).map_err(EvalError::value)?;
+    Ok(united.components.into_iter().chain(united.values).map(Datum::Array).collect())
 }

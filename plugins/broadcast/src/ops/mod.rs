@@ -7,6 +7,7 @@ pub mod drop_zeros;
 pub mod materialize;
 pub mod pack_bits;
 pub mod places;
+pub mod revalued;
 pub mod spread;
 pub mod stretch;
 

@@ -75,16 +75,14 @@ fn check(array: &Styled) -> Result<(), String> {
         return Ok(());
     }
     let beyond = u64::MAX << (row % WORD);
-    let (in_row, rows) = (row.div_ceil(WORD) as usize, array.shape().iter().rev().skip(1).product::<usize>());
-    let last = |number: usize| {
-        let mut at = vec![in_row - 1; words.rank()];
-        let mut rest = number;
-        for (at, &extent) in at.iter_mut().zip(array.shape()).rev().skip(1) {
-            (*at, rest) = (rest % extent, rest / extent);
-        }
-        word(words, &at)
+    let Array::U64(words) = words else { return Err(format!("`words` are u64, not {}", words.dtype())) };
+    let in_row = row.div_ceil(WORD) as usize;
+    let is_beyond = |last: Option<&u64>| last.is_some_and(|word| word & beyond != 0);
+    let wrong = match words.as_slice() {
+        Some(words) => words.chunks_exact(in_row).position(|row| is_beyond(row.last())),
+        None => words.rows().into_iter().position(|row| is_beyond(row.iter().next_back())),
     };
-    match (0..rows).find(|&number| last(number) & beyond != 0) {
+    match wrong {
         Some(number) => Err(format!(
             "word {} of `words` has bits beyond the end of its row, which has {row}",
             number * in_row + in_row - 1

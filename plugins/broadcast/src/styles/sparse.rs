@@ -4,11 +4,11 @@
 //! `sparse` has `at`, positions that increase, and `values`.
 
 use crate::lattice::Broadcasting;
-use crate::merge::{Lists, Merged};
-use crate::pattern::{Ordered, Pattern, Stretches, United, list, reserved};
+use crate::merge::{Aligned, Lists, align};
+use crate::pattern::{Ordered, Pattern, Stretches, United, list, reserved, values};
 use crate::register_join;
 use crate::terms::Terms;
-use rewright::ir::{Component, Elements, StyleDef, Styled};
+use rewright::ir::{Component, Elements, EvalCx, StyleDef, Styled, Unread};
 use rewright::{Array, DType, Dim, Scalar, Type, register_interface, register_style};
 use std::borrow::Cow;
 
@@ -91,6 +91,8 @@ pub static SPARSE: StyleDef = StyleDef {
 
 register_style!(CSC);
 register_style!(SPARSE);
+register_interface!(style "csc", Unread, &Unread(&[2]));
+register_interface!(style "sparse", Unread, &Unread(&[1]));
 
 fn integer(array: &Array, at: usize) -> usize {
     array.get(&[at]).and_then(|i| usize::try_from(i.to_i128()?).ok()).unwrap_or(0)
@@ -135,16 +137,16 @@ fn is_outside(at: i64, extent: usize) -> bool {
 fn are_increasing(starts: &[i64], rows: &[i64], extent: usize) -> bool {
     let falls = |at: usize| rows[at - 1] >= rows[at];
     let begins = starts.windows(2).filter(|ends| ends[0] > 0 && ends[0] < ends[1] && falls(ends[0] as usize)).count();
-    let mut all = 0;
-    // Some at a time, which the first-level cache still has when they are looked at once more.
-    for at in (0..rows.len()).step_by(1024) {
-        let some = &rows[at..rows.len().min(at + 1025)];
-        all += some.windows(2).map(|pair| i64::from(pair[0] >= pair[1])).sum::<i64>();
-        if some.iter().fold(false, |any, &row| any | is_outside(row, extent)) {
-            return false;
-        }
-    }
-    all == begins as i64
+    let Some(last) = i64::try_from(extent).ok().map(|extent| extent - 1) else { return false };
+    // Looks at signs of differences, since not every processor has vector instructions that compare 64 bits: of a row that is
+    // outside one of `row` and `last - row` is negative, and rows that are inside have differences that don't overflow.
+    let sign_outside = |row: i64| row | last.wrapping_sub(row);
+    let fall = |row: i64, next: i64| (next.wrapping_sub(row).wrapping_sub(1) as u64) >> 63;
+    let pairs = rows.iter().zip(rows.iter().skip(1));
+    let (signs, falls) =
+        pairs.fold((0, 0), |(signs, falls), (&row, &next)| (signs | sign_outside(row), falls + fall(row, next)));
+    let is_inside = (signs | rows.last().map_or(0, |&row| sign_outside(row))) >= 0;
+    is_inside && falls == begins as u64
 }
 
 /// The value at a position among some that increase; zero where it is not stored.
@@ -161,9 +163,9 @@ fn found(array: &Styled, positions: usize, among: std::ops::Range<usize>, at: us
 }
 
 register_interface!(style "csc", Pattern, &Pattern {
-    united: |arrays, terms| {
+    united: |cx, arrays, terms| {
         let [starts, rows] = [0, 1].map(|n| arrays.iter().map(|a| integers(&a.components()[n])).collect::<Vec<_>>());
-        united(arrays, starts, rows, terms, 0)
+        united(cx, arrays, starts, rows, terms, 0)
     },
     places: |array| {
         let [starts, rows] = [0, 1].map(|n| integers(&array.components()[n]));
@@ -191,10 +193,10 @@ register_interface!(style "csc", Pattern, &Pattern {
 });
 
 register_interface!(style "sparse", Pattern, &Pattern {
-    united: |arrays, terms| {
+    united: |cx, arrays, terms| {
         let at: Vec<_> = arrays.iter().map(|array| integers(&array.components()[0])).collect();
         let starts = at.iter().map(|at| vec![0, at.len() as i64].into()).collect();
-        united(arrays, starts, at, terms, 1)
+        united(cx, arrays, starts, at, terms, 1)
     },
     places: |array| Ok(vec![integers(&array.components()[0]).into_owned()]),
     at: |_, places| {
@@ -206,6 +208,7 @@ register_interface!(style "sparse", Pattern, &Pattern {
 
 /// Places of some arrays together, as components; of a vector `starts` is none of them, and is skipped.
 fn united<'a>(
+    cx: &EvalCx<'_>,
     arrays: &[&Styled],
     starts: Vec<Cow<'a, [i64]>>,
     rows: Vec<Cow<'a, [i64]>>,
@@ -213,7 +216,9 @@ fn united<'a>(
     skipped: usize,
 ) -> Result<United, String> {
     let lists: Vec<_> = starts.into_iter().zip(rows).map(|(starts, rows)| Lists { starts, rows }).collect();
-    let Some(Merged { lists, from }) = Merged::terms(&lists, terms)? else { return Err("no arrays are named".into()) };
+    let stored = arrays.iter().map(|array| values(array)).collect::<Result<Vec<_>, _>>()?;
+    let aligned = align(&lists, &stored, terms, cx.memory)?;
+    let Aligned { lists, values } = aligned.ok_or("no arrays are named")?;
     let component = |(n, places): (usize, Cow<'_, [i64]>)| match places {
         Cow::Owned(places) => list(places),
         // Those of an array that has them all.
@@ -224,7 +229,7 @@ fn united<'a>(
         }
     };
     let components = [lists.starts, lists.rows].into_iter().skip(skipped).enumerate().map(component).collect();
-    Ok(United { components, from })
+    Ok(United { components, values })
 }
 
 /// How things must be ordered to be sorted by a key; nothing if they are.
