@@ -191,7 +191,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--passdump", default=f"{target}/release/passdump")
     parser.add_argument("--environment", type=Path, default=Path(target) / "peers", help="the virtual environment, made if it is not there")
-    parser.add_argument("--tables", nargs="+", help="bits, structured, sparse, maps, operands, ranges, elements; all if not given")
+    parser.add_argument("--tables", nargs="+", help="bits, structured, sparse, sizes, maps, operands, ranges, elements; all if not given")
     parser.add_argument("--bools", type=int, nargs="+", default=[1_000, 1_000_000, 1_000_000_000], help="how many; a thousand million want 12 GB")
     parser.add_argument("--side", type=int, default=10_000, help="of structured matrices; 10,000 want 5 GB")
     parser.add_argument("--stored", type=int, default=1_000_000, help="elements of sparse matrices")

@@ -210,6 +210,18 @@ def sparse(side, count):
     return rows
 
 
+# Sides of matrices, and how many elements each of them stores.
+SIZES = [(1_000, 10_000), (1_000, 100_000), (10_000, 1_000_000)]
+
+
+def sizes(rng):
+    for side, count in SIZES:
+        s, t = (columns(side, count, rng) for _ in range(2))
+        of = f"{side:,} × {side:,}, {count:,} stored"
+        yield sparse_row(f"`s .+ t`, {of}", "sum_of_two", {"s": s, "t": t})
+        yield sparse_row(f"`expm1.(s)`, {of}", "expm1", {"s": s}, 1e-15)
+
+
 def dense_row(title, function, values, in_c=()):
     way = ours("Rewright", "dense.ir", function, values, into=True, roofline=True)
     return Row(title, [way, peer("NumPy", function, values), *(peer("C, by hand", name, values) for name in in_c)])
@@ -269,6 +281,7 @@ def tables(args):
         Table("bits", "`a & b | ~c` of n bools", lambda rng: (bits(n, rng) for n in args.bools)),
         Table("structured", f"{side:,} × {side:,} `f64`", lambda rng: (make(side, rng) for make in (scaled, banded))),
         Table("sparse", f"100,000 × 100,000 `f64`, {args.stored:,} stored elements each", sparse(100_000, args.stored)),
+        Table("sizes", "Random patterns of several sizes, `f64`", sizes),
         Table("maps", "4,096 × 4,096 `f64`", maps(4096), together=True),
         Table("operands", "The sum of vectors of 1e5 `f64`, time an operand", operands(100_000)),
         Table("ranges", "`3 * (r + 1) - 2` of a range", ranges),
