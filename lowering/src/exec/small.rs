@@ -22,8 +22,8 @@ pub fn keep(array: Array) {
     }
 }
 
-/// Keeps an array of a storage style as a whole, so that it need not be put together again; gives it back if somebody
-/// else has a share in it or in a component, or a component is not small.
+/// Keeps an array of a storage style as a whole, so that it need not be put together again; gives it back if
+/// somebody else has a share in it or in a component, or a component is not small.
 pub fn keep_whole(mut whole: Arc<Styled>) -> Result<(), Arc<Styled>> {
     let is_alone = |array: &Array| with_array!(array, |a| a.is_unique()) && array.len() * array.dtype().size() <= SMALL;
     match Arc::get_mut(&mut whole).is_some_and(|whole| whole.components().iter().all(is_alone)) {

@@ -118,3 +118,40 @@ fn such_calls_allocate_their_results_only() {
         assert!(made.count_total <= 2, "{} allocations\n{text}", made.count_total);
     }
 }
+
+#[test]
+fn only_results_that_were_dropped_are_written_over() {
+    let f = compile(LOGIC);
+    let inputs: Vec<[Datum; 3]> = (0..6).map(|seed| [bits(1000, seed), bits(1000, 1), bits(1000, 2 + seed)]).collect();
+    let wanted: Vec<_> = inputs.iter().map(|args| both(&f, LOGIC, args)[1].clone().unwrap()).collect();
+    let call = |args: &[Datum; 3]| f.call(&args.each_ref().map(Arg::from)).unwrap();
+    let words = |results: &[Datum]| match &results[0] {
+        Datum::Styled(whole) => whole.components()[0].clone(),
+        other => panic!("{other} is of no style"),
+    };
+    let place = |words: &Array| match words {
+        Array::U64(words) => words.as_ptr(),
+        other => panic!("{other} are no words"),
+    };
+    // Held as wholes, as components only, and not at all.
+    let (mut wholes, mut components, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..6 {
+        for (args, wanted) in inputs.iter().zip(&wanted) {
+            let results = call(args);
+            assert_eq!(*results, **wanted);
+            match round % 3 {
+                0 => wholes.push((results.to_vec(), wanted)),
+                1 => components.push((words(&results), wanted)),
+                _ => places.push(place(&words(&results))),
+            }
+        }
+    }
+    for (whole, wanted) in wholes {
+        assert_eq!(whole, **wanted);
+    }
+    for (held, wanted) in components {
+        assert_eq!(held, words(wanted));
+    }
+    // From the second call of a round on, the memory of the one before is there again.
+    assert!(places[1..6].iter().all(|at| *at == places[1]), "{places:?}");
+}

@@ -50,7 +50,8 @@ pub struct Laying<'v> {
 }
 
 impl<'v> Laying<'v> {
-    /// None yet of at most so many places; `from` says where an array has its values along the places of each list.
+    /// None yet of at most so many places; `from` says where an array has its values along the places of
+    /// each list.
     pub fn new(
         values: &'v Array,
         from: [Option<&Along>; 2],

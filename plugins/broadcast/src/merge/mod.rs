@@ -1,8 +1,8 @@
 //! Sorted lists of places together: those that any of several arrays has, or those that all of them have.
 //!
 //! Two lists at a time are gone through side by side (`side_by_side.rs`), or a short one is put into a long one (`insert.rs`). Of many the shorter
-//! results are merged first, so that an array's places are gone through as often as the logarithm of their number. The
-//! last merge lays the values of all arrays along the places that it finds (`lay.rs`).
+//! results are merged first, so that an array's places are gone through as often as the logarithm of their
+//! number. The last merge lays the values of all arrays along the places that it finds (`lay.rs`).
 
 mod along;
 mod insert;
@@ -56,7 +56,8 @@ enum Keep {
     Both,
 }
 
-/// The places that all arrays of one of these terms have, and the values of each array there; nothing without terms.
+/// The places that all arrays of one of these terms have, and the values of each array there; nothing
+/// without terms.
 pub fn align<'a>(
     lists: &[Lists<'a>],
     values: &[&Array],
@@ -365,12 +366,13 @@ mod tests {
                 let made = align(&all, &values.each_ref(), &terms, None).unwrap().unwrap();
                 let (mut rows, mut starts) = (Vec::new(), vec![0]);
                 let mut laid: Vec<Vec<usize>> = vec![Vec::new(); 4];
+                let number_at = |number: usize, column: usize, row: i64| {
+                    let found = arrays[number][column].binary_search(&row).ok()?;
+                    Some(all[number].starts[column] as usize + found + 1)
+                };
                 for column in 0..columns {
                     for row in 0..long.max(20) as i64 {
-                        let at = |number: usize| {
-                            let found = arrays[number][column].binary_search(&row).ok()?;
-                            Some(all[number].starts[column] as usize + found + 1)
-                        };
+                        let at = |number: usize| number_at(number, column, row);
                         let holds = |term: &&Vec<usize>| term.iter().all(|&number| at(number).is_some());
                         let satisfied: Vec<_> = terms.list().iter().filter(holds).collect();
                         if satisfied.is_empty() {

@@ -1,7 +1,7 @@
 //! Two lists of places, gone through side by side, without branches that depend on the places.
 //!
-//! Columns are merged in pieces that the first-level cache holds. A [`Sink`] learns where values come from piece by piece,
-//! so it lays them along the places while the cache has their numbers, or without numbers.
+//! Columns are merged in pieces that the first-level cache holds. A [`Sink`] learns where values come from
+//! piece by piece, so it lays them along the places while the cache has their numbers, or without numbers.
 
 use super::along::NONE;
 use super::seen::{LOOKED_AT, Seen};
@@ -44,7 +44,8 @@ const PIECE: usize = 1024;
 /// The places of a block: as many as a piece and what may be left before it.
 const BLOCK: usize = 2 * PIECE;
 
-/// The first places of two columns, which are no more than a piece, and the others, which are behind all of these.
+/// The first places of two columns, which are no more than a piece, and the others, which are behind all of
+/// these.
 fn cut<'a>(a: Column<'a>, b: Column<'a>) -> ([Column<'a>; 2], [Column<'a>; 2]) {
     let half = |column: Column<'_>| column.rows.get(PIECE / 2).copied();
     let (a_end, b_end) = match (half(a), half(b)) {
@@ -195,8 +196,8 @@ struct To<'t, S> {
     sink: &'t mut S,
 }
 
-/// Makes a list at least so long, and no longer than there is room for: some more elements, which the cache still has when
-/// they are written.
+/// Makes a list at least so long, and no longer than there is room for: some more elements, which the cache
+/// still has when they are written.
 pub fn lengthen<T: Copy + Default>(list: &mut Vec<T>, len: usize) {
     if list.len() < len {
         list.resize((len + BLOCK).min(list.capacity()), T::default());
@@ -257,7 +258,8 @@ impl<S: Sink> To<'_, S> {
         };
         if let (Some(&x), Some(&y)) = (a.rows.first(), b.rows.first()) {
             let (mut x, mut y) = (x, y);
-            // The next rows are read before it is known whether they are wanted, so that no comparison waits for memory.
+            // The next rows are read before it is known whether they are wanted, so that no comparison waits
+            // for memory.
             while count < most
                 && let (Some(&next_x), Some(&next_y)) = (a.rows.get(i + 1), b.rows.get(j + 1))
             {

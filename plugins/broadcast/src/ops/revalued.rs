@@ -6,7 +6,8 @@ use rewright::ir::op::Eval;
 use rewright::ir::{Arity, EvalCx, EvalError, InferCx, OpDef, Style, Traits, TypeError, Types};
 use rewright::{Datum, Type, register_op};
 
-/// The op. There are as many values as places. The places were checked when the array was made, and are not checked again.
+/// The op. There are as many values as places. The places were checked when the array was made, and are not
+/// checked again.
 pub static REVALUED: OpDef = OpDef::new(
     "revalued",
     "a sparse array with other values at its places",

@@ -138,8 +138,9 @@ fn are_increasing(starts: &[i64], rows: &[i64], extent: usize) -> bool {
     let falls = |at: usize| rows[at - 1] >= rows[at];
     let begins = starts.windows(2).filter(|ends| ends[0] > 0 && ends[0] < ends[1] && falls(ends[0] as usize)).count();
     let Some(last) = i64::try_from(extent).ok().map(|extent| extent - 1) else { return false };
-    // Looks at signs of differences, since not every processor has vector instructions that compare 64 bits: of a row that is
-    // outside one of `row` and `last - row` is negative, and rows that are inside have differences that don't overflow.
+    // Looks at signs of differences, since not every processor has vector instructions that compare 64 bits:
+    // of a row that is outside one of `row` and `last - row` is negative, and rows that are inside have
+    // differences that don't overflow.
     let sign_outside = |row: i64| row | last.wrapping_sub(row);
     let fall = |row: i64, next: i64| (next.wrapping_sub(row).wrapping_sub(1) as u64) >> 63;
     let pairs = rows.iter().zip(rows.iter().skip(1));
