@@ -6,7 +6,7 @@
 use crate::merge::in_order;
 use crate::terms::Terms;
 use rewright::ir::{Elements, EvalCx, EvalError, Style, Styled};
-use rewright::ndarray::{ArcArray, IxDyn};
+use rewright::ndarray::ArcArray;
 use rewright::{Array, Datum, Dim, Element, Name, Scalar, Type, with_array};
 use std::borrow::Cow;
 
