@@ -119,8 +119,9 @@ fn nth_attrs(choices: &[Vec<Option<Attr>>], mut number: usize) -> Vec<Option<Att
     choices.iter().map(&mut pick).collect()
 }
 
-fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>]) -> Vec<Vec<Option<Attr>>> {
-    let largest = shapes.iter().max_by_key(|shape| shape.len()).map_or(&[][..], |shape| shape);
+/// The attributes beside operands of these shapes; `alone` is the shape where there are no operands.
+fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>], alone: &[u64]) -> Vec<Vec<Option<Attr>>> {
+    let largest = shapes.iter().max_by_key(|shape| shape.len()).map_or(alone, |shape| shape);
     (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, largest)).collect()
 }
 
@@ -128,12 +129,12 @@ fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>]) -> Vec<Vec<Option<Attr>>> {
 /// in the rule's attributes are among them.
 fn shapes(rule: &Rule) -> Vec<Shapes> {
     let count = rule.vars.len();
-    let new = |of_vars: Vec<Vec<u64>>, open: bool| {
-        let attrs = attrs_beside(rule, &of_vars);
+    let new = |of_vars: Vec<Vec<u64>>, open: bool, alone: &[u64]| {
+        let attrs = attrs_beside(rule, &of_vars, alone);
         Shapes { of_vars, open, attrs }
     };
     if is_elementwise(rule) {
-        return vec![new(vec![Vec::new(); count], false)];
+        return vec![new(vec![Vec::new(); count], false, &[])];
     }
     let mut shapes: Vec<Vec<u64>> = SHAPES.iter().map(|shape| shape.to_vec()).collect();
     for extent in extents_written(rule) {
@@ -141,17 +142,17 @@ fn shapes(rule: &Rule) -> Vec<Shapes> {
     }
     let mut all = Vec::new();
     for shape in shapes {
-        all.push(new(vec![shape.clone(); count], false));
+        all.push(new(vec![shape.clone(); count], false, &shape));
         if shape.is_empty() {
             continue;
         }
         // Type inference accepts more with unknown extents.
-        all.push(new(vec![shape.clone(); count], true));
+        all.push(new(vec![shape.clone(); count], true, &shape));
         if count > 1 && shape.len() < 3 {
             let beside_scalars = |array: usize| {
                 (0..count).map(|var| if var == array { shape.clone() } else { Vec::new() }).collect::<Vec<_>>()
             };
-            all.extend((0..count).map(|array| new(beside_scalars(array), false)));
+            all.extend((0..count).map(|array| new(beside_scalars(array), false, &shape)));
         }
     }
     all
@@ -240,7 +241,7 @@ pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
         if of_vars.windows(2).all(|pair| pair[0] == pair[1]) {
             continue;
         }
-        let choices = attrs_beside(rule, &of_vars);
+        let choices = attrs_beside(rule, &of_vars, &[]);
         for dtypes in dtypes {
             for open in [false, true] {
                 let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number));
@@ -256,28 +257,31 @@ pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
 /// array beside scalars. There are none for elementwise rules.
 pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterator<Item = Case> + 'a {
     let count = rule.vars.len();
-    let mut all: Vec<Vec<Vec<u64>>> = Vec::new();
+    // The shapes of the variables, and the shape of attributes where there are no operands.
+    let mut all: Vec<(Vec<Vec<u64>>, &[u64])> = Vec::new();
     if !is_elementwise(rule) {
         let shape = |shape: &[u64]| shape.to_vec();
-        all.extend(LARGE.iter().map(|large| vec![shape(large); count]));
-        all.extend(extents_of_literals(rule).into_iter().map(|extent| vec![vec![extent]; count]));
+        all.extend(LARGE.iter().map(|large| (vec![shape(large); count], *large)));
+        all.extend(extents_of_literals(rule).into_iter().map(|extent| (vec![vec![extent]; count], LARGE[0])));
         if count > 1 {
             for pair in LARGE.iter().filter(|large| large.len() == 2 && large[0] != large[1]) {
                 let turned: Vec<u64> = pair.iter().rev().copied().collect();
                 let by_turns = |first: usize| {
-                    (0..count)
-                        .map(|var| if (first + var).is_multiple_of(2) { shape(pair) } else { turned.clone() })
-                        .collect()
+                    let of_var =
+                        |var: usize| if (first + var).is_multiple_of(2) { shape(pair) } else { turned.clone() };
+                    ((0..count).map(of_var).collect(), *pair)
                 };
                 all.extend((0..2).map(by_turns));
             }
-            let one =
-                |array: usize| (0..count).map(|var| if var == array { shape(LARGE[4]) } else { Vec::new() }).collect();
+            let one = |array: usize| {
+                let of_var = |var: usize| if var == array { shape(LARGE[4]) } else { Vec::new() };
+                ((0..count).map(of_var).collect(), LARGE[4])
+            };
             all.extend((0..count).map(one));
         }
     }
-    let cases = all.into_iter().flat_map(move |shapes| {
-        let mut choices = attrs_beside(rule, &shapes);
+    let cases = all.into_iter().flat_map(move |(shapes, alone)| {
+        let mut choices = attrs_beside(rule, &shapes, alone);
         // A reduction without axes combines nothing, however large the array is.
         let is_none = |choice: &Option<Attr>| matches!(choice, Some(Attr::Ints(list)) if list.is_empty());
         choices.iter_mut().filter(|list| list.len() > 1).for_each(|list| list.retain(|choice| !is_none(choice)));
@@ -285,6 +289,18 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
         attrs.into_iter().map(move |attrs| case(rule, dtypes, &shapes, false, attrs)).collect::<Vec<_>>()
     });
     cases.filter(|case| may_hold(rule, case))
+}
+
+/// The number of elements of the largest operand of a case, or of the largest shape among its attributes.
+pub(super) fn elements(case: &Case) -> usize {
+    let operands = case.shapes.iter().map(|shape| shape.iter().product::<usize>());
+    let attrs = case.attrs.iter().flatten().filter_map(|attr| match attr {
+        Attr::Dims(dims) => {
+            dims.iter().map(|dim| if let Dim::Const(n) = dim { *n as usize } else { 1 }).reduce(usize::saturating_mul)
+        }
+        _ => None,
+    });
+    operands.chain(attrs).max().unwrap_or(0)
 }
 
 /// Whether the types of a case may satisfy the conditions, for some elements.

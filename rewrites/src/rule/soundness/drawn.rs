@@ -64,7 +64,7 @@ impl<'a> Drawing<'a> {
             held[var] = Some(scalar);
         }
         // In a reduction one NaN hides all other elements, so most arrays have no special values.
-        let known = count == 1 || number % 8 == 7;
+        let known = count == 1 || number % 5 == 4;
         let first = self.elements(&held, spread, known)?;
         for (var, (ty, _)) in case.vars.iter().enumerate() {
             held[var] = (!ty.is_array()).then_some(first[var]);
@@ -74,7 +74,8 @@ impl<'a> Drawing<'a> {
         let alike = |vars: &[usize]| vars.windows(2).all(|pair| case.shapes[pair[0]] == case.shapes[pair[1]]);
         let mut all = vec![first];
         while all.len() < count {
-            let more = match number % 8 {
+            // Seven has no factor in common with the number of distributions.
+            let more = match number % 7 {
                 5 => self.beside(&all[0], &held),
                 _ => self.elements(&held, spread, known),
             };

@@ -85,7 +85,7 @@ const MIXED: Effort = Effort { special: 16, telling: false, random: 8, extremes:
 
 /// For large arrays, and for those of more than [`MANY`] elements.
 const LARGE: Effort = Effort { special: 0, telling: false, random: 4, extremes: true };
-const LARGEST: Effort = Effort { special: 0, telling: false, random: 1, extremes: true };
+const LARGEST: Effort = Effort { special: 0, telling: false, random: 2, extremes: true };
 
 /// Arrays of more elements get the effort [`LARGEST`].
 const MANY: usize = 1000;
@@ -454,15 +454,14 @@ impl Search<'_> {
 
     /// Tests large arrays in the order of their size, each shape with a sample of dtypes and attributes.
     fn large(&mut self, cases: &[Case]) -> Result<(), Found> {
-        let elements = |case: &Case| case.shapes.iter().map(|shape| shape.iter().product::<usize>()).max().unwrap_or(0);
-        let mut by_size: Vec<(usize, &Case)> = cases.iter().map(|case| (elements(case), case)).collect();
+        let mut by_size: Vec<(usize, &Case)> = cases.iter().map(|case| (cases::elements(case), case)).collect();
         by_size.sort_by_key(|(size, _)| *size);
         let sizes = by_size.chunk_by(|a, b| a.0 == b.0).count();
         let share = MAX_LARGE_ELEMENTS / sizes.max(1);
         for alike in by_size.chunk_by(|a, b| a.0 == b.0) {
             let size = alike[0].0;
             let effort = if size > MANY { LARGEST } else { LARGE };
-            let most = (share / (size * (effort.random + 3)).max(1)).max(LEAST_LARGE);
+            let most = (share / (size * (effort.random + 4)).max(1)).max(LEAST_LARGE);
             for (_, case) in thinned(alike.to_vec(), most) {
                 self.found.cases += 1;
                 self.try_case(case, effort)?;

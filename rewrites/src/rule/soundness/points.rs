@@ -2,6 +2,7 @@
 
 use super::cases::known_in;
 use super::drawn::Drawing;
+use super::ordinal::stepped;
 use crate::check::special;
 use crate::rule::related::{relates, solve};
 use crate::rule::typing::{Case, Operand};
@@ -33,7 +34,8 @@ pub(super) fn points<'a>(rule: &'a Rule, case: &'a Case, effort: Effort) -> impl
 }
 
 /// All elements of all variables at the greatest number of their dtype, then at the least, then arrays of
-/// zeros whose last element is the greatest.
+/// zeros whose last element is the greatest, then arrays of numbers just below the greatest: their sums are
+/// large and irregular.
 fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
     let end = |greatest: bool| {
         let value = |dtype: DType| match (dtype, greatest) {
@@ -58,19 +60,29 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
     let mut all: Vec<Vec<Datum>> = [true, false].into_iter().filter_map(end).collect();
     let is_array = |(ty, _): &Operand| ty.is_array();
     if let Some(greatest) = all.first().filter(|_| case.vars.iter().any(is_array)) {
-        let last = |(at, value): (usize, &Datum)| match value {
-            Datum::Array(array) => {
-                let end = array.len().saturating_sub(1);
-                let zero = Scalar::zero(array.dtype());
-                let greatest = array.iter().next().unwrap_or(zero);
-                let zero = if fits(rule, case, at, zero) { zero } else { greatest };
-                Array::from_fn(array.dtype(), array.shape(), |at| if at == end { greatest } else { zero })
-                    .map(Datum::Array)
-            }
-            other => Some(other.clone()),
+        let shaped = |element: &dyn Fn(usize, Scalar, usize, usize) -> Scalar| {
+            let value = |(var, value): (usize, &Datum)| match value {
+                Datum::Array(array) => {
+                    let greatest = array.iter().next().unwrap_or(Scalar::zero(array.dtype()));
+                    let at = |at| {
+                        let made = element(var, greatest, at, array.len());
+                        if fits(rule, case, var, made) { made } else { greatest }
+                    };
+                    Array::from_fn(array.dtype(), array.shape(), at).map(Datum::Array)
+                }
+                other => Some(other.clone()),
+            };
+            greatest.iter().enumerate().map(value).collect::<Option<Vec<_>>>()
         };
-        let point = greatest.iter().enumerate().map(last).collect::<Option<Vec<_>>>();
-        all.extend(point);
+        let last = |_: usize, greatest: Scalar, at: usize, count: usize| match at + 1 == count {
+            true => greatest,
+            false => Scalar::zero(greatest.dtype()),
+        };
+        let below = |var: usize, greatest: Scalar, at: usize, _: usize| {
+            let by = (at.wrapping_mul(at) + var) % 5;
+            stepped(greatest, -(by as i128)).unwrap_or(greatest)
+        };
+        all = [shaped(&last), shaped(&below)].into_iter().flatten().chain(all).collect();
     }
     all
 }
