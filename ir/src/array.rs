@@ -1,7 +1,7 @@
 //! Run-time values: dynamic arrays over `ndarray`, and scalars.
 //!
-//! An [`Array`] shares its buffer: cloning, transposing and slicing copy no elements, and writing copies only a buffer that
-//! somebody else holds too.
+//! An [`Array`] shares its buffer: cloning, transposing and slicing copy no elements. Writing copies the
+//! buffer only if it is shared.
 
 use crate::dtype::DType;
 use crate::scalar::Scalar;
@@ -11,7 +11,7 @@ use ndarray::{ArcArray, ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn};
 use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
 
-/// A Rust type that is the element of an array of some dtype.
+/// A Rust type of array elements, for one dtype.
 pub trait Element: Copy + Send + Sync + 'static {
     /// The dtype.
     const DTYPE: DType;
@@ -23,7 +23,7 @@ pub trait Element: Copy + Send + Sync + 'static {
     fn wrap(array: ArcArray<Self, IxDyn>) -> Array;
     /// The array with this element type; `None` if it has another dtype.
     fn unwrap(array: &Array) -> Option<&ArcArray<Self, IxDyn>>;
-    /// The same, to write to.
+    /// The mutable array with this element type; `None` if it has another dtype.
     fn unwrap_mut(array: &mut Array) -> Option<&mut ArcArray<Self, IxDyn>>;
     /// The view with its dtype erased.
     fn wrap_view(view: ArrayViewD<'_, Self>) -> View<'_>;
@@ -98,7 +98,8 @@ macro_rules! with_array {
     };
 }
 
-/// Runs an expression with `$t` standing for the element type of a dtype: `with_dtype!(dtype, T => size_of::<T>())`.
+/// Runs an expression with `$t` bound to the element type of a dtype: `with_dtype!(dtype, T =>
+/// size_of::<T>())`.
 #[macro_export]
 macro_rules! with_dtype {
     ($dtype:expr, $t:ident => $body:expr) => {{
@@ -149,8 +150,8 @@ macro_rules! map_array {
 pub(crate) use map_array;
 
 impl Array {
-    /// An array of `shape`, in row-major order, with the elements that `f` gives for each flat index. `None` if `f` gives a scalar
-    /// of another dtype, or there is no memory for so many elements.
+    /// An array of `shape` in row-major order, with the element `f(i)` at each flat index `i`. `None` if `f`
+    /// gives a scalar of another dtype, or if memory does not suffice.
     pub fn from_fn(dtype: DType, shape: &[usize], mut f: impl FnMut(usize) -> Scalar) -> Option<Array> {
         let len = checked_len(shape)?;
         with_dtype!(dtype, T => {
@@ -163,7 +164,7 @@ impl Array {
         })
     }
 
-    /// An array of `shape` filled with one scalar. `None` if there is no memory for so many elements.
+    /// An array of `shape` filled with one scalar. `None` if memory does not suffice.
     pub fn full(value: Scalar, shape: &[usize]) -> Option<Array> {
         Array::from_fn(value.dtype(), shape, |_| value)
     }
@@ -227,7 +228,8 @@ impl Array {
     pub fn iter(&self) -> Box<dyn Iterator<Item = Scalar> + '_> {
         with_array!(self, |a| Box::new(a.iter().map(|x| x.to_scalar())))
     }
-    /// The array read as `shape`: size-1 axes stretched, axes put in front, without copying. `None` if it can't broadcast to it.
+    /// The array broadcast to `shape`, without a copy where the buffer can be shared. `None` if the shapes
+    /// don't broadcast.
     pub fn broadcast(&self, shape: &[usize]) -> Option<Array> {
         // `ArcArray` has no zero-stride constructor that shares; stretching copies only here.
         Some(map_array!(self, |a| a.broadcast(IxDyn(shape))?.to_shared()))
@@ -236,14 +238,14 @@ impl Array {
     pub fn permuted(&self, axes: &[usize]) -> Array {
         map_array!(self, |a| a.clone().permuted_axes(IxDyn(axes)))
     }
-    /// The same elements in row-major order with another shape of as many elements; copies unless contiguous.
+    /// The same elements in row-major order with another shape of the same size; copies unless contiguous.
     pub fn reshaped(&self, shape: &[usize]) -> Option<Array> {
         if checked_len(shape)? != self.len() {
             return None;
         }
         Some(map_array!(self, |a| a.to_shape(IxDyn(shape)).ok()?.to_shared()))
     }
-    /// Each element cast as [`Scalar::cast`]; without copying if the dtype is the same.
+    /// Casts each element like [`Scalar::cast`]; no copy if the dtype is the same.
     pub fn cast(&self, to: DType) -> Array {
         if self.dtype() == to {
             return self.clone();
@@ -251,7 +253,7 @@ impl Array {
         let mut elements = self.iter();
         let zero = Scalar::zero(to);
         let made = Array::from_fn(to, self.shape(), |_| elements.next().map_or(zero, |x| x.cast(to)));
-        // The shape is that of an array that exists, and every element has dtype `to`.
+        // The shape is that of an existing array, and every element has dtype `to`.
         made.unwrap_or_else(|| unreachable!("casting keeps the shape"))
     }
     /// A borrowed view of the whole array.
@@ -288,7 +290,7 @@ impl<T: Element> From<ArrayD<T>> for Array {
 
 /// The number of elements of a shape, if memory can address them.
 pub fn checked_len(shape: &[usize]) -> Option<usize> {
-    // A zero extent doesn't excuse an absurd one beside it: ndarray counts the non-zero extents.
+    // A zero extent does not excuse an excessive one beside it: ndarray multiplies the non-zero extents.
     let nonzero = shape.iter().filter(|&&n| n != 0).try_fold(1usize, |len, &n| len.checked_mul(n))?;
     (nonzero <= isize::MAX as usize / 16).then(|| if shape.contains(&0) { 0 } else { nonzero })
 }
@@ -340,7 +342,8 @@ impl Datum {
     pub fn as_styled(&self) -> Option<&Styled> {
         if let Datum::Styled(s) = self { Some(s) } else { None }
     }
-    /// The array, with all elements if it is of a storage style, for which there must be memory; a scalar becomes one of rank 0.
+    /// The dense array of all elements. For a storage style there must be memory for them; a scalar becomes
+    /// an array of rank 0.
     pub fn to_array(&self) -> Array {
         match self {
             Datum::Array(a) => a.clone(),
@@ -363,7 +366,7 @@ impl From<Scalar> for Datum {
 impl From<Styled> for Datum {
     fn from(s: Styled) -> Self {
         match (s.style().is_dense(), s.components()) {
-            // Types don't say `dense`.
+            // Types don't name the style `dense`.
             (true, [elements]) => Datum::Array(elements.clone()),
             _ => Datum::Styled(Arc::new(s)),
         }

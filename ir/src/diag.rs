@@ -1,4 +1,4 @@
-//! Diagnostics: every error of a text, each with its place, a caret picture and advice.
+//! Diagnostics: every error of a text, each with its location, an excerpt with a caret, and advice.
 
 use crate::error::TypeError;
 use crate::loc::Loc;
@@ -6,10 +6,11 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, S
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// So many errors are kept; more are only counted.
+/// The maximum number of stored errors; further ones are only counted.
 const MAX_ERRORS: usize = 100;
 
-/// So many bytes of a line are shown on each side of a place, and of a place itself.
+/// The maximum number of bytes of a line that are shown on each side of a location, and of the location
+/// itself.
 const MAX_CONTEXT: usize = 160;
 
 /// A text and the name of the file that it came from.
@@ -39,7 +40,7 @@ impl Source {
     }
 }
 
-/// The lines around a span, cut where they are too long to be looked at.
+/// Shows the lines around a span, truncated if they are too long.
 impl SourceCode for Source {
     fn read_span<'a>(
         &'a self,
@@ -58,7 +59,7 @@ impl SourceCode for Source {
         };
         let first = line_of(span.offset()).saturating_sub(before);
         let last = (line_of(end) + after).min(starts.len() - 1);
-        // Without lines before it is the span itself that is asked for, and its column.
+        // Without context lines the caller asks for the span itself, and its column.
         let back = if before == 0 { 0 } else { MAX_CONTEXT };
         let low = self.char_boundary(starts[first].max(span.offset().saturating_sub(back)));
         let high = self.char_boundary(line_end(last).min(end + MAX_CONTEXT)).max(end);
@@ -80,19 +81,19 @@ impl SourceCode for Source {
 /// One error of a text.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// What is wrong; one lower-case sentence.
+    /// The error; one lower-case sentence.
     pub message: String,
-    /// What to say at the place; empty for a caret alone.
+    /// The text at the location; empty for a caret alone.
     pub label: String,
     /// What to do.
     pub help: Option<String>,
-    /// The place; none if the error has no place in the text.
+    /// The location; none if the error has none in the text.
     pub loc: Loc,
     source: Arc<Source>,
 }
 
 impl Diagnostic {
-    /// An error without a place yet.
+    /// An error without a location.
     pub fn new(message: impl Into<String>) -> Self {
         Diagnostic {
             message: message.into(),
@@ -102,22 +103,22 @@ impl Diagnostic {
             source: Arc::default(),
         }
     }
-    /// The same, at a place.
+    /// Sets the location.
     pub fn at(mut self, loc: Loc) -> Self {
         self.loc = loc;
         self
     }
-    /// The same, with words at the place.
+    /// Sets the text at the location.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
-    /// The same, with advice.
+    /// Sets the advice.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
-    /// The same, with advice if there is some.
+    /// Sets the advice if there is some.
     pub fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = help.or(self.help);
         self
@@ -156,7 +157,7 @@ impl miette::Diagnostic for Diagnostic {
     }
 }
 
-/// All errors of one text, in the order in which they stand there.
+/// All errors of one text, in text order.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
     source: Arc<Source>,
@@ -171,7 +172,7 @@ impl Diagnostics {
         Diagnostics { source: Arc::new(source), errors: Vec::new(), omitted: 0 }
     }
 
-    /// Adds an error; beyond a hundred they are only counted.
+    /// Adds an error; after the first hundred, errors are only counted.
     pub fn push(&mut self, mut error: Diagnostic) {
         if self.errors.len() >= MAX_ERRORS {
             self.omitted += 1;
@@ -185,12 +186,12 @@ impl Diagnostics {
         self.errors.push(error);
     }
 
-    /// Brings the errors into the order of the text; those without a place come first.
+    /// Sorts the errors in text order; those without a location come first.
     pub fn sort(&mut self) {
         self.errors.sort_by_key(|e| (e.loc.start, e.loc.line));
     }
 
-    /// True where further errors would only be counted.
+    /// True if further errors are only counted.
     pub(crate) fn is_full(&self) -> bool {
         self.errors.len() >= MAX_ERRORS
     }
@@ -203,12 +204,12 @@ impl Diagnostics {
     pub fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }
-    /// Their number, with those that are only counted.
+    /// The number of errors, including those that are only counted.
     pub fn count(&self) -> usize {
         self.errors.len() + self.omitted
     }
 
-    /// All errors with pictures, as a terminal shows them.
+    /// All errors with excerpts, as a terminal shows them.
     pub fn render(&self, colour: bool) -> String {
         let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
         let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(110);

@@ -3,11 +3,11 @@
 use crate::loc::Loc;
 use thiserror::Error;
 
-/// A type rule's refusal.
+/// An error of a type rule.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct TypeError {
-    /// What is wrong; one lower-case sentence.
+    /// The error; one lower-case sentence.
     pub message: String,
     /// What to do.
     pub help: Option<String>,
@@ -20,28 +20,28 @@ impl TypeError {
     pub fn new(message: impl Into<String>) -> Self {
         TypeError { message: message.into(), help: None, operand: None }
     }
-    /// The same with advice.
+    /// Sets the advice.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
-    /// The same, at one operand.
+    /// Sets the operand at fault.
     pub fn operand(mut self, index: usize) -> Self {
         self.operand = Some(index);
         self
     }
 }
 
-/// What kind of failure an evaluation ended with.
+/// The kind of an evaluation's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvalErrorKind {
     /// Arguments do not fit the function, or shapes do not fit each other.
     Shape,
     /// An index out of bounds.
     Index,
-    /// A value that the op is not defined for.
+    /// A value for which the op is not defined.
     Value,
-    /// The program's own `raise`; holds the kind that it names.
+    /// The program's own `raise`, with the kind that it names.
     Raised(String),
     /// More steps or elements than allowed.
     Limit,
@@ -50,7 +50,7 @@ pub enum EvalErrorKind {
 }
 
 impl EvalErrorKind {
-    /// The kind that a `raise` names, as it stands before its message.
+    /// The kind that a `raise` names, as a prefix of its message.
     fn raised(&self) -> String {
         match self {
             EvalErrorKind::Raised(kind) if !kind.is_empty() => format!("{kind}: "),
@@ -59,17 +59,17 @@ impl EvalErrorKind {
     }
 }
 
-/// A failed evaluation: what, in which op, where.
+/// A failed evaluation: the failure, its op and its location.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{}{}{message}{}", .op.map(|o| format!("`{o}`: ")).unwrap_or_default(), .kind.raised(), if .loc.is_none() { String::new() } else { format!(" (line {})", .loc.line) })]
 pub struct EvalError {
-    /// Which kind.
+    /// The kind of failure.
     pub kind: EvalErrorKind,
-    /// What happened, with values and dims.
+    /// The failure, with values and dims.
     pub message: String,
     /// The op, once known.
     pub op: Option<&'static str>,
-    /// The source place, once known.
+    /// The source location, once known.
     pub loc: Loc,
 }
 
@@ -90,15 +90,16 @@ impl EvalError {
     pub fn value(message: impl Into<String>) -> Self {
         Self::new(EvalErrorKind::Value, message)
     }
-    /// A limit reached.
+    /// A limit is exceeded.
     pub fn limit(message: impl Into<String>) -> Self {
         Self::new(EvalErrorKind::Limit, message)
     }
-    /// Not supported.
+    /// The op or a feature of it is not supported.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(EvalErrorKind::Unsupported, message)
     }
-    /// Adds op and place where they are not there yet. What was written at the place is named, and `op` where the place doesn't say it.
+    /// Adds op and location unless they are known. Names the op as written at the location, or `op` if the
+    /// location has none.
     pub fn at(mut self, op: &'static str, loc: Loc) -> Self {
         self.op.get_or_insert(loc.op.map_or(op, |written| written.0.name));
         if self.loc.is_none() {

@@ -34,18 +34,19 @@ new_key_type! {
     pub struct Block;
 }
 
-/// What defines a value.
+/// The definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueDef {
     /// The n-th parameter of a block.
     Param(Block, u32),
     /// The n-th result of an instruction.
     Result(Inst, u32),
-    /// A constant of the function's pool: defined nowhere, usable everywhere.
+    /// A constant of the function's pool: no instruction defines it, and it is usable everywhere.
     Const(Scalar),
 }
 
-/// A [`ValueDef`] as it is kept: constants are in the pool, for they need twice the room of the others.
+/// A [`ValueDef`] as it is stored: constants stay in the pool, since they need twice the space of the
+/// others.
 #[derive(Clone, Copy, Debug)]
 enum Def {
     Param(Block, u32),
@@ -60,16 +61,16 @@ struct ValueData {
     name: Option<Name>,
     /// The number of operand slots of linked instructions that hold the value.
     uses: u32,
-    /// Instructions that hold it or once did; see `Function::users`.
+    /// Instructions that hold the value or once did; see `Function::users`.
     users: SmallVec<[Inst; 2]>,
 }
 
 /// A branch to a block with arguments for its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Where to.
+    /// The block.
     pub block: Block,
-    /// One for each parameter.
+    /// One argument for each parameter of the block.
     pub args: SmallVec<[Value; 2]>,
 }
 
@@ -86,7 +87,7 @@ pub struct InstData {
     pub targets: Targets,
     /// The results.
     pub results: SmallVec<[Value; 1]>,
-    /// Where it was written.
+    /// Source location.
     pub loc: Loc,
 }
 
@@ -96,7 +97,7 @@ impl InstData {
     pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
         self.args.iter().copied().chain(self.targets.iter().flat_map(|t| t.args.iter().copied()))
     }
-    /// It has so many operands that looking through them for every one of them takes too long.
+    /// Whether it has too many operands for a scan of all of them at each one.
     #[inline]
     fn is_wide(&self) -> bool {
         self.args.len() > 16
@@ -128,25 +129,27 @@ pub struct Function {
     pub name: Name,
     /// The result types.
     pub results: Vec<Type>,
-    /// Where it was written.
+    /// Source location.
     pub loc: Loc,
-    /// It has not been through type inference: types are [unknown](Type::unknown) but for parameters, and literals have no dtypes yet.
+    /// Type inference has not run: only parameters have types, those of other values are
+    /// [unknown](Type::unknown), and literals have no dtypes.
     pub untyped: bool,
     values: SlotMap<Value, ValueData>,
     insts: SlotMap<Inst, InstEntry>,
     blocks: SlotMap<Block, BlockData>,
     order: Vec<Block>,
-    /// The constants that values are.
+    /// The scalars of constant values.
     pool: Vec<Scalar>,
     constants: IndexMap<Scalar, Value, FxBuildHasher>,
     weak_constants: IndexMap<Scalar, Value, FxBuildHasher>,
     journal: Option<Vec<Undo>>,
-    /// The room of the last journal, for the next one.
+    /// The allocation of the last journal, reused by the next one.
     journal_room: Vec<Undo>,
     linked: usize,
-    /// How often instructions with many operands use each value.
+    /// How many operand slots of an instruction with many operands hold each value.
     wide_uses: FxHashMap<(Inst, Value), u32>,
-    /// Where among an instruction's uses a value was found last: what is replaced next is often beside it.
+    /// The slot in which a value was last found among an instruction's uses: the next value to replace is
+    /// often beside it.
     latest_slot: usize,
 }
 
@@ -173,7 +176,7 @@ impl Function {
         }
     }
 
-    /// Makes room for so many more values and instructions.
+    /// Reserves space for `values` more values and `insts` more instructions.
     pub(crate) fn reserve(&mut self, values: usize, insts: usize) {
         self.values.reserve(values);
         self.insts.reserve(insts);
@@ -198,7 +201,7 @@ impl Function {
     pub fn signature(&self) -> Signature {
         Signature { params: self.params().iter().map(|&v| self.ty(v).clone()).collect(), results: self.results.clone() }
     }
-    /// True if the key names a block of the layout.
+    /// True if the layout has this block.
     #[inline]
     pub fn has_block(&self, block: Block) -> bool {
         self.blocks.get(block).is_some_and(|b| b.linked)
@@ -227,7 +230,7 @@ impl Function {
     pub fn terminator(&self, block: Block) -> Option<Inst> {
         self.blocks[block].last.filter(|&i| self.inst(i).op.is_terminator())
     }
-    /// The blocks that a block may branch to, in order, repeated where it branches there twice.
+    /// The successors of a block in order, repeated for several branches to the same block.
     pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
         self.terminator(block).into_iter().flat_map(|i| self.inst(i).targets.iter().map(|t| t.block))
     }
@@ -241,7 +244,7 @@ impl Function {
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst].data
     }
-    /// True if the key names an instruction of the layout.
+    /// True if the layout has this instruction.
     #[inline]
     pub fn is_linked(&self, inst: Inst) -> bool {
         self.insts.get(inst).is_some_and(|e| e.node.block.is_some())
@@ -267,7 +270,7 @@ impl Function {
         let (a, b) = (&self.insts[a].node, &self.insts[b].node);
         a.block.is_some() && a.block == b.block && a.position < b.position
     }
-    /// True if the key names a value.
+    /// True if this value exists.
     #[inline]
     pub fn has_value(&self, value: Value) -> bool {
         self.values.contains_key(value)
@@ -277,7 +280,7 @@ impl Function {
     pub fn ty(&self, value: Value) -> &Type {
         &self.values[value].ty
     }
-    /// What defines a value.
+    /// The definition of a value.
     #[inline]
     pub fn def(&self, value: Value) -> ValueDef {
         match self.values[value].def {
@@ -296,7 +299,7 @@ impl Function {
     pub fn is_const(&self, value: Value) -> bool {
         matches!(self.values[value].def, Def::Const(_))
     }
-    /// The constant that a value is.
+    /// The scalar of a constant value.
     #[inline]
     pub fn as_const(&self, value: Value) -> Option<Scalar> {
         if let Def::Const(at) = self.values[value].def { Some(self.pool[at as usize]) } else { None }
@@ -311,7 +314,7 @@ impl Function {
     pub fn use_count(&self, value: Value) -> usize {
         self.values[value].uses as usize
     }
-    /// The instructions that use a value, each once, in the order in which they began to.
+    /// The instructions that use a value, each once, in the order in which they started to use it.
     pub fn users(&self, value: Value) -> SmallVec<[Inst; 4]> {
         const FEW: usize = 8;
         let list = &self.values[value].users;
@@ -328,21 +331,23 @@ impl Function {
         }
         users
     }
-    /// The users of a value that is in no more than so many operand slots, in time of as many; none of one that is in more.
+    /// The users of a value with at most `most` uses, in time proportional to `most`; `None` if there are
+    /// more.
     pub fn few_users(&self, value: Value, most: usize) -> Option<SmallVec<[Inst; 4]>> {
         (self.use_count(value) <= most).then(|| self.users(value))
     }
-    /// The instructions that use a value, or once did, so that some may be gone: quicker for those who look at each anyway.
+    /// The instructions that use a value or once did; some may be removed. Faster than `users` if the caller
+    /// checks each anyway.
     #[inline]
     pub fn past_users(&self, value: Value) -> &[Inst] {
         &self.values[value].users
     }
-    /// An instruction of the layout, if the key names one.
+    /// The instruction, if the layout has it.
     #[inline]
     pub fn linked_inst(&self, inst: Inst) -> Option<&InstData> {
         self.insts.get(inst).filter(|e| e.node.block.is_some()).map(|e| &e.data)
     }
-    /// The same without a list of them: an instruction that uses it several times may come several times.
+    /// The users of a value without a list of them: an instruction with several uses may come several times.
     #[inline]
     pub fn each_user(&self, value: Value) -> impl Iterator<Item = Inst> + '_ {
         self.values[value].users.iter().copied().filter(move |&user| self.uses_value(user, value))

@@ -1,15 +1,18 @@
-//! Type inference: gives types to the values of an untyped function, and dtypes to its literals.
+//! Type inference: computes the types of an untyped function's values, and the dtypes of its literals. It
+//! runs before all rewrites.
 //!
-//! The types of the function's parameters are given. Those of results follow from op rules; those of a block's parameters from all
-//! the branches to it: dtypes promote, extents that differ are `?`. Around loops this goes on to a fixed point. It ends, since types only
-//! ever go up: promotion has no cycles, and an extent becomes `?` once.
+//! A monotone dataflow analysis, iterated to a fixed point. Types of the function's parameters are given,
+//! and op rules give those of results. The type of a block parameter joins the types on all branches to the
+//! block: dtypes promote, and extents that differ become `?`. The analysis terminates because types only
+//! climb the lattice: promotion has no cycles, and an extent becomes `?` at most once.
 //!
-//! A literal is weak, as in NumPy's promotion: beside an `f32`, `0` is an `f32`. A block's parameter that gets literals only is as
-//! weak as they are, so that `acc = 0` before a loop that adds `f32`s is an `f32` too. So is what is computed of such values only; it is kept as an
-//! `i64` or `f64`, as Python keeps its numbers, and cast where it meets an array's dtype.
+//! A literal is weak, as in NumPy's promotion: beside an `f32`, `0` is an `f32`. A block parameter that
+//! receives only literals is as weak as they are. So `acc = 0` before a loop that adds `f32`s is an `f32`,
+//! too. A value computed from weak values only is weak as well. It is kept as an `i64` or `f64`, as Python
+//! keeps its numbers, and is cast where it meets an array's dtype.
 //!
-//! Where a branch gives a parameter another dtype than it has, a `cast` is put before the branch. Blocks that can't be reached have no
-//! types, and are taken out.
+//! If a branch passes an argument whose dtype differs from the parameter's, a `cast` is inserted before the
+//! branch. Unreachable blocks have no types, and are removed.
 
 use crate::analysis::Dominators;
 use crate::attr::{Attr, Attrs};
@@ -26,17 +29,17 @@ use crate::verify::{VerifyError, VerifyErrors, verify_function};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
-/// What is known of a value so far; it only goes up.
+/// The lattice element of a value; it only climbs.
 #[derive(Clone, Debug, PartialEq)]
 enum Known {
-    /// As a literal of this kind, whatever its number.
+    /// A literal of this kind; its value does not matter.
     Weak(Literal),
-    /// Of this type, or one that promotion leads to.
+    /// This type, or one that it promotes to.
     Type(Type),
 }
 
-/// Gives types to all values of a function that is untyped; one that is typed stays what it is. On errors, all of which are told, the function
-/// is as it was.
+/// Infers the types of all values of an untyped function; a typed function stays unchanged. On errors, all
+/// of which are reported, the function stays unchanged, too.
 pub fn infer_function(func: &mut Function, module: &Module) -> Result<(), VerifyErrors> {
     if !func.untyped {
         return Ok(());
@@ -91,7 +94,8 @@ impl Inference<'_> {
         }
     }
 
-    /// Goes over the function until nothing changes. Errors are those of the last time: what is known too little of has none yet.
+    /// Iterates over the function to a fixed point. Reports the errors of the last iteration only: earlier
+    /// ones may come from types that are not known yet.
     fn go_round(&mut self) {
         loop {
             self.changed = false;
@@ -148,7 +152,7 @@ impl Inference<'_> {
         }
     }
 
-    /// What an op makes follows from its operands, and goes up with them.
+    /// Sets the type of an op's result, which follows from the operands and climbs with them.
     fn replace(&mut self, value: Value, new: Known) {
         if self.known.get(value) != Some(&new) {
             self.known.insert(value, new);
@@ -157,7 +161,7 @@ impl Inference<'_> {
     }
 
     fn learn(&mut self, value: Value, new: Known, inst: Inst) {
-        // A type that is written down stays.
+        // A type written in the text stays.
         if self.func.ty(value).is_known() {
             return;
         }
@@ -179,7 +183,7 @@ impl Inference<'_> {
         }
     }
 
-    /// Values that nothing is known of, because they only lead to themselves.
+    /// Reports block parameters that only depend on themselves, so that they have no type.
     fn complain(&mut self) {
         if !self.errors.is_empty() {
             return;
@@ -204,7 +208,7 @@ impl Inference<'_> {
     }
 }
 
-/// The literal that stands for a weak constant.
+/// The literal for a weak constant.
 fn weak(scalar: Scalar) -> Literal {
     match scalar {
         Scalar::Bool(b) => Literal::Bool(b),
@@ -214,7 +218,7 @@ fn weak(scalar: Scalar) -> Literal {
     }
 }
 
-/// Some literal whose own dtype this is.
+/// A literal whose own dtype is `dtype`.
 fn sample(dtype: DType) -> Literal {
     match dtype {
         DType::Bool => Literal::Bool(false),
@@ -225,7 +229,7 @@ fn sample(dtype: DType) -> Literal {
     }
 }
 
-/// What a block's parameter is that gets both.
+/// The join of two lattice elements, for a block parameter that receives both.
 fn join(a: &Known, b: &Known) -> Result<Known, String> {
     match (a, b) {
         (Known::Weak(a), Known::Weak(b)) => {
@@ -252,7 +256,7 @@ fn join_types(a: &Type, b: &Type) -> Result<Type, String> {
     Ok(joined.with_style(a.style()))
 }
 
-/// The dtypes of operands: none of weak ones.
+/// The dtypes of operands; `None` for weak ones.
 fn dtypes_of(operands: &[Known]) -> SmallVec<[Option<DType>; 4]> {
     let dtype = |known: &Known| match known {
         Known::Type(ty) => Some(ty.dtype()),
@@ -262,7 +266,8 @@ fn dtypes_of(operands: &[Known]) -> SmallVec<[Option<DType>; 4]> {
     operands.iter().map(dtype).collect()
 }
 
-/// The dtype of a weak operand: as the op's rule gives it to a literal, or as a callee's parameter has it.
+/// The dtype of a weak operand: that of the callee's parameter, or the one that the op's literal rule
+/// chooses.
 fn weak_dtype(
     (op, attrs): (Op, &Attrs),
     operand: usize,
@@ -283,7 +288,8 @@ fn signature(func: &Function, module: &Module, inst: Inst) -> Option<Signature> 
     if name == func.name { Some(func.signature()) } else { module.signature(name) }
 }
 
-/// The result types of an instruction, and whether it computes with literals only, so that its result is as weak as they are.
+/// The result types of an instruction, and whether it computes from weak operands only, so that its result
+/// is weak, too.
 fn result_types(
     func: &Function,
     module: &Module,
@@ -311,13 +317,13 @@ fn result_types(
         && data.op.is_elementwise()
         && data.op.name != "cast"
         && operands.iter().all(|k| matches!(k, Known::Weak(_)));
-    // A comparison of numbers is a bool, however weak the numbers are.
+    // A comparison of numbers is a bool, even if the numbers are weak.
     let weak = weak
         && results.iter().all(|ty| ty.dtype() == DType::I64 || ty.dtype() == DType::F64 || ty.dtype() == DType::C128);
     Ok((results, weak))
 }
 
-/// Writes down what has been found.
+/// Writes the inferred types into the function.
 struct Writer<'a> {
     func: &'a mut Function,
     module: &'a Module,
@@ -344,7 +350,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Literals become constants of the dtypes that they have been given, and weak values are cast to theirs.
+    /// Turns literals into constants of their inferred dtypes, and casts weak values to theirs.
     fn operands(&mut self, inst: Inst) {
         let data = self.func.inst(inst);
         let callee = signature(self.func, self.module, inst);
@@ -360,7 +366,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What is known of a value: of its literals and of what is computed with them only, that they are weak.
+    /// The lattice element of a value: weak for literals and for values computed from them only.
     fn of(&self, value: Value) -> Known {
         match (self.func.as_const(value), self.known.get(value)) {
             (Some(scalar), _) if !self.func.ty(value).is_known() => Known::Weak(weak(scalar)),
@@ -380,7 +386,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What branches give has the dtypes of what gets it.
+    /// Casts branch arguments to the dtypes of the block parameters.
     fn branch_args(&mut self, inst: Inst) {
         let data = self.func.inst(inst);
         let first = data.args.len();
@@ -400,7 +406,7 @@ impl Writer<'_> {
     }
 
     fn set_constant(&mut self, inst: Inst, at: usize, literal: Literal, dtype: DType) {
-        // What is no value of the dtype keeps its own, and the verifier says what is wrong with that.
+        // A literal that has no value of the dtype keeps its own dtype, and the verifier reports it.
         let scalar = literal_at(literal, dtype).ok().or_else(|| literal.at(literal.dtype_beside(None)));
         if let Some(scalar) = scalar {
             let value = self.func.constant(scalar);

@@ -1,8 +1,9 @@
-//! What an op is: a `static` [`OpDef`], registered with [`register_op!`](crate::register_op) and compared by address.
+//! Op definitions: an op is a `static` [`OpDef`], registered with [`register_op!`](crate::register_op) and
+//! compared by address.
 //!
-//! An op definition holds what every part of the system must know: name, operands, attributes, the type rule and
-//! the meaning. All else (lowering, cost, derivative) is an *interface* that any crate may submit for
-//! any op; see [`registry`](mod@crate::registry).
+//! An `OpDef` has the properties that every part of the system needs: name, operands, attributes, type rule
+//! and semantics. Other properties (lowering, cost, derivative) are *interfaces*, which any crate may submit
+//! for any op; see [`registry`](mod@crate::registry).
 
 use crate::array::Datum;
 use crate::attr::{AttrDef, Attrs};
@@ -21,14 +22,14 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 bitflags::bitflags! {
-    /// Properties of an op that rewrites ask for.
+    /// Properties of an op that rewrites query.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Traits: u32 {
         /// Swapping the two operands never changes a bit of the result.
         const COMMUTATIVE = 1;
         /// Applying it to its own result changes nothing (`abs`, `floor`).
         const IDEMPOTENT = 2;
-        /// The result is some of the operand's elements, at other places.
+        /// The result consists of elements of the operand, at other positions.
         const VIEW = 4;
         /// The result is a function of the index only.
         const CONSTRUCTOR = 8;
@@ -36,35 +37,36 @@ bitflags::bitflags! {
         const REDUCTION = 16;
         /// Ends a block.
         const TERMINATOR = 32;
-        /// May raise for some operand values (an index out of bounds). Still free to move or to drop when unused.
+        /// May raise an error for some operand values (an index out of bounds). Still free to move, or to
+        /// remove if unused.
         const PARTIAL = 64;
-        /// Its meaning is also how it is run: it goes along whole buffers, and no kernel is wanted.
+        /// Runs by its reference semantics on whole buffers; no kernel is generated for it.
         const DIRECT = 128;
     }
 }
 
 bitflags::bitflags! {
-    /// What an op does besides computing results. None means pure: free to move, share or drop.
+    /// Side effects of an op. Without any the op is pure: free to move, share or remove.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Effects: u32 {
-        /// Changes what its first operand holds.
+        /// Writes to its first operand.
         const WRITES = 1;
-        /// Ends the life of its first operand.
+        /// Frees its first operand.
         const FREES = 2;
-        /// Is seen outside (prints, raises): kept, and kept in order.
+        /// Is observable outside (prints, raises): never removed or reordered.
         const IO = 4;
-        /// Has the effects of the function that it calls.
+        /// Has the effects of its callee.
         const CALLS = 8;
     }
 }
 
-/// The dtypes that an elementwise op computes at, for given operand dtypes: operands are cast to `ins`, results are `outs`. NumPy
-/// calls this a loop.
+/// The dtypes at which an elementwise op computes, for given operand dtypes: operands are cast to `ins`, and
+/// results have dtypes `outs`. NumPy calls this a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// One dtype an operand.
+    /// One dtype for each operand.
     pub ins: SmallVec<[DType; 3]>,
-    /// One dtype a result.
+    /// One dtype for each result.
     pub outs: SmallVec<[DType; 2]>,
 }
 
@@ -75,51 +77,51 @@ impl Loop {
     }
 }
 
-/// Chooses the loop of an elementwise op; the error says which dtypes are accepted.
+/// Chooses the loop of an elementwise op. The error lists the accepted dtypes.
 pub type ResolveLoop = fn(&[DType], &Attrs) -> Result<Loop, String>;
 
-/// The meaning of an elementwise op on one element, operands being of the loop's dtypes.
+/// The semantics of an elementwise op on one element; operands have the loop's dtypes.
 pub type ScalarFn = fn(&[Scalar], &Attrs) -> Result<Scalars, EvalError>;
 
-/// The meaning of any other op, on whole values.
+/// The semantics of any other op, on whole values.
 pub type ArrayFn = fn(&EvalCx<'_>, &[Datum]) -> Result<Vec<Datum>, EvalError>;
 
-/// The reference meaning of an op.
+/// The reference semantics of an op.
 #[derive(Clone, Copy)]
 pub enum Eval {
     /// One element at a time, broadcast over the operands.
     Elementwise {
-        /// Chooses dtypes.
+        /// Chooses the loop.
         resolve: ResolveLoop,
         /// Computes one element.
         scalar: ScalarFn,
     },
-    /// Whole values at once.
+    /// Operates on whole values.
     Array(ArrayFn),
-    /// Moves control or touches the evaluator's state: the evaluator itself knows it.
+    /// Moves control or touches the evaluator's state: the evaluator implements it.
     Control,
 }
 
-/// How many operands an op takes.
+/// The number of operands of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
-    /// Exactly so many.
+    /// Exactly this number.
     Exactly(usize),
-    /// So many or more.
+    /// This number or more.
     AtLeast(usize),
 }
 
-/// What a type rule sees.
+/// The input of a type rule.
 pub struct InferCx<'a> {
     /// The op.
     pub op: Op,
     /// The operands' types.
     pub args: &'a [Type],
-    /// The operands that are known constants.
+    /// The values of operands that are constants.
     pub consts: &'a [Option<Scalar>],
     /// The attributes, in order and checked against the schema.
     pub attrs: &'a Attrs,
-    /// The function that attribute `callee` names, if the module has it.
+    /// The signature of the function that attribute `callee` names, if the module has it.
     pub callee: Option<&'a Signature>,
 }
 
@@ -129,15 +131,15 @@ pub type Types = SmallVec<[Type; 1]>;
 /// A type rule.
 pub type InferFn = fn(&InferCx<'_>) -> Result<Types, TypeError>;
 
-/// What is known where a literal operand is given its dtype.
+/// The input of a literal rule, which chooses the dtype of a literal operand.
 pub struct LiteralCx<'a> {
     /// The literal.
     pub literal: Literal,
-    /// Which operand it is.
+    /// The literal's operand number.
     pub operand: usize,
     /// The dtypes of all operands; `None` for weak literals.
     pub dtypes: &'a [Option<DType>],
-    /// The attributes, which may say what is done to the operands.
+    /// The attributes.
     pub attrs: &'a Attrs,
 }
 
@@ -155,11 +157,11 @@ pub struct OpDef {
     pub effects: Effects,
     /// The attributes.
     pub attrs: &'static [AttrDef],
-    /// The dtype of literal operands.
+    /// The literal rule: chooses the dtype of literal operands.
     pub literal: fn(&LiteralCx<'_>) -> DType,
     /// The type rule.
     pub infer: InferFn,
-    /// The meaning.
+    /// The reference semantics.
     pub eval: Eval,
     /// See [`Op::number`].
     pub(crate) number: AtomicU32,
@@ -182,7 +184,7 @@ impl OpDef {
         }
     }
 
-    /// An elementwise op: operands broadcast, dtypes by `resolve`, each element by `scalar`.
+    /// An elementwise op: operands broadcast, `resolve` chooses dtypes, `scalar` computes each element.
     pub const fn elementwise(
         name: &'static str,
         doc: &'static str,
@@ -193,22 +195,22 @@ impl OpDef {
         OpDef::new(name, doc, Arity::Exactly(arity), infer_elementwise, Eval::Elementwise { resolve, scalar })
     }
 
-    /// The same with more properties.
+    /// Adds properties.
     pub const fn traits(mut self, traits: Traits) -> Self {
         self.traits = self.traits.union(traits);
         self
     }
-    /// The same with effects.
+    /// Sets the effects.
     pub const fn effects(mut self, effects: Effects) -> Self {
         self.effects = effects;
         self
     }
-    /// The same with attributes.
+    /// Sets the attributes.
     pub const fn attrs(mut self, attrs: &'static [AttrDef]) -> Self {
         self.attrs = attrs;
         self
     }
-    /// The same with a rule for literal operands.
+    /// Sets the literal rule.
     pub const fn literals(mut self, rule: fn(&LiteralCx<'_>) -> DType) -> Self {
         self.literal = rule;
         self
@@ -219,25 +221,25 @@ impl OpDef {
     pub fn is_elementwise(&self) -> bool {
         matches!(self.eval, Eval::Elementwise { .. })
     }
-    /// True for ops without effects that end no block.
+    /// True for ops without effects that are no terminators.
     #[inline]
     pub fn is_pure(&self) -> bool {
         self.effects.is_empty() && !self.traits.contains(Traits::TERMINATOR)
     }
-    /// True for ops that end a block.
+    /// True for terminators.
     #[inline]
     pub fn is_terminator(&self) -> bool {
         self.traits.contains(Traits::TERMINATOR)
     }
 }
 
-/// A registered op. Equal if it is the same definition; ordered and hashed by name.
+/// A registered op. Equal if the definitions are the same; ordered and hashed by name.
 #[derive(Clone, Copy)]
 pub struct Op(pub &'static OpDef);
 
 impl Op {
-    /// The op's place in [`Registry::ops`](crate::Registry::ops) of the [registry](fn@crate::registry), for tables by op; `usize::MAX` if it
-    /// is not in there, or nobody has asked for the registry yet.
+    /// The op's index in [`Registry::ops`](crate::Registry::ops) of the [registry](fn@crate::registry), for
+    /// tables by op. `usize::MAX` if the op is not registered, or if the registry has not been built yet.
     #[inline]
     pub fn number(self) -> usize {
         match self.0.number.load(Relaxed) {
@@ -298,17 +300,18 @@ pub fn promote_literal(cx: &LiteralCx<'_>) -> DType {
     cx.literal.dtype_beside(promote_all(cx.dtypes.iter().flatten().copied()))
 }
 
-/// Literal operands are positions: `i64`.
+/// The literal rule of operands that are positions: `i64`.
 pub fn index_literal(cx: &LiteralCx<'_>) -> DType {
     cx.literal.dtype_beside(Some(DType::I64))
 }
 
-/// The promotion of several dtypes; `None` of none.
+/// The promoted dtype of several dtypes; `None` if there are none.
 pub fn promote_all(dtypes: impl IntoIterator<Item = DType>) -> Option<DType> {
     dtypes.into_iter().reduce(DType::promote)
 }
 
-/// The type rule of elementwise ops: shapes broadcast, dtypes come from the op's loop; scalars in, scalar out.
+/// The type rule of elementwise ops: shapes broadcast, the op's loop gives the dtypes, and scalar operands
+/// give scalar results.
 pub fn infer_elementwise(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let Eval::Elementwise { resolve, .. } = cx.op.eval else {
         return Err(TypeError::new(format!("`{}` is not elementwise", cx.op)));
@@ -322,7 +325,7 @@ pub fn infer_elementwise(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     Ok(found.outs.iter().map(|&d| shape.with_dtype(d)).collect())
 }
 
-/// The type of a result but for its dtype. Operands of the same dims share them with it.
+/// The result type without its dtype. Operands of equal dims share them with the result.
 fn broadcast_shape(op: Op, args: &[Type]) -> Result<Type, TypeError> {
     let mut arrays = args.iter().filter(|ty| ty.is_array());
     let first = arrays.next().or(args.first()).filter(|first| arrays.all(|ty| ty.dims() == first.dims()));
@@ -332,7 +335,7 @@ fn broadcast_shape(op: Op, args: &[Type]) -> Result<Type, TypeError> {
     }
 }
 
-/// Computes one element of an elementwise op: chooses its loop, casts the operands, applies the meaning.
+/// Computes one element of an elementwise op: chooses the loop, casts the operands, applies the semantics.
 pub fn eval_scalar(op: Op, args: &[Scalar], attrs: &Attrs) -> Result<Scalars, EvalError> {
     let Eval::Elementwise { resolve, scalar } = op.eval else {
         return Err(EvalError::unsupported("not elementwise").at(op.name, Loc::default()));
@@ -347,7 +350,7 @@ pub fn eval_scalar(op: Op, args: &[Scalar], attrs: &Attrs) -> Result<Scalars, Ev
     scalar(&cast, attrs).map_err(|e| e.at(op.name, Loc::default()))
 }
 
-/// The broadcast dims of operands: `None` if all are scalars.
+/// The broadcast dims of operands; `None` if all are scalars.
 pub fn broadcast_types(op: Op, args: &[Type]) -> Result<Option<Vec<Dim>>, TypeError> {
     let mut dims: Option<Vec<Dim>> = None;
     for (i, arg) in args.iter().enumerate() {

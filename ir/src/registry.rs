@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::Ordering::Relaxed;
 use thiserror::Error;
 
-/// Which crate and line registered something. Made by [`origin!`](crate::origin).
+/// The crate and line of a registration. Made by [`origin!`](crate::origin).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Origin {
     /// The crate.
@@ -30,7 +30,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The place where this macro stands, as an [`Origin`].
+/// The source location of this macro's call, as an [`Origin`].
 #[macro_export]
 macro_rules! origin {
     () => {
@@ -47,7 +47,7 @@ macro_rules! origin {
 pub struct OpEntry {
     /// The definition.
     pub def: &'static OpDef,
-    /// Who submitted it.
+    /// The place that submitted it.
     pub origin: Origin,
 }
 inventory::collect!(OpEntry);
@@ -60,12 +60,12 @@ macro_rules! register_op {
     )+};
 }
 
-/// What an interface is of.
+/// The subject of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Subject {
-    /// The op of a name.
+    /// The op of this name.
     Op(&'static str),
-    /// The storage style of a name.
+    /// The storage style of this name.
     Style(&'static str),
 }
 
@@ -78,9 +78,10 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Something that a crate says about an op or a storage style besides its definition; `value` is of a type that is the interface.
+/// An interface: a property of an op or a storage style besides its definition. The type of `value`
+/// identifies the interface.
 pub struct InterfaceEntry {
-    /// What it is said of.
+    /// The subject.
     pub of: Subject,
     /// The interface's type.
     pub kind: fn() -> TypeId,
@@ -88,7 +89,7 @@ pub struct InterfaceEntry {
     pub kind_name: fn() -> &'static str,
     /// The value.
     pub value: &'static (dyn Any + Sync),
-    /// Who submitted it.
+    /// The place that submitted it.
     pub origin: Origin,
 }
 inventory::collect!(InterfaceEntry);
@@ -131,7 +132,7 @@ macro_rules! register_style {
     };
 }
 
-/// A clash between registrations.
+/// A conflict between registrations.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RegistryError {
     /// One name, two registrations.
@@ -141,12 +142,12 @@ pub enum RegistryError {
         what: String,
         /// The name.
         name: String,
-        /// One place.
+        /// The first place.
         first: Origin,
-        /// The other.
+        /// The second place.
         second: Origin,
     },
-    /// An interface for something that nobody registered.
+    /// An interface for an op or style that is not registered.
     #[error("{origin} registers {interface} for {of}, which no linked crate registers")]
     Dangling {
         /// The op or style.
@@ -158,7 +159,7 @@ pub enum RegistryError {
     },
 }
 
-/// Everything registered.
+/// All registrations.
 pub struct Registry {
     ops: IndexMap<&'static str, (Op, Origin)>,
     by_name: FxHashMap<&'static str, Op>,
@@ -183,7 +184,7 @@ pub fn registry() -> &'static Registry {
 }
 
 impl Registry {
-    /// Builds a registry from entries in any order; clashes become [`errors`](Registry::errors).
+    /// Builds a registry from entries in any order; conflicts become [`errors`](Registry::errors).
     pub fn build<'a>(
         ops: impl Iterator<Item = &'a OpEntry>,
         interfaces: impl Iterator<Item = &'a InterfaceEntry>,
@@ -235,7 +236,7 @@ impl Registry {
         Registry { ops: table, by_name, interfaces: found, styles: style_table, errors }
     }
 
-    /// The op of a name.
+    /// The op of this name.
     pub fn op(&self, name: &str) -> Option<Op> {
         self.by_name.get(name).copied()
     }
@@ -247,15 +248,15 @@ impl Registry {
     pub fn styles(&self) -> impl ExactSizeIterator<Item = (&'static StyleDef, Origin)> + '_ {
         self.styles.values().copied()
     }
-    /// The storage style of a name, which may have arguments.
+    /// The storage style of a name, which may include arguments.
     pub fn style(&self, name: Name) -> Option<&'static StyleDef> {
         self.styles.get(split(name.as_str()).0).map(|&(style, _)| style)
     }
-    /// What is said of the op or style at an address.
+    /// The interface `T` of the op or style at an address.
     fn interface<T: Any + Sync>(&self, address: usize) -> Option<&'static T> {
         (*self.interfaces.get(&(address, TypeId::of::<T>()))? as &dyn Any).downcast_ref()
     }
-    /// Clashes between registrations; a program should refuse to go on where there are any.
+    /// Conflicts between registrations. A program should refuse to continue if there are any.
     pub fn errors(&self) -> &[RegistryError] {
         &self.errors
     }
@@ -263,21 +264,21 @@ impl Registry {
     pub fn suggest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
         let count = name.chars().count();
         let limit = (count / 3).max(1);
-        // Of names that are as near, people mean the one that begins alike.
+        // Among names at equal distance, prefers one with the same first letter.
         let nearness = |n: &'a str| (edit_distance(name, n), !n.starts_with(name.chars().next().unwrap_or('\0')), n);
         names.map(nearness).filter(|(d, ..)| *d <= limit && *d < count).min().map(|(.., n)| n)
     }
 }
 
 impl Op {
-    /// What some crate registered about this op under the interface `T`.
+    /// The interface `T` of this op, if some crate registered one.
     pub fn interface<T: Any + Sync>(self) -> Option<&'static T> {
         registry().interface(std::ptr::from_ref(self.0) as usize)
     }
 }
 
 impl StyleDef {
-    /// What some crate registered about this style under the interface `T`.
+    /// The interface `T` of this style, if some crate registered one.
     pub fn interface<T: Any + Sync>(&'static self) -> Option<&'static T> {
         registry().interface(std::ptr::from_ref(self) as usize)
     }
@@ -306,15 +307,16 @@ fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// Interface: what one element of an op costs, beside an addition of floats: a twentieth of a nanosecond in vectors.
+/// Interface: the cost of one element of an op, in additions of floats: a twentieth of a nanosecond in
+/// vector code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// So many additions; an op without this interface counts as 1.
+    /// The number of additions; an op without this interface counts as 1.
     pub cycles: u32,
 }
 
 impl Op {
-    /// What an element costs, by the [`Cost`] interface; 1 where there is none.
+    /// The cost of one element by the [`Cost`] interface; 1 without one.
     pub fn cycles(self) -> u32 {
         self.interface::<Cost>().map_or(1, |c| c.cycles)
     }

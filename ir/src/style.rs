@@ -1,12 +1,12 @@
-//! Storage styles: how the elements of an array are kept where they are not one dense buffer.
+//! Storage styles: representations of arrays other than one dense buffer.
 //!
-//! An array of a style is some *components*, dense arrays themselves, and a rule that says what the element at an index is: a diagonal matrix
-//! is one component and the rule "that of the component where both indices are equal, else zero". A type says the style after its dims
-//! (`f64[n, n; diagonal]`).
+//! An array of a style consists of *components*, which are dense arrays, and a rule that gives the element
+//! at an index. A diagonal matrix has one component; its rule reads the component where both indices are
+//! equal, and gives zero elsewhere. A type names the style after its dims (`f64[n, n; diagonal]`).
 //!
-//! A style is a `static` [`StyleDef`], registered with [`register_style!`](crate::register_style). It may take arguments if it says so ([`Arguments`]), which
-//! are its own business: `f64[n; unit(metre)]`. What else is known of it (who wins beside which other one, what it makes of an expression) is the business of
-//! whoever uses styles.
+//! A style is a `static` [`StyleDef`], registered with [`register_style!`](crate::register_style). It may
+//! take arguments if it declares [`Arguments`]; only the style interprets them: `f64[n; unit(metre)]`. Other
+//! properties, such as the style of a result, are defined by the crates that use styles.
 
 use crate::array::{Array, checked_len};
 use crate::dtype::DType;
@@ -25,14 +25,16 @@ pub struct StyleDef {
     pub name: &'static str,
     /// One line of documentation.
     pub doc: &'static str,
-    /// The components of an array of a type, in order; the error says why there is no such array. The type's own style is the one asked for, with
-    /// its arguments.
+    /// The components of an array of a type, in order. The error says why no such array exists. The type's
+    /// style is this one, with its arguments.
     pub components: fn(&Type) -> Result<Vec<Component>, String>,
-    /// What must hold of components besides their types: extents that dims can't say, positions that are sorted.
+    /// Checks constraints on components besides their types: relations of extents that dims can't express,
+    /// sorted positions.
     pub check: fn(&Styled) -> Result<(), String>,
-    /// The element at an index, which is inside.
+    /// The element at an index, which is in bounds.
     pub element: fn(&Styled, &[usize]) -> Scalar,
-    /// The components that have those elements of a dense array which the style keeps, whatever the others are. The type is as for `components`.
+    /// The components with those elements of a dense array that the style stores; other elements are
+    /// ignored. The type is as for `components`.
     pub take: fn(&Type, &Array) -> Result<Vec<Array>, String>,
 }
 
@@ -42,23 +44,23 @@ impl fmt::Debug for StyleDef {
     }
 }
 
-/// Interface of a storage style that takes arguments: what they are, for people.
+/// Interface of a storage style that takes arguments: their description for users.
 #[derive(Debug)]
 pub struct Arguments(pub &'static str);
 
-/// Interface of a storage style whose arrays are destinations of their own kind: the array that a store
-/// leaves, of the one that is stored to, and of the elements, which have its extents and its dtype. It has
-/// the style, the extents and the dtype of the old one. Without the interface a store keeps the elements and
-/// nothing of the old array.
+/// Interface of a storage style whose arrays keep something when they are stored to: makes the array after a
+/// store from the old array and the stored elements, which have its extents and dtype. The result has the
+/// style, extents and dtype of the old array. Without the interface a store keeps the elements alone.
 #[derive(Debug)]
 pub struct Destination(pub fn(&Styled, &Array) -> Result<Styled, String>);
 
-/// Interface of a storage style: the components, by number, whose elements `check` does not read, but only how many there
-/// are, whatever the dtype. An array takes others in their stead without a check.
+/// Interface of a storage style: the components, by number, of which `check` reads only the number of
+/// elements. [`Styled::with_component`] replaces them without a check.
 #[derive(Debug)]
 pub struct Unread(pub &'static [usize]);
 
-/// A storage style as types name it: a registered one, and its arguments. Compared by the name that has both.
+/// A storage style as types name it: a registered style and its arguments. Compared by the name, which has
+/// both.
 #[derive(Clone, Copy)]
 pub struct Style {
     def: &'static StyleDef,
@@ -66,7 +68,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// The style of a name, which may have arguments; the error suggests what is near.
+    /// The style of a name, which may include arguments. The error suggests a similar name.
     pub fn named(name: Name) -> Result<Style, String> {
         if let Some(def) = registry().style(name) {
             if !split(name.as_str()).1.is_empty() && def.interface::<Arguments>().is_none() {
@@ -81,15 +83,15 @@ impl Style {
             None => format!("unknown storage style `{stem}`: is the crate that registers it linked?"),
         })
     }
-    /// The style of a type, [`dense`](Style::dense) of one that says none.
+    /// The style of a type; [`dense`](Style::dense) if the type names none.
     pub fn of(ty: &Type) -> Result<Style, String> {
         ty.style().map_or(Ok(Style::dense()), Style::named)
     }
-    /// The style of arrays whose types say none.
+    /// The style of arrays whose types name none.
     pub fn dense() -> Style {
         Style::from(&DENSE)
     }
-    /// True for that one.
+    /// True for the dense style.
     pub fn is_dense(self) -> bool {
         std::ptr::eq(self.def, &DENSE)
     }
@@ -101,7 +103,7 @@ impl Style {
     pub fn name(self) -> Name {
         self.name
     }
-    /// What stands between the parentheses, or nothing.
+    /// The text between the parentheses; empty without arguments.
     pub fn arguments(self) -> &'static str {
         split(self.name.as_str()).1
     }
@@ -109,7 +111,7 @@ impl Style {
     fn ty(self, dtype: DType, shape: &[usize]) -> Type {
         Type::array(dtype, dims_of(shape)).with_style(Some(self.name))
     }
-    /// The components of an array of these extents.
+    /// The components of an array of this dtype and shape.
     pub(crate) fn components(self, dtype: DType, shape: &[usize]) -> Result<Vec<Component>, String> {
         if checked_len(shape).is_none() {
             return Err(format!("no array has so large extents as {shape:?}"));
@@ -142,8 +144,9 @@ impl fmt::Debug for Style {
     }
 }
 
-/// A name with arguments as it is written everywhere, with one space after each comma and none elsewhere but between words. Nothing if it is not
-/// a name, or parentheses don't match, or there is anything in them but names and numbers.
+/// The canonical form of a name with arguments: one space after each comma and between words, none
+/// elsewhere. `None` if it is no name, if parentheses don't match, or if they contain anything but names and
+/// numbers.
 pub(crate) fn canonical(name: &str) -> Option<String> {
     let (stem, rest) = name.split_once('(')?;
     let stem = stem.trim_end();
@@ -167,7 +170,7 @@ pub(crate) fn canonical(name: &str) -> Option<String> {
     Some(text)
 }
 
-/// The name of a definition, and its arguments.
+/// Splits a style's name into that of the definition and the arguments.
 pub(crate) fn split(name: &str) -> (&str, &str) {
     match name.split_once('(') {
         Some((stem, rest)) => (stem, rest.strip_suffix(')').unwrap_or(rest)),
@@ -175,7 +178,7 @@ pub(crate) fn split(name: &str) -> (&str, &str) {
     }
 }
 
-/// Every element in one strided buffer. Types don't say so, and values of it are arrays.
+/// All elements in one strided buffer. Types don't name this style, and its values are arrays.
 static DENSE: StyleDef = StyleDef {
     name: "dense",
     doc: "every element in one strided buffer",
@@ -186,7 +189,8 @@ static DENSE: StyleDef = StyleDef {
 };
 register_style!(DENSE);
 
-/// A component: its name in the style, and its type, whose dims may be `?` where the array's don't say them.
+/// A component: its name in the style, and its type, whose dims may be `?` if the array's dims don't
+/// determine them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Component {
     /// The name.
@@ -202,7 +206,8 @@ impl Component {
     }
 }
 
-/// The components of an array of a style. Most styles have one; more are kept apart, so that arrays of styles are quick to move.
+/// The components of an array of a style. Most styles have one; several are stored on the heap, so that the
+/// array is cheap to move.
 pub type Components = SmallVec<[Array; 1]>;
 
 /// A run-time array of a style.
@@ -215,7 +220,8 @@ pub struct Styled {
 }
 
 impl Styled {
-    /// An array of a style with these components, in the order of the style's; the error says what of them is wrong.
+    /// An array of a style from its components, in the style's order. The error says which component is
+    /// wrong, and why.
     pub fn new(
         style: impl Into<Style>,
         dtype: DType,
@@ -225,13 +231,13 @@ impl Styled {
         Mould::new(style, dtype, shape)?.cast(components.into_iter().collect())
     }
 
-    /// An array of components that a [`Mould`] has looked at.
+    /// An array from components that a [`Mould`] has checked.
     pub(crate) fn unchecked(style: Style, dtype: DType, shape: &[usize], components: Components) -> Styled {
         Styled { style, dtype, shape: shape.into(), components }
     }
 
-    /// The array of this dtype whose component of a number is this one, and whose other components are the same. Of
-    /// a component that is [`Unread`], and has as many elements as the one before, nothing is checked.
+    /// The array with one component replaced, by number, at this dtype. Replacing an [`Unread`] component by
+    /// one with as many elements skips the check of the style.
     pub fn with_component(&self, dtype: DType, number: usize, component: Array) -> Result<Styled, String> {
         let mould = Mould::new(self.style, dtype, &self.shape)?;
         let mut components = self.components.clone();
@@ -244,14 +250,16 @@ impl Styled {
         if checks { mould.cast(components) } else { mould.cast_unchecked(components) }
     }
 
-    /// Those elements of a dense array which a style keeps; the others become what the style says.
+    /// Converts a dense array, keeping only the elements that the style stores. The others become the
+    /// elements that the style defines.
     pub fn of(style: impl Into<Style>, array: &Array) -> Result<Styled, String> {
         let (style, dtype, shape) = (style.into(), array.dtype(), array.shape());
         style.components(dtype, shape)?;
         Styled::new(style, dtype, shape, (style.def.take)(&style.ty(dtype, shape), array)?)
     }
 
-    /// A dense array kept in a style; the error names an element that an array of the style can't have. Zeros may change their sign.
+    /// Converts a dense array without loss. The error names an element that an array of the style can't
+    /// have. Zeros may change their sign.
     pub fn keep(style: impl Into<Style>, array: &Array) -> Result<Styled, String> {
         let style = style.into();
         let styled = Styled::of(style, array)?;
@@ -295,11 +303,11 @@ impl Styled {
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
-    /// The components, in the order of the style's.
+    /// The components, in the style's order.
     pub fn components(&self) -> &[Array] {
         &self.components
     }
-    /// The same, without their array.
+    /// The components, in the style's order, by value.
     pub fn into_components(self) -> impl Iterator<Item = Array> {
         self.components.into_iter()
     }
@@ -330,11 +338,12 @@ impl Styled {
     ///
     /// # Panics
     ///
-    /// If there is no memory for as many, of which components may say little; [`try_dense`](Styled::try_dense) is for those.
+    /// If there is no memory for all elements: small components may stand for many. Use
+    /// [`try_dense`](Styled::try_dense) for such arrays.
     pub fn dense(&self) -> Array {
         self.try_dense().unwrap_or_else(|why| panic!("{why}"))
     }
-    /// The same; the error says that there is no memory for all elements.
+    /// All elements as a dense array. The error says that there is no memory for them.
     pub fn try_dense(&self) -> Result<Array, String> {
         Array::from_fn(self.dtype, &self.shape, |flat| (self.style.def.element)(self, &unravel(flat, &self.shape)))
             .ok_or_else(|| format!("there is no memory for all elements of {}", self.ty()))
@@ -345,7 +354,7 @@ fn dims_of(shape: &[usize]) -> Vec<Dim> {
     shape.iter().map(|&n| Dim::Const(n as u64)).collect()
 }
 
-/// True if numbers are equal but for the signs of zeros, or both no numbers, each of their parts.
+/// True if all parts of two numbers are equal or both NaN; zeros of either sign are equal.
 fn same((a, b): (Scalar, Scalar)) -> bool {
     let parts = |s: Scalar| [s.to_c128().re, s.to_c128().im];
     let part = |(a, b): (f64, f64)| a == b || (a.is_nan() && b.is_nan());
@@ -353,7 +362,7 @@ fn same((a, b): (Scalar, Scalar)) -> bool {
     a == b || (is_float && parts(a).into_iter().zip(parts(b)).all(part))
 }
 
-/// The index of an element by its number in row-major order.
+/// The index of an element from its position in row-major order.
 fn unravel(flat: usize, shape: &[usize]) -> Vec<usize> {
     let mut rest = flat;
     let mut index: Vec<usize> = shape.iter().rev().map(|&extent| (rest % extent, rest /= extent).0).collect();

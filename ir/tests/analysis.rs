@@ -1,4 +1,4 @@
-//! The analyses, against naive ones on random functions.
+//! Compares the analyses with naive ones on random functions.
 
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 // --- Random functions ------------------------------------------------------------------------------------------------
 
-/// A block to be: numbers of targets, which instructions it has, and where all of them take values from.
+/// A plan of a block: choices of its branch targets, the kind of each instruction, and the choices of all
+/// their operands.
 type Plan = (Vec<prop::sample::Index>, Vec<bool>, Vec<prop::sample::Index>);
 
 fn plans(blocks: usize) -> impl Strategy<Value = Vec<Plan>> {
@@ -23,14 +24,15 @@ fn plans(blocks: usize) -> impl Strategy<Value = Vec<Plan>> {
     prop::collection::vec(block, 1..blocks)
 }
 
-/// The control flow of a plan: for each block, the blocks that it branches to. Nothing branches to the first.
+/// The control flow graph of a plan: the successors of each block. The first block has no predecessors.
 fn edges(plan: &[Plan]) -> Vec<Vec<usize>> {
     let n = plan.len();
     let targets = |list: &[prop::sample::Index]| list.iter().map(|i| 1 + i.index(n - 1)).collect();
     plan.iter().map(|(list, ..)| if n == 1 { vec![] } else { targets(list) }).collect()
 }
 
-/// A valid function with a parameter a block, `add`s and `print`s, in which each use is dominated by its definition.
+/// A valid function with a parameter for each block, `add`s and `print`s, in which definitions dominate
+/// uses.
 fn build(plan: &[Plan]) -> Function {
     let (edges, int) = (edges(plan), Type::scalar(DType::I64));
     let mut b = FuncBuilder::new("f", &[("x", int.clone())], vec![]);
@@ -40,7 +42,8 @@ fn build(plan: &[Plan]) -> Function {
     }
     let dominates = dominance(&edges);
     let mut defined: Vec<Vec<Value>> = blocks.iter().map(|&block| vec![b.block_param(block, 0)]).collect();
-    // In this order definitions stand before uses: what dominates a block has a shorter list of dominators.
+    // In this order definitions stand before uses: a dominator of a block has fewer dominators than the
+    // block.
     let mut order: Vec<usize> = (0..plan.len()).collect();
     order.sort_by_key(|&at| dominates.iter().filter(|row| row[at]).count());
     for at in order {
@@ -77,7 +80,7 @@ fn build(plan: &[Plan]) -> Function {
 
 // --- Naive analyses --------------------------------------------------------------------------------------------------
 
-/// The blocks that can be reached from `from` without going through `without`.
+/// The blocks that are reachable from `from` without passing `without`.
 fn reach(edges: &[Vec<usize>], from: usize, without: Option<usize>) -> Vec<bool> {
     let mut seen = vec![false; edges.len()];
     let mut stack: Vec<usize> = Some(from).filter(|&f| Some(f) != without).into_iter().collect();
@@ -89,13 +92,13 @@ fn reach(edges: &[Vec<usize>], from: usize, without: Option<usize>) -> Vec<bool>
     seen
 }
 
-/// `[a][b]`: every path from the entry to `b` goes through `a`. Blocks that can't be reached are dominated by all.
+/// `[a][b]`: every path from the entry to `b` passes `a`. All blocks dominate an unreachable one.
 fn dominance(edges: &[Vec<usize>]) -> Vec<Vec<bool>> {
     let not_reached = |without| reach(edges, 0, Some(without)).into_iter().map(|reached| !reached).collect();
     (0..edges.len()).map(not_reached).collect()
 }
 
-/// For each header of a loop, where it is branched back to from, and the blocks of the loop.
+/// For each loop header, the sources of its back edges, and the blocks of the loop.
 fn natural_loops(edges: &[Vec<usize>]) -> BTreeMap<usize, (BTreeSet<usize>, BTreeSet<usize>)> {
     let (dominates, reachable) = (dominance(edges), reach(edges, 0, None));
     let mut found = BTreeMap::new();
@@ -111,7 +114,7 @@ fn natural_loops(edges: &[Vec<usize>]) -> BTreeMap<usize, (BTreeSet<usize>, BTre
     found
 }
 
-/// Live values by the textbook's equations, iterated until nothing changes: into and out of each block.
+/// Live-in and live-out sets of each block by the textbook equations, iterated to a fixed point.
 fn live_sets(func: &Function) -> BTreeMap<Block, (BTreeSet<Value>, BTreeSet<Value>)> {
     let mut sets: BTreeMap<Block, (BTreeSet<Value>, BTreeSet<Value>)> =
         func.blocks().map(|b| (b, Default::default())).collect();
@@ -205,7 +208,7 @@ proptest! {
         for (block, (ins, outs)) in live_sets(&func) {
             prop_assert_eq!(set(found.live_in(block)), ins);
             prop_assert_eq!(set(found.live_out(block)), outs.clone());
-            // Backwards, what is live after each instruction.
+            // Walks backwards, and compares the values live after each instruction.
             let mut live = outs;
             for inst in func.insts(block).rev() {
                 for value in func.insts(block).flat_map(|i| func.inst(i).results.clone()).chain(func.params().to_vec()) {
@@ -253,7 +256,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// What is recursive and what comes first, against reachability.
+    /// Recursion and the order of functions, compared with reachability.
     #[test]
     fn call_graphs(calls in (1usize..12).prop_flat_map(|n| prop::collection::vec(prop::collection::vec(0..n, 0..3), n))) {
         let mut text = String::new();

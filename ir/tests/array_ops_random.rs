@@ -1,5 +1,5 @@
-//! Array ops with random operands and attributes, most of them wrong: the type rule and the meaning agree on what is right, and
-//! nothing panics.
+//! Array ops with random operands and attributes, most of them invalid: type rule and evaluator accept the
+//! same ones, and nothing panics.
 
 use rewright_ir::builder::infer_types;
 use rewright_ir::*;
@@ -25,7 +25,7 @@ impl Random {
     fn shape(&mut self) -> Vec<usize> {
         self.list(|r| r.of(&[0, 1, 2, 2, 3]))
     }
-    /// A value; often the shape is that of an array before it, or that of its leading axes.
+    /// A random value, often with the shape of the array before, or of its leading axes.
     fn datum(&mut self, before: Option<&Datum>) -> Datum {
         let dtype = match self.below(4) {
             0 | 1 => DType::I64,
@@ -79,7 +79,7 @@ impl Random {
     }
 }
 
-/// A type of which a value is: some dims are not known.
+/// A less precise type of the same value: some dims are unknown.
 fn vaguer(random: &mut Random, ty: &Type) -> Type {
     if ty.is_scalar() {
         return ty.clone();
@@ -112,7 +112,7 @@ fn type_rules_and_meanings_agree() {
                 args.push(random.datum(args.first()));
             }
             let mut attrs = random.attrs(op);
-            // Components that are right by chance are rare.
+            // Makes valid components likely enough.
             if op.name == "assemble" && random.below(2) == 0 {
                 let dims: Vec<Dim> = args[0].shape().iter().map(|&n| Dim::Const(n as u64)).collect();
                 attrs = Attrs::new().with("style", Attr::Str("dense".into())).with("dims", Attr::Dims(dims.into()));
@@ -126,7 +126,7 @@ fn type_rules_and_meanings_agree() {
                 (Ok((_, types)), Ok(results)) => {
                     right += 1;
                     assert!(results.iter().map(Datum::ty).zip(&types).all(|(a, b)| a.fits(b)), "{}", case());
-                    // What is known of the result is true, however little is known of the operands.
+                    // The inferred type is true even if operand types are imprecise.
                     if let Ok((_, types)) = infer(&vague) {
                         assert!(results.iter().map(Datum::ty).zip(&types).all(|(a, b)| holds(&a, b)), "{}", case());
                     } else {
@@ -149,7 +149,7 @@ fn type_rules_and_meanings_agree() {
     }
 }
 
-/// A value of type `ty` may have the type `said`, symbols being what [`vaguer`] made of extents.
+/// Whether a value of type `ty` may have type `said`, with symbols of extents as [`vaguer`] names them.
 fn holds(ty: &Type, said: &Type) -> bool {
     let dim = |(a, b): (&Dim, &Dim)| match b {
         Dim::Sym(name) => name.as_str() == format!("n{a}"),

@@ -8,7 +8,7 @@ fn module(text: &str) -> Module {
     parse_module(text, "f.ir").unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The module with types.
+/// The module after type inference.
 fn inferred(text: &str) -> Result<Module, String> {
     let mut module = module(text);
     let names: Vec<_> = module.names().collect();
@@ -45,7 +45,7 @@ fn untyped_text_and_ron_are_read_as_they_are_printed() {
 
 #[test]
 fn loops_go_to_a_fixed_point() {
-    // The sum begins as a whole number and becomes what is added to it; the counter stays one.
+    // The sum starts as an integer and takes the dtype of its addend; the counter stays an integer.
     becomes(
         "untyped func @f(%x: f32, %n: i64) -> f32 {\nentry:\n  jump head(0, 0)\nhead(%i, %sum):\n  %more = lt %i, %n\n  br_if %more, body, done\nbody:\n  %next = add %i, 1\n  %more_sum = add %sum, %x\n  jump head(%next, %more_sum)\ndone:\n  ret %sum\n}",
         "func @f(%x: f32, %n: i64) -> f32 {\nentry:\n  jump head(0, 0.0)\nhead(%i: i64, %sum: f32):\n  %more = lt %i, %n\n  br_if %more, body, done\nbody:\n  %next = add %i, 1\n  %more_sum = add %sum, %x\n  jump head(%next, %more_sum)\ndone:\n  ret %sum\n}",
@@ -72,7 +72,7 @@ fn what_is_weak_to_the_end_has_a_dtype_of_its_own() {
         "untyped func @f(%c: bool) -> f64 {\nentry:\n  br_if %c, done(1), done(2)\ndone(%v):\n  %h = div %v, 4\n  ret %h\n}",
         "func @f(%c: bool) -> f64 {\nentry:\n  br_if %c, done(1), done(2)\ndone(%v: i64):\n  %h = div %v, 4\n  ret %h\n}",
     );
-    // One whole number and one fraction.
+    // One branch passes an integer, the other a float.
     let found =
         inferred("untyped func @f(%c: bool) -> f64 {\nentry:\n  br_if %c, done(1), done(2.5)\ndone(%v):\n  ret %v\n}")
             .unwrap();
@@ -135,7 +135,7 @@ fn errors_tell_what_does_not_go_together() {
             Err(message) => assert!(message.contains(wanted), "{message}"),
         }
     }
-    // Nothing is said of the values that follow from what is wrong.
+    // No errors are reported for values that depend on an invalid one.
     let message =
         inferred("untyped func @f(%x: f64) -> f64 {\nentry:\n  %a = bitand %x, 1\n  %b = add %a, 2\n  ret %b\n}")
             .unwrap_err();

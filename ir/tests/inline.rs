@@ -1,4 +1,5 @@
-//! Functions of scalars in bodies: what is computed is what the function returns, or it is refused.
+//! Inlining of scalar functions into bodies: the expression computes the function's results, or inlining is
+//! refused.
 
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
@@ -14,7 +15,7 @@ fn module(text: &str) -> Module {
     parse_module(text, "test").unwrap_or_else(|why| panic!("{why:?}"))
 }
 
-/// `f` in the body of an expression along one axis.
+/// Inlines `f` into the body of an expression along one axis.
 fn expression(module: &Module, dtypes: &[DType]) -> Result<ArrayExpr, String> {
     let f = module.get("f".into()).unwrap();
     let args: Vec<_> = dtypes.iter().enumerate().map(|(k, &d)| (BodyRef::Operand(k as u32), d)).collect();
@@ -40,7 +41,7 @@ fn expression(module: &Module, dtypes: &[DType]) -> Result<ArrayExpr, String> {
     })
 }
 
-/// Asserts that the expression gives what the function gives, for each element.
+/// Asserts that expression and function give the same results for each element.
 fn same(text: &str, columns: &[Vec<Scalar>]) {
     let module = module(text);
     let dtypes: Vec<DType> = columns.iter().map(|c| c[0].dtype()).collect();
@@ -103,7 +104,7 @@ done(%r: f64, %s: f64):
 
 #[test]
 fn ways_that_meet_crosswise_are_told_apart() {
-    // Control comes to `shared` from two different tests.
+    // Two different branches lead to `shared`.
     let text = r"
 func @f(%x: i64, %y: i64) -> i64 {
 entry:
@@ -212,7 +213,7 @@ good:
 
 #[test]
 fn what_is_gone_through_is_bounded() {
-    // Three calls of the one before: so many blocks, and not one instruction.
+    // Each function calls the one before three times: many blocks without any instructions.
     let mut text = String::from("func @f0(%x: f64) -> f64 {\nentry:\n  ret %x\n}\n");
     for depth in 1..16 {
         let callee = depth - 1;
@@ -222,7 +223,7 @@ fn what_is_gone_through_is_bounded() {
         );
     }
     assert!(refused(&text, &[DType::F64]).contains("blocks, with those of what it calls"));
-    // Ways that all meet in one block.
+    // Many paths that meet in one block.
     let ways = |count: usize| {
         let mut text = String::from("func @f(%x: f64, %c: bool) -> f64 {\nentry:\n  br_if %c, b0, end\n");
         (0..count).for_each(|n| text += &format!("b{n}:\n  br_if %c, b{}, end\n", n + 1));

@@ -1,4 +1,4 @@
-//! The text form: what is read, what is printed, and that both agree.
+//! The text form: parsing, printing, and round trips.
 
 use pretty_assertions::assert_eq;
 use rewright_ir::op::promote_all;
@@ -31,12 +31,12 @@ static ALL: OpDef = OpDef::elementwise("t_attrs", "has every attribute", 1, prom
 ]);
 register_op!(ADD, LESS, ALL);
 
-/// Parses, and shows what was wrong where that fails.
+/// Parses; panics with the rendered errors.
 fn parse(text: &str) -> Module {
     parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
-/// The text is in printed form already.
+/// Asserts that the text is in printed form.
 #[track_caller]
 fn same(text: &str) {
     assert_eq!(parse(text).to_string(), text);
@@ -155,7 +155,7 @@ fn line_ends_and_byte_order_marks_of_other_editors_are_read() {
     assert_eq!(numbers, ["2", "3", "4"], "{wrong}");
 }
 
-/// Numbers may be in any order, far from each other, and `%007` is not `%7`.
+/// Numbers may come in any order with gaps, and `%007` is not `%7`.
 #[test]
 fn values_called_by_numbers() {
     let text = "func @f(%900000: f64, %7: f64, %007: f64) -> f64 {\nentry:\n  jump b\nb:\n  %3 = t_add %900000, %7\n";

@@ -1,15 +1,15 @@
-//! The text form of `arrayexpr`: every place of it is printed and read back the same.
+//! The text form of `arrayexpr`: every part of it survives a round trip.
 
 use pretty_assertions::assert_eq;
 use rewright_ir::expr::*;
 use rewright_ir::*;
 
-/// Parses, and shows what was wrong where that fails.
+/// Parses; panics with the rendered errors.
 fn parse(text: &str) -> Module {
     parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
-/// The text is in printed form already.
+/// Asserts that the text is in printed form.
 #[track_caller]
 fn same(text: &str) {
     assert_eq!(parse(text).to_string(), text);
@@ -74,7 +74,7 @@ x4 = %a[0, n - m - 2]) {
   ret %0
 }
 ";
-    // `proved` is what is meant where nothing is written.
+    // `proved` is the default mode.
     let printed = text.replace("proved((i + 1) // 2)", "(i + 1) // 2");
     assert_eq!(parse(text).to_string(), printed);
     same(&printed);
@@ -88,7 +88,7 @@ x4 = %a[0, n - m - 2]) {
     assert!(matches!(index[0], IndexExpr::Gather { arg: 1, .. }));
 }
 
-/// What the test above says with few words.
+/// Keeps the test above short.
 trait AddConstant {
     fn add_constant(self, c: i64) -> Self;
 }

@@ -5,7 +5,8 @@ use crate::types::Dim;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// `sum of coefficient * symbol + constant`: an extent or a bound. Terms are sorted by symbol, coefficients are not 0.
+/// `sum of coefficient * symbol + constant`: an extent or a bound. Terms are sorted by symbol, and
+/// coefficients are not 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "SymData", into = "SymData")]
 pub struct SymExpr {
@@ -23,11 +24,11 @@ impl SymExpr {
     pub fn symbol(name: Name) -> Self {
         SymExpr { terms: SmallVec::from_iter([(name, 1)]), constant: 0 }
     }
-    /// The constant, if it is one.
+    /// The constant, if there are no symbols.
     pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
-    /// A dim's extent; `None` where it is not known, or greater than an index can be.
+    /// A dim's extent; `None` if it is unknown, or exceeds the range of an index.
     pub fn of_dim(dim: Dim) -> Option<Self> {
         match dim {
             Dim::Const(extent) => i64::try_from(extent).ok().map(SymExpr::constant),
@@ -59,8 +60,9 @@ impl SymExpr {
     }
 }
 
-/// `sum of coefficient * axis + symbols + constant`. Axes are numbered as in the expression, a nested expression's after those
-/// around it; terms are sorted by axis, coefficients are not 0.
+/// `sum of coefficient * axis + symbols + constant`. Axes are numbered as in the expression; those of a
+/// nested expression follow those of the enclosing ones. Terms are sorted by axis, and coefficients are not
+/// 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "AffineData", into = "AffineData")]
 pub struct Affine {
@@ -115,7 +117,7 @@ impl Affine {
     }
 }
 
-/// What is written of a [`SymExpr`]; terms may come in any order.
+/// The serialized form of a [`SymExpr`]; terms may come in any order.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Sym", deny_unknown_fields)]
 struct SymData {
@@ -125,7 +127,7 @@ struct SymData {
     constant: i64,
 }
 
-/// What is written of an [`Affine`].
+/// The serialized form of an [`Affine`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Affine", deny_unknown_fields)]
 struct AffineData {

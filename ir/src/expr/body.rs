@@ -1,4 +1,4 @@
-//! The scalar SSA body of an expression: a DAG, in order.
+//! The scalar SSA body of an expression: a DAG of instructions in topological order.
 
 use super::ArrayExpr;
 use crate::attr::{Attr, Attrs};
@@ -15,9 +15,10 @@ use smallvec::SmallVec;
 pub enum BodyRef {
     /// The n-th operand of the expression.
     Operand(u32),
-    /// The index along the n-th axis, as `i64`. In a nested expression its own axes come after those around it.
+    /// The index along the n-th axis, as `i64`. The axes of a nested expression follow those of the
+    /// enclosing ones.
     Axis(u32),
-    /// The n-th accumulator: in a finisher or a combining region only.
+    /// The n-th accumulator; only in a `finish` body or a combining region.
     Acc(u32),
     /// A result of an earlier instruction of this body.
     Inst(u32, u8),
@@ -25,17 +26,19 @@ pub enum BodyRef {
     Const(Scalar),
 }
 
-/// What a body instruction does.
+/// The operation of a body instruction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum BodyOp {
     /// An elementwise op, on scalars.
     Op(Op, Attrs),
-    /// An expression whose axes are all reduce axes; its arguments are what it captures, its results scalars.
+    /// An expression whose axes are all reduce axes. Its arguments are the captured values, its results
+    /// scalars.
     Nested(Box<ArrayExpr>),
 }
 
 impl BodyOp {
-    /// The place of an instruction that does this and was written there, or is put in the stead of what was.
+    /// The source location of an instruction with this operation written at `loc`, or of one that replaces
+    /// an instruction written there.
     pub fn place(&self, loc: Loc) -> Loc {
         match self {
             BodyOp::Op(op, _) => loc.of(*op),
@@ -48,17 +51,17 @@ impl BodyOp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BodyInst {
-    /// What it does.
+    /// The operation.
     pub op: BodyOp,
     /// Its operands.
     pub args: SmallVec<[BodyRef; 3]>,
     /// The dtypes of its results.
     pub dtypes: SmallVec<[DType; 1]>,
-    /// Where it was written.
+    /// Source location.
     #[serde(skip)]
     pub loc: Loc,
-    /// Where that was written which applies a function of scalars that it is of, as a `ufunc`. Operands that don't broadcast are that one's
-    /// error.
+    /// The source location of the call of a scalar function, such as a `ufunc`, from which this instruction
+    /// was inlined. Errors of operands that don't broadcast are reported there.
     #[serde(skip)]
     pub applied: Option<Loc>,
 }
@@ -67,15 +70,15 @@ pub struct BodyInst {
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    /// In order.
+    /// The instructions in topological order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub insts: Vec<BodyInst>,
-    /// What comes out.
+    /// The values that the body yields.
     pub yields: Vec<BodyRef>,
 }
 
 impl Body {
-    /// Appends an instruction; gives its results.
+    /// Appends an instruction; returns its results.
     pub fn push(
         &mut self,
         op: BodyOp,
@@ -91,7 +94,7 @@ impl Body {
         results
     }
 
-    /// A value at another dtype: itself, another constant, or a `cast` that is appended.
+    /// Casts a value to another dtype: returns the value, another constant, or an appended `cast`.
     pub fn cast(&mut self, value: BodyRef, from: DType, to: DType, loc: Loc) -> BodyRef {
         match value {
             _ if from == to => value,

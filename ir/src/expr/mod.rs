@@ -1,7 +1,7 @@
 //! `arrayexpr`: an index space, a scalar SSA body, and operands read through index maps.
 //!
-//! This is the one structure that fusion builds and that schedules and code generators consume. It has the places that
-//! broadcasting, lazy views, index notation and differentiation need:
+//! The one structure that fusion builds and that schedules and code generators consume. It represents
+//! broadcasting, lazy views, index notation and differentiation:
 //!
 //! ```text
 //! %r = arrayexpr [i: n, k: reduce m] where k <= i (x = %a[i, k], y = %b[clamp(k - 1)], c = 2.0) {
@@ -14,14 +14,14 @@
 //! } into ([i]) : f64[n]
 //! ```
 //!
-//! For every point of the index space that the guard admits, operands are read through their maps, the body computes
-//! scalars, and these are either the results at that point (no reduce axis), or combined along the reduce axes by
-//! monoids, finished, and then are the results.
+//! At every point of the index space that the guard admits, operands are read through their maps and the
+//! body computes scalars. Without reduce axes these scalars are the results at that point. Otherwise monoids
+//! combine them along the reduce axes, and the `finish` body computes the results.
 //!
-//! Conditions of the guard that name no reduce axis say for which points of the parallel axes there are results at all; the
-//! others say which points are combined. Points are combined in the order of [`Fold`], whose rows are the reduce axes after the
-//! last parallel one. Results are arrays, of rank 0 where
-//! they have no dims; those of a nested expression are scalars.
+//! A guard condition that names no reduce axis says at which points of the parallel axes results exist.
+//! Other conditions say which points are combined. Points are combined in the order of [`Fold`], whose rows
+//! are the reduce axes after the last parallel axis. Results are arrays, of rank 0 if they have no dims;
+//! results of a nested expression are scalars.
 
 mod affine;
 mod args;
@@ -51,7 +51,7 @@ use crate::scalar::Scalar;
 use crate::types::Dim;
 use serde::{Deserialize, Serialize};
 
-/// Whether an axis is of the result or summed over.
+/// Whether an axis is parallel or reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AxisKind {
     /// Points along it are independent.
@@ -68,8 +68,8 @@ pub struct Axis {
     pub name: Name,
     /// First index.
     pub lo: SymExpr,
-    /// One past the last; `None` (`?` in text) is the NumPy broadcast of the extents that operands have where they are indexed by
-    /// just this axis (`lo` is then 0).
+    /// One past the last; `None` (`?` in text) is the NumPy broadcast of the extents of operand dims that
+    /// are indexed by just this axis (`lo` is then 0).
     pub hi: Option<SymExpr>,
     /// Parallel or reduce.
     pub kind: AxisKind,
@@ -81,7 +81,7 @@ pub struct Axis {
 pub struct Condition {
     /// The affine form that is tested.
     pub form: Affine,
-    /// Against what.
+    /// The test of its value.
     pub test: Test,
 }
 
@@ -97,7 +97,7 @@ pub enum Test {
 }
 
 impl Test {
-    /// Whether a form of this value passes it.
+    /// Whether a form of value `value` passes the test.
     pub fn holds(self, value: i128) -> bool {
         match self {
             Test::NotPositive => value <= 0,
@@ -107,10 +107,10 @@ impl Test {
     }
 }
 
-/// Where an operand's elements come from.
+/// The source of an operand's elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Source {
-    /// The instruction's n-th operand, an array: one index a dim.
+    /// The instruction's n-th operand, an array: one index for each dim.
     Array(u32),
     /// The instruction's n-th operand, a scalar or an array of rank 0: no indices.
     Scalar(u32),
@@ -124,7 +124,7 @@ pub enum Source {
 pub struct Operand {
     /// Its name in text; unique in the expression.
     pub name: Name,
-    /// Where the elements are.
+    /// The array or scalar that is read.
     pub source: Source,
     /// The dtype of the element.
     pub dtype: DType,
@@ -133,7 +133,7 @@ pub struct Operand {
     pub index: Vec<Index>,
 }
 
-/// The index along one dim of a source, and what happens outside of its bounds.
+/// The index along one dim of a source, and the access mode for positions out of bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Index {
@@ -148,13 +148,14 @@ pub struct Index {
 pub enum IndexExpr {
     /// An affine form of axes and symbols.
     Affine(Affine),
-    /// The integer found in another array, plus an affine form: `gather(%idx[i]) + 1`. An element below 0 counts from the end.
+    /// An integer element of another array, plus an affine form: `gather(%idx[i]) + 1`. A negative element
+    /// counts from the end.
     Gather {
         /// The instruction's operand that holds the positions.
         arg: u32,
-        /// Where to read it; each in bounds as [`Mode::Check`].
+        /// The index of that element, each position checked as by [`Mode::Check`].
         index: Vec<IndexExpr>,
-        /// Added to what was read.
+        /// Added to the element.
         offset: Affine,
     },
     /// The floor of a quotient: `(i + 1) // 2`, divisor > 0.
@@ -164,14 +165,14 @@ pub enum IndexExpr {
 }
 
 impl IndexExpr {
-    /// The form that it is made of; none if it is found in an array.
+    /// The affine form of the position; `None` for a gather.
     pub fn form(&self) -> Option<&Affine> {
         match self {
             IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => Some(form),
             IndexExpr::Gather { .. } => None,
         }
     }
-    /// The same, to change it.
+    /// The affine form, mutable.
     pub fn form_mut(&mut self) -> Option<&mut Affine> {
         match self {
             IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => Some(form),
@@ -180,33 +181,34 @@ impl IndexExpr {
     }
 }
 
-/// What a position outside of a dim means.
+/// The access mode: the meaning of a position out of bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
-    /// Equal extents say that it can't happen; checked once a call against the extents.
+    /// Equal extents rule it out; checked once per call against the extents.
     Proved,
-    /// NumPy broadcasting: if the dim has extent 1, every position reads index 0; else as `Proved`. Only with a plain axis.
+    /// NumPy broadcasting: if the dim has extent 1, every position reads index 0; else as `Proved`. Only for
+    /// a plain axis.
     Broadcast,
-    /// Checked at each element: an error.
+    /// Checked at each element: out of bounds is an error.
     Check,
-    /// Position modulo the extent.
+    /// The position modulo the extent.
     Wrap,
-    /// Nearest position inside.
+    /// The nearest position in bounds.
     Clamp,
-    /// This value instead of an element.
+    /// This value in place of an element.
     Pad(Scalar),
 }
 
 /// How a monoid combines two accumulator tuples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Combine {
-    /// A known one.
+    /// A builtin monoid.
     Builtin(Monoid),
     /// A body over `2k` accumulators: [`BodyRef::Acc`] `0..k` is the left tuple, `k..2k` the right one; yields `k` values.
     Region(Body),
 }
 
-/// The monoids with a name in text.
+/// The builtin monoids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Monoid {
     /// Addition.
@@ -228,7 +230,7 @@ pub enum Monoid {
 }
 
 impl Monoid {
-    /// All.
+    /// All builtin monoids.
     pub const ALL: [Monoid; 8] =
         [Monoid::Sum, Monoid::Prod, Monoid::Min, Monoid::Max, Monoid::Any, Monoid::All, Monoid::ArgMin, Monoid::ArgMax];
     /// The name in text.
@@ -253,17 +255,19 @@ impl Monoid {
     }
 }
 
-/// What accumulators hold before the first element; applied once, never once a thread.
+/// The initial value of the accumulators. It is applied once, never once per thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Init {
-    /// The monoid's identity. An error if it has none at this dtype (`min` of floats has infinity, a region has what it declares).
+    /// The monoid's identity. An error if there is none at this dtype (`min` of floats has infinity; a
+    /// region declares its own).
     Identity,
-    /// Nothing: the first element is where it begins, so that there must be one.
+    /// None: the first element initializes the accumulators, so there must be one.
     First,
-    /// These values, one an accumulator.
+    /// These values, one for each accumulator.
     Values(Vec<Scalar>),
-    /// The elements of the instruction's n-th operands, one an accumulator: arrays of the shape of the result of that number
-    /// (the last one if there are fewer), read where that result is written.
+    /// The elements of these operands of the instruction, one for each accumulator. They have the shape of
+    /// the result of the same number (the last one if there are fewer), and are read where that result is
+    /// written.
     Existing(Vec<u32>),
 }
 
@@ -271,51 +275,51 @@ pub enum Init {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reduction {
-    /// How two tuples combine.
+    /// How two accumulator tuples combine.
     pub combine: Combine,
     /// The accumulators' dtypes; yields are cast to them.
     pub accumulators: Vec<DType>,
     /// The identity of a region, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Vec<Scalar>>,
-    /// The starting value.
+    /// The initial value.
     pub init: Init,
-    /// The order of combination may be regrouped.
+    /// The combination may be regrouped.
     pub associative: bool,
     /// The order of elements may change.
     pub commutative: bool,
-    /// Combining an element twice is as once.
+    /// Combining an element twice equals combining it once.
     pub idempotent: bool,
-    /// Where it was written; nowhere if that is where the node was.
+    /// Source location; none if it is that of the node.
     #[serde(skip)]
     pub loc: Loc,
 }
 
-/// What happens where several points write one element.
+/// The semantics of several points that write one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Write {
     /// The map is injective; checked before anything runs.
     Unique,
     /// The last point, in row-major order of the axes, wins.
     LastWins,
-    /// Combined by this monoid, over the fill.
+    /// Combined by this monoid, onto the fill.
     Combine(Monoid),
 }
 
-/// A result: its type, and where each point writes.
+/// A result: its type, and the element that each point writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Out {
-    /// Element dtype; what is yielded is cast to it.
+    /// Element dtype; yielded values are cast to it.
     pub dtype: DType,
     /// Dims of the result.
     pub dims: Vec<Dim>,
     /// One position for each dim, over the parallel axes; a point outside is an error.
     pub index: Vec<IndexExpr>,
-    /// What elements hold that no point writes; needed unless every element is written.
+    /// The value of elements that no point writes; required unless every element is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<Scalar>,
-    /// Several points on one element.
+    /// The rule for several points that write one element.
     pub write: Write,
 }
 
@@ -328,28 +332,29 @@ pub struct ArrayExpr {
     /// Points at which a condition fails are skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub guard: Vec<Condition>,
-    /// What is read at each point.
+    /// The operands that are read at each point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operands: Vec<Operand>,
-    /// What is computed at each point.
+    /// The scalar computation at each point.
     pub body: Body,
     /// How yields combine along reduce axes; empty if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reductions: Vec<Reduction>,
-    /// What is computed from the accumulators ([`BodyRef::Acc`], all reductions' in order), parallel axes, and operands whose
-    /// positions depend on no reduce axis; `None` yields the accumulators themselves.
+    /// The computation on the accumulators ([`BodyRef::Acc`], those of all reductions in order), the
+    /// parallel axes, and the operands whose positions depend on no reduce axis. `None` yields the
+    /// accumulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Body>,
     /// The results, one for each value that the last body yields.
     pub outs: Vec<Out>,
-    /// Where the fused instructions were written.
+    /// The source locations of the fused instructions.
     #[serde(skip)]
     pub locs: Vec<Loc>,
 }
 
 impl ArrayExpr {
-    /// What it reads, if it does that and nothing else: each element of the one result, which has the extents of the axes, is an element of the operand. There may be a
-    /// guard, and elements that it leaves out.
+    /// The operand, if the expression only copies elements: each element of the one result, whose extents
+    /// are those of the axes, is an element of the operand. A guard may leave out elements.
     pub fn only_reads(&self) -> Option<&Operand> {
         let ([operand], [out]) = (&self.operands[..], &self.outs[..]) else { return None };
         let nothing_else = self.body.insts.is_empty() && self.body.yields == [BodyRef::Operand(0)];

@@ -1,56 +1,67 @@
 //! The order in which the elements of a reduction are combined.
 //!
-//! Sums of floats depend on it, so it is part of the meaning: every schedule and code generator keeps it, whatever its vectors and
-//! threads, and however arrays lie in memory. It has as many partial results side by side as vector units keep busy, at any width of their
-//! registers, and bounds the rounding errors of sums as NumPy's pairwise summation does: no element of a row goes through more additions
-//! than there in full leaves, nor does one of a column, along which NumPy adds up one by one unless it is contiguous. Where rows of several
-//! elements come to one result, it goes through both.
+//! Sums of floats depend on this order, so it is part of the semantics. Every schedule and code generator
+//! keeps it, for any vector width, thread count and memory layout.
+//!
+//! The order is a reduction tree over interleaved accumulators (lanes). The lanes suffice to keep the vector
+//! units busy at any register width.
+//!
+//! The tree bounds rounding errors as NumPy's pairwise summation does. No element goes through more
+//! additions than in full leaves of NumPy's summation. This holds for rows and for columns, which NumPy sums
+//! sequentially unless they are contiguous. If several rows of several elements reduce to one result, an
+//! element goes through the additions of its row and then those of the rows.
 
 use super::{ArrayExpr, AxisKind, BodyRef, Combine, Monoid, Reduction};
 use crate::dtype::DType;
 use smallvec::SmallVec;
 
-/// How elements are combined with what comes before them.
+/// How a reduction combines its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// One after the other, from left to right.
+    /// Sequentially, from left to right.
     Sequential,
-    /// Each row is first combined by itself, as a tree. [`BLOCK`](Order::BLOCK) rows at a time are combined one after the other, and these blocks as a tree, too.
+    /// A reduction tree for each row. [`BLOCK`](Order::BLOCK) rows are combined sequentially, and these
+    /// blocks form a tree, too.
     ///
-    /// - A row is cut in leaves of `leaf` elements, of which the last one may have fewer. Several leaves are combined as two parts, the
-    ///   first one of as many leaves as the greatest power of two below their number.
-    /// - Element `i` of a leaf goes to lane `i % lanes`; each lane is combined from left to right. Then the upper half of the lanes is
-    ///   combined onto the lower half, until `apart` lanes are left.
-    /// - Leaves are combined lane by lane up to parts of `part` elements. Then the lanes go on as before, until one is left: eight lanes as
-    ///   `((0 4)(2 6))((1 5)(3 7))`. Lanes to which nothing went are left out.
-    /// - Blocks are combined as leaves are: as two parts, the first one of as many as the greatest power of two below their number. What
-    ///   it all starts from is before the first row.
+    /// - Leaves: a row is cut into leaves of `leaf` elements; the last leaf may be shorter. Several leaves
+    ///   are combined as two parts. The number of leaves in the first part is the greatest power of two
+    ///   below their total.
+    /// - Lanes: element `i` of a leaf goes to lane `i % lanes`, and each lane is combined from left to
+    ///   right. Then the upper half of the lanes is combined onto the lower half, until `apart` lanes are
+    ///   left.
+    /// - Parts: leaves are combined lane by lane up to parts of `part` elements. Then the halving of lanes
+    ///   continues until one is left: eight lanes as `((0 4)(2 6))((1 5)(3 7))`. Lanes without elements are
+    ///   left out.
+    /// - Blocks: they are combined as leaves are, as two parts with a power of two of blocks in the first.
+    ///   The initial value is combined before the first row.
     Tree {
-        /// The number of interleaved partial results, a power of two.
+        /// The number of interleaved accumulators, a power of two.
         lanes: usize,
-        /// The number of elements of a leaf, a power of two, and no less than there are lanes.
+        /// The number of elements of a leaf, a power of two of at least `lanes`.
         leaf: usize,
-        /// The number of lanes on which leaves are combined, a power of two, and no more than there are.
+        /// The number of lanes on which leaves are combined, a power of two of at most `lanes`.
         apart: usize,
-        /// The number of elements up to which they are, a power of two, and no less than those of a leaf.
+        /// The number of elements of a part, a power of two of at least `leaf`.
         part: usize,
     },
 }
 
 impl Order {
-    /// Pairwise summation of numbers of 8 bytes, and of anything else that associates and commutes.
+    /// Pairwise summation of 8-byte numbers; also the order of every other associative and commutative
+    /// monoid.
     pub const PAIRWISE: Order = Order::Tree { lanes: 32, leaf: 512, apart: 8, part: 8192 };
-    /// The same of floats of up to 4 bytes, of which as many more fill the same registers.
+    /// Pairwise summation of floats of up to 4 bytes, twice as many of which fit a register.
     pub const PAIRWISE_NARROW: Order = Order::Tree { lanes: 64, leaf: 1024, apart: 16, part: 16_384 };
-    /// The same of complex numbers.
+    /// Pairwise summation of complex numbers.
     pub const PAIRWISE_COMPLEX: Order = Order::Tree { lanes: 16, leaf: 256, apart: 8, part: 4096 };
-    /// A tree that keeps the order of elements, for what associates and does not commute.
+    /// A tree that keeps the order of elements, for associative monoids that do not commute.
     pub const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128, apart: 1, part: 128 };
 
-    /// The rows that are combined one after the other: so many that as many elements of a column go through no more additions than a row's.
+    /// The number of rows that are combined sequentially. With 16, an element of a column goes through no
+    /// more additions than an element of a row of the same length.
     pub const BLOCK: usize = 16;
 
-    /// The order of a monoid with a name, at the dtype of its (first) accumulator. Products are sequential.
+    /// The order of a builtin monoid at the dtype of its (first) accumulator. Products are sequential.
     pub fn of(monoid: Monoid, dtype: DType) -> Order {
         match monoid {
             Monoid::Prod => Order::Sequential,
@@ -60,7 +71,8 @@ impl Order {
         }
     }
 
-    /// The order that all of these are, if there is one; any, if there are none.
+    /// The single order that all of `orders` are equal to, or `None` if they differ. Without any,
+    /// [`PAIRWISE`](Order::PAIRWISE).
     pub fn common(mut orders: impl Iterator<Item = Order>) -> Option<Order> {
         let first = orders.next().unwrap_or(Order::PAIRWISE);
         orders.all(|order| order == first).then_some(first)
@@ -68,7 +80,7 @@ impl Order {
 }
 
 impl Reduction {
-    /// The order of combination.
+    /// The order in which this reduction combines elements.
     pub fn order(&self) -> Order {
         match (&self.combine, self.associative, self.commutative) {
             (_, false, _) => Order::Sequential,
@@ -83,8 +95,9 @@ impl Reduction {
 }
 
 impl ArrayExpr {
-    /// For each reduction, whether all orders give the same bits: of integers and bools, and where the first of equal values is chosen, if
-    /// each has another position: the index along the only axis that is reduced.
+    /// For each reduction, whether all orders give the same bits. This holds for integers and bools. It also
+    /// holds for the first of equal extrema if every element has a distinct position: the index along the
+    /// only reduce axis.
     pub fn any_order(&self) -> impl Iterator<Item = bool> {
         let mut reduced = (0..).zip(&self.axes).filter(|(_, axis)| axis.kind == AxisKind::Reduce);
         let only = reduced.next().filter(|_| reduced.next().is_none()).map(|(number, _)| BodyRef::Axis(number));
@@ -100,8 +113,8 @@ impl ArrayExpr {
         })
     }
 
-    /// The orders that its reductions are bound to: of those of which not all give the same bits. Where rows are single points, all trees are
-    /// the same, and of equal extrema each order keeps the first one.
+    /// The orders of the reductions whose bits depend on the order. If rows are single points, all trees are
+    /// the same, and each order keeps the first of equal extrema.
     pub fn orders(&self) -> impl Iterator<Item = Order> {
         let points = self.axes.last().is_some_and(|axis| axis.kind == AxisKind::Parallel);
         let bound =
@@ -114,30 +127,33 @@ impl ArrayExpr {
     }
 }
 
-/// Combines elements, given one after the other, in an [`Order`].
+/// Combines a stream of elements in an [`Order`].
 pub struct Fold<T, F> {
     combine: F,
     order: Order,
     row: usize,
-    /// What the rows of the block that is begun came to, and how many rows there were.
+    /// The accumulator of the current block of rows (with the initial value in the first), and the number of
+    /// rows so far.
     block: Option<T>,
     rows: usize,
-    /// What whole blocks, each a power of two of them and of fewer than the one before, came to.
+    /// The totals of whole groups of blocks. Each group has a power of two of blocks, fewer than the group
+    /// before.
     blocks: SmallVec<[Option<T>; 8]>,
-    /// What whole parts, each a power of two of them and of fewer than the one before, came to.
+    /// The totals of whole groups of parts. Each group has a power of two of parts, fewer than the group
+    /// before.
     parts: SmallVec<[Option<T>; 8]>,
-    /// The same of leaves of the part that is begun, of each the lanes that stay apart.
+    /// The totals of whole groups of leaves in the current part, as `apart` lanes each.
     leaves: Vec<Option<T>>,
     lanes: Vec<Option<T>>,
-    /// How many lanes stay apart.
+    /// The number of lanes on which leaves are combined.
     apart: usize,
-    /// Elements of the leaf that came, and of the row before it.
+    /// The number of elements so far in the current leaf, and in the row before that leaf.
     at: usize,
     before: usize,
 }
 
 impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
-    /// No elements yet of rows of `row` elements each. They are combined onto `start`.
+    /// A fold without elements yet, over rows of `row` elements each. Elements are combined onto `start`.
     pub fn new(order: Order, row: usize, start: Option<T>, combine: F) -> Self {
         let row = row.max(1);
         let [lanes, apart] = match order {
@@ -149,12 +165,12 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         Fold { combine, order, row, block: start, rows: 0, blocks, parts, leaves, lanes, apart, at: 0, before: 0 }
     }
 
-    /// The next element.
+    /// Adds the next element.
     pub fn push(&mut self, x: T) -> Result<(), E> {
         self.next(Some(x))
     }
 
-    /// Leaves out the next element, which keeps its place in the row.
+    /// Leaves out the next element; its position in the row stays empty.
     pub fn skip(&mut self) -> Result<(), E> {
         self.next(None)
     }
@@ -178,7 +194,8 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         }
     }
 
-    /// Combines a whole leaf with what is before it and as large as what it comes to then.
+    /// Ends a full leaf: combines it with each earlier group of leaves, then of parts, that has the same
+    /// size.
     fn end_leaf(&mut self, leaf: usize, part: usize) -> Result<(), E> {
         (self.at, self.before) = (0, self.before + leaf);
         self.narrow()?;
@@ -211,7 +228,7 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         if self.rows.is_multiple_of(Order::BLOCK) { self.end_block() } else { Ok(()) }
     }
 
-    /// Combines a whole block with what is before it and as large as what it comes to then.
+    /// Ends a full block: combines it with each earlier group of blocks that has the same size.
     fn end_block(&mut self) -> Result<(), E> {
         let mut joined = self.block.take();
         for _ in 0..(self.rows / Order::BLOCK).trailing_zeros() {
@@ -222,7 +239,7 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         Ok(())
     }
 
-    /// What a part that ends here comes to.
+    /// Ends a part, and returns its total.
     fn end_part(&mut self) -> Result<Option<T>, E> {
         while !self.leaves.is_empty() {
             self.onto_lanes()?;
@@ -231,12 +248,12 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         Ok(self.lanes[0].take())
     }
 
-    /// Combines the lanes of a leaf, until those are left that stay apart.
+    /// Halves the lanes of a leaf until `apart` are left.
     fn narrow(&mut self) -> Result<(), E> {
         self.halve(self.lanes.len(), self.apart)
     }
 
-    /// Combines the upper half of so many lanes onto the lower half, until so many are left.
+    /// Combines the upper half of `lanes` lanes onto the lower half, until `left` are left.
     fn halve(&mut self, mut lanes: usize, left: usize) -> Result<(), E> {
         while lanes > left {
             lanes /= 2;
@@ -248,7 +265,7 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         Ok(())
     }
 
-    /// Combines the leaf that came last of those that wait with what follows it, lane by lane.
+    /// Combines the last pending leaf with the current lanes, lane by lane.
     fn onto_lanes(&mut self) -> Result<(), E> {
         for i in (0..self.apart).rev() {
             let (left, right) = (self.leaves.pop().flatten(), self.lanes[i].take());
@@ -264,7 +281,7 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         })
     }
 
-    /// The combination of all; `None` if there was nothing to combine. What is missing of the last row is left out.
+    /// The total; `None` if there was no element. Missing elements of the last row are left out.
     pub fn finish(mut self) -> Result<Option<T>, E> {
         while self.at + self.before > 0 {
             self.skip()?;
@@ -281,7 +298,7 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
 mod tests {
     use super::*;
 
-    /// How `n` elements are combined, those that `keep` names.
+    /// The text of the tree over `n` elements, without those that `keep` rejects.
     fn shown(order: Order, row: usize, n: usize, keep: impl Fn(usize) -> bool) -> String {
         let join = |a: String, b: String| Ok::<_, ()>(format!("({a} {b})"));
         let mut fold = Fold::new(order, row, None, join);
@@ -328,7 +345,7 @@ mod tests {
         assert_eq!(sizes(1, 17, None), "(16 1)");
         assert_eq!(sizes(1, 100, None), "(((16 16) (16 16)) ((16 16) 4))");
         assert_eq!(sizes(3, 100, None), "((48 48) 4)");
-        // What it starts from is of the first block.
+        // The initial value belongs to the first block.
         assert_eq!(sizes(1, 32, Some((0, "0".to_string()))), "(16 16)");
         let join = |a: String, b: String| Ok::<_, ()>(format!("({a} {b})"));
         let mut fold = Fold::new(Order::PAIRWISE, 1, Some("s".to_string()), join);
@@ -378,7 +395,8 @@ mod tests {
 
     #[test]
     fn no_element_goes_through_more_additions_than_in_numpys_pairwise_sums() {
-        // In leaves of up to 128 floats on 8 lanes, cut in two; of complex numbers half as many are as many floats.
+        // NumPy: leaves of up to 128 floats on 8 lanes, halved recursively; half as many complex numbers per
+        // leaf and on lanes.
         let numpys = |n: usize, leaf: usize, lanes: usize| {
             (n.div_ceil(leaf).next_power_of_two() * lanes).trailing_zeros() as usize + leaf / lanes - 1
         };

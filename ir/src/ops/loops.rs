@@ -1,5 +1,5 @@
-//! Choosing the loop of an elementwise op: the first entry of the op's table that every operand can safely be cast to, in
-//! NumPy's order. NumPy's `f16` loops are absent, so where it would choose one the `f32` loop is next.
+//! Loop selection for elementwise ops: the first entry of the op's table to which every operand can safely
+//! be cast, in NumPy's order. There are no `f16` loops; where NumPy chooses one, the next is `f32`.
 
 use crate::attr::Attrs;
 use crate::dtype::DType::{self, *};
@@ -16,12 +16,12 @@ const BOOL_OR_REALS: &[DType] = &[Bool, I8, U8, I16, U16, I32, U32, I64, U64, F3
 const NUMBERS: &[DType] = &[I8, U8, I16, U16, I32, U32, I64, U64, F32, F64, C64, C128];
 const ALL: &[DType] = &[Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32, F64, C64, C128];
 
-/// The dtypes of a loop's results, given the dtype that the operands are computed at.
+/// The dtypes of a loop's results, given the dtype at which the operands are computed.
 #[derive(Clone, Copy)]
 enum Out {
     /// The operands' dtype.
     Same,
-    /// That, twice.
+    /// The operands' dtype, for each of two results.
     Twice,
     /// The real dtype of a complex one.
     Real,
@@ -31,9 +31,10 @@ enum Out {
     Always(DType),
 }
 
-/// The first of `dtypes` that all operands can safely be cast to.
+/// The first of `dtypes` to which all operands can safely be cast.
 fn first_safe(dtypes: &[DType], given: &[DType], out: Out) -> Result<Loop, String> {
-    // No dtype can be cast to one before it: where all are of one dtype of the table, that is the first.
+    // No dtype can be cast to one before it in the table, so operands of one dtype of the table compute at
+    // that dtype.
     let same = given.first().copied().filter(|first| given.iter().all(|d| d == first) && dtypes.contains(first));
     let found = same.or_else(|| dtypes.iter().copied().find(|&to| given.iter().all(|d| d.can_cast_safely(to))));
     let Some(at) = found else { return Err(accepted(dtypes)) };
@@ -74,9 +75,9 @@ rules! {
     numbers = NUMBERS, Out::Same;
     /// Everything, bools as bools.
     all = ALL, Out::Same;
-    /// Everything; the answer is yes or no.
+    /// Everything; bool results.
     all_to_bool = ALL, Out::Always(Bool);
-    /// Everything; complex numbers give reals.
+    /// Everything; complex operands give real results.
     all_to_real = ALL, Out::Real;
     /// Integers and floats; bools count as `i8`.
     reals = REALS, Out::Same;
@@ -88,35 +89,35 @@ rules! {
     ints = INTS, Out::Same;
     /// Bools and integers.
     bits = BITS, Out::Same;
-    /// Integers; the answer is a small count.
+    /// Integers; the result is a small count.
     ints_to_u8 = INTS, Out::Always(U8);
-    /// Floats; what is no float is made one.
+    /// Floats; other operands are converted to floats.
     floats = FLOATS, Out::Same;
     /// Floats, two results.
     floats_twice = FLOATS, Out::Twice;
-    /// Floats; the answer is yes or no.
+    /// Floats; bool results.
     floats_to_bool = FLOATS, Out::Always(Bool);
-    /// Floats, as parts of a complex number.
+    /// Floats, as the parts of a complex number.
     floats_to_complex = FLOATS, Out::Complex;
-    /// Floats and complex numbers; what is neither is made a float.
+    /// Floats and complex numbers; other operands are converted to floats.
     inexact = INEXACT, Out::Same;
-    /// Floats and complex numbers; the answer is a float.
+    /// Floats and complex numbers; float results.
     inexact_to_real = INEXACT, Out::Real;
 }
 
-/// [`numbers`], but not of bools only: they have `xor` and `not`.
+/// [`numbers`], but at least one operand is not bool: bools have `xor` and `not`.
 pub fn numbers_not_bools(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
     reject_all_bool(given, " (bools have `xor` and `not`)")?;
     numbers(given, attrs)
 }
 
-/// [`ints`], but not of bools only.
+/// [`ints`], but at least one operand is not bool.
 pub fn ints_not_bools(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
     reject_all_bool(given, "")?;
     ints(given, attrs)
 }
 
-/// True division: of bools and integers at `f64`, whatever their size.
+/// True division: bools and integers of any size compute at `f64`.
 pub fn true_division(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
     if given.iter().all(|d| d.kind() <= Kind::Int) {
         return Ok(Loop::uniform(given.len(), F64, F64));
@@ -129,7 +130,7 @@ pub fn widest(given: &[DType], _: &Attrs) -> Result<Loop, String> {
     first_safe(&[F64, C128], given, Out::Same)
 }
 
-/// Comparison: as [`all_to_bool`], and a signed with an unsigned 64-bit integer as they are.
+/// Comparison: like [`all_to_bool`], but signed and unsigned 64-bit integers compare without a cast.
 pub fn comparison(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
     let found = all_to_bool(given, attrs)?;
     let both_ints = given.iter().all(|d| d.kind() <= Kind::Int);
@@ -147,20 +148,20 @@ pub fn selection(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
     Ok(found)
 }
 
-/// Any operand; the result is of attribute `to`.
+/// Any operand; the result has the dtype of attribute `to`.
 pub fn conversion(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
     let to = attrs.dtype("to").ok_or("attribute `to` names the dtype of the result")?;
     Ok(Loop { ins: SmallVec::from_slice(given), outs: SmallVec::from_slice(&[to]) })
 }
 
-/// A float and its binary exponent.
+/// Results: a float and its binary exponent.
 pub fn float_and_exponent(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
     let mut found = floats(given, attrs)?;
     found.outs.push(I32);
     Ok(found)
 }
 
-/// A float, and an integer that is added to its binary exponent.
+/// Operands: a float, and an integer that is added to its binary exponent.
 pub fn float_by_exponent(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
     let why = "the first operand must cast safely to f32 or f64, the second to i32 or i64";
     let [x, n] = *given else { return Err(why.to_string()) };
@@ -170,7 +171,7 @@ pub fn float_by_exponent(given: &[DType], attrs: &Attrs) -> Result<Loop, String>
     Ok(found)
 }
 
-/// [`numbers`]; a negative exponent `n` only for what has reciprocals.
+/// [`numbers`]; a negative exponent `n` only for dtypes with reciprocals.
 pub fn integer_power(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
     let n = attrs.int("n").ok_or("attribute `n` is the exponent")?;
     let found = numbers(given, attrs)?;

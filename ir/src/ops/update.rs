@@ -13,10 +13,12 @@ use crate::types::{Dim, Type};
 use crate::{register_op, with_array};
 use ndarray::{ArcArray, Axis, IxDyn};
 
-/// `update %x, %v, %i, at=[1:]`: `x` as it is after `x[i, 1:] = v` in Python, as a new value; `x` itself is not changed. The
-/// positions `%i`, ... are of the leading axes, the slices `at` of those that follow. What is written is broadcast to
-/// that part, leading axes of extent 1 that it has too many are dropped, and it is cast as `store` casts. Negative
-/// positions count from the end; one out of bounds is an error.
+/// `update %x, %v, %i, at=[1:]`: a new value, equal to `x` after `x[i, 1:] = v` in Python. `x` itself does
+/// not change.
+///
+/// The positions `%i`, ... index the leading axes, and the slices `at` the axes after them. `v` is broadcast
+/// to that part, without its surplus leading axes of extent 1, and cast like the value of a `store`.
+/// Negative positions count from the end; a position out of bounds is an error.
 pub static UPDATE: OpDef = OpDef::new(
     "update",
     "the first operand with a part of it, at positions and slices, replaced by the second",
@@ -69,7 +71,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     }
 }
 
-/// Writes `new` into a part of `array`; `None` if it doesn't fit.
+/// Writes `new` into a part of `array`; `None` if the shapes don't fit.
 fn replace<T: Element>(array: &mut ArcArray<T, IxDyn>, new: &Array, at: &[usize], slices: &[SliceSpec]) -> Option<()> {
     let mut part = array.view_mut();
     at.iter().for_each(|&i| part.index_axis_inplace(Axis(0), i));

@@ -1,4 +1,5 @@
-//! From the tree to the function: through what the parser makes of a text, so that names, literals and types mean the same.
+//! From the RON tree to the function. It goes through the parser's syntax tree, so that names, literals and
+//! types have the same semantics.
 
 use super::data::{BlockData, FunctionData, InstData};
 use crate::builder::find_op;
@@ -10,7 +11,7 @@ use crate::text::ast::{PArg, PDef, PFunction, PInst, POperand, PParam, PTarget};
 use crate::text::{Parser, resolve_module, verify_resolved};
 use smallvec::SmallVec;
 
-/// Makes and verifies the functions. `errors` has none yet.
+/// Creates and verifies the functions. `errors` is empty on entry.
 pub(super) fn read_module(functions: &[FunctionData], mut errors: Diagnostics) -> Result<Module, Diagnostics> {
     for clash in crate::registry().errors() {
         errors.push(Diagnostic::new(clash.to_string()));
@@ -37,7 +38,7 @@ fn function<'a>(data: &'a FunctionData, errors: &mut Diagnostics) -> PFunction<'
     f
 }
 
-/// Reads one block; errors say where it is.
+/// Reads one block; error messages name it.
 struct Reader<'e> {
     place: String,
     errors: &'e mut Diagnostics,
@@ -64,7 +65,7 @@ impl Reader<'_> {
                 ));
             }
             if let Some(value) = self.define(name, PDef::Param, f) {
-                // What has no type can't be used, and that is no other error.
+                // A parameter without a type can't be used; that is not an additional error.
                 params.push(PParam { value, ty: (!open).then(|| ty.clone()) });
             }
         }
@@ -90,7 +91,7 @@ impl Reader<'_> {
         Some(found)
     }
 
-    /// Reads all of a string, as the parser reads it in a text.
+    /// Parses a whole string by a rule of the text parser.
     fn part<'a, T>(
         &mut self,
         text: &'a str,
@@ -117,7 +118,7 @@ impl Reader<'_> {
             let block = f.block(&target.block, Loc::default());
             targets.push(PTarget { block, args: self.args(&target.args, f).into(), loc: Loc::default() });
         }
-        // Results of what has errors are defined all the same, so that their uses are no errors too.
+        // Defines the results of invalid instructions as well, so that their uses are no errors.
         let op = op.ok().filter(|_| self.errors.count() == before);
         let def = if op.is_some() { PDef::Result(f.insts.len() as u32) } else { PDef::Poison };
         let results: SmallVec<[u32; 1]> = data.results.iter().filter_map(|r| self.define(r, def, f)).collect();
@@ -140,7 +141,7 @@ impl Reader<'_> {
         let mut args = Vec::with_capacity(list.len());
         for text in list {
             let Some(arg) = self.part(text, |p| p.operand(f)) else { continue };
-            // Places inside of these strings are no places of the whole text.
+            // Locations inside these strings are no locations of the whole text.
             if let POperand::Value(id) = arg.operand {
                 f.values[id as usize].loc = Loc::default();
             }

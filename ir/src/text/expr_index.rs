@@ -10,7 +10,7 @@ use crate::name::Name;
 use crate::registry::Registry;
 use std::collections::BTreeMap;
 
-/// An affine form with room for what is not added up yet.
+/// An affine form under construction, with wide coefficients.
 #[derive(Default)]
 struct Sum {
     axes: BTreeMap<u32, i128>,
@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `2*i - k + n + 1`. Also says whether it is one term without a sign, or in parentheses.
+    /// `2*i - k + n + 1`. Also returns whether it is one term without a sign, or in parentheses.
     fn sum(&mut self, axes: &[Name]) -> Parsed<(Sum, bool)> {
         let start = self.loc();
         let mut sum = Sum::default();
@@ -113,7 +113,8 @@ impl<'a> Parser<'a> {
         Ok(sum)
     }
 
-    /// A plain name is an axis if there is one of that name, else a symbol; a name in quotes is always a symbol.
+    /// A plain name is the axis of that name if there is one, else a symbol. A quoted name is always a
+    /// symbol.
     fn symbol_or_axis(&mut self, axes: &[Name], coefficient: i128, sum: &mut Sum) -> Parsed<()> {
         let quoted = self.is(Kind::Str);
         let (text, _) = self.name("an axis, a symbol or a number")?;
@@ -252,10 +253,10 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What can stand before a position in parentheses.
+/// The words that may precede a position in parentheses.
 const MODES: [&str; 7] = ["proved", "bcast", "check", "wrap", "clamp", "pad", "gather"];
 
-/// The mode that is not written: nobody can prove positions that are read from an array.
+/// The mode that the text omits. Positions from an array can't be proved in bounds.
 pub(super) fn default_mode(expr: &IndexExpr) -> Mode {
     if matches!(expr, IndexExpr::Gather { .. }) { Mode::Check } else { Mode::Proved }
 }

@@ -20,11 +20,11 @@ use crate::types::Type;
 use smallvec::SmallVec;
 use std::fmt::Write;
 
-/// Deeper nesting than any verified expression has is not followed.
+/// The maximum nesting that is printed; no verified expression nests deeper.
 pub(super) const MAX_DEPTH: usize = 32;
 
 impl Printer<'_> {
-    /// Writes what comes after `arrayexpr`.
+    /// Writes the text after `arrayexpr`.
     pub(super) fn write_array_expr(&self, expr: &ArrayExpr, args: &[Value], indent: usize, out: &mut String) {
         let mut order = Order::default();
         order.expression(expr, 0);
@@ -45,7 +45,7 @@ fn all_distinct(args: &[Value]) -> bool {
     args.iter().all(|v| seen.insert(*v))
 }
 
-/// The names and dtypes of what a body can use.
+/// The names and dtypes that a body can use.
 #[derive(Clone)]
 struct BodyNames<'n> {
     axes: Vec<Name>,
@@ -79,7 +79,7 @@ impl BodyNames<'_> {
                 self.insts.get(i as usize).and_then(|(inst, _)| inst.dtypes.get(k as usize)).copied()
             }
         };
-        // What is not there is found by the verifier.
+        // The verifier reports missing values.
         found.unwrap_or(DType::F64)
     }
 }
@@ -87,15 +87,16 @@ impl BodyNames<'_> {
 struct Writer<'w> {
     printer: &'w Printer<'w>,
     args: &'w [Value],
-    /// The operands are listed first and named by number.
+    /// The operands are listed first and referenced by number.
     listed: bool,
-    /// Axes of this expression and of those around it.
+    /// Axes of this expression and of the enclosing ones.
     axes: Vec<Name>,
     taken: Uniquifier,
 }
 
 impl Writer<'_> {
-    /// Writes an expression. `around` are the names of the body that it is nested in, and `captures` what it is given.
+    /// Writes an expression. `around` has the names of the enclosing body, and `captures` the values that
+    /// the expression captures.
     fn expression(
         &mut self,
         expr: &ArrayExpr,
@@ -309,7 +310,7 @@ impl Writer<'_> {
         out.push('}');
     }
 
-    /// The next name of a result that no axis, operand or accumulator has.
+    /// The next result name that is not the name of an axis, operand or accumulator.
     fn local(&self, prefix: &str, next: &mut u32, accumulators: &[Name]) -> Name {
         loop {
             let name = Name::new(&format!("{prefix}{next}"));
@@ -443,7 +444,7 @@ fn push_indent(indent: usize, out: &mut String) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// A name that can stand without quotes: a body has no other.
+/// Replaces a name that needs quotes: names in a body have none.
 fn plain(name: Name) -> Name {
     if is_plain_name(&name) && !matches!(name.as_str(), "true" | "false" | "inf" | "NaN") {
         return name;
@@ -452,7 +453,8 @@ fn plain(name: Name) -> Name {
     Name::new(&format!("_{kept}"))
 }
 
-/// Writes a value of a body; a constant with its dtype unless that is what it has alone.
+/// Writes a value of a body. A constant is written with its dtype unless the number alone has the same
+/// dtype.
 fn write_natural(r: BodyRef, names: &BodyNames<'_>, out: &mut String) {
     match (r, names.name(r)) {
         (BodyRef::Const(s), _) => write_alone(s, out),
@@ -461,13 +463,13 @@ fn write_natural(r: BodyRef, names: &BodyNames<'_>, out: &mut String) {
     }
 }
 
-/// Writes a number that stands alone.
+/// Writes a number for a place where no other dtype determines its own.
 fn write_alone(scalar: Scalar, out: &mut String) {
     let weak = weak_literal(scalar).is_some_and(|l| l.at(l.dtype_beside(None)) == Some(scalar));
     if weak { write_weak(scalar, out) } else { write_scalar(scalar, true, out) }
 }
 
-/// Writes a number that is read beside a dtype.
+/// Writes a number for a place where `dtype` determines its own.
 fn write_beside(scalar: Scalar, dtype: DType, out: &mut String) {
     let weak = weak_literal(scalar).is_some_and(|l| l.at(l.dtype_beside(Some(dtype))) == Some(scalar));
     if weak { write_weak(scalar, out) } else { write_scalar(scalar, true, out) }

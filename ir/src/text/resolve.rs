@@ -1,7 +1,8 @@
-//! From syntax to functions: names become values and blocks, literals get dtypes, result types are inferred.
+//! Name resolution, from syntax to functions: names become values and blocks, literals get dtypes, and
+//! result types are inferred. It follows parsing.
 //!
-//! Instructions are made in the order in which they need each other's results, not in that of the text: a block may stand
-//! before the blocks that dominate it. They are put into their blocks in the order of the text afterwards.
+//! Instructions are created in the order of their data dependences, not in text order: a block may stand
+//! before the blocks that dominate it. Afterwards they are placed into their blocks in text order.
 
 use super::ast::{PArg, PDef, PFunction, PInst, POperand, PParam};
 use super::names::Numbering;
@@ -21,16 +22,16 @@ use crate::verify::verify_function;
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
-/// The signatures of a module's functions; none where a header has errors.
+/// The signatures of a module's functions; `None` if a header has errors.
 pub(super) type Signatures = IndexMap<Name, Option<Signature>>;
 
-/// The numbers that a text gives to the anonymous values of each function.
+/// The numbers of each function's anonymous values in the text.
 pub(super) type Numberings = IndexMap<Name, Numbering>;
 
-/// Greater numbers are not kept: values that are made later are numbered from the greatest one on.
+/// The greatest number that is kept: values created later are numbered from the greatest one on.
 const GREATEST_NUMBER: u32 = u32::MAX / 2;
 
-/// Makes the module. Where there are errors, what comes back is not complete.
+/// Creates the module. It is incomplete if there are errors.
 pub(crate) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagnostics) -> (Module, Numberings) {
     let mut signatures = Signatures::new();
     for f in functions.iter() {
@@ -53,7 +54,8 @@ pub(crate) fn resolve_module(functions: &mut [PFunction<'_>], errors: &mut Diagn
     (module, numberings)
 }
 
-/// Reports what the verifier finds. Of a function that has errors already it would only say what they lead to.
+/// Reports the errors of the verifier, except for functions with earlier errors, where they would only be
+/// consequences.
 pub(crate) fn verify_resolved(functions: &[PFunction<'_>], module: &Module, errors: &mut Diagnostics) {
     let complete = functions.iter().all(|f| signature(f).is_some());
     for func in functions.iter().filter(|f| !f.failed).filter_map(|f| module.get(f.name)) {
@@ -64,7 +66,7 @@ pub(crate) fn verify_resolved(functions: &[PFunction<'_>], module: &Module, erro
     }
 }
 
-/// Reports blocks that nothing ends. The verifier does so for functions without other errors.
+/// Reports blocks without a terminator. For functions without other errors the verifier does so.
 fn open_blocks(f: &PFunction<'_>, errors: &mut Diagnostics) {
     for &id in &f.order {
         let block = &f.blocks[id as usize];
@@ -108,9 +110,9 @@ fn resolve_function(f: &PFunction<'_>, signatures: &Signatures, errors: &mut Dia
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Untouched,
-    /// Its operands are being made.
+    /// Its operands are being created.
     Begun,
-    /// Made, or given up.
+    /// Created or refused.
     Done,
 }
 
@@ -120,14 +122,14 @@ pub(super) struct Resolver<'a, 'e> {
     numbering: Numbering,
     pub signatures: &'a Signatures,
     errors: &'e mut Diagnostics,
-    /// Values that exist; one that never will belongs to something with an error.
+    /// Values that exist. A value that stays `None` belongs to a part of the text with an error.
     values: Vec<Option<Value>>,
     blocks: Vec<Option<Block>>,
     made: Vec<Option<Inst>>,
     state: Vec<State>,
 }
 
-/// An instruction that can't be made: because of an error here, or of one reported before.
+/// An instruction that can't be created: because of an error here, or of one reported before.
 pub(super) enum Refused {
     Now(Box<Diagnostic>),
     Before,
@@ -139,7 +141,7 @@ impl From<Diagnostic> for Refused {
 }
 
 impl Resolver<'_, '_> {
-    /// Reports values and blocks that are used and not defined.
+    /// Reports values and blocks that are used but not defined.
     fn names(&mut self) {
         for value in self.f.values.iter().filter(|v| v.def == PDef::Undefined) {
             let known = self.f.values.iter().filter(|v| v.def != PDef::Undefined).map(|v| v.name);
@@ -211,7 +213,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// Pushes the instructions whose results one needs. False if there are none to wait for.
+    /// Pushes the instructions that define an instruction's operands. False if all of them exist.
     fn push_needed(&mut self, at: u32, stack: &mut Vec<u32>) -> bool {
         self.state[at as usize] = State::Begun;
         let before = stack.len();
@@ -290,7 +292,7 @@ impl Resolver<'_, '_> {
         args.iter().map(ty).collect()
     }
 
-    /// The signature of the function that an instruction calls.
+    /// The signature of an instruction's callee.
     fn callee(&self, inst: &PInst) -> Result<Option<Signature>, Refused> {
         let Some(name) = inst.attrs.func("callee") else { return Ok(None) };
         match self.signatures.get(&name) {
@@ -365,7 +367,7 @@ fn is_ret(op: Op) -> bool {
     op == crate::ops::control::RET
 }
 
-/// The number of results and their types, against what is written.
+/// Checks the number of results and their types against the text.
 fn check_types(inst: &PInst, types: &Types) -> Result<(), Diagnostic> {
     let given = inst.results.len();
     if given != types.len() {
@@ -388,12 +390,12 @@ fn check_types(inst: &PInst, types: &Types) -> Result<(), Diagnostic> {
     }
 }
 
-/// An error of a function, that names it where there is no text to point at.
+/// An error of a function; the message names the function if there is no location.
 fn in_function(f: &PFunction<'_>, message: String) -> Diagnostic {
     Diagnostic::new(if f.loc.is_none() { format!("`@{}`: {message}", f.name) } else { message })
 }
 
-/// Names the instruction in words where there is no place in a text.
+/// Names the instruction in the message if there is no location.
 fn placed(mut error: Diagnostic, inst: &PInst) -> Diagnostic {
     if let Some(place) = &inst.place {
         error.message = format!("{place}: {}", error.message);

@@ -1,4 +1,4 @@
-//! From the syntax of an `arrayexpr` to the expression: dtypes of operands, of bodies and of numbers.
+//! Resolution of the syntax of an `arrayexpr`: chooses the dtypes of operands, bodies and numbers.
 
 use super::expr::parallel_index;
 use super::expr_ast::{
@@ -21,7 +21,8 @@ use crate::types::Type;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The expression, verified; none where errors were reported. `args` are the types of the instruction's operands.
+/// The verified expression; `None` if errors were reported. `args` are the types of the instruction's
+/// operands.
 pub(super) fn resolve_expr(expr: &PExpr, args: &[Type], loc: Loc, errors: &mut Diagnostics) -> Option<Arc<ArrayExpr>> {
     let mut resolver = Resolver { args, errors };
     let made = resolver.expression(expr, 0, None);
@@ -39,28 +40,28 @@ struct Resolver<'a, 'e> {
     errors: &'e mut Diagnostics,
 }
 
-/// The dtypes of what a body can name.
+/// The dtypes of the values that a body can name.
 struct Scope<'a> {
     operands: &'a [Operand],
     accumulators: Vec<DType>,
-    /// The number of axes of this expression and of those around it.
+    /// The number of axes of this expression and of the enclosing ones.
     axes: usize,
 }
 
 type Resolved<T> = Result<T, Refused>;
 
-/// The instructions of a body so far. Of one with an error nothing is known but that it is one.
+/// The instructions of a body so far. An instruction with an error is only marked as such.
 #[derive(Default)]
 struct Before {
     insts: Vec<BodyInst>,
     refused: Vec<bool>,
 }
 
-/// What an instruction of a body does, to what, and the dtypes of its results.
+/// The operation of a body instruction, its operands, and the dtypes of its results.
 type Operation = (BodyOp, SmallVec<[BodyRef; 3]>, SmallVec<[DType; 1]>);
 
 impl Resolver<'_, '_> {
-    /// Reports an error, so that what comes after it can be looked at too.
+    /// Reports an error and continues, so that later errors are found, too.
     fn report<T>(&mut self, found: Resolved<T>) -> Option<T> {
         match found {
             Ok(found) => return Some(found),
@@ -80,7 +81,7 @@ impl Resolver<'_, '_> {
         if made.len() == items.len() { Ok(made) } else { Err(Refused::Before) }
     }
 
-    /// `captures` are the dtypes that a nested expression is given.
+    /// `captures` are the dtypes of the values that a nested expression captures.
     fn expression(&mut self, expr: &PExpr, outer_axes: usize, captures: Option<&[DType]>) -> Resolved<ArrayExpr> {
         let operands = self.all(&expr.operands, |this, read| this.operand(read, captures))?;
         let axes = outer_axes + expr.axes.len();
@@ -230,7 +231,7 @@ impl Resolver<'_, '_> {
 }
 
 impl Scope<'_> {
-    /// The dtype of a value, unless what computes it has an error.
+    /// The dtype of a value, unless its instruction has an error.
     fn dtype(&self, r: BodyRef, before: &Before) -> Resolved<DType> {
         let found = match r {
             BodyRef::Const(s) => Some(s.dtype()),
@@ -240,7 +241,7 @@ impl Scope<'_> {
             BodyRef::Inst(i, _) if before.refused.get(i as usize) == Some(&true) => return Err(Refused::Before),
             BodyRef::Inst(i, k) => before.insts.get(i as usize).and_then(|inst| inst.dtypes.get(k as usize)).copied(),
         };
-        // The verifier reports what is not there.
+        // The verifier reports missing values.
         Ok(found.unwrap_or(DType::F64))
     }
 }
@@ -260,7 +261,7 @@ fn body_op(op: Op, attrs: &Attrs, inst: &PBodyInst, before: &Before, scope: &Sco
     Ok((BodyOp::Op(op, attrs), args, types.iter().map(Type::dtype).collect()))
 }
 
-/// The arguments of an op, its literals being constants of the dtype that its rule says.
+/// The arguments of an op; literals become constants of the dtype that the op's literal rule chooses.
 fn op_args(
     op: Op,
     attrs: &Attrs,
@@ -293,7 +294,7 @@ fn at_argument(e: TypeError, inst: &PBodyInst) -> Diagnostic {
     Diagnostic::from(e).at(loc)
 }
 
-/// A value; a number has the dtype that it has alone.
+/// A value; a number gets its default dtype.
 fn natural(r: &PRef) -> Resolved<BodyRef> {
     match r {
         PRef::Known(known, _) => Ok(*known),
@@ -301,7 +302,7 @@ fn natural(r: &PRef) -> Resolved<BodyRef> {
     }
 }
 
-/// A number at the dtype that it takes beside another.
+/// A number at the dtype that promotion beside another dtype gives it.
 fn number((literal, loc): &PNumber, beside: Option<DType>) -> Resolved<Scalar> {
     let dtype = literal.dtype_beside(beside);
     Ok(literal_at(*literal, dtype).map_err(|e| Diagnostic::from(e).at(*loc))?)

@@ -1,4 +1,4 @@
-//! Arithmetic and order of complex numbers, at either precision; their functions, at `c128`.
+//! Arithmetic and order of complex numbers at either precision, and functions at `c128`.
 
 use super::{double, single, vector};
 use num_complex::{Complex, Complex32, Complex64};
@@ -17,9 +17,10 @@ macro_rules! functions {
 functions! {
     /// e to the power z.
     exp
-    /// 2 to the power z; each part is near the true value for imaginary parts up to 1e9, and near to its length up to 1e15.
+    /// 2 to the power z. Each part is close to the true value for imaginary parts up to 1e9; the error is
+    /// small relative to the length up to 1e15.
     exp2
-    /// e to the power z, minus 1; near the true value, where it cancels, for imaginary parts up to 1e6.
+    /// e to the power z, minus 1. Accurate under cancellation for imaginary parts up to 1e6.
     expm1
     /// Hyperbolic cosine.
     cosh
@@ -57,8 +58,8 @@ functions! {
     sqrt
 }
 
-/// `a` to the power `b`: products for whole exponents up to 15, else `exp(b log a)`. 1 for b = 0; 0 for a = 0 and b with a positive real part,
-/// NaN for others.
+/// `a` to the power `b`: products for integer exponents up to 15, else `exp(b log a)`. 1 for b = 0. For a =
+/// 0 the result is 0 if b has a positive real part, else NaN.
 pub fn power(a: Complex64, b: Complex64) -> Complex64 {
     let [re, im] = vector::complex::power([a.re, a.im], [b.re, b.im]);
     Complex64::new(re, im)
@@ -82,11 +83,11 @@ pub trait Part:
     const NAN: Self;
     /// 1/4.
     const QUARTER: Self;
-    /// A quarter of what is beyond this has a length.
+    /// The bound above which a number is scaled by 1/4, so that its length does not overflow.
     const LONG: Self;
-    /// Less than this may be subnormal, or have a length that is.
+    /// The bound below which a number, or its length, may be subnormal.
     const SHORT: Self;
-    /// So many times anything is normal.
+    /// The factor that makes any subnormal number normal.
     const MORE: Self;
     /// Magnitude.
     fn magnitude(self) -> Self;
@@ -159,7 +160,7 @@ pub fn reciprocal<T: Part>(z: Complex<T>) -> Complex<T> {
     }
 }
 
-/// `z / |z|`; 0 of 0; along the axis of an infinite part; NaN where the direction is unknown.
+/// `z / |z|`; 0 for 0; along the axis of an infinite part; NaN if the direction is undefined.
 pub fn direction<T: Part>(z: Complex<T>) -> Complex<T> {
     let long = z.re.magnitude() > T::LONG || z.im.magnitude() > T::LONG;
     let short = z.re.magnitude() < T::SHORT && z.im.magnitude() < T::SHORT;
@@ -190,23 +191,23 @@ pub fn is_nan<T: Part>(z: Complex<T>) -> bool {
     z.re.is_nan() || z.im.is_nan()
 }
 
-/// `a < b` in lexicographic order; false where a NaN decides.
+/// `a < b` in lexicographic order; false if a NaN decides.
 pub fn lt<T: Part>(a: Complex<T>, b: Complex<T>) -> bool {
     (a.re < b.re && !a.im.is_nan() && !b.im.is_nan()) || (a.re == b.re && a.im < b.im)
 }
 
-/// `a <= b` in lexicographic order; false where a NaN decides.
+/// `a <= b` in lexicographic order; false if a NaN decides.
 pub fn le<T: Part>(a: Complex<T>, b: Complex<T>) -> bool {
     (a.re < b.re && !a.im.is_nan() && !b.im.is_nan()) || (a.re == b.re && a.im <= b.im)
 }
 
-/// A function at `c64`: computed at `c128`, and rounded.
+/// A function at `c64`: computed at `c128` and rounded.
 pub fn single(f: fn(Complex64) -> Complex64, z: Complex32) -> Complex32 {
     let w = f(Complex64::new(z.re as f64, z.im as f64));
     Complex32::new(w.re as f32, w.im as f32)
 }
 
-/// A function of two arguments at `c64`: computed at `c128`, and rounded.
+/// A function of two arguments at `c64`: computed at `c128` and rounded.
 pub fn single2(f: fn(Complex64, Complex64) -> Complex64, a: Complex32, b: Complex32) -> Complex32 {
     let wide = |z: Complex32| Complex64::new(z.re as f64, z.im as f64);
     let w = f(wide(a), wide(b));

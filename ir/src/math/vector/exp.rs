@@ -1,9 +1,9 @@
 //! Exponentials.
 //!
-//! x = k log 2 + r with |r| at most half of log 2, reduced in two steps (W. Cody, W. Waite, "Software Manual for the Elementary
-//! Functions", 1980), so that `e^x = 2^k e^r`. What is lost in rounding r and the sum `1 + r` is added last, so that the result is
-//! little more than half a unit off. [`exp`] and [`exp2`] themselves have k in eighths, and with it a smaller r: 2 to the power of k's fraction
-//! is in a table.
+//! Argument reduction in two steps: x = k log 2 + r with |r| at most log(2) / 2, so that `e^x = 2^k e^r` (W.
+//! Cody, W. Waite, "Software Manual for the Elementary Functions", 1980). The rounding errors of r and of
+//! the sum `1 + r` are added last, so that the result is little more than half a unit off. [`exp`] and
+//! [`exp2`] use k in eighths, and thus a smaller r: a table has 2 to the power of the fraction of k.
 
 use super::pair::Pair;
 use super::polynomials::{
@@ -15,14 +15,15 @@ use super::sums::quick_sum;
 use super::{Bits, Real, polynomial};
 use std::f64::consts::LN_2;
 
-/// What depends on the precision.
+/// Constants that depend on the precision.
 struct Numbers {
-    /// What a number is added to so that the sum's low bits are the number, rounded to an integer, and the same for eighths of it.
+    /// Added to a number, it leaves the number, rounded to an integer, in the low bits of the sum; `eighths`
+    /// does so for multiples of 1/8.
     shifter: f64,
     eighths: f64,
     /// The bias of exponents.
     bias: f64,
-    /// The logarithm of 2: so many bits that its product with k is exact, and the rest.
+    /// log 2 as a sum: the first part is short enough that its product with k is exact.
     ln2: [f64; 2],
     /// The same for k in eighths.
     ln2_by_eighths: [f64; 2],
@@ -33,18 +34,19 @@ struct Numbers {
     expm1: &'static [f64],
     expm1_near_0: &'static [f64],
     mantissa: u32,
-    /// Where `e^x` is 0 below and infinite above.
+    /// `e^x` is 0 below the first and infinite above the second.
     ends: [f64; 2],
-    /// What [`exp`] and [`exp2`] take for all beyond: the power of 2 of the first is the least that [`Real::scale`] knows.
+    /// The bounds to which [`exp`] and [`exp2`] clamp x. The power of 2 for the lower one is the least that
+    /// [`Real::scale`] supports.
     inside: [f64; 2],
     inside_of_two: [f64; 2],
     /// Below this `e^x - 1` is -1.
     least: f64,
-    /// Up to here `e^x - 1` is x.
+    /// Up to this magnitude `e^x - 1` is x.
     tiny: f64,
 }
 
-/// The coefficients of a polynomial of `r log 2`, as one of r.
+/// Turns the coefficients of a polynomial in `r log 2` into those of one in r.
 const fn of_two<const N: usize>(mut coefficients: [f64; N]) -> [f64; N] {
     let (mut n, mut power) = (1, LN_2);
     while n < N {
@@ -96,7 +98,7 @@ const SINGLE: Numbers = Numbers {
 /// x as k log 2 + r + rest.
 struct Reduced<F: Real> {
     k: F,
-    /// The low bits are k and what was asked for.
+    /// In the low bits k plus the requested bias.
     bits: F::Bits,
     r: F,
     rest: F,
@@ -111,23 +113,25 @@ fn reduced<F: Real>(x: F, n: &Numbers, bias: f64) -> Reduced<F> {
     Reduced { k, bits: shifted.bits(), r, rest: k.fma(x.of(-n.ln2[1]), near - r) }
 }
 
-/// `e^(r + rest)` as a sum of two.
+/// `e^(r + rest)` as a sum of two numbers.
 fn power<F: Real>(r: F, rest: F, n: &Numbers) -> (F, F) {
     let sum = r.of(1.0) + r;
     let lost = (r.of(1.0) - sum) + r;
     (sum, (r * r).fma(polynomial(r, n.exp), rest * sum) + lost)
 }
 
-/// The number or the end that it is beyond, where powers are infinite or 0. Not the numbers between which they come to be 0, but far below them, so that a product
-/// is one with 0 and does not underflow, which takes some processors long. NaN is beyond none.
+/// Clamps x to the range in which powers are finite and not 0. The lower end is far below the point at which
+/// powers become 0, so that the scaling multiplies by 0 and does not underflow, which is slow on some
+/// processors. NaN stays NaN.
 fn inside<F: Real>(x: F, ends: [f64; 2]) -> F {
     let [least, most] = ends.map(|end| x.of(end));
     least.max(most.min(x))
 }
 
-/// e to the power x: x = k log 2 + r, where k is a number of eighths, so that `e^x = 2^k e^r`. The table has 2 to the power of the
-/// fraction of k, divided by a number s that is near to 1 and such that all of them are near to floats, of which one is enough therefore; the polynomial
-/// has s for it, and is `s e^r - 1`. The second-to-last rounding is of a product with r, which is much smaller than the result.
+/// e to the power x: x = k log 2 + r with k a multiple of 1/8, so that `e^x = 2^k e^r`. The table has 2 to
+/// the power of k's fraction, divided by a number s close to 1. s is chosen so that all entries are close to
+/// floats, and one float for each suffices. The polynomial makes up for s: it is `s e^r - 1`. The
+/// second-to-last rounding is that of a product with r, which is much smaller than the result.
 pub fn exp<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let x = inside(x, n.inside);
@@ -139,13 +143,14 @@ pub fn exp<F: Real>(x: F) -> F {
     from_eighths(shifted, k, r, n.near_0)
 }
 
-/// 2 to the power of k and what the polynomial of r stands for.
+/// 2 to the power of k, times e to the power of r (2 to the power of r for [`exp2`]) by the polynomial
+/// `near_0`.
 fn from_eighths<F: Real>(shifted: F, k: F, r: F, near_0: &[f64]) -> F {
     let root = shifted.bits().choose(&ROOTS);
     root.fma(horner(r, near_0.iter()), root).scale(k)
 }
 
-/// e to the power of what is known as a sum of two: a sum of two, and the power of 2 to scale each by.
+/// e to the power of a sum of two numbers, as a sum of two numbers and the power of 2 to scale each by.
 pub(super) fn exp_parts<F: Real>(x: F, more: F) -> ((F, F), F) {
     let n = x.at(&DOUBLE, &SINGLE);
     let Reduced { k, r, rest, .. } = reduced(x, n, 0.0);
@@ -153,11 +158,11 @@ pub(super) fn exp_parts<F: Real>(x: F, more: F) -> ((F, F), F) {
     (power(r, rest, n), k)
 }
 
-/// e to the power of what is known as a sum of two.
+/// e to the power of a sum of two numbers.
 pub(super) fn exp_of_sum<F: Real>(x: F, more: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let ((sum, rest), k) = exp_parts(x, more);
-    // Beyond the ends the other part may be anything, and k more than numbers are scaled by.
+    // Beyond the ends the other part may be anything, and k may exceed the range of `scale`.
     let [least, most] = n.ends.map(|end| x.of(end));
     let zero = x.of(0.0);
     let below = x.less(least);
@@ -165,7 +170,7 @@ pub(super) fn exp_of_sum<F: Real>(x: F, more: F) -> F {
     zero.or(below, value)
 }
 
-/// 2 to the power x, as [`exp`]: r is the distance to the nearest eighth, which is exact.
+/// 2 to the power x, like [`exp`]: r is the distance to the nearest eighth, which is exact.
 pub fn exp2<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let x = inside(x, n.inside_of_two);
@@ -174,14 +179,14 @@ pub fn exp2<F: Real>(x: F) -> F {
     from_eighths(shifted, k, x - k, n.near_0_of_two)
 }
 
-/// x as k log 2 + r: a power of 2, r, and `e^r - 1 - r`, with what the reduction lost.
+/// `e^x` for x = k log 2 + r: the power of 2, r, and `e^r - 1 - r` plus the rounding error of the reduction.
 pub(super) struct Growth<F> {
     pub scale: F,
     pub r: F,
     pub more: F,
 }
 
-/// Of x between -700 and 711 at `f64`, -80 and 90 at `f32`, with 2 to the power of k and `lift`.
+/// For x between -700 and 711 at `f64`, -80 and 90 at `f32`. `scale` is 2 to the power of k and `lift`.
 pub(super) fn growth<F: Real>(x: F, lift: f64) -> Growth<F> {
     let n = x.at(&DOUBLE, &SINGLE);
     let Reduced { bits, r, rest, .. } = reduced(x, n, n.bias + lift);
@@ -189,11 +194,11 @@ pub(super) fn growth<F: Real>(x: F, lift: f64) -> Growth<F> {
     Growth { scale: bits.shl(n.mantissa).real(), r, more }
 }
 
-/// The same with k in quarters, of magnitudes up to 80 without a lift: r is smaller, so that fewer terms are enough. The scale is a rounded power of 2; what it is
-/// off by is in a table, and part of `more`.
+/// Like [`growth`] with k in quarters, without a lift, for magnitudes up to 80. A smaller r needs fewer
+/// terms. The scale is a rounded power of 2; a table has its rounding error, which is part of `more`.
 pub(super) fn growth_by_quarters<F: Real>(x: F) -> Growth<F> {
     let n = x.at(&DOUBLE, &SINGLE);
-    // Twice what it is of eighths.
+    // Rounds to quarters: twice the constant for eighths.
     let shifter = x.of(2.0 * n.eighths);
     let shifted = x.fma(x.of(std::f64::consts::LOG2_E), shifter);
     let k = shifted - shifter;
@@ -207,11 +212,12 @@ pub(super) fn growth_by_quarters<F: Real>(x: F) -> Growth<F> {
     Growth { scale: scale.real(), r, more }
 }
 
-/// What [`part_of_expm1`] is multiplied by: 2 to the power of the lift.
+/// The factor of [`part_of_expm1`]: 2 to the power of the lift.
 pub(super) const PART: f64 = 1.0 / 16.0;
 const PART_LIFT: f64 = -4.0;
 
-/// `e^x - 1`, times [`PART`], as a sum of two, for x between -700 and 711 at `f64`, -80 and 90 at `f32`.
+/// `e^x - 1`, times [`PART`], as a sum of two numbers, for x between -700 and 711 at `f64`, -80 and 90 at
+/// `f32`.
 pub(super) fn part_of_expm1<F: Real>(x: F) -> (F, F) {
     let unit = x.of(PART);
     let Growth { scale, r, more } = growth(x, PART_LIFT);
@@ -224,7 +230,7 @@ pub(super) fn part_of_expm1<F: Real>(x: F) -> (F, F) {
 /// e to the power x, minus 1.
 pub fn expm1<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    // Beyond these ends the result is -1 or infinity, as it is there.
+    // Clamping is safe: the result is -1 or infinity at these ends and beyond.
     let [least, most] = [n.least, n.ends[1]].map(|end| x.of(end));
     let (part, rest) = part_of_expm1(most.min(least.max(x)));
     let value = (part + rest) * x.of(1.0 / PART);
@@ -232,7 +238,7 @@ pub fn expm1<F: Real>(x: F) -> F {
     x.or(x.abs().less(x.of(n.tiny)), value)
 }
 
-/// The coefficients of `(e^r - 1 - r) / r^2`, and what the first ones are more than that.
+/// The coefficients of `(e^r - 1 - r) / r^2`, and the rounding errors of the first ones.
 const LONG: [f64; 18] = [
     0.5,
     0.16666666666666666,
@@ -281,7 +287,7 @@ pub(super) fn long_expm1<F: Real>(x: F) -> Pair<F> {
     Pair::sum(scale, -one) + growth.scale(scale)
 }
 
-/// `e^x` as a sum of two, for x not above 0, and the power of 2 to scale each by.
+/// `e^x` for x of at most 0, as a sum of two numbers and the power of 2 to scale each by.
 pub(super) fn exp_of_negative<F: Real>(x: F) -> ((F, F), F) {
     let n = x.at(&DOUBLE, &SINGLE);
     let Reduced { k, r, rest, .. } = reduced(x.of(n.ends[0]).max(x), n, 0.0);

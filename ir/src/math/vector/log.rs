@@ -1,10 +1,10 @@
 //! Logarithms.
 //!
-//! [`log`] itself is computed by a table, without a division. Of the others:
-//!
-//! x = 2^k (1 + f), with 1 + f between the roots of 1/2 and 2. With `s = f / (2 + f)`, `log (1 + f)` is `2 artanh s`, that is
-//! `f - f^2 / 2 + s (f^2 / 2 + R(s^2))` (as in P. Tang, "Table-driven implementation of the logarithm function in IEEE
-//! floating-point arithmetic", ACM TOMS 16(4), 1990). The large parts, `k log 2` and `f - f^2 / 2`, are summed exactly.
+//! [`log`] uses a table and no division. The other functions split x = 2^k (1 + f), with 1 + f between the
+//! roots of 1/2 and 2. With `s = f / (2 + f)`, `log (1 + f)` is `2 artanh s`, that is `f - f^2 / 2 + s (f^2
+//! / 2 + R(s^2))`. The large terms, `k log 2` and `f - f^2 / 2`, are summed exactly. Source: P. Tang,
+//! "Table-driven implementation of the logarithm function in IEEE floating-point arithmetic", ACM TOMS
+//! 16(4), 1990.
 
 use super::polynomials::{
     LOG_DOUBLE, LOG_INVERSES, LOG_NEAR_1_DOUBLE, LOG_NEAR_1_SINGLE, LOG_SINGLE, LOG_TABLE, LONG_LOG_DOUBLE,
@@ -14,10 +14,10 @@ use super::reading::{exponent_field, lifted};
 use super::sums::{quick_sum, quotient_parts, sum};
 use super::{Bits, Layout, Real, polynomial};
 
-/// What depends on the precision.
+/// Constants that depend on the precision.
 struct Numbers {
     series: &'static [f64],
-    /// The same from the second coefficient on, of more.
+    /// The coefficients of a longer series, from the second on.
     long_series: &'static [f64],
     /// The bits of the root of 1/2.
     root_half: u64,
@@ -28,11 +28,12 @@ const DOUBLE: Numbers =
 
 const SINGLE: Numbers = Numbers { series: &LOG_SINGLE, long_series: &LONG_LOG_SINGLE, root_half: 0x3f35_04f3 };
 
-/// The logarithm of 2: so many bits that its product with k is exact, and the rest.
+/// log 2 as a sum: the first part is short enough that its product with k is exact.
 pub(super) const LN_2: [[f64; 2]; 2] =
     [[0.6931471805598903, 5.497923018708371e-14], [0.693145751953125, 1.428606765330187e-06]];
 
-/// A base: what the logarithm of 2 is in it, in parts as above, and by what natural logarithms are multiplied, in two parts.
+/// A base: the logarithm of 2 to this base, in two parts as above, and the factor of natural logarithms, in
+/// two parts.
 pub(super) struct Base {
     of_two: [[f64; 2]; 2],
     pub factor: [[f64; 2]; 2],
@@ -69,7 +70,7 @@ fn split_normal<F: Real>(x: F, n: &Numbers) -> Split<F> {
     Split { k, f: m.real() - x.of(1.0) }
 }
 
-/// `log (1 + f)` as a sum of two.
+/// `log (1 + f)` as a sum of two numbers.
 fn log_of_one_plus<F: Real>(f: F, n: &Numbers) -> (F, F) {
     let s = f / (f.of(2.0) + f);
     let square = s * s;
@@ -79,23 +80,24 @@ fn log_of_one_plus<F: Real>(f: F, n: &Numbers) -> (F, F) {
     (head, s.fma(square.fma(polynomial(square, n.series), -(half * f)), rest))
 }
 
-/// The value for positive, finite x, and what logarithms are elsewhere.
+/// `value` for positive, finite x, and the limits and NaN elsewhere.
 fn anywhere<F: Real>(x: F, pole: F, value: F) -> F {
     let finite = value.or(x.less(x.of(f64::INFINITY)), x);
     let not_pole = x.of(f64::NEG_INFINITY).or(x.equal(pole), finite);
     x.of(f64::NAN).or(x.less(pole), not_pole)
 }
 
-/// Natural logarithm: with x = 2^k m, m from 3/4 to 3/2, and r a number near to the inverse of m, whose logarithm is known so well that few
-/// bits of it are enough, `log x = k log 2 - log r + log (1 + f)` of `f = m r - 1`. The first two are summed exactly, and with the bits of f
-/// that go there. Beside 1, where results are small, r is 1. Of zeros and infinity k is the result, and all else is finite.
+/// Natural logarithm. With x = 2^k m, m from 3/4 to 3/2, and r close to the inverse of m, `log x = k log 2 -
+/// log r + log (1 + f)` for `f = m r - 1`. r is chosen so that few bits represent its logarithm precisely.
+/// The first two terms and the high bits of f are summed exactly. Near 1, where results are small, r is 1.
+/// For zeros and infinity k is the result, and the other terms are finite.
 pub fn log<F: Real>(x: F) -> F {
     let m = x.significand();
     let k = x.exponent(m);
     let part = m.bits().shr(Layout::of(x.is_single()).mantissa - 4);
     let (inverse, log) = (part.choose(&LOG_INVERSES), part.choose(&LOG_TABLE));
     let f = m.fma(inverse, x.of(-1.0));
-    // With the last bit of this the sum with `log` is exact, and that with multiples of `ln2`.
+    // Rounds f to a multiple at which its sums with `log` and with multiples of `ln2` are exact.
     let coarse = x.of(x.at(1536.0, 96.0));
     let head = (f + coarse) - coarse;
     let [ln2, ln2_rest] = x.at(LN_2[0], LN_2[1]).map(|c| x.of(c));
@@ -104,13 +106,14 @@ pub fn log<F: Real>(x: F) -> F {
     near + (f * f).fma(series, k.fma(ln2_rest, f - head))
 }
 
-/// Logarithm of a number that is at least a normal one and known as a sum of two, times 2 to the power of `doublings`.
+/// Logarithm of a sum of two numbers, at least the smallest normal number, times 2 to the power of
+/// `doublings`.
 pub(super) fn log_of_sum<F: Real>(u: F, lack: F, doublings: Option<F>) -> F {
     let (near, rest) = log_parts(u, lack, doublings);
     near + rest
 }
 
-/// The same as a sum of two.
+/// That logarithm as a sum of two numbers.
 pub(super) fn log_parts<F: Real>(u: F, lack: F, doublings: Option<F>) -> (F, F) {
     let n = u.at(&DOUBLE, &SINGLE);
     let Split { k, f } = split_normal(u, n);
@@ -121,7 +124,8 @@ pub(super) fn log_parts<F: Real>(u: F, lack: F, doublings: Option<F>) -> (F, F) 
     (near, lost + (k.fma(ln2_rest, tail) + lack / u))
 }
 
-/// Natural logarithm of a positive number, as a sum of two that is off by some 2^-65 of it at `f64`, by 2^-36 at `f32`.
+/// Natural logarithm of a positive number as a sum of two numbers, with a relative error of about 2^-65 at
+/// `f64`, 2^-36 at `f32`.
 pub(super) fn long_log<F: Real>(x: F) -> (F, F) {
     let n = x.at(&DOUBLE, &SINGLE);
     let Split { k, f } = split(x, n);
@@ -148,7 +152,7 @@ pub(super) fn long_log<F: Real>(x: F) -> (F, F) {
 const TWO_THIRDS: [[f64; 2]; 2] =
     [[0.6666666666666666, 3.700743415417188e-17], [0.6666666865348816, -1.986821492305628e-08]];
 
-/// Logarithm of 1 plus x: that of the sum, rounded, and what the rounding lost, divided by the sum.
+/// Logarithm of 1 plus x: that of the rounded sum, plus the rounding error divided by the sum.
 pub fn log1p<F: Real>(x: F) -> F {
     let (u, lack) = sum(x.of(1.0), x);
     let value = log_of_sum(u, lack, None);
@@ -164,7 +168,7 @@ fn log_to_base<F: Real>(x: F, base: &Base) -> F {
     let [factor, factor_rest] = x.at(base.factor[0], base.factor[1]).map(|c| x.of(c));
     let product = head * factor;
     let rest = tail.fma(factor, head.fma(factor_rest, head.fma(factor, -product)));
-    // To base 2 the logarithm of 2 has no rest, and is 1.
+    // To base 2 the logarithm of 2 is 1, without a second part.
     let (whole, rest) = if of_two_rest == 0.0 { (k, rest) } else { (k * x.of(of_two), k.fma(x.of(of_two_rest), rest)) };
     let (near, lost) = quick_sum(whole, product);
     anywhere(x, x.of(0.0), near + (lost + rest))

@@ -1,20 +1,27 @@
 //! Sine, cosine and tangent.
 //!
-//! |x| = k c + r with |r| at most half of c, reduced in steps (W. Cody, W. Waite, "Software Manual for the Elementary
-//! Functions", 1980), and r known to more than one number can hold. Numbers so large that the steps are not enough are left to a function
-//! that is called.
+//! Argument reduction in steps: |x| = k c + r with |r| at most c / 2 (W. Cody, W. Waite, "Software Manual
+//! for the Elementary Functions", 1980). r is known to more precision than one number holds. Numbers too
+//! large for the steps are left to a called function.
 //!
-//! For [`sin`] and [`cos`] c is pi / 8: `sin(kc + r) = sin(kc) cos(r) + cos(kc) sin(r)`, of which sin(kc) and cos(kc) are in tables, for k from 0 to 7, and the others
-//! short polynomials. For k from 8 to 15 both have the other sign. What is added to sin(kc), where that is not 0, is about half of it at most. Where the result is
-//! so small that its last place is no higher than that of what is added, the sum is exact; elsewhere what is added is rounded at a lower place,
-//! which makes a quarter of a unit at most, and the sum half of one. With cos(kc) it is the same. For the other functions c is pi / 2, and the sine of r or its cosine
-//! is what the last two bits of k say.
+//! For [`sin`] and [`cos`] c is pi / 8, and `sin(kc + r) = sin(kc) cos(r) + cos(kc) sin(r)`. Tables have
+//! sin(kc) and cos(kc) for k from 0 to 7; short polynomials give the functions of r. For k from 8 to 15 both
+//! results change sign. The term added to sin(kc), unless that is 0, is at most about half of it. The sum is
+//! exact if the last place of the result is no higher than that of the term. Otherwise the term is rounded
+//! at a lower place, with an error of at most a quarter of a unit, and the sum with half of one. The same
+//! holds with cos(kc). For the other functions c is pi / 2, and the last two bits of k select the sine or
+//! cosine of r and its sign.
 //!
-//! The product of k and the first part of c, subtracted from |x|, is exact, for the difference is less than 1 and a multiple of the
-//! last place of either. At `f64` the second part is so short that what is lost when its product with k is subtracted
-//! is found by subtracting it once more. At `f32` it can't be: a third one would not be small enough. For eighths of pi it is a bit shorter: of 28 bits, and k below 2^25, the
-//! product is exact, too, and so is what is lost where the sum of it is rounded (T. Dekker, 1971); where the difference before is the smaller one of the two, that sum is exact. That
-//! is a multiplication and two sums instead of two multiplications, which sine and cosine have more of; what is left of c is known less well then, which these two do not need.
+//! The product of k and the first part of c, subtracted from |x|, is exact: the difference is less than 1,
+//! and a multiple of the last place of either. At `f64` the second part of c is short enough that a second
+//! subtraction of its product with k recovers the rounding error of the first. At `f32` this does not work:
+//! a third part would not be small enough.
+//!
+//! For c = pi / 8 the second part has 28 bits. As k is below 2^25, its product with k is exact, and so is
+//! the rounding error of the sum (T. Dekker, 1971). If the difference before is the smaller term, that sum
+//! itself is exact. This takes a multiplication and two additions instead of two multiplications, of which
+//! sine and cosine already have more. It leaves the rest of c known less precisely, which suffices for these
+//! two.
 
 use super::pair::Pair;
 use super::polynomials::{
@@ -26,21 +33,22 @@ use super::sums::{quick_sum, quotient, series};
 use super::{Bits, Real, Slow, polynomial};
 use crate::math::rounded;
 
-/// What depends on the precision.
+/// Constants that depend on the precision.
 struct Numbers {
-    /// What a number is added to so that the sum's low bits are the number, rounded to an integer.
+    /// Added to a number, it leaves the number, rounded to an integer, in the low bits of the sum.
     shifter: f64,
-    /// Half of pi in parts, and with a shorter second one, for eighths of pi.
+    /// pi / 2 as a sum of parts, and another such sum with a shorter second part, for eighths of pi.
     half_pi: [f64; 3],
     half_pi_of_eighths: [f64; 3],
     sin: &'static [f64],
     cos: &'static [f64],
-    /// The same for smaller numbers.
+    /// The polynomials for |r| up to pi / 16.
     sin_near_0: &'static [f64],
     cos_near_0: &'static [f64],
-    /// Up to near here the steps reduce: to the last k below it, see [`reduced`].
+    /// About the largest magnitude that the steps reduce: the exact limit is the last k below it, see
+    /// [`reduced`].
     most: f64,
-    /// The number of bits but for one.
+    /// The position of the sign bit.
     sign: u32,
 }
 
@@ -70,7 +78,7 @@ const SINGLE: Numbers = Numbers {
 
 macro_rules! far {
     ($($NAME:ident $function:ident)*) => {$(
-        /// For numbers of any size.
+        /// The called function for numbers that the steps do not reduce.
         const $NAME: Slow = {
             extern "C" fn double(x: f64) -> f64 {
                 rounded::double::$function(x)
@@ -86,24 +94,24 @@ far! { SIN sin COS cos TAN tan }
 
 /// A number's magnitude as k c + r + rest.
 struct Reduced<F: Real> {
-    /// The low bits are k.
+    /// k in the low bits.
     bits: F::Bits,
     r: F,
     rest: F,
-    /// Whether the number is too large for this.
+    /// Whether the number is too large for the reduction.
     far: F::Condition,
 }
 
-/// What a number is reduced to the nearest multiple of.
+/// The c of the reduction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     HalfPi,
-    /// The tables of sine and cosine are of these.
+    /// The step of the tables of sine and cosine.
     EighthOfPi,
 }
 
 impl Step {
-    /// How many half of pi has.
+    /// How often the step divides pi / 2.
     fn parts(self) -> f64 {
         match self {
             Step::HalfPi => 1.0,
@@ -128,17 +136,19 @@ fn reduced<F: Real>(x: F, step: Step, n: &Numbers) -> Reduced<F> {
         let r = k.fma(second, near);
         (r, k.fma(second, near - r))
     };
-    // k is asked, and not x, for it is still there when this is needed. Numbers that are rounded to the last k are reduced, too.
+    // Compares k instead of x, whose live range would otherwise extend to here. Numbers that round to the
+    // last k are reduced, too.
     let most = (n.most * std::f64::consts::FRAC_2_PI * parts).floor();
     Reduced { bits: shifted.bits(), r, rest: k.fma(third, rest), far: x.of(n.shifter + most).less(shifted) }
 }
 
-/// What the sine and the cosine of k pi / 8 + r + rest are computed of, without the sign that changes after eight of k.
+/// The terms of the sine and the cosine of k pi / 8 + r + rest, without the sign that changes with every
+/// eight of k.
 struct Eighths<F: Real> {
     r: F,
     sin: F,
     cos: F,
-    /// What sin(r + rest) is more than r, and cos(r) more than 1.
+    /// sin(r + rest) - r, and cos(r) - 1.
     sin_more: F,
     cos_more: F,
 }
@@ -155,7 +165,8 @@ fn eighths<F: Real>(at: &Reduced<F>, n: &Numbers) -> Eighths<F> {
     }
 }
 
-/// `value`, with its sign changed if the number of eighths of pi says so, that is if its bit 3 is set, and if `x` is negative, where there is one.
+/// `value` with its sign changed if bit 3 of `k`, the number of eighths of pi, is set, and changed again if
+/// `x` is given and negative.
 fn with_sign<F: Real>(value: F, k: F::Bits, x: Option<F>, n: &Numbers) -> F {
     let turned = k.shl(n.sign - 3);
     let turned = x.map_or(turned, |x| turned ^ x.bits()) & value.of(-0.0).bits();
@@ -181,12 +192,12 @@ pub fn cos<F: Real>(x: F) -> F {
     with_sign(cos + minus.fma(r, more), at.bits, None, n).unless(at.far, &COS, x)
 }
 
-/// The sine and the cosine of r + rest as sums of two.
+/// The sine and the cosine of r + rest, each as a sum of two numbers.
 fn parts<F: Real>(r: F, rest: F, n: &Numbers) -> [(F, F); 2] {
     let one = r.of(1.0);
     let (square, half) = (r * r, r.of(-0.5) * r);
     let lost_square = r.fma(r, -square);
-    // sin r = r + r^3 S(r^2), all but the later terms of S known to twice the precision.
+    // sin r = r + r^3 S(r^2); the leading terms of S have twice the precision.
     let (cube, more) = series(r, square, n.sin);
     let sin_more = (lost_square * r).fma(r.of(n.sin[0]), more);
     let (sin, sin_lost) = quick_sum(r, cube);
@@ -196,13 +207,13 @@ fn parts<F: Real>(r: F, rest: F, n: &Numbers) -> [(F, F); 2] {
     let (fourth, more) = series(square, square, n.cos);
     let cos_more = (lost_square * (square + square)).fma(r.of(n.cos[0]), more);
     let (cos, cos_lost) = quick_sum(head, fourth);
-    // Those of r + rest: rest cos r more, and rest sin r less.
+    // Of r + rest: adds rest cos r to the sine, and subtracts rest sin r from the cosine.
     let sin_rest = cos.fma(rest, sin_more + sin_lost);
     let cos_rest = (-sin).fma(rest, (cos_more + cos_lost) + lost);
     [(sin, sin_rest), (cos, cos_rest)]
 }
 
-/// The sine and the cosine of k pi / 2 + r, of those of r; that of a negative number with `x`.
+/// The sine and the cosine of k pi / 2 + r from those of r; with `x`, the sine takes the sign of `x`.
 fn turned<F: Real>(at: &Reduced<F>, [sin, cos]: [Pair<F>; 2], x: Option<F>, n: &Numbers) -> [Pair<F>; 2] {
     let even = (at.bits & at.bits.of(1)).is_zero();
     let sign = at.r.of(-0.0).bits();
@@ -212,12 +223,13 @@ fn turned<F: Real>(at: &Reduced<F>, [sin, cos]: [Pair<F>; 2], x: Option<F>, n: &
     };
     let of_sine = at.bits.shl(n.sign - 1);
     let of_sine = x.map_or(of_sine, |x| of_sine ^ x.bits()) & sign;
-    // Of k + 1 the cosine's sign is what the sine's is of k.
+    // The sign of the cosine for k is that of the sine for k + 1.
     let of_cosine = (at.bits + at.bits.of(1)).shl(n.sign - 1) & sign;
     [picked(sin, cos, of_sine), picked(cos, sin, of_cosine)]
 }
 
-/// The sine and the cosine of a number's magnitude as sums of two; where they are called for, one rounded number.
+/// The sine and the cosine of a number's magnitude, each as a sum of two numbers; from the called function,
+/// as one rounded number.
 pub(super) fn of_magnitude<F: Real>(x: F) -> [Pair<F>; 2] {
     let n = x.at(&DOUBLE, &SINGLE);
     let (size, zero) = (x.abs(), x.of(0.0));
@@ -229,7 +241,8 @@ pub(super) fn of_magnitude<F: Real>(x: F) -> [Pair<F>; 2] {
     [near(sin, &SIN), near(cos, &COS)]
 }
 
-/// The coefficients of `sin r / r` and of `cos r`, from that of r^2 on, and what the first ones are more than that.
+/// The coefficients of `sin r / r` and of `cos r` from that of r^2 on, and the rounding errors of the first
+/// ones.
 struct Series {
     terms: [f64; 12],
     rests: [f64; 7],
@@ -287,7 +300,8 @@ const LONG_COS: Series = Series {
     ],
 };
 
-/// How many terms of a series are sums of two: with three sine and cosine are known to some 66 bits, with seven to 95.
+/// The number of terms of a series that are sums of two. Three give sine and cosine to some 66 bits, seven
+/// to 95.
 #[derive(Clone, Copy)]
 pub(super) enum Long {
     Three = 3,
@@ -311,7 +325,7 @@ pub(super) fn long_of<F: Real>(x: F, long: Long) -> [Pair<F>; 2] {
     turned(&at, [sin, cos], Some(x), n)
 }
 
-/// Tangent: the quotient of sine and cosine, or minus that of cosine and sine.
+/// Tangent: the quotient of sine and cosine, or minus the quotient of cosine and sine.
 pub fn tan<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let at = reduced(x, Step::HalfPi, n);

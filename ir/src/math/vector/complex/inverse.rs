@@ -1,27 +1,28 @@
 //! Inverse trigonometric and hyperbolic functions.
 //!
-//! Inverse sine and cosine follow T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine
-//! functions using exception handling", ACM TOMS 23(3), 1997, their intermediate results as sums of two. Branch cuts are those of W. Kahan,
-//! "Branch cuts for complex elementary functions, or much ado about nothing's sign bit", 1987.
+//! Inverse sine and cosine follow T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex
+//! arcsine and arccosine functions using exception handling", ACM TOMS 23(3), 1997, with intermediate
+//! results as sums of two numbers. Branch cuts follow W. Kahan, "Branch cuts for complex elementary
+//! functions, or much ado about nothing's sign bit", 1987.
 
 use super::super::pair::Pair;
 use super::super::{inverse, log};
 use super::{Parts, Real, Scaling, is_infinite, is_nan, signed, turned};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-/// What pi is more than its `f64`.
+/// pi minus its `f64` value.
 const PI_LOW: f64 = 1.2246467991473532e-16;
 
-/// Which real part is asked for.
+/// The function whose real part is computed.
 #[derive(Clone, Copy, PartialEq)]
 enum Angle {
-    /// Of the inverse sine.
+    /// The inverse sine.
     Asin,
-    /// Of the inverse cosine: pi / 2 less, but accurate near 0.
+    /// The inverse cosine: pi / 2 minus the inverse sine, but accurate near 0.
     Acos,
 }
 
-/// The angle of (x, y), both known as sums of two.
+/// The angle of (x, y), each a sum of two numbers.
 fn atan2<F: Real>(y: Pair<F>, x: Pair<F>) -> F {
     let near = inverse::atan2(y.hi, x.hi);
     let turn = (y.lo * x.hi - x.lo * y.hi) / x.hi.fma(x.hi, y.hi * y.hi);
@@ -29,11 +30,12 @@ fn atan2<F: Real>(y: Pair<F>, x: Pair<F>) -> F {
     (near + turn).or(usual, near)
 }
 
-/// In the first quadrant, of finite x and y: the angle, and the imaginary part of the inverse sine, minus which is that of the cosine.
+/// For finite x and y in the first quadrant: the angle, and the imaginary part of the inverse sine. The
+/// inverse cosine has minus that imaginary part.
 fn arcs<F: Real>(x: F, y: F, asked: Angle) -> Parts<F> {
     let number = |c: f64| x.of(c);
     let (half, one) = (number(0.5), number(1.0));
-    // Far from everything, near to the real axis, and above 1 by so little that the square is nothing.
+    // Special cases: far from the origin; near the real axis; x = 1 with a y whose square is negligible.
     let far = number(1e17).less(x.max(y));
     let on_axis = y.less(number(1e-9) * (x - one).abs());
     let at_one = x.equal(one) & y.less(number(1e-18));
@@ -47,12 +49,13 @@ fn arcs<F: Real>(x: F, y: F, asked: Angle) -> Parts<F> {
     let a = r.plus(s).scale(half);
     let b = Pair::new(x) / a;
     let from_right = square / r.plus(above);
-    // `s - (1 - x)` and `s + (1 - x)` without cancellation, whichever side of 1 x is on.
+    // `s - (1 - x)` and `s + (1 - x)` without cancellation, on both sides of x = 1.
     let sum = s.plus(gap);
     let rest = square / sum;
     let (s_minus, s_plus) = (rest.or(left, sum), sum.or(left, rest));
 
-    // The imaginary part is a logarithm, of 1 plus what is small, of a sum, or far away of twice the length.
+    // The imaginary part is a logarithm: of 1 plus a small term, of a sum, or far from the origin of twice
+    // the length.
     let small = !number(1.5).less(a.hi);
     let excess = from_right.plus(s_minus).scale(half);
     let radicand = (excess * a.plus(Pair::new(one))).or(small, a * a - Pair::new(one));
@@ -71,7 +74,8 @@ fn arcs<F: Real>(x: F, y: F, asked: Angle) -> Parts<F> {
     let im = sunk.or(on_axis & left, im);
     let im = height.or(at_one, im);
 
-    // The real part is an inverse sine or cosine, or the angle of a point; on the axis beyond 1 a first-order term.
+    // The real part is an inverse sine or cosine, or the angle of a point. On the axis beyond 1 it is a
+    // first-order term.
     let wide = !(b.hi.less(number(0.6)) | b.hi.equal(number(0.6)));
     let flank = a.plus(Pair::new(x)) * from_right.plus(s_plus);
     let flank = flank.scale(half).sqrt();
@@ -96,7 +100,7 @@ fn arcs<F: Real>(x: F, y: F, asked: Angle) -> Parts<F> {
     [angle, im]
 }
 
-/// An imaginary part with the sign of the argument's.
+/// Gives the imaginary part the sign of the argument's.
 fn odd<F: Real>([re, im]: Parts<F>, [_, y]: Parts<F>) -> Parts<F> {
     [re, signed(im, y)]
 }
@@ -143,14 +147,15 @@ pub fn atanh<F: Real>(z: Parts<F>) -> Parts<F> {
     let number = |c: f64| x.of(c);
     let (zero, one, nan) = (number(0.0), number(1.0), number(f64::NAN));
     let (below, above) = (Pair::sum(one, -x), Pair::sum(one, x));
-    // What is not told from nothing beside 1, and where x is 1 is not squared.
+    // Treats a y as 0 that is negligible beside 1; its square might underflow where x is 1.
     let low = y.less(number(1e-140));
     let square = Pair::new(zero).or(low, Pair::square(y));
     let distance = (below * below).plus(square);
     let at_one = distance.hi.equal(zero);
     let more = Pair::new(number(4.0) * x) / distance;
     let near = Pair::sum(one, more.hi);
-    // There it is half of the logarithm of 2 / y, with y scaled as it may be subnormal.
+    // Where x is 1 and y negligible, the logarithm is half of that of 2 / y, with y scaled since it may be
+    // subnormal.
     let lift = 600;
     let hi = (y * number(2f64.powi(lift))).or(at_one, near.hi);
     let lo = zero.or(at_one, near.lo + more.lo);
@@ -158,7 +163,8 @@ pub fn atanh<F: Real>(z: Parts<F>) -> Parts<F> {
     let re = log * number(-0.5).or(at_one, number(0.25));
     let re = number(f64::INFINITY).or(at_one & y.equal(zero), re);
     let im = number(0.5) * atan2(Pair::new(y + y), below * above - square);
-    // Of small numbers themselves; of great ones x / |z|^2, in an order that does not overflow.
+    // Small numbers are their own result; far from the origin it is x / |z|^2, computed in an order that
+    // does not overflow.
     let small = x.max(y).less(number(1e-17));
     let (re, im) = (x.or(small, re), y.or(small, im));
     let (far, flat) = (number(1e17).less(x.max(y)), y.less(x));
@@ -167,7 +173,7 @@ pub fn atanh<F: Real>(z: Parts<F>) -> Parts<F> {
     let above = half * one.or(flat, ratio);
     let of_far = above / ((half * x) + (half * y) * ratio).or(flat, half * y + (half * x) * ratio);
     let (re, im) = (of_far.or(far, re), number(FRAC_PI_2).or(far, im));
-    // Where one is infinite or NaN.
+    // Arguments with an infinite or NaN part.
     let endless = is_infinite(x) | is_infinite(y);
     let unknown = is_nan(x) | is_nan(y);
     let re = zero.or(x.equal(zero), nan).or(unknown, re);

@@ -1,4 +1,5 @@
-//! Powers: `e^(b log a)`, of a logarithm that is known to some 66 bits; and products, for small whole exponents.
+//! Powers: products for small integer exponents, else `e^(b log a)`, with the logarithm known to some 66
+//! bits.
 
 use super::super::pair::Pair;
 use super::super::power::is_integer;
@@ -9,13 +10,13 @@ use super::exponential::{circle, natural};
 use super::logarithm::{log, long_log_of_length};
 use super::{Parts, Real, Scaling, is_finite, is_nan};
 
-/// Whole exponents up to here are products.
+/// The largest integer exponent for which the power is a product.
 pub const MOST_FACTORS: i32 = 15;
 
-/// The bits of such an exponent.
+/// The number of bits of such an exponent.
 const BITS: usize = 4;
 
-/// What is known now, or asked of each number.
+/// A condition: known when code is generated, or computed for each number.
 #[derive(Clone, Copy)]
 enum Answer<F: Real> {
     Known(bool),
@@ -23,7 +24,7 @@ enum Answer<F: Real> {
 }
 
 impl<F: Real> Answer<F> {
-    /// Either; neither is known to be true and asked.
+    /// Logical or. A known true is not combined with a computed condition.
     fn any(self, other: Self) -> Self {
         match (self, other) {
             (Answer::Asked(a), Answer::Asked(b)) => Answer::Asked(a | b),
@@ -33,12 +34,12 @@ impl<F: Real> Answer<F> {
     }
 }
 
-/// What can be chosen and multiplied.
+/// Values that support selection and multiplication.
 trait Factor<F: Real>: Copy {
     fn times(self, other: Self) -> Self;
     fn choose(self, condition: F::Condition, other: Self) -> Self;
 
-    /// `self` if so, otherwise `other`.
+    /// `self` if `answer` is true, otherwise `other`.
     fn if_so(self, answer: Answer<F>, other: Self) -> Self {
         match answer {
             Answer::Known(true) => self,
@@ -58,7 +59,7 @@ impl<F: Real> Factor<F> for Parts<F> {
     }
 }
 
-/// A complex number of double-double parts, for products that must not lose digits of its length.
+/// A complex number with double-double parts, for products whose error is small relative to each part.
 #[derive(Clone, Copy)]
 struct Wide<F> {
     re: Pair<F>,
@@ -76,7 +77,7 @@ impl<F: Real> Factor<F> for Wide<F> {
     }
 }
 
-/// By repeated squaring, from the lowest bit of the exponent, which is not 0.
+/// A power by repeated squaring, from the lowest bit of the exponent, which is not 0.
 fn product<F: Real, T: Factor<F>>(mut base: T, bits: [Answer<F>; BITS]) -> T {
     let (mut power, mut begun) = (base, Answer::Known(false));
     for (at, &bit) in bits.iter().enumerate() {
@@ -108,13 +109,14 @@ fn exponent<F: Real>(x: F) -> F {
     (x.bits().shr(mantissa) | x.of(unit).bits()).real() - x.of(unit + bias)
 }
 
-/// `a` to the power `n`, whole and not 0, of these bits, by products: of finite numbers those of mantissas, to about 100 bits.
+/// `a` to the power `n`, a nonzero integer with the bits `bits`, by products. Finite numbers multiply
+/// mantissas, to about 100 bits.
 fn whole_power<F: Real>(a: Parts<F>, n: F, bits: [Answer<F>; BITS], negative: Answer<F>) -> Parts<F> {
     let zero = n.of(0.0);
     let size = a[0].abs().max(a[1].abs());
     let scaling = Scaling::of(size);
     let k = exponent(size * scaling.by);
-    // One part may be as little beside the other one as numbers can be.
+    // One part may be arbitrarily small beside the other.
     let [re, im] = a.map(|part| Pair::new((part * scaling.by).scale_any(-k)));
     let power = product(Wide { re, im }, bits);
     let square = (power.re * power.re).plus(power.im * power.im);
@@ -123,16 +125,17 @@ fn whole_power<F: Real>(a: Parts<F>, n: F, bits: [Answer<F>; BITS], negative: An
     let most = n.of(2046.0);
     let k = ((k + n.of(0.5) * scaling.doublings) * n).min(most).max(-most);
     let near = [power.re, power.im].map(|part| part.value().scale_any(k));
-    // What is not finite as it comes, times 1 as NumPy begins.
+    // Non-finite numbers use plain products, times 1 as NumPy starts.
     let plain = [n.of(1.0), zero].times(product(a, bits));
     let plain = reciprocal(plain).if_so(negative, plain);
     let value = near.choose(is_finite(a[0]) & is_finite(a[1]), plain);
-    // Zero to a negative power is not a number.
+    // Zero to a negative power is NaN.
     let of_zero = [n.of(f64::NAN); 2].if_so(negative, [zero; 2]);
     of_zero.choose(a[0].equal(zero) & a[1].equal(zero), value)
 }
 
-/// `a` to the power `n`, not 0 and of at most [`MOST_FACTORS`] in magnitude: what [`power`] is, with what `n` decides decided.
+/// `a` to the power `n`, which is not 0 and at most [`MOST_FACTORS`] in magnitude: [`power`] specialized to
+/// a constant exponent.
 pub fn constant_power<F: Real>(a: Parts<F>, n: i32) -> Parts<F> {
     if n == 1 {
         return a;
@@ -141,7 +144,7 @@ pub fn constant_power<F: Real>(a: Parts<F>, n: i32) -> Parts<F> {
     whole_power(a, a[0].of(n.into()), bits, Answer::Known(n < 0))
 }
 
-/// The angle of (x, y), of which one is not 0, as a sum of two: one step of Newton's method.
+/// The angle of (x, y), not both 0, as a sum of two numbers: one step of Newton's method.
 fn angle<F: Real>(x: F, y: F) -> Pair<F> {
     let near = inverse::atan2(y, x);
     let [sine, cosine] = trig::long_of(near, Long::Three);
@@ -152,11 +155,11 @@ fn angle<F: Real>(x: F, y: F) -> Pair<F> {
     quick_sum(near, across / along).into()
 }
 
-/// `a` to the power `b`: products for whole exponents up to [`MOST_FACTORS`], else `e^(b log a)`. 1 for b = 0; 0 for a = 0 and b with a
-/// positive real part, NaN for others.
+/// `a` to the power `b`: products for integer exponents up to [`MOST_FACTORS`], else `e^(b log a)`. 1 for b
+/// = 0. For a = 0 the result is 0 if b has a positive real part, else NaN.
 pub fn power<F: Real>(a: Parts<F>, b: Parts<F>) -> Parts<F> {
     let (zero, one, half) = (a[0].of(0.0), a[0].of(1.0), a[0].of(0.5));
-    // b log a, in plain numbers where it is not finite.
+    // b log a, in plain numbers if it is not finite.
     let (length, angle) = (long_log_of_length(a), angle(a[0], a[1]));
     let [c, d] = b.map(Pair::new);
     let re = (length * c).plus(-(angle * d));
@@ -166,13 +169,13 @@ pub fn power<F: Real>(a: Parts<F>, b: Parts<F>) -> Parts<F> {
     let (re, im) = (re.or(usual, Pair::new(plain[0])), im.or(usual, Pair::new(plain[1])));
     let turned = circle(im.hi, im.lo).map(|part| part.fma(re.lo, part));
     let [value, across] = natural().at([re.hi, im.hi], turned);
-    // The sign that NumPy gives it, from that of the NaN which x86 makes.
+    // The sign of NumPy's result, which follows that of the NaN that x86 produces.
     let vanishes = re.hi.equal(one.of(f64::NEG_INFINITY)) & is_nan(im.hi);
     let value = [value, one.of(-0.0).or(vanishes, across)];
     let positive = zero.less(b[0]);
     let of_zero = zero.or(positive, one.of(f64::NAN));
     let value = [of_zero; 2].choose(a[0].equal(zero) & a[1].equal(zero), value);
-    // Whole exponents.
+    // Integer exponents.
     let size = b[0].abs();
     let floor = |x: F| {
         let unit = x.of(x.at(2f64.powi(52), 2f64.powi(23)));
