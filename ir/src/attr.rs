@@ -1,4 +1,4 @@
-//! Attributes: the compile-time parameters of an instruction, and the schema that an op states for them.
+//! Attributes: the compile-time parameters of an instruction, and the schema that an op declares for them.
 
 use crate::array::Array;
 use crate::dtype::DType;
@@ -26,13 +26,14 @@ pub enum Attr {
     Expr(Arc<ArrayExpr>),
 }
 
-/// One axis of a slice, as in Python: `start:stop:step`, negative positions counting from the end, all clamped to the extent.
+/// One axis of a slice, as in Python: `start:stop:step`. Negative positions count from the end, and all are
+/// clamped to the extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SliceSpec {
-    /// First position; none is the end that `step` starts from.
+    /// First position; `None` starts at the end from which `step` leads away.
     pub start: Option<i64>,
-    /// Position to stop before; none is past the other end.
+    /// Position to stop before; `None` stops past the other end.
     pub stop: Option<i64>,
     /// Distance between positions; never 0.
     pub step: i64,
@@ -88,7 +89,7 @@ pub enum AttrKind {
     Func,
     /// Constant data: `[[1, 2], [3, 4]]:f32`.
     Array,
-    /// The index-space expression of an `arrayexpr`, with a syntax of its own.
+    /// The expression of an `arrayexpr`, with a syntax of its own.
     Expr,
 }
 
@@ -111,27 +112,27 @@ impl Attr {
     }
 }
 
-/// Whether an attribute must be given, and what its absence means.
+/// Whether an attribute is required, and the meaning of its absence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Presence {
-    /// Must be given.
+    /// Required.
     Required,
-    /// May be absent, which means something of its own.
+    /// May be absent; the op defines the meaning of its absence.
     Optional,
-    /// Absent means `false`; given as `false` it is dropped.
+    /// Absent means `false`; an explicit `false` is removed.
     False,
     /// Absent means this integer.
     Int(i64),
 }
 
-/// What an op says of one attribute.
+/// The declaration of one attribute of an op.
 #[derive(Clone, Copy, Debug)]
 pub struct AttrDef {
     /// Its name in text.
     pub name: &'static str,
     /// The kind of its value.
     pub kind: AttrKind,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub presence: Presence,
     /// One line of documentation.
     pub doc: &'static str,
@@ -142,7 +143,7 @@ impl AttrDef {
     pub const fn required(name: &'static str, kind: AttrKind, doc: &'static str) -> Self {
         AttrDef { name, kind, presence: Presence::Required, doc }
     }
-    /// An attribute whose absence means something of its own.
+    /// An attribute that may be absent; the op defines the meaning of its absence.
     pub const fn optional(name: &'static str, kind: AttrKind, doc: &'static str) -> Self {
         AttrDef { name, kind, presence: Presence::Optional, doc }
     }
@@ -156,9 +157,10 @@ impl AttrDef {
     }
 }
 
-/// The attributes of an instruction, in the order of the op's schema. An attribute at its default value is left out.
+/// The attributes of an instruction, in the order of the op's schema. Attributes at their default values are
+/// left out.
 ///
-/// Most instructions have none, so there is room for a pointer only; clones share what is behind it.
+/// Most instructions have none, so this is a single pointer; clones share its target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attrs(Option<Arc<Vec<(Name, Attr)>>>);
 
@@ -167,12 +169,12 @@ impl Attrs {
     pub fn new() -> Self {
         Self::default()
     }
-    /// Adds or replaces one.
+    /// Adds or replaces an attribute.
     pub fn with(mut self, name: impl Into<Name>, value: Attr) -> Self {
         self.set(name.into(), value);
         self
     }
-    /// Adds or replaces one.
+    /// Adds or replaces an attribute.
     pub fn set(&mut self, name: Name, value: Attr) {
         let list = Arc::make_mut(self.0.get_or_insert_default());
         match list.iter_mut().find(|(n, _)| *n == name) {
@@ -180,12 +182,12 @@ impl Attrs {
             None => list.push((name, value)),
         }
     }
-    /// The attribute as it is given.
+    /// The attribute; `None` if it is absent or at its default.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Attr> {
         self.list().iter().find(|(n, _)| *n == name).map(|(_, a)| a)
     }
-    /// A flag; absent is false.
+    /// A flag; false if absent.
     #[inline]
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.get(name), Some(Attr::Bool(true)))
@@ -225,7 +227,7 @@ impl Attrs {
     pub fn expr(&self) -> Option<&Arc<ArrayExpr>> {
         if let Some(Attr::Expr(e)) = self.get("expr") { Some(e) } else { None }
     }
-    /// All, in order.
+    /// All attributes, in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Name, &Attr)> {
         self.list().iter().map(|(n, a)| (*n, a))
@@ -240,7 +242,7 @@ impl Attrs {
         self.0.as_deref().map_or(&[], Vec::as_slice)
     }
 
-    /// Checks against a schema and brings into its order, defaults dropped. Every problem is reported.
+    /// Checks against a schema, sorts in its order, and removes defaults. Reports every violation.
     pub fn normalize(self, schema: &[AttrDef]) -> Result<Attrs, Vec<String>> {
         if self.is_empty() && schema.is_empty() {
             return Ok(self);

@@ -8,16 +8,16 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{LazyLock, RwLock};
 
-/// An interned string: copied and compared as a pointer, ordered and hashed by its text, so that
-/// nothing that depends on a `Name` depends on what else the process interned before.
+/// An interned string: copied and compared as a pointer, ordered and hashed by its text. So results that
+/// depend on a `Name` do not depend on other names that the process interned before.
 #[derive(Clone, Copy)]
 pub struct Name(&'static Kept);
 
-/// A text that is kept. A [`Name`] is the place of one, which takes half the room of a `&str`.
+/// An interned text. A [`Name`] points to one, which takes half the size of a `&str`.
 #[derive(Default)]
 struct Kept(&'static str);
 
-/// All names, and room for more.
+/// All names, and free space for more.
 #[derive(Default)]
 struct Interner {
     names: FxHashMap<&'static str, Name>,
@@ -27,11 +27,11 @@ struct Interner {
 
 static INTERNER: LazyLock<RwLock<Interner>> = LazyLock::new(Default::default);
 
-/// Texts are kept together in pieces of so many bytes.
+/// The size of the blocks in which texts are allocated, in bytes.
 const PIECE: usize = 1 << 14;
 
 impl Interner {
-    /// Keeps a text for the life of the process.
+    /// Copies a text to memory that lives as long as the process.
     fn text(&mut self, text: &str) -> &'static str {
         if text.len() > PIECE / 16 {
             return Box::leak(text.into());
@@ -42,11 +42,11 @@ impl Interner {
         let (kept, room) = std::mem::take(&mut self.bytes).split_at_mut(text.len());
         self.bytes = room;
         kept.copy_from_slice(text.as_bytes());
-        // It is what it was before: text.
+        // The bytes are those of a text.
         std::str::from_utf8(kept).unwrap_or_default()
     }
 
-    /// A new name.
+    /// Interns a new name.
     fn keep(&mut self, text: &str) -> Name {
         let text = self.text(text);
         if self.kept.is_empty() {
@@ -65,7 +65,7 @@ impl Interner {
 }
 
 impl Name {
-    /// Interns `text`. The text of every distinct name is kept for the life of the process.
+    /// Interns `text`. The text of every distinct name lives as long as the process.
     pub fn new(text: &str) -> Self {
         let known = |interner: &Interner| interner.names.get(text).copied();
         if let Some(found) = known(&INTERNER.read().unwrap_or_else(|e| e.into_inner())) {

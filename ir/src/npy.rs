@@ -1,7 +1,7 @@
 //! Reading and writing NumPy's `.npy` files, formats 1.0 to 3.0.
 //!
-//! All element types that Rewright has, in both byte orders, row-major and column-major. What a file claims is checked before
-//! anything of that size is allocated.
+//! Supports all element types of Rewright in both byte orders, row-major and column-major. The header is
+//! checked against the file's size before an allocation of that size.
 //!
 //! ```
 //! use rewright_ir::{Array, Scalar, npy};
@@ -21,7 +21,7 @@ use std::io::Read;
 use std::path::Path;
 use thiserror::Error;
 
-/// Why a file is no array.
+/// The reason why a file can't be read as an array.
 #[derive(Debug, Error)]
 pub enum NpyError {
     /// The file can't be read or written.
@@ -29,42 +29,42 @@ pub enum NpyError {
     Io {
         /// The file.
         path: String,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// It does not begin as such files do.
+    /// The file does not start with the magic string.
     #[error("not a .npy file: it doesn't begin with \\x93NUMPY")]
     Magic,
-    /// A format that is not known.
+    /// An unknown format version.
     #[error("format {0}.{1} of .npy files is not known; 1.0, 2.0 and 3.0 are")]
     Version(u8, u8),
-    /// The header is not what the format asks for.
+    /// The header violates the format.
     #[error("malformed .npy header: {0}")]
     Header(String),
-    /// Elements that Rewright has no type for.
+    /// An element type that Rewright does not support.
     #[error("elements of type `{0}` are not supported")]
     Unsupported(String),
-    /// Fewer or more bytes than the shape needs.
+    /// More or fewer bytes than the shape needs.
     #[error("shape {shape:?} of {dtype} takes {expected} bytes, the file has {found}")]
     Size {
         /// The shape.
         shape: Vec<usize>,
         /// The element type.
         dtype: DType,
-        /// The bytes that it takes.
+        /// The number of bytes that the shape needs.
         expected: usize,
-        /// The bytes that are there.
+        /// The number of bytes in the file.
         found: usize,
     },
 }
 
-/// What files begin with.
+/// The magic string at the start of a file.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The longest header that is read, in bytes.
+/// The maximum length of a header, in bytes.
 const MAX_HEADER: usize = 1 << 16;
 
-/// The most axes that an array may have: NumPy's own limit.
+/// The maximum rank of an array: NumPy's own limit.
 const MAX_RANK: usize = 64;
 
 /// Reads a file.
@@ -73,7 +73,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Array, NpyError> {
     let failed = |source| NpyError::Io { path: path.display().to_string(), source };
     let mut file = File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
-    // What is no such file may have no end.
+    // Reads only the magic string first: another file may be endless.
     file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes).map_err(failed)?;
     if bytes != MAGIC {
         return Err(NpyError::Magic);
@@ -88,7 +88,7 @@ pub fn write(path: impl AsRef<Path>, array: &Array) -> Result<(), NpyError> {
     std::fs::write(path, to_bytes(array)).map_err(|source| NpyError::Io { path: path.display().to_string(), source })
 }
 
-/// Reads the contents of a file.
+/// Reads an array from the contents of a file.
 pub fn from_bytes(bytes: &[u8]) -> Result<Array, NpyError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(NpyError::Magic)?;
     let (version, rest) = rest.split_at_checked(2).ok_or(NpyError::Magic)?;
@@ -131,7 +131,7 @@ pub fn to_bytes(array: &Array) -> Vec<u8> {
     let size = dtype.size();
     let mut header =
         format!("{{'descr': '{order}{}{size}', 'fortran_order': False, 'shape': ({shape}), }}", kind(dtype));
-    // The data begin at a multiple of 64 bytes, after a line end.
+    // The data start at a multiple of 64 bytes, after a line end.
     while (10 + header.len() + 1) % 64 != 0 {
         header.push(' ');
     }
@@ -156,7 +156,7 @@ fn kind(dtype: DType) -> char {
     }
 }
 
-/// The element type that a type string means, and whether its bytes are in big-endian order.
+/// The element type of a type string, and whether its bytes are in big-endian order.
 fn element_type(descr: &str) -> Result<(DType, bool), NpyError> {
     let mut letters = descr.chars();
     let order = letters.next();
@@ -184,9 +184,9 @@ fn elements<T: Element + Bytes>(data: &[u8], len: usize, big: bool, header: &Hea
 
 // --- Elements --------------------------------------------------------------------------------------------------------
 
-/// An element as bytes.
+/// Conversion of an element from and to bytes.
 trait Bytes: Sized {
-    /// From as many bytes as it has.
+    /// From `size_of::<Self>()` bytes.
     fn get(bytes: &[u8], big: bool) -> Self;
     /// Appends its little-endian bytes.
     fn put(&self, to: &mut Vec<u8>);
@@ -235,14 +235,14 @@ complex_bytes!(Complex32 Complex64);
 
 // --- Header ----------------------------------------------------------------------------------------------------------
 
-/// What a header says.
+/// The contents of a header.
 struct Header {
     descr: String,
     fortran: bool,
     shape: Vec<usize>,
 }
 
-/// Reads the Python literal that a header is: a dictionary of a string, a bool and a tuple.
+/// Parses the Python literal in a header: a dictionary of a string, a bool and a tuple.
 struct Reader<'a> {
     rest: &'a str,
 }

@@ -1,4 +1,4 @@
-//! The meaning of `arrayexpr`, place by place, and its verifier.
+//! The semantics of `arrayexpr`, part by part, and its verifier.
 
 use rewright_ir::expr::*;
 use rewright_ir::*;
@@ -233,7 +233,7 @@ fn guards_skip_points() {
     gives(expr.clone(), &[vector(&[1., 2., 3., 4.])], &[1., -1., 3., -1.]);
     expr.guard = vec![Condition { form: form(0, 1, -3), test: Test::Zero }];
     gives(expr, &[vector(&[1., 2., 3., 4.])], &[-1., -1., -1., 4.]);
-    // Over reduce axes, a guard says what is combined.
+    // On reduce axes, a guard selects the points that are combined.
     let mut total = sum(num(4), read("x", 0, &[0]));
     total.guard = vec![even];
     gives(total, &[vector(&[1., 2., 3., 4.])], &[4.]);
@@ -336,7 +336,7 @@ fn positions_of_minima_are_the_first() {
         expr.finish = Some(body(vec![], vec![BodyRef::Acc(1), BodyRef::Acc(0)]));
         expr
     };
-    // Element 20 is combined before element 1 is: it is in the lane of element 4.
+    // Element 20 is combined before element 1, since it is in the lane of element 4.
     let mut many: Vec<f64> = (0..40).map(f64::from).collect();
     (many[20], many[9], many[1], many[0]) = (-5., -5., -5., 3.);
     gives(argmin(40), &[vector(&many)], &[1.]);
@@ -346,7 +346,7 @@ fn positions_of_minima_are_the_first() {
 
 #[test]
 fn regions_combine_tuples_in_order() {
-    // Composition of the maps x -> a x + b, which is associative and does not commute.
+    // Composition of the maps x -> a x + b, which is associative but not commutative.
     let acc = BodyRef::Acc;
     let compose = body(
         vec![
@@ -461,7 +461,7 @@ fn every_problem_is_reported() {
     assert!(wanted.iter().all(|words| error.message.contains(words)), "{error}");
 }
 
-/// One change that breaks an expression, and a word of the problem that names it.
+/// A change that breaks an expression, and a word of the message that reports it.
 type Break = (fn(&mut ArrayExpr), &'static str);
 
 #[test]
@@ -535,7 +535,7 @@ fn constants_and_axes_are_operands_of_bodies() {
     let mut expr = copy(3, read("x", 0, &[0]));
     expr.body = body(vec![inst("add", &[X, c(0.5)], F)], vec![BodyRef::Inst(0, 0)]);
     expr.axes[0].hi = Some(sym("n"));
-    // Symbols are the function's.
+    // Symbols are bound by the function.
     let mut b =
         FuncBuilder::new("f", &[("x", Type::array(F, [Dim::from("n")]))], vec![Type::array(F, [Dim::Const(3)])]);
     let r =

@@ -1,4 +1,4 @@
-//! The RON form: what is written, what is read, and what is refused.
+//! The RON form: writing, reading, and refused texts.
 
 use pretty_assertions::assert_eq;
 use rewright_ir::ron::{from_ron, to_ron};
@@ -8,7 +8,7 @@ fn parse(text: &str) -> Module {
     parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
-/// Through RON and back is the same text, and the same RON.
+/// Asserts that a round trip through RON gives the same text and the same RON.
 #[track_caller]
 fn same(text: &str) -> String {
     let module = parse(text);
@@ -124,7 +124,7 @@ fn a_function_alone_is_data_too() {
     assert_eq!(back.to_string(), function.to_string());
 }
 
-/// Replaces some of the RON of [`LOOP`], and gives the messages.
+/// Replaces a part of the RON of [`LOOP`], and returns the error messages.
 #[track_caller]
 fn refused(from: &str, to: &str) -> String {
     let ron = to_ron(&parse(LOOP)).unwrap();
@@ -166,7 +166,7 @@ fn errors_say_where() {
         refused("\"axes\": Ints([0])", "\"axs\": Ints([0])"),
         "`@count`, block `done now`, instruction 0 (`sum`): `sum`: unknown attribute `axs`; this op has `axes`, `keepdims`"
     );
-    // What only the verifier sees.
+    // An error that only the verifier detects.
     assert_eq!(
         refused("args: [\"%next\", \"%0\"]", "args: [\"%next\", \"%1\"]"),
         "`@count`: `jump` uses %1, which is not defined on every path to it (values go from block to block as block arguments \
@@ -182,7 +182,7 @@ fn nesting_is_bounded() {
     assert!(from_ron(&deep, "deep.ron").is_err());
 }
 
-/// The examples of the page on the IR are what it says.
+/// The examples of the IR page are valid and produce the shown output.
 #[test]
 fn examples_of_the_page_are_read() {
     let page = include_str!("../../docs/ir.md");

@@ -1,4 +1,4 @@
-//! What instructions and functions do besides computing results, through calls, recursive ones too.
+//! Side effects of instructions and functions, including those of calls, also recursive ones.
 
 use crate::function::{Function, Inst, Value, ValueDef};
 use crate::module::Module;
@@ -7,35 +7,35 @@ use crate::op::Effects;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// What an instruction does.
+/// The side effects of an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstEffects {
-    /// The values whose contents it may change.
+    /// The values that it may write to.
     pub writes: SmallVec<[Value; 1]>,
-    /// The values whose life it ends.
+    /// The values that it frees.
     pub frees: SmallVec<[Value; 1]>,
-    /// It is seen outside: it is kept, and kept in order with others of the kind.
+    /// Observable outside (prints, raises): never removed, or reordered with others of the kind.
     pub io: bool,
 }
 
 impl InstEffects {
-    /// True if it does nothing but compute results.
+    /// True without any effects.
     pub fn is_pure(&self) -> bool {
         self.writes.is_empty() && self.frees.is_empty() && !self.io
     }
 }
 
-/// What a call of a function may do.
+/// The effects of a call of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionEffects {
-    /// For each parameter, whether it may be stored to.
+    /// For each parameter, whether the function may store to it.
     pub stores: Vec<bool>,
-    /// It may print or raise.
+    /// Whether it may print or raise.
     pub io: bool,
 }
 
 impl FunctionEffects {
-    /// True if a call does nothing but compute results.
+    /// True if a call has no effects.
     pub fn is_pure(&self) -> bool {
         !self.io && !self.stores.contains(&true)
     }
@@ -47,14 +47,15 @@ pub struct ModuleEffects {
     functions: FxHashMap<Name, FunctionEffects>,
 }
 
-/// A call inside a function: who is called, and which of the caller's parameters are passed as which argument.
+/// A call inside a function: the callee, and the pairs of argument number and caller's parameter number that
+/// are passed.
 struct CallSite {
     callee: Name,
     params: SmallVec<[(usize, usize); 2]>,
 }
 
 impl ModuleEffects {
-    /// Computes them, from what each function does itself, by following calls back to callers until nothing changes.
+    /// Computes the effects of each function, and propagates them from callees to callers to a fixed point.
     pub fn of(module: &Module) -> Self {
         let mut this = ModuleEffects::default();
         let mut callers: FxHashMap<Name, Vec<(Name, CallSite)>> = FxHashMap::default();
@@ -90,7 +91,7 @@ impl ModuleEffects {
         this
     }
 
-    /// A function has become another one: what it calls does what was known of it.
+    /// Updates the effects of a function that has changed; those of its callees are as before.
     pub fn refresh(&mut self, func: &Function, module: &Module) {
         let (mut own, sites) = local_effects(func, module);
         for site in sites.iter().filter(|site| site.callee != func.name) {
@@ -103,12 +104,13 @@ impl ModuleEffects {
         self.functions.insert(func.name, own);
     }
 
-    /// What a call of a function may do; none if the module has no such function.
+    /// The effects of a call of a function; `None` if the module has no such function.
     pub fn function(&self, name: Name) -> Option<&FunctionEffects> {
         self.functions.get(&name)
     }
 
-    /// What an instruction does. A call of a function that is not known writes all of its arguments and is seen outside.
+    /// The effects of an instruction. A call of an unknown function writes all its arguments, and is
+    /// observable outside.
     pub fn inst(&self, func: &Function, inst: Inst) -> InstEffects {
         let data = func.inst(inst);
         let effects = data.op.effects;
@@ -133,7 +135,7 @@ impl ModuleEffects {
     }
 }
 
-/// What one function does itself, and its calls of functions that the module has.
+/// The effects of a function's own instructions, and its calls of functions of the module.
 fn local_effects(func: &Function, module: &Module) -> (FunctionEffects, Vec<CallSite>) {
     let mut own = FunctionEffects { stores: vec![false; func.params().len()], io: false };
     let mut sites = Vec::new();
@@ -165,15 +167,16 @@ fn local_effects(func: &Function, module: &Module) -> (FunctionEffects, Vec<Call
     (own, sites)
 }
 
-/// What one instruction does. Computes the effects of the whole module if it is a call: where several instructions are asked about,
-/// keep a [`ModuleEffects`].
+/// The effects of one instruction. For a call this computes the effects of the whole module; to query
+/// several instructions, keep a [`ModuleEffects`].
 pub fn inst_effects(func: &Function, module: Option<&Module>, inst: Inst) -> InstEffects {
     let calls = func.inst(inst).op.effects.contains(Effects::CALLS);
     let effects = module.filter(|_| calls).map(ModuleEffects::of).unwrap_or_default();
     effects.inst(func, inst)
 }
 
-/// The values of a function that some instruction may write to: what they hold depends on when it is read.
+/// The values of a function that some instruction may write to, so that their contents depend on the time of
+/// a read.
 pub fn written_values(func: &Function, effects: &ModuleEffects) -> FxHashSet<Value> {
     let writers = func.blocks().flat_map(|b| func.insts(b));
     let writers = writers.filter(|&i| func.inst(i).op.effects.intersects(Effects::WRITES | Effects::CALLS));

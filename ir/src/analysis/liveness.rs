@@ -1,14 +1,15 @@
-//! Liveness: which values are still needed where.
+//! Liveness: the values that are live at block boundaries.
 //!
-//! Each use is followed back to the definition, as Boissinot, Hack, Grund, Dupont de Dinechin and Rastello do ("Computing Liveness
-//! Sets for SSA-Form Programs", 2011): the time is that of writing down the answer.
+//! Each use is followed back to its definition, so the time is that of writing the answer. Source:
+//! Boissinot, Hack, Grund, Dupont de Dinechin, Rastello, "Computing Liveness Sets for SSA-Form Programs",
+//! 2011.
 
 use super::dominators::predecessors;
 use crate::function::{Block, Function, Inst, Value, ValueDef};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
-/// The values that are live where blocks begin and end. A block's own parameters are not live into it.
+/// The live-in and live-out values of blocks. A block's own parameters are not live-in.
 #[derive(Clone, Debug, Default)]
 pub struct Liveness {
     ins: SecondaryMap<Block, Vec<Value>>,
@@ -16,14 +17,14 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Computes it for all values but constants. A `del` counts as a use.
+    /// Computes liveness for all values but constants. A `del` counts as a use.
     pub fn of(func: &Function) -> Self {
         let params = func.blocks().flat_map(|b| func.block_params(b).to_vec());
         let results = func.blocks().flat_map(|b| func.insts(b)).flat_map(|i| func.inst(i).results.clone());
         Self::of_values(func, params.chain(results))
     }
 
-    /// Computes it for some values only.
+    /// Computes liveness for some values only.
     pub fn of_values(func: &Function, values: impl IntoIterator<Item = Value>) -> Self {
         let mut this = Liveness::default();
         for block in func.blocks() {
@@ -55,15 +56,15 @@ impl Liveness {
         this
     }
 
-    /// The values that are live where a block begins, in the order in which they were asked about.
+    /// The live-in values of a block, in the order in which they were passed.
     pub fn live_in(&self, block: Block) -> &[Value] {
         self.ins.get(block).map_or(&[], Vec::as_slice)
     }
-    /// The values that are live where a block ends.
+    /// The live-out values of a block.
     pub fn live_out(&self, block: Block) -> &[Value] {
         self.outs.get(block).map_or(&[], Vec::as_slice)
     }
-    /// True if the value is used after an instruction before it is defined anew.
+    /// True if the value is live after an instruction.
     pub fn live_after(&self, func: &Function, value: Value, inst: Inst) -> bool {
         let Some(block) = func.block_of(inst) else { return false };
         let here = |user: Inst| func.block_of(user) == Some(block) && func.comes_before(inst, user);
@@ -71,7 +72,7 @@ impl Liveness {
     }
 }
 
-/// The block that defines a value; none for constants and for what stands in no block.
+/// The block that defines a value; `None` for constants and for results of unlinked instructions.
 fn home(func: &Function, value: Value) -> Option<Block> {
     match func.def(value) {
         ValueDef::Param(block, _) => Some(block),
@@ -80,12 +81,12 @@ fn home(func: &Function, value: Value) -> Option<Block> {
     }
 }
 
-/// True if the user, in the block that defines the value, reads what was defined in the same pass through it.
+/// True if a user in the defining block follows the definition, so that it reads the value of the same pass.
 fn after(func: &Function, value: Value, user: Inst) -> bool {
     func.def_inst(value).is_none_or(|def| func.comes_before(def, user))
 }
 
-/// The values that instructions end the life of, each once, in layout order.
+/// The values that instructions free, each once, in layout order.
 pub fn ended_values(func: &Function) -> SmallVec<[Value; 4]> {
     let mut seen = rustc_hash::FxHashSet::default();
     let frees = func.blocks().flat_map(|b| func.insts(b)).map(|i| func.inst(i));

@@ -1,4 +1,4 @@
-//! Hashes of what a function says, whatever its keys and names.
+//! Structural hashes of functions, independent of keys and names.
 
 use crate::attr::{Attr, Attrs};
 use crate::function::{Block, Function, Value, ValueDef};
@@ -6,8 +6,9 @@ use slotmap::SecondaryMap;
 use std::fmt::{self, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A hash of a function's structure: blocks, instructions and types in layout order, values by where they are defined. Names of
-/// values and blocks, places and keys do not matter. The same on every machine that has the same word size.
+/// A hash of a function's structure: blocks, instructions and types in layout order, and values by their
+/// definitions. It ignores value and block names, source locations and keys. The same on all machines of the
+/// same word size.
 pub fn structural_hash(func: &Function) -> u64 {
     let mut h = DefaultHasher::new();
     let mut number: SecondaryMap<Value, u32> = SecondaryMap::new();
@@ -72,7 +73,7 @@ fn hash_attr(attr: &Attr, h: &mut impl Hasher) {
             (x.dtype(), x.shape()).hash(h);
             x.iter().for_each(|element| element.hash(h));
         }
-        // A body is a tree of many types; its `Debug` form is made of the same parts as its equality.
+        // A body is a tree of many types; its `Debug` form has the same parts as its equality.
         Attr::Expr(x) => {
             let mut text = HashText(h);
             // Writing to a hasher can't fail.

@@ -1,7 +1,9 @@
-//! The reference evaluator: the plain meaning of every op, slow and obvious.
+//! The reference evaluator: the semantics of every op, implemented simply rather than fast. Every rewrite
+//! and code generator is compared with it.
 //!
-//! Values are held by value: a view is a copy as far as anyone can tell, and only `store` (or a call that stores to its
-//! parameter) changes what a value holds. Every program ends, with results or with an error, within [`Limits`].
+//! Values have value semantics: a view behaves like a copy, and only `store`, or a call that stores to its
+//! parameter, changes the contents of a value. Every program ends with results or an error within
+//! [`Limits`].
 //!
 //! ```
 //! use rewright_ir::{Datum, FuncBuilder, Limits, Scalar, DType, Type, eval::evaluate_function};
@@ -41,21 +43,21 @@ pub use memory::{Memory, reserve};
 pub use message::{Bound, mismatch, with_operands};
 pub use watched::{Floats, Watch};
 
-/// What an evaluation may use, so that every program ends.
+/// The resource limits of an evaluation; they make every program terminate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Instructions executed, elements computed, and points of index spaces, over all calls: 2³² if nothing is said. A product of two
-    /// matrices of 1,000 rows and columns has 10⁹ points.
+    /// Instructions executed, elements computed, and points of index spaces, over all calls; 2³² by default.
+    /// A product of two matrices of 1,000 rows and columns has 10⁹ points.
     pub steps: u64,
-    /// Elements of one array: 2²⁸ if nothing is said.
+    /// Elements of one array; 2²⁸ by default.
     pub elements: u64,
-    /// Bytes in all arrays that live values hold, a shared buffer counted for each: 8 GiB if nothing is said.
+    /// Bytes of all arrays that live values hold, with a shared buffer counted for each; 8 GiB by default.
     pub bytes: u64,
-    /// Depth of calls, 128 if nothing is said; no more than [`MAX_DEPTH`] counts.
+    /// Depth of calls, 128 by default and at most [`MAX_DEPTH`].
     pub depth: u32,
 }
 
-/// The deepest nesting of calls, whatever [`Limits::depth`] says: calls use the native stack.
+/// The maximum depth of calls for any [`Limits::depth`]: calls use the native stack.
 pub const MAX_DEPTH: u32 = 256;
 
 impl Limits {
@@ -76,14 +78,14 @@ impl Default for Limits {
     }
 }
 
-/// What a program gave.
+/// The outcome of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The function's results.
     pub results: Vec<Datum>,
-    /// The arguments, with what was stored to them.
+    /// The arguments, including the effects of stores to them.
     pub args: Vec<Datum>,
-    /// One string for each `print` that was executed.
+    /// One string for each executed `print`.
     pub printed: Vec<String>,
 }
 
@@ -106,8 +108,8 @@ pub fn evaluate_function(func: &Function, args: Vec<Datum>, limits: Limits) -> R
     machine::Machine::new(None, limits).outcome(func, args)
 }
 
-/// Evaluates a function beside a module that holds those that it calls, and counts the steps that it takes, to an error too. The
-/// module may hold another function of its name.
+/// Evaluates a function, and counts its steps, also up to an error. `module` has the callees; it may hold
+/// another function of the same name.
 pub fn evaluate_counted(
     func: &Function,
     module: Option<&Module>,
@@ -118,7 +120,7 @@ pub fn evaluate_counted(
     (machine.outcome(func, args), machine.taken())
 }
 
-/// The same, and the floats that the evaluation meets, to an error too.
+/// Like [`evaluate_counted`], and records the floats of the evaluation, also up to an error.
 pub fn evaluate_watched(
     func: &Function,
     module: Option<&Module>,
@@ -129,7 +131,7 @@ pub fn evaluate_watched(
     (machine.outcome(func, args), machine.taken(), machine.floats.get())
 }
 
-/// Evaluates one pure op, as constant folding does. `results` are the types of its results, if they are known.
+/// Evaluates one pure op, as constant folding does. `results` are its result types, if they are known.
 pub fn evaluate_op(
     op: Op,
     attrs: &Attrs,
@@ -159,7 +161,7 @@ pub fn apply(op: Op, cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, Eval
     }
 }
 
-/// What an op's array evaluation sees besides its operands.
+/// The context of an op's array evaluation, besides its operands.
 pub struct EvalCx<'a> {
     /// The attributes.
     pub attrs: &'a Attrs,
@@ -169,18 +171,18 @@ pub struct EvalCx<'a> {
     pub symbols: &'a FxHashMap<Name, u64>,
     /// The module around.
     pub module: Option<&'a Module>,
-    /// What may be used.
+    /// The resource limits.
     pub limits: Limits,
-    /// The steps that are left.
+    /// The remaining steps.
     pub steps: &'a Cell<u64>,
-    /// Where the floats of expressions are noted.
+    /// The recorder of the expressions' floats.
     pub watch: Watch<'a>,
     /// Who gives memory for results; the global allocator if nobody does.
     pub memory: Option<&'a dyn Memory>,
 }
 
 impl EvalCx<'_> {
-    /// Uses up steps; an error when none are left.
+    /// Consumes steps; an error if none are left.
     pub fn spend(&self, steps: u64) -> Result<(), EvalError> {
         match self.steps.get().checked_sub(steps) {
             Some(left) => {
@@ -191,12 +193,13 @@ impl EvalCx<'_> {
         }
     }
 
-    /// The number of elements of a shape; an error if it is over the limit. To be asked before anything is allocated.
+    /// The number of elements of a shape; an error if it exceeds the limit. Call it before any allocation.
     pub fn len(&self, shape: &[usize]) -> Result<usize, EvalError> {
         self.limits.len(shape)
     }
 
-    /// The same, where an array of a shape and dtype that is to be allocated has to be within the limit on bytes too.
+    /// The number of elements of an array to allocate; an error if it exceeds the limits on elements or
+    /// bytes.
     pub fn room(&self, dtype: DType, shape: &[usize]) -> Result<usize, EvalError> {
         let len = self.len(shape)?;
         match (len as u64).saturating_mul(dtype.size() as u64) <= self.limits.bytes {
@@ -224,7 +227,7 @@ impl EvalCx<'_> {
         elements.into_array(shape)
     }
 
-    /// The extent that a dim stands for.
+    /// The extent of a dim.
     pub fn extent(&self, dim: Dim) -> Result<u64, EvalError> {
         match dim {
             Dim::Const(n) => Ok(n),
@@ -235,7 +238,7 @@ impl EvalCx<'_> {
         }
     }
 
-    /// The extents that dims stand for.
+    /// The extents of dims.
     pub fn shape(&self, dims: &[Dim]) -> Result<Vec<usize>, EvalError> {
         let extent = |&dim: &Dim| {
             let n = self.extent(dim)?;

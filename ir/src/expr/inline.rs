@@ -1,8 +1,8 @@
-//! Functions of scalars as parts of bodies: how a user's ufunc is computed inside of an expression.
+//! Inlining of scalar functions into bodies: a user's ufunc is computed inside an expression.
 //!
-//! A body has no control flow, so branches become selections: every block is computed, and a parameter of a block takes the value that
-//! comes along the edge that is taken. That is right as long as nothing of it can fail where it would not have run; loops can't
-//! be taken in at all.
+//! If-conversion: a body has no control flow, so branches become selections. Every block is computed, and a
+//! block parameter selects the argument of the edge that is taken. This is correct as long as no instruction
+//! can fail where it would not have run. Loops can't be inlined.
 
 use super::{Body, BodyOp, BodyRef};
 use crate::analysis::Dominators;
@@ -19,16 +19,20 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// The deepest nesting of calls that is taken in.
+/// The maximum depth of inlined calls.
 const MAX_DEPTH: usize = 16;
-/// The most blocks that are gone through, each time that they are called.
+/// The maximum number of visited blocks, counted at each call.
 const MAX_BLOCKS: usize = 1 << 13;
-/// The most instructions that are taken in.
+/// The maximum number of inlined instructions.
 const MAX_INSTS: usize = 1 << 12;
 
-/// Appends to a body what a function of scalars computes of `args`, values with their dtypes, which are cast to its parameters'. Gives the
-/// results, or says why the function can't be computed in a body; the body is then of no use. What is no instruction of the function's own, as
-/// the choice between what its branches came to, is written at `loc`, where it is applied, and all of it is part of what applies it there.
+/// Inlines a function of scalars into a body. `args` are values with their dtypes, which are cast to those
+/// of the parameters.
+///
+/// Returns the results, or the reason why the function can't be inlined; then the body is incomplete and
+/// must be discarded. Instructions that are not in the function, such as selections between branches, get
+/// the location `loc` of the call. All inlined instructions record `loc` as the place where the function is
+/// applied.
 pub fn inline_function(
     body: &mut Body,
     module: &Module,
@@ -44,30 +48,30 @@ pub fn inline_function(
     Ok(results)
 }
 
-/// Whether control comes to a place.
+/// The condition under which control reaches a point.
 #[derive(Clone, PartialEq)]
 enum Path {
-    /// It does.
+    /// Always.
     Always,
-    /// It comes to the outer place, and the test holds there, or fails.
+    /// Control reaches the outer point, and the test has this value there.
     When(Rc<Path>, BodyRef, bool),
-    /// This bool says it.
+    /// This bool is true.
     If(BodyRef),
 }
 
-/// A way to a block, with arguments for its parameters.
+/// An edge to a block, with arguments for its parameters.
 struct Edge {
     path: Path,
     args: SmallVec<[BodyRef; 2]>,
 }
 
-/// The ways out of a block: to others, or out of the function.
+/// The outgoing edges of a block: to other blocks, or out of the function.
 type Ways = SmallVec<[(Option<Block>, Edge); 2]>;
 
 struct Inliner<'a> {
     body: &'a mut Body,
     first: usize,
-    /// The blocks of all calls so far.
+    /// The number of blocks of all calls so far.
     blocks: usize,
     module: &'a Module,
 }
@@ -173,7 +177,7 @@ impl Inliner<'_> {
         }
     }
 
-    /// One result of an op.
+    /// Appends an op with one result.
     fn op(&mut self, op: &'static OpDef, args: &[BodyRef], dtype: DType, loc: Loc) -> Result<BodyRef, String> {
         Ok(self.push(BodyOp::Op(Op(op), Attrs::new()), args.iter().copied(), [dtype], loc)?[0])
     }
@@ -201,7 +205,7 @@ impl Inliner<'_> {
         Ok(())
     }
 
-    /// Where control goes from a terminator: to a block, or out of the function.
+    /// The outgoing edges of a terminator: to blocks, or out of the function.
     fn leave(&mut self, frame: &Frame<'_>, inst: Inst, path: &Path) -> Result<Ways, String> {
         let data = frame.func.inst(inst);
         let mut edges = SmallVec::new();
@@ -235,9 +239,10 @@ impl Inliner<'_> {
 
     // --- Ways that meet ----------------------------------------------------------------------------------------------
 
-    /// The edges into a block, of which one is taken if any is, as one.
+    /// Joins the incoming edges of a block, at most one of which is taken, into one edge.
     fn join(&mut self, mut edges: Vec<Edge>, dtypes: &[DType], loc: Loc) -> Result<Edge, String> {
-        // The two sides of a test first: then only the test matters, and no longer how control came to it.
+        // Joins the two edges of the same test first: the result depends on the test only, not on the path
+        // to it.
         while let Some((a, b)) = sides(&edges) {
             let no = edges.swap_remove(b);
             let yes = std::mem::replace(&mut edges[a], Edge { path: Path::Always, args: SmallVec::new() });
@@ -271,7 +276,7 @@ impl Inliner<'_> {
         yes.into_iter().zip(no).zip(dtypes).map(choose).collect()
     }
 
-    /// A bool that says whether a way is taken; `None` if it always is.
+    /// A bool that is true if a path is taken; `None` for a path that always is.
     fn bool_of(&mut self, path: &Path, loc: Loc) -> Result<Option<BodyRef>, String> {
         let (outer, test, holds) = match path {
             Path::Always => return Ok(None),
@@ -286,7 +291,8 @@ impl Inliner<'_> {
     }
 }
 
-/// True of an op that may fail at these dtypes. Powers of floats and complex numbers have a value for all operands.
+/// True if an op may fail at these dtypes. Powers of floats and complex numbers are defined for all
+/// operands.
 fn may_fail(data: &InstData, args: &[(BodyRef, DType)]) -> bool {
     if !data.op.traits.contains(Traits::PARTIAL) {
         return false;
@@ -310,6 +316,6 @@ fn sides(edges: &[Edge]) -> Option<(usize, usize)> {
         _ => false,
     };
     let of = |a: usize| (a + 1..edges.len()).find(|&b| opposite(&edges[a].path, &edges[b].path)).map(|b| (a, b));
-    // From the end, where those of a long `switch` are.
+    // Searches from the end, where the edges of a long `switch` are.
     (0..edges.len()).rev().find_map(of)
 }

@@ -1,11 +1,13 @@
-//! Takes out of a body what none of its results needs.
+//! Dead code elimination in a body.
 
 use super::args::args_of_position;
 use super::{Axis, Body, BodyRef, Index, IndexExpr, Operand, Source};
 
-/// Drops body instructions that no result depends on, operands that no instruction reads, and arguments that no operand reads, nor positions of
-/// any. Operands that an axis has its extent from stay. `args` stands for the instruction's arguments. For expressions that have neither
-/// conditions nor finisher, and read no positions to write at.
+/// Removes body instructions that no result depends on, operands that no instruction reads, and arguments
+/// that neither operands nor positions read. Operands that determine an axis's extent stay.
+///
+/// `args` stands for the instruction's arguments. Only for expressions without guard and `finish` body whose
+/// write positions read no arrays.
 pub fn prune<T>(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, args: &mut Vec<T>) {
     let mut insts = vec![false; body.insts.len()];
     let sets_extent = |index: &Index| match &index.expr {
@@ -59,7 +61,7 @@ pub fn prune<T>(body: &mut Body, axes: &[Axis], operands: &mut Vec<Operand>, arg
     }
 }
 
-/// Where each of what is kept will stand.
+/// The new index of each kept item.
 fn places(kept: &[bool]) -> Vec<u32> {
     let before = |count: &mut u32, &kept: &bool| {
         let place = *count;

@@ -1,16 +1,16 @@
-//! Double-doubles rounded to `f64` once, also where that is subnormal.
+//! Rounding of double-doubles to `f64` in one step, also to subnormal numbers.
 
 use super::double_double::{Dd, LN_2};
 
-/// e^x rounded to `f64` from a hundred bits, for |x| up to 800 known to that many.
+/// e^x rounded to `f64` from a hundred bits. |x| is at most 800 and known to a hundred bits.
 pub(super) fn exp_of_hundred_bits(x: Dd) -> f64 {
     let k = (x.hi / LN_2.hi).round_ties_even();
     round_scaled((x - LN_2 * Dd::new(k)).exp(), k as i32)
 }
 
-/// `x 2^k` rounded to `f64`, once. What is off the middle of two numbers by less than 2^-30 of their distance is taken to be there.
+/// `x 2^k` rounded to `f64` once. Numbers within 2^-30 of their spacing from a midpoint count as ties.
 pub(super) fn round_scaled(x: Dd, k: i32) -> f64 {
-    // The distance of numbers near x 2^k is 2^(unit + k).
+    // The spacing of numbers near x 2^k is 2^(unit + k).
     let unit = (libm::frexp(x.hi).1 - 53).max(-1074 - k);
     let units = libm::ldexp(x.hi, -unit);
     let mut whole = units.floor();

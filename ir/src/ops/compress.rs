@@ -9,8 +9,8 @@ use crate::op::{Arity, Eval, InferCx, OpDef, Types};
 use crate::register_op;
 use crate::types::{Dim, Type};
 
-/// `compress %x, %mask`: `x[mask]` in NumPy: what is at the places of the leading axes where the mask is true, in row-major
-/// order along a first axis. Its extent is known at run time only.
+/// `compress %x, %mask`: `x[mask]` in NumPy. Selects the parts of `x` at which the mask over its leading
+/// axes is true, in row-major order along a first axis. The extent of that axis is known only at run time.
 pub static COMPRESS: OpDef = OpDef::new(
     "compress",
     "the parts of an array where a mask over its leading axes is true, along one axis",

@@ -6,7 +6,7 @@ use crate::math::{double, single};
 use crate::op::LiteralCx;
 use num_complex::Complex;
 
-/// The dtype of a literal of `ldexp`: a float, and `i64` for the exponent.
+/// The literal rule of `ldexp`: a float, and `i64` for the exponent.
 pub fn ldexp_literal(cx: &LiteralCx<'_>) -> DType {
     if cx.operand == 1 {
         return cx.literal.dtype_beside(Some(DType::I64));
@@ -15,7 +15,7 @@ pub fn ldexp_literal(cx: &LiteralCx<'_>) -> DType {
     if dtype.kind() == Kind::Int { DType::F32 } else { dtype }
 }
 
-/// An exponent beyond which every product with a power of two is 0 or infinite.
+/// Clamps an exponent to a range beyond which every product with a power of two is 0 or infinite.
 fn clamp_exponent(n: i64) -> i32 {
     n.clamp(-5000, 5000) as i32
 }

@@ -1,4 +1,4 @@
-//! `getitem`: the part of an array at positions of its leading axes.
+//! `getitem`: the element or subarray at positions of the leading axes.
 
 use super::rule::{self, array, one, positions, refuse};
 use crate::array::{Array, Datum, map_array};
@@ -9,9 +9,9 @@ use crate::register_op;
 use crate::types::Type;
 use ndarray::Axis;
 
-/// `getitem %x, %i, %j`: what is at positions of the leading axes, `x[i, j]` in Python. With a position for each axis that is
-/// an element, a scalar; with fewer it is a view of the axes that are left. Negative positions count from the end; one out of
-/// bounds is an error.
+/// `getitem %x, %i, %j`: `x[i, j]` in Python, with positions of the leading axes. A position for each axis
+/// gives a scalar; fewer give a view of the remaining axes. Negative positions count from the end; a
+/// position out of bounds is an error.
 pub static GETITEM: OpDef = OpDef::new(
     "getitem",
     "what is at positions of the leading axes: an element, or a view of the other axes",

@@ -19,12 +19,14 @@
 //! ])
 //! ```
 //!
-//! It is a tree of what the [text form](crate::text) says, for programs that want to take IR apart without a parser. Types, values
-//! and numbers are strings and written as in text, numbers always with their dtype. Attributes are `{"axes": Ints([0])}`, and the
-//! expression of an `arrayexpr` is a tree of its own parts (see [`crate::expr`]). Types of results may be left out; where nothing is known before
-//! type inference (`untyped: true`), the types of blocks' parameters are `"?"`, and numbers have no dtype. Reading gives
-//! the function that was written, but for the places in source texts; what is read is verified. A [`Function`] alone may call only
-//! itself.
+//! A tree with the contents of the [text form](crate::text), for programs that process IR without a parser.
+//! Types, values and numbers are strings, written as in text; numbers always have their dtype. Attributes
+//! are `{"axes": Ints([0])}`, and the expression of an `arrayexpr` is a tree of its parts (see
+//! [`crate::expr`]).
+//!
+//! Result types may be omitted. Before type inference (`untyped: true`), the types of block parameters are
+//! `"?"`, and numbers have no dtype. Reading verifies the function, and reproduces the written one except
+//! for source locations. A [`Function`] by itself may call only itself.
 //!
 //! ```
 //! use rewright_ir::{parse_module, ron::{from_ron, to_ron}};
@@ -47,10 +49,11 @@ use read::read_module;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
-/// Levels that are broken into lines; below are the parts of one instruction.
+/// The number of levels that are broken into lines; below them are the parts of one instruction.
 const LINE_LEVELS: usize = 5;
 
-/// The RON text of a module, an instruction a line. An error if an expression nests deeper than the verifier allows.
+/// The RON text of a module, with an instruction on each line. An error if an expression nests deeper than
+/// the verifier allows.
 pub fn to_ron(module: &Module) -> Result<String, ron::Error> {
     let layout = ron::ser::PrettyConfig::new().struct_names(true).depth_limit(LINE_LEVELS).new_line("\n");
     let mut text = ron::ser::to_string_pretty(module, layout)?;
@@ -58,8 +61,8 @@ pub fn to_ron(module: &Module) -> Result<String, ron::Error> {
     Ok(text)
 }
 
-/// Reads and verifies a module from a RON text. `file_name` is for messages: errors of RON have their place in the text, errors
-/// of the IR name function, block and instruction.
+/// Reads and verifies a module from a RON text. `file_name` is for messages. Errors of RON have a location
+/// in the text; errors of the IR name function, block and instruction.
 pub fn from_ron(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
     let mut errors = Diagnostics::new(file_name, text);
     match ron::from_str::<ModuleData>(text) {
@@ -71,7 +74,7 @@ pub fn from_ron(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
     }
 }
 
-/// A line and column, both from 1, as a place of the text.
+/// The source location of a line and column, both counted from 1.
 fn place(text: &str, line: usize, col: usize) -> Loc {
     let lines = text.split_inclusive('\n');
     let start: usize = lines.take(line.saturating_sub(1)).map(str::len).sum();
@@ -111,7 +114,7 @@ impl<'de> Deserialize<'de> for Module {
     }
 }
 
-/// All errors in one, for formats that have room for one.
+/// All errors in one, for formats that report a single error.
 fn told<E: Error>(errors: Diagnostics) -> E {
     let messages: Vec<_> = errors.errors().iter().map(|e| e.message.as_str()).collect();
     E::custom(messages.join("; "))

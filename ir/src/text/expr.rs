@@ -12,30 +12,30 @@ use crate::registry::Registry;
 use crate::scalar::{Literal, Scalar};
 use rustc_hash::FxHashMap;
 
-/// The largest number of axes of an expression with those around it.
+/// The maximum number of axes of an expression and the enclosing ones.
 const MAX_AXES: usize = 64;
-/// The largest number of operands.
+/// The maximum number of operands.
 const MAX_OPERANDS: usize = 4096;
 
-/// What names mean while an expression is parsed.
+/// The names in scope while an expression is parsed.
 pub(crate) struct ExprCx<'c, 'a> {
     pub function: &'c mut PFunction<'a>,
     /// The instruction's operands so far, in the order of their first appearance.
     args: Vec<PArg>,
     by_value: FxHashMap<u32, u32>,
     by_number: FxHashMap<Scalar, u32>,
-    /// Axes of this expression and of those around it, outermost first.
+    /// Axes of this expression and the enclosing ones, outermost first.
     pub axes: Vec<Name>,
-    /// This expression and those around it, innermost last.
+    /// This expression and the enclosing ones, innermost last.
     pub levels: Vec<Level>,
 }
 
-/// What names mean in the bodies of one expression.
+/// The names in scope in the bodies of one expression.
 #[derive(Default)]
 pub(crate) struct Level {
     pub operands: FxHashMap<Name, u32>,
     pub locals: FxHashMap<Name, BodyRef>,
-    /// What is captured from the body around, and its number.
+    /// The values captured from the enclosing body, and their numbers.
     captures: Vec<PRef>,
     by_capture: FxHashMap<BodyRef, u32>,
 }
@@ -52,7 +52,7 @@ impl<'c, 'a> ExprCx<'c, 'a> {
         }
     }
 
-    /// The number of an operand of the instruction, which it becomes if it is none yet.
+    /// The number of an operand of the instruction; adds the operand if it is new.
     fn arg(&mut self, arg: PArg) -> u32 {
         let next = self.args.len() as u32;
         let number = match arg.operand {
@@ -68,7 +68,7 @@ impl<'c, 'a> ExprCx<'c, 'a> {
         number
     }
 
-    /// What a name means in the innermost body.
+    /// The value that a name denotes in the innermost body.
     pub fn reference(&self, name: Name) -> Option<BodyRef> {
         self.levels.last().and_then(|level| self.reference_at(level, name))
     }
@@ -80,7 +80,7 @@ impl<'c, 'a> ExprCx<'c, 'a> {
             .or_else(|| self.axes.iter().rposition(|a| *a == name).map(|axis| BodyRef::Axis(axis as u32)))
     }
 
-    /// States the captures of a nested expression in order: `arrayexpr (t0, 2.0) [...`.
+    /// Declares the captures of a nested expression in order: `arrayexpr (t0, 2.0) [...`.
     pub fn list_captures(&mut self, refs: Vec<PRef>) {
         let Some(level) = self.levels.last_mut() else { return };
         for (k, capture) in refs.iter().enumerate() {
@@ -91,7 +91,7 @@ impl<'c, 'a> ExprCx<'c, 'a> {
         level.captures = refs;
     }
 
-    /// All names that the innermost body can use.
+    /// All names in scope in the innermost body.
     pub fn known(&self) -> impl Iterator<Item = &'static str> + '_ {
         let level = self.levels.last();
         let names = level.into_iter().flat_map(|l| l.locals.keys().chain(l.operands.keys()));
@@ -100,7 +100,7 @@ impl<'c, 'a> ExprCx<'c, 'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// All of an `arrayexpr` after the op's name.
+    /// An `arrayexpr` after the op's name.
     pub fn array_expression(&mut self, f: &mut PFunction<'a>, inst: &mut PInst) -> Parsed<()> {
         while self.is(Kind::Ident) && self.ahead(1).kind == Kind::Equals {
             self.attribute(inst.op, &mut inst.attrs)?;
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
         if self.eat(Kind::LParen) {
             let args = self.list(Kind::RParen, "`,` or `)`", |p| p.natural_operand(cx.function))?;
             for arg in args {
-                // Listed twice, it is an operand twice; names mean the first.
+                // An operand listed twice is two operands; names denote the first.
                 let number = cx.args.len() as u32;
                 if cx.arg(arg) != number {
                     cx.args.push(arg);
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// An operand; a number has the dtype that it has alone.
+    /// An operand; a number gets its default dtype.
     fn natural_operand(&mut self, f: &mut PFunction<'a>) -> Parsed<PArg> {
         let arg = self.operand(f)?;
         let POperand::Literal(id) = arg.operand else { return Ok(arg) };
@@ -134,7 +134,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Axes, guard, operands, bodies, results; the level of the expression is there already.
+    /// Axes, guard, operands, bodies, results. The level of the expression exists already.
     pub fn expression(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<PExpr> {
         let loc = self.last().loc;
         let outer_axes = cx.axes.len();
@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
     }
 
     fn axis(&mut self, name: Name) -> Parsed<Axis> {
-        // A symbol of that name would be followed by an operator, or by the end of the axis.
+        // A symbol of that name would precede an operator, or the end of the axis.
         let bound_follows = matches!(
             self.ahead(1).kind,
             Kind::Ident | Kind::Str | Kind::Int | Kind::Minus | Kind::LParen | Kind::Question
@@ -241,7 +241,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A name of the body around; it becomes a capture unless it is one.
+    /// A name of the enclosing body; adds a capture if it is new.
     fn capture(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<u32> {
         let (text, loc) = self.name("a value of the body around")?;
         let outer = cx.levels.len().checked_sub(2).and_then(|i| cx.levels.get(i));
@@ -350,7 +350,7 @@ impl<'a> Parser<'a> {
         self.fail(Diagnostic::new(format!("there are {count} accumulators here, {} names", names.len())).at(start))
     }
 
-    /// One clause after a reduction. False if there is none.
+    /// Parses a clause after a reduction. False if there is none.
     fn clause(&mut self, cx: &mut ExprCx<'_, 'a>, reduction: &mut PReduction) -> Parsed<bool> {
         if !self.is(Kind::Ident) || self.token().first {
             return Ok(false);
@@ -423,7 +423,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The positions of a result that has one dim for each parallel axis, in order.
+/// The positions of a result with one dim for each parallel axis, in order.
 pub(super) fn parallel_index(axes: &[Axis], first: usize) -> Vec<IndexExpr> {
     let numbered = axes.iter().enumerate().filter(|(_, a)| a.kind == AxisKind::Parallel);
     numbered.map(|(i, _)| IndexExpr::Affine(Affine::axis((first + i) as u32))).collect()

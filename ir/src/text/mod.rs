@@ -8,7 +8,7 @@
 //!   %more = lt %i, %limit
 //!   br_if %more, body, done
 //! body:
-//!   %0 = mul %y, 2.0            // a literal takes the dtype that NumPy's promotion gives it; `2.0:f32` states one
+//!   %0 = mul %y, 2.0            // the literal's dtype comes from promotion; `2.0:f32` states one
 //!   %1 = add %i, 1 : i64        // result types may be stated
 //!   jump loop(%1, %0)
 //! done:
@@ -16,10 +16,11 @@
 //! }
 //! ```
 //!
-//! The first block has the function's parameters. An instruction ends with its line, unless that ends with a comma or inside
-//! brackets. Operands come first, then attributes as `axes=[0], keepdims=true`; a call is `call @f(%x)`. Terminators name blocks
-//! with arguments; `switch %i, 0: a(%x), 7: b, default: c` has cases. Numbers are no names: `%0` is an anonymous value. Any text
-//! can be a name in quotes: `%"a b"`. Blocks may stand in any order, and uses before definitions.
+//! The first block has the function's parameters. An instruction ends at the end of its line, unless the
+//! line ends with a comma or inside brackets. Operands come first, then attributes as `axes=[0],
+//! keepdims=true`; a call is `call @f(%x)`. Terminators name blocks with arguments; `switch %i, 0: a(%x), 7:
+//! b, default: c` has cases. Numbers are no names: `%0` is an anonymous value. A quoted name may have any
+//! text: `%"a b"`. Blocks may stand in any order, and uses before definitions.
 
 pub(crate) mod ast;
 mod attrs;
@@ -61,13 +62,15 @@ pub fn parse_module(text: &str, file_name: &str) -> Result<Module, Diagnostics> 
     Ok(parse(text, file_name, true)?.0)
 }
 
-/// The same, with the numbers that the text gives to the anonymous values of each function: `%7` is number 7.
+/// Parses and verifies a module, and returns the numbers of each function's anonymous values: `%7` has
+/// number 7.
 pub fn parse_numbered(text: &str, file_name: &str) -> Result<(Module, IndexMap<Name, Numbering>), Diagnostics> {
     parse(text, file_name, true)
 }
 
-/// Parses all functions of a text without verifying them: names, types and syntax are right, but blocks may have no end, branches
-/// the wrong arguments, and definitions need not dominate uses. For tools that show what is wrong with a function.
+/// Parses all functions of a text without verifying them. Names, types and syntax are valid, but terminators
+/// may be missing, branch arguments may not fit, and definitions need not dominate uses. For tools that
+/// diagnose invalid functions.
 pub fn parse_unverified(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
     Ok(parse(text, file_name, false)?.0)
 }
@@ -87,7 +90,7 @@ fn parse(text: &str, file_name: &str, verified: bool) -> Result<(Module, IndexMa
     if errors.is_empty() { Ok((module, numberings)) } else { Err(errors) }
 }
 
-/// Parses the value of an attribute, as it stands after `name=`; the error is a sentence.
+/// Parses the value of an attribute, the text after `name=`; the error is a sentence.
 pub fn parse_attr(def: &AttrDef, text: &str) -> Result<Attr, String> {
     whole(text, |p| p.attribute_value(def))
 }
@@ -97,7 +100,7 @@ pub fn parse_type(text: &str) -> Result<crate::types::Type, String> {
     whole(text, |p| p.ty())
 }
 
-/// Parses a text that holds one function, which calls no other.
+/// Parses a text with a single function that calls no other.
 pub fn parse_function(text: &str) -> Result<Function, Diagnostics> {
     const FILE: &str = "function";
     let module = parse_module(text, FILE)?;

@@ -1,4 +1,4 @@
-//! The names that a function's values and blocks are printed by.
+//! The printed names of a function's values and blocks.
 
 use super::lexer::{escape, is_plain_name};
 use crate::function::{Block, Function, Value};
@@ -13,15 +13,15 @@ enum Label {
     Name(Name),
 }
 
-/// The printed names of a function's values and blocks. Anonymous values are numbered in the order in which they stand there; a
-/// name that another value has too gets a number after it.
+/// The printed names of a function's values and blocks. Anonymous values are numbered in layout order. A
+/// duplicate name gets a number after it.
 pub struct Names {
     values: SecondaryMap<Value, Label>,
     blocks: SecondaryMap<Block, Name>,
 }
 
-/// The numbers of a function's anonymous values, kept while the function changes, so that one form of it can be compared with the next:
-/// a value that stays has the number that it had, and a new one has a number that no value had before.
+/// The numbers of a function's anonymous values, kept while the function changes, so that two versions of it
+/// can be compared. A value keeps its number, and a new one gets a number that no value had before.
 #[derive(Clone, Debug, Default)]
 pub struct Numbering {
     numbers: SecondaryMap<Value, u32>,
@@ -29,7 +29,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Says which number a value has.
+    /// Sets the number of a value.
     pub fn set(&mut self, value: Value, number: u32) {
         self.numbers.insert(value, number);
         self.next = self.next.max(number.saturating_add(1));
@@ -46,12 +46,12 @@ impl Numbering {
 }
 
 impl Names {
-    /// The names for a function as it is now.
+    /// The names for the current state of a function.
     pub fn new(func: &Function) -> Self {
         Names::numbered(func, &mut Numbering::default())
     }
 
-    /// The names for a function as it is now, numbers as they were.
+    /// The names for the current state of a function; values keep the numbers of `numbering`.
     pub fn numbered(func: &Function, numbering: &mut Numbering) -> Self {
         let mut names = Names { values: SecondaryMap::new(), blocks: SecondaryMap::new() };
         let mut values = Uniquifier::default();
@@ -77,7 +77,7 @@ impl Names {
         names
     }
 
-    /// Writes `%x`. A value that is not in the function is `%?`.
+    /// Writes `%x`, or `%?` for a value that does not exist.
     pub fn value(&self, value: Value, out: &mut String) {
         match self.values.get(value) {
             Some(Label::Number(n)) => {
@@ -91,7 +91,7 @@ impl Names {
         }
     }
 
-    /// A block's name; none if it is not in the function.
+    /// A block's name; `None` if the block does not exist.
     pub(super) fn block_name(&self, block: Block) -> Option<Name> {
         self.blocks.get(block).copied()
     }
@@ -99,7 +99,7 @@ impl Names {
     /// Writes a block's name.
     pub fn block(&self, block: Block, out: &mut String) {
         match self.blocks.get(block) {
-            // These would be read as numbers.
+            // Without quotes these names would be read as numbers.
             Some(name) if matches!(name.as_str(), "true" | "false" | "inf" | "NaN") => escape(name, out),
             Some(name) => write_name(*name, out),
             None => out.push('?'),
@@ -107,12 +107,12 @@ impl Names {
     }
 }
 
-/// Writes a name, in quotes where it needs them.
+/// Writes a name, in quotes if it needs them.
 pub(super) fn write_name(name: Name, out: &mut String) {
     if is_plain_name(&name) { out.push_str(&name) } else { escape(&name, out) }
 }
 
-/// Gives out each name once.
+/// Makes names unique.
 #[derive(Default)]
 pub(super) struct Uniquifier {
     taken: FxHashSet<Name>,
@@ -121,17 +121,17 @@ pub(super) struct Uniquifier {
 }
 
 impl Uniquifier {
-    /// Keeps names from being given to what has none.
+    /// Reserves names, so that [`fresh`](Self::fresh) does not use them.
     pub fn reserve(&mut self, names: impl Iterator<Item = Name>) {
         self.reserved.extend(names);
     }
 
-    /// True if the name is given out.
+    /// True if the name is in use.
     pub fn has(&self, name: Name) -> bool {
         self.taken.contains(&name)
     }
 
-    /// The name if it is free, else the name and a number.
+    /// The name if it is free, else the name with a number.
     pub fn name(&mut self, name: Name) -> Name {
         if self.taken.insert(name) {
             return name;
@@ -146,7 +146,8 @@ impl Uniquifier {
         }
     }
 
-    /// The name for something that has none, if that is free and not reserved, else the name and a number.
+    /// A name for an anonymous value or block: `name` if it is free and not reserved, else the name with a
+    /// number.
     pub fn fresh(&mut self, name: &str) -> Name {
         let mut name = Name::new(name);
         while self.reserved.contains(&name) && !self.taken.contains(&name) {

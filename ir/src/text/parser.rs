@@ -1,11 +1,12 @@
-//! The parser's position in a text, and what all its parts share: expecting tokens, names and errors.
+//! The token cursor of the parser, and the primitives that all its parts share: expected tokens, names and
+//! errors.
 
 use super::lexer::{Kind, Token, lex, unescape};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::loc::Loc;
 use crate::name::Name;
 
-/// The error has been reported; what was being read is given up.
+/// The error has been reported, and the current construct is abandoned.
 #[derive(Debug)]
 pub(crate) struct Failed;
 
@@ -37,7 +38,7 @@ impl<'a> Parser<'a> {
     pub fn token(&self) -> Token {
         self.tokens[self.at]
     }
-    /// A token further on.
+    /// The token `n` tokens ahead.
     pub fn ahead(&self, n: usize) -> Token {
         self.tokens[(self.at + n).min(self.tokens.len() - 1)]
     }
@@ -47,7 +48,7 @@ impl<'a> Parser<'a> {
     pub fn loc(&self) -> Loc {
         self.token().loc
     }
-    /// The token before.
+    /// The previous token.
     pub fn last(&self) -> Token {
         self.tokens[self.at.saturating_sub(1)]
     }
@@ -89,7 +90,7 @@ impl<'a> Parser<'a> {
         &self.text[token.loc.start as usize..token.end() as usize]
     }
 
-    /// The text that a name token stands for, without sigil and quotes.
+    /// The text of a name token, without sigil and quotes.
     pub fn name_of(&mut self, token: Token) -> Parsed<&'a str> {
         let text = self.slice(token);
         let bare = text.strip_prefix(['%', '@']).unwrap_or(text);
@@ -130,7 +131,7 @@ impl<'a> Parser<'a> {
         Ok((Name::new(self.name_of(token)?), token.loc))
     }
 
-    /// True at the end of an instruction: a new line, a closing brace, or the end.
+    /// True at the end of an instruction: a new line, a closing brace, or the end of the text.
     pub fn at_line_end(&self) -> bool {
         self.token().first || matches!(self.kind(), Kind::RBrace | Kind::End)
     }
@@ -142,7 +143,7 @@ impl<'a> Parser<'a> {
         self.errors.push(error);
         Err(Failed)
     }
-    /// The error that something else stands here.
+    /// The error for an unexpected token.
     pub fn expected<T>(&mut self, what: &str) -> Parsed<T> {
         let token = self.token();
         let found = match token.kind {
@@ -155,7 +156,7 @@ impl<'a> Parser<'a> {
         )
     }
 
-    /// Runs a part of the parser one level deeper; an error where that is too deep.
+    /// Runs a part of the parser one level deeper; an error beyond the maximum nesting.
     pub fn nested<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.nesting >= MAX_NESTING {
             let loc = self.loc();
@@ -180,8 +181,8 @@ impl<'a> Parser<'a> {
         Ok(items)
     }
 
-    /// Gives up what began at token `start`: skips to the next line on which something can begin, outside of the braces that
-    /// were opened on the way.
+    /// Error recovery from the construct that starts at token `start`. Skips to the next line on which a
+    /// construct can start, outside the braces opened since.
     pub fn recover(&mut self, start: usize) {
         let mut depth = 0usize;
         for token in &self.tokens[start..self.at] {
@@ -208,12 +209,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// True where a line begins with a function: whatever came before has ended.
+    /// True at the start of a line with a function.
     pub fn at_next_func(&self) -> bool {
         self.token().first && self.at_func()
     }
 
-    /// True where a function begins.
+    /// True at the start of a function.
     pub fn at_func(&self) -> bool {
         self.is_word("func") && self.ahead(1).kind == Kind::Func || self.at_untyped()
     }
@@ -224,7 +225,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Reads all of a text as one part of the syntax; the error is the first message.
+/// Parses a whole text by one rule; the error is the first message.
 pub(crate) fn whole<'a, T>(text: &'a str, read: impl FnOnce(&mut Parser<'a>) -> Parsed<T>) -> Result<T, String> {
     let mut parser = Parser::new(text, "");
     let found = read(&mut parser);
@@ -238,7 +239,7 @@ pub(crate) fn whole<'a, T>(text: &'a str, read: impl FnOnce(&mut Parser<'a>) -> 
 
 const ESCAPES: &str = "known are \\n, \\t, \\r, \\0, \\\", \\\\ and \\u{..}";
 
-/// The text, cut where it is too long for a message.
+/// The text, truncated if it is too long for a message.
 pub(super) fn clip(text: &str) -> String {
     const MAX: usize = 40;
     if text.chars().nth(MAX).is_none() {

@@ -26,7 +26,7 @@ pub fn print_module(module: &Module) -> String {
     functions.join("\n")
 }
 
-/// The text of one instruction, without its line's indentation. To print many of one function, use a [`Printer`].
+/// The text of one instruction without indentation. To print several of one function, use a [`Printer`].
 pub fn print_inst(func: &Function, inst: Inst) -> String {
     Printer::new(func).inst(inst)
 }
@@ -42,24 +42,24 @@ impl fmt::Display for Module {
     }
 }
 
-/// Prints parts of one function, always by the same names.
+/// Prints parts of one function, with consistent names.
 pub struct Printer<'f> {
     pub(super) func: &'f Function,
     pub(super) names: Names,
 }
 
 impl<'f> Printer<'f> {
-    /// A printer for a function as it is now.
+    /// A printer for the current state of a function.
     pub fn new(func: &'f Function) -> Self {
         Printer { func, names: Names::new(func) }
     }
 
-    /// The same, with the numbers that values had before.
+    /// A printer with the numbers of an earlier state.
     pub fn numbered(func: &'f Function, numbering: &mut Numbering) -> Self {
         Printer { func, names: Names::numbered(func, numbering) }
     }
 
-    /// The whole function, ending with a new line.
+    /// The whole function, including the final line break.
     pub fn function(&self) -> String {
         let mut out = String::with_capacity(64 + 32 * self.func.inst_count());
         self.header(&mut out);
@@ -99,7 +99,7 @@ impl<'f> Printer<'f> {
         out
     }
 
-    /// A block's name, without the quotes that it may need in text.
+    /// A block's name without quotes.
     pub(crate) fn block_name(&self, block: Block) -> String {
         self.names.block_name(block).map_or_else(|| "?".to_string(), |n| n.to_string())
     }
@@ -138,7 +138,7 @@ impl<'f> Printer<'f> {
         out.push_str(":\n");
     }
 
-    /// The constant that a value is. A dead key is none.
+    /// The scalar of a constant value; `None` for a dead key.
     pub(super) fn constant(&self, value: Value) -> Option<Scalar> {
         if self.func.has_value(value) { self.func.as_const(value) } else { None }
     }
@@ -198,7 +198,7 @@ impl<'f> Printer<'f> {
         }
     }
 
-    /// The operands' literals, as weak as their op allows.
+    /// The operands' literals, with as few dtypes as their op allows.
     fn literals(&self, data: &InstData) -> SmallVec<[Option<Literal>; 4]> {
         let scalars: SmallVec<[Option<Scalar>; 4]> = data.args.iter().map(|&v| self.constant(v)).collect();
         if scalars.iter().all(Option::is_none) {
@@ -217,7 +217,7 @@ impl<'f> Printer<'f> {
         weakest(data.op.0, &data.attrs, &scalars, &dtypes, |i| returns.get(i).map(Type::dtype))
     }
 
-    /// A constant of a function that has not been through type inference.
+    /// A constant of a function before type inference.
     fn untyped_literal(&self, value: Value, scalar: Scalar) -> Literal {
         let weak = weak_literal(scalar).filter(|_| !self.func.ty(value).is_known());
         weak.unwrap_or(Literal::Typed(scalar))
@@ -266,7 +266,7 @@ impl<'f> Printer<'f> {
     }
 }
 
-/// Chooses literals without a dtype where the op's rule gives them the right one.
+/// Chooses literals without a dtype if the op's literal rule gives them the right one.
 pub(super) fn weakest(
     op: &'static OpDef,
     attrs: &Attrs,
@@ -305,7 +305,7 @@ fn reads_as(literal: Literal, dtype: crate::DType, scalar: Scalar) -> bool {
     literal.at(dtype) == Some(scalar)
 }
 
-/// Puts commas between what comes after an op's name.
+/// Separates the items after an op's name by commas.
 struct Items<'o> {
     out: &'o mut String,
     first: bool,
@@ -367,7 +367,7 @@ fn write_slice(spec: &SliceSpec, out: &mut String) {
     }
 }
 
-/// As in the text form.
+/// The text form.
 impl std::fmt::Display for Attr {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut out = String::new();
@@ -402,7 +402,7 @@ pub(super) fn write_attr(value: &Attr, out: &mut String) {
             write_func_name(*name, out);
         }
         Attr::Array(array) => write_array(array, out),
-        // It is written as an `arrayexpr` is, not as an attribute.
+        // An expression is printed as an `arrayexpr`, not as an attribute.
         Attr::Expr(_) => out.push_str("..."),
     }
 }

@@ -71,7 +71,7 @@ impl Resolver<'_, '_> {
         None
     }
 
-    /// All items, or every error of them.
+    /// Resolves all items, or reports the errors of all of them.
     fn all<A, T>(&mut self, items: &[A], mut make: impl FnMut(&mut Self, &A) -> Resolved<T>) -> Resolved<Vec<T>> {
         let mut made = Vec::with_capacity(items.len());
         for item in items {

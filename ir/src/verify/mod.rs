@@ -1,17 +1,20 @@
-//! The verifier: what must hold of a function for anything else to be said about it. It reports everything that does not.
+//! The verifier: checks the invariants of functions, and reports every violation. It runs after parsing and
+//! after rewrites.
 //!
 //! - There is an entry block, and nothing branches to it.
-//! - Every block ends with a terminator, and has no other. Targets are blocks of the function, and branch arguments fit the parameters
-//!   in number and type.
-//! - Operands are values of the function, and every use is dominated by its definition. In blocks that can't be reached everything is.
-//! - Operands and attributes are as the op's definition says, and results have the types that its type rule infers.
-//! - Callees are functions of the module. Without a module, calls are not looked at.
-//! - Symbols in types of block parameters are bound by the function's parameters. Else rewriting could take away what binds one that
-//!   other instructions need.
-//! - What `ret` gives fits the function's results.
-//! - Types are known, unless the function is yet to go through type inference. Then nothing is said about types.
+//! - Every block ends with its only terminator. Targets are blocks of the function, and branch arguments fit
+//!   the parameters in number and type.
+//! - Operands are values of the function, and definitions dominate all uses. In unreachable blocks every
+//!   definition does.
+//! - Operands and attributes match the op's definition, and results have the types that its type rule
+//!   infers.
+//! - Callees are functions of the module. Without a module, calls are not checked.
+//! - Symbols in types of block parameters are bound by the function's parameters. Otherwise a rewrite could
+//!   remove the binding of a symbol that other instructions need.
+//! - The operands of `ret` fit the function's results.
+//! - Types are known, unless type inference has not run. In that case types are not checked.
 //! - Storage styles are registered.
-//! - No value is used after a `del` that can be reached, on any path on which it is not defined anew.
+//! - No path leads from a `del` to a use of its operand without a new definition in between.
 
 mod inst;
 
@@ -29,21 +32,21 @@ use std::cell::OnceCell;
 use std::fmt;
 use thiserror::Error;
 
-/// Something that does not hold.
+/// A violation of an invariant.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("`@{function}`{}: {message}{}", if .loc.is_none() { String::new() } else { format!(" line {}", .loc.line) }, .help.as_deref().map(|h| format!(" ({h})")).unwrap_or_default())]
 pub struct VerifyError {
     /// The function.
     pub function: Name,
-    /// The place; nowhere if the function was not read from a text.
+    /// The source location; none if the function was not read from a text.
     pub loc: Loc,
-    /// What is wrong; one lower-case sentence.
+    /// The violation; one lower-case sentence.
     pub message: String,
     /// What to do.
     pub help: Option<String>,
 }
 
-/// Everything that does not hold, in layout order.
+/// All violations, in layout order.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct VerifyErrors(pub Vec<VerifyError>);
 
@@ -62,7 +65,7 @@ pub fn verify_module(module: &Module) -> Result<(), VerifyErrors> {
     finish(module.functions().flat_map(|f| errors_of(f, Some(module))).collect())
 }
 
-/// Verifies one function. `module` has its callees; without one, calls are not looked at.
+/// Verifies one function. `module` has its callees; without one, calls are not checked.
 pub fn verify_function(func: &Function, module: Option<&Module>) -> Result<(), VerifyErrors> {
     finish(errors_of(func, module))
 }
@@ -92,7 +95,7 @@ pub fn unbound_symbol(func: &Function, ty: &Type) -> Option<Name> {
     ty.dims().iter().find_map(|dim| if let Dim::Sym(name) = dim { (!bound(dim)).then_some(*name) } else { None })
 }
 
-/// What may end a block.
+/// The terminators, for messages.
 pub(crate) const TERMINATORS: &str = "`jump`, `br_if`, `switch`, `ret` and `raise` are terminators";
 
 /// Checks one function.
@@ -101,7 +104,7 @@ pub(crate) struct Verifier<'a> {
     module: Option<&'a Module>,
     errors: Vec<VerifyError>,
     labels: OnceCell<SecondaryMap<Value, usize>>,
-    /// All operands and targets exist, so that paths can be followed.
+    /// Whether all operands and targets exist, so that paths can be followed.
     sound: bool,
 }
 
@@ -117,7 +120,7 @@ impl<'a> Verifier<'a> {
         self.errors.push(error);
     }
 
-    /// A value as text shows it.
+    /// The name of a value in messages.
     fn label(&self, value: Value) -> String {
         let func = self.func;
         if !func.has_value(value) {
@@ -244,7 +247,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// True if a value is there to be used.
+    /// True if a value is defined.
     fn is_defined(&self, value: Value) -> bool {
         let func = self.func;
         func.has_value(value)

@@ -1,4 +1,4 @@
-//! The ops on whole arrays against NumPy's answers, by the reference evaluator.
+//! Compares the ops on whole arrays, as the reference evaluator computes them, with NumPy's results.
 
 mod table;
 
@@ -13,7 +13,7 @@ fn inferred(module: &Module) -> Type {
     func.ty(func.inst(inst).results[0]).clone()
 }
 
-/// What is wrong, if anything is.
+/// Checks a case; the error says what is wrong.
 fn check(case: &Case<'_>, known: Known) -> Result<(), String> {
     let Some(expected) = &case.expected else {
         let run = |m: Module| evaluate(&m, "f", case.args.clone(), Limits::default()).map_err(|e| e.to_string());
@@ -24,7 +24,7 @@ fn check(case: &Case<'_>, known: Known) -> Result<(), String> {
         };
     };
     let module = match case.function(known) {
-        // Which axes have extent 1 must be known.
+        // `squeeze` must know which axes have extent 1.
         Err(_) if case.inst == "squeeze %0" && known != Known::Constants => return Ok(()),
         other => other?,
     };

@@ -1,8 +1,8 @@
-//! Reading `tests/oracle/arrays.txt`; `arrays.py` wrote it and says what its lines mean.
+//! Reads `tests/oracle/arrays.txt`; `arrays.py`, which wrote it, documents the format.
 
 use rewright_ir::*;
 
-/// The 64 bits that the n-th random element is made of.
+/// The 64 bits from which the n-th random element is made.
 fn mix(z: u64) -> u64 {
     let z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -23,7 +23,7 @@ fn random(dtype: DType, seed: u64, i: u64) -> Scalar {
     }
 }
 
-/// The scalar of bits in hexadecimal.
+/// The scalar with these bits, given in hexadecimal.
 fn element(dtype: DType, text: &str) -> Scalar {
     let part = |t: &str| match (t, dtype) {
         ("nan", DType::F32 | DType::C64) => u64::from(f32::NAN.to_bits()),
@@ -56,7 +56,7 @@ fn datum(text: &str) -> Datum {
     Datum::Array(array.unwrap())
 }
 
-/// The same value with its elements in another order in memory.
+/// The same value with elements in column-major order.
 pub fn column_major(datum: &Datum) -> Datum {
     let Datum::Array(array) = datum else { return datum.clone() };
     let reversed: Vec<usize> = (0..array.rank()).rev().collect();
@@ -70,11 +70,11 @@ pub fn column_major(datum: &Datum) -> Datum {
 pub struct Case<'a> {
     /// The op's name.
     pub op: &'a str,
-    /// The text, of operands `%0`, `%1`, ...
+    /// The text of the instruction, with operands `%0`, `%1`, ...
     pub inst: &'a str,
     /// The operands.
     pub args: Vec<Datum>,
-    /// `None` where NumPy has an error.
+    /// The result; `None` if NumPy raises an error.
     pub expected: Option<Datum>,
 }
 
@@ -94,14 +94,14 @@ pub fn cases() -> Vec<Case<'static>> {
     cases
 }
 
-/// What the dims of parameters say.
+/// The information in the dims of parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Known {
-    /// Their extents.
+    /// The extents.
     Constants,
-    /// Which are equal: extents other than 0 and 1 are symbols.
+    /// Equality of extents: those other than 0 and 1 are symbols.
     Symbols,
-    /// Nothing.
+    /// None.
     Nothing,
 }
 
@@ -120,7 +120,7 @@ impl Known {
 }
 
 impl Case<'_> {
-    /// A function of this instruction; `Err` if its types are not right.
+    /// A function with this instruction; `Err` if types are invalid.
     pub fn function(&self, known: Known) -> Result<Module, String> {
         let params: Vec<String> =
             self.args.iter().enumerate().map(|(i, a)| format!("%p{i}: {}", known.ty(a))).collect();
@@ -135,8 +135,8 @@ impl Case<'_> {
 }
 
 impl Case<'_> {
-    /// True if that is NumPy's result: equal, but for the payloads of NaNs, or, of sums of floats, which have an order of their own, as near as any
-    /// order comes to another.
+    /// True if `found` is NumPy's result: equal except for the payloads of NaNs. Sums of floats, which have
+    /// an order of their own, may differ by as much as two orders can.
     pub fn is_result(&self, found: &Datum) -> bool {
         let Some(expected) = &self.expected else { return false };
         let dtype = found.ty().dtype();
@@ -152,8 +152,8 @@ impl Case<'_> {
             finite.fold(0.0, f64::max)
         };
         let elements = |of: &Datum| of.to_array().len().max(1) as f64;
-        // So many come to one element: of `b m k` and `b n k` elements `k`, at most that times the root of `b`; a product of complex
-        // numbers is two to each part.
+        // The number of terms of one element. For `b m k` and `b n k` elements it is `k`; the formula gives
+        // at most `k` times the root of `b`. A product of complex numbers adds two terms to each part.
         let read: f64 = self.args.iter().map(elements).product();
         let terms = match self.op {
             "sum" => read / elements(found),
@@ -169,7 +169,7 @@ impl Case<'_> {
     }
 }
 
-/// Equal but for the payloads of NaNs.
+/// Equal except for the payloads of NaNs.
 fn same(a: &Datum, b: &Datum) -> bool {
     let canonical = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
     let equal = |a: Scalar, b: Scalar| match a.dtype().kind() {

@@ -1,4 +1,4 @@
-//! Random functions, printed and read back: text and RON give the same function, to the last bit.
+//! Random functions, printed and parsed: text and RON reproduce the same function, bit for bit.
 
 mod expression;
 mod random;
@@ -9,7 +9,8 @@ use random::{Coverage, Rng, module};
 use rewright_ir::ron::{from_ron, to_ron};
 use rewright_ir::*;
 
-/// Prints and reads back through both forms. RON has everything but source places, so it says what is equal.
+/// Makes a round trip through both forms. RON has everything but source locations, so equal RON means equal
+/// functions.
 fn check(module: &Module) {
     let (text, ron) = (print_module(module), to_ron(module).unwrap());
     let parsed = parse_module(&text, "random.ir").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
@@ -29,7 +30,7 @@ proptest! {
     }
 }
 
-/// The test above says something about every op.
+/// The random functions cover every op.
 #[test]
 fn every_op_is_among_the_random_ones() {
     let mut coverage = Coverage::default();

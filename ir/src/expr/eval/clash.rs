@@ -1,4 +1,4 @@
-//! Which operation of a body is to blame where the operands' shapes don't go together.
+//! Attribution of shape errors: finds the body operation whose operands' shapes don't broadcast.
 
 use super::super::verify::plain_axis;
 use super::super::{ArrayExpr, BodyOp, BodyRef, Mode, Source};
@@ -10,11 +10,12 @@ use smallvec::SmallVec;
 /// An extent other than 1, and the operand that has it.
 type Extent = Option<(usize, Name)>;
 
-/// The extents of a value of the body along the axes.
+/// The extents of a body value along the axes.
 type Extents = SmallVec<[Extent; 4]>;
 
-/// Names the operation at which extents first meet that don't broadcast, as it would fail by itself: what was fused fails as what was
-/// written, a function that is applied to elements as what applies it. If there is none, the error is the node's.
+/// Names the first operation whose operands' extents don't broadcast, so that a fused operation fails like
+/// an unfused one. For an inlined function the error names its call. Without such an operation the error
+/// stays that of the node.
 pub(super) fn blamed(error: EvalError, expr: &ArrayExpr, env: &Env<'_>) -> EvalError {
     if error.kind != EvalErrorKind::Shape || error.op.is_some() {
         return error;

@@ -1,4 +1,4 @@
-//! Reductions with their parts resolved.
+//! Reductions prepared for evaluation.
 
 use super::super::{Combine, Fold, Init, Monoid, Reduction};
 use super::Env;
@@ -8,7 +8,7 @@ use crate::error::EvalError;
 use crate::scalar::Scalar;
 use smallvec::SmallVec;
 
-/// What the accumulators of one reduction hold.
+/// The accumulators of one reduction.
 pub(super) type Accs = SmallVec<[Scalar; 2]>;
 
 pub(super) struct ReductionPlan<'a> {
@@ -29,7 +29,7 @@ impl<'a> ReductionPlan<'a> {
         Ok(ReductionPlan { reduction, region })
     }
 
-    /// A fold in the order that the reduction asks for, over rows of so many points, from starting values.
+    /// A fold in the reduction's order, over rows of `row` points, from the initial values `start`.
     pub(super) fn fold<F: FnMut(Accs, Accs) -> Result<Accs, EvalError>>(
         &self,
         row: usize,
@@ -47,7 +47,7 @@ impl<'a> ReductionPlan<'a> {
         }
         let Combine::Builtin(monoid) = self.reduction.combine else { return Ok(a.clone()) };
         if matches!(monoid, Monoid::ArgMin | Monoid::ArgMax) {
-            // Where neither is beyond the other, the earlier position wins, whatever the order of combination.
+            // For ties the earlier position wins in every order of combination.
             let tie = !monoid.takes_right(a[0], b[0]) && !monoid.takes_right(b[0], a[0]);
             let right = if tie { b[1].to_i128() < a[1].to_i128() } else { monoid.takes_right(a[0], b[0]) };
             return Ok(if right { b.clone() } else { a.clone() });
@@ -55,7 +55,7 @@ impl<'a> ReductionPlan<'a> {
         Ok(a.iter().zip(b).map(|(&a, &b)| monoid.combine(a, b)).collect())
     }
 
-    /// The starting values that are known before anything is read: those written in the expression, or the identity.
+    /// The initial values that are known before any read: those in the expression, or the identity.
     pub(super) fn start(&self) -> Option<Accs> {
         let dtypes = &self.reduction.accumulators;
         match (&self.reduction.init, &self.reduction.combine, &self.reduction.identity) {

@@ -1,4 +1,4 @@
-//! The meaning of expressions, point by point.
+//! Reference evaluation of expressions, point by point.
 
 mod body;
 mod clash;
@@ -17,7 +17,7 @@ use crate::types::{Dim, Type};
 use position::{Place, Position};
 use space::Space;
 
-/// What every part of an evaluation sees.
+/// The environment of an evaluation.
 struct Env<'a> {
     cx: &'a EvalCx<'a>,
     args: &'a [Datum],
@@ -61,7 +61,7 @@ pub(crate) fn evaluate(cx: &EvalCx<'_>, expr: &ArrayExpr, args: &[Datum]) -> Res
 /// A result's shape and positions.
 fn place(out: &Out, ranges: &[(i64, i64)], env: &Env<'_>) -> Result<Place, EvalError> {
     let extent = |(dim, position): (&Dim, _)| match dim {
-        // A dim that is not known is that of the axis which goes along it.
+        // An unknown dim has the extent of the axis along it.
         Dim::Any => plain_axis(position)
             .and_then(|axis| usize::try_from(ranges.get(axis as usize)?.1.max(0)).ok())
             .ok_or_else(|| EvalError::shape("the extent of a result is not known")),
@@ -72,7 +72,7 @@ fn place(out: &Out, ranges: &[(i64, i64)], env: &Env<'_>) -> Result<Place, EvalE
     Ok(Place { positions, shape })
 }
 
-/// A result while it is written.
+/// A result under construction.
 struct Output<'a> {
     out: &'a Out,
     elements: Elements<'static>,

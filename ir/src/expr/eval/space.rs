@@ -1,4 +1,4 @@
-//! An index space with its bounds filled in, and the walk over its points.
+//! An index space with evaluated bounds, and the iteration over its points.
 
 use super::super::verify::{existing_out, extent_sources};
 use super::super::{ArrayExpr, AxisKind, Combine, Condition, Init, Test};
@@ -10,20 +10,20 @@ use crate::dtype::DType;
 use crate::error::EvalError;
 use crate::scalar::Scalar;
 
-/// An expression ready to be evaluated.
+/// An expression prepared for evaluation.
 pub(super) struct Space<'a> {
     expr: &'a ArrayExpr,
-    /// The number of axes around.
+    /// The number of axes of the enclosing expressions.
     outer: usize,
-    /// The bounds of all axes, those around first.
+    /// The bounds of all axes, those of enclosing expressions first.
     pub(super) ranges: Vec<(i64, i64)>,
     parallel: Vec<usize>,
     reduce: Vec<usize>,
     /// The reduce axes after the last parallel one.
     row: Vec<usize>,
-    /// Conditions on parallel axes alone say whether a point has results.
+    /// Conditions on parallel axes only: whether a point has results.
     guard: Vec<(Form, Test)>,
-    /// Conditions on reduce axes say whether a point is combined.
+    /// Conditions on reduce axes: whether a point is combined.
     inner_guard: Vec<(Form, Test)>,
     reads: Vec<Read>,
     body: BodyPlan<'a>,
@@ -32,7 +32,8 @@ pub(super) struct Space<'a> {
 }
 
 impl<'a> Space<'a> {
-    /// Resolves an expression inside of axes with these bounds. `captures` are the dtypes of what a nested one is given.
+    /// Resolves an expression nested in axes with the bounds `around`. `captures` are the dtypes of the
+    /// values that a nested expression captures.
     pub(super) fn new(
         expr: &'a ArrayExpr,
         around: &[(i64, i64)],
@@ -98,8 +99,8 @@ impl<'a> Space<'a> {
         })
     }
 
-    /// Calls `each` with the values of the results at every point of the parallel axes, in row-major order. `places` are needed
-    /// where accumulators start from existing elements.
+    /// Calls `each` with the results at every point of the parallel axes, in row-major order. `places` is
+    /// required if accumulators start from existing elements.
     pub(super) fn run(
         &self,
         captures: &[Scalar],
@@ -134,7 +135,8 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// One point on along some axes, in row-major order; false at the end, the point then being the first again.
+    /// Advances the point along some axes in row-major order. Returns false at the end, with the point reset
+    /// to the first.
     fn advance(&self, axes: &[usize], point: &mut [i64]) -> bool {
         for &axis in axes.iter().rev() {
             let (lo, hi) = self.ranges[axis];
@@ -147,7 +149,7 @@ impl<'a> Space<'a> {
         false
     }
 
-    /// Fills the slots of operands that a body reads.
+    /// Reads the operands that a body uses.
     fn read(
         &self,
         body: &BodyPlan<'_>,
@@ -163,7 +165,7 @@ impl<'a> Space<'a> {
         Ok(())
     }
 
-    /// The values of the results at a point of the parallel axes.
+    /// The results at a point of the parallel axes.
     fn results_at(
         &self,
         captures: &[Scalar],
@@ -234,7 +236,7 @@ impl<'a> Space<'a> {
         let mut accumulated = Vec::new();
         for (fold, plan) in folds.into_iter().zip(&self.reductions) {
             let nothing = || match plan.reduction.combine {
-                // The reduction fails as it would by itself.
+                // The error that the unfused reduction would give.
                 Combine::Builtin(monoid) => monoid.of_nothing().at(monoid.name(), plan.reduction.loc),
                 Combine::Region(_) => EvalError::value("reduces zero elements by something that has no identity"),
             };
@@ -243,7 +245,7 @@ impl<'a> Space<'a> {
         Ok(accumulated)
     }
 
-    /// The elements that accumulators start from.
+    /// The existing elements from which accumulators start.
     fn existing(
         &self,
         args: &[u32],
@@ -300,7 +302,7 @@ fn holds(guard: &[(Form, Test)], point: &[i64]) -> Result<bool, EvalError> {
     Ok(true)
 }
 
-/// The extent of an axis without an upper bound: the broadcast of those that operands have there.
+/// The extent of an axis without an upper bound: the broadcast extent of the operand dims along it.
 fn inferred(expr: &ArrayExpr, axis: u32, env: &Env<'_>) -> Result<i64, EvalError> {
     let mut extent = 1;
     for (arg, dim) in extent_sources(expr, axis) {

@@ -1,22 +1,22 @@
 //! Error functions.
 //!
-//! Near 0 erf is an odd polynomial. From there on erfc is `e^(-x^2) H / (1 + 2 x)`, where H hardly changes: a polynomial of
-//! `(x - 3) / (x + 3)` (as M. Shepherd, J. Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < infinity",
-//! Mathematics of Computation 36, 1981).
+//! Near 0 erf is an odd polynomial. Beyond, erfc is `e^(-x^2) H / (1 + 2 x)`, where H varies slowly and is a
+//! polynomial of `(x - 3) / (x + 3)`. Source: M. Shepherd, J. Laframboise, "Chebyshev approximation of (1 +
+//! 2x) exp(x^2) erfc x in 0 <= x < infinity", Mathematics of Computation 36, 1981.
 
 use super::exp::exp_parts;
 use super::polynomials::{ERF_DOUBLE, ERF_SINGLE, ERFC_DOUBLE, ERFC_SINGLE};
 use super::sums::{quick_sum, quotient_parts, series};
 use super::{Real, polynomial};
 
-/// 2 over the root of pi, in two parts.
+/// 2 over the root of pi, as a sum of two numbers.
 const SLOPE: [[f64; 2]; 2] =
     [[std::f64::consts::FRAC_2_SQRT_PI, 1.533545961316588e-17], [1.128379225730896, -5.863537320420437e-08]];
 
-/// What is near to 0.
+/// The bound below which the polynomial of erf is used.
 const NEAR: f64 = 0.65;
 
-/// erf near 0, as a sum of two.
+/// erf near 0, as a sum of two numbers.
 fn near<F: Real>(x: F) -> (F, F) {
     let [slope, slope_rest] = x.at(SLOPE[0], SLOPE[1]).map(|c| x.of(c));
     let square = x * x;
@@ -27,7 +27,7 @@ fn near<F: Real>(x: F) -> (F, F) {
     (near, lost + (more + rest))
 }
 
-/// erfc from there on, as a sum of two, and the power of 2 to scale each by.
+/// erfc beyond [`NEAR`], as a sum of two numbers and the power of 2 to scale each by.
 fn tail<F: Real>(size: F) -> ((F, F), F) {
     let one = size.of(1.0);
     let series = size.at(&ERFC_DOUBLE[..], &ERFC_SINGLE[..]);
@@ -43,15 +43,15 @@ fn tail<F: Real>(size: F) -> ((F, F), F) {
     (quotient_parts((product, lack), quick_sum(size + size, one)), k)
 }
 
-/// Of this and greater numbers erf is 1.
+/// The least number for which erf is 1.
 fn near_to_one<F: Real>(x: F) -> F {
     x.of(x.at(6.0, 4.0))
 }
 
-/// Error function: 1 less its complement where that is not near to 1.
+/// Error function: 1 minus its complement beyond [`NEAR`].
 pub fn erf<F: Real>(x: F) -> F {
     let size = x.abs();
-    // What the product with the slope lacks must not underflow.
+    // Scales tiny numbers so that the rounding error of the product with the slope does not underflow.
     let [least, lift] = x.at([-960, 200], [-100, 64]);
     let tiny = size.less(x.of(2f64.powi(least)));
     let (low, low_rest) = near((x * x.of(2f64.powi(lift))).or(tiny, x));
@@ -69,7 +69,8 @@ pub fn erfc<F: Real>(x: F) -> F {
     let (low, low_rest) = near(x);
     let (middle, lost) = quick_sum(x.of(1.0), -low);
     let middle = middle + (lost - low_rest);
-    // Beyond the end it is 0, or 2 less 0; that is chosen, for a product that underflows takes processors long.
+    // Beyond the end the result is 0 or 2. It is selected, because a product that underflows is slow on some
+    // processors.
     let most = x.of(x.at(27.3, 10.1));
     let (high, k) = tail(near_to_one(x).or(most.less(size), size));
     let (mirrored, lost) = quick_sum(x.of(2.0), -high.0.scale(k));

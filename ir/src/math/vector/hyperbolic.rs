@@ -1,4 +1,5 @@
-//! Hyperbolic functions and the logistic one: quotients and sums of exponentials that are known to more than one number can hold.
+//! Hyperbolic functions and the logistic function: quotients and sums of exponentials known to more than one
+//! number holds.
 
 use super::Real;
 use super::exp::{Growth, PART, exp_of_negative, growth, growth_by_quarters, part_of_expm1};
@@ -11,7 +12,7 @@ pub fn tanh<F: Real>(x: F) -> F {
     let most = x.of(x.at(22.0, 10.0));
     let size = most.min(x.abs());
     let twice = size + size;
-    // At `f32` the polynomial is short, and tables cost more than it gains.
+    // At `f32` the polynomial is short, and tables cost more than they gain.
     let Growth { scale, r, more } = if x.is_single() { growth(twice, 0.0) } else { growth_by_quarters(twice) };
     let power = scale.fma(r, scale);
     let (power, rest) = quick_sum(power, scale.fma(more, scale.fma(r, scale - power)));
@@ -23,15 +24,16 @@ pub fn tanh<F: Real>(x: F) -> F {
     quotient(plus(-one), plus(one)).copysign(x)
 }
 
-/// A number's magnitude up to where the hyperbolic sine and cosine are infinite, and half of them is not.
+/// A number's magnitude, clamped to a bound at which hyperbolic sine and cosine are infinite but
+/// [`part_of_expm1`] is not.
 fn to_the_end<F: Real>(x: F) -> F {
     x.of(x.at(710.5, 89.5)).min(x.abs())
 }
 
-/// Hyperbolic sine: half of `E + E / (E + 1)`, of `E = e^x - 1`.
+/// Hyperbolic sine: half of `E + E / (E + 1)` for `E = e^x - 1`.
 pub fn sinh<F: Real>(x: F) -> F {
     let size = to_the_end(x);
-    // So small a part that the inverse of `E + 1` is a normal number at the end, too.
+    // A part small enough that the inverse of `E + 1` is normal up to the bound.
     let part = part_of_expm1(size);
     let unit = x.of(PART);
     let (below, rest) = sum(part.0, unit);
@@ -43,17 +45,17 @@ pub fn sinh<F: Real>(x: F) -> F {
     x.or(size.less(tiny), value)
 }
 
-/// Hyperbolic cosine: half of `e^x` and its inverse.
+/// Hyperbolic cosine: half of the sum of `e^x` and its inverse.
 pub fn cosh<F: Real>(x: F) -> F {
     let part = part_of_expm1(to_the_end(x));
     let (near, rest) = sum(part.0, x.of(PART));
-    // The inverse of a greater number is nothing beside it; it must not underflow.
+    // The inverse of a greater number is negligible beside it, and must not underflow.
     let most = x.of(x.at(2f64.powi(500), 2f64.powi(60)));
     let half = near + ((rest + part.1) + x.of(PART * PART) / most.min(near));
     half * x.of(0.5 / PART)
 }
 
-/// The sine and the cosine of a magnitude up to 300 as sums of two.
+/// The hyperbolic sine and cosine of a magnitude up to 300, each as a sum of two numbers.
 pub(super) fn of_magnitude<F: Real>(size: F) -> [(F, F); 2] {
     let (part, unit) = (part_of_expm1(size), size.of(PART));
     let (whole, rest) = sum(part.0, unit);
@@ -75,19 +77,21 @@ pub(super) fn of_magnitude<F: Real>(size: F) -> [(F, F); 2] {
 pub fn logistic<F: Real>(x: F) -> F {
     let (zero, one) = (x.of(0.0), x.of(1.0));
     let (power, k) = exp_of_negative(-x.abs());
-    // What is less changes 1 as little, and does not underflow. Only the quotient is scaled by all of k.
+    // The clamp keeps the power from underflow; it is negligible beside 1 in any case. The quotient is
+    // scaled by all of k.
     let scale = one.scale(x.of(x.at(-500.0, -60.0)).max(k));
     let below = power.0.fma(scale, one);
     let rest = power.1.fma(scale, power.0.fma(scale, one - below));
     let negative = x.less(zero);
     let above = (power.0.or(negative, one), power.1.or(negative, zero));
     let value = quotient(above, (below, rest));
-    // Far below it is 0, which is chosen, too.
+    // Far below 0 the result is 0, which is selected.
     let inside = !x.less(x.of(x.at(-746.0, -104.0)));
     value.scale(k.or(negative, zero)).or(inside, zero)
 }
 
-/// Inverse hyperbolic sine: the logarithm of `1 + x + x^2 / (1 + root)`, of the root of `1 + x^2`; above `large` that of 2 x.
+/// Inverse hyperbolic sine: the logarithm of `1 + x + x^2 / (1 + root)`, where root is that of `1 + x^2`.
+/// Above `large` it is the logarithm of 2 x.
 pub fn asinh<F: Real>(x: F) -> F {
     let (size, zero, one) = (x.abs(), x.of(0.0), x.of(1.0));
     let [tiny, large] = x.at([1e-9, 1e9], [1e-5, 1e5]).map(|c| x.of(c));
@@ -105,7 +109,8 @@ pub fn asinh<F: Real>(x: F) -> F {
     x.or(size.less(tiny), value)
 }
 
-/// Inverse hyperbolic cosine: the logarithm of `1 + t + root`, of the root of `2 t + t^2`, t = x - 1; above `large` that of 2 x.
+/// Inverse hyperbolic cosine: the logarithm of `1 + t + root` for t = x - 1, where root is that of `2 t +
+/// t^2`. If `far`, it is the logarithm of 2 x.
 pub fn acosh<F: Real>(x: F) -> F {
     let (zero, one) = (x.of(0.0), x.of(1.0));
     let far = x.of(x.at(1e9, 1e5)).less(x);
@@ -122,7 +127,7 @@ pub fn acosh<F: Real>(x: F) -> F {
     x.of(f64::NAN).or(x.less(one), value)
 }
 
-/// The value, but of infinity and NaN these.
+/// `value` for finite x; infinities and NaN stay.
 fn finite<F: Real>(x: F, value: F) -> F {
     value.or(x.less(x.of(f64::INFINITY)), x)
 }

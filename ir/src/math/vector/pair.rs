@@ -1,14 +1,15 @@
-//! Double-double arithmetic: a number as the unevaluated sum of two, about 105 bits at `f64`, where complex functions would lose
-//! digits to cancellation.
+//! Double-double arithmetic for complex functions, which would lose digits to cancellation: a number is the
+//! unevaluated sum of two, with about 105 bits at `f64`.
 //!
-//! The algorithms are those of M. Joldes, J.-M. Muller, V. Popescu, "Tight and rigorous error bounds for basic building blocks of
-//! double-word arithmetic", ACM TOMS 44(2), 2017. Valid while no product of parts underflows or overflows; callers scale.
+//! Source of the algorithms: M. Joldes, J.-M. Muller, V. Popescu, "Tight and rigorous error bounds for basic
+//! building blocks of double-word arithmetic", ACM TOMS 44(2), 2017. They are valid while no product of
+//! parts underflows or overflows; callers scale their numbers.
 
 use super::Real;
 use super::sums::{quick_sum, quotient_parts, root_parts, sum};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// `hi + lo`, with `hi` the sum rounded.
+/// `hi + lo`, where `hi` is the rounded sum.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<F> {
     pub hi: F,
@@ -16,7 +17,7 @@ pub(super) struct Pair<F> {
 }
 
 impl<F: Real> Pair<F> {
-    /// A number as it is.
+    /// A single number.
     pub fn new(x: F) -> Self {
         Pair { hi: x, lo: x.of(0.0) }
     }
@@ -37,29 +38,29 @@ impl<F: Real> Pair<F> {
         Pair::product(x, x)
     }
 
-    /// The sum of numbers of one sign, which needs less care than any sum.
+    /// The sum of two numbers of the same sign, cheaper than the general sum.
     pub fn plus(self, other: Self) -> Self {
         let high = Pair::sum(self.hi, other.hi);
         quick_sum(high.hi, high.lo + (self.lo + other.lo)).into()
     }
 
-    /// Rounded to one number.
+    /// The sum rounded to one number.
     pub fn value(self) -> F {
         self.hi + self.lo
     }
 
-    /// Times a power of two.
+    /// The product with a power of two.
     pub fn scale(self, by: F) -> Self {
         Pair { hi: self.hi * by, lo: self.lo * by }
     }
 
-    /// The square root, of 0 too.
+    /// The square root, also of 0.
     pub fn sqrt(self) -> Self {
         let (root, lack) = root_parts((self.hi, self.lo));
         quick_sum(root, lack).into()
     }
 
-    /// `self` where the condition holds, otherwise `b`.
+    /// `self` if the condition holds, otherwise `b`.
     pub fn or(self, condition: F::Condition, b: Self) -> Self {
         Pair { hi: self.hi.or(condition, b.hi), lo: self.lo.or(condition, b.lo) }
     }
@@ -103,7 +104,7 @@ impl<F: Real> Mul for Pair<F> {
     }
 }
 
-/// The quotient, of 0 too; not by what has no inverse.
+/// The quotient, also of 0; the divisor must have an inverse.
 impl<F: Real> Div for Pair<F> {
     type Output = Self;
     fn div(self, other: Self) -> Self {

@@ -1,16 +1,16 @@
-//! Cube root, and the length of a vector of two.
+//! Cube root, and the length of a vector of two components.
 
 use super::polynomials::{CBRT_DOUBLE, CBRT_SINGLE};
 use super::{Bits, Real, polynomial};
 
-/// What depends on the precision.
+/// Constants that depend on the precision.
 struct Numbers {
     mantissa: u32,
     bias: u64,
-    /// What a number is added to so that the sum's low bits are the number, rounded to an integer.
+    /// Added to a number, it leaves the number, rounded to an integer, in the low bits of the sum.
     shifter: f64,
     normal: f64,
-    /// By 2 to the power of this, a multiple of 3, subnormal numbers are multiplied.
+    /// The exponent of the power of 2 that scales subnormal numbers, a multiple of 3.
     lift: i32,
     series: &'static [f64],
     steps: u32,
@@ -36,7 +36,8 @@ const SINGLE: Numbers = Numbers {
     steps: 1,
 };
 
-/// Cube root: of m between 1/2 and 4, where x = m 8^q. Newton's method finds m^(-1/3) without a division, and a last step the root.
+/// Cube root of x = m 8^q, with m between 1/2 and 4. Newton's method computes m^(-1/3) without a division,
+/// and a last step the root.
 pub fn cbrt<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let size = x.abs();
@@ -45,7 +46,7 @@ pub fn cbrt<F: Real>(x: F) -> F {
     let bits = lifted.bits();
     let unit = 2f64.powi(n.mantissa as i32);
     let exponent = bits.shr(n.mantissa);
-    // The exponent, and a third of it rounded.
+    // The exponent, and a third of it, rounded.
     let k = (exponent | x.of(unit).bits()).real() - x.of(unit + n.bias as f64);
     let shifter = x.of(n.shifter + n.bias as f64);
     let third = k.fma(x.of(1.0 / 3.0), shifter);
@@ -61,7 +62,7 @@ pub fn cbrt<F: Real>(x: F) -> F {
         let lack = (-cube).fma(m, x.of(1.0));
         inverse = (inverse * lack).fma(lack.fma(x.of(2.0 / 9.0), x.of(1.0 / 3.0)), inverse);
     }
-    // root^3 - m, the cube known to more than one number can hold.
+    // root^3 - m, with the cube to more precision than one number holds.
     let square_of_inverse = inverse * inverse;
     let root = m * square_of_inverse;
     let square = root * root;
@@ -71,17 +72,17 @@ pub fn cbrt<F: Real>(x: F) -> F {
     let scale: F = third.bits().shl(n.mantissa).real();
     let value = value * scale;
     let value = (value * x.of(2f64.powi(-n.lift / 3))).or(subnormal, value);
-    // Zero, infinity and NaN are their own.
+    // Zero, infinity and NaN stay.
     let usual = x.of(0.0).less(size) & size.less(x.of(f64::INFINITY));
     value.copysign(x).or(usual, x)
 }
 
-/// Square root of the sum of squares, which is rounded once, of numbers near to 1.
+/// Square root of the sum of squares; for numbers near 1 it is rounded once.
 pub fn hypot<F: Real>(x: F, y: F) -> F {
     let (a, b) = (x.abs(), y.abs());
     let swap = a.less(b);
     let (large, small) = (b.or(swap, a), a.or(swap, b));
-    // What is scaled before it is squared, and by what.
+    // The bounds beyond which numbers are scaled before they are squared, and the exponents of the scale.
     let [most, down, least, up] = x.at([500, -600, -500, 700], [60, -80, -60, 100]);
     let power = |k: i32| x.of(2f64.powi(k));
     let one = x.of(1.0);

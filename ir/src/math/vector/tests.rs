@@ -1,7 +1,9 @@
-//! How far results are from the exact ones: at `f64` by double-doubles of a hundred bits, at `f32` by the nearest `f64`.
+//! Accuracy of the functions: at `f64` compared with double-doubles of about a hundred bits, at `f32` with
+//! the nearest `f64`.
 //!
-//! A normal test run tries some arguments, and the same ones every time. `REWRIGHT_ULPS=n` tries n random ones, `REWRIGHT_EVERY_F32=1`
-//! every one at `f32`, `REWRIGHT_EVERY_F32=sin,cos` of these functions; `docs/testing.md` has the commands.
+//! A normal test run tries a few fixed arguments. `REWRIGHT_ULPS=n` tries n random ones.
+//! `REWRIGHT_EVERY_F32=1` tries every `f32`, and `REWRIGHT_EVERY_F32=sin,cos` those of the named functions.
+//! `docs/testing.md` has the commands.
 
 use super::{ERRORS, Real, double, single};
 use crate::math::double_double::{self, Dd};
@@ -14,18 +16,18 @@ mod gamma;
 mod subnormal;
 mod windows;
 
-/// A function, and what it is measured by.
+/// A function and its reference values.
 struct Case {
     name: &'static str,
     double: fn(f64) -> f64,
     single: fn(f32) -> f32,
     nearest: fn(f64) -> f64,
     nearest_single: fn(f32) -> f32,
-    /// To a hundred bits, where the result is far from the ends of the range.
+    /// The value to a hundred bits, unless the result is close to the ends of the range.
     exact: fn(f64) -> Dd,
-    /// Where most arguments are taken from.
+    /// The range of most arguments.
     range: (f64, f64),
-    /// Points where something changes.
+    /// Points at which the algorithm changes.
     points: &'static [f64],
 }
 
@@ -102,7 +104,7 @@ fn significands_and_exponents_make_numbers() {
         let m = x.significand();
         let (m, k, x): (f64, f64, f64) = (m.into(), x.exponent(m).into(), x.into());
         assert!((0.75..1.5).contains(&m) && k == k.trunc(), "{x}: {m}, {k}");
-        // In two factors, for a power may be less than numbers have.
+        // Scales in two steps, since a single power of 2 may underflow.
         let half = (k / 2.0).trunc();
         assert_eq!(m * 2f64.powi(half as i32) * 2f64.powi((k - half) as i32), x);
     }
@@ -152,7 +154,7 @@ fn expm1(x: f64) -> Dd {
     if x.abs() < 1e-6 { series(x, 0.5, THIRD.scale(0.5)) } else { Dd::new(x).exp() - Dd::new(1.0) }
 }
 
-/// Multiples of pi / 4, and where reduction changes.
+/// Multiples of pi / 4, and points at which the reduction changes.
 const TURNS: &[f64] = &[
     std::f64::consts::FRAC_PI_4,
     std::f64::consts::FRAC_PI_2,
@@ -163,7 +165,7 @@ const TURNS: &[f64] = &[
     268435456.0,
 ];
 
-/// Half of pi in parts of 25 bits, whose products with k are exact.
+/// pi / 2 in parts of 25 bits, whose products with k are exact.
 const HALF_PI: [f64; 8] = [
     1.5707963109016418,
     1.5893254712295857e-08,
@@ -175,7 +177,7 @@ const HALF_PI: [f64; 8] = [
     3.6962277454286924e-56,
 ];
 
-/// Sine and cosine, of numbers that are far from 0 what the functions call for them.
+/// Sine and cosine; far from 0 those of the called functions.
 fn sin_cos(x: f64) -> (Dd, Dd) {
     if x.abs() > 268435456.0 {
         return (Dd::new(rounded::double::sin(x)), Dd::new(rounded::double::cos(x)));
@@ -213,7 +215,7 @@ fn acos(x: f64) -> Dd {
 /// The angle of a point.
 fn atan2(y: Dd, x: Dd) -> Dd {
     let near = Dd::atan2(y.hi, x.hi);
-    // What the lower parts add: x dy - y dx over the square of the distance.
+    // The contribution of the lower parts: x dy - y dx over the square of the distance.
     near + (Dd::new(x.hi) * Dd::new(y.lo) - Dd::new(y.hi) * Dd::new(x.lo)) / (x * x + y * y)
 }
 
@@ -251,7 +253,7 @@ fn atanh(x: f64) -> Dd {
     log_of(Dd::sum(1.0, x) / Dd::sum(1.0, -x)).scale(0.5)
 }
 
-/// Natural logarithm of numbers that are not too near to 1.
+/// Natural logarithm of numbers that are not close to 1.
 fn log_of(x: Dd) -> Dd {
     x.log()
 }
@@ -276,7 +278,7 @@ fn erf_series(x: f64) -> Dd {
     (-square).exp() * sum * Dd::new(2.0 * x) / ROOT_OF_PI
 }
 
-/// Its complement above 3: a continued fraction.
+/// The complement of the error function above 3: a continued fraction.
 fn erfc_tail(x: f64) -> Dd {
     let fraction = (1..200).rev().fold(Dd::new(x), |rest, n| Dd::new(x) + Dd::new(f64::from(n) / 2.0) / rest);
     (-Dd::product(x, x)).exp() / (fraction * ROOT_OF_PI)
@@ -312,7 +314,7 @@ fn logistic(x: f64) -> Dd {
     above / (power + Dd::new(1.0))
 }
 
-/// What every function is tried on.
+/// Special arguments of every function.
 const SPECIAL: &[f64] = &[
     0.0,
     1.0,
@@ -335,24 +337,25 @@ const SPECIAL: &[f64] = &[
     f64::NAN,
 ];
 
-/// The distance of numbers next to one another, near x.
+/// The distance of adjacent numbers near x.
 fn unit(x: f64) -> f64 {
     let x = x.abs().max(f64::MIN_POSITIVE);
     f64::from_bits(x.to_bits() & (0x7ff << 52)) * f64::EPSILON
 }
 
-/// The same for `f32`.
+/// The distance of adjacent `f32` numbers near x.
 fn unit_single(x: f64) -> f64 {
     let x = x.abs().max(f32::MIN_POSITIVE.into());
     f64::from_bits(x.to_bits() & (0x7ff << 52)) * f64::from(f32::EPSILON)
 }
 
-/// True if the results are the same: all of NaN is one.
+/// True if the results are the same; all NaNs are equal.
 fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
-/// The error where the nearest number is 0, infinite or NaN: next to 0 may be the least number of the same sign.
+/// The error if the nearest number is 0, infinite or NaN. For 0 the least number of the same sign is also
+/// acceptable.
 fn at_the_ends(got: f64, nearest: f64, least: f64) -> f64 {
     let next = nearest == 0.0 && got.abs() == least && got.is_sign_negative() == nearest.is_sign_negative();
     if same(got, nearest) {
@@ -365,12 +368,13 @@ fn at_the_ends(got: f64, nearest: f64, least: f64) -> f64 {
 }
 
 impl Case {
-    /// Where the value is less than this, units are those of this.
+    /// The magnitude below which errors are measured in the units of this magnitude.
     fn least(&self, x: f64) -> f64 {
         if self.name == "lgamma" && x < 0.0 { gamma::LEAST } else { 0.0 }
     }
 
-    /// How far the result is from the exact value, in units in the last place. Where the nearest number is 0, infinite or NaN, so must be the result.
+    /// The error of the result, in units in the last place. If the nearest number is 0, infinite or NaN, the
+    /// result must be equal.
     fn error(&self, x: f64) -> f64 {
         let (got, nearest) = ((self.double)(x), (self.nearest)(x));
         if nearest == 0.0 || !nearest.is_finite() {
@@ -395,7 +399,7 @@ impl Case {
         ((f64::from(got) - exact) / unit_single(exact.abs().max(self.least(x.into())))).abs()
     }
 
-    /// Special values, both signs of them, and what is next to each.
+    /// Special values of both signs, and the numbers next to each.
     fn corners(&self) -> Vec<f64> {
         let around = |&x: &f64| [x.next_down().next_down(), x.next_down(), x, x.next_up(), x.next_up().next_up()];
         let all = SPECIAL.iter().chain(self.points).flat_map(around);
@@ -413,27 +417,27 @@ impl Case {
     }
 }
 
-/// The argument with the greatest of the errors, and that error.
+/// The argument with the greatest error, and that error.
 fn worst<T: Copy>(arguments: impl Iterator<Item = T>, error: impl Fn(T) -> f64) -> (Option<T>, f64) {
     arguments.map(|x| (Some(x), error(x))).fold((None, 0.0), greater)
 }
 
-/// How many random arguments were asked for.
+/// The requested number of random arguments.
 fn budget() -> Option<usize> {
     std::env::var("REWRIGHT_ULPS").ok()?.parse().ok()
 }
 
-/// How many arguments are tried of each window.
+/// The number of arguments that are tried in each window.
 fn of_window() -> usize {
     4 + budget().unwrap_or(0) / 5000
 }
 
-/// The greater one of two errors, with its argument.
+/// The greater of two errors, with its argument.
 fn greater<T>(a: (Option<T>, f64), b: (Option<T>, f64)) -> (Option<T>, f64) {
     if b.1 > a.1 || b.1.is_nan() { b } else { a }
 }
 
-/// True if every number at `f32` was asked for of a function.
+/// True if a test of every `f32` was requested for this function.
 fn all_singles(name: &str) -> bool {
     let asked = std::env::var("REWRIGHT_EVERY_F32").unwrap_or_default();
     let known = |asked: &str| asked.is_empty() || asked == "1" || CASES.iter().any(|case| case.name == asked);
@@ -456,7 +460,7 @@ fn doubles_are_near_as_stated() {
         let random = (0..budget().unwrap_or(40_000)).map(|n| match n % 4 {
             0 => f64::from_bits(rng.u64(..)),
             1 if n % 8 < 4 => (rng.f64() - 0.5) * 4.0,
-            // Where functions of angles come near to their zeros and poles.
+            // Arguments near the zeros and poles of trigonometric functions.
             1 => f64::from(rng.u32(..) >> rng.u32(4..32)) * std::f64::consts::FRAC_PI_2,
             _ => least + rng.f64() * (most - least),
         });
@@ -501,7 +505,8 @@ struct Pair {
     double: fn(f64, f64) -> f64,
     single: fn(f32, f32) -> f32,
     nearest: fn(f64, f64) -> f64,
-    /// To a hundred bits, of arguments between 1e-100 and 1e100, where the result is far from the ends of the range.
+    /// The value to a hundred bits for arguments between 1e-100 and 1e100, unless the result is close to the
+    /// ends of the range.
     exact: fn(f64, f64) -> Dd,
 }
 
@@ -549,7 +554,8 @@ impl Pair {
         (((got - exact.hi) - exact.lo) / unit(exact.hi)).abs()
     }
 
-    /// The arguments with the greatest error by windows of their quotient, on which it mostly depends, but of powers.
+    /// The arguments with the greatest error, found by windows of their quotient. Errors depend mostly on
+    /// it, except those of powers.
     fn worst_quotient(&self, error: impl Fn(f64, f64) -> f64) -> (Option<(f64, f64)>, f64) {
         if self.name.ends_with("power") {
             return (None, 0.0);
@@ -572,14 +578,14 @@ impl Pair {
     }
 }
 
-/// A number from 1 to 2 and one whose quotient with it is t.
+/// A pair with quotient t whose second number is between 1 and 2.
 fn with_quotient(t: f64) -> (f64, f64) {
-    // The bits of t are random enough.
+    // The bits of t seed the random number.
     let x = 1.0 + Rng::with_seed(t.to_bits()).f64();
     (x * t, x)
 }
 
-/// Special values with one another, random numbers of like size, and any.
+/// All pairs of special values, random pairs of similar size, and arbitrary random pairs.
 fn pairs(count: usize) -> Vec<(f64, f64)> {
     let special: Vec<f64> = SPECIAL.iter().flat_map(|&x| [x, -x]).collect();
     let mut all: Vec<(f64, f64)> = special.iter().flat_map(|&x| special.iter().map(move |&y| (x, y))).collect();
@@ -590,9 +596,10 @@ fn pairs(count: usize) -> Vec<(f64, f64)> {
         all.push((signed(2.0), signed(scale)));
     }
     let mut rng = Rng::with_seed(10);
-    // Powers that are far from what the logarithm is small of.
+    // Powers with large exponents, of bases close to 1.
     all.extend((0..count).map(|_| (1.0 + (rng.f64() - 0.5) * 1e-3, (rng.f64() - 0.5) * 1e6)));
-    // Great and small powers of numbers near to the roots of 2 and 1/2, whose logarithms are computed of the greatest series.
+    // Powers with large positive and negative exponents, of bases near the roots of 2 and 1/2: there the
+    // series of the logarithm has its largest argument.
     all.extend((0..count).map(|n| {
         let (x, log) = (
             (0.97 + rng.f64() * 0.06) * [0.5f64, 2.0][n % 2].sqrt(),

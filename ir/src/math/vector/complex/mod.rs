@@ -1,7 +1,7 @@
-//! Functions of complex numbers, written as those of real ones are: their parts go in and come out.
+//! Functions of complex numbers, written like those of real ones; their parts are arguments and results.
 //!
-//! They are meant for `f64`; numbers of `c64` are computed at `c128` and rounded. Special values are those of C99, Annex G, and NumPy's
-//! where that leaves a sign open: computed beside the others, and chosen.
+//! They are meant for `f64`; `c64` numbers are computed at `c128` and rounded. Special values follow C99,
+//! Annex G, and NumPy if the annex leaves a sign open. They are computed unconditionally and selected.
 
 mod exponential;
 mod inverse;
@@ -19,7 +19,7 @@ pub type Parts<F> = [F; 2];
 
 macro_rules! functions {
     ($($module:ident: $($name:ident)*;)*) => {
-        /// A function of one argument by the name of its op. `None` if it is not written in this way.
+        /// The function of one argument with the name of an op. `None` if it is not defined in this way.
         pub fn unary<F: Real>(name: &str) -> Option<fn(Parts<F>) -> Parts<F>> {
             match name {
                 $($(stringify!($name) => Some($module::$name),)*)*
@@ -39,18 +39,18 @@ functions! {
     roots: sqrt;
 }
 
-/// `-i f(iz)`: what a function of the hyperbola makes of one of the circle.
+/// `-i f(iz)`: turns a hyperbolic function into a trigonometric one.
 fn turned<F: Real>(f: fn(Parts<F>) -> Parts<F>, [x, y]: Parts<F>) -> Parts<F> {
     let [re, im] = f([-y, x]);
     [im, -re]
 }
 
-/// Neither infinite nor NaN.
-/// A magnitude with the sign of a number, which of NaN is positive.
+/// A magnitude with the sign of a number; positive for NaN.
 fn signed<F: Real>(magnitude: F, like: F) -> F {
     magnitude.copysign(like.or(like.equal(like), like.of(0.0)))
 }
 
+/// Neither infinite nor NaN.
 fn is_finite<F: Real>(x: F) -> F::Condition {
     x.abs().less(x.of(f64::INFINITY))
 }
@@ -63,12 +63,13 @@ fn is_nan<F: Real>(x: F) -> F::Condition {
     !x.equal(x)
 }
 
-/// What numbers are multiplied by so that their squares neither overflow nor underflow, by the greater of their magnitudes.
+/// A power of 2 that scales numbers so that their squares neither overflow nor underflow, chosen by the
+/// greater magnitude.
 struct Scaling<F> {
     by: F,
     /// The inverse.
     back: F,
-    /// By how many doublings the logarithm of the square of what was scaled is less.
+    /// The number of doublings from the square of a scaled number to that of the number.
     doublings: F,
 }
 

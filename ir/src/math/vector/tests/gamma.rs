@@ -1,24 +1,27 @@
-//! What `lgamma` is measured by, and what it is at special values.
+//! Reference values of `lgamma`, and its special values.
 
 use super::super::{double, single};
 use super::{log, log_of, log1p, unit};
 use crate::math::double_double::{Dd, LN_2};
 
-/// Of negative numbers with a lesser value than this units are those of this: there it is a difference that may be 0.
+/// Near zeros at negative numbers, where the value is a difference, errors are measured in units of this
+/// magnitude.
 pub(super) const LEAST: f64 = 0.25;
 
-/// The number nearest to the exact value, but for 0.03 units near 1 and 2, and near the zeros at negative numbers.
+/// The number nearest to the exact value, with an error of up to 0.03 units near 1 and 2. Less accurate near
+/// the zeros at negative numbers.
 pub(super) fn nearest(x: f64) -> f64 {
     if x < 1e270 || x == f64::INFINITY {
         return pxfm::f_lgamma(x);
     }
-    // x (log x - 1) and what is far below its last place, in a range where products of parts do not overflow.
+    // x (log x - 1), scaled so that products of parts do not overflow. The other terms are far below its
+    // last place.
     let small = Dd::new(x).scale(f64::from_bits(0x17f0_0000_0000_0000)); // 2^-640
     let log = small.log() + LN_2 * Dd::new(640.0);
     (small * (log - Dd::new(1.0))).value() * f64::from_bits(0x67f0_0000_0000_0000)
 }
 
-/// The coefficients of Stirling's series in 1 / x, numerators and denominators.
+/// The coefficients of Stirling's series in 1 / x, as numerators and denominators.
 const STIRLING: [(f64, f64); 12] = [
     (1.0, 12.0),
     (-1.0, 360.0),
@@ -36,7 +39,8 @@ const STIRLING: [(f64, f64); 12] = [
 const HALF_LOG_OF_TURN: Dd = Dd { hi: 0.9189385332046728, lo: -3.8782941580672414e-17 };
 const PI: Dd = Dd { hi: std::f64::consts::PI, lo: 1.2246467991473532e-16 };
 
-/// Minus Euler's constant, and values of the zeta function at 2, 3 and 4 divided by these, with alternating signs.
+/// Minus Euler's constant, and the values of the zeta function at 2, 3 and 4 divided by 2, 3 and 4, with
+/// alternating signs.
 const AT_ONE: [Dd; 4] = [
     Dd { hi: -0.5772156649015329, lo: 4.942915152430645e-18 },
     Dd { hi: 0.8224670334241132, lo: 1.520336175199238e-17 },
@@ -44,7 +48,7 @@ const AT_ONE: [Dd; 4] = [
     Dd { hi: 0.27058080842778454, lo: 1.1871280107138412e-17 },
 ];
 
-/// The value to a hundred bits, but that bits are lost near the zeros at negative numbers.
+/// The value to a hundred bits, fewer near the zeros at negative numbers.
 pub(super) fn exact(x: f64) -> Dd {
     let size = x.abs();
     if size < 1e-35 {
@@ -74,12 +78,12 @@ pub(super) fn exact(x: f64) -> Dd {
     (y - Dd::new(0.5)) * log - y + HALF_LOG_OF_TURN + series - log_of(product)
 }
 
-/// That of 1 + e.
+/// The value for 1 + e.
 fn near_one(e: f64) -> Dd {
     AT_ONE.iter().rev().fold(Dd::new(0.0), |sum, &c| (sum + c) * Dd::new(e))
 }
 
-/// Numbers and their values, rounded, by mpmath.
+/// Arguments and rounded values, computed by mpmath.
 const VALUES: &[(f64, f64)] = &[
     (5e-324, 744.4400719213812),
     (-5e-324, 744.4400719213812),

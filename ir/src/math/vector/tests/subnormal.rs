@@ -1,16 +1,16 @@
-//! Results that are subnormal, which are rounded to fewer places, most of them a second time: against the exact value times [`LIFT`], as double-doubles
-//! lose their second parts where the result is.
+//! Subnormal results, which are rounded to fewer places, most of them a second time. They are compared with
+//! the exact value times [`lift`], because double-doubles lose their second parts near subnormal numbers.
 
 use super::{Dd, ERRORS, ROOT_OF_PI, Rng, atan2, budget, double, double_double, erf, log, worst};
 
 const PLACES: i32 = 200;
 
-/// Two to the power of [`PLACES`].
+/// 2 to the power of [`PLACES`].
 fn lift() -> f64 {
     2f64.powi(PLACES)
 }
 
-/// A logarithm, as that of a number times [`lift`].
+/// The exponential of `log`, times [`lift`].
 fn lifted_exp(log: Dd) -> Dd {
     (log + double_double::LN_2 * Dd::new(PLACES.into())).exp()
 }
@@ -20,7 +20,7 @@ fn lifted_erfc(x: f64) -> Dd {
     lifted_exp(-Dd::product(x, x)) / (fraction * ROOT_OF_PI)
 }
 
-/// A function, arguments of subnormal results, and these times [`lift`].
+/// A function, arguments with subnormal results, and the exact results times [`lift`].
 struct Case {
     name: &'static str,
     of: fn(f64, f64) -> f64,
@@ -32,7 +32,7 @@ fn between(rng: &mut Rng, least: f64, most: f64) -> f64 {
     least + rng.f64() * (most - least)
 }
 
-/// A positive number around the least normal one.
+/// A positive number around the smallest normal one.
 fn small(rng: &mut Rng) -> f64 {
     f64::MIN_POSITIVE * 2.0 * 2f64.powf(-rng.f64() * rng.f64() * 52.0)
 }
@@ -61,7 +61,7 @@ const CASES: &[Case] = &[
         name: "erf",
         of: |x, _| double::erf(x),
         arguments: |rng| (small(rng), 0.0),
-        // It is linear there.
+        // Linear for such arguments.
         lifted: |x, _| erf(x * lift()),
     },
     Case {
@@ -83,7 +83,7 @@ const CASES: &[Case] = &[
         name: "hypot",
         of: double::hypot,
         arguments: |rng| (small(rng), small(rng)),
-        // In between more, for the squares.
+        // Scales by more in between, for the squares.
         lifted: |x, y| {
             let [more, less] = [2f64.powi(500), 2f64.powi(-500)];
             Dd::sum_of_squares(x * more * lift(), y * more * lift()).sqrt().scale(less)
@@ -119,7 +119,7 @@ fn subnormal_results_are_near_as_stated() {
     assert!(far.is_empty(), "{far:#?}");
 }
 
-/// What is as good as linear gives subnormal numbers as they are.
+/// Nearly linear functions return subnormal numbers unchanged.
 #[test]
 fn subnormal_numbers_stay() {
     let linear = [

@@ -1,19 +1,21 @@
-//! Where errors are greatest: all of a range is looked at coarsely, and the windows with the greatest errors again, in parts. Errors are
-//! greatest where a function is computed in another way from some number on, and next to it only; random numbers of the whole range seldom are there.
+//! Search for the greatest errors by successive refinement: a coarse pass over the range, then smaller
+//! windows where errors are greatest. Errors peak next to points at which the algorithm changes; random
+//! numbers of the whole range seldom fall there.
 
 use fastrand::Rng;
 
-/// The windows of each power of 2, and the parts that a window is looked at in again.
+/// The number of windows in each power of 2, and of parts into which a window is split.
 const WINDOWS: i32 = 64;
 const PARTS: usize = 16;
-/// How many are looked at again, and how many times.
+/// The number of windows that are refined, and the number of refinements.
 const KEPT: usize = 16;
 const LEVELS: usize = 3;
 
-/// Numbers from the first to the second.
+/// The numbers from the first to the second.
 type Window = (f64, f64);
 
-/// The argument with the greatest error that is found, and the error, of both signs of magnitudes from 2^-40 to 2^11 in a range. It tries so many numbers of each window.
+/// The argument with the greatest error found, and that error. Searches magnitudes from 2^-40 to 2^11 of
+/// both signs within a range; the first pass tries `tried` numbers in each window.
 pub fn worst(range: Window, tried: usize, error: impl Fn(f64) -> f64) -> (Option<f64>, f64) {
     let mut rng = Rng::with_seed(12);
     let sizes = (-40 * WINDOWS..11 * WINDOWS).map(|n| {
