@@ -1,6 +1,7 @@
-//! Making instructions: literals get their dtypes, attributes are checked, result types are inferred.
+//! Construction of instructions: resolves literals, checks attributes, and infers result types.
 //!
-//! The builder, the parser and rewrites all come through [`infer`], so one mistake gives one message.
+//! The builder, the parser and rewrites all call [`infer`], so the same mistake gives the same message
+//! everywhere.
 
 use crate::attr::Attrs;
 use crate::dtype::DType;
@@ -15,7 +16,7 @@ use crate::scalar::{Literal, Scalar};
 use crate::types::Type;
 use smallvec::SmallVec;
 
-/// An operand as it is written: a value, or a literal that is yet to get a dtype.
+/// An operand before resolution: a value, or a literal without a dtype.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arg {
     /// A value.
@@ -35,8 +36,8 @@ impl<T: Into<Literal>> From<T> for Arg {
     }
 }
 
-/// Turns literals into constants of the function, as the op's literal rule says. `wanted` overrules it where types are known from
-/// elsewhere (a callee's parameters).
+/// Turns literals into constants of the function by the op's literal rule. `wanted` overrides the rule if
+/// types are known otherwise (from a callee's parameters).
 pub fn resolve_literals(
     func: &mut Function,
     op: Op,
@@ -76,12 +77,12 @@ pub fn resolve_literals(
     Ok(values)
 }
 
-/// The error of a literal that no dtype has room for.
+/// The error of a literal that exceeds the range of every dtype.
 pub(crate) fn too_large(literal: Literal) -> TypeError {
     TypeError::new(format!("literal {literal} is too large for every dtype"))
 }
 
-/// The literal at a dtype, or an error that says why not.
+/// The literal at a dtype, or an error with the reason.
 pub fn literal_at(literal: Literal, dtype: crate::DType) -> Result<Scalar, TypeError> {
     literal.at(dtype).ok_or_else(|| {
         TypeError::new(format!("literal {literal} is no value of {dtype}"))
@@ -89,8 +90,8 @@ pub fn literal_at(literal: Literal, dtype: crate::DType) -> Result<Scalar, TypeE
     })
 }
 
-/// Checks operand count and attributes, and infers the result types. Gives the attributes in schema order. Before type inference the
-/// types of results are unknown.
+/// Checks operand count and attributes, and infers the result types. Returns the attributes in schema order.
+/// Before type inference, result types are unknown.
 pub fn infer(
     func: &Function,
     op: Op,
@@ -109,7 +110,7 @@ pub fn infer(
     infer_types(op, &types, &consts, attrs, callee)
 }
 
-/// The same from types alone.
+/// Infers result types like [`infer`], from operand types alone.
 pub fn infer_types(
     op: Op,
     args: &[Type],
@@ -135,14 +136,14 @@ fn normalized(op: Op, attrs: Attrs) -> Result<Attrs, TypeError> {
     attrs.normalize(op.attrs).map_err(|all| TypeError::new(format!("`{op}`: {}", all.join("; "))))
 }
 
-/// How many results an instruction has, without the types of its operands.
+/// The number of results of an instruction, independent of operand types.
 fn result_count(op: Op, args: usize, attrs: &Attrs, callee: Option<&Signature>) -> usize {
     if let Some(callee) = callee {
         return callee.results.len();
     }
     match op.eval {
         Eval::Elementwise { resolve, .. } => {
-            // It is the same for all dtypes that the op takes.
+            // The number is the same for all dtypes that the op accepts.
             let results = |dtype| resolve(&vec![dtype; args], attrs).ok().map(|found| found.outs.len());
             DType::ALL.into_iter().find_map(results).unwrap_or(1)
         }
@@ -159,7 +160,7 @@ pub struct FuncBuilder<'m> {
 }
 
 impl<'m> FuncBuilder<'m> {
-    /// Begins a function with an entry block that has these parameters.
+    /// Starts a function with an entry block that has these parameters.
     pub fn new(name: &str, params: &[(&str, Type)], results: Vec<Type>) -> Self {
         let mut func = Function::new(name, results);
         let entry = func.create_block(Some(Name::new("entry")));
@@ -170,7 +171,7 @@ impl<'m> FuncBuilder<'m> {
         FuncBuilder { func, module: None, at: Some(entry) }
     }
 
-    /// Lets calls find their callees in a module.
+    /// Sets the module in which calls find their callees.
     pub fn in_module(mut self, module: &'m Module) -> Self {
         self.module = Some(module);
         self
@@ -181,7 +182,7 @@ impl<'m> FuncBuilder<'m> {
         self.func.params()[index]
     }
 
-    /// Adds a block with parameters; instructions still go to the current one.
+    /// Adds a block with parameters; instructions are still appended to the current block.
     pub fn block(&mut self, name: &str, params: &[(&str, Type)]) -> Block {
         let block = self.func.create_block(Some(Name::new(name)));
         for (name, ty) in params {
@@ -201,12 +202,12 @@ impl<'m> FuncBuilder<'m> {
         self.func.block_params(block)[index]
     }
 
-    /// Appends an instruction and gives its one result. An error if it has none or several.
+    /// Appends an instruction and returns its single result. An error if there are none or several.
     pub fn op(&mut self, name: &str, args: impl IntoIterator<Item = impl Into<Arg>>) -> Result<Value, TypeError> {
         self.op_with(name, args, Attrs::new())
     }
 
-    /// The same, with attributes.
+    /// Appends an instruction with attributes and returns its single result.
     pub fn op_with(
         &mut self,
         name: &str,
@@ -247,18 +248,18 @@ impl<'m> FuncBuilder<'m> {
         self.inst("ret", args, Attrs::new(), []).map(drop)
     }
 
-    /// The function so far, to look at.
+    /// The function under construction.
     pub fn func(&self) -> &Function {
         &self.func
     }
 
-    /// The function.
+    /// Returns the finished function.
     pub fn finish(self) -> Function {
         self.func
     }
 }
 
-/// The op of a name, or an error with a suggestion.
+/// The op of this name, or an error with a suggestion.
 pub fn find_op(name: &str) -> Result<Op, TypeError> {
     registry().op(name).ok_or_else(|| {
         let hint = match Registry::suggest(name, registry().ops().map(|(op, _)| op.name)) {

@@ -1,9 +1,9 @@
-//! Where something was written, and what.
+//! Source locations.
 
 use crate::op::Op;
 use std::fmt;
 
-/// A place in a source text. The default is "nowhere": made by a builder or a rewrite.
+/// A location in a source text. The default is "nowhere": created by a builder or a rewrite.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Loc {
     /// 1-based line; 0 means nowhere.
@@ -14,17 +14,18 @@ pub struct Loc {
     pub start: u32,
     /// Length, in bytes.
     pub len: u32,
-    /// The op that was written there, of an instruction's place. What a rewrite puts in its stead has the place, and so this op: errors
-    /// name it, whatever computes it.
+    /// The op that was written at an instruction's location. Replacements of the instruction inherit the
+    /// location, and with it this op: errors name the written op, independent of the op that computes the
+    /// value.
     pub op: Option<Op>,
 }
 
 impl Loc {
-    /// The place as that of an instruction: `op` was written there, unless the place is that of another instruction.
+    /// The location as that of an instruction with op `op`; the op of a location that has one stays.
     pub fn of(self, op: Op) -> Loc {
         Loc { op: self.op.or(Some(op)), ..self }
     }
-    /// True where there is no place.
+    /// True without a location.
     pub fn is_none(self) -> bool {
         self.line == 0
     }

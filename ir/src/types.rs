@@ -11,27 +11,27 @@ use std::sync::Arc;
 pub enum Dim {
     /// A constant: `3`.
     Const(u64),
-    /// A symbol, bound when the function is called: `n`. Equal symbols are equal extents.
+    /// A symbol, bound when the function is called: `n`. Equal symbols denote equal extents.
     Sym(Name),
-    /// Not known when compiling: `?`.
+    /// Unknown at compile time: `?`.
     Any,
 }
 
 impl Dim {
-    /// NumPy's broadcasting of two dims: equal, or one of them 1. `Some(Dim::Any)` where it can only be decided
-    /// (and is then checked) when the extents are known; `None` where it can't hold.
+    /// NumPy's broadcasting of two dims: equal, or one of them 1. `Some(Dim::Any)` if only the extents
+    /// decide it; they are checked at run time. `None` if it is impossible.
     pub fn broadcast(self, other: Dim) -> Option<Dim> {
         match (self, other) {
             (a, b) if a == b => Some(a),
             (Dim::Const(1), d) | (d, Dim::Const(1)) => Some(d),
             (Dim::Const(_), Dim::Const(_)) => None,
-            // A symbol beside a constant other than 1 is that constant, or 1.
+            // A symbol that broadcasts with a constant other than 1 is that constant, or 1.
             (Dim::Const(c), _) | (_, Dim::Const(c)) => Some(Dim::Const(c)),
             _ => Some(Dim::Any),
         }
     }
 
-    /// True where the two can be the same extent.
+    /// True if the two can be the same extent.
     pub fn may_equal(self, other: Dim) -> bool {
         !matches!((self, other), (Dim::Const(a), Dim::Const(b)) if a != b)
     }
@@ -58,7 +58,7 @@ impl From<&str> for Dim {
     }
 }
 
-/// Broadcasts two lists of dims, aligned at the last axis. `Err(axis)` names the axis of the result that clashes.
+/// Broadcasts two lists of dims, aligned at the last axis. `Err(axis)` is the axis of the result that fails.
 pub fn broadcast_dims(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, usize> {
     let rank = a.len().max(b.len());
     let at = |dims: &[Dim], axis: usize| {
@@ -68,17 +68,17 @@ pub fn broadcast_dims(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, usize> {
     (0..rank).map(|axis| at(a, axis).broadcast(at(b, axis)).ok_or(axis)).collect()
 }
 
-/// The type of a value: a scalar (`f64`), or an array (`f64[n, 3]`; `f64[]` has rank 0) with a storage style where it is not dense
-/// (`f64[n, n; diagonal]`). In functions that have not been through type inference it may be unknown (`?`).
+/// The type of a value: a scalar (`f64`) or an array (`f64[n, 3]`; `f64[]` has rank 0). An array that is not
+/// dense has a storage style (`f64[n, n; diagonal]`). Before type inference a type may be unknown (`?`).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Type {
-    /// Nothing if unknown.
+    /// `None` if unknown.
     dtype: Option<DType>,
-    /// Nothing if a scalar. Shared, and behind one pointer: functions have very many types, and few that differ.
+    /// `None` for scalars. Shared, and behind one pointer: functions have many types, but few distinct ones.
     layout: Option<Arc<Layout>>,
 }
 
-/// What an array type has and a scalar has not.
+/// The parts of an array type that a scalar type lacks.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Layout {
     dims: Box<[Dim]>,
@@ -97,12 +97,12 @@ impl Type {
         Type { dtype: Some(dtype), layout: Some(Arc::new(Layout { dims: dims.into(), style: None })) }
     }
 
-    /// The type of a value of which nothing is known before type inference.
+    /// The type of a value before type inference.
     pub fn unknown() -> Self {
         Type { dtype: None, layout: None }
     }
 
-    /// The same type with a storage style; `None` is dense. Scalars have none.
+    /// The same type with a storage style; `None` is dense. Scalars have no style.
     pub fn with_style(mut self, style: Option<Name>) -> Self {
         let style = style.filter(|s| *s != "dense");
         if let Some(layout) = self.layout.as_mut().filter(|layout| layout.style != style) {
@@ -121,7 +121,7 @@ impl Type {
         dims.map_or(Type::scalar(dtype), |dims| Type::array(dtype, dims))
     }
 
-    /// True but in functions that have not been through type inference.
+    /// False only before type inference.
     #[inline]
     pub fn is_known(&self) -> bool {
         self.dtype.is_some()
@@ -138,7 +138,7 @@ impl Type {
             None => panic!("the dtype of a value is asked for before type inference"),
         }
     }
-    /// True for arrays, of rank 0 too.
+    /// True for arrays, including those of rank 0.
     #[inline]
     pub fn is_array(&self) -> bool {
         self.layout.is_some()
@@ -164,8 +164,8 @@ impl Type {
         self.layout.as_deref().and_then(|layout| layout.style)
     }
 
-    /// True where a value of this type may be given where `expected` is asked for: same dtype, rank and style, and dims that may be
-    /// equal. Dims of which that is not certain are checked at run time.
+    /// True if a value of this type is accepted where `expected` is required: same dtype, rank and style,
+    /// and dims that may be equal. Dims that are not certainly equal are checked at run time.
     pub fn fits(&self, expected: &Type) -> bool {
         self.dtype == expected.dtype
             && self.style() == expected.style()
@@ -174,8 +174,8 @@ impl Type {
             && self.dims().iter().zip(expected.dims()).all(|(a, b)| a.may_equal(*b))
     }
 
-    /// True if a value of this type can take the place of one of type `other` with nothing to check at run time: the same, except
-    /// that constants or symbols may stand for some of its `?`, and any type where none is known yet.
+    /// True if a value of this type can replace one of type `other` without run-time checks. The types are
+    /// equal, except that constants or symbols may replace `?` of `other`, and any type an unknown one.
     #[inline]
     pub fn refines(&self, other: &Type) -> bool {
         let says_more = |(new, old): (&Dim, &Dim)| new == old || *old == Dim::Any;

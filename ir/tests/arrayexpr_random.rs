@@ -1,4 +1,5 @@
-//! Expressions with random changes: the verifier refuses them, or they have a meaning, or that is an error. Nothing panics.
+//! Expressions with random changes: the verifier refuses each, or evaluation gives a result or an error.
+//! Nothing panics.
 
 use rewright_ir::expr::*;
 use rewright_ir::*;
@@ -223,7 +224,7 @@ fn changed_expressions_are_refused_or_mean_something() {
                 Err(e) => {
                     erring += 1;
                     let broadcast = e.message.starts_with("the operands' shapes don't broadcast: ");
-                    // A reduction of nothing is named itself.
+                    // The error of an empty reduction names the reduction itself.
                     let nothing = e.op.is_some_and(|op| e.message == format!("there is no {op} of zero elements"));
                     let known = e.op == Some("arrayexpr") || nothing || broadcast && e.kind == EvalErrorKind::Shape;
                     assert!(known, "{e}");

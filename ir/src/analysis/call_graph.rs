@@ -1,38 +1,39 @@
-//! Which functions call which.
+//! The call graph of a module.
 //!
-//! Cycles of calls are the strongly connected components, found by Tarjan's algorithm ("Depth-first search and linear graph algorithms",
-//! 1972), which finishes each component after all that it leads to.
+//! Recursive functions form the strongly connected components with cycles. Tarjan's algorithm ("Depth-first
+//! search and linear graph algorithms", 1972) finds them, each component after all components that it
+//! reaches.
 
 use crate::function::Function;
 use crate::module::Module;
 use crate::name::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The calls of a module: by instructions that name a function.
+/// The call graph of a module: an edge for each instruction that names a function.
 #[derive(Clone, Debug, Default)]
 pub struct CallGraph {
     callees_first: Vec<Name>,
     recursive: FxHashSet<Name>,
 }
 
-/// Not found yet.
+/// The index of a function that is not visited yet.
 const UNSEEN: usize = usize::MAX;
 
-/// A walk through functions, by their places in the module.
+/// A depth-first search over functions, by their positions in the module.
 struct Walk {
     callees: Vec<Vec<usize>>,
-    /// When each was found.
+    /// The order of discovery of each function.
     found: Vec<usize>,
-    /// The first one found that each is known to lead to and that is on the path.
+    /// The lowlink: the earliest discovered function on the path that each is known to reach.
     low: Vec<usize>,
     on_path: Vec<bool>,
     path: Vec<usize>,
-    /// How many were found.
+    /// The number of discovered functions.
     count: usize,
 }
 
 impl CallGraph {
-    /// Computes it.
+    /// Computes the call graph.
     pub fn of(module: &Module) -> Self {
         let names: Vec<Name> = module.names().collect();
         let places: FxHashMap<Name, usize> = names.iter().enumerate().map(|(place, &name)| (name, place)).collect();
@@ -63,12 +64,12 @@ impl CallGraph {
         graph
     }
 
-    /// All functions, each after those that it calls, as far as there is such an order, and otherwise as they stand in the module.
+    /// All functions in bottom-up order: callees before callers, and members of a cycle in module order.
     pub fn callees_first(&self) -> &[Name] {
         &self.callees_first
     }
 
-    /// A function has become another one: one that calls nothing any more is not recursive.
+    /// Updates the graph after a change of a function: one without calls is no longer recursive.
     pub fn refresh(&mut self, func: &Function) {
         let mut insts = func.blocks().flat_map(|block| func.insts(block));
         if self.is_recursive(func.name) && !insts.any(|inst| func.inst(inst).attrs.func("callee").is_some()) {
@@ -83,7 +84,8 @@ impl CallGraph {
 }
 
 impl Walk {
-    /// Finds what a function leads to and is not found yet, component by component; tells whether each is a cycle.
+    /// Visits the functions reachable from `start`, component by component; `done` also receives whether
+    /// each is a cycle.
     fn from(&mut self, start: usize, mut done: impl FnMut(&[usize], bool)) {
         if self.found[start] != UNSEEN {
             return;

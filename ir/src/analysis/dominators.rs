@@ -1,14 +1,15 @@
 //! Dominator trees.
 //!
-//! The algorithm is that of Lengauer and Tarjan ("A fast algorithm for finding dominators in a flowgraph", 1979) with path
-//! compression, O(m log n). The simpler one of Cooper, Harvey and Kennedy (2001) is faster on small graphs and quadratic on a long
-//! chain whose blocks all leave to one exit, which is what a check after every operation gives.
+//! The algorithm is that of Lengauer and Tarjan ("A fast algorithm for finding dominators in a flowgraph",
+//! 1979) with path compression, O(m log n). The simpler algorithm of Cooper, Harvey and Kennedy (2001) is
+//! faster on small graphs. But it is quadratic on a long chain of blocks that all branch to one exit, as
+//! checks after every operation produce.
 
 use crate::function::{Block, Function, Inst, Value, ValueDef};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
-/// The blocks that branch to each block, in layout order, each as often as it branches there.
+/// The predecessors of each block, in layout order, repeated for several branches from the same block.
 pub fn predecessors(func: &Function) -> SecondaryMap<Block, SmallVec<[Block; 2]>> {
     let mut preds: SecondaryMap<Block, SmallVec<[Block; 2]>> = SecondaryMap::new();
     for block in func.blocks() {
@@ -24,18 +25,18 @@ pub fn predecessors(func: &Function) -> SecondaryMap<Block, SmallVec<[Block; 2]>
     preds
 }
 
-/// The dominator tree of the blocks that can be reached.
+/// The dominator tree of the reachable blocks.
 #[derive(Clone, Debug)]
 pub struct Dominators {
     /// Reverse postorder.
     order: Vec<Block>,
     /// Positions in `order`.
     index: SecondaryMap<Block, u32>,
-    /// Positions of immediate dominators; the entry's is its own.
+    /// Positions of immediate dominators; the entry block is its own.
     idom: Vec<u32>,
-    /// When a walk of the tree enters and leaves each block.
+    /// Times at which a walk of the tree enters and leaves each block.
     span: Vec<(u32, u32)>,
-    /// Positions in the order in which a walk of the tree enters them.
+    /// Positions in the order in which a walk of the tree enters their blocks.
     walk: Vec<u32>,
 }
 
@@ -59,11 +60,12 @@ impl Dominators {
         Dominators { order, index, idom, span, walk }
     }
 
-    /// The blocks that can be reached, in reverse postorder: each before those that it dominates.
+    /// The reachable blocks in reverse postorder: each before the blocks that it dominates.
     pub fn reverse_postorder(&self) -> &[Block] {
         &self.order
     }
-    /// The blocks that can be reached, in preorder of the tree: what one dominates follows it immediately.
+    /// The reachable blocks in preorder of the tree: a block precedes all blocks that it dominates, without
+    /// others in between.
     pub fn tree_order(&self) -> impl Iterator<Item = Block> + '_ {
         self.walk.iter().map(|&at| self.order[at as usize])
     }
@@ -71,14 +73,14 @@ impl Dominators {
     pub fn is_reachable(&self, block: Block) -> bool {
         self.index.contains_key(block)
     }
-    /// The immediate dominator; none for the entry and for what can't be reached.
+    /// The immediate dominator; `None` for the entry and for unreachable blocks.
     pub fn idom(&self, block: Block) -> Option<Block> {
         let &at = self.index.get(block)?;
         let up = self.idom[at as usize];
         (up != at).then(|| self.order[up as usize])
     }
-    /// True if every path from the entry to `b` goes through `a`; a block dominates itself. What can't be reached is dominated by
-    /// everything.
+    /// True if every path from the entry to `b` passes `a`; a block dominates itself. All blocks dominate an
+    /// unreachable one.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         match (self.index.get(a), self.index.get(b)) {
             (_, None) => true,
@@ -89,7 +91,7 @@ impl Dominators {
             }
         }
     }
-    /// True if the value is defined wherever `inst` stands. Constants are everywhere.
+    /// True if the definition of the value dominates `inst`. Constants dominate everything.
     pub fn value_reaches(&self, func: &Function, value: Value, inst: Inst) -> bool {
         let Some(at) = func.block_of(inst) else { return false };
         match func.def(value) {
@@ -180,7 +182,8 @@ impl Search {
     }
 }
 
-/// The forest of Lengauer and Tarjan: `eval` gives the vertex of least semidominator on the path to the root.
+/// The forest of Lengauer and Tarjan: `eval` returns the vertex of least semidominator on the path to the
+/// root.
 struct Forest {
     ancestor: Vec<Option<u32>>,
     label: Vec<u32>,

@@ -1,7 +1,8 @@
-//! Natural loops and how they nest.
+//! Natural loops and their nesting.
 //!
-//! A back edge goes to a block that dominates where it comes from. Loops are found from the innermost out, and a search that meets
-//! a loop found before goes on at that loop's header, so each block is looked at once a loop that it is the header of.
+//! A back edge targets a dominator of its source. Loops are found from the innermost out. A search that
+//! reaches a loop found before continues at that loop's header. So each block is visited at most once for
+//! every loop of which it is the header.
 
 use super::dominators::{Dominators, predecessors};
 use crate::function::{Block, Function};
@@ -15,13 +16,13 @@ pub struct LoopId(u32);
 /// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// The block through which it is entered.
+    /// The entry block of the loop.
     pub header: Block,
-    /// The blocks that branch back to the header.
+    /// The sources of back edges to the header.
     pub latches: Vec<Block>,
-    /// The loop around it.
+    /// The enclosing loop.
     pub parent: Option<LoopId>,
-    /// The number of loops that it is in, itself included.
+    /// The number of loops that contain it, including itself.
     pub depth: u32,
 }
 
@@ -33,7 +34,7 @@ pub struct Loops {
 }
 
 impl Loops {
-    /// Finds them.
+    /// Finds all loops.
     pub fn of(func: &Function, dominators: &Dominators) -> Self {
         let mut this = Loops::default();
         let mut tops = Vec::new();
@@ -90,7 +91,7 @@ impl Loops {
         }
     }
 
-    /// All loops, inner ones before those around them.
+    /// All loops, inner ones before the enclosing ones.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (LoopId, &Loop)> {
         self.loops.iter().enumerate().map(|(i, l)| (LoopId(i as u32), l))
     }
@@ -98,15 +99,15 @@ impl Loops {
     pub fn get(&self, id: LoopId) -> &Loop {
         &self.loops[id.0 as usize]
     }
-    /// The innermost loop that a block is in.
+    /// The innermost loop that contains a block.
     pub fn innermost(&self, block: Block) -> Option<LoopId> {
         self.innermost.get(block).copied()
     }
-    /// The number of loops that a block is in.
+    /// The number of loops that contain a block.
     pub fn depth(&self, block: Block) -> u32 {
         self.innermost(block).map_or(0, |id| self.get(id).depth)
     }
-    /// True if a block is in a loop, or in one inside of it.
+    /// True if a loop, or a loop nested in it, contains a block.
     pub fn contains(&self, id: LoopId, block: Block) -> bool {
         let mut at = self.innermost(block);
         while let Some(found) = at {
@@ -119,7 +120,7 @@ impl Loops {
     }
 }
 
-/// The outermost loop found so far around a loop; paths are halved on the way.
+/// The outermost loop found so far that contains a loop; uses path halving.
 fn outermost(tops: &mut [u32], mut at: u32) -> u32 {
     while tops[at as usize] != at {
         tops[at as usize] = tops[tops[at as usize] as usize];

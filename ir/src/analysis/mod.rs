@@ -1,7 +1,7 @@
-//! What can be known of a function without running it: dominators, loops, liveness, calls, effects, structure.
+//! Static analyses of functions: dominators, loops, liveness, calls, effects, structure.
 //!
-//! Every analysis is a snapshot: it says what held when it was computed. All take linear or near linear time and
-//! none recurses, so that functions of any size and shape can be asked about.
+//! Every analysis is a snapshot of the function at the time of its computation. All take linear or nearly
+//! linear time, and none is recursive, so functions may have any size and shape.
 
 pub mod call_graph;
 pub mod dominators;

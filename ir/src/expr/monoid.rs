@@ -1,4 +1,4 @@
-//! The monoids with a name: identities and combination.
+//! Builtin monoids: identities and combination.
 
 use super::Monoid;
 use crate::dtype::DType;
@@ -8,7 +8,7 @@ use num_complex::Complex;
 use std::cmp::Ordering;
 
 impl Monoid {
-    /// The value that combining with changes nothing, for the accumulators in order; `None` where there is none at this dtype.
+    /// The identity element of the monoid at a dtype; `None` if there is none.
     pub fn identity(self, dtype: DType) -> Option<Scalar> {
         Some(match self {
             Monoid::Sum => Scalar::zero(dtype),
@@ -21,7 +21,8 @@ impl Monoid {
         })
     }
 
-    /// The dtype that NumPy accumulates elements of a dtype at: sums and products of bools and integers are 64 bits wide.
+    /// The dtype at which NumPy accumulates elements of a dtype: sums and products of bools and integers are
+    /// 64 bits wide.
     pub fn accumulator(self, element: DType) -> DType {
         match self {
             Monoid::Sum | Monoid::Prod if element.is_unsigned() => DType::U64,
@@ -31,13 +32,14 @@ impl Monoid {
         }
     }
 
-    /// What combining nothing ends with where there is no identity.
+    /// The error of an empty reduction without an identity.
     pub fn of_nothing(self) -> EvalError {
         EvalError::value(format!("there is no {} of zero elements", self.name()))
     }
 
-    /// Combines two scalars of one dtype. Integers wrap. Minimum and maximum are the ops `minimum` and `maximum`: a NaN where there
-    /// is one, the first of equal ones; complex numbers are ordered by real part, then imaginary part.
+    /// Combines two scalars of one dtype. Integers wrap. Minimum and maximum are the ops `minimum` and
+    /// `maximum`: the first NaN if there is one, and the first of equal operands. Complex numbers are
+    /// ordered by real part, then imaginary part.
     pub fn combine(self, a: Scalar, b: Scalar) -> Scalar {
         match self {
             Monoid::Sum => add(a, b),
@@ -54,7 +56,8 @@ impl Monoid {
         }
     }
 
-    /// True where minimum or maximum of two scalars is the right one: it is beyond the left one, or the first NaN.
+    /// True if the minimum or maximum of two scalars is the right one, because it is strictly beyond the
+    /// left one, or the first NaN.
     pub fn takes_right(self, a: Scalar, b: Scalar) -> bool {
         if is_nan(a) || is_nan(b) {
             return !is_nan(a);
@@ -105,7 +108,7 @@ fn is_nan(x: Scalar) -> bool {
     }
 }
 
-/// The order of two numbers that are not NaN.
+/// The order of two numbers other than NaN.
 fn compare(a: Scalar, b: Scalar) -> Ordering {
     let floats = |a: f64, b: f64| a.partial_cmp(&b).unwrap_or(Ordering::Equal);
     match (a.to_i128(), b.to_i128()) {
@@ -117,7 +120,8 @@ fn compare(a: Scalar, b: Scalar) -> Ordering {
     }
 }
 
-/// Applies wrapping integer, float and complex arithmetic to two scalars of one dtype; bools count as no numbers here.
+/// Applies wrapping integer, float and complex arithmetic to two scalars of one dtype; `$bools` handles the
+/// others.
 macro_rules! arithmetic {
     ($a:expr, $b:expr, $wrapping:ident, $op:tt, $bools:expr) => {
         match ($a, $b) {
@@ -136,7 +140,7 @@ macro_rules! arithmetic {
     };
 }
 
-/// The sum of two scalars of one dtype; of bools, "or".
+/// The sum of two scalars of one dtype; "or" for bools.
 pub(crate) fn add(a: Scalar, b: Scalar) -> Scalar {
     arithmetic!(a, b, wrapping_add, +, |a: Scalar, b: Scalar| match (a, b) {
         (Scalar::C64(a), Scalar::C64(b)) => Scalar::C64(a + b),
@@ -145,7 +149,8 @@ pub(crate) fn add(a: Scalar, b: Scalar) -> Scalar {
     })
 }
 
-/// The product of two scalars of one dtype; of bools, "and". Complex numbers by the plain formula, as NumPy.
+/// The product of two scalars of one dtype; "and" for bools. Complex numbers use the textbook formula, as in
+/// NumPy.
 pub(crate) fn mul(a: Scalar, b: Scalar) -> Scalar {
     arithmetic!(a, b, wrapping_mul, *, |a: Scalar, b: Scalar| match (a, b) {
         (Scalar::C64(a), Scalar::C64(b)) =>
@@ -203,7 +208,7 @@ mod tests {
                     let (a, b) = (Scalar::F64(*a).cast(dtype), Scalar::F64(*b).cast(dtype));
                     let elementwise = crate::op::eval_scalar(op, &[a, b], &attrs).unwrap()[0];
                     let found = monoid.combine(a, b);
-                    // Which NaN the result is depends on how it is compiled.
+                    // The payload of a NaN depends on the compiled code.
                     let parts = [found, elementwise].map(|x| x.to_c128());
                     let same_nan = |x: f64, y: f64| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan());
                     let same = found == elementwise

@@ -1,7 +1,7 @@
-//! Well-formedness of expressions: what can be said without extents.
+//! The verifier of expressions: checks every property that does not depend on extents.
 //!
-//! Everything that reads an expression may rely on it: references are in range and in order, dtypes are those that the ops
-//! compute, maps have as many positions as dims, and results as many as there are yields.
+//! All consumers of expressions rely on it: references are in range and in order, dtypes are those that the
+//! ops compute, maps have a position for each dim, and there is a result for each yield.
 
 use super::{
     Affine, ArrayExpr, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Index, IndexExpr, Init, Mode, Monoid,
@@ -14,19 +14,19 @@ use crate::name::Name;
 use crate::types::{Dim, Type};
 use smallvec::SmallVec;
 
-/// How deep expressions, and positions that are read from arrays, may nest.
+/// The maximum nesting of expressions, and of positions that are read from arrays.
 pub const MAX_NESTING: usize = 8;
 
-/// Something that is wrong with an expression.
+/// A violation in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What.
+    /// The violation.
     pub message: String,
-    /// Where, if it is of one instruction of a body.
+    /// The source location, if an instruction of a body is at fault.
     pub loc: Loc,
 }
 
-/// Everything that is wrong with an expression whose instruction has operands of these types.
+/// All violations of an expression whose instruction has operands of these types.
 pub fn verify(expr: &ArrayExpr, args: &[Type]) -> Vec<Problem> {
     let mut verifier = Verifier { args, problems: Vec::new(), loc: Loc::default() };
     verifier.expression(expr, &Scope::default());
@@ -40,19 +40,20 @@ impl ArrayExpr {
     }
 }
 
-/// What an expression sees of those around it, and after its own axes are added, what its parts see.
+/// The names that an expression inherits from the enclosing ones; with its own axes, the names in scope of
+/// its parts.
 #[derive(Clone, Default)]
 struct Scope {
-    /// Every axis, and whether it may be used here.
+    /// Each axis, and whether it may be used here.
     axes: Vec<(Name, bool)>,
     /// Names of axes and operands.
     names: Vec<Name>,
-    /// What a nested expression is given.
+    /// The dtypes of the values that a nested expression captures.
     captures: Option<Vec<Option<DType>>>,
     depth: usize,
 }
 
-/// Which of an expression's bodies.
+/// A kind of body of an expression.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Body,
@@ -71,7 +72,7 @@ impl Verifier<'_> {
         self.problems.push(Problem { message: message.into(), loc: self.loc });
     }
 
-    /// Checks an expression; gives the dtypes of its results.
+    /// Checks an expression; returns the dtypes of its results.
     fn expression(&mut self, expr: &ArrayExpr, outer: &Scope) -> Vec<DType> {
         let results = expr.outs.iter().map(|o| o.dtype).collect();
         if outer.depth > MAX_NESTING {
@@ -80,7 +81,7 @@ impl Verifier<'_> {
         }
         let mut scope = outer.clone();
         scope.depth += 1;
-        // Operands of an expression around this one can't be seen; its axes can.
+        // Axes of enclosing expressions are in scope; their operands are not.
         scope.names = outer.axes.iter().map(|(name, _)| *name).collect();
         for axis in &expr.axes {
             self.name(&mut scope, axis.name, "axis");
@@ -236,7 +237,7 @@ impl Verifier<'_> {
 
     // --- Bodies ------------------------------------------------------------------------------------------------------
 
-    /// Checks a body; gives the dtypes of its yields, where they are known.
+    /// Checks a body; returns the dtypes of its yields, where they are known.
     fn body(
         &mut self,
         body: &Body,
@@ -310,7 +311,7 @@ impl Verifier<'_> {
                     None => Err(format!("operand {k} of {} is used", expr.operands.len())),
                     Some(operand) => {
                         if place == Place::Finish {
-                            // Read again, at a point of the parallel axes.
+                            // Operands are read again, at a point of the parallel axes.
                             operand
                                 .index
                                 .iter()
@@ -339,7 +340,8 @@ impl Verifier<'_> {
 
     // --- Reductions and results --------------------------------------------------------------------------------------
 
-    /// Checks the reductions and the finisher; gives the dtypes of what the outs get.
+    /// Checks the reductions and the `finish` body; returns the dtypes of the values that the results
+    /// receive.
     fn reductions(&mut self, expr: &ArrayExpr, yields: Vec<Option<DType>>, scope: &Scope) -> Vec<Option<DType>> {
         let reduces = expr.axes.iter().any(|a| a.kind == AxisKind::Reduce);
         if expr.reductions.is_empty() {
@@ -464,7 +466,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Reports an axis of more than one point that a map, which is to be injective, doesn't depend on.
+    /// Reports an axis with more than one point on which a map that must be injective does not depend.
     fn unique(&mut self, expr: &ArrayExpr, out: &Out, first: usize, what: &str) {
         for (i, axis) in expr.axes.iter().enumerate() {
             let number = (first + i) as u32;
@@ -489,18 +491,20 @@ fn depends(position: &IndexExpr, uses: &impl Fn(&Affine) -> bool) -> bool {
     }
 }
 
-/// The axis that a position is just.
+/// The axis, if a position is just one axis.
 pub(crate) fn plain_axis(position: &IndexExpr) -> Option<u32> {
     if let IndexExpr::Affine(form) = position { form.as_axis() } else { None }
 }
 
-/// The result at whose elements an accumulator that starts from existing elements finds them: its own, or the last one.
+/// The result whose elements are the initial values of an accumulator with existing elements: the result of
+/// its number, or the last one.
 pub(crate) fn existing_out(expr: &ArrayExpr, accumulator: usize) -> Option<&Out> {
     expr.outs.get(accumulator).or(expr.outs.last())
 }
 
-/// The dims (operand of the instruction, dim) that say what the extent of an axis without an upper bound is: those that are indexed
-/// by just this axis, in the expression, in what it reads positions from, and in expressions nested in it.
+/// The dims, as (operand of the instruction, dim), that determine the extent of an axis without an upper
+/// bound. They are indexed by just this axis, in the expression, in its gathered positions, or in nested
+/// expressions.
 pub fn extent_sources(expr: &ArrayExpr, axis: u32) -> impl Iterator<Item = (u32, usize)> + '_ {
     let mut found = Vec::new();
     let mut work = vec![expr];

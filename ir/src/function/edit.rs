@@ -1,4 +1,4 @@
-//! The primitive changes. Each keeps the use lists true and records its inverse.
+//! The primitive mutations of functions. Each one updates use lists and records its inverse in the journal.
 
 use super::journal::Undo;
 use super::layout::Node;
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
 
 impl Function {
-    /// The value of a constant; the same constant is the same value.
+    /// The value of a constant; equal constants share a value.
     pub fn constant(&mut self, scalar: Scalar) -> Value {
         if let Some(&v) = self.constants.get(&scalar) {
             return v;
@@ -24,7 +24,7 @@ impl Function {
         v
     }
 
-    /// The value of a literal that has no dtype yet, in a function before type inference. It is a constant of an unknown type.
+    /// The value of a literal without a dtype, before type inference: a constant of unknown type.
     pub fn weak_constant(&mut self, literal: Literal) -> Option<Value> {
         if let Literal::Typed(scalar) = literal {
             return Some(self.constant(scalar));
@@ -46,7 +46,8 @@ impl Function {
         block
     }
 
-    /// Takes blocks out of the layout, with their instructions; the values that they define must be unused elsewhere.
+    /// Removes blocks and their instructions from the layout. Values that they define must be unused
+    /// elsewhere.
     pub fn remove_blocks(&mut self, blocks: &[Block]) {
         for &block in blocks {
             while let Some(inst) = self.blocks[block].last {
@@ -63,7 +64,7 @@ impl Function {
         }
     }
 
-    /// Adds a parameter at the end of a block's list. Branches to the block must then give one argument more.
+    /// Appends a block parameter. Branches to the block then need an additional argument.
     pub fn add_block_param(&mut self, block: Block, ty: Type) -> Value {
         let index = self.blocks[block].params.len() as u32;
         let v = self.new_value(ty, Def::Param(block, index));
@@ -72,14 +73,14 @@ impl Function {
         v
     }
 
-    /// Removes a parameter; it must be unused. Branches to the block must then give one argument less.
+    /// Removes an unused block parameter. Branches to the block must then drop its argument.
     pub fn remove_block_param(&mut self, block: Block, index: usize) {
         let v = self.blocks[block].params.remove(index);
         self.renumber_params(block);
         self.record(Undo::ParamRemoved(block, index, v));
     }
 
-    /// Makes an instruction, not yet in any block, with results of the given types.
+    /// Creates an instruction that is not linked to a block, with results of the given types.
     pub fn create_inst(
         &mut self,
         op: Op,
@@ -89,7 +90,7 @@ impl Function {
         results: Types,
         loc: Loc,
     ) -> Inst {
-        // An expression is made of many ops, and none of them is what it does.
+        // An expression combines many ops, and no single one names it.
         let loc = if op == ARRAYEXPR { Loc { op: Some(op), ..loc } } else { loc.of(op) };
         let data = InstData {
             op,
@@ -108,13 +109,13 @@ impl Function {
         inst
     }
 
-    /// Puts an instruction at the end of a block.
+    /// Appends an instruction to a block.
     pub fn append(&mut self, block: Block, inst: Inst) {
         self.link(inst, block, None);
         self.record(Undo::Linked(inst));
     }
 
-    /// Puts an instruction before another one.
+    /// Inserts an instruction before another one.
     pub fn insert_before(&mut self, at: Inst, inst: Inst) {
         if let Some(block) = self.block_of(at) {
             self.link(inst, block, Some(at));
@@ -130,7 +131,7 @@ impl Function {
         }
     }
 
-    /// Takes an instruction out; its results must be unused. The key is dead afterwards.
+    /// Removes an instruction whose results are unused. The key is dead afterwards.
     pub fn erase(&mut self, inst: Inst) {
         self.unlink_recorded(inst);
         if self.journal.is_some() {
@@ -140,7 +141,7 @@ impl Function {
         }
     }
 
-    /// Replaces one use: slot `index` counts operands first, then branch arguments.
+    /// Replaces one use. Slots count operands first, then branch arguments.
     pub fn set_use(&mut self, inst: Inst, index: usize, value: Value) {
         let Some(slot) = self.insts[inst].data.uses_mut().nth(index) else { return };
         let old = std::mem::replace(slot, value);
@@ -154,7 +155,7 @@ impl Function {
         self.record(Undo::Operand(inst, index, old));
     }
 
-    /// Makes every user of `old` use `new` instead.
+    /// Replaces all uses of `old` by `new`.
     pub fn replace_all_uses(&mut self, old: Value, new: Value) {
         if old == new {
             return;
@@ -167,8 +168,8 @@ impl Function {
         self.values[old].users.clear();
     }
 
-    /// Where among an instruction's uses a value is. Of very many they are looked through no further than necessary, from where one was found
-    /// last.
+    /// The slots of a value among an instruction's uses. For wide instructions the search starts at the last
+    /// slot found, and stops when all uses are found.
     fn slots_of(&mut self, inst: Inst, value: Value) -> SmallVec<[usize; 4]> {
         let data = &self.insts[inst].data;
         let all = self.wide_uses.get(&(inst, value)).map_or(usize::MAX, |&count| count as usize);
@@ -200,7 +201,7 @@ impl Function {
         self.record(Undo::Type(value, old));
     }
 
-    /// Names a value, or makes it anonymous.
+    /// Sets a value's name; `None` makes it anonymous.
     pub fn set_value_name(&mut self, value: Value, name: Option<Name>) {
         let old = std::mem::replace(&mut self.values[value].name, name);
         self.record(Undo::Name(value, old));
@@ -227,7 +228,7 @@ impl Function {
         self.forget_past_users(value);
     }
 
-    /// Drops those that no longer use a value, once they are more than those that do.
+    /// Removes former users of a value from its list once they outnumber the current ones.
     fn forget_past_users(&mut self, value: Value) {
         let data = &self.values[value];
         if data.users.len() > 8 && data.users.len() > 2 * data.uses as usize {
@@ -245,7 +246,7 @@ impl Function {
                 count.remove();
             }
         }
-        // Blocks that are removed together may use each other's values, which are gone by then.
+        // Blocks that are removed together may use each other's values, which may be gone already.
         if let Some(data) = self.values.get_mut(value) {
             data.uses -= 1;
             self.forget_past_users(value);

@@ -1,4 +1,4 @@
-//! The order of instructions in blocks: a linked list with positions that answer which of two comes first.
+//! The order of instructions in blocks: a linked list with positions, which compare in constant time.
 
 use super::journal::Undo;
 use super::{Block, Function, Inst, Value};
@@ -9,11 +9,11 @@ pub(super) struct Node {
     pub(super) block: Option<Block>,
     pub(super) prev: Option<Inst>,
     pub(super) next: Option<Inst>,
-    /// Grows along a block, with gaps.
+    /// Increases along a block, with gaps.
     pub(super) position: u64,
 }
 
-/// The distance between neighbours' positions when a block is numbered.
+/// The distance between adjacent positions when a block is numbered.
 const GAP: u64 = 1 << 20;
 
 impl Function {
@@ -46,8 +46,9 @@ impl Function {
         }
     }
 
-    /// Spreads the positions around an instruction that was given its neighbour's: over the smallest aligned range of positions that is
-    /// sparse enough, where larger ranges must be sparser. An insertion takes logarithmic time, amortized, wherever insertions fall.
+    /// Redistributes the positions around an instruction that has the same position as its neighbour.
+    /// Chooses the smallest aligned range of positions that is sparse enough; larger ranges must be sparser.
+    /// An insertion takes logarithmic time, amortized, for any sequence of insertions.
     ///
     /// Bender, Cole, Demaine, Farach-Colton, Zito: Two simplified algorithms for maintaining order in a list. ESA 2002.
     fn make_room(&mut self, inst: Inst) {

@@ -1,12 +1,13 @@
-//! Double-double arithmetic: a number as the unevaluated sum of two `f64`, about 105 bits, where complex functions would lose
-//! digits to cancellation.
+//! Double-double arithmetic: a number is the unevaluated sum of two `f64`, with about 105 bits, for
+//! functions that would lose digits to cancellation.
 //!
-//! The algorithms are those of M. Joldes, J.-M. Muller, V. Popescu, "Tight and rigorous error bounds for basic building blocks of
-//! double-word arithmetic", ACM TOMS 44(2), 2017. Valid while no product of parts underflows or overflows; callers scale.
+//! Source of the algorithms: M. Joldes, J.-M. Muller, V. Popescu, "Tight and rigorous error bounds for basic
+//! building blocks of double-word arithmetic", ACM TOMS 44(2), 2017. They are valid while no product of
+//! parts underflows or overflows; callers scale their numbers.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// `hi + lo`, with `hi` the sum rounded to `f64`.
+/// `hi + lo`, where `hi` is the sum rounded to `f64`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dd {
     pub hi: f64,
@@ -28,7 +29,7 @@ impl Dd {
         Dd { hi, lo: (a - (hi - b_part)) + (b - b_part) }
     }
 
-    /// `a + b`, exactly, where `b` is not of greater magnitude than `a`.
+    /// `a + b`, exactly, if the magnitude of `b` does not exceed that of `a`.
     pub const fn quick_sum(a: f64, b: f64) -> Self {
         let hi = a + b;
         Dd { hi, lo: b - (hi - a) }
@@ -40,7 +41,7 @@ impl Dd {
         Dd { hi, lo: libm::fma(a, b, -hi) }
     }
 
-    /// Times a power of two.
+    /// The product with a power of two.
     pub fn scale(self, by: f64) -> Self {
         Dd { hi: self.hi * by, lo: self.lo * by }
     }
@@ -62,7 +63,7 @@ impl Dd {
     }
 }
 
-/// What only tests measure by.
+/// Functions for tests.
 #[cfg(test)]
 impl Dd {
     /// Rounded to `f64`.
@@ -70,7 +71,7 @@ impl Dd {
         self.hi + self.lo
     }
 
-    /// Sine and cosine of a number within [-4, 4]: Taylor's series at a 64th, and doubling.
+    /// Sine and cosine of a number within [-4, 4]: Taylor's series for 1/64 of it, and repeated doubling.
     pub fn sin_cos(self) -> (Self, Self) {
         let x = self.scale(1.0 / 64.0);
         let square = x * x;
@@ -80,7 +81,7 @@ impl Dd {
             sine = (Dd::new(1.0) - sine) * square / Dd::new(2.0 * n * (2.0 * n + 1.0));
             versine = (Dd::new(1.0) - versine) * square / Dd::new(2.0 * n * (2.0 * n - 1.0));
         }
-        // sin x = x (1 - ...), and 1 - cos x, which doubles without cancellation.
+        // sin x = x (1 - ...), and 1 - cos x, which can be doubled without cancellation.
         sine = x * (Dd::new(1.0) - sine);
         for _ in 0..6 {
             let cosine = Dd::new(1.0) - versine;

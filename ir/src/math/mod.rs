@@ -1,10 +1,12 @@
-//! Real functions, each at `f64` and at `f32`: what the evaluator computes elements with, and what kernels call, so that
-//! both give the same bits on every machine.
+//! Real functions at `f64` and at `f32`. The reference evaluator computes elements with them and kernels
+//! call them, so both give the same bits on every machine.
 //!
-//! Code written for one of the two dtypes calls [`double`] or [`single`]; code that has an op's name in hand asks
-//! [`math_fn`]. Every function is total, raises nothing and keeps no state. Those of [`vector`] are written in
-//! operations that kernels have too, and are near to the exact value; the others are called, and give the number nearest to the exact
-//! value, which is what makes them the same on every machine: the module `rounded` says how, and what the exceptions are.
+//! Code for a fixed dtype calls [`double`] or [`single`]; code that has an op's name calls [`math_fn`].
+//! Every function is total, raises nothing and keeps no state.
+//!
+//! Functions of [`vector`] consist of operations that kernels have, and are close to the exact value. The
+//! others are called, and are correctly rounded, which makes them the same on every machine. The module
+//! `rounded` explains how, and lists the exceptions.
 
 pub mod complex;
 mod double_double;
@@ -34,19 +36,19 @@ pub enum RealFn {
     },
 }
 
-/// A real function and the name of the op that it is the meaning of, on floats.
+/// A real function, and the name of the op that it implements on floats.
 #[derive(Clone, Copy)]
 pub struct MathFn {
     /// The op's name: `exp`, `atan2`.
     pub name: &'static str,
-    /// What to call.
+    /// The implementation.
     pub function: RealFn,
 }
 
 macro_rules! table {
     (unary: $($unary:ident)* ; binary: $($binary:ident)* ; otherwise_named: $($function:ident $name:literal)*) => {
-        /// Every function, unary ones first. An elementwise op of this name, at a loop with all operands and its one result
-        /// of one float dtype, means this function.
+        /// Every function, unary ones first. It implements the elementwise op of its name for loops whose
+        /// operands and single result have the same float dtype.
         pub static MATH_FNS: &[MathFn] = &[
             $(MathFn {
                 name: stringify!($unary),
@@ -71,11 +73,11 @@ table! {
         erf erfc lgamma logistic deg2rad rad2deg spacing sign reciprocal square;
     binary:
         power float_power atan2 hypot logaddexp logaddexp2 nextafter fmod floordiv heaviside;
-    // A keyword of Rust.
+    // `mod` is a keyword of Rust.
     otherwise_named: mod_ "mod"
 }
 
-/// The function of an op's name.
+/// The function that implements an op.
 pub fn math_fn(op: &str) -> Option<&'static MathFn> {
     MATH_FNS.iter().find(|f| f.name == op)
 }

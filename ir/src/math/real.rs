@@ -65,17 +65,17 @@ macro_rules! of_float {
                 erfc(x) = vector::erfc;
                 /// Logarithm of the magnitude of the gamma function.
                 lgamma(x) = vector::lgamma;
-                /// `1 / (1 + exp(-x))`, without losing the tail where `exp(-x)` overflows.
+                /// `1 / (1 + exp(-x))`, accurate in the tail where `exp(-x)` overflows.
                 logistic(x) = vector::logistic;
                 /// x to the power y, C99's special cases.
                 power(x, y) = vector::power;
-                /// The same as [`power`] on floats.
+                /// Like [`power`] on floats.
                 float_power(x, y) = vector::float_power;
                 /// The angle of the point (x, y), `y` being the first argument.
                 atan2(y, x) = vector::atan2;
                 /// Square root of the sum of squares, without undue overflow.
                 hypot(x, y) = vector::hypot;
-                /// The remainder of division toward zero, with the dividend's sign; exact.
+                /// The remainder of division rounded toward zero, with the dividend's sign; exact.
                 fmod(x, y) = libm::Libm::<$float>::fmod;
                 /// The next number from x toward y.
                 nextafter(x, y) = libm::Libm::<$float>::nextafter;
@@ -101,7 +101,7 @@ macro_rules! of_float {
                 x * x
             }
 
-            /// -1, 0 or 1; NaN of NaN. Zeros of both signs give +0.
+            /// -1, 0 or 1; NaN for NaN. Zeros of both signs give +0.
             pub extern "C" fn sign(x: $float) -> $float {
                 if x > 0.0 {
                     1.0
@@ -124,7 +124,7 @@ macro_rules! of_float {
                 x * (180.0 / std::$float::consts::PI)
             }
 
-            /// The distance to the next number away from zero, with x's sign; NaN of infinities.
+            /// The distance to the next number away from zero, with x's sign; NaN for infinities.
             pub extern "C" fn spacing(x: $float) -> $float {
                 if x == 0.0 {
                     $float::from_bits(1)
@@ -145,7 +145,7 @@ macro_rules! of_float {
                 super::logaddexp2(x as f64, y as f64) as $float
             }
 
-            /// 0 below zero, 1 above, `at_zero` at it; NaN of NaN.
+            /// 0 below zero, 1 above, `at_zero` at zero; NaN for NaN.
             pub extern "C" fn heaviside(x: $float, at_zero: $float) -> $float {
                 if x == 0.0 {
                     at_zero
@@ -158,8 +158,9 @@ macro_rules! of_float {
                 }
             }
 
-            /// Floor of the quotient and the remainder of the divisor's sign, in Python's sense. The quotient is that of the exact
-            /// remainder, so `1.0 // 0.1` is 9. By zero: the IEEE quotient, and NaN.
+            /// The floor of the quotient, and the remainder with the divisor's sign, as in Python. The
+            /// quotient is that of the exact remainder, so `1.0 // 0.1` is 9. Division by zero gives the
+            /// IEEE quotient, and NaN.
             pub fn divmod(a: $float, b: $float) -> ($float, $float) {
                 let mut rem = fmod(a, b);
                 if b == 0.0 {
@@ -204,7 +205,7 @@ of_float! {
     single, f32
 }
 
-/// The greater of two numbers minus the lesser, and what that difference lacks.
+/// The greater of two numbers minus the smaller, and the rounding error of that difference.
 fn gap(x: f64, y: f64) -> (f64, f64) {
     let (greater, lesser) = if x > y { (x, y) } else { (y, x) };
     let gap = Dd::sum(greater, -lesser);

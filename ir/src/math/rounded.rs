@@ -1,9 +1,9 @@
-//! Functions whose result is the number nearest to the exact one, at `f64` and at `f32`: most are those of the crate `pxfm`. They are the
-//! meaning of real functions where [`vector`](super::vector) has none, and what tests measure those by that it has.
+//! Correctly rounded functions at `f64` and at `f32`, most of them from the crate `pxfm`. They implement the
+//! real functions that [`vector`](super::vector) lacks, and are the reference in tests of those that it has.
 //!
-//! That crate picks code with or without fused multiply-add, when it is compiled and when it runs. Where the result is the
-//! nearest number both give it, for there is only one. What it does not round correctly, on some machine or other, is computed
-//! here instead. At `f32` there are only those that real ops need.
+//! The crate selects code with or without fused multiply-add at compile time and at run time. For correctly
+//! rounded functions both agree, since there is only one nearest number. Functions that the crate does not
+//! round correctly on some machine are computed here. At `f32` there are only those that real ops need.
 //!
 //! | functions | `f64` | `f32` |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | asin, sinh, atan2 | pxfm, and the sign here | |
 //! | hypot | here | |
 //!
-//! Further than half a unit in the last place from the exact value is `hypot`, by less than a millionth of a unit, where the exact value
-//! is as near as that to the middle of two numbers.
+//! The only function with an error above half a unit in the last place is `hypot`: by less than a millionth
+//! of a unit, if the exact value is that close to a midpoint of two numbers.
 
 /// At `f64`.
 pub(super) mod double {
@@ -25,7 +25,7 @@ pub(super) mod double {
     pub use pxfm::{f_acos as acos, f_atanh as atanh, f_cosh as cosh, f_expm1 as expm1, f_log as log, f_tanh as tanh};
     pub use pxfm::{f_cos as cos, f_exp2 as exp2, f_log1p as log1p, f_sin as sin, f_tan as tan};
 
-    /// e to the power x; `f_exp` fails for one in some 40000 of the results that are subnormal.
+    /// e to the power x; `f_exp` is wrong for about one in 40000 subnormal results.
     pub fn exp(x: f64) -> f64 {
         if x < -708.0 && x > -746.0 {
             return extended::exp_of_hundred_bits(Dd::new(x));
@@ -33,7 +33,7 @@ pub(super) mod double {
         pxfm::f_exp(x)
     }
 
-    /// Inverse sine. Of negative numbers `f_asin` is several times slower.
+    /// Inverse sine. `f_asin` is several times slower for negative numbers.
     #[cfg(test)]
     pub fn asin(x: f64) -> f64 {
         pxfm::f_asin(x.abs()).copysign(x)

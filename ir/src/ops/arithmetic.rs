@@ -1,8 +1,8 @@
 //! Sums, products, quotients and remainders.
 //!
-//! Integers wrap on overflow. Division of integers by zero gives 0, and so does the remainder. Floats are IEEE, complex
-//! arithmetic is NumPy's: products by the textbook formula, quotients by Smith's method (R. L. Smith, "Algorithm 116: Complex
-//! division", CACM 5, 1962).
+//! Integers wrap on overflow. Division of integers by zero gives 0, and so does the remainder. Floats follow
+//! IEEE 754. Complex arithmetic is that of NumPy: products by the textbook formula, quotients by Smith's
+//! method (R. L. Smith, "Algorithm 116: Complex division", CACM 5, 1962).
 
 use super::integer::Integer;
 use super::loops;

@@ -9,8 +9,9 @@ use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
 use crate::types::Type;
 
-/// `arrayexpr [i: n] (x = %a[i]) { ... } : f64[n]`. Its results are arrays, of rank 0 where a result has no dims. How its loops are run
-/// follows from the arrays of each call, but may be said: `arrayexpr schedule="order=[j,i] threads=2" [i: n, j: m] ...`.
+/// `arrayexpr [i: n] (x = %a[i]) { ... } : f64[n]`. Results are arrays, of rank 0 for a result without dims.
+/// The arrays of each call determine the schedule of its loops, unless the attribute sets it: `arrayexpr
+/// schedule="order=[j,i] threads=2" [i: n, j: m] ...`.
 pub static ARRAYEXPR: OpDef = OpDef::new(
     "arrayexpr",
     "computes a scalar body at every point of an index space",

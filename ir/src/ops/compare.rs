@@ -1,10 +1,11 @@
-//! Comparisons, and what chooses by them: the smaller and greater of two, clipping, selection.
+//! Comparisons, and ops that select by them: minimum and maximum, clipping, selection.
 //!
-//! Comparisons with NaN are false, but `ne` is true. Complex numbers compare lexicographically, real part first. A signed and an
-//! unsigned 64-bit integer are compared as the numbers that they are.
+//! Comparisons with NaN are false, except that `ne` is true. Complex numbers compare lexicographically, real
+//! part first. A signed and an unsigned 64-bit integer compare by their exact values.
 //!
-//! `minimum` and `maximum` yield a NaN operand, the first one if both are; `fmin` and `fmax` yield the other operand. All four yield
-//! the *first* operand where both are equal, so zeros of different sign are not reordered: `maximum(-0.0, 0.0)` is -0.0.
+//! `minimum` and `maximum` yield a NaN operand, the first one if both are NaN; `fmin` and `fmax` yield the
+//! other operand. All four yield the *first* of equal operands, so zeros of different sign are not
+//! reordered: `maximum(-0.0, 0.0)` is -0.0.
 
 use super::loops;
 use crate::dtype::DType;
@@ -12,8 +13,8 @@ use crate::math::complex;
 use crate::op::{LiteralCx, promote_all, promote_literal};
 use crate::scalar::{Literal, Scalar};
 
-/// The dtype of a literal that is compared: an integer that the others' dtype cannot hold takes a 64-bit one, so that the answer is
-/// right for every integer.
+/// The literal rule of comparisons: an integer that the others' dtype cannot hold gets a 64-bit dtype, so
+/// that the result is correct for every integer.
 pub fn comparison_literal(cx: &LiteralCx<'_>) -> DType {
     let dtype = promote_literal(cx);
     match cx.literal {
@@ -30,7 +31,8 @@ pub fn comparison_literal(cx: &LiteralCx<'_>) -> DType {
     }
 }
 
-/// The dtype of a literal of `where`: as the other choice's; the condition has no part in it.
+/// The literal rule of `where`: the dtype of the other choice; the condition does not promote with the
+/// choices.
 pub fn where_literal(cx: &LiteralCx<'_>) -> DType {
     if cx.operand == 0 {
         return cx.literal.dtype_beside(Some(DType::Bool));
@@ -44,7 +46,7 @@ fn ints(args: &[Scalar]) -> Option<(i128, i128)> {
     Some((a.to_i128()?, b.to_i128()?))
 }
 
-/// An op that is true where the relation of its operands holds.
+/// Defines an op that is true if a relation of its operands holds.
 macro_rules! comparisons {
     ($(#[doc = $doc:literal] $NAME:ident = $name:literal $(, is $trait:ident)*: $op:tt, $complex:expr;)*) => {$(
         #[doc = $doc]
@@ -80,11 +82,11 @@ comparisons! {
     GE = "ge": >=, |a, b| complex::le(b, a);
 }
 
-/// The first operand if the relation with the second holds, or it is NaN.
+/// The first operand if the relation with the second holds, or if the first is NaN.
 macro_rules! first_if {
     ($a:ident $op:tt $b:ident) => { if $a $op $b || $a.is_nan() { $a } else { $b } };
 }
-/// The first operand if the relation with the second holds, or the second is NaN.
+/// The first operand if the relation with the second holds, or if the second is NaN.
 macro_rules! first_unless_nan {
     ($a:ident $op:tt $b:ident) => { if $a $op $b || $b.is_nan() { $a } else { $b } };
 }

@@ -1,4 +1,4 @@
-//! Arrays put together: `concat` along an axis that they have, `stack` along a new one.
+//! Concatenation: `concat` along an existing axis, `stack` along a new one.
 
 use super::rule::{self, array, axis, dense, equal, one, refuse};
 use crate::array::{Array, Datum, Element};
@@ -11,7 +11,8 @@ use crate::types::{Dim, Type};
 use crate::{register_op, with_dtype};
 use ndarray::{ArrayViewD, Axis, concatenate};
 
-/// `concat %x, %y, axis=1`: arrays one after the other along an axis; along the others they have the same extents. Dtypes promote.
+/// `concat %x, %y, axis=1`: concatenates arrays along an axis; their other extents are equal. Dtypes
+/// promote.
 pub static CONCAT: OpDef = OpDef::new(
     "concat",
     "arrays one after the other along an axis",
@@ -21,7 +22,8 @@ pub static CONCAT: OpDef = OpDef::new(
 )
 .attrs(&[AttrDef::int("axis", 0, "the axis, counting from the last one if negative")]);
 
-/// `stack %x, %y, axis=-1`: arrays of the same extents, or scalars, one after the other along a new axis. Dtypes promote.
+/// `stack %x, %y, axis=-1`: concatenates arrays of equal extents, or scalars, along a new axis. Dtypes
+/// promote.
 pub static STACK: OpDef = OpDef::new(
     "stack",
     "arrays or scalars one after the other along a new axis",
@@ -37,7 +39,7 @@ fn dtype(cx: &InferCx<'_>) -> Result<DType, TypeError> {
     promote_all(cx.args.iter().map(Type::dtype)).ok_or_else(|| refuse(cx, "wants at least one operand"))
 }
 
-/// Dims that are the same for all operands, except along `skip`.
+/// The common dims of all operands, except along `skip`.
 fn common_dims(cx: &InferCx<'_>, skip: Option<usize>) -> Result<Vec<Dim>, TypeError> {
     let first = dense(cx, 0)?;
     let mut dims = first.dims().to_vec();
@@ -58,7 +60,7 @@ fn common_dims(cx: &InferCx<'_>, skip: Option<usize>) -> Result<Vec<Dim>, TypeEr
     Ok(dims)
 }
 
-/// The sum of dims, where that is certain.
+/// The sum of dims, if it is certain.
 fn total(dims: impl Iterator<Item = Dim>) -> Dim {
     let mut sum = Dim::Const(0);
     for dim in dims {
@@ -71,7 +73,7 @@ fn total(dims: impl Iterator<Item = Dim>) -> Dim {
     sum
 }
 
-/// The axis that the arrays are put together along.
+/// The axis of the concatenation.
 fn concat_axis(cx: &InferCx<'_>) -> Result<usize, TypeError> {
     axis(cx, cx.attrs.int("axis").unwrap_or(0), array(cx, 0)?.rank())
 }

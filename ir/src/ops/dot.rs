@@ -13,14 +13,18 @@ use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
 use smallvec::SmallVec;
 
-/// `dot_general %a, %b, lhs_contract=[2], rhs_contract=[1], lhs_batch=[0], rhs_batch=[0]`: products of elements at the same
-/// positions of the contracted axes, summed along these. Batch axes go side by side. The result has the batch axes, then the
-/// other axes of the left operand, then those of the right one; without any it is a scalar. All of NumPy's `dot`, `matmul`,
-/// `tensordot`, `inner`, `outer` are cases of it.
+/// `dot_general %a, %b, lhs_contract=[2], rhs_contract=[1], lhs_batch=[0], rhs_batch=[0]`: multiplies
+/// elements at equal positions of the contracted axes, and sums along these. Batch axes of both operands
+/// correspond.
 ///
-/// It computes at the promoted dtype, which is that of the result: integers wrap, of bools it is "any of both". Sums
-/// have the order of the reduction `sum` of all products, whose contracted axes stand last, or, if they come before all of its own in the
-/// right operand (`x @ y`), before these: then rows are added to rows.
+/// The result has the batch axes, then the other axes of the left operand, then those of the right one;
+/// without any axes it is a scalar. NumPy's `dot`, `matmul`, `tensordot`, `inner` and `outer` are special
+/// cases.
+///
+/// It computes at the promoted dtype, which is that of the result: integers wrap, and for bools the sum is
+/// "or" and the product "and". Products are summed in the order of the reduction `sum` with the contracted
+/// axes last. If all contracted axes of the right operand come before its free axes (`x @ y`), they come
+/// before these in the reduction, too: rows are added to rows.
 pub static DOT_GENERAL: OpDef =
     OpDef::new("dot_general", "sums of products along pairs of axes", Arity::Exactly(2), infer, Eval::Array(eval))
         .attrs(&[
@@ -40,16 +44,17 @@ type Axes = SmallVec<[usize; 4]>;
 
 /// The axes of one operand by their roles.
 pub struct Roles {
-    /// Axes that go side by side with those of the other operand.
+    /// Axes shared with the batch axes of the other operand.
     pub batch: Axes,
-    /// Axes of the result of their own.
+    /// Axes of the result from this operand only.
     pub free: Axes,
-    /// Axes that are summed along.
+    /// Contracted axes.
     pub contract: Axes,
 }
 
 impl Roles {
-    /// True if the contracted axes of a right operand come before all of its own, so that it is read row by row.
+    /// True if the contracted axes of a right operand come before its free axes, so that it is read row by
+    /// row.
     pub fn by_rows(&self) -> bool {
         let first = self.free.iter().min();
         first.is_some() && self.contract.iter().max() < first
@@ -100,7 +105,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let types = [lhs.ty(), rhs.ty()];
     let left = rule::concrete(cx, &DOT_GENERAL, &types, |cx| roles(cx, 0))?;
     let right = rule::concrete(cx, &DOT_GENERAL, &types, |cx| roles(cx, 1))?;
-    // Both as [batch, free, contract], each role in one go.
+    // Both operands as [batch, free, contract], with the axes of each role collapsed.
     let order = |roles: &Roles| [&roles.batch[..], &roles.free, &roles.contract].concat();
     let (a, b) = (lhs.permuted(&order(&left)), rhs.permuted(&order(&right)));
     let (a, b) = (Elements::of(&a), Elements::of(&b));

@@ -1,4 +1,4 @@
-//! Calls, and the ops that change values or are seen outside: `call`, `ufunc`, `store`, `del`, `print`.
+//! Ops with side effects, and calls: `call`, `ufunc`, `store`, `del`, `print`.
 
 use super::control::no_results;
 use crate::attr::{AttrDef, AttrKind};
@@ -17,7 +17,8 @@ pub static CALL: OpDef =
         .effects(Effects::CALLS)
         .attrs(&[AttrDef::required("callee", AttrKind::Func, "the function")]);
 
-/// `ufunc @g(%x, %y)`: applies a function of scalars to each element, with broadcasting. The function may raise, and may not print.
+/// `ufunc @g(%x, %y)`: applies a scalar function to each element, with broadcasting. The function may raise,
+/// but not print.
 pub static UFUNC: OpDef = OpDef::new(
     "ufunc",
     "applies a function of scalars to each element, with broadcasting",
@@ -28,18 +29,19 @@ pub static UFUNC: OpDef = OpDef::new(
 .traits(Traits::PARTIAL)
 .attrs(&[AttrDef::required("callee", AttrKind::Func, "a function whose parameters and results are scalars")]);
 
-/// `store %dest, %src`: writes `src`, broadcast and cast to a dtype of the same kind or a later one, into `dest`. Each may be of a storage style;
-/// what that of `dest` can't have is an error, and `dest` is then what it was.
+/// `store %dest, %src`: writes `src`, broadcast and cast to a dtype of the same kind or a later one, into
+/// `dest`. Both may have storage styles. Elements that the style of `dest` can't represent are an error,
+/// which leaves `dest` unchanged.
 pub static STORE: OpDef =
     OpDef::new("store", "writes the second operand into the first", Arity::Exactly(2), infer_store, Eval::Control)
         .effects(Effects::WRITES)
         .literals(store_literal);
 
-/// `del %x`: ends the life of a value.
+/// `del %x`: frees a value; no later use is allowed.
 pub static DEL: OpDef =
     OpDef::new("del", "ends the life of a value", Arity::Exactly(1), no_results, Eval::Control).effects(Effects::FREES);
 
-/// `print %x, %y, label="x and y"`: prints a line: the label and the values, separated by blanks.
+/// `print %x, %y, label="x and y"`: prints a line with the label and the values, separated by blanks.
 pub static PRINT: OpDef =
     OpDef::new("print", "prints a label and values on a line", Arity::AtLeast(0), no_results, Eval::Control)
         .effects(Effects::IO)
@@ -47,8 +49,8 @@ pub static PRINT: OpDef =
 
 register_op!(CALL, UFUNC, STORE, DEL, PRINT);
 
-/// True where NumPy's "same kind" casting goes from `from` to `to`: within a kind, or to a later one of bool, unsigned, signed,
-/// float, complex.
+/// True if NumPy's "same kind" casting allows `from` to `to`: within a kind, or to a later one in the order
+/// bool, unsigned, signed, float, complex.
 pub fn can_cast_same_kind(from: DType, to: DType) -> bool {
     from.kind() < to.kind() || (from.kind() == to.kind() && !(from.is_signed() && to.is_unsigned()))
 }
@@ -79,7 +81,7 @@ fn infer_call(cx: &InferCx<'_>) -> Result<Types, TypeError> {
                 let message = format!("argument {i} is {arg}, but `{symbol}` of {param} is already {known}");
                 return Err(TypeError::new(message).operand(i));
             }
-            // A constant says most, a symbol more than nothing.
+            // A constant is more precise than a symbol, and a symbol more than `?`.
             if matches!((*known, given), (Dim::Any, _) | (Dim::Sym(_), Dim::Const(_))) {
                 *known = given;
             }

@@ -1,11 +1,12 @@
 //! Functions of floats: exponentials, logarithms, trigonometry, and their kin.
 //!
-//! The meaning at `f32` and `f64` is [`math`](crate::math)'s function of the same name, which kernels call too.
+//! The functions at `f32` and `f64` are those of the same name in [`math`](crate::math), which kernels call,
+//! too.
 
 use super::loops;
 use crate::math::{complex, double, single};
 
-/// Ops of floats whose meaning is the function of a name.
+/// Defines ops of floats by the functions of their names.
 macro_rules! real_functions {
     ($(#[doc = $doc:literal] $NAME:ident = $name:literal($arity:literal), $function:ident $x:tt $(, is $trait:ident)*, cycles $cycles:literal;)*) => {
         elementwise! {$(
@@ -18,7 +19,7 @@ macro_rules! real_functions {
     };
 }
 
-/// Ops of one float or complex number whose meaning is the function of a name.
+/// Defines ops of one float or complex number by the functions of their names.
 macro_rules! functions {
     ($(#[doc = $doc:literal] $NAME:ident = $name:literal, $function:ident, cycles $cycles:literal;)*) => {
         elementwise! {$(

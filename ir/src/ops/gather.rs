@@ -1,4 +1,4 @@
-//! Reading at arrays of positions: `gather` along leading axes, `take` along one.
+//! Reads at arrays of positions: `gather` along leading axes, `take` along one axis.
 
 use super::rule::{self, array, axis, dense, one, position, refuse};
 use crate::array::Datum;
@@ -10,8 +10,9 @@ use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types, broadcast_types, ind
 use crate::register_op;
 use crate::types::{Dim, Type};
 
-/// `gather %x, %i, %j`: `x[i, j]` in NumPy, with arrays of positions of the leading axes, which broadcast. The result has their
-/// dims and then the dims of `x` that are left. Negative positions count from the end; one out of bounds is an error.
+/// `gather %x, %i, %j`: `x[i, j]` in NumPy, where arrays of positions of the leading axes broadcast. The
+/// result has their dims, then the remaining dims of `x`. Negative positions count from the end; a position
+/// out of bounds is an error.
 pub static GATHER: OpDef = OpDef::new(
     "gather",
     "reads at arrays of positions of the leading axes, which broadcast",
@@ -22,8 +23,8 @@ pub static GATHER: OpDef = OpDef::new(
 .traits(Traits::PARTIAL)
 .literals(index_literal);
 
-/// `take %x, %i, axis=1`: `x[:, i]` in NumPy, with positions of one axis. The dims of the positions take the place of that
-/// axis. Negative positions count from the end; one out of bounds is an error.
+/// `take %x, %i, axis=1`: `x[:, i]` in NumPy, with positions of one axis. The dims of the positions replace
+/// that axis. Negative positions count from the end; a position out of bounds is an error.
 pub static TAKE: OpDef = OpDef::new(
     "take",
     "reads at positions of one axis, in any order and number",
@@ -83,7 +84,7 @@ fn eval_gather(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError>
     finish(cx, &ty, &shape, element)
 }
 
-/// The axis that is read at positions.
+/// The axis of the positions.
 fn take_axis(cx: &InferCx<'_>) -> Result<usize, TypeError> {
     axis(cx, cx.attrs.int("axis").unwrap_or(0), array(cx, 0)?.rank())
 }

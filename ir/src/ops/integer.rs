@@ -1,22 +1,23 @@
-//! Integer operations that Rust's own do not define for all operands, and the ops that only integers have.
+//! Integer operations that Rust does not define for all operands, and ops on integers only.
 
 use super::loops;
 
-/// What elementwise ops need of an integer type. Everything is total: division by zero gives 0, overflow wraps.
+/// The operations of an integer type that elementwise ops need. All are total: division by zero gives 0,
+/// overflow wraps.
 pub(super) trait Integer: Copy + PartialOrd {
-    /// Quotient toward zero; the minimum by -1 is the minimum.
+    /// Quotient rounded toward zero; the minimum divided by -1 is the minimum.
     fn quot(self, by: Self) -> Self;
     /// Remainder of [`quot`](Integer::quot), with the dividend's sign.
     fn rem(self, by: Self) -> Self;
-    /// Quotient toward negative.
+    /// Quotient rounded toward negative infinity.
     fn floor_quot(self, by: Self) -> Self;
     /// Remainder of [`floor_quot`](Integer::floor_quot), with the divisor's sign.
     fn floor_rem(self, by: Self) -> Self;
     /// `self` to the power `n`, wrapping; `None` for a negative `n`.
     fn power(self, n: Self) -> Option<Self>;
-    /// Bits moved up; by a negative count, or the width or more, 0.
+    /// Shifted left; 0 if the count is negative, or at least the width.
     fn left(self, by: Self) -> Self;
-    /// Bits moved down; by a negative count, or the width or more, 0 or -1 by the sign.
+    /// Shifted right arithmetically; 0 or -1 by the sign if the count is negative, or at least the width.
     fn right(self, by: Self) -> Self;
     /// Greatest common divisor of the magnitudes.
     fn gcd(self, other: Self) -> Self;
@@ -26,7 +27,7 @@ pub(super) trait Integer: Copy + PartialOrd {
     fn ones_of_magnitude(self) -> u8;
     /// -1, 0 or 1.
     fn sign(self) -> Self;
-    /// Magnitude; of the minimum, the minimum.
+    /// Magnitude; that of the minimum is the minimum.
     fn magnitude(self) -> Self;
 }
 
@@ -77,7 +78,7 @@ macro_rules! integer {
             }
             fn right(self, by: Self) -> Self {
                 let by = u32::try_from(by).unwrap_or(u32::MAX).min(Self::BITS);
-                // In two steps, since a shift by the width is not defined; both together fill with the sign.
+                // Shifts twice, since a shift by the width is undefined; both shifts extend the sign.
                 let half = by / 2;
                 (self >> half) >> (by - half)
             }

@@ -1,11 +1,13 @@
 //! Reductions over axes: `sum`, `prod`, `min`, `max`, `any`, `all`, `argmin`, `argmax`.
 //!
-//! NumPy's dtypes: sums and products of bools and integers are `i64`, of unsigned ones `u64`. A reduction that leaves no axis
-//! gives a scalar. The smallest and the greatest of nothing are errors; the sum of nothing is 0, the product 1. Of an array of a storage style all
-//! elements count, those that are kept nowhere too.
+//! Dtypes are those of NumPy: sums and products of bools and signed integers are `i64`, those of unsigned
+//! ones `u64`. A reduction over all axes gives a scalar. An empty minimum or maximum is an error; an empty
+//! sum is 0, and an empty product 1. For an array of a storage style all elements count, including those
+//! that are not stored.
 //!
-//! Elements are combined in the order of [`Fold`], whose rows go along the reduced axes after the last axis that is kept; every
-//! schedule keeps it. Sums of floats differ from NumPy's in the last places, whose order is another one; the errors have the same bound.
+//! Elements are combined in the order of [`Fold`], whose rows are the reduced axes after the last kept axis;
+//! every schedule keeps it. Float sums differ from NumPy's in the last places, since its order is different;
+//! the errors have the same bound.
 
 use super::rule::{self, axes, of_any_style, one, refuse};
 use crate::array::Datum;
@@ -48,7 +50,7 @@ reductions! {
     ARGMAX ArgMax eval_argmax "argmax" "the position of the first greatest element along an axis, or in row-major order" Traits::PARTIAL;
 }
 
-/// The monoid that a reduction op combines by; `None` for other ops.
+/// The monoid of a reduction op; `None` for other ops.
 pub fn monoid(op: &OpDef) -> Option<Monoid> {
     let table: [&'static OpDef; 8] = [&SUM, &PROD, &MIN, &MAX, &ANY, &ALL, &ARGMIN, &ARGMAX];
     table.iter().zip(Monoid::ALL).find(|(def, _)| std::ptr::eq(**def, op)).map(|(_, m)| m)
@@ -85,7 +87,7 @@ fn reduce(cx: &EvalCx<'_>, op: &'static OpDef, monoid: Monoid, args: &[Datum]) -
     let (ty, shape) = rule::result(cx, op, args)?;
     let [arg] = args else { return Err(EvalError::shape("reduces one array")) };
     if arg.as_styled().is_some() {
-        // It is made dense; an array that is there may be as large as it is.
+        // The array is converted to dense. An existing dense array may have any size.
         cx.len(arg.shape())?;
     }
     let array = &arg.to_array();
@@ -115,9 +117,9 @@ fn reduce(cx: &EvalCx<'_>, op: &'static OpDef, monoid: Monoid, args: &[Datum]) -
     Ok(vec![Datum::Array(cx.build(ty.dtype(), &shape, reduce_one)?)])
 }
 
-/// Combines elements of dtype `at`, in rows of `row`.
+/// Reduces elements of dtype `at`, in rows of `row` elements.
 fn combined(monoid: Monoid, at: DType, row: usize, own: impl Iterator<Item = Scalar>) -> Result<Scalar, EvalError> {
-    // The identity of a minimum would hide that there is nothing.
+    // The identity of a minimum would hide an empty reduction.
     let start = monoid.identity(at).filter(|_| !matches!(monoid, Monoid::Min | Monoid::Max));
     let mut fold = Fold::new(Order::of(monoid, at), row, start, |a, b| Ok::<_, EvalError>(monoid.combine(a, b)));
     for x in own {

@@ -1,4 +1,4 @@
-//! What a reduction op says of its operand, and the same as parts of an `arrayexpr`.
+//! The reduction of a reduction op as data, and its conversion to the parts of an `arrayexpr`.
 
 use super::reduce::monoid;
 use crate::dtype::DType;
@@ -12,29 +12,29 @@ use crate::name::Name;
 use crate::types::{Dim, Type};
 use smallvec::{SmallVec, smallvec};
 
-/// Which axes of its operand a reduction combines, and how.
+/// The axes of its operand that a reduction combines, and its monoid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reduced {
-    /// What it combines by.
+    /// The monoid.
     pub monoid: Monoid,
-    /// The axes that are combined, in order.
+    /// The reduced axes, in increasing order.
     pub axes: SmallVec<[usize; 4]>,
-    /// Whether these stay, with extent 1.
+    /// Whether the reduced axes stay, with extent 1.
     pub keepdims: bool,
     /// The rank of the operand.
     pub rank: usize,
-    /// Where it was written.
+    /// Source location.
     pub loc: Loc,
 }
 
 impl Reduced {
-    /// What an instruction reduces; `None` if it is no reduction of a dense array.
+    /// The reduction of an instruction; `None` if it is no reduction of a dense array.
     pub fn of(func: &Function, data: &InstData) -> Option<Reduced> {
         let ty = func.ty(*data.args.first()?);
         if ty.style().is_some() { None } else { Reduced::of_any_style(func, data) }
     }
 
-    /// The same of an array of any storage style.
+    /// The reduction of an instruction on an array of any storage style; `None` if it is no reduction.
     pub fn of_any_style(func: &Function, data: &InstData) -> Option<Reduced> {
         let monoid = monoid(data.op.0)?;
         let rank = func.ty(*data.args.first()?).rank();
@@ -42,7 +42,8 @@ impl Reduced {
         Some(Reduced { monoid, axes, keepdims: data.attrs.flag("keepdims"), rank, loc: data.loc })
     }
 
-    /// The reduction of an array of one type to an array, or scalar, of another as an expression of one operand; else why there is none.
+    /// The reduction, with these operand and result types, as an expression of one operand. The error says
+    /// why there is none.
     pub fn expression(&self, ty: &Type, result: &Type) -> Result<ArrayExpr, &'static str> {
         if self.axes.is_empty() {
             return Err("it has no axis to go along");
@@ -80,8 +81,8 @@ impl Reduced {
         })
     }
 
-    /// What one point yields, where the element is `value`: positions are yielded too. `None` of a position along several axes, which no
-    /// axis is.
+    /// The yields of one point with the element `value`; `argmin` and `argmax` also yield the position.
+    /// `None` for a position along several axes, which is no axis index.
     pub fn yields(&self, value: BodyRef) -> Option<SmallVec<[BodyRef; 2]>> {
         match (self.monoid.accumulators(), &self.axes[..]) {
             (1, _) => Some(smallvec![value]),
@@ -90,11 +91,11 @@ impl Reduced {
         }
     }
 
-    /// How these yields are combined, of elements of this dtype; the last of the accumulators is the result.
+    /// The reduction of these yields for elements of this dtype; the last accumulator is the result.
     pub fn reduction(&self, element: DType) -> Reduction {
         let mut accumulators = vec![self.monoid.accumulator(element)];
         accumulators.resize(self.monoid.accumulators(), DType::I64);
-        // The identity of a minimum would hide that there is nothing.
+        // The identity of a minimum would hide an empty reduction.
         let least = matches!(self.monoid, Monoid::Min | Monoid::Max | Monoid::ArgMin | Monoid::ArgMax);
         Reduction {
             combine: Combine::Builtin(self.monoid),
@@ -108,7 +109,7 @@ impl Reduced {
         }
     }
 
-    /// Where a point's result is written: along the axes that are kept, and at 0 along those that stay with extent 1.
+    /// The position of a point's result: the kept axes, and 0 along reduced axes that stay with extent 1.
     pub fn index(&self) -> Vec<IndexExpr> {
         let place = |axis: usize| match self.axes.contains(&axis) {
             true => self.keepdims.then(|| Affine::constant(0)),
@@ -118,7 +119,7 @@ impl Reduced {
     }
 }
 
-/// The axes that an attribute lists, from the first on and in order; all where it is absent.
+/// The axes that an attribute lists, sorted and counted from the start; all axes if it is absent.
 pub fn listed_axes(axes: Option<&[i64]>, rank: usize) -> SmallVec<[usize; 4]> {
     let Some(axes) = axes else { return (0..rank).collect() };
     let from_end = |axis: &i64| if *axis < 0 { axis + rank as i64 } else { *axis };

@@ -1,7 +1,7 @@
-//! What the type rules of array ops share.
+//! Helpers of the type rules of array ops.
 //!
-//! An op's evaluation asks its own type rule, with the operands' extents for dims, what the result's shape is and whether the
-//! operands are right at all; so the two can't disagree.
+//! An op's evaluation runs its own type rule, with the operands' extents as dims, to check the operands and
+//! to compute the result's shape. So type rule and evaluation can't disagree.
 
 use crate::array::Datum;
 use crate::attr::{Attr, Attrs};
@@ -13,12 +13,12 @@ use crate::types::{Dim, Type};
 use smallvec::SmallVec;
 use std::fmt::Display;
 
-/// A type rule's refusal; the message goes on after the op's name.
+/// An error of a type rule; the message continues after the op's name.
 pub(super) fn refuse(cx: &InferCx<'_>, why: impl Display) -> TypeError {
     TypeError::new(format!("`{}` {why}", cx.op))
 }
 
-/// One result type.
+/// A single result type.
 pub(super) fn one(ty: Type) -> Result<Types, TypeError> {
     Ok(Types::from_iter([ty]))
 }
@@ -29,7 +29,7 @@ pub(super) fn array<'a>(cx: &InferCx<'a>, operand: usize) -> Result<&'a Type, Ty
     of_any_style(cx, operand)
 }
 
-/// The n-th operand, which must be an array, of any storage style.
+/// The n-th operand, which must be an array of any storage style.
 pub(super) fn of_any_style<'a>(cx: &InferCx<'a>, operand: usize) -> Result<&'a Type, TypeError> {
     let Some(ty) = cx.args.get(operand) else {
         return Err(refuse(cx, format!("wants at least {} operands", operand + 1)));
@@ -52,7 +52,7 @@ pub(super) fn dense<'a>(cx: &InferCx<'a>, operand: usize) -> Result<&'a Type, Ty
     }
 }
 
-/// An axis that counts from the end where it is negative.
+/// An axis; negative numbers count from the end.
 pub(super) fn axis(cx: &InferCx<'_>, at: i64, rank: usize) -> Result<usize, TypeError> {
     let from_start = if at < 0 { at.checked_add(rank as i64) } else { Some(at) };
     match from_start.and_then(|a| usize::try_from(a).ok()).filter(|&a| a < rank) {
@@ -61,7 +61,7 @@ pub(super) fn axis(cx: &InferCx<'_>, at: i64, rank: usize) -> Result<usize, Type
     }
 }
 
-/// Distinct axes, in the order given; all where none are given.
+/// Distinct axes in the given order; all axes if `list` is `None`.
 pub(super) fn axes(cx: &InferCx<'_>, list: Option<&[i64]>, rank: usize) -> Result<SmallVec<[usize; 4]>, TypeError> {
     let Some(list) = list else { return Ok((0..rank).collect()) };
     let mut found: SmallVec<[usize; 4]> = SmallVec::new();
@@ -75,7 +75,8 @@ pub(super) fn axes(cx: &InferCx<'_>, list: Option<&[i64]>, rank: usize) -> Resul
     Ok(found)
 }
 
-/// Checks that the operands from `first` on are scalar integers, which are positions of leading axes; gives their number.
+/// Checks that the operands from `first` on are scalar integers, the positions of leading axes; returns
+/// their number.
 pub(super) fn positions(cx: &InferCx<'_>, first: usize) -> Result<usize, TypeError> {
     let given = cx.args.get(first..).unwrap_or(&[]);
     match given.iter().position(|ty| !ty.is_scalar() || !ty.dtype().is_int()) {
@@ -89,7 +90,7 @@ pub(super) fn positions(cx: &InferCx<'_>, first: usize) -> Result<usize, TypeErr
     }
 }
 
-/// A position along an axis, counting from the end where it is negative.
+/// A position along an axis; negative numbers count from the end.
 pub(super) fn position(at: Scalar, axis: usize, extent: usize) -> Result<usize, EvalError> {
     let found = at.to_i128().and_then(|at| usize::try_from(if at < 0 { at + extent as i128 } else { at }).ok());
     found.filter(|&at| at < extent).ok_or_else(|| {
@@ -97,14 +98,14 @@ pub(super) fn position(at: Scalar, axis: usize, extent: usize) -> Result<usize, 
     })
 }
 
-/// The positions that scalar operands hold, one for each leading axis of `shape`.
+/// The values of scalar position operands, one for each leading axis of `shape`.
 pub(super) fn leading(args: &[Datum], shape: &[usize]) -> Result<SmallVec<[usize; 4]>, EvalError> {
     let scalar = |arg: &Datum| arg.as_scalar().ok_or_else(|| EvalError::shape("wants scalar positions"));
     args.iter().zip(shape).enumerate().map(|(axis, (arg, &extent))| position(scalar(arg)?, axis, extent)).collect()
 }
 
-/// What two dims that must be equal say together: a constant says most, a symbol more than nothing. `None` if they can't be
-/// equal.
+/// The more precise of two dims that must be equal: a constant before a symbol, and a symbol before `?`.
+/// `None` if they can't be equal.
 pub(super) fn equal(a: Dim, b: Dim) -> Option<Dim> {
     match (a, b) {
         _ if !a.may_equal(b) => None,
@@ -114,7 +115,7 @@ pub(super) fn equal(a: Dim, b: Dim) -> Option<Dim> {
     }
 }
 
-/// The attributes with symbols replaced by what they are bound to.
+/// The attributes with symbols replaced by their extents.
 fn bound_attrs(cx: &EvalCx<'_>) -> Result<Attrs, EvalError> {
     let mut attrs = cx.attrs.clone();
     for (name, attr) in cx.attrs.iter() {
@@ -127,7 +128,7 @@ fn bound_attrs(cx: &EvalCx<'_>) -> Result<Attrs, EvalError> {
     Ok(attrs)
 }
 
-/// The result types for these very operands, by the op's type rule.
+/// The result types for these operands, by the op's type rule.
 pub(super) fn result_types(cx: &EvalCx<'_>, op: &'static OpDef, args: &[Datum]) -> Result<Types, EvalError> {
     let types: SmallVec<[Type; 4]> = args.iter().map(Datum::ty).collect();
     let consts: SmallVec<[Option<Scalar>; 4]> = args.iter().map(Datum::as_scalar).collect();
@@ -139,7 +140,7 @@ pub(super) fn result_types(cx: &EvalCx<'_>, op: &'static OpDef, args: &[Datum]) 
     })
 }
 
-/// The type and shape of an op's one result for these very operands.
+/// The type and shape of an op's single result for these operands.
 pub(super) fn result(cx: &EvalCx<'_>, op: &'static OpDef, args: &[Datum]) -> Result<(Type, Vec<usize>), EvalError> {
     let types = result_types(cx, op, args)?;
     let ty = types.into_iter().next().ok_or_else(|| EvalError::unsupported("gives no result"))?;
@@ -147,7 +148,7 @@ pub(super) fn result(cx: &EvalCx<'_>, op: &'static OpDef, args: &[Datum]) -> Res
     Ok((ty, shape))
 }
 
-/// The type rule's view of these very operands, for evaluations that read attributes with the helpers of this file.
+/// Applies a helper of type rules to these operands, for evaluations that read attributes.
 pub(super) fn concrete<R>(
     cx: &EvalCx<'_>,
     op: &'static OpDef,
@@ -158,7 +159,7 @@ pub(super) fn concrete<R>(
     f(&infer).map_err(|e| EvalError::shape(e.message))
 }
 
-/// Short forms for the tests of array ops.
+/// Shorthands for the tests of array ops.
 #[cfg(test)]
 pub(super) mod testing {
     use crate::array::{Array, Datum};
@@ -190,7 +191,7 @@ pub(super) mod testing {
         Datum::Scalar(Scalar::I64(i))
     }
 
-    /// The type of an op's one result.
+    /// The type of an op's single result.
     pub fn infer(op: &str, args: &[&str], attrs: Attrs) -> Result<Type, TypeError> {
         let args: Vec<Type> = args.iter().map(|text| ty(text)).collect();
         let (_, types) = infer_types(find_op(op)?, &args, &vec![None; args.len()], attrs, None)?;
@@ -201,7 +202,7 @@ pub(super) mod testing {
         found.unwrap_err().message
     }
 
-    /// An op's one result.
+    /// An op's single result.
     pub fn eval(op: &str, args: &[Datum], attrs: Attrs) -> Result<Datum, String> {
         let op = find_op(op).map_err(|e| e.message)?;
         evaluate_op(op, &attrs, args, &[], Limits::default()).map(|r| r[0].clone()).map_err(|e| e.to_string())

@@ -1,4 +1,5 @@
-//! Arrays of storage styles: `component` and `assemble` between them and what they consist of, and `restyle` from one style to another.
+//! Arrays of storage styles: `component` and `assemble` convert to and from components, `restyle` converts
+//! between styles.
 
 use super::rule::{self, one, refuse};
 use crate::array::Datum;
@@ -21,7 +22,8 @@ pub static COMPONENT: OpDef = OpDef::new(
 )
 .attrs(&[AttrDef::required("name", AttrKind::Str, "the component's name in the style")]);
 
-/// `assemble %c, style="diagonal", dims=[n, n]`: the array of a storage style with these components, in the order of the style's.
+/// `assemble %c, style="diagonal", dims=[n, n]`: the array of a storage style with these components, in the
+/// style's order.
 pub static ASSEMBLE: OpDef = OpDef::new(
     "assemble",
     "the array of a storage style that has these components",
@@ -36,7 +38,8 @@ pub static ASSEMBLE: OpDef = OpDef::new(
     AttrDef::optional("dtype", AttrKind::DType, "the element type; the first component's if absent"),
 ]);
 
-/// `restyle %x, style="dense"`: the same elements in another storage style, an error where it can't have them.
+/// `restyle %x, style="dense"`: the same elements in another storage style; an error if the style can't
+/// represent them.
 pub static RESTYLE: OpDef = OpDef::new(
     "restyle",
     "the same elements in another storage style",
@@ -55,7 +58,7 @@ fn style(cx: &InferCx<'_>) -> Result<Style, TypeError> {
     Style::named(name).map_err(|why| refuse(cx, format!("wants a storage style: {why}")))
 }
 
-/// The components of an array of a style, whatever the style of the type.
+/// The components of an array of `style` with the dtype and dims of `ty`.
 fn components(cx: &InferCx<'_>, style: Style, ty: &Type) -> Result<Vec<Component>, TypeError> {
     (style.def().components)(&ty.clone().with_style(Some(style.name())))
         .map_err(|why| refuse(cx, format!("can't have {ty} as `{style}`: {why}")))
@@ -85,7 +88,7 @@ fn eval_component(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErr
         [Datum::Styled(styled)] => {
             styled.component(cx.attrs.str("name").unwrap_or_default()).cloned().map(Datum::Array)
         }
-        // Its elements.
+        // The dense elements.
         [array] => Some(array.clone()),
         _ => None,
     };
@@ -124,12 +127,12 @@ fn eval_assemble(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErro
         return Ok(arrays.into_iter().map(Datum::Array).collect());
     };
     let style = Style::named(name).map_err(EvalError::unsupported)?;
-    // What components hold is looked at.
+    // Checking the components costs steps.
     arrays.iter().try_for_each(|array| cx.spend(array.len() as u64))?;
     Ok(vec![Styled::new(style, ty.dtype(), &shape, arrays).map_err(EvalError::value)?.into()])
 }
 
-/// A dim that is known.
+/// The extent of a constant dim.
 fn extent(dim: &Dim) -> Option<usize> {
     if let Dim::Const(n) = dim { Some(usize::try_from(*n).unwrap_or(usize::MAX)) } else { None }
 }
@@ -156,7 +159,7 @@ fn eval_restyle(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError
     };
     let Some(name) = ty.style() else { return Ok(vec![dense.into()]) };
     let style = Style::named(name).map_err(EvalError::unsupported)?;
-    // Components may have more elements than the array, as that of no rows has columns.
+    // Components may have more elements than the array: without rows, a component may still have columns.
     for component in style.components(ty.dtype(), &shape).map_err(EvalError::shape)? {
         let known: Vec<usize> = component.ty.dims().iter().filter_map(extent).collect();
         cx.spend(cx.room(component.ty.dtype(), &known)? as u64)?;

@@ -1,5 +1,6 @@
-//! Views, whose elements are some of the operand's at other places: `broadcast_in_dim`, `transpose`, `reshape`, `slice`, `flip`,
-//! `expand_dims`, `squeeze`, `diagonal`, and `item` and `to_array` between an array of one element and a scalar.
+//! Views, whose elements are elements of the operand at other positions: `broadcast_in_dim`, `transpose`,
+//! `reshape`, `slice`, `flip`, `expand_dims`, `squeeze`, `diagonal`. Also `item` and `to_array`, which
+//! convert between an array of one element and a scalar.
 
 use super::rule::{self, array, axes, axis, dense, one, refuse};
 use crate::array::{Array, Datum, map_array};
@@ -16,8 +17,9 @@ const fn view(name: &'static str, doc: &'static str, infer: crate::op::InferFn, 
     OpDef::new(name, doc, Arity::Exactly(1), infer, Eval::Array(eval)).traits(Traits::VIEW)
 }
 
-/// `broadcast_in_dim %x, dims=[n, 3], axes=[1]`: axis `k` of the operand becomes axis `axes[k]` of the result, stretched if its
-/// extent is 1; the other axes are new. Without `axes` they are aligned at the last axis. A dim `?` is the operand's extent.
+/// `broadcast_in_dim %x, dims=[n, 3], axes=[1]`: axis `k` of the operand becomes axis `axes[k]` of the
+/// result, stretched if its extent is 1; the other axes are new. Without `axes`, axes are aligned at the
+/// last one. A dim `?` takes the operand's extent.
 pub static BROADCAST_IN_DIM: OpDef = view(
     "broadcast_in_dim",
     "stretches axes of extent 1 and puts new axes in, to given dims",
@@ -45,20 +47,21 @@ pub static RESHAPE: OpDef =
         AttrDef::required("dims", AttrKind::Dims, "the result's dims; one may be `?`, and is what the others leave"),
     ]);
 
-/// `slice %x, at=[1:, ::-1]`: some positions of each axis, as in Python; axes without an entry are whole.
+/// `slice %x, at=[1:, ::-1]`: a range of positions of each axis, as in Python; axes without an entry are
+/// whole.
 pub static SLICE: OpDef =
     view("slice", "positions of each axis by start, stop and step, as in Python", infer_slice, eval_slice)
         .attrs(&[AttrDef::required("at", AttrKind::Slices, "for each leading axis, start:stop:step")]);
 
-/// `flip %x, axes=[0]`: the elements in reversed order along axes.
+/// `flip %x, axes=[0]`: the elements in reversed order along these axes.
 pub static FLIP: OpDef = view("flip", "reverses the order of elements along axes", infer_flip, eval_flip)
     .attrs(&[AttrDef::optional("axes", AttrKind::Ints, "the axes; all if absent")]);
 
-/// `expand_dims %x, axes=[0]`: new axes of extent 1, at these positions of the result.
+/// `expand_dims %x, axes=[0]`: inserts axes of extent 1 at these positions of the result.
 pub static EXPAND_DIMS: OpDef = view("expand_dims", "puts in axes of extent 1", infer_expand, eval_reshaped_expand)
     .attrs(&[AttrDef::required("axes", AttrKind::Ints, "the positions of the new axes in the result")]);
 
-/// `squeeze %x, axes=[0]`: drops axes of extent 1.
+/// `squeeze %x, axes=[0]`: removes axes of extent 1.
 pub static SQUEEZE: OpDef = view("squeeze", "drops axes of extent 1", infer_squeeze, eval_reshaped_squeeze)
     .attrs(&[AttrDef::optional("axes", AttrKind::Ints, "the axes; all that have the constant extent 1 if absent")]);
 
@@ -72,11 +75,11 @@ pub static DIAGONAL: OpDef =
         ],
     );
 
-/// `item %x`: the element of an array that has exactly one.
+/// `item %x`: the only element of an array with exactly one.
 pub static ITEM: OpDef =
     view("item", "the element of an array that has exactly one", infer_item, eval_item).traits(Traits::PARTIAL);
 
-/// `to_array %x`: a scalar as an array of rank 0; an array stays as it is.
+/// `to_array %x`: converts a scalar to an array of rank 0; an array stays unchanged.
 pub static TO_ARRAY: OpDef = view("to_array", "a scalar as an array of rank 0", infer_to_array, eval_to_array);
 
 register_op!(BROADCAST_IN_DIM, TRANSPOSE, RESHAPE, SLICE, FLIP, EXPAND_DIMS, SQUEEZE, DIAGONAL, ITEM, TO_ARRAY);
@@ -165,7 +168,7 @@ fn eval_transpose(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErr
 
 // --- reshape ---------------------------------------------------------------------------------------------------------
 
-/// Symbols sorted, and the product of constants, or the greatest number if that is less; `None` if a dim is `?`.
+/// The symbols, sorted, and the saturating product of the constants; `None` if a dim is `?`.
 fn factors(dims: &[Dim]) -> Option<(Vec<Dim>, u64)> {
     let (mut symbols, mut product) = (Vec::new(), if dims.contains(&Dim::Const(0)) { 0 } else { 1u64 });
     for &dim in dims {
@@ -179,7 +182,7 @@ fn factors(dims: &[Dim]) -> Option<(Vec<Dim>, u64)> {
     Some((symbols, product))
 }
 
-/// `whole / part`, where that is certain.
+/// `whole / part`, if it is certain.
 fn quotient(whole: &[Dim], part: &[Dim]) -> Option<Dim> {
     let ((mut symbols, product), (divisors, divisor)) = (factors(whole)?, factors(part)?);
     for d in divisors {
@@ -203,7 +206,7 @@ fn infer_reshape(cx: &InferCx<'_>) -> Result<Types, TypeError> {
             if let (Some((a, from)), Some((b, to))) = (factors(ty.dims()), factors(&dims))
                 && a == b
                 && from != to
-                // A symbol may be 0, and then any constants will do.
+                // A symbol may be 0, and then all constants are possible.
                 && a.is_empty()
             {
                 return Err(clash());
@@ -237,7 +240,7 @@ fn eval_reshape(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError
 
 // --- slice and flip --------------------------------------------------------------------------------------------------
 
-/// The dims that the slices `at` leave of the axes of `ty` after the first `skip`.
+/// The dims that result from applying the slices `at` to the axes of `ty` after the first `skip`.
 pub(super) fn sliced_dims(cx: &InferCx<'_>, ty: &Type, skip: usize) -> Result<Vec<Dim>, TypeError> {
     let at = cx.attrs.slices("at").unwrap_or(&[]);
     let dims = ty.dims().get(skip..).filter(|dims| at.len() <= dims.len());
@@ -267,7 +270,7 @@ fn eval_slice(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> 
     done(Some(sliced(operand(args)?, cx.attrs.slices("at").unwrap_or(&[]))))
 }
 
-/// The positions of the leading axes that the slices say.
+/// Applies slices to the leading axes.
 pub(super) fn sliced(mut array: Array, at: &[SliceSpec]) -> Array {
     for (axis, &spec) in at.iter().enumerate() {
         let slice = along(spec, array.shape()[axis]);
@@ -276,14 +279,14 @@ pub(super) fn sliced(mut array: Array, at: &[SliceSpec]) -> Array {
     array
 }
 
-/// The positions of an axis of `extent` elements that an entry says.
+/// The positions that one slice selects on an axis of `extent` elements.
 pub(super) fn along(spec: SliceSpec, extent: usize) -> Slice {
     let (start, count) = spec.resolve(extent as u64);
     let (start, count, step) = (start as isize, count as isize, spec.step as isize);
     if count <= 1 {
         return Slice::new(start, Some(start + count), 1);
     }
-    // `Slice` counts its step from the end of a range where it is negative.
+    // With a negative step, `Slice` starts at the end of its range.
     let span = (count - 1) * step.abs() + 1;
     let low = if step > 0 { start } else { start + (count - 1) * step };
     Slice::new(low, Some(low + span), step)
@@ -344,7 +347,7 @@ fn eval_reshaped_squeeze(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, 
 
 // --- diagonal --------------------------------------------------------------------------------------------------------
 
-/// The two axes.
+/// The two axes of the diagonal.
 fn diagonal_axes(cx: &InferCx<'_>) -> Result<(usize, usize), TypeError> {
     let rank = array(cx, 0)?.rank();
     let rows = axis(cx, cx.attrs.int("axis1").unwrap_or(0), rank)?;

@@ -1,4 +1,4 @@
-//! What is a string, or otherwise written as it is in text: types, numbers, data, ops, attributes.
+//! Serialization of leaves: types, numbers, data, ops and attributes, most of them as strings in text form.
 
 use crate::array::Array;
 use crate::attr::{Attr, Attrs};

@@ -1,5 +1,6 @@
-//! `Display` of values, exactly as NumPy's `print` shows them with its default options: columns of one width, eight digits,
-//! scientific notation where magnitudes ask for it, the corners only of arrays of more than a thousand elements.
+//! `Display` of values, exactly as NumPy's `print` shows them with default options. Columns have one width
+//! and eight digits, and use scientific notation if magnitudes require it. Arrays of more than a thousand
+//! elements show only the corners.
 
 mod float;
 
@@ -8,14 +9,14 @@ use crate::scalar::Scalar;
 use float::{Column, scalar_float};
 use std::fmt;
 
-/// Arrays of more elements are summarized.
+/// Arrays with more elements are summarized.
 const THRESHOLD: usize = 1000;
 /// The number of positions shown at each end of a summarized axis.
 const EDGE: usize = 3;
 /// The width of a line.
 const LINE: usize = 75;
 
-/// The number of elements that are shown of an array of this shape.
+/// The number of elements that are shown for an array of this shape.
 pub(crate) fn shown_len(shape: &[usize]) -> usize {
     let summary = is_summarized(shape);
     shape.iter().map(|&n| if summary && n > 2 * EDGE { 2 * EDGE } else { n }).fold(1, usize::saturating_mul)
@@ -68,7 +69,7 @@ fn scalar_complex(re: &str, im: &str) -> String {
     if re == "0" { format!("{im}j") } else { format!("({re}{sign}{im}j)") }
 }
 
-/// The positions of an axis that are shown, and where the dots stand.
+/// The shown positions of an axis, and the position of the dots.
 fn positions(extent: usize, summary: bool) -> (impl Iterator<Item = usize>, Option<usize>) {
     let cut = summary && extent > 2 * EDGE;
     let (head, tail) = if cut { (EDGE, extent - EDGE) } else { (0, 0) };
@@ -86,7 +87,7 @@ fn corners(array: &Array, summary: bool, index: &mut Vec<usize>, each: &mut impl
     }
 }
 
-/// How elements are written, one width for all.
+/// The format of all elements, with a common width.
 enum Format {
     Bool,
     Int(usize),
@@ -139,7 +140,7 @@ fn part64(s: Scalar, imaginary: bool) -> f64 {
     if imaginary { s.to_c128().im } else { s.to_f64() }
 }
 
-/// Puts the `j` in front of the blanks that pad the imaginary part.
+/// Places the `j` before the blanks that pad the imaginary part.
 fn complex(re: String, im: &str) -> String {
     let digits = im.trim_end();
     format!("{re}{digits}j{}", &im[digits.len()..])
@@ -153,7 +154,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// The part of the array at a leading index. `indent` is what the lines after the first begin with.
+    /// The part of the array at a leading index. `indent` is the prefix of lines after the first.
     fn block(&self, index: &mut Vec<usize>, indent: &str, width: usize) -> String {
         let axis = index.len();
         let left = self.array.rank() - axis;
@@ -192,7 +193,7 @@ impl Rows<'_> {
     }
 }
 
-/// Appends a word to a line, which is first ended if the word doesn't fit.
+/// Appends a word to a line; breaks the line first if the word doesn't fit.
 fn extend(text: &mut String, line: &mut String, word: &str, width: usize, indent: &str) {
     if line.len() + word.len() > width && line.len() > indent.len() {
         text.push_str(line.trim_end());

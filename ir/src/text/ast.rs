@@ -1,4 +1,4 @@
-//! What the parser finds in a text before names have types: functions, blocks, instructions.
+//! The syntax tree of the text form before type checking: functions, blocks, instructions.
 
 use super::expr_ast::PExpr;
 use crate::attr::Attrs;
@@ -10,12 +10,12 @@ use crate::types::Type;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What defines a value.
+/// The definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PDef {
     /// Nothing yet.
     Undefined,
-    /// Something that has an error of its own: no more is said about it.
+    /// A construct with an error of its own: no further errors are reported for it.
     Poison,
     /// The n-th parameter of a block.
     Param,
@@ -23,30 +23,30 @@ pub(crate) enum PDef {
     Result(u32),
 }
 
-/// A value by its name.
+/// A value with its name.
 #[derive(Debug)]
 pub(crate) struct PValue<'a> {
-    /// The name; for `%0` that is `0`, which is no name.
+    /// The name; `0` for `%0`, which is a number and no name.
     pub name: &'a str,
     pub numbered: bool,
     pub def: PDef,
-    /// Where it is defined, or else where it is first used.
+    /// The location of its definition, or else of its first use.
     pub loc: Loc,
 }
 
-/// A parameter; no type where that has an error.
+/// A parameter; the type is `None` if it has an error.
 #[derive(Debug)]
 pub(crate) struct PParam {
     pub value: u32,
     pub ty: Option<Type>,
 }
 
-/// A block by its name.
+/// A block with its name.
 #[derive(Debug)]
 pub(crate) struct PBlock<'a> {
     pub name: &'a str,
     pub defined: bool,
-    /// Some instruction of it could not be read.
+    /// An instruction of it has a syntax error.
     pub failed: bool,
     pub loc: Loc,
     pub params: Vec<PParam>,
@@ -54,7 +54,7 @@ pub(crate) struct PBlock<'a> {
     pub insts: std::ops::Range<usize>,
 }
 
-/// An operand. There are very many of these, so they are small.
+/// An operand. There are very many, so they are small.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum POperand {
     /// A value of the function, by number.
@@ -63,7 +63,7 @@ pub(crate) enum POperand {
     Literal(u32),
 }
 
-/// An operand and where it is.
+/// An operand and its location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PArg {
     pub operand: POperand,
@@ -78,7 +78,7 @@ pub(crate) struct PTarget {
     pub loc: Loc,
 }
 
-/// An instruction whose syntax is right.
+/// An instruction without syntax errors.
 #[derive(Debug)]
 pub(crate) struct PInst {
     pub op: Op,
@@ -88,13 +88,13 @@ pub(crate) struct PInst {
     pub targets: Vec<PTarget>,
     /// The expression of an `arrayexpr`, which becomes an attribute once the operands have types.
     pub expr: Option<Box<PExpr>>,
-    /// The result types, where they are written.
+    /// The result types, if they are written.
     pub types: Option<Vec<Type>>,
-    /// The op's name.
+    /// The location of the op's name.
     pub op_loc: Loc,
-    /// All of it, as far as its first line goes.
+    /// The location of the instruction, up to the end of its first line.
     pub loc: Loc,
-    /// The instruction in words, where there is no text to point at.
+    /// The instruction in words, if there is no text to point at.
     pub place: Option<Box<str>>,
 }
 
@@ -107,11 +107,11 @@ pub(crate) struct PFunction<'a> {
     pub name: Name,
     pub loc: Loc,
     pub params: Vec<PParam>,
-    /// Written `untyped`.
+    /// Marked `untyped`.
     pub untyped: bool,
-    /// The result types; none where they have an error.
+    /// The result types; `None` if they have an error.
     pub results: Option<Vec<Type>>,
-    /// Blocks by number; `order` has those that are defined.
+    /// Blocks by number; `order` has the defined ones.
     pub blocks: Vec<PBlock<'a>>,
     pub order: Vec<u32>,
     pub insts: Vec<PInst>,
@@ -120,9 +120,9 @@ pub(crate) struct PFunction<'a> {
     /// It has errors already.
     pub failed: bool,
     value_ids: FxHashMap<(bool, &'a str), u32>,
-    /// The ids of values `%0`, `%1` and so on, found in about that order.
+    /// The ids of values `%0`, `%1` and so on, which appear roughly in that order.
     numbered_ids: Vec<u32>,
-    /// Some number was far ahead of the others when it was found, and is in `value_ids`.
+    /// A number far ahead of the others is in `value_ids`.
     has_far: bool,
     block_ids: FxHashMap<&'a str, u32>,
 }
@@ -148,7 +148,7 @@ impl<'a> PFunction<'a> {
         }
     }
 
-    /// The number of a value, by its name.
+    /// The id of a value, by its name.
     pub fn value(&mut self, name: &'a str, numbered: bool, loc: Loc) -> u32 {
         let next = self.values.len() as u32;
         let near = if numbered { self.near(name) } else { None };
@@ -158,7 +158,7 @@ impl<'a> PFunction<'a> {
                 *slot = if *slot == NO_ID { next } else { *slot };
                 *slot
             }
-            // A number far ahead of how many values there are. It stays here when there are more.
+            // A number far ahead of the number of values so far. It stays here when there are more values.
             _ => {
                 self.has_far |= numbered;
                 *self.value_ids.entry((numbered, name)).or_insert(next)
@@ -170,9 +170,10 @@ impl<'a> PFunction<'a> {
         id
     }
 
-    /// Where the number of a value called `%0`, `%1` and so on is kept: not in a table of names, for there are many.
+    /// The index in `numbered_ids` of a value named `%0`, `%1` and so on: there are many, so they are not in
+    /// a hash table.
     fn near(&mut self, name: &str) -> Option<usize> {
-        // With zeros in front it is another name.
+        // With leading zeros it is a different name.
         let plain = name.len() == 1 || !name.starts_with('0');
         let at = name.parse::<usize>().ok().filter(|&at| plain && at < 64 + 2 * self.values.len())?;
         if at >= self.numbered_ids.len() {
@@ -181,13 +182,13 @@ impl<'a> PFunction<'a> {
         Some(at)
     }
 
-    /// The number of a literal.
+    /// The id of a literal.
     pub fn literal(&mut self, literal: Literal) -> u32 {
         self.literals.push(literal);
         self.literals.len() as u32 - 1
     }
 
-    /// Defines a value. The place of an earlier definition comes back as an error.
+    /// Defines a value. The location of an earlier definition is returned as an error.
     pub fn define(&mut self, id: u32, def: PDef, loc: Loc) -> Result<(), Loc> {
         let value = &mut self.values[id as usize];
         match value.def {
@@ -199,7 +200,7 @@ impl<'a> PFunction<'a> {
         }
     }
 
-    /// The number of a block, by its name.
+    /// The id of a block, by its name.
     pub fn block(&mut self, name: &'a str, loc: Loc) -> u32 {
         let next = self.blocks.len() as u32;
         let id = *self.block_ids.entry(name).or_insert(next);
@@ -209,7 +210,7 @@ impl<'a> PFunction<'a> {
         id
     }
 
-    /// The parameters of a block: those of the first one are the function's.
+    /// The parameters of a block; those of the first block are the function's.
     pub fn block_params(&self, id: u32) -> &[PParam] {
         if self.order.first() == Some(&id) { &self.params } else { &self.blocks[id as usize].params }
     }

@@ -1,23 +1,24 @@
-//! How near the answers must be.
+//! The accepted errors of elementwise results.
 
 use rewright_ir::math::vector::ERRORS;
 use rewright_ir::{DType, Op, Scalar};
 
-/// What differences are measured in.
+/// The unit of differences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Units in the last place of each part.
     Part,
-    /// Units in the last place, or of the greatest operand where all are negative and that is more: the answer is a sum that may
-    /// cancel.
+    /// Units in the last place, or those of the greatest operand if all operands are negative and these are
+    /// larger: the result is a sum that may cancel.
     Operand,
-    /// Units in the last place of the greater part of a complex number: the lesser part may cancel.
+    /// Units in the last place of the greater part of a complex number: the smaller part may cancel.
     Modulus,
 }
 
-/// The greatest difference from the correctly rounded value that is accepted, by op; of integers, bools, infinities, NaN and the
-/// signs of zeros none is. Ops that are neither named here nor in [`ERRORS`] are exact, or the nearest number. The numbers are worst cases over the tables, of real
-/// operands and of complex ones, and room for one more unit where the tables may miss the worst.
+/// The maximum accepted difference from the correctly rounded value, by op. Integers, bools, infinities, NaN
+/// and the signs of zeros must be equal. Ops that neither this list nor [`ERRORS`] names are exact or
+/// correctly rounded. The numbers are worst cases over the tables, for real and complex operands, plus one
+/// unit where the tables may miss the worst case.
 pub const BOUNDS: &[(&str, u64, u64, Unit)] = &[
     ("abs", 0, 1, Unit::Part),
     ("acos", 0, 2, Unit::Part),
@@ -51,7 +52,7 @@ pub const BOUNDS: &[(&str, u64, u64, Unit)] = &[
 
 /// The bound of an op on real operands, or on complex ones.
 pub fn bound(op: Op, complex: bool) -> (u64, Unit) {
-    // Less than one and a half from the exact value is next to the nearest number at most.
+    // A result with an error below one and a half units is at most one unit from the nearest number.
     let expanded = ERRORS.iter().find(|(name, ..)| *name == op.name).map(|(_, f64, f32)| f64.max(*f32).round() as u64);
     let Some(&(_, of_reals, of_complex, unit)) = BOUNDS.iter().find(|(name, ..)| *name == op.name) else {
         return (expanded.unwrap_or(0), Unit::Part);
@@ -64,7 +65,7 @@ pub fn bound(op: Op, complex: bool) -> (u64, Unit) {
     }
 }
 
-/// Units between two results; `u64::MAX` where one is special and the other is not the same.
+/// Units between two results; `u64::MAX` if one is special and the other differs.
 pub fn distance(args: &[Scalar], got: Scalar, expected: Scalar, unit: Unit) -> u64 {
     if got.dtype() != expected.dtype() {
         return u64::MAX;

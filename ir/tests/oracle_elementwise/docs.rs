@@ -1,5 +1,5 @@
-//! `docs/ops.md`: the ops, their dtypes, and where they differ from NumPy. Written from the registry and the lists in this folder
-//! when the environment variable `REWRIGHT_BLESS` is set; checked otherwise.
+//! `docs/ops.md`: the ops, their dtypes, and their differences from NumPy. Written from the registry and the
+//! lists in this folder if the environment variable `REWRIGHT_BLESS` is set; checked otherwise.
 
 use crate::bounds::{Unit, bound};
 use crate::differences::{DIFFERENCES, DTYPE_DIFFERENCES, GENERAL};
@@ -45,7 +45,7 @@ greatest (`docs/testing.md`), by values of a hundred bits; it is no proof.
 Below 0 `lgamma` has zeros: where its value there is less than 1/4, the unit is that of 1/4.
 ";
 
-/// A loop's results in terms of its operands' dtype, unless they are the same for all loops.
+/// A loop's result dtypes relative to that of its operands, unless all loops have the same.
 fn relation(at: DType, outs: &[DType], constant: bool) -> String {
     let name = |out: &DType| match *out {
         out if constant => out.name(),
@@ -58,7 +58,7 @@ fn relation(at: DType, outs: &[DType], constant: bool) -> String {
     if names == ["same"] { String::new() } else { format!(" → {}", names.join(", ")) }
 }
 
-/// The loops of an op, by the dtypes of the operands.
+/// The loops of an op, by operand dtypes.
 fn loops(op: Op) -> BTreeMap<Vec<DType>, Loop> {
     let Eval::Elementwise { resolve, .. } = op.eval else { unreachable!("elementwise") };
     let attrs = Attrs::new().with("to", Attr::DType(DType::F64)).with("n", Attr::Int(3));
@@ -66,7 +66,7 @@ fn loops(op: Op) -> BTreeMap<Vec<DType>, Loop> {
     found.map(|l| (l.ins.to_vec(), l)).collect()
 }
 
-/// The column of loops: families where all members are alike.
+/// The loops column: families whose members all behave alike.
 fn dtypes(op: Op) -> String {
     if op.name == "cast" {
         return "any → `to`".into();
@@ -74,7 +74,7 @@ fn dtypes(op: Op) -> String {
     let loops = loops(op);
     let constant =
         loops.len() > 1 && loops.values().collect::<Vec<_>>().windows(2).all(|two| two[0].outs == two[1].outs);
-    // The dtype that the last operand is computed at stands for all, where the others are of it too or are a condition.
+    // The dtype of the last operand represents all, if the others have the same dtype or are a condition.
     let main = |ins: &[DType]| {
         let at = *ins.last().expect("an operand");
         let skip = if op.name == "where" { 1 } else { 0 };
@@ -99,7 +99,7 @@ fn dtypes(op: Op) -> String {
     joined(entries)
 }
 
-/// Names with the same results go together: `bool, int, float → bool`.
+/// Groups names with the same results: `bool, int, float → bool`.
 fn joined(entries: Vec<(String, String)>) -> String {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for (name, relation) in entries {

@@ -29,7 +29,7 @@ impl Rng {
     pub fn dtype(&mut self) -> DType {
         *self.pick(&DType::ALL)
     }
-    /// Any bits at all, or a small number.
+    /// Arbitrary bits, or a small number.
     pub fn scalar(&mut self, dtype: DType) -> Scalar {
         match self.below(3) {
             0 => Scalar::from_bits(dtype, (self.next(), self.next())).cast(dtype),
@@ -41,7 +41,7 @@ impl Rng {
     }
 }
 
-/// What the random functions had.
+/// Records the features that random functions covered.
 #[derive(Default)]
 pub struct Coverage {
     pub ops: BTreeSet<&'static str>,
@@ -54,7 +54,7 @@ const NAMES: [&str; 14] =
     ["x", "y", "acc", "t0", "i", "a b", "7", "true", "inf", "ret", "é", "say \"hi\"", "tab\t", "reduce"];
 const SYMBOLS: [&str; 4] = ["n", "m", "two words", "i"];
 
-/// A function and one that calls it.
+/// A function, and one that calls it.
 pub fn module(rng: &mut Rng, size: usize, coverage: &mut Coverage) -> Module {
     let mut module = Module::new();
     for name in ["callee", "scalar fn"] {
@@ -75,7 +75,7 @@ pub struct Generator<'r, 'm> {
     pub coverage: &'r mut Coverage,
     module: &'m Module,
     builder: FuncBuilder<'m>,
-    /// What can be used here.
+    /// The values that are usable at this point.
     pub scope: Vec<Value>,
     scalars_only: bool,
 }
@@ -106,7 +106,7 @@ impl<'r, 'm> Generator<'r, 'm> {
         self.builder.func().ty(value).clone()
     }
 
-    /// Instructions, a loop, a branch and a switch over some of them.
+    /// Instructions, followed by a loop, a branch and a switch with some probability.
     fn function(mut self, size: usize) -> Function {
         let first = self.scope[0];
         self.instructions(size / 2);
@@ -124,7 +124,7 @@ impl<'r, 'm> Generator<'r, 'm> {
         self.builder.ret([first]).unwrap();
         let mut func = self.builder.finish();
         let insts: Vec<Inst> = func.blocks().flat_map(|b| func.insts(b)).collect();
-        // Branches give constants, too.
+        // Branches pass constants, too.
         for &inst in &insts {
             let first = func.inst(inst).args.len();
             for (k, value) in func.inst(inst).uses().enumerate().collect::<Vec<_>>().into_iter().skip(first) {
@@ -164,7 +164,8 @@ impl<'r, 'm> Generator<'r, 'm> {
             .map(|(op, _)| op)
             .filter(|op| !op.is_terminator() && op.name != "del" && op.name != "arrayexpr")
             .collect();
-        // Ops that were not seen yet come first, or those with hard attributes would never come.
+        // Ops that did not appear yet come first; otherwise ops with constrained attributes would never
+        // appear.
         let new: Vec<Op> = ops.iter().copied().filter(|op| !self.coverage.ops.contains(op.name)).collect();
         let op = if new.is_empty() || self.rng.one_in(2) { *self.rng.pick(&ops) } else { *self.rng.pick(&new) };
         for _ in 0..30 {
@@ -184,7 +185,7 @@ impl<'r, 'm> Generator<'r, 'm> {
         }
     }
 
-    /// Appends an instruction if it is one. True if it was.
+    /// Appends an instruction if it is valid. True if it was appended.
     fn push(&mut self, op: &str, args: Vec<Arg>, attrs: Attrs) -> bool {
         let Ok(inst) = self.builder.inst(op, args, attrs, []) else { return false };
         let data = self.builder.func().inst(inst);
@@ -207,7 +208,7 @@ impl<'r, 'm> Generator<'r, 'm> {
         Arg::Value(*self.rng.pick(&self.scope))
     }
 
-    /// Values for what an op's schema asks; a call also gets the arguments that it needs.
+    /// Attribute values for an op's schema, and the arguments that a call needs.
     fn attrs(&mut self, op: Op, rank: usize, args: &mut Vec<Arg>) -> Option<Attrs> {
         let mut attrs = Attrs::new();
         for def in op.attrs {
@@ -241,7 +242,7 @@ impl<'r, 'm> Generator<'r, 'm> {
         Some(attrs)
     }
 
-    /// Different small numbers, in some order.
+    /// Distinct small numbers in random order.
     fn ints(&mut self, rank: usize) -> Vec<i64> {
         let mut all: Vec<i64> = (0..rank as i64).collect();
         for i in (1..all.len()).rev() {
@@ -309,7 +310,7 @@ impl<'r, 'm> Generator<'r, 'm> {
         self.builder.switch_to(done);
     }
 
-    /// The type with `?` for symbols that the function's parameters don't bind, as parameters of blocks may have it.
+    /// The type with `?` for symbols that the function's parameters don't bind, as block parameters require.
     fn bound(&self, ty: Type) -> Type {
         if !ty.is_array() {
             return ty;
@@ -341,7 +342,7 @@ impl<'r, 'm> Generator<'r, 'm> {
         self.scope.push(self.builder.block_param(join, 0));
     }
 
-    /// A block that raises, and `del` on the other way.
+    /// A block that raises, and a `del` on the other path.
     fn raising(&mut self) {
         let (bad, good) = (self.builder.block("bad", &[]), self.builder.block("good", &[]));
         let flag = self.constant(Scalar::Bool(true));

@@ -1,31 +1,33 @@
 //! The logarithm of the magnitude of the gamma function.
 //!
-//! Of 2 + e, with |e| up to 1/2, it is e times a polynomial; of 1 + e it is that less `log (1 + e)`, and of numbers x below 1/2 it is
-//! that of x + 2 less `log (x (x + 1))`. From 2.5 on it is `(x - 1/2) (log x - 1)` and J. Stirling's series in 1 / x.
-//! Of a negative number x it is `log (pi / (|x| |sin (pi x)|))` less that of |x|.
+//! For 2 + e with |e| up to 1/2, it is e times a polynomial. For 1 + e it is the value for 2 + e minus `log
+//! (1 + e)`. For x below 1/2 it is the value for x + 2 minus `log (x (x + 1))`. From 2.5 on it is `(x - 1/2)
+//! (log x - 1)` plus J. Stirling's series in 1 / x. For a negative number x it is `log (pi / (|x| |sin (pi
+//! x)|))` minus the value for |x|.
 //!
-//! All that may cancel is known as a sum of two, so that the value is as near as elsewhere beside the zeros at 1 and 2. Beside those at
-//! negative numbers it is off by up to some 2^-55 at `f64`, and 2^-26 at `f32`.
+//! All terms that may cancel are sums of two numbers, so that the value is accurate near the zeros at 1 and
+//! 2. Near the zeros at negative numbers the absolute error is up to about 2^-55 at `f64`, and 2^-26 at
+//! `f32`.
 
 use super::log::{log_parts, long_log};
 use super::polynomials::{GAMMA_DOUBLE, GAMMA_SINGLE, SIN_PI_DOUBLE, SIN_PI_SINGLE, STIRLING_DOUBLE, STIRLING_SINGLE};
 use super::sums::{quick_sum, series, sum};
 use super::{Real, polynomial};
 
-/// What depends on the precision.
+/// Constants that depend on the precision.
 struct Numbers {
-    /// 1 less Euler's constant, in two parts: the slope at 2.
+    /// 1 minus Euler's constant, in two parts: the slope at 2.
     slope: [f64; 2],
     near: &'static [f64],
     /// Half of `log (2 pi) - 1`, in two parts.
     constant: [f64; 2],
     far: &'static [f64],
     sine: &'static [f64],
-    /// From here on all numbers are integers, up to twice as much every integer is a number.
+    /// From here on all numbers are integers; up to twice this number, every integer is representable.
     whole: f64,
-    /// The value of a number of lesser magnitude is that of its magnitude.
+    /// Below this magnitude the value depends on the magnitude only.
     tiny: f64,
-    /// Beyond this the value is infinite.
+    /// Above this magnitude the value is infinite.
     most: f64,
 }
 
@@ -51,7 +53,7 @@ const SINGLE: Numbers = Numbers {
     most: 4.085003108497519e36,
 };
 
-/// The value of 2 + e as a sum of two, for |e| up to 1/2.
+/// The value for 2 + e as a sum of two numbers, for |e| up to 1/2.
 fn near_two<F: Real>(e: F, n: &Numbers) -> (F, F) {
     let [slope, slope_rest] = n.slope.map(|c| e.of(c));
     let head = e * slope;
@@ -61,22 +63,22 @@ fn near_two<F: Real>(e: F, n: &Numbers) -> (F, F) {
     (near, lost + (more + rest))
 }
 
-/// The value of a number that is not negative, as a sum of two.
+/// The value for a non-negative number, as a sum of two numbers.
 fn positive<F: Real>(x: F, n: &Numbers) -> (F, F) {
     let [zero, half, one, two] = [0.0, 0.5, 1.0, 2.0].map(|c| x.of(c));
     let (first, second, near) = (x.less(half), x.less(x.of(1.5)), x.less(x.of(2.5)));
-    // Below 2.5 none of these differences is rounded.
+    // Below 2.5 these differences are exact.
     let base = near_two(x - zero.or(first, one.or(second, two)), n);
-    // What the logarithm is taken of: x, or x (x + 1).
+    // The argument of the logarithm: x, or x (x + 1).
     let product = x.fma(x, x).or(first, x);
     let product_rest = x.fma(x, x - product).or(first, zero);
-    // Numbers so small that the inverse may be infinite have no rest.
-    // Of large ones the series is no part; its terms must not underflow.
+    // Tiny numbers, whose inverse may be infinite, have no rounding error to correct. For huge numbers the
+    // series is negligible, and its terms must not underflow.
     let inverse = one / x.of(x.at(1e60, 1e8)).min(product.max(x.of(x.at(1e-300, 1e-37))));
     let (log, log_rest) = long_log(product);
     let (log, lost) = quick_sum(log, zero.or(near, -one));
     let log_rest = product_rest.fma(inverse, log_rest + lost);
-    // x - 1/2 in two parts, for the difference of large numbers is rounded.
+    // x - 1/2 in two parts, since the difference is rounded for large numbers.
     let less = x - half;
     let less_rest = (x - less) - half;
     let factor = (-one).or(second, zero.or(near, less));
@@ -90,7 +92,8 @@ fn positive<F: Real>(x: F, n: &Numbers) -> (F, F) {
     (value, lost + (term_rest + base_rest))
 }
 
-/// `log (pi / (x sin (pi d)))` as a sum of two, where d is the distance of x to the nearest integer.
+/// `log (pi / (x sin (pi d)))` as a sum of two numbers, where d is the distance from x to the nearest
+/// integer.
 fn reflection<F: Real>(x: F, d: F, n: &Numbers) -> (F, F) {
     // sin (pi d) / pi = d + d^3 S(d^2)
     let square = d * d;
@@ -105,7 +108,8 @@ fn reflection<F: Real>(x: F, d: F, n: &Numbers) -> (F, F) {
     (-log, -log_rest)
 }
 
-/// Logarithm of the magnitude of the gamma function; infinity at its poles, 0 and the negative integers, and of both infinities.
+/// Logarithm of the magnitude of the gamma function. Infinite at its poles (0 and the negative integers) and
+/// at both infinities.
 pub fn lgamma<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
     let size = x.abs();

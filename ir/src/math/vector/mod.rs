@@ -1,8 +1,8 @@
-//! Real functions as straight-line code without branches, which kernels compute for a whole vector of numbers at once.
+//! Real functions as straight-line code without branches, so that kernels can vectorize them.
 //!
-//! Each function is written once, over the few operations of [`Real`], and read twice: on `f64` and `f32` it is the
-//! function's meaning, and what builds kernels reads the same text to record instructions. Every operation is exact or rounded
-//! once, as IEEE 754 says, so both readings give the same bits on every machine.
+//! Each function is written once, over the few operations of [`Real`], and instantiated twice. On `f64` and
+//! `f32` it is the reference implementation; on kernel values it records instructions. Every operation is
+//! exact or rounded once, as IEEE 754 specifies, so both give the same bits on every machine.
 //!
 //! ```
 //! use rewright_ir::math::{double, vector};
@@ -10,8 +10,8 @@
 //! assert_eq!(exp(1.0).to_bits(), double::exp(1.0).to_bits());
 //! ```
 //!
-//! Results are not always the number nearest to the exact one, but within one unit in the last place (of `lgamma` see [`ERRORS`]):
-//! `docs/ops.md` states how near each function comes. Special cases are those of C99.
+//! Results are within one unit in the last place of the exact value, but not always correctly rounded (for
+//! `lgamma` see [`ERRORS`]). `docs/ops.md` states the accuracy of each function. Special cases follow C99.
 
 pub mod complex;
 mod erf;
@@ -38,7 +38,8 @@ macro_rules! functions {
         unary { $($module:ident: $($name:ident($double:literal, $single:literal))*;)* }
         binary { $($module2:ident: $($name2:ident($double2:literal, $single2:literal))*;)* }
     ) => {
-        /// A function of one argument by the name of its op, at the precision of its argument. `None` if it is not written in this way.
+        /// The function of one argument with the name of an op, at the precision of its argument. `None` if
+        /// it is not defined in this way.
         pub fn unary<F: Real>(name: &str) -> Option<fn(F) -> F> {
             match name {
                 $($(stringify!($name) => Some($module::$name),)*)*
@@ -46,7 +47,8 @@ macro_rules! functions {
             }
         }
 
-        /// A function of two arguments of one precision by the name of its op. `None` if it is not written in this way.
+        /// The function of two arguments of one precision with the name of an op. `None` if it is not
+        /// defined in this way.
         pub fn binary<F: Real>(name: &str) -> Option<fn(F, F) -> F> {
             match name {
                 $($(stringify!($name2) => Some($module2::$name2),)*)*
@@ -54,7 +56,7 @@ macro_rules! functions {
             }
         }
 
-        /// How far from the exact value a function's result may be, in units in the last place: its name, at `f64`, at `f32`.
+        /// The maximum error of each function, in units in the last place: its name, at `f64`, at `f32`.
         /// Where `lgamma` of a negative number is less than 1/4, the unit is that of 1/4.
         pub const ERRORS: &[(&str, f64, f64)] = &[
             $($((stringify!($name), $double, $single),)*)*

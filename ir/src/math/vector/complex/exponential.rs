@@ -1,10 +1,10 @@
-//! Exponentials, and sines and cosines, of the hyperbola and of the circle: products of real ones.
+//! Complex exponentials, and trigonometric and hyperbolic sines and cosines, as products of real functions.
 
 use super::super::trig::{self, Long};
 use super::super::{exp, hyperbolic};
 use super::{Parts, Real, is_finite, is_infinite, is_nan, turned};
 
-/// A real exponential, and beyond what it overflows.
+/// A real exponential, and the bound above which it overflows.
 pub(super) struct Power<F> {
     of: fn(F) -> F,
     most: f64,
@@ -16,7 +16,8 @@ pub(super) fn natural<F: Real>() -> Power<F> {
 }
 
 impl<F: Real> Power<F> {
-    /// The power times each of these, at most 1 in magnitude: where the power alone would overflow in two halves, unless `whole`. And the power.
+    /// The products of the power with each part, at most 1 in magnitude, and the power. Unless `whole`, a
+    /// power that would overflow is multiplied in two halves.
     fn times(&self, x: F, parts: Parts<F>, whole: F::Condition) -> (Parts<F>, F) {
         let great = x.of(self.most).less(x) & is_finite(x) & !whole;
         let power = (self.of)((x * x.of(0.5)).or(great, x));
@@ -27,7 +28,7 @@ impl<F: Real> Power<F> {
         (products, power)
     }
 
-    /// The power at (x, y), of the cosine and the sine that belong to y.
+    /// The complex power at (x, y); `circle` has the cosine and the sine of y.
     pub(super) fn at(&self, [x, y]: Parts<F>, circle: Parts<F>) -> Parts<F> {
         let zero = x.of(0.0);
         let real = y.equal(zero);
@@ -44,21 +45,22 @@ pub fn exp<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     natural().at([x, y], [trig::cos(y), trig::sin(y)])
 }
 
-/// 2 to the power z, for imaginary parts up to 1e15: a part is near the true one, unless it is so little that the angle, which is known to some 105 bits,
-/// decides it.
+/// 2 to the power z, for imaginary parts up to 1e15. The angle is known to some 105 bits. A part is accurate
+/// unless it is so small that further bits of the angle matter.
 pub fn exp2<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let [ln2, ln2_rest] = [std::f64::consts::LN_2, 2.3190468138462996e-17].map(|c| x.of(c));
     let angle = y * ln2;
     let rest = y.fma(ln2_rest, y.fma(ln2, -angle));
     let [re, im] = Power { of: exp::exp2, most: 1023.0 }.at([x, y], circle(angle, rest));
-    // A subnormal angle would be rounded to few bits before it is multiplied.
+    // A subnormal angle would be rounded to few bits before the multiplication.
     let tiny = y.abs().less(x.of(1e-290)) & !y.equal(x.of(0.0));
     let half = exp::exp2(x.of(0.5) * x);
     [re, (half * y * half * ln2).or(tiny, im)]
 }
 
-/// e to the power z, minus 1. Its real part cancels along curves through 0 and the multiples of 2 pi i: with `v = 2 sin^2 (y / 2)` it is
-/// `g - v (1 + g)` of `g = e^x - 1`, both to 73 bits and more, up to imaginary parts of 1e6.
+/// e to the power z, minus 1. The real part cancels along curves through 0 and the multiples of 2 pi i. With
+/// `v = 2 sin^2 (y / 2)` and `g = e^x - 1` it is `g - v (1 + g)`. Both are known to at least 73 bits, for
+/// imaginary parts up to 1e6.
 pub fn expm1<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let [least, most] = [-60.0, 30.0].map(|end| x.of(end));
     let growth = exp::long_expm1(most.min(least.max(x)));
@@ -72,8 +74,9 @@ pub fn expm1<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     [x.or(x.equal(x.of(0.0)) & y.equal(x.of(0.0)), re), im]
 }
 
-/// The cosine and the sine of an angle known as a sum of two: turned by the second, by the series of its sine, and of its cosine less 1. Where that is
-/// more than 0.1, of angles beyond 1e15, it is nothing.
+/// The cosine and the sine of an angle that is a sum of two numbers: a rotation by the second number, with
+/// the series of its sine and of its cosine minus 1. A second number above 0.1, as for angles beyond 1e15,
+/// is ignored.
 pub(super) fn circle<F: Real>(angle: F, rest: F) -> Parts<F> {
     let one = angle.of(1.0);
     let rest = rest.or(rest.abs().less(one.of(0.1)), one.of(0.0));
@@ -84,11 +87,12 @@ pub(super) fn circle<F: Real>(angle: F, rest: F) -> Parts<F> {
     [cosine + cosine.fma(lack, -(sine * sine_of_rest)), sine + sine.fma(lack, cosine * sine_of_rest)]
 }
 
-/// The parts of the hyperbolic cosine where nothing is special, and those of the sine.
+/// The parts of the hyperbolic cosine and of the hyperbolic sine, without special cases.
 fn products<F: Real>([x, y]: Parts<F>) -> [Parts<F>; 2] {
     let (half, one) = (x.of(0.5), x.of(1.0));
     let (cosine, sine) = (trig::cos(y), trig::sin(y));
-    // Far away both are half of the exponential, in two factors, of which neither overflows where the product does not.
+    // Far from 0 both are half of the exponential, in two factors that do not overflow unless the product
+    // does.
     let great = x.of(natural::<F>().most).less(x.abs());
     let power = exp::exp(half * x.abs());
     let [along, across] = [cosine, sine].map(|part| (power * part) * (half * power));
@@ -132,7 +136,7 @@ pub fn cos<F: Real>([x, y]: Parts<F>) -> Parts<F> {
 /// Sine.
 pub fn sin<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let [re, im] = turned(sinh, [x, y]);
-    // No sign is better than the other one but that the sine of a conjugate is the conjugate.
+    // C99 leaves the sign open; this one makes the sine of a conjugate the conjugate of the sine.
     let far = is_infinite(y) & !is_finite(x);
     [x.of(f64::NAN).or(far, re), y.or(far, im)]
 }

@@ -1,4 +1,5 @@
-//! Complex exponentials, and the trigonometric and hyperbolic functions that they make, of correctly rounded real functions.
+//! Reference for complex exponentials, trigonometric and hyperbolic functions, with correctly rounded real
+//! functions.
 
 use crate::math::double_double::{Dd, LN_2};
 use crate::math::rounded::double;
@@ -7,10 +8,10 @@ use num_complex::Complex64;
 /// 2 pi.
 const TURN: Dd = Dd { hi: std::f64::consts::TAU, lo: 2.4492935982947064e-16 };
 
-/// Beyond this `exp` overflows.
+/// The bound above which `exp` overflows.
 const EXP_MAX: f64 = 709.0;
 
-/// `exp(x) * f`, for |f| <= 1, which may be finite where `exp(x)` is not.
+/// `exp(x) * f` for |f| <= 1, which may be finite even if `exp(x)` is not.
 fn exp_times(x: f64, f: f64) -> f64 {
     if x > EXP_MAX && x.is_finite() {
         let half = double::exp(x / 2.0);
@@ -20,7 +21,7 @@ fn exp_times(x: f64, f: f64) -> f64 {
     }
 }
 
-/// `exp(x) * f / 2`, for x beyond the range.
+/// `exp(x) * f / 2` for x beyond the range of `exp`.
 fn half_exp_times(x: f64, f: f64) -> f64 {
     let half = double::exp(x / 2.0);
     (half * f) * (half * 0.5)
@@ -41,19 +42,19 @@ pub fn exp(z: Complex64) -> Complex64 {
     Complex64::new(exp_times(z.re, double::cos(z.im)), exp_times(z.re, double::sin(z.im)))
 }
 
-/// e to the power of a number given to more than double precision, within the range of `exp`.
+/// e to the power of a number known to more than double precision, within the range of `exp`.
 pub(super) fn exp_of(re: Dd, im: Dd) -> Complex64 {
     let (sine, cosine) = (double::sin(im.hi), double::cos(im.hi));
-    // Of angles beyond 1e15 the rest is left.
+    // Beyond 1e15 the second part of the angle is ignored.
     let lo = if im.lo.abs() < 0.1 { im.lo } else { 0.0 };
     let (turn, rest) = (double::sin(lo), double::cos(lo));
-    // Far beyond the range there is no more to say than an infinity's sign.
+    // Far beyond the range only the sign of an infinity matters.
     let near = |f: f64| if re.lo.abs() < 1e-3 { f + f * re.lo } else { f };
     let (cosine, sine) = (cosine * rest - sine * turn, sine * rest + cosine * turn);
     Complex64::new(exp_times(re.hi, near(cosine)), exp_times(re.hi, near(sine)))
 }
 
-/// 2 to the power z; near the true value for angles up to 1e15.
+/// 2 to the power z; accurate for angles up to 1e15.
 pub fn exp2(z: Complex64) -> Complex64 {
     if z.im == 0.0 || !z.re.is_finite() || !z.im.is_finite() {
         let scaled = exp(Complex64::new(z.re * LN_2.hi, z.im * LN_2.hi));
@@ -62,7 +63,7 @@ pub fn exp2(z: Complex64) -> Complex64 {
     exp_of(LN_2 * Dd::new(z.re), LN_2 * Dd::new(z.im))
 }
 
-/// e to the power z, minus 1; near the true value, where it cancels, for imaginary parts up to 1e6.
+/// e to the power z, minus 1; accurate under cancellation for imaginary parts up to 1e6.
 pub fn expm1(z: Complex64) -> Complex64 {
     let im = exp_times(z.re, double::sin(z.im));
     let half = double::sin(z.im / 2.0);
@@ -144,7 +145,7 @@ pub fn tanh(z: Complex64) -> Complex64 {
         return Complex64::new(1.0f64.copysign(x), im);
     }
     let (sinh, cosh) = (double::sinh(x), double::cosh(x));
-    // The squares of tiny parts would underflow; there, to first order, the other part is that of a real function.
+    // The squares of tiny parts would underflow. To first order, the other part is that of a real function.
     if y.abs() < 1e-140 {
         return Complex64::new(double::tanh(x), y / (cosh * cosh));
     }

@@ -1,22 +1,22 @@
-//! Inverse trigonometric and hyperbolic functions of complex numbers, of double-doubles and correctly rounded real functions: by T. E. Hull,
-//! T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine functions using exception handling", ACM TOMS
-//! 23(3), 1997.
+//! Reference for complex inverse trigonometric and hyperbolic functions, with double-doubles and correctly
+//! rounded real functions. Source: T. E. Hull, T. F. Fairgrieve, P. T. P. Tang, "Implementing the complex
+//! arcsine and arccosine functions using exception handling", ACM TOMS 23(3), 1997.
 
 use crate::math::double_double::Dd;
 use crate::math::rounded::double;
 use num_complex::Complex64;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, PI};
 
-/// What pi is more than its `f64`.
+/// pi minus its `f64` value.
 const PI_LOW: f64 = 1.2246467991473532e-16;
 
 /// `asin` and `acos` in the first quadrant.
 struct Arcs {
     /// Real part of `asin`, in [0, pi/2].
     asin: f64,
-    /// Real part of `acos`: pi/2 minus that, but accurate near 0.
+    /// Real part of `acos`: pi/2 minus that of `asin`, but accurate near 0.
     acos: f64,
-    /// Imaginary part of `asin`, and minus that of `acos`.
+    /// Imaginary part of `asin`; that of `acos` is its negative.
     im: f64,
 }
 
@@ -49,7 +49,7 @@ fn arcs(x: f64, y: f64) -> Arcs {
     off_the_axis(x, y)
 }
 
-/// `y` far less than the distance of x from 1: to first order in y.
+/// For `y` far less than the distance of x from 1: to first order in y.
 fn near_the_axis(x: f64, y: f64) -> Arcs {
     let (below, above) = (Dd::sum(1.0, -x), Dd::sum(1.0, x));
     if x < 1.0 {
@@ -69,7 +69,7 @@ fn off_the_axis(x: f64, y: f64) -> Arcs {
     let a = (r + s).scale(0.5);
     let b = Dd::new(x) / a;
     let from_right = square / (r + above);
-    // `s - (1 - x)` without cancellation, whichever side of 1 x is on.
+    // `s - (1 - x)` without cancellation, on both sides of x = 1.
     let (s_minus, s_plus) = if x < 1.0 { (square / (s + below), s + below) } else { (s - below, square / (s - below)) };
     let im = if a.hi <= 1.5 {
         let excess = (from_right + s_minus).scale(0.5);
@@ -143,7 +143,7 @@ pub fn asinh(z: Complex64) -> Complex64 {
     Complex64::new(signed(re, x), signed(im, y))
 }
 
-/// A magnitude with a sign; NaN stays as it is.
+/// A magnitude with a sign; NaN stays NaN.
 fn signed(magnitude: f64, sign: f64) -> f64 {
     if magnitude.is_nan() { magnitude } else { magnitude.copysign(sign) }
 }

@@ -1,5 +1,6 @@
-//! How far complex functions are from what branches, double-doubles and correctly rounded real functions make of the same numbers. These are
-//! within a unit or two of the exact values themselves, which the tables of `ir/tests` have for fewer numbers.
+//! Accuracy of complex functions, compared with implementations that use branches, double-doubles and
+//! correctly rounded real functions. Those are within a unit or two of the exact values, as the tables in
+//! `ir/tests` confirm for fewer numbers.
 
 mod exponential;
 mod inverse;
@@ -10,7 +11,7 @@ use crate::math::complex;
 use fastrand::Rng;
 use num_complex::Complex64;
 
-/// A function, what it is measured by, and the most units in the last place of a part between both.
+/// A function, its reference, and the maximum difference of a part in units in the last place.
 struct Case {
     name: &'static str,
     got: fn(Complex64) -> Complex64,
@@ -30,25 +31,26 @@ macro_rules! cases {
 }
 
 cases! {
-    // What `exp2` is measured by is itself up to 2.6 off, on the other side of the exact value.
+    // The reference of `exp2` is itself off by up to 2.6 units, on the other side of the exact value.
     exponential: exp 4.0 exp2 5.0 expm1 4.0 cosh 4.0 sinh 4.0 cos 4.0 sin 4.0 tanh 4.0 tan 4.0;
     logarithm: sqrt 1.0 log 2.0 log2 2.0 log10 2.0 log1p 2.0;
     inverse: acos 2.0 acosh 2.0 asin 2.0 asinh 2.0 atan 2.0 atanh 2.0;
 }
 
-/// Units between two numbers; infinite where one is special and the other is not the same.
+/// Units between two numbers; infinite if one is special and the other differs.
 fn distance(got: f64, expected: f64) -> f64 {
     let same = got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan();
     match same {
         true => 0.0,
-        // What underflows, with the sign that it has.
+        // Underflow, with the correct sign.
         false if got.abs().max(expected.abs()) < 1e-300 && got.signum() == expected.signum() => 0.0,
         false if !got.is_finite() || !expected.is_finite() || got == 0.0 || expected == 0.0 => f64::INFINITY,
         false => ((got - expected) / unit(expected)).abs(),
     }
 }
 
-/// Special numbers with one another, random ones of several sizes, near to the unit circle and to the points where functions branch, and any.
+/// All pairs of special numbers, random numbers of several sizes, near the unit circle and near branch
+/// points, and arbitrary bits.
 fn numbers(count: usize) -> Vec<Complex64> {
     let special: Vec<f64> =
         SPECIAL.iter().flat_map(|&x| [x, -x]).filter(|x| !x.is_nan() || x.is_sign_positive()).collect();
@@ -68,7 +70,7 @@ fn numbers(count: usize) -> Vec<Complex64> {
         all.extend([z, near, circle, close, turned]);
     }
     all.extend((0..count).map(|_| Complex64::new(f64::from_bits(rng.u64(..)), f64::from_bits(rng.u64(..)))));
-    // A number that is not one has a sign, which says nothing.
+    // The sign of NaN has no meaning.
     let positive = |x: f64| if x.is_nan() { f64::NAN } else { x };
     all.into_iter().map(|z| Complex64::new(positive(z.re), positive(z.im))).collect()
 }
@@ -79,7 +81,7 @@ fn functions_are_near_to_their_branches() {
     let mut far = Vec::new();
     for case in CASES {
         let error = |z: Complex64| {
-            // Of greater angles a part may cancel.
+            // For larger angles a part may cancel.
             let most = [("exp2", 1e9), ("expm1", 1e6)].iter().find(|(name, _)| *name == case.name);
             if most.is_some_and(|&(_, most)| z.im.abs() > most) {
                 return 0.0;
@@ -98,7 +100,7 @@ fn functions_are_near_to_their_branches() {
     assert!(far.is_empty(), "{far:#?}");
 }
 
-/// Exact values where one part is far less than the distance of the other from 1, and not nothing beside it.
+/// Exact values where one part is far less than the distance of the other from 1, but not negligible.
 #[test]
 fn close_to_one_inverse_functions_know_both_parts() {
     let z = |re, im| Complex64::new(re, im);
@@ -122,7 +124,7 @@ fn long_numbers_have_a_direction() {
     assert_eq!(complex::direction(Complex64::new(0.0, f64::MAX)), Complex64::new(0.0, 1.0));
 }
 
-/// Numbers and exponents, the first ones small whole ones.
+/// Bases and exponents; the first exponents are small integers.
 fn pairs(count: usize) -> Vec<(Complex64, Complex64)> {
     let mut rng = Rng::with_seed(13);
     let mut part = |scale: f64| (rng.f64() - 0.5) * 2.0 * scale;
@@ -152,7 +154,7 @@ fn powers_are_near_to_those_of_double_doubles() {
             // Double-doubles lose their second parts there.
             true if length > f64::MAX / 4.0 => 0.0,
             true => (got.re - expected.re).abs().max((got.im - expected.im).abs()) / unit(length),
-            // At the ends of the range one of both parts may be infinite, or not a number.
+            // At the ends of the range one or both parts may be infinite or NaN.
             false if length <= 1e-290 => f64::from(got.re.abs().max(got.im.abs()) > 2e-290),
             false => f64::from(got.re.is_finite() && got.im.is_finite() && got.re.abs().max(got.im.abs()) < 1e300),
         }
