@@ -1,4 +1,4 @@
-//! Text: how long parsing, verifying and printing take for each instruction.
+//! Text form: time of parsing, verifying and printing per instruction.
 //!
 //! `cargo bench -p rewright-ir --bench text`; with `-- --test` everything runs once, on small functions.
 
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// One block of `n` instructions on values of a type, which are called by numbers or by names.
+/// One block of `n` instructions on values of a type, with numbers or names.
 fn straight(n: usize, ty: &str, prefix: &str) -> String {
     let mut text = format!("func @f(%x: {ty}, %y: {ty}) -> {ty} {{\nentry:\n");
     let name = |i: usize| match i {
@@ -30,7 +30,7 @@ fn straight(n: usize, ty: &str, prefix: &str) -> String {
     text
 }
 
-/// Blocks of four instructions with a parameter each.
+/// Blocks of four instructions and a parameter each.
 fn blocks(n: usize) -> String {
     let mut text = String::from("func @f(%x: f64, %c: bool) -> f64 {\nentry:\n  jump b0(%x)\n");
     let last = n / 4;

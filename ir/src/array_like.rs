@@ -1,8 +1,8 @@
-//! Array-likes: what an API for whole arrays takes as an operand.
+//! Array-likes: the operands of an API for whole arrays.
 //!
-//! A crate that has arrays of its own kind, which are not in memory, and a crate that compiles programs meet
-//! here. Neither knows the other: one implements [`Deferred`] and [`ArrayLike`], the other one takes all
-//! types that implement [`ArrayLike`].
+//! They connect crates with arrays of their own kind, which are not in memory, and crates that compile
+//! programs. Neither depends on the other: one implements [`Deferred`] and [`ArrayLike`], the other accepts
+//! all types that implement [`ArrayLike`].
 
 use crate::array::{Array, Datum, View};
 use crate::builder::FuncBuilder;
@@ -15,23 +15,23 @@ use num_complex::Complex64;
 use std::fmt;
 use std::sync::Arc;
 
-/// A dense array that a program makes of parameters, where it reads it: one through an index map, or with
-/// computed elements.
+/// A dense array that a program computes from parameters where it reads it, such as an array read through an
+/// index map, or one with computed elements.
 ///
-/// Operands of one structure, whose parameters have the same types, are made by the same instructions. So a
-/// program that is compiled for one of them is called with the parameters of another one.
+/// The same instructions compute all operands of one structure whose parameters have the same types. So a
+/// program compiled for one operand also runs with the parameters of another.
 pub trait Deferred: Send + Sync {
-    /// The type, with constant dims; an error if the operand is the result of something that failed.
+    /// The type, with constant dims; an error if the operand results from a failed computation.
     fn ty(&self) -> Result<Type, EvalError>;
-    /// The structure, without extents and values, in words that no other crate uses.
+    /// The structure, without extents and values, as text that no other crate uses.
     fn structure(&self) -> String;
-    /// The types of the parameters, with constant dims. Each axis of the array is one of a parameter.
+    /// The types of the parameters, with constant dims. Each axis of the array is an axis of a parameter.
     fn params(&self) -> Vec<Type>;
     /// The parameters of a call, one for each type.
     fn values(&self) -> Result<Vec<Passed<'_>>, EvalError>;
-    /// Appends the instructions that make the array of its parameters, whose dims may be symbols.
+    /// Appends the instructions that compute the array from its parameters, whose dims may be symbols.
     fn build(&self, build: &mut FuncBuilder<'_>, params: &[Value]) -> Result<Value, TypeError>;
-    /// All elements, for callers without a program that makes them.
+    /// All elements, for callers without a program that computes them.
     fn elements(&self) -> Result<Array, EvalError>;
 }
 
@@ -51,9 +51,9 @@ pub enum Passed<'a> {
 pub enum AnyArray {
     /// A value.
     Value(Datum),
-    /// A number as it is written, which may be weak.
+    /// A number, which may be weak.
     Number(Literal),
-    /// An array that is made where it is read.
+    /// An array that is computed where it is read.
     Deferred(Arc<dyn Deferred>),
 }
 
@@ -67,7 +67,7 @@ impl fmt::Debug for AnyArray {
     }
 }
 
-/// Types of operands: arrays, scalars, numbers, references to these, and those that other crates add.
+/// Types of operands: arrays, scalars, numbers, references to these, and types of other crates.
 pub trait ArrayLike {
     /// The operand. Arrays share their buffers.
     fn to_any(&self) -> AnyArray;

@@ -26,7 +26,7 @@ pub enum DType {
 
 use DType::*;
 
-/// The kind of a dtype; promotion never goes from a later kind to an earlier one.
+/// The kind of a dtype; promotion never leads to an earlier kind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 #[allow(missing_docs, reason = "the names are the documentation")]
 pub enum Kind {
@@ -37,7 +37,7 @@ pub enum Kind {
 }
 
 impl DType {
-    /// Every dtype, in promotion-friendly order.
+    /// Every dtype, by kind and size.
     pub const ALL: [DType; 13] = [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128];
 
     /// The name in IR text: `f64`, `c128`, `bool`.
@@ -114,7 +114,7 @@ impl DType {
         }
     }
 
-    /// The smallest complex dtype that holds this one.
+    /// The smallest complex dtype that holds this dtype.
     pub const fn to_complex(self) -> DType {
         match self {
             I8 | I16 | U8 | U16 | F32 | C64 => C64,
@@ -122,8 +122,8 @@ impl DType {
         }
     }
 
-    /// The smallest float dtype that holds this real one. NumPy answers `f16` for `bool`, `i8` and
-    /// `u8`; there is no `f16` here yet, so these give `f32`.
+    /// The smallest float dtype that holds this real dtype. NumPy chooses `f16` for `bool`, `i8` and `u8`;
+    /// there is no `f16`, so these give `f32`.
     pub const fn to_float(self) -> DType {
         match self {
             Bool | I8 | U8 | I16 | U16 | F32 => F32,

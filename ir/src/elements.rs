@@ -1,4 +1,5 @@
-//! Elements in row-major order with their dtype erased: what evaluation reads from, and what it writes before there is an array.
+//! Buffers of elements in row-major order with their dtype erased: evaluation reads from them, and builds
+//! arrays in them.
 
 use crate::array::{Array, Element};
 use crate::dtype::DType;
@@ -8,7 +9,7 @@ use ndarray::{ArcArray, IxDyn};
 use num_complex::{Complex32, Complex64};
 use std::borrow::Cow;
 
-/// A flat buffer, borrowed from an array where that is contiguous.
+/// A flat buffer, borrowed from a contiguous array or owned.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "one variant a dtype")]
 pub enum Elements<'a> {
@@ -27,7 +28,7 @@ pub enum Elements<'a> {
     C128(Cow<'a, [Complex64]>),
 }
 
-/// Runs an expression with the typed buffer inside.
+/// Runs an expression with the typed buffer.
 macro_rules! with_elements {
     ($elements:expr, |$x:ident| $body:expr) => {
         with_elements!(@ $elements, $x, $body, Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64 C64 C128)
@@ -72,7 +73,7 @@ impl<'a> Elements<'a> {
         }
     }
 
-    /// No elements, and room for `len`; an error if there is no memory.
+    /// An empty buffer with room for `len` elements; an error if memory does not suffice.
     pub fn with_capacity(dtype: DType, len: usize) -> Result<Elements<'static>, EvalError> {
         Ok(match dtype {
             DType::Bool => Elements::Bool(reserve(len)?),
@@ -91,7 +92,7 @@ impl<'a> Elements<'a> {
         })
     }
 
-    /// `len` times one scalar.
+    /// A buffer of `len` copies of a scalar.
     pub fn filled(value: Scalar, len: usize) -> Result<Elements<'static>, EvalError> {
         fn fill<T: Element>(x: &mut Cow<'_, [T]>, value: Scalar, len: usize) -> Result<(), EvalError> {
             x.to_mut().resize(len, typed(value)?);
@@ -122,7 +123,7 @@ impl<'a> Elements<'a> {
         Ok(())
     }
 
-    /// The array of a shape; an error if that has another number of elements.
+    /// The array of this shape; an error if the number of elements differs.
     pub fn into_array(self, shape: &[usize]) -> Result<Array, EvalError> {
         fn wrap<T: Element>(x: Cow<'_, [T]>, shape: &[usize]) -> Result<Array, EvalError> {
             let len = x.len();

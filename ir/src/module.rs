@@ -5,16 +5,16 @@ use crate::name::Name;
 use crate::types::Type;
 use indexmap::IndexMap;
 
-/// The types of a function's parameters and results, and which parameters it writes to.
+/// The types of a function's parameters and results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Parameter types; the symbols in them are the function's own.
+    /// Parameter types; their symbols are local to the function.
     pub params: Vec<Type>,
     /// Result types.
     pub results: Vec<Type>,
 }
 
-/// Functions in the order they were written.
+/// Functions in the order of their insertion.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
     functions: IndexMap<Name, Function>,
@@ -25,15 +25,15 @@ impl Module {
     pub fn new() -> Self {
         Self::default()
     }
-    /// Adds a function; the one of that name that was there, if any, comes back.
+    /// Adds a function; returns the one of the same name that it replaces.
     pub fn insert(&mut self, function: Function) -> Option<Function> {
         self.functions.insert(function.name, function)
     }
-    /// The function of a name.
+    /// The function of this name.
     pub fn get(&self, name: Name) -> Option<&Function> {
         self.functions.get(&name)
     }
-    /// The function of a name, to change it.
+    /// The function of this name, mutable.
     pub fn get_mut(&mut self, name: Name) -> Option<&mut Function> {
         self.functions.get_mut(&name)
     }
@@ -41,7 +41,7 @@ impl Module {
     pub fn functions(&self) -> impl ExactSizeIterator<Item = &Function> + DoubleEndedIterator {
         self.functions.values()
     }
-    /// The functions themselves, in order.
+    /// All functions by value, in order.
     pub fn into_functions(self) -> impl ExactSizeIterator<Item = Function> {
         self.functions.into_values()
     }

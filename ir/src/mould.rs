@@ -1,11 +1,12 @@
-//! What arrays of one style, dtype and shape consist of, for whoever makes many of them.
+//! Layout of the components of arrays of one style, dtype and shape, cached for the construction of many
+//! arrays.
 
 use crate::dtype::DType;
 use crate::style::{Component, Components, Style, Styled};
 use crate::types::Dim;
 use smallvec::SmallVec;
 
-/// A style, a dtype and a shape. The style is asked once what components such arrays have.
+/// A style, a dtype and a shape, with the components of such arrays.
 #[derive(Clone, Debug)]
 pub struct Mould {
     style: Style,
@@ -15,13 +16,13 @@ pub struct Mould {
 }
 
 impl Mould {
-    /// That of these; the error says why there are no such arrays.
+    /// The mould of these; the error says why no such arrays exist.
     pub fn new(style: impl Into<Style>, dtype: DType, shape: &[usize]) -> Result<Mould, String> {
         let style = style.into();
         Ok(Mould { style, dtype, shape: shape.into(), components: style.components(dtype, shape)? })
     }
 
-    /// The extents of its arrays.
+    /// The shape of its arrays.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -31,7 +32,7 @@ impl Mould {
         (array.style(), array.dtype(), array.shape()) == (self.style, self.dtype, self.shape())
     }
 
-    /// True if an array of a dtype and shape may be the component of a number.
+    /// True if an array of this dtype and shape may be component `number`.
     pub fn admits(&self, number: usize, dtype: DType, shape: &[usize]) -> bool {
         let fits = |(dim, &extent): (&Dim, &usize)| !matches!(*dim, Dim::Const(n) if n != extent as u64);
         self.components.get(number).is_some_and(|Component { ty, .. }| {
@@ -40,12 +41,13 @@ impl Mould {
         })
     }
 
-    /// How many components there are.
+    /// The number of components.
     pub fn count(&self) -> usize {
         self.components.len()
     }
 
-    /// The array of these components, in the order of the style's; the error says what of them is wrong.
+    /// The array of these components, in the style's order. The error says which component is wrong, and
+    /// why.
     pub fn cast(&self, components: Components) -> Result<Styled, String> {
         let styled = self.cast_unchecked(components)?;
         styled.check()?;

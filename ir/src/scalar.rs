@@ -1,12 +1,11 @@
-//! One element: a value of any dtype, and a literal that has none yet.
+//! Scalars: a value of any dtype, and a literal that has no dtype yet.
 
 use crate::dtype::{DType, Kind};
 use num_complex::{Complex32, Complex64};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
-/// A value of one dtype. Equality and hash are of dtype and bits: NaN equals itself, and -0.0
-/// differs from 0.0.
+/// A value of one dtype. Equality and hash use dtype and bits: NaN equals itself, and -0.0 differs from 0.0.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "one variant a dtype")]
 pub enum Scalar {
@@ -25,7 +24,7 @@ pub enum Scalar {
     C128(Complex64),
 }
 
-/// The few scalars that an op yields.
+/// The results of an op on scalars.
 pub type Scalars = SmallVec<[Scalar; 2]>;
 
 impl Scalar {
@@ -106,7 +105,7 @@ impl Scalar {
         }
     }
 
-    /// The value as `f64`, rounded where it must be; the real part of a complex number.
+    /// The value as `f64`, rounded if necessary; the real part of a complex number.
     pub fn to_f64(self) -> f64 {
         match self {
             Scalar::Bool(x) => x as u8 as f64,
@@ -152,9 +151,9 @@ impl Scalar {
         }
     }
 
-    /// The conversion that the `cast` op means. Between integers it wraps; float to integer
-    /// truncates and saturates, NaN gives 0 (where C leaves it undefined); complex to real drops
-    /// the imaginary part; to bool it is "not zero".
+    /// The conversion of the `cast` op. Integers wrap. Floats are truncated to integers and saturate, and
+    /// NaN gives 0 (C leaves it undefined). Complex to real drops the imaginary part, and to bool is "not
+    /// zero".
     pub fn cast(self, to: DType) -> Self {
         if self.dtype() == to {
             return self;
@@ -226,8 +225,8 @@ macro_rules! from_rust {
 from_rust!(bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16,
     u32 => U32, u64 => U64, f32 => F32, f64 => F64, Complex32 => C64, Complex64 => C128);
 
-/// A number as it is written, before an op gives it a dtype. Weak in the sense of NEP 50: it takes
-/// the dtype of what it is combined with, unless its own kind is a later one.
+/// A number before an op determines its dtype. Weak in the sense of NEP 50: it takes the dtype that it is
+/// combined with, unless its own kind is a later one.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names are the documentation")]
 pub enum Literal {
@@ -239,7 +238,7 @@ pub enum Literal {
     Typed(Scalar),
 }
 
-/// Floats are compared by their bits, as those of scalars are: 0.0 is not -0.0.
+/// Floats compare by their bits, like those of scalars: 0.0 is not -0.0.
 impl PartialEq for Literal {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -272,7 +271,7 @@ impl Literal {
         }
     }
 
-    /// The literal at `dtype`, or `None` where the dtype can't hold it (`300` at `u8`, `1.5` at `i32`).
+    /// The literal at `dtype`; `None` if the dtype can't represent it (`300` at `u8`, `1.5` at `i32`).
     pub fn at(self, dtype: DType) -> Option<Scalar> {
         match self {
             Literal::Typed(s) => (s.dtype() == dtype).then_some(s),
@@ -285,7 +284,7 @@ impl Literal {
                     let at = s.cast(dtype);
                     (at.to_i128() == Some(i)).then_some(at)
                 }
-                // One rounding, from the integer itself.
+                // Rounds once, from the integer itself.
                 Kind::Float if dtype == DType::F32 => Some(Scalar::F32(i as f32)),
                 Kind::Float => Some(Scalar::F64(i as f64)),
                 Kind::Complex if dtype == DType::C64 => Some(Scalar::F32(i as f32).cast(dtype)),

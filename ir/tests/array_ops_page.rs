@@ -1,5 +1,5 @@
-//! `docs/array-ops.md`: the ops on whole arrays, with an example of each. Written from the registry and the examples here when
-//! the environment variable `REWRIGHT_BLESS` is set; checked otherwise.
+//! `docs/array-ops.md`: the ops on whole arrays, with an example of each. Written from the registry and the
+//! examples here if the environment variable `REWRIGHT_BLESS` is set; checked otherwise.
 
 use rewright_ir::*;
 use std::fmt::Write;
@@ -39,7 +39,7 @@ errors were 0.98 to 1.25 times NumPy's (root mean square of 600 rows, uniform nu
 - `squeeze` without `axes` needs dims that are constants.
 ";
 
-/// An op's example: parameters, instruction, type of its result, and NumPy's words for it.
+/// An op's example: parameters, instruction, result type, and the NumPy expression.
 const EXAMPLES: &[[&str; 4]] = &[
     ["%x: f64[n, m]", "all %x, axes=[1]", "bool[n]", "x.all(axis=1)"],
     ["%x: f64[n, m]", "any %x, axes=[1]", "bool[n]", "x.any(axis=1)"],

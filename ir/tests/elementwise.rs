@@ -1,4 +1,4 @@
-//! Properties that elementwise ops claim, tried on every dtype.
+//! Tests the declared traits of elementwise ops on every dtype.
 
 use rewright_ir::op::{eval_scalar, promote_literal};
 use rewright_ir::{Arity, Attr, Attrs, DType, Literal, LiteralCx, Op, Scalar, Traits, registry};
@@ -11,7 +11,7 @@ fn one(name: &str, args: &[Scalar]) -> Scalar {
     eval_scalar(op(name), args, &Attrs::new()).unwrap_or_else(|e| panic!("{e}"))[0]
 }
 
-/// Values of a dtype that tell the corner cases apart.
+/// Values of a dtype that cover the corner cases.
 fn samples(dtype: DType) -> Vec<Scalar> {
     let floats = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-310, -7e30, f64::INFINITY, -f64::INFINITY, f64::NAN];
     let ints = [0i64, 1, -1, 2, 3, 7, -8, 100, -128, 1 << 31, i64::MAX, i64::MIN];
@@ -29,7 +29,7 @@ fn samples(dtype: DType) -> Vec<Scalar> {
     all
 }
 
-/// The same bits, any NaN counting as the same.
+/// Equal bits; all NaNs are equal.
 fn same(a: Scalar, b: Scalar) -> bool {
     let parts = |s: Scalar| (s.to_c128().re, s.to_c128().im);
     let close = |x: f64, y: f64| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan());

@@ -95,7 +95,7 @@ fn raise_names_its_kind() {
     assert_eq!(error.message, "no");
 }
 
-/// `fill(x, v)`: stores `v` to `x` and returns what `x` then holds.
+/// `fill(x, v)`: stores `v` to `x` and returns the contents of `x` afterwards.
 fn fill() -> Function {
     let mut b = FuncBuilder::new("fill", &[("x", i64s(&["n"])), ("v", int())], vec![i64s(&["n"])]);
     let (x, v) = (b.param(0), b.param(1));

@@ -1,4 +1,4 @@
-//! Reading and replacing parts of arrays at positions, in whole functions.
+//! Reads and updates of array parts at positions, in whole functions.
 
 use rewright_ir::*;
 

@@ -1,9 +1,10 @@
-//! The order of instructions in a block, wherever instructions are put in, moved and taken out.
+//! The order of instructions in a block, after arbitrary insertions, moves and removals.
 
 use proptest::prelude::*;
 use rewright_ir::{DType, FuncBuilder, Inst, Type};
 
-/// Applies steps, each at a place between 0 and 1 of the list, and compares order and `comes_before` with a plain list.
+/// Applies steps, each at a relative position from 0 to 1, and compares the order and `comes_before` with a
+/// plain list.
 fn check(steps: &[(u8, f64)]) {
     let mut b = FuncBuilder::new("f", &[("x", Type::scalar(DType::F64))], vec![]);
     let x = b.param(0);

@@ -1,4 +1,4 @@
-//! Reading and writing `.npy` files; `tests/oracle/npy.py` wrote those under `tests/oracle/npy/` with NumPy.
+//! Reading and writing `.npy` files; `tests/oracle/npy.py` wrote those in `tests/oracle/npy/` with NumPy.
 
 use rewright_ir::npy::{NpyError, from_bytes, read, to_bytes, write};
 use rewright_ir::*;
@@ -8,7 +8,7 @@ fn files() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/oracle/npy")
 }
 
-/// What the script put into a file of this name: element `i` in row-major order of the shape.
+/// Element `i`, in row-major order, of the files that the script wrote.
 fn element(dtype: DType, i: usize) -> Scalar {
     let i = i as i64;
     match dtype.kind() {

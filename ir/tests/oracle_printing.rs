@@ -1,4 +1,4 @@
-//! `Display` of values against what NumPy printed; `tests/oracle/printing.py` wrote the table.
+//! Compares `Display` of values with NumPy's output; `tests/oracle/printing.py` wrote the table.
 
 use pretty_assertions::assert_eq;
 use rewright_ir::{Array, DType, Datum, Scalar};

@@ -1,15 +1,16 @@
-//! Reductions by op and by `arrayexpr` combine elements in one order, so fusing the first into the second changes no bit.
+//! Reduction ops and `arrayexpr` combine elements in the same order, so fusion of the former into the latter
+//! changes no bit.
 
 use rewright_ir::*;
 
-/// Numbers of which sums depend on the order.
+/// Numbers whose sum depends on the order.
 fn uneven(shape: &[usize]) -> Datum {
     let mut random = fastrand::Rng::with_seed(7);
     let element = |_| Scalar::F32((random.f32() * 16.0 - 8.0).exp2());
     Datum::Array(Array::from_fn(DType::F32, shape, element).unwrap())
 }
 
-/// The elements of the two results of a function.
+/// The elements of a function's two results.
 fn run(body: &str, shape: &[usize]) -> Vec<Vec<f32>> {
     let text = format!("func @f(%x: f32[n, m, 4]) -> f32[?], f32[?] {{\nentry:\n{body}}}\n");
     let module = parse_module(&text, "test.ir").unwrap_or_else(|e| panic!("{}", e.render(false)));
@@ -80,7 +81,7 @@ fn products_are_sequential_and_skipped_points_keep_their_places() {
     let Datum::Array(x) = uneven(&[3, 5, 4]) else { panic!("an array") };
     let first = x.iter().take(20).fold(1.0f32, |p, s| p * s.to_f64() as f32);
     assert_eq!(found[0][0], first);
-    // Adding -0.0 changes nothing: what a guard leaves out is as if it were that.
+    // Adding -0.0 changes nothing: it is equivalent to skipping a point by a guard.
     let guarded = run(
         "  %at = iota dims=[n, m, 4], axis=1
   %q = mod %at, 3
@@ -122,7 +123,7 @@ entry:
     }
 }
 
-/// Numbers of a dtype, some of them equal, some NaN.
+/// Numbers of a dtype, with some equal ones and some NaNs.
 fn mixed(dtype: DType, shape: &[usize]) -> Datum {
     let element = |i: usize| {
         let x = ((i * 37 + 11) % 23) as f64 * 0.75 - 4.0;
@@ -160,7 +161,7 @@ fn every_monoid_at_every_dtype() {
                      ret %a, %b\n}}\n"
                 );
                 for shape in [[3, 301], [301, 3], [1, 1], [0, 3], [3, 0]] {
-                    // Of nothing there is no minimum: the op has an error, the expression its identity.
+                    // For an empty minimum the op gives an error, and the expression its identity.
                     if matches!(monoid, "min" | "max") && shape[if axes == "1" { 1 } else { 0 }] == 0 {
                         continue;
                     }

@@ -1,5 +1,5 @@
-//! What a user reads when something is wrong with a text: whole messages with their pictures, kept in `text_errors.txt`. With
-//! `REWRIGHT_BLESS=1` the file is written anew.
+//! Complete error messages of invalid texts with their excerpts, stored in `text_errors.txt`. With
+//! `REWRIGHT_BLESS=1` the file is rewritten.
 
 use pretty_assertions::assert_eq;
 use rewright_ir::parse_module;

@@ -1,4 +1,4 @@
-//! Texts that are large, deep, or written by other editors.
+//! Large and deeply nested texts, and texts written by other editors.
 
 use pretty_assertions::assert_eq;
 use rewright_ir::ron::{from_ron, to_ron};
@@ -111,7 +111,7 @@ fn many_errors_are_counted() {
 
 const MANY: usize = 100_000;
 
-/// What takes time in proportion to a square would take minutes.
+/// Fails if work takes quadratic time, which would be minutes.
 #[track_caller]
 fn quick<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();

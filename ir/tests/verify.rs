@@ -1,17 +1,17 @@
-//! The verifier: each rule broken once, and that what keeps the rules passes.
+//! The verifier: a violation of each rule, and valid functions.
 
 use pretty_assertions::assert_eq;
 use rewright_ir::op::Types;
 use rewright_ir::*;
 
-/// Parsed, but not verified yet.
+/// Parses without verification.
 fn module(text: &str) -> Module {
     parse_unverified(text, "test.ir").unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 fn function(text: &str) -> Function {
     module(text).into_functions().next().unwrap()
 }
-/// The errors of a function without a module, one a line.
+/// The errors of a function without a module, each on a line.
 fn errors(func: &Function) -> String {
     verify_function(func, None).map_or_else(|e| e.to_string(), |()| String::new())
 }
@@ -32,7 +32,7 @@ fn f64_scalar() -> Type {
     Type::scalar(DType::F64)
 }
 
-/// Makes an instruction as it is told, whatever the rules say, and puts it before another one.
+/// Inserts an instruction without any checks.
 fn force(func: &mut Function, before: Inst, name: &str, args: &[Value], attrs: Attrs, results: Types) {
     let loc = func.inst(before).loc;
     let made = func.create_inst(op(name), args.iter().copied(), attrs, [], results, loc);
@@ -299,7 +299,7 @@ fn branch_operands_are_checked() {
     assert!(f.is_linked(ret));
 }
 
-/// How an error without a place of its own begins: with the function's.
+/// The location in an error of an instruction without one: that of the function.
 fn place(func: &Function) -> String {
     if func.loc.is_none() { String::new() } else { format!(" line {}", func.loc.line) }
 }

@@ -1,4 +1,4 @@
-//! Symbols of dims, bound to extents when a function is entered.
+//! Binding of symbols to extents when a function is entered.
 
 use super::message::mismatch;
 use crate::array::Datum;
@@ -16,7 +16,7 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// Checks that a value is of a type; symbols that are not bound yet are bound. `what` names the value in errors.
+    /// Checks that a value has a type, and binds its unbound symbols. `what` names the value in errors.
     pub(super) fn admit(
         &mut self,
         func: &Function,

@@ -1,4 +1,4 @@
-//! Calls: `call` of whole values, and `ufunc` of each element.
+//! Calls: `call` of functions on whole values, and `ufunc` on each element.
 
 use super::elementwise::map_elements;
 use super::machine::{Frame, Machine};
@@ -16,7 +16,7 @@ impl<'m> Machine<'m> {
             .ok_or_else(|| EvalError::unsupported(format!("there is no function `@{name}` in the module")))
     }
 
-    /// Calls a function, and takes over what it stored to its parameters.
+    /// Calls a function, and applies its stores to parameters.
     pub(super) fn call_op(&self, frame: &mut Frame<'_>, data: &InstData) -> Result<Vec<Datum>, EvalError> {
         let callee = self.callee(data)?;
         let returned = self.call(callee, frame.read_all(&data.args)?)?;
@@ -33,7 +33,7 @@ impl<'m> Machine<'m> {
         Ok(returned.results)
     }
 
-    /// Calls a function of scalars for each element.
+    /// Calls a scalar function for each element.
     pub(super) fn ufunc_op(&self, frame: &Frame<'_>, data: &InstData) -> Result<Vec<Datum>, EvalError> {
         let callee = self.callee(data)?;
         let signature = callee.signature();

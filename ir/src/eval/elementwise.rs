@@ -9,7 +9,7 @@ use crate::op::{Loop, ResolveLoop, ScalarFn};
 use crate::scalar::{Scalar, Scalars};
 use smallvec::SmallVec;
 
-/// NumPy's broadcast of shapes, aligned at the last axis. `None` if they don't fit each other.
+/// NumPy's broadcast of shapes, aligned at the last axis. `None` if they don't broadcast.
 pub fn broadcast_shapes<'a>(shapes: impl IntoIterator<Item = &'a [usize]>) -> Option<Vec<usize>> {
     let mut out: Vec<usize> = Vec::new();
     for shape in shapes {
@@ -29,7 +29,7 @@ pub fn broadcast_shapes<'a>(shapes: impl IntoIterator<Item = &'a [usize]>) -> Op
     Some(out)
 }
 
-/// Where an operand's elements come from while the result is walked in row-major order.
+/// The source of an operand's elements while the result is traversed in row-major order.
 enum Reader<'a> {
     Scalar(Scalar),
     Array { elements: Elements<'a>, to: DType, strides: SmallVec<[usize; 4]>, offset: usize },
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The row-major strides of an array where it is stretched to `shape`: 0 along stretched axes.
+/// The row-major strides of an array broadcast to `shape`: 0 along stretched axes.
 fn broadcast_strides(array: &Array, shape: &[usize]) -> SmallVec<[usize; 4]> {
     let own = array.shape();
     let skip = shape.len() - own.len();
@@ -96,8 +96,8 @@ pub(super) fn apply(
     map_elements(cx, &found, args, |xs| scalar(xs, cx.attrs))
 }
 
-/// Calls `f` with the operands' elements, cast to the loop's dtypes, for every element of the broadcast shape; scalars if all
-/// operands are.
+/// Calls `f` with the operands' elements, cast to the loop's dtypes, for every element of the broadcast
+/// shape. The results are scalars if all operands are.
 pub fn map_elements(
     cx: &EvalCx<'_>,
     dtypes: &Loop,
@@ -137,7 +137,7 @@ pub fn map_elements(
     outs.into_iter().map(|out| out.into_array(&shape).map(Datum::Array)).collect()
 }
 
-/// One point on, in row-major order.
+/// Advances to the next point in row-major order.
 #[inline]
 fn advance(readers: &mut [Reader<'_>], index: &mut [usize], shape: &[usize]) {
     for axis in (0..shape.len()).rev() {

@@ -1,4 +1,4 @@
-//! Running functions: frames, blocks, and the ops that only the evaluator can do.
+//! The interpreter of functions: frames, blocks, and the ops that need the evaluator's state.
 
 use super::bind::Symbols;
 use super::message::with_operands;
@@ -18,17 +18,17 @@ use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 use std::cell::{Cell, RefCell};
 
-/// An evaluation: what it may still use, and what it printed.
+/// An evaluation: its remaining resources, and its printed lines.
 pub(super) struct Machine<'m> {
     pub(super) module: Option<&'m Module>,
     limits: Limits,
     steps: Cell<u64>,
     bytes: Cell<u64>,
     depth: Cell<u32>,
-    /// Printing is not allowed: a ufunc's order of elements is not observable.
+    /// Whether printing is an error: the order of a ufunc's elements is not observable.
     pub(super) silent: Cell<bool>,
     printed: RefCell<Vec<String>>,
-    /// The floats of all values, if they are watched.
+    /// The floats of all values, if they are recorded.
     pub(super) floats: Cell<Floats>,
     is_watched: bool,
 }
@@ -39,21 +39,21 @@ pub(super) struct Frame<'f> {
     values: SecondaryMap<Value, Datum>,
     deleted: FxHashSet<Value>,
     symbols: Symbols,
-    /// Parameters that were stored to.
+    /// Parameters to which the function stored.
     stored: FxHashSet<Value>,
-    /// The arguments as they came.
+    /// The original arguments.
     args: Vec<Datum>,
     bytes: u64,
 }
 
-/// What a function gave.
+/// The outcome of a call.
 pub(super) struct Returned {
     pub(super) results: Vec<Datum>,
-    /// The arguments after stores, and whether they were stored to.
+    /// The arguments after stores, and whether each was stored to.
     pub(super) args: Vec<(Datum, bool)>,
 }
 
-/// Where control goes after an instruction.
+/// The target of control after an instruction.
 enum Flow {
     Next,
     To(Block),
@@ -75,7 +75,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// The same, which notes the floats of all values.
+    /// A machine that records the floats of all values.
     pub(super) fn watched(self) -> Self {
         Machine { is_watched: true, ..self }
     }
@@ -86,7 +86,7 @@ impl<'m> Machine<'m> {
 
     pub(super) fn outcome(&self, func: &Function, args: Vec<Datum>) -> Result<Outcome, EvalError> {
         let Returned { results, args } = self.call(func, args).map_err(|e| {
-            // An error that is of no instruction is of the call of the function itself.
+            // An error outside instructions belongs to the call of the function itself.
             if e.op.is_none() {
                 EvalError { message: format!("`@{}`: {}", func.name, e.message), loc: func.loc, ..e }
             } else {
@@ -96,7 +96,7 @@ impl<'m> Machine<'m> {
         Ok(Outcome { results, args: args.into_iter().map(|(a, _)| a).collect(), printed: self.printed.take() })
     }
 
-    /// Steps taken so far.
+    /// The number of steps so far.
     pub(super) fn taken(&self) -> u64 {
         self.limits.steps - self.steps.get()
     }
@@ -156,7 +156,7 @@ impl<'m> Machine<'m> {
         Ok(Flow::Next)
     }
 
-    /// Gives a block's parameters their values.
+    /// Binds a block's parameters to their arguments.
     fn enter(&self, frame: &mut Frame<'_>, block: Block, args: Vec<Datum>, what: &str) -> Result<(), EvalError> {
         let func = frame.func;
         let params = func.block_params(block);
@@ -169,7 +169,7 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
-    /// Gives a value what it holds, checked against its type.
+    /// Sets the contents of a value, checked against its type.
     fn define(&self, frame: &mut Frame<'_>, value: Value, datum: Datum, what: &str) -> Result<(), EvalError> {
         let func = frame.func;
         let label = || format!("{what} `{}`", value_label(func, value));
@@ -179,7 +179,7 @@ impl<'m> Machine<'m> {
         self.hold(frame, value, datum)
     }
 
-    /// Gives a value what it holds.
+    /// Sets the contents of a value.
     pub(super) fn hold(&self, frame: &mut Frame<'_>, value: Value, datum: Datum) -> Result<(), EvalError> {
         let size = byte_size(&datum);
         self.release(frame, value);
@@ -344,7 +344,7 @@ impl<'m> Machine<'m> {
             return Err(EvalError::unsupported("a function that `ufunc` applies can't print"));
         }
         let args = frame.read_all(&data.args)?;
-        // A line takes some hundred bytes an element while it is laid out.
+        // Formatting takes some hundred bytes per element.
         let shown = args.iter().fold(0u64, |n, arg| n.saturating_add(shown_len(arg.shape()) as u64));
         self.cx(frame, data, &[]).spend(shown)?;
         if self.bytes.get().saturating_add(shown.saturating_mul(128)) > self.limits.bytes {
@@ -364,7 +364,7 @@ impl<'m> Machine<'m> {
 }
 
 impl Frame<'_> {
-    /// What a value holds.
+    /// The contents of a value.
     pub(super) fn read(&self, value: Value) -> Result<Datum, EvalError> {
         if let Some(datum) = self.values.get(value) {
             return Ok(datum.clone());
@@ -398,14 +398,14 @@ impl Frame<'_> {
         let originals = std::mem::take(&mut self.args);
         let last = |(&param, original)| {
             let stored = self.stored.contains(&param);
-            // A deleted parameter left what it last held among the arguments.
+            // A deleted parameter left its last contents among the arguments.
             let datum = if stored { self.values.remove(param).unwrap_or(original) } else { original };
             (datum, stored)
         };
         params.iter().zip(originals).map(last).collect()
     }
 
-    /// Adds op, place and operands to an error that has no op yet.
+    /// Adds op, location and operands to an error without an op.
     fn explain(&self, error: EvalError, data: &InstData) -> EvalError {
         with_operands(error, self.func, data, |operand| {
             let datum = self.read(*data.args.get(operand)?).ok()?;
@@ -422,8 +422,8 @@ fn byte_size(datum: &Datum) -> u64 {
     }
 }
 
-/// A value's name as text shows it: `%name`, or `%` and its number among the unnamed values in layout order; for a constant, the
-/// literal.
+/// A value's name in text: `%name`, or `%` and its number among the anonymous values in layout order; for a
+/// constant, the literal.
 pub fn value_label(func: &Function, value: Value) -> String {
     if !func.has_value(value) {
         return "%?".to_string();

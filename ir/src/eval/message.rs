@@ -1,4 +1,4 @@
-//! The words of errors that every way of running a function gives alike.
+//! Error messages that are the same for every way to run a function.
 
 use super::machine::value_label;
 use crate::error::{EvalError, EvalErrorKind};
@@ -7,10 +7,11 @@ use crate::name::Name;
 use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
 
-/// What a symbol is bound to, and the value that bound it.
+/// The extent of a symbol, and the value that bound it.
 pub type Bound = Option<(u64, Option<Value>)>;
 
-/// A value that is not of its type. `what` names the value, `bound` tells symbols.
+/// The error of a value that does not have its type. `what` names the value, `bound` gives the extents of
+/// symbols.
 pub fn mismatch(func: &Function, what: &str, given: &Type, ty: &Type, bound: impl Fn(Name) -> Bound) -> EvalError {
     let mut parts: Vec<String> = Vec::new();
     for dim in ty.dims() {
@@ -26,7 +27,8 @@ pub fn mismatch(func: &Function, what: &str, given: &Type, ty: &Type, bound: imp
     EvalError::shape(format!("{what} is {given}, its type is {ty}{with}"))
 }
 
-/// Adds op, place and operands to an error that has no op yet. `read` tells an operand's type, and what it is if it is a scalar.
+/// Adds op, location and operands to an error without an op. `read` gives an operand's type, and its value
+/// if it is a scalar.
 pub fn with_operands(
     error: EvalError,
     func: &Function,

@@ -1,25 +1,26 @@
-//! The floats that an evaluation meets: whether one is NaN or infinite, and how large they are.
+//! Recorder of the floats in an evaluation: whether any is NaN or infinite, and their greatest magnitude.
 //!
-//! Rewrites that take liberties give other results where an operand or a result of any instruction is NaN or
-//! infinite, so whoever compares two forms of a program must know of each value, inside of `arrayexpr` too.
+//! Rewrites that are not exact may change results if an operand or result of any instruction is NaN or
+//! infinite. So a comparison of two forms of a program must know about every value, including those inside
+//! `arrayexpr`.
 
 use crate::array::Datum;
 use crate::scalar::Scalar;
 use std::cell::Cell;
 
-/// The floats that were met, parts of complex numbers among them.
+/// The recorded floats, including the parts of complex numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Floats {
-    /// One is NaN.
+    /// Whether any is NaN.
     pub nan: bool,
-    /// One is infinite.
+    /// Whether any is infinite.
     pub infinite: bool,
     /// The greatest finite magnitude.
     pub largest: f64,
 }
 
 impl Floats {
-    /// Those of a value, besides.
+    /// Adds the floats of a value.
     pub fn meet(&mut self, value: &Datum) {
         if !is_inexact(value) {
             return;
@@ -33,7 +34,7 @@ impl Floats {
         }
     }
 
-    /// That of a scalar, besides.
+    /// Adds those of a scalar.
     pub fn meet_scalar(&mut self, scalar: Scalar) {
         let dtype = scalar.dtype();
         if dtype.is_complex() {
@@ -60,10 +61,10 @@ fn is_inexact(value: &Datum) -> bool {
     matches!(value, Datum::Styled(_)) || value.dtype().is_float() || value.dtype().is_complex()
 }
 
-/// Where floats are noted, if somebody wants to know.
+/// The recorder, if floats are recorded.
 pub type Watch<'a> = Option<&'a Cell<Floats>>;
 
-/// Notes values.
+/// Records values.
 pub(crate) fn note<'a>(watch: Watch<'_>, values: impl IntoIterator<Item = &'a Datum>) {
     if let Some(watch) = watch {
         let mut floats = watch.get();

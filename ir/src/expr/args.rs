@@ -1,10 +1,10 @@
-//! The arguments of an instruction as its expression uses them.
+//! The arguments of an instruction that its expression uses.
 
 use super::{ArrayExpr, Body, BodyOp, Combine, IndexExpr, Init, Source};
 
 impl ArrayExpr {
-    /// Puts the arguments in the order in which the expression's text names them, and drops those that it does not name: it needs no list of them then. `args`
-    /// stands for the instruction's arguments.
+    /// Sorts the arguments in the order in which the expression's text names them, and removes unused ones,
+    /// so that the text needs no list of them. `args` stands for the instruction's arguments.
     pub fn order_args<T: Copy>(&mut self, args: &mut Vec<T>) {
         let mut named: Vec<T> = Vec::new();
         let mut places: Vec<Option<u32>> = vec![None; args.len()];
@@ -19,7 +19,7 @@ impl ArrayExpr {
     }
 }
 
-/// Calls with the number of each argument that is named, in the order of the text.
+/// Calls `f` with the number of each argument in use, in text order.
 fn each_arg(expr: &mut ArrayExpr, f: &mut impl FnMut(&mut u32)) {
     for operand in &mut expr.operands {
         if let Source::Array(arg) | Source::Scalar(arg) = &mut operand.source {
@@ -48,7 +48,7 @@ fn args_of_body(body: &mut Body, f: &mut impl FnMut(&mut u32)) {
     }
 }
 
-/// The arguments that positions are read from.
+/// Calls `f` with the number of each argument from which positions are read.
 pub(super) fn args_of_position(position: &mut IndexExpr, f: &mut impl FnMut(&mut u32)) {
     if let IndexExpr::Gather { arg, index, .. } = position {
         f(arg);

@@ -1,12 +1,12 @@
-//! Other extents for the symbols of an expression.
+//! Substitution of the symbols of an expression.
 
 use super::{Affine, ArrayExpr, Body, BodyOp, Combine, IndexExpr, SymExpr};
 use crate::name::Name;
 use crate::types::Dim;
 
 impl ArrayExpr {
-    /// The expression with other dims for its symbols: what it is in a function where they are called otherwise, or known. `None` where a
-    /// symbol has no dim or becomes `?`, and on overflow.
+    /// The expression with other dims for its symbols, for a function with other names, or with known
+    /// extents. `None` if a symbol has no dim or becomes `?`, and on overflow.
     pub fn with_symbols(&self, dim: &dyn Fn(Name) -> Option<Dim>) -> Option<ArrayExpr> {
         let mut expr = self.clone();
         expr.bind(dim)?;

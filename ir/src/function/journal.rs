@@ -1,11 +1,11 @@
-//! Transactions: the inverse of every primitive change, recorded and undone.
+//! Transactions: a journal that records the inverse of every primitive mutation, and the rollback.
 
 use super::{Block, Function, Inst, Targets, Value};
 use crate::attr::Attrs;
 use crate::name::Name;
 use crate::types::Type;
 
-/// The inverse of one primitive change.
+/// The inverse of one primitive mutation.
 #[derive(Clone, Debug)]
 pub(super) enum Undo {
     Created(Inst),
@@ -18,14 +18,14 @@ pub(super) enum Undo {
     Type(Value, Type),
     Name(Value, Option<Name>),
     BlockCreated(Block),
-    /// The blocks, and the order before.
+    /// The blocks, and the previous order.
     BlocksRemoved(Vec<Block>, Vec<Block>),
     ParamAdded(Block),
     ParamRemoved(Block, usize, Value),
 }
 
 impl Function {
-    /// Begins to record changes. Ends with [`commit`](Function::commit) or [`rollback`](Function::rollback).
+    /// Starts recording changes, until [`commit`](Function::commit) or [`rollback`](Function::rollback).
     pub fn begin(&mut self) {
         self.journal.get_or_insert_with(|| std::mem::take(&mut self.journal_room));
     }
@@ -38,7 +38,7 @@ impl Function {
         let Some(mut journal) = self.journal.take() else { return };
         for undo in journal.drain(..) {
             match undo {
-                // Unless it was erased and undone, or never linked at all, the instruction stays.
+                // Other instructions stay, also those that were created and never linked.
                 Undo::Erased(inst) => self.drop_inst(inst),
                 Undo::BlocksRemoved(blocks, _) => blocks.into_iter().for_each(|block| self.drop_block(block)),
                 _ => {}
@@ -46,7 +46,7 @@ impl Function {
         }
         self.journal_room = journal;
     }
-    /// Undoes the recorded changes, latest first: the function is as it was at [`begin`](Function::begin).
+    /// Undoes the recorded changes, latest first, and restores the state at [`begin`](Function::begin).
     pub fn rollback(&mut self) {
         for undo in self.journal.take().unwrap_or_default().into_iter().rev() {
             match undo {

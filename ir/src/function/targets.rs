@@ -4,7 +4,8 @@ use super::Target;
 use smallvec::SmallVec;
 use std::ops::{Deref, DerefMut};
 
-/// The branch targets of a terminator: a list of [`Target`]s. Other instructions have none, so there is room for a pointer only.
+/// The branch targets of a terminator: a list of [`Target`]s. Other instructions have none, so this is a
+/// single pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Targets(Option<Box<SmallVec<[Target; 2]>>>);
 

@@ -6,17 +6,18 @@ use crate::error::TypeError;
 use crate::op::{Arity, Effects, Eval, InferCx, LiteralCx, Op, OpDef, Traits, Types};
 use crate::register_op;
 
-/// `jump b(%x)`: goes on at a block.
+/// `jump b(%x)`: continues at a block.
 pub static JUMP: OpDef =
     OpDef::new("jump", "goes on at a block", Arity::Exactly(0), no_results, Eval::Control).traits(Traits::TERMINATOR);
 
-/// `br_if %c, yes(%x), no`: goes on at the first block if the operand is true, else at the second.
+/// `br_if %c, yes(%x), no`: continues at the first block if the operand is true, else at the second.
 pub static BR_IF: OpDef =
     OpDef::new("br_if", "goes on at one of two blocks", Arity::Exactly(1), infer_br_if, Eval::Control)
         .traits(Traits::TERMINATOR)
         .literals(bool_literal);
 
-/// `switch %i, a, b(%x), other, cases=[0, 7]`: goes on at the block whose case the operand equals, else at the last one.
+/// `switch %i, a, b(%x), other, cases=[0, 7]`: continues at the block whose case equals the operand, else at
+/// the last one.
 pub static SWITCH: OpDef = OpDef::new(
     "switch",
     "goes on at the block whose case equals the operand, else at the last block",
@@ -44,7 +45,7 @@ pub static RAISE: OpDef =
 
 register_op!(JUMP, BR_IF, SWITCH, RET, RAISE);
 
-/// The number of targets that a terminator of this file must have; `None` for other ops.
+/// The number of branch targets of a terminator in this file; `None` for other ops.
 pub fn target_count(op: Op, attrs: &Attrs) -> Option<usize> {
     if op == JUMP {
         Some(1)
@@ -59,7 +60,7 @@ pub fn target_count(op: Op, attrs: &Attrs) -> Option<usize> {
     }
 }
 
-/// The type rule of ops without results that take any operands.
+/// The type rule of ops that take any operands and have no results.
 pub(crate) fn no_results(_: &InferCx<'_>) -> Result<Types, TypeError> {
     Ok(Types::new())
 }

@@ -1,4 +1,5 @@
-//! Constructors, whose elements are functions of the index only: `full`, `iota`, `eye`, `tri`, and `constant`.
+//! Constructors, whose elements are functions of the index only: `full`, `iota`, `eye`, `tri` and
+//! `constant`.
 
 use super::rule::{self, axis, dense, one, refuse};
 use crate::array::{Array, Datum};
@@ -23,7 +24,7 @@ const fn constructor(
     OpDef::new(name, doc, Arity::Exactly(0), infer, Eval::Array(eval)).traits(Traits::CONSTRUCTOR)
 }
 
-/// `full 0.0, dims=[n, 3]`: an array whose elements all are the operand.
+/// `full 0.0, dims=[n, 3]`: an array with all elements equal to the operand.
 pub static FULL: OpDef =
     OpDef::new("full", "an array filled with one value", Arity::Exactly(1), infer_full, Eval::Array(eval_full))
         .traits(Traits::CONSTRUCTOR)
@@ -114,7 +115,8 @@ fn eval_tri(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     matrix(cx, &TRI, args, |above| above <= 0)
 }
 
-/// 1 where `one` says so of the distance to the diagonal, positive above it; else 0.
+/// A matrix that is 1 where `one` holds for the distance to the diagonal, positive above it, and 0
+/// elsewhere.
 fn matrix(cx: &EvalCx<'_>, op: &'static OpDef, args: &[Datum], one: fn(i128) -> bool) -> Result<Vec<Datum>, EvalError> {
     let (ty, shape) = rule::result(cx, op, args)?;
     let offset = i128::from(cx.attrs.int("offset").unwrap_or(0));

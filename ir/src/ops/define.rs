@@ -4,7 +4,7 @@ use crate::error::EvalError;
 use crate::scalar::{Scalar, Scalars};
 use num_complex::{Complex32, Complex64};
 
-/// What the body of an op's case may yield: one element, or two.
+/// The result of an op's case: one element, or two.
 pub(super) trait IntoResults {
     fn into_results(self) -> Scalars;
 }
@@ -26,13 +26,13 @@ impl<A: Into<Scalar>, B: Into<Scalar>> IntoResults for (A, B) {
     }
 }
 
-/// The error of operands that are of no loop of the op; a caller that casts to the loop first never sees it.
+/// The error of operands for which the op has no loop. A caller that casts to the loop first never gets it.
 pub(super) fn no_loop(args: &[Scalar]) -> EvalError {
     let dtypes: Vec<_> = args.iter().map(|a| a.dtype().name()).collect();
     EvalError::unsupported(format!("no loop computes at {}", dtypes.join(", ")))
 }
 
-/// Returns the body's value if all of `$args` are of the variant.
+/// Returns the body's value if all `$args` have this variant.
 macro_rules! case {
     ($args:ident, $variant:ident, ($($x:ident),+), $body:expr) => {
         if let [$($crate::scalar::Scalar::$variant($x)),+] = *$args {
@@ -41,7 +41,7 @@ macro_rules! case {
     };
 }
 
-/// One case of an op: `int(a, b) => a & b` stands for a case an integer dtype.
+/// One case of an op; `int(a, b) => a & b` expands to a case for each integer dtype.
 macro_rules! cases {
     ($args:ident, bool, $x:tt, $body:expr) => {
         case!($args, Bool, $x, $body)
@@ -86,7 +86,7 @@ macro_rules! cases {
         cases!($args, int, $x, $body);
         cases!($args, float, $x, $body);
     };
-    // Operands of different dtypes: the body sees the slice.
+    // Operands of different dtypes: the body gets the slice.
     ($args:ident, any, ($all:pat), $body:expr) => {
         if let $all = $args {
             return Ok($crate::ops::define::IntoResults::into_results($body));
@@ -94,8 +94,8 @@ macro_rules! cases {
     };
 }
 
-/// Defines and registers elementwise ops. The first doc line is the op's own; the rule chooses the loop; then a case a dtype or
-/// family of dtypes that the loop may compute at.
+/// Defines and registers elementwise ops. The first doc line is the op's documentation, and the rule selects
+/// the loop. Then follows a case for each dtype, or family of dtypes, at which the loop may compute.
 ///
 /// ```text
 /// elementwise! {

@@ -11,17 +11,17 @@ use crate::register_op;
 use crate::scalar::Scalar;
 use crate::types::Type;
 
-/// `dim %x, axis=0`: the extent of an axis, as an `i64`. No element is read.
+/// `dim %x, axis=0`: the extent of an axis, as an `i64`. Reads no element.
 pub static DIM: OpDef =
     OpDef::new("dim", "the extent of an axis, as an i64", Arity::Exactly(1), infer, Eval::Array(eval))
         .attrs(&[AttrDef::required("axis", AttrKind::Int, "the axis, counting from the last one if negative")]);
 
 register_op!(DIM);
 
-/// The axis that is asked for.
+/// The axis of a `dim`.
 pub fn dim_axis(cx: &InferCx<'_>) -> Result<usize, TypeError> {
     match cx.args {
-        // Elements don't matter, nor how they are kept.
+        // Elements and their storage style don't matter.
         [ty] if ty.style().is_some() => axis(cx, cx.attrs.int("axis").unwrap_or(0), ty.rank()),
         _ => axis(cx, cx.attrs.int("axis").unwrap_or(0), array(cx, 0)?.rank()),
     }

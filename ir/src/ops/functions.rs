@@ -1,7 +1,6 @@
 //! Functions of floats: exponentials, logarithms, trigonometry, and their kin.
 //!
-//! The functions at `f32` and `f64` are those of the same name in [`math`](crate::math), which kernels call,
-//! too.
+//! At `f32` and `f64` each op is the function of its name in [`math`](crate::math), as in kernels.
 
 use super::loops;
 use crate::math::{complex, double, single};

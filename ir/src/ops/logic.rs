@@ -1,4 +1,4 @@
-//! Logic: operands of any dtype are taken as "not zero", results are bools. NaN is true.
+//! Logic: operands of any dtype count as "not zero", and results are bools. NaN is true.
 
 use super::loops;
 

@@ -1,7 +1,7 @@
-//! The core ops, one file a family. Each registers itself; nothing here needs to be called.
+//! The core ops, a file for each family. Each op registers itself, without a call.
 //!
-//! Names are NumPy's where it has one. In particular the elementwise smaller and greater of two are `minimum` and `maximum`; `min`, `max`,
-//! `sum`, `prod`, `any`, `all` are the reductions.
+//! Names are those of NumPy, if it has the op. In particular, the elementwise minimum and maximum of two
+//! operands are `minimum` and `maximum`; `min`, `max`, `sum`, `prod`, `any` and `all` are reductions.
 
 #[macro_use]
 mod define;

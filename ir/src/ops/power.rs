@@ -11,7 +11,7 @@ fn negative_exponent() -> EvalError {
     EvalError::value("integers have no negative integer powers")
 }
 
-/// `x` to the power `n` by repeated squaring from the lowest bit of `n`.
+/// `x` to the power `n` by repeated squaring, from the lowest bit of `n`.
 fn by_squaring<T: Copy>(x: T, n: u64, one: T, product: fn(T, T) -> T) -> T {
     let (mut base, mut rest) = (x, n);
     let mut power = None;
@@ -47,8 +47,9 @@ elementwise! {
     }
     /// The power `n`, an attribute, by repeated squaring.
     ///
-    /// The product of x to the powers of two that make up |n|, the lowest first, each the square of the one before; of that the
-    /// reciprocal for a negative n. Rounded after each product, so not the same bits as `power`.
+    /// The product of the powers of x with the powers of two in |n|, the lowest first; each is the square of
+    /// the previous one. The reciprocal of that for a negative n. Each product is rounded, so the bits may
+    /// differ from those of `power`.
     INTEGER_POWER = "integer_power"(1), loops::integer_power, attrs [AttrDef::required("n", AttrKind::Int, "the exponent")], cycles 6 {
         |attrs| int(x) => by_squaring(x, exponent(attrs)?.unsigned_abs(), 1, |a, b| a.wrapping_mul(b));
         |attrs| float(x) => {

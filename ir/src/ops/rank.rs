@@ -1,4 +1,4 @@
-//! `rank`: the number of axes, as a number.
+//! `rank`: the number of axes of an array.
 
 use super::rule::one;
 use crate::array::Datum;
@@ -10,7 +10,7 @@ use crate::register_op;
 use crate::scalar::Scalar;
 use crate::types::Type;
 
-/// `rank %x`: the number of axes, as an `i64`; 0 of a scalar. No element is read.
+/// `rank %x`: the number of axes, as an `i64`; 0 for a scalar. Reads no element.
 pub static RANK: OpDef =
     OpDef::new("rank", "the number of axes, as an i64", Arity::Exactly(1), infer, Eval::Array(eval));
 

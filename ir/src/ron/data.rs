@@ -1,4 +1,4 @@
-//! The tree that stands for a function.
+//! The serialized tree of a function.
 
 use crate::attr::Attrs;
 use crate::function::{Block, Function, Inst, Target, Value};
@@ -25,7 +25,7 @@ pub(super) struct FunctionData {
 #[serde(rename = "Block", deny_unknown_fields)]
 pub(super) struct BlockData {
     pub name: String,
-    /// `("%x", "f64[n]")`; those of the first block are the function's.
+    /// `("%x", "f64[n]")`; the parameters of the first block are the function's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub params: Vec<(String, Type)>,
     pub insts: Vec<InstData>,
@@ -43,7 +43,7 @@ pub(super) struct InstData {
     pub attrs: Attrs,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetData>,
-    /// The types of the results; inferred if there are none.
+    /// The result types; inferred if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<Type>,
 }

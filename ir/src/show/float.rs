@@ -1,4 +1,4 @@
-//! Decimal text of floats: shortest digits that read back as the same number, cut after eight.
+//! Decimal text of floats: the shortest digits that parse to the same number, limited to eight.
 
 use std::fmt::{Display, LowerExp};
 use std::ops::Div;
@@ -9,11 +9,11 @@ const PRECISION: usize = 8;
 
 /// `f32` and `f64`.
 pub(super) trait Real: Copy + PartialOrd + Div<Output = Self> + Display + LowerExp + FromStr {
-    /// Numbers from here on are written in scientific notation.
+    /// The bound from which numbers use scientific notation.
     const LARGE: Self;
-    /// Numbers below are.
+    /// The bound below which numbers use scientific notation.
     const SMALL: Self;
-    /// So are arrays in which magnitudes differ by more than this factor.
+    /// The ratio of magnitudes above which an array uses scientific notation.
     const SPREAD: Self;
     fn magnitude(self) -> Self;
     fn is_finite(self) -> bool;
@@ -21,7 +21,7 @@ pub(super) trait Real: Copy + PartialOrd + Div<Output = Self> + Display + LowerE
     fn is_zero(self) -> bool;
     fn is_negative(self) -> bool;
     fn wide(self) -> f64;
-    /// Single numbers from here on are written in scientific notation.
+    /// The bound from which single numbers use scientific notation.
     const SCALAR_LARGE: f64;
 }
 
@@ -53,14 +53,14 @@ macro_rules! real {
         }
     };
 }
-// As many digits as the type holds, and no more than eight.
+// As many digits as the type holds, but at most eight.
 real!(f32, 1e6, 1e6);
 real!(f64, 1e8, 1e16);
 
-/// How the floats of an array are written: digits before and after the point, padding, notation.
+/// The format of the floats of an array: digits before and after the point, padding, notation.
 pub(super) struct Column {
     scientific: bool,
-    /// Write a plus sign.
+    /// Whether to write a plus sign.
     plus: bool,
     left: usize,
     right: usize,
@@ -69,7 +69,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    /// The format that fits all of some numbers.
+    /// The common format of several numbers.
     pub(super) fn new<T: Real>(all: Vec<T>, plus: bool) -> Self {
         let finite: Vec<T> = all.iter().copied().filter(|x| x.is_finite()).collect();
         let mut column = Column { scientific: false, plus, left: 0, right: 0, digits: 0, exponent: 0 };
@@ -118,7 +118,8 @@ impl Column {
         let sign = |int: String| if self.plus && !int.starts_with('-') { format!("+{int}") } else { int };
         let (left, digits) = (self.left, self.digits);
         if self.scientific {
-            // All have as many digits as the longest, and those are the number's own, not zeros after the shortest.
+            // All have as many digits as the longest; these are digits of the number itself, not zeros
+            // appended to its shortest text.
             let (int, fraction, exponent) = split_scientific(&format!("{x:.digits$e}"));
             let (direction, power) = exponent.split_at(1);
             return format!("{:>left$}.{fraction}e{direction}{power:0>1$}", sign(int), self.exponent);
@@ -128,7 +129,8 @@ impl Column {
     }
 }
 
-/// The shortest digits that read back as the number. Of two that are as near, the even ones.
+/// The shortest digits that parse to the same number. Of two that are equally close, the one with an even
+/// last digit.
 fn shortest<T: Real>(x: T) -> String {
     let text = format!("{x}");
     let digits = fraction_digits(&text);
@@ -136,7 +138,7 @@ fn shortest<T: Real>(x: T) -> String {
     if even.parse().is_ok_and(|back: T| back == x) { even } else { text }
 }
 
-/// The same in scientific notation.
+/// The shortest digits in scientific notation.
 fn shortest_scientific<T: Real>(x: T) -> String {
     let text = format!("{x:e}");
     let digits = fraction_digits(&text);
@@ -183,7 +185,7 @@ fn signed_exponent(exponent: &str) -> String {
     }
 }
 
-/// A number by itself: its shortest digits. `point` writes `.0` after whole numbers.
+/// A single number: its shortest digits. With `point`, whole numbers end in `.0`.
 pub(super) fn scalar_float<T: Real>(x: T, point: bool) -> String {
     if !x.is_finite() {
         return (if x.is_nan() {
@@ -195,7 +197,7 @@ pub(super) fn scalar_float<T: Real>(x: T, point: bool) -> String {
         })
         .to_string();
     }
-    // Of a single number both bounds are doubles, whatever its own type.
+    // For a single number both bounds are compared at `f64`, independent of its own type.
     let size = x.magnitude().wide();
     if !x.is_zero() && !(1e-4..T::SCALAR_LARGE).contains(&size) {
         let text = shortest_scientific(x);

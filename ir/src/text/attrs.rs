@@ -1,4 +1,4 @@
-//! Parsing of attributes, by the kinds that the op's schema states.
+//! Parsing of attributes by the kinds in the op's schema.
 
 use super::lexer::Kind;
 use super::parser::{Parsed, Parser, clip};
@@ -9,7 +9,7 @@ use crate::registry::Registry;
 use std::sync::Arc;
 
 impl<'a> Parser<'a> {
-    /// `name=value`, the name being that of an attribute of the op.
+    /// `name=value`, for an attribute of the op.
     pub fn attribute(&mut self, op: Op, attrs: &mut Attrs) -> Parsed<()> {
         let token = self.bump();
         let name = self.slice(token);

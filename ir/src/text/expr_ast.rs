@@ -1,4 +1,4 @@
-//! What the parser finds of an `arrayexpr` before its operands have types.
+//! The syntax tree of an `arrayexpr` before its operands have types.
 
 use crate::attr::Attrs;
 use crate::dtype::DType;
@@ -9,7 +9,7 @@ use crate::op::Op;
 use crate::scalar::Literal;
 use crate::types::Type;
 
-/// A number whose dtype is not known yet, and where it is.
+/// A number without a dtype, and its location.
 pub(crate) type PNumber = (Literal, Loc);
 
 #[derive(Debug)]
@@ -20,11 +20,11 @@ pub(crate) struct PExpr {
     pub body: PBody,
     pub reductions: Vec<PReduction>,
     pub finish: Option<PBody>,
-    /// None where every result is written at all parallel axes.
+    /// `None` if every result is written at all parallel axes.
     pub outs: Option<Vec<POut>>,
     pub types: Vec<Type>,
     pub loc: Loc,
-    /// What a nested expression is given by the body around it.
+    /// The values of the enclosing body that a nested expression captures.
     pub captures: Vec<PRef>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) enum PBodyOp {
     Nested(Box<PExpr>),
 }
 
-/// A value of a body, and where it is named.
+/// A value of a body, and the location of its use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PRef {
     Known(BodyRef, Loc),

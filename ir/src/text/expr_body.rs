@@ -14,7 +14,7 @@ use crate::ops::arrayexpr::ARRAYEXPR;
 use crate::registry::Registry;
 
 impl<'a> Parser<'a> {
-    /// `{ t0 = mul x, y ... yield t0 }`, with names for accumulators. Errors do not keep later lines from being read.
+    /// `{ t0 = mul x, y ... yield t0 }`, with names for accumulators. Continues after errors.
     pub fn body_block(&mut self, cx: &mut ExprCx<'_, 'a>, accumulators: &[Name]) -> Parsed<PBody> {
         self.expect(Kind::LBrace, "`{` and a body")?;
         if let Some(level) = cx.levels.last_mut() {

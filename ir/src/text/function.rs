@@ -8,7 +8,7 @@ use crate::name::Name;
 use crate::types::Type;
 
 impl<'a> Parser<'a> {
-    /// All functions of the text, also those with errors.
+    /// All functions of the text, including those with errors.
     pub fn module(&mut self) -> Vec<PFunction<'a>> {
         let mut functions = Vec::new();
         while !self.is(Kind::End) {
@@ -31,7 +31,7 @@ impl<'a> Parser<'a> {
         functions
     }
 
-    /// A function. None if not even its name could be read.
+    /// A function; `None` if even its name has an error.
     fn function(&mut self) -> Option<PFunction<'a>> {
         let untyped = self.at_untyped();
         if untyped {
@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parameters up to the closing parenthesis; their types may be left out where they are to be inferred.
+    /// Parameters up to the closing parenthesis. With `inferred`, types may be omitted.
     fn params(&mut self, f: &mut PFunction<'a>, inferred: bool) -> Parsed<Vec<PParam>> {
         let mut params = Vec::new();
         self.list(Kind::RParen, "`,` or `)`", |p| {
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
             p.expect(Kind::Colon, "`:` and the parameter's type")?;
-            // A wrong type must not hide the parameters after it.
+            // An invalid type must not hide the parameters after it.
             let ty = match p.ty() {
                 Ok(ty) => Some(ty),
                 Err(_) => {

@@ -12,11 +12,12 @@ use crate::ops::arrayexpr::ARRAYEXPR;
 use crate::ops::control::{SWITCH, target_count};
 use smallvec::SmallVec;
 
-/// Bounds the work of rules that look at all operands for each of them.
+/// Bounds the work of rules that check all operands for each of them.
 const MAX_OPERANDS: usize = 4096;
 
 impl<'a> Parser<'a> {
-    /// An instruction; its results are defined even if the rest has an error, so that their uses are not errors too.
+    /// Parses an instruction. Its results are defined even if the rest has an error, so that their uses are
+    /// no errors.
     pub fn instruction(&mut self, f: &mut PFunction<'a>) -> Parsed<()> {
         let start = self.loc();
         let mut results = SmallVec::new();
@@ -50,7 +51,7 @@ impl<'a> Parser<'a> {
         if results.is_empty() { Ok(()) } else { self.expected("a result, as `%x`") }
     }
 
-    /// The number of the value that a token names.
+    /// The id of the value that a token names.
     pub fn value_id(&mut self, f: &mut PFunction<'a>, token: super::lexer::Token) -> Parsed<u32> {
         let name = self.name_of(token)?;
         let numbered = self.slice(token).as_bytes().get(1).is_some_and(u8::is_ascii_digit);
@@ -174,7 +175,7 @@ impl<'a> Parser<'a> {
         Ok(PArg { operand: POperand::Literal(f.literal(literal)), loc: self.since(loc) })
     }
 
-    /// The place from `start` to the last token.
+    /// The location from `start` to the last token.
     pub fn since(&self, start: Loc) -> Loc {
         Loc { len: self.last().end().saturating_sub(start.start), ..start }
     }

@@ -18,7 +18,7 @@ pub(crate) enum Kind {
     Float,
     /// `2.0j`.
     Imaginary,
-    /// `"text"`, closed.
+    /// `"text"`, terminated.
     Str,
     LParen,
     RParen,
@@ -45,13 +45,13 @@ pub(crate) enum Kind {
     Arrow,
     Hash,
     Dollar,
-    /// A byte that begins no token, or a string without an end.
+    /// A byte that starts no token, or an unterminated string.
     Bad,
-    /// After the last token; any number of times.
+    /// The end of the text; may be read repeatedly.
     End,
 }
 
-/// A token: its kind and where it is.
+/// A token: its kind and location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub kind: Kind,
@@ -61,7 +61,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// The byte offset after it.
+    /// The byte offset after the token.
     pub fn end(self) -> u32 {
         self.loc.start + self.loc.len
     }
@@ -72,7 +72,7 @@ struct Lexer<'a> {
     at: usize,
     line: u32,
     line_start: usize,
-    /// Bytes of this line that continue a character.
+    /// Continuation bytes of characters on this line.
     continuation: usize,
     /// Open square brackets: inside, `//` is floor division.
     brackets: usize,
@@ -87,7 +87,7 @@ fn is_ident(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
-/// True if the text can stand for a name without quotes.
+/// True if the text is a valid name without quotes.
 pub(super) fn is_plain_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(|&b| is_ident_start(b)) && bytes.iter().all(|&b| is_ident(b))
@@ -138,7 +138,7 @@ impl Lexer<'_> {
                     self.new_line();
                 }
                 b' ' | b'\t' | b'\r' => self.at += 1,
-                // A byte order mark, which some editors write.
+                // A byte order mark, as some editors write.
                 0xEF if self.at == 0 && self.bytes.starts_with("\u{feff}".as_bytes()) => {
                     self.at = 3;
                     self.line_start = 3;
@@ -179,7 +179,7 @@ impl Lexer<'_> {
             b'0'..=b'9' => self.number(),
             _ if is_ident_start(b) => {
                 self.skip_while(is_ident);
-                // Names of ops may have dots inside.
+                // Op names may contain dots.
                 while self.peek(0) == b'.' && is_ident_start(self.peek(1)) {
                     self.at += 1;
                     self.skip_while(is_ident);
@@ -280,7 +280,7 @@ impl Lexer<'_> {
         match kind {
             Kind::LBracket => self.brackets += 1,
             Kind::RBracket => self.brackets = self.brackets.saturating_sub(1),
-            // A bracket that was left open ends here at the latest, so that comments after it are comments.
+            // A brace closes all open brackets, so that comments after it are comments.
             Kind::LBrace | Kind::RBrace => self.brackets = 0,
             _ => {}
         }
@@ -298,7 +298,7 @@ impl Lexer<'_> {
     }
 }
 
-/// The text inside a quoted name or string, with its escapes read. `None` if an escape is wrong.
+/// The text inside a quoted name or string, with escapes resolved. `None` if an escape is invalid.
 pub(super) fn unescape(quoted: &str) -> Option<String> {
     let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
     let mut out = String::with_capacity(inner.len());
@@ -331,7 +331,7 @@ pub(super) fn unescape(quoted: &str) -> Option<String> {
     Some(out)
 }
 
-/// The text in quotes, with what needs it escaped.
+/// Writes the text in quotes, with escapes.
 pub(super) fn escape(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {

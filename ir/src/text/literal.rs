@@ -9,7 +9,7 @@ use crate::scalar::{Literal, Scalar};
 use crate::types::Dim;
 use num_complex::{Complex32, Complex64};
 
-/// A real number as it is written.
+/// A real number before it has a dtype.
 #[derive(Clone, Copy, Debug)]
 struct Part<'a> {
     negative: bool,
@@ -22,11 +22,11 @@ enum Digits<'a> {
     Float(&'a str),
     Infinity,
     Nan,
-    /// `NaN(0x7ff8000000000001)`: all the bits.
+    /// `NaN(0x7ff8000000000001)`: all bits of a NaN.
     Bits(u64),
 }
 
-/// A number as it is written.
+/// A number before it has a dtype.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Number<'a> {
     Bool(bool),
@@ -34,7 +34,7 @@ pub(crate) enum Number<'a> {
     Complex(RealPart<'a>, RealPart<'a>),
 }
 
-/// One part of a number.
+/// One part of a complex number, or a real number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RealPart<'a>(Part<'a>);
 
@@ -48,7 +48,7 @@ impl RealPart<'_> {
     fn f64(self) -> f64 {
         let x = match self.0.digits {
             Digits::Int(i) => i as f64,
-            // The lexer's floats are Rust's.
+            // The lexer accepts the same floats as Rust.
             Digits::Float(text) => text.parse().unwrap_or(f64::NAN),
             Digits::Infinity => f64::INFINITY,
             Digits::Nan => f64::NAN,
@@ -69,7 +69,7 @@ impl RealPart<'_> {
 }
 
 impl Number<'_> {
-    /// The number before it has a dtype.
+    /// The number as a weak literal.
     pub fn weak(self) -> Literal {
         match self {
             Number::Bool(b) => Literal::Bool(b),
@@ -78,7 +78,7 @@ impl Number<'_> {
         }
     }
 
-    /// The number at a dtype, rounded once; `None` where the dtype can't hold it.
+    /// The number at a dtype, rounded once; `None` if the dtype can't represent it.
     pub fn at(self, dtype: DType) -> Option<Scalar> {
         let (re, im) = match self {
             Number::Bool(_) => return self.weak().at(dtype),
@@ -97,7 +97,7 @@ impl Number<'_> {
 }
 
 impl<'a> Parser<'a> {
-    /// True where a literal begins.
+    /// True at the start of a literal.
     pub fn at_literal(&self) -> bool {
         match self.kind() {
             Kind::Int | Kind::Float | Kind::Imaginary | Kind::Minus | Kind::LParen => true,
@@ -106,7 +106,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A literal, with a dtype if one is glued to it: `2.0:f32`.
+    /// A literal, with a dtype if a suffix follows: `2.0:f32`.
     pub fn literal(&mut self) -> Parsed<Literal> {
         let start = self.loc();
         let number = self.number()?;
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A literal that must have a dtype, or takes the given one.
+    /// A literal with a dtype, or one that takes the default.
     pub fn scalar(&mut self, default: Option<DType>) -> Parsed<Scalar> {
         let start = self.loc();
         let literal = self.literal()?;
@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A colon between two tokens without blanks.
+    /// True at a colon without blanks around it.
     fn at_suffix(&self) -> bool {
         let (colon, next) = (self.token(), self.ahead(1));
         colon.kind == Kind::Colon
@@ -242,7 +242,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Constant data: `[[1, 2], [3, 4]]:f32`; `2.0:f32` has rank 0, and `[]:f32[2, 0]` states a shape without elements.
+    /// Constant data: `[[1, 2], [3, 4]]:f32`; `2.0:f32` has rank 0, and `[]:f32[2, 0]` is a shape without
+    /// elements.
     pub fn array(&mut self) -> Parsed<Array> {
         let start = self.loc();
         let mut elements = Vec::new();
@@ -288,7 +289,7 @@ impl<'a> Parser<'a> {
         Ok(shape)
     }
 
-    /// One level of brackets; all sublists at a level must be of the length of the first one.
+    /// One level of brackets; all sublists of a level must have the same length.
     fn array_level(&mut self, depth: usize, shape: &mut Vec<usize>, out: &mut Vec<Number<'a>>) -> Parsed<()> {
         let start = self.loc();
         if !self.is(Kind::LBracket) {
@@ -328,7 +329,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The dtype of data without a suffix: as NumPy's `array` gives it.
+/// The dtype of data without a suffix, like that of NumPy's `array`.
 fn natural_dtype(elements: &[Number<'_>]) -> DType {
     let dtypes = elements.iter().map(|n| n.weak().dtype_beside(None));
     dtypes.reduce(DType::promote).unwrap_or(DType::F64)

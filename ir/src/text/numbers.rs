@@ -1,16 +1,17 @@
-//! Printing of numbers, so that they are read back bit for bit.
+//! Printing of numbers, which the parser reads back bit for bit.
 
 use crate::array::Array;
 use crate::scalar::{Literal, Scalar};
 use std::fmt::Write;
 
-/// The bits of the NaN that `NaN` means.
+/// The bits of the NaN written `NaN`.
 const QUIET_NAN_64: u64 = 0x7ff8_0000_0000_0000;
 const QUIET_NAN_32: u32 = 0x7fc0_0000;
 
-/// What the text of a scalar without its dtype is read as. None if that text must say its dtype.
+/// The literal that the parser reads from a scalar's text without a dtype. `None` if the text needs the
+/// dtype.
 pub(super) fn weak_literal(scalar: Scalar) -> Option<Literal> {
-    // The text of an f32 is its shortest one, and as an f64 that is another number.
+    // The shortest text of an f32 is another number as an f64.
     let widen = |x: f32| if x.is_nan() { plain(x as f64, plain32(x)) } else { x.to_string().parse().ok() };
     match scalar {
         Scalar::Bool(b) => Some(Literal::Bool(b)),
@@ -68,7 +69,7 @@ pub(crate) fn write_scalar(scalar: Scalar, suffix: bool, out: &mut String) {
     }
 }
 
-/// Writes constant data with its dtype, and with its shape if that can't be seen.
+/// Writes constant data with its dtype, and with its shape if it is empty.
 pub(crate) fn write_array(array: &Array, out: &mut String) {
     let shape = array.shape();
     if array.is_empty() {

@@ -29,7 +29,7 @@ fn bound(form: &SymExpr) -> Terms {
     terms
 }
 
-/// The terms of an affine form, as they are written: names with coefficients, and a constant.
+/// The printed terms of an affine form: names with coefficients, and a constant.
 #[derive(Default)]
 pub(super) struct Terms {
     terms: Vec<(String, i64)>,
@@ -41,7 +41,7 @@ impl Terms {
         self.terms.push((name, coefficient));
     }
 
-    /// Adds symbols; one that would be taken for an axis is quoted.
+    /// Adds symbols; quotes one that would be read as an axis.
     pub fn symbols(&mut self, form: &SymExpr, axes: &[Name]) {
         self.constant = form.constant;
         for &(symbol, c) in form.terms() {
@@ -55,7 +55,7 @@ impl Terms {
         }
     }
 
-    /// Every term with its sign, those that are added first.
+    /// Every term with its sign, positive ones first.
     fn signed(&self) -> impl Iterator<Item = (bool, String)> + '_ {
         let term = |(name, c): &(String, i64)| match c.unsigned_abs() {
             1 => (*c < 0, name.clone()),
@@ -84,7 +84,7 @@ impl Terms {
         }
     }
 
-    /// As something added to what stands before.
+    /// Writes the form as a summand after other text.
     pub fn write_signed(&self, out: &mut String) {
         for (negative, text) in self.signed() {
             out.push_str(if negative { " - " } else { " + " });
@@ -92,7 +92,7 @@ impl Terms {
         }
     }
 
-    /// In parentheses unless it is one term.
+    /// Writes the form, in parentheses unless it is one term.
     pub fn write_closed(&self, out: &mut String) {
         let mut terms = self.signed();
         match (terms.next(), terms.next()) {
@@ -106,7 +106,7 @@ impl Terms {
         }
     }
 
-    /// Compared with 0, every term on the side where it has no sign.
+    /// Writes a comparison with 0, each term on the side where it is positive.
     pub fn write_compared(&self, relation: &str, out: &mut String) {
         let side = |wanted: bool| {
             let terms: Vec<_> = self.signed().filter(|(n, _)| *n == wanted).map(|(_, text)| text).collect();

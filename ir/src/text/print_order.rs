@@ -1,10 +1,12 @@
-//! The order in which an expression's text names operands and captures: where it is that of their numbers, they need no list.
+//! The order in which an expression's text names operands and captures. If it is the order of their numbers,
+//! the text needs no list.
 
 use super::print_expr::MAX_DEPTH;
 use crate::expr::{ArrayExpr, Body, BodyOp, BodyRef, Combine, IndexExpr, Init, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The order in which operands of the instruction, and captures of one expression, first appear in the text.
+/// The order in which the instruction's operands, and the captures of one expression, first appear in the
+/// text.
 #[derive(Default)]
 pub(super) struct Order {
     args: Vec<u32>,
@@ -66,7 +68,8 @@ impl Order {
     }
 }
 
-/// True if captures are values of the body around, each once, in the order in which the operands name them.
+/// True if the captures are values of the enclosing body, each once, in the order in which the operands name
+/// them.
 pub(super) fn captures_are_counted(expr: &ArrayExpr, captures: &[BodyRef]) -> bool {
     let mut first: FxHashMap<BodyRef, u32> = FxHashMap::default();
     let mut next = 0;

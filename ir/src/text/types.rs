@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What follows the name of a style that begins at `start`, in parentheses.
+    /// The parenthesized arguments after the name of a style that starts at `start`.
     fn style_arguments(&mut self, start: Loc) -> Parsed<Name> {
         let mut depth = 0_usize;
         loop {

@@ -1,4 +1,4 @@
-//! One instruction: operands, attributes, result types, targets.
+//! The verifier of one instruction: operands, attributes, result types, targets.
 
 use super::Verifier;
 use crate::builder::infer;
@@ -34,7 +34,7 @@ impl Verifier<'_> {
             return;
         }
         let signature = callee.and_then(|name| match name == func.name {
-            // The module may hold an older version of this very function.
+            // The module may hold an older version of this function.
             true => Some(func.signature()),
             false => self.module.and_then(|m| m.signature(name)),
         });

@@ -1,14 +1,14 @@
-//! Where the ops differ from NumPy on purpose.
+//! The intended differences between ops and NumPy.
 
 use rewright_ir::{DType, Scalar};
 
-/// Cases where some ops answer something else than NumPy.
+/// Cases in which ops give other results than NumPy.
 pub struct Difference {
     /// The ops.
     pub ops: &'static [&'static str],
     /// True for operands that may show the difference.
     pub holds: fn(&[Scalar]) -> bool,
-    /// What they answer, and the reason.
+    /// The result, and the reason.
     pub why: &'static str,
 }
 
@@ -26,7 +26,7 @@ fn same_number(a: Scalar, b: Scalar) -> bool {
     a.to_c128() == b.to_c128()
 }
 
-/// Differences in answers. Each must show in at least one case of the table.
+/// Differences in results. Each must show in at least one case of the table.
 pub const DIFFERENCES: &[Difference] = &[
     Difference {
         ops: &["minimum", "maximum", "fmin", "fmax", "clip"],
@@ -75,7 +75,8 @@ pub const DTYPE_DIFFERENCES: &[(&str, [&str; 2], &str)] = &[(
     "An integer literal is scaled at f32 beside every exponent; NumPy scales it at f64 beside a bool.",
 )];
 
-/// What holds of many ops, or of what NumPy leaves undefined; the table's script says where it applies them.
+/// Differences of many ops, or where NumPy's behaviour is undefined; the table's script says where it
+/// applies them.
 pub const GENERAL: &[&str] = &[
     "Literals must be values of the dtype that they take: `clip` of u8 with the bounds -1 and 300 is refused, where NumPy finds nothing to clip.",
     "`angle` of bool is f32, the narrowest float, as of all ops; NumPy's is f64.",

@@ -1,4 +1,4 @@
-//! Which dtypes ops accept and yield: as NumPy's, for all operands that have a dtype, and beside literals.
+//! The dtypes that ops accept and yield are those of NumPy, for all operand dtypes and for literals.
 
 use crate::differences::DTYPE_DIFFERENCES;
 use crate::table::{dtype, op, text};
@@ -12,7 +12,8 @@ const LITERALS: [(&str, Literal); 4] = [
     ("complex", Literal::Complex(0.0, 1.0)),
 ];
 
-/// The dtypes of an op's results as the tables write them: `f64/i32` of two, `-` where the op refuses the operands.
+/// The dtypes of an op's results in the format of the tables: `f64/i32` for two, `-` if the op refuses the
+/// operands.
 fn results(op: Op, ins: &[DType]) -> String {
     let Eval::Elementwise { resolve, .. } = op.eval else { panic!("`{op}` is not elementwise") };
     let found = resolve(ins, &Attrs::new());

@@ -1,4 +1,5 @@
-//! The elementwise ops against what NumPy answers: the tables in `tests/oracle`, which the script beside them makes.
+//! Compares the elementwise ops with NumPy's results: the tables in `tests/oracle`, which the script beside
+//! them writes.
 
 mod bounds;
 mod differences;
@@ -14,7 +15,7 @@ use rewright_ir::{Arity, Attr, Attrs, DType, Eval, Op, registry};
 use std::collections::{BTreeMap, BTreeSet};
 use table::{Block, blocks};
 
-/// What one op's cases add up to.
+/// The totals of one op's cases.
 #[derive(Default)]
 struct Tally {
     cases: usize,
@@ -22,7 +23,7 @@ struct Tally {
     failures: Vec<String>,
 }
 
-/// Checks one case; adds the deliberate difference that it shows, if any.
+/// Checks one case; records the intended difference that it shows, if any.
 fn check(block: &Block<'_>, case: &str, tally: &mut Tally, differ: &mut BTreeSet<usize>) {
     let (args, expected) = block.scalars(case);
     tally.cases += 1;
@@ -81,7 +82,7 @@ fn elementwise_ops_equal_numpy() {
     }
 }
 
-/// Every tuple of as many dtypes.
+/// Every tuple of `count` dtypes.
 fn tuples(count: usize) -> Vec<Vec<DType>> {
     (0..count).fold(vec![Vec::new()], |tuples, _| {
         let longer = |t: &Vec<DType>| DType::ALL.map(|d| [t.as_slice(), &[d]].concat());

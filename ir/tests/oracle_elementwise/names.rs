@@ -1,10 +1,10 @@
-//! The ops' names beside NumPy's.
+//! The ops' names, compared with NumPy's.
 
 use crate::table::text;
 use crate::{elementwise, table};
 use std::collections::BTreeSet;
 
-/// Ops that are NumPy ufuncs of other names, with every name that NumPy has for them.
+/// Ops that are NumPy ufuncs under other names, with all their NumPy names.
 pub const RENAMED: &[(&str, &[&str])] = &[
     ("abs", &["absolute", "abs"]),
     ("acos", &["arccos", "acos"]),
@@ -44,7 +44,7 @@ pub const RENAMED: &[(&str, &[&str])] = &[
     ("xor", &["logical_xor"]),
 ];
 
-/// Ops that are no ufuncs, and what computes the same in Python.
+/// Ops that are no ufuncs, and equivalent Python expressions.
 pub const NO_UFUNC: &[(&str, &str)] = &[
     ("angle", "`np.angle(x)`"),
     ("cast", "`x.astype(to)`"),
@@ -62,7 +62,7 @@ pub const NO_UFUNC: &[(&str, &str)] = &[
     ("where", "`np.where(c, x, y)`"),
 ];
 
-/// NumPy's ufuncs that are no elementwise op, and the reason.
+/// NumPy's ufuncs without an elementwise op, and the reason.
 pub const ABSENT: &[(&str, &str)] = &[
     ("isnat", "There are no dates."),
     ("matmul", "Not elementwise: `dot_general`."),

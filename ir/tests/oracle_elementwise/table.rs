@@ -17,7 +17,7 @@ pub fn op(name: &str) -> Op {
     registry().op(name).unwrap_or_else(|| panic!("no op `{name}`"))
 }
 
-/// An op at operand dtypes, and the cases of it.
+/// An op at operand dtypes, and its cases.
 pub struct Block<'a> {
     pub op: Op,
     pub ins: Vec<DType>,

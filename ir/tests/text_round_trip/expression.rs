@@ -1,4 +1,4 @@
-//! Random expressions: every place of an `arrayexpr` filled in some way that its verifier accepts.
+//! Random expressions that the verifier accepts, with every part of an `arrayexpr`.
 
 use crate::random::{Generator, Rng};
 use rewright_ir::builder::infer_types;
@@ -29,14 +29,14 @@ pub fn random_expression(g: &mut Generator<'_, '_>) -> Option<(ArrayExpr, Vec<Va
 struct Maker<'r> {
     rng: &'r mut Rng,
     types: &'r [Type],
-    /// Axes of this expression and those around it.
+    /// Axes of this expression and the enclosing ones.
     axes: usize,
     nested: usize,
     gathers: usize,
 }
 
 impl Maker<'_> {
-    /// Nested, it is given dtypes of what it captures.
+    /// `captures` are the dtypes of the values that a nested expression captures.
     fn expression(&mut self, captures: Option<&[DType]>) -> ArrayExpr {
         let outer = self.axes;
         let parallel = if captures.is_some() { 0 } else { self.rng.below(3) };
@@ -159,7 +159,7 @@ impl Maker<'_> {
         Index { expr, mode }
     }
 
-    /// Elementwise ops on what there is, and an expression inside.
+    /// Elementwise ops on the available values, and a nested expression.
     fn body(&mut self, operands: &[DType], accs: &[DType], nest: bool) -> Body {
         let mut body = Body::default();
         let ops: Vec<Op> = registry().ops().map(|(op, _)| op).filter(|op| op.is_elementwise()).collect();
@@ -209,7 +209,7 @@ impl Maker<'_> {
         BodyRef::Const(Scalar::F64(1.0))
     }
 
-    /// One reduction for each yield, or for two where it keeps two accumulators.
+    /// A reduction for each yield, or for two if it has two accumulators.
     fn reductions(&mut self, body: &mut Body, reductions: &mut Vec<Reduction>) {
         let mut left = body.yields.len();
         while left > 0 {

@@ -1,4 +1,4 @@
-//! Bodies with their references resolved to slots.
+//! Bodies prepared for evaluation, with references resolved to slots.
 
 use super::super::{ArrayExpr, Body, BodyOp, BodyRef};
 use super::Env;
@@ -11,7 +11,7 @@ use crate::op::{Eval, ScalarFn};
 use crate::scalar::Scalar;
 use smallvec::SmallVec;
 
-/// Where a body finds a value.
+/// The location of a value in the evaluation of a body.
 #[derive(Clone, Copy)]
 pub(super) enum Slot {
     Value(usize),
@@ -41,18 +41,18 @@ enum Step<'a> {
     },
 }
 
-/// A body.
+/// A body prepared for evaluation.
 pub(super) struct BodyPlan<'a> {
     steps: Vec<Step<'a>>,
     pub(super) yields: Vec<Slot>,
     first: usize,
-    /// The operands that it reads.
+    /// The operands that the body reads.
     pub(super) reads: Vec<usize>,
 }
 
 impl<'a> BodyPlan<'a> {
-    /// Resolves a body. `dtypes` are those of operands and accumulators; `ranges` are the bounds of the axes that nested
-    /// expressions see.
+    /// Resolves a body. `dtypes` are those of operands and accumulators; `ranges` are the bounds of the axes
+    /// in scope of nested expressions.
     pub(super) fn new(
         body: &'a Body,
         layout: Layout,
@@ -116,7 +116,7 @@ impl<'a> BodyPlan<'a> {
         self.steps.len()
     }
 
-    /// Computes the results of all instructions into `slots`, which begin with operands and accumulators.
+    /// Computes the results of all instructions into `slots`, which start with operands and accumulators.
     pub(super) fn run(&self, slots: &mut Vec<Scalar>, point: &mut Vec<i64>, env: &Env<'_>) -> Result<(), EvalError> {
         slots.truncate(self.first);
         let mut element: SmallVec<[Scalar; 4]> = SmallVec::new();

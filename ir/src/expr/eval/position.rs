@@ -1,4 +1,4 @@
-//! Positions and reads, with symbols and extents filled in.
+//! Positions and reads, with resolved symbols and extents.
 
 use super::super::{Affine, IndexExpr, Mode, Operand, Source, SymExpr};
 use super::Env;
@@ -29,7 +29,7 @@ impl Form {
     }
 }
 
-/// The value of a symbolic expression, its symbols being bound.
+/// The value of a symbolic expression whose symbols are bound.
 pub(super) fn bound(expr: &SymExpr, env: &Env<'_>) -> Result<i64, EvalError> {
     let symbols = env.cx.symbols;
     if let Some((name, _)) = expr.terms().iter().find(|(name, _)| !symbols.contains_key(name)) {
@@ -61,7 +61,7 @@ impl Position {
         })
     }
 
-    /// The position along a dim of `extent` elements; it may be outside.
+    /// The position along a dim of `extent` elements; it may be out of bounds.
     pub(super) fn at(&self, point: &[i64], extent: usize, env: &Env<'_>) -> Result<i128, EvalError> {
         match self {
             Position::Form(form) => form.at(point),
@@ -90,21 +90,22 @@ pub(super) fn inside(position: i128, extent: usize) -> Option<usize> {
     usize::try_from(position).ok().filter(|&p| p < extent)
 }
 
-/// One dim of what an operand reads.
+/// One dim of an operand's source.
 pub(super) struct Dim {
     position: Position,
     mode: Mode,
     extent: usize,
 }
 
-/// How an operand is read.
+/// The source of an operand.
 pub(super) enum Read {
     Capture(usize),
     Array { name: Name, arg: usize, dims: Vec<Dim> },
 }
 
 impl Read {
-    /// Resolves a read, and does the checks that are done once a call. `range` gives the bounds of an axis.
+    /// Resolves a read, and performs the checks that are done once per call. `range` gives the bounds of an
+    /// axis.
     pub(super) fn new(
         operand: &Operand,
         env: &Env<'_>,
@@ -135,7 +136,7 @@ impl Read {
         Ok(Read::Array { name: operand.name, arg, dims })
     }
 
-    /// The element at a point. Every position is looked at; the first that is padded gives the element.
+    /// The element at a point. Checks every position; the first one in the padding determines the element.
     pub(super) fn at(&self, point: &[i64], captures: &[Scalar], env: &Env<'_>) -> Result<Scalar, EvalError> {
         let (name, arg, dims) = match self {
             Read::Capture(k) => {
@@ -166,7 +167,7 @@ impl Read {
     }
 }
 
-/// Where a result is written.
+/// The write positions of a result.
 pub(super) struct Place {
     pub(super) positions: Vec<Position>,
     pub(super) shape: Vec<usize>,

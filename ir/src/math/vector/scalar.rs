@@ -1,4 +1,4 @@
-//! The reading of functions on scalars.
+//! Evaluation of the functions on scalars.
 
 use super::reading::{Bits, Condition, Real, Slow, Table};
 use std::num::Wrapping;

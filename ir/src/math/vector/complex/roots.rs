@@ -3,7 +3,8 @@
 use super::super::pair::Pair;
 use super::{Parts, Real, Scaling, is_infinite, is_nan, signed};
 
-/// Square root, in the right half plane: the root of half of the length and the real part's magnitude, and what it makes of the imaginary part.
+/// Square root, in the right half plane. One part is the root of half of the sum of the length and the real
+/// part's magnitude; the imaginary part, divided by twice that, gives the other.
 pub fn sqrt<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let (zero, infinity, nan) = (x.of(0.0), x.of(f64::INFINITY), x.of(f64::NAN));
     let (a, b) = (x.abs(), y.abs());
@@ -14,7 +15,7 @@ pub fn sqrt<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let (near, far) = (a * scaling.by, b * scaling.by);
     let length = Pair::square(near).plus(Pair::square(far)).sqrt();
     let root = length.plus(Pair::new(near)).scale(x.of(0.5)).sqrt().scale(back);
-    // Of the part as it was given: beside a great one it may underflow when it is scaled.
+    // Uses the original part: beside a large one it may underflow when it is scaled.
     let tiny = b.less(power(-700));
     let (up, down) = (power(300).or(tiny, x.of(1.0)), power(-300).or(tiny, x.of(1.0)));
     let other = (Pair::new(b * up) / root.scale(x.of(2.0))).value() * down;
@@ -26,7 +27,7 @@ pub fn sqrt<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let (endless, unknown) = (is_infinite(x), is_nan(y));
     let (re, im) = (infinity.or(right, zero).or(endless, re), zero.or(right, infinity).or(endless, im));
     let (re, im) = (nan.or(is_nan(x) | (unknown & !(endless & right)), re), nan.or(is_nan(x) | unknown, im));
-    // Minus infinity's part of infinite magnitude stays so beside NaN.
+    // An infinite imaginary part for a real part of minus infinity stays infinite beside NaN.
     let im = infinity.or(unknown & endless & !right, im);
     let beyond = is_infinite(y);
     [infinity.or(beyond, re), signed(infinity.or(beyond, im), y)]

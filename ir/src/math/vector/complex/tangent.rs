@@ -1,10 +1,10 @@
-//! Tangents, of the hyperbola and of the circle.
+//! Hyperbolic and trigonometric tangents.
 
 use super::super::pair::Pair;
 use super::super::{exp, hyperbolic, trig};
 use super::{Parts, Real, is_finite, is_infinite, is_nan, signed, turned};
 
-/// From here on the hyperbolic tangent of real numbers is 1.
+/// The bound from which the hyperbolic tangent of real numbers is 1.
 const FAR: f64 = 20.0;
 
 /// Hyperbolic tangent: `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`.
@@ -16,14 +16,14 @@ pub fn tanh<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let below = (sinh * sinh).plus(cosine * cosine);
     let circle = sine * cosine;
     let (re, im) = ((sinh * cosh / below).value(), (circle / below).value());
-    // Far away the imaginary part is `4 e^-2x sin y cos y`.
+    // Far from 0 the imaginary part is `4 e^-2x sin y cos y`.
     let far = x.of(FAR).less(size);
     let of_far = x.of(4.0) * circle.value() * exp::exp(x.of(-2.0) * size);
     let (re, im) = (one.or(far, re), of_far.or(far, im));
-    // Each part has the sign of what it is made of, and zeros have.
+    // Sets the signs of the parts, also those of zeros.
     let (re, im) = (re.copysign(x), (im.abs().copysign(im * one.copysign(y))));
     let im = y.or(y.equal(zero), im);
-    // Where one is infinite or NaN.
+    // Arguments with an infinite or NaN part.
     let unknown = is_nan(x) | !is_finite(y);
     let re = x.or(x.equal(zero), nan).or(unknown, re);
     let im = y.or(y.equal(zero), nan).or(unknown, im);

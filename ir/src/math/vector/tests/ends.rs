@@ -1,8 +1,9 @@
-//! Far out, where functions are 0, infinite or a number that they come near to.
+//! Limits of functions: 0, infinity or another constant, for arguments of large magnitude.
 
 use crate::math::vector::{Real, unary};
 
-/// A function's name; from where on it has the value at `f64` and at `f32`; where it is chosen rather than computed, at both; the value.
+/// A function's name, the bounds from which it has the limit at `f64` and `f32`, the bounds from which the
+/// limit is selected instead of computed, and the limit.
 const ENDS: &[(&str, [f64; 2], [f64; 2], f64)] = &[
     ("exp", [-745.14, -103.98], [-746.0, -104.0], 0.0),
     ("exp", [709.79, 88.73], [710.0, 89.0], f64::INFINITY),

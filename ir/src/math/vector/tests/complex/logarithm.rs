@@ -1,11 +1,11 @@
-//! Complex square roots, logarithms and powers, of double-doubles.
+//! Reference for complex square roots, logarithms and powers, with double-doubles.
 
 use super::exponential::exp_of;
 use crate::math::double_double::{Dd, LN_2};
 use crate::math::rounded::double;
 use num_complex::Complex64;
 
-/// Natural logarithm of 2, the first part with zeros at its end, so that products with exponents are exact.
+/// Natural logarithm of 2; the first part has trailing zeros, so that products with exponents are exact.
 const LN_2_HIGH: f64 = 6.931471803691238e-1;
 const LN_2_LOW: f64 = 1.9082149292705877e-10;
 /// 1 / ln 2.
@@ -41,28 +41,28 @@ pub fn sqrt(z: Complex64) -> Complex64 {
     if z.re.is_nan() || z.im.is_nan() {
         return Complex64::new(f64::NAN, f64::NAN);
     }
-    // Halved exponents of an even scale undo it exactly.
+    // Half the exponent of an even scale undoes it exactly.
     let half = exponent(z) / 2;
     let near = scaled(z, -2 * half);
     let length = Dd::sum_of_squares(near.re, near.im).sqrt();
     let root = (length + Dd::new(near.re.abs())).scale(0.5).sqrt();
     let root = Dd { hi: libm::ldexp(root.hi, half), lo: libm::ldexp(root.lo, half) };
-    // Of the part as it was given: beside a great one it may underflow in `near`.
+    // Uses the original part: beside a large one it may underflow in `near`.
     let other = (Dd::new(z.im.abs()) / root).scale(0.5).value();
     let (re, im) = if z.re >= 0.0 { (root.value(), other) } else { (other, root.value()) };
     Complex64::new(re, im.copysign(z.im))
 }
 
-/// The sum of the terms and -1, accurately: `|z|^2 - 1` where |z| is near 1.
+/// `x^2 + y^2 - 1`, accurate where it is near 0.
 fn excess(x: f64, y: f64) -> f64 {
     let (x2, y2) = (Dd::product(x, x), Dd::product(y, y));
     let (big, small) = if x2.hi >= y2.hi { (x2, y2) } else { (y2, x2) };
-    // The greater square is within a factor of 2 of 1 or so: this difference is nearly exact.
+    // The greater square is within a factor of about 2 of 1, so this difference is nearly exact.
     let high = Dd::sum(big.hi, -1.0);
     (high + small + Dd::new(big.lo)).value()
 }
 
-/// `log |z|`, |z| not 0.
+/// `log |z|` for |z| other than 0.
 fn log_abs(z: Complex64) -> f64 {
     let shift = match exponent(z) {
         e if e.abs() > 400 => e,
@@ -88,7 +88,7 @@ pub fn log(z: Complex64) -> Complex64 {
     Complex64::new(log_abs(z), angle)
 }
 
-/// A number times a constant of more than double precision.
+/// A number times a constant known to more than double precision.
 fn scale_by(z: Complex64, by: Dd) -> Complex64 {
     let part = |x: f64| if x.is_finite() { libm::fma(x, by.hi, x * by.lo) } else { x * by.hi };
     Complex64::new(part(z.re), part(z.im))
@@ -125,7 +125,7 @@ pub fn log1p(z: Complex64) -> Complex64 {
     Complex64::new(0.5 * re, if turn.is_finite() && turn != 0.0 { angle + turn } else { angle })
 }
 
-/// A complex number of double-double parts, for products that must not lose digits.
+/// A complex number with double-double parts, for products that must not lose digits.
 #[derive(Clone, Copy)]
 struct Wide {
     re: Dd,
@@ -161,7 +161,7 @@ fn integer_power(a: Complex64, n: i32) -> Complex64 {
     scaled(Complex64::new(power.re.value(), power.im.value()), shift * n)
 }
 
-/// The same of any number, in plain double precision.
+/// Any number to the power of a small integer, in plain double precision.
 fn plain_power(a: Complex64, n: i32) -> Complex64 {
     let (mut base, mut power, mut rest) = (a, Complex64::new(1.0, 0.0), n.unsigned_abs());
     while rest > 0 {
@@ -176,8 +176,8 @@ fn plain_power(a: Complex64, n: i32) -> Complex64 {
     if n < 0 { crate::math::complex::reciprocal(power) } else { power }
 }
 
-/// `a` to the power `b`: repeated squaring for integers below 100, else `exp(b log a)`, either to about 100 bits. 1 for b = 0; 0 for
-/// a = 0 and b with a positive real part, NaN for others.
+/// `a` to the power `b`: repeated squaring for integers below 100, else `exp(b log a)`, either to about 100
+/// bits. 1 for b = 0. For a = 0 the result is 0 if b has a positive real part, else NaN.
 pub fn power(a: Complex64, b: Complex64) -> Complex64 {
     if b.re == 0.0 && b.im == 0.0 {
         return Complex64::new(1.0, 0.0);
@@ -200,7 +200,7 @@ fn general_power(a: Complex64, b: Complex64) -> Complex64 {
     if !finite {
         let exponent = b * log(a);
         if exponent.re == f64::NEG_INFINITY && exponent.im.is_nan() {
-            // The sign that NumPy gives it, from that of the NaN which x86 makes.
+            // The sign of NumPy's result, which follows that of the NaN that x86 produces.
             return Complex64::new(0.0, -0.0);
         }
         return super::exponential::exp(exponent);
