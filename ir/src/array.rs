@@ -211,7 +211,8 @@ impl Array {
     pub fn get(&self, index: &[usize]) -> Option<Scalar> {
         with_array!(self, |a| a.get(IxDyn(index)).map(|x| x.to_scalar()))
     }
-    /// Writes the element at `index`, first copying the buffer if it is shared. False out of bounds or with another dtype.
+    /// Writes the element at `index`, first copying the buffer if it is shared. False out of bounds or with
+    /// another dtype.
     pub fn set(&mut self, index: &[usize], value: Scalar) -> bool {
         fn put<T: Element>(a: &mut ArcArray<T, IxDyn>, index: &[usize], value: Scalar) -> bool {
             match (a.get_mut(IxDyn(index)), T::from_scalar(value)) {

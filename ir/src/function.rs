@@ -1,7 +1,7 @@
 //! Functions: entities in `slotmap` arenas, blocks with parameters, an ordered layout, and use counts.
 //!
-//! Every change goes through a few primitives, each of which can be recorded and undone; see [`Function::begin`].
-//! Nothing observable depends on keys: print, compare and iterate in layout order.
+//! Every change goes through a few primitives, each of which can be recorded and undone; see
+//! [`Function::begin`]. No observable result depends on keys: print, compare and iterate in layout order.
 
 mod edit;
 mod journal;
@@ -182,7 +182,7 @@ impl Function {
         self.insts.reserve(insts);
     }
 
-    // --- Reading ---------------------------------------------------------------------------------------------------
+    // --- Reading --------------------------------------------------------------------------------
 
     /// Blocks in order; the first is the entry.
     pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + '_ {

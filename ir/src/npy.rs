@@ -182,7 +182,7 @@ fn elements<T: Element + Bytes>(data: &[u8], len: usize, big: bool, header: &Hea
     Ok(T::wrap(if header.fortran { array.reversed_axes() } else { array }))
 }
 
-// --- Elements --------------------------------------------------------------------------------------------------------
+// --- Elements -----------------------------------------------------------------------------------
 
 /// Conversion of an element from and to bytes.
 trait Bytes: Sized {
@@ -233,7 +233,7 @@ macro_rules! complex_bytes {
 }
 complex_bytes!(Complex32 Complex64);
 
-// --- Header ----------------------------------------------------------------------------------------------------------
+// --- Header -------------------------------------------------------------------------------------
 
 /// The contents of a header.
 struct Header {

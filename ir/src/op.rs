@@ -143,7 +143,8 @@ pub struct LiteralCx<'a> {
     pub attrs: &'a Attrs,
 }
 
-/// The definition of an op. Build it in a `static`, starting at [`OpDef::elementwise`] or [`OpDef::new`], and register it.
+/// The definition of an op. Build it in a `static` with [`OpDef::elementwise`] or [`OpDef::new`], and
+/// register it.
 pub struct OpDef {
     /// The name in IR text.
     pub name: &'static str,

@@ -1,4 +1,5 @@
-//! The process-wide registry: every op, interface and storage style that a linked crate submitted, sorted by name.
+//! The process-wide registry: every op, interface and storage style that a linked crate submitted, sorted by
+//! name. The rest of the system finds ops of all crates here.
 
 use crate::name::Name;
 use crate::op::{Op, OpDef};
@@ -94,8 +95,9 @@ pub struct InterfaceEntry {
 }
 inventory::collect!(InterfaceEntry);
 
-/// Registers an interface of an op: `register_interface!("exp", Cost, &Cost { cycles: 20 });` - or of a storage style:
-/// `register_interface!(style "diagonal", Element, &ELEMENT);`
+/// Registers an interface of an op: `register_interface!("exp", Cost, &Cost { cycles: 20 });`
+///
+/// Or of a storage style: `register_interface!(style "diagonal", Element, &ELEMENT);`
 #[macro_export]
 macro_rules! register_interface {
     (style $name:expr, $kind:ty, $value:expr) => {

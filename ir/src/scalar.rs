@@ -322,7 +322,8 @@ impl std::fmt::Display for Literal {
     }
 }
 
-/// The text form without a dtype suffix: `true`, `-3`, `1.5`, `NaN`, `inf`, and `(re, im)` for complex numbers.
+/// The text form without a dtype suffix: `true`, `-3`, `1.5`, `NaN`, `inf`, and `(re, im)` for complex
+/// numbers.
 impl std::fmt::Display for Scalar {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {

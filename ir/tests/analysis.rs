@@ -8,7 +8,7 @@ use rewright_ir::analysis::{
 use rewright_ir::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-// --- Random functions ------------------------------------------------------------------------------------------------
+// --- Random functions ---------------------------------------------------------------------------
 
 /// A plan of a block: choices of its branch targets, the kind of each instruction, and the choices of all
 /// their operands.
@@ -78,7 +78,7 @@ fn build(plan: &[Plan]) -> Function {
     b.finish()
 }
 
-// --- Naive analyses --------------------------------------------------------------------------------------------------
+// --- Naive analyses -----------------------------------------------------------------------------
 
 /// The blocks that are reachable from `from` without passing `without`.
 fn reach(edges: &[Vec<usize>], from: usize, without: Option<usize>) -> Vec<bool> {
@@ -143,7 +143,7 @@ fn set<T: Ord + Copy>(list: &[T]) -> BTreeSet<T> {
     set
 }
 
-// --- Properties ------------------------------------------------------------------------------------------------------
+// --- Properties ---------------------------------------------------------------------------------
 
 proptest! {
     #[test]
@@ -278,7 +278,7 @@ proptest! {
     }
 }
 
-// --- Cases -----------------------------------------------------------------------------------------------------------
+// --- Cases --------------------------------------------------------------------------------------
 
 fn module(text: &str) -> Module {
     parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}", e.render(false)))

@@ -4,7 +4,7 @@ use rewright_ir::expr::*;
 use rewright_ir::*;
 use std::sync::Arc;
 
-// --- Building ----------------------------------------------------------------------------------------------------------
+// --- Building -----------------------------------------------------------------------------------
 
 fn sym(name: &str) -> SymExpr {
     SymExpr::symbol(name.into())
@@ -98,7 +98,7 @@ fn sum(n: SymExpr, x: Operand) -> ArrayExpr {
     }
 }
 
-// --- Running -----------------------------------------------------------------------------------------------------------
+// --- Running ------------------------------------------------------------------------------------
 
 fn f64s(shape: &[usize], elements: &[f64]) -> Datum {
     Datum::Array(Array::from_fn(F, shape, |i| Scalar::F64(elements[i])).unwrap())
@@ -128,7 +128,7 @@ fn fails(expr: ArrayExpr, args: &[Datum], words: &str) {
     assert!(error.message.contains(words), "{error}");
 }
 
-// --- Axes and maps -----------------------------------------------------------------------------------------------------
+// --- Axes and maps ------------------------------------------------------------------------------
 
 /// `[i: ?, j: ?] (x = %0[i, j], y = %1[j], c = %2) { (x + y) * c } : f64[?, ?]`, all broadcast.
 fn broadcasting() -> ArrayExpr {
@@ -220,7 +220,7 @@ fn axes_start_anywhere_and_are_values_in_the_body() {
     gives(expr, &[], &[-1., 0., 1.]);
 }
 
-// --- Guards and writes -------------------------------------------------------------------------------------------------
+// --- Guards and writes --------------------------------------------------------------------------
 
 #[test]
 fn guards_skip_points() {
@@ -267,7 +267,7 @@ fn several_points_write_one_element_only_where_that_means_something() {
     fails(scatter(Write::LastWins, None), &[x, ints(&[0, 1, 2, 3])], "result 0 is written at position 3 along axis 0");
 }
 
-// --- Reductions --------------------------------------------------------------------------------------------------------
+// --- Reductions ---------------------------------------------------------------------------------
 
 fn matmul() -> ArrayExpr {
     ArrayExpr {
@@ -414,7 +414,7 @@ fn spaces_are_limited_before_they_are_walked() {
     assert_eq!(run(wide, &[vector(&[1.])]).unwrap_err().kind, EvalErrorKind::Limit);
 }
 
-// --- The verifier ------------------------------------------------------------------------------------------------------
+// --- The verifier -------------------------------------------------------------------------------
 
 fn problems(expr: &ArrayExpr, args: &[Type]) -> Vec<String> {
     verify(expr, args).into_iter().map(|p| p.message).collect()

@@ -107,7 +107,7 @@ fn many_errors_are_counted() {
     assert!(error.render(false).ends_with("  and 199899 more\n"), "{}", &error.to_string()[..80]);
 }
 
-// --- A hundred thousand instructions ---------------------------------------------------------------------------------
+// --- A hundred thousand instructions ------------------------------------------------------------
 
 const MANY: usize = 100_000;
 

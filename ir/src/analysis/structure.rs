@@ -82,7 +82,7 @@ fn hash_attr(attr: &Attr, h: &mut impl Hasher) {
     }
 }
 
-/// Hashes what is written to it.
+/// Hashes the text written to it.
 struct HashText<'a, H: Hasher>(&'a mut H);
 
 impl<H: Hasher> Write for HashText<'_, H> {

@@ -37,8 +37,8 @@ pub enum BodyOp {
 }
 
 impl BodyOp {
-    /// The source location of an instruction with this operation written at `loc`, or of one that replaces
-    /// an instruction written there.
+    /// The source location of an instruction with this operation that was written at `loc`, or that replaces
+    /// one written there.
     pub fn place(&self, loc: Loc) -> Loc {
         match self {
             BodyOp::Op(op, _) => loc.of(*op),

@@ -204,7 +204,8 @@ pub enum Mode {
 pub enum Combine {
     /// A builtin monoid.
     Builtin(Monoid),
-    /// A body over `2k` accumulators: [`BodyRef::Acc`] `0..k` is the left tuple, `k..2k` the right one; yields `k` values.
+    /// A body over `2k` accumulators: [`BodyRef::Acc`] `0..k` is the left tuple, `k..2k` the right one. It
+    /// yields `k` values.
     Region(Body),
 }
 
@@ -271,7 +272,8 @@ pub enum Init {
     Existing(Vec<u32>),
 }
 
-/// One reduction over all reduce axes. It consumes as many consecutive yields of the body as it has accumulators.
+/// One reduction over all reduce axes. It consumes as many consecutive yields of the body as it has
+/// accumulators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reduction {

@@ -145,7 +145,7 @@ impl Verifier<'_> {
         }
     }
 
-    // --- Operands ----------------------------------------------------------------------------------------------------
+    // --- Operands -------------------------------------------------------------------------------
 
     fn operand(&mut self, operand: &Operand, scope: &Scope) {
         let what = format!("operand `{}`", operand.name);
@@ -235,7 +235,7 @@ impl Verifier<'_> {
         }
     }
 
-    // --- Bodies ------------------------------------------------------------------------------------------------------
+    // --- Bodies ---------------------------------------------------------------------------------
 
     /// Checks a body; returns the dtypes of its yields, where they are known.
     fn body(
@@ -338,7 +338,7 @@ impl Verifier<'_> {
         found.map_err(|message| self.problem(message)).ok()
     }
 
-    // --- Reductions and results --------------------------------------------------------------------------------------
+    // --- Reductions and results -----------------------------------------------------------------
 
     /// Checks the reductions and the `finish` body; returns the dtypes of the values that the results
     /// receive.

@@ -207,7 +207,7 @@ impl Function {
         self.record(Undo::Name(value, old));
     }
 
-    // --- Uses and removal ------------------------------------------------------------------------------------------
+    // --- Uses and removal -----------------------------------------------------------------------
 
     fn new_const(&mut self, ty: Type, scalar: Scalar) -> Value {
         self.pool.push(scalar);

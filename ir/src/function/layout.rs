@@ -50,7 +50,8 @@ impl Function {
     /// Chooses the smallest aligned range of positions that is sparse enough; larger ranges must be sparser.
     /// An insertion takes logarithmic time, amortized, for any sequence of insertions.
     ///
-    /// Bender, Cole, Demaine, Farach-Colton, Zito: Two simplified algorithms for maintaining order in a list. ESA 2002.
+    /// Source: Bender, Cole, Demaine, Farach-Colton, Zito: "Two simplified algorithms for maintaining order
+    /// in a list", ESA 2002.
     fn make_room(&mut self, inst: Inst) {
         const SPARSER: f64 = 4.0 / 3.0;
         let position = |f: &Self, inst: Inst| f.insts[inst].node.position;

@@ -1,5 +1,5 @@
 //! Correctly rounded functions at `f64` and at `f32`, most of them from the crate `pxfm`. They implement the
-//! real functions that [`vector`](super::vector) lacks, and are the reference in tests of those that it has.
+//! real functions that [`vector`](super::vector) lacks, and are the reference in tests of its functions.
 //!
 //! The crate selects code with or without fused multiply-add at compile time and at run time. For correctly
 //! rounded functions both agree, since there is only one nearest number. Functions that the crate does not

@@ -92,7 +92,7 @@ fn done(array: Option<Array>) -> Result<Vec<Datum>, EvalError> {
     array.map(|a| vec![Datum::Array(a)]).ok_or_else(|| EvalError::shape("can't give the operand that shape"))
 }
 
-// --- broadcast_in_dim ------------------------------------------------------------------------------------------------
+// --- broadcast_in_dim ---------------------------------------------------------------------------
 
 /// The result's axis of each operand axis.
 pub fn broadcast_axes(cx: &InferCx<'_>) -> Result<SmallVec<[usize; 4]>, TypeError> {
@@ -141,7 +141,7 @@ fn eval_broadcast(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErr
     done(array.reshaped(&aligned).and_then(|a| a.broadcast(&shape)))
 }
 
-// --- transpose -------------------------------------------------------------------------------------------------------
+// --- transpose ----------------------------------------------------------------------------------
 
 /// The operand's axis of each result axis.
 pub fn permutation(cx: &InferCx<'_>) -> Result<SmallVec<[usize; 4]>, TypeError> {
@@ -166,7 +166,7 @@ fn eval_transpose(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErr
     done(Some(array.permuted(&order)))
 }
 
-// --- reshape ---------------------------------------------------------------------------------------------------------
+// --- reshape ------------------------------------------------------------------------------------
 
 /// The symbols, sorted, and the saturating product of the constants; `None` if a dim is `?`.
 fn factors(dims: &[Dim]) -> Option<(Vec<Dim>, u64)> {
@@ -238,7 +238,7 @@ fn eval_reshape(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError
     done(operand(args)?.reshaped(&shape))
 }
 
-// --- slice and flip --------------------------------------------------------------------------------------------------
+// --- slice and flip -----------------------------------------------------------------------------
 
 /// The dims that result from applying the slices `at` to the axes of `ty` after the first `skip`.
 pub(super) fn sliced_dims(cx: &InferCx<'_>, ty: &Type, skip: usize) -> Result<Vec<Dim>, TypeError> {
@@ -307,7 +307,7 @@ fn eval_flip(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     done(Some(array))
 }
 
-// --- expand_dims and squeeze -----------------------------------------------------------------------------------------
+// --- expand_dims and squeeze --------------------------------------------------------------------
 
 fn infer_expand(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let ty = dense(cx, 0)?;
@@ -345,7 +345,7 @@ fn eval_reshaped_squeeze(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, 
     done(operand(args)?.reshaped(&shape))
 }
 
-// --- diagonal --------------------------------------------------------------------------------------------------------
+// --- diagonal -----------------------------------------------------------------------------------
 
 /// The two axes of the diagonal.
 fn diagonal_axes(cx: &InferCx<'_>) -> Result<(usize, usize), TypeError> {
@@ -397,7 +397,7 @@ fn eval_diagonal(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalErro
     done(Some(result))
 }
 
-// --- item and to_array -----------------------------------------------------------------------------------------------
+// --- item and to_array --------------------------------------------------------------------------
 
 fn infer_item(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let ty = dense(cx, 0)?;

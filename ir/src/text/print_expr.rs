@@ -171,7 +171,7 @@ impl Writer<'_> {
         self.axes.truncate(outer_axes);
     }
 
-    // --- Operands and positions --------------------------------------------------------------------------------------
+    // --- Operands and positions -----------------------------------------------------------------
 
     fn arg(&self, value: Value, out: &mut String) {
         match self.printer.constant(value) {
@@ -284,7 +284,7 @@ impl Writer<'_> {
         }
     }
 
-    // --- Bodies ------------------------------------------------------------------------------------------------------
+    // --- Bodies ---------------------------------------------------------------------------------
 
     fn body<'n>(&mut self, body: &'n Body, mut names: BodyNames<'n>, prefix: &str, indent: usize, out: &mut String) {
         let mut next = 0;
@@ -360,7 +360,7 @@ impl Writer<'_> {
         }
     }
 
-    // --- Reductions and results --------------------------------------------------------------------------------------
+    // --- Reductions and results -----------------------------------------------------------------
 
     fn reduction(&mut self, r: &Reduction, names: &BodyNames<'_>, indent: usize, out: &mut String) {
         out.push_str(" reduce (");

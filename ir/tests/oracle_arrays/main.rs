@@ -13,7 +13,7 @@ fn inferred(module: &Module) -> Type {
     func.ty(func.inst(inst).results[0]).clone()
 }
 
-/// Checks a case; the error says what is wrong.
+/// Checks a case; the error describes the failure.
 fn check(case: &Case<'_>, known: Known) -> Result<(), String> {
     let Some(expected) = &case.expected else {
         let run = |m: Module| evaluate(&m, "f", case.args.clone(), Limits::default()).map_err(|e| e.to_string());

@@ -285,7 +285,7 @@ impl<'r, 'm> Generator<'r, 'm> {
         Some(name)
     }
 
-    // --- Control flow --------------------------------------------------------------------------------------------------
+    // --- Control flow ---------------------------------------------------------------------------
 
     /// A loop that carries two values.
     fn looping(&mut self, size: usize) {

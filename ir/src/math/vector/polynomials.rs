@@ -1,4 +1,5 @@
-//! Polynomials of least error, the constant coefficient first, and tables. Written by `tests/oracle/polynomials.py`.
+//! Minimax polynomials, the constant coefficient first, and tables. Written by
+//! `tests/oracle/polynomials.py`.
 
 // Numbers are written in full, and some are near to well-known constants.
 #![allow(clippy::excessive_precision, clippy::approx_constant)]
@@ -6,7 +7,8 @@
 use super::Table;
 use super::reading::again;
 
-/// `s e^r - 1` for |r| up to log 2 / 16, where s is the inverse of the first number of `ROOTS`. At `f64`, off by less than 2^-58.4.
+/// `s e^r - 1` for |r| up to log 2 / 16, where s is the inverse of the first number of `ROOTS`. At `f64`,
+/// off by less than 2^-58.4.
 pub(super) const EXP_NEAR_0_DOUBLE: [f64; 8] = [
     1.6612339444506336e-08,
     1.0000000166123395,
@@ -18,7 +20,8 @@ pub(super) const EXP_NEAR_0_DOUBLE: [f64; 8] = [
     0.00019838667951890202,
 ];
 
-/// `s e^r - 1` for |r| up to log 2 / 16, where s is the inverse of the first number of `ROOTS`. At `f32`, off by less than 2^-25.6.
+/// `s e^r - 1` for |r| up to log 2 / 16, where s is the inverse of the first number of `ROOTS`. At `f32`,
+/// off by less than 2^-25.6.
 pub(super) const EXP_NEAR_0_SINGLE: [f64; 4] =
     [0.00017316313460469246, 1.0001732110977173, 0.5001647472381592, 0.166685551404953];
 
@@ -58,7 +61,7 @@ pub(super) const EXPM1_DOUBLE: [f64; 10] = [
 pub(super) const EXPM1_SINGLE: [f64; 5] =
     [0.1666666567325592, 0.04166649281978607, 0.008333547040820122, 0.001393232261762023, 0.0001976070343516767];
 
-/// The same for |r| up to log 2 / 8. At `f64`, off by less than 2^-60.9.
+/// `(e^r - 1 - r - r^2 / 2) / r^3` for |r| up to log 2 / 8. At `f64`, off by less than 2^-60.9.
 pub(super) const EXPM1_NEAR_0_DOUBLE: [f64; 7] = [
     0.16666666666666669,
     0.04166666666669573,
@@ -69,10 +72,11 @@ pub(super) const EXPM1_NEAR_0_DOUBLE: [f64; 7] = [
     2.7557119082499545e-06,
 ];
 
-/// The same for |r| up to log 2 / 8. At `f32`, off by less than 2^-30.0.
+/// `(e^r - 1 - r - r^2 / 2) / r^3` for |r| up to log 2 / 8. At `f32`, off by less than 2^-30.0.
 pub(super) const EXPM1_NEAR_0_SINGLE: [f64; 3] = [0.1666666865348816, 0.04167572036385536, 0.008331489749252796];
 
-/// `(2 artanh(s) / s - 2) / s^2` of `s^2`, for |s| up to `(sqrt 2 - 1) / (sqrt 2 + 1)`. At `f64`, off by less than 2^-58.4.
+/// `(2 artanh(s) / s - 2) / s^2` of `s^2`, for |s| up to `(sqrt 2 - 1) / (sqrt 2 + 1)`. At `f64`, off by
+/// less than 2^-58.4.
 pub(super) const LOG_DOUBLE: [f64; 7] = [
     0.6666666666666734,
     0.39999999999416547,
@@ -83,11 +87,13 @@ pub(super) const LOG_DOUBLE: [f64; 7] = [
     0.14795736106582738,
 ];
 
-/// `(2 artanh(s) / s - 2) / s^2` of `s^2`, for |s| up to `(sqrt 2 - 1) / (sqrt 2 + 1)`. At `f32`, off by less than 2^-34.2.
+/// `(2 artanh(s) / s - 2) / s^2` of `s^2`, for |s| up to `(sqrt 2 - 1) / (sqrt 2 + 1)`. At `f32`, off by
+/// less than 2^-34.2.
 pub(super) const LOG_SINGLE: [f64; 4] =
     [0.6666666269302368, 0.40000972151756287, 0.2849879264831543, 0.24278810620307922];
 
-/// `((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same. At `f64`, off by less than 2^-72.4.
+/// `((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same |s|. At `f64`, off by less than
+/// 2^-72.4.
 pub(super) const LONG_LOG_DOUBLE: [f64; 8] = [
     0.3999999999999998,
     0.2857142857144384,
@@ -99,7 +105,8 @@ pub(super) const LONG_LOG_DOUBLE: [f64; 8] = [
     0.11981806974778092,
 ];
 
-/// `((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same. At `f32`, off by less than 2^-35.7.
+/// `((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same |s|. At `f32`, off by less than
+/// 2^-35.7.
 pub(super) const LONG_LOG_SINGLE: [f64; 3] = [0.40000152587890625, 0.2854709029197693, 0.2341964691877365];
 
 /// `(log(1 + f) - f) / f^2` for f from -1/32 to 1/16. At `f64`, off by less than 2^-56.6.
@@ -144,18 +151,20 @@ pub(super) const COS_DOUBLE: [f64; 6] = [
 /// `(cos(r) - 1 + r^2 / 2) / r^4` of `r^2`, for |r| up to pi / 4. At `f32`, off by less than 2^-33.1.
 pub(super) const COS_SINGLE: [f64; 3] = [0.04166664555668831, -0.00138873013202101, 2.443066841806285e-05];
 
-/// `(sin(r) / r - 1) / r^2` of `r^2`, for |r| up to pi / 16, at `f32` to 1.03 times that. At `f64`, off by less than 2^-57.5.
+/// `(sin(r) / r - 1) / r^2` of `r^2`, for |r| up to pi / 16, at `f32` to 1.03 times that. At `f64`, off by
+/// less than 2^-57.5.
 pub(super) const SIN_NEAR_0_DOUBLE: [f64; 4] =
     [-0.1666666666666628, 0.008333333332359116, -0.00019841262212863924, 2.7533776957834846e-06];
 
-/// `(sin(r) / r - 1) / r^2` of `r^2`, for |r| up to pi / 16, at `f32` to 1.03 times that. At `f32`, off by less than 2^-30.8.
+/// `(sin(r) / r - 1) / r^2` of `r^2`, for |r| up to pi / 16, at `f32` to 1.03 times that. At `f32`, off by
+/// less than 2^-30.8.
 pub(super) const SIN_NEAR_0_SINGLE: [f64; 2] = [-0.16666652262210846, 0.008321994915604591];
 
-/// `(cos(r) - 1) / r^2` of `r^2`, for the same. At `f64`, off by less than 2^-66.5.
+/// `(cos(r) - 1) / r^2` of `r^2`, for the same |r|. At `f64`, off by less than 2^-66.5.
 pub(super) const COS_NEAR_0_DOUBLE: [f64; 5] =
     [-0.5, 0.04166666666666591, -0.0013888888887524668, 2.48015787929612e-05, -2.753506230321725e-07];
 
-/// `(cos(r) - 1) / r^2` of `r^2`, for the same. At `f32`, off by less than 2^-27.3.
+/// `(cos(r) - 1) / r^2` of `r^2`, for the same |r|. At `f32`, off by less than 2^-27.3.
 pub(super) const COS_NEAR_0_SINGLE: [f64; 2] = [-0.49999889731407166, 0.04158466309309006];
 
 /// `(atan(t) / t - 1) / t^2` of `t^2`, for |t| up to tan (pi / 8). At `f64`, off by less than 2^-63.8.
@@ -229,7 +238,8 @@ pub(super) const ERF_DOUBLE: [f64; 9] = [
 pub(super) const ERF_SINGLE: [f64; 5] =
     [-0.37612634897232056, 0.11283660680055618, -0.02685222402215004, 0.005158763844519854, -0.0007140932721085846];
 
-/// `(1 + 2 x) e^(x^2) erfc(x)` of `t = (x - 3) / (x + 3)`, for x from 0.65 on, the constant coefficient in two parts, the lesser first. At `f64`, off by less than 2^-59.4.
+/// `(1 + 2 x) e^(x^2) erfc(x)` of `t = (x - 3) / (x + 3)`, for x from 0.65 on. The constant coefficient has
+/// two parts, the smaller first. At `f64`, off by less than 2^-59.4.
 pub(super) const ERFC_DOUBLE: [f64; 23] = [
     4.5358148320570506e-17,
     1.2530080582697296,
@@ -256,7 +266,8 @@ pub(super) const ERFC_DOUBLE: [f64; 23] = [
     -1.776618887344688e-08,
 ];
 
-/// `(1 + 2 x) e^(x^2) erfc(x)` of `t = (x - 3) / (x + 3)`, for x from 0.65 on, the constant coefficient in two parts, the lesser first. At `f32`, off by less than 2^-28.6.
+/// `(1 + 2 x) e^(x^2) erfc(x)` of `t = (x - 3) / (x + 3)`, for x from 0.65 on. The constant coefficient has
+/// two parts, the smaller first. At `f32`, off by less than 2^-28.6.
 pub(super) const ERFC_SINGLE: [f64; 11] = [
     4.9434600413178487e-08,
     1.2530080080032349,
@@ -271,7 +282,8 @@ pub(super) const ERFC_SINGLE: [f64; 11] = [
     -0.0005914414068683982,
 ];
 
-/// `(log(gamma(2 + e)) / e - (1 - C)) / e`, where C is Euler's constant, for |e| up to 1/2. At `f64`, off by less than 2^-58.8.
+/// `(log(gamma(2 + e)) / e - (1 - C)) / e`, where C is Euler's constant, for |e| up to 1/2. At `f64`, off by
+/// less than 2^-58.8.
 pub(super) const GAMMA_DOUBLE: [f64; 18] = [
     0.3224670334241132,
     -0.06735230105319814,
@@ -293,7 +305,8 @@ pub(super) const GAMMA_DOUBLE: [f64; 18] = [
     -1.4247986360865715e-07,
 ];
 
-/// `(log(gamma(2 + e)) / e - (1 - C)) / e`, where C is Euler's constant, for |e| up to 1/2. At `f32`, off by less than 2^-28.2.
+/// `(log(gamma(2 + e)) / e - (1 - C)) / e`, where C is Euler's constant, for |e| up to 1/2. At `f32`, off by
+/// less than 2^-28.2.
 pub(super) const GAMMA_SINGLE: [f64; 8] = [
     0.32246702909469604,
     -0.06735224276781082,
@@ -305,7 +318,8 @@ pub(super) const GAMMA_SINGLE: [f64; 8] = [
     -0.0002692609850782901,
 ];
 
-/// `x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2)` of `1 / x^2`, for x from 2.5 on. At `f64`, off by less than 2^-58.9.
+/// `x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2)` of `1 / x^2`, for x from 2.5 on. At `f64`, off
+/// by less than 2^-58.9.
 pub(super) const STIRLING_DOUBLE: [f64; 13] = [
     0.0833333333333332,
     -0.0027777777776719723,
@@ -322,7 +336,8 @@ pub(super) const STIRLING_DOUBLE: [f64; 13] = [
     1.4402716880333502,
 ];
 
-/// `x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2)` of `1 / x^2`, for x from 2.5 on. At `f32`, off by less than 2^-30.7.
+/// `x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2)` of `1 / x^2`, for x from 2.5 on. At `f32`, off
+/// by less than 2^-30.7.
 pub(super) const STIRLING_SINGLE: [f64; 4] =
     [0.083333320915699, -0.002776759210973978, 0.0007705456810072064, -0.00038587802555412054];
 
@@ -342,7 +357,7 @@ pub(super) const SIN_PI_DOUBLE: [f64; 8] = [
 pub(super) const SIN_PI_SINGLE: [f64; 5] =
     [-1.644934058189392, 0.8117420077323914, -0.19074538350105286, 0.026104742661118507, -0.002215480199083686];
 
-/// Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.
+/// Approximate inverses of the numbers from 3/4 to 3/2, by the first four bits of their mantissas.
 pub(super) static LOG_INVERSES: Table = Table {
     name: "log_inverses",
     double: [
@@ -383,7 +398,8 @@ pub(super) static LOG_INVERSES: Table = Table {
     ],
 };
 
-/// Minus the logarithms of these: at `f64` floats whose lower halves are 0, off by less than 2^-65; at `f32` multiples of 2^-17, by 2^-32.5.
+/// Minus the logarithms of `LOG_INVERSES`. At `f64` floats whose lower halves are 0, off by less than 2^-65;
+/// at `f32` multiples of 2^-17, off by less than 2^-32.5.
 pub(super) static LOG_TABLE: Table = Table {
     name: "log_table",
     double: [
@@ -424,7 +440,8 @@ pub(super) static LOG_TABLE: Table = Table {
     ],
 };
 
-/// 2 to the power of so many eighths, each times the first one, with which they are within 0.0276 and 0.0722 units in the last place.
+/// 2 to the power of n eighths, each times the first number. With this factor all are within 0.0276 (`f64`)
+/// and 0.0722 (`f32`) units in the last place of floats.
 pub(super) static ROOTS: Table = Table {
     name: "roots",
     double: again([
@@ -449,21 +466,22 @@ pub(super) static ROOTS: Table = Table {
     ]),
 };
 
-/// 2 to the power of so many quarters, with so many quarters of an exponent subtracted from the bits.
+/// 2 to the power of n quarters, with n quarters of an exponent subtracted from the bits.
 pub(super) static QUARTERS: Table = Table {
     name: "quarters",
     double: again([1.0, 0.9696035575013605, 0.9571067811865476, 0.9658964152537145]),
     single: again([1.0, 0.9696035385131836, 0.9571067690849304, 0.9658964276313782]),
 };
 
-/// What powers are more than those, divided by them, nearly: see `quarters` in the script. At `f64` floats whose lower halves are 0.
+/// The relative rounding errors of the powers in `QUARTERS`, approximately: see `quarters` in the script. At
+/// `f64` floats whose lower halves are 0.
 pub(super) static QUARTERS_REST: Table = Table {
     name: "quarters_rest",
     double: again([0.0, 3.249501612309234e-17, -6.633782048394389e-17, 4.731078704087253e-17]),
     single: again([0.0, 3.099038181630931e-08, 1.660846749018674e-08, -1.4284575300393954e-08]),
 };
 
-/// Sines of so many eighths of pi, below pi.
+/// Sines of n eighths of pi, below pi.
 pub(super) static EIGHTHS_SIN: Table = Table {
     name: "eighths_sin",
     double: again([
@@ -488,7 +506,8 @@ pub(super) static EIGHTHS_SIN: Table = Table {
     ]),
 };
 
-/// What sines of eighths of pi are more than `EIGHTHS_SIN`, and 0.09 times what cosines are more than `EIGHTHS_COS`, with a sign: see `eighths` in the script.
+/// The rounding errors of `EIGHTHS_SIN`, plus or minus 0.09 times those of `EIGHTHS_COS`: see `eighths` in
+/// the script.
 pub(super) static EIGHTHS_SIN_REST: Table = Table {
     name: "eighths_sin_rest",
     double: again([
@@ -513,7 +532,7 @@ pub(super) static EIGHTHS_SIN_REST: Table = Table {
     ]),
 };
 
-/// Cosines of so many eighths of pi, below pi.
+/// Cosines of n eighths of pi, below pi.
 pub(super) static EIGHTHS_COS: Table = Table {
     name: "eighths_cos",
     double: again([
@@ -538,7 +557,8 @@ pub(super) static EIGHTHS_COS: Table = Table {
     ]),
 };
 
-/// What cosines of eighths of pi are more than `EIGHTHS_COS`, and 0.09 times what sines are more than `EIGHTHS_SIN`, with a sign.
+/// The rounding errors of `EIGHTHS_COS`, plus or minus 0.09 times those of `EIGHTHS_SIN`: see `eighths` in
+/// the script.
 pub(super) static EIGHTHS_COS_REST: Table = Table {
     name: "eighths_cos_rest",
     double: again([

@@ -141,7 +141,8 @@ pub fn asinh<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     [signed(infinity.or(wide | high, re), x), signed(im, y)]
 }
 
-/// Inverse hyperbolic tangent: `log1p(4x / ((1 - x)^2 + y^2)) / 4` and `atan2(2y, (1 - x)(1 + x) - y^2) / 2`, for x not negative.
+/// Inverse hyperbolic tangent: `log1p(4x / ((1 - x)^2 + y^2)) / 4` and `atan2(2y, (1 - x)(1 + x) - y^2) /
+/// 2`, for x of at least 0.
 pub fn atanh<F: Real>(z: Parts<F>) -> Parts<F> {
     let [x, y] = z.map(F::abs);
     let number = |c: f64| x.of(c);

@@ -148,7 +148,8 @@ fn signed(magnitude: f64, sign: f64) -> f64 {
     if magnitude.is_nan() { magnitude } else { magnitude.copysign(sign) }
 }
 
-/// Inverse hyperbolic tangent: `log1p(4x / ((1 - x)^2 + y^2)) / 4` and `atan2(2y, (1 - x)(1 + x) - y^2) / 2`, for x >= 0.
+/// Inverse hyperbolic tangent: `log1p(4x / ((1 - x)^2 + y^2)) / 4` and `atan2(2y, (1 - x)(1 + x) - y^2) /
+/// 2`, for x >= 0.
 pub fn atanh(z: Complex64) -> Complex64 {
     let (x, y) = (z.re.abs(), z.im.abs());
     let (re, im) = if x.is_infinite() || y.is_infinite() {
