@@ -229,10 +229,10 @@ impl Array {
     pub fn iter(&self) -> Box<dyn Iterator<Item = Scalar> + '_> {
         with_array!(self, |a| Box::new(a.iter().map(|x| x.to_scalar())))
     }
-    /// The array broadcast to `shape`, without a copy where the buffer can be shared. `None` if the shapes
-    /// don't broadcast.
+    /// The array broadcast to `shape`: stretches axes of extent 1, and inserts leading axes. Copies the
+    /// elements. `None` if the shapes don't broadcast.
     pub fn broadcast(&self, shape: &[usize]) -> Option<Array> {
-        // `ArcArray` has no zero-stride constructor that shares; stretching copies only here.
+        // An `ArcArray` can't share a buffer with zero strides, so this copies.
         Some(map_array!(self, |a| a.broadcast(IxDyn(shape))?.to_shared()))
     }
     /// The same elements with axes in another order, without copying; `axes` must be a permutation.

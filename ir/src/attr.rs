@@ -31,9 +31,9 @@ pub enum Attr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SliceSpec {
-    /// First position; `None` starts at the end from which `step` leads away.
+    /// First position; `None` is the end from which `step` leads inside.
     pub start: Option<i64>,
-    /// Position to stop before; `None` stops past the other end.
+    /// Position to stop before; `None` is past the other end.
     pub stop: Option<i64>,
     /// Distance between positions; never 0.
     pub step: i64,

@@ -85,7 +85,7 @@ pub struct Diagnostic {
     pub message: String,
     /// The text at the location; empty for a caret alone.
     pub label: String,
-    /// What to do.
+    /// The advice.
     pub help: Option<String>,
     /// The location; none if the error has none in the text.
     pub loc: Loc,

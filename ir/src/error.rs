@@ -9,7 +9,7 @@ use thiserror::Error;
 pub struct TypeError {
     /// The error; one lower-case sentence.
     pub message: String,
-    /// What to do.
+    /// The advice.
     pub help: Option<String>,
     /// The operand at fault.
     pub operand: Option<usize>,

@@ -131,7 +131,7 @@ pub struct Function {
     pub results: Vec<Type>,
     /// Source location.
     pub loc: Loc,
-    /// Type inference has not run: only parameters have types, those of other values are
+    /// Type inference has not run: only parameters may have types, those of other values are
     /// [unknown](Type::unknown), and literals have no dtypes.
     pub untyped: bool,
     values: SlotMap<Value, ValueData>,

@@ -1,5 +1,5 @@
 //! Type inference: computes the types of an untyped function's values, and the dtypes of its literals. It
-//! runs before all rewrites.
+//! runs after the rewrites of the first stage, and before all others.
 //!
 //! A monotone dataflow analysis, iterated to a fixed point. Types of the function's parameters are given,
 //! and op rules give those of results. The type of a block parameter joins the types on all branches to the

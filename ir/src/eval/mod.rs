@@ -1,5 +1,5 @@
-//! The reference evaluator: the semantics of every op, implemented simply rather than fast. Every rewrite
-//! and code generator is compared with it.
+//! The reference evaluator: the semantics of every op, implemented simply rather than fast. Tests
+//! compare every rewrite and code generator with it.
 //!
 //! Values have value semantics: a view behaves like a copy, and only `store`, or a call that stores to its
 //! parameter, changes the contents of a value. Every program ends with results or an error within

@@ -237,7 +237,7 @@ impl Inliner<'_> {
         Ok(edges)
     }
 
-    // --- Ways that meet -------------------------------------------------------------------------
+    // --- Joins ----------------------------------------------------------------------------------
 
     /// Joins the incoming edges of a block, at most one of which is taken, into one edge.
     fn join(&mut self, mut edges: Vec<Edge>, dtypes: &[DType], loc: Loc) -> Result<Edge, String> {

@@ -97,7 +97,7 @@ pub enum Test {
 }
 
 impl Test {
-    /// Whether a form of value `value` passes the test.
+    /// Whether a form with this value passes the test.
     pub fn holds(self, value: i128) -> bool {
         match self {
             Test::NotPositive => value <= 0,

@@ -395,8 +395,8 @@ mod tests {
 
     #[test]
     fn no_element_goes_through_more_additions_than_in_numpys_pairwise_sums() {
-        // NumPy: leaves of up to 128 floats on 8 lanes, halved recursively; half as many complex numbers per
-        // leaf and on lanes.
+        // NumPy halves rows down to leaves of up to 128 floats on 8 lanes. For complex numbers both are half
+        // as many.
         let numpys = |n: usize, leaf: usize, lanes: usize| {
             (n.div_ceil(leaf).next_power_of_two() * lanes).trailing_zeros() as usize + leaf / lanes - 1
         };

@@ -38,7 +38,7 @@ impl Function {
         let Some(mut journal) = self.journal.take() else { return };
         for undo in journal.drain(..) {
             match undo {
-                // Other instructions stay, also those that were created and never linked.
+                // Only erased instructions and removed blocks are dropped.
                 Undo::Erased(inst) => self.drop_inst(inst),
                 Undo::BlocksRemoved(blocks, _) => blocks.into_iter().for_each(|block| self.drop_block(block)),
                 _ => {}

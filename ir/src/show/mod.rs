@@ -1,5 +1,5 @@
 //! `Display` of values, exactly as NumPy's `print` shows them with default options. Columns have one width
-//! and eight digits, and use scientific notation if magnitudes require it. Arrays of more than a thousand
+//! and at most eight digits, and use scientific notation if magnitudes require it. Arrays of more than a thousand
 //! elements show only the corners.
 
 mod float;

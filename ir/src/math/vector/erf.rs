@@ -27,7 +27,7 @@ fn near<F: Real>(x: F) -> (F, F) {
     (near, lost + (more + rest))
 }
 
-/// erfc beyond [`NEAR`], as a sum of two numbers and the power of 2 to scale each by.
+/// erfc beyond `NEAR`, as a sum of two numbers and the power of 2 to scale each by.
 fn tail<F: Real>(size: F) -> ((F, F), F) {
     let one = size.of(1.0);
     let series = size.at(&ERFC_DOUBLE[..], &ERFC_SINGLE[..]);
@@ -48,7 +48,7 @@ fn near_to_one<F: Real>(x: F) -> F {
     x.of(x.at(6.0, 4.0))
 }
 
-/// Error function: 1 minus its complement beyond [`NEAR`].
+/// Error function: 1 minus its complement beyond `NEAR`.
 pub fn erf<F: Real>(x: F) -> F {
     let size = x.abs();
     // Scales tiny numbers so that the rounding error of the product with the slope does not underflow.

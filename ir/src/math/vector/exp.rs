@@ -120,8 +120,8 @@ fn power<F: Real>(r: F, rest: F, n: &Numbers) -> (F, F) {
     (sum, (r * r).fma(polynomial(r, n.exp), rest * sum) + lost)
 }
 
-/// Clamps x to the range in which powers are finite and not 0. The lower end is far below the point at which
-/// powers become 0, so that the scaling multiplies by 0 and does not underflow, which is slow on some
+/// Clamps x to two ends at which powers are 0 and infinite. The lower end is far below the point from which
+/// powers are 0, so that the scaling multiplies by 0 and does not underflow, which is slow on some
 /// processors. NaN stays NaN.
 fn inside<F: Real>(x: F, ends: [f64; 2]) -> F {
     let [least, most] = ends.map(|end| x.of(end));

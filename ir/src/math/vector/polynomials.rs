@@ -1,7 +1,7 @@
 //! Minimax polynomials, the constant coefficient first, and tables. Written by
 //! `tests/oracle/polynomials.py`.
 
-// Numbers are written in full, and some are near to well-known constants.
+// Numbers are written in full, and some are close to well-known constants.
 #![allow(clippy::excessive_precision, clippy::approx_constant)]
 
 use super::Table;

@@ -213,7 +213,7 @@ fn parts<F: Real>(r: F, rest: F, n: &Numbers) -> [(F, F); 2] {
     [(sin, sin_rest), (cos, cos_rest)]
 }
 
-/// The sine and the cosine of k pi / 2 + r from those of r; with `x`, the sine takes the sign of `x`.
+/// The sine and the cosine of k pi / 2 + r from those of r. For a negative `x` the sine changes sign.
 fn turned<F: Real>(at: &Reduced<F>, [sin, cos]: [Pair<F>; 2], x: Option<F>, n: &Numbers) -> [Pair<F>; 2] {
     let even = (at.bits & at.bits.of(1)).is_zero();
     let sign = at.r.of(-0.0).bits();
