@@ -1,4 +1,5 @@
-//! The IR of Rewright.
+//! The IR of Rewright: types, ops and functions, their text form, the verifier, analyses, run-time values,
+//! and the reference evaluator. Rewrites and lowering are crates on top of it.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
 //! The process-wide registry: every op, interface and storage style that a linked crate submitted, sorted by
-//! name. The rest of the system finds ops of all crates here.
+//! name. All other parts find ops here, those of the core and of other crates alike.
 
 use crate::name::Name;
 use crate::op::{Op, OpDef};

@@ -1,4 +1,4 @@
-//! Substitution of the symbols of an expression.
+//! Substitution: replaces the symbols of an expression by other dims.
 
 use super::{Affine, ArrayExpr, Body, BodyOp, Combine, IndexExpr, SymExpr};
 use crate::name::Name;

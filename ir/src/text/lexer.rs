@@ -1,4 +1,4 @@
-//! Tokens of IR text.
+//! The lexer: splits IR text into tokens, the first step of parsing.
 
 use crate::loc::Loc;
 

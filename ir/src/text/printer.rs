@@ -1,4 +1,4 @@
-//! Printing of functions and modules.
+//! The printer of functions and modules. The parser reads its output back exactly.
 
 use super::lexer::escape;
 use super::names::{Names, Numbering, write_name};

@@ -1,5 +1,5 @@
-//! The verifier: checks the invariants of functions, and reports every violation. The
-//! parser, type inference, the rewrite driver and the lowering run it.
+//! The verifier: checks the invariants of functions, and reports every violation. The parser, type
+//! inference, the rewrite driver and the lowering run it.
 //!
 //! - There is an entry block, and nothing branches to it.
 //! - Every block ends with its only terminator. Targets are blocks of the function, and branch arguments fit

@@ -1,4 +1,5 @@
-//! The operations of which the functions are written.
+//! The operations of which the functions are written, as traits. Floats implement them to compute, kernel
+//! values to record instructions.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
