@@ -1,6 +1,6 @@
 //! `Display` of values, exactly as NumPy's `print` shows them with default options. Columns have one width
-//! and at most eight digits, and use scientific notation if magnitudes require it. Arrays of more than a thousand
-//! elements show only the corners.
+//! and at most eight digits, and use scientific notation if magnitudes require it. Arrays of more than a
+//! thousand elements show only the corners.
 
 mod float;
 
