@@ -8,6 +8,7 @@ precision that they are used in, the others fitted anew after each.
 
 import copy
 import math
+import textwrap
 from pathlib import Path
 
 import mpmath as mp
@@ -16,9 +17,10 @@ import numpy as np
 mp.mp.prec = 160
 OUT = Path(__file__).resolve().parents[2] / "ir" / "src" / "math" / "vector" / "polynomials.rs"
 HEAD = """\
-//! Polynomials of least error, the constant coefficient first, and tables. Written by `tests/oracle/polynomials.py`.
+//! Minimax polynomials, the constant coefficient first, and tables. Written by
+//! `tests/oracle/polynomials.py`.
 
-// Numbers are written in full, and some are near to well-known constants.
+// Numbers are written in full, and some are close to well-known constants.
 #![allow(clippy::excessive_precision, clippy::approx_constant)]
 
 use super::Table;
@@ -201,7 +203,7 @@ TABLE = [
     ),
     (
         "EXPM1_NEAR_0",
-        "The same for |r| up to log 2 / 8.",
+        "`(e^r - 1 - r - r^2 / 2) / r^3` for |r| up to log 2 / 8.",
         lambda r: (mp.exp(r) - 1 - r - r**2 / 2) / r**3,
         lambda r: r**3 / mp.expm1(r),
         (-HALF / 4, HALF / 4),
@@ -217,7 +219,7 @@ TABLE = [
     ),
     (
         "LONG_LOG",
-        "`((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same.",
+        "`((2 artanh(s) / s - 2) / s^2 - 2 / 3) / s^2` of `s^2`, for the same |s|.",
         even(lambda s: ((2 * mp.atanh(s) / s - 2) / s**2 - mp.mpf(2) / 3) / s**2, mp.mpf(2) / 5),
         lambda z: z**2,
         (0, LOG_END),
@@ -257,7 +259,7 @@ TABLE = [
     ),
     (
         "COS_NEAR_0",
-        "`(cos(r) - 1) / r^2` of `r^2`, for the same.",
+        "`(cos(r) - 1) / r^2` of `r^2`, for the same |r|.",
         even(lambda r: (mp.cos(r) - 1) / r**2, -mp.mpf(1) / 2),
         # As far as it is of sin(pi / 8 - r), the least result, to that of sin(pi / 8).
         lambda z: z * mp.sin(mp.pi / 8) / mp.sin(mp.pi / 8 - mp.sqrt(z)),
@@ -298,7 +300,8 @@ TABLE = [
     ),
     (
         "ERFC",
-        "`(1 + 2 x) e^(x^2) erfc(x)` of `t = (x - 3) / (x + 3)`, for x from 0.65 on, the constant coefficient in two parts, the lesser first.",
+        "`(1 + 2 x) e^(x^2) erfc(x)` of `t = (x - 3) / (x + 3)`, for x from 0.65 on. The "
+        "constant coefficient has two parts, the smaller first.",
         lambda t: scaled_erfc(3 * (1 + t) / (1 - t)),
         lambda t: 1,
         (mp.mpf("-2.36") / mp.mpf("3.64"), (mp.mpf("24.6") / mp.mpf("30.6"), mp.mpf("7.6") / mp.mpf("13.6"))),
@@ -400,25 +403,35 @@ def tables():
     """The lines of tables, of which each has 16 numbers at f64 and at f32, or fewer again and again."""
     pairs = [*zip(log_table(False), log_table(True)), [table for _, table, _ in ROOTS], *quarters(), *eighths()]
     docs = {
-        "LOG_INVERSES": "Numbers near to the inverses of those from 3/4 to 3/2, by the first four bits of their mantissas.",
-        "LOG_TABLE": "Minus the logarithms of these: at `f64` floats whose lower halves are 0, off by less than 2^-65; at `f32` multiples of 2^-17, by 2^-32.5.",
-        "ROOTS": "2 to the power of so many eighths, each times the first one, with which they are within "
-        f"{ROOTS[0][2]} and {ROOTS[1][2]} units in the last place.",
-        "QUARTERS": "2 to the power of so many quarters, with so many quarters of an exponent subtracted from the bits.",
-        "QUARTERS_REST": "What powers are more than those, divided by them, nearly: see `quarters` in the script. At `f64` floats whose lower halves are 0.",
-        "EIGHTHS_SIN": "Sines of so many eighths of pi, below pi.",
-        "EIGHTHS_SIN_REST": "What sines of eighths of pi are more than `EIGHTHS_SIN`, and 0.09 times what cosines are more than `EIGHTHS_COS`, with a sign: see `eighths` in the script.",
-        "EIGHTHS_COS": "Cosines of so many eighths of pi, below pi.",
-        "EIGHTHS_COS_REST": "What cosines of eighths of pi are more than `EIGHTHS_COS`, and 0.09 times what sines are more than `EIGHTHS_SIN`, with a sign.",
+        "LOG_INVERSES": "Approximate inverses of the numbers from 3/4 to 3/2, by the first four bits of their "
+        "mantissas.",
+        "LOG_TABLE": "Minus the logarithms of `LOG_INVERSES`. At `f64` floats whose lower halves are 0, off by less "
+        "than 2^-65; at `f32` multiples of 2^-17, off by less than 2^-32.5.",
+        "ROOTS": "2 to the power of n eighths, each times the first number. With this factor all are within "
+        f"{ROOTS[0][2]} (`f64`) and {ROOTS[1][2]} (`f32`) units in the last place of floats.",
+        "QUARTERS": "2 to the power of n quarters, with n quarters of an exponent subtracted from the bits.",
+        "QUARTERS_REST": "The relative rounding errors of the powers in `QUARTERS`, approximately: see `quarters` in the "
+        "script. At `f64` floats whose lower halves are 0.",
+        "EIGHTHS_SIN": "Sines of n eighths of pi, below pi.",
+        "EIGHTHS_SIN_REST": "The rounding errors of `EIGHTHS_SIN`, plus or minus 0.09 times those of `EIGHTHS_COS`: see "
+        "`eighths` in the script.",
+        "EIGHTHS_COS": "Cosines of n eighths of pi, below pi.",
+        "EIGHTHS_COS_REST": "The rounding errors of `EIGHTHS_COS`, plus or minus 0.09 times those of `EIGHTHS_SIN`: see "
+        "`eighths` in the script.",
     }
     lines = []
     for (name, doc), (double, single) in zip(docs.items(), pairs):
-        lines += ["", f"/// {doc}", f"pub(super) static {name}: Table = Table {{", f'    name: "{name.lower()}",']
+        lines += ["", *comment(doc), f"pub(super) static {name}: Table = Table {{", f'    name: "{name.lower()}",']
         for precision, numbers in (("double", double), ("single", single)):
             begin, end = ("[", "],") if len(numbers) == 16 else ("again([", "]),")
             lines += [f"    {precision}: {begin}"] + [f"        {float(x)!r}," for x in numbers] + [f"    {end}"]
         lines.append("};")
     return lines
+
+
+def comment(text):
+    """The lines of a comment, which end before column 110."""
+    return textwrap.wrap(text, 108, initial_indent="/// ", subsequent_indent="/// ", break_on_hyphens=False)
 
 
 def main():
@@ -431,7 +444,7 @@ def main():
             error = math.ceil(error * 10) / 10
             width, kind = ("SINGLE", "f32") if single else ("DOUBLE", "f64")
             print(f"{name} {kind}: {count} coefficients, error 2^{error:.1f}")
-            lines += ["", f"/// {doc} At `{kind}`, off by less than 2^{error:.1f}."]
+            lines += ["", *comment(f"{doc} At `{kind}`, off by less than 2^{error:.1f}.")]
             lines.append(f"pub(super) const {name}_{width}: [f64; {len(c)}] = [")
             lines += [f"    {float(x)!r}," for x in c] + ["];"]
     lines += tables()

@@ -282,8 +282,8 @@ pub(super) const ERFC_SINGLE: [f64; 11] = [
     -0.0005914414068683982,
 ];
 
-/// `(log(gamma(2 + e)) / e - (1 - C)) / e`, where C is Euler's constant, for |e| up to 1/2. At `f64`, off by
-/// less than 2^-58.8.
+/// `(log(gamma(2 + e)) / e - (1 - C)) / e`, where C is Euler's constant, for |e| up to 1/2. At `f64`, off
+/// by less than 2^-58.8.
 pub(super) const GAMMA_DOUBLE: [f64; 18] = [
     0.3224670334241132,
     -0.06735230105319814,
@@ -305,8 +305,8 @@ pub(super) const GAMMA_DOUBLE: [f64; 18] = [
     -1.4247986360865715e-07,
 ];
 
-/// `(log(gamma(2 + e)) / e - (1 - C)) / e`, where C is Euler's constant, for |e| up to 1/2. At `f32`, off by
-/// less than 2^-28.2.
+/// `(log(gamma(2 + e)) / e - (1 - C)) / e`, where C is Euler's constant, for |e| up to 1/2. At `f32`, off
+/// by less than 2^-28.2.
 pub(super) const GAMMA_SINGLE: [f64; 8] = [
     0.32246702909469604,
     -0.06735224276781082,
@@ -318,8 +318,8 @@ pub(super) const GAMMA_SINGLE: [f64; 8] = [
     -0.0002692609850782901,
 ];
 
-/// `x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2)` of `1 / x^2`, for x from 2.5 on. At `f64`, off
-/// by less than 2^-58.9.
+/// `x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2)` of `1 / x^2`, for x from 2.5 on. At `f64`,
+/// off by less than 2^-58.9.
 pub(super) const STIRLING_DOUBLE: [f64; 13] = [
     0.0833333333333332,
     -0.0027777777776719723,
@@ -336,8 +336,8 @@ pub(super) const STIRLING_DOUBLE: [f64; 13] = [
     1.4402716880333502,
 ];
 
-/// `x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2)` of `1 / x^2`, for x from 2.5 on. At `f32`, off
-/// by less than 2^-30.7.
+/// `x (log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2)` of `1 / x^2`, for x from 2.5 on. At `f32`,
+/// off by less than 2^-30.7.
 pub(super) const STIRLING_SINGLE: [f64; 4] =
     [0.083333320915699, -0.002776759210973978, 0.0007705456810072064, -0.00038587802555412054];
 
@@ -398,8 +398,8 @@ pub(super) static LOG_INVERSES: Table = Table {
     ],
 };
 
-/// Minus the logarithms of `LOG_INVERSES`. At `f64` floats whose lower halves are 0, off by less than 2^-65;
-/// at `f32` multiples of 2^-17, off by less than 2^-32.5.
+/// Minus the logarithms of `LOG_INVERSES`. At `f64` floats whose lower halves are 0, off by less than
+/// 2^-65; at `f32` multiples of 2^-17, off by less than 2^-32.5.
 pub(super) static LOG_TABLE: Table = Table {
     name: "log_table",
     double: [
@@ -473,8 +473,8 @@ pub(super) static QUARTERS: Table = Table {
     single: again([1.0, 0.9696035385131836, 0.9571067690849304, 0.9658964276313782]),
 };
 
-/// The relative rounding errors of the powers in `QUARTERS`, approximately: see `quarters` in the script. At
-/// `f64` floats whose lower halves are 0.
+/// The relative rounding errors of the powers in `QUARTERS`, approximately: see `quarters` in the script.
+/// At `f64` floats whose lower halves are 0.
 pub(super) static QUARTERS_REST: Table = Table {
     name: "quarters_rest",
     double: again([0.0, 3.249501612309234e-17, -6.633782048394389e-17, 4.731078704087253e-17]),
