@@ -52,7 +52,7 @@ elementwise! {
             (fraction.copysign(x), whole)
         };
     }
-    /// Mantissa in [0.5, 1) with the operand's sign, and exponent, as `i32`; 0, infinities and NaN have exponent 0.
+    /// Mantissa in [0.5, 1) with the operand's sign, and exponent as `i32`, 0 for 0, infinities and NaN.
     FREXP = "frexp"(1), loops::float_and_exponent, cycles 4 {
         f32(x) => if x.is_finite() { libm::frexpf(x) } else { (x, 0) };
         f64(x) => if x.is_finite() { libm::frexp(x) } else { (x, 0) };
@@ -98,13 +98,13 @@ elementwise! {
         complex(z) => z.re.is_infinite() || z.im.is_infinite();
         any([_x]) => false;
     }
-    /// True for what is neither infinite nor NaN; of complex numbers, where both parts are.
+    /// True for finite numbers; for complex numbers, where both parts are finite.
     ISFINITE = "isfinite"(1), loops::all_to_bool {
         float(x) => x.is_finite();
         complex(z) => z.re.is_finite() && z.im.is_finite();
         any([_x]) => true;
     }
-    /// True where the sign bit is set, of -0.0 too; not for NaN, whose sign depends on the machine that made it.
+    /// True where the sign bit is set, as in -0.0; false for NaN, whose sign depends on the machine.
     SIGNBIT = "signbit"(1), loops::floats_to_bool {
         float(x) => x.is_sign_negative() && !x.is_nan();
     }

@@ -140,7 +140,7 @@ elementwise! {
     LEFT_SHIFT = "left_shift"(2), loops::ints {
         int(a, n) => a.left(n);
     }
-    /// Bits moved down by the second operand, sign kept; by a negative count, or the width or more, 0 or -1 by the sign.
+    /// Arithmetic shift right; by a negative count, or by the width or more, 0 or -1 by the sign.
     RIGHT_SHIFT = "right_shift"(2), loops::ints {
         int(a, n) => a.right(n);
     }
