@@ -18,7 +18,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// True if this is what is there.
+    /// True if this block was decoded from `at` and the code there is unchanged.
     ///
     /// # Safety
     /// There is code.
@@ -30,7 +30,7 @@ impl Block {
         self.start == at && is(at, here) && is(at + here.len() as u64, beyond)
     }
 
-    /// Decodes what is there.
+    /// Decodes a block of instructions from `at`.
     ///
     /// # Safety
     /// There is code.

@@ -17,9 +17,10 @@ pub struct Cpu {
     pub vectors: [Vector; 32],
     /// The mask registers.
     pub masks: [u64; 8],
-    /// True if compiled functions are followed: what they leave behind `vzeroupper` nobody needs.
+    /// True if whole compiled functions are emulated. No caller reads the upper register halves after their
+    /// `vzeroupper`.
     pub whole_functions: bool,
-    /// What the stack pointer may be lowered to.
+    /// The lower limit of the stack pointer.
     pub lowest_stack: u64,
     /// The next garbage for masks.
     garbage: u64,

@@ -1,8 +1,8 @@
 //! Makes std find AVX-512.
 //!
 //! std asks by `cpuid` and `xgetbv`, in a function of the program. Both are overwritten there, by the byte
-//! 06, which is no instruction in 64-bit code: it raises SIGILL, and the answer is given by [`answer`].
-//! Nobody else's `cpuid` is touched, glibc's above all, which chooses its own copy loops by it.
+//! 06, which is no instruction in 64-bit code: it raises SIGILL, and the answer is given by [`answer`]. No
+//! other `cpuid` is patched; in particular glibc's stays, because glibc selects its copy loops by it.
 
 use crate::give_up;
 use crate::trap::Frame;
@@ -62,7 +62,7 @@ fn base() -> u64 {
 
 /// Overwrites `cpuid` and `xgetbv` in a function; says how many.
 fn overwrite(at: u64, len: usize) -> [usize; 2] {
-    // SAFETY: the symbol says that a function of so many bytes is there.
+    // SAFETY: the symbol gives the function's address and its length in bytes.
     let code = unsafe { std::slice::from_raw_parts(at as *const u8, len) }.to_vec();
     let mut found = [0; 2];
     for inst in Decoder::with_ip(64, &code, at, DecoderOptions::NONE).iter() {

@@ -21,12 +21,12 @@ fn flag(flag: u64, on: bool) -> u64 {
     if on { flag } else { 0 }
 }
 
-/// All bits of so many bytes.
+/// A mask with all bits of `size` bytes set.
 fn whole(size: usize) -> u64 {
     u64::MAX >> (64 - 8 * size as u32)
 }
 
-/// A number of so many bytes, with a sign.
+/// Sign-extends the low `size` bytes of a value.
 pub fn signed(value: u64, size: usize) -> i64 {
     let above = 64 - 8 * size as u32;
     (value << above) as i64 >> above

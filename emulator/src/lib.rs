@@ -1,26 +1,26 @@
-//! AVX-512 for processors that have none, so that what `x64` makes for it can be tested on those with AVX2,
-//! FMA and BMI2, under Linux.
+//! Emulates AVX-512 under Linux, so that AVX-512 code of `x64` can be tested on processors with only AVX2,
+//! FMA and BMI2.
 //!
-//! It is a shared library that is loaded before a program, and that the program knows nothing of:
+//! It is a shared library, preloaded into an unmodified program:
 //!
 //! ```text
 //! emulator/with-avx512 cargo test --workspace
 //! ```
 //!
-//! Two things are done to the program. Where std asks the processor what it has, AVX-512 F, DQ, BW, VL and
-//! CD are added to the answer (`detect.rs`), which everything in the program believes, other code
-//! generators, too. And where an instruction is met that the processor doesn't have, which raises SIGILL,
-//! it and all that follow are interpreted until the code is left (`trap.rs`): upper halves of registers,
-//! the upper sixteen, and masks are in memory here, everything else is the program's own. What is done
-//! natively is as fast as ever, so that a program whose kernels take little of its time takes little more.
+//! It changes the program in two ways. Feature detection: std's answer gains AVX-512 F, DQ, BW, VL and CD
+//! (`detect.rs`), so all code in the program sees them, other code generators included. Interpretation: an
+//! unsupported instruction raises SIGILL; it and all that follow are interpreted until control leaves the
+//! code (`trap.rs`). The emulator keeps upper register halves, the upper sixteen registers and masks in
+//! memory; all other state is the program's own. Native code runs at full speed, so a program that spends
+//! little time in kernels slows down little.
 //!
-//! Instructions of AVX2 and FMA that do the same in halves of a register are what computes them
-//! (`native.rs`); the others are written out by what the *Intel 64 and IA-32 Architectures Software
-//! Developer's Manual*, volume 2, says. Lanes that a mask turns off are neither written, nor read where the
-//! processor doesn't. An instruction that isn't known stops the program and is named: then it is added to a
-//! file.
+//! Where AVX2 or FMA has the same operation, the emulator runs it on each half of a register (`native.rs`).
+//! The others are implemented from the *Intel 64 and IA-32 Architectures Software Developer's Manual*,
+//! volume 2. Lanes that a mask turns off are neither written, nor read where the processor doesn't. An
+//! unknown instruction stops the program with an error that names it.
 //!
-//! With `REWRIGHT_EMULATOR_REPORT=1` in the environment the program's last words are what was emulated.
+//! With `REWRIGHT_EMULATOR_REPORT=1` in the environment the program prints the emulated instructions when
+//! it ends.
 //!
 //! Not emulated: floating-point exceptions, rounding other than to nearest, whether by an instruction or by
 //! MXCSR, memory relative to a segment, and much that `x64` makes no use of. Instructions are decoded by

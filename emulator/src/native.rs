@@ -6,9 +6,9 @@ use crate::operands::Vector;
 use iced_x86::Mnemonic;
 use std::arch::asm;
 
-/// Runs an instruction twice, on registers 0, 1 and 2 that hold parts of three vectors: its result, in
-/// register 0, is a part of the result. Parts begin so many bytes after each other in the operands, and in
-/// the result.
+/// Runs an instruction twice, once per half. Registers 0, 1 and 2 hold parts of three vectors; register 0
+/// receives a part of the result. `from` and `to` are the byte distances between parts in the operands and
+/// in the result.
 macro_rules! run {
     ($line:expr, $of:expr, $from:literal to $to:literal) => {{
         let of: [&Vector; 3] = $of;
@@ -136,7 +136,8 @@ pub fn mixes_lanes(mnemonic: Mnemonic) -> bool {
 /// Roundings to integers, by their numbers.
 macro_rules! roundings {
     ($run:ident, $word:literal: $($number:literal)*) => {
-        /// Rounds to integers, as the number says; what is to be kept of the fraction isn't known here.
+        /// Rounds to integers by the immediate; `None` for the immediates that are not listed, such as
+        /// those that keep fraction bits.
         pub fn $run(a: &Vector, number: u8) -> Option<Vector> {
             match number {
                 $($number => run!(concat!($word, " ymm0, ymm0, ", $number), [a; 3], 32 to 32),)*

@@ -13,21 +13,21 @@ impl Vector {
     /// All zeros.
     pub const ZERO: Vector = Vector([0; 64]);
 
-    /// Lanes of so many bytes.
+    /// A vector of lanes of `size` bytes.
     pub fn of(size: usize, lane: impl Fn(usize) -> u64) -> Vector {
         let mut vector = Vector::ZERO;
         (0..64 / size).for_each(|n| vector.set_lane(size, n, lane(n)));
         vector
     }
 
-    /// A lane of so many bytes.
+    /// Lane `n`, of `size` bytes.
     pub fn lane(&self, size: usize, n: usize) -> u64 {
         let mut bytes = [0; 8];
         bytes[..size].copy_from_slice(&self.0[n * size..][..size]);
         u64::from_le_bytes(bytes)
     }
 
-    /// Sets a lane of so many bytes.
+    /// Sets lane `n`, of `size` bytes.
     pub fn set_lane(&mut self, size: usize, n: usize, value: u64) {
         self.0[n * size..][..size].copy_from_slice(&value.to_le_bytes()[..size]);
     }
@@ -61,7 +61,7 @@ impl Lanes {
     }
 }
 
-/// So many low bits.
+/// A mask of the low `bits` bits.
 pub fn low(bits: usize) -> u64 {
     if bits < 64 { !(u64::MAX << bits) } else { u64::MAX }
 }
@@ -98,7 +98,7 @@ fn read_width(size: MemorySize) -> usize {
 }
 
 impl Cpu {
-    /// The lanes of an instruction, of so many bytes.
+    /// The lanes of an instruction, `size` bytes each.
     pub(crate) fn lanes(&self, inst: &Instruction, size: usize) -> Lanes {
         let count = width(inst) / size;
         let on = match inst.op_mask() {
@@ -129,8 +129,8 @@ impl Cpu {
         vector
     }
 
-    /// Puts lanes where the first operand is: into a register, where those that are off are kept or become
-    /// zero, and what is beyond becomes zero; or to memory, where only those that are on are written.
+    /// Writes lanes to the first operand. In a register, disabled lanes are kept or zeroed, and bytes
+    /// beyond the lanes are zeroed. In memory, only enabled lanes are written.
     pub(crate) fn put(&mut self, inst: &Instruction, vector: &Vector, lanes: Lanes) {
         let (size, bytes) = (lanes.size, lanes.count * lanes.size);
         if is_vector(inst, 0) {

@@ -1,4 +1,4 @@
-//! What was emulated, for who wants to know that it was.
+//! Reports the emulated instructions, so that a test run can prove that the emulator ran.
 
 use iced_x86::Mnemonic;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ pub fn signal() {
     SIGNALS.fetch_add(1, Relaxed);
 }
 
-/// So many instructions are run.
+/// Counts `count` interpreted instructions.
 pub fn instructions(count: usize) {
     INSTRUCTIONS.fetch_add(count as u64, Relaxed);
 }

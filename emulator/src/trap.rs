@@ -105,7 +105,7 @@ impl Frame<'_> {
     pub fn rip(&self) -> u64 {
         self.general(libc::REG_RIP)
     }
-    /// Goes on so many bytes on.
+    /// Advances the instruction pointer by `bytes`.
     pub fn go_on(&mut self, bytes: u64) {
         self.set_general(libc::REG_RIP, self.rip() + bytes);
     }

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Shows, runs and tests what rewrites make of array programs.
+/// Runs, inspects and tests rewrites of array programs.
 #[derive(Debug, Parser)]
 #[command(name = "passdump", bin_name = "passdump", version, about, max_term_width = 100)]
 #[command(after_help = "Exit status: 0 done, 1 the input is wrong, 2 usage.")]
@@ -39,50 +39,50 @@ pub enum Command {
     #[command(after_help = "Examples:\n  passdump asm fixtures/real/black_scholes.ron\n  \
         passdump asm f.ir --kernel 2 --level avx2")]
     Asm(AsmArgs),
-    /// List the rewrites that match a program now, and what each would do first
+    /// List the rewrites that match a program, and the first change of each
     #[command(
         after_help = "Examples:\n  passdump suggest program.ir\n  passdump suggest program.ir --rules ideas.ron\n  \
         passdump run program.ir --pipeline gvn --stop-after 1 > next.ir"
     )]
     Suggest(SuggestArgs),
-    /// Find the application of a rewrite that breaks a program
+    /// Find a rewrite application that breaks a program
     #[command(after_help = "Examples:\n  passdump bisect wrong.ir --pipeline 'fold, cse, my-rewrite'\n  \
         passdump bisect wrong.ir --arg 'x=[1, -0.0]'\n  \
         passdump bisect wrong.ir --command 'passdump exec {} --pipeline \"\" --arg x=2'\n\n\
         The program is wrong if rewriting ends with an error, or if the function computes something else after it:\n\
         tried are the arguments given, those of the fixture's runs, and made-up ones. Or it is what --command says.")]
     Bisect(BisectArgs),
-    /// Make a program that fails as small as it can be
+    /// Reduce a failing program to a minimal one
     #[command(after_help = "Examples:\n  passdump reduce wrong.ir --pipeline my-rewrite > small.ir\n  \
         passdump reduce wrong.ir --command 'passdump exec {} --arg x=2'\n\n\
         The program fails as `bisect` says, and must go on failing in the same way: the same kind of error by the same\n\
         rewrite, a difference, or the same exit status of --command.")]
     Reduce(ReduceArgs),
-    /// Check fixtures
+    /// Run fixtures and compare their results with the expected ones
     #[command(after_help = "Examples:\n  passdump test fixtures\n  passdump test fixtures/fusion --bless")]
     Test(TestArgs),
-    /// Tell what became of a value, and why it was not fused
+    /// Show what the pipeline did to a value, and why it was not fused
     #[command(after_help = "Example:\n  passdump explain fixtures/real/black_scholes.ron d1")]
     Explain(ExplainArgs),
-    /// Prove two functions, or two values, equal by rules, and show the chain of their applications
+    /// Prove two functions or two values equal by rules, and print the proof
     #[command(after_help = "Examples:\n  passdump prove f.ir before after\n  \
         passdump prove f.ir %a %b --func f --liberties reassociate,no_nan,no_inf,no_signed_zeros\n\n\
         Exit status 1: no proof was found; the reason says whether there is none by these rules, or which limit was met.")]
     Prove(ProveArgs),
-    /// Write a page that shows every step of a pipeline
+    /// Write an HTML page that shows every step of a pipeline
     #[command(after_help = "Example:\n  passdump html fixtures/real/black_scholes.ron steps.html")]
     Html(HtmlArgs),
-    /// Try every rule by itself: both sides on special values, at each dtype
+    /// Check the soundness of each rule: evaluate both sides on special values, at each dtype
     #[command(after_help = "Examples:\n  passdump check-rules\n  passdump check-rules my_rules.ron\n  \
         passdump check-rules my_rules.ron --no-cache")]
     CheckRules(CheckRulesArgs),
-    /// Print what makes a shell complete the tool's arguments
+    /// Print a shell completion script
     #[command(
         after_help = "Examples:\n  passdump completions bash > ~/.local/share/bash-completion/completions/passdump\n  \
         passdump completions fish > ~/.config/fish/completions/passdump.fish"
     )]
     Completions(CompletionsArgs),
-    /// List what is registered, and by which crate and line
+    /// List registered rewrites, ops, interfaces, styles and backends, with crate and line
     #[command(after_help = "Examples:\n  passdump list\n  passdump list rewrites")]
     List(ListArgs),
 }
@@ -93,20 +93,19 @@ pub struct InputArgs {
     /// A fixture or a module in RON (.ron), or IR text (.ir); `-` is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The function; `run` shows all if not given, `exec` calls the fixture's own or the last one
+    /// The function; default: `run` shows all functions, `exec` calls the fixture's own or the last one
     #[arg(long, value_name = "NAME")]
     pub func: Option<String>,
-    /// The rewrites, such as "fold, cse, dce"; the fixture's own or the default ones if not given
+    /// The pipeline, such as "fold, cse, dce"; default: the fixture's own, or the default pipeline
     #[arg(allow_hyphen_values = true, long, value_name = "P")]
     pub pipeline: Option<String>,
-    /// Rules besides those that are compiled in: a RON list of Rule(name: "...", rule: "...")
+    /// A file of additional rules: a RON list of Rule(name: "...", rule: "...")
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
-    /// Try the rules of --rules, also where this build's verdicts on them are in the cache
+    /// Check the rules of --rules again, even if the cache has verdicts of this build
     #[arg(long, requires = "rules")]
     pub no_cache: bool,
-    /// What results may differ in, such as "contract, no_nan", or "all"; the fixture's own or nothing if
-    /// not given
+    /// How results may differ, such as "contract, no_nan", or "all"; default: the fixture's own, or none
     #[arg(long, value_name = "L")]
     pub liberties: Option<Liberties>,
 }
@@ -126,7 +125,7 @@ pub struct RunArgs {
     /// Show the line of the program that each remark is about
     #[arg(long)]
     pub remarks: bool,
-    /// Show how often each rewrite was asked and applied, and what equality saturation did
+    /// Show how often each rewrite was tried and applied, and statistics of equality saturation
     #[arg(long)]
     pub stats: bool,
     /// Show how long each rewrite took
@@ -135,38 +134,38 @@ pub struct RunArgs {
     /// Verify the whole function after every application
     #[arg(long)]
     pub verify_each: bool,
-    /// Check after every application, on made-up inputs and those of the fixture, that the function
-    /// computes what it did
+    /// After every application, check that the function's results are unchanged, on generated inputs and
+    /// those of the fixture
     #[arg(long)]
     pub check_each: bool,
-    /// Units in the last place that --check-each allows; the fixture's own or 0 if not given
+    /// Units in the last place that --check-each tolerates; default: the fixture's own, or 0
     #[arg(long, value_name = "N", requires = "check_each")]
     pub ulp: Option<u64>,
-    /// Go on without a rewrite that failed
+    /// If a rewrite fails, disable it and continue
     #[arg(long)]
     pub keep_going: bool,
-    /// Stop after so many applications, to make them one by one
+    /// Stop after N applications, for example to step through them
     #[arg(long, value_name = "N")]
     pub stop_after: Option<u64>,
-    /// The form to print the program in
+    /// The output format of the program
     #[arg(long, value_enum, default_value = "text")]
     pub emit: Emit,
 }
 
-/// What makes a program fail.
+/// The test that decides whether a program fails.
 #[derive(Debug, Args)]
 pub struct FailingArgs {
-    /// A parameter's value, as for `exec`: this call is tried before others
+    /// A parameter's value, as for `exec`; this call is tried first
     #[arg(long = "arg", value_name = "NAME=VALUE", conflicts_with = "command")]
     pub args: Vec<ArgBinding>,
-    /// This backend must compute what the reference evaluator makes of the rewritten function
+    /// Compare this backend with the reference evaluator on the rewritten function
     #[arg(long, value_enum, conflicts_with = "command")]
     pub backend: Option<Backend>,
-    /// Instead: a shell command that is given the program's file, in the place of {} or at the end; the
-    /// program is wrong if the exit status is not 0
+    /// Test with a shell command instead. The program's file replaces {}, or is appended; the program fails
+    /// if the exit status is not 0
     #[arg(long, value_name = "CMD")]
     pub command: Option<String>,
-    /// Units in the last place that results may differ by; the fixture's own or 0 if not given
+    /// Units in the last place that results may differ by; default: the fixture's own, or 0
     #[arg(long, value_name = "N", conflicts_with = "command")]
     pub ulp: Option<u64>,
 }
@@ -185,7 +184,7 @@ pub struct BisectArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
-    /// What makes it fail.
+    /// The failure test.
     #[command(flatten)]
     pub failing: FailingArgs,
 }
@@ -196,7 +195,7 @@ pub struct ReduceArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
-    /// What makes it fail.
+    /// The failure test.
     #[command(flatten)]
     pub failing: FailingArgs,
 }
@@ -215,19 +214,19 @@ fn threads() -> impl TypedValueParser<Value = NonZeroU32> {
     value_parser!(u32).range(1..).try_map(NonZeroU32::try_from)
 }
 
-/// What a call may use.
+/// Resource limits.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct LimitArgs {
-    /// The instructions that a call may execute and the elements and points that it may compute, together
+    /// The most instructions, elements and points per call, counted together
     #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
     pub max_steps: u64,
-    /// The bytes that the arrays of a call may hold together
+    /// The most bytes that all arrays of a call may hold together
     #[arg(long, value_name = "N", default_value_t = MAX_BYTES)]
     pub max_bytes: u64,
 }
 
 impl LimitArgs {
-    /// As those of an executable.
+    /// Converts to the limits of an executable.
     pub fn limits(self) -> Limits {
         // More elements than steps can't be computed anyway.
         let elements = Limits::default().elements.max(self.max_steps);
@@ -241,23 +240,23 @@ pub struct ExecArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
-    /// What runs the function
+    /// The backend that runs the function
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
-    /// A parameter's value: a number, a nested list, with a dtype suffix if need be (`[1, 2]:f32`), or
-    /// @FILE.npy; a fixture's first run gives what is not given
+    /// A parameter's value: a number or nested list, with an optional dtype suffix (`[1, 2]:f32`), or
+    /// @FILE.npy; default: the value in the fixture's first run
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub args: Vec<ArgBinding>,
     /// Write a result, by its number or name, to an .npy file instead of printing it
     #[arg(long = "out", value_name = "RESULT=PATH.npy")]
     pub outs: Vec<OutBinding>,
-    /// What a call may use.
+    /// Resource limits.
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// The most threads that work on one kernel; all that the machine runs at once if not given
+    /// The most threads per kernel; default: all hardware threads
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<NonZeroU32>,
-    /// Print the rewritten function too, how long everything took, and the schedules of kernels
+    /// Also print the rewritten function, all timings and the kernels' schedules
     #[arg(long)]
     pub time: bool,
 }
@@ -268,44 +267,43 @@ pub struct BenchArgs {
     /// The program: as for `exec`
     #[arg(value_name = "FILE", required_unless_present = "serve")]
     pub file: Option<PathBuf>,
-    /// The function; the fixture's own or the last one if not given
+    /// The function; default: the fixture's own, or the last one
     #[arg(long, value_name = "NAME")]
     pub func: Option<String>,
-    /// The rewrites, such as "fold, cse, dce"; the fixture's own or the default ones if not given
+    /// The pipeline, such as "fold, cse, dce"; default: the fixture's own, or the default pipeline
     #[arg(allow_hyphen_values = true, long, value_name = "P")]
     pub pipeline: Option<String>,
-    /// What results may differ in, such as "contract, no_nan", or "all"; the fixture's own or nothing if
-    /// not given
+    /// How results may differ, such as "contract, no_nan", or "all"; default: the fixture's own, or none
     #[arg(long, value_name = "L")]
     pub liberties: Option<Liberties>,
-    /// What runs the function
+    /// The backend that runs the function
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
-    /// A parameter's value, as for `exec`; made-up numbers: random:f64[1000, 3], then :LOW..HIGH and :SEED
-    /// if need be
+    /// A parameter's value, as for `exec`, or random numbers: random:f64[1000, 3], with optional :LOW..HIGH
+    /// and :SEED
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub args: Vec<ArgBinding>,
-    /// Write results to buffers that are there, instead of making arrays for them
+    /// Write results into preallocated buffers instead of new arrays
     #[arg(long)]
     pub into: bool,
-    /// The most threads that work on one kernel; all that the machine runs at once if not given
+    /// The most threads per kernel; default: all hardware threads
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<NonZeroU32>,
-    /// What a call may use.
+    /// Resource limits.
     #[command(flatten)]
     pub limits: LimitArgs,
     /// How long to measure
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub time: f64,
-    /// Measure also how fast this machine moves so many bytes and issues instructions, and say what part of
+    /// Also measure this machine's peak memory bandwidth and instruction throughput, and print the fraction
     /// that a call reaches
     #[arg(long)]
     pub roofline: bool,
-    /// Print one object in JSON instead
+    /// Print one JSON object instead
     #[arg(long)]
     pub json: bool,
-    /// Do what requests on the standard input say, each a line of JSON, and answer each with a line: for
-    /// scripts that measure other programs in turns with this one
+    /// Serve requests from the standard input, one JSON object per line, with one line per answer; for
+    /// scripts that interleave measurements with other programs
     #[arg(long, conflicts_with_all = ["file", "func", "pipeline", "liberties", "args", "into", "threads", "max_steps", "max_bytes", "roofline", "json"])]
     pub serve: bool,
 }
@@ -316,15 +314,15 @@ pub struct AsmArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
-    /// What makes machine code; the best that this machine has if not given
+    /// The code generator and vector level; default: the best that this machine supports
     #[arg(long, value_enum)]
     pub level: Option<Level>,
-    /// One kernel only, by its number from 1
+    /// Show only this kernel, numbered from 1
     #[arg(long, value_name = "N")]
     pub kernel: Option<usize>,
 }
 
-/// Code generators, and what they use of the processor.
+/// Code generators, with their vector instruction sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Level {
     /// x64 with AVX2
@@ -341,7 +339,7 @@ pub struct TestArgs {
     /// Fixtures, or folders of them
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
-    /// Write what came out into the fixtures' `output`, `error` and empty `expect` fields
+    /// Write the actual results into the fixtures' `output`, `error` and empty `expect` fields
     #[arg(long)]
     pub bless: bool,
 }
@@ -363,10 +361,10 @@ pub struct ProveArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
-    /// A function of one block, or the name of a value
+    /// A single-block function, or the name of a value
     #[arg(value_name = "A")]
     pub first: String,
-    /// Another one
+    /// The function or value to prove equal to A
     #[arg(value_name = "B")]
     pub second: String,
 }
@@ -377,14 +375,14 @@ pub struct HtmlArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Put times into the page: of steps, and of kernels if all parameters have values. Without it the same
-    /// program always gives the same page
+    /// Include the times of steps, and of kernels if all parameters have values; makes the page
+    /// nondeterministic
     #[arg(long)]
     pub time: bool,
-    /// A parameter's value, as for `exec`; a fixture's first run gives what is not given
+    /// A parameter's value, as for `exec`; default: the value in the fixture's first run
     #[arg(long = "arg", value_name = "NAME=VALUE", requires = "time")]
     pub args: Vec<ArgBinding>,
-    /// The page to write
+    /// The output file
     #[arg(value_name = "OUT.html")]
     pub out: PathBuf,
 }
@@ -392,10 +390,10 @@ pub struct HtmlArgs {
 /// Arguments of `check-rules`.
 #[derive(Debug, Args)]
 pub struct CheckRulesArgs {
-    /// A file of rules; all that are compiled in if not given
+    /// A file of rules; default: all built-in and linked rules
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Try every rule, also where this build's verdict on it is in the cache, and keep no verdicts
+    /// Check every rule again, even if its verdict is cached, and store no verdicts
     #[arg(long)]
     pub no_cache: bool,
 }
@@ -411,12 +409,12 @@ pub struct CompletionsArgs {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// What to list; everything if not given
+    /// The kind of entry to list; default: all kinds
     #[arg(value_enum)]
     pub what: Option<Listing>,
 }
 
-/// What can be listed.
+/// Kinds of entries that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Listing {
     /// Rewrites
@@ -425,11 +423,11 @@ pub enum Listing {
     Conditions,
     /// Ops
     Ops,
-    /// Interfaces of ops: what crates say about ops besides their definitions
+    /// Op interfaces: properties of ops that crates register separately from the op definitions
     Interfaces,
     /// Storage styles
     Styles,
-    /// What runs functions, and whether this machine has it
+    /// Backends, and whether this machine supports each
     Backends,
 }
 

@@ -1,4 +1,4 @@
-//! What is computed lane by lane.
+//! Lane-wise arithmetic instructions.
 
 use crate::cpu::Cpu;
 use crate::float::{F32, F64, Format};

@@ -10,8 +10,7 @@ fn f32_of(bits: u64) -> f64 {
     f32::from_bits(bits as u32).into()
 }
 
-/// To integers towards zero. What is out of range, and NaN, gives the one number that the processor has for
-/// it.
+/// Truncates to an integer. NaN and values out of range give the processor's "integer indefinite" value.
 fn to_i64(x: f64) -> u64 {
     let limit = i64::MIN as f64;
     if x >= limit && x < -limit { x as i64 as u64 } else { i64::MIN as u64 }
@@ -63,7 +62,7 @@ impl Cpu {
         }
     }
 
-    /// Lanes of so many bytes to lanes of so many, as many as the wider ones are.
+    /// Converts lanes of `from` bytes to lanes of `to` bytes; the wider lanes give the count.
     fn natively(&mut self, inst: &Instruction, from: usize, to: usize, f: impl Fn(&Vector) -> Option<Vector>) -> bool {
         let lanes = self.lanes(inst, from.max(to));
         let Some(result) = f(&self.source(inst, 1, lanes.sized(from))) else { return false };

@@ -4,7 +4,7 @@ use crate::cpu::Cpu;
 use crate::operands::{Lanes, Vector, is_vector};
 use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
-/// The first so many bytes of a register, as lanes.
+/// The first `bytes` bytes of a register, as one lane.
 fn first(bytes: usize) -> Lanes {
     Lanes { size: bytes, count: 1, on: 1 }
 }

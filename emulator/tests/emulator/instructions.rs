@@ -283,7 +283,7 @@ fn conversions_saturate_as_the_processor_does() {
     lane_by_lane(two(Code::EVEX_Vpmovsxbd_zmm_k1z_xmmm128, Z[0], Register::XMM1), 4, |state, n| {
         state.vectors[1].lane(1, n) as i8 as u64
     });
-    // Half a register, or a quarter: what is beyond is zero.
+    // Results of half a register or a quarter: the bytes beyond are zero.
     let narrow = two(Code::EVEX_Vcvttpd2udq_ymm_k1z_zmmm512b64_sae, Register::YMM0, Z[1]);
     let bytes = two(Code::EVEX_Vpmovdb_xmmm128_k1z_zmm, Register::XMM2, Z[1]);
     let code = code(&[narrow, bytes]);

@@ -25,7 +25,7 @@ impl State {
     }
 }
 
-/// An operand in memory: so many bytes after the state that is given.
+/// A memory operand, `offset` bytes after the start of the input state.
 pub fn memory(offset: i64) -> MemoryOperand {
     MemoryOperand::with_base_displ(Register::RDI, offset)
 }
@@ -72,7 +72,7 @@ fn into(code: Code, to: MemoryOperand, from: Register) -> Instruction {
     Instruction::with2(code, to, from).expect("operands of the right kinds")
 }
 
-/// What the code makes of what is given, by the emulator, and by the processor if it has AVX-512.
+/// Runs the code on the input state: emulated, and natively if the processor has AVX-512.
 pub fn run(code: &Mmap, given: &State) -> State {
     let emulated = emulate(code, given);
     if std::arch::is_x86_feature_detected!("avx512dq") && std::arch::is_x86_feature_detected!("avx512bw") {
@@ -90,7 +90,7 @@ pub fn emulate(code: &Mmap, given: &State) -> State {
     cpu.general[6] = &raw mut result as u64;
     cpu.general[4] = &raw mut stack[63] as u64;
     cpu.rip = code.as_ptr() as u64;
-    // SAFETY: the code reads what is given, writes the result, and returns to the zero that is on the stack.
+    // SAFETY: the code reads `given`, writes the result, and returns to the zero on the stack.
     match unsafe { cpu.run(|cpu| cpu.rip == 0) } {
         Stop::Left => result,
         Stop::Unknown(what) => panic!("`{what}` isn't known"),
@@ -104,7 +104,7 @@ pub fn call(code: &Mmap, given: &State) -> State {
     // SAFETY: a function of this type and convention.
     let function =
         unsafe { std::mem::transmute::<*const u8, unsafe extern "sysv64" fn(*const State, *mut State)>(code.as_ptr()) };
-    // SAFETY: it reads what is given and writes the result.
+    // SAFETY: it reads `given` and writes the result.
     unsafe { function(given, &mut result) };
     result
 }

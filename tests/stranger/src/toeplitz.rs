@@ -9,8 +9,7 @@ use rewright_broadcast::element::{Cell, Element, Leaf, Places, Stored, minus};
 use rewright_broadcast::lattice::{Answer, Broadcasting, Keeps};
 use rewright_broadcast::register_join;
 
-// --- What it is
-// --------------------------------------------------------------------------------------------------------------
+// --- Definition of the style
 
 static TOEPLITZ: StyleDef = StyleDef {
     name: "toeplitz",
@@ -48,7 +47,6 @@ fn is_same(a: Option<Scalar>, b: Option<Scalar>) -> bool {
 }
 
 // --- How functions of it are computed
-// ----------------------------------------------------------------------------------------
 
 // Whatever the function is, what it makes of equal elements is equal.
 register_interface!(style "toeplitz", Broadcasting, &Broadcasting {
@@ -76,7 +74,6 @@ register_interface!(style "toeplitz", Stored, &Stored(|ty| {
 }));
 
 // --- What it has instead of a loop over all elements
-// -------------------------------------------------------------------------
 
 /// The sum of all n * n elements is one of 2 n: the k-th diagonal from the main one has n - k of them. Of
 /// integers, whose sums have no order.
