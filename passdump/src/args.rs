@@ -141,7 +141,7 @@ pub struct RunArgs {
     /// Units in the last place that --check-each tolerates; default: the fixture's own, or 0
     #[arg(long, value_name = "N", requires = "check_each")]
     pub ulp: Option<u64>,
-    /// If a rewrite fails, disable it and continue
+    /// If a rewrite fails, undo it, skip it in the rest of the function, and continue
     #[arg(long)]
     pub keep_going: bool,
     /// Stop after N applications, for example to step through them

@@ -131,7 +131,7 @@ pub fn print(module: &Module, form: Form) -> Result<String, Error> {
 pub struct Rewritten {
     /// The module.
     pub module: Module,
-    /// What was done; each remark once.
+    /// The report of the rewrites, without duplicate remarks.
     pub report: Report,
 }
 
@@ -252,7 +252,7 @@ impl Drop for Quiet {
 pub enum Callable {
     /// By the reference evaluator.
     Reference(Box<Module>, Name, Limits),
-    /// By what was compiled.
+    /// A compiled function.
     Compiled(Box<Executable>),
 }
 
@@ -261,7 +261,7 @@ pub fn compile(module: &Module, func: Name, backend: Backend, limits: Limits) ->
     compile_with(module, func, backend, exec::Options { limits, ..exec::Options::default() })
 }
 
-/// The same, with options; the backend is what is given beside them.
+/// Like [`compile`], with options. `backend` overrides the backend of the options.
 pub fn compile_with(module: &Module, func: Name, backend: Backend, options: exec::Options) -> Result<Callable, Error> {
     if backend == Backend::Reference {
         return Ok(Callable::Reference(Box::new(module.clone()), func, options.limits));
@@ -305,7 +305,7 @@ impl Callable {
         }
     }
 
-    /// What was compiled; nothing by the reference evaluator.
+    /// The executable; `None` for the reference evaluator.
     pub fn executable(&self) -> Option<&Executable> {
         match self {
             Callable::Reference(..) => None,

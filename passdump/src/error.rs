@@ -81,7 +81,7 @@ impl Error {
         Error::from(all)
     }
 
-    /// What does not hold of a program, each where it is written.
+    /// Verifier errors, each at its place in the text.
     fn verify(name: &str, text: &str, about: &str, errors: &VerifyErrors) -> Error {
         let mut all = Diagnostics::new(name, text);
         for error in &errors.0 {

@@ -1,4 +1,4 @@
-//! What is wrong with rewriting a program: what `bisect` and `reduce` look for.
+//! Failures of rewriting a program: the property that `bisect` and `reduce` preserve.
 
 use crate::engine::{self, Application, Backend};
 use crate::error::Error;
@@ -10,14 +10,14 @@ use std::fmt;
 use std::io::Write;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// What is wrong.
+/// A failure of rewriting or running a program.
 #[derive(Clone, Debug)]
 pub enum Failure {
     /// Rewriting ends with an error.
     Rewriting(Box<RewriteError>),
-    /// The function computes something else after all rewrites.
+    /// The rewritten function computes different results.
     Differs(Box<Difference>),
-    /// A backend does not compute what the reference evaluator does, which comes first in the difference.
+    /// A backend disagrees with the reference evaluator, whose result is first in the difference.
     Backend(Backend, Box<Difference>),
     /// The user's command ends with this exit status.
     Command(ExitStatus),
@@ -87,7 +87,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// The module after so many applications, or all.
+    /// The module after `stop_after` applications, or all.
     pub fn rewrite(&self, module: &Module, stop_after: Option<u64>) -> Result<Module, RewriteError> {
         let mut module = module.clone();
         let options = Options { stop_after, ..self.options.clone() };
@@ -95,7 +95,7 @@ impl Test {
         Ok(module)
     }
 
-    /// What is wrong after so many applications, or all; nothing if all is well.
+    /// The failure after `stop_after` applications, or all; `None` if there is no failure.
     pub fn after(&self, module: &Module, stop_after: Option<u64>) -> Result<Option<Failure>, Error> {
         let rewritten = match self.rewrite(module, stop_after) {
             Ok(rewritten) => rewritten,

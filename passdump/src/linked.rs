@@ -1,4 +1,4 @@
-//! The crates that are linked: errors about names that none of them registers say so.
+//! Lists the linked crates in errors about unknown names.
 
 use rewright::rewrites::rewrites;
 use rewright::{Diagnostic, Diagnostics, registry};
@@ -15,7 +15,7 @@ fn crates() -> String {
     all.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The same errors of a text, which say of unknown names what is linked and how more is.
+/// Adds to errors about unknown names the linked crates, and how to link another.
 pub fn explained(errors: Diagnostics, name: &str, text: &str) -> Diagnostics {
     let is_unknown = |error: &Diagnostic| error.help.as_ref().is_some_and(|help| help.starts_with(UNKNOWN));
     if !errors.errors().iter().any(is_unknown) {

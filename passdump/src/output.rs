@@ -61,7 +61,7 @@ impl Out {
         writeln!(self, "{text}")
     }
 
-    /// What is to be told beside a program, as comments of it.
+    /// Prints remarks as IR comments.
     pub fn comments(&mut self, remarks: impl IntoIterator<Item = impl ToString>) -> io::Result<()> {
         for remark in remarks {
             for line in remark.to_string().lines() {
@@ -109,7 +109,7 @@ impl Write for Out {
     }
 }
 
-/// So many of something.
+/// A number with its noun, in the plural if need be.
 pub fn count(n: u64, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

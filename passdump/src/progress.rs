@@ -1,19 +1,19 @@
-//! Telling how far a long command is.
+//! Progress bars of long commands.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::thread;
 use std::time::Duration;
 
-/// What is done sooner is not told about.
+/// Shorter commands show no progress bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A bar on the standard error, if that is a terminal, from a second on.
+/// A progress bar on the standard error, shown only on a terminal, and only after a second.
 pub struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// Begins; `all` are the steps that there will be, if that is known.
+    /// Starts a bar; `all` is the total number of steps, if known.
     pub fn new(what: &'static str, all: Option<u64>) -> Progress {
         let bar = match all {
             Some(all) => ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::hidden()),

@@ -33,11 +33,11 @@ pub enum ValueSpec {
     },
 }
 
-/// What is wrong with a value, and where in its text.
+/// A parse error of a value, with its place in the text.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct ValueError {
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// Byte offset in the text.
     pub at: usize,

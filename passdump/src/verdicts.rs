@@ -138,7 +138,7 @@ mod tests {
         first.learn(&rule, judge(&rule));
         assert_eq!(first.known(&rule).map(|known| known.verdict), Some(Verdict::Proved));
         first.keep();
-        // What is kept is what is said: another verdict in the file is believed.
+        // Cached verdicts are reported: a verdict that is changed in the file is believed.
         let text = fs::read_to_string(&file).expect("it was written");
         fs::write(&file, text.replace("Proved", "Held")).expect("it can be written");
         let second = of(read(&file));

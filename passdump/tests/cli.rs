@@ -1,4 +1,4 @@
-//! The command line from outside: what is printed where, and the exit status.
+//! Tests of the command line: both output streams, and the exit status.
 
 #[path = "cli/rules.rs"]
 mod rules;

@@ -70,7 +70,7 @@ fn commands_print_what_the_page_of_the_tool_says() {
     check(PASSDUMP, 3);
 }
 
-/// Runs the commands of a page, which has so many of them or more.
+/// Runs the commands of a page, of which there are at least `least`.
 fn check(page: &str, least: usize) {
     let folder = tempfile::tempdir().unwrap();
     let mut commands = 0;

@@ -4,7 +4,7 @@ mod support;
 
 use support::{done, passdump};
 
-/// What is said of a wrong input.
+/// The error message for an invalid input.
 fn wrong(args: &[&str], input: &str) -> String {
     let output = passdump(args, input);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
@@ -30,7 +30,7 @@ fn a_function_that_is_asked_for_is_rewritten_alone() {
     assert!(all.contains(" 3 "), "{all}");
     let one = call(&["run", &program, "--func", "ok", "--stats"]);
     assert!(one.contains("func @ok") && !one.contains("func @callee") && one.contains(" 1 "), "{one}");
-    // What is called is rewritten with it, where there is a call.
+    // Callees are rewritten together with their caller.
     let page = dir.path().join("steps.html").display().to_string();
     assert!(call(&["html", &program, &page, "--func", "ok"]).contains("2 steps"));
     assert!(call(&["html", &program, &page]).contains("3 steps"));

@@ -21,7 +21,7 @@ struct Found<'a> {
     loc: Loc,
 }
 
-/// Rewrites, compiles, and shows what came out.
+/// Rewrites and compiles the program, and prints its kernels.
 pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
     let program = Program::load_called(&args.input)?;
     let backend = match args.level {

@@ -11,15 +11,13 @@ use rewright::ndarray::{ArcArray, Axis, IxDyn, Slice};
 use rewright::{Array, Datum, Element, EvalError, with_array};
 use std::time::{Duration, Instant};
 
-/// Calls are measured so many at once that they take at least this long: looking at the clock takes time,
-/// too.
+/// The least time of a batch of calls, to amortize the cost of reading the clock.
 const SHORTEST: Duration = Duration::from_micros(20);
 
 /// The most calls of a batch.
 const MOST: u64 = 1 << 20;
 
-/// So many calls come before those that are measured, if there is time for them: the first ones decide, and
-/// get memory.
+/// Warm-up calls before the measurement, if time allows: the first calls plan and allocate memory.
 const FIRST: usize = 3;
 
 /// Bytes of a cache line.
@@ -44,14 +42,14 @@ pub struct Calls {
     pub batch: u64,
 }
 
-/// How long so many calls take.
+/// Times `count` calls.
 pub fn timed(count: u64, mut call: impl FnMut() -> Result<(), EvalError>) -> Result<Round, EvalError> {
     let (processor, start) = (ProcessTime::now(), Instant::now());
     (0..count).try_for_each(|_| call())?;
     Ok(Round { elapsed: start.elapsed(), processor: processor.elapsed() })
 }
 
-/// Batches of calls, until the time is over: at least one. `run` makes so many calls.
+/// Measures batches of calls until the time is over, at least one. `run` makes the given number of calls.
 pub fn measure<E>(time: Duration, mut run: impl FnMut(u64) -> Result<Round, E>) -> Result<Calls, E> {
     let begin = Instant::now();
     for _ in 0..FIRST {

@@ -75,7 +75,7 @@ fn judging<'r, T>(rules: &[&'r Rule], then: impl FnOnce(&Receiver<(&'r Rule, Jud
             let (next, sender) = (&next, sender.clone());
             scope.spawn(move || {
                 while let Some(rule) = rules.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    // Nobody listens where the output was closed.
+                    // The receiver is gone if the output was closed.
                     if sender.send((*rule, judge(rule))).is_err() {
                         break;
                     }

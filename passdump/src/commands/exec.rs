@@ -153,7 +153,7 @@ fn result_names(func: &Function) -> Vec<String> {
     names
 }
 
-/// Where each result goes, for those that are saved.
+/// For each result, the file to save it to, if any.
 fn places<'a>(outs: &'a [OutBinding], names: &[String]) -> Result<Vec<Option<&'a OutBinding>>, Error> {
     let mut places = vec![None; names.len()];
     for binding in outs {
@@ -172,7 +172,7 @@ fn places<'a>(outs: &'a [OutBinding], names: &[String]) -> Result<Vec<Option<&'a
     Ok(places)
 }
 
-/// Prints what the program printed and gave, and saves what is to be saved.
+/// Prints the program's output and results, and writes the results in `saves` to files.
 fn show(out: &mut Out, outcome: &Outcome, names: &[String], saves: &[Option<&OutBinding>]) -> Result<(), Error> {
     for line in &outcome.printed {
         writeln!(out, "{line}")?;

@@ -185,7 +185,7 @@ impl<'a> Follower<'a> {
                 Change::Replaced { old, new } if *old == value => Some(*new),
                 _ => None,
             });
-            // What is made may take the place of the instruction, and keep its value.
+            // A replacement may reuse the instruction's value.
             let after = new.or(func.has_value(value).then_some(value)).map(|new| call(&mut names, func, new));
             let was = call(&mut names, &before, value);
             lines.extend(after.map(|after| chain::line(registry, (&was, &after), false, rewrite)));
@@ -194,7 +194,7 @@ impl<'a> Follower<'a> {
         lines
     }
 
-    /// What is left of the values.
+    /// Reports which of the values still exist.
     fn end(&mut self, func: &Function) -> Vec<String> {
         let there =
             |value: &Value| func.has_value(*value) && func.def_inst(*value).is_none_or(|inst| func.is_linked(inst));

@@ -67,9 +67,9 @@ struct StepData {
     /// If times are asked for.
     micros: Option<u128>,
     remarks: Vec<String>,
-    /// Where in the lines before, how many of them go, and what comes instead.
+    /// Edits: the line in the old text, the number of lines removed, and the lines inserted.
     hunks: Vec<(usize, usize, Vec<String>)>,
-    /// FNV-1a of the text after, so that the page can tell that it shows what there was.
+    /// FNV-1a of the text after the step, so that the page can check its reconstruction.
     hash: u32,
 }
 

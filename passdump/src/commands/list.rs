@@ -1,4 +1,4 @@
-//! `passdump list`: what is registered, and where.
+//! `passdump list`: lists registered entries and their origins.
 
 use crate::args::Listing;
 use crate::engine::{self, Backend};

@@ -13,7 +13,7 @@ use rewright::rewrites::{Options, RewriteRegistry, Verify};
 use rewright::{Module, Pipeline};
 use std::io::Write;
 
-/// Reduces, and prints what is left.
+/// Reduces the program, and prints the result.
 pub fn reduce(out: &mut Out, args: &ReduceArgs) -> Result<(), Error> {
     let program = Program::load_called(&args.input)?;
     let mut test = program.test(&args.failing, Verify::Last)?;
@@ -78,7 +78,7 @@ impl Hunt<'_> {
         Ok(failure)
     }
 
-    /// What is wrong with a program.
+    /// The failure of a program, if it fails.
     fn failure(&mut self, module: &Module) -> Result<Option<Failure>, Error> {
         self.runs += 1;
         if let Some(command) = &self.test.command {

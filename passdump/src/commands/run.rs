@@ -12,8 +12,8 @@ use rewright::{Loc, Module};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// Rewrites, and prints what is asked for; false if a rewrite failed and the others went on. What is not IR
-/// is printed as comments, so that the output can be read again.
+/// Rewrites the program and prints the requested output; false if a rewrite failed and the others
+/// continued. Everything but IR is printed as comments, so the output can be parsed again.
 pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
     let mut program = Program::load(&args.input)?;
     let only = args.input.func.as_ref().map(|_| program.func);

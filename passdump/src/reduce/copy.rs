@@ -1,13 +1,13 @@
 //! A copy of a function with some things taken out or replaced, which is valid wherever types allow it.
 //!
-//! What an instruction that is left out defined becomes a parameter, or one of its operands. Types follow
-//! from those of the operands.
+//! The result of a dropped instruction becomes a parameter, or one of the instruction's operands. Types are
+//! inferred from the operands.
 
 use rewright::ir::builder::infer;
 use rewright::{Attr, Attrs, Block, Dim, Function, Inst, Module, Name, Op, Scalar, Target, Type, Value, registry};
 use std::collections::{HashMap, HashSet};
 
-/// What stands in a value's place.
+/// The replacement of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum With {
     /// A value of the old function.
@@ -21,22 +21,23 @@ pub enum With {
 pub enum End {
     /// By a jump to one of its targets.
     Jump(usize),
-    /// By returning values that are nothing in particular.
+    /// By returning arbitrary values.
     Return,
 }
 
-/// What is to be different.
+/// The edits that a copy applies.
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
     /// Instructions that are left out.
     pub dropped: HashSet<Inst>,
-    /// What they defined becomes an operand of theirs, where one has its type, and not a parameter.
+    /// The result of a dropped instruction becomes one of its operands, where one has its type, instead of
+    /// a parameter.
     pub bypass: bool,
     /// Parameters that are left out.
     pub params: HashSet<Value>,
-    /// What stands in the places of values.
+    /// Replacements of values.
     pub values: HashMap<Value, With>,
-    /// What stands in the places of operands.
+    /// Replacements of operands.
     pub operands: HashMap<(Inst, usize), With>,
     /// Operands that are left out, by their places.
     pub unread: HashSet<(Inst, usize)>,
@@ -130,7 +131,7 @@ struct Copier<'a> {
     new: Function,
     values: HashMap<Value, Value>,
     blocks: HashMap<Block, Block>,
-    /// The types of what is returned.
+    /// The types of the returned values.
     returned: Option<Vec<Type>>,
 }
 

@@ -3,10 +3,10 @@
 /// Parts are tried by themselves as long as there are no more than this.
 const FEW: usize = 16;
 
-/// The algorithm `ddmin`: a part of the items, in their order, for which the test is still true, and is not
-/// for any part that has one item less. The test is true for all items. What is left without one part is
-/// tried for one part after the other, going on with what is smaller, so that thousands of items that can
-/// go, but one by one only, take no more than a few tests each.
+/// Delta debugging, algorithm `ddmin`: returns a subsequence of the items that passes the test and from
+/// which no single item can be removed. The test must pass for all items. Each complement is tried in turn,
+/// and the search continues from a smaller one at once. So thousands of items that can only be removed one
+/// by one take a few tests each.
 pub fn ddmin<T: Clone, E>(mut items: Vec<T>, mut test: impl FnMut(&[T]) -> Result<bool, E>) -> Result<Vec<T>, E> {
     if items.is_empty() || test(&[])? {
         return Ok(Vec::new());

@@ -80,7 +80,7 @@ impl Reducer<'_> {
         Ok(())
     }
 
-    /// Takes out parameters that nobody uses, and makes others one.
+    /// Removes unused parameters, merges parameters of equal type, and replaces others by one or zero.
     pub(super) fn parameters(&mut self) -> Result<(), Error> {
         let Some(func) = self.module.get(self.main).cloned() else { return Ok(()) };
         let unused: Vec<Value> = func.params().iter().copied().filter(|&p| func.use_count(p) == 0).collect();

@@ -1,4 +1,4 @@
-//! The corpus, and what is done to it.
+//! The corpus and its mutations.
 
 use rewright::parse_module;
 use rewright_passdump::fixture::{self, Fixture, discover};

@@ -1,4 +1,4 @@
-//! What is done with an input that may be a program.
+//! Parses, rewrites and runs an input that may be a program.
 
 use crate::Reached;
 use crate::mutate::{Form, Input, Rng};
@@ -57,7 +57,7 @@ pub fn try_input(input: &Input, number: u64) -> Result<Reached, String> {
         Err(e) => return Err(format!("the pipeline fails: {e}")),
     }
     print_and_read(&rewritten)?;
-    // What has types only after it has been rewritten is only run then.
+    // A module that gets types only by rewriting runs only after it.
     let module = typed(module).unwrap_or_else(|| rewritten.clone());
     let Some(args) = arguments(&module, func, number) else { return Ok(Reached::Rewritten) };
     let before = evaluate(&module, func, args.clone(), LIMITS).map(|o| o.results);

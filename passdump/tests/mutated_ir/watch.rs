@@ -32,7 +32,7 @@ impl Watch {
     pub fn begin(&self, worker: usize, number: u64) {
         self.since[worker].store(self.now(), Ordering::Relaxed);
         self.cases[worker].store(number, Ordering::Relaxed);
-        // Where a case takes the whole process down, this is what is left of it.
+        // If a case kills the process, this file still names it.
         if std::env::var_os("REWRIGHT_MUTATION_LOG").is_some() {
             let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mutation-{worker}"));
             let _ = std::fs::write(path, number.to_string());

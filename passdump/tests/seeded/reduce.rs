@@ -12,8 +12,8 @@ fn size(text: &str) -> usize {
     text.lines().filter(|l| l.starts_with("  ") && !l.starts_with("//")).count()
 }
 
-/// Reduces a program of a thousand instructions with some lines in it; checks that what is left is small,
-/// and has the same failure.
+/// Reduces a program of a thousand instructions with some lines in it; checks that the reduced program is
+/// small and has the same failure.
 #[track_caller]
 fn reduced(seed: &str, rewrite: &str, most: usize, said: &str) -> Ended {
     let program = large(1000, seed);

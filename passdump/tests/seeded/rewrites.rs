@@ -57,7 +57,7 @@ seeds! {
         panic!("no exponents today")
     };
     INVALID "seed-invalid" "floor" of "ceil" |root, inner, rw| {
-        // What is used comes after its use.
+        // The definition comes after its use.
         rw.move_before(root, inner)
     };
     FOR_EVER "seed-for-ever" "tan" of "sinh" |root, _, rw| {

@@ -16,7 +16,7 @@ use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// What is to be called, and how.
+/// A benchmark request: the program, and how to call it.
 pub struct Wanted {
     /// The program.
     pub input: InputArgs,
@@ -93,7 +93,7 @@ impl Case {
         Ok(case)
     }
 
-    /// How long calls take, so many in a row. Their results are dropped at once.
+    /// Times `count` calls in a row. Results are dropped at once.
     pub fn run(&mut self, count: u64) -> Result<Round, Error> {
         let executable = self.executable.as_ref().ok_or_else(not_compiled)?;
         let args: Vec<Arg<'_>> = self.args.iter().map(Arg::from).collect();
@@ -115,8 +115,8 @@ impl Case {
         Ok(self.outs.iter().flatten().cloned().map(Datum::Array).collect())
     }
 
-    /// How long it takes to rewrite and compile, so many times. Equal kernels are compiled once in a
-    /// process, so that nothing may be kept from one time to the next.
+    /// Times `count` rewrites and compilations. Equal kernels are compiled once in a process, so no
+    /// executable may be kept from one to the next.
     pub fn recompile(&mut self, count: u64) -> Result<Vec<Compiling>, Error> {
         let mut times = Vec::new();
         for _ in 0..count {
@@ -128,7 +128,7 @@ impl Case {
         Ok(times)
     }
 
-    /// What was compiled.
+    /// The compiled function.
     pub fn executable(&self) -> Result<&Executable, Error> {
         self.executable.as_ref().ok_or_else(not_compiled)
     }
@@ -138,7 +138,7 @@ impl Case {
         self.program.func.to_string()
     }
 
-    /// The kernels of the function and of those that it calls.
+    /// The kernels of the function and of its callees.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
         let functions = self.executable.iter().flat_map(|executable| &executable.plan().functions);
         let steps = functions.flat_map(|function| &function.steps);

@@ -1,7 +1,7 @@
-//! What a call could take at best, as loops measure that compute nothing, or nothing but.
+//! Roofline: a lower bound on the time of a call, from loops that only move memory or only compute.
 //!
-//! Whatever computes the function must read the arguments and write the results, and a kernel must issue
-//! the instructions that it consists of.
+//! Every implementation must read the arguments and write the results, and a kernel must issue its
+//! instructions.
 
 use super::case::Case;
 use crate::error::Error;
@@ -11,19 +11,20 @@ use rewright::lowering::kernel::{KOp, KValue};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How long the loops are measured, each.
+/// The measuring time of each loop.
 const TIME: Duration = Duration::from_millis(60);
 
 /// See the module's page.
 #[derive(Clone, Copy, Debug)]
 pub struct Roofline {
-    /// Nanoseconds to read the arguments and write the results, as many arrays of together as many bytes.
+    /// Nanoseconds to read the arguments and write the results, measured on equally many arrays of equal
+    /// total size.
     pub memory_ns: f64,
-    /// Gigabytes a second of that.
+    /// The bandwidth of that in gigabytes per second.
     pub bandwidth: f64,
     /// Nanoseconds to issue the vector instructions of the kernels.
     pub issue_ns: f64,
-    /// Vector instructions a nanosecond: multiply-adds and additions, half of each.
+    /// Vector instructions per nanosecond, half multiply-adds and half additions.
     pub issue: f64,
 }
 
@@ -32,11 +33,11 @@ impl Roofline {
     pub fn bound_ns(&self) -> f64 {
         self.memory_ns.max(self.issue_ns)
     }
-    /// Which of the two it is.
+    /// The limiting resource: `memory` or `issue`.
     pub fn bound_by(&self) -> &'static str {
         if self.memory_ns >= self.issue_ns { "memory" } else { "issue" }
     }
-    /// For machines.
+    /// The roofline as a JSON object.
     pub fn as_json(&self) -> Value {
         json!({
             "memory_ns": self.memory_ns,
@@ -49,16 +50,15 @@ impl Roofline {
     }
 }
 
-/// The bytes of vector registers that a kernel's instructions go over for each point: each as many as the
-/// widest of its operands has. Of addresses, constants and what does not change along the innermost loop
-/// none, and none of conversions to wider integers: processors have instructions that add what is narrower
-/// than the sum.
+/// The vector register bytes that a kernel's instructions process per point. Each instruction counts the
+/// bytes of its widest operand. Addresses, constants and loop-invariant values count nothing. Neither do
+/// conversions to wider integers, because processors can accumulate narrower integers directly.
 fn bytes_a_point(kernel: &Kernel) -> usize {
     let mut made_by = vec![None; kernel.values.len()];
     for inst in kernel.insts.iter().filter(|inst| inst.results > 0) {
         made_by[inst.first.0 as usize] = Some(inst);
     }
-    // What it is made of, if that is a narrower integer.
+    // The size of the integer that the value is widened from, if any.
     let narrower = |value: KValue| {
         let inst = made_by[value.0 as usize].filter(|inst| inst.op == KOp::Convert)?;
         let [from, to] = [inst.args[0], value].map(|value| kernel.dtype(value));
@@ -67,7 +67,7 @@ fn bytes_a_point(kernel: &Kernel) -> usize {
     let size = |&value: &KValue| {
         let combined = |list: &[KValue]| list.iter().position(|&other| other == value);
         match &kernel.fold {
-            // What was combined before is as wide as what is combined with it.
+            // The accumulator is as wide as the item that is combined with it.
             Some(fold) if combined(&fold.left).is_some() => 0,
             Some(fold) => {
                 let item = combined(&fold.right).map_or(value, |at| fold.items[at]);

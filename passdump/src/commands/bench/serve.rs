@@ -1,5 +1,5 @@
-//! `passdump bench --serve`: another program says what is to be measured, and when. Each request is a line
-//! of JSON, and so is each answer.
+//! `passdump bench --serve`: another program requests measurements. Each request and each answer is a line
+//! of JSON.
 
 use super::case::{Case, Wanted};
 use super::{facts, nanos, roofline};
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 enum Request {
     /// Makes a case ready: reads its program, rewrites, compiles, takes its arguments and calls it once.
     Load(Loading),
-    /// Calls a case so many times, and says how long that took.
+    /// Calls a case `count` times, and reports the time.
     Run { case: String, count: u64 },
     /// Calls a case, and writes its results to files.
     Save { case: String, to: Vec<PathBuf> },
@@ -30,7 +30,7 @@ enum Request {
     Drop { case: String },
     /// Says what a call could take at best.
     Roofline { case: String },
-    /// Rewrites and compiles a case so many times anew.
+    /// Rewrites and compiles a case `count` times from scratch.
     Compile { case: String, count: u64 },
 }
 
@@ -72,7 +72,7 @@ fn answer(line: &str, cases: &mut IndexMap<String, Case>) -> Result<Value, Error
     let request = serde_json::from_str(line).map_err(|e| Error::message(format!("the request can't be read: {e}")))?;
     match request {
         Request::Load(loading) => {
-            // What has the same name makes room first.
+            // A case of the same name is removed first.
             cases.swap_remove(&loading.case);
             let (name, wanted) = loading.wanted()?;
             let case = Case::load(&wanted)?;
