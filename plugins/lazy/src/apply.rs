@@ -56,7 +56,7 @@ pub fn view(expr: &LazyExpr, op: &'static str, attrs: &Attrs, extents: Extents<'
     found().map_err(|e| EvalError { op: Some(op), ..e })
 }
 
-/// What a constructor makes of a dtype; `None` if it is none of those that are known.
+/// The lazy expression of a constructor; an error for unknown ones.
 pub fn constructed(
     op: &'static str,
     attrs: &Attrs,

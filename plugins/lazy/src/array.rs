@@ -337,7 +337,7 @@ impl fmt::Debug for LazyArray {
     }
 }
 
-/// What is written: the expression, and what it reads.
+/// The serialized form: the expression and its input array.
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "LazyArray", deny_unknown_fields)]
 struct Data {

@@ -12,7 +12,7 @@ pub type Steps = SmallVec<[i128; 2]>;
 pub struct Axis {
     /// The extent.
     pub extent: u64,
-    /// How far one step along the axis goes along each axis of the input. All are 0 where elements are
+    /// The step along each axis of the input for one step along this axis. All are 0 where elements are
     /// repeated.
     pub steps: Steps,
 }
@@ -135,7 +135,7 @@ impl LazyExpr {
             let moved = along(start)?;
             let start = self.start.iter().zip(moved).map(|(a, b)| a.checked_add(b)).collect::<Option<_>>()?;
             let axis = |axis: &Axis| {
-                // What is never stepped along may be said to be any distance.
+                // The stride of an axis of extent 0 or 1 is irrelevant.
                 let still = axis.extent <= 1;
                 let steps = if still { Some(Steps::from_elem(0, self.start.len())) } else { along(&axis.steps) };
                 Some(Axis { extent: axis.extent, steps: steps? })
@@ -156,7 +156,7 @@ impl LazyExpr {
         composed().ok_or_else(|| EvalError::index(format!("a step in `{self}` is too large a number")))
     }
 
-    /// What is read.
+    /// The input of the expression.
     pub fn input(&self) -> &Input {
         &self.input
     }

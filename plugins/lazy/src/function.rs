@@ -74,7 +74,7 @@ pub enum CompileError {
 }
 
 /// A compiled function whose results are lazy where they are views of its arguments or of constructors.
-/// Those are no part of what is compiled: a call finds their index maps, and computes the others.
+/// Lazy results are not compiled: a call derives their index maps, and computes only the other results.
 ///
 /// ```
 /// use rewright::{DType, Scalar, Array, parse_module};
@@ -97,15 +97,14 @@ pub struct LazyFunction {
     /// Gives the results that are computed.
     computes: Executable,
     params: Vec<Type>,
-    /// A recipe for each result; none of those that are computed.
+    /// A recipe for each lazy result; `None` for computed results.
     results: Vec<Option<Recipe>>,
-    /// What was made in memory after all, by result.
+    /// Remarks about materialized results, by result.
     remarks: Mutex<BTreeMap<usize, String>>,
 }
 
 impl LazyFunction {
-    /// Optimizes a function by the default pipeline, finds what is lazy of its results, and compiles the
-    /// rest.
+    /// Optimizes a function by the default pipeline, finds its lazy results, and compiles the others.
     pub fn compile(module: &Module, func: impl Into<Name>, options: Options) -> Result<LazyFunction, CompileError> {
         let (mut module, name) = (module.clone(), func.into());
         let pipeline = Pipeline::by_default()?;
@@ -130,9 +129,9 @@ impl LazyFunction {
         Ok(LazyFunction { computes, params, results, remarks: Mutex::default() })
     }
 
-    /// Calls the function. Lazy arguments are read where they are, with strides; what is lazy of the
-    /// results costs no memory, and keeps the arguments alive that it shows. Where that would be far more
-    /// than the result itself has, it is made in memory: see [`remarks`](LazyFunction::remarks).
+    /// Calls the function. Lazy arguments are read in place, by their strides. A lazy result costs no
+    /// memory, and keeps its source argument alive. A small result of a much larger argument is
+    /// materialized instead: see [`remarks`](LazyFunction::remarks).
     pub fn call(&self, args: &[LazyValue]) -> Result<Vec<LazyValue>, EvalError> {
         let arg = |value| match value {
             &LazyValue::Scalar(scalar) => Ok(Arg::Scalar(scalar)),
@@ -150,7 +149,7 @@ impl LazyFunction {
         self.results.iter().enumerate().map(result).collect()
     }
 
-    /// What was made in memory though it is lazy, and why: a line for each such result, whatever the number
+    /// The lazy results that were materialized, and why: one line for each result, regardless of the number
     /// of calls.
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.lock().unwrap_or_else(|e| e.into_inner()).values().cloned().collect()
@@ -161,7 +160,7 @@ impl LazyFunction {
         &self.computes
     }
 
-    /// What a dim of the function's types stands for in a call.
+    /// The extent of a symbolic dim in a call.
     fn extent(&self, args: &[LazyValue], dim: Dim) -> Option<u64> {
         let Dim::Sym(_) = dim else { return if let Dim::Const(extent) = dim { Some(extent) } else { None } };
         self.params.iter().zip(args).find_map(|(ty, arg)| {
@@ -174,8 +173,8 @@ impl LazyFunction {
         })
     }
 
-    /// A lazy result as it leaves the function: forced where the array that it keeps alive is large, and it
-    /// is not.
+    /// A lazy result as it leaves the function: materialized where it is small and the array that it keeps
+    /// alive is large.
     fn escaping(&self, n: usize, array: LazyArray) -> Result<LazyArray, EvalError> {
         let Some(kept) = array.data().map(|data| (data.len() * data.dtype().size()) as u128) else { return Ok(array) };
         let own = array.expr().len().unwrap_or(u128::MAX).saturating_mul(array.dtype().size() as u128);
@@ -189,7 +188,7 @@ impl LazyFunction {
     }
 }
 
-/// Arrays of so many bytes are not kept alive for a small part of them.
+/// The least size, in bytes, of arrays that are not kept alive for a small part of them.
 const LARGE: u128 = 1 << 16;
-/// A part that is so many times smaller is a small one.
+/// A part is small if it is at least this many times smaller.
 const SMALLER: u128 = 16;

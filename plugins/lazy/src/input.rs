@@ -3,7 +3,7 @@
 use rewright::{DType, Scalar, Type};
 use std::fmt;
 
-/// What is read.
+/// The input of a lazy expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
     /// An array that is held beside the expression.

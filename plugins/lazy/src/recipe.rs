@@ -6,18 +6,18 @@ use crate::function::LazyValue;
 use rewright::op::Traits;
 use rewright::{Attrs, DType, Effects, EvalError, Function, Inst, Scalar, Value, ValueDef};
 
-/// How a result comes out of the arguments without any work.
+/// A result as views of an argument or of a constructor.
 pub struct Recipe {
     origin: Origin,
-    /// What is seen of it, the first view first.
+    /// The views, in order of application.
     views: Vec<(&'static str, Attrs)>,
 }
 
-/// What is seen in the end.
+/// The source of the views.
 enum Origin {
     /// An argument.
     Param(usize),
-    /// A constructor, and what fills it.
+    /// A constructor, with the fill value of `full`.
     Made { op: &'static str, attrs: Attrs, dtype: DType, value: Option<Fill> },
 }
 
@@ -28,7 +28,7 @@ enum Fill {
 }
 
 impl Recipe {
-    /// That of a value; `None` if it has to be computed.
+    /// The recipe of a value; `None` if the value has to be computed.
     pub fn of(func: &Function, mut value: Value) -> Option<Recipe> {
         let param = |value| func.params().iter().position(|&param| param == value);
         let mut views = Vec::new();
@@ -80,8 +80,8 @@ impl Recipe {
     }
 }
 
-/// The one `ret` of a function in which nothing that is returned changes after it was made: it stores
-/// nothing, and calls nobody who may.
+/// The only `ret` of a function whose returned values never change: the function has no stores, and no
+/// calls that may store.
 pub fn only_return(func: &Function) -> Option<Inst> {
     let changes = Effects::WRITES | Effects::CALLS;
     let mut insts = func.blocks().flat_map(|block| func.insts(block));

@@ -144,7 +144,7 @@ impl LazyExpr {
         self.through(&Steps::from_elem(0, self.rank()), axes.into_iter().map(axis).collect())
     }
 
-    /// An axis of a view that goes along one of this expression's.
+    /// A view's axis that steps along axis `axis` of this expression.
     fn unit(&self, axis: usize, extent: u64, step: i128) -> Axis {
         let mut steps = Steps::from_elem(0, self.rank());
         steps[axis] = step;

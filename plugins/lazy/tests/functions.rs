@@ -107,7 +107,7 @@ entry:
     assert_eq!(shown(&again)[0], "var(f64[400, 400])");
 }
 
-/// L8: a small part keeps no large array alive; what is said of it is said once.
+/// L8: a small part keeps no large array alive; its remark is given once.
 #[test]
 fn what_escapes_is_made_where_it_would_keep_far_more() {
     let f = compile(
@@ -133,7 +133,7 @@ entry:
     );
 }
 
-/// What is stored to an argument is seen by what is returned, so that is no view of what the argument was.
+/// A returned value observes a store to the argument, so it is no view of the argument's old value.
 #[test]
 fn what_is_stored_to_is_not_lazy() {
     let f = compile("func @f(%x: f64[n]) -> f64[n] {\nentry:\n  %y = flip %x\n  store %x, 1.0\n  ret %y\n}");

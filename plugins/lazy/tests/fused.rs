@@ -1,4 +1,5 @@
-//! Random chains of views in functions: what is computed where it is read is what it was in memory.
+//! Random chains of views in functions: elements computed by their user equal those of a materialized
+//! array.
 
 mod support;
 
@@ -69,8 +70,8 @@ proptest! {
             let array: &LazyArray = given.as_array().unwrap();
             prop_assert_eq!(array.force().unwrap(), &wanted.to_array(), "{:?}", array);
         }
-        // What is returned as it is needs no place, so nobody makes a constructor, but of rank 0, where
-        // there is nothing to fuse.
+        // A constructor returned as a view is not materialized, except at rank 0, where there is nothing to
+        // fuse.
         prop_assert_eq!(given[1].as_array().unwrap().expr(), &expr);
         let reads: Vec<_> = lazy.executable().plan().functions.iter().flat_map(|f| &f.steps).map(|step| step.op).collect();
         let is_made = reads.iter().any(|op| op.traits.contains(Traits::CONSTRUCTOR));

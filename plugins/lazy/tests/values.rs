@@ -139,7 +139,7 @@ fn what_is_forced_is_made_once_whoever_asks() {
     let counts = measure(|| assert_eq!(address(x.force().unwrap()) as usize, *seen.iter().next().unwrap()));
     assert!(counts.bytes_total < 1000, "{counts:?}");
     assert!(matches!(x.arg().unwrap(), Arg::Array(a) if address(a) as usize == *seen.iter().next().unwrap()));
-    // What is in order already is not copied at all.
+    // A contiguous array is not copied.
     let array = numbers(&[4, 5]);
     assert_eq!(address(LazyArray::of(array.clone()).force().unwrap()), address(&array));
 }

@@ -1,9 +1,9 @@
 //! The rewrite `form-cube`: `(x * x) * x` is `cube x`.
 //!
-//! A rewrite has two halves. `matches` only looks, and says no without allocating, for it is asked often;
-//! what it finds has a type of the rewrite's own. `apply` is given what was found, and changes the function
-//! through the [`Rewriter`], which checks every step. The result must keep every bit, and here it does:
-//! `cube` is defined as the same two products.
+//! A rewrite has two halves. `matches` is read-only and fails without allocating, because it runs often;
+//! its match has a type of the rewrite's own. `apply` consumes the match, and changes the function through
+//! the [`Rewriter`], which checks every step. The result must keep every bit, and here it does: `cube` is
+//! defined as the same two products.
 
 use rewright::prelude::*;
 

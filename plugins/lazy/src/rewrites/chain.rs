@@ -65,7 +65,7 @@ fn reshaped(from: &[Dim], to: &[Dim], at: &[Affine]) -> Option<Vec<Affine>> {
     from.iter().map(|dim| if is_long(dim) { long.next() } else { Some(Affine::constant(0)) }).collect()
 }
 
-/// A position of those that a slice leaves of an axis.
+/// Maps a position in a slice to the position in the sliced axis.
 fn sliced(form: &Affine, spec: SliceSpec, dim: Dim) -> Option<Affine> {
     match (spec, dim) {
         (SliceSpec::FULL, _) => Some(form.clone()),

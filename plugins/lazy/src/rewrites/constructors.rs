@@ -10,12 +10,13 @@ use rewright::prelude::*;
 use rewright::{ArrayExpr, Effects, Function, InstData, ValueDef, register_rewrite};
 use std::sync::Arc;
 
-/// Reads no array of a constructor, but computes its elements: `x + iota` is a kernel that adds the index.
-/// Between the two may be any views; the index goes through their maps.
+/// Rematerializes constructors in array expressions, which compute the elements instead of reading an
+/// array: `x + iota` is a kernel that adds the index. Between the two may be any views; the index goes
+/// through their maps.
 ///
-/// A constructor with several readers is computed in each, for it is never work to share. Where one is read
-/// by what is no array expression, or its position can't be computed in a body, it is made in memory, once,
-/// and a remark says why.
+/// A constructor with several users is computed in each, because it is too cheap to share. If a user is no
+/// array expression, or a body can't compute the position, the constructor is materialized once, and a
+/// remark says why.
 ///
 /// It is exact: the element is that of the constructor, and its position is certain to be one.
 pub struct LazyConstructors;
@@ -168,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What has the extent that a symbol stands for.
+    /// A parameter's axis whose extent is the symbol.
     fn extent(&self, symbol: Name) -> Option<Given> {
         let func = self.cx.func();
         let lives = |param: &&Value| !self.cx.is_ended(**param) && func.ty(**param).style().is_none();

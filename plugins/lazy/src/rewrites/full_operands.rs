@@ -1,12 +1,12 @@
-//! `full-operands`: what is computed with an array of one value is computed with the value.
+//! `full-operands`: replaces operands that are uniform arrays by their scalar value.
 
 use rewright::ir::builder::infer_types;
 use rewright::prelude::*;
 use rewright::register_rewrite;
 
 /// Gives elementwise ops the value that a `full` has, seen through views, where that changes no extent of
-/// the result. What is then true of the value others know: `x + zeros` is `x` of integers; of floats it is
-/// not, for -0.0 + 0.0 is 0.0.
+/// the result. Other rewrites then use the scalar: for integers `x + zeros` becomes `x`. For floats it does
+/// not, because -0.0 + 0.0 is 0.0.
 pub struct FullOperands;
 
 static FULL_OPERANDS: RewriteDef = RewriteDef::root(

@@ -1,9 +1,9 @@
-//! Rewrites of lazy values inside of functions: none is made in memory where it can be computed where it is
-//! read.
+//! Rewrites of lazy values inside of functions: they materialize no array whose elements the user can
+//! compute.
 //!
 //! - [`constructors`]: array expressions compute the elements of constructors that they read, through any
 //!   views.
-//! - [`full_operands`]: what is computed with an array of one value is computed with the value.
+//! - [`full_operands`]: replaces operands that are uniform arrays by their scalar value.
 //! - [`eye_contraction`]: a product with the identity is the other factor.
 //! - [`sums_of_copies`]: the sum of copies is a product.
 

@@ -9,12 +9,12 @@ use std::str::FromStr;
 /// The most axes, as of a type.
 const MAX_RANK: usize = 64;
 
-/// What is wrong with a text, and where.
+/// A parse error, with its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// The byte that it is at, from 0.
     pub at: usize,
-    /// What was wanted, or what doesn't go together.
+    /// The expected token, or the inconsistency.
     pub message: String,
 }
 
