@@ -9,12 +9,14 @@ use std::time::Duration;
 
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
 
-/// Time an op at the largest size may be so many times that at a hundredth of it: room for caches and noise.
+/// The largest ratio of time per op at the largest size to that at a hundredth of it; allows for caches and
+/// noise.
 const SLACK: f64 = 4.0;
-/// Microseconds an op, of bodies of 100 and more, that are several times what is measured on a quiet machine.
+/// The most microseconds per op for bodies of 100 ops and more: several times the measurement on a quiet
+/// machine.
 const MOST: f64 = 400.0;
 
-/// One loop of so many ops, each of the one before, taken in turn from a list.
+/// One loop with a dependence chain of `n` ops, taken in turn from a list.
 fn body(ops: &[&str], n: usize) -> Module {
     let vector = Type::array(DType::F64, vec![Dim::from("n")]);
     let mut b = FuncBuilder::new("f", &[("x", vector.clone())], Vec::new());

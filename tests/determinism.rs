@@ -118,7 +118,7 @@ fn rewritten(path: &Path, registered: &Registered) -> String {
     }
 }
 
-/// What is made of all fixtures, one after the other.
+/// Rewrites all fixtures, in order.
 fn all(registered: &Registered) -> Vec<String> {
     fixtures().iter().map(|path| rewritten(path, registered)).collect()
 }
@@ -166,7 +166,7 @@ fn any_order_of_registration_of_ops() {
     (0..20).for_each(|_| assert_eq!(first, listed()));
 }
 
-/// Each thread has hash seeds of its own, and they intern names in an order that nobody knows.
+/// Each thread has hash seeds of its own, and interns names in an unpredictable order.
 fn several_threads_at_once() {
     let threads: Vec<_> = (0..3).map(|_| thread::spawn(|| all(&Registered::here()))).collect();
     let found: Vec<Vec<String>> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();

@@ -1,10 +1,9 @@
 //! Compiled programs touch nothing outside of their operands and results: random ones, whose arrays lie
 //! between pages without access rights, as near to one of them as they can, in any order of axes, with
-//! gaps, or backwards. What is in gaps stays, and arguments do.
+//! gaps, or backwards. Gaps and arguments keep their bytes.
 //!
-//! `REWRIGHT_GUARDED=100000 cargo test --test guarded` is the full run. Who touches such a page ends the
-//! process: which program that was is then in `guarded.ir` in the folder for temporary files of Cargo's
-//! target folder.
+//! `REWRIGHT_GUARDED=100000 cargo test --test guarded` is the full run. An access to such a page ends the
+//! process; the program is then in `guarded.ir` in the folder for temporary files of Cargo's target folder.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "memory without access rights")]
@@ -125,7 +124,7 @@ fn check(module: &Module, program: &Program, seed: u64) -> Result<u32, String> {
     Ok(calls)
 }
 
-/// An array between fences; or what is none.
+/// An array between fences; a datum that is no array is the error.
 fn fenced<'d>(datum: &'d Datum, random: &mut Rng) -> Result<Fenced, &'d Datum> {
     datum.as_array().map(|array| Fenced::of(array, random)).ok_or(datum)
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// Time an op at the largest size, 100 times the smallest, may be so many times that there: room for caches
-/// and noise, none for more than the 1.3rd power.
+/// The largest ratio of time per op at the largest size to that at the smallest, a hundredth of it. It
+/// allows for caches and noise, but rejects growth beyond the power of 1.3.
 const SLACK: f64 = 4.0;
 
 fn vector() -> Type {
@@ -130,7 +130,7 @@ fn readers(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     (0..n / 4).map(|i| of(b, i)).collect()
 }
 
-/// Builds a function of so many ops, and gives what it returns.
+/// Builds a function of the given number of ops, and returns its results.
 type Shape = fn(&mut FuncBuilder<'_>, usize) -> Vec<Value>;
 
 fn optimize(shape: Shape, n: usize) -> Duration {

@@ -25,7 +25,7 @@ const CASES: u32 = 2000;
 /// What programs are rewritten by.
 const PIPELINES: [&str; 2] = ["default", "fold, saturate, default"];
 
-/// After so many programs a full run says how far it is.
+/// A full run reports its progress each time it has run this many programs.
 const PART: u32 = 5_000;
 
 /// What one call may use: random loops around random calls may take long.
@@ -88,7 +88,7 @@ fn check(recipe: &Recipe, pipeline: &str) -> Result<String, TestCaseError> {
     let again = reference(&rewritten, &program.args);
     let kept = match (&expected, &again) {
         (Err(before), Err(after)) => before == after || fails_there(&program.module, after),
-        // Work that nobody needs is dropped, and its error with it.
+        // Unused work is eliminated, and its error with it.
         (Err(_), Ok(_)) => true,
         (Ok(_), _) => equal(&expected, &again),
     };
@@ -109,8 +109,7 @@ fn reference(module: &Module, args: &[Datum]) -> Ran {
     eval::evaluate(module, Name::new("f"), args.to_vec(), LIMITS)
 }
 
-/// The functions of so many last programs are kept, and with them their kernels, which are compiled once
-/// for all that have the same.
+/// The number of recent programs whose functions are kept, so that equal kernels are compiled only once.
 const KEPT: usize = 4_000;
 
 thread_local! {
@@ -183,9 +182,9 @@ fn words(error: &EvalError) -> Option<&str> {
     error.message.split(" (operands").next()
 }
 
-/// True if an error after rewriting names an instruction of the program as it was written. Work that nobody
-/// needs is dropped, and what is left may be done in another order, so it may be another error than before;
-/// but it is one of the program's own. A node fails as a whole where the shapes of its operands don't fit.
+/// True if an error after rewriting names an instruction of the program as it was written. Unused work is
+/// eliminated and the rest may be reordered, so the error may differ from the original one; but it is one
+/// of the program's own. A node fails as a whole where the shapes of its operands don't fit.
 fn fails_there(written: &Module, after: &EvalError) -> bool {
     let mut insts = written.functions().flat_map(|f| f.blocks().flat_map(|b| f.insts(b)).map(|i| f.inst(i)));
     let node = after.op == Some("arrayexpr") && after.kind == EvalErrorKind::Shape;

@@ -1,7 +1,6 @@
 //! Random nodes that read beyond the ends of arrays, at quotients and remainders, or along some of their
-//! axes only: what is taken out of them by `operand-reads` and `repeated-values` changes nothing, not where
-//! axes or arrays have no elements, where positions are out of bounds, or where an operand is read by
-//! nobody.
+//! axes only: the rewrites `operand-reads` and `repeated-values` preserve their results, also for empty
+//! axes or arrays, positions out of bounds, and unused operands.
 //!
 //! `REWRIGHT_READS=100000 cargo test --release --test reads_apart` is the full run.
 

@@ -95,7 +95,7 @@ fn the_template_works_when_it_is_copied_as_its_page_says() {
     };
     copy(&root.join("plugins/template"), elsewhere.path(), &change);
     let manifest = elsewhere.path().join("Cargo.toml");
-    // As in the workspace, so that what is built there need not be built again.
+    // The workspace's profile, so that its builds are reused.
     let profile = fs::read_to_string(root.join("tests/stranger/Cargo.toml")).expect("the stranger is there");
     let profile = &profile[profile.find("[profile.dev]").expect("it has a profile")..];
     let text = fs::read_to_string(&manifest).expect("the manifest is copied");

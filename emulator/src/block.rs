@@ -1,4 +1,4 @@
-//! Instructions that follow each other, decoded.
+//! Decodes blocks of consecutive instructions.
 
 use crate::report;
 use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction};
@@ -9,8 +9,8 @@ const MOST: usize = 48;
 const LONGEST: usize = 15;
 const PAGE: usize = 4096;
 
-/// Instructions up to one that goes elsewhere, with the bytes that they were decoded from: memory of code
-/// is used again for other code.
+/// Instructions up to a branch, with the bytes that they were decoded from, because code memory may be
+/// reused for other code.
 pub struct Block {
     start: u64,
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Arrays between pages that nobody may touch.
+//! Arrays between inaccessible guard pages.
 
 #[path = "../../lowering/tests/codegen/arena.rs"]
 mod arena;
@@ -9,7 +9,7 @@ use ndarray::{ArrayView, Axis, IxDyn, ShapeBuilder};
 use rewright::lowering::exec::ViewMut;
 use rewright_ir::{Array, DType, Element, View, with_dtype};
 
-/// What is where no element is.
+/// The byte that fills gaps between elements.
 const FILLER: u8 = 0xa5;
 
 /// An array in memory of its own, which begins after a page without access rights, or ends before one.
@@ -89,8 +89,7 @@ impl Fenced {
             let lowest: isize = back.map(|axis| (of.shape[axis] as isize - 1) * of.strides[axis]).sum();
             let strides: Vec<usize> = of.strides.iter().map(|s| s.unsigned_abs()).collect();
             let shape = IxDyn(&of.shape).strides(IxDyn(&strides));
-            // SAFETY: all elements are there and were written, and nobody writes to them while they are
-            // borrowed.
+            // SAFETY: all elements are allocated and initialized, and none is written while borrowed.
             let mut view =
                 unsafe { ArrayView::from_shape_ptr(shape, of.first.cast::<T>().offset(lowest).cast_const()) };
             (0..of.shape.len()).filter(|&axis| backwards(axis)).for_each(|axis| view.invert_axis(Axis(axis)));

@@ -46,7 +46,7 @@ fn is_same(a: Option<Scalar>, b: Option<Scalar>) -> bool {
     a == b || (is_nan(a) && is_nan(b))
 }
 
-// --- How functions of it are computed
+// --- Evaluation of functions of the style
 
 // Whatever the function is, what it makes of equal elements is equal.
 register_interface!(style "toeplitz", Broadcasting, &Broadcasting {
@@ -73,7 +73,7 @@ register_interface!(style "toeplitz", Stored, &Stored(|ty| {
     Ok(vec![places(vec![k.clone(), zero.clone()]), places(vec![zero, k])])
 }));
 
-// --- What it has instead of a loop over all elements
+// --- Methods that avoid a loop over all elements
 
 /// The sum of all n * n elements is one of 2 n: the k-th diagonal from the main one has n - k of them. Of
 /// integers, whose sums have no order.

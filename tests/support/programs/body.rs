@@ -163,7 +163,7 @@ impl<'m> Body<'m> {
     /// Appends what one step says.
     pub fn step(&mut self, c: &mut Choices<'_>) {
         let kind = c.below(40);
-        // What does not fit is left out, and a step may do nothing.
+        // Ops that do not fit are left out, so a step may do nothing.
         let _: Option<()> = match kind {
             30..=31 => effects::ufunc(self, c),
             32..=33 => flow::begin(self, c),
@@ -183,7 +183,7 @@ impl<'m> Body<'m> {
         };
     }
 
-    /// Returns some of the values in scope: such as fit what was returned elsewhere.
+    /// Returns some of the values in scope: they fit the types of other returns.
     pub fn ret(&mut self, c: &mut Choices<'_>) {
         let returned: Vec<Arg> = match self.results.clone() {
             Some(types) => {

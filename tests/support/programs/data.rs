@@ -43,7 +43,7 @@ fn dim(c: &mut Choices<'_>, extent: u64) -> Dim {
     }
 }
 
-/// The type of a parameter, and the shape of what is passed; none for a scalar.
+/// The type of a parameter, and the shape of its argument; `None` for a scalar.
 pub fn param(c: &mut Choices<'_>, stock: &Stock) -> (Type, Option<Vec<u64>>) {
     let dtype = stock.dtype(c);
     if c.one_in(5) {
@@ -54,7 +54,7 @@ pub fn param(c: &mut Choices<'_>, stock: &Stock) -> (Type, Option<Vec<u64>>) {
     (Type::array(dtype, dims), Some(shape))
 }
 
-/// What is passed for a parameter.
+/// The argument for a parameter.
 pub fn argument(c: &mut Choices<'_>, dtype: DType, shape: Option<&[u64]>) -> Datum {
     match shape {
         None => Datum::Scalar(scalar(c, dtype)),

@@ -178,7 +178,7 @@ pub fn forget(body: &mut Body<'_>, value: Value) {
 
 fn end_arm(body: &mut Body<'_>, c: &mut Choices<'_>, mut branch: Region) -> Option<()> {
     let Region::Branch { join, defaults, joined, .. } = &mut branch else { return None };
-    // Some arm reaches what comes after; others may leave the function.
+    // At least one arm reaches the join block; others may return.
     if *joined && c.one_in(6) {
         body.ret(c);
     } else if *joined && c.one_in(16) {

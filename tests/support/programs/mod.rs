@@ -57,7 +57,8 @@ pub struct Program {
     pub args: Vec<Datum>,
 }
 
-/// Decodes a program. The error is that what was printed could not be read, or not as the same.
+/// Decodes a program. The error is a failed round trip: the printed program did not parse, or parsed
+/// differently.
 pub fn program(recipe: &Recipe) -> Result<Program, String> {
     let stock = Stock::choose(&mut Choices::new(&recipe.stock));
     let mut module = Module::new();
