@@ -1,4 +1,4 @@
-//! What a node computes or reads along some of its axes only, as an array of its own.
+//! Materializes values that a node computes or reads along only some of its axes.
 
 use crate::prelude::*;
 use rewright_ir::expr::{
@@ -10,7 +10,8 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A value of a node's body that is an array of its own: it varies along these axes only, and none of its positions are found in arrays.
+/// A value of a node's body that is materialized: it varies along these axes only, and none of its indices
+/// are read from arrays.
 pub struct Taken {
     /// The value.
     pub value: BodyRef,
@@ -18,11 +19,12 @@ pub struct Taken {
     pub dtype: DType,
     /// Numbers of axes, in order; these are [plain](are_plain).
     pub along: Vec<u32>,
-    /// Without axes: where one of these does not hold nothing is computed, and the elements are zeros, which nobody reads.
+    /// Conditions without axes: if one does not hold, nothing is computed, and the elements are unread
+    /// zeros.
     pub guard: Vec<Condition>,
 }
 
-/// The axes that positions go along, in order.
+/// The axes that positions depend on, in order.
 pub(super) fn axes_of(index: &[Index]) -> SmallVec<[u32; 4]> {
     let forms = index.iter().filter_map(|index| index.expr.form());
     let mut axes: SmallVec<[u32; 4]> = forms.flat_map(|form| form.axes().iter().map(|&(axis, _)| axis)).collect();
@@ -31,27 +33,29 @@ pub(super) fn axes_of(index: &[Index]) -> SmallVec<[u32; 4]> {
     axes
 }
 
-/// True if an array can have each of these axes: they begin at 0, and it is said where they end.
+/// True if all axes start at 0 and have known ends, so that an array can have them.
 pub(super) fn are_plain(axes: &[Axis]) -> bool {
     axes.iter().all(|axis| axis.lo == SymExpr::default() && axis.hi.is_some())
 }
 
-/// True if a read may fail at a point, and so not where there are no points: of what is looked at once a call the same is said either way.
+/// True if a read may fail at a point, and so not in a node without points. Checks that run once a call give
+/// the same result either way and do not count.
 pub(super) fn may_fail(func: &Function, args: &[Value], operand: &Operand) -> bool {
     let Source::Array(arg) = operand.source else { return false };
     let dims = func.ty(args[arg as usize]).dims();
     let fails = |(index, dim): (&Index, &Dim)| match index.mode {
         Mode::Pad(_) | Mode::Broadcast => false,
-        // There is nothing to be wrapped to in an array without elements.
+        // Wrapping and clamping fail in an array without elements.
         Mode::Wrap | Mode::Clamp => !matches!(*dim, Dim::Const(1..)),
-        // Where an axis ends is compared once.
+        // The extent of an axis is checked once.
         Mode::Proved => !matches!(&index.expr, IndexExpr::Affine(form) if form.as_axis().is_some()),
         Mode::Check => true,
     };
     operand.index.iter().zip(dims).any(fails)
 }
 
-/// Computes values of a node's body as arrays before the node. `read` is given what is left, its arguments, and the operands that read the arrays.
+/// Materializes values of a node's body before the node. `read` gets the remaining expression, its
+/// arguments, and the operands that read the new arrays.
 pub(super) fn take_out(
     rw: &mut Rewriter<'_>,
     root: Inst,
@@ -81,10 +85,10 @@ pub(super) fn take_out(
     rw.replace(root, &results)
 }
 
-/// The node that gives a value, and what it reads.
+/// The node that computes a value, and its arguments.
 fn node_of(expr: &ArrayExpr, args: &[Value], taken: &Taken) -> Result<(ArrayExpr, Vec<Value>), RewriteError> {
     let Taken { value, dtype, along, guard } = taken;
-    // What the value is computed of.
+    // The instructions and operands that the value depends on.
     let (mut insts, mut reads, mut left) = (BTreeSet::new(), BTreeSet::new(), vec![*value]);
     while let Some(value) = left.pop() {
         match value {
@@ -146,7 +150,7 @@ fn dim_of(extent: &SymExpr) -> Dim {
     }
 }
 
-/// Gives names that nothing in an expression has.
+/// A generator of names that are unused in an expression.
 fn fresh_names(expr: &ArrayExpr) -> impl FnMut() -> Name {
     let symbols = expr.axes.iter().filter_map(|axis| axis.hi.as_ref()).flat_map(|hi| hi.terms()).map(|term| term.0);
     let own = expr.axes.iter().map(|axis| axis.name).chain(expr.operands.iter().map(|operand| operand.name));

@@ -7,16 +7,20 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Copy propagation through block arguments: a block parameter that gets the same value along all branches is replaced by that value.
+/// Copy propagation through block arguments: replaces a block parameter by the value that all branches pass
+/// for it.
 ///
-/// Parameters may get it from each other, round loops too. So what is looked at is the graph of parameters and the parameters among
-/// their arguments: a strongly connected part of it that only one value comes into from outside is all copies of that value; of
-/// another part, those that no value from outside comes into are looked at again by themselves (Braun and others, "Simple and
-/// Efficient Construction of Static Single Assignment Form", 2013, section 3.2), to a depth of 32. All of it is one application,
-/// in linear time. Parameters that always get one constant because of branches never taken are `fold`'s, those that nothing uses `dce`'s.
+/// Parameters may pass it to each other, also around loops. So the algorithm works on the graph of
+/// parameters and the parameters among their arguments. If only one value enters a strongly connected
+/// component from outside, all its parameters are copies of that value. Otherwise the parameters that no
+/// outside value enters are examined again as a graph of their own (Braun and others, "Simple and Efficient
+/// Construction of Static Single Assignment Form", 2013, section 3.2), to a depth of 32. All of it is one
+/// application, in linear time. `fold` handles parameters that are constant because of branches never taken,
+/// `dce` unused ones.
 ///
-/// It is exact because a parameter holds what its argument held at the branch, which is what it holds later unless something stores to
-/// either: such values stay, and so do parameters whose type says more than an argument's, which the branch has to check.
+/// It is exact because a parameter holds the argument's value at the branch, and keeps it unless something
+/// stores to either: such values stay. Parameters whose type is more precise than an argument's stay too,
+/// because the branch checks the type.
 pub struct BlockArgs;
 
 static BLOCK_ARGS: RewriteDef =
@@ -26,13 +30,13 @@ static BLOCK_ARGS: RewriteDef =
         .before(&["cse", "dce"]);
 register_rewrite!(BLOCK_ARGS);
 
-/// How often parts of a part are looked at by themselves.
+/// The deepest nesting of components that are examined again.
 const DEPTH: u32 = 32;
 
-/// How many parameters the quick look goes back.
+/// How far back the quick test follows parameters.
 const DEEP: u32 = 2;
 
-/// Parameters, each with the value that it always gets.
+/// Parameters, each with the value that it always holds.
 pub struct Copies(Vec<((Block, usize), Value, Value)>);
 
 impl Rewrite for BlockArgs {
@@ -58,7 +62,8 @@ impl Rewrite for BlockArgs {
     }
 }
 
-/// A quick look at one parameter, and so many before it: it is no copy if it gets different values that are no copies themselves.
+/// A quick test of one parameter, which follows arguments to `depth`: a parameter is no copy if it gets
+/// different values that are no copies themselves.
 fn may_be_copy(cx: &MatchCx<'_>, block: Block, index: usize, depth: u32) -> bool {
     let param = cx.func().block_params(block)[index];
     let is_no_copy = |arg: Value| match cx.func().def(arg) {
@@ -79,7 +84,7 @@ impl Copies {
         let mut tasks = vec![Task::Parts((0..graph.nodes.len() as u32).collect(), 0)];
         while let Some(task) = tasks.pop() {
             match task {
-                // Those that others get values from come first.
+                // Components come after those that pass values to them.
                 Task::Parts(nodes, depth) => {
                     tasks.extend(graph.parts(&nodes).into_iter().rev().map(|part| Task::Part(part, depth)));
                 }
@@ -97,9 +102,9 @@ impl Copies {
 }
 
 enum Task {
-    /// Find the strongly connected parts of a graph of these nodes, and look at each.
+    /// Find the strongly connected components of the graph of these nodes, and examine each.
     Parts(Vec<u32>, u32),
-    /// Look at a strongly connected part.
+    /// Examine a strongly connected component.
     Part(Vec<u32>, u32),
 }
 
@@ -108,14 +113,14 @@ struct Node {
     place: (Block, usize),
     param: Value,
     args: SmallVec<[Value; 2]>,
-    /// What it is a copy of.
+    /// The value that it is a copy of.
     copy: Option<Value>,
 }
 
 struct Graph {
     nodes: Vec<Node>,
     number: FxHashMap<Value, u32>,
-    /// The part that a node was last found in.
+    /// The component that a node was last found in.
     part: Vec<u32>,
     parts: u32,
 }
@@ -148,13 +153,13 @@ impl Graph {
         Graph { nodes, number, part, parts: 0 }
     }
 
-    /// What a value is a copy of, or itself.
+    /// The value that a value is a copy of, or the value itself.
     fn origin(&self, value: Value) -> Value {
         self.number.get(&value).and_then(|&at| self.nodes[at as usize].copy).unwrap_or(value)
     }
 
-    /// Finds out whether a strongly connected part is all copies of one value. If not, gives those of it that get values from each other
-    /// only; the others are no copies.
+    /// Decides whether all parameters of a strongly connected component are copies of one value. If not,
+    /// returns the parameters that get values from the component only; the others are no copies.
     fn decide(&mut self, part: &[u32]) -> Vec<u32> {
         self.parts += 1;
         part.iter().for_each(|&at| self.part[at as usize] = self.parts);
@@ -185,8 +190,8 @@ impl Graph {
         }
     }
 
-    /// The strongly connected parts of the graph that some nodes make, each after those that it gets values from (Tarjan, "Depth-first
-    /// search and linear graph algorithms", 1972).
+    /// The strongly connected components of the graph of some nodes, each after those that pass values to it
+    /// (Tarjan, "Depth-first search and linear graph algorithms", 1972).
     fn parts(&mut self, nodes: &[u32]) -> Vec<Vec<u32>> {
         let mut order: FxHashMap<u32, u32> = nodes
             .iter()
@@ -219,18 +224,18 @@ impl Graph {
     }
 }
 
-/// Not entered yet.
+/// Not visited yet.
 const UNSEEN: u32 = u32::MAX;
-/// In a part that is complete.
+/// In a complete component.
 const DONE: u32 = u32::MAX - 1;
 
 /// A depth-first search.
 struct Search {
-    /// The first node in the order of the search that each leads back to.
+    /// For each node the earliest node of the search that it leads back to.
     low: FxHashMap<u32, u32>,
-    /// Nodes whose part is not complete.
+    /// Nodes whose component is not complete.
     open: Vec<u32>,
-    /// The way to where the search is, with the next argument to look at.
+    /// The current path, with the next argument of each node.
     path: Vec<(u32, usize)>,
     found: Vec<Vec<u32>>,
 }

@@ -1,4 +1,4 @@
-//! What can't fail, whatever its operands hold.
+//! Instructions that can't fail, whatever their operands hold.
 
 use crate::prelude::*;
 use rewright_ir::expr::{BodyOp, Index, IndexExpr, Mode, Source, SymExpr, Write};
@@ -6,10 +6,10 @@ use rewright_ir::op::{InferCx, Traits};
 use rewright_ir::ops::view::broadcast_axes;
 use rewright_ir::{ArrayExpr, Dim, InstData};
 
-/// Ops on whole arrays that take every array of the types that they accept.
+/// Ops on whole arrays that are total on the types that they accept.
 const TOTAL: &[&str] = &["sum", "prod", "any", "all", "transpose", "flip", "expand_dims", "to_array"];
 
-/// True if an instruction is certain to give results. What is not known to be counts as what may fail.
+/// True if an instruction is certain not to fail; conservative.
 pub fn cannot_fail(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     if !data.op.is_pure() {
@@ -24,7 +24,7 @@ pub fn cannot_fail(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// True if the types say that operands broadcast.
+/// True if the types prove that the operands broadcast.
 fn extents_agree(func: &Function, data: &InstData) -> bool {
     let arrays = data.args.iter().map(|&v| func.ty(v)).filter(|ty| ty.is_array());
     if arrays.clone().count() < 2 {
@@ -39,13 +39,13 @@ fn extents_agree(func: &Function, data: &InstData) -> bool {
     })
 }
 
-/// True if the types say that an array has the extents that a view wants.
+/// True if the types prove that an array has the extents that a view requires.
 fn view_cannot_fail(func: &Function, data: &InstData) -> bool {
     let &[x] = &data.args[..] else { return false };
     let ty = func.ty(x);
     let dims = data.attrs.dims("dims").unwrap_or(&[]);
     match data.op.name {
-        // One extent is what the others leave, or there are none to be found out.
+        // One extent is inferred from the others, or all are known.
         "reshape" => dims == [Dim::Any] || ty.dims().iter().chain(dims).all(|dim| matches!(dim, Dim::Const(_))),
         "squeeze" => {
             let Some(axes) = data.attrs.ints("axes") else { return true };
@@ -63,7 +63,8 @@ fn view_cannot_fail(func: &Function, data: &InstData) -> bool {
     }
 }
 
-/// True if the types say that operands have the extents of the axes that read them, and no op in the body may fail.
+/// True if the types prove that operands have the extents of the axes that index them, and no op in the body
+/// may fail.
 fn expression_cannot_fail(func: &Function, data: &InstData, expr: &ArrayExpr) -> bool {
     let ops = expr.body.insts.iter().all(|i| match &i.op {
         BodyOp::Op(op, _) => !op.traits.contains(Traits::PARTIAL),
@@ -88,7 +89,7 @@ fn expression_cannot_fail(func: &Function, data: &InstData, expr: &ArrayExpr) ->
     ops && read && plain && expr.guard.is_empty() && expr.reductions.is_empty() && expr.finish.is_none()
 }
 
-/// True if a bound is certain to be a dim.
+/// True if a bound is certain to equal a dim.
 fn is_dim(bound: &SymExpr, dim: Dim) -> bool {
     match dim {
         Dim::Const(extent) => i64::try_from(extent).is_ok_and(|extent| *bound == SymExpr::constant(extent)),

@@ -1,9 +1,10 @@
-//! `components`: a component of an array that was just put together is what it was put together from.
+//! `components`: replaces a component of an assembled array by the operand that it was assembled from.
 
 use crate::prelude::*;
 use rewright_ir::style::Style;
 
-/// Replaces `component` of `assemble` by the operand. What `assemble` checks is still checked where the array itself is used.
+/// Replaces `component` of `assemble` by the operand. Uses of the array itself still run the checks of
+/// `assemble`.
 pub struct Components;
 
 static COMPONENTS: RewriteDef =

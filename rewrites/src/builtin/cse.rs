@@ -1,4 +1,4 @@
-//! `cse`: computes once what is computed twice.
+//! `cse`: common subexpression elimination.
 
 use crate::prelude::*;
 use rewright_ir::InstData;
@@ -11,17 +11,19 @@ use smallvec::SmallVec;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::rc::Rc;
 
-/// Common subexpression elimination: where an instruction without effects computes what one that dominates it has computed, its users
-/// read the results of that one.
+/// Replaces the results of an instruction without effects by those of a dominating instruction that computes
+/// the same.
 ///
-/// Two instructions compute the same if op, operands and attributes are the same, constants bit for bit, and operands of commutative ops
-/// in any order. The blocks are walked in preorder of the dominator tree, with a table of what was computed on the way down (as in
-/// Briggs, Cooper and Simpson, "Value numbering", 1997, section 3.2), and operands are looked up as what they have become, so that all
-/// copies of a long expression go at once. All of it is one application, in linear time.
+/// Two instructions compute the same if their op, operands and attributes are equal: constants bit for bit,
+/// operands of commutative ops in any order. The walk visits blocks in preorder of the dominator tree, with
+/// a table of the instructions that dominate (as in Briggs, Cooper and Simpson, "Value numbering", 1997,
+/// section 3.2). Operands are looked up by their replacements, so that all copies of a long expression go at
+/// once. All of it is one application, in linear time.
 ///
-/// It is exact because an op without effects gives the same for the same operands. What an operand holds that something stores to
-/// depends on when it is read: two instructions that read such an operand count as the same only in one block with no
-/// store to it between. Values that something stores to are never shared, and what a `del` may have ended is not used again.
+/// It is exact because an op without effects gives the same results for the same operands. The content of an
+/// operand that is stored to depends on when it is read: two instructions that read such an operand count as
+/// equal only in one block with no store to it between. Values that are stored to are never shared, and
+/// values that a `del` may have ended are not used again.
 pub struct Cse;
 
 static CSE: RewriteDef = RewriteDef::block("cse", "computes once what is computed twice", &Cse)
@@ -29,7 +31,8 @@ static CSE: RewriteDef = RewriteDef::block("cse", "computes once what is compute
     .after(&["fold", "canonicalize"]);
 register_rewrite!(CSE);
 
-/// Instructions, each with an earlier one that computes the same, in an order in which one can be replaced after the other.
+/// Instructions, each with an earlier one that computes the same, in an order in which they can be replaced
+/// one after the other.
 pub struct Twins(Vec<(Inst, Inst)>);
 
 impl Rewrite for Cse {
@@ -51,12 +54,12 @@ impl Rewrite for Cse {
     }
 }
 
-/// An operand: which value, and, where something stores to it, which of the contents that it has one after the other; else 0.
+/// An operand: the value, and the version of its content if it is stored to, else 0.
 pub(super) type Operand = (Value, u64);
 
 type Operands = SmallVec<[Operand; 3]>;
 
-/// What an instruction computes.
+/// The computation of an instruction, for comparison.
 pub(super) struct Key<'f> {
     op: Op,
     operands: Operands,
@@ -64,7 +67,7 @@ pub(super) struct Key<'f> {
 }
 
 impl<'f> Key<'f> {
-    /// What an instruction computes of these operands.
+    /// The key of an instruction with these operands.
     pub fn of(data: &'f InstData, mut operands: Operands) -> Self {
         if data.op.traits.contains(Traits::COMMUTATIVE) {
             operands.sort_unstable();
@@ -88,8 +91,8 @@ impl Hash for Key<'_> {
     }
 }
 
-/// A quick look at one instruction, which says yes for one at least if there are any twins: the first pair has the very same operands.
-/// Says yes too where a longer look would be needed.
+/// A quick test, true for at least one instruction of a function with twins: the first pair has identical
+/// operands. Also true where only a longer test could tell.
 pub(super) fn may_have_twin(cx: &MatchCx<'_>, inst: Inst) -> bool {
     const MANY: usize = 8;
     let func = cx.func();
@@ -100,7 +103,7 @@ pub(super) fn may_have_twin(cx: &MatchCx<'_>, inst: Inst) -> bool {
     let Some((uses, rarest)) = data.args.iter().map(|&arg| (func.use_count(arg), arg)).min() else {
         return true;
     };
-    // Nobody else reads it.
+    // The operand has no other user.
     if uses == 1 {
         return false;
     }
@@ -144,14 +147,14 @@ impl Twins {
 /// A walk over the dominator tree.
 struct Walk<'a> {
     cx: MatchCx<'a>,
-    /// The latest instruction of each kind, by the kind's hash: what it computes is compared when it is found. One that does not
-    /// dominate where the walk has got to never will again.
+    /// The latest instruction for each hash of a key; the keys are compared on a hit. An instruction that
+    /// does not dominate the current block dominates no later one either.
     table: FxHashMap<u64, Inst>,
-    /// The operands of those which read what something stores to.
+    /// The operands of instructions that read values which are stored to.
     versioned: FxHashMap<Inst, Operands>,
-    /// What takes the place of results of twins.
+    /// The replacements of results of twins.
     same: SecondaryMap<Value, Value>,
-    /// The contents, in this block so far, of the values that something stores to.
+    /// The versions, at this point of the block, of the values that are stored to.
     versions: FxHashMap<Value, u64>,
     last_version: u64,
     /// Values that some `del` ends.
@@ -190,14 +193,14 @@ impl Walk<'_> {
         }
     }
 
-    /// What an instruction that is in the table computes.
+    /// The key of an instruction that is in the table.
     fn key(&self, inst: Inst) -> Key<'_> {
         let data = self.cx.func().inst(inst);
         let unwritten = || data.args.iter().map(|&v| (self.now(v), 0)).collect();
         Key::of(data, self.versioned.get(&inst).cloned().unwrap_or_else(unwritten))
     }
 
-    /// What a value has become.
+    /// The replacement of a value, or the value itself.
     fn now(&self, value: Value) -> Value {
         self.same.get(value).copied().unwrap_or(value)
     }
@@ -215,7 +218,7 @@ impl Walk<'_> {
         (value, *version)
     }
 
-    /// True if the results of an instruction that computes the same can be used instead.
+    /// True if the results of an earlier, equal instruction can be used instead.
     fn can_take(&self, block: Block, inst: Inst, earlier: Inst) -> bool {
         let func = self.cx.func();
         let results = &func.inst(earlier).results;

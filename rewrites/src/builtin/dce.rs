@@ -1,4 +1,4 @@
-//! `dce`: removes what nothing needs.
+//! `dce`: dead code elimination.
 
 use crate::prelude::*;
 use rewright_ir::ValueDef;
@@ -8,16 +8,18 @@ use slotmap::SecondaryMap;
 use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 
-/// Dead code elimination: removes blocks that can't be reached, instructions without effects and block parameters whose values are not
+/// Removes unreachable blocks, instructions without effects and block parameters whose values are not
 /// needed, and the `del`s of such values.
 ///
-/// A value is needed if it is an operand of an instruction with effects or of a terminator, of an instruction whose result is needed,
-/// or a branch argument for a parameter that is. Marking from the effects backwards finds also what only keeps itself alive, such as a
-/// loop's counter that nothing reads (Cytron, Ferrante, Rosen, Wegman and Zadeck, "Efficiently computing static single assignment
-/// form and the control dependence graph", 1991, section 7.1; branches are all kept here, so that loops that never end do not end).
+/// A value is needed if it is an operand of an instruction with effects, of a terminator or of an
+/// instruction whose result is needed, or a branch argument for a needed parameter. Marking backwards from
+/// the effects also finds cycles that only keep themselves alive, such as an unread loop counter (Cytron,
+/// Ferrante, Rosen, Wegman and Zadeck, "Efficiently computing static single assignment form and the control
+/// dependence graph", 1991, section 7.1). Unlike there, all branches are kept, so that infinite loops stay
+/// infinite.
 ///
-/// It is exact because what it removes computes values only, which nobody reads. An op that may fail on some operands and whose result
-/// is not needed goes too, and so does its error. What is dead in the whole function goes in one application, in linear time.
+/// It is exact because the removed instructions only compute unread values. An unneeded op that may fail is
+/// removed together with its error. One application removes everything dead in the function, in linear time.
 pub struct Dce;
 
 static DCE: RewriteDef = RewriteDef::block("dce", "removes what nothing needs", &Dce)
@@ -29,7 +31,7 @@ register_rewrite!(DCE);
 /// A set of values.
 type Values = SecondaryMap<Value, ()>;
 
-/// What is dead in a function.
+/// The dead code of a function.
 #[derive(Default)]
 pub struct Dead {
     blocks: Vec<Block>,
@@ -57,8 +59,9 @@ impl Rewrite for Dce {
     }
 }
 
-/// A quick look at one block, which finds something in at least one block of a function that holds anything dead: at the end of each
-/// chain of dead instructions one has no use but `del`s, or leads into a dead block parameter.
+/// A quick test of one block, true for at least one block of a function that has dead code. It suffices
+/// because each chain of dead instructions ends with one that has no use but `del`s, or that leads into a
+/// dead block parameter.
 fn may_hold_dead(cx: &MatchCx<'_>, block: Block) -> bool {
     let func = cx.func();
     let unneeded = || func.block_params(block).iter().any(|&param| may_be_unneeded(cx, param));
@@ -72,7 +75,7 @@ fn may_hold_dead(cx: &MatchCx<'_>, block: Block) -> bool {
     })
 }
 
-/// What is found out soon of a value.
+/// The result of a short search for uses of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Need {
     Needed,
@@ -80,17 +83,18 @@ enum Need {
     Unknown,
 }
 
-/// False if something is found soon that needs a value.
+/// False if a short search finds a use that needs the value.
 fn may_be_unneeded(cx: &MatchCx<'_>, value: Value) -> bool {
     need(cx, value) != Need::Needed
 }
 
-/// True if a short search shows that nothing needs an instruction: `dce` removes it, so no other rewrite fuses it.
+/// True if a short search shows that an instruction is dead: `dce` removes it, so other rewrites do not fuse
+/// it.
 pub(super) fn is_unneeded(cx: &MatchCx<'_>, inst: Inst) -> bool {
     cx.func().inst(inst).results.iter().all(|&result| need(cx, result) == Need::Unneeded)
 }
 
-/// Follows a value through instructions without effects and branches.
+/// Follows a value through instructions without effects and through branches.
 fn need(cx: &MatchCx<'_>, value: Value) -> Need {
     const FAR: usize = 32;
     let func = cx.func();
@@ -100,7 +104,7 @@ fn need(cx: &MatchCx<'_>, value: Value) -> Need {
         at += 1;
         for data in func.each_user(value).map(|user| func.inst(user)).filter(|data| data.op.effects != Effects::FREES) {
             if !data.op.is_pure() && data.args.contains(&value) {
-                // A call without effects may be found to be needed by nothing.
+                // The call may turn out to have no effects, and then is not needed itself.
                 return if data.op.effects == Effects::CALLS { Need::Unknown } else { Need::Needed };
             }
             let params =
@@ -139,14 +143,14 @@ impl Dead {
     }
 }
 
-/// True if an instruction, of a block that can be reached, is not needed.
+/// True if an instruction of a reachable block is not needed.
 fn is_dead(cx: &MatchCx<'_>, inst: Inst, needed: &Values) -> bool {
     let func = cx.func();
     let data = func.inst(inst);
     if data.op.effects != Effects::FREES {
         return cx.is_pure(inst) && !data.results.iter().any(|&r| needed.contains_key(r));
     }
-    // Ending the life of a value goes with the value. A constant has none.
+    // A `del` is removed with its value. A `del` of a constant has no effect.
     data.args.iter().all(|&value| match func.def(value) {
         ValueDef::Const(_) => true,
         ValueDef::Param(block, _) => func.entry() != Some(block) && !needed.contains_key(value),
@@ -156,11 +160,11 @@ fn is_dead(cx: &MatchCx<'_>, inst: Inst, needed: &Values) -> bool {
     })
 }
 
-/// The values that are needed, of the blocks that can be reached.
+/// The needed values of all reachable blocks.
 fn needed(cx: &MatchCx<'_>) -> Values {
     let func = cx.func();
     let mut work: Vec<Value> = Vec::new();
-    // For each block, the branches to it: the terminator, and which of its targets.
+    // For each block, the branches to it: the terminator, and the number of its target.
     let mut branches: FxHashMap<Block, Vec<(Inst, usize)>> = FxHashMap::default();
     for inst in func.blocks().filter(|&b| cx.is_reachable(b)).flat_map(|b| func.insts(b)) {
         let data = func.inst(inst);

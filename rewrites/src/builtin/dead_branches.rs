@@ -1,11 +1,12 @@
-//! `dead-branches`: branches that are decided before there are types.
+//! `dead-branches`: takes branches that are decided before there are types.
 
 use crate::prelude::*;
 use rewright_ir::{Target, eval_scalar};
 use smallvec::SmallVec;
 
-/// In a function that is yet to go through type inference, replaces a `br_if` or `switch` that only whole numbers and bools decide by a
-/// `jump`: what is never reached need not have types. In typed functions `fold` does so, and more.
+/// In a function without inferred types, replaces a `br_if` or `switch` that depends only on integer and
+/// bool constants by a `jump`: unreachable code need not have types. In typed functions `fold` does this,
+/// and more.
 pub struct DeadBranches;
 
 static DEAD_BRANCHES: RewriteDef =
@@ -16,7 +17,7 @@ static DEAD_BRANCHES: RewriteDef =
         .reach(DEPTH);
 register_rewrite!(DEAD_BRANCHES);
 
-/// So many ops deep a condition is looked into.
+/// The depth of ops to which a condition is evaluated.
 const DEPTH: u8 = 4;
 
 impl RootRewrite for DeadBranches {
@@ -42,7 +43,8 @@ impl RootRewrite for DeadBranches {
     }
 }
 
-/// A whole number or bool that a value is. Those are the same whatever dtypes inference finds for literals; of fractions that is not certain.
+/// The integer or bool constant that a value is. These do not depend on the dtypes that inference finds for
+/// literals; fractions may.
 fn constant(cx: &MatchCx<'_>, value: Value, depth: u8) -> Option<Scalar> {
     let whole = |scalar: &Scalar| scalar.dtype().is_bool() || scalar.dtype() == DType::I64;
     let func = cx.func();

@@ -10,13 +10,14 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Puts a `del` of each array behind its last use on each path, and takes out others: at the end of the function's rewriting the `del`s
-/// say what is alive, whatever became of those that were written. Where a value is still needed on another path, the `del` stands
-/// at the beginning of the block that does not need it any more, unless that is also come to without the value. An array that
-/// is returned or given to a block has none behind that. Arguments of the function are their caller's: their `del`s stay as they are.
+/// Places a `del` of each array after its last use on each path, and removes the other `del`s. After a
+/// function is rewritten, the `del`s state the live ranges, whatever became of the original ones. If a value
+/// is still needed on another path, the `del` stands at the beginning of the block that no longer needs it,
+/// unless that block is also reached without the value. An array that is returned or passed to a block has
+/// no `del` after that. Arguments of the function belong to the caller: their `del`s stay as they are.
 ///
-/// It is exact because a `del` is where no path leads to another use. Nothing is gained in an `Executable`, which finds out by
-/// itself when a buffer is free; the reference evaluator holds less at a time. So it is opt-in.
+/// It is exact because a `del` stands where no path leads to another use. An `Executable` gains nothing,
+/// because it finds free buffers itself; the reference evaluator needs less memory. So it is opt-in.
 pub struct DelPlacement;
 
 static DEL_PLACEMENT: RewriteDef =
@@ -26,21 +27,21 @@ static DEL_PLACEMENT: RewriteDef =
         .opt_in();
 register_rewrite!(DEL_PLACEMENT);
 
-/// A place for `del`s: behind an instruction, or at the beginning of a block.
+/// A position for `del`s: after an instruction, or at the beginning of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Behind(Inst),
     Begin(Block),
 }
 
-/// Values whose `del`s are not where they should be.
+/// Values with misplaced `del`s.
 pub struct Misplaced(Vec<Ends>);
 
 struct Ends {
     value: Value,
-    /// The `del`s that there are.
+    /// The existing `del`s.
     old: SmallVec<[Inst; 2]>,
-    /// Where there should be one.
+    /// The positions of the new ones.
     places: SmallVec<[Place; 2]>,
 }
 
@@ -58,7 +59,7 @@ impl Rewrite for DelPlacement {
                 rw.erase(del)?;
             }
         }
-        // Backwards, since each goes right behind or before the same place as those after it.
+        // In reverse order, since each is inserted directly at its position, before those inserted earlier.
         for ends in found.0.iter().rev() {
             for place in &ends.places {
                 let point = match *place {
@@ -93,7 +94,7 @@ fn is_del(func: &Function, inst: Inst) -> bool {
     func.inst(inst).op.effects.contains(Effects::FREES)
 }
 
-/// Where each `del` of the blocks that can be reached stands, other `del`s before it left out.
+/// The position of each `del` in reachable blocks, ignoring other `del`s before it.
 fn places_of_dels(cx: &MatchCx<'_>) -> FxHashMap<Inst, Place> {
     let func = cx.func();
     let mut places = FxHashMap::default();
@@ -118,7 +119,7 @@ struct Lives<'a> {
 }
 
 impl Lives<'_> {
-    /// The `del`s that a value has and those that it should have, if they differ.
+    /// The `del`s that a value has and the positions that it should have, if they differ.
     fn ends(&self, value: Value) -> Option<Ends> {
         let func = self.cx.func();
         let (begin, home) = match func.def(value) {
@@ -127,7 +128,7 @@ impl Lives<'_> {
             ValueDef::Const(_) => return None,
         };
         let mut old: SmallVec<[Inst; 2]> = SmallVec::new();
-        // The last place in each block that needs the value.
+        // The last position in each block that needs the value.
         let mut last: IndexMap<Block, Place, FxBuildHasher> = [(home, begin)].into_iter().collect();
         for user in func.users(value) {
             let Some(block) = func.block_of(user).filter(|&block| self.cx.is_reachable(block)) else { continue };
@@ -146,7 +147,7 @@ impl Lives<'_> {
         (!right).then_some(Ends { value, old, places })
     }
 
-    /// Where the life of a value ends that is needed last at these places.
+    /// The positions where a value's live range ends, given the last uses.
     fn places_for(&self, home: Block, last: &IndexMap<Block, Place, FxBuildHasher>) -> SmallVec<[Place; 2]> {
         let func = self.cx.func();
         let (mut into, mut out): (Set<Block>, Set<Block>) = (Set::default(), Set::default());

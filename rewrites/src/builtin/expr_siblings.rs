@@ -1,4 +1,4 @@
-//! `expr-siblings`: what is computed of one array, element by element, becomes one pass over it.
+//! `expr-siblings`: fuses elementwise expressions that read the same array into one pass over it.
 
 use super::cannot_fail::cannot_fail;
 use super::node::{LARGE, Node};
@@ -13,19 +13,22 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Makes one `arrayexpr` with several results of expressions that go along the same axes and read the same array at the same places: the sine and
-/// the cosine of an array are one pass over it, in which the argument is reduced once.
+/// Fuses expressions with the same axes that read the same array at the same positions into one `arrayexpr`
+/// with several results: the sine and the cosine of an array become one pass, with one argument reduction.
 ///
-/// The node stands where the first of them stood. What the others read is there, they can't fail, nothing stores to what they read or ends it, and
-/// not very much is between. These stay by themselves:
+/// The node stands where the first expression stood. So the operands of the others have to be defined there,
+/// the others cannot fail, nothing stores to their operands or ends them, and few instructions are between.
+/// These expressions are not fused:
 ///
-/// - expressions whose widest values have other widths: a register has room for fewer of the wider ones;
+/// - expressions whose widest values differ in width: a register holds fewer of the wider ones;
 /// - expressions that read an array along its axes in another order, which are computed tile by tile;
-/// - expressions that share only what is the same along an axis, as a row of numbers: reading it twice costs nothing;
-/// - expressions all of which reductions take in (`reduce-fusion`): `reduce-siblings` may make one pass of these;
-/// - expressions of which reductions take in one, whose results need no memory then: unless what both read and compute alike is more.
+/// - expressions that only share operands which are constant along an axis, such as a row of numbers:
+///   reading it twice costs nothing;
+/// - expressions that `reduce-fusion` fuses with reductions: `reduce-siblings` may fuse these into one pass;
+/// - expressions one of which is fused with reductions and so needs no memory for its results, unless the
+///   common reads and operations cost more.
 ///
-/// It is exact: each computes what it did.
+/// It is exact: each expression computes the same as before.
 pub struct ExprSiblings;
 
 static EXPR_SIBLINGS: RewriteDef =
@@ -36,10 +39,10 @@ static EXPR_SIBLINGS: RewriteDef =
         .reach(1);
 register_rewrite!(EXPR_SIBLINGS);
 
-/// The most results of one pass: each is one more place in memory to write to.
+/// The most results of one pass: each one is another stream of stores.
 const MOST: usize = 4;
 
-/// The bytes of an element that are read in the time of an addition, where arrays lie in the last-level cache.
+/// The bytes of an element that are read from the last-level cache in the time of an addition.
 const BYTES_A_CYCLE: usize = 4;
 
 impl RootRewrite for ExprSiblings {
@@ -53,7 +56,7 @@ impl RootRewrite for ExprSiblings {
         }
         let node = |inst| if fits(inst) { Node::pointwise(cx, inst) } else { None };
         let may_fail = |node: &Node| !node.of.iter().all(|&inst| cannot_fail(cx.func(), inst));
-        // What is asked of each pair is found out once.
+        // Memoizes the answer for each instruction.
         let known: RefCell<SmallVec<[(Inst, bool); 8]>> = RefCell::default();
         let is_reduced = |inst: Inst| {
             let before = known.borrow().iter().find(|(of, _)| *of == inst).map(|(_, is)| *is);
@@ -77,7 +80,8 @@ impl RootRewrite for ExprSiblings {
     }
 }
 
-/// Whether both read an array element by element, all that they read goes along the axes in order, and a register has room for as many values of both.
+/// Whether two nodes can be fused: they share an array read element by element, all reads index the axes in
+/// order, and a register holds equally many values of both.
 fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
     let rank = node.expr.axes.len();
     let mut whole = node.arrays().filter(|(_, index)| index.len() == rank);
@@ -99,7 +103,8 @@ fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
     Err(NoMatch::because(reason))
 }
 
-/// Whether reductions take in neither, or only one of both and what these have in common saves more than that.
+/// Whether no reduction is fused with either node, or with only one of them and the fusion of the nodes
+/// saves more.
 fn leave_to_reductions(
     cx: &MatchCx<'_>,
     node: &Node,
@@ -113,7 +118,7 @@ fn leave_to_reductions(
         (true, false) => node,
         (false, true) => other,
     };
-    // Its results are written, for which their lines are read first, and read again.
+    // The results have to be written, which first reads their cache lines, and read again.
     let written: usize = taken.expr.outs.iter().map(|out| 3 * out.dtype.size()).sum();
     let both_read = node.arrays().filter(|place| other.arrays().any(|known| known == *place));
     let read: usize = both_read.map(|(array, _)| cx.func().ty(array).dtype().size()).sum();
@@ -123,7 +128,7 @@ fn leave_to_reductions(
     }
 }
 
-/// True if positions are axes, in order, and constants.
+/// True if all positions are constants, or axes in increasing order.
 fn is_in_order(index: &[Index]) -> bool {
     let forms =
         || index.iter().filter_map(|index| if let IndexExpr::Affine(form) = &index.expr { Some(form) } else { None });

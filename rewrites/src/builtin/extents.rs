@@ -1,12 +1,14 @@
-//! `extents`: ranks and extents that a type tells.
+//! `extents`: folds ranks and extents that a type states.
 
 use crate::prelude::*;
 use rewright_ir::Dim;
 
-/// Replaces `rank` of a value whose type is known, and `dim` of an axis whose extent is a constant, by numbers.
+/// Replaces `rank` of a value whose type is known, and `dim` of an axis whose extent is a constant, by
+/// numbers.
 ///
-/// It runs before type inference too, where the types of parameters are known: code that is chosen by a rank (`br_if` on `eq %rank, 2`) often
-/// has types only where it is chosen. Numba does the same by its rewriting of semantic constants.
+/// It also runs before type inference, on parameters with known types: code that is selected by a rank
+/// (`br_if` on `eq %rank, 2`) often has types only where it is selected. Numba rewrites semantic constants
+/// in the same way.
 pub struct Extents;
 
 static EXTENTS: RewriteDef = RewriteDef::root("extents", "ranks and extents that a type tells are constants", &Extents)
@@ -37,7 +39,7 @@ impl RootRewrite for Extents {
     }
 }
 
-/// The extent of an axis, counted from the last one if negative, if it is a constant.
+/// The extent of an axis, if it is a constant; a negative axis counts from the end.
 fn extent(ty: &Type, axis: i64) -> Option<i64> {
     let axis = if axis < 0 { axis + ty.rank() as i64 } else { axis };
     match ty.dims().get(usize::try_from(axis).ok()?)? {

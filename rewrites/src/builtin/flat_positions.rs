@@ -1,11 +1,12 @@
-//! `flat-positions`: positions in a whole array are positions in its elements as one row.
+//! `flat-positions`: replaces positions in a whole array by positions in its elements as one row.
 
 use crate::prelude::*;
 use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{Attr, Dim};
 
-/// Finds a position in an array of several axes in a `reshape` to one: `argmax` of all elements counts them in row-major order, which is how a
-/// `reshape` lays them out. A kernel goes along one axis then, and an array whose elements lie one after the other is not copied.
+/// Finds a position in an array of several axes in its `reshape` to one axis. `argmax` of all elements
+/// counts them in row-major order, which is the order of a `reshape`. The kernel then has one axis, and a
+/// contiguous array is not copied.
 ///
 /// It is exact.
 pub struct FlatPositions;

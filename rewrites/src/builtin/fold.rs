@@ -1,4 +1,4 @@
-//! `fold`: computes what only depends on constants.
+//! `fold`: constant folding.
 
 use crate::prelude::*;
 use rewright_ir::{Target, ValueDef, eval_scalar};
@@ -7,16 +7,17 @@ use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Constant folding: computes elementwise ops whose operands are constants, replaces block parameters for which every branch gives the
-/// same constant, and branches on constants by `jump`s. Blocks that nothing goes to any more are removed.
+/// Computes elementwise ops of constants, and replaces block parameters for which every branch passes the
+/// same constant. Replaces branches on constants by `jump`s, and removes unreachable blocks.
 ///
-/// The algorithm is sparse conditional constant propagation (Wegman and Zadeck, "Constant propagation with conditional branches",
-/// 1991). It begins with the assumption that nothing but the entry is ever reached and no value is known yet, and drops what the
-/// function contradicts; so it finds constants that are only constant because a branch on one of them is never taken, and
-/// those that go round a loop. Everything that it finds in the function is folded in one application, in linear time.
+/// The algorithm is sparse conditional constant propagation (Wegman and Zadeck, "Constant propagation with
+/// conditional branches", 1991). It is optimistic: at first only the entry is reached and every value is
+/// undefined. So it also finds constants that depend on a branch never being taken, and constants that are
+/// carried around a loop. One application folds all constants of the function, in linear time.
 ///
-/// It is exact because constants are computed by the op's own meaning of one element, at the op's own dtypes: by that of the reference
-/// evaluator. An op that would fail, such as a negative power of an integer, is left to fail when it runs.
+/// It is exact because the reference evaluator's scalar function of the op computes the constants, at the
+/// op's own dtypes. An op that would fail, such as a negative power of an integer, stays and fails at run
+/// time.
 pub struct Fold;
 
 static FOLD: RewriteDef = RewriteDef::block("fold", "computes what only depends on constants", &Fold)
@@ -25,18 +26,18 @@ static FOLD: RewriteDef = RewriteDef::block("fold", "computes what only depends 
     .benefit(10);
 register_rewrite!(FOLD);
 
-/// What can be folded in a function.
+/// The constants of a function.
 #[derive(Default)]
 pub struct Constants {
-    /// Results and block parameters that are constant.
+    /// Constant results and block parameters.
     values: Vec<(Value, Scalar)>,
-    /// The instructions that have such results.
+    /// The instructions of these results.
     insts: Vec<Inst>,
-    /// Such parameters.
+    /// These parameters.
     params: Vec<(Block, usize)>,
-    /// Branches that always go the same way: to which of their targets.
+    /// Branches that always go the same way, with the number of the target.
     branches: Vec<(Inst, usize)>,
-    /// Blocks that are never reached.
+    /// Unreachable blocks.
     unreached: Vec<Block>,
 }
 
@@ -73,7 +74,7 @@ impl Rewrite for Fold {
     }
 }
 
-/// A quick look at one instruction: constants come into a function where ops, branches or block parameters take them.
+/// A quick test of one instruction: constants enter a function through ops, branches and branch arguments.
 fn takes_constants(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let constant = |v: &Value| func.as_const(*v).is_some();
@@ -84,12 +85,12 @@ fn takes_constants(func: &Function, inst: Inst) -> bool {
     data.op.is_elementwise() && data.args.iter().all(constant)
 }
 
-/// What is known of a value. Nothing at all: it is not computed on any path that is known to be taken.
+/// The lattice of values. No entry: the value is not computed on any path found so far.
 #[derive(Clone, Copy, PartialEq)]
 enum Known {
     /// Always this constant.
     Constant(Scalar),
-    /// More than one constant, or something that is only known when it runs.
+    /// Different constants on different paths, or unknown until run time.
     Varies,
 }
 
@@ -145,12 +146,12 @@ impl Constants {
 /// The algorithm's state.
 struct Solver<'a> {
     func: &'a Function,
-    /// What is known of values that are not constants of the pool.
+    /// The state of values that are not constants of the pool.
     known: SecondaryMap<Value, Known>,
     reached: FxHashSet<Block>,
-    /// Blocks just reached, whose instructions are yet to be looked at.
+    /// Blocks just reached, whose instructions are not visited yet.
     blocks: Vec<Block>,
-    /// Instructions of reached blocks, to be looked at again.
+    /// Instructions of reached blocks to visit again.
     insts: Vec<Inst>,
 }
 
@@ -185,7 +186,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Takes note of what a value may be besides what it is known to be. Looks at its users again if that says something new.
+    /// Joins a new state into that of a value. Queues its users if the state changes.
     fn learn(&mut self, value: Value, new: Known) {
         let old = self.known.get(value).copied();
         let joined = match old {
@@ -214,7 +215,7 @@ impl Solver<'_> {
         }
         let scalars: SmallVec<[Scalar; 3]> = operands.iter().filter_map(known).collect();
         if scalars.len() < operands.len() {
-            // Some operand is not known yet: there will be another look.
+            // Some operand is undefined so far: a later visit will decide.
             return;
         }
         let computed = eval_scalar(data.op, &scalars, &data.attrs).ok();
@@ -248,7 +249,7 @@ impl Solver<'_> {
         self.reach(target.block);
     }
 
-    /// The one target that a branch goes to, if its operand decides that.
+    /// The target that a branch always takes, if its operand decides it.
     fn taken(&self, inst: Inst) -> Option<usize> {
         let data = self.func.inst(inst);
         let [operand] = data.args[..] else { return None };

@@ -1,12 +1,12 @@
-//! What block parameters get.
+//! The values that branches pass for block parameters.
 
 use crate::prelude::*;
 
-/// Blocks with more branches to them, or terminators with more targets, are not for a quick look.
+/// Quick tests skip blocks with more predecessors and terminators with more targets.
 const MANY: usize = 8;
 
-/// What branches from blocks that can be reached give for a parameter, in an order that is the same for all parameters of the block. None
-/// if there are too many to look at them again and again.
+/// The values that branches from reachable blocks pass for a parameter, in the same order for all parameters
+/// of the block. `None` if there are too many for a quick test.
 pub(super) fn incoming<'a>(
     cx: &MatchCx<'a>,
     block: Block,

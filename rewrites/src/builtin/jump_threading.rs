@@ -1,4 +1,4 @@
-//! `jump-threading`: lets branches go at once where they will end up.
+//! `jump-threading`: redirects branches to the blocks where they end up.
 
 use crate::prelude::*;
 use rewright_ir::{InstData, Target, ValueDef};
@@ -6,18 +6,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Sends each branch past blocks that have no instruction but a terminator: past one that only jumps on, and past one whose own branch is
-/// decided by what the branch to it gives for a parameter, or by the very condition that led there. Blocks that nothing goes to any
-/// more are removed.
+/// Redirects each branch past blocks that contain only a terminator: past a `jump`, and past a branch that
+/// is decided by an argument of the first branch or by the condition that led there. Removes the blocks that
+/// become unreachable.
 ///
-/// It is exact because nothing is computed in the blocks that are left out, and their parameters are used for nothing but to
-/// branch on. It stops where a parameter's type says more than its argument's, for the branch to it checks that, and an error names
-/// that branch's line.
+/// It is exact because the bypassed blocks compute nothing, and their parameters are only branched on. A
+/// branch is not redirected if a parameter's type is more precise than its argument's, because the branch
+/// checks the type and an error names its line.
 ///
-/// Loops stay loops: a block that decides whether a loop goes on is not passed by, so that nothing is taken out of the loop around it and
-/// there is one way in as before. In a function whose loops have several ways in, no branch is decided. So in the order in
-/// which each block comes before those that it leads to, except round a loop, a branch only ever moves on: there is an end. All of a
-/// function goes in one application, in linear time; of a long row of decided branches, 16 at a time.
+/// Loops stay loops: a block that decides whether a loop continues is not bypassed, so that the loop nest
+/// does not change and each loop keeps one entry. If some loop of the function has several entries, no
+/// branch is decided. So redirection only moves a branch forward in reverse postorder, and ends. All of a
+/// function is one application, in linear time. Of a long chain of decided branches, each application
+/// bypasses 16.
 pub struct JumpThreading;
 
 static JUMP_THREADING: RewriteDef =
@@ -28,10 +29,10 @@ static JUMP_THREADING: RewriteDef =
         .before(&["merge-blocks"]);
 register_rewrite!(JUMP_THREADING);
 
-/// The decided branches that one branch is sent past in one application.
+/// The most decided branches that one branch is redirected past in one application.
 const FAR: usize = 16;
 
-/// New targets of terminators, and the blocks that can't be reached then.
+/// New targets of terminators, and the blocks that become unreachable.
 #[derive(Default)]
 pub struct Threads {
     targets: Vec<(Inst, SmallVec<[Target; 2]>)>,
@@ -58,7 +59,7 @@ impl Rewrite for JumpThreading {
     }
 }
 
-/// The branch that is all there is in a block, if nothing else uses the block's parameters.
+/// The branch of a block that contains nothing else, if only that branch uses the block's parameters.
 fn only_branch(func: &Function, block: Block) -> Option<&InstData> {
     let end = func.terminator(block).filter(|&end| func.first_inst(block) == Some(end))?;
     let data = func.inst(end);
@@ -68,7 +69,7 @@ fn only_branch(func: &Function, block: Block) -> Option<&InstData> {
     (known && here == uses).then_some(data)
 }
 
-/// Which parameter of the block a value is.
+/// The number of the block parameter that a value is.
 fn param_of(func: &Function, block: Block, value: Value) -> Option<usize> {
     match func.def(value) {
         ValueDef::Param(home, index) if home == block => Some(index as usize),
@@ -76,13 +77,13 @@ fn param_of(func: &Function, block: Block, value: Value) -> Option<usize> {
     }
 }
 
-/// True if the branch has nothing to check: no parameter's type says more than its argument's.
+/// True if the branch checks nothing: no parameter's type is more precise than its argument's.
 fn is_unchecked(func: &Function, target: &Target) -> bool {
     let params = func.block_params(target.block).iter().zip(&target.args);
     { params }.all(|(&param, &arg)| func.ty(arg).refines(func.ty(param)))
 }
 
-/// A branch of a block as one that comes from where a branch to that block does: with that one's arguments for parameters.
+/// A branch of a block as seen from a branch to that block: with its arguments in place of the parameters.
 fn seen_from(func: &Function, to: &Target, onward: &Target) -> Target {
     Target { block: onward.block, args: onward.args.iter().map(|&v| value_seen_from(func, to, v)).collect() }
 }
@@ -119,17 +120,17 @@ impl Threads {
     }
 }
 
-/// What is known of where branches lead.
+/// Where branches lead.
 struct Ways<'a> {
     func: &'a Function,
-    /// For blocks that only jump on, with nothing to check: where to in the end, with their own parameters for arguments.
+    /// For blocks that only jump and check nothing, the final target, in terms of their own parameters.
     onward: FxHashMap<Block, Target>,
-    /// Blocks that a loop is entered by; nothing if some loop is entered by several.
+    /// The headers of loops; `None` if some loop has several entries.
     heads: Option<FxHashSet<Block>>,
 }
 
 impl Ways<'_> {
-    /// Where a target of a terminator leads in the end.
+    /// The final target of a terminator's target.
     fn follow(&self, from: &InstData, way: usize) -> Target {
         let mut target = from.targets[way].clone();
         let decided = from.args.first().filter(|_| from.op.name == "br_if").map(|&c| (c, way == 0));
@@ -145,7 +146,7 @@ impl Ways<'_> {
         target
     }
 
-    /// The target of the branch of the block that a branch leads to, if it is all there is in the block and is decided.
+    /// The next target, if the target block contains only a branch that is decided.
     fn decide(&self, to: &Target, decided: Option<(Value, bool)>) -> Option<Target> {
         let func = self.func;
         let heads = self.heads.as_ref()?;
@@ -165,7 +166,7 @@ impl Ways<'_> {
     }
 }
 
-/// Where blocks that only jump on lead in the end; those that lead round in a circle are left out.
+/// The final targets of blocks that only jump. Leaves out those that jump in a cycle.
 fn onward(func: &Function) -> FxHashMap<Block, Target> {
     let mut found: FxHashMap<Block, Target> = FxHashMap::default();
     let mut seen: FxHashSet<Block> = func.entry().into_iter().collect();
@@ -177,7 +178,7 @@ fn onward(func: &Function) -> FxHashMap<Block, Target> {
             path.push((at, &jump.targets[0]));
             at = jump.targets[0].block;
         }
-        // A path that comes back to itself: the blocks of the circle stay.
+        // The blocks of a cycle stay.
         let circle = path.iter().position(|&(block, _)| block == at).unwrap_or(path.len());
         for (block, target) in path.drain(..).enumerate().filter(|(at, _)| *at < circle).map(|(_, way)| way).rev() {
             let end = found.get(&target.block).map_or_else(|| target.clone(), |onward| seen_from(func, target, onward));
@@ -187,7 +188,7 @@ fn onward(func: &Function) -> FxHashMap<Block, Target> {
     found
 }
 
-/// The blocks that loops are entered by; nothing if a loop is entered by several.
+/// The headers of loops; `None` if a loop has several entries.
 fn heads(cx: &MatchCx<'_>) -> Option<FxHashSet<Block>> {
     let dominators = cx.dominators();
     let place: FxHashMap<Block, usize> = dominators.reverse_postorder().iter().copied().zip(0..).collect();

@@ -1,15 +1,16 @@
-//! `merge-blocks`: makes one block of two where nothing comes between them.
+//! `merge-blocks`: merges a block with its only successor if that has no other predecessor.
 
 use crate::prelude::*;
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
-/// Appends a block to the one that jumps to it, where nothing else branches to it. Its parameters are replaced by the arguments of the
-/// jump, so that whatever works on one block at a time sees all that runs one after the other.
+/// Appends a block to its only predecessor, which jumps to it. The arguments of the jump replace its
+/// parameters. Rewrites of one block then see the longer instruction sequence.
 ///
-/// It is exact because the same instructions run in the same order. A parameter holds what its argument held at the jump: where something
-/// stores to one of them, the two are different values later, and the blocks stay apart. So they do where the parameter's type says
-/// more than the argument's, which the jump has to check. All chains of blocks go in one application, in linear time.
+/// It is exact because the same instructions run in the same order. A parameter holds the argument's value
+/// at the jump. If something stores to one of them, the two differ later, and the blocks are not merged.
+/// Neither are they if the parameter's type is more precise than the argument's, which the jump checks. All
+/// chains of blocks are one application, in linear time.
 pub struct MergeBlocks;
 
 static MERGE_BLOCKS: RewriteDef =
@@ -20,14 +21,14 @@ static MERGE_BLOCKS: RewriteDef =
         .before(&["cse", "dce"]);
 register_rewrite!(MERGE_BLOCKS);
 
-/// Blocks, each with those that follow it and nothing else, in that order.
+/// Blocks, each with the chain of blocks that is merged into it.
 pub struct Chains(Vec<(Block, Vec<Block>)>);
 
 impl Rewrite for MergeBlocks {
     type Match = Rc<Chains>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
-        // Blocks that branch elsewhere too are found by those that only jump.
+        // Blocks with a conditional branch are covered by the ones that only jump.
         let end = cx.func().terminator(block).map(|end| cx.func().inst(end)).filter(|end| end.op.name == "jump");
         if end.is_none_or(|end| end.targets.iter().any(|target| cx.predecessors(target.block).len() != 1)) {
             return Err(NoMatch::quiet());
@@ -64,7 +65,7 @@ impl Chains {
             };
             (alone && { params }.all(same)).then_some(only.block)
         };
-        // A block that can be reached is on no circle of blocks of which each has one way in.
+        // A reachable block is on no cycle of blocks with one predecessor each.
         let reachable = || func.blocks().filter(|&b| cx.is_reachable(b));
         let inner: FxHashSet<Block> = reachable().filter_map(next).collect();
         let heads = reachable().filter(|block| !inner.contains(block));

@@ -1,36 +1,40 @@
-//! The rewrites that come with Rewright, one file or folder each, each written and registered just as a plugin's is.
+//! The rewrites that come with Rewright, one file or folder each. Each is written and registered as a
+//! plugin's rewrite is.
 //!
-//! - [`extents`]: ranks and extents that a type tells are constants.
+//! - [`extents`]: folds ranks and extents that a type states.
 //! - [`dead_branches`]: takes branches that are decided before there are types.
-//! - [`fold`](mod@fold): computes what only depends on constants, and takes the branches that this decides.
-//! - [`canonicalize`]: algebraic identities that hold bit for bit, and one way to write what can be written in two.
+//! - [`fold`](mod@fold): folds constants, and takes the branches that they decide.
+//! - [`canonicalize`]: applies algebraic identities that hold bit for bit, and rewrites equivalent forms to
+//!   one canonical form.
 //! - [`strength_reduction`]: cheaper ops for constant operands.
-//! - [`flat_positions`]: positions in a whole array are positions in its elements as one row.
-//! - [`one_pass_variance`]: a sum, and that of squared differences from the mean, in one pass; on request.
-//! - [`operand_casts`]: what is put together with elements of another dtype is cast first.
-//! - [`operand_reads`]: what a kernel can't read is an array of its own first.
-//! - [`repeated_values`]: what a node would compute again along an axis is an array of its own first.
-//! - [`reduce_finish`]: reductions take in what is computed of their results.
-//! - [`scalar_finish`]: reductions to one number take in what is computed of it.
-//! - [`reduce_fusion`]: reductions take in what computes their operand.
-//! - [`reduce_siblings`]: several reductions of one array are one pass over it.
-//! - [`reduce_views`]: reductions of views become reductions of what the views show.
-//! - [`jump_threading`]: lets branches go at once where they will end up.
-//! - [`inline`]: puts the body of a small function in the place of a call.
+//! - [`flat_positions`]: replaces positions in a whole array by positions in its elements as one row.
+//! - [`one_pass_variance`]: fuses a sum and a sum of squared differences from the mean into one pass;
+//!   opt-in.
+//! - [`operand_casts`]: casts operands of `concat`, `stack` and `update` before they are copied.
+//! - [`operand_reads`]: materializes operands with indexing that kernels do not support.
+//! - [`repeated_values`]: materializes values that a node would compute again along an axis.
+//! - [`reduce_finish`]: fuses reductions with the elementwise consumers of their results.
+//! - [`scalar_finish`]: fuses reductions to a scalar with the scalar ops that consume it.
+//! - [`reduce_fusion`]: fuses reductions with the producers of their operands.
+//! - [`reduce_siblings`]: fuses several reductions of one array into one pass.
+//! - [`reduce_views`]: replaces reductions of views by reductions of the viewed arrays.
+//! - [`jump_threading`]: redirects branches to the blocks where they end up.
+//! - [`inline`]: replaces a call of a small function by its body.
 //! - [`block_args`]: replaces block parameters for which every branch gives the same value.
-//! - [`merge_blocks`]: makes one block of two where nothing comes between them.
-//! - [`cse`]: computes once what is computed twice.
-//! - [`gvn`]: computes once what is computed twice, whatever the paths between.
-//! - [`licm`]: computes once before a loop what is the same each time round.
-//! - [`dce`]: removes what nothing needs.
-//! - [`sink`]: computes arrays in the block that needs them.
-//! - [`array_expr`]: makes chains of elementwise ops one node.
-//! - [`expr_siblings`]: several results that are computed of one array are one pass over it.
-//! - [`node_extents`]: extents of nodes that are known by now.
+//! - [`merge_blocks`]: merges a block with its only successor if that has no other predecessor.
+//! - [`cse`]: common subexpression elimination.
+//! - [`gvn`]: global value numbering.
+//! - [`licm`]: loop-invariant code motion.
+//! - [`dce`]: dead code elimination.
+//! - [`sink`]: sinks arrays into the block that needs them.
+//! - [`array_expr`]: fuses chains of elementwise ops into one node.
+//! - [`expr_siblings`]: fuses elementwise expressions that read one array into one pass.
+//! - [`node_extents`]: fills in extents of nodes that later types make known.
 //! - [`del_placement`]: ends each array's life after its last use.
 //!
-//! All but the last and [`one_pass_variance`], which takes liberties, never change a bit of a result. Of NaNs only that they are NaN is kept: which NaN comes out
-//! of two is not for IEEE 754 to say, nor for the machines that the function may run on.
+//! All rewrites but the last and [`one_pass_variance`], which takes liberties, keep every bit of a result.
+//! Of a NaN only that it is NaN is kept: IEEE 754 does not say which of two NaNs an operation returns, and
+//! processors differ.
 
 mod apart;
 pub mod array_expr;

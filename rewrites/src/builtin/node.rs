@@ -1,4 +1,4 @@
-//! Instructions of a block that are put together: the expression that they are so far.
+//! The expression of instructions of a block that are being fused into one node.
 
 use super::reduce_fusion::takes_in;
 use crate::prelude::*;
@@ -10,21 +10,21 @@ use rewright_ir::{ArrayExpr, Name};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// Nodes of more operations are large.
+/// Nodes with more operations count as large.
 pub(super) const LARGE: usize = 256;
 
-/// Instructions that are one expression.
+/// One or several instructions as one expression.
 #[derive(Clone)]
 pub(super) struct Node {
     pub(super) of: SmallVec<[Inst; 2]>,
     pub(super) expr: ArrayExpr,
     pub(super) args: Vec<Value>,
-    /// The values that its results are.
+    /// The values that the node's results replace.
     pub(super) results: Vec<Value>,
 }
 
 impl Node {
-    /// The expression that computes each element of its results by itself.
+    /// The instruction as a node, if it computes each element of its results independently.
     pub(super) fn pointwise(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
         let data = cx.func().inst(inst);
         let expr = data.attrs.expr().filter(|expr| is_pointwise(expr) && !is_scheduled(data))?;
@@ -36,7 +36,8 @@ impl Node {
         })
     }
 
-    /// The reduction along any axes, from their beginnings and of all points.
+    /// The instruction as a node, if it is a reduction along any axes that covers all points, with axes that
+    /// start at 0.
     pub(super) fn along_any(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
         let func = cx.func();
         let data = func.inst(inst);
@@ -64,18 +65,19 @@ impl Node {
         })
     }
 
-    /// True if the kernel's last loops are along a row, and each row comes to one result.
+    /// True if the reduced axes are the last ones, so that the kernel's innermost loops traverse a row and
+    /// each row has one result.
     pub(super) fn is_rows(&self) -> bool {
         let kept = self.expr.axes.iter().take_while(|axis| axis.kind == AxisKind::Parallel).count();
         self.expr.axes[kept..].iter().all(|axis| axis.kind == AxisKind::Reduce)
     }
 
-    /// The number of its accumulators.
+    /// The number of accumulators.
     pub(super) fn accumulators(&self) -> usize {
         self.expr.accumulators().count()
     }
 
-    /// The arrays that it reads, and where.
+    /// The arrays that the node reads, and their index maps.
     pub(super) fn arrays(&self) -> impl Iterator<Item = (Value, &[Index])> {
         self.expr.operands.iter().filter_map(|operand| match operand.source {
             Source::Array(n) => Some((self.args[n as usize], &operand.index[..])),
@@ -83,12 +85,13 @@ impl Node {
         })
     }
 
-    /// True if another reads an array that this one reads at the same places.
+    /// True if both nodes read an array at the same positions.
     pub(super) fn reads_as(&self, other: &Node) -> bool {
         self.arrays().any(|place| other.arrays().any(|known| known == place))
     }
 
-    /// One expression of two, if they go along the same axes and combine in one order; else the first one.
+    /// Fuses two nodes if they have the same axes and combine in a common order; returns the first one
+    /// unchanged otherwise.
     pub(super) fn joined(mut self, other: Node) -> Node {
         let alike = self.expr.axes.len() == other.expr.axes.len()
             && self.expr.axes.iter().zip(&other.expr.axes).all(|(a, b)| (&a.hi, a.kind) == (&b.hi, b.kind))
@@ -114,7 +117,8 @@ impl Node {
         self
     }
 
-    /// The finisher of both, where the other's accumulators come after so many of its own; `None` if that yields them all as they are.
+    /// The finisher of both nodes, with the other's accumulators numbered from `before`; `None` if it yields
+    /// all accumulators unchanged.
     fn finish_with(&self, other: &ArrayExpr, values: &[BodyRef], before: u32) -> Option<Body> {
         let mut finish = self.finish();
         let yields = match &other.finish {
@@ -133,8 +137,9 @@ impl Node {
         self.expr.finish.clone().unwrap_or(Body { insts: Vec::new(), yields: accumulators })
     }
 
-    /// Makes the operands of another expression its own, but for those that `known` names; `at` says where they are read. Gives their numbers, any
-    /// for those that are known.
+    /// Adds the operands of another expression to this one and returns their new numbers. Operands that are
+    /// results of this node are not added, and get a number without meaning. `at` gives the index map of an
+    /// operand, where it differs.
     pub(super) fn take_operands(
         &mut self,
         other: &ArrayExpr,
@@ -170,7 +175,7 @@ impl Node {
         Some(numbers)
     }
 
-    /// A name that no operand or axis has, or symbol.
+    /// A name that no operand, axis or symbol has.
     fn name(&self, wanted: Name) -> Name {
         let expr = &self.expr;
         let symbols = |name: &Name| {
@@ -193,7 +198,7 @@ impl Node {
     }
 }
 
-/// True if an expression computes each element of its results by itself.
+/// True if an expression computes each element of its results independently.
 pub(super) fn is_pointwise(expr: &ArrayExpr) -> bool {
     let zero = SymExpr::default();
     let in_order = |(axis, index): (usize, &IndexExpr)| match index {
@@ -212,8 +217,8 @@ pub(super) fn is_pointwise(expr: &ArrayExpr) -> bool {
         })
 }
 
-/// True of what is reduced if `reduce-fusion` takes in what computes it, which is to be done before. Also if that is a large node: looking at it for
-/// each of its results would take too long.
+/// True if `reduce-fusion` fuses the reduced value's producer with its reductions, which has to happen
+/// first. Also true for large producers: looking at them for each of their results would take too long.
 fn waits_for_fusion(cx: &MatchCx<'_>, reduced: Value) -> bool {
     cx.func().def_inst(reduced).is_some_and(|inst| is_large(cx.func(), inst) || takes_in(cx, inst))
 }
@@ -222,12 +227,13 @@ pub(super) fn is_large(func: &Function, inst: Inst) -> bool {
     func.inst(inst).attrs.expr().is_some_and(|expr| expr.body.insts.len() > LARGE)
 }
 
-/// True if somebody says how the node is to be computed: of that node, and no other.
+/// True if the node has a `schedule` attribute, which holds for this node only.
 fn is_scheduled(data: &rewright_ir::InstData) -> bool {
     data.attrs.str("schedule").is_some()
 }
 
-/// True if what the reduction starts from is in its operands: these are read where results are written, which are others then.
+/// True if a reduction starts from an operand's elements. Such an operand is read where the result is
+/// written, and fusion changes the results.
 fn starts_from_operand(data: &rewright_ir::InstData) -> bool {
     let starts = |expr: &ArrayExpr| {
         expr.reductions.iter().any(|reduction| matches!(reduction.init, rewright_ir::expr::Init::Existing(_)))
@@ -235,7 +241,8 @@ fn starts_from_operand(data: &rewright_ir::InstData) -> bool {
     data.attrs.expr().is_some_and(|expr| starts(expr))
 }
 
-/// Appends the instructions of another body, whose operands are these values. Gives what it yields.
+/// Appends the instructions of another body, with its operands replaced by `operands`. Returns the values
+/// that it yields.
 pub(super) fn append(
     body: &mut Body,
     other: &Body,

@@ -1,15 +1,15 @@
-//! `node-extents`: extents of array expressions that are known by now.
+//! `node-extents`: fills in extents of array expressions that later types make known.
 
 use crate::prelude::*;
 use rewright_ir::expr::{AxisKind, IndexExpr, SymExpr, extent_sources};
 use rewright_ir::{ArrayExpr, Attr, Dim};
 use std::sync::Arc;
 
-/// Gives an axis of an `arrayexpr` whose extent was open when the node was made the extent that its operands are known to have now, and results
-/// along such axes the dims. Fusion keeps the types that values have; a function that is inlined, or a block parameter that is
-/// replaced by its one value, makes them more precise later.
+/// Sets the open extent of an axis of an `arrayexpr` to the extent that its operands have by now, and
+/// refines the dims of results along this axis. Fusion keeps the types of values; inlining, or replacing a
+/// block parameter, makes them more precise later.
 ///
-/// It is exact because the extent of an open axis is the broadcast of what the operands have along it, and stays so.
+/// It is exact because the extent of an open axis is the broadcast of its operands' extents.
 pub struct NodeExtents;
 
 static NODE_EXTENTS: RewriteDef =
@@ -49,7 +49,7 @@ impl RootRewrite for NodeExtents {
     }
 }
 
-/// Results whose positions along a dim are just those of an axis from 0 have its extent there.
+/// Results whose positions along a dim are exactly those of an axis from 0 have this axis's extent.
 fn refine_outs(expr: &mut ArrayExpr) {
     for out in expr.outs.iter_mut().filter(|out| out.fill.is_none()) {
         for (dim, position) in out.dims.iter_mut().zip(&out.index).filter(|(dim, _)| **dim == Dim::Any) {

@@ -1,4 +1,4 @@
-//! `node-results`: a node gives each result once, and none that nothing reads.
+//! `node-results`: removes unread and duplicate results of a node.
 
 use crate::prelude::*;
 use rewright_ir::expr::{Body, BodyInst, BodyOp, BodyRef, Combine, IndexExpr, Init, Operand, Out, Reduction, prune};
@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Removes results that nothing reads from an `arrayexpr`, merges equal results, and merges equal
-/// reductions. Fusion and the removal of readers leave such nodes behind.
+/// Removes unread results of an `arrayexpr`, merges equal results, and merges equal reductions. Fusion and
+/// the removal of users leave such nodes behind.
 ///
-/// Value numbering of the body says which values are equal. A node with a schedule, with accumulators that
-/// start from arrays, or with results that something writes to or ends, stays as it is. It is exact; as
-/// with `dce`, an error that only an unread result had is gone with it.
+/// Value numbering of the body finds equal values. A node stays as it is if it has a schedule, accumulators
+/// that start from arrays, or results that are stored to or ended. It is exact; as with `dce`, an error that
+/// only an unread result had is gone with it.
 pub struct NodeResults;
 
 static NODE_RESULTS: RewriteDef =
@@ -23,15 +23,16 @@ static NODE_RESULTS: RewriteDef =
         .reach(1);
 register_rewrite!(NODE_RESULTS);
 
-/// The most instructions of a body: longer ones would take too long to look at after each change nearby.
+/// The most instructions of a body: the rewrite looks at a node after each change nearby, and longer bodies
+/// would take too long.
 const MOST_INSTS: usize = 4096;
 
-/// A smaller node.
+/// The smaller node that replaces a node.
 pub struct Smaller {
     root: Inst,
     expr: ArrayExpr,
     args: Vec<Value>,
-    /// For each result of the old node the one of the new node, unless nothing reads it.
+    /// For each result of the old node the number of the new node's result; none for unread results.
     results: SmallVec<[Option<usize>; 4]>,
 }
 
@@ -79,7 +80,7 @@ fn smaller(cx: &MatchCx<'_>, root: Inst) -> Option<Smaller> {
     }
     let numbers = Numbers::of(expr);
     let (results, kept) = numbers.kept(expr, |n| func.use_count(data.results[n]) > 0);
-    // Without any it is for `dce`.
+    // A node without results is left to `dce`.
     if kept.is_empty() || (kept.len() == expr.outs.len() && !unread() && !numbers.has_equal_reductions()) {
         return None;
     }
@@ -88,9 +89,9 @@ fn smaller(cx: &MatchCx<'_>, root: Inst) -> Option<Smaller> {
     Some(Smaller { root, expr, args, results })
 }
 
-/// Which values of a node are equal.
+/// The equal values of a node.
 struct Numbers {
-    /// For each accumulator the first one that it equals.
+    /// For each accumulator the first one that equals it.
     accumulators: Vec<u32>,
     /// For each result its value.
     values: Vec<BodyRef>,
@@ -126,7 +127,7 @@ impl Numbers {
         self.accumulators.iter().enumerate().any(|(n, &first)| first as usize != n)
     }
 
-    /// For each result its place among those that are kept, if it is read; and the results that are kept.
+    /// For each result its number among the kept results, if it is read; and the kept results.
     fn kept(
         &self,
         expr: &ArrayExpr,
@@ -147,16 +148,16 @@ impl Numbers {
     }
 }
 
-/// True if two reductions of the same values come to the same, wherever they were written.
+/// True if two reductions are the same, except for their locations in the source.
 fn is_same(a: &Reduction, b: &Reduction) -> bool {
     let known = matches!((&a.combine, &b.combine), (Combine::Builtin(x), Combine::Builtin(y)) if x == y);
     known && Reduction { loc: a.loc, ..b.clone() } == *a
 }
 
-/// The number of an op, and its operands.
+/// An op's address, and its operands.
 type Key = (usize, SmallVec<[BodyRef; 3]>);
 
-/// What a body yields, each value by the first one that it equals.
+/// The values that a body yields, each replaced by the first value that equals it.
 fn numbered(body: &Body, operands: &[Operand], accumulator: impl Fn(u32) -> u32) -> Vec<BodyRef> {
     let same = |a: &Operand, b: &Operand| (&a.source, a.dtype, &a.index) == (&b.source, b.dtype, &b.index);
     let operand = |n: u32| {
@@ -192,7 +193,7 @@ fn numbered(body: &Body, operands: &[Operand], accumulator: impl Fn(u32) -> u32)
     body.yields.iter().map(|value| number(&first, value)).collect()
 }
 
-/// The node with these results only, and what they need.
+/// The node with only the kept results and the values that they need.
 fn without(expr: &ArrayExpr, kept: &[usize], numbers: &Numbers, args: &mut Vec<Value>) -> ArrayExpr {
     let mut expr = expr.clone();
     let outs = kept.iter().map(|&n| expr.outs[n].clone()).collect();
@@ -209,14 +210,15 @@ fn without(expr: &ArrayExpr, kept: &[usize], numbers: &Numbers, args: &mut Vec<V
     expr
 }
 
-/// True if something other than an operand names arguments: positions to write at, or nested expressions.
+/// True if arguments are named outside of operands too: by positions of scattered results, or by nested
+/// expressions.
 fn names_arguments(expr: &ArrayExpr) -> bool {
     let at_positions = |out: &Out| out.index.iter().any(|index| matches!(index, IndexExpr::Gather { .. }));
     let nests = |body: &Body| body.insts.iter().any(|inst| matches!(inst.op, BodyOp::Nested(_)));
     expr.outs.iter().any(at_positions) || nests(&expr.body) || expr.finish.as_ref().is_some_and(nests)
 }
 
-/// Keeps of the reductions those that results are made of.
+/// Keeps only the reductions that the kept results need.
 fn keep_reductions(expr: &mut ArrayExpr, kept: &[usize], numbers: &Numbers) {
     let all = numbers.accumulators.len() as u32;
     let mut finish =
@@ -230,7 +232,7 @@ fn keep_reductions(expr: &mut ArrayExpr, kept: &[usize], numbers: &Numbers) {
             read[numbers.accumulators[n as usize] as usize] = true;
         }
     }
-    // A node of reduce axes has a reduction.
+    // A node with reduce axes keeps at least one reduction.
     if !read.contains(&true) {
         read[0] = true;
     }
@@ -289,7 +291,7 @@ fn drop_unread(finish: &mut Body) {
     }
 }
 
-/// Drops what neither the body nor the finisher reads.
+/// Drops axes, operands and arguments that neither the body nor the finisher reads.
 fn prune_all(expr: &mut ArrayExpr, args: &mut Vec<Value>) {
     let ArrayExpr { axes, operands, body, finish, .. } = expr;
     let own = body.yields.len();
@@ -297,7 +299,7 @@ fn prune_all(expr: &mut ArrayExpr, args: &mut Vec<Value>) {
         let values = finish.iter_mut().flat_map(|f| f.insts.iter_mut().flat_map(|i| &mut i.args).chain(&mut f.yields));
         values.filter(|value| matches!(value, BodyRef::Operand(_))).for_each(change);
     };
-    // While the body is looked at, it yields what the finisher reads.
+    // The body yields the finisher's operands while `prune` runs, so that they are kept and renumbered.
     by_finish(&mut |value| body.yields.push(*value));
     prune(body, axes, operands, args);
     let mut moved = body.yields.split_off(own).into_iter();

@@ -1,4 +1,5 @@
-//! `one-pass-variance`: a sum, and the sum of squared differences from the mean that it comes to, in one pass over the array.
+//! `one-pass-variance`: fuses a sum and the sum of squared differences from the mean into one pass over the
+//! array.
 
 use crate::prelude::*;
 use crate::rule::Liberties;
@@ -7,21 +8,26 @@ use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::{Dim, SliceSpec};
 use smallvec::SmallVec;
 
-/// Computes the sum of an array and that of the squared differences from its mean in one pass. As they are written they are two: the mean has to be known
-/// before the first difference is. Here the differences are those from another number K that is known before, the mean of some elements. With D the
-/// sum of these differences and Q that of their squares, the sum of n elements is `n * K + D`, and the sum of the squared differences from the mean is
-/// `Q - D * D / n`: shifted data, in Chan, Golub and LeVeque, "Algorithms for computing the sample variance: analysis and recommendations" (The American Statistician 37,
-/// 1983).
+/// Computes the sum of an array and the sum of squared differences from its mean in one pass. The source
+/// takes two passes, because the first difference needs the mean. The rewrite takes differences from another
+/// number K instead, the mean of a sample. With D the sum of these differences and Q the sum of their
+/// squares, the sum of n elements is `n * K + D`, and the sum of squared differences from the mean is `Q - D
+/// * D / n`. This is the method of shifted data in Chan, Golub and LeVeque, "Algorithms for computing the
+/// sample variance: analysis and recommendations" (The American Statistician 37, 1983).
 ///
-/// K is the mean of the first elements, some thousand, along all axes. Where they are like the rest, results are as exact as those of two passes, and more exact where the mean is large beside
-/// the differences. Where they are not, rounding errors are parts of Q and of `n * K`, and so a small multiple of n / s times those of two passes, of s elements
-/// that K is the mean of, whatever the elements are: `s * n / (n - s) * (K - mean)²` is no more than the sum of the squared differences, so Q is at most n / s times that, and
-/// `n * |K|` at most n / s times the sum of magnitudes. Q may also be infinite where squared differences from the mean add up to less, and then the result is no
-/// number.
+/// K is the mean of the first elements along all axes, some thousand of them. If the sample is like the
+/// rest, results are as exact as those of two passes, and more exact where the mean is large beside the
+/// differences. If it is not, rounding errors are relative to Q and to `n * K`. For a sample of s elements
+/// they are at most a small multiple of n / s times the errors of two passes, whatever the elements are. The
+/// proof: `s * n / (n - s) * (K - mean)²` is at most the sum of squared differences, so Q is at most n / s
+/// times that sum, and `n * |K|` is at most n / s times the sum of magnitudes. Q may also overflow where the
+/// squared differences from the mean do not, and then the result is NaN.
 ///
-/// Of arrays of less than 128 KiB two passes take less than the guess and what else one pass computes once a call. Those that are known to be so small stay as they are, but where
-/// only a call knows, it takes some 0.2 microseconds more. So the rewrite is in no pipeline that does not name it. It comes before `array-expr`, which
-/// makes nodes of what it looks for, and after what cleans up: `"canonicalize, one-pass-variance, default"`.
+/// For arrays of less than 128 KiB two passes take less time than the sample and the other work that one
+/// pass adds to each call. Arrays that are known to be so small keep two passes. Where only a call knows the
+/// size, small arrays take about 0.2 microseconds more. So only pipelines that name the rewrite contain it.
+/// It runs before `array-expr`, which would fuse the ops that it matches, and after the clean-up rewrites:
+/// `"canonicalize, one-pass-variance, default"`.
 pub struct OnePassVariance;
 
 static ONE_PASS_VARIANCE: RewriteDef = RewriteDef::root(
@@ -37,17 +43,18 @@ static ONE_PASS_VARIANCE: RewriteDef = RewriteDef::root(
 .opt_in();
 register_rewrite!(ONE_PASS_VARIANCE);
 
-/// K is the mean of so many elements at most: few beside those of arrays that are too large for the first cache, and as many as that holds.
+/// The most elements of the sample: as many as the first-level cache holds, and few beside those of arrays
+/// that exceed this cache.
 const SAMPLE: u64 = 4096;
-/// One pass was measured to be faster from so many bytes on.
+/// Bytes from which on one pass was measured to be faster.
 const FEW: u64 = 1 << 17;
-/// So many users of an array are looked at.
+/// The most users of an array that the rewrite looks at.
 const MOST_USERS: usize = 16;
 
-/// What becomes one pass.
+/// The instructions that become one pass.
 pub struct Found {
     array: Value,
-    /// The sum, and that of the squared differences, which comes later in the same block.
+    /// The sum, and the sum of squared differences, which comes later in the same block.
     total: Inst,
     spread: Inst,
 }
@@ -87,11 +94,11 @@ impl RootRewrite for OnePassVariance {
         let count = count_of(rw, array, dtype)?;
         let shifted = rw.op("mul", [shift, count])?;
         let new_total = rw.op("add", [shifted, differences])?;
-        // Divided first: the square of a sum overflows before the sum of squares does.
+        // The division comes first: the square of a sum overflows before the sum of squares does.
         let mean = rw.op("div", [differences, count])?;
         let beyond = rw.op("mul", [mean, differences])?;
         let left = rw.op("sub", [squares, beyond])?;
-        // Where all elements are nearly the same, rounding alone may leave less than nothing.
+        // If all elements are nearly equal, rounding may make the result negative.
         let new_spread = rw.op("maximum", [Arg::from(left), Arg::from(Scalar::zero(dtype))])?;
         rw.replace(total, &[new_total])?;
         rw.replace(spread, &[new_spread])?;
@@ -100,7 +107,7 @@ impl RootRewrite for OnePassVariance {
     }
 }
 
-/// Why it is not one pass, although it is a sum of squared differences from what the sum is divided by.
+/// Why a sum of squared differences from a quotient does not become one pass.
 fn obstacle(cx: &MatchCx<'_>, found: &Found, [difference, square]: [Value; 2], count: Count) -> Option<&'static str> {
     let (func, ty) = (cx.func(), cx.func().ty(found.array));
     let dims = ty.dims();
@@ -122,7 +129,7 @@ fn obstacle(cx: &MatchCx<'_>, found: &Found, [difference, square]: [Value; 2], c
             "several axes, one of which is or may be stretched, are not reduced in one pass with what is computed",
         );
     }
-    // What else these are reduced to is a pass of its own.
+    // Another reduction of the differences or squares would be a pass of its own.
     let users = |value: Value| func.few_users(value, MOST_USERS);
     let reduces = |inst: Inst| Reduced::of(func, func.inst(inst)).is_some();
     let is_reduced = |inst: Inst| {
@@ -135,8 +142,8 @@ fn obstacle(cx: &MatchCx<'_>, found: &Found, [difference, square]: [Value; 2], c
     (!alone).then_some("the differences or their squares are needed for something else, too")
 }
 
-/// The first elements along each axis, not more than [`SAMPLE`] together: as many as there are along those that are known, from the last one on, and what
-/// these leave shared by the others.
+/// The first elements along each axis, at most [`SAMPLE`] in total. Axes of known extent get as many
+/// elements as they have, from the last axis on. The other axes share the rest.
 fn sampled(dims: &[Dim]) -> Vec<SliceSpec> {
     let (mut left, mut stops) = (SAMPLE, vec![1; dims.len()]);
     for (stop, dim) in stops.iter_mut().zip(dims).rev() {
@@ -154,7 +161,7 @@ fn sampled(dims: &[Dim]) -> Vec<SliceSpec> {
     stops.into_iter().map(|stop| SliceSpec { stop: Some(stop as i64), ..SliceSpec::FULL }).collect()
 }
 
-/// The array of floats all of whose elements an instruction adds up to a scalar of their dtype.
+/// The array of floats whose elements an instruction sums to a scalar of the same dtype.
 fn summed(func: &Function, inst: Inst) -> Option<Value> {
     let data = func.inst(inst);
     let reduced = Reduced::of(func, data)?;
@@ -165,7 +172,7 @@ fn summed(func: &Function, inst: Inst) -> Option<Value> {
     (whole && dtype.is_float() && result.is_scalar() && result.dtype() == dtype).then_some(array)
 }
 
-/// What a value is the square of.
+/// The value whose square this value is.
 fn squared(func: &Function, value: Value) -> Option<Value> {
     let data = func.inst(func.def_inst(value)?);
     let same = match data.op.name {
@@ -178,7 +185,7 @@ fn squared(func: &Function, value: Value) -> Option<Value> {
     (same && func.ty(found).dtype() == func.ty(value).dtype()).then_some(found)
 }
 
-/// The array and the scalar that a value is the difference of, either way.
+/// The array and the scalar whose difference a value is, in either order.
 fn difference_of(func: &Function, value: Value) -> Option<(Value, Value)> {
     let data = func.inst(func.def_inst(value)?);
     let &[a, b] = (data.op.name == "sub").then_some(&data.args[..])? else { return None };
@@ -191,14 +198,14 @@ fn difference_of(func: &Function, value: Value) -> Option<(Value, Value)> {
     }
 }
 
-/// What a scalar is divided by.
+/// The divisor of a scalar.
 enum Count {
     Value(Value),
-    /// It is multiplied by the reciprocal of that.
+    /// The scalar is multiplied by this reciprocal.
     Reciprocal(Scalar),
 }
 
-/// What instruction gives what a value is the quotient of, and by what.
+/// The instruction that gives the dividend of a quotient, and the divisor.
 fn quotient(func: &Function, value: Value) -> Option<(Inst, Count)> {
     let data = func.inst(func.def_inst(value)?);
     let count = match data.op.name {
@@ -209,7 +216,7 @@ fn quotient(func: &Function, value: Value) -> Option<(Inst, Count)> {
     Some((func.def_inst(data.args[0])?, count))
 }
 
-/// True if that is certain to be the number of elements of the array, as far as its dtype can tell.
+/// True if the divisor is certain to be the number of the array's elements, to the precision of its dtype.
 fn is_count(func: &Function, count: Count, array: Value) -> bool {
     let dtype = func.ty(array).dtype();
     let number = match count {
@@ -222,15 +229,15 @@ fn is_count(func: &Function, count: Count, array: Value) -> bool {
     elements(func.ty(array)).is_some_and(|count| Scalar::U64(count).cast(dtype).to_f64() == number)
 }
 
-/// The same of a value that is no constant: a cast of the product of all extents.
+/// The same for a value that is no constant: a cast of the product of all extents.
 fn is_counted(func: &Function, value: Value, array: Value) -> bool {
     let Some(cast) = func.def_inst(value).filter(|&inst| func.inst(inst).op.name == "cast") else { return false };
     let dims = func.ty(array).dims();
-    // The axes that are to come yet, and the product of constants that is.
+    // The axes whose extents have not been found yet, and the product of the constants that have.
     let mut left: SmallVec<[bool; 4]> = SmallVec::from_elem(true, dims.len());
     let mut number = 1.0;
     let mut factors: SmallVec<[Value; 4]> = SmallVec::from_elem(func.inst(cast).args[0], 1);
-    // A product of more has something else in it, or the same again.
+    // A longer product has other factors, or the same ones again.
     let mut most = 4 * dims.len();
     while let Some(factor) = factors.pop() {
         if let Some(constant) = func.as_const(factor) {
@@ -259,12 +266,12 @@ fn is_counted(func: &Function, value: Value, array: Value) -> bool {
     rest.product::<Option<f64>>() == Some(number)
 }
 
-/// The number of elements, if the type tells.
+/// The number of elements, if the type states it.
 fn elements(ty: &Type) -> Option<u64> {
     ty.dims().iter().try_fold(1, |count: u64, dim| if let Dim::Const(n) = dim { count.checked_mul(*n) } else { None })
 }
 
-/// The number of elements of an array, as a float; 1 if there are none.
+/// The number of elements of an array, as a float; 1 for an empty array.
 fn count_of(rw: &mut Rewriter<'_>, array: Value, dtype: DType) -> Result<Value, RewriteError> {
     let rank = rw.func().ty(array).rank();
     let mut count = None;

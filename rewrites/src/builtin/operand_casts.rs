@@ -1,10 +1,10 @@
-//! `operand-casts`: what is put together with elements of another dtype is cast first.
+//! `operand-casts`: casts operands of `concat`, `stack` and `update` before they are copied.
 
 use crate::prelude::*;
 use rewright_ir::{Attr, Function, InstData};
 
-/// Casts array operands of `concat`, `stack` and `update` to the dtype of the result by a `cast` of their own. What computes such an operand takes
-/// the cast in then, and what is left of these ops is copying. What is cast twice is shared by `cse`.
+/// Casts array operands of `concat`, `stack` and `update` to the dtype of the result by a separate `cast`.
+/// The cast is then fused with the operand's producer, and the op only copies. `cse` shares equal casts.
 ///
 /// It is exact: the ops cast their operands in the same way.
 pub struct OperandCasts;
@@ -21,7 +21,7 @@ static OPERAND_CASTS: RewriteDef = RewriteDef::root(
 .reach(1);
 register_rewrite!(OPERAND_CASTS);
 
-/// The operands that are put together: all, but for positions.
+/// The operands that are combined: all except positions.
 fn parts(data: &InstData) -> &[Value] {
     if data.op.name == "update" { &data.args[..data.args.len().min(2)] } else { &data.args }
 }

@@ -1,4 +1,4 @@
-//! `operand-reads`: what a kernel can't read is an array of its own first.
+//! `operand-reads`: materializes operands with indexing that kernels do not support.
 
 use super::apart::{Taken, are_plain, axes_of, may_fail, take_out};
 use super::array_expr::covers;
@@ -9,12 +9,15 @@ use rewright_ir::expr::{
 use rewright_ir::{ArrayExpr, Attr, Function};
 use std::sync::Arc;
 
-/// Takes operands out of an `arrayexpr` that are read beyond the ends of an array, or at quotients or remainders of indices: they become nodes which do
-/// nothing but read, and which are run by copying rows. A kernel reads straight through what they give, and computes the rest. Where an axis ends with the
-/// array, nothing is read beyond, and the node reads straight itself.
+/// Materializes operands of an `arrayexpr` that are read beyond the ends of an array, or at quotients or
+/// remainders of indices. Each becomes a node that only reads and is run by copying rows. The kernel then
+/// reads the copy with affine indices. If an axis ends with the array, no read is out of bounds, and the
+/// node's index is marked as proved instead.
 ///
-/// An array like that has no more places than the node has points, all of whose axes are parallel then; or else it has no more axes than the one that is read. What is read at many
-/// places for each element, as by a window that slides, stays. It is exact, and reads at the same positions: where the node has no points, nothing is read.
+/// The copy has no more elements than the node has points, if all its axes are parallel; otherwise it has no
+/// more axes than the operand. Operands that are read at many positions for each element, as by a sliding
+/// window, are not materialized. It is exact, and reads at the same positions: a node without points reads
+/// nothing.
 pub struct OperandReads;
 
 static OPERAND_READS: RewriteDef =
@@ -25,11 +28,11 @@ static OPERAND_READS: RewriteDef =
         .reach(1);
 register_rewrite!(OPERAND_READS);
 
-/// What is to be done with a node.
+/// The change of a node.
 pub enum Found {
-    /// All positions are inside that look as if they were not.
+    /// All positions are in bounds, although their mode does not say so.
     Inside(Inst, Box<ArrayExpr>),
-    /// These operands are taken out.
+    /// These operands are materialized.
     Operands(Inst, Vec<(usize, Taken)>),
 }
 
@@ -93,7 +96,7 @@ fn read_by(expr: &ArrayExpr) -> Vec<bool> {
     is_read
 }
 
-/// The operand of a number as an array of its own; or why it stays.
+/// The operand of a number as an array of its own, or why it is not materialized.
 fn apart(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Result<Taken, &'static str> {
     let operand = &expr.operands[number];
     let mut along = axes_of(&operand.index).to_vec();
@@ -108,7 +111,7 @@ fn apart(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Re
         return Err("what is read beyond the ends of an array is larger than that, and than the result");
     }
     let overflows = "where an operand is read beyond its ends, the extent of an axis overflows";
-    // Nobody reads where another axis has no points.
+    // The node reads nothing if another axis has no points.
     let fails = may_fail(func, args, operand);
     let others = (0..expr.axes.len() as u32).filter(|axis| fails && !along.contains(axis));
     let extent = |axis: u32| expr.axes[axis as usize].hi.as_ref();
@@ -118,7 +121,7 @@ fn apart(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Re
     Ok(Taken { value: BodyRef::Operand(number as u32), dtype: operand.dtype, along, guard })
 }
 
-/// The condition that there are points along an axis of this extent: `1 - extent <= 0`.
+/// The condition that an axis of this extent has points: `1 - extent <= 0`.
 fn has_points(extent: &SymExpr) -> Option<Condition> {
     let mut form = Affine::constant(1i64.checked_sub(extent.constant)?);
     for &(symbol, coefficient) in extent.terms() {
@@ -127,7 +130,8 @@ fn has_points(extent: &SymExpr) -> Option<Condition> {
     Some(Condition { form, test: Test::NotPositive })
 }
 
-/// The node with positions as proved that are those of an axis which ends with the array; none if there are no others.
+/// The node with positions marked as proved where the axis ends with the array; none if there are no such
+/// positions.
 fn straightened(func: &Function, args: &[Value], expr: &ArrayExpr) -> Option<ArrayExpr> {
     let dim = |operand: &Operand, at: usize| match operand.source {
         Source::Array(arg) => func.ty(args[arg as usize]).dims().get(at).copied(),
@@ -152,7 +156,7 @@ fn straightened(func: &Function, args: &[Value], expr: &ArrayExpr) -> Option<Arr
     straight
 }
 
-/// True if no kernel can read an operand, but copying rows can.
+/// True if kernels do not support the operand's indexing, but row copies do.
 fn is_elsewhere(operand: &Operand) -> bool {
     let elsewhere = |index: &Index| {
         let divided = matches!(index.expr, IndexExpr::FloorDiv(..) | IndexExpr::Mod(..));

@@ -1,4 +1,4 @@
-//! `reduce-finish`: what is computed of the results of reductions becomes part of their node.
+//! `reduce-finish`: fuses reductions along rows with the elementwise consumer of their results.
 
 use super::node::{Node, append, is_large, is_pointwise};
 use super::reduce_fusion::{may_move, takes_in};
@@ -12,16 +12,22 @@ use rewright_ir::{ArrayExpr, Attr, Dim};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Makes one `arrayexpr` of reductions along rows and the elementwise work on what they come to: the mean of each row is divided by its
-/// length where the row is summed, and a norm's root is taken there.
+/// Fuses reductions along rows with the elementwise work on their results into one `arrayexpr`: the mean of
+/// a row is divided by the row's length where the row is summed, and the root of a norm is taken there.
 ///
-/// What reads the results is an `arrayexpr` that goes along the axes that are kept, and is all that reads them. Several reductions that it
-/// reads become one pass if they go along the same axes and combine in the same order; others stay, and their results are read. It waits until
-/// reductions have taken in what they reduce. Functions, as a logarithm of what each row comes to, stay a pass of their own, which computes a vector of them at once, and a
-/// remark says so. What reads more than 64 values stays by itself, and a remark says so where one of the first 64 is what a
-/// reduction comes to; so does what reads only reductions of what large nodes compute, that stay apart from these.
+/// The consumer is an `arrayexpr` along the kept axes, and the only user of the results. Several reductions
+/// that it reads are fused into one pass if they have the same axes and combine in the same order. The
+/// consumer reads the results of the others from memory. The rewrite waits until `reduce-fusion` has fused
+/// the reductions with their producers.
 ///
-/// It is exact: the finisher computes the same of the same totals.
+/// These consumers are not fused:
+///
+/// - Functions, such as a logarithm of each row's result: a pass of their own computes a vector of them at
+///   once. A remark says so.
+/// - Consumers of more than 64 values. A remark says so if one of the first 64 is the result of a reduction.
+/// - Consumers that read only reductions of large nodes, which are not fused with their reductions either.
+///
+/// It is exact: the finisher computes the same operations on the same totals.
 pub struct ReduceFinish;
 
 static REDUCE_FINISH: RewriteDef =
@@ -32,15 +38,16 @@ static REDUCE_FINISH: RewriteDef =
         .reach(1);
 register_rewrite!(REDUCE_FINISH);
 
-/// What reads more arrays stays by itself: each would be looked at whenever one of them changes.
+/// Consumers of more values are not fused: the rewrite would look at each value whenever one of them
+/// changes.
 const MOST_READ: usize = 64;
 
-/// Cycles of a function. What takes as many is some dozen instructions, which one row after the other would wait for; a division or a root is one, of
-/// complex numbers some, too.
+/// Cycles of a function: some dozen instructions, for which each row would wait in turn. Divisions and roots
+/// take fewer cycles. Complex divisions and roots take some more than real ones.
 const FUNCTION: u32 = 10;
 const COMPLEX_FUNCTION: u32 = 8;
 
-/// What becomes one node.
+/// The fused node.
 pub struct Finished {
     reductions: SmallVec<[Inst; 2]>,
     expr: ArrayExpr,
@@ -107,23 +114,25 @@ impl RootRewrite for ReduceFinish {
     }
 }
 
-/// True of what takes longer for one number after the other than for several at once, by more than a pass does.
+/// True if the instruction takes so much longer for single numbers than for vectors that another pass is
+/// cheaper.
 fn is_long(inst: &BodyInst) -> bool {
     let BodyOp::Op(op, _) = &inst.op else { return true };
     let is_complex = inst.dtypes.iter().any(|dtype| dtype.is_complex());
-    // The reciprocal of a root is but two instructions.
+    // The reciprocal of a root is only two instructions.
     op.cycles() >= if is_complex { COMPLEX_FUNCTION } else { FUNCTION } && (is_complex || op.name != "rsqrt")
 }
 
-/// True of a reduction that takes in what computes its operand (`reduce-fusion`): that is a node then, which others may join. Of a large node
-/// it is not asked: all that reads what is reduced of it would.
+/// True if `reduce-fusion` fuses the reduction with its producer first: it becomes a node then, which others
+/// may join. False without a check for large producers, because each user of their reductions would repeat
+/// the check.
 fn takes_in_operand(cx: &MatchCx<'_>, inst: Inst) -> bool {
     let func = cx.func();
     let operand = Reduced::of(func, func.inst(inst)).and_then(|_| func.def_inst(func.inst(inst).args[0]));
     operand.is_some_and(|producer| !is_large(func, producer) && takes_in(cx, producer))
 }
 
-/// True if only the reader reads what a reduction gives, which can be computed there.
+/// True if the consumer is the only user of a reduction, and the reduction can be computed at the consumer.
 fn may_join(cx: &MatchCx<'_>, inst: Inst, reader: Inst) -> bool {
     let func = cx.func();
     let data = func.inst(inst);
@@ -136,22 +145,22 @@ fn may_join(cx: &MatchCx<'_>, inst: Inst, reader: Inst) -> bool {
 }
 
 impl Node {
-    /// The reduction, if it is along rows, or along one row that is all.
+    /// The node of a reduction along rows, or along all axes as one row.
     pub(super) fn of(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
         Node::along_any(cx, inst).filter(Node::is_rows)
     }
 
-    /// True if it comes to one point.
+    /// True if the result has one point.
     pub(super) fn is_total(&self) -> bool {
         self.expr.axes.iter().all(|axis| axis.kind == AxisKind::Reduce)
     }
 
-    /// How many operations finish it.
+    /// The number of operations of the finisher.
     pub(super) fn finishes(&self) -> usize {
         self.expr.finish.as_ref().map_or(0, |finish| finish.insts.len())
     }
 
-    /// With what is computed of the results.
+    /// The node with the consumer's operations in its finisher.
     pub(super) fn finished(
         mut self,
         func: &Function,
@@ -195,7 +204,8 @@ impl Node {
         Some((self.expr, self.args))
     }
 
-    /// For each axis of the reader the one of the reductions that it is; none of those that have one point.
+    /// For each axis of the consumer, the axis of the reductions that it corresponds to; none for axes of
+    /// one point.
     fn places(&self, func: &Function, reader: &ArrayExpr, args: &[Value]) -> Option<Vec<Option<u32>>> {
         let mut places: Vec<Option<u32>> = vec![None; reader.axes.len()];
         for operand in &reader.operands {
@@ -230,7 +240,7 @@ impl Node {
     }
 }
 
-/// A position, along other axes.
+/// A position with its axes renumbered.
 fn moved(index: &Index, places: &[Option<u32>]) -> Option<Index> {
     let IndexExpr::Affine(form) = &index.expr else { return None };
     let expr = match (form.as_axis(), form.as_constant()) {
@@ -238,7 +248,7 @@ fn moved(index: &Index, places: &[Option<u32>]) -> Option<Index> {
         (None, Some(constant)) => Affine::constant(constant),
         (None, None) => return None,
     };
-    // At the only point of an axis nothing is stretched.
+    // An axis of one point needs no stretching.
     let mode = if expr.as_axis().is_none() { Mode::Proved } else { index.mode };
     Some(Index { expr: IndexExpr::Affine(expr), mode })
 }

@@ -1,4 +1,4 @@
-//! `reduce-fusion`: reductions take in what computes their operand.
+//! `reduce-fusion`: fuses reductions with the producers of their operands.
 
 use super::array_expr::node_of;
 use super::cannot_fail::cannot_fail;
@@ -12,21 +12,25 @@ use rewright_ir::{ArrayExpr, Attr, InstData};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Makes one `arrayexpr` of elementwise work and the reductions of its result, so that the array in between is never written: `sum(x * x)` is
-/// one pass over x.
+/// Fuses elementwise work with the reductions of its results into one `arrayexpr`, so that the array between
+/// them is never written: `sum(x * x)` is one pass over x.
 ///
-/// What computes the operand is an elementwise op, an applied function or an `arrayexpr`, whose results nothing but reductions along the
-/// same axes reads. They become one node with a result each. It stands where the first of them stood; so nothing between may
-/// have an effect or fail, unless what moves there can't fail itself, and nothing may store to its operands or end them.
+/// The producer is an elementwise op, an applied function or an `arrayexpr`. Only reductions along the same
+/// axes may read its results. Producer and reductions become one node with one result for each reduction.
+/// The node stands where the first reduction stood. So nothing between the fused instructions may have an
+/// effect or fail, except a moved instruction that cannot fail itself, and nothing may store to the operands
+/// or end them.
 ///
-/// At most 16 reductions become one node. Several stay apart, and what they reduce is written first, where one kernel would be none, or slow:
+/// One node has at most 16 reductions. Several reductions are not fused, and their operand is materialized,
+/// where no kernel computes the fused node or a slow one does:
 ///
-/// - not along rows, where one of them keeps more than its result, as a position beside its element;
-/// - where one combines in sequence and others need not;
-/// - where one's totals are wider than another's, so that fewer of these are computed at once: twice as wide is better than another pass if little is
-///   computed.
+/// - The reduced axes are not the last ones, and a reduction keeps more state than its result, such as a
+///   position beside its element.
+/// - One reduction combines in sequence and others need not.
+/// - The totals of one reduction are wider than those of another, so that a register holds fewer of them.
+///   Twice as wide is still better than another pass if the producer is cheap.
 ///
-/// It is exact: the node's reduce axes are the reduced ones, and the order of combination is the same.
+/// It is exact: the node's reduce axes are the reduced axes, and the order of combination is the same.
 pub struct ReduceFusion;
 
 static REDUCE_FUSION: RewriteDef =
@@ -37,17 +41,17 @@ static REDUCE_FUSION: RewriteDef =
         .reach(1);
 register_rewrite!(REDUCE_FUSION);
 
-/// What more instructions use, or gives more results, is computed by itself.
+/// Producers with more users or more results are not fused.
 pub(super) const MOST_USERS: usize = 16;
-/// So many cycles an element are few: less than another pass over memory takes.
+/// Cycles an element of a cheap producer: less time than another pass over memory takes.
 const LITTLE: u32 = 4;
-/// So many instructions may lie between what computes the operand and the reduction.
+/// The most instructions between the producer and the reduction.
 pub(super) const NEAR: usize = 256;
 
-/// What becomes one node.
+/// The fused node, and the instructions that it replaces.
 pub struct Fused {
     producer: Inst,
-    /// In block order.
+    /// The fused reductions, in block order.
     reductions: SmallVec<[Inst; 4]>,
     expr: ArrayExpr,
     args: Vec<Value>,
@@ -120,7 +124,7 @@ impl RootRewrite for ReduceFusion {
         let node = rw.insert(rewright_ir::builder::find_op("arrayexpr")?, args, attrs)?;
         let results = rw.func().inst(node).results.clone();
         let names: Vec<&str> = reductions.iter().map(|&inst| rw.func().inst(inst).op.name).collect();
-        // All before the first is replaced, for there they are put in.
+        // All `item`s are inserted before the first replacement, because the insertion point is there.
         let value = |(&reduction, &result): (&Inst, &Value)| {
             let scalar = rw.func().ty(rw.func().inst(reduction).results[0]).is_scalar();
             if scalar { rw.op("item", [result]) } else { Ok(result) }
@@ -134,17 +138,18 @@ impl RootRewrite for ReduceFusion {
     }
 }
 
-/// True if reductions take in an instruction: all that the rewrite looks at is looked at.
+/// True if the rewrite fuses a producer with its reductions. Checks all conditions of the rewrite.
 pub(super) fn takes_in(cx: &MatchCx<'_>, producer: Inst) -> bool {
     let func = cx.func();
-    // Either all results are reduced alike, or nothing is taken in: so what reads one of them tells.
+    // All results are reduced alike or the producer is not fused, so one user of one result decides.
     let first_user = |&value: &Value| func.each_user(value).next();
     let is_root = |inst: &Inst| REDUCE_FUSION.roots.contains(&func.inst(*inst).op.name);
     let user = func.inst(producer).results.iter().find_map(first_user).filter(is_root);
     user.is_some_and(|user| ReduceFusion.matches(cx, user).is_ok())
 }
 
-/// Why the reductions of a node had better be computed apart, of what is written first, if they had.
+/// The reason why a node's reductions are better computed apart, from a materialized operand, if there is
+/// one.
 fn apart(expr: &ArrayExpr) -> Option<&'static str> {
     if Order::common(expr.orders()).is_none() {
         return Some("what it reduces is combined in several orders, and a kernel knows one");
@@ -168,15 +173,15 @@ fn apart(expr: &ArrayExpr) -> Option<&'static str> {
     }
 }
 
-/// False where several rows come to one result, and what is kept of them is more than that: unless they may be combined in any order, when kernels go
-/// along the reduced axes last.
+/// False if several rows combine into one result and their accumulators hold more than that result. The
+/// exception: reductions in any order have kernels that put the reduced axes last.
 fn has_kernel(expr: &ArrayExpr) -> bool {
     let rows_last = expr.axes.iter().map(|axis| axis.kind).skip_while(|kind| *kind == AxisKind::Parallel);
     let (is_last, is_plain) = ({ rows_last }.all(|kind| kind == AxisKind::Reduce), expr.finish.is_none());
     is_plain || is_last || expr.any_order().all(|any| any)
 }
 
-/// True if the producer can be computed where the first reduction stands, and the others there too.
+/// True if the producer and the other reductions can move to where the first reduction stands.
 pub(super) fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) -> bool {
     let func = cx.func();
     let (first, last) = (reductions[0], reductions[reductions.len() - 1]);
@@ -184,7 +189,7 @@ pub(super) fn may_move(cx: &MatchCx<'_>, producer: Inst, reductions: &[Inst]) ->
         && (first == last || is_still_between(func, first, last, &|inst| reductions.contains(&inst)))
 }
 
-/// Which of two instructions of a block comes first.
+/// The order of two instructions of a block.
 pub(super) fn block_order(func: &Function, a: Inst, b: Inst) -> std::cmp::Ordering {
     match a == b {
         true => std::cmp::Ordering::Equal,
@@ -193,7 +198,8 @@ pub(super) fn block_order(func: &Function, a: Inst, b: Inst) -> std::cmp::Orderi
     }
 }
 
-/// True if nothing between two instructions of a block has an effect or may fail but what is moved, and not much is there.
+/// True if all instructions between two of a block, except the moved ones, have no effect and cannot fail,
+/// and there are at most [`NEAR`].
 pub(super) fn is_still_between(func: &Function, from: Inst, to: Inst, moved: &dyn Fn(Inst) -> bool) -> bool {
     let between = std::iter::successors(func.prev_inst(to), |&inst| func.prev_inst(inst)).take_while(|&i| i != from);
     let mut count = 0;
@@ -203,8 +209,8 @@ pub(super) fn is_still_between(func: &Function, from: Inst, to: Inst, moved: &dy
     })
 }
 
-/// False if the reduced axes after the last one that is kept are several, and an operand does not go along all axes in order: a kernel
-/// goes along a row in one loop.
+/// False if several trailing axes are reduced and an operand does not index all axes in order: a kernel
+/// traverses a row in one loop.
 fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
     let rank = expr.axes.len();
     let row = (0..rank).rev().take_while(|axis| reduced.contains(axis)).count();
@@ -218,7 +224,8 @@ fn has_even_rows(expr: &ArrayExpr, reduced: &[usize]) -> bool {
     row < 2 || expr.operands.iter().all(|operand| !matches!(operand.source, Source::Array(_)) || along_all(operand))
 }
 
-/// The expression, whose results are these values, with these dims reduced, and a result for each reduction.
+/// Builds the fused expression: `values` are the expression's results, `axes` the reduced axes; each
+/// reduction becomes one result.
 fn fused(
     func: &Function,
     mut expr: ArrayExpr,

@@ -1,4 +1,4 @@
-//! `reduce-siblings`: several reductions of one array become one pass over it.
+//! `reduce-siblings`: fuses several reductions of one array into one pass over it.
 
 use super::node::{LARGE, Node};
 use super::reduce_fusion::dtype_of;
@@ -9,15 +9,18 @@ use rewright_ir::expr::{AxisKind, Combine, Monoid, Order};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Makes one `arrayexpr` of reductions that read the same array at the same places: the least, the greatest and the sum of an array are one
-/// pass over it. They go along the same axes and combine in the same order; what else each of them reads, and computes before and after,
-/// stays its own.
+/// Fuses reductions that read the same array at the same positions into one `arrayexpr`: the minimum, the
+/// maximum and the sum of an array are one pass. They have the same axes and combine in the same order.
+/// Other operands, and the operations before and after each reduction, may differ.
 ///
-/// The node stands where the first of them stood. What the others read is there, nothing stores to it or ends it, and nothing between has an
-/// effect or fails, but for what those that can't fail pass. Reductions whose values have other widths stay, for a register has room for fewer of the wider ones, and those that need not be combined
-/// in sequence stay apart from those that must.
+/// The node stands where the first reduction stood. So the operands of the others are defined there, nothing
+/// stores to these or ends them, and nothing between has an effect. Instructions between may fail only if
+/// the reductions that move past them can't. These reductions are not fused:
 ///
-/// It is exact: each combines what it did, in the same order.
+/// - reductions with values of different widths, because a register holds fewer of the wider ones;
+/// - reductions in any order with reductions that must combine in sequence.
+///
+/// It is exact: each reduction combines the same values in the same order.
 pub struct ReduceSiblings;
 
 static REDUCE_SIBLINGS: RewriteDef =
@@ -28,7 +31,8 @@ static REDUCE_SIBLINGS: RewriteDef =
         .reach(1);
 register_rewrite!(REDUCE_SIBLINGS);
 
-/// The most accumulators of one pass: more leave no registers for as many groups of lanes as hide what an addition takes.
+/// The most accumulators of one pass: more leave too few registers for the interleaving that hides the
+/// latency of an addition.
 const MOST: usize = 4;
 
 impl RootRewrite for ReduceSiblings {
@@ -46,18 +50,18 @@ impl RootRewrite for ReduceSiblings {
     }
 }
 
-/// The reductions that an instruction is.
+/// The instruction as a node of reductions.
 fn reductions(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
     if may_join(cx, inst) { Node::along_any(cx, inst) } else { None }
 }
 
-/// True of nodes that reduce and are not large, and of all other ops.
+/// True for nodes that reduce and are not large, and for all other ops.
 fn may_join(cx: &MatchCx<'_>, inst: Inst) -> bool {
     let fits = |expr: &Arc<ArrayExpr>| !expr.reductions.is_empty() && expr.body.insts.len() <= LARGE;
     cx.func().inst(inst).attrs.expr().is_none_or(fits)
 }
 
-/// Whether a register has room for as many values of both, and kernels can keep what both come to.
+/// Whether a register holds equally many values of both, and kernels can keep both accumulators.
 fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
     let lowers = node.is_rows() || (is_kept_in_memory(&node.expr) && is_kept_in_memory(&other.expr));
     let reason = match () {
@@ -78,24 +82,26 @@ fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
     Err(NoMatch::because(reason))
 }
 
-/// True if all that has to be known of what a result came to so far is the result, which kernels keep in memory that do not go along rows.
+/// True if the results hold the whole state of the reduction. Kernels whose rows are not innermost
+/// accumulate in memory.
 fn is_kept_in_memory(expr: &ArrayExpr) -> bool {
     expr.finish.is_none() && expr.reductions.iter().all(|reduction| reduction.accumulators.len() == 1)
 }
 
-/// True if elements of a row are combined one after the other.
+/// True if the elements of a row are combined in sequence.
 pub(super) fn goes_in_sequence(expr: &ArrayExpr) -> bool {
     let along_row = expr.axes.last().is_some_and(|axis| axis.kind == AxisKind::Reduce);
     along_row && expr.orders().any(|order| order == Order::Sequential)
 }
 
-/// The bytes of the widest value of a point: as many points are computed at once as a register has room for such. What is narrower would be computed
-/// with fewer at once beside it. Bytes and bools are added up eight at a time.
+/// The bytes of a point's widest value. A vector iteration computes as many points as a register holds of
+/// these, so narrower values in the same pass use registers partly. Bytes and bools are an exception: they
+/// are summed eight at a time.
 pub(super) fn width(expr: &ArrayExpr) -> usize {
     widths(expr).into_iter().max().unwrap_or_else(|| computed_width(expr))
 }
 
-/// The same for each reduction, as if it were the only one.
+/// The same for each reduction separately.
 pub(super) fn widths(expr: &ArrayExpr) -> SmallVec<[usize; 4]> {
     let computed = computed_width(expr);
     let mut yields = expr.body.yields.iter();
@@ -108,7 +114,7 @@ pub(super) fn widths(expr: &ArrayExpr) -> SmallVec<[usize; 4]> {
     combined.collect()
 }
 
-/// The bytes of the widest value that is computed or read of a point.
+/// The bytes of the widest value that a point computes or reads.
 fn computed_width(expr: &ArrayExpr) -> usize {
     let computed = expr.body.insts.iter().flat_map(|inst| &inst.dtypes).map(|dtype| dtype.size());
     let read = expr.operands.iter().filter(|operand| !operand.index.is_empty()).map(|operand| operand.dtype.size());

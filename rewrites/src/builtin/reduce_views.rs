@@ -1,4 +1,4 @@
-//! `reduce-views`: reductions of views become reductions of what the views show.
+//! `reduce-views`: replaces reductions of views by reductions of the viewed arrays.
 
 use super::cannot_fail::cannot_fail;
 use crate::prelude::*;
@@ -9,17 +9,21 @@ use rewright_ir::ops::view::{broadcast_axes, permutation};
 use rewright_ir::{Dim, InstData};
 use smallvec::SmallVec;
 
-/// Reduces what a view shows instead of the view, so that fewer elements are read, or in the order in which they lie in memory.
+/// Reduces the viewed array instead of the view, so that fewer elements are read, or elements are read in
+/// memory order.
 ///
-/// - Of a `transpose` other axes are reduced, and the smaller result is transposed, where rows are reduced then: their elements lie one after
-///   the other. Narrow integers that are added up as wider ones are widened faster along columns, too, than along rows whose elements are apart. Of a `flip` the smaller result is flipped.
-/// - Axes that a `broadcast_in_dim` makes are not walked: extrema, `any` and `all` of copies are those of one, a sum of integers is a product. Extrema
-///   of floats are so where only such axes are reduced.
-/// - All elements of a `reshape`, an `expand_dims` or a `squeeze` are those of its operand; positions only if that is one row.
-/// - A reduction along axes of extent 1 is a view itself, or a cast.
+/// - `transpose`: reduces the corresponding axes and transposes the smaller result, if that makes the
+///   reduced rows contiguous. Narrow integers that are summed as wider ones are also widened faster along
+///   columns than along strided rows. `flip`: flips the smaller result.
+/// - `broadcast_in_dim`: does not traverse the axes that it makes. Extrema, `any` and `all` of copies are
+///   those of one copy; a sum of integers becomes a product. For extrema of floats only such axes may be
+///   reduced.
+/// - `reshape`, `expand_dims`, `squeeze`: a reduction of all elements reads the operand; positions only if
+///   the view is one row.
+/// - A reduction along axes of extent 1 becomes a view or a cast.
 ///
-/// Each is exact: elements are combined in the same order, or it does not matter, as for integers. Sums of floats along axes of extent 1
-/// stay, for 0.0 and -0.0 make 0.0.
+/// Each is exact: elements are combined in the same order, or the order does not matter, as for integers.
+/// Sums of floats along axes of extent 1 stay, because they turn -0.0 into 0.0.
 pub struct ReduceViews;
 
 static REDUCE_VIEWS: RewriteDef =
@@ -32,24 +36,24 @@ register_rewrite!(REDUCE_VIEWS);
 
 type Axes = SmallVec<[usize; 4]>;
 
-/// What is reduced, and what becomes of it then.
+/// The new reduction, and the op on its result.
 pub struct Found {
     root: Inst,
-    /// What is computed first, of what the view shows: a view that shows less.
+    /// The view that is taken first, of the viewed array: it has fewer elements.
     view: Option<Attrs>,
     operand: Value,
-    /// The axes that are reduced; none: the operand is the result but for what is done last.
+    /// The axes that are reduced; none if the operand only needs the last op.
     axes: Option<Axes>,
     last: Last,
 }
 
-/// What is done last.
+/// The op that is applied last.
 enum Last {
     Nothing,
     Transpose(Axes),
     Flip(Axes),
     Times(u64),
-    /// Axes are dropped, and the rest is cast.
+    /// Drops axes and casts.
     Squeeze(Axes),
 }
 
@@ -104,14 +108,14 @@ fn ints(axes: &[usize]) -> Attr {
     Attr::Ints(axes.iter().map(|&axis| axis as i64).collect())
 }
 
-/// A reduction that is looked at.
+/// A reduction that the rewrite examines.
 struct Reduction<'a> {
     root: Inst,
     data: &'a InstData,
     monoid: Monoid,
     operand: Value,
     ty: &'a Type,
-    /// The axes that are reduced, in order.
+    /// The reduced axes, in order.
     axes: Axes,
     keeps: bool,
 }
@@ -133,7 +137,7 @@ impl<'a> Reduction<'a> {
         let def = func.def_inst(self.operand)?;
         let view = func.inst(def);
         let (&[x], [_]) = (&view.args[..], &view.results[..]) else { return None };
-        // It is read later than the view is made, and something else is reduced in its place.
+        // The new reduction reads the array later than the view was made, and reads other elements.
         if cx.is_written(x) || cx.is_ended(x) {
             return None;
         }
@@ -144,7 +148,7 @@ impl<'a> Reduction<'a> {
             "reshape" | "expand_dims" | "squeeze" => self.of_reshape(func.ty(x), x),
             _ => None,
         };
-        // An expression takes as long to ask as it is, so it is never asked: it is no view.
+        // Testing an expression takes time proportional to its length, so this test runs for views only.
         found.filter(|_| cannot_fail(func, def) && cx.reaches(x, self.root))
     }
 
@@ -157,13 +161,13 @@ impl<'a> Reduction<'a> {
         }
     }
 
-    /// True of integers that are added up or multiplied as wider ones, in any order.
+    /// True if integers are summed or multiplied as wider ones, in any order.
     fn is_widened(&self, func: &Function) -> bool {
         let result = func.ty(self.data.results[0]).dtype();
         self.is_unordered() && self.ty.dtype().size() < result.size()
     }
 
-    /// True if rows are combined as trees: of zeros of different sign it is up to the order which one is the extremum.
+    /// True if rows are combined as trees: the order decides which of 0.0 and -0.0 is the extremum.
     fn is_tree(&self) -> bool {
         matches!(self.monoid, Monoid::Sum | Monoid::Min | Monoid::Max)
     }
@@ -172,7 +176,7 @@ impl<'a> Reduction<'a> {
         Found { root: self.root, view: None, operand, axes: Some(axes), last }
     }
 
-    /// The axes that are left.
+    /// The axes that are kept.
     fn kept(&self) -> Axes {
         (0..self.ty.rank()).filter(|axis| !self.axes.contains(axis)).collect()
     }
@@ -192,7 +196,7 @@ impl<'a> Reduction<'a> {
         if !are_rows && !self.is_widened(func) {
             return None;
         }
-        // Rows go along the reduced axes after the last one that is kept.
+        // A row has the reduced axes after the last kept one.
         let rows = |axes: &[usize], kept: &[usize]| -> usize {
             axes.iter().filter(|&axis| kept.iter().all(|other| other < axis)).count()
         };
@@ -236,7 +240,7 @@ impl<'a> Reduction<'a> {
         for &axis in &self.axes {
             let inner = from.iter().position(|&to| to == axis);
             let is_made = inner.is_none_or(|inner| ty.dims()[inner] == Dim::Const(1));
-            // Of nothing there is no minimum, nor is a sum of it a product.
+            // An empty array has no minimum, and the sum of no copies is no product.
             if let (true, Dim::Const(extent @ 2..)) = (is_made, dims[axis]) {
                 copies = copies.checked_mul(extent)?;
                 dims[axis] = Dim::Const(1);
@@ -253,14 +257,14 @@ impl<'a> Reduction<'a> {
         Some(Found { view: Some(attrs), ..self.found(x, self.axes.clone(), last) })
     }
 
-    /// All elements, in the same order. Positions are found in one row.
+    /// All elements, in the same order. Positions are kept in one row only.
     fn of_reshape(&self, ty: &Type, x: Value) -> Option<Found> {
         let all = self.axes.len() == self.ty.rank() && !self.keeps && ty.rank() > 0;
         let one_row = !matches!(self.monoid, Monoid::ArgMin | Monoid::ArgMax) || ty.rank() == 1;
         (all && one_row).then(|| self.found(x, (0..ty.rank()).collect(), Last::Nothing))
     }
 
-    /// Of one element there is nothing to combine.
+    /// One element needs no combination.
     fn of_one_element(&self, cx: &MatchCx<'_>) -> Option<Found> {
         let (from, to) = (self.ty.dtype(), cx.func().ty(self.data.results[0]).dtype());
         let is_itself = match self.monoid {

@@ -1,4 +1,4 @@
-//! `repeated-values`: what a node would compute again and again is an array of its own first.
+//! `repeated-values`: materializes values that a node would compute again along an axis.
 
 use super::apart::{Taken, are_plain, axes_of, may_fail, take_out};
 use super::array_expr::MAX_REPEATED_CYCLES;
@@ -8,10 +8,11 @@ use rewright_ir::expr::{Axis, BodyInst, BodyOp, BodyRef, Operand, Source, SymExp
 use rewright_ir::{ArrayExpr, Traits};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Takes values out of an `arrayexpr` that vary along inner axes, not along one outside of them, and take longer to compute than to read: in
-/// `x + sin(y)` of a matrix and a row, the sines are those of the row, and computed once.
+/// Materializes values of an `arrayexpr` that vary along inner axes, are constant along an outer one, and
+/// take longer to compute than to read: in `x + sin(y)` of a matrix and a row, the sines of the row are
+/// computed once.
 ///
-/// It is exact. `array-expr` leaves such values apart from the beginning, but a front end may hand over nodes that have them in.
+/// It is exact. `array-expr` does not fuse such values, but a front end may pass nodes that contain them.
 pub struct RepeatedValues;
 
 static REPEATED_VALUES: RewriteDef = RewriteDef::root(
@@ -25,7 +26,8 @@ static REPEATED_VALUES: RewriteDef = RewriteDef::root(
 .reach(1);
 register_rewrite!(REPEATED_VALUES);
 
-/// More axes than a set of them has bits are left alone, and so are long bodies, in which looking for values would take too long.
+/// Nodes with more axes than a set has bits stay, and so do long bodies, in which the search would take too
+/// long.
 const MOST_AXES: usize = 64;
 const MOST_INSTS: usize = 4096;
 
@@ -72,12 +74,13 @@ fn apart(expr: &ArrayExpr, (value, axes): (u32, Axes)) -> Taken {
     Taken { value: BodyRef::Inst(value, 0), dtype, along, guard: Vec::new() }
 }
 
-/// The values that vary along some axes only, are used by one that varies along more, and take longer to compute than to read, of operands that may not fail.
+/// The values to materialize: they vary along some axes only, have a user that varies along more, take
+/// longer to compute than to read, and have no operand that may fail.
 fn repeated(expr: &ArrayExpr, may_fail: impl Fn(&Operand) -> bool) -> Vec<(u32, Axes)> {
-    // Along an axis of one point nothing is repeated.
+    // An axis of one point repeats nothing.
     let several = |axis: &Axis| axis.hi.as_ref().and_then(SymExpr::as_constant) != Some(1);
     let all = expr.axes.iter().enumerate().filter(|(_, axis)| several(axis)).fold(0, |axes, (n, _)| axes | 1 << n);
-    // What varies along outer axes only is computed once for each point of these by any kernel, and `array-expr` puts it there.
+    // Every kernel computes a value that varies along outer axes only once for each of their points.
     let repeats = |axes: Axes| {
         let inside = axes & all;
         inside != 0 && all & !inside & ((1 << inside.ilog2()) - 1) != 0
@@ -86,8 +89,8 @@ fn repeated(expr: &ArrayExpr, may_fail: impl Fn(&Operand) -> bool) -> Vec<(u32, 
     if !expr.operands.iter().any(|operand| repeats(along(operand, all))) && !expr.body.insts.iter().any(reads_index) {
         return Vec::new();
     }
-    // Of each value: its axes, those of what uses it, at most how many cycles it takes with all that it is computed of, and whether something of that may
-    // fail, which must happen at no points more or less.
+    // For each value: its axes, the axes of its users, an upper bound of its cycles including its operands,
+    // and whether it or an operand may fail. The number of points at which it may fail must not change.
     let count = expr.body.insts.len();
     let (mut axes, mut used_by, mut cycles) = (vec![0; count], vec![0; count], vec![0u32; count]);
     let mut fails = vec![false; count];

@@ -1,4 +1,4 @@
-//! `scalar-finish`: what is computed of the one number that a reduction comes to becomes part of its node.
+//! `scalar-finish`: fuses a reduction to a scalar with the scalar op that consumes it.
 
 use super::node::Node;
 use super::reduce_fusion::may_move;
@@ -11,14 +11,18 @@ use rewright_ir::{ArrayExpr, Attr, Name, ValueDef};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Makes one `arrayexpr` of a reduction along all axes and an operation of scalars on what it comes to: the root of a norm, the logarithm of a sum of
-/// exponentials. What is computed one after the other is taken in one by one.
+/// Fuses a reduction along all axes with a scalar operation on its result into one `arrayexpr`: the root of
+/// a norm, the logarithm of a sum of exponentials. A chain of operations is fused one by one.
 ///
-/// The operation is all that reads the number, is one of floats, and can't fail. It stays by itself where it would keep the reduction from becoming one
-/// pass with another (`reduce-siblings`), for it takes but nanoseconds: where it also reads, or a few operations of scalars before it do, what comes of
-/// a reduction that is later or reads one of the same arrays; and where another reduction of the array comes before a number that it reads.
+/// The operation is the only user of the scalar, is an operation on floats, and can't fail. It is not fused
+/// where that would prevent `reduce-siblings` from fusing the reduction with another one, because the
+/// operation takes only nanoseconds. That is the case in two situations:
 ///
-/// It is exact: the finisher computes the same of the same total.
+/// - The operation, or a few scalar operations before it, also reads the result of a reduction that comes
+///   later or reads one of the same arrays.
+/// - Another reduction of the array comes before a scalar that the operation reads.
+///
+/// It is exact: the finisher computes the same operation on the same total.
 pub struct ScalarFinish;
 
 static SCALAR_FINISH: RewriteDef =
@@ -29,16 +33,16 @@ static SCALAR_FINISH: RewriteDef =
         .reach(1);
 register_rewrite!(SCALAR_FINISH);
 
-/// The most operands of one instruction that a number is.
+/// The most operands of one instruction that may be the scalar.
 const MOST_USES: usize = 4;
-/// The most operations that a reduction takes in: a chain may have very many.
+/// The most operations that are fused into one reduction, because chains may be very long.
 const MOST_TAKEN: usize = 16;
 
-/// What becomes one node.
+/// The fused node.
 pub struct Finished {
-    /// What reads the number.
+    /// The operation that reads the scalar.
     reader: Inst,
-    /// What takes the number out of an array, and the reduction; one where that gives a scalar.
+    /// The reduction, and the `item` that reads its array; only the reduction if it gives a scalar.
     gone: SmallVec<[Inst; 2]>,
     expr: ArrayExpr,
     args: Vec<Value>,
@@ -68,7 +72,7 @@ impl RootRewrite for ScalarFinish {
     }
 }
 
-/// What becomes of the number that an instruction gives, if it is what a reduction comes to.
+/// The fused node for a scalar that is the result of a reduction.
 fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
     let func = cx.func();
     let &[value] = &func.inst(root).results[..] else { return None };
@@ -83,7 +87,7 @@ fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
     };
     let still = |&arg: &Value| !cx.is_written(arg) && !cx.is_ended(arg);
     let single = func.inst(reduction).results.len() == 1 && func.inst(reduction).args.iter().all(still);
-    // One after the other, past what stands between them.
+    // The `item` and then the reduction move past the instructions between.
     let movable = match reduction == root {
         true => may_move(cx, root, &[reader]),
         false => here(&reduction) && may_move(cx, reduction, &[root]) && may_move(cx, root, &[reader]),
@@ -99,7 +103,8 @@ fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
     Some(Finished { reader, gone, expr, args })
 }
 
-/// True if what else the reader reads may keep the reduction from becoming one pass with another. What the reduction itself reads is no hindrance.
+/// True if other operands of the operation may prevent the reduction's fusion with a sibling. Operands that
+/// the reduction reads itself do not.
 fn waits_for_sibling(func: &Function, reader: Inst, total: Value, reduction: Inst) -> bool {
     let own = &func.inst(reduction).args;
     let is_other = |&arg: &Value| func.ty(arg).is_scalar() && arg != total && !own.contains(&arg);
@@ -124,8 +129,8 @@ fn waits_for_sibling(func: &Function, reader: Inst, total: Value, reduction: Ins
     false
 }
 
-/// True if another reduction of the same array may become one pass with this one, where the first of both is, but not if this one needed what else the
-/// reader reads.
+/// True if another reduction of the same array may be fused with this one where the first of both stands,
+/// but not if this one needed the operation's other operands.
 fn keeps_from_sibling(func: &Function, reader: Inst, others: &[Value], reduction: Inst) -> bool {
     let own = &func.inst(reduction).args;
     let is_kept_apart = |user: Inst| {
@@ -138,26 +143,26 @@ fn keeps_from_sibling(func: &Function, reader: Inst, others: &[Value], reduction
     { arrays }.any(|&array| func.few_users(array, MOST_TAKEN).is_some_and(|users| users.into_iter().any(is_kept_apart)))
 }
 
-/// The reduction, by itself or as a node, that a number is what it comes to.
+/// The reduction, as an op or as a node, whose result a scalar is.
 fn reduction_of(func: &Function, inst: Inst) -> Option<Inst> {
     let inst = if func.inst(inst).op.name == "item" { func.def_inst(func.inst(inst).args[0])? } else { inst };
     reduces(func, inst).then_some(inst)
 }
 
-/// True of a reduction, by itself or as a node.
+/// True for a reduction, as an op or as a node.
 pub(super) fn reduces(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     data.attrs.expr().is_some_and(|expr| !expr.reductions.is_empty()) || Reduced::of(func, data).is_some()
 }
 
-/// The instruction that is all that reads a value, which nobody changes.
+/// The only user of a value that is not stored to or ended.
 fn only_user(cx: &MatchCx<'_>, value: Value) -> Option<Inst> {
     let func = cx.func();
     let users = func.few_users(value, MOST_USES).filter(|_| !cx.is_written(value) && !cx.is_ended(value))?;
     if let [user] = users[..] { Some(user) } else { None }
 }
 
-/// True of operations of floats that can't fail.
+/// True for operations on floats that can't fail.
 fn may_finish(func: &Function, reader: Inst) -> bool {
     let data = func.inst(reader);
     let real = |&v: &Value| func.ty(v).is_scalar() && func.ty(v).dtype().is_float();
@@ -168,7 +173,7 @@ fn may_finish(func: &Function, reader: Inst) -> bool {
         && data.args.iter().chain(&data.results).all(real)
 }
 
-/// An instruction of scalars as an expression without axes, one of whose operands is in an array without dims.
+/// A scalar instruction as an expression without axes, one of whose operands is an array of rank 0.
 fn pointwise(func: &Function, inst: Inst, array: Value, args: &[Value]) -> ArrayExpr {
     let data = func.inst(inst);
     let mut operands: Vec<Operand> = Vec::new();

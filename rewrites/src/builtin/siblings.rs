@@ -1,4 +1,4 @@
-//! Instructions of a block that read one array, and become one pass over it.
+//! Fuses instructions of a block that read one array into one pass over it.
 
 use super::cannot_fail::cannot_fail;
 use super::dce::is_unneeded;
@@ -10,19 +10,20 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Of an array with more uses, so many users before and after each are looked at.
+/// The users before and after an instruction that are examined if the array has more uses than this.
 const MOST_USERS: usize = 8;
 
-/// What becomes one node.
+/// The fused node.
 pub struct Together {
-    /// In block order.
+    /// The fused instructions, in block order.
     of: SmallVec<[Inst; 2]>,
     expr: ArrayExpr,
     args: Vec<Value>,
 }
 
-/// An instruction and those that can be computed with it, where the first of them stands. `node` says what an instruction is by itself, and
-/// `joins` whether two that read one array at the same places are better together.
+/// Finds an instruction's siblings that can be computed where the first of them stands. `node` gives the
+/// node of an instruction, and `joins` whether fusing two nodes that read one array at the same positions is
+/// profitable.
 pub(super) fn together(
     cx: &MatchCx<'_>,
     root: Inst,
@@ -31,7 +32,7 @@ pub(super) fn together(
 ) -> Result<Box<Together>, NoMatch> {
     let node = |inst| node(inst).filter(|_| is_still(cx, inst) && !is_unneeded(cx, inst));
     let all = siblings(cx, root);
-    // Most are alone.
+    // Most instructions have no siblings.
     if all.len() == 1 {
         return Err(NoMatch::quiet());
     }
@@ -44,7 +45,7 @@ pub(super) fn together(
         let joins = |node: &Node, other: &Node| match joins(node, other) {
             Ok(()) => true,
             Err(reason) => {
-                // Of each two, the later one says so.
+                // The later one of a pair reports the reason.
                 if other.of.contains(&root) {
                     apart = reason;
                 }
@@ -58,7 +59,7 @@ pub(super) fn together(
     Err(apart)
 }
 
-/// Puts the node where the first of them stands, and gives a remark that says what of.
+/// Inserts the node where the first instruction stands, with a remark that names the parts.
 pub(super) fn put_together(found: Together, what: &str, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
     let Together { of, expr, args } = found;
     let count = if expr.reductions.is_empty() { expr.outs.len() } else { expr.reductions.len() };
@@ -68,7 +69,7 @@ pub(super) fn put_together(found: Together, what: &str, rw: &mut Rewriter<'_>) -
     let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
     let node = rw.insert(rewright_ir::builder::find_op("arrayexpr")?, args, attrs)?;
     let mut results = rw.func().inst(node).results.clone().into_iter();
-    // All before the first is replaced, for there they are put in.
+    // All `item`s are inserted before the first replacement, because the insertion point is there.
     let mut values: Vec<SmallVec<[Value; 2]>> = Vec::new();
     for &inst in &of {
         let own = rw.func().inst(inst).results.clone();
@@ -82,7 +83,7 @@ pub(super) fn put_together(found: Together, what: &str, rw: &mut Rewriter<'_>) -
     Ok(())
 }
 
-/// The first of these, and those after it that can be computed there, if there are any.
+/// The first node fused with those that can be computed at its position, if there are any.
 fn from_first(cx: &MatchCx<'_>, all: &[Option<Node>], mut joins: impl FnMut(&Node, &Node) -> bool) -> Option<Node> {
     let func = cx.func();
     let (Some(alone), later) = all.split_first()? else { return None };
@@ -90,7 +91,7 @@ fn from_first(cx: &MatchCx<'_>, all: &[Option<Node>], mut joins: impl FnMut(&Nod
     let mut joined = Cow::Borrowed(alone);
     for other in later.iter().flatten() {
         let inst = other.of[0];
-        // The same computation is made once by `cse`, whichever of the two comes first in a pipeline.
+        // `cse` merges equal computations, whichever rewrite comes first in a pipeline.
         if joined.of.iter().any(|&known| is_same(func, known, inst)) {
             continue;
         }
@@ -105,24 +106,24 @@ fn from_first(cx: &MatchCx<'_>, all: &[Option<Node>], mut joins: impl FnMut(&Nod
     (joined.of.len() > 1).then(|| joined.into_owned())
 }
 
-/// True if two instructions compute the same of the same values.
+/// True if two instructions compute the same.
 fn is_same(func: &Function, a: Inst, b: Inst) -> bool {
     let (a, b) = (func.inst(a), func.inst(b));
     a.op == b.op && a.args == b.args && a.attrs == b.attrs
 }
 
-/// True if a value is defined before an instruction of a block, or not in that block.
+/// True if a value is defined before an instruction, or in another block.
 pub(super) fn is_there(func: &Function, value: Value, at: Inst) -> bool {
     func.def_inst(value).is_none_or(|def| func.block_of(def) != func.block_of(at) || func.comes_before(def, at))
 }
 
-/// True if nothing changes or ends what an instruction reads or gives.
+/// True if nothing stores to or ends the operands and results of an instruction.
 fn is_still(cx: &MatchCx<'_>, inst: Inst) -> bool {
     let data = cx.func().inst(inst);
     data.args.iter().chain(&data.results).all(|&value| !cx.is_written(value) && !cx.is_ended(value))
 }
 
-/// An instruction and those in its block that read one of the arrays that it reads, in block order.
+/// An instruction and the others in its block that read one of its arrays, in block order.
 fn siblings(cx: &MatchCx<'_>, root: Inst) -> SmallVec<[Inst; 4]> {
     let func = cx.func();
     let mut found: SmallVec<[Inst; 4]> = SmallVec::from_slice(&[root]);
@@ -137,11 +138,11 @@ fn siblings(cx: &MatchCx<'_>, root: Inst) -> SmallVec<[Inst; 4]> {
     found
 }
 
-/// A few instructions before and after one that read a value.
+/// A few instructions before and after an instruction that read a value.
 fn nearest_users(func: &Function, root: Inst, value: Value) -> impl Iterator<Item = Inst> + '_ {
     let later = std::iter::successors(func.next_inst(root), |&inst| func.next_inst(inst));
     let earlier = std::iter::successors(func.prev_inst(root), |&inst| func.prev_inst(inst));
-    // What ends the block may have very many operands.
+    // The terminator is skipped: it may have very many operands.
     let reads = move |inst: &Inst| func.next_inst(*inst).is_some() && func.inst(*inst).args.contains(&value);
     { later }.take(NEAR).filter(reads).take(MOST_USERS).chain({ earlier }.take(NEAR).filter(reads).take(MOST_USERS))
 }

@@ -1,4 +1,4 @@
-//! `sink`: computes arrays where they are needed.
+//! `sink`: sinks arrays into the block that needs them.
 
 use super::cannot_fail::cannot_fail;
 use crate::prelude::*;
@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Moves an instruction without effects that only one other block needs to the beginning of that block, so that `array-expr` can make
-/// one kernel of both, and nothing is computed on paths that do not need it. Only ops on arrays move: a scalar costs next to
-/// nothing. None moves into a loop, where it would be computed each time round; out of a loop it may.
+/// Moves an instruction without effects whose users are all in one other block to the beginning of that
+/// block. `array-expr` can then fuse both, and paths that do not need the result do not compute it. Only ops
+/// on arrays move: scalars cost almost nothing. Instructions may leave loops, but never enter one.
 ///
-/// It is exact because what moves can't fail, nothing stores to its operands or results, and no `del` ends the operands. `del`s of
-/// its results in other blocks go. Chains move together, all in one application, in linear time. An instruction only ever moves down the
-/// dominator tree: there is an end.
+/// It is exact because moved instructions can't fail, nothing stores to their operands or results, and no
+/// `del` ends the operands. `del`s of the results in other blocks are removed. Chains move together, all in
+/// one application, in linear time. Instructions only move down the dominator tree, so the rewrite ends.
 pub struct Sink;
 
 static SINK: RewriteDef = RewriteDef::block("sink", "computes arrays in the block that needs them", &Sink)
@@ -21,7 +21,7 @@ static SINK: RewriteDef = RewriteDef::block("sink", "computes arrays in the bloc
     .before(&["array-expr"]);
 register_rewrite!(SINK);
 
-/// Instructions, each after those that need it, with the blocks that they move to.
+/// Instructions, each after its users, with the blocks that they move to.
 pub struct Moves(Vec<Move>);
 
 struct Move {
@@ -55,7 +55,8 @@ impl Rewrite for Sink {
     }
 }
 
-/// A quick look at one instruction: of those that move together, the last is needed by one other block alone.
+/// A quick test of one instruction: all users of the last instruction of a moving chain are in one other
+/// block.
 fn may_be_last(cx: &MatchCx<'_>, block: Block, inst: Inst) -> bool {
     let func = cx.func();
     let data = func.inst(inst);
@@ -72,7 +73,8 @@ fn may_be_last(cx: &MatchCx<'_>, block: Block, inst: Inst) -> bool {
 impl Moves {
     fn of(cx: &MatchCx<'_>) -> Moves {
         let func = cx.func();
-        // Where instructions will stand. Users come after what they use, so backwards they have been looked at before.
+        // The new blocks of instructions. Users come after their operands, so the reverse order visits users
+        // first.
         let mut places: FxHashMap<Inst, Block> = FxHashMap::default();
         let mut found = Vec::new();
         for &block in cx.dominators().reverse_postorder().iter().rev() {
@@ -94,7 +96,7 @@ impl Moves {
     }
 }
 
-/// True if an instruction computes the same wherever it stands, and is about arrays.
+/// True if an instruction on arrays computes the same at any position.
 fn may_move(cx: &MatchCx<'_>, inst: Inst) -> bool {
     let func = cx.func();
     let data = func.inst(inst);
@@ -105,7 +107,7 @@ fn may_move(cx: &MatchCx<'_>, inst: Inst) -> bool {
         && !data.results.iter().any(|&v| cx.is_written(v))
 }
 
-/// True if a block is in no loop that the other one is not in.
+/// True if `to` is in no loop that `from` is not in.
 fn is_no_deeper(cx: &MatchCx<'_>, from: Block, to: Block) -> bool {
     cx.loops().innermost(to).is_none_or(|id| cx.loops().contains(id, from))
 }

@@ -5,16 +5,17 @@ use crate::rule::condition::is_power_of_two;
 use rewright_ir::op::{Eval, Loop};
 use smallvec::SmallVec;
 
-/// Replaces an op with a constant operand by cheaper ones that give the same.
+/// Replaces an op with a constant operand by cheaper equivalent ops.
 ///
-/// - `power x, 2` of integers and floats is `mul x, x`, `power x, -1` of floats `div 1, x`, and `power x, 0.5` the square root, with what
-///   makes it positive of -0 and minus infinity, as the power is. Other powers stay: they are rounded once, products of three and more
-///   factors several times.
-/// - `div x, c` of floats is `mul x, 1 / c` where c is a power of two, so that both are exact, or rounded alike.
-/// - `floordiv`, `mod` and `divmod` of integers by a power of two are shifts and masks. A shift to the right keeps the sign, and so rounds
-///   down, as `floordiv` does. Products stay: machines multiply as fast as they shift.
+/// - `power x, 2` of integers and floats becomes `mul x, x`, and `power x, -1` of floats `div 1, x`. `power
+///   x, 0.5` becomes the square root, corrected for -0 and minus infinity, for which the power is positive.
+///   Other powers stay: they are rounded once, and products of three or more factors several times.
+/// - `div x, c` of floats becomes `mul x, 1 / c` if c is a power of two, so that both round alike.
+/// - `floordiv`, `mod` and `divmod` of integers by a power of two become shifts and masks. A right shift
+///   keeps the sign, and so rounds down, as `floordiv` does. Products stay: processors multiply as fast as
+///   they shift.
 ///
-/// Each is exact: the result has the same bits, whatever the operands hold.
+/// Each is exact: the result has the same bits for all operands.
 pub struct StrengthReduction;
 
 static STRENGTH_REDUCTION: RewriteDef =
@@ -27,7 +28,7 @@ register_rewrite!(STRENGTH_REDUCTION);
 /// An op for each result, and its operands.
 type Ops = SmallVec<[(&'static str, [Arg; 2]); 2]>;
 
-/// What takes an instruction's place.
+/// The replacement of an instruction.
 pub enum Cheaper {
     /// An op for each result.
     Ops(Inst, Ops),
@@ -50,12 +51,12 @@ impl RootRewrite for StrengthReduction {
         if data.op.name == "power" && found.ins[0].is_float() && is(0.5) {
             let sqrt = rewright_ir::registry().op("sqrt").and_then(|op| computed_at(op, &[ty.dtype()]));
             let same = sqrt.is_some_and(|sqrt| sqrt.ins[0] == found.ins[0]);
-            // A float that is cast would have to be compared as what it is cast to.
+            // The correction for a float that is cast would have to compare the cast value.
             let simple = ty.dtype().is_int() || ty.dtype() == found.ins[0];
             return if same && simple { Ok(Cheaper::Root(root)) } else { Err(NoMatch::quiet()) };
         }
         let ops = cheaper(data.op.name, x, constant).ok_or(NoMatch::quiet())?;
-        // A shift computes at other dtypes than a quotient, where an operand is cast.
+        // If an operand is cast, a shift may compute at other dtypes than the quotient.
         let same = ops.iter().zip(&found.outs).all(|((name, args), &out)| {
             let dtypes = [&args[0], &args[1]].map(|arg| match arg {
                 Arg::Literal(Literal::Typed(scalar)) => scalar.dtype(),
@@ -82,7 +83,8 @@ impl RootRewrite for StrengthReduction {
     }
 }
 
-/// x to the power 1/2. Of floats the root of -0 is -0, and that of minus infinity NaN; integers are neither.
+/// x to the power 1/2. The root of the float -0 is -0, and that of minus infinity NaN; integers have
+/// neither.
 fn root_of(rw: &mut Rewriter<'_>, x: Value) -> Result<Value, RewriteError> {
     let dtype = rw.func().ty(x).dtype();
     let root = rw.op("sqrt", [Arg::from(x)])?;
@@ -95,7 +97,7 @@ fn root_of(rw: &mut Rewriter<'_>, x: Value) -> Result<Value, RewriteError> {
     rw.op("where", [Arg::from(is_least), number(f64::INFINITY), Arg::from(positive)])
 }
 
-/// The ops for an op that computes with x and this constant.
+/// The cheaper ops for an op on x and this constant.
 fn cheaper(op: &str, x: Value, constant: Scalar) -> Option<Ops> {
     let dtype = constant.dtype();
     let one = |name, right| Some(Ops::from_iter([(name, [Arg::from(x), right])]));
@@ -121,7 +123,7 @@ fn cheaper(op: &str, x: Value, constant: Scalar) -> Option<Ops> {
         };
         return if op == "div" { one("mul", reciprocal) } else { None };
     }
-    // By 1 other rewrites do better.
+    // Other rewrites handle the constant 1.
     let power = constant.to_i128().filter(|&power| dtype.is_int() && power > 1)?;
     let typed = |i: i128| Some(Arg::from(Scalar::from(i64::try_from(i).ok()?).cast(dtype)));
     let (count, mask) = (typed(power.ilog2().into())?, typed(power - 1)?);

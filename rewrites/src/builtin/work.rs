@@ -1,20 +1,21 @@
-//! How much is computed of each point, in additions.
+//! Estimates of the work at each point, in additions.
 
 use super::node::Node;
 use rewright_ir::ArrayExpr;
 use rewright_ir::expr::{BodyInst, BodyOp, BodyRef, Index, Source};
 
-/// So many points is a nested expression counted as.
+/// The points that a nested expression counts as.
 const NESTED: u32 = 16;
 
-/// What an expression computes of each point.
+/// The cycles of an expression at each point.
 pub(super) fn cycles(expr: &ArrayExpr) -> u32 {
     expr.body.insts.iter().map(|inst| cycles_of(&inst.op)).fold(0, u32::saturating_add)
 }
 
-/// What one pass computes once and two passes compute twice: the same of the same numbers, and half of the sine beside the cosine.
+/// The cycles that fusion of two nodes saves: those of equal instructions, and half of a sine beside its
+/// cosine.
 pub(super) fn cycles_in_common(node: &Node, other: &Node) -> u32 {
-    // For each instruction of the other the one that gives the same.
+    // For each instruction of `other` the equal instruction of `node`.
     let mut known: Vec<Option<u32>> = Vec::new();
     let mut common = 0u32;
     for inst in &other.expr.body.insts {
@@ -36,7 +37,7 @@ pub(super) fn cycles_in_common(node: &Node, other: &Node) -> u32 {
     common
 }
 
-/// True if two values are the same, where it is known which instructions of the other one are.
+/// True if two values are equal, given the equal instructions.
 fn is_same((node, a): (&Node, BodyRef), (other, b): (&Node, BodyRef), known: &[Option<u32>]) -> bool {
     match (a, b) {
         (BodyRef::Operand(a), BodyRef::Operand(b)) => place(node, a).is_some_and(|own| place(other, b) == Some(own)),
@@ -45,7 +46,7 @@ fn is_same((node, a): (&Node, BodyRef), (other, b): (&Node, BodyRef), known: &[O
     }
 }
 
-/// What an operand is, and where it is read.
+/// The array or scalar of an operand, and its index map.
 fn place(node: &Node, operand: u32) -> Option<(rewright_ir::Value, &[Index])> {
     let operand = &node.expr.operands[operand as usize];
     match operand.source {

@@ -1,4 +1,4 @@
-//! A group as an array expression.
+//! Builds the array expression of a group.
 
 use super::candidate::{Role, is_del};
 use super::plan::{Group, Member};
@@ -13,7 +13,7 @@ use rewright_ir::{ArrayExpr, Dim, Function, Inst, Loc, Name, TypeError, Value, V
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// An array expression, ready to be an instruction.
+/// An array expression with operands and results, ready to become an instruction.
 pub struct Built {
     /// The expression.
     pub expr: ArrayExpr,
@@ -51,8 +51,9 @@ pub fn build(cx: &MatchCx<'_>, group: &Group) -> Result<Built, TypeError> {
     Ok(builder.finish(group))
 }
 
-/// The extents of the group's axes: where the type of its last member leaves one open, it is the broadcast of what the operands have
-/// there, which may be known by now, and then no operand may be read along the axis.
+/// The extents of the group's axes. An extent that the type of the last member leaves open is the broadcast
+/// of the operands' extents, if these are known by now. Otherwise it stays open, and no operand is read
+/// along the axis without broadcasting.
 fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
     let mut extents: Vec<Dim> = dims.iter().map(|&d| if d == Dim::Any { Dim::Const(1) } else { d }).collect();
     let mut clashes: SmallVec<[usize; 2]> = SmallVec::new();
@@ -63,7 +64,7 @@ fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
         let mut read = |value: Value, lies: &mut dyn Iterator<Item = Option<usize>>| {
             for (&dim, axis) in func.ty(value).dims().iter().zip(lies) {
                 let Some(axis) = axis.filter(|&a| dims[a] == Dim::Any) else { continue };
-                // What members have comes from their operands.
+                // Values of members get their extents from the members' operands.
                 if dim != Dim::Any || !inside(value) {
                     match extents[axis].broadcast(dim) {
                         Some(both) => extents[axis] = both,
@@ -89,7 +90,7 @@ fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
             }),
         }
     }
-    // Calls with such operands fail: the node says how. Along other axes it is as ever.
+    // Calls with such operands fail, and the node reports why. The other axes are not affected.
     clashes.into_iter().for_each(|axis| extents[axis] = Dim::Any);
     extents
 }
@@ -118,12 +119,12 @@ struct Builder<'a> {
     args: Vec<Value>,
     arg_of: FxHashMap<Value, u32>,
     operands: Vec<Operand>,
-    /// Operands by what they read and how; scalars have no indices.
+    /// The numbers of operands by source and index map; scalars have no indices.
     operand_of: FxHashMap<(Source, Vec<Index>), u32>,
     /// Names in use, with the next number to try after them.
     names: FxHashMap<Name, u32>,
     body: Body,
-    /// What each value that a member computes is in the body.
+    /// The body reference of each value that a member computes.
     refs: FxHashMap<Value, BodyRef>,
     locs: Vec<Loc>,
 }
@@ -147,7 +148,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// What an operand of a member is in the body.
+    /// The body reference of a member's operand.
     fn read(&mut self, member: &Member, value: Value) -> BodyRef {
         if let ValueDef::Const(scalar) = self.func.def(value) {
             return BodyRef::Const(scalar);
@@ -207,7 +208,7 @@ impl Builder<'_> {
         number
     }
 
-    /// A name for the element of a value: its own where it has one that can stand in a body.
+    /// A name for the element of a value: the value's own name if a body can use it.
     fn name_for(&mut self, value: Value) -> Name {
         let own = self.func.value_name(value).filter(|n| can_name(n));
         let base = own.map_or("x", |n| n.as_str());
@@ -221,7 +222,7 @@ impl Builder<'_> {
         name
     }
 
-    /// Takes in a function of scalars.
+    /// Inlines a scalar function.
     fn applied(&mut self, member: &Member, name: Name) -> Result<SmallVec<[BodyRef; 2]>, TypeError> {
         let callee = self.cx.module().get(name);
         let callee = callee.ok_or_else(|| TypeError::new(format!("there is no function `@{name}`")))?;
@@ -231,7 +232,8 @@ impl Builder<'_> {
         inline_function(&mut self.body, self.cx.module(), callee, &args, data.loc).map_err(TypeError::new)
     }
 
-    /// Takes in an expression: its operands through the member's map, its body as it is, and what it yields as its results have it.
+    /// Inlines an expression: maps its operands through the member's axis map, appends its body, and returns
+    /// its yields.
     fn inline_expression(&mut self, member: &Member) -> Result<SmallVec<[BodyRef; 2]>, TypeError> {
         let data = self.func.inst(member.inst);
         let expr = data.attrs.expr().ok_or_else(|| TypeError::new("an `arrayexpr` without expression"))?.clone();
@@ -279,7 +281,7 @@ impl Builder<'_> {
         Ok(yields)
     }
 
-    /// The results are what others than members and the views between them use.
+    /// Makes results of all values that are used outside of the members and the views between them.
     fn finish(mut self, group: &Group) -> Built {
         let gone: FxHashSet<Inst> = self.members.iter().chain(&group.views).copied().collect();
         let mut results = Vec::new();
@@ -309,7 +311,7 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a value's name can stand for its element: an identifier that is none of the words that bodies use.
+/// Whether a value's name can name its element: an identifier that is no keyword of bodies.
 fn can_name(name: &str) -> bool {
     const WORDS: [&str; 8] = ["yield", "reduce", "where", "inf", "NaN", "true", "false", "arrayexpr"];
     let mut chars = name.chars();

@@ -1,4 +1,4 @@
-//! What may become part of an array expression.
+//! Instructions that may become part of an array expression.
 
 use crate::MatchCx;
 use rewright_ir::expr::{
@@ -6,7 +6,7 @@ use rewright_ir::expr::{
 };
 use rewright_ir::{ArrayExpr, Dim, Effects, Function, Inst, Module, Name, Type, Value};
 
-/// How an instruction is taken into a body.
+/// How an instruction is inlined into a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// An elementwise op: one body instruction.
@@ -17,10 +17,10 @@ pub enum Role {
     Expression,
 }
 
-/// An instruction that may join others.
+/// An instruction that may be fused with others.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// How it is taken in.
+    /// How it is inlined.
     pub role: Role,
     /// Cycles an element.
     pub cycles: u32,
@@ -33,7 +33,7 @@ impl Candidate {
         let data = func.inst(inst);
         let dense = |ty: &Type| ty.style().is_none();
         let result = func.ty(*data.results.first()?);
-        // Rank 0 is one element: nothing to run a loop over.
+        // An array of rank 0 has one element and needs no loop.
         if !result.is_array() || result.rank() == 0 || !data.results.iter().any(|&r| is_needed(func, r)) {
             return None;
         }
@@ -50,7 +50,7 @@ impl Candidate {
                 .ok()
                 .map(|cycles| Candidate { role: Role::Ufunc(name), cycles });
         }
-        // A schedule that was given by hand is one of this expression as it is.
+        // A schedule attribute holds for this expression only, so such an expression is not fused.
         let expr = data.attrs.expr().filter(|_| data.attrs.str("schedule").is_none())?;
         is_simple(func, &data.args, expr).then(|| Candidate { role: Role::Expression, cycles: cycles(&expr.body) })
     }
@@ -65,7 +65,7 @@ fn cycles(body: &Body) -> u32 {
     each.fold(0, u32::saturating_add)
 }
 
-/// The cycles that a function of scalars takes in a body; else why it can't be taken into one.
+/// The cycles that a scalar function takes in a body, or why it can't be inlined into one.
 pub fn applied_cycles(module: &Module, callee: &Function) -> Result<u32, String> {
     let param = |(n, &p): (usize, &Value)| (BodyRef::Operand(n as u32), callee.ty(p).dtype());
     let args: Vec<_> = callee.params().iter().enumerate().map(param).collect();
@@ -84,8 +84,9 @@ pub fn is_del(func: &Function, inst: Inst) -> bool {
     func.inst(inst).op.effects.contains(Effects::FREES)
 }
 
-/// True for expressions such as this rewrite makes: parallel axes from 0, operands that are read whole or broadcast, every result at
-/// every point. Nested expressions name operands and axes of those around them, so they stay where they are.
+/// True for expressions of the form that this rewrite makes: parallel axes from 0, operands that are read
+/// whole or broadcast, all results at every point. Nested expressions refer to operands and axes of the
+/// expressions around them, so they are not fused.
 fn is_simple(func: &Function, args: &[Value], expr: &ArrayExpr) -> bool {
     let zero = SymExpr::default();
     let axes = expr.axes.iter().all(|a| a.kind == AxisKind::Parallel && a.lo == zero);

@@ -5,14 +5,14 @@ use rewright_ir::{Effects, Inst, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Which instructions must stay after which, beyond definition before use.
+/// The order of instructions that effects require, in addition to use-def order.
 pub struct BlockEffects {
     after: FxHashMap<u32, SmallVec<[u32; 4]>>,
     dels: FxHashMap<u32, Value>,
 }
 
 impl BlockEffects {
-    /// Looks at the instructions of a block, in order.
+    /// Collects the effects of a block's instructions, in order.
     pub fn of(cx: &MatchCx<'_>, insts: &[Inst]) -> Self {
         let mut this = BlockEffects { after: FxHashMap::default(), dels: FxHashMap::default() };
         let mut last_io: Option<u32> = None;

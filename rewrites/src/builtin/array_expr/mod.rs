@@ -1,9 +1,10 @@
-//! `array-expr`: chains of array operations become one `arrayexpr` node each.
+//! `array-expr`: fuses chains of array operations into one `arrayexpr` node each.
 //!
-//! The elementwise ops, applied scalar functions and array expressions of a block are planned together (`plan`): which of them join,
-//! and why others do not. A group's body is built (`build`) by taking in its members one by one, views between them as index maps.
-//! What others need of a group comes out as a result of its node. Then the block is put in an order in which every node stands as a
-//! unit (`order`), and the nodes take the places of their members.
+//! The elementwise ops, applied scalar functions and array expressions of a block are planned together
+//! (`plan`): which of them are fused, and why others are not. A group's body is built (`build`) by inlining
+//! its members one by one; views between them become index maps. Values that are used outside of a group
+//! become results of its node. Then the block is put in an order in which the members of a node are adjacent
+//! (`order`), and the nodes replace their members.
 
 mod build;
 mod candidate;
@@ -39,21 +40,21 @@ pub static ARRAY_EXPR: RewriteDef =
         .stage(Stage::BeforeLowering);
 register_rewrite!(ARRAY_EXPR);
 
-/// What is to be done in a block.
+/// The changes of a block.
 pub struct Fusion {
     nodes: Vec<Node>,
-    /// The order of what stays, with the nodes as units.
+    /// The new order of the remaining instructions, with nodes as units.
     order: Vec<Unit>,
-    /// `del`s of values that are gone, of this block and of others.
+    /// `del`s of values that no longer exist, in this block and in others.
     dropped: Vec<Inst>,
 }
 
-/// A node that takes the place of instructions.
+/// A node that replaces instructions.
 struct Node {
     built: Built,
     /// The members, and the views between them, in block order.
     parts: Vec<Inst>,
-    /// How many of them are members.
+    /// The number of members among the parts.
     members: usize,
     loc: Loc,
 }
@@ -86,8 +87,8 @@ impl Rewrite for ArrayExprs {
     }
 }
 
-/// Whether an instruction may be something to do: one that is not in a node yet, or a node that reads another one of the block, or has
-/// results that nothing needs.
+/// Whether an instruction may be fused: one that is not in a node yet, or a node that reads another node of
+/// the block or has results that nothing needs.
 fn may_join(cx: &MatchCx<'_>, block: Block, inst: Inst) -> bool {
     let func = cx.func();
     match Candidate::of(cx, inst) {
@@ -114,10 +115,11 @@ pub fn node_of(cx: &MatchCx<'_>, inst: Inst) -> Option<Built> {
     build(cx, &Group { members: vec![member], views: Vec::new() }).ok()
 }
 
-/// So many views of views are looked behind to say why what they show is not fused.
+/// The length of a chain of views that is followed to explain why the viewed value is not fused.
 const MOST_VIEWS: usize = 4;
 
-/// Why a node does not take in another one of the block: it reads a view of what that computes which is no map of axes, as a slice.
+/// Why a node is not fused with another one of the block: it reads the other's result through a view that is
+/// no map of axes, such as a slice.
 fn left_behind_view(cx: &MatchCx<'_>, block: Block, inst: Inst) -> Option<NoMatch> {
     let func = cx.func();
     let data = func.inst(inst);
@@ -138,7 +140,8 @@ fn left_behind_view(cx: &MatchCx<'_>, block: Block, inst: Inst) -> Option<NoMatc
     })
 }
 
-/// Applied functions that can't be taken into a body, and why, and what is not read through views.
+/// Remarks on applied functions that can't be inlined into a body, with the reason, and on values that are
+/// not read through views.
 fn left_apart(cx: &MatchCx<'_>, block: Block) -> NoMatch {
     let func = cx.func();
     let mut reasons = NoMatch::quiet();
@@ -176,13 +179,13 @@ fn fusion(cx: &MatchCx<'_>, plan: &Plan) -> Result<Fusion, rewright_ir::TypeErro
         let parts = group.members.iter().map(|m| m.inst).chain(group.views.iter().copied());
         let results = parts.flat_map(|part| &func.inst(part).results);
         let gone = results.filter(|result| !node.built.results.contains(result));
-        // Nothing but `del`s uses these outside of the block.
+        // Outside of the block only `del`s use these values.
         dropped.extend(gone.flat_map(|&value| func.users(value)).filter(|u| !at.contains_key(u)));
     }
     Ok(Fusion { nodes, order, dropped })
 }
 
-/// Moves instructions up, one after the other, until the block has the order; the parts of a node stand together.
+/// Moves instructions up one by one until the block has the new order; the parts of a node become adjacent.
 fn put_in_order(found: &Fusion, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
     let flat = found.order.iter().flat_map(|unit| match unit {
         Unit::Inst(inst) => std::slice::from_ref(inst),
@@ -201,7 +204,8 @@ fn put_in_order(found: &Fusion, rw: &mut Rewriter<'_>) -> Result<(), RewriteErro
     Ok(())
 }
 
-/// Puts a node in the place of its parts. It may read results of nodes before it, which have taken the place of others.
+/// Replaces a node's parts by the node. It may read results of earlier nodes, which have replaced other
+/// values.
 fn replace(node: Node, replaced: &mut FxHashMap<Value, Value>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
     let Some(&first) = node.parts.first() else { return Ok(()) };
     rw.set_point(Point::Before(first));

@@ -1,4 +1,4 @@
-//! The order of a block in which groups stand as units.
+//! Orders a block so that the members of each group are adjacent.
 
 use super::plan::Plan;
 use rewright_ir::{Function, Inst, Value};
@@ -7,14 +7,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// One unit of the block after fusion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unit {
-    /// An instruction that stays.
+    /// An instruction that is not in a group.
     Inst(Inst),
     /// A group, by number.
     Group(usize),
 }
 
-/// Orders the units: each where its last instruction stands, or earlier where something else needs it first; every `del` after the
-/// last use of its value that is left, and gone where the value is gone.
+/// Orders the units: each stands where its last instruction stood, or earlier if another unit needs it. Each
+/// `del` stands after the last remaining use of its value, and is removed with its value.
 pub fn order(func: &Function, plan: &Plan) -> Vec<Unit> {
     let mut unit_of: FxHashMap<Inst, Unit> = FxHashMap::default();
     let mut last_of: Vec<Inst> = Vec::new();
@@ -54,7 +54,7 @@ struct Orderer<'a> {
     at: FxHashMap<Inst, u32>,
     unit_of: FxHashMap<Inst, Unit>,
     gone: FxHashSet<Inst>,
-    /// Emitted units, with their place.
+    /// Emitted units, with their positions.
     done: FxHashMap<Unit, usize>,
     begun: FxHashSet<Unit>,
     order: Vec<Unit>,
@@ -87,7 +87,8 @@ impl Orderer<'_> {
         found
     }
 
-    /// The unit that defines a value in this block; for a view that goes, the unit behind it too.
+    /// The unit that defines a value in this block; for a view that is removed, the unit of the viewed value
+    /// too.
     fn definers(&self, value: Value, found: &mut Vec<Unit>) {
         let mut value = value;
         while let Some(inst) = self.func.def_inst(value).filter(|i| self.at.contains_key(i)) {
@@ -99,7 +100,7 @@ impl Orderer<'_> {
         }
     }
 
-    /// Emits a unit after all that it needs.
+    /// Emits a unit after all units that it depends on.
     fn emit(&mut self, unit: Unit) {
         let mut stack = vec![(unit, false)];
         while let Some((unit, ready)) = stack.pop() {
@@ -111,17 +112,18 @@ impl Orderer<'_> {
                 self.order.push(unit);
                 continue;
             }
-            // The levels of the plan rule out a cycle; were there one, the order would be refused instead of sought for ever.
+            // The plan's levels rule out cycles. If there were one, the order would be rejected, and the
+            // search would still end.
             if !self.begun.insert(unit) {
                 continue;
             }
             stack.push((unit, true));
-            // In reverse, so that the first need is met first.
+            // Reversed, so that the first dependence is visited first.
             stack.extend(self.needs(unit).into_iter().rev().filter(|u| !self.done.contains_key(u)).map(|u| (u, false)));
         }
     }
 
-    /// The order with each `del` that is left at its old place, or after the last user where that comes later.
+    /// The order with each remaining `del` at its old position, or after the last user if that comes later.
     fn with_dels(self, dels: Vec<(Inst, Value, usize)>) -> Vec<Unit> {
         let mut at: Vec<Vec<Inst>> = vec![Vec::new(); self.order.len() + 1];
         for (del, value, old) in dels {
@@ -133,7 +135,7 @@ impl Orderer<'_> {
         at.into_iter().zip(units).flat_map(|(dels, unit)| dels.into_iter().map(Unit::Inst).chain(unit)).collect()
     }
 
-    /// The number of units that a `del` stands after; `None` if its value is gone.
+    /// The number of units before a `del`; `None` if its value no longer exists.
     fn place_of_del(&self, del: Inst, value: Value, old: usize) -> Option<usize> {
         let definer = self.func.def_inst(value);
         if definer.is_some_and(|i| self.gone.contains(&i)) {

@@ -1,14 +1,21 @@
-//! Which instructions of a block become one node.
+//! Decides which instructions of a block become one node.
 //!
-//! Two candidates may join along an edge from producer to consumer. Joining must not create a cycle through something that stays
-//! outside, nor move a read past a write. Both follow from *levels*: a candidate's level is at least that of its producers, and one
-//! more than that of producers that it can't join; what stays outside is one level above the candidates that it depends on; an
-//! instruction that writes depends on earlier readers of what it writes, and later readers depend on it. Only candidates of one
-//! level join. A path from a group through the outside and back would climb a level, so there is none, and a block in which groups
-//! stand as units can always be put in order.
+//! Two candidates may be fused along an edge from producer to consumer. Fusion must not create a cycle
+//! through an instruction outside of the group, nor move a read past a write. Both follow from *levels*:
 //!
-//! Levels are as low as possible at first; then a candidate whose consumers all are higher is raised to them, which joins it to work
-//! that waits for something else anyway. Every step is one pass over the block: the time is linear.
+//! - The level of a candidate is at least that of its producers, and one more than that of producers that it
+//!   can't be fused with.
+//! - Instructions that are no candidates are one level above the candidates that they depend on.
+//! - An instruction that writes depends on earlier readers of the written values, and later readers depend
+//!   on it.
+//!
+//! Only candidates of one level are fused. A path from a group through an outside instruction back to the
+//! group would climb a level, so there is none. A block in which groups are units can therefore always be
+//! ordered.
+//!
+//! Levels start as low as possible. Then each candidate whose consumers all have higher levels is raised to
+//! theirs, so that it can be fused with work that waits for another value anyway. Every step is one pass
+//! over the block, so time is linear.
 
 use super::candidate::{Candidate, Role, is_del, is_needed};
 use super::effects::BlockEffects;
@@ -21,32 +28,32 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
-/// What is computed again for every element along a broadcast axis may cost so many cycles at most.
+/// The most cycles of a producer that is recomputed for every element along a broadcast axis.
 pub const MAX_REPEATED_CYCLES: u32 = 4;
 
-/// A value with so many uses is not looked at use by use.
+/// The uses of a value with more uses are not examined.
 const MANY: usize = 16;
 
 /// A candidate's place in a group.
 pub struct Member {
     /// The instruction.
     pub inst: Inst,
-    /// How it is taken in.
+    /// How it is inlined.
     pub candidate: Candidate,
-    /// The axis of the group along which each of its own axes runs; `None` where its extent is 1.
+    /// For each of its axes the axis of the group; `None` where its extent is 1.
     pub map: AxisMap,
 }
 
 /// Instructions that become one node.
 #[derive(Default)]
 pub struct Group {
-    /// In block order; the last one has the group's own space.
+    /// In block order; the last one has the group's index space.
     pub members: Vec<Member>,
-    /// Views between members, which nothing else needs.
+    /// Views between members that have no other use.
     pub views: Vec<Inst>,
 }
 
-/// A producer that does not join a consumer, and why.
+/// A producer that is not fused with a consumer, and why.
 pub struct Missed {
     /// The producer.
     pub producer: Inst,
@@ -60,38 +67,40 @@ pub struct Plan {
     pub insts: Vec<Inst>,
     /// The groups, in the order of their last members.
     pub groups: Vec<Group>,
-    /// The order that effects impose.
+    /// The order that effects require.
     pub effects: BlockEffects,
-    /// What did not join.
+    /// The producers that are not fused.
     pub missed: Vec<Missed>,
 }
 
-/// An edge along which two candidates may join.
+/// An edge along which two candidates may be fused.
 struct Edge {
     producer: u32,
     consumer: u32,
-    /// `None`: the same space, axis by axis. Else the producer is private to the consumer, and this is where its axes lie.
+    /// `None`: both have the same space, axis by axis. Otherwise the producer is private to the consumer,
+    /// and this maps its axes to the consumer's.
     map: Option<AxisMap>,
     views: SmallVec<[Inst; 2]>,
 }
 
-/// The producer of an operand, and how it may join; else why not.
+/// The producer of an operand, and how it may be fused, or why not.
 type Joint = (u32, Result<Option<AxisMap>, String>);
 
-/// What is known of an instruction of the block.
+/// Facts about an instruction of the block.
 #[derive(Clone, Default)]
 struct Node {
     candidate: Option<Candidate>,
     level: u32,
-    /// What joined it so far is used by it alone, and it by one instruction alone.
+    /// The fused producer chain has a single use.
     private: bool,
-    /// Cycles an element, with all that joined it.
+    /// Cycles an element, including all fused producers.
     cycles: u32,
-    /// It sets an extent itself, or reads through a view that does: it can't be taken to a space where that extent may be another.
+    /// The instruction sets an extent itself, or reads through a view that does. It can't be fused into a
+    /// space where that extent may differ.
     pinned: bool,
 }
 
-/// Plans a block. The plan has no groups if there is nothing to do.
+/// Plans a block. The plan has no groups if nothing can be fused.
 pub fn plan(cx: &MatchCx<'_>, block: Block) -> Plan {
     let func = cx.func();
     let insts: Vec<Inst> = func.insts(block).collect();
@@ -124,7 +133,8 @@ struct Planner<'a> {
     spaces: Spaces,
     edges: Vec<Edge>,
     missed: Vec<Missed>,
-    /// Whether the second is the only user of the first. Two expressions may have thousands of values in common.
+    /// Whether the second instruction is the only user of the first. Memoized, because two expressions may
+    /// share thousands of values.
     only_users: RefCell<FxHashMap<(Inst, Inst), bool>>,
 }
 
@@ -145,11 +155,11 @@ impl Planner<'_> {
             _ => data.op.name,
         }
     }
-    /// The position at which a value is computed, if that is in this block.
+    /// The position of a value's definition, if that is in this block.
     fn position(&self, value: Value) -> Option<u32> {
         self.at.get(&self.func.def_inst(value)?).copied()
     }
-    /// The level of what depends on the instruction at `at` from outside of its group.
+    /// The level of dependents of the instruction at `at` outside of its group.
     fn level_after(&self, at: u32) -> u32 {
         let node = self.node(at);
         node.level + u32::from(node.candidate.is_some())
@@ -172,7 +182,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Finds the edges along which the candidate at `at` may join its producers; gives the level that follows from them.
+    /// Finds the edges along which the candidate at `at` may be fused with its producers. Returns the level
+    /// that follows from them.
     fn join(&mut self, at: u32, operands: &[Value]) -> u32 {
         let inst = self.insts[at as usize];
         let candidate = self.node(at).candidate;
@@ -181,7 +192,7 @@ impl Planner<'_> {
                 self.spaces.record(self.func, result, operands.iter().copied());
             }
         }
-        // A node may have lost the operands that it had its extents from.
+        // A node may have lost the operands that determined its extents.
         let pinned = candidate.is_some_and(|c| c.role == Role::Expression);
         let cycles = candidate.map_or(0, |c| c.cycles);
         let mut node = Node { private: true, cycles, candidate, pinned, ..Node::default() };
@@ -193,7 +204,7 @@ impl Planner<'_> {
             let viewed = look_through(self.cx, operand);
             let from = self.position(viewed.base).filter(|&from| self.node(from).candidate.is_some());
             let joint = from.map(|from| (from, self.edge(from, at, operand, &viewed)));
-            // A producer joins with all that is read of it, at one place, or not at all.
+            // A producer is fused if all reads of it use one axis map.
             if let Some((from, map)) = &joint
                 && map.as_ref().map_or(true, |map| maps.entry(*from).or_insert_with(|| map.clone()) != map)
             {
@@ -229,7 +240,8 @@ impl Planner<'_> {
         self.nodes[at as usize].level
     }
 
-    /// Whether all that the producer at `from` computes is used through these views alone, by the consumer alone.
+    /// Whether the consumer, through these views alone, is the only user of all results of the producer at
+    /// `from`.
     fn is_private(&self, from: u32, consumer: Inst, views: &[Inst]) -> bool {
         let mut user = consumer;
         for &view in views {
@@ -252,7 +264,8 @@ impl Planner<'_> {
         *self.only_users.borrow_mut().entry((of, user)).or_insert_with(find)
     }
 
-    /// Whether the producer at `from` may join the consumer at `at`, which reads it as `operand`; else why not.
+    /// Whether the producer at `from` may be fused with the consumer at `at`, which reads it as `operand`,
+    /// or why not.
     fn edge(&self, from: u32, at: u32, operand: Value, viewed: &Viewed) -> Result<Option<AxisMap>, String> {
         let name = self.op_name(from, viewed.base);
         let results = &self.func.inst(self.insts[from as usize]).results;
@@ -295,7 +308,8 @@ impl Planner<'_> {
         Ok(Some(map))
     }
 
-    /// The axes of the space at `at` along which the axes of an operand run; `None` if it is read in several ways.
+    /// The axes of the space at `at` that an operand's axes map to; `None` if it is read through several
+    /// maps.
     fn lies(&self, at: u32, operand: Value, rank: usize) -> Option<AxisMap> {
         let data = self.func.inst(self.insts[at as usize]);
         let Some(expr) = data.attrs.expr() else { return Some(align(self.func.ty(operand).rank(), rank)) };
@@ -314,7 +328,7 @@ impl Planner<'_> {
         (once.windows(2).all(|pair| pair[0] != pair[1]) && maps.all(|map| map == first)).then_some(first)
     }
 
-    /// Raises candidates to the level of consumers that wait for something else.
+    /// Raises candidates to the level of consumers that wait for another value.
     fn raise_levels(&mut self) {
         let mut bound = vec![u32::MAX; self.insts.len()];
         let mut joined: FxHashMap<u32, SmallVec<[u32; 4]>> = FxHashMap::default();
@@ -327,7 +341,8 @@ impl Planner<'_> {
         for at in (0..self.insts.len() as u32).rev() {
             let inst = self.insts[at as usize];
             let data = self.func.inst(inst);
-            // What ends the block, or a life, comes after everything and holds nothing back; nor does a view that would go.
+            // Terminators and `del`s come after everything and delay nothing; neither do views that are
+            // removed.
             if self.effects.del(at).is_some() || data.op.is_terminator() || dissolved.contains(&inst) {
                 continue;
             }
@@ -347,11 +362,11 @@ impl Planner<'_> {
         }
     }
 
-    /// Joins candidates of one level along the edges. Groups that are one node already are left out.
+    /// Groups the candidates of one level along the edges. Leaves out groups that are one node already.
     fn groups(&mut self) -> Vec<Group> {
         let n = self.insts.len();
         let mut sets = UnionFind::new(n);
-        // The edge along which a candidate is taken into its consumer; a private one has only one.
+        // The edge along which a candidate is fused into its consumer; a private one has only one.
         let mut taken: Vec<Option<usize>> = vec![None; n];
         for (number, edge) in self.edges.iter().enumerate() {
             if self.node(edge.producer).level == self.node(edge.consumer).level {
@@ -362,7 +377,7 @@ impl Planner<'_> {
         let mut groups: Vec<Group> = Vec::new();
         let mut number: FxHashMap<u32, usize> = FxHashMap::default();
         let mut maps: Vec<AxisMap> = vec![AxisMap::new(); n];
-        // Consumers before producers, whose maps go on from theirs.
+        // Consumers come before producers, whose maps extend theirs.
         for at in (0..n as u32).rev() {
             let Some(candidate) = self.node(at).candidate else { continue };
             let inst = self.insts[at as usize];
@@ -386,7 +401,7 @@ impl Planner<'_> {
         groups
     }
 
-    /// A node of which everything is needed.
+    /// True for a node all of whose results are needed.
     fn is_settled(&self, member: &Member) -> bool {
         let results = &self.func.inst(member.inst).results;
         member.candidate.role == Role::Expression && results.iter().all(|&r| is_needed(self.func, r))
@@ -413,7 +428,7 @@ impl UnionFind {
     }
     fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
-        // The later instruction stands for the set, which keeps the numbering of groups by block order.
+        // The later instruction represents the set, so that groups are numbered in block order.
         self.0[a.min(b) as usize] = a.max(b);
     }
 }

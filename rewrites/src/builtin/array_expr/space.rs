@@ -1,13 +1,14 @@
-//! Index spaces: which extents are the same for certain, and how one space lies in a larger one.
+//! Index spaces: which extents are certain to be equal, and how one space maps into a larger one.
 //!
-//! An extent is the NumPy broadcast of a set of *atoms*: constants, symbols, and extents that nobody has named. Broadcasting is
-//! the union of sets, so two extents with one set are equal whatever the atoms turn out to be. The empty set is the extent 1.
+//! An extent is the NumPy broadcast of a set of *atoms*: constants, symbols, and unnamed extents.
+//! Broadcasting is the union of sets, so two extents with the same set are equal whatever the atoms are at
+//! run time. The empty set is the extent 1.
 
 use rewright_ir::{Dim, Function, Name, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// An extent that can't be taken apart further.
+/// An indivisible extent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Atom {
     Const(u64),
@@ -20,7 +21,7 @@ enum Atom {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Extent(SmallVec<[Atom; 2]>);
 
-/// More atoms than this are not followed: the union becomes unnamed.
+/// The most atoms of an extent: a larger union becomes unnamed.
 const MAX_ATOMS: usize = 8;
 
 impl Extent {
@@ -38,9 +39,10 @@ impl Extent {
         }
     }
 
-    /// The broadcast of two; `None` if there are too many atoms to follow.
+    /// The broadcast of two extents; `None` if the union has too many atoms.
     fn union(&self, other: &Extent) -> Option<Extent> {
-        // Beside a constant other than 1 every atom is that constant, or 1: the operation that made the union checks it.
+        // Beside a constant other than 1 every atom is that constant or 1: the operation that made the union
+        // checks it.
         if let Some(c) = self.constant().or(other.constant()) {
             return Some(Extent(SmallVec::from_iter([c])));
         }
@@ -59,25 +61,25 @@ impl Extent {
 /// The extents of a value's axes.
 pub type Space = SmallVec<[Extent; 4]>;
 
-/// How the space of an operand lies in the space of what reads it.
+/// How the space of an operand maps into the space of its reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Relation {
     /// The same points.
     Same,
-    /// It does not change along inner axes: computed once outside of their loops.
+    /// The operand is constant along inner axes: it is computed once, outside of their loops.
     Outer,
-    /// It would be computed again along some axis, or might be.
+    /// The operand would be recomputed along some axis, or might be.
     Repeated,
 }
 
-/// The spaces of the values of a block, followed through elementwise instructions.
+/// The spaces of a block's values, propagated through elementwise instructions.
 #[derive(Default)]
 pub struct Spaces {
     known: FxHashMap<Value, Space>,
 }
 
 impl Spaces {
-    /// The space of a value: what was recorded, else what its type says.
+    /// The space of a value: the recorded space, or the one that its type states.
     pub fn of(&self, func: &Function, value: Value) -> Space {
         match self.known.get(&value) {
             Some(space) => space.clone(),
@@ -108,7 +110,7 @@ impl Spaces {
     }
 }
 
-/// How `inner`, whose axis `a` reads axis `map[a]` of `outer` (or index 0), lies in `outer`.
+/// How `inner` maps into `outer`, where axis `a` of `inner` is axis `map[a]` of `outer` (or index 0).
 pub fn relate(inner: &Space, outer: &Space, map: &[Option<usize>]) -> Relation {
     let reads = |axis: usize| {
         let inner_axis = map.iter().position(|&m| m == Some(axis))?;
@@ -130,7 +132,7 @@ pub fn relate(inner: &Space, outer: &Space, map: &[Option<usize>]) -> Relation {
             }
         }
     }
-    // Axes of another order are the same points only if nothing is left out.
+    // A permutation has the same points only if no axis is left out.
     if same && inner.len() == outer.len() { Relation::Same } else { Relation::Outer }
 }
 

@@ -4,19 +4,20 @@ use crate::MatchCx;
 use rewright_ir::{Dim, Function, Inst, InstData, Type, Value, register_interface};
 use smallvec::SmallVec;
 
-/// For each axis of a view's operand, the axis of the result that runs along it; `None` where the operand's extent is 1.
+/// For each axis of a view's operand, the corresponding axis of the result; `None` where the operand's
+/// extent is 1.
 pub type AxisMap = SmallVec<[Option<usize>; 4]>;
 
-/// Interface: an op whose result is its first operand with axes inserted, dropped, stretched or permuted. Array expressions then read
-/// the operand itself, through a map.
+/// Interface of an op whose result is its first operand with axes inserted, dropped, stretched or permuted.
+/// Array expressions read the operand itself through the map.
 pub struct AxisView {
-    /// The map, or `None` if this instruction is more than that.
+    /// The map, or `None` if this instruction is no such view.
     pub map: fn(inst: &InstData, operand: &Type, result: &Type) -> Option<AxisMap>,
 }
 
-/// A value, seen through the views that it may come out of.
+/// A value, with the chain of views that it is the result of.
 pub struct Viewed {
-    /// What is read in the end.
+    /// The value below all views.
     pub base: Value,
     /// For each axis of the base the axis of the value; `None` if there is no view.
     pub map: Option<AxisMap>,
@@ -24,7 +25,7 @@ pub struct Viewed {
     pub views: SmallVec<[Inst; 2]>,
 }
 
-/// Looks through a chain of views, as far as they and what they read hold still and live on.
+/// Follows a chain of views, as long as neither the views nor their operands are stored to or ended.
 pub fn look_through(cx: &MatchCx<'_>, value: Value) -> Viewed {
     let func = cx.func();
     let mut seen = Viewed { base: value, map: None, views: SmallVec::new() };
@@ -48,8 +49,8 @@ pub fn look_through(cx: &MatchCx<'_>, value: Value) -> Viewed {
     seen
 }
 
-/// Whether reading the base of a view loses no extent in a space with these dims, in which the axes of the view lie at `lies`: an axis
-/// that the base does not run along has extent 1, or that of the space.
+/// Whether reading the base of a view determines every extent of a space with these dims, in which `lies`
+/// gives the axes of the view: an axis that the base lacks has extent 1, or the extent of the space.
 pub fn is_exact(func: &Function, value: Value, base: Value, view: &AxisMap, lies: &AxisMap, dims: &[Dim]) -> bool {
     let base_dims = func.ty(base).dims();
     func.ty(value).dims().iter().enumerate().all(|(axis, &dim)| {
@@ -64,7 +65,7 @@ register_interface!("expand_dims", AxisView, &AxisView { map: expand_map });
 register_interface!("squeeze", AxisView, &AxisView { map: squeeze_map });
 register_interface!("transpose", AxisView, &AxisView { map: transpose_map });
 
-/// An axis as it is written: a negative one counts from the end.
+/// The number of an axis; a negative one counts from the end.
 fn axis(written: i64, rank: usize) -> Option<usize> {
     let place = if written < 0 { written + rank as i64 } else { written };
     usize::try_from(place).ok().filter(|&a| a < rank)
@@ -89,7 +90,7 @@ fn squeeze_map(inst: &InstData, operand: &Type, result: &Type) -> Option<AxisMap
         None => Some((0..operand.rank()).filter(|&a| operand.dims()[a] == Dim::Const(1)).collect()),
     };
     let dropped = dropped?;
-    // An extent that is 1 only at run time is checked by the view itself, so the view must stay.
+    // If an extent is found to be 1 only at run time, the view checks it, so the view stays.
     if dropped.iter().any(|&a| operand.dims()[a] != Dim::Const(1)) || dropped.len() + result.rank() != operand.rank() {
         return None;
     }

@@ -43,7 +43,7 @@ impl Root<'_> {
         again.then(|| Better::Value(self.arg(0)))
     }
 
-    /// A constant on the left goes to the right.
+    /// Moves a constant from the left operand to the right.
     fn turned_round(&self, constant: Scalar) -> Option<Better> {
         let op = self.data.op;
         let turned = match op.name {
@@ -51,14 +51,14 @@ impl Root<'_> {
             "gt" => "lt",
             "le" => "ge",
             "ge" => "le",
-            // Of two NaNs an op may give the first.
+            // An op on two NaNs may return the first.
             name => Some(name).filter(|_| op.traits.contains(Traits::COMMUTATIVE) && !is_nan(constant))?,
         };
         let turned = if turned == op.name { op } else { rewright_ir::registry().op(turned)? };
         Some(Better::Op(turned, smallvec![self.arg(1).into(), self.arg(0).into()], self.data.attrs.clone()))
     }
 
-    /// A constant on the right that does nothing, decides everything, or joins one before it.
+    /// A constant right operand that is neutral, decides the result, or combines with an earlier constant.
     fn with_constant(&self, constant: Scalar) -> Option<Better> {
         let (func, name) = (self.cx.func(), self.data.op.name);
         let first = func.def_inst(self.arg(0)).map(|def| func.inst(def).op);
@@ -76,7 +76,7 @@ impl Root<'_> {
         self.with_constant_before(constant)
     }
 
-    /// `(x + c) + d` is `x + (c + d)` for integers, which wrap.
+    /// `(x + c) + d` is `x + (c + d)` for integers, because they wrap.
     fn with_constant_before(&self, constant: Scalar) -> Option<Better> {
         let (func, op) = (self.cx.func(), self.data.op);
         if !matches!(op.name, "add" | "mul" | "bitand" | "bitor" | "bitxor") {
@@ -95,14 +95,14 @@ impl Root<'_> {
         Some(Better::Op(op, smallvec![x.into(), both[0].into()], self.data.attrs.clone()))
     }
 
-    /// One operand twice.
+    /// Identities of ops with two equal operands.
     fn with_itself(&self) -> Option<Better> {
         let (name, x) = (self.data.op.name, self.arg(0));
         let ty = self.arg_ty(0);
         if matches!(name, "bitand" | "bitor" | "and" | "or" | "minimum" | "maximum" | "fmin" | "fmax") {
             return Some(Better::Value(x));
         }
-        // NaN is not equal to itself, and infinity minus infinity not 0.
+        // NaN is not equal to itself, and infinity minus infinity is not 0.
         if !ty.is_scalar() || ty.dtype().kind() > Kind::Int {
             return None;
         }
@@ -114,7 +114,7 @@ impl Root<'_> {
         }
     }
 
-    /// `where` of a decided condition, or of no choice.
+    /// `where` with a decided condition, or with equal choices.
     fn selection(&self, x: Value, y: Value) -> Option<Better> {
         let (taken, others) = match self.constant(0) {
             Some(condition) if condition.truthy() => (x, smallvec::SmallVec::from([y, y])),
@@ -122,7 +122,7 @@ impl Root<'_> {
             None if x == y => (x, smallvec::SmallVec::<[Value; 2]>::from([self.arg(0), x])),
             None => return None,
         };
-        // The others may not stretch it.
+        // The other operands may not stretch the result.
         let taken_ty = self.cx.func().ty(taken);
         let known = !taken_ty.dims().contains(&Dim::Any);
         let stretches_not = |&other: &Value| {
@@ -138,12 +138,12 @@ fn is_nan(scalar: Scalar) -> bool {
     z.re.is_nan() || z.im.is_nan()
 }
 
-/// The right operand with which an op computed at `dtype` gives its left one, whatever that is.
+/// The right operand for which an op computed at `dtype` returns its left operand.
 fn neutral_on_the_right(op: &str, dtype: DType) -> Option<Scalar> {
     let kind = dtype.kind();
     let real = kind <= Kind::Float;
     match op {
-        // Of bools, `add` is `or` and `mul` is `and`. 0.0 would turn -0.0 into 0.0.
+        // For bools, `add` is `or` and `mul` is `and`. Adding 0.0 would turn -0.0 into 0.0.
         "add" => Some(Scalar::zero(dtype)).map(|zero| if kind >= Kind::Float { negative(zero) } else { zero }),
         "sub" => Some(Scalar::zero(dtype)),
         "mul" if real => Some(Scalar::one(dtype)),
@@ -158,8 +158,8 @@ fn neutral_on_the_right(op: &str, dtype: DType) -> Option<Scalar> {
     }
 }
 
-/// True for most constants: they do nothing special, at whatever dtype an op computes that holds the same number, as all do that do not
-/// give a bool.
+/// True for most constants: they are neither neutral nor absorbing. It holds for each dtype that represents
+/// the same number, and so for all ops but those that compute at bool.
 fn is_plain(constant: Scalar) -> bool {
     match constant {
         Scalar::F64(x) => x != 0.0 && x != 1.0,
@@ -169,7 +169,7 @@ fn is_plain(constant: Scalar) -> bool {
     }
 }
 
-/// What an op gives with this right operand, whatever the left one is.
+/// The result of an op with this right operand, whatever the left one is.
 fn decided_by(op: &str, constant: Scalar) -> Option<Scalar> {
     let dtype = constant.dtype();
     let (is_zero, is_ones) = (constant == Scalar::zero(dtype), constant == ones(dtype));
@@ -184,7 +184,7 @@ fn decided_by(op: &str, constant: Scalar) -> Option<Scalar> {
     }
 }
 
-/// The zero whose parts have the sign bit.
+/// The zero whose parts have the sign bit set.
 fn negative(zero: Scalar) -> Scalar {
     match zero {
         Scalar::F32(x) => Scalar::F32(-x),

@@ -1,4 +1,4 @@
-//! Branches that decide nothing, and conditions that say the opposite.
+//! Branches with equal targets, and branches on negated conditions.
 
 use super::{Better, Root};
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! Casts that do nothing, and casts of casts.
+//! Casts without effect, and casts of casts.
 
 use super::{Better, Root};
 use crate::prelude::*;
@@ -19,14 +19,14 @@ impl Root<'_> {
         if from == to {
             return Some(Better::Value(x));
         }
-        // An integer that is cast to a float and on to an integer saturates, one that is cast to an integer wraps.
+        // A cast from integer to float and back to integer saturates; a cast from integer to integer wraps.
         let same_conversion = from.kind() == through.kind() || from.is_bool();
         let x = self.later(x).filter(|_| same_conversion)?;
         Some(Better::Op(self.data.op, smallvec![x.into()], self.data.attrs.clone()))
     }
 }
 
-/// True if every value of `from` is one of `to`, and comes back from there.
+/// True if every value of `from` survives a cast to `to` and back.
 fn loses_nothing(from: DType, to: DType) -> bool {
     let bits = |dtype: DType| dtype.size() * 8;
     match (from.kind(), to.kind()) {
@@ -35,7 +35,7 @@ fn loses_nothing(from: DType, to: DType) -> bool {
             let holds = if from.is_signed() == to.is_signed() { bits(from) <= bits(to) } else { bits(from) < bits(to) };
             holds && (to.is_signed() || from.is_unsigned())
         }
-        // A float holds the integers of its digits.
+        // A float represents the integers that fit its significand.
         (Kind::Int, Kind::Float | Kind::Complex) => bits(from) <= if to.real() == DType::F32 { 16 } else { 32 },
         (Kind::Float, Kind::Float | Kind::Complex) => bits(from) <= bits(to.real()),
         (Kind::Complex, Kind::Complex) => bits(from) <= bits(to),

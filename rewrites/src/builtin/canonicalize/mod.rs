@@ -1,4 +1,5 @@
-//! `canonicalize`: algebraic identities that hold bit for bit, and one way to write what can be written in two.
+//! `canonicalize`: applies algebraic identities that hold bit for bit, and rewrites equivalent forms to one
+//! canonical form.
 
 mod algebra;
 mod branches;
@@ -11,26 +12,32 @@ use rewright_ir::op::{Eval, Loop};
 use rewright_ir::{InstData, Target};
 use smallvec::SmallVec;
 
-/// Replaces instructions by simpler ones that give the same, and orders operands, so that other rewrites have fewer forms to know.
+/// Replaces instructions by simpler equivalent ones, and orders operands, so that other rewrites match fewer
+/// forms.
 ///
-/// What it knows:
+/// The identities:
 ///
-/// - Constants go to the right of commutative ops; a comparison with a constant on its left is turned round.
-/// - A second `neg`, `not`, `invert` or `conj` takes back the first; `abs`, `floor` and their like do nothing a second time, nor
-///   where the operand's dtype has no other values.
-/// - Neutral constants: `x + 0` and `x - 0` of integers, `x - 0.0` and `x + -0.0` of floats (`x + 0.0` is not `x` where x is -0.0), `x * 1`,
-///   `x / 1.0`, shifts by 0, `and`, `or` and `xor`, bitwise or logical, with nothing or everything, `where` with a decided condition.
-/// - Constants that decide a scalar: an integer times 0, `and` with nothing, `or` with everything.
-/// - One operand twice: `x & x`, `minimum x, x`, `where c, x, x`; integer scalars `x - x`, `x ^ x`, `x == x`.
-/// - Two integer constants become one: `(x + 1) + 2` is `x + 3`, which is exact since integers wrap; likewise products and bitwise ops.
-/// - A cast to the dtype that the operand has; casts there and back without loss; of two casts, the first if it loses nothing.
-/// - Views that show everything in its place, transposes of transposes, reshapes of reshapes, slices of slices, broadcasts of broadcasts, a
-///   flip flipped back.
-/// - A branch whose targets are all the same is a `jump`; a branch on `not x` is one on x with its targets swapped.
+/// - Constants move to the right of commutative ops; a comparison with a constant on its left is reversed.
+/// - A second `neg`, `not`, `invert` or `conj` cancels the first. `abs`, `floor` and similar ops are
+///   idempotent, and have no effect on dtypes without other values.
+/// - Neutral constants: `x + 0` and `x - 0` of integers, `x - 0.0` and `x + -0.0` of floats (`x + 0.0` is
+///   not `x` where x is -0.0), `x * 1`, `x / 1.0`, shifts by 0, `and`, `or` and `xor`, bitwise or logical,
+///   with no bits or all bits, `where` with a decided condition.
+/// - Constants that decide a scalar: an integer times 0, `and` with no bits, `or` with all bits.
+/// - Equal operands: `x & x`, `minimum x, x`, `where c, x, x`; integer scalars `x - x`, `x ^ x`, `x == x`.
+/// - Two integer constants become one: `(x + 1) + 2` is `x + 3`, which is exact since integers wrap;
+///   likewise products and bitwise ops.
+/// - Casts to the operand's own dtype; lossless casts there and back; the first of two casts, if it is
+///   lossless.
+/// - Views that are the identity, transposes of transposes, reshapes of reshapes, slices of slices,
+///   broadcasts of broadcasts, a flip of a flip.
+/// - A branch whose targets are all the same is a `jump`; a branch on `not x` is one on x with its targets
+///   swapped.
 ///
-/// Each is exact: the result has the same bits, whatever the operands hold, signed zeros and infinities included, and a NaN stays one.
-/// No result's type changes, so an identity whose remaining operand has another dtype or other dims does not apply. Where a
-/// rewritten instruction reads an operand later than the original ones did, nothing may store to it or end it.
+/// Each identity is exact: the result has the same bits for all operands, signed zeros and infinities
+/// included, and a NaN stays NaN. No result's type changes, so an identity whose remaining operand has
+/// another dtype or other dims does not apply. If a rewritten instruction reads an operand later than the
+/// original ones did, nothing may store to that operand or end it.
 pub struct Canonicalize;
 
 static CANONICALIZE: RewriteDef = RewriteDef::root(
@@ -44,9 +51,9 @@ static CANONICALIZE: RewriteDef = RewriteDef::root(
 .reach(1);
 register_rewrite!(CANONICALIZE);
 
-/// What an instruction can be instead.
+/// The replacement of an instruction.
 pub enum Better {
-    /// A value that there is.
+    /// An existing value.
     Value(Value),
     /// A constant.
     Constant(Scalar),
@@ -81,7 +88,7 @@ impl RootRewrite for Canonicalize {
     }
 }
 
-/// The instruction that is looked at.
+/// The instruction that is being canonicalized.
 struct Root<'a> {
     cx: MatchCx<'a>,
     inst: Inst,
@@ -89,7 +96,8 @@ struct Root<'a> {
 }
 
 impl<'a> Root<'a> {
-    /// An op on two values of which nothing is known, as most are: there is no identity of such.
+    /// True for an op on two different values that are no constants: no identity applies. Most ops are of
+    /// this kind.
     #[inline]
     fn is_plain(&self) -> bool {
         let [x, y] = self.data.args[..] else { return false };
@@ -105,7 +113,8 @@ impl<'a> Root<'a> {
         if self.data.op.is_elementwise() { self.elementwise() } else { self.view() }
     }
 
-    /// True if it can take the instruction's place: it is of the same type, and whatever it reads is still what it was.
+    /// True if the replacement has the same type, and its operands still hold the values that the original
+    /// instructions read.
     fn fits(&self, better: &Better) -> bool {
         let func = self.cx.func();
         match better {
@@ -125,7 +134,7 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// The type of the one result.
+    /// The type of the only result.
     fn ty(&self) -> &'a Type {
         self.cx.func().ty(self.data.results[0])
     }
@@ -138,13 +147,14 @@ impl<'a> Root<'a> {
     fn constant(&self, operand: usize) -> Option<Scalar> {
         self.cx.func().as_const(self.data.args[operand])
     }
-    /// The instruction that defines an operand, if it is one of this op with one result which nothing stores to.
+    /// The instruction that defines an operand, if it has this op and one result, and nothing stores to
+    /// that.
     fn inner(&self, operand: usize, op: &str) -> Option<&'a InstData> {
         let def = self.cx.operand_op(self.inst, operand, op)?;
         let data = self.cx.func().inst(def);
         (data.results.len() == 1 && !self.cx.is_written(self.arg(operand))).then_some(data)
     }
-    /// The value, if it can be read later than where it is read now: nothing stores to it, and no `del` ends it.
+    /// The value, if it can be read later than it is now: nothing stores to it, and no `del` ends it.
     fn later(&self, value: Value) -> Option<Value> {
         (!self.cx.is_written(value) && !self.cx.is_ended(value)).then_some(value)
     }

@@ -1,4 +1,4 @@
-//! Views that show everything in its place, and views of views.
+//! Views that are the identity, and views of views.
 
 use super::{Better, Root};
 use crate::builtin::cannot_fail::cannot_fail;
@@ -41,13 +41,13 @@ impl Root<'_> {
             }
             return Some(Better::Op(self.data.op, smallvec![self.later(x)?.into()], perm_attrs(&both)));
         }
-        // Written in the shorter of two ways.
+        // The shorter of two forms.
         let attrs = perm_attrs(&perm);
         (attrs != self.data.attrs && attrs.is_empty())
             .then(|| Better::Op(self.data.op, smallvec![self.arg(0).into()], attrs))
     }
 
-    /// Ops that keep the elements in row-major order: the shape says all about the result.
+    /// Ops that keep the elements in row-major order: the shape determines the result.
     fn reshape(&self) -> Option<Better> {
         if self.has_shape_of(self.arg(0)) {
             return Some(Better::Value(self.arg(0)));
@@ -61,7 +61,7 @@ impl Root<'_> {
         Some(Better::Op(self.data.op, smallvec![x.into()], self.data.attrs.clone()))
     }
 
-    /// True if a value of as many elements is certain to have the result's shape.
+    /// True if a value with equally many elements is certain to have the result's shape.
     fn has_shape_of(&self, x: Value) -> bool {
         let (ty, have) = (self.ty(), self.cx.func().ty(x));
         ty == have && (ty.rank() == 1 || !ty.dims().contains(&Dim::Any))
@@ -86,7 +86,7 @@ impl Root<'_> {
         (axes(first) == here).then(|| Better::Value(first.args[0]))
     }
 
-    /// A slice of a slice is one slice, where it can be said without knowing extents.
+    /// Merges a slice of a slice into one slice, if that needs no unknown extents.
     fn slice(&self) -> Option<Better> {
         let first = self.inner(0, "slice")?;
         let x = self.later(first.args[0])?;
@@ -100,13 +100,13 @@ impl Root<'_> {
         Some(Better::Op(self.data.op, smallvec![x.into()], attrs))
     }
 
-    /// The view of this op that the operand is, if it can't fail: nobody asks for it any more then.
+    /// The view of this op that the operand is, if it can't fail: it may lose its users then.
     fn certain(&self, op: &str) -> Option<&InstData> {
         let def = self.cx.func().def_inst(self.arg(0))?;
         self.inner(0, op).filter(|_| cannot_fail(self.cx.func(), def))
     }
 
-    /// What is stretched twice is stretched once.
+    /// Merges two broadcasts into one.
     fn broadcast(&self) -> Option<Better> {
         let first = self.certain("broadcast_in_dim")?;
         let x = self.later(first.args[0])?;
@@ -114,7 +114,7 @@ impl Root<'_> {
         let (inner, outer) = (axes_of(func, first)?, axes_of(func, self.data)?);
         let axes: Vec<i64> =
             inner.iter().map(|&axis| outer.get(axis).map(|&axis| axis as i64)).collect::<Option<_>>()?;
-        // `?` stands for the extent of the operand, which is another one now: what is known of it is said.
+        // `?` stands for the extent of the operand, which changes here, so the known dim replaces it.
         let mut dims = self.data.attrs.dims("dims")?.to_vec();
         for (&axis, &between) in outer.iter().zip(self.arg_ty(0).dims()) {
             if dims[axis] == Dim::Any {
@@ -131,7 +131,7 @@ impl Root<'_> {
         let (Some(axes), Some(dims)) = (axes_of(self.cx.func(), self.data), self.data.attrs.dims("dims")) else {
             return false;
         };
-        // `?` stands for the operand's own extent; a dim that is not known may be stretched.
+        // `?` stands for the operand's own extent; an unknown dim may be stretched.
         let kept = |(&want, &have): (&Dim, &Dim)| want == Dim::Any || want == have;
         dims.len() == ty.rank() && in_order(&axes) && dims.iter().zip(ty.dims()).all(kept)
     }
@@ -149,7 +149,7 @@ fn axes_of(func: &Function, data: &InstData) -> Option<SmallVec<[usize; 4]>> {
     broadcast_axes(&InferCx { op: data.op, args: &args, consts: &[], attrs: &data.attrs, callee: None }).ok()
 }
 
-/// The positions of an axis that `outer` leaves of those that `inner` leaves.
+/// The slice of an axis that is the composition of `inner` and `outer`.
 fn of_slice(inner: SliceSpec, outer: SliceSpec, extent: Dim) -> Option<SliceSpec> {
     if inner == SliceSpec::FULL {
         return Some(outer);
@@ -165,11 +165,11 @@ fn of_slice(inner: SliceSpec, outer: SliceSpec, extent: Dim) -> Option<SliceSpec
             return Some(SliceSpec { start: None, stop: Some(0), step: 1 });
         }
         let last = start.checked_add(i64::try_from(count - 1).ok()?.checked_mul(step)?)?;
-        // Before the first position is the end of a slice that goes down.
+        // A descending slice through position 0 has no stop.
         let stop = if step > 0 { Some(last.checked_add(1)?) } else { Some(last - 1).filter(|&stop| stop >= 0) };
         return Some(SliceSpec { start: Some(start), stop, step });
     }
-    // From a position on, in steps up: however many there are.
+    // Slices without a stop and with a positive step compose for any extent.
     let from = |spec: SliceSpec| {
         let start = spec.start.unwrap_or(0);
         (spec.step > 0 && spec.stop.is_none() && start >= 0).then_some(start)
@@ -182,7 +182,7 @@ fn in_order(axes: &[usize]) -> bool {
     axes.iter().enumerate().all(|(at, &axis)| at == axis)
 }
 
-/// No attribute says that the axes are reversed.
+/// The attributes of a permutation; no attribute means that the axes are reversed.
 fn perm_attrs(perm: &[usize]) -> Attrs {
     if perm.iter().rev().enumerate().all(|(at, &axis)| at == axis) {
         return Attrs::new();

@@ -1,4 +1,4 @@
-//! `gvn`: computes once what is computed twice, whatever the paths between.
+//! `gvn`: global value numbering.
 
 mod number;
 mod quick;
@@ -8,18 +8,20 @@ use number::Numbers;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// Global value numbering: like [`cse`](super::cse), and knows besides which block parameters are always the same, round loops too, and
-/// which values nothing on any path between two instructions stores to.
+/// Like [`cse`](super::cse), but also finds equal block parameters, those of loops included, and knows which
+/// values no instruction stores to on any path between two instructions.
 ///
-/// Values are numbered in reverse postorder, again and again until no number changes, beginning with the assumption that what has not
-/// been looked at yet differs from nothing (Simpson, "Value-Driven Redundancy Elimination", 1996, section 4.3): so two counters that
-/// begin with the same and are stepped alike are one. An instruction's results are then replaced by those of one of the same number
-/// that dominates it, and a parameter by one of its block. All of it is one application; the time is linear, for after so many
-/// rounds the parameters of blocks count as different from each other.
+/// Values are numbered in reverse postorder until no number changes. The numbering is optimistic: a value
+/// without a number is assumed to equal anything (Simpson, "Value-Driven Redundancy Elimination", 1996,
+/// section 4.3). So two counters with the same start and step are one. The results of an instruction are
+/// then replaced by those of a dominating instruction with the same number, and a parameter by one of the
+/// same block. All of it is one application. Time is linear, because after a fixed number of rounds all
+/// block parameters count as different.
 ///
-/// It is exact for the reasons for which `cse` is. An operand that something stores to counts as the same where on no path between two
-/// reads of it there is such a store. An op that may fail has failed before where it is computed before. Values live on to where they
-/// are used again: their `del`s go, or move behind. In functions of one block `cse` finds all there is, so this is not asked.
+/// It is exact for the same reasons as `cse`. An operand that is stored to counts as the same for two reads
+/// if no path between them has such a store. An op that may fail and is computed again has already failed
+/// the first time. Live ranges grow up to the new uses: the `del`s in between are removed or moved behind
+/// them. In functions of one block `cse` finds everything, so `gvn` does not run.
 pub struct Gvn;
 
 static GVN: RewriteDef =
@@ -29,12 +31,12 @@ static GVN: RewriteDef =
         .before(&["dce"]);
 register_rewrite!(GVN);
 
-/// What is computed twice.
+/// The redundant parameters and instructions of a function.
 #[derive(Default)]
 pub struct Redundant {
-    /// Parameters, each with another one of the block.
+    /// Parameters, each with an equal one of the same block.
     params: Vec<((Block, usize), Value, Value)>,
-    /// Instructions, each with one that dominates it.
+    /// Instructions, each with an equal one that dominates it.
     insts: Vec<(Inst, Inst)>,
 }
 
@@ -57,7 +59,7 @@ impl Rewrite for Gvn {
         }
         for &(inst, earlier) in &found.insts {
             let results = rw.func().inst(earlier).results.clone();
-            // Other replacements may have made the types of operands say more.
+            // Earlier replacements may have refined the types of operands.
             let mut pairs = results.iter().zip(&rw.func().inst(inst).results);
             if pairs.all(|(&new, &old)| rw.func().ty(new).refines(rw.func().ty(old))) {
                 rw.replace(inst, &results)?;
@@ -73,7 +75,8 @@ impl Redundant {
         let func = cx.func();
         let numbers = Numbers::of(cx);
         let mut found = Redundant::default();
-        // The latest value of each number. One that does not dominate where the walk has got to never will again.
+        // The latest value of each number. A value that does not dominate the current block dominates no
+        // later one either.
         let mut latest: FxHashMap<Value, Value> = FxHashMap::default();
         for block in cx.dominators().tree_order() {
             for (index, &param) in func.block_params(block).iter().enumerate() {

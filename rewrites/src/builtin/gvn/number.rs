@@ -1,4 +1,4 @@
-//! The numbers of values: the same for values that always hold the same where both are defined.
+//! Numbers of values: values with the same number always hold the same where both are defined.
 
 use super::super::cse::{Key, Operand};
 use crate::prelude::*;
@@ -6,13 +6,14 @@ use rewright_ir::{InstData, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// After so many rounds that changed something, block parameters count as different from each other.
+/// Rounds with changes after which block parameters count as different from each other.
 const ROUNDS: usize = 12;
 
-/// So many values that are stored to are told apart; of more, some share what is known of stores to them.
+/// The number of stored-to values that are told apart. If there are more, some share a slot and thereby
+/// their stores.
 const SLOTS: usize = 16;
 
-/// For each value the first one of its kind; none for values that differ from all others.
+/// For each value the first one of its congruence class; none for values that equal no other.
 pub struct Numbers(FxHashMap<Value, Value>);
 
 impl Numbers {
@@ -33,30 +34,30 @@ impl Numbers {
     }
 }
 
-/// What makes a new content of values that are stored to.
+/// An event that changes the content of values that are stored to.
 #[derive(PartialEq, Eq, Hash)]
 enum Event {
-    /// An instruction that writes.
+    /// An instruction that stores.
     Write(Inst),
-    /// Ways with different contents meet at a block.
+    /// Paths with different contents meet at a block.
     Meet(Block, usize),
 }
 
-/// The latest content of the values of each slot.
+/// The current content of the values of each slot.
 type Contents = SmallVec<[u64; SLOTS]>;
 
-/// A block parameter, by what the branches to its block give for it.
+/// A block parameter, as the operands that the branches to its block pass for it.
 type Phi = (Block, SmallVec<[Operand; 2]>);
 
 struct Numbering<'a> {
     cx: MatchCx<'a>,
     number: FxHashMap<Value, Value>,
-    /// The branches to each block, from blocks that can be reached.
+    /// The branches to each block from reachable blocks.
     branches: FxHashMap<Block, Vec<(Block, &'a InstData, usize)>>,
     /// The slots of the values that are stored to.
     slots: FxHashMap<Value, usize>,
     events: FxHashMap<Event, u64>,
-    /// Contents where blocks end.
+    /// The contents at the ends of blocks.
     ends: FxHashMap<Block, Contents>,
 }
 
@@ -119,7 +120,7 @@ impl<'a> Numbering<'a> {
                 self.slots.get(&value).into_iter().for_each(|&slot| contents[slot] = event);
             }
         }
-        // What a value that is stored to holds is its own.
+        // A result that is stored to has its own number.
         let shared = self.cx.is_pure(inst) && !data.results.iter().any(|&r| self.cx.is_written(r));
         let first = match shared {
             true => {
@@ -141,7 +142,7 @@ impl<'a> Numbering<'a> {
         *self.events.entry(event).or_insert(next)
     }
 
-    /// What an operand is known as. A value that has no number yet differs from nothing.
+    /// The number of an operand, with the content of its slot. A value without a number equals anything.
     fn operand(&self, value: Value, contents: &[u64]) -> Operand {
         let number = match self.cx.func().def(value) {
             ValueDef::Const(_) => value,
@@ -155,14 +156,14 @@ impl<'a> Numbering<'a> {
             let arg = end.targets[*way].args[index];
             match self.ends.get(from) {
                 Some(contents) => self.operand(arg, contents),
-                // A branch that has not been looked at gives what has no number yet.
+                // A branch that has not been visited passes a value without a number.
                 None => Operand::default(),
             }
         });
         (block, args.collect())
     }
 
-    /// Contents where a block begins: those of all ways there, or new ones.
+    /// The contents at the start of a block: those on which all paths agree, or new ones.
     fn contents_at(&mut self, block: Block, optimistic: bool) -> Contents {
         if self.cx.func().entry() == Some(block) {
             return SmallVec::from_elem(1, self.slots.len().min(SLOTS));
@@ -172,7 +173,7 @@ impl<'a> Numbering<'a> {
         agreed.into_iter().enumerate().map(new).collect()
     }
 
-    /// For each slot, the content that all ways to a block give.
+    /// For each slot, the content on which all paths to a block agree.
     fn agreed(&self, block: Block, optimistic: bool) -> SmallVec<[Option<u64>; SLOTS]> {
         let ways = self.branches.get(&block).map_or(&[][..], Vec::as_slice);
         let known: SmallVec<[&Contents; 4]> = ways.iter().filter_map(|(from, ..)| self.ends.get(from)).collect();

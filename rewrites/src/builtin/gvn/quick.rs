@@ -1,4 +1,4 @@
-//! A quick look before numbers are found.
+//! A quick test that runs before values are numbered.
 
 use super::super::cse::may_have_twin;
 use super::super::incoming::incoming;
@@ -6,13 +6,14 @@ use crate::prelude::*;
 use rewright_ir::ValueDef;
 use rewright_ir::op::Traits;
 
-/// Says yes for one block at least if anything in the function is computed twice. Values of one number are results of one op, or
-/// parameters of one block. Where no two parameters have one, those instructions that do begin with two of the very same operands.
+/// True for at least one block of a function that computes anything twice. Values of one number are results
+/// of one op, or parameters of one block. If no two parameters are equal, the first two equal instructions
+/// have identical operands.
 pub fn may_repeat(cx: &MatchCx<'_>, block: Block) -> bool {
     cx.func().insts(block).any(|inst| may_have_twin(cx, inst)) || may_have_equal_params(cx, block)
 }
 
-/// Whether two parameters of a block may always be the same.
+/// Whether two parameters of a block may always be equal.
 fn may_have_equal_params(cx: &MatchCx<'_>, block: Block) -> bool {
     const MANY: usize = 8;
     let count = cx.func().block_params(block).len();
@@ -23,7 +24,7 @@ fn may_have_equal_params(cx: &MatchCx<'_>, block: Block) -> bool {
     cx.func().entry() != Some(block) && (count > MANY || (0..count).any(|a| (0..a).any(|b| same(a, b))))
 }
 
-/// Whether two values may have one number, looking so many definitions back.
+/// Whether two values may have one number; follows at most `depth` definitions.
 fn may_be_same(func: &Function, a: Value, b: Value, depth: u32) -> bool {
     match (func.def(a), func.def(b)) {
         _ if a == b => true,

@@ -1,4 +1,4 @@
-//! What a function must be to be put in the place of a call.
+//! Conditions on a function that is inlined.
 
 use super::SMALL;
 use crate::prelude::*;
@@ -6,7 +6,7 @@ use rewright_ir::ArrayExpr;
 use rewright_ir::analysis::{CallGraph, Dominators, ModuleEffects};
 use rewright_ir::expr::{BodyInst, BodyOp};
 
-/// The instructions of a function, those in bodies of expressions too.
+/// The number of a function's instructions, including those in bodies of expressions.
 fn weight(func: &Function) -> usize {
     fn inside(expr: &ArrayExpr) -> usize {
         let bodies = expr.finish.iter().chain([&expr.body]);
@@ -24,7 +24,7 @@ pub(super) struct Callee<'a> {
 }
 
 impl Callee<'_> {
-    /// Says why not, where the function can't be put in the place of a call.
+    /// Whether the function can be inlined, or why not.
     pub fn is_fit(&self) -> Result<(), NoMatch> {
         let (func, name) = (self.func, self.func.name);
         if func.inst_count() > SMALL || weight(func) > SMALL {
@@ -55,7 +55,7 @@ impl Callee<'_> {
         }
     }
 
-    /// The instructions that return, as far as they can be reached.
+    /// The reachable instructions that return.
     fn returns(&self) -> Vec<Inst> {
         let func = self.func;
         let dominators = Dominators::of(func);
@@ -63,13 +63,13 @@ impl Callee<'_> {
         ends.filter(|&end| func.inst(end).op.name == "ret").collect()
     }
 
-    /// For each parameter, whether it is returned as it was given.
+    /// For each parameter, whether the function may return it unchanged.
     pub fn returned_params(&self) -> Vec<bool> {
         let func = self.func;
         let params = func.params().iter();
         let returned = |param: &Value| {
             let mut users = func.users(*param).into_iter().map(|user| func.inst(user));
-            // A block parameter may hand it on.
+            // A terminator may pass it to a block parameter.
             users.any(|user| user.op.name == "ret" || user.op.is_terminator())
         };
         params.map(returned).collect()

@@ -6,7 +6,7 @@ use rewright_ir::analysis::Dominators;
 use rewright_ir::{Attr, Dim, InstData, Name, Target};
 use rustc_hash::FxHashMap;
 
-/// What the callee's values and blocks are in the caller.
+/// Maps the callee's values and blocks to those of the caller.
 struct Copy<'c> {
     callee: &'c Function,
     symbols: &'c Symbols,
@@ -14,7 +14,7 @@ struct Copy<'c> {
     blocks: FxHashMap<Block, Block>,
 }
 
-/// Replaces a call by the body of what it calls.
+/// Replaces a call by the body of its callee.
 pub(super) fn copy(rw: &mut Rewriter<'_>, found: &Found) -> Result<(), RewriteError> {
     let Some(callee) = rw.module().get(found.callee) else {
         return Err(RewriteError::new(format!("there is no function `@{}`", found.callee)));
@@ -31,14 +31,16 @@ pub(super) fn copy(rw: &mut Rewriter<'_>, found: &Found) -> Result<(), RewriteEr
 }
 
 impl Copy<'_> {
-    /// A function of one block: its instructions, and the values that it returns.
+    /// Inlines a function of one block: copies its instructions, and replaces the call by the values that it
+    /// returns.
     fn straight(&mut self, rw: &mut Rewriter<'_>, call: Inst, entry: Block) -> Result<(), RewriteError> {
         let end = self.insts(rw, entry, Point::Before(call))?;
         let results = self.all(rw, &end.args)?;
         rw.replace(call, &results)
     }
 
-    /// A function with branches: what comes after the call becomes a block of its own, whose parameters are the call's results.
+    /// Inlines a function with branches: the instructions after the call move to a block of their own, whose
+    /// parameters are the call's results.
     fn branching(&mut self, rw: &mut Rewriter<'_>, call: Inst, blocks: &[Block]) -> Result<(), RewriteError> {
         let home = rw.func().block_of(call).ok_or_else(|| RewriteError::new("the call is gone"))?;
         let after = split_after(rw, call)?;
@@ -63,7 +65,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Copies the instructions of a block but for the terminator, and gives that.
+    /// Copies the instructions of a block except for the terminator, which it returns.
     fn insts(&mut self, rw: &mut Rewriter<'_>, block: Block, point: Point) -> Result<InstData, RewriteError> {
         for inst in self.callee.insts(block) {
             let data = self.callee.inst(inst);
@@ -81,7 +83,7 @@ impl Copy<'_> {
         Err(RewriteError::new(format!("a block of `@{}` has no terminator", self.callee.name)))
     }
 
-    /// Ends a block as the callee does; what it returns goes to the block after the call.
+    /// Ends a block as the callee does; the returned values go to the block after the call.
     fn end(&self, rw: &mut Rewriter<'_>, block: Block, end: &InstData, after: Block) -> Result<(), RewriteError> {
         let args = self.all(rw, &end.args)?;
         rw.set_loc(end.loc);
@@ -99,7 +101,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// The values of the caller for values of the callee.
+    /// The caller's values for values of the callee.
     fn all(&self, rw: &mut Rewriter<'_>, values: &[Value]) -> Result<Vec<Value>, RewriteError> {
         let one = |&value: &Value| match self.callee.as_const(value) {
             Some(scalar) => Ok(rw.constant(scalar)),
@@ -112,7 +114,7 @@ impl Copy<'_> {
         values.iter().map(one).collect()
     }
 
-    /// The attributes with the caller's extents for the callee's symbols.
+    /// The attributes, with the caller's extents for the callee's symbols.
     fn attrs(&self, data: &InstData) -> Result<Attrs, RewriteError> {
         let dim = |name: Name| self.symbols.get(&name).copied();
         let mut attrs = Attrs::new();
@@ -133,8 +135,8 @@ impl Copy<'_> {
     }
 }
 
-/// Moves what comes after a call to a new block with a parameter for each of its results. The call's own block keeps its
-/// old terminator until it gets another one.
+/// Moves the instructions after the call to a new block with a parameter for each of its results. The call's
+/// own block keeps its old terminator until it gets another one.
 fn split_after(rw: &mut Rewriter<'_>, call: Inst) -> Result<Block, RewriteError> {
     let func = rw.func();
     let rest: Vec<Inst> = std::iter::successors(func.next_inst(call), |&i| func.next_inst(i)).collect();

@@ -1,4 +1,4 @@
-//! `inline`: puts the body of a small function in the place of a call.
+//! `inline`: replaces a call of a small function by its body.
 
 mod callee;
 mod copy;
@@ -8,13 +8,17 @@ use callee::Callee;
 use rewright_ir::{Dim, Name, Type, Value};
 use std::collections::BTreeMap;
 
-/// Puts the body of a small function in the place of a call, with its branches and loops, so that whatever works on one function at a time
-/// sees through the call: chains of array operations on both sides of it become one node.
+/// Replaces a call of a small function by its body, including branches and loops. Rewrites of one function
+/// then see through the call: chains of array operations on both sides of it become one node.
 ///
-/// It is exact because the same instructions run in the same order. What the call itself checks must be certain: that the arguments fit the
-/// parameters' types, extents that have the same symbol being equal, and that what is returned has the declared type. It stops, with
-/// a remark, where that is not so; where the function stores to a parameter or ends its life, or somebody stores to what goes in and comes
-/// out again, for a call makes values of its own; and where the function is large, or leads back to itself.
+/// It is exact because the same instructions run in the same order. The checks of the call itself must be
+/// certain to pass: the arguments fit the parameters' types, extents with the same symbol are equal, and the
+/// returned values have the declared types. Otherwise the call stays, with a remark. It also stays in these
+/// cases:
+///
+/// - The function stores to a parameter or ends its life.
+/// - Something stores to a value that the call takes and returns: a call returns values of its own.
+/// - The function is large or recursive.
 pub struct Inline;
 
 static INLINE: RewriteDef =
@@ -24,11 +28,12 @@ static INLINE: RewriteDef =
         .before(&["fold", "canonicalize", "jump-threading"]);
 register_rewrite!(INLINE);
 
-/// Instructions of a function that is taken for small.
+/// The most instructions of a small function.
 const SMALL: usize = 64;
 
-/// Instructions of a function that calls are no longer replaced in: functions that call each other twice at each level grow exponentially. Those in bodies of
-/// expressions are not counted here, for that would take a look at the whole function for each call; each body that is put there is [`SMALL`].
+/// The most instructions of a function in which calls are replaced: functions that call each other twice at
+/// each level grow exponentially. Instructions in bodies of expressions are not counted, because that would
+/// visit the whole function for each call; each inlined body has at most [`SMALL`].
 const LARGE: usize = 4096;
 
 /// A call that may be replaced.
@@ -38,7 +43,7 @@ pub struct Found {
     symbols: Symbols,
 }
 
-/// What the symbols of the callee are at the call.
+/// The caller's extents for the callee's symbols.
 type Symbols = BTreeMap<Name, Dim>;
 
 impl RootRewrite for Inline {
@@ -70,7 +75,8 @@ impl RootRewrite for Inline {
         let loc = rw.func().inst(found.call).loc;
         let done = copy::copy(rw, &found);
         rw.remark(loc, format!("`@{}` is inlined", found.callee));
-        // Types that are more precise than the callee's may show what only running would, as does a symbol that nothing binds.
+        // Types that are more precise than the callee's may reveal an error of a run, as may a symbol that
+        // nothing binds.
         done.map_err(|error| match error {
             RewriteError::Type(_) | RewriteError::Refused(_) | RewriteError::Other(_) => {
                 RewriteError::Declined { op: "call", loc, why: format!("can't be inlined: {error}") }
@@ -80,7 +86,7 @@ impl RootRewrite for Inline {
     }
 }
 
-/// What the callee's symbols are, if it is certain that the arguments fit its parameters.
+/// The extents for the callee's symbols, if the arguments are certain to fit its parameters.
 fn symbols(func: &Function, args: &[Value], callee: &Function) -> Result<Symbols, NoMatch> {
     let mut symbols = Symbols::new();
     for (&arg, &param) in args.iter().zip(callee.params()) {
@@ -104,7 +110,7 @@ fn symbols(func: &Function, args: &[Value], callee: &Function) -> Result<Symbols
     Ok(symbols)
 }
 
-/// A type of the callee as one of the caller.
+/// A type of the callee, with the caller's extents.
 fn bound(ty: &Type, symbols: &Symbols) -> Type {
     let dim = |dim: &Dim| match dim {
         Dim::Sym(name) => symbols.get(name).copied().unwrap_or(Dim::Any),

@@ -1,4 +1,4 @@
-//! `licm`: computes once before a loop what is the same each time round.
+//! `licm`: loop-invariant code motion.
 
 mod plan;
 mod worth;
@@ -12,17 +12,18 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// Loop-invariant code motion: an instruction without effects whose operands are the same each time round a natural loop moves to the
-/// block before it, out of as many loops as that holds for. Where no block only jumps to the loop, one is made.
+/// Hoists instructions without effects whose operands are loop-invariant to the block before a natural loop,
+/// out of as many loops as possible. Creates a preheader where there is none.
 ///
-/// It is exact because what moves computes the same before the loop: nothing in the loop stores to its operands, nor to its results.
-/// A loop may not go round even once, so nothing moves that might fail, except from the beginning of the block that the loop is
-/// entered by, which is sure to run, with nothing before it that could fail or be seen.
+/// It is exact because a hoisted instruction computes the same before the loop: nothing in the loop stores
+/// to its operands or results. A loop may run no iteration, so instructions that may fail are not hoisted.
+/// The exception is the beginning of the loop's header, which is sure to run, as long as no earlier
+/// instruction there can fail or has an effect.
 ///
-/// An array that is cheap to compute element by element where it is needed stays, for keeping it would cost more: views,
-/// constructors, broadcasts, cheap ops on one array. They go where something that goes needs them. Arrays only move from blocks that
-/// run each time round. A `del` of a value that has moved out of its loop goes. All of a function's loops are one application, in
-/// linear time.
+/// An array that is cheap to compute element by element at its use is not hoisted, because keeping it would
+/// cost more: views, constructors, broadcasts, and cheap ops on one array. These are hoisted if a hoisted
+/// instruction needs them. Arrays are hoisted only from blocks that run in each iteration. A `del` of a
+/// value that leaves its loop is removed. All loops of a function are one application, in linear time.
 pub struct Licm;
 
 static LICM: RewriteDef =
@@ -66,7 +67,7 @@ impl Rewrite for Licm {
     }
 }
 
-/// A quick look at one instruction: the first that moves reads nothing that is defined in the loop.
+/// A quick test of one instruction: the first one that is hoisted has no operand from the loop.
 fn is_invariant(cx: &MatchCx<'_>, around: LoopId, inst: Inst) -> bool {
     let func = cx.func();
     let data = func.inst(inst);
@@ -78,7 +79,8 @@ fn is_invariant(cx: &MatchCx<'_>, around: LoopId, inst: Inst) -> bool {
     data.op.is_pure() && !data.results.is_empty() && data.args.iter().all(outside)
 }
 
-/// The jump to a loop's header that is the only way in, from the blocks given. Makes a block for it if need be.
+/// The jump to a loop's header that is the only entry, from the blocks given. Creates a preheader if there
+/// is none.
 fn block_before(rw: &mut Rewriter<'_>, header: Block, from: &[Block]) -> Result<Inst, RewriteError> {
     let ends: SmallVec<[Inst; 2]> = from.iter().filter_map(|&block| rw.func().terminator(block)).collect();
     if let [end] = ends[..]

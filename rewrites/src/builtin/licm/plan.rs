@@ -1,4 +1,4 @@
-//! What moves out of which loop.
+//! Decides which instructions are hoisted out of which loop.
 
 use super::super::cannot_fail::cannot_fail;
 use super::{dels, worth};
@@ -8,30 +8,30 @@ use rewright_ir::analysis::{LoopId, Loops, predecessors};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// A value with more instructions that store to it counts as stored to everywhere.
+/// A value that more instructions store to counts as stored to everywhere.
 const FEW_WRITERS: usize = 8;
 
-/// A loop with more ways back counts as one of which nothing but the header runs each time round.
+/// For a loop with more back edges, only the header counts as run in each iteration.
 const FEW_LATCHES: usize = 4;
 
-/// What is to be done in a function.
+/// The moves in a function.
 #[derive(Default)]
 pub struct Plan {
-    /// In an order in which each comes after what it needs.
+    /// The moves, each after those that it depends on.
     pub moves: Vec<Move>,
-    /// The loops that something moves out of.
+    /// The loops that instructions are hoisted out of.
     pub ways: Vec<Way>,
 }
 
-/// An instruction that moves out of a loop.
+/// An instruction that is hoisted out of a loop.
 pub struct Move {
     pub inst: Inst,
     pub header: Block,
-    /// `del`s of its results in the loop.
+    /// The `del`s of its results in the loop.
     pub dels: SmallVec<[Inst; 1]>,
 }
 
-/// How a loop is entered.
+/// The entry of a loop.
 pub struct Way {
     pub header: Block,
     /// The blocks outside that branch to it.
@@ -46,7 +46,8 @@ impl Plan {
         for &block in order {
             planner.block(block, &mut found);
         }
-        // Users come after what they use, so backwards all that needs an instruction is known before it is looked at.
+        // Users come after their operands, so the reverse order knows all users of an instruction before it
+        // visits it.
         let mut needed: FxHashSet<Inst> = FxHashSet::default();
         for &(inst, _) in found.iter().rev() {
             if worth::is_worth_it(cx.func(), inst) || needed.contains(&inst) {
@@ -64,9 +65,9 @@ struct Planner<'a> {
     loops: &'a Loops,
     /// The blocks of the instructions that store to each value.
     writers: FxHashMap<Value, SmallVec<[Block; 2]>>,
-    /// The loops that instructions move out of.
+    /// The loops that instructions are hoisted out of.
     out_of: FxHashMap<Inst, LoopId>,
-    /// The blocks that branch to each block.
+    /// The predecessors of each block.
     preds: FxHashMap<Block, SmallVec<[Block; 2]>>,
 }
 
@@ -94,7 +95,8 @@ impl<'a> Planner<'a> {
     fn block(&mut self, block: Block, found: &mut Vec<(Inst, LoopId)>) {
         let Some(innermost) = self.loops.innermost(block) else { return };
         let func = self.cx.func();
-        // Whether all so far is sure to run when the loop is entered, and nothing that stays can fail or be seen.
+        // Whether all instructions so far run when the loop is entered, and none that stays can fail or has
+        // an effect.
         let mut sure = self.loops.get(innermost).header == block && self.is_free(innermost);
         for inst in func.insts(block).filter(|&inst| !func.inst(inst).op.is_terminator()) {
             let total = cannot_fail(func, inst);
@@ -124,13 +126,13 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// The blocks outside of a loop that branch to it, as often as they do.
+    /// The predecessors of a loop's header outside of the loop, with duplicates.
     fn outside(&self, id: LoopId) -> impl Iterator<Item = Block> + '_ {
         let preds = self.preds.get(&self.loops.get(id).header).into_iter().flatten().copied();
         preds.filter(move |&block| self.cx.is_reachable(block) && !self.loops.contains(id, block))
     }
 
-    /// The outermost loop that an instruction can move out of.
+    /// The outermost loop that an instruction can be hoisted out of.
     fn outermost(&self, block: Block, innermost: LoopId, inst: Inst) -> Option<LoopId> {
         let data = self.cx.func().inst(inst);
         let writes = |v: &Value| self.cx.is_written(*v);
@@ -179,7 +181,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The depth of the innermost loop that two loops are in.
+    /// The depth of the innermost loop that contains both loops.
     fn shared_depth(&self, one: Option<LoopId>, other: LoopId) -> u32 {
         let (mut one, mut other) = (one, Some(other));
         while let (Some(a), Some(b)) = (one, other) {

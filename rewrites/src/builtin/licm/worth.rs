@@ -1,14 +1,15 @@
-//! What is worth keeping through a loop.
+//! Decides which loop-invariant values are worth a live range through the loop.
 
 use crate::prelude::*;
 use rewright_ir::Dim;
 use rewright_ir::op::Traits;
 
-/// What takes so many cycles an element is as well computed again as read from memory.
+/// Cycles an element up to which computing a value again is as fast as reading it from memory.
 const CHEAP: u32 = 4;
 
-/// True if reading the results each time round is better than computing them: always for scalars and for what is computed by a kernel of
-/// its own; for arrays that may become part of one only if they are costly, or are read instead of several others of their size.
+/// True if reading the results in each iteration is better than computing them. Always true for scalars and
+/// for nodes with kernels of their own. True for arrays that may be fused only if they are costly, or if
+/// they replace several operands of their size.
 pub fn is_worth_it(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     if data.attrs.expr().is_some() || !data.results.iter().any(|&r| func.ty(r).is_array()) {

@@ -1,4 +1,4 @@
-//! Identities that hold bit for bit in IEEE arithmetic, and of integers that wrap.
+//! Identities that hold bit for bit, of IEEE floats and of wrapping integers.
 
 use crate::rule;
 

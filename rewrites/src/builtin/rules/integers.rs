@@ -1,4 +1,4 @@
-//! Identities of integers, which wrap: a ring.
+//! Identities of wrapping integers, which form a ring.
 
 use crate::rule;
 

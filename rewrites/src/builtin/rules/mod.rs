@@ -1,13 +1,13 @@
 //! The rules that come with Rewright, for equality saturation.
 //!
-//! - [`exact`]: true bit for bit, of floats and of integers, which wrap.
-//! - [`integers`], [`logic`]: true of integers and bools only.
-//! - [`zeros_and_infinities`]: but for NaN, infinities and the signs of zeros.
-//! - [`algebra`]: with sums and products regrouped.
-//! - [`functions`]: with functions replaced by others that are equal in real arithmetic.
-//! - [`arrays`]: of reductions and products of matrices.
+//! - [`exact`]: hold bit for bit, for floats and for wrapping integers.
+//! - [`integers`], [`logic`]: hold for integers and bools only.
+//! - [`zeros_and_infinities`]: hold except for NaN, infinities and the signs of zeros.
+//! - [`algebra`]: regroup sums and products.
+//! - [`functions`]: replace functions by others that are equal in real arithmetic.
+//! - [`arrays`]: regroup reductions and products of matrices.
 //!
-//! Each is tried on special values, at each dtype, by the tests. None is in the default pipeline.
+//! The tests try each rule on special values, at each dtype. No rule is in the default pipeline.
 
 pub mod algebra;
 pub mod arrays;

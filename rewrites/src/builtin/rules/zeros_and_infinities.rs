@@ -1,4 +1,4 @@
-//! Identities of floats that hold but for NaN, infinities or the signs of zeros.
+//! Identities of floats that hold except for NaN, infinities or the signs of zeros.
 
 use crate::rule;
 
