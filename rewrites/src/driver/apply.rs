@@ -1,4 +1,4 @@
-//! One application of a rewrite: a transaction.
+//! One application of a rewrite, as a transaction.
 
 use super::Verify;
 use super::plan::{Group, Id};
@@ -15,10 +15,12 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// How often a rewrite is tried in vain in one function: one that changes much at once takes long each time.
+/// The most declined applications of a rewrite in one function: a rewrite that changes much takes long each
+/// time.
 const MAX_DECLINED: u64 = 64;
 
-/// Calls a rewrite's code; a panic becomes an error. Whatever it had in its hands is undone or thrown away by the caller.
+/// Calls a rewrite's code; a panic becomes an error. The caller rolls back or drops all state that the
+/// rewrite had access to.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, RewriteError> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| RewriteError::Panicked(message(payload)))
 }
@@ -33,7 +35,7 @@ fn message(payload: Box<dyn Any + Send>) -> String {
 }
 
 impl Turn<'_, '_> {
-    /// Applies what was found, or undoes it.
+    /// Applies a match, or rolls it back.
     pub fn apply(
         &mut self,
         groups: &[Group],
@@ -93,7 +95,7 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// Applies and checks, or undoes everything.
+    /// Applies a match and checks the result, or rolls everything back.
     fn transaction(&mut self, place: Place, found: AnyMatch<'static>) -> Result<Outcome, RewriteError> {
         let root = if let Place::Inst(inst) = place { Some(inst) } else { None };
         self.func.begin();
@@ -123,7 +125,7 @@ impl Turn<'_, '_> {
                     }
                     (cause, ..) => cause,
                 };
-                // Some may have been computed half way.
+                // Some analyses may be incomplete.
                 self.analyses = Analyses::sharing(self.run.known.clone(), self.run.state.clone());
                 Err(cause)
             }
@@ -135,13 +137,13 @@ impl Turn<'_, '_> {
         self.touched = touched;
     }
 
-    /// Checks, if the options ask for it, that the function computes what it computed before.
+    /// Checks, if the options ask for it, that the function still computes the same.
     fn computes_the_same(&mut self) -> Result<(), RewriteError> {
         let Some(checker) = &mut self.checker else { return Ok(()) };
         checker.check(&self.func, self.module).map_err(RewriteError::Differs)
     }
 
-    /// The other rewrites, and the same one, may match at the place now, or still.
+    /// Queues the place again: this rewrite and the others may match there now.
     fn ask_again(&mut self, groups: &[Group], place: Place) {
         for (pending, group) in self.pending.iter_mut().zip(groups) {
             match (pending, group, place) {
@@ -152,7 +154,7 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// Whatever is near to what was touched may match now.
+    /// Queues all places near the change, where rewrites may match now.
     fn ask_around(&mut self, groups: &[Group], touched: &Touched) {
         self.distant.note(&self.func, touched);
         for &inst in touched.insts.iter().filter(|&&inst| self.func.is_linked(inst)) {
@@ -172,7 +174,7 @@ impl Turn<'_, '_> {
         }
     }
 
-    /// Checks, after an application, that there is an end to them.
+    /// Checks, after an application, that the limits hold and that rewrites do not undo each other.
     fn ends(&mut self, id: Id, touched: &Touched) -> Result<(), RewriteError> {
         if let Some((ids, forms)) = self.cycles.applied(&self.func, id, touched) {
             let steps = ids.iter().map(|&id| self.run.plan.step(id)).collect();
@@ -191,26 +193,26 @@ impl Turn<'_, '_> {
         Ok(())
     }
 
-    /// The failure of an application, or of a rewrite that was asked.
+    /// The failure of an application, or of a test for a match.
     pub fn failed(&self, id: Id, seq: Option<u64>, loc: Loc, cause: RewriteError) -> RewriteError {
         let (step, function) = (self.run.plan.step(id), self.func.name);
         let application = seq.map(|seq| u32::try_from(seq + 1).unwrap_or(u32::MAX));
         RewriteError::Failed { step, function, application, loc, cause: Box::new(cause) }
     }
 
-    /// An error that no single application is to blame for.
+    /// Reports an error that is not due to a single application.
     pub fn give_up(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
         self.run.observer.event(&Event::GaveUp { func: &self.func, error: &error });
         self.sit_out(ids, error)
     }
 
-    /// The same for what many applications made: they are all undone.
+    /// The same for the effect of many applications, which are all undone.
     fn give_up_all(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
         self.spoiled = true;
         self.give_up(ids, error)
     }
 
-    /// Ends the run, or takes rewrites out for the rest of this function and goes on.
+    /// Ends the run, or disables rewrites for the rest of this function and continues.
     fn sit_out(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
         if !self.run.options.keep_going {
             return Err(error);
@@ -222,7 +224,7 @@ impl Turn<'_, '_> {
         Ok(())
     }
 
-    /// The function is not valid at the end, though every application passed.
+    /// The function is invalid at the end, although every application passed its check.
     pub fn invalid(&self, why: VerifyErrors) -> RewriteError {
         let applied = (0..self.tally.len()).filter(|&id| self.tally[id].applied > 0);
         let steps = applied.map(|id| self.run.plan.step(id)).collect();

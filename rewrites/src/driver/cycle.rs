@@ -1,10 +1,11 @@
-//! Finding out that rewrites undo each other.
+//! Detects rewrites that undo each other.
 //!
-//! Brent's cycle detection ("An improved Monte Carlo factorization algorithm", 1980) over the forms of a function: one form is kept,
-//! and replaced after 1, 2, 4, 8, ... more applications; a form that equals the one kept closes a cycle. Comparing whole functions
-//! after each application would take quadratic time, so there is a sketch that is kept up to date at the cost of what was touched: the
-//! sum of a hash of each instruction. Only where the sketch comes back to the one kept is the whole function hashed, and the time
-//! after that the hashes compared; and that not more often than the applications so far pay for.
+//! Brent's cycle detection ("An improved Monte Carlo factorization algorithm", 1980) over the forms of a
+//! function: one form is kept, and replaced after 1, 2, 4, 8, ... more applications; a form that equals the
+//! kept one closes a cycle. Comparing whole functions after each application would take quadratic time. So a
+//! sketch, the sum of a hash of each instruction, is updated at the cost of the touched instructions. Only
+//! when the sketch equals the kept one is the whole function hashed; when the sketch comes back again, the
+//! hashes are compared. This happens only as often as the applications so far pay for.
 
 use super::plan::Id;
 use crate::change::Touched;
@@ -16,10 +17,10 @@ use rustc_hash::{FxBuildHasher, FxHasher};
 use slotmap::SecondaryMap;
 use std::hash::{Hash, Hasher};
 
-/// Before so many applications nothing is kept: most functions never get there.
+/// The number of applications before the first form is kept: most functions never get there.
 const START: u64 = 64;
 
-/// Of an instruction with more operands, as a `ret` of many results, the others are not part of the sketch.
+/// The most operands of an instruction, such as a `ret` of many results, that are part of the sketch.
 const MOST_HASHED: usize = 32;
 
 struct Kept {
@@ -29,21 +30,22 @@ struct Kept {
     hash: Option<u64>,
 }
 
-/// The forms that a function had.
+/// The forms of a function so far.
 #[derive(Default)]
 pub(super) struct Cycles {
     applications: u64,
     sketch: u64,
     parts: SecondaryMap<Inst, u64>,
     kept: Option<Kept>,
-    /// Instructions hashed, which is what it costs to look twice.
+    /// The number of hashed instructions, which is the cost of full hashes.
     spent: u64,
     since: IndexSet<Id, FxBuildHasher>,
     closed: Option<(Vec<Id>, String)>,
 }
 
 impl Cycles {
-    /// Takes note of an application. Gives the rewrites of a cycle and two of its forms, once it has been closed and goes on.
+    /// Records an application. Returns the rewrites of a cycle and two of its forms, one application after
+    /// the cycle was closed.
     pub fn applied(&mut self, func: &Function, id: Id, touched: &Touched) -> Option<(Vec<Id>, [String; 2])> {
         if let Some((ids, form)) = self.closed.take() {
             let (a, b) = differing(&form, &print_function(func));
@@ -93,7 +95,7 @@ impl Cycles {
         }
         self.spent += cost;
         let hash = structural_hash(func);
-        // Forms that are told apart may have one sketch: the first of them is the one that is waited for.
+        // Different forms may have one sketch: the first of them is the one that is compared.
         match kept.hash {
             Some(first) => first == hash,
             None => {
@@ -104,7 +106,8 @@ impl Cycles {
     }
 }
 
-/// A hash of one instruction: op, attributes (of an expression a sketch), result types, and of its first operands only what they are, not what went into them.
+/// A hash of one instruction: op, attributes (a sketch of an expression), result types, and the kinds of its
+/// first operands, but not their definitions.
 fn part(func: &Function, inst: Inst) -> u64 {
     let mut h = FxHasher::default();
     let data = func.inst(inst);
@@ -121,12 +124,12 @@ fn part(func: &Function, inst: Inst) -> u64 {
             ValueDef::Result(def, index) => (2u8, func.inst(def).op, index).hash(&mut h),
         }
     }
-    // Sums of `FxHasher`'s values agree too often.
+    // Sums of unmixed `FxHasher` values collide too often.
     let x = h.finish() ^ (h.finish() >> 32);
     x.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Of an expression, which may be very large, its size and its first ops.
+/// Hashes the sizes and first ops of an expression, which may be very large.
 fn sketch(expr: &ArrayExpr, h: &mut FxHasher) {
     let sizes = [expr.axes.len(), expr.operands.len(), expr.body.insts.len(), expr.reductions.len(), expr.outs.len()];
     (sizes, expr.finish.as_ref().map(|finish| finish.insts.len())).hash(h);
@@ -139,7 +142,7 @@ fn sketch(expr: &ArrayExpr, h: &mut FxHasher) {
     }
 }
 
-/// The lines in which two texts differ, with a few around; at most 40 of each.
+/// The lines in which two texts differ, with some context; at most 40 of each.
 fn differing(a: &str, b: &str) -> (String, String) {
     let (a, b): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
     let prefix = a.iter().zip(&b).take_while(|(x, y)| x == y).count();

@@ -1,4 +1,4 @@
-//! Asking rewrites without applying them.
+//! Tests for matches without applying rewrites.
 
 use super::plan::{Group, Id, Plan, RootStop};
 use super::summary::Summary;
@@ -8,20 +8,22 @@ use crate::rule::Liberties;
 use rewright_ir::{Block, Inst, registry};
 use smallvec::SmallVec;
 
-/// A pipeline's rewrites, ready to be asked whether they match: whether a function is at their fixed point.
+/// A pipeline's rewrites, prepared for testing whether a function is at their fixed point.
 ///
-/// Where none matches, asking allocates nothing for functions of one block, as long as a rewrite keeps what
-/// [`Rewrite::matches`](crate::Rewrite::matches) and [`RootRewrite::matches`](crate::RootRewrite::matches) promise. In functions of several
-/// blocks those of Rewright's own that plan for the whole function look first whether there may be something to plan: where a loop begins
-/// with a constant there may be, for `fold`.
+/// If no rewrite matches, a test of a function with one block allocates nothing, as long as rewrites keep
+/// the promise of [`Rewrite::matches`](crate::Rewrite::matches) and
+/// [`RootRewrite::matches`](crate::RootRewrite::matches). In functions of several blocks, the built-in
+/// rewrites that plan for the whole function first run a quick test. It may be true without a match: a loop
+/// that starts with a constant may have something to do for `fold`.
 pub struct Matcher {
     plan: Plan,
-    /// Who can start at each op, by its number: root rewrites with their groups, in pipeline order.
+    /// For each op, by its number, the root rewrites that can start there, with their groups, in pipeline
+    /// order.
     starts: Vec<SmallVec<[(usize, RootStop); 1]>>,
 }
 
 impl Matcher {
-    /// Makes ready the rewrites of a pipeline, without rules that take other liberties than those granted.
+    /// Prepares the rewrites of a pipeline, without rules that take liberties other than those granted.
     pub fn new(pipeline: &Pipeline, granted: Liberties) -> Self {
         let plan = Plan::of(pipeline, granted);
         let stops = |(at, group): (usize, &Group), op| match group {
@@ -33,7 +35,8 @@ impl Matcher {
         Matcher { starts: starts.collect(), plan }
     }
 
-    /// The first rewrite, in pipeline order, that matches somewhere in the function of `cx`. A panic of a rewrite is passed on.
+    /// The first rewrite, in pipeline order, that matches somewhere in the function of `cx`. Propagates
+    /// panics of rewrites.
     pub fn first_match(&self, cx: &MatchCx<'_>) -> Option<&'static str> {
         let func = cx.func();
         let mut groups = self.plan.groups.as_slice();
@@ -46,7 +49,7 @@ impl Matcher {
                 let Some(starts) = self.starts.get(data.op.number()) else { continue };
                 for &(at, stop) in starts.iter().take_while(|(at, _)| *at < groups.len()) {
                     if let Some(id) = at_root(cx, &groups[at], stop, inst) {
-                        // What comes after that in the pipeline no longer matters.
+                        // Later groups of the pipeline no longer matter.
                         (groups, first) = (&groups[..at], Some(id));
                         break;
                     }

@@ -1,4 +1,4 @@
-//! Reasons for not matching, as far as they still hold.
+//! Reasons of rewrites for not matching, as long as they hold.
 
 use super::plan::Id;
 use super::turn::Place;
@@ -7,7 +7,7 @@ use rewright_ir::{Function, Loc};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The last answer of each rewrite at each place, where it gave a reason.
+/// The last reason of each rewrite at each place, if it gave one.
 #[derive(Default)]
 pub(super) struct MissedMatches {
     found: FxHashMap<Place, SmallVec<[Missed; 1]>>,
@@ -21,7 +21,7 @@ struct Missed {
 }
 
 impl MissedMatches {
-    /// A rewrite was asked about a place; `reason` is why not, if it said.
+    /// Records that a rewrite did not match at a place, with its reason if it gave one.
     pub fn note(&mut self, id: Id, place: Place, reason: Option<NoMatch>) {
         self.forget(place, |other| other == id);
         if let Some(why) = reason.filter(|why| !why.reasons().is_empty()) {
@@ -30,7 +30,7 @@ impl MissedMatches {
         }
     }
 
-    /// Some rewrites are asked about a place again.
+    /// Forgets the reasons of some rewrites at a place, which will be tried again.
     pub fn forget(&mut self, place: Place, which: impl Fn(Id) -> bool) {
         if !self.found.is_empty()
             && let Some(list) = self.found.get_mut(&place)
@@ -39,7 +39,8 @@ impl MissedMatches {
         }
     }
 
-    /// The reasons at places that are still there, each once, by place in the source and then in the order in which they were given.
+    /// The reasons at existing places, without duplicates, by source location and then in the order in which
+    /// they were given.
     pub fn finish(self, func: &Function) -> Vec<(Id, Loc, String)> {
         let still = |place: Place| match place {
             Place::Inst(inst) => func.is_linked(inst),

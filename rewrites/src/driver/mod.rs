@@ -1,8 +1,8 @@
 //! Runs rewrites to a fixed point.
 //!
-//! Every application is a transaction on the function's journal, checked where it touched something and undone if it fails. What
-//! it touched, and what is near enough to see that, is asked about again, and nothing else: the time is that of the
-//! changes, not of the function's size for each.
+//! Every application is a transaction on the function's journal. It is checked where it touched the
+//! function, and rolled back if it fails. Only the touched places and those near them are put on the
+//! worklist again, so an application costs what it changes, independent of the function's size.
 
 mod apply;
 mod cycle;
@@ -32,7 +32,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use turn::Turn;
 
-/// What the turns of all functions share.
+/// The state that the turns of all functions share.
 struct Run<'a> {
     plan: Plan,
     options: &'a Options,
@@ -41,11 +41,12 @@ struct Run<'a> {
     /// The number of the next application.
     seq: u64,
     known: Rc<ModuleAnalyses>,
-    /// What rewrites may know of the run.
+    /// The state of the run that rewrites can read.
     state: Rc<RunState>,
 }
 
-/// A function's turn. One that is untyped has a turn with the rewrites that run before type inference first, and then gets types.
+/// A function's turn. An untyped function first has a turn with the rewrites that run before type inference,
+/// and is then typed.
 fn turns(run: &mut Run<'_>, module: &Module, mut func: Function) -> Result<Function, RewriteError> {
     if func.untyped {
         let plan = &mut run.plan;
@@ -60,7 +61,7 @@ fn turns(run: &mut Run<'_>, module: &Module, mut func: Function) -> Result<Funct
     Turn::new(run, module, func).run()
 }
 
-/// Runs a pipeline over a module. On an error the module is as it was.
+/// Runs a pipeline over a module. On an error the module is unchanged.
 pub(crate) fn run(
     pipeline: &Pipeline,
     module: &mut Module,
@@ -74,22 +75,22 @@ pub(crate) fn run(
     let report = Report { stats: stats.collect(), ..Report::default() };
     let state = Rc::new(RunState::new(pipeline, options));
     let mut run = Run { plan, options, observer, report, seq: 0, known: Rc::default(), state };
-    // Functions that call are rewritten last: what they call is as short by then as it gets, and each call is looked at once.
+    // Callees come before callers: they are as short as possible by then, and each call is examined once.
     let mut names: Vec<Name> = run.known.calls(module).callees_first().to_vec();
     names.retain(|name| options.only.is_none_or(|only| only == *name));
     let mut before: Vec<Function> = Vec::new();
     for name in names {
-        // The module keeps the form before, for calls of the function by itself.
+        // The module keeps the old form, for recursive calls.
         let Some(func) = module.get(name).cloned() else { continue };
         match turns(&mut run, module, func) {
             Ok(func) => {
-                // Nobody else holds it between turns.
+                // Between turns there is no other reference.
                 if let Some(known) = Rc::get_mut(&mut run.known) {
                     known.refresh(&func, module);
                 }
                 before.extend(module.insert(func));
             }
-            // Nobody knows which application to undo: the function stays what it was.
+            // No single application can be undone: the function keeps its old form.
             Err(error @ RewriteError::InvalidAtEnd { .. }) if options.keep_going => run.report.failures.push(error),
             Err(error) => {
                 for func in before {

@@ -1,46 +1,49 @@
-//! How a pipeline is to be run.
+//! Options of a pipeline run.
 
 use crate::check::Check;
 use crate::rule::Liberties;
 use crate::target::Target;
 use rewright_ir::Name;
 
-/// When the whole function is verified. What an application touched is checked after every one in any case.
+/// When the whole function is verified. The places that an application touched are checked in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Verify {
     /// At the end of each function's turn.
     #[default]
     Last,
-    /// After every application too, which takes time in proportion to the function's size each time.
+    /// Also after every application, which takes time proportional to the function's size each time.
     Each,
 }
 
-/// Options of a run. The default ones are for production: stop at the first failure, with limits that only a rewrite that never ends
-/// reaches.
+/// Options of a run. The defaults are for production: stop at the first failure, with limits that only a
+/// rewrite that does not terminate reaches.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// When the whole function is verified.
     pub verify: Verify,
-    /// Checks after every application that the function computes what it computed before, by running both forms; see
-    /// [`check`](crate::check). An application that fails this is a failure like any other.
+    /// Checks after every application that the function still computes the same, by running both forms; see
+    /// [`check`](crate::check). An application that fails this check is a failure like any other.
     pub check: Option<Check>,
-    /// Goes on after a failure: what failed is undone, the rewrite sits out the rest of that function, and the error is in the
-    /// [`Report`](crate::Report). Where rewrites never end, the function goes back to its form before the first application to it, and
-    /// the others begin anew. If not, the run ends with the error, and the module is as it was.
+    /// Continues after a failure: the failed application is undone, the rewrite is disabled for the rest of
+    /// that function, and the error goes to the [`Report`](crate::Report). If rewrites do not terminate, the
+    /// function is restored to its original form, and the other rewrites start again. Without this option
+    /// the run ends with the error, and the module is unchanged.
     pub keep_going: bool,
-    /// How often a rewrite may be applied to one function; if not given, 10,000 times and 100 times for each instruction.
+    /// The most applications of a rewrite to one function; by default 10,000, and 100 for each instruction.
     pub fuel: Option<u64>,
-    /// The instructions that a function may grow to; if not given, 10,000 and 32 for each that it had.
+    /// The most instructions that a function may grow to; by default 10,000, and 32 for each original one.
     pub max_size: Option<usize>,
-    /// Stops after so many applications, counted over all functions: for finding the one that breaks something.
+    /// Stops after this number of applications, counted over all functions, to find the application that
+    /// causes an error.
     pub stop_after: Option<u64>,
-    /// Takes times. Reports differ from run to run then.
+    /// Measures times. Reports then differ from run to run.
     pub times: bool,
-    /// What results may differ in. Rules that take other liberties are not applied.
+    /// The ways in which results may differ. Rules that take other liberties are not applied.
     pub liberties: Liberties,
     /// Rewrites this function only.
     pub only: Option<Name>,
-    /// The target of the compilation, where it is known; [`MatchCx::target`](crate::MatchCx::target) shows it to rewrites.
+    /// The target of the compilation, if known; [`MatchCx::target`](crate::MatchCx::target) gives it to
+    /// rewrites.
     pub target: Target,
 }
 

@@ -1,4 +1,4 @@
-//! What is yet to be looked at.
+//! Worklists of the driver.
 
 use super::plan::Roots;
 use crate::change::{Touched, is_wide};
@@ -7,20 +7,20 @@ use rewright_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashSet;
 use slotmap::SecondaryMap;
 
-/// A value with more users than this changes a user more or less without their being asked again for that alone: else a value that
-/// everything uses would make the time quadratic.
+/// The most users of a value that are queued when a user is added or removed. Queuing all users of a widely
+/// used value would take quadratic time.
 const FEW: usize = 8;
 
-/// An application that touches more instructions and values than this is followed by a look at all instructions, if it has touched a
-/// good part of them.
+/// After an application that touches more instructions and values than this, and a large part of the
+/// function, all instructions are queued.
 const MANY: usize = 64;
 
-/// Instructions to ask root rewrites about. The one that was put in last comes first, so that work stays where something changed.
+/// The instructions to try root rewrites at. A stack, so that work stays near the latest change.
 #[derive(Default)]
 pub(super) struct PendingInsts {
     stack: Vec<Inst>,
     waiting: SecondaryMap<Inst, ()>,
-    /// How far rewrites look that start at ops of the function; none if there are no such.
+    /// The greatest reach of the rewrites that start at ops of the function; `None` if there are none.
     pub reach: Option<u8>,
 }
 
@@ -38,36 +38,38 @@ impl PendingInsts {
             self.stack.push(inst);
         }
     }
-    /// Puts in what is near to a change, as far as the rewrites reach, so that the nearest comes first.
+    /// Pushes the instructions near a change, as far as the rewrites reach, so that the nearest is popped
+    /// first.
     pub fn push_near(&mut self, func: &Function, roots: &Roots, near: &Near) {
         let Some(reach) = self.reach else { return };
         for rings in &near.around {
             rings.within(reach).iter().rev().for_each(|&inst| self.push(func, roots, inst));
         }
     }
-    /// Takes note of an op that the function has.
+    /// Records that the function has an op.
     pub fn note_op(&mut self, roots: &Roots, op: Op) {
         self.reach = self.reach.max(roots.reach_at(op));
     }
 }
 
-/// What an application touched, and what is near enough to see it: users, their users and so on, and definitions of operands. Found
-/// once for all worklists of instructions, in room that is used again.
+/// The instructions that an application touched, and those near them: users, their users and so on, and
+/// definitions of operands. Computed once for all worklists of instructions, in buffers that are reused.
 #[derive(Default)]
 pub(super) struct Near {
     around: [Rings; 3],
 }
 
-/// Instructions and those around them, ring by ring.
+/// Instructions and those around them, by distance.
 #[derive(Default)]
 struct Rings {
     insts: KeySet<Inst>,
-    /// Where each ring ends.
+    /// The end of each ring of equal distance.
     ends: Vec<usize>,
 }
 
 impl Near {
-    /// Looks around. Nothing if so much was touched that looking at all instructions takes less time.
+    /// Collects the instructions near a change. `None` if the change is so large that visiting all
+    /// instructions takes less time.
     pub fn look(&mut self, func: &Function, reach: u8, touched: &Touched) -> Option<&Near> {
         let count = touched.values.as_slice().len() + touched.insts.as_slice().len();
         if count > MANY && 4 * count > func.inst_count() {
@@ -106,21 +108,21 @@ impl Rings {
         ends.push(insts.as_slice().len());
     }
 
-    /// Those not farther away than so many steps.
+    /// The instructions within distance `reach`.
     fn within(&self, reach: u8) -> &[Inst] {
         let end = self.ends.get(usize::from(reach)).or(self.ends.last());
         &self.insts.as_slice()[..end.copied().unwrap_or_default()]
     }
 }
 
-/// The users of the results that have no more than some.
+/// The users of the results that have at most `most` users.
 fn users(func: &Function, inst: Inst, most: usize, to: &mut KeySet<Inst>) {
     for &value in func.inst(inst).results.iter().filter(|&&v| func.use_count(v) <= most) {
         to.extend(func.each_user(value));
     }
 }
 
-/// Blocks to ask a block rewrite about.
+/// The blocks to try a block rewrite at.
 #[derive(Default)]
 pub(super) struct PendingBlocks {
     waiting: FxHashSet<Block>,
@@ -144,7 +146,7 @@ impl PendingBlocks {
     pub fn take(&mut self, block: Block) -> bool {
         self.waiting.remove(&block)
     }
-    /// Those that wait, in layout order. Blocks that are gone are forgotten.
+    /// The queued blocks, in layout order. Forgets removed blocks.
     pub fn in_order(&mut self, func: &Function) -> Vec<Block> {
         let found: Vec<Block> = func.blocks().filter(|b| self.waiting.contains(b)).collect();
         if found.len() < self.waiting.len() {
@@ -154,15 +156,17 @@ impl PendingBlocks {
     }
 }
 
-/// Changes that matter to places that are not near to them, which are found out when nothing else waits, for all changes at once.
+/// Changes that matter to distant places. These are found for all changes at once, when all worklists are
+/// empty.
 #[derive(Default)]
 pub(super) struct Distant {
-    /// Blocks about which something has changed that matters to those who branch there: they hold nothing but a terminator now, so
-    /// that branches may lead past them, or other branches lead there, or no others any more.
+    /// Blocks whose change matters to the blocks that branch there: they have become empty except for a
+    /// terminator, so that branches may bypass them, or their predecessors have changed.
     blocks: KeySet<Block>,
-    /// Branches have changed, and with them which blocks begin loops: that matters for every such block.
+    /// Branches have changed, and so the set of loop headers may have, which matters to every header.
     edges: bool,
-    /// Values that fewer instructions write to or end: that matters to those who use them, and to those who get them by a branch.
+    /// Values that fewer instructions store to or end, which matters to their users and to the parameters
+    /// that they are passed to.
     freed: KeySet<Value>,
 }
 
@@ -173,7 +177,7 @@ impl Distant {
         self.blocks.extend(touched.blocks.iter().copied().filter(matters));
         self.freed.extend(touched.freed.iter().copied());
     }
-    /// The instructions and the blocks that are to be looked at again.
+    /// The instructions and the blocks to visit again.
     pub fn take(&mut self, func: &Function) -> (Vec<Inst>, Vec<Block>) {
         let Distant { blocks, edges, freed } = std::mem::take(self);
         let (mut insts, mut found) = (Vec::new(), KeySet::default());
@@ -193,7 +197,7 @@ impl Distant {
     }
 }
 
-/// True if a terminator is all there is in the block.
+/// True if the block has only a terminator.
 fn only_ends(func: &Function, block: Block) -> bool {
     func.first_inst(block).is_some_and(|first| func.terminator(block) == Some(first))
 }

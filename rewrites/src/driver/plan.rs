@@ -1,4 +1,4 @@
-//! A pipeline as the driver sees it: groups of rewrites that share a worklist.
+//! The driver's form of a pipeline: groups of rewrites that share a worklist.
 
 use crate::def::{Form, Holds, RewriteEntry, Stage};
 use crate::error::Step;
@@ -10,29 +10,29 @@ use crate::rule::{Liberties, Rule};
 use rewright_ir::{Op, registry};
 use smallvec::SmallVec;
 
-/// A rewrite's place in [`Plan::rewrites`].
+/// The index of a rewrite in [`Plan::rewrites`].
 pub(super) type Id = usize;
 
-/// Who is asked at an instruction.
+/// A matcher that runs at an instruction.
 #[derive(Clone, Copy)]
 pub(super) enum RootStop {
     /// A root rewrite of the plan.
     Rewrite(Id, &'static dyn AnyRootRewrite),
-    /// The rules, all at once, where the first of them stands in the pipeline.
+    /// All rules at once, at the pipeline position of the first one.
     Rules,
 }
 
-/// Root rewrites that work together.
+/// Root rewrites that share a worklist.
 pub(super) struct Roots {
     /// The rewrites that can start at each op, by its number, in pipeline order.
     by_op: Vec<SmallVec<[RootStop; 4]>>,
-    /// The ops that one can start at.
+    /// The ops that a rewrite can start at.
     pub ops: OpSet,
-    /// How far those that start at each op, by its number, look at most.
+    /// For each op, by its number, the greatest reach of the rewrites that start there.
     reach: Vec<u8>,
-    /// Those that are rules, in pipeline order.
+    /// The rules among them, in pipeline order.
     rules: Vec<(Id, &'static Rule)>,
-    /// The same as one tree.
+    /// The rules as one matching tree.
     pub tree: RuleTree,
 }
 
@@ -41,7 +41,7 @@ impl Roots {
     pub fn at(&self, op: Op) -> &[RootStop] {
         self.by_op.get(op.number()).map_or(&[], |list| list)
     }
-    /// How far those look that start at an op; none if nobody does.
+    /// The greatest reach of the rewrites that start at an op; `None` if there are none.
     pub fn reach_at(&self, op: Op) -> Option<u8> {
         self.reach.get(op.number()).copied().filter(|_| !self.at(op).is_empty())
     }
@@ -81,9 +81,9 @@ pub(super) struct Blocks {
     pub id: Id,
     pub rewrite: &'static dyn AnyRewrite,
     pub star: bool,
-    /// The ops that a block must hold one of; any if none.
+    /// The ops of which a block must hold one; `None` if there is no restriction.
     pub roots: Option<OpSet>,
-    /// What a block must hold one of; anything if empty.
+    /// The properties of which a block must have one; no restriction if empty.
     pub holding: Holds,
 }
 
@@ -92,22 +92,22 @@ pub(super) enum Group {
     Blocks(Blocks),
 }
 
-/// Rewrites, each once, and groups in pipeline order.
+/// Rewrites without duplicates, and groups in pipeline order.
 pub(super) struct Plan {
     pub rewrites: Vec<RewriteEntry>,
     pub groups: Vec<Group>,
-    /// The groups of those rewrites that run before type inference too.
+    /// The groups of the rewrites that also run before type inference.
     pub early: Vec<Group>,
-    /// Rewrites that the pipeline names and that nothing in it can apply.
+    /// Rewrites that the pipeline names but cannot apply.
     pub left_out: Vec<Id>,
-    /// Rewrites with others that they are to come before, and do not: those shape the function for code generation, and it does not
-    /// come back from that.
+    /// Rewrites that run after one that they should precede: the later one shapes the function for code
+    /// generation, which can't be undone.
     pub late: Vec<(Id, Id)>,
 }
 
 impl Plan {
-    /// The plan of a pipeline. Rewrites that take liberties which are not granted have no part in it, nor have rules that are not
-    /// for the driver.
+    /// The plan of a pipeline, without rewrites whose liberties are not granted and without rules that are
+    /// not for the driver.
     pub fn of(pipeline: &Pipeline, granted: Liberties) -> Self {
         let mut plan = Plan {
             rewrites: Vec::new(),
@@ -129,7 +129,7 @@ impl Plan {
         plan.early = grouped(stops.iter().copied().filter(|(_, stop)| is_early(stop)), granted, &mut Vec::new());
         plan.groups = grouped(stops.iter().copied(), granted, &mut plan.left_out);
         if stops.iter().any(|(_, stop)| stop.entry.def.applies_rules) {
-            // A rule that the pipeline names has a part in what that rewrite does, but for liberties.
+            // A rule that the pipeline names takes part in saturation, unless its liberties are not granted.
             plan.left_out.retain(|&id| !granted.contains(plan.rewrites[id].def.liberties));
         }
         // Rewrites are numbered in the order in which the pipeline first names them.
@@ -148,7 +148,7 @@ impl Plan {
     }
 }
 
-/// Puts neighbours that can share a worklist into one group. Rewrites that the pipeline names and that can't be applied are left out.
+/// Groups adjacent rewrites that can share a worklist. Leaves out named rewrites that can't be applied.
 fn grouped<'s>(stops: impl Iterator<Item = (Id, &'s Stop)>, granted: Liberties, left_out: &mut Vec<Id>) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut open = false;

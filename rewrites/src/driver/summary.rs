@@ -1,4 +1,4 @@
-//! What blocks hold, found in one look for all rewrites.
+//! Summaries of blocks, shared by all rewrites.
 
 use super::plan::Blocks;
 use crate::change::Touched;
@@ -7,7 +7,7 @@ use crate::op_set::OpSet;
 use rewright_ir::{Block, Function, InstData, Value};
 use slotmap::SecondaryMap;
 
-/// What a block holds: most rewrites need not be asked about most blocks.
+/// The contents of a block: most rewrites can skip most blocks.
 pub(super) struct Summary {
     ops: OpSet,
     holds: Holds,
@@ -19,7 +19,7 @@ impl Summary {
         func.insts(block).for_each(|inst| this.add(func, func.inst(inst)));
         this
     }
-    /// What a block holds without its instructions.
+    /// The summary of a block without instructions.
     pub fn of_empty(func: &Function, block: Block) -> Self {
         let holds = if func.entry() == Some(block) { Holds::empty() } else { Holds::INNER };
         Summary { ops: OpSet::default(), holds }
@@ -34,7 +34,7 @@ impl Summary {
     pub fn has_root(&self, blocks: &Blocks) -> bool {
         blocks.roots.as_ref().is_none_or(|roots| self.ops.may_meet(roots))
     }
-    /// True if the block holds what a block rewrite looks for: if not, the answer is no.
+    /// True if the block has a property that a block rewrite requires; if not, the rewrite does not match.
     pub fn holds_any(&self, blocks: &Blocks) -> bool {
         blocks.holding.is_empty() || self.holds.intersects(blocks.holding)
     }
@@ -61,7 +61,7 @@ fn held(func: &Function, data: &InstData) -> Holds {
     holds
 }
 
-/// The summaries of a function's blocks, as far as somebody has asked for them since the blocks changed.
+/// The summaries of a function's blocks, computed on demand.
 #[derive(Default)]
 pub(super) struct Summaries(SecondaryMap<Block, Summary>);
 
@@ -72,7 +72,7 @@ impl Summaries {
         }
         &self.0[block]
     }
-    /// Forgets what a change has made wrong.
+    /// Drops the summaries that a change invalidates.
     pub fn forget(&mut self, touched: &Touched) {
         for &block in touched.blocks.iter() {
             self.0.remove(block);

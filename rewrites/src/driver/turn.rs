@@ -1,4 +1,4 @@
-//! One function's turn.
+//! The rewriting of one function.
 
 use super::Run;
 use super::cycle::Cycles;
@@ -16,7 +16,7 @@ use crate::rewrite::{AnyMatch, NoMatch};
 use rewright_ir::{Block, Function, Inst, Loc, Module, Op, registry, verify_function};
 use std::time::{Duration, Instant};
 
-/// Where a rewrite is asked whether it matches.
+/// A place where a rewrite is tested for a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     Inst(Inst),
@@ -24,7 +24,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// Its place in the source: a block's is that of its first instruction.
+    /// The location in the source; for a block, that of its first instruction.
     pub fn loc(self, func: &Function) -> Loc {
         match self {
             Place::Inst(inst) if func.is_linked(inst) => func.inst(inst).loc,
@@ -50,7 +50,7 @@ impl Pending {
     }
 }
 
-/// Takes note of an op that the function has.
+/// Records that the function has an op.
 pub(super) fn note_op(pending: &mut [Pending], groups: &[Group], noted: &mut [bool], op: Op) {
     match noted.get_mut(op.number()) {
         Some(noted @ false) => *noted = true,
@@ -63,7 +63,7 @@ pub(super) fn note_op(pending: &mut [Pending], groups: &[Group], noted: &mut [bo
     }
 }
 
-/// Puts all instructions into the worklists of those rewrites that can start there, the first on top.
+/// Pushes all instructions on the worklists of the rewrites that can start there, the first one on top.
 pub(super) fn push_all(pending: &mut [Pending], groups: &[Group], noted_ops: &mut [bool], func: &Function) {
     for inst in func.blocks().rev().flat_map(|b| func.insts(b).rev()) {
         note_op(pending, groups, noted_ops, func.inst(inst).op);
@@ -82,46 +82,46 @@ pub(super) struct Turn<'a, 'r> {
     pub func: Function,
     pub analyses: Analyses,
     pub summaries: Summaries,
-    /// What is yet to be looked at, for each group.
+    /// The worklist of each group.
     pub pending: Vec<Pending>,
     /// The ops that the function has or had, by number.
     pub noted_ops: Vec<bool>,
-    /// What is near to what an application touched.
+    /// The instructions near the last change.
     pub near: Near,
     pub distant: Distant,
     pub tally: Vec<Tally>,
     pub missed: MissedMatches,
     pub cycles: Cycles,
-    /// For the next application.
+    /// A buffer for the next application.
     pub touched: Touched,
-    /// Compares the forms that the function takes, if the options ask for it.
+    /// Compares the forms of the function, if the options ask for it.
     pub checker: Option<Checker>,
-    /// Instructions at the beginning.
+    /// The number of instructions at the start.
     pub from: usize,
-    /// What to go back to; nothing if a failure ends the run.
+    /// The state to restore; `None` if a failure ends the run.
     start: Option<Start>,
-    /// Rewrites were given up for what they made together: the function is to go back to its start.
+    /// Rewrites were disabled because of their combined effect: the function will be restored.
     pub spoiled: bool,
 }
 
-/// A function before its turn, and what the report said then.
+/// A function before its turn, and the state of the report.
 struct Start {
     func: Function,
     applied: Vec<u64>,
     remarks: usize,
 }
 
-/// What a rewrite did to this function.
+/// Statistics of a rewrite in this function.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tally {
     pub applied: u64,
-    /// Instructions that there are more.
+    /// The growth in instructions.
     pub grown: i64,
-    /// Applications that were undone because of what more precise types would mean.
+    /// Applications that were undone because of the consequences of more precise types.
     pub declined: u64,
-    /// It is not asked any more.
+    /// The rewrite is disabled.
     pub out: bool,
-    /// It failed, and sits out whatever the function goes back to.
+    /// The rewrite failed, and stays disabled after the function is restored.
     pub failed: bool,
 }
 
@@ -163,7 +163,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         }
     }
 
-    /// Goes round the groups until nothing is left to look at. Gives the function.
+    /// Runs the groups in turn until all worklists are empty. Returns the function.
     pub fn run(mut self) -> Result<Function, RewriteError> {
         self.run.observer.event(&Event::Begin { func: &self.func });
         self.left_out();
@@ -198,7 +198,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         Ok(self.func)
     }
 
-    /// Says which rewrites have no part in the run although the pipeline names them, where one of their ops is there.
+    /// Reports rewrites that the pipeline names but the run leaves out, if one of their ops occurs.
     fn left_out(&mut self) {
         let granted = self.run.options.liberties;
         let list = self.run.plan.left_out.clone();
@@ -217,7 +217,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         }
     }
 
-    /// The turn from its start, but without the rewrites that failed. Each time there are more of these, so there is an end.
+    /// Restarts the turn without the rewrites that failed. Each restart has more of these, so it terminates.
     fn start_over(self, start: Start) -> Self {
         let Turn { run, module, tally, .. } = self;
         for (stats, applied) in run.report.stats.iter_mut().zip(start.applied) {
@@ -232,7 +232,8 @@ impl<'a, 'r> Turn<'a, 'r> {
         turn
     }
 
-    /// True if something is left to look at. Where nothing else is, places far from changes that matter to them are asked again.
+    /// True if work is left. If all worklists are empty, places far from the changes that matter to them are
+    /// queued.
     fn is_something_left(&mut self) -> bool {
         let waits = |pending: &[Pending]| pending.iter().any(|p| !p.is_empty());
         if waits(&self.pending) {
@@ -251,13 +252,13 @@ impl<'a, 'r> Turn<'a, 'r> {
         waits(&self.pending)
     }
 
-    /// As many applications as the options allow, or no use in any more.
+    /// True if the limit of applications is reached, or the turn will be restarted.
     fn stopped(&self) -> bool {
         self.spoiled || self.run.options.stop_after.is_some_and(|limit| self.run.seq >= limit)
     }
 
     fn group(&mut self, at: usize) -> Result<(), RewriteError> {
-        // The plan is only read, but `self` is not.
+        // Taken out of `self`, because the methods borrow `self` mutably; put back afterwards.
         let groups = std::mem::take(&mut self.run.plan.groups);
         let done = match &groups[at] {
             Group::Roots(roots) => self.roots(&groups, at, roots),
@@ -321,8 +322,8 @@ impl<'a, 'r> Turn<'a, 'r> {
         Ok(())
     }
 
-    /// Asks which rule matches, of all of them at once. One that does counts as asked, and so does one that may not be applied where it
-    /// matches.
+    /// Finds the first rule that matches, with one tree for all rules. A rule that matches counts as tried,
+    /// even if it may not be applied there.
     fn ask_rules(&mut self, roots: &Roots, inst: Inst) -> Option<(Id, AnyMatch<'static>)> {
         let begun = self.run.options.times.then(Instant::now);
         let cx = MatchCx::new(&self.func, self.module, &self.analyses);
@@ -341,7 +342,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         Some((id, AnyMatch(Box::new(found))))
     }
 
-    /// Asks whether a rewrite matches.
+    /// Tests whether a rewrite matches.
     fn ask(
         &mut self,
         id: Id,
@@ -373,7 +374,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         }
     }
 
-    /// A rewrite does not match at a place.
+    /// Records that a rewrite does not match at a place.
     fn missed(&mut self, id: Id, place: Place, why: NoMatch) {
         if !why.reasons().is_empty() {
             let rewrite = self.run.plan.rewrites[id].def.name;

@@ -1,4 +1,4 @@
-//! What is known of each class: type, constant and facts; and what must not become equal.
+//! E-class analysis: the type, the constant and the facts of each class, and detection of contradictions.
 
 use super::node::{Const, Head, Node};
 use crate::facts::Facts;
@@ -11,19 +11,19 @@ use smallvec::SmallVec;
 /// An e-graph of pure instructions.
 pub(crate) type Graph = EGraph<Node, Knowledge>;
 
-/// The reason that proofs give for a constant that was computed.
+/// The reason that proofs give for constant folding.
 pub(crate) const FOLD: &str = "fold";
-/// The reason that proofs give for operands that were exchanged.
+/// The reason that proofs give for exchanged operands.
 pub(crate) const COMMUTE: &str = "commute";
 
-/// What is known of a class.
+/// The analysis data of a class.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Known {
-    /// The type; attributes have none.
+    /// The type; none for attributes.
     pub ty: Option<Type>,
-    /// The constant that it is.
+    /// The constant value of the class, if it has one.
     pub constant: Option<Scalar>,
-    /// What is certain of its elements.
+    /// Facts about its elements.
     pub facts: Facts,
 }
 
@@ -39,29 +39,29 @@ impl Known {
     }
 }
 
-/// Two things that became equal and can't be.
+/// A contradiction: two unequal constants or types in one class.
 #[derive(Clone, Debug)]
 pub(crate) struct Clash {
     /// Both as text.
     pub texts: (String, String),
-    /// Both, if they are constants and not types.
+    /// Both, if they are constants rather than types.
     pub constants: Option<(Scalar, Scalar)>,
-    /// The rule that was being applied; none where it showed later.
+    /// The rule that was being applied; none if the contradiction was found later.
     pub rule: Option<Name>,
 }
 
-/// Computes what is known of classes.
+/// The state of the analysis.
 #[derive(Debug, Default)]
 pub(crate) struct Knowledge {
-    /// What is known of leaves, by number.
+    /// The analysis data of leaves, by number.
     pub leaves: Vec<Known>,
     /// The rule that is being applied.
     pub rule: Option<Name>,
-    /// What rules may change.
+    /// The liberties that rules may take.
     pub granted: Liberties,
-    /// The first two things that became equal and can't be.
+    /// The first contradiction.
     pub clash: Option<Clash>,
-    /// Classes that are new, became one, or of which more is known; see [`super::near::Near`].
+    /// Classes that are new, were merged, or gained facts; see [`super::near::Near`].
     pub changed: Vec<Id>,
 }
 
@@ -77,7 +77,7 @@ impl Analysis<Node> for Knowledge {
         }
     }
 
-    /// The type is that of the class; constants and facts may be better known by now.
+    /// The type stays that of the class; the constant and the facts may have improved.
     fn remake(graph: &mut Graph, node: &Node, id: Id) -> Known {
         match &node.head {
             Head::Op(op) => {
@@ -88,7 +88,8 @@ impl Analysis<Node> for Knowledge {
         }
     }
 
-    /// Both are known of both. Says truly what changed, or rebuilding would never end.
+    /// Joins the data of both classes. Reports exactly which of them changed, because rebuilding would not
+    /// end otherwise.
     fn merge(&mut self, a: &mut Known, b: Known) -> DidMerge {
         let before = a.clone();
         if a.ty != b.ty {
@@ -127,13 +128,13 @@ impl Knowledge {
     }
 }
 
-/// True if two constants are the same value, where a NaN is as good as any other.
+/// True if two constants are the same value; all NaNs count as the same.
 pub(crate) fn same_value(a: Scalar, b: Scalar) -> bool {
     let is_nan = |s: Scalar| s.to_c128().re.is_nan() || s.to_c128().im.is_nan();
     a == b || a.dtype() == b.dtype() && is_nan(a) && is_nan(b)
 }
 
-/// What is known of an op's result.
+/// The analysis data of an op's result.
 pub(crate) fn computed(graph: &Graph, op: Op, node: &Node, ty: Option<Type>) -> Known {
     let args: SmallVec<[&Known; 3]> = node.operands().iter().map(|&arg| &graph[arg].data).collect();
     let scalars: SmallVec<[Option<Scalar>; 3]> = args.iter().map(|arg| arg.constant).collect();
@@ -170,7 +171,7 @@ pub(crate) fn attrs_of(graph: &Graph, node: &Node) -> Attrs {
     given.fold(Attrs::new(), |attrs, (name, attr)| attrs.with(name, attr))
 }
 
-/// The node of a class that computes from constants, as the one that proofs are to speak of.
+/// The node of a class that computes from constants, in the form that proofs name.
 fn folded(graph: &mut Graph, id: Id) -> Option<Id> {
     let of_constants = |node: &&Node| {
         let operands = node.operands();
@@ -180,7 +181,7 @@ fn folded(graph: &mut Graph, id: Id) -> Option<Id> {
     Some(on_constants(graph, node))
 }
 
-/// A node with the constants themselves in the places of operands that are known to be constants.
+/// The node with constant operands replaced by constant nodes.
 pub(crate) fn on_constants(graph: &mut Graph, mut node: Node) -> Id {
     for at in 0..node.operands().len() {
         if let Some(scalar) = graph[node.children[at]].data.constant {
@@ -190,7 +191,8 @@ pub(crate) fn on_constants(graph: &mut Graph, mut node: Node) -> Id {
     graph.add_uncanonical(node)
 }
 
-/// Adds a node; nodes whose operands may be exchanged are added with both orders where proofs are wanted, and sorted where not.
+/// Adds a node. A node of a commutative op is added in both orders if proofs are recorded, and with sorted
+/// operands otherwise.
 pub(crate) fn add(graph: &mut Graph, mut node: Node) -> Id {
     let commutes = node.op().is_some_and(|op| op.traits.contains(rewright_ir::op::Traits::COMMUTATIVE));
     if !commutes || node.children.len() != 2 {

@@ -1,8 +1,8 @@
-//! Names the rules that make a contradiction: two constants, or two types, that became equal and are not.
+//! Names the rules that cause a contradiction: two unequal constants or types that became equal.
 //!
-//! The rule that was applied last need not be the untrue one: constant folding and congruence merge classes
-//! later. So the instructions are saturated once more with proofs, and the proof that one constant equals
-//! the other names the rules. Of several, each is tried by itself, and those that hold are left out.
+//! The last applied rule need not be the unsound one: constant folding and congruence merge classes later.
+//! So the instructions are saturated again with proofs, and the proof that one constant equals the other
+//! names the rules. If there are several, each is tested by itself, and those that hold are left out.
 
 use super::analysis::{Clash, Graph, computed, on_constants, same_value};
 use super::node::{Const, Head, Node};
@@ -16,7 +16,7 @@ use crate::rule::Liberties;
 use egg::Id;
 use rewright_ir::{Inst, Name, Scalar};
 
-/// What is wrong, and by which rules, of instructions whose graph has a clash.
+/// Describes the contradiction in the graph of these instructions, and the rules that cause it.
 pub(super) fn of_instructions(
     cx: &MatchCx<'_>,
     part: &[Inst],
@@ -34,13 +34,13 @@ pub(super) fn of_instructions(
     }
 }
 
-/// The same of a graph that keeps proofs.
+/// The same for a graph that records proofs.
 pub(super) fn of_graph(graph: &mut Graph, rules: &RuleSet, (clash, summary): (&Clash, &Summary)) -> String {
     let names = on_path(graph, rules, clash);
     sentence(&if names.is_empty() { last_resort(clash, summary) } else { names }, clash)
 }
 
-/// The rules that lead from the one constant to the other; of several, those that do not hold.
+/// The rules that lead from one constant to the other; if there are several, those that do not hold.
 fn on_path(graph: &mut Graph, rules: &RuleSet, clash: &Clash) -> Vec<Name> {
     let Some((a, b)) = clash.constants.and_then(|constants| both(graph, constants)) else { return Vec::new() };
     graph.rebuild();
@@ -64,7 +64,7 @@ fn on_path(graph: &mut Graph, rules: &RuleSet, clash: &Clash) -> Vec<Name> {
     names
 }
 
-/// Two terms of one class that come to these constants.
+/// Two terms of one class that evaluate to these constants.
 fn both(graph: &mut Graph, (a, b): (Scalar, Scalar)) -> Option<(Id, Id)> {
     let mut classes: Vec<Id> = graph.classes().map(|class| class.id).collect();
     classes.sort_unstable();
@@ -89,7 +89,7 @@ fn constant_of(graph: &Graph, node: &Node) -> Option<Scalar> {
     }
 }
 
-/// Where no path can be shown: the rule that was being applied, or else all that were.
+/// Without a proof: the rule that was being applied, or else all applied rules.
 fn last_resort(clash: &Clash, summary: &Summary) -> Vec<Name> {
     let applied = || summary.uses.iter().filter(|used| used.applied > 0).map(|used| used.rule).collect();
     clash.rule.map_or_else(applied, |rule| vec![rule])

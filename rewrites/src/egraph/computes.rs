@@ -1,4 +1,4 @@
-//! Where elementwise ops compute at the dtypes that their operands have, and cast nothing in passing.
+//! Decides where elementwise ops compute at the dtypes of their operands, without casts.
 
 use super::analysis::{Graph, attrs_of};
 use super::node::{Head, Node};
@@ -7,11 +7,12 @@ use rewright_ir::op::{Arity, Eval};
 use rewright_ir::{Attrs, DType, Op, Type};
 use smallvec::SmallVec;
 
-/// An elementwise op that casts nothing. Where all operands are of one dtype, as they mostly are, that is known beforehand.
+/// The dtypes at which an elementwise op casts nothing. For operands of one dtype, the common case, a table
+/// answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Computes {
     op: Op,
-    /// The dtypes that all operands may be of; none if attributes have a say.
+    /// The set of dtypes that all operands may have; empty if attributes matter.
     alike: u16,
 }
 

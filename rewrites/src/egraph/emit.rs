@@ -1,7 +1,9 @@
-//! Back from a choice of nodes to instructions: planned on the function as it is, then done.
+//! Converts a choice of nodes back to instructions: first plans on the unchanged function, then applies the
+//! plan.
 //!
-//! An instruction whose node was chosen stays, with its name and its place. The others stand just before what first needs them. What
-//! stays outside of the graph keeps its order, and no value is used before it is defined.
+//! An instruction whose node was chosen keeps its name and position. New instructions stand directly before
+//! their first use. Instructions outside of the graph keep their order, and every value is defined before it
+//! is used.
 
 use super::extract::{Class, Problem, Solution};
 use super::node::{Const, Head};
@@ -12,7 +14,7 @@ use rewright_ir::{Attrs, Function, Inst, Loc, Op, Scalar, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// What stands for a class.
+/// The value that represents a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Source {
     Value(Value),
@@ -27,16 +29,16 @@ enum Step {
     Move { inst: Inst, before: Inst },
 }
 
-/// What is to be done to a block.
+/// The changes of a block.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     steps: Vec<Step>,
-    /// Values and what takes their places.
+    /// Values and their replacements.
     replaced: Vec<(Value, Source)>,
     erased: Vec<Inst>,
 }
 
-/// A value is needed where what it is computed from is not there yet.
+/// A value is needed before its operands are defined.
 pub(crate) struct OutOfOrder;
 
 /// Plans a block that computes the chosen nodes.
@@ -68,16 +70,16 @@ pub(crate) fn plan(
 
 struct Planner<'a> {
     func: &'a Function,
-    /// The first and the last of these are where the walk begins and ends.
+    /// The walk begins at the first and ends at the last of these.
     part: &'a [Inst],
     region: &'a Region,
     problem: &'a Problem,
     solution: &'a Solution,
     /// The instruction that computes a class's chosen node.
     keepers: FxHashMap<Class, Inst>,
-    /// Where what a class stands for was written.
+    /// The location of the original instruction of a class.
     locs: FxHashMap<Class, Loc>,
-    /// Instructions that the walk has come past: what they define may be used.
+    /// Instructions that the walk has passed: their results are available.
     passed: FxHashSet<Inst>,
     done: Vec<Option<Source>>,
     plan: Plan,
@@ -120,14 +122,14 @@ impl Planner<'_> {
             }
             self.passed.insert(inst);
         }
-        // What comes after finds everything there.
+        // All roots have to be available after the part.
         match next {
             Some(after) => self.emit_all(self.region.roots.iter().copied(), after),
             None => Ok(()),
         }
     }
 
-    /// Leaves an instruction where it is, if its node was chosen and everything for it is there.
+    /// Keeps an instruction if its node was chosen and its operands are available.
     fn keep(&mut self, inst: Inst, needed: &FxHashSet<Class>) -> Result<(), OutOfOrder> {
         let result = self.func.inst(inst).results[0];
         let Some(class) = self.class(result).filter(|class| needed.contains(class)) else { return Ok(()) };
@@ -147,7 +149,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Everything that a class is computed from is there.
+    /// True if all operands of a class are available.
     fn is_ready(&self, class: Class) -> bool {
         let mut work = vec![class];
         let mut seen: FxHashSet<Class> = FxHashSet::default();
@@ -185,7 +187,7 @@ impl Planner<'_> {
         choice.children[..count].iter().map(|&child| self.emit(child, before)).collect()
     }
 
-    /// Has a class computed before an instruction, unless it is already.
+    /// Emits a class before an instruction, unless it is emitted already.
     fn emit(&mut self, class: Class, before: Inst) -> Result<Source, OutOfOrder> {
         if let Some(done) = self.done[class] {
             return Ok(done);
@@ -240,12 +242,12 @@ impl Planner<'_> {
 }
 
 impl Plan {
-    /// True if nothing is to be done.
+    /// True if the plan changes nothing.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.replaced.is_empty()
     }
 
-    /// Does what was planned. `replaced` is what plans for earlier parts of the block put in the place of values.
+    /// Applies the plan. `replaced` are the replacements that plans for earlier parts of the block made.
     pub fn apply(self, rw: &mut Rewriter<'_>, replaced: &mut FxHashMap<Value, Value>) -> Result<(), RewriteError> {
         let mut made: Vec<Value> = Vec::new();
         let value =

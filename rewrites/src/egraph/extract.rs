@@ -1,11 +1,15 @@
-//! Which node of each class to keep: the cheapest program for all roots together, shared work counted once.
+//! Extraction: chooses one node of each class, so that the program for all roots is cheap with shared work
+//! counted once.
 //!
-//! The cheapest DAG is NP-hard to find; with the feature `exact-extraction`, `exact.rs` finds it. This is the greedy way: each class keeps the node whose operands' chosen nodes, taken together as
-//! a set, cost least; a class is looked at again when an operand's set becomes cheaper. Then single choices are exchanged as long as that
-//! makes the whole cheaper. Work that several roots could share is not seen by a greedy choice for each of them, so a second round
-//! counts a node that several classes use as divided among them; what costs less in the end is taken.
+//! The cheapest DAG is NP-hard to find; `exact.rs` finds it with the feature `exact-extraction`. This module
+//! is greedy: each class keeps the node whose operands' chosen nodes, as a set, cost least. A class is
+//! visited again when an operand's set becomes cheaper. Then single choices are exchanged as long as that
+//! reduces the total cost. The greedy choice for each root does not see work that several roots could share.
+//! So a second round divides the cost of a node by the number of classes that use it, and the cheaper
+//! solution wins.
 //!
-//! Of forms of equal cost the original wins, then the one with fewer new nodes, then the one that comes first by op name.
+//! Among forms of equal cost the original wins, then the one with fewer new nodes, then the first by op
+//! name.
 
 use super::analysis::{Graph, attrs_of};
 use super::node::{Head, Node};
@@ -35,13 +39,13 @@ impl Choice {
     }
 }
 
-/// An e-graph as far as its roots reach, with costs.
+/// The part of an e-graph that its roots reach, with costs.
 pub(crate) struct Problem {
     pub ids: Vec<Id>,
     pub classes: Vec<Vec<Choice>>,
     number: FxHashMap<Id, Class>,
     pub roots: Vec<Class>,
-    /// How many classes could use each.
+    /// The number of classes that could use each class.
     users: Vec<u64>,
 }
 
@@ -54,7 +58,8 @@ pub(crate) struct Solution {
 }
 
 impl Problem {
-    /// Collects what the roots reach. `originals` are the nodes that instructions of the block compute, children canonical.
+    /// Collects the classes that the roots reach. `originals` are the nodes of the block's instructions,
+    /// with canonical children.
     pub fn new(graph: &Graph, roots: &[Id], originals: &FxHashSet<Node>) -> Self {
         let mut problem = Problem {
             ids: Vec::new(),
@@ -91,7 +96,7 @@ impl Problem {
         }
     }
 
-    /// A problem of nothing but numbers.
+    /// A problem without an e-graph.
     #[cfg(all(test, feature = "exact-extraction"))]
     pub fn of_numbers(classes: Vec<Vec<Choice>>, roots: Vec<Class>) -> Self {
         let mut problem = Problem { ids: Vec::new(), classes, number: FxHashMap::default(), roots, users: Vec::new() };
@@ -114,7 +119,7 @@ impl Problem {
         self.number.get(&graph.find(id)).copied()
     }
 
-    /// The cheapest solution that is found; nothing if the roots have none.
+    /// The cheapest solution that is found; `None` if the roots have none.
     pub fn solve(&self) -> Option<Solution> {
         let exact = self.greedy(|_, cost| cost);
         let original = exact.as_ref().and_then(|exact| self.original(exact));
@@ -135,13 +140,14 @@ impl Problem {
         self.rated(self.classes.iter().zip(&otherwise.node).map(first).collect())
     }
 
-    /// Gives a selection its cost. Nothing if it has a cycle or a gap.
+    /// Rates a selection. `None` if it has a cycle or a gap.
     pub fn rated(&self, node: Vec<Option<usize>>) -> Option<Solution> {
         let (cost, fresh) = self.rate(&node)?;
         Some(Solution { node, cost, fresh })
     }
 
-    /// What the roots need costs, each class once, and how many nodes of it are new. Nothing if there is a cycle or a gap.
+    /// The cost of the classes that the roots need, each counted once, and the number of new nodes. `None`
+    /// if there is a cycle or a gap.
     fn rate(&self, node: &[Option<usize>]) -> Option<(u64, usize)> {
         let (mut cost, mut fresh) = (0u64, 0);
         for class in self.needed(node)? {
@@ -155,7 +161,7 @@ impl Problem {
     /// The classes that the roots need, operands first.
     pub fn needed(&self, node: &[Option<usize>]) -> Option<Vec<Class>> {
         let mut order = Vec::with_capacity(self.classes.len());
-        // 0 not seen, 1 being looked at, 2 done.
+        // 0: not visited, 1: in progress, 2: done.
         let mut state = vec![0u8; self.classes.len()];
         let mut stack: Vec<(Class, usize)> = Vec::with_capacity(self.classes.len());
         for &root in &self.roots {
@@ -199,7 +205,7 @@ impl Problem {
                 }
             }
         }
-        // Costs only fall; the bound is for sets that would fall for very long.
+        // Costs only fall; the budget stops sets that would fall for very long.
         let mut budget = 64 * self.classes.iter().map(Vec::len).sum::<usize>() + 1024;
         while let Some((class, n)) = queue.pop_front() {
             budget = budget.saturating_sub(1);
@@ -215,7 +221,7 @@ impl Problem {
         self.rated(best.into_iter().map(|b| b.map(|b| b.node)).collect())
     }
 
-    /// A node of a class together with what its operands' classes chose.
+    /// A node of a class together with the sets that its operands' classes chose.
     fn best_of(
         &self,
         class: Class,
@@ -245,9 +251,9 @@ impl Problem {
         Some(Best { total, fresh, changed: !choice.original, node: n, members })
     }
 
-    /// Exchanges single choices as long as the whole becomes cheaper.
+    /// Exchanges single choices as long as the total cost falls.
     pub fn exchange(&self, mut solution: Solution) -> Solution {
-        /// So many wholes are looked at, times their size.
+        /// The most selections that are rated, times their size.
         const WORK: usize = 200_000;
         let mut work = 0;
         loop {
@@ -273,7 +279,7 @@ impl Problem {
     }
 }
 
-/// The best that is known of a class: a node, and all that it needs.
+/// The best known choice of a class: a node, and the set of all classes that it needs.
 struct Best {
     total: u64,
     fresh: usize,
@@ -303,7 +309,7 @@ fn merged(a: &[(Class, u64)], b: &[(Class, u64)]) -> Vec<(Class, u64)> {
     all
 }
 
-/// What a node costs: nothing if it has no children.
+/// The cost of a node; zero without children.
 pub(crate) fn node_cost(graph: &Graph, class: Id, node: &Node) -> u64 {
     let Head::Op(op) = node.head else { return 0 };
     let types: SmallVec<[Type; 3]> = node.operands().iter().filter_map(|&arg| graph[arg].data.ty.clone()).collect();

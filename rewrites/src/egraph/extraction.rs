@@ -1,12 +1,12 @@
-//! How the form is chosen: greedily, or the cheapest for certain, which is a rewrite of its own that a cargo feature adds.
+//! How a form is chosen: greedily, or exactly, which is a rewrite of its own that a cargo feature adds.
 
 use super::extract::{Problem, Solution};
 use crate::pipeline::Pipeline;
 
-/// The rewrite that looks for the cheapest form.
+/// The rewrite that chooses the cheapest form.
 pub(crate) const EXACT: &str = "saturate-exact";
 
-/// How the form is chosen.
+/// How a form is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extraction {
     Greedy,
@@ -14,13 +14,14 @@ pub(crate) enum Extraction {
 }
 
 impl Extraction {
-    /// How the rewrite of a pipeline does it.
+    /// The extraction of the pipeline's rewrite.
     pub fn of(pipeline: &Pipeline) -> Self {
         let exact = pipeline.stops().iter().any(|stop| stop.entry.def.name == EXACT);
         if exact { Extraction::Exact } else { Extraction::Greedy }
     }
 
-    /// A form, and the end of a remark that says why it may not be the cheapest, where that was asked for.
+    /// A form, and the end of a remark that says why it may not be the cheapest, if exact extraction was
+    /// requested.
     pub fn solve(self, problem: &Problem) -> (Option<Solution>, String) {
         let greedy = problem.solve();
         #[cfg(feature = "exact-extraction")]

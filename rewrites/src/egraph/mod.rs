@@ -1,12 +1,14 @@
 //! `saturate`: equality saturation of a block's pure instructions.
 //!
-//! The instructions go into an e-graph, which holds many equal forms of each value at once; every rule of the registry is
-//! applied wherever it matches until nothing new comes of it, or a limit is met; then the cheapest form is taken, shared work counted
-//! once. So the order in which rules are applied does not matter, and a rule that makes things worse for the moment is no danger.
-//! (Tate et al., "Equality Saturation: a New Approach to Optimization", POPL 2009; Willsey et al., "egg", POPL 2021.)
+//! The instructions go into an e-graph, which represents many equal forms of each value. Every rule of the
+//! registry is applied wherever it matches, until the graph is saturated or a limit is reached. Then the
+//! cheapest form is extracted, with shared work counted once. So the order of rules does not matter, and a
+//! rule may make a form worse temporarily. (Tate et al., "Equality Saturation: a New Approach to
+//! Optimization", POPL 2009; Willsey et al., "egg", POPL 2021.)
 //!
-//! Rules are those of the pipeline's registry, of all three arrows, as far as `Options::liberties` grants what they take. The result is never costlier
-//! than the original, by [`cost`](mod@crate::cost); a form that costs the same keeps the original.
+//! The rules are those of the pipeline's registry, of all three arrows, whose liberties `Options::liberties`
+//! grants. By [`cost`](mod@crate::cost), the result never costs more than the original; among forms of equal
+//! cost the original wins.
 
 mod analysis;
 mod blame;
@@ -51,7 +53,7 @@ use rewright_ir::Loc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use saturate::{End, Limits, Summary, saturate};
 
-/// Instructions of a block that go into one graph: work grows faster than linearly with this.
+/// The most instructions of a block in one graph: the work grows faster than linearly.
 const REGION: usize = 256;
 
 /// Equality saturation.
@@ -113,19 +115,19 @@ fn apply(found: Vec<Better>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> 
     Ok(())
 }
 
-/// The cheapest form that was found of some instructions.
+/// The cheapest form that was found for some instructions.
 pub(crate) struct Solved {
     region: Region,
     problem: Problem,
     solution: Solution,
     summary: Summary,
-    /// What the instructions cost as they are.
+    /// The cost of the original instructions.
     before: u64,
-    /// Why the form may not be the cheapest, where that was asked for.
+    /// Why the form may not be the cheapest, if exact extraction was requested.
     doubt: String,
 }
 
-/// Saturates some instructions of a block and chooses a form that costs less than they do.
+/// Saturates some instructions of a block and extracts a form that costs less.
 fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extraction) -> Result<Solved, NoMatch> {
     let func = cx.func();
     let loc = func.inst(part[0]).loc;
@@ -171,7 +173,7 @@ fn told(summary: &Summary) -> String {
     format!("{} after {} iterations with {} nodes", summary.end, summary.iterations, summary.nodes)
 }
 
-/// Nothing to say where all forms were looked at and none is cheaper.
+/// No remark if all forms were examined and none is cheaper.
 fn no_better(summary: &Summary, cost: u64, doubt: &str, loc: Loc) -> NoMatch {
     match summary.end {
         End::Saturated | End::Goal if doubt.is_empty() => NoMatch::quiet(),

@@ -1,4 +1,4 @@
-//! Functions with the names by which proofs know their values.
+//! Functions with the names that proofs use for their values.
 
 use rewright_ir::text::{Names, Numbering};
 use rewright_ir::{Function, Value};
@@ -11,7 +11,7 @@ pub struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// A function whose anonymous values have these numbers; those that have none yet get one.
+    /// A function whose anonymous values have these numbers; unnumbered ones get one.
     pub fn numbered(func: &'a Function, numbering: &mut Numbering) -> Self {
         Named { func, names: Names::numbered(func, numbering) }
     }

@@ -1,11 +1,12 @@
-//! Sums and products of many terms.
+//! Normal forms of sums and products of many terms.
 //!
-//! Rules that say that sums are associative and commutative make an e-graph grow exponentially. So there are none: a tree of sums,
-//! differences and products with constants is read as a linear combination, its terms are put in one order, like terms are joined, and it is
-//! written again; a product of many factors likewise, powers by repeated squaring. Two sums of the same terms get the same form.
-//! Besides, a factor that several terms have is taken out of them: again and again that is Horner's scheme.
+//! Rules for associativity and commutativity make an e-graph grow exponentially, so there are none. Instead,
+//! a tree of sums, differences and products with constants is read as a linear combination. Its terms are
+//! sorted, like terms are combined, and the sum is written again. Products of many factors are treated
+//! likewise, with powers by repeated squaring. Two sums of the same terms get the same form. A factor that
+//! several terms share is also factored out; repeated, this is Horner's scheme.
 //!
-//! Of integers, which wrap, all this is exact. Of floats it takes the liberties [`FLOATS`].
+//! For integers, which wrap, all this is exact. For floats it takes the liberties [`FLOATS`].
 
 use super::analysis::Graph;
 use super::computes::Computes;
@@ -19,31 +20,31 @@ use egg::Id;
 use rewright_ir::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar, registry};
 use smallvec::{SmallVec, smallvec};
 
-/// What sums and products of floats take.
+/// The liberties that the forms of floats take.
 pub(crate) const FLOATS: Liberties =
     Liberties::REASSOCIATE.union(Liberties::NO_NAN).union(Liberties::NO_INF).union(Liberties::NO_SIGNED_ZEROS);
 
-/// A sum or product has no more terms than this, and is no deeper.
+/// The most terms of a sum or product, and its greatest depth.
 const MOST: usize = 16;
-/// So many classes are looked into for one sum or product: shared parts are looked into as often as they occur.
+/// The most classes that are visited for one sum or product; shared parts count as often as they occur.
 const VISITS: usize = 64;
 
-/// What proofs call it.
+/// The reasons that proofs give.
 pub(crate) const REASONS: [&str; 3] = ["sum-of-terms", "product-of-factors", "common-factor"];
 
-/// What was found: the names are the reasons that proofs give.
+/// A normal form; its name is the reason that proofs give.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
-    /// Classes with their factors, in order, and a constant.
+    /// Classes with their coefficients, in order, and a constant.
     Sum(Vec<(Id, Const)>, Const),
     /// Classes with their exponents, in order, and a constant.
     Product(Vec<(Id, u32)>, Const),
-    /// The factor, what is left of the terms that have it, and the others.
+    /// The factor, the remaining factors of the terms that share it, and the other terms.
     Factored(Id, Vec<(Vec<(Id, u32)>, Const)>, Vec<(Id, Const)>, Const),
 }
 
 impl Form {
-    /// The reason that proofs give, by its number among [`REASONS`].
+    /// The number of the proof's reason in [`REASONS`].
     pub fn reason(&self) -> usize {
         match self {
             Form::Sum(..) => 0,
@@ -61,7 +62,7 @@ pub(crate) struct Found {
     tree: Tree,
 }
 
-/// A term as far as it was looked into.
+/// The part of a term that was read.
 #[derive(Clone, Debug)]
 enum Tree {
     Class(Id),
@@ -70,7 +71,7 @@ enum Tree {
 }
 
 impl Tree {
-    /// The term in the graph, as proofs speak of it.
+    /// The term in the graph, in the form that proofs name.
     pub fn add(&self, graph: &mut Graph) -> Id {
         match self {
             Tree::Class(id) => *id,
@@ -91,14 +92,14 @@ impl Found {
     }
 }
 
-/// The ops that sums and products are made of.
+/// The ops of sums and products.
 #[derive(Clone, Copy)]
 pub(crate) struct Ring {
     add: Op,
     sub: Op,
     neg: Op,
     mul: Op,
-    /// Where these four cast nothing, in this order.
+    /// The conditions under which these ops cast nothing: `add`, `sub`, `neg`, `mul`.
     computes: [Computes; 4],
     granted: Liberties,
 }
@@ -117,7 +118,7 @@ impl Ring {
         certain && (dtype.is_int() || dtype.is_float() && self.granted.contains(FLOATS))
     }
 
-    /// The forms of the sums and products of a graph that something changed of, and how many classes were looked at for them.
+    /// The forms of sums and products near a change, and the number of classes visited.
     pub fn search(&self, graph: &Graph, near: &Near) -> (Vec<Found>, usize) {
         let mut classes: Vec<Id> = Vec::new();
         for op in [self.add, self.sub, self.mul] {
@@ -165,7 +166,7 @@ impl Ring {
         at.is_some_and(|at| self.computes[at].casts_nothing(graph, &node.children))
     }
 
-    /// Forms with a factor that several terms have taken out of them.
+    /// The forms with one shared factor factored out.
     fn factored(
         &self,
         graph: &Graph,
@@ -211,7 +212,7 @@ impl Ring {
         found
     }
 
-    /// Plans a form, if it is of the class's type.
+    /// Plans the ops of a form, if they give the class's type.
     pub fn plan(&self, graph: &Graph, found: &Found) -> Option<Template> {
         let want = graph[found.class].data.ty.clone()?;
         let mut writer = Writer { ring: *self, graph, ops: Builder::default() };
@@ -241,7 +242,8 @@ impl Ring {
     }
 }
 
-/// The order of terms: small ones first, so that what is of fewer elements is computed apart.
+/// The order of terms: those with fewer elements come first, so that small terms are combined before they
+/// are broadcast.
 fn order(graph: &Graph, id: Id) -> (u64, Id) {
     (graph[id].data.ty.as_ref().map_or(0, elements), id)
 }
@@ -260,7 +262,7 @@ struct Product {
 struct Reader<'a> {
     ring: Ring,
     graph: &'a Graph,
-    /// The classes that are being looked into: a class may contain itself.
+    /// The classes that are being read: a class may contain itself.
     path: Vec<Id>,
     visits: usize,
 }
@@ -304,12 +306,12 @@ impl Reader<'_> {
         self.tree(node, trees)
     }
 
-    /// Only proofs speak of terms.
+    /// Terms are needed for proofs only.
     fn explains(&self) -> bool {
         self.graph.are_explanations_enabled()
     }
 
-    /// The term of a node that was looked into: where nobody asks for it, the class.
+    /// The term of a node that was read; its class if no proof is recorded.
     fn tree(&self, node: &Node, operands: Vec<Tree>) -> Option<Tree> {
         if self.explains() {
             Some(Tree::Op(node.clone(), operands))
@@ -338,7 +340,8 @@ impl Reader<'_> {
         (sum.terms.len() <= MOST).then_some(Tree::Class(id))
     }
 
-    /// Reads a node of a class that is `inner`, if there is one and it may be looked into; if not the class is taken as it is.
+    /// Reads a node of a class for which `inner` holds, if there is one within the limits; otherwise the
+    /// class itself is a term.
     fn inside(
         &mut self,
         id: Id,
@@ -397,7 +400,8 @@ impl Writer<'_> {
         self.ops.call(op, &[a, b], Attrs::new(), 0)
     }
 
-    /// Terms with factors, and a constant: what is added first, then what is subtracted.
+    /// Writes terms with coefficients and a constant: first the terms that are added, then those that are
+    /// subtracted.
     fn sum(&mut self, terms: Vec<(Typed, Scalar)>, rest: Scalar) -> Option<Typed> {
         let (ring, zero) = (self.ring, rest);
         let mut so_far: Option<Typed> = None;
@@ -437,7 +441,7 @@ impl Writer<'_> {
         if is_one { Some(term) } else { self.call(self.ring.mul, term, constant(factor)) }
     }
 
-    /// Factors as a term of a sum; no factor at all is the constant.
+    /// A product of factors as a term of a sum; without factors it is the constant.
     fn term(&mut self, factors: &[(Id, u32)], by: Scalar) -> Option<(Typed, Scalar)> {
         let one = Scalar::one(by.dtype());
         if factors.is_empty() {
@@ -462,7 +466,7 @@ impl Writer<'_> {
         }
     }
 
-    /// By repeated squaring.
+    /// A power by repeated squaring.
     fn power(&mut self, base: Typed, exponent: u32) -> Option<Typed> {
         let mul = self.ring.mul;
         let (mut square, mut rest, mut so_far) = (base, exponent, None::<Typed>);
@@ -486,7 +490,7 @@ fn is_negative(scalar: Scalar) -> bool {
     scalar.to_c128().re < 0.0 && !is_its_opposite(scalar)
 }
 
-/// The least integer is its own opposite.
+/// The least integer is its own negation.
 fn is_its_opposite(scalar: Scalar) -> bool {
     scalar.dtype().is_int() && registry().op("neg").and_then(|neg| compute(neg, &[scalar])) == Some(scalar)
 }

@@ -1,15 +1,15 @@
-//! What became of an e-graph since it was looked at last, and who is near enough to see it.
+//! The distance of each e-class from the classes that changed since the last search.
 
 use super::analysis::Graph;
 use egg::Id;
 
-/// How many steps from users to operands lie between each class and one that changed.
+/// The number of steps from users to operands between each class and the nearest changed one.
 pub(crate) struct Near {
-    /// By id, of canonical ones; nothing if all are to be looked at.
+    /// By canonical id; `None` if all classes are searched.
     steps: Option<Vec<u8>>,
 }
 
-/// More steps than any pattern goes.
+/// More steps than any pattern takes.
 const FAR: u8 = u8::MAX;
 
 impl Near {
@@ -18,7 +18,7 @@ impl Near {
         Near { steps: None }
     }
 
-    /// The classes that reach these.
+    /// The distances to these classes.
     pub fn to(graph: &Graph, changed: &[Id]) -> Self {
         let mut steps = vec![FAR; graph.nodes().len()];
         let mut level: Vec<Id> = Vec::new();
@@ -43,12 +43,12 @@ impl Near {
         Near { steps: Some(steps) }
     }
 
-    /// True if something within so many steps changed.
+    /// True if a class within `steps` steps changed.
     pub fn is_within(&self, class: Id, steps: u8) -> bool {
         self.steps.as_ref().is_none_or(|all| all[usize::from(class)] <= steps)
     }
 
-    /// True if anything that the class is computed from changed, or itself.
+    /// True if the class or anything that it is computed from changed.
     pub fn is_above(&self, class: Id) -> bool {
         self.is_within(class, FAR - 1)
     }

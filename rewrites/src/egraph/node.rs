@@ -1,7 +1,8 @@
-//! What an e-graph of a block is made of.
+//! The nodes of an e-graph of a block.
 //!
-//! A node is dynamic, so any crate's op can be one. Attributes are leaves among a node's children, one for each that the op's schema
-//! has, so that patterns bind them as they bind operands. Everything is ordered by text and bits, never by what was interned when.
+//! A node is dynamic, so any crate's op can be one. Attributes are leaves among a node's children, one for
+//! each attribute of the op's schema, so that patterns bind them like operands. The order of nodes depends
+//! on text and bits only, never on the order of interning.
 
 use egg::Id;
 use rewright_ir::{Attr, Attrs, Op, Scalar};
@@ -10,10 +11,10 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// An op, or what has no children.
+/// The op of a node, or a leaf without children.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Head {
-    /// A value that is taken as it is, by its number.
+    /// An opaque value, by its number.
     Leaf(u32),
     /// A constant.
     Const(Const),
@@ -79,7 +80,7 @@ pub(crate) type Children = SmallVec<[Id; 4]>;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Node {
     pub head: Head,
-    /// The two children are kept in order, so that no rule needs to exchange them.
+    /// The two children are kept sorted, so that no rule needs to exchange them.
     pub sorts: bool,
     pub children: Children,
 }
@@ -95,7 +96,7 @@ impl Node {
     pub fn op(&self) -> Option<Op> {
         if let Head::Op(op) = self.head { Some(op) } else { None }
     }
-    /// True if a pattern that begins like this may match.
+    /// True if a pattern with this root may match.
     pub fn is_like(&self, shape: &Shape) -> bool {
         matches!((&self.head, shape), (Head::Op(op), Shape::Op(wanted, count)) if op == wanted && self.children.len() == *count)
     }
@@ -106,7 +107,7 @@ impl Node {
     }
 }
 
-/// What nodes that a pattern may match have in common.
+/// The common form of nodes that a pattern may match.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
     Leaf,
@@ -135,7 +136,8 @@ impl egg::Language for Node {
     fn children_mut(&mut self) -> &mut [Id] {
         &mut self.children
     }
-    /// This is how the e-graph makes a node canonical: sorting here keeps it sorted when classes become one.
+    /// The e-graph calls this to make a node canonical: sorting here keeps children sorted when classes are
+    /// merged.
     fn update_children<F: FnMut(Id) -> Id>(&mut self, mut f: F) {
         for child in &mut self.children {
             *child = f(*child);

@@ -1,4 +1,5 @@
-//! A rule's pattern as a program that walks classes. (de Moura and Bjørner, "Efficient E-Matching for SMT Solvers", 2007.)
+//! Compiles a rule's pattern to a program that walks e-classes (de Moura and Bjørner, "Efficient E-Matching
+//! for SMT Solvers", 2007).
 
 use super::analysis::Graph;
 use super::computes::Computes;
@@ -8,13 +9,14 @@ use egg::Id;
 use rewright_ir::Op;
 use smallvec::SmallVec;
 
-/// A place for a class.
+/// A register that holds a class.
 type Reg = usize;
 
 /// A step of the program; each may fail.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A node of the class in `at` has this op; its children go to `out` and after, in either order if they may be exchanged.
+    /// A node of the class in `at` has this op; its children go to `out` and the registers after it, in both
+    /// orders if they may be exchanged.
     Op {
         at: Reg,
         shape: Shape,
@@ -28,7 +30,7 @@ enum Step {
     Constant(Reg),
     Varies(Reg),
     DTypes(Reg, DTypes),
-    /// The op computes at the dtypes of its operands, which are at `out` and after.
+    /// The op computes at the dtypes of its operands, which are in `out` and the registers after it.
     Computes {
         computes: Computes,
         out: Reg,
@@ -36,7 +38,7 @@ enum Step {
     },
 }
 
-/// An op of the pattern and where its children are.
+/// An op of the pattern and the registers of its children.
 #[derive(Clone, Debug)]
 pub(crate) struct OpPlace {
     pub node: NodeId,
@@ -49,26 +51,26 @@ pub(crate) struct OpPlace {
 pub(crate) struct Pattern {
     steps: Vec<Step>,
     regs: usize,
-    /// What the root's nodes are like.
+    /// The shape of the root's nodes.
     pub root: Shape,
-    /// So many steps from users to operands it goes.
+    /// The depth of the pattern, in steps from users to operands.
     pub depth: u8,
-    /// Where each variable is.
+    /// The register of each variable.
     pub vars: Vec<Reg>,
-    /// Where each attribute variable is.
+    /// The register of each attribute variable.
     pub attrs: Vec<Reg>,
     /// The ops, users before operands.
     pub ops: Vec<OpPlace>,
 }
 
-/// What a pattern matched: the class and all that was walked through.
+/// A match: the class of the root and all registers.
 pub(crate) type Regs = SmallVec<[Id; 12]>;
 
-/// What was found in an iteration, and how much more may be.
+/// The matches of an iteration, and the remaining limits.
 pub(crate) struct Search {
     pub found: Vec<Regs>,
     pub matches: usize,
-    /// So many nodes may be looked at yet.
+    /// The number of nodes that may still be visited.
     pub looks: usize,
 }
 
@@ -79,7 +81,7 @@ impl Search {
 }
 
 impl Pattern {
-    /// Nothing for patterns that speak of ops with more than one result, that have several roots, or rest variables.
+    /// `None` for patterns with several roots, with rest variables, or with ops of several results.
     pub fn of(rule: &Rule) -> Option<Pattern> {
         if !rule.also.is_empty() || rule.has_rests() {
             return None;
@@ -119,7 +121,7 @@ impl Pattern {
         })
     }
 
-    /// All matches in a class. False if a limit was met and there may be more.
+    /// All matches in a class. False if a limit was reached, so that more matches may exist.
     pub fn search(&self, graph: &Graph, class: Id, search: &mut Search) -> bool {
         let mut regs = Regs::from_elem(class, self.regs);
         self.run(graph, 0, &mut regs, search);
@@ -177,10 +179,10 @@ fn passes(graph: &Graph, step: &Step, regs: &Regs) -> bool {
 struct Compiler<'r> {
     rule: &'r Rule,
     steps: Vec<Step>,
-    /// Steps that cost more than others: at the end.
+    /// Steps that cost more than others, which run last.
     last: Vec<Step>,
     regs: usize,
-    /// Where each term is.
+    /// The register of each term.
     at: Vec<Option<Reg>>,
     attrs: Vec<Option<Reg>>,
     ops: Vec<OpPlace>,

@@ -1,4 +1,5 @@
-//! Whether two sums and products of many terms are the same polynomial: how steps that regroup them are checked.
+//! Decides whether two sums and products of many terms are the same polynomial: checks steps that regroup
+//! them.
 
 use super::nary::FLOATS;
 use super::terms::{Term, Terms};
@@ -8,21 +9,22 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Polynomials have no more terms than this, and no higher degrees.
+/// The most terms of a polynomial, and its greatest degree.
 const MOST: usize = 512;
 
-/// So many factors of monomials are written down on the way to one polynomial.
+/// The most factors of monomials that are stored while a polynomial is expanded.
 const WORK: usize = MOST * MOST;
 
-/// Coefficients may differ by so many units of rounding of the largest of them.
+/// The tolerance of coefficients, in rounding units of the largest one.
 const TOLERANCE: f64 = 64.0;
 
-/// Factors with their exponents, in order: those that are neither sums nor products.
+/// Factors with their exponents, in order; none is a sum or a product itself.
 type Monomial = Vec<(Term, u32)>;
 /// Monomials and their coefficients.
 type Polynomial = BTreeMap<Monomial, Scalar>;
 
-/// Refuses two terms, with their types, that are not the same polynomial. `ty` tells the types of their parts.
+/// Rejects two terms, with their types, that are not the same polynomial. `ty` gives the types of their
+/// parts.
 pub(crate) fn same(
     terms: &Terms,
     a: (Term, &Type),
@@ -79,9 +81,9 @@ fn compute(op: Op, args: &[Scalar]) -> Option<Scalar> {
 }
 
 impl<F: FnMut(Term) -> Option<Type>> Reader<'_, F> {
-    /// Nothing if the polynomial is too large.
+    /// The polynomial of a term; `None` if it is too large.
     fn read(&mut self, term: Term) -> Option<Polynomial> {
-        // Parts have smaller numbers than what they are part of.
+        // Parts have smaller numbers than the term that contains them.
         let mut parts = BTreeSet::from([term]);
         let mut inner = Vec::new();
         while let Some(part) = parts.pop_last() {
@@ -101,7 +103,7 @@ impl<F: FnMut(Term) -> Option<Type>> Reader<'_, F> {
         self.memo.get(&term).cloned()
     }
 
-    /// The polynomial of a term whose parts are known.
+    /// The polynomial of a term whose parts are expanded already.
     fn expanded(&mut self, term: Term) -> Option<Polynomial> {
         let constant = |scalar| Some(Polynomial::from([(Monomial::new(), scalar)]));
         if let Some(scalar) = self.terms.as_const(term) {
@@ -125,7 +127,7 @@ impl<F: FnMut(Term) -> Option<Type>> Reader<'_, F> {
         }
     }
 
-    /// The op and the operands of a sum, a difference, a product or a constant array, of which nothing is cast.
+    /// The op and the operands of a sum, difference, product or constant array without casts.
     fn ring(&mut self, term: Term) -> Option<(Op, SmallVec<[Term; 2]>)> {
         let (op, operands, _) = self.terms.op(term)?;
         let Ops { add, sub, neg, mul, full } = self.ops;

@@ -1,8 +1,9 @@
 //! Proofs that two terms are equal, as chains of rule applications.
 //!
-//! egg keeps, for each union, why it was made, and finds a chain of reasons between two terms (Flatt et al., "Small Proofs from
-//! Congruence Closure", FMCAD 2022). Terms share their parts, and so does what is made of them here: a change of a part is told once, however often
-//! the part occurs. Written out in full, proofs would grow exponentially.
+//! egg records the reason of each union, and finds a chain of reasons between two terms (Flatt et al.,
+//! "Small Proofs from Congruence Closure", FMCAD 2022). Terms share their parts, and proofs share the
+//! changes of parts: a change of a part is a step once, however often the part occurs. Proofs without
+//! sharing would grow exponentially.
 
 use super::analysis::{COMMUTE, FOLD};
 use super::nary;
@@ -17,38 +18,39 @@ use std::rc::Rc;
 /// One application of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProofStep {
-    /// The rule; `fold` computes with constants, `commute` exchanges operands, and sums and products of many terms have names of their own.
+    /// The rule, or another reason: `fold` for constant folding, `commute` for exchanged operands, or a
+    /// reason of sums and products of many terms.
     pub rule: Name,
-    /// The rule goes from the second term to the first.
+    /// The rule is applied from right to left.
     pub backward: bool,
-    /// The part that changes, as it was; parts of it that have a name in the program are written by that.
+    /// The part that changes, before the step; named parts are printed by their names.
     pub before: String,
-    /// The same, as it is then.
+    /// The part after the step.
     pub after: String,
     /// Both as terms.
     pub(crate) terms: (Term, Term),
 }
 
 impl ProofStep {
-    /// True for a rule of the registry.
+    /// True if the reason is a rule of the registry.
     pub fn is_rule(&self) -> bool {
         ![FOLD, COMMUTE].contains(&self.rule.as_str()) && !nary::REASONS.contains(&self.rule.as_str())
     }
 }
 
-/// Why two terms are equal: each step changes one part of the term, and what was changed before stays so.
+/// A proof that two terms are equal: each step changes one part of the term, and earlier changes remain.
 ///
-/// [`check`](Proof::check) says whether it is a proof, and asks nobody who had a part in finding it.
+/// [`check`](Proof::check) verifies the proof, independently of the code that found it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
-    /// The steps, in order. None: the two are the same term.
+    /// The steps, in order. None if the two are the same term.
     pub steps: Vec<ProofStep>,
     pub(crate) terms: Terms,
-    /// What is equal.
+    /// The terms that are equal.
     pub(crate) ends: (Term, Term),
 }
 
-/// A step a line.
+/// One step a line.
 impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.steps.is_empty() {
@@ -71,7 +73,7 @@ struct Walk<'a> {
     steps: Vec<ProofStep>,
 }
 
-/// A proof of egg in our words: that two terms are equal.
+/// Converts egg's proof that two terms are equal.
 pub(crate) fn told(mut terms: Terms, trees: &[Rc<TreeTerm<Node>>], ends: (Term, Term)) -> Proof {
     let mut walk = Walk {
         terms: &mut terms,
@@ -98,7 +100,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A change of a part is told once.
+    /// A change of a part becomes one chain of steps, once.
     fn children(&mut self, child: &[Rc<TreeTerm<Node>>]) {
         let (Some(begin), Some(end)) = (child.first(), child.last()) else { return };
         let ends = (self.first(begin), self.last(end));

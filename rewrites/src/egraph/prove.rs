@@ -1,4 +1,4 @@
-//! Proves that two functions are equal, or that what saturation made of a value is.
+//! Proves that two functions are equal, or that the result of saturation is equal to the original value.
 
 use super::analysis::{Graph, add};
 use super::blame;
@@ -26,12 +26,12 @@ use thiserror::Error;
 /// Why there is no proof.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NoProof {
-    /// The functions are not of the form that can be compared.
+    /// The functions can't be compared.
     #[error("`@{function}` can't be compared: {why}")]
     Form {
         /// The function.
         function: Name,
-        /// What is not as it should be.
+        /// The reason.
         why: String,
     },
     /// The rules do not make the two equal, or not within the limits.
@@ -40,21 +40,21 @@ pub enum NoProof {
         /// How the search ended.
         how: String,
     },
-    /// A rule makes different things equal.
+    /// A rule makes unequal values equal.
     #[error("a rule is not true: {0}")]
     Unsound(String),
-    /// The terms are too deep to be searched.
+    /// The terms are too deep for the search.
     #[error(
         "the terms are {depth} operations deep; proofs are looked for down to {DEEPEST}: prove the equality of parts of them"
     )]
     Deep {
-        /// How many operations are applied one after the other.
+        /// The depth of nested operations.
         depth: usize,
     },
-    /// What was found does not stand up to a check.
+    /// The proof that was found fails the check.
     #[error("what was found is no proof: {0}")]
     Refused(#[from] ProofError),
-    /// What is asked about did not change.
+    /// The value did not change.
     #[error("`{0}` is what it was")]
     Unchanged(String),
 }
@@ -62,7 +62,7 @@ pub enum NoProof {
 /// Limits of a search for a proof.
 const LIMITS: Limits = Limits { nodes: 5_000, iterations: 24, matches: 1_000, looks: 50_000, times: false };
 
-/// Proofs are told part by part, and each part is asked of its own parts in turn.
+/// The depth limit: the construction of a proof recurses into the parts of a term.
 const DEEPEST: usize = 500;
 
 fn searched(region: &mut Region, rules: &RuleSet, a: Id, b: Id) -> Result<(), NoProof> {
@@ -78,7 +78,8 @@ fn searched(region: &mut Region, rules: &RuleSet, a: Id, b: Id) -> Result<(), No
     Err(NoProof::NotFound { how })
 }
 
-/// Proves that two functions of one block, with parameters of the same types and one result, give the same, as far as liberties say.
+/// Proves that two functions are equal, up to the liberties granted. Both have one block, parameters of the
+/// same types, and one result.
 pub fn prove<'a>(
     a: impl Into<Named<'a>>,
     b: impl Into<Named<'a>>,
@@ -115,8 +116,8 @@ pub fn prove<'a>(
     proven(region, terms, &rules, registry, (start, goal))
 }
 
-/// Proves that what `saturate` makes of a value is equal to it, with the rules that it may use in a pipeline of a registry. `func` is the
-/// function before.
+/// Proves that the value that `saturate` makes of a value is equal to it, with the rules that a pipeline of
+/// the registry may use. `func` is the original function.
 pub fn explain<'a>(
     func: impl Into<Named<'a>>,
     value: Value,
@@ -150,7 +151,8 @@ pub fn explain<'a>(
     proven(region, terms, &rules, registry, (start, goal))
 }
 
-/// Proves that two values of a block of a function are equal. Parameters and constants are of every block.
+/// Proves that two values of one block of a function are equal. Parameters and constants belong to every
+/// block.
 pub fn prove_values<'a>(
     func: impl Into<Named<'a>>,
     values: (Value, Value),
@@ -180,7 +182,7 @@ pub fn prove_values<'a>(
     proven(region, terms, &rules, registry, (start, goal))
 }
 
-/// The instructions of a block that go into a graph because values are computed by them.
+/// The instructions of a block that the values are computed from and that can be in a graph.
 fn needed(cx: &MatchCx<'_>, block: Block, values: &[Value]) -> Vec<Inst> {
     let func = cx.func();
     let mut wanted: FxHashSet<Value> = values.iter().copied().collect();
@@ -198,7 +200,7 @@ fn needed(cx: &MatchCx<'_>, block: Block, values: &[Value]) -> Vec<Inst> {
     insts
 }
 
-/// Searches for a proof, and checks what is found.
+/// Searches for a proof, and checks it.
 fn proven(
     mut region: Region,
     mut terms: Terms,
@@ -206,7 +208,7 @@ fn proven(
     registry: &RewriteRegistry,
     (start, goal): (Id, Id),
 ) -> Result<Proof, NoProof> {
-    // What is to be proved is what the program says, not what the graph makes of it.
+    // The proof is about the terms of the program, not about those that the graph adds.
     let found = terms_of(&mut terms, &region.graph);
     let ends = (found[usize::from(start)], found[usize::from(goal)]);
     let depth = terms.depth(ends.0).max(terms.depth(ends.1));
@@ -229,7 +231,8 @@ fn proven(
     }
 }
 
-/// Steps that make terms equal to forms of which more is certain: the graph knows of a class what it knows of any form.
+/// Steps that make terms equal to forms with more facts, because the graph shares facts among all forms of a
+/// class and the check does not.
 fn supported(
     graph: &mut Graph,
     proof: &mut Proof,
@@ -252,7 +255,7 @@ fn supported(
             }
             let explanation = graph.explain_id_equivalence(id, Id::from(at));
             let part = told(std::mem::take(&mut proof.terms), &explanation.explanation_trees, (term, other));
-            // Not by what is to be shown.
+            // The proof of a fact must not use the fact itself.
             let whole = part.checked(registry, granted).is_ok();
             proof.terms = part.terms;
             if whole {
@@ -264,13 +267,13 @@ fn supported(
     steps
 }
 
-/// Refuses functions without types.
+/// Rejects functions without types.
 fn typed(func: &Function) -> Result<(), NoProof> {
     let why = || "it is untyped: `passdump run` prints it with its types".to_string();
     if func.untyped { Err(NoProof::Form { function: func.name, why: why() }) } else { Ok(()) }
 }
 
-/// Refuses functions that do more than to compute results: what they do besides is in no graph.
+/// Rejects functions with side effects, which the graph does not represent.
 fn only_computes(func: &Function) -> Result<(), NoProof> {
     let mut ops = func.blocks().flat_map(|block| func.insts(block)).map(|inst| func.inst(inst).op);
     match ops.find(|op| !op.is_terminator() && !op.effects.is_empty()) {
@@ -295,7 +298,7 @@ fn returned(func: &Function) -> Result<Value, NoProof> {
     }
 }
 
-/// Tells the terms the leaves of a function, and the names of its values.
+/// Adds the leaves of a function and the names of its values to the terms.
 fn name_values(terms: &mut Terms, named: &Named<'_>, region: &Region, mark: &str) {
     for (&leaf, known) in region.leaves.iter().zip(&region.graph.analysis.leaves).skip(terms.leaves()) {
         terms.leaf(named.text(leaf, mark), known.clone());
@@ -310,7 +313,7 @@ fn name_values(terms: &mut Terms, named: &Named<'_>, region: &Region, mark: &str
 /// The terms that were added to a graph, by their ids.
 fn terms_of(terms: &mut Terms, graph: &Graph) -> Vec<Term> {
     let mut found: Vec<Term> = Vec::with_capacity(graph.nodes().len());
-    // What a node is made of was added before it.
+    // Children were added before their node.
     for node in graph.nodes() {
         let children = node.children.iter().map(|&child| found[usize::from(child)]).collect();
         found.push(terms.term(node.head.clone(), children));
@@ -319,7 +322,7 @@ fn terms_of(terms: &mut Terms, graph: &Graph) -> Vec<Term> {
 }
 
 impl super::Solved {
-    /// Adds what was chosen for a class to another graph of the same instructions.
+    /// Adds the chosen form of a class to another graph of the same instructions.
     fn add(&self, class: usize, graph: &mut Graph) -> Option<Id> {
         let mut made: FxHashMap<usize, Id> = FxHashMap::default();
         for class in self.problem.needed(&self.solution.node)? {

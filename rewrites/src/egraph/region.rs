@@ -1,7 +1,8 @@
 //! The part of a block that goes into an e-graph: its pure instructions with one result.
 //!
-//! Everything else stays where it is, in order: what has effects, what may raise, what has several results or none, what computes by
-//! a body or a function of its own, and whatever reads or makes a value that something writes to or ends. Their results are leaves.
+//! All other instructions keep their order, and their results are leaves: instructions with effects, with
+//! possible errors, or with several results or none; instructions with a body or a callee; and instructions
+//! that read or define a value that something stores to or ends.
 
 use super::analysis::{Graph, Knowledge, Known, add, attrs_of};
 use super::node::{Children, Head, Node, attr_heads};
@@ -16,7 +17,7 @@ use rewright_ir::{Attrs, Block, DType, Dim, Function, Inst, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// How many definitions back it is asked what is certain of a leaf.
+/// The number of definitions that are followed to find facts about a leaf.
 const FACTS_DEPTH: u8 = 4;
 
 /// Instructions of a block in an e-graph.
@@ -24,16 +25,16 @@ pub(crate) struct Region {
     pub graph: Graph,
     /// The instructions in the graph, in order.
     pub insts: Vec<Inst>,
-    /// The ids of their results and of all that they use.
+    /// The ids of their results and operands.
     pub ids: FxHashMap<Value, Id>,
-    /// The values that leaves stand for.
+    /// The values of the leaves.
     pub leaves: Vec<Value>,
-    /// What is used outside of the graph, in order.
+    /// The values that are used outside of the graph, in order.
     pub roots: Vec<Value>,
 }
 
 impl Region {
-    /// The instructions among these that go into a graph.
+    /// The region of the candidates that can be in a graph.
     pub fn of(cx: &MatchCx<'_>, candidates: &[Inst], granted: Liberties, explains: bool) -> Region {
         let mut region = Region::empty(granted, explains);
         region.add_all(cx, candidates);
@@ -41,7 +42,7 @@ impl Region {
         region
     }
 
-    /// Nothing yet.
+    /// An empty region.
     pub fn empty(granted: Liberties, explains: bool) -> Region {
         let graph = Graph::new(Knowledge { granted, ..Knowledge::default() });
         let graph = if explains { graph.with_explanations_enabled() } else { graph };
@@ -88,7 +89,7 @@ impl Region {
         }
     }
 
-    /// The id of a value.
+    /// The id of a value; adds a constant or a leaf if it is new.
     pub fn value(&mut self, cx: &MatchCx<'_>, value: Value) -> Id {
         if let Some(&id) = self.ids.get(&value) {
             return id;
@@ -118,7 +119,7 @@ impl Region {
         self.roots = self.insts.iter().map(|&inst| func.inst(inst).results[0]).filter(is_root).collect();
     }
 
-    /// The node that an instruction computes, as it is in the graph now.
+    /// The node of an instruction, with canonical children.
     pub fn node(&self, func: &Function, inst: Inst) -> Node {
         let id = self.ids[&func.inst(inst).results[0]];
         let mut node = self.graph.nodes()[usize::from(id)].clone();
@@ -126,7 +127,7 @@ impl Region {
         node
     }
 
-    /// What the instructions cost that the roots need.
+    /// The cost of the instructions that the roots need.
     pub fn cost(&self, func: &Function) -> u64 {
         let inside: FxHashSet<Inst> = self.insts.iter().copied().collect();
         let mut needed: FxHashSet<Inst> = FxHashSet::default();
@@ -151,7 +152,8 @@ impl Region {
     }
 }
 
-/// The dtypes that an elementwise op computes at, if it still does when its constants have them already.
+/// The dtypes that an elementwise op computes at, if it computes at the same ones when its constants are
+/// cast to them first.
 fn computes_at(op: Op, dtypes: &[DType], attrs: &Attrs) -> Option<SmallVec<[DType; 3]>> {
     let Eval::Elementwise { resolve, .. } = op.eval else { return None };
     let found = resolve(dtypes, attrs).ok()?;
@@ -179,8 +181,8 @@ fn is_candidate(cx: &MatchCx<'_>, inst: Inst) -> bool {
     free(result) && data.args.iter().all(|&arg| constant(arg) || free(arg))
 }
 
-/// True if the instruction may end the program with an error for some operands. Of floats `power` does not, nor do extrema of what is
-/// not empty.
+/// True if the instruction may raise an error for some operands. `power` of floats does not, nor do extrema
+/// of arrays that are not empty.
 fn raises(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let never = |&value: &Value| match data.op.name {

@@ -1,4 +1,4 @@
-//! The rules of a run, compiled: those of the registry that may be explored and whose liberties are granted.
+//! The compiled rules of a run: the registry's rules whose liberties are granted.
 
 use super::nary::Ring;
 use super::node::Shape;
@@ -12,28 +12,28 @@ use rustc_hash::FxHashSet;
 use std::cell::{OnceCell, RefCell};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// The sets that were used last, the very last at the end. Rules live as long as the process does.
+/// The recently used sets, the latest one last. Rules live as long as the process does.
 static KEPT: Mutex<Vec<Arc<RuleSet>>> = Mutex::new(Vec::new());
 
-/// So many of them are kept.
+/// The most sets that are kept.
 const MOST_KEPT: usize = 16;
 
 /// A rule and its pattern.
 pub(crate) struct Compiled {
     pub rule: &'static Rule,
     pub pattern: Pattern,
-    /// What the nodes at the pattern's root are like, by its number in the set.
+    /// The number in the set of the shape of the pattern's root.
     pub root: usize,
-    /// Whether its two sides are equal on all values that were tried, once that was asked.
+    /// Memoized: whether both sides are equal on all values that were tried.
     holds: OnceLock<bool>,
 }
 
-/// Rules in the order of their names, whatever the order in which crates are linked.
+/// Rules in the order of their names, which does not depend on the order in which crates are linked.
 pub(crate) struct RuleSet {
-    /// The rules that it was made of.
+    /// The rules that the set was made of.
     given: Vec<&'static Rule>,
     pub rules: Vec<Compiled>,
-    /// What the nodes at the roots of patterns are like.
+    /// The shapes of the roots of patterns.
     pub shapes: Vec<Shape>,
     pub granted: Liberties,
     /// Sums and products of many terms.
@@ -42,7 +42,7 @@ pub(crate) struct RuleSet {
 }
 
 impl RuleSet {
-    /// The rules among these that may be applied: compiled, or those that were compiled before.
+    /// The set of the given rules whose liberties are granted: compiled, or from the kept sets.
     pub fn of(entries: impl IntoIterator<Item = RewriteEntry>, granted: Liberties) -> Arc<RuleSet> {
         let rule = |entry: RewriteEntry| if let Form::Rule(rule) = entry.def.form { Some(rule) } else { None };
         let given: Vec<&'static Rule> = entries.into_iter().filter_map(rule).collect();
@@ -51,7 +51,7 @@ impl RuleSet {
                 && set.given.len() == given.len()
                 && set.given.iter().zip(&given).all(|(a, b)| std::ptr::eq(*a, *b))
         };
-        // What a panic left there is whole: sets are only moved.
+        // The list is valid after a panic, because sets are only moved.
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.iter().position(same).map(|at| kept.remove(at));
         let set = known.unwrap_or_else(|| Arc::new(RuleSet::new(given, granted)));
@@ -83,28 +83,28 @@ impl RuleSet {
         RuleSet { given, rules, shapes, granted, ring: Ring::new(granted), roots }
     }
 
-    /// True if a rule of the set holds where it is tried by itself.
+    /// True if a rule of the set holds when it is tested by itself.
     pub fn holds(&self, name: Name) -> bool {
         let found = self.rules.iter().find(|compiled| compiled.rule.name == name);
         found.is_none_or(|c| *c.holds.get_or_init(|| soundness::check(c.rule).counterexample.is_none()))
     }
 
-    /// True if some rule's pattern begins with the op.
+    /// True if the root of some rule's pattern is this op.
     pub fn starts_at(&self, op: Op) -> bool {
         self.roots.contains(op.0.name)
     }
 }
 
-/// What equality saturation keeps from one function of a run to the next.
+/// The state that equality saturation keeps from one function of a run to the next.
 #[derive(Default)]
 pub(crate) struct RuleBook {
     set: OnceCell<Arc<RuleSet>>,
-    /// What the rules were used for.
+    /// The statistics of the run.
     pub stats: RefCell<SaturationStats>,
 }
 
 impl RuleBook {
-    /// The rules that a run may use, compiled when they are first asked for.
+    /// The rules that a run may use, compiled at the first call.
     pub fn set(&self, cx: &MatchCx<'_>) -> &RuleSet {
         self.set.get_or_init(|| RuleSet::of(cx.rules().iter().copied(), cx.liberties()))
     }

@@ -1,7 +1,7 @@
-//! Applies rules to an e-graph until nothing new comes of it, or a limit is met.
+//! Applies rules to an e-graph until it is saturated or a limit is reached.
 //!
-//! Limits are on nodes, iterations and matches, never on time: what comes out must not depend on the machine. In each iteration all
-//! rules look at the same graph, so a chain of k rules takes k iterations.
+//! The limits count nodes, iterations and matches, never time: the result must not depend on the machine. In
+//! each iteration all rules match against the same graph, so a chain of k rules takes k iterations.
 
 use super::analysis::Graph;
 use super::nary::{self, Form, Found};
@@ -16,18 +16,19 @@ use rustc_hash::FxHashSet;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Limits of a run, and whether it takes times.
+/// The limits of a run, and whether it measures times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// The graph grows to so many nodes, and few more.
+    /// The size at which the graph stops growing; a run exceeds it by few nodes.
     pub nodes: usize,
-    /// So many times all rules are looked for.
+    /// The most iterations.
     pub iterations: usize,
-    /// So many matches of one rule are applied in an iteration.
+    /// The most matches of one rule that are applied in an iteration.
     pub matches: usize,
-    /// So many nodes are looked at for one rule in an iteration: a deep pattern has many ways through large classes.
+    /// The most nodes that are visited for one rule in an iteration: a deep pattern has many paths through
+    /// large classes.
     pub looks: usize,
-    /// The time of each rule is taken.
+    /// Whether the time of each rule is measured.
     pub times: bool,
 }
 
@@ -40,15 +41,15 @@ impl Default for Limits {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// No rule says anything new.
+    /// The graph is saturated.
     Saturated,
-    /// The limit of nodes was met.
+    /// The limit of nodes was reached.
     Nodes,
-    /// The limit of iterations was met.
+    /// The limit of iterations was reached.
     Iterations,
-    /// The limit of matches of a rule was met, and nothing else new was found.
+    /// A rule reached its limit of matches, and no other rule had new matches.
     Matches,
-    /// What was asked for is known.
+    /// The goal was reached.
     Goal,
 }
 
@@ -64,19 +65,19 @@ impl fmt::Display for End {
     }
 }
 
-/// What one rule did.
+/// Statistics of one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuleUse {
     pub rule: Name,
-    /// So many classes were searched for it.
+    /// The number of classes that were searched.
     pub searched: usize,
-    /// So often it matched anew.
+    /// The number of new matches.
     pub matches: usize,
-    /// So often it was applied.
+    /// The number of applications.
     pub applied: usize,
-    /// So many nodes it added.
+    /// The number of nodes that it added.
     pub nodes: usize,
-    /// The time that it took, if that is asked for.
+    /// The time of the rule, if it was measured.
     pub time: Duration,
 }
 
@@ -86,14 +87,14 @@ impl RuleUse {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
     pub end: End,
     pub iterations: usize,
     pub nodes: usize,
     pub classes: usize,
-    /// Rules that were looked for, those that added most first.
+    /// The rules that were searched for; those that added most nodes come first.
     pub uses: Vec<RuleUse>,
 }
 
@@ -107,16 +108,17 @@ impl Summary {
     }
 }
 
-/// What was applied before, and would add nothing. Matches that conditions refused are tried again, for more may be known.
+/// Matches that were applied, and would add nothing again. Matches that conditions rejected are tried again,
+/// because more facts may be known.
 #[derive(Default)]
 struct Tried {
     matches: FxHashSet<(usize, Regs)>,
     forms: FxHashSet<(Id, Form)>,
-    /// Rules, by number, that had more matches in the last iteration than were looked for.
+    /// The rules, by number, whose search in the last iteration was cut short by a limit.
     cut: FxHashSet<usize>,
 }
 
-/// Applies rules until a limit is met or `done` says that what is known is enough.
+/// Applies rules until the graph is saturated, a limit is reached, or `done` returns true.
 pub(crate) fn saturate(graph: &mut Graph, set: &RuleSet, limits: Limits, done: impl Fn(&Graph) -> bool) -> Summary {
     graph.rebuild();
     let names = set.rules.iter().map(|c| c.rule.name).chain(nary::REASONS.map(Name::new));
@@ -159,7 +161,7 @@ fn elapsed(begun: Option<Instant>) -> Duration {
     begun.map(|begun| begun.elapsed()).unwrap_or_default()
 }
 
-/// The classes that have such a node, in order.
+/// The classes with a node of this shape, in order.
 fn classes(graph: &Graph, shape: &Shape) -> Vec<Id> {
     let mut classes: Vec<Id> = graph.classes_for_op(shape).into_iter().flatten().collect();
     classes.sort_unstable();
@@ -170,14 +172,14 @@ fn classes(graph: &Graph, shape: &Shape) -> Vec<Id> {
 struct Round {
     found: Vec<(usize, Vec<Regs>)>,
     forms: Vec<Found>,
-    /// Something was added or became equal.
+    /// A node was added or two classes were merged.
     news: bool,
     /// A rule had more matches than are applied.
     limited: bool,
 }
 
 impl Round {
-    /// Looks where something is near that changed since the last iteration: elsewhere all is as it was.
+    /// Searches near the classes that changed since the last iteration: elsewhere there are no new matches.
     fn search(
         graph: &Graph,
         set: &RuleSet,
@@ -216,14 +218,14 @@ impl Round {
             round.forms.retain(|found| !tried.forms.contains(&(found.class, found.form.clone())));
             let uses = &mut uses[set.rules.len()..];
             round.forms.iter().for_each(|found| uses[found.form.reason()].matches += 1);
-            // All three are read together.
+            // One search reads all three forms.
             uses.iter_mut().for_each(|used| used.searched += searched);
             uses[0].time += elapsed(begun);
         }
         round
     }
 
-    /// True if the graph has grown to the limit.
+    /// Applies the matches. True if the graph has reached its limit.
     fn apply(
         &mut self,
         graph: &mut Graph,
@@ -263,7 +265,7 @@ impl Round {
         false
     }
 
-    /// Adds a template and makes it equal to what it was made from.
+    /// Adds a template and merges it with the class of its match.
     fn unite(
         &mut self,
         graph: &mut Graph,

@@ -1,15 +1,15 @@
-//! What equality saturation did in a run, in numbers.
+//! Statistics of equality saturation in a run.
 
 use super::saturate::{RuleUse, Summary};
 use rewright_ir::{Loc, Name};
 use std::time::Duration;
 
-/// What equality saturation did in a run of a pipeline.
+/// Statistics of equality saturation in a run of a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SaturationStats {
-    /// One for each e-graph, in order: for each part of a block, whenever it was looked at.
+    /// One entry for each e-graph, in order: one for each part of a block each time it was examined.
     pub graphs: Vec<GraphStats>,
-    /// Rules that were looked for, of all graphs together; those that were applied most come first.
+    /// The rules that were searched for, summed over all graphs; those that were applied most come first.
     pub rules: Vec<RuleStats>,
 }
 
@@ -18,34 +18,34 @@ pub struct SaturationStats {
 pub struct GraphStats {
     /// The function.
     pub function: Name,
-    /// Where the first of the instructions is.
+    /// The location of the first instruction.
     pub loc: Loc,
-    /// So many instructions went into it.
+    /// The number of instructions that were added.
     pub instructions: usize,
-    /// So often all rules were looked for.
+    /// The number of iterations.
     pub iterations: usize,
-    /// So many nodes it had in the end.
+    /// The number of nodes at the end.
     pub nodes: usize,
-    /// So many classes of equal nodes it had in the end.
+    /// The number of e-classes at the end.
     pub classes: usize,
-    /// Why it ended: `saturated`, or `cut` at a limit.
+    /// Why saturation ended: `saturated`, or `cut` at a limit.
     pub end: String,
 }
 
-/// What a rule did.
+/// Statistics of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleStats {
     /// The rule.
     pub rule: Name,
-    /// So many classes were searched for its pattern.
+    /// The number of classes that were searched for its pattern.
     pub searched: u64,
-    /// So often the pattern matched anew.
+    /// The number of new matches.
     pub matches: u64,
-    /// So often something became of it: a node was added, or classes became one.
+    /// The number of applications that added a node or merged classes.
     pub applied: u64,
-    /// So many nodes it added.
+    /// The number of nodes that it added.
     pub nodes: u64,
-    /// The time that it took to search and to apply it; zero unless the options ask for times.
+    /// The time of searching and applying; zero unless the options ask for times.
     pub time: Duration,
 }
 

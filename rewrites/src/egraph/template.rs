@@ -1,4 +1,4 @@
-//! A rule's template at a place where its pattern matched: planned, and then added to the graph.
+//! Instantiates a rule's template where its pattern matched: plans it, and then adds it to the graph.
 
 use super::analysis::{Graph, add};
 use super::node::{Children, Head, Node, attr_heads};
@@ -9,13 +9,13 @@ use egg::Id;
 use rewright_ir::{Attr, Attrs, Op};
 use smallvec::{SmallVec, smallvec};
 
-/// A template of classes.
+/// A template over classes.
 pub(crate) type Template = template::Template<Id>;
 
-/// What stands for a term, with its type.
+/// The value of a term, with its type.
 pub(crate) type Typed = template::Typed<Id>;
 
-/// A class with its type; one that is a constant is that.
+/// A class with its type, or its constant.
 pub(crate) fn class(graph: &Graph, id: Id) -> Option<Typed> {
     let data = &graph[id].data;
     match data.constant {
@@ -24,7 +24,7 @@ pub(crate) fn class(graph: &Graph, id: Id) -> Option<Typed> {
     }
 }
 
-/// Plans the template of a rule, if it may be applied to what its pattern matched.
+/// Plans the template of a rule, if its conditions hold for the match.
 pub(crate) fn plan(graph: &Graph, rule: &Rule, pattern: &Pattern, regs: &Regs) -> Option<Template> {
     let vars: Option<SmallVec<[Typed; 4]>> = pattern.vars.iter().map(|&reg| class(graph, regs[reg])).collect();
     let attrs = pattern.attrs.iter().map(|&reg| attr(graph, regs[reg])).collect();
@@ -34,7 +34,7 @@ pub(crate) fn plan(graph: &Graph, rule: &Rule, pattern: &Pattern, regs: &Regs) -
     }
     let want = graph[regs[0]].data.ty.as_ref()?;
     let &[rhs] = &rule.rhs[..] else { return None };
-    // One class has one type.
+    // A class has one type.
     let root = planner.result(rhs, want, |ty| ty == want).ok()?;
     let template = planner.finish(smallvec![root]);
     // So a node has one result.
@@ -48,7 +48,7 @@ fn attr(graph: &Graph, class: Id) -> Option<Attr> {
     }
 }
 
-/// Adds a template to the graph, and gives what takes the pattern's place.
+/// Adds a template to the graph, and returns the class that replaces the match.
 pub(crate) fn add_template(graph: &mut Graph, template: &Template) -> Option<Id> {
     let mut made: SmallVec<[Id; 8]> = SmallVec::new();
     for step in &template.steps {
@@ -60,7 +60,7 @@ pub(crate) fn add_template(graph: &mut Graph, template: &Template) -> Option<Id>
 
 fn id(graph: &mut Graph, made: &[Id], part: &Part<Id>) -> Id {
     match part {
-        // As it is: each id has a term, and proofs speak of that.
+        // Not canonical: each id has its own term, which proofs name.
         Part::Value(class) => *class,
         Part::Constant(scalar) => graph.add_uncanonical(Node::constant(*scalar)),
         Part::Step(at, _) => made[*at],
@@ -77,7 +77,7 @@ pub(crate) fn add_op(graph: &mut Graph, op: Op, operands: Children, attrs: &Attr
     add(graph, Node { head: Head::Op(op), sorts: false, children })
 }
 
-/// The pattern as it matched, as a term that proofs can speak of; else the class.
+/// The matched instance of the pattern as a term for proofs; the class if no proofs are recorded.
 pub(crate) fn instance(graph: &mut Graph, rule: &Rule, pattern: &Pattern, regs: &Regs) -> Id {
     if !graph.are_explanations_enabled() {
         return regs[0];

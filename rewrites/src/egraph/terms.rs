@@ -1,4 +1,4 @@
-//! Terms, each one once, and what is known of them by themselves: what proofs are made of.
+//! Hash-consed terms with types and facts: the objects of proofs.
 
 use super::analysis::Known;
 use super::node::{AttrLeaf, Const, Head};
@@ -8,28 +8,28 @@ use rewright_ir::{Attrs, DType, Op, Scalar, Type};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// A term, by its number; parts come before what they are part of.
+/// The number of a term; a term has a greater number than its parts.
 pub(crate) type Term = usize;
 
-/// Terms and how they are written.
+/// Terms and their text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Terms {
     terms: Vec<(Head, Vec<Term>)>,
     known: FxHashMap<(Head, Vec<Term>), Term>,
     /// Terms that have a name in the program.
     names: FxHashMap<Term, String>,
-    /// How leaves are written, and what is known of them.
+    /// The text of each leaf, and its analysis data.
     leaves: Vec<(String, Known)>,
 }
 
-/// What is known of each term, from the first on.
+/// The type and the facts of each term, from the first on.
 pub(crate) type Knowns = Vec<Option<(Type, Facts)>>;
 
-/// Parts of terms are written out to this depth.
+/// The depth to which parts of terms are printed.
 const DEPTH: usize = 3;
 
 impl Terms {
-    /// One more leaf: how it is written, and what is known of it.
+    /// Adds a leaf with its text and its analysis data.
     pub fn leaf(&mut self, text: String, known: Known) {
         self.leaves.push((text, known));
     }
@@ -55,7 +55,7 @@ impl Terms {
         self.term(Head::Const(Const(scalar)), Vec::new())
     }
 
-    /// Says by what name the program knows a term. The first name stays.
+    /// Names a term after a value of the program. The first name stays.
     pub fn name(&mut self, term: Term, name: String) {
         self.names.entry(term).or_insert(name);
     }
@@ -65,12 +65,12 @@ impl Terms {
         self.terms.len()
     }
 
-    /// What a term is.
+    /// The head of a term.
     pub fn head(&self, term: Term) -> &Head {
         &self.terms[term].0
     }
 
-    /// Its operands and attributes.
+    /// The operands and attributes of a term.
     pub fn children(&self, term: Term) -> &[Term] {
         &self.terms[term].1
     }
@@ -83,12 +83,12 @@ impl Terms {
         Some((*op, operands, attrs))
     }
 
-    /// The constant that a term is.
+    /// The constant, if the term is one.
     pub fn as_const(&self, term: Term) -> Option<Scalar> {
         if let Head::Const(Const(scalar)) = self.head(term) { Some(*scalar) } else { None }
     }
 
-    /// The attribute that a term is.
+    /// The attribute, if the term is one.
     pub fn attr(&self, term: Term) -> Option<&AttrLeaf> {
         if let Head::Attr(leaf) = self.head(term) { leaf.as_ref() } else { None }
     }
@@ -100,7 +100,7 @@ impl Terms {
         given.fold(Attrs::new(), |attrs, (name, leaf)| attrs.with(name, leaf.attr().clone()))
     }
 
-    /// How many ops are applied one after the other.
+    /// The depth of nested ops.
     pub fn depth(&self, term: Term) -> usize {
         let mut depths: Vec<usize> = Vec::with_capacity(term + 1);
         for part in 0..=term {
@@ -110,7 +110,8 @@ impl Terms {
         depths[term]
     }
 
-    /// The type of a term and what is certain of it, from its parts alone. `memo` keeps what was found out, for each term from the first on.
+    /// The type and the facts of a term, derived from its parts alone. `memo` holds the results for each
+    /// term from the first on.
     pub fn known(&self, term: Term, memo: &mut Knowns) -> Option<(Type, Facts)> {
         for next in memo.len()..=term {
             let found = self.computed(next, memo);
@@ -147,7 +148,7 @@ impl Terms {
         }
     }
 
-    /// A term as text, parts of it by their names.
+    /// A term as text, with named parts by their names.
     pub fn text(&self, term: Term) -> String {
         self.text_at(term, 0)
     }

@@ -1,9 +1,10 @@
-//! Checks proofs without the e-graph that found them.
+//! Checks proofs independently of the e-graph that found them.
 //!
-//! Each step is done again: the rule's pattern is matched against the term before, by its form alone, the conditions are asked of what is
-//! known of the terms that it binds, the template is made, and it must be the term after. Then the two ends must be equal for no other
-//! reasons than these: terms are equal if a step says so, or if they are the same op of equal parts. So nothing that is wrong in the e-graph, in
-//! the search or in how a proof is told can make something equal that is not; what is trusted are the rules.
+//! Each step is repeated: the rule's pattern is matched syntactically against the term before, the
+//! conditions are tested on the facts of the bound terms, and the instantiated template must be the term
+//! after. Then the two ends must be equal by congruence closure of the steps: terms are equal if a step says
+//! so, or if they are the same op of equal parts. So no error in the e-graph, the search or the construction
+//! of the proof can make unequal terms equal; only the rules are trusted.
 
 use super::analysis::{COMMUTE, FOLD};
 use super::nary;
@@ -22,17 +23,17 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-/// Why something is no proof.
+/// Why a proof is rejected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ProofError {
-    /// A step is none.
+    /// A step is wrong.
     #[error("step {number} is not by `{rule}`: {why}")]
     Step {
-        /// The step, from 1.
+        /// The number of the step, from 1.
         number: usize,
-        /// The rule that it is said to be by.
+        /// The rule that the step names.
         rule: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// The steps are right, but do not make the two ends equal.
@@ -40,17 +41,18 @@ pub enum ProofError {
     Gap,
 }
 
-/// Where a check ends.
+/// The position and reason of a failed check.
 pub(crate) struct Refusal {
     pub error: ProofError,
-    /// The place of the step.
+    /// The index of the step.
     pub at: usize,
-    /// Terms of which something should be certain, and is not.
+    /// Terms that lack a required fact.
     pub unsure: Vec<Term>,
 }
 
 impl Proof {
-    /// Checks every step, and that they lead from the one term to the other. `granted` is what the two may differ in.
+    /// Checks every step, and that the steps connect both ends. `granted` are the liberties by which the two
+    /// may differ.
     pub fn check(&self, registry: &RewriteRegistry, granted: Liberties) -> Result<(), ProofError> {
         self.checked(registry, granted).map_err(|refusal| refusal.error)
     }
@@ -73,7 +75,7 @@ impl Proof {
     }
 }
 
-/// For each term the first one that it is equal to, by what is equal and by congruence.
+/// For each term the least term of its class, by congruence closure of the equalities.
 fn closure(terms: &Terms, equal: &[(Term, Term)]) -> Vec<Term> {
     let mut least: Vec<Term> = (0..terms.len()).collect();
     let find = |least: &[Term], mut term: Term| {
@@ -103,10 +105,10 @@ fn closure(terms: &Terms, equal: &[(Term, Term)]) -> Vec<Term> {
     (0..terms.len()).map(|term| find(&least, term)).collect()
 }
 
-/// Why a step is none.
+/// Why a step is wrong.
 struct Wrong {
     why: String,
-    /// Terms of which something should be certain, and is not.
+    /// Terms that lack a required fact.
     unsure: Vec<Term>,
 }
 
@@ -121,11 +123,11 @@ struct Checker<'a> {
     memo: Knowns,
     registry: &'a RewriteRegistry,
     granted: Liberties,
-    /// What the steps before say.
+    /// The equalities of the earlier steps.
     equal: Vec<(Term, Term)>,
 }
 
-/// What a pattern's variables are.
+/// The bindings of a pattern's variables.
 struct Bound {
     vars: Vec<Option<Term>>,
     attrs: Vec<Option<Option<AttrLeaf>>>,
@@ -208,7 +210,7 @@ impl Checker<'_> {
         let attrs: Vec<Option<Attr>> = bound.attrs.into_iter().map(attr).collect();
         let mut planner = Planner::new(rule, vars, attrs);
         if !planner.conditions_hold(|var| facts[var]) {
-            // What is certain of a term is certain of what was shown to be equal.
+            // Facts about a term hold for all terms that were shown to be equal to it.
             let first = closure(&self.terms, &self.equal);
             let asked = rule.conditions.iter().flat_map(|condition| condition.vars(rule));
             let asked: Vec<(usize, Term)> = asked.filter_map(|var| Some((var, bound.vars[var]?))).collect();
@@ -234,7 +236,7 @@ impl Checker<'_> {
         Err(format!("it makes `{}` of `{}`", self.terms.text(made), self.terms.text(from)).into())
     }
 
-    /// Matches a term by its form, operands in the pattern's order.
+    /// Matches a term syntactically, with operands in the pattern's order.
     fn matches(&mut self, rule: &Rule, node: NodeId, term: Term, bound: &mut Bound) -> Option<()> {
         match &rule.nodes[node] {
             Node::Var(at) => {
@@ -273,7 +275,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The op computes at the dtypes of its operands.
+    /// Succeeds if the op computes at the dtypes of its operands, without casts.
     fn computes_as_it_is(&mut self, term: Term, operands: &[Term]) -> Option<()> {
         let (op, ..) = self.terms.op(term)?;
         let Eval::Elementwise { resolve, .. } = op.eval else { return Some(()) };

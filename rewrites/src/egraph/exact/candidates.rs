@@ -1,4 +1,4 @@
-//! What the cheapest whole may be made of.
+//! The nodes from which the cheapest solution may choose.
 
 use super::Stopped;
 use crate::egraph::extract::{Choice, Class, Problem, Solution};
@@ -8,25 +8,25 @@ use rustc_hash::FxHashMap;
 pub(super) struct Candidate {
     /// Its number in its class.
     pub node: usize,
-    /// The classes that it needs, in order, but for those that cost nothing.
+    /// The classes that it needs, in order, without the free ones.
     pub needs: Vec<Class>,
-    /// Its cost, in units of the greatest that all costs are multiples of.
+    /// Its cost, divided by the greatest common divisor of all costs.
     pub weight: u64,
-    /// It would be a new instruction.
+    /// Whether it would be a new instruction.
     pub fresh: bool,
 }
 
-/// The nodes that the cheapest whole may be made of.
+/// The nodes from which the cheapest solution may choose.
 pub(super) struct Candidates {
     pub of: Vec<Vec<Candidate>>,
-    /// A leaf that costs nothing: nothing else needs to be looked at.
+    /// For each class a leaf that costs nothing, which makes its other nodes irrelevant.
     pub free: Vec<Option<usize>>,
-    /// What a node was left out for: its class, itself, and the node that is as good wherever it is.
+    /// For each dropped node, given by its class and number, the node that dominates it.
     pub instead: FxHashMap<(Class, usize), usize>,
     unit: u64,
 }
 
-/// Weights are added up in floats, and a whole one that is less is told below this.
+/// The limit below which sums of weights in floats distinguish whole numbers.
 const EXACT: u64 = 1 << 28;
 
 fn common_divisor(a: u64, b: u64) -> u64 {
@@ -72,7 +72,8 @@ impl Candidates {
         self.free.iter().map(Option::is_some).collect()
     }
 
-    /// Drops nodes that can't be computed, and those that with one chain of what they need already cost more than what is known.
+    /// Drops nodes that can't be computed, and nodes that cost more than the known solution together with
+    /// the most expensive chain of their operands.
     fn drop_costly(&mut self, known: u64) {
         let mut least: Vec<Option<u64>> = self.free.iter().map(|free| free.map(|_| 0)).collect();
         let whole = |candidate: &Candidate, least: &[Option<u64>]| {
@@ -92,7 +93,8 @@ impl Candidates {
         self.of.iter_mut().for_each(|all| all.retain(|c| whole(c, &least).is_some_and(|weight| weight <= known)));
     }
 
-    /// Drops a node if another of its class needs no more classes and weighs no more: that one is as good in every whole.
+    /// Drops a node if another one of its class needs no further classes and weighs no more: it is dominated
+    /// in every solution.
     fn drop_dominated(&mut self) {
         for (class, all) in self.of.iter_mut().enumerate() {
             all.sort_by_key(|c| (c.weight, c.fresh, c.needs.len(), c.node));
@@ -110,7 +112,7 @@ impl Candidates {
         }
     }
 
-    /// The classes that roots may need.
+    /// The classes that the roots may need.
     pub fn reached(&self, roots: &[Class]) -> Vec<Class> {
         let mut seen = vec![false; self.of.len()];
         let mut order: Vec<Class> = Vec::new();

@@ -1,13 +1,15 @@
-//! Exact extraction: the cheapest of all choices of nodes, shared work counted once, as an integer program.
+//! Exact extraction: the cheapest choice of nodes, with shared work counted once, as an integer program.
 //!
-//! A variable for each node says whether it is chosen. A root chooses one, and a chosen node has each of its operands' classes choose one.
-//! That alone allows classes that are computed from each other, each cheap and none ever begun. So wherever a solution goes in
-//! circles, it is required that a circle begins somewhere: of some classes one may be chosen only if for one of them a node is chosen that
-//! needs none of them. That is required of solutions in fractions first, whose cost bounds the others from below: often nothing
-//! is left to be searched then.
+//! Each node has a variable that says whether it is chosen. A root class chooses one node, and a chosen node
+//! requires one chosen node in each of its operands' classes. These constraints alone allow cycles of cheap
+//! nodes that compute each other. So wherever a solution has a cycle, a constraint is added: a class of the
+//! cycle may be chosen only if for one of the classes a node outside of the cycle is chosen. The constraints
+//! are first added for solutions of the linear relaxation, whose cost is a lower bound. Often the bound is
+//! tight, and no search is needed.
 //!
-//! Before that, choices that can't be part of the cheapest whole are taken out. Solver and limits know no time, so the same
-//! graph gives the same result, whatever the machine; and what the solver says is believed only after it was added up again in integers.
+//! Before that, dominated and too expensive nodes are removed. The solver and the limits do not depend on
+//! time, so the same graph gives the same result on every machine. The solver's result is accepted only
+//! after its cost is recomputed in integers.
 
 mod candidates;
 mod search;
@@ -20,7 +22,7 @@ use crate::prelude::*;
 use search::Search;
 use std::fmt;
 
-/// Equality saturation that chooses exactly.
+/// Equality saturation with exact extraction.
 pub struct SaturateExact;
 
 static SATURATE_EXACT: RewriteDef =
@@ -44,14 +46,15 @@ impl Rewrite for SaturateExact {
     }
 }
 
-/// What a search may take.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// So many nodes may be there to choose from.
+    /// The most nodes to choose from.
     pub choices: usize,
-    /// So many branches the solver may look at, in all.
+    /// The most branches of the solver in total.
     pub branches: u64,
-    /// So often may the program be solved again because something goes in circles, in fractions, and in whole nodes.
+    /// The most times that the program is solved again because of a cycle; separately for the relaxation and
+    /// for the integer program.
     pub rounds: usize,
 }
 
@@ -61,16 +64,16 @@ impl Default for Limits {
     }
 }
 
-/// Why the cheapest choice is not known for certain.
+/// Why the solution may not be the cheapest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stopped {
-    /// More nodes to choose from than the limit.
+    /// There are more nodes to choose from than the limit.
     Choices(usize),
-    /// The limit of branches.
+    /// The limit of branches was reached.
     Branches(u64),
-    /// The limit of rounds.
+    /// The limit of rounds was reached.
     Circles(usize),
-    /// Numbers that floats do not hold exactly.
+    /// The costs are too large for floats to hold exactly.
     Costs,
     /// The solver failed.
     Solver(String),
@@ -88,11 +91,11 @@ impl fmt::Display for Stopped {
     }
 }
 
-/// What to choose, and why it may not be the cheapest.
+/// The solution, and why it may not be the cheapest.
 pub(crate) type Found = (Solution, Option<Stopped>);
 
 impl Problem {
-    /// The cheapest solution. What is known stays unless another costs less.
+    /// The cheapest solution. Returns the known one unless another costs less.
     pub fn solve_exactly(&self, known: Solution, limits: Limits) -> Found {
         match Search::new(self, &known, limits) {
             Ok(search) => search.run(known),

@@ -1,4 +1,5 @@
-//! The integer program: made, tightened, solved, and solved again if what came of it goes in circles.
+//! The integer program: builds it, tightens its relaxation, solves it, and adds constraints as long as the
+//! solution has a cycle.
 
 use super::candidates::Candidates;
 use super::{Found, Limits, Stopped};
@@ -7,20 +8,20 @@ use microlp::{ComparisonOp, Error, OptimizationDirection, SolutionStatus, SolveO
 use microlp::{Problem as Program, Variable};
 use rustc_hash::FxHashSet;
 
-/// A linear constraint, of variables by their numbers.
+/// A linear constraint on variables, given by number.
 struct Row {
     terms: Vec<(usize, f64)>,
     op: ComparisonOp,
     bound: f64,
 }
 
-/// A cost of one is so many times more than all new nodes.
+/// The factor by which one unit of cost exceeds the cost of all new nodes together.
 const APART: usize = 16;
 
-/// What is less than this is nothing.
+/// Values below this count as zero.
 const SMALL: f64 = 1e-6;
 
-/// The program, and what its variables stand for.
+/// The program, and the mapping from variables to nodes.
 pub(super) struct Search<'a> {
     problem: &'a Problem,
     candidates: Candidates,
@@ -29,13 +30,14 @@ pub(super) struct Search<'a> {
     first: Vec<usize>,
     weights: Vec<f64>,
     rows: Vec<Row>,
-    /// Of so many rows at the beginning none may be left out.
+    /// The number of rows at the beginning that are never dropped.
     firm: usize,
     /// The known solution.
     start: Vec<f64>,
-    /// What it weighs.
+    /// The weight of the known solution.
     known: f64,
-    /// The cost of one, beside new nodes that count one each: so many that all of them are less, and solvers do not get lost among ties.
+    /// The weight of one unit of cost; a new node weighs one. It exceeds the weight of all new nodes
+    /// together, so that it breaks ties and the solver does not get lost among them.
     unit: f64,
     limits: Limits,
 }
@@ -75,7 +77,7 @@ impl<'a> Search<'a> {
         Ok(search)
     }
 
-    /// The variables of a class's nodes, with what these need.
+    /// The variables of a class's nodes, with the classes that the nodes need.
     fn nodes(&self, class: Class) -> impl Iterator<Item = (usize, &[Class])> + '_ {
         self.candidates.of[class].iter().enumerate().map(move |(n, c)| (self.first[class] + n, &c.needs[..]))
     }
@@ -101,7 +103,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Begins at what is known, or what takes its place.
+    /// Starts at the known solution, with dropped nodes replaced by those that dominate them.
     fn start_at(&mut self, known: &Solution) {
         let mut start = vec![0.0; self.weights.len()];
         let mut work = self.problem.roots.clone();
@@ -132,7 +134,7 @@ impl<'a> Search<'a> {
         (program, variables)
     }
 
-    /// The cheapest solution, or the best that is known when a limit is met.
+    /// The cheapest solution, or the best known one if a limit is reached.
     pub fn run(mut self, known: Solution) -> Found {
         let result = match self.may_be_cheaper() {
             Ok(true) => self.solve(),
@@ -147,7 +149,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Bounds the cost from below, with fractions of nodes allowed, and requires more as long as these go in circles.
+    /// Computes a lower bound with the linear relaxation, and adds constraints as long as its solution has a
+    /// cycle.
     fn may_be_cheaper(&mut self) -> Result<bool, Stopped> {
         for _ in 0..self.limits.rounds {
             let (program, variables) = self.program(false);
@@ -170,7 +173,7 @@ impl<'a> Search<'a> {
         Ok(true)
     }
 
-    /// Leaves out rows that require nothing where the values are.
+    /// Drops rows that are slack at these values.
     fn drop_slack(&mut self, value: &[f64]) {
         let rows = std::mem::take(&mut self.rows);
         let is_tight = |row: &Row| row.bound - row.terms.iter().map(|&(v, by)| by * value[v]).sum::<f64>() < 1e-3;
@@ -182,7 +185,7 @@ impl<'a> Search<'a> {
             .collect();
     }
 
-    /// Nothing if nothing costs less than what is known.
+    /// A solution that costs less than the known one; `None` if there is none.
     fn solve(&mut self) -> Result<Option<(Solution, Option<Stopped>)>, Stopped> {
         let mut branches = self.limits.branches;
         for _ in 0..self.limits.rounds {
@@ -190,7 +193,7 @@ impl<'a> Search<'a> {
             let mut options = SolveOptions::default();
             options.node_limit = Some(branches);
             options.warm_start = Some(variables.iter().copied().zip(self.start.iter().copied()).collect());
-            // What is not cheaper by one at least is not looked for.
+            // Prunes branches that are not cheaper by at least one unit of cost.
             options.tolerances.prune_epsilon =
                 (self.unit - 2.0 * self.classes.len() as f64) / ((self.known + 1.0) * self.unit);
             let solved = match program.solve_with(options) {
@@ -225,10 +228,12 @@ impl<'a> Search<'a> {
         node
     }
 
-    /// Requires that what is computed in circles begins somewhere: of some classes any may be chosen only if a node of one of
-    /// them is that needs none of them. Adds those of these constraints that values do not meet, as far as it sees, and gives their number.
+    /// Adds constraints against cycles: a class of a cycle may be chosen only if a node that needs no class
+    /// of the cycle is chosen in one of them. Adds those of these constraints that it finds the values to
+    /// violate, and returns their number.
     ///
-    /// (Lin and Zhao, "ASSAT: computing answer sets of a logic program by SAT solvers", 2004: there they are loop formulas.)
+    /// (Lin and Zhao, "ASSAT: computing answer sets of a logic program by SAT solvers", 2004, call these
+    /// loop formulas.)
     fn begin_circles(&mut self, value: &[f64]) -> usize {
         let begun = self.begun(value);
         let mut tried: FxHashSet<Vec<Class>> = FxHashSet::default();
@@ -264,7 +269,7 @@ impl<'a> Search<'a> {
         (self.first[class]..self.first[class] + self.candidates.of[class].len()).contains(&variable)
     }
 
-    /// How much of each class can be computed from the leaves up.
+    /// The fraction of each class that can be computed bottom-up from the leaves.
     fn begun(&self, value: &[f64]) -> Vec<f64> {
         let mut begun: Vec<f64> = self.candidates.is_free().iter().map(|&free| if free { 1.0 } else { 0.0 }).collect();
         let mut changed = true;
@@ -281,7 +286,7 @@ impl<'a> Search<'a> {
         begun
     }
 
-    /// A class, and those that it is computed from and of which no more can be computed.
+    /// The class, and the classes that it is computed from and that limit its fraction.
     fn circle(&self, class: Class, most: f64, begun: &[f64], value: &[f64]) -> Vec<Class> {
         let mut circle = vec![class];
         let mut at = 0;

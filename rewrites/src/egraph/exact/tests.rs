@@ -7,7 +7,7 @@ fn choice(cost: u64, children: &[usize], original: bool) -> Choice {
     Choice { node: Node::leaf(Head::Leaf(0)), children: children.iter().copied().collect(), cost, original }
 }
 
-/// The cost of the cheapest of all choices, each tried.
+/// The cost of the cheapest choice, by exhaustive search.
 fn cheapest(problem: &Problem) -> Option<u64> {
     let sizes: Vec<usize> = problem.classes.iter().map(Vec::len).collect();
     let mut at = vec![0; sizes.len()];
@@ -21,7 +21,8 @@ fn cheapest(problem: &Problem) -> Option<u64> {
     }
 }
 
-/// A few classes whose nodes use any others, so that cycles are common; the first nodes are a program.
+/// A few classes whose nodes use arbitrary classes, so that cycles are common; the first nodes are a
+/// program.
 fn random(rng: &mut Rng) -> Problem {
     let count = rng.usize(3..9);
     let most = if rng.bool() { 4 } else { 40 };
@@ -59,7 +60,8 @@ fn random_problems_have_the_cost_that_trying_everything_finds() {
     assert!(better > 0, "greedy is never worse: these problems show nothing");
 }
 
-/// Six roots, each a sum of one of three things that cost nearly the same: the one that most can use leaves two roots over.
+/// Six roots, each a sum of one of three shared nodes of nearly equal cost. The node that most roots can
+/// share leaves two roots uncovered.
 fn cover() -> Problem {
     let things = [choice(100, &[], true), choice(100, &[], false), choice(100, &[], false)];
     let mut classes: Vec<Vec<Choice>> = things.into_iter().map(|thing| vec![thing]).collect();
@@ -97,7 +99,7 @@ fn limits_keep_what_is_known_and_say_so() {
     assert_eq!(huge.solve_exactly(known.clone(), Limits::default()), (known, Some(Stopped::Costs)));
 }
 
-/// Three classes that are cheap only in a circle.
+/// Three classes that are cheap only in a cycle.
 #[test]
 fn a_circle_is_no_beginning() {
     let around = |next: usize| vec![choice(50, &[3], true), choice(1, &[next], false)];
