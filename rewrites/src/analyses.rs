@@ -1,4 +1,4 @@
-//! What is known of a function, computed when it is asked for and kept until a change makes it wrong.
+//! Analyses of a function, computed on demand and cached until a change invalidates them.
 
 use crate::change::Touched;
 use crate::driver::Options;
@@ -15,7 +15,7 @@ use std::any::{Any, TypeId};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-/// The `del`s of each value; some may be gone, or end something else by now.
+/// The `del`s of each value; some may have been removed, or end another value by now.
 type Dels = FxHashMap<Value, SmallVec<[Inst; 1]>>;
 
 fn dels(func: &Function) -> Dels {
@@ -29,7 +29,7 @@ fn dels(func: &Function) -> Dels {
     found
 }
 
-/// What is known of a module: of functions that were not rewritten yet, as they are, and as they became of the others.
+/// Analyses of the module: rewritten functions in their new form, the others in their original form.
 #[derive(Default)]
 pub(crate) struct ModuleAnalyses {
     effects: OnceCell<ModuleEffects>,
@@ -43,7 +43,7 @@ impl ModuleAnalyses {
     pub fn calls(&self, module: &Module) -> &CallGraph {
         self.calls.get_or_init(|| CallGraph::of(module))
     }
-    /// A function was rewritten.
+    /// Updates the analyses after a function was rewritten.
     pub fn refresh(&mut self, func: &Function, module: &Module) {
         if let Some(effects) = self.effects.get_mut() {
             effects.refresh(func, module);
@@ -54,7 +54,8 @@ impl ModuleAnalyses {
     }
 }
 
-/// The analyses of one function. Made by the driver; anybody else may make one to try a rewrite's `matches`.
+/// The analyses of one function. The driver makes them; other code may make them to call a rewrite's
+/// `matches`.
 #[derive(Default)]
 pub struct Analyses {
     dominators: OnceCell<Dominators>,
@@ -65,16 +66,17 @@ pub struct Analyses {
     module: Rc<ModuleAnalyses>,
     ended: OnceCell<RefCell<Dels>>,
     own: RefCell<FxHashMap<TypeId, Rc<dyn Any>>>,
-    /// What the functions of the run share.
+    /// The state that the functions of the run share.
     pub(crate) run: Rc<RunState>,
 }
 
 impl Analyses {
-    /// Analyses of a function in a run of a pipeline. [`Default`] has default options, and the rules of this process.
+    /// Analyses of a function in a run of a pipeline. [`Default`] has default options, and the rules of this
+    /// process.
     pub fn of_run(pipeline: &Pipeline, options: &Options) -> Self {
         Analyses { run: Rc::new(RunState::new(pipeline, options)), ..Analyses::default() }
     }
-    /// Analyses that share what is known of the module and of the run with those of other functions.
+    /// Analyses that share the state of the module and of the run with those of other functions.
     pub(crate) fn sharing(module: Rc<ModuleAnalyses>, run: Rc<RunState>) -> Self {
         Analyses { module, run, ..Analyses::default() }
     }
@@ -105,7 +107,7 @@ impl Analyses {
         let there = |&del: &Inst| func.is_linked(del) && func.inst(del).args.contains(&value);
         ended.get(&value).into_iter().flatten().copied().filter(there).collect()
     }
-    /// Takes note of an instruction that may be a `del`, of the operands that it has now.
+    /// Records an instruction that may be a `del`, with its current operands.
     pub(crate) fn ends(&self, func: &Function, inst: Inst) {
         let data = func.inst(inst);
         if data.op.effects.contains(Effects::FREES)
@@ -130,7 +132,7 @@ impl Analyses {
         })
     }
 
-    /// Forgets what a change has made wrong.
+    /// Drops the analyses that a change invalidates.
     pub(crate) fn forget(&mut self, func: &Function, module: &Module, touched: &Touched) {
         self.own.borrow_mut().clear();
         self.liveness.take();
@@ -139,12 +141,12 @@ impl Analyses {
             self.loops.take();
             self.predecessors.take();
         }
-        // What is gone, as a call, need not have written to anything.
+        // Removed instructions, such as calls, need not have stored to anything.
         let is_written = |value: &Value| self.written.get().is_some_and(|written| written.contains(value));
         if touched.writers_gone && touched.freed.iter().any(is_written) {
             self.written.take();
         } else if let Some(written) = self.written.get_mut() {
-            // An operand that was replaced has no use left, so it does not matter that it is still in the set.
+            // A replaced operand may stay in the set, because it has no use left.
             let effects = self.module.effects(module);
             let writes = Effects::WRITES | Effects::CALLS;
             let writers =

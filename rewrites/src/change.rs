@@ -1,4 +1,4 @@
-//! What a rewrite changed, as the rewriter saw it.
+//! The changes of a rewrite, as recorded by the rewriter.
 
 use crate::key_set::KeySet;
 use indexmap::IndexSet;
@@ -9,11 +9,11 @@ use rustc_hash::FxBuildHasher;
 /// One change of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// An instruction was put in.
+    /// An instruction was inserted.
     Inserted(Inst),
-    /// An instruction was taken out. Its key is dead.
+    /// An instruction was erased. Its key is dead.
     Erased(Inst, Op),
-    /// An instruction stands elsewhere.
+    /// An instruction was moved.
     Moved(Inst),
     /// An operand or branch argument was replaced.
     Operand(Inst, usize),
@@ -23,59 +23,61 @@ pub enum Change {
     Targets(Inst),
     /// All uses of a value were replaced by another one.
     Replaced {
-        /// The value that was used.
+        /// The old value.
         old: Value,
-        /// The value that is used now.
+        /// The new value.
         new: Value,
     },
     /// A value's type became more precise.
     Type(Value),
-    /// A block was made.
+    /// A block was created.
     BlockCreated(Block),
-    /// A block was taken out. Its key is dead.
+    /// A block was removed. Its key is dead.
     BlockRemoved(Block),
-    /// A block has a parameter more.
+    /// A parameter was added to a block.
     ParamAdded(Block),
-    /// A block has a parameter less.
+    /// A parameter was removed from a block.
     ParamRemoved(Block),
 }
 
-/// What a transaction touched: what worklists, caches and the final check need to know. One is used for all, cleared between.
+/// The entities that a transaction touched, for worklists, caches and the final check. One instance is
+/// reused, and cleared in between.
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
-    /// Instructions that are new or have changed.
+    /// New and changed instructions.
     pub insts: KeySet<Inst>,
-    /// Wide instructions of which nothing has changed but an operand, and what that is now: looking at all operands for each that is replaced
-    /// takes too long.
+    /// Wide instructions in which only an operand changed, with its new value. Visiting all operands for
+    /// each replaced one would take too long.
     pub reconnected: Vec<(Inst, Value)>,
-    /// Those of `insts` whose uses and results are in `values`.
+    /// The members of `insts` whose operands and results are in `values`.
     noted: KeySet<Inst>,
     /// Values whose users have changed.
     pub values: KeySet<Value>,
     /// Blocks whose instructions, parameters or incoming branches have changed.
     pub blocks: KeySet<Block>,
-    /// Uses of values of other blocks that stood in a block before, and so may stand there again.
+    /// Uses of values of other blocks that were in a block before, and so are valid there again.
     pub known_uses: IndexSet<(Block, Value), FxBuildHasher>,
-    /// Blocks that have other parameters.
+    /// Blocks whose parameters have changed.
     pub params: KeySet<Block>,
-    /// Branches have changed.
+    /// Some branches have changed.
     pub edges: bool,
     /// There may be branches between blocks that had none.
     pub new_edges: bool,
-    /// Instructions that may have written to values are gone.
+    /// Instructions that may have stored to values were removed.
     pub writers_gone: bool,
-    /// Values that instructions which are gone may have written to, or have ended.
+    /// Values that removed instructions may have stored to, or have ended.
     pub freed: KeySet<Value>,
 }
 
-/// True of an instruction with so many operands, as a `ret` of many results, that changes of one are not looked at from all the others.
+/// True for an instruction with very many operands, such as a `ret` of many results: a change of one operand
+/// does not visit the others.
 pub(crate) fn is_wide(func: &Function, inst: Inst) -> bool {
     const WIDE: usize = 32;
     func.inst(inst).uses().nth(WIDE).is_some()
 }
 
 impl Touched {
-    /// Nothing is touched.
+    /// Clears the record.
     pub fn clear(&mut self) {
         let Touched {
             insts,
@@ -101,18 +103,18 @@ impl Touched {
         (*edges, *new_edges, *writers_gone) = (false, false, false);
     }
 
-    /// All that is not as it was.
+    /// All new and changed instructions.
     pub fn insts_and_reconnected(&self) -> impl Iterator<Item = Inst> + '_ {
         self.insts.iter().copied().chain(self.reconnected.iter().map(|&(inst, _)| inst))
     }
 
-    /// An instruction that stands in a block is about to change, or has.
+    /// Records an instruction that is about to change, or has changed.
     pub fn inst(&mut self, func: &Function, inst: Inst) {
         self.insts.insert(inst);
         if let Some(block) = func.block_of(inst) {
             self.blocks.insert(block);
         }
-        // Changes of single uses are told one by one, and some instructions have very many.
+        // Changes of single uses are recorded one by one, and some instructions have very many.
         if !self.noted.insert(inst) {
             return;
         }
@@ -123,7 +125,7 @@ impl Touched {
         self.values.extend(data.results.iter().copied());
     }
 
-    /// An instruction is about to use one value instead of another.
+    /// Records that an instruction is about to replace an operand.
     pub fn operand(&mut self, func: &Function, inst: Inst, new: Value) {
         let data = func.inst(inst);
         if is_wide(func, inst) && data.op.effects.is_empty() && data.targets.is_empty() {
@@ -135,7 +137,7 @@ impl Touched {
         }
     }
 
-    /// An instruction is about to go.
+    /// Records that an instruction is about to be erased.
     pub fn erased(&mut self, func: &Function, inst: Inst) {
         let data = func.inst(inst);
         self.writers_gone |= data.op.effects.intersects(Effects::WRITES | Effects::CALLS);
@@ -144,7 +146,7 @@ impl Touched {
         }
     }
 
-    /// A value has gained or lost a use.
+    /// Records that a value has gained or lost a use.
     pub fn use_of(&mut self, func: &Function, value: Value) {
         let home = match func.def(value) {
             ValueDef::Const(_) => return,
@@ -155,8 +157,8 @@ impl Touched {
         self.blocks.extend(home);
     }
 
-    /// The uses of an instruction that is about to go or change are known to be reached by their definitions, unless it has changed
-    /// before.
+    /// Records that definitions reach the uses of an instruction that is about to be erased or changed,
+    /// unless it has changed before.
     pub fn know_uses(&mut self, func: &Function, inst: Inst) {
         let Some(block) = func.block_of(inst).filter(|_| !self.insts.contains(inst)) else { return };
         for value in func.inst(inst).uses() {

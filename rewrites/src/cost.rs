@@ -1,18 +1,19 @@
-//! What instructions cost, as far as can be said before anything runs: what equality saturation makes smaller.
+//! The static cost model of instructions, which equality saturation minimizes.
 //!
-//! An op costs its [`cycles`](rewright_ir::Op::cycles) an element of its result. Views and constructors cost next to nothing, for they are read
-//! through; a reduction costs a cycle an element of its operand. Any crate may say otherwise of an op by the interface
-//! [`CostRule`]. Units are quarters of a cycle. A symbol counts as [`SYMBOL`] elements.
+//! An op costs its [`cycles`](rewright_ir::Op::cycles) for each element of its result. Views and
+//! constructors cost almost nothing, because kernels read through them; a reduction costs a cycle for each
+//! element of its operand. Any crate may override the cost of an op by the interface [`CostRule`]. The unit
+//! is a quarter of a cycle. A symbol counts as [`SYMBOL`] elements.
 
 use rewright_ir::op::Traits;
 use rewright_ir::{Attrs, Dim, Op, Type, register_interface};
 
-/// So many elements is an extent that is not known counted as.
+/// The number of elements that an unknown extent counts as.
 pub const SYMBOL: u64 = 256;
-/// A cycle, in the units of cost.
+/// A cycle, in units of cost.
 pub const CYCLE: u64 = 4;
 
-/// An instruction whose cost is asked for.
+/// An instruction whose cost is computed.
 #[derive(Clone, Copy)]
 pub struct CostCx<'a> {
     /// The op.
@@ -25,7 +26,7 @@ pub struct CostCx<'a> {
     pub attrs: &'a Attrs,
 }
 
-/// Interface: what an instruction of an op costs, in quarters of a cycle.
+/// Interface: the cost of an op's instruction, in quarters of a cycle.
 pub struct CostRule(pub fn(&CostCx<'_>) -> u64);
 
 /// The number of elements of a type.
@@ -37,7 +38,7 @@ fn extent(dim: Dim) -> u64 {
     if let Dim::Const(n) = dim { n } else { SYMBOL }
 }
 
-/// What an instruction costs: at least 1.
+/// The cost of an instruction, at least 1.
 pub fn cost(cx: &CostCx<'_>) -> u64 {
     if let Some(rule) = cx.op.interface::<CostRule>() {
         return (rule.0)(cx).max(1);
@@ -51,11 +52,11 @@ pub fn cost(cx: &CostCx<'_>) -> u64 {
     }
     let most = cx.args.iter().map(elements).fold(elements(cx.result), u64::max);
     let cycles = u64::from(cx.op.cycles()).max(1);
-    // One besides for its being there at all, of empty arrays too.
+    // One more unit for the instruction itself, which empty arrays cost too.
     most.saturating_mul(cycles).saturating_mul(CYCLE).saturating_add(1)
 }
 
-/// A product and a sum for each element of the result and each position that is summed over.
+/// A product and a sum for each element of the result and each summed position.
 const DOT: CostRule = CostRule(|cx| {
     let contract = cx.attrs.ints("lhs_contract").unwrap_or(&[]);
     let dims = cx.args.first().map_or(&[][..], Type::dims);

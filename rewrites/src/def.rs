@@ -1,32 +1,32 @@
-//! What a rewrite states about itself, and how it is registered.
+//! The definition and registration of rewrites.
 
 use crate::rewrite::{AnyRewrite, AnyRootRewrite};
 use crate::rule::{Liberties, Rule};
 use rewright_ir::Origin;
 
-/// When a rewrite runs in the default pipeline: all of an earlier stage come first.
+/// The stage of a rewrite in the default pipeline: all rewrites of an earlier stage come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// Cleans up what a front end wrote. In an untyped function it runs before type inference: values other than the function's parameters
-    /// have no known type then.
+    /// Cleans up the output of a front end. Runs on untyped functions before type inference, where only the
+    /// function's parameters have known types.
     BeforeInference,
-    /// Anything else.
+    /// All other rewrites.
     AfterInference,
     /// Shapes the function for code generation.
     BeforeLowering,
 }
 
 bitflags::bitflags! {
-    /// What a block holds. The driver finds it out in one look for all block rewrites.
+    /// Properties of a block, computed once for all block rewrites.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
     pub struct Holds: u8 {
-        /// An instruction that gives an array.
+        /// It has an instruction that gives an array.
         const ARRAYS = 1;
-        /// An elementwise op of constants only, or a branch that is given a constant.
+        /// It has an elementwise op of constants only, or a branch with a constant operand or argument.
         const CONSTANTS = 2;
-        /// An instruction, other than a terminator, none of whose results is used.
+        /// It has an instruction, other than a terminator, none of whose results is used.
         const UNUSED = 4;
-        /// An instruction that names a function.
+        /// It has an instruction that names a function.
         const CALLEES = 8;
         /// It is not the entry.
         const INNER = 16;
@@ -44,8 +44,8 @@ pub enum Form {
     Rule(&'static Rule),
 }
 
-/// The definition of a rewrite. Build it in a `static`, starting at [`RewriteDef::root`] or [`RewriteDef::block`], and register it
-/// with [`register_rewrite!`](crate::register_rewrite).
+/// The definition of a rewrite. Build it in a `static`, starting at [`RewriteDef::root`] or
+/// [`RewriteDef::block`], and register it with [`register_rewrite!`](crate::register_rewrite).
 #[derive(Clone, Copy)]
 pub struct RewriteDef {
     /// The name in pipelines: lower-case words with hyphens, `array-expr`.
@@ -54,26 +54,27 @@ pub struct RewriteDef {
     pub doc: &'static str,
     /// The rewrite.
     pub form: Form,
-    /// The ops it can start at. A block rewrite is asked about blocks that hold one of them. Empty: any.
+    /// The ops that it can start at. A block rewrite is tried at blocks that hold one of them. Empty: any.
     pub roots: &'static [&'static str],
-    /// A block rewrite is asked about blocks that hold one of these. Empty: any.
+    /// A block rewrite is tried at blocks that have one of these properties. Empty: any.
     pub holding: Holds,
-    /// When it runs in the default pipeline.
+    /// Its stage in the default pipeline.
     pub stage: Stage,
-    /// Of several rewrites that are free to come first, the one of greatest benefit does; then the one whose name comes first.
+    /// Among rewrites that may come next, the one of greatest benefit does; then the first by name.
     pub benefit: u16,
     /// Rewrites that it runs before in the default pipeline.
     pub before: &'static [&'static str],
     /// Rewrites that it runs after in the default pipeline.
     pub after: &'static [&'static str],
-    /// How far it looks: so many steps from users to operands, or back, may lie between its root and something that it asks about.
+    /// The greatest distance, in steps between users and operands, from the root to an instruction that the
+    /// match depends on.
     pub reach: u8,
     /// It is in the default pipeline.
     pub by_default: bool,
-    /// What results may differ in. It has no part in a run that does not grant this.
+    /// The ways in which results may differ. Only runs that grant them include the rewrite.
     pub liberties: Liberties,
-    /// It applies the rules of the run itself ([`MatchCx::rules`](crate::MatchCx::rules)), also those that the driver
-    /// does not apply.
+    /// It applies the rules of the run itself ([`MatchCx::rules`](crate::MatchCx::rules)), including those
+    /// that the driver does not apply.
     pub applies_rules: bool,
 }
 
@@ -103,52 +104,53 @@ impl RewriteDef {
     pub const fn block(name: &'static str, doc: &'static str, rewrite: &'static dyn AnyRewrite) -> Self {
         Self::new(name, doc, Form::Block(rewrite))
     }
-    /// The same, starting at these ops only.
+    /// Sets the ops that it starts at.
     pub const fn roots(mut self, roots: &'static [&'static str]) -> Self {
         self.roots = roots;
         self
     }
-    /// The same, for blocks that hold one of these only: a block rewrite has nothing to look for in others.
+    /// Sets the properties of which a block must have one: other blocks have nothing to rewrite.
     pub const fn holding(mut self, what: Holds) -> Self {
         self.holding = what;
         self
     }
-    /// The same at another stage.
+    /// Sets the stage.
     pub const fn stage(mut self, stage: Stage) -> Self {
         self.stage = stage;
         self
     }
-    /// The same with another benefit; 1 if not given.
+    /// Sets the benefit; the default is 1.
     pub const fn benefit(mut self, benefit: u16) -> Self {
         self.benefit = benefit;
         self
     }
-    /// The same, before these rewrites.
+    /// Sets the rewrites that it runs before.
     pub const fn before(mut self, names: &'static [&'static str]) -> Self {
         self.before = names;
         self
     }
-    /// The same, after these rewrites.
+    /// Sets the rewrites that it runs after.
     pub const fn after(mut self, names: &'static [&'static str]) -> Self {
         self.after = names;
         self
     }
-    /// The same with another reach; 2 if not given.
+    /// Sets the reach; the default is 2.
     pub const fn reach(mut self, steps: u8) -> Self {
         self.reach = steps;
         self
     }
-    /// The same, only where these are granted.
+    /// Sets the liberties that must be granted.
     pub const fn liberties(mut self, liberties: Liberties) -> Self {
         self.liberties = liberties;
         self
     }
-    /// The same, applying rules itself: with it in a pipeline, rules that the driver does not apply take part in the run.
+    /// The rewrite applies rules itself: a pipeline that contains it includes rules that the driver does not
+    /// apply.
     pub const fn applies_rules(mut self) -> Self {
         self.applies_rules = true;
         self
     }
-    /// The same, only where a pipeline names it.
+    /// Only pipelines that name the rewrite contain it.
     pub const fn opt_in(mut self) -> Self {
         self.by_default = false;
         self
@@ -160,7 +162,7 @@ impl RewriteDef {
 pub struct RewriteEntry {
     /// The definition.
     pub def: &'static RewriteDef,
-    /// Who submitted it.
+    /// The crate and place of the submission.
     pub origin: Origin,
 }
 rewright_ir::inventory::collect!(RewriteEntry);

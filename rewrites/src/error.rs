@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of rewrites and of runs.
 
 use crate::check::Difference;
 use rewright_ir::verify::VerifyErrors;
@@ -6,12 +6,12 @@ use rewright_ir::{Name, Origin, TypeError};
 use std::fmt;
 use thiserror::Error;
 
-/// A rewrite, and who registered it.
+/// A rewrite, and its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The name.
     pub rewrite: &'static str,
-    /// Who registered it.
+    /// Where it was registered.
     pub origin: Origin,
 }
 
@@ -21,24 +21,25 @@ impl fmt::Display for Step {
     }
 }
 
-/// Why a rewrite, or a whole run, failed. `apply` returns the first few; the driver adds who and where.
+/// Why a rewrite, or a whole run, failed. `apply` returns the first few variants; the driver adds the
+/// rewrite and the location.
 #[derive(Clone, Debug, Error)]
 pub enum RewriteError {
-    /// A type rule refused an instruction that a rewrite wanted to make.
+    /// A type rule rejected a new instruction.
     #[error("{}{}", .0.message, help(.0.help.as_deref()))]
     Type(#[from] TypeError),
-    /// The rewriter refused a change that would leave invalid IR.
+    /// The rewriter rejected a change that would leave invalid IR.
     #[error("{0}")]
     Refused(String),
-    /// More precise types do not go together with an instruction that the program has. Mostly they show that it fails whenever it
-    /// runs; it may never run, so that is for running to find out. The application is undone, and a remark says so.
+    /// More precise types contradict an instruction of the program. Usually they show that it always fails;
+    /// but it may never run, so that is left to run time. The application is undone, with a remark.
     #[error("not done, for with more precise types `{op}`{} {why}", place(.loc))]
     Declined {
         /// The op.
         op: &'static str,
-        /// The place of the instruction in the source.
+        /// The location of the instruction.
         loc: rewright_ir::Loc,
-        /// What does not go together.
+        /// The contradiction.
         why: String,
     },
     /// The rewrite's own reason.
@@ -63,14 +64,14 @@ pub enum RewriteError {
         step: Step,
         /// The function.
         function: Name,
-        /// The number of the application, from 1; none if it failed while it was asked whether it matches.
+        /// The number of the application, from 1; none if the test for a match failed.
         application: Option<u32>,
-        /// Where it matched.
+        /// The location of the match.
         loc: rewright_ir::Loc,
-        /// Why.
+        /// The cause.
         cause: Box<RewriteError>,
     },
-    /// The function came back to a form that it had before.
+    /// The function returned to an earlier form.
     #[error(
         "rewrites undo each other in `@{function}`, for ever: {}\nthe function has this form\n{}\nand this one\n{}",
         list(.steps), .forms[0], .forms[1]
@@ -78,9 +79,9 @@ pub enum RewriteError {
     Cycle {
         /// The function.
         function: Name,
-        /// The rewrites that were applied from one form to its next occurrence, each once.
+        /// The rewrites that were applied between two occurrences of a form, without duplicates.
         steps: Vec<Step>,
-        /// Two forms on the way, as text.
+        /// Two forms of the cycle, as text.
         forms: Box<[String; 2]>,
     },
     /// A rewrite was applied more often than allowed.
@@ -90,29 +91,29 @@ pub enum RewriteError {
         step: Step,
         /// The function.
         function: Name,
-        /// How often it may be.
+        /// The limit.
         limit: u64,
     },
-    /// The function has grown beyond bounds.
+    /// The function has grown beyond its limit.
     #[error("`@{function}` grew from {from} instructions to {to}, mostly by {}", list(.steps))]
     Growth {
         /// The function.
         function: Name,
-        /// Instructions at first.
+        /// The number of instructions at the start.
         from: usize,
-        /// Instructions when it was stopped.
+        /// The number of instructions at the end.
         to: usize,
-        /// The rewrites that made it grow, worst first.
+        /// The rewrites that made it grow, the worst first.
         steps: Vec<Step>,
     },
-    /// The function is not valid after all rewrites, though each application passed the check of what it touched.
+    /// The function is invalid after all rewrites, although each application passed its check.
     #[error("`@{function}` is not valid after {}: {errors}\nwhich one it was can be found by verifying after each", list(.steps))]
     InvalidAtEnd {
         /// The function.
         function: Name,
         /// The rewrites that were applied.
         steps: Vec<Step>,
-        /// What is wrong.
+        /// The errors.
         errors: VerifyErrors,
     },
     /// The types of an untyped function's values can't be inferred.
@@ -120,16 +121,16 @@ pub enum RewriteError {
     Inference {
         /// The function.
         function: Name,
-        /// Why.
+        /// The errors.
         errors: VerifyErrors,
     },
-    /// The function is not valid before any rewrite.
+    /// The function is invalid before any rewrite.
     #[error("the input is not valid: {0}")]
     InvalidInput(VerifyErrors),
 }
 
 impl RewriteError {
-    /// A reason of the rewrite's own.
+    /// An error with the rewrite's own message.
     pub fn new(message: impl Into<String>) -> Self {
         RewriteError::Other(message.into())
     }

@@ -1,7 +1,7 @@
-//! What is certain of every element of a value: that it is not NaN, not below zero, and so on.
+//! Facts about every element of a value: not NaN, not negative, and so on.
 //!
-//! A [`FactsRule`] says it of an op's results, given what is known of its operands. It is an interface of ops, so a crate that
-//! registers an op can teach the conditions of rules about it.
+//! A [`FactsRule`] derives facts about an op's results from facts about its operands. It is an interface of
+//! ops, so a crate that registers an op can make the conditions of rules work for it.
 
 use crate::MatchCx;
 use rewright_ir::op::Traits;
@@ -9,7 +9,7 @@ use rewright_ir::{DType, Kind, Op, Scalar, Value, register_interface};
 use smallvec::SmallVec;
 
 bitflags::bitflags! {
-    /// What is certain of every element of a value, or of both parts of every element.
+    /// Facts about every element of a value; for complex numbers, about both parts.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
     pub struct Facts: u8 {
         /// Not NaN.
@@ -27,19 +27,19 @@ bitflags::bitflags! {
     }
 }
 
-/// What an op's results are known for.
+/// Derives facts about an op's results.
 pub struct FactsRule(pub fn(&FactsCx<'_>) -> Facts);
 
-/// What a [`FactsRule`] sees. All operands and the result have the same dtype, which is a float.
+/// The input of a [`FactsRule`]. All operands and the result have the same dtype, which is a float.
 pub struct FactsCx<'a> {
-    /// What is known of each operand.
+    /// The facts about each operand.
     pub args: &'a [Facts],
-    /// All operands are one value.
+    /// Whether all operands are one value.
     pub same: bool,
 }
 
 impl Facts {
-    /// What is certain of a dtype's values.
+    /// The facts about all values of a dtype.
     pub fn of_dtype(dtype: DType) -> Facts {
         match dtype.kind() {
             Kind::Int if !dtype.is_unsigned() => Facts::FINITE | Facts::NO_NEG_ZERO,
@@ -48,7 +48,7 @@ impl Facts {
         }
     }
 
-    /// What is certain of a constant.
+    /// The facts about a constant.
     pub fn of_scalar(scalar: Scalar) -> Facts {
         let z = scalar.to_c128();
         let parts: &[f64] = if scalar.dtype().is_complex() { &[z.re, z.im] } else { &[z.re] };
@@ -59,13 +59,13 @@ impl Facts {
         Facts::of_dtype(scalar.dtype())
             | all(Facts::NOT_NAN, |x| !x.is_nan())
             | all(Facts::NOT_INF, |x| !x.is_infinite())
-            // A NaN is not below zero.
+            // NaN counts as not negative.
             | all(Facts::NONNEG, |x| x.is_nan() || x >= 0.0)
             | all(Facts::NONZERO, |x| x != 0.0)
             | all(Facts::NO_NEG_ZERO, |x| x != 0.0 || x.is_sign_positive())
     }
 
-    /// What is certain of an op's results.
+    /// The facts about an op's results.
     pub fn of_op(op: Op, dtypes: &[DType], result: DType, args: &[Facts], same: bool) -> Facts {
         let known = Facts::of_dtype(result);
         if op.traits.contains(Traits::VIEW) {
@@ -78,7 +78,8 @@ impl Facts {
         }
     }
 
-    /// What is certain of a value, looking so many definitions back. Of what is stored to, what it was defined as says nothing.
+    /// The facts about a value, from at most `depth` definitions. The definition of a value that is stored
+    /// to gives no facts.
     pub fn of_value(cx: &MatchCx<'_>, value: Value, depth: u8) -> Facts {
         let func = cx.func();
         let dtype = func.ty(value).dtype();
@@ -115,7 +116,7 @@ const ABS: FactsRule = FactsRule(|cx| {
 });
 const SQRT: FactsRule = FactsRule(|cx| {
     let x = cx.all();
-    // The root of -0.0 is -0.0; that of anything below is NaN.
+    // The root of -0.0 is -0.0; that of other negative numbers is NaN.
     let kept = x & (Facts::NOT_INF | Facts::NONZERO | Facts::NO_NEG_ZERO);
     kept | Facts::NONNEG | keep(x.contains(Facts::NONNEG), x & Facts::NOT_NAN)
 });

@@ -1,12 +1,13 @@
-//! Sets of values, instructions or blocks that are emptied and filled again very often.
+//! Sets of values, instructions or blocks that are cleared and refilled very often.
 
 use slotmap::{Key, SecondaryMap};
 
-/// Keys, each once, in the order in which they were put in. Emptying it takes no time, and a set that is used again allocates nothing.
+/// Keys without duplicates, in insertion order. Clearing takes constant time, and a reused set does not
+/// allocate.
 #[derive(Debug)]
 pub(crate) struct KeySet<K: Key> {
     list: Vec<K>,
-    /// For each key the last time round that it was put in.
+    /// For each key the last round in which it was inserted.
     seen: SecondaryMap<K, u32>,
     round: u32,
 }
@@ -18,7 +19,7 @@ impl<K: Key> Default for KeySet<K> {
 }
 
 impl<K: Key> KeySet<K> {
-    /// Puts a key in; false if it was there.
+    /// Inserts a key; false if it was present.
     pub fn insert(&mut self, key: K) -> bool {
         let new = self.seen.insert(key, self.round) != Some(self.round);
         if new {

@@ -1,9 +1,9 @@
-//! Rewrites of functions, and what runs them.
+//! Rewrites of functions, and the driver that runs them.
 //!
-//! A *rewrite* improves a function a step at a time. It has two halves: `matches` looks at one place, reads only, and says no or
-//! gives what it found; `apply` takes what was found and changes the function through a [`Rewriter`]. What was found has a type of the
-//! rewrite's own, so applying without a match can't be written down. There are two forms: a [`RootRewrite`] looks at one
-//! instruction and what is around it, a [`Rewrite`] at a whole basic block.
+//! A *rewrite* improves a function step by step. It has two halves: `matches` reads one place and returns a
+//! match or none; `apply` consumes the match and changes the function through a [`Rewriter`]. The type of
+//! the match is the rewrite's own, so code that applies without a match does not compile. There are two
+//! forms: a [`RootRewrite`] starts at one instruction, a [`Rewrite`] handles a basic block.
 //!
 //! This is a complete plugin, and a run of it:
 //!
@@ -37,20 +37,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A crate of rewrites says [`plugin!`] once, so that programs can make sure with [`link_plugins!`] that it is there.
+//! A crate of rewrites contains [`plugin!`] once, so that programs can check with [`link_plugins!`] that it
+//! is linked.
 //!
-//! A [`Pipeline`] names rewrites, `"fold, cse, array-expr*, dce"`, or is the `default` one, and runs them to a fixed point: until no
-//! rewrite matches anywhere. It asks again only where something changed. Every application is a transaction: one that fails, panics,
-//! does nothing or leaves invalid IR is undone and named ([`RewriteError`]), and rewrites that undo each other, or never end, are
-//! found out and shown. An [`Observer`] sees every [`Event`]; the [`Report`] has the numbers and the [`Remark`]s: what was
-//! done and what was not, and why.
+//! A [`Pipeline`] names rewrites, `"fold, cse, array-expr*, dce"`, or is the `default` one. It runs them to
+//! a fixed point, where no rewrite matches anywhere. Only places near a change are tried again. Every
+//! application is a transaction: one that fails, panics, changes nothing or leaves invalid IR is undone and
+//! named ([`RewriteError`]). Rewrites that undo each other or do not terminate are detected and reported. An
+//! [`Observer`] receives every [`Event`]; the [`Report`] has statistics and the [`Remark`]s, which say which
+//! rewrites were applied and which were not, and why.
 //!
-//! # How much time it takes
+//! # Compile time
 //!
-//! The driver takes time in proportion to what changes: an application costs its own changes, the uses that they touch and what is
-//! near enough to see them, whatever the size of the function. Only new branches between blocks have the whole function verified
-//! again. So a rewrite keeps a run linear if its `matches` looks at few instructions (root form), or if it does all that there is to
-//! do in a block at once (block form).
+//! The driver takes time proportional to the changes: an application costs its own changes, the uses that
+//! they touch, and the instructions near them, independent of the function's size. Only new branches between
+//! blocks cause the whole function to be verified again. So a run stays linear if the `matches` of a rewrite
+//! visits few instructions (root form), or if the rewrite does all its work in a block at once (block form).
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What `matches` sees.
+//! The context that `matches` reads.
 
 use crate::analyses::Analyses;
 use crate::def::RewriteEntry;
@@ -10,7 +10,8 @@ use rewright_ir::op::Effects;
 use rewright_ir::{Block, Function, Inst, Module, Scalar, Signature, Value, ValueDef};
 use std::rc::Rc;
 
-/// The function to look at, the module around, and analyses, computed on demand and kept until the function changes.
+/// The function, the module around it, and analyses, which are computed on demand and cached until the
+/// function changes.
 #[derive(Clone, Copy)]
 pub struct MatchCx<'a> {
     func: &'a Function,
@@ -19,8 +20,8 @@ pub struct MatchCx<'a> {
 }
 
 impl<'a> MatchCx<'a> {
-    /// A context for a function of a module. `module` holds the function's callees; what it holds under the function's own name is
-    /// only asked for a signature.
+    /// A context for a function of a module. `module` holds the function's callees; of the function's own
+    /// entry there, only the signature is used.
     pub fn new(func: &'a Function, module: &'a Module, analyses: &'a Analyses) -> Self {
         MatchCx { func, module, analyses }
     }
@@ -37,19 +38,20 @@ impl<'a> MatchCx<'a> {
         self.func.inst(inst).attrs.func("callee").and_then(|name| self.module.signature(name))
     }
 
-    /// The dominator tree. Kept until branches change.
+    /// The dominator tree. Cached until branches change.
     pub fn dominators(&self) -> &'a Dominators {
         self.analyses.dominators(self.func)
     }
-    /// The loops. Kept until branches change.
+    /// The loops. Cached until branches change.
     pub fn loops(&self) -> &'a Loops {
         self.analyses.loops(self.func)
     }
-    /// The blocks that branch to a block, as often as they do. Kept until branches change.
+    /// The predecessors of a block, with duplicates. Cached until branches change.
     pub fn predecessors(&self, block: Block) -> &'a [Block] {
         self.analyses.predecessors(self.func, block)
     }
-    /// What is live where. Kept until anything changes: a rewrite that asks at every instruction takes quadratic time.
+    /// The liveness of values. Cached until anything changes: a rewrite that uses it at every instruction
+    /// takes quadratic time.
     pub fn liveness(&self) -> &'a Liveness {
         self.analyses.liveness(self.func)
     }
@@ -57,14 +59,15 @@ impl<'a> MatchCx<'a> {
     pub fn module_effects(&self) -> &'a ModuleEffects {
         self.analyses.module_effects(self.module)
     }
-    /// Which functions of the module call which.
+    /// The call graph of the module.
     pub fn call_graph(&self) -> &'a CallGraph {
         self.analyses.call_graph(self.module)
     }
-    /// A rewrite's own analysis, by its type. Kept until anything changes.
+    /// A rewrite's own analysis, by its type. Cached until anything changes.
     ///
-    /// A block rewrite that plans for the whole function does it here: the first block that it is asked about pays, and if it applies
-    /// the whole plan at once, so does the first block after that.
+    /// A block rewrite that plans for the whole function computes the plan here. The first block that it is
+    /// tried at pays for the plan. If the rewrite applies the whole plan at once, so does the first block
+    /// after that.
     pub fn cached<T: 'static>(&self, compute: impl FnOnce(&MatchCx<'_>) -> T) -> Rc<T> {
         self.analyses.own(self, compute)
     }
@@ -73,34 +76,35 @@ impl<'a> MatchCx<'a> {
     pub fn options(&self) -> &'a Options {
         &self.analyses.run.options
     }
-    /// What results may differ in.
+    /// The ways in which results may differ.
     pub fn liberties(&self) -> Liberties {
         self.options().liberties
     }
-    /// The code generator and the instruction set that the function is compiled for, as far as the caller states them.
+    /// The code generator and the instruction set that the function is compiled for, as far as the caller
+    /// states them.
     pub fn target(&self) -> &'a Target {
         &self.options().target
     }
-    /// The rules that a rewrite may apply itself in this run, as equality saturation does: those of the pipeline's
-    /// registry, without opt-in rules that the pipeline does not name and rules that it removes. Some may take liberties
-    /// that are not granted.
+    /// The rules that a rewrite may apply itself in this run, as equality saturation does: those of the
+    /// pipeline's registry, without opt-in rules that the pipeline does not name and without rules that it
+    /// removes. Some may take liberties that are not granted.
     pub fn rules(&self) -> &'a [RewriteEntry] {
         &self.analyses.run.rules
     }
-    /// A rewrite's own state, by its type, from one function of the run to the next: statistics, or tables made of the
-    /// rules. It must not decide which rewrites match.
+    /// A rewrite's own state, by its type, that lasts from one function of the run to the next: statistics,
+    /// or tables derived from the rules. It must not decide which rewrites match.
     pub fn kept_in_run<T: Default + 'static>(&self) -> Rc<T> {
         self.analyses.run.kept()
     }
 
-    /// What an instruction does, through calls too.
+    /// The effects of an instruction, including those of calls.
     pub fn effects(&self, inst: Inst) -> InstEffects {
         if self.func.inst(inst).op.effects.is_empty() {
             return InstEffects::default();
         }
         self.module_effects().inst(self.func, inst)
     }
-    /// True if the instruction does nothing but compute results: calls of functions without effects too.
+    /// True if the instruction only computes results; also for calls of functions without effects.
     #[inline]
     pub fn is_pure(&self, inst: Inst) -> bool {
         self.func.inst(inst).op.is_pure() || self.is_pure_call(inst)
@@ -109,18 +113,19 @@ impl<'a> MatchCx<'a> {
         let op = self.func.inst(inst).op;
         op.effects == Effects::CALLS && !op.is_terminator() && self.effects(inst).is_pure()
     }
-    /// True if some instruction may write to the value: what it holds depends on when it is read. Kept until an instruction with
-    /// effects changes.
+    /// True if some instruction may store to the value, so that its content depends on when it is read.
+    /// Cached until an instruction with effects changes.
     pub fn is_written(&self, value: Value) -> bool {
         self.analyses.written(self.func, self.module).contains(&value)
     }
 
-    /// True if some `del` ends the value: it can't be read just anywhere that its definition reaches. Kept up to date.
+    /// True if some `del` ends the value, so that it can't be read everywhere its definition reaches. Kept
+    /// up to date.
     pub fn is_ended(&self, value: Value) -> bool {
         !self.analyses.dels(self.func, value).is_empty()
     }
 
-    /// The constant that an operand is.
+    /// The constant, if an operand is one.
     pub fn operand_const(&self, inst: Inst, operand: usize) -> Option<Scalar> {
         self.func.inst(inst).args.get(operand).and_then(|&v| self.func.as_const(v))
     }
@@ -129,7 +134,7 @@ impl<'a> MatchCx<'a> {
         let def = self.func.inst(inst).args.get(operand).and_then(|&v| self.func.def_inst(v))?;
         (self.func.inst(def).op.name == op).then_some(def)
     }
-    /// True if the value is defined wherever the instruction stands.
+    /// True if the value's definition dominates the instruction.
     pub fn reaches(&self, value: Value, inst: Inst) -> bool {
         let (func, home) = (self.func, self.func.block_of(inst));
         match func.def(value) {
@@ -139,8 +144,9 @@ impl<'a> MatchCx<'a> {
             _ => self.dominators().value_reaches(func, value, inst),
         }
     }
-    /// True if [`Rewriter::replace`](crate::Rewriter::replace) would take these values for the instruction's results: as many, each
-    /// of the same type or one that says more, each there where the instruction stands, and nobody writes to old or new.
+    /// True if [`Rewriter::replace`](crate::Rewriter::replace) would accept these values for the
+    /// instruction's results. Their number has to agree, each has the same or a more precise type and
+    /// dominates the instruction, and nothing stores to old or new values.
     pub fn can_replace(&self, inst: Inst, values: &[Value]) -> bool {
         let results = &self.func.inst(inst).results;
         results.len() == values.len()
@@ -151,7 +157,7 @@ impl<'a> MatchCx<'a> {
                     && !self.is_written(new)
             })
     }
-    /// True if a block can be reached.
+    /// True if a block is reachable.
     pub fn is_reachable(&self, block: Block) -> bool {
         self.dominators().is_reachable(block)
     }

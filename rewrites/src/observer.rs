@@ -1,4 +1,4 @@
-//! Who watches: everything that happens while rewrites run is an event.
+//! Observers: everything that happens while rewrites run is an event.
 
 use crate::change::Change;
 use crate::rewrite::NoMatch;
@@ -6,29 +6,29 @@ use rewright_ir::{Function, Loc, Name};
 use std::fmt;
 use std::time::Duration;
 
-/// What kind of remark.
+/// The kind of a remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RemarkKind {
-    /// Something was done.
+    /// A rewrite was applied.
     Done,
-    /// Something was not done, and why.
+    /// A rewrite was not applied, and why.
     Missed,
-    /// Something worth knowing.
+    /// Other information.
     Note,
 }
 
-/// What a rewrite says about what it did or did not do.
+/// A message of a rewrite about something that it did or did not do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Remark {
     /// The rewrite.
     pub rewrite: &'static str,
     /// The function.
     pub function: Name,
-    /// What kind.
+    /// The kind.
     pub kind: RemarkKind,
-    /// The place; nowhere if it is about the whole function.
+    /// The location; none if it is about the whole function.
     pub loc: Loc,
-    /// What; one lower-case sentence.
+    /// The message, one lower-case sentence.
     pub message: String,
 }
 
@@ -45,22 +45,22 @@ impl fmt::Display for Remark {
 /// A reason for not matching.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Missed {
-    /// The reason; one lower-case sentence.
+    /// The reason, one lower-case sentence.
     pub message: String,
-    /// The place; where the rewrite looked, if nowhere.
+    /// The location; if none, the place where the rewrite was tried.
     pub loc: Loc,
 }
 
-/// What happens. `func` is the function as it is at that moment.
+/// An event. `func` is the current form of the function.
 pub enum Event<'a> {
-    /// A function's turn comes.
+    /// A function's turn begins.
     Begin {
         /// The function.
         func: &'a Function,
     },
-    /// A function's values got their types.
+    /// The types of a function's values were inferred.
     Inferred {
-        /// The function, typed.
+        /// The typed function.
         func: &'a Function,
     },
     /// A rewrite gave a reason for not matching.
@@ -69,7 +69,7 @@ pub enum Event<'a> {
         rewrite: &'static str,
         /// The function.
         func: &'a Function,
-        /// Why.
+        /// The reason.
         why: &'a NoMatch,
     },
     /// A rewrite matches, and is about to change the function.
@@ -80,7 +80,7 @@ pub enum Event<'a> {
         rewrite: &'static str,
         /// The function before.
         func: &'a Function,
-        /// The place where it matches.
+        /// The location of the match.
         loc: Loc,
     },
     /// A rewrite has changed the function.
@@ -93,18 +93,19 @@ pub enum Event<'a> {
         func: &'a Function,
         /// The changes, in order.
         changes: &'a [Change],
-        /// How long it took; zero unless the options ask for times.
+        /// The time that it took; zero unless the options ask for times.
         time: Duration,
     },
-    /// An application was undone because of what more precise types would mean; see [`crate::RewriteError::Declined`].
+    /// An application was undone because of the consequences of more precise types; see
+    /// [`crate::RewriteError::Declined`].
     Declined {
         /// The number of the application.
         seq: u64,
         /// The rewrite.
         rewrite: &'static str,
-        /// The function, as it was before.
+        /// The restored function.
         func: &'a Function,
-        /// Why.
+        /// The reason.
         error: &'a crate::RewriteError,
     },
     /// An application failed and was undone.
@@ -113,23 +114,24 @@ pub enum Event<'a> {
         seq: u64,
         /// The rewrite.
         rewrite: &'static str,
-        /// The function, as it was before.
+        /// The restored function.
         func: &'a Function,
-        /// Why.
+        /// The cause.
         error: &'a crate::RewriteError,
     },
-    /// Something went wrong that no single application is to blame for: rewrites that undo each other or never end, or a panic of `matches`.
-    /// If the run keeps going after the former, the function goes back to the form that it had at [`Event::Begin`], and the applications since
-    /// then count no more.
+    /// An error that is not due to a single application: rewrites that undo each other or do not terminate,
+    /// or a panic of `matches`. If the run continues after the former, the function returns to its form at
+    /// [`Event::Begin`], and the applications since then no longer count.
     GaveUp {
         /// The function.
         func: &'a Function,
-        /// What went wrong.
+        /// The error.
         error: &'a crate::RewriteError,
     },
     /// A rewrite left a remark.
     Remark(&'a Remark),
-    /// No rewrite matches any more. Remarks of what was not done, as far as they still hold, come just before.
+    /// No rewrite matches any more. Remarks about rewrites that were not applied, if they still hold, come
+    /// just before.
     End {
         /// The function.
         func: &'a Function,
@@ -138,12 +140,13 @@ pub enum Event<'a> {
 
 /// Watches a pipeline run.
 pub trait Observer {
-    /// Something happens. A [`Event::Match`] is always followed by [`Event::Applied`], [`Event::Declined`] or [`Event::Failed`] with the same
-    /// number, and nothing between, so an observer that wants the form before keeps it from the former.
+    /// Receives an event. An [`Event::Match`] is always followed directly by [`Event::Applied`],
+    /// [`Event::Declined`] or [`Event::Failed`] with the same number. An observer that needs the old form
+    /// keeps it at the match.
     fn event(&mut self, event: &Event<'_>);
 }
 
-/// Watches nothing.
+/// Ignores all events.
 pub struct NoObserver;
 
 impl Observer for NoObserver {

@@ -4,7 +4,7 @@ use rewright_ir::Op;
 
 const WORDS: usize = 4;
 
-/// Ops of the registry, a bit each. Where there are more than 256 some of them share a bit.
+/// A bit set of the registry's ops. If there are more than 256, some of them share a bit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OpSet([u64; WORDS]);
 

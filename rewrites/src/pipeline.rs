@@ -1,4 +1,4 @@
-//! Pipelines: which rewrites, in which order.
+//! Pipelines: an ordered list of rewrites.
 
 use crate::def::{Form, RewriteEntry};
 use crate::driver::{self, Options, Report};
@@ -9,7 +9,7 @@ use rewright_ir::{Module, Registry};
 use std::fmt;
 use thiserror::Error;
 
-/// A pipeline string that says nothing that can be run.
+/// Why a pipeline string is rejected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PipelineError {
     /// A name that no linked crate registers.
@@ -19,12 +19,12 @@ pub enum PipelineError {
         name: String,
         /// The byte in the pipeline string at which it begins.
         at: usize,
-        /// The one that may be meant.
+        /// A similar name.
         near: Option<&'static str>,
-        /// All that there are.
+        /// All known names.
         known: String,
     },
-    /// A rewrite that this build was made without.
+    /// A rewrite that this build does not include.
     #[error("`{name}` is not in this build: build it with the cargo feature `{feature}`")]
     NotBuilt {
         /// The name.
@@ -37,10 +37,10 @@ pub enum PipelineError {
     /// Two commas with nothing between.
     #[error("the pipeline has an empty place at byte {at}")]
     Empty {
-        /// The byte at which something should be.
+        /// The byte at which a name is missing.
         at: usize,
     },
-    /// `-name` where the rewrite is not in the pipeline so far.
+    /// `-name` for a rewrite that is not in the pipeline so far.
     #[error("`-{name}` takes out a rewrite that is not in the pipeline before it")]
     NotThere {
         /// The name.
@@ -54,7 +54,7 @@ pub enum PipelineError {
 }
 
 impl PipelineError {
-    /// The byte in the pipeline string at which the error is.
+    /// The position of the error, in bytes of the pipeline string.
     pub fn at(&self) -> Option<usize> {
         match self {
             PipelineError::Unknown { at, .. }
@@ -71,21 +71,22 @@ impl PipelineError {
 pub struct Stop {
     /// The rewrite.
     pub entry: RewriteEntry,
-    /// Written with a star: to a fixed point of its own before the next one begins.
+    /// Written with a star: runs to a fixed point of its own before the next rewrite.
     pub star: bool,
-    /// Written by its name, not part of `default`.
+    /// Written by its name, rather than part of `default`.
     pub named: bool,
 }
 
-/// Rewrites in an order, run to a fixed point of all of them.
+/// An ordered list of rewrites, which runs to a common fixed point.
 ///
-/// The text form is a list of names: `"fold, cse, array-expr*, dce"`. `default` stands for the default pipeline, `-name` takes a
-/// rewrite out of what is before it (and a rule out of equality saturation too), and a star after a name runs that rewrite to a fixed point of its own whenever its turn comes.
-/// Nothing at all is a pipeline that does nothing.
+/// The text form is a list of names: `"fold, cse, array-expr*, dce"`. `default` stands for the default
+/// pipeline. `-name` removes a rewrite from the list before it, and a rule also from equality saturation. A
+/// star after a name runs that rewrite to a fixed point of its own in each of its turns. The empty text is a
+/// pipeline that does nothing.
 ///
-/// The pipeline goes round, each rewrite in turn, until none matches anywhere. Neighbouring root rewrites without a star
-/// work together, on one worklist, until none of them matches; a block rewrite without a star visits each block that changed
-/// once in a turn.
+/// The pipeline repeats the list until no rewrite matches anywhere. Adjacent root rewrites without a star
+/// share one worklist, and run until none of them matches; a block rewrite without a star visits each
+/// changed block once in a turn.
 #[derive(Clone)]
 pub struct Pipeline {
     stops: Vec<Stop>,
@@ -116,7 +117,8 @@ impl Pipeline {
         Ok(Pipeline { stops, rules })
     }
 
-    /// The default pipeline: every rewrite that is not opt-in, by stage and constraints, then greatest benefit, then name.
+    /// The default pipeline: every rewrite that is not opt-in, by stage and constraints, then greatest
+    /// benefit, then name.
     pub fn by_default() -> Result<Self, PipelineError> {
         Self::by_default_of(rewrites())
     }
@@ -126,8 +128,8 @@ impl Pipeline {
         let stops = registry.by_default().map(|entry| Stop { entry, star: false, named: false }).collect();
         Ok(Pipeline { stops, rules: rules_of(registry) })
     }
-    /// The rules that a rewrite may apply itself, as equality saturation does: those of the registry, but for those that are opt-in and that the pipeline does not
-    /// name, and those that it takes out.
+    /// The rules that a rewrite may apply itself, as equality saturation does: those of the registry,
+    /// without opt-in rules that the pipeline does not name and without rules that it removes.
     pub fn rules(&self) -> &[RewriteEntry] {
         &self.rules
     }
@@ -136,7 +138,7 @@ impl Pipeline {
         &self.stops
     }
 
-    /// Runs the rewrites over every function of a module. On an error the module is as it was.
+    /// Runs the rewrites over every function of a module. On an error the module is unchanged.
     pub fn run(
         &self,
         module: &mut Module,

@@ -1,8 +1,9 @@
-//! Making sure that plugins are there.
+//! Linking of plugins.
 //!
-//! A crate that is only named in `Cargo.toml` is not linked, and then registers nothing. [`plugin!`](crate::plugin!) gives a plugin
-//! crate a function `link` that does nothing; calling it is enough. [`link_plugins!`](crate::link_plugins) calls it for several crates
-//! and checks that each is found in the registry, and that they were built against this version of Rewright.
+//! A crate that is only named in `Cargo.toml` is not linked, and then registers nothing.
+//! [`plugin!`](crate::plugin!) gives a plugin crate an empty function `link`; calling it is enough.
+//! [`link_plugins!`](crate::link_plugins) calls it for several crates and checks that each is in the
+//! registry, and that it was built against this version of Rewright.
 
 use rewright_ir::Origin;
 use thiserror::Error;
@@ -19,10 +20,10 @@ rewright_ir::inventory::collect!(PluginEntry);
 /// The version of this crate.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A plugin that is not as it should be.
+/// Why a plugin can't be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PluginError {
-    /// It was asked for and did not register.
+    /// It was requested and did not register.
     #[error("plugin `{0}` is linked but registered nothing: does this platform run initializers?")]
     Missing(&'static str),
     /// It was built against another version.
@@ -60,14 +61,15 @@ macro_rules! plugin {
             $crate::PluginEntry { built_for: $crate::plugin::VERSION, origin: $crate::rewright_ir::origin!() }
         }
 
-        /// Does nothing. Calling it links this crate, so that what it registers is there. Gives the crate's name.
+        /// Does nothing: calling it links this crate, so that its registrations take effect. Returns the
+        /// crate's name.
         pub fn link() -> &'static str {
             env!("CARGO_PKG_NAME")
         }
     };
 }
 
-/// Links plugin crates and checks that they are there: `link_plugins!(my_plugin, other_plugin)?;`.
+/// Links plugin crates and checks that they are registered: `link_plugins!(my_plugin, other_plugin)?;`.
 #[macro_export]
 macro_rules! link_plugins {
     ($($krate:path),+ $(,)?) => {{

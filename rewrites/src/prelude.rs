@@ -1,4 +1,4 @@
-//! What a rewrite needs: `use rewright_rewrites::prelude::*;`.
+//! The imports of a rewrite: `use rewright_rewrites::prelude::*;`.
 
 pub use crate::register_rewrite;
 pub use crate::{Holds, MatchCx, NoMatch, Point, Rewrite, RewriteDef, RewriteError, Rewriter, RootRewrite, Stage};

@@ -1,4 +1,4 @@
-//! Every rewrite that a linked crate registered, sorted by name, and the order of the default pipeline.
+//! The registry of rewrites from all linked crates, sorted by name, and the order of the default pipeline.
 
 use crate::def::{Form, RewriteDef, RewriteEntry};
 use crate::rule::{RuleEntry, RuleErrors, condition};
@@ -10,10 +10,10 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 use thiserror::Error;
 
-/// A clash between registrations.
+/// A conflict between registrations.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RewriteRegistryError {
-    /// One name, two registrations.
+    /// Two registrations have one name.
     #[error("rewrite `{name}` is registered twice: by {first} and by {second}")]
     Duplicate {
         /// The name.
@@ -23,33 +23,33 @@ pub enum RewriteRegistryError {
         /// The other.
         second: Origin,
     },
-    /// A name that a pipeline string can't hold.
+    /// A name that is not valid in a pipeline string.
     #[error("`{name}` of {origin} is no name for a rewrite: lower-case words with hyphens are")]
     Name {
         /// The name.
         name: &'static str,
-        /// The place.
+        /// Where it is registered.
         origin: Origin,
     },
-    /// A root that nobody registered.
+    /// A root op that no linked crate registers.
     #[error("rewrite `{rewrite}` of {origin} starts at op `{op}`, which no linked crate registers")]
     UnknownRoot {
         /// The rewrite.
         rewrite: &'static str,
         /// The op.
         op: &'static str,
-        /// The place.
+        /// Where it is registered.
         origin: Origin,
     },
-    /// A rule that says nothing that can be applied.
+    /// An invalid rule.
     #[error("{errors}\n  written at {origin}")]
     Rule {
-        /// What is wrong with it.
+        /// The errors.
         errors: RuleErrors,
-        /// The place.
+        /// Where it is written.
         origin: Origin,
     },
-    /// One name, two conditions of rules.
+    /// Two conditions of rules have one name.
     #[error("condition `{name}` is registered twice: by {first} and by {second}")]
     DuplicateCondition {
         /// The name.
@@ -59,10 +59,10 @@ pub enum RewriteRegistryError {
         /// The other.
         second: Origin,
     },
-    /// Constraints that can't all hold.
+    /// Order constraints that form a cycle.
     #[error("rewrites can't be put in order: {}", .0.join(", "))]
     Order(
-        /// Who wants to be before whom, around the cycle.
+        /// The constraints around the cycle.
         Vec<String>,
     ),
 }
@@ -85,12 +85,12 @@ pub fn rewrites() -> &'static RewriteRegistry {
 }
 
 impl RewriteRegistry {
-    /// Builds a registry from entries in any order; clashes become [`errors`](RewriteRegistry::errors).
+    /// Builds a registry from entries in any order; conflicts become [`errors`](RewriteRegistry::errors).
     pub fn build(entries: impl IntoIterator<Item = RewriteEntry>) -> Self {
         Self::build_with(entries, &[])
     }
 
-    /// The rewrites of this process, and rules besides, such as a file has.
+    /// The rewrites of this process, with further rules, such as those of a file.
     pub fn with_rules(more: &[RuleEntry]) -> Self {
         let rules: Vec<RuleEntry> =
             rewright_ir::inventory::iter::<RuleEntry>.into_iter().copied().chain(more.iter().copied()).collect();
@@ -136,15 +136,16 @@ impl RewriteRegistry {
     pub fn get(&self, name: &str) -> Option<RewriteEntry> {
         self.entries.get(name).copied()
     }
-    /// All, sorted by name.
+    /// All entries, sorted by name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = RewriteEntry> + '_ {
         self.entries.values().copied()
     }
-    /// Those of the default pipeline, in its order: by stage and constraints, then greatest benefit, then name.
+    /// The rewrites of the default pipeline, in order: by stage and constraints, then greatest benefit, then
+    /// name.
     pub fn by_default(&self) -> impl Iterator<Item = RewriteEntry> + '_ {
         self.order.iter().filter_map(|name| self.get(name)).filter(|e| e.def.by_default)
     }
-    /// Clashes between registrations; nothing runs where there are any.
+    /// The conflicts between registrations; pipelines do not run if there are any.
     pub fn errors(&self) -> &[RewriteRegistryError] {
         &self.errors
     }
@@ -165,7 +166,7 @@ fn is_name(name: &str) -> bool {
     name != "default" && name.split(['-', '.']).all(word)
 }
 
-/// An edge of the order: who, before whom, and why.
+/// For each rewrite the ones that it has to precede, with the reason.
 type Edges = Vec<Vec<(usize, String)>>;
 
 fn constraints(table: &IndexMap<&'static str, RewriteEntry>) -> Edges {
@@ -182,7 +183,7 @@ fn constraints(table: &IndexMap<&'static str, RewriteEntry>) -> Edges {
     edges
 }
 
-/// Kahn's topological sort, taking the best rewrite that is free at each step.
+/// Kahn's topological sort; each step takes the best rewrite without remaining predecessors.
 fn sort(table: &IndexMap<&'static str, RewriteEntry>) -> (Vec<&'static str>, Vec<RewriteRegistryError>) {
     let edges = constraints(table);
     let mut waits = vec![0usize; table.len()];
@@ -207,11 +208,11 @@ fn sort(table: &IndexMap<&'static str, RewriteEntry>) -> (Vec<&'static str>, Vec
     (order, cycles)
 }
 
-/// The cycles among the rewrites that still wait, each told once.
+/// The cycles among the unsorted rewrites, without duplicates.
 fn cycles(edges: &Edges, waits: &[usize]) -> Vec<RewriteRegistryError> {
     let mut found = Vec::new();
     let mut seen = vec![false; waits.len()];
-    // What waits has an edge into it from something else that waits: going backwards always ends in a cycle.
+    // Each unsorted rewrite has an unsorted predecessor, so walking backwards ends in a cycle.
     let back = |at: usize| {
         let from = |&from: &usize| waits[from] > 0 && edges[from].iter().any(|&(to, _)| to == at);
         (0..waits.len()).find(from)
@@ -241,7 +242,7 @@ fn explain(edges: &Edges, cycle: &[usize]) -> Vec<String> {
     cycle.iter().zip(next).filter_map(edge).collect()
 }
 
-/// The entries as a list for messages, rules but as a number: "`cse`, `dce`, `fold` and 3 rules".
+/// The entries as a list for messages; rules are counted only: "`cse`, `dce`, `fold` and 3 rules".
 pub(crate) fn names(registry: &RewriteRegistry) -> String {
     let (rules, others): (Vec<_>, Vec<_>) = registry.iter().partition(|e| matches!(e.def.form, Form::Rule(_)));
     let mut text = others.iter().map(|e| format!("`{}`", e.def.name)).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! The two forms of a rewrite, and how the driver holds them.
+//! The two forms of a rewrite, and their type-erased forms for the driver.
 
 use crate::error::RewriteError;
 use crate::match_cx::MatchCx;
@@ -7,38 +7,38 @@ use crate::rewriter::Rewriter;
 use rewright_ir::{Block, Function, Inst, Loc, Value};
 use smallvec::{SmallVec, smallvec};
 
-/// Why a rewrite does not match. Most often there is nothing to say: [`NoMatch::quiet`] allocates nothing.
+/// Why a rewrite does not match. Usually there is no reason to report: [`NoMatch::quiet`] allocates nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoMatch {
-    /// Nothing most often, in which case this fits into a register.
+    /// `None` in the common case, which fits into a register.
     reasons: Option<Box<SmallVec<[Missed; 1]>>>,
 }
 
 impl NoMatch {
-    /// Not what the rewrite looks for.
+    /// The pattern does not match.
     pub const fn quiet() -> Self {
         NoMatch { reasons: None }
     }
-    /// What the rewrite looks for, except for this; the reason becomes a remark.
+    /// The pattern matches, but this reason prevents the rewrite; it becomes a remark.
     pub fn because(message: impl Into<String>) -> Self {
         let reason = Missed { message: message.into(), loc: Loc::default() };
         NoMatch { reasons: Some(Box::new(smallvec![reason])) }
     }
-    /// The same, at a place in the source.
+    /// Sets the location of the last reason.
     pub fn at(mut self, loc: Loc) -> Self {
         if let Some(last) = self.reasons.as_mut().and_then(|list| list.last_mut()) {
             last.loc = loc;
         }
         self
     }
-    /// The same, at the instruction that defines a value.
+    /// Sets the location of the last reason to the instruction that defines a value.
     pub fn at_value(self, func: &Function, value: Value) -> Self {
         match func.def_inst(value) {
             Some(inst) => self.at(func.inst(inst).loc),
             None => self,
         }
     }
-    /// The same with one more reason.
+    /// Adds the reasons of another result.
     pub fn and(mut self, other: NoMatch) -> Self {
         match (&mut self.reasons, other.reasons) {
             (Some(list), Some(more)) => list.extend(*more),
@@ -55,27 +55,29 @@ impl NoMatch {
 
 /// A rewrite of basic blocks.
 pub trait Rewrite: Sync + 'static {
-    /// What was found, private to the rewrite.
+    /// The match, private to the rewrite.
     type Match;
-    /// Looks at a block. It is asked again when the block, its parameters, uses of its values or branches to it have changed. It must
-    /// say no, quickly and without allocating, where there is nothing to do.
+    /// Tries a block. The block is tried again when its instructions, its parameters, uses of its values or
+    /// branches to it have changed. If there is no match, this must return quickly and without allocating.
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch>;
-    /// Does what was found, at once after it was found. It may change more than the block.
+    /// Applies a match, directly after it was found. May change more than the block.
     fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError>;
 }
 
 /// A rewrite that starts at one instruction.
 pub trait RootRewrite: Sync + 'static {
-    /// What was found, private to the rewrite.
+    /// The match, private to the rewrite.
     type Match;
-    /// Looks at an instruction of one of the ops that the rewrite's definition names as roots. It is asked again when the
-    /// instruction, its operands' definitions or the users of its results have changed; see [`RewriteDef::reach`](crate::RewriteDef).
+    /// Tries an instruction whose op is a root of the rewrite's definition. The instruction is tried again
+    /// when it, its operands' definitions or the users of its results have changed; see
+    /// [`RewriteDef::reach`](crate::RewriteDef).
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch>;
-    /// Does what was found, at once after it was found. New instructions go before the root, unless it says otherwise.
+    /// Applies a match, directly after it was found. New instructions go before the root, unless the rewrite
+    /// sets another point.
     fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError>;
 }
 
-/// What was found, ready to be applied.
+/// A type-erased match, ready to be applied.
 pub(crate) trait Found {
     fn apply(self: Box<Self>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError>;
 }
@@ -83,15 +85,15 @@ pub(crate) trait Found {
 /// A match of any rewrite.
 pub struct AnyMatch<'r>(pub(crate) Box<dyn Found + 'r>);
 
-/// Any [`Rewrite`]: the typed match is inside the box.
+/// A type-erased [`Rewrite`]: the typed match is inside the box.
 pub trait AnyRewrite: Sync {
-    /// Looks at a block.
+    /// Tries a block.
     fn find(&self, cx: &MatchCx<'_>, block: Block) -> Result<AnyMatch<'_>, NoMatch>;
 }
 
-/// Any [`RootRewrite`].
+/// A type-erased [`RootRewrite`].
 pub trait AnyRootRewrite: Sync {
-    /// Looks at an instruction.
+    /// Tries an instruction.
     fn find(&self, cx: &MatchCx<'_>, root: Inst) -> Result<AnyMatch<'_>, NoMatch>;
 }
 

@@ -1,4 +1,4 @@
-//! What the turns of all functions of a run share, as far as rewrites may see it.
+//! The state that all functions of a run share, as far as rewrites may read it.
 
 use crate::def::{Form, RewriteEntry};
 use crate::driver::Options;
@@ -9,7 +9,7 @@ use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// How functions are compiled, and what rewrites keep from one function to the next.
+/// The options and rules of the run, and the state that rewrites keep from one function to the next.
 pub(crate) struct RunState {
     pub options: Options,
     /// The rules that a rewrite may apply itself.
@@ -34,7 +34,7 @@ impl RunState {
     }
 }
 
-/// The options by default, and all rules of this process.
+/// Default options, and all rules of this process.
 impl Default for RunState {
     fn default() -> Self {
         let rules = rewrites().iter().filter(|entry| matches!(entry.def.form, Form::Rule(_)));

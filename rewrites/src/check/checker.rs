@@ -1,4 +1,4 @@
-//! Follows a function through its forms.
+//! Checks the successive forms of a function against each other.
 
 use super::Check;
 use super::difference::{Allowed, Difference, Ended, differs};
@@ -11,25 +11,26 @@ use rewright_ir::text::{Numbering, Printer};
 use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module, Outcome, infer_function};
 use std::borrow::Cow;
 
-/// The steps of one call of the first form. What takes longer is not compared.
+/// The step limit of one call of the first form. Longer calls are not compared.
 const MAX_STEPS: u64 = 1 << 18;
 
-/// A later form that takes so many times the steps of the one before, and then some, is taken to have no end.
+/// A later form that takes more than this factor of the previous form's steps, plus a margin, counts as not
+/// terminating.
 const SLOWER: u64 = 16;
 
-/// Elements of arrays, bytes of values and depth of calls, for every call.
+/// Limits of every call: elements of arrays, bytes of values and call depth.
 const LIMITS: Limits = Limits { steps: 0, elements: 1 << 20, bytes: 1 << 28, depth: 64 };
 
-/// One input, and what the form that was seen last makes of it.
+/// One input, and the result of the latest form for it.
 struct Trial {
     args: Vec<Datum>,
     ended: Ended,
     steps: u64,
-    /// The floats that it met.
+    /// The special floats that occurred.
     floats: Floats,
 }
 
-/// Checks the forms of one function, each against the one before.
+/// Checks the forms of one function, each against the previous one.
 pub struct Checker {
     trials: Vec<Trial>,
     allowed: Allowed,
@@ -37,7 +38,7 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Begins with a form of the function, beside the module that holds those that it calls.
+    /// Starts with a form of the function; `module` holds its callees.
     pub fn new(func: &Function, module: &Module, options: &Check) -> Self {
         let axes = Axes::of(func);
         let (sets, mut notes) = axes.sets();
@@ -71,7 +72,8 @@ impl Checker {
         Checker { trials, allowed, notes }
     }
 
-    /// Checks that another form of the function computes the same as the one before. The difference does not know the forms yet.
+    /// Checks that another form of the function computes the same as the previous one. The forms are not in
+    /// the difference yet.
     pub fn check(&mut self, func: &Function, module: &Module) -> Result<(), Box<Difference>> {
         let mut later = Vec::with_capacity(self.trials.len());
         for trial in &self.trials {
@@ -102,7 +104,8 @@ impl Checker {
         Ok(())
     }
 
-    /// Checks that something else, such as compiled code, makes of the inputs what the reference evaluator makes of the last form.
+    /// Checks that other code, such as compiled code, gives the results that the reference evaluator gives
+    /// for the last form.
     pub fn against(
         &self,
         func: &Function,
@@ -122,7 +125,7 @@ impl Checker {
         Ok(())
     }
 
-    /// The difference with the forms that it is between, on a smaller input if it shows there too.
+    /// The difference with both forms, on a smaller input if it occurs there too.
     pub(crate) fn explained(
         &self,
         found: Box<Difference>,
@@ -135,12 +138,12 @@ impl Checker {
         found
     }
 
-    /// True if a later form must give the same.
+    /// True if a later form must give the same result.
     fn is_compared(&self, trial: &Trial) -> bool {
         comparable(&trial.ended) && !self.allowed.leaves_out(trial.floats)
     }
 
-    /// How many inputs are compared, and what is not checked.
+    /// The number of inputs that are compared, and the checks that are left out.
     pub fn notes(&self) -> Vec<String> {
         let (mut notes, all) = (self.notes.clone(), self.trials.len());
         let compared = self.trials.iter().filter(|t| comparable(&t.ended)).count();
@@ -167,21 +170,21 @@ fn typed<'f>(func: &'f Function, module: &Module) -> Cow<'f, Function> {
     if infer_function(&mut typed, module).is_ok() { Cow::Owned(typed) } else { Cow::Borrowed(func) }
 }
 
-/// Calls the function; an op of a plugin that panics is an error.
+/// Calls the function; a panic in a plugin's op is an error.
 pub(super) fn call(func: &Function, module: &Module, args: Vec<Datum>, steps: u64) -> (Ended, u64, Floats) {
     let limits = Limits { steps, ..LIMITS };
-    // Arguments are made and compared too.
+    // Creating and comparing arguments costs steps too.
     let elements: u64 = args.iter().map(|arg| arg.shape().iter().product::<usize>() as u64).sum();
     let called = guarded(|| evaluate_watched(&typed(func, module), Some(module), args, limits));
     match called {
-        // What would have gone beyond the limit is not counted.
+        // A call that exceeds the limit counts as the limit.
         Ok((Err(e), _, floats)) if e.kind == EvalErrorKind::Limit => (Err(e), steps, floats),
         Ok((ended, taken, floats)) => (ended, taken + elements, floats),
         Err(panic) => (Err(EvalError::unsupported(format!("evaluating it, {panic}"))), steps, Floats::default()),
     }
 }
 
-/// True where later forms must end in the same way.
+/// True if later forms must end in the same way.
 pub(super) fn comparable(ended: &Ended) -> bool {
     match ended {
         Ok(_) => true,

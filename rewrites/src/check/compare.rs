@@ -1,4 +1,4 @@
-//! Comparing results: bit for bit, or within so many units in the last place.
+//! Comparison of results: bit for bit, or within a tolerance in units in the last place.
 
 use rewright_ir::{Array, DType, Datum, Scalar, Styled};
 use std::fmt;
@@ -6,24 +6,25 @@ use std::fmt;
 /// The first element at which two values differ.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mismatch {
-    /// Another dtype, or an array for a scalar.
+    /// The dtypes differ, or one is an array and the other a scalar.
     Type {
-        /// What was wanted, as a type.
+        /// The expected type.
         wanted: String,
-        /// What was found, as a type.
+        /// The actual type.
         found: String,
     },
-    /// An element.
+    /// An element differs.
     Element {
         /// Its index; empty for scalars and arrays of rank 0.
         index: Vec<usize>,
-        /// What was wanted.
+        /// The expected value.
         wanted: Scalar,
-        /// What was found.
+        /// The actual value.
         found: Scalar,
-        /// The distance in units in the last place; `None` where it isn't a number (bool, integers, NaN beside a number).
+        /// The distance in units in the last place; `None` if it is not defined (bool, integers, NaN beside
+        /// a number).
         ulp: Option<u64>,
-        /// How many elements differ in all, and of how many.
+        /// The number of elements that differ, and the number of all elements.
         count: (usize, usize),
     },
 }
@@ -47,13 +48,13 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// How far floats, and the parts of complex numbers, may be apart: within either bound is near enough.
+/// The allowed distance of floats, and of the parts of complex numbers. Satisfying either bound suffices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tolerance {
-    /// In units in the last place, which are as small as the element is.
+    /// In units in the last place of the element.
     pub ulp: u64,
-    /// In units in the last place of the largest finite number that is wanted. Right for what is computed by differences, of which the
-    /// error is as large as the terms', however small the difference is.
+    /// In units in the last place of the largest expected finite number. This suits differences, whose error
+    /// depends on the magnitude of the terms, however small the difference is.
     pub ulp_of_largest: u64,
 }
 
@@ -63,32 +64,35 @@ impl From<u64> for Tolerance {
     }
 }
 
-/// How far apart results may be besides, where liberties are granted.
+/// Further tolerance for granted liberties.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Slack {
-    /// The difference of floats, and of the parts of complex numbers.
+    /// The allowed difference of floats, and of the parts of complex numbers.
     pub absolute: f64,
     /// Zeros of either sign are equal.
     pub zeros: bool,
 }
 
-/// Arrays of storage styles with other components are compared element by element if they have no more than so many.
+/// The most elements up to which arrays of storage styles with different components are compared element by
+/// element.
 const MAX_DENSE: usize = 1 << 24;
 
-/// Compares two values: dtype and shape must be equal, bools and integers too, floats and the parts of complex numbers within the
-/// tolerance, which a plain number gives in units in the last place. All NaNs count as equal; infinities are equal to themselves and
-/// near to the greatest numbers only. With a tolerance of 0, zeros of different sign are not equal, otherwise they are.
+/// Compares two values. Dtype and shape must be equal, and so must bools and integers. Floats and the parts
+/// of complex numbers must agree within the tolerance; a plain number is a tolerance in units in the last
+/// place. All NaNs are equal; infinities are equal to themselves and near the greatest numbers only. Zeros
+/// of different sign are equal unless the tolerance is 0.
 pub fn compare(wanted: &Datum, found: &Datum, tolerance: impl Into<Tolerance>) -> Result<(), Mismatch> {
     compare_with(wanted, found, tolerance.into(), Slack::default())
 }
 
-/// The same, with more slack.
+/// The same, with further tolerance.
 pub(super) fn compare_with(wanted: &Datum, found: &Datum, tolerance: Tolerance, slack: Slack) -> Result<(), Mismatch> {
     if wanted.ty() != found.ty() {
         return Err(Mismatch::Type { wanted: wanted.ty().to_string(), found: found.ty().to_string() });
     }
     if let (Datum::Styled(wanted), Datum::Styled(found)) = (wanted, found) {
-        // The same components are the same elements; others may be, as what lies outside of a triangle means nothing.
+        // Equal components are equal elements. Different components may be equal too: elements outside of a
+        // triangle do not count.
         let pairs = || wanted.components().iter().zip(found.components());
         let same =
             |(a, b): (&Array, &Array)| compare_with(&a.clone().into(), &b.clone().into(), tolerance, slack).is_ok();
@@ -130,7 +134,7 @@ pub(super) fn compare_with(wanted: &Datum, found: &Datum, tolerance: Tolerance, 
     }
 }
 
-/// The unit in the last place of the largest finite number; 0 where there is none.
+/// The unit in the last place of the largest finite number; 0 if there is none.
 fn unit_of_largest(array: &Array) -> f64 {
     let numbers = array.iter().filter_map(parts).flatten().map(|p| p.value.abs());
     let Some(largest) = numbers.filter(|x| x.is_finite()).reduce(f64::max) else { return 0.0 };
@@ -180,7 +184,7 @@ impl Point {
         if ulp == 0 { near && self.negative == other.negative } else { near }
     }
     fn near(self, other: Point, bound: f64) -> bool {
-        // The difference of infinities is no number, which is within no bound.
+        // The difference of infinities is NaN, which is within no bound.
         (self.value - other.value).abs() <= bound && other.value.is_finite()
     }
     fn distance(self, other: Point) -> Option<u64> {
@@ -233,7 +237,7 @@ mod tests {
         let found = compare(&f64s(&[0.0, 1.0]), &f64s(&[0.0, next]), 2);
         let Err(Mismatch::Element { index, ulp, count, .. }) = found else { panic!("{found:?}") };
         assert_eq!((index, ulp, count), (vec![1], Some(3), (1, 2)));
-        // Across zero: the smallest negative and the smallest positive number are two apart.
+        // The smallest negative and the smallest positive number are two units apart.
         let tiny = f64::from_bits(1);
         assert!(compare(&f64s(&[-tiny]), &f64s(&[tiny]), 2).is_ok());
         assert!(compare(&f64s(&[-tiny]), &f64s(&[tiny]), 1).is_err());
@@ -258,7 +262,7 @@ mod tests {
         let within = |ulp_of_largest| Tolerance { ulp: 1, ulp_of_largest };
         assert!(compare(&wanted, &near, within(2)).is_ok());
         assert!(compare(&wanted, &near, within(1)).is_err());
-        // Infinities and NaNs have no part in it.
+        // Infinities and NaNs do not determine the unit.
         let (wanted, found) = (f64s(&[f64::INFINITY, 1.0]), f64s(&[f64::MAX, 1.0]));
         assert!(compare(&wanted, &found, within(u64::MAX)).is_ok(), "one unit apart");
         assert!(compare(&found, &f64s(&[f64::INFINITY, 1.0]), within(1 << 40)).is_ok());

@@ -1,4 +1,4 @@
-//! A function that computes something else than before.
+//! A difference between the results of two forms of a function.
 
 use super::compare::{Slack, compare_with};
 use crate::rule::Liberties;
@@ -7,21 +7,21 @@ use rewright_ir::eval::Floats;
 use rewright_ir::{DType, Datum, EvalError, Name, Outcome};
 use std::fmt;
 
-/// What a call ended with.
+/// The result of a call.
 pub(super) type Ended = Result<Outcome, EvalError>;
 
-/// An input on which a function computes something else.
+/// An input for which two forms of a function give different results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The function.
     pub function: Name,
-    /// The first thing that differs.
+    /// The first difference.
     pub what: String,
     /// The arguments, by the names of the parameters.
     pub input: Vec<(String, Datum)>,
-    /// What the call ended with before.
+    /// The result of the call before.
     pub before: Result<Outcome, EvalError>,
-    /// What it ends with after.
+    /// The result of the call after.
     pub after: Result<Outcome, EvalError>,
     /// The function before and after, as text.
     pub forms: [String; 2],
@@ -62,7 +62,7 @@ fn shown(f: &mut fmt::Formatter<'_>, name: &str, datum: &Datum) -> fmt::Result {
     write!(f, "\n{start}{}", datum.to_string().replace('\n', &indent))
 }
 
-/// What may differ.
+/// The differences that are allowed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowed {
     pub ulp: u64,
@@ -70,19 +70,20 @@ pub(super) struct Allowed {
 }
 
 impl Allowed {
-    /// True if the first form met numbers that the liberties leave out, or so large ones that rounding otherwise may
-    /// overflow.
+    /// True if the first form met numbers that the liberties exclude, or numbers so large that other
+    /// rounding may overflow.
     pub fn leaves_out(self, floats: Floats) -> bool {
         let liberties = self.liberties;
         liberties.contains(Liberties::NO_NAN) && floats.nan
             || (liberties.contains(Liberties::NO_INF) || liberties.rounds_otherwise()) && floats.infinite
     }
 
-    /// How far apart two values may be, where the first form met these floats; `None` if nothing can be said of them.
+    /// The allowed difference of a value, given the floats that the first form met; `None` if the value
+    /// can't be compared.
     fn slack(self, value: &Datum, floats: Floats) -> Option<Slack> {
         let rounds = self.liberties.rounds_otherwise();
         let inexact = value.dtype().is_float() || value.dtype().is_complex();
-        // A comparison of floats that are rounded otherwise may come to anything.
+        // Other rounding may change the result of a comparison of floats arbitrarily.
         if rounds && !inexact && floats != Floats::default() {
             return None;
         }
@@ -96,7 +97,7 @@ impl Allowed {
     }
 }
 
-/// What differs first; `None` if nothing does. The floats are those that the first form met.
+/// The first difference; `None` if there is none. `floats` are those that the first form met.
 pub(super) fn differs(before: &Ended, after: &Ended, floats: Floats, allowed: Allowed) -> Option<String> {
     let (before, after) = match (before, after) {
         (Ok(before), Ok(after)) => (before, after),

@@ -1,6 +1,6 @@
-//! Made-up arguments of a function.
+//! Generated arguments of a function.
 //!
-//! They are the same every time: values come from a generator of pseudo-random numbers that is begun anew for each set.
+//! They are the same in every run: the generator of pseudo-random numbers is seeded for each set.
 
 use super::near::near;
 use super::values::{Random, Spread, special};
@@ -8,10 +8,10 @@ use indexmap::IndexMap;
 use rewright_ir::array::checked_len;
 use rewright_ir::{Array, DType, Datum, Dim, Function, Literal, Name, Scalar, Style, Styled, Type};
 
-/// How many sets of arguments of a good size there are: see [`arguments`].
+/// The number of sets of arguments of moderate size: see [`arguments`].
 pub const ROUNDS: usize = 4;
 
-/// The rounds of long arrays, which are tried besides.
+/// The rounds of long arrays, which are tried in addition.
 const LONG: usize = ROUNDS;
 const LONGEST: usize = ROUNDS + 1;
 
@@ -20,37 +20,38 @@ const MAX_ELEMENTS: usize = 1 << 12;
 /// The same for the longest arrays.
 const MAX_LONGEST: usize = 1 << 17;
 
-/// The extents of a round: the first symbol's, the others' one after the other, and that of `?`. With the
-/// last two, sums are computed in parts, and counts do not fit into 8 and 16 bits.
+/// The extents of a round: the first symbol's, the others' in turn, and that of `?`. In the last two rounds,
+/// sums are computed in parts, and counts do not fit into 8 and 16 bits.
 const EXTENTS: [(u64, &[u64], u64); LONGEST + 1] =
     [(5, &[3, 4, 2], 3), (1, &[1], 1), (19, &[2, 3], 2), (0, &[2], 2), (1100, &[2, 1, 1, 1], 2), (70_001, &[1], 1)];
 
-/// Extents of all small shapes.
+/// Small shapes have extents below this.
 const SMALL: u64 = 4;
 
-/// More small shapes than this are not all tried.
+/// The most small shapes that are tried.
 const MAX_SHAPES: usize = 64;
 
-/// Sets of special values that are tried where no extent is free, so that each has but few.
+/// The most sets of special values if no extent is free, so that each set holds few.
 const MAX_GRIDS: u64 = 64;
 
-/// Sets of special scalars that are tried beside arrays of special values.
+/// The most sets of special scalars beside arrays of special values.
 const MAX_SCALARS: u64 = 32;
 
-/// So many of a function's constants have values near them tried, in so many sets.
+/// The most constants of a function whose neighbours are tried, and the most sets of these.
 const MAX_CONSTANTS: usize = 16;
 const MAX_NEAR: usize = 64;
 
-/// Elements on a first axis that hold special values side by side.
+/// The length of the first axis along which special values are arranged.
 const GRID: u64 = 256;
 
-/// Arguments for a function, some special and some not, with dims of 0, 1 and odd sizes; every second array lies in memory the other way
-/// round. None if its parameters ask for arrays that are too large, or if `round` is no less than [`ROUNDS`].
+/// Arguments for a function, partly special values, with dims of 0, 1 and odd sizes. Every second array has
+/// reversed memory order. `None` if the parameters need arrays that are too large, or if `round` is not
+/// below [`ROUNDS`].
 pub fn arguments(func: &Function, round: usize) -> Option<Vec<Datum>> {
     if round < ROUNDS { Axes::of(func).make(&Set::of_round(round)) } else { None }
 }
 
-/// A set of arguments that is yet to be made.
+/// A description of a set of arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Set {
     extents: Extents,
@@ -58,7 +59,7 @@ pub(super) struct Set {
 }
 
 impl Set {
-    /// Of a good size; long arrays have no special values.
+    /// The set of a round; long arrays have no special values.
     fn of_round(round: usize) -> Set {
         let seed = round as u64 + 1;
         let fill = match round {
@@ -72,28 +73,30 @@ impl Set {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Extents {
-    /// Of one of the rounds.
+    /// The extents of a round.
     Round(usize),
-    /// One for each free extent.
+    /// One extent for each free one.
     Each(Vec<u64>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fill {
-    /// Half special.
+    /// Half of the values are special.
     Random(u64),
-    /// None special, of magnitudes near to each other: one NaN would hide the sum of the others.
+    /// No special values, and similar magnitudes: one NaN would hide the sum of the others.
     Ordinary(u64),
-    /// The same floats, but integers that are 1 and bools that are true: their sums count.
+    /// The same floats, but integers are 1 and bools are true, so that their sums count elements.
     Counted(u64),
-    /// All special: each element takes the next combination over the parameters, from the first number on. Where there are scalars beside
-    /// arrays, they have the combination of the second number.
+    /// All values are special: each element takes the next combination over the parameters, starting at the
+    /// first number. If there are both scalars and arrays, the scalars have the combination of the second
+    /// number.
     Grid(u64, u64),
-    /// Values near the function's constants: one parameter takes each in turn, from one that the number tells on, the others any.
+    /// Values near the function's constants: one parameter takes each of them, starting at the one with this
+    /// number; the others take arbitrary values.
     Near(usize),
 }
 
-/// What may be chosen of a function's parameters: the extents of symbols, and of each `?` by itself.
+/// The free choices for a function's parameters: the extents of symbols, and of each `?` separately.
 pub(super) struct Axes<'f> {
     types: Vec<&'f Type>,
     symbols: IndexMap<Name, usize>,
@@ -123,7 +126,7 @@ impl<'f> Axes<'f> {
         axes
     }
 
-    /// For each free extent, the axes that it is the extent of: which parameter, and which of its axes.
+    /// For each free extent, its axes, as pairs of parameter and axis.
     pub fn tied(&self) -> Vec<Vec<(usize, usize)>> {
         let mut tied = vec![Vec::new(); self.free.len()];
         let mut anys = (0..self.free.len()).filter(|&at| !self.free[at]);
@@ -142,7 +145,7 @@ impl<'f> Axes<'f> {
         tied
     }
 
-    /// The sets to try, the most telling first, and what is left out.
+    /// The sets to try, the most informative first, and notes on those left out.
     pub fn sets(&self) -> (Vec<Set>, Vec<String>) {
         let mut notes = Vec::new();
         let (shapes, all) = self.small_shapes();
@@ -151,7 +154,7 @@ impl<'f> Axes<'f> {
         }
         let seed = |i: usize| Fill::Random(0x5EED + i as u64);
         let small = shapes.into_iter().enumerate().map(|(i, e)| Set { extents: Extents::Each(e), fill: seed(i) });
-        // The first few are those whose extents are all equal.
+        // The first sets have equal extents.
         let mut sets: Vec<Set> = small.collect();
         let others = sets.split_off(sets.len().min(SMALL as usize));
         if !self.types.is_empty() {
@@ -163,7 +166,8 @@ impl<'f> Axes<'f> {
         (sets, notes)
     }
 
-    /// Extents of 0 to 3 for all that are free: first those that are all equal, then by their sum. Also says how many there are in all.
+    /// Extents of 0 to 3 for all free ones: first the equal ones, then by their sum. Also returns the number
+    /// of all combinations.
     fn small_shapes(&self) -> (Vec<Vec<u64>>, u128) {
         let free = self.free.len() as u32;
         let all = u128::from(SMALL).saturating_pow(free);
@@ -184,14 +188,14 @@ impl<'f> Axes<'f> {
             equal.chain(std::iter::repeat_with(&mut any).take(MAX_SHAPES - SMALL as usize)).collect()
         };
         let equal = |e: &[u64]| e.windows(2).all(|w| w[0] == w[1]);
-        // An extent of 1 shows most for the least, one of 0 the least.
+        // An extent of 1 tells most for its size; an extent of 0 tells least.
         let rank = |e: &Vec<u64>| (!equal(e), e.first() == Some(&0) && equal(e), e.iter().sum::<u64>(), e.clone());
         shapes.sort_by_key(rank);
         shapes.dedup();
         (shapes, all)
     }
 
-    /// How many combinations of special values parameters have.
+    /// The number of combinations of special values of parameters.
     fn combinations<'a>(types: impl Iterator<Item = &'a &'f Type>) -> u64
     where
         'f: 'a,
@@ -199,7 +203,7 @@ impl<'f> Axes<'f> {
         types.map(|ty| special(ty.dtype()).len() as u64).fold(1, u64::saturating_mul)
     }
 
-    /// Sets whose values are all special.
+    /// Sets of special values only.
     fn grids(&self, notes: &mut Vec<String>) -> Vec<Set> {
         let (elements, most) = if self.free.is_empty() { (1, MAX_GRIDS) } else { (GRID, 4) };
         let scalars = |yes: bool| Self::combinations(self.types.iter().filter(move |ty| ty.is_scalar() == yes));
@@ -214,7 +218,7 @@ impl<'f> Axes<'f> {
             notes.push(format!("{MAX_SCALARS} of {beside} combinations of special scalars were tried"));
         }
         let extents = self.grid_extents();
-        // Where not all can be tried, those that are lie as far apart as may be, and on no common multiple.
+        // If not all combinations can be tried, the tried ones are spread evenly, with an odd stride.
         let step = |all: u64, each: u64| if sets.saturating_mul(each) >= all { each } else { (all / sets) | 1 };
         let (from, scalar) = (step(all, elements), step(beside, 1));
         let set = |i: u64| Set {
@@ -224,7 +228,7 @@ impl<'f> Axes<'f> {
         (0..sets).map(set).collect()
     }
 
-    /// Long enough that many values lie side by side.
+    /// Extents so long that many values are adjacent.
     fn grid_extents(&self) -> Vec<u64> {
         let mut extents = vec![2; self.free.len()];
         if let Some(first) = extents.first_mut() {
@@ -235,7 +239,7 @@ impl<'f> Axes<'f> {
 
     /// Sets of values near the function's constants.
     fn near_sets(&self, notes: &mut Vec<String>) -> Vec<Set> {
-        // Scalars take one value a set, long arrays all of them.
+        // Scalars take one value in each set, long arrays all of them.
         let long = !self.free.is_empty() && self.types.iter().all(|ty| ty.is_array());
         let most = self.near.iter().map(Vec::len).max().unwrap_or(0);
         let all = self.types.len() * if long { most.min(1) } else { most };
@@ -246,12 +250,12 @@ impl<'f> Axes<'f> {
         (0..all.min(MAX_NEAR)).map(set).collect()
     }
 
-    /// True if there are scalars beside arrays.
+    /// True if there are both scalars and arrays.
     fn is_mixed(&self) -> bool {
         self.types.iter().any(|ty| ty.is_scalar()) && self.types.iter().any(|ty| ty.is_array())
     }
 
-    /// Makes a set; none if an array would be too large.
+    /// Creates a set; `None` if an array would be too large.
     pub fn make(&self, set: &Set) -> Option<Vec<Datum>> {
         let free: Vec<u64> = match &set.extents {
             Extents::Each(extents) => extents.clone(),
@@ -324,7 +328,7 @@ impl<'f> Axes<'f> {
     }
 }
 
-/// For each type the values of its dtype that are near the function's constants.
+/// For each type the values of its dtype near the function's constants.
 fn near_constants(func: &Function, types: &[&Type]) -> Vec<Vec<Scalar>> {
     let used = func.blocks().flat_map(|block| func.insts(block)).flat_map(|inst| func.inst(inst).uses());
     let mut constants: Vec<Scalar> = Vec::new();
@@ -346,7 +350,8 @@ fn near_constants(func: &Function, types: &[&Type]) -> Vec<Vec<Scalar>> {
     types.iter().map(of).collect()
 }
 
-/// One argument of at most so many elements; `turned`, an array lies in memory the other way round, so that strides matter.
+/// One argument with at most `most` elements; `turned` reverses an array's memory order, so that strides
+/// matter.
 fn argument(
     ty: &Type,
     shape: &[u64],

@@ -1,12 +1,13 @@
-//! Translation validation: does a function compute after a rewrite what it computed before?
+//! Translation validation: checks that a function computes the same before and after a rewrite.
 //!
-//! Both forms are run by the reference evaluator, and results, what arguments hold after the call, what is printed and which errors the
-//! program raises are compared, bit for bit (all NaNs are equal). The inputs are those that are given, and made-up ones: all small shapes,
-//! with extents of 0 to 3; combinations of special values (NaN, infinities, both zeros, subnormals, the ends of integer ranges);
-//! random values. They are the same on every run.
+//! The reference evaluator runs both forms. Results, contents of arguments after the call, printed output
+//! and errors that the program raises are compared, bit for bit (all NaNs are equal). The inputs are the
+//! given ones and generated ones: all small shapes, with extents of 0 to 3; combinations of special values
+//! (NaN, infinities, both zeros, subnormals, the ends of integer ranges); random values. They are the same
+//! in every run.
 //!
-//! With [`Options::check`](crate::Options::check) every application of a rewrite is checked, and undone if it fails. This is what a
-//! test of a rewrite wants:
+//! [`Options::check`](crate::Options::check) checks every application of a rewrite, and undoes it if the
+//! check fails. A test of a rewrite uses it like this:
 //!
 //! ```
 //! # use rewright_rewrites::{NoObserver, Options, Pipeline};
@@ -18,9 +19,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It finds differences that its inputs show, and proves nothing: what was not tried, or could not be compared, is said in notes. Where the
-//! form before ends with an error of an op (a shape that does not fit, an index out of bounds) nothing is compared, for a rewrite may drop a
-//! computation that nobody needs. What the program itself raises must stay.
+//! The check finds differences on its inputs, and proves nothing; notes list the inputs that were not tried
+//! or could not be compared. If the earlier form ends with an error of an op (a shape that does not fit, an
+//! index out of bounds), nothing is compared, because a rewrite may drop an unneeded computation. Errors
+//! that the program itself raises must stay.
 
 mod checker;
 mod compare;
@@ -40,19 +42,19 @@ pub(crate) use values::{Random, Spread, special};
 use crate::rule::Liberties;
 use rewright_ir::{Datum, Module, Name};
 
-/// What is tried.
+/// The inputs and tolerances of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// How many steps of the evaluator the inputs of a function may take together: instructions executed and elements computed. Those that
-    /// come after are left out.
+    /// The evaluator steps that all inputs of a function may take together: instructions executed and
+    /// elements computed. Further inputs are left out.
     pub steps: u64,
-    /// How many units in the last place floats may differ by; 0 for rewrites that keep every bit.
+    /// The allowed difference of floats in units in the last place; 0 for rewrites that keep every bit.
     pub ulp: u64,
-    /// The liberties that rewrites may take. Inputs for which the form before meets NaN, or an infinity, are left out where one of them
-    /// says that there is none; where one lets sums be rounded otherwise, floats may differ by 4,096 units of the largest number that
-    /// is met, and integers and bools beside floats are not compared.
+    /// The liberties that rewrites may take. If a liberty excludes NaN or infinities, inputs for which the
+    /// earlier form meets them are left out. If a liberty changes rounding, floats may differ by 4,096 units
+    /// of the largest number that occurs, and integers and bools beside floats are not compared.
     pub liberties: Liberties,
-    /// Inputs of functions besides those that are made up. They are tried first.
+    /// Given inputs of functions. They are tried before the generated ones.
     pub given: Vec<(Name, Vec<Datum>)>,
 }
 
@@ -62,7 +64,8 @@ impl Default for Check {
     }
 }
 
-/// Compares what a function computes in two modules. Gives what was not tried or compared.
+/// Compares the results of a function in two modules. Returns notes on inputs that were not tried or
+/// compared.
 pub fn functions(before: &Module, after: &Module, name: Name, options: &Check) -> Result<Vec<String>, Box<Difference>> {
     let (Some(old), Some(new)) = (before.get(name), after.get(name)) else {
         return Ok(vec![format!("nothing was checked: only one module has a function `@{name}`")]);

@@ -1,11 +1,12 @@
-//! Scalars around a constant, and around the powers of two from which on floats do not hold every integer.
+//! Scalars near a constant, and near the powers of two beyond which floats do not represent every integer.
 
 use rewright_ir::{DType, Literal, Scalar};
 
-/// Where the integers end that `f32` and `f64` hold, and those of 32 and of 64 bits.
+/// The powers of two where the exact integers of `f32` and `f64` end, and those of 32 and 64 bits.
 const EDGES: [u32; 6] = [24, 31, 32, 53, 63, 64];
 
-/// The constant at a dtype, its neighbours, its half, its double, and its negative; those that the dtype holds.
+/// The constant at a dtype, its neighbours, its half, its double, and its negative, if the dtype represents
+/// them.
 pub(crate) fn near(constant: Literal, dtype: DType) -> Vec<Scalar> {
     let (x, whole) = match constant {
         Literal::Bool(_) => return Vec::new(),
@@ -37,7 +38,7 @@ pub(crate) fn near(constant: Literal, dtype: DType) -> Vec<Scalar> {
 /// Integers next to the powers of two at which formats lose integers, of either sign.
 pub(crate) fn edges(dtype: DType) -> Vec<Scalar> {
     let around = EDGES.iter().flat_map(|&bits| [-1, 0, 1].map(|by| (1i128 << bits) + by));
-    // Rounded to `f64` these are in the middle of two of `f32`, though they are not.
+    // Rounded to `f64` first, these are midway between two `f32`, which the integers are not.
     let twice = [54, 62].map(|bits| (1i128 << bits) + (1i128 << (bits - 24)) + 1);
     around.chain(twice).flat_map(|i| [i, -i]).filter_map(|i| Literal::Int(i).at(dtype)).collect()
 }
@@ -50,7 +51,7 @@ mod tests {
     fn a_constant_has_neighbours_at_each_dtype() {
         let ints = near(Literal::Int(1000), DType::I32);
         assert_eq!(ints, [1000, 999, 1001, 500, 2000, -1000].map(Scalar::I32));
-        // Those that do not fit are left out.
+        // Values that do not fit are left out.
         assert_eq!(near(Literal::Int(255), DType::U8), [255, 254, 127].map(Scalar::U8));
         assert!(near(Literal::Float(0.7), DType::F32).contains(&Scalar::F32(0.7f32.next_up())));
         assert!(near(Literal::Typed(Scalar::F32(0.7)), DType::F64).contains(&Scalar::F64(0.7f32 as f64)));

@@ -1,17 +1,18 @@
-//! Makes an input on which two forms of a function differ small, so that it can be read.
+//! Shrinks an input on which two forms of a function differ, so that it can be read.
 
 use super::checker::{call, comparable};
 use super::difference::{Allowed, Difference, differs};
 use super::inputs::Axes;
 use rewright_ir::{Array, Datum, Function, Module};
 
-/// How many inputs are tried.
+/// The most inputs that are tried.
 const MAX_TRIES: u32 = 256;
 
-/// Elements of axes that must stay as many as each other: those of a symbol, or those of a `?`, or of several at once.
+/// Axes, as pairs of argument and axis, that must keep equal extents: those of a symbol, of a `?`, or of
+/// several at once.
 type Tied = Vec<(usize, usize)>;
 
-/// The same difference on an input of smaller arrays, as far as there is one.
+/// The same difference on an input of smaller arrays, if one is found.
 pub(super) fn smaller(
     mut found: Box<Difference>,
     before: (&Function, &Module),
@@ -40,7 +41,7 @@ pub(super) fn smaller(
     found
 }
 
-/// Takes a part of some axes, if the forms differ there too.
+/// Keeps a part of some axes, if the forms differ there too.
 fn shrinks(
     found: &mut Difference,
     axes: &[(usize, usize)],
@@ -67,7 +68,7 @@ fn shrinks(
     }
 }
 
-/// The elements of an array from one place on an axis up to another.
+/// The elements of an array in a range of an axis.
 fn taken(datum: &Datum, axis: usize, (from, to): (usize, usize)) -> Option<Datum> {
     let array = datum.as_array()?;
     let mut shape = array.shape().to_vec();
@@ -85,7 +86,7 @@ fn taken(datum: &Datum, axis: usize, (from, to): (usize, usize)) -> Option<Datum
     Array::from_fn(array.dtype(), &shape, |at| elements[at]).map(Datum::Array)
 }
 
-/// Which axes may become shorter together: first all that are as long as each other, then each extent by itself.
+/// The sets of axes that may shrink together: first all of equal extent, then each extent separately.
 fn tied(func: &Function, found: &Difference) -> Vec<Tied> {
     let each = Axes::of(func).tied();
     let len = |tied: &Tied| tied.first().and_then(|&(arg, axis)| found.input.get(arg)?.1.shape().get(axis).copied());

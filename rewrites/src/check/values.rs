@@ -1,18 +1,19 @@
-//! Made-up scalars: at which arithmetic is special, or any.
+//! Generated scalars: special values of arithmetic, and random ones.
 
 use rewright_ir::{Complex32, Complex64, DType, Scalar};
 
-/// Floats of every format: zeros, a few of no importance, and what is no number.
+/// Floats of every format: zeros, some ordinary numbers, NaN and infinities.
 const FLOATS: [f64; 11] = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30];
 
-/// The ends of a format: the smallest normal number, two subnormal ones, and the largest.
+/// The limits of a format: the smallest normal number, two subnormal ones, and the largest.
 const F64_ENDS: [f64; 5] = [f64::MIN_POSITIVE, 1e-310, -5e-324, f64::MAX, f64::MIN];
 const F32_ENDS: [f64; 5] = [f32::MIN_POSITIVE as f64, 1e-40, -1e-45, f32::MAX as f64, f32::MIN as f64];
 
 /// The parts of special complex numbers.
 const PARTS: [f64; 8] = [0.0, -0.0, 1.0, -3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30];
 
-/// Small integers, and those next to the ends of ranges and widths; each dtype takes those that it holds.
+/// Small integers, and integers next to the ends of ranges and widths; each dtype takes those that it
+/// represents.
 const INTS: [i128; 27] = [
     0,
     1,
@@ -56,20 +57,20 @@ pub(crate) fn special(dtype: DType) -> Vec<Scalar> {
     }
 }
 
-/// How random numbers are spread.
+/// The distribution of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spread {
     /// Small integers, and tenths.
     Small,
-    /// Full mantissas whose exponents are near to each other, so that sums are rounded; integers of any length.
+    /// Full mantissas with similar exponents, so that sums are rounded; integers of any length.
     Narrow,
-    /// Magnitudes so different that the order of a sum shows.
+    /// Magnitudes so different that the order of a sum matters.
     Wide,
     /// Any bits.
     Bits,
 }
 
-/// Some of these cancel, and some vanish beside others.
+/// Some of these cancel, and some are absorbed by others.
 const WIDE: [f64; 8] = [1e16, 1.0, -1e16, 0.1, 1e8, -0.7, -1e8, 3.0];
 
 /// Random elements, the same for the same seed.
@@ -103,7 +104,7 @@ impl Random {
         if r & 1 == 0 { (r >> 1) % 7 } else { r }
     }
 
-    /// A number that is spread in this way.
+    /// A number of this distribution.
     pub fn spread(&mut self, spread: Spread, dtype: DType) -> Scalar {
         if dtype == DType::Bool || spread == Spread::Bits {
             return Scalar::from_bits(dtype, (self.next(), self.next()));

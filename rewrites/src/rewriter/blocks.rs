@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 impl Rewriter<'_> {
-    /// Replaces a block's terminator, or gives it one.
+    /// Replaces a block's terminator, or adds one.
     pub fn set_terminator(
         &mut self,
         block: Block,
@@ -80,8 +80,9 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Moves the instructions of a block, its terminator too, to the end of another one, where they take the place of that one's
-    /// terminator. The block that they come from is to be removed before the rewrite is done: it has no terminator any more.
+    /// Moves the instructions of a block, including the terminator, to the end of another one, where they
+    /// replace the terminator. The rewrite has to remove the first block, because it has no terminator any
+    /// more.
     pub fn append_block(&mut self, block: Block, from: Block) -> Result<(), RewriteError> {
         self.whole(|rw| rw.move_all(block, from))
     }
@@ -115,7 +116,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Makes an empty block at the end of the function. It needs a terminator before the rewrite is done.
+    /// Creates an empty block at the end of the function. The rewrite has to give it a terminator.
     pub fn create_block(&mut self, name: Option<Name>) -> Block {
         let block = self.func.create_block(name);
         self.touched.blocks.insert(block);
@@ -125,7 +126,8 @@ impl Rewriter<'_> {
         block
     }
 
-    /// Adds a parameter to a block that is not the entry. Every branch to it must give one argument more before the rewrite is done.
+    /// Adds a parameter to a block that is not the entry. The rewrite has to add an argument to every branch
+    /// to it.
     pub fn add_block_param(&mut self, block: Block, ty: Type) -> Result<Value, RewriteError> {
         self.has_block(block)?;
         if self.func.entry() == Some(block) {
@@ -168,7 +170,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Takes out blocks that nothing else branches to and whose values nothing else uses. Among themselves they may do both.
+    /// Removes blocks that no other block branches to and whose values are not used outside of them.
     pub fn remove_blocks(&mut self, blocks: &[Block]) -> Result<(), RewriteError> {
         self.whole(|rw| rw.drop_blocks(blocks))
     }
@@ -205,7 +207,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Drops the arguments for parameters from all branches. The parameters themselves are still there.
+    /// Drops the branch arguments for parameters from all branches. The parameters themselves stay.
     pub(super) fn drop_branch_args(&mut self, params: &[(Block, usize)]) {
         if params.is_empty() {
             return;
@@ -232,7 +234,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Takes out a parameter that nothing uses and no branch gives an argument for.
+    /// Removes a parameter without uses and without branch arguments.
     pub(super) fn remove_param_value(&mut self, value: Value) {
         if let ValueDef::Param(block, index) = self.func.def(value) {
             self.func.remove_block_param(block, index as usize);

@@ -1,4 +1,4 @@
-//! The check of what an application has touched, when it is done.
+//! The check of the touched part of a function after an application.
 
 use super::Rewriter;
 use crate::error::RewriteError;
@@ -8,7 +8,7 @@ use rewright_ir::{Block, Inst, Value, ValueDef};
 use std::cell::OnceCell;
 
 impl Rewriter<'_> {
-    /// Checks that the function is valid, looking only at what has changed. `all` looks at everything.
+    /// Checks that the function is valid, visiting only changed places. `all` visits everything.
     pub(crate) fn check(&self, all: bool) -> Result<(), RewriteError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
@@ -32,7 +32,7 @@ impl Rewriter<'_> {
         self.check_dels()
     }
 
-    /// Branches to blocks that have other parameters now.
+    /// Checks the branches to blocks whose parameters have changed.
     fn check_branches(&self) -> Result<(), RewriteError> {
         if self.touched.params.is_empty() {
             return Ok(());
@@ -89,13 +89,13 @@ impl Rewriter<'_> {
                 self.func.comes_before(def, inst) || !self.is_reachable(block)
             }
             _ if self.touched.known_uses.contains(&(block, value)) => true,
-            // Where branches only went, what dominated before still does.
+            // If branches were only removed, earlier dominance still holds.
             _ if !self.touched.edges => self.analyses.dominators(self.func).value_reaches(self.func, value, inst),
             _ => dominators.get_or_init(|| Dominators::of(self.func)).value_reaches(self.func, value, inst),
         }
     }
 
-    /// True if there is a path from the entry to the block as things are now.
+    /// True if there is a path from the entry to the block in the current form.
     pub(super) fn is_reachable(&self, block: Block) -> bool {
         match self.touched.edges {
             true => Dominators::of(self.func).is_reachable(block),

@@ -1,4 +1,4 @@
-//! Ends of values: what becomes of `del`s where values are replaced, and that nothing is used after one.
+//! Maintains `del`s when values are replaced, and checks that no value is used after its `del`.
 
 use super::Rewriter;
 use crate::error::RewriteError;
@@ -6,11 +6,11 @@ use rewright_ir::analysis::Liveness;
 use rewright_ir::{Block, Inst, Value, ValueDef};
 use smallvec::SmallVec;
 
-/// The `del`s of a value and of the one that is to take its place.
+/// The `del`s of a value and of its replacement.
 pub(super) struct Ends {
     old: SmallVec<[Inst; 2]>,
     new: SmallVec<[Inst; 2]>,
-    /// The new one has uses already.
+    /// The replacement has uses already.
     used: bool,
 }
 
@@ -25,8 +25,9 @@ impl Ends {
 }
 
 impl Rewriter<'_> {
-    /// Makes one `del` of those of two values of which one took the other's place: the last, where it is certain to stand after all
-    /// uses. `users` are those of the old value. The time is theirs, however many the new value has.
+    /// Merges the `del`s of two values after one replaced the other. Keeps the last `del`, if it is certain
+    /// to come after all uses. `users` are those of the old value. Takes time proportional to these, however
+    /// many users the new value has.
     pub(super) fn settle(&mut self, ends: Ends, new: Value, users: &[Inst]) -> Result<(), RewriteError> {
         let Ends { old: mut dels, new: others, used } = ends;
         let home = self.home(new);
@@ -39,7 +40,7 @@ impl Rewriter<'_> {
         dels.iter().for_each(|&del| self.analyses.ends(self.func, del));
         let last = dels.iter().copied().reduce(|a, b| if self.func.comes_before(a, b) { b } else { a });
         let keep = last.filter(|&last| {
-            // A value of another block may be needed again on the way round a loop.
+            // A value of another block may be needed again in the next iteration of a loop.
             let before = |&user: &Inst| user == last || self.func.comes_before(user, last);
             certain && self.func.block_of(last) == home && users.iter().all(before)
         });
@@ -58,8 +59,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Checks that nothing that was touched stands after the end of what it uses. Only where that depends on the paths between blocks
-    /// is more looked at than the uses and ends themselves.
+    /// Checks that no touched instruction uses a value after its end. Visits more than the uses and `del`s
+    /// themselves only where the answer depends on the paths between blocks.
     pub(super) fn check_dels(&self) -> Result<(), RewriteError> {
         let mut far: Vec<Value> = Vec::new();
         let insts = self.touched.insts.iter().filter(|&&inst| self.func.is_linked(inst));
@@ -89,9 +90,9 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// A `del` that is new or stands elsewhere: all uses count.
+    /// Checks all uses of a value against a new or moved `del`.
     fn new_end(&self, value: Value, del: Inst) -> Result<bool, RewriteError> {
-        // In a loop that the definition is outside of it would come again.
+        // In a loop that does not contain the definition, the `del` would run again.
         let mut far = self.func.block_of(del) != self.home(value);
         for user in self.func.users(value).into_iter().filter(|&user| user != del) {
             far |= self.after(value, user, del)?;
@@ -99,14 +100,14 @@ impl Rewriter<'_> {
         Ok(far)
     }
 
-    /// An error if a use stands after a `del` of the same block; true if only paths can tell.
+    /// An error if a use comes after a `del` of the same block; true if the answer depends on paths.
     fn after(&self, value: Value, user: Inst, del: Inst) -> Result<bool, RewriteError> {
         let (here, there, home) = (self.func.block_of(user), self.func.block_of(del), self.home(value));
         if here == there && self.func.comes_before(del, user) && there.is_some_and(|b| self.is_reachable(b)) {
             let message = format!("`{}` uses a value after its `del`", self.func.inst(user).op);
             return Err(RewriteError::refused(message));
         }
-        // Each way back into the block that defines a value defines it anew.
+        // Every path back into the block that defines a value defines it again.
         let old_del = !self.touched.insts.contains(del) && !self.touched.new_edges;
         let known = here.is_some_and(|block| self.touched.known_uses.contains(&(block, value)));
         Ok(here != home && !(old_del && (here == there || known)))

@@ -9,7 +9,7 @@ use rewright_ir::{Arg, Attrs, Block, Inst, Op, Targets, Type, TypeError, Value, 
 use smallvec::SmallVec;
 
 impl Rewriter<'_> {
-    /// Puts in an instruction and gives its one result.
+    /// Inserts an instruction and returns its only result.
     pub fn op(&mut self, name: &str, args: impl IntoIterator<Item = impl Into<Arg>>) -> Result<Value, RewriteError> {
         self.op_with(name, args, Attrs::new())
     }
@@ -28,7 +28,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Puts in an instruction: literals get dtypes, attributes are checked and result types inferred.
+    /// Inserts an instruction: resolves the dtypes of literals, checks attributes, and infers result types.
     pub fn insert(
         &mut self,
         op: Op,
@@ -70,7 +70,7 @@ impl Rewriter<'_> {
         Ok(inst)
     }
 
-    /// Links a new instruction at the point.
+    /// Links a new instruction at the insertion point.
     fn place(&mut self, inst: Inst) -> Result<(), RewriteError> {
         let ends = self.func.inst(inst).op.is_terminator();
         match self.point {
@@ -104,7 +104,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The operands of a new instruction are defined where it stands, as far as can be said before the rewrite is done.
+    /// Checks that the operands of a new instruction are defined at its position, as far as possible before
+    /// the rewrite ends.
     fn operands_reach(&self, inst: Inst) -> Result<(), RewriteError> {
         let home = self.linked(inst)?;
         for value in self.func.inst(inst).uses() {
@@ -123,7 +124,8 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Replaces the attributes of an instruction. Its result types must stay what they are, or become more precise.
+    /// Replaces the attributes of an instruction. Its result types must stay the same or become more
+    /// precise.
     pub fn set_attrs(&mut self, inst: Inst, attrs: Attrs) -> Result<(), RewriteError> {
         self.whole(|rw| rw.change_attrs(inst, attrs))
     }
@@ -185,7 +187,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Takes an instruction out. Its results must be unused.
+    /// Erases an instruction. Its results must be unused.
     pub fn erase(&mut self, inst: Inst) -> Result<(), RewriteError> {
         self.linked(inst)?;
         let data = self.func.inst(inst);
@@ -209,8 +211,8 @@ impl Rewriter<'_> {
         self.log.push(Change::Erased(inst, op));
     }
 
-    /// Takes out instructions, and block parameters with the branch arguments for them, which nothing else uses. Among themselves
-    /// they may use each other in any way.
+    /// Erases instructions, and block parameters with their branch arguments, that nothing else uses. They
+    /// may use each other.
     pub fn erase_all(&mut self, insts: &[Inst], params: &[(Block, usize)]) -> Result<(), RewriteError> {
         self.whole(|rw| rw.erase_together(insts, params))
     }
@@ -241,7 +243,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Infers the result types of an instruction again, and those of its users where they change.
+    /// Infers the result types of an instruction again, and those of its users if they change.
     pub(super) fn reinfer(&mut self, inst: Inst) -> Result<(), RewriteError> {
         let data = self.func.inst(inst);
         let callee = data.attrs.func("callee").and_then(|name| self.signature(name));
@@ -249,7 +251,7 @@ impl Rewriter<'_> {
         self.retype(inst, &types)
     }
 
-    /// Gives results more precise types, and so on for their users.
+    /// Refines the types of results, and then those of their users.
     fn retype(&mut self, inst: Inst, types: &[Type]) -> Result<(), RewriteError> {
         let mut users: Vec<Inst> = Vec::new();
         let set = self.set_types(inst, types, &mut users);
@@ -257,10 +259,10 @@ impl Rewriter<'_> {
         self.propagate(users)
     }
 
-    /// Brings the types of instructions up to date with those of their operands, which are more precise now, and so on for their users.
+    /// Updates the types of instructions whose operands became more precise, and then those of their users.
     pub(super) fn propagate(&mut self, mut users: Vec<Inst>) -> Result<(), RewriteError> {
         while let Some(user) = users.pop() {
-            // Asked only now: other operands may have become more precise since.
+            // Computed only now, because other operands may have become more precise since.
             let fits = match self.types_now(user) {
                 Ok(None) => self.admits(user),
                 Ok(Some(types)) => self.set_types(user, &types, &mut users),
@@ -271,7 +273,8 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// What it means that an instruction which was there before does not go together with more precise types.
+    /// The error for an instruction that contradicts more precise types: an old instruction declines the
+    /// application.
     fn declined(&self, inst: Inst, why: String) -> RewriteError {
         let data = self.func.inst(inst);
         match self.fresh.contains(&inst) {
@@ -280,7 +283,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Checks that what a terminator hands on, whose types are more precise now, is still what is wanted.
+    /// Checks that the values that a terminator passes, with more precise types, still have the required
+    /// types.
     fn admits(&self, inst: Inst) -> Result<(), String> {
         let data = self.func.inst(inst);
         let results = data.args.iter().zip(&self.func.results).filter(|_| data.op.name == "ret");
@@ -295,7 +299,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Gives the results of one instruction more precise types, and adds the users of those that change.
+    /// Refines the result types of one instruction, and adds the users of those that change.
     fn set_types(&mut self, inst: Inst, types: &[Type], users: &mut Vec<Inst>) -> Result<(), String> {
         let results = self.func.inst(inst).results.clone();
         if results.len() != types.len() {
@@ -322,7 +326,7 @@ impl Rewriter<'_> {
         self.log.push(Change::Type(value));
     }
 
-    /// What the type rule gives now; nothing for terminators and ops without results.
+    /// The types that the type rule gives now; `None` for terminators and ops without results.
     fn types_now(&self, inst: Inst) -> Result<Option<SmallVec<[Type; 1]>>, TypeError> {
         let data = self.func.inst(inst);
         if data.results.is_empty() && !data.op.effects.intersects(Effects::WRITES | Effects::CALLS) {

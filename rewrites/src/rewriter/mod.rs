@@ -1,8 +1,9 @@
-//! The only way to change a function.
+//! The rewriter, the only way to change a function.
 //!
-//! Each call checks what it is asked to do and refuses with an error what would leave invalid IR, so that the error comes from the
-//! line of the rewrite that made it. What can only be seen at the end - a definition that no longer stands before a use, a block without
-//! a terminator - is checked when the rewrite is done; then, too, everything is undone and the rewrite is named.
+//! Each call checks its arguments and rejects a change that would leave invalid IR, so that the error comes
+//! from the responsible line of the rewrite. Some conditions can only be checked when the rewrite is done: a
+//! definition that no longer dominates a use, a block without a terminator. If they fail, everything is
+//! undone, and the error names the rewrite.
 
 mod blocks;
 mod check;
@@ -17,7 +18,7 @@ use crate::observer::RemarkKind;
 use rewright_ir::{Block, Function, Inst, Loc, Module, Name, Signature, Value, ValueDef};
 use rustc_hash::FxHashSet;
 
-/// Where new instructions go.
+/// The insertion point of new instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
     /// Before an instruction.
@@ -28,7 +29,7 @@ pub enum Point {
     End(Block),
 }
 
-/// A remark in the making.
+/// A remark without the rewrite's name.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub kind: RemarkKind,
@@ -38,8 +39,8 @@ pub(crate) struct Said {
 
 /// Changes a function, one application of a rewrite at a time.
 ///
-/// The *point* is where [`op`](Rewriter::op) puts new instructions: before the root in a root rewrite; a block rewrite sets it
-/// first. Several new instructions in a row stand in the order in which they were made.
+/// [`op`](Rewriter::op) inserts new instructions at the *point*: before the root in a root rewrite; a block
+/// rewrite has to set it. Consecutive new instructions stand in the order in which they were made.
 pub struct Rewriter<'a> {
     func: &'a mut Function,
     module: &'a Module,
@@ -50,11 +51,11 @@ pub struct Rewriter<'a> {
     touched: Touched,
     fresh: FxHashSet<Inst>,
     said: Vec<Said>,
-    /// A change that was refused half way.
+    /// A change that was rejected after it had begun.
     broken: Option<RewriteError>,
 }
 
-/// What a rewriter leaves behind.
+/// The result of an application.
 pub(crate) struct Outcome {
     pub log: Vec<Change>,
     pub touched: Touched,
@@ -62,8 +63,7 @@ pub(crate) struct Outcome {
 }
 
 impl<'a> Rewriter<'a> {
-    /// `root` is where new instructions go and what they take their place in the source from.
-    /// `touched` is empty.
+    /// `root` gives the insertion point and the source location of new instructions. `touched` is empty.
     pub(crate) fn new(
         func: &'a mut Function,
         module: &'a Module,
@@ -90,19 +90,19 @@ impl<'a> Rewriter<'a> {
         Outcome { log: self.log, touched: self.touched, said: self.said }
     }
 
-    /// The function as it is now.
+    /// The current form of the function.
     pub fn func(&self) -> &Function {
         self.func
     }
-    /// The module around.
+    /// The module around the function.
     pub fn module(&self) -> &'a Module {
         self.module
     }
-    /// What was changed so far.
+    /// The changes so far.
     pub fn changes(&self) -> &[Change] {
         &self.log
     }
-    /// Sets where new instructions go.
+    /// Sets the insertion point.
     pub fn set_point(&mut self, point: Point) {
         self.point = Some(point);
         self.loc = match point {
@@ -110,19 +110,20 @@ impl<'a> Rewriter<'a> {
             _ => self.loc,
         };
     }
-    /// Sets the source place of new instructions; [`set_point`](Rewriter::set_point) sets it to that of the instruction.
+    /// Sets the source location of new instructions; [`set_point`](Rewriter::set_point) sets it to that of
+    /// the instruction.
     pub fn set_loc(&mut self, loc: Loc) {
         self.loc = loc;
     }
-    /// Says that something was done.
+    /// Remarks that something was done.
     pub fn remark(&mut self, loc: Loc, message: impl Into<String>) {
         self.say(RemarkKind::Done, loc, message);
     }
-    /// Says that something was not done, and why.
+    /// Remarks that something was not done, and why.
     pub fn missed(&mut self, loc: Loc, message: impl Into<String>) {
         self.say(RemarkKind::Missed, loc, message);
     }
-    /// Says something worth knowing.
+    /// Remarks other information.
     pub fn note(&mut self, loc: Loc, message: impl Into<String>) {
         self.say(RemarkKind::Note, loc, message);
     }
@@ -131,7 +132,8 @@ impl<'a> Rewriter<'a> {
         self.said.push(Said { kind, loc, message: message.into() });
     }
 
-    /// Makes a change of several steps. If it is refused half way, so is the whole application, even if the rewrite goes on.
+    /// Makes a change of several steps. If a step is rejected, the whole application fails, even if the
+    /// rewrite continues.
     fn whole<T>(&mut self, change: impl FnOnce(&mut Self) -> Result<T, RewriteError>) -> Result<T, RewriteError> {
         let before = self.func.pending_changes();
         let result = change(self);
@@ -161,7 +163,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// A value that is there to be used.
+    /// Checks that a value still exists.
     fn alive(&self, value: Value) -> Result<(), RewriteError> {
         let there = self.func.has_value(value)
             && match self.func.def(value) {

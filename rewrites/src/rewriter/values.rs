@@ -1,4 +1,4 @@
-//! Replacing values.
+//! Replacement of values.
 
 use super::Rewriter;
 use super::dels::Ends;
@@ -13,13 +13,13 @@ impl Rewriter<'_> {
         self.func.constant(scalar.into())
     }
 
-    /// Makes every user of an instruction's results use these values, and takes the instruction out.
+    /// Replaces all uses of an instruction's results by these values, and erases the instruction.
     ///
-    /// Each value has the type of the result, or one with constants or symbols for some of its `?`. Where a `store` or a call may
-    /// write to the one or the other, only a value that was made in this very application, and is used for nothing else yet, can take
-    /// a result's place: what a value holds depends on when it is read.
+    /// Each value has the type of the result, or a type with constants or symbols in place of some `?`. If a
+    /// `store` or a call may write to either value, the replacement must be new in this application and must
+    /// not have other uses, because the content of a value depends on when it is read.
     ///
-    /// The `del`s of old and new become one, after the last use, or none.
+    /// The `del`s of old and new values become one, after the last use, or none.
     pub fn replace(&mut self, inst: Inst, values: &[Value]) -> Result<(), RewriteError> {
         self.whole(|rw| rw.replace_results(inst, values))
     }
@@ -37,7 +37,7 @@ impl Rewriter<'_> {
         self.erase(inst)
     }
 
-    /// Puts an instruction in an instruction's place.
+    /// Replaces an instruction by a new one.
     pub fn replace_with(
         &mut self,
         inst: Inst,
@@ -59,7 +59,7 @@ impl Rewriter<'_> {
         self.replace(inst, &values)
     }
 
-    /// Makes every user of one value use another, under the conditions of [`replace`](Rewriter::replace).
+    /// Replaces all uses of one value by another, under the conditions of [`replace`](Rewriter::replace).
     pub fn replace_uses(&mut self, old: Value, new: Value) -> Result<(), RewriteError> {
         self.whole(|rw| rw.change_uses(old, new))
     }
@@ -86,7 +86,7 @@ impl Rewriter<'_> {
         self.log.push(Change::Replaced { old, new });
         let constant = self.func.as_const(new).is_some();
         for &user in &users {
-            // A type rule may look at constants.
+            // A type rule may depend on constants.
             let data = self.func.inst(user);
             if refined || (constant && !data.op.is_elementwise() && !data.results.is_empty()) {
                 self.propagate(vec![user])?;
@@ -109,12 +109,12 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// The value was made in this application.
+    /// True if the value was created in this application.
     fn is_fresh(&self, value: Value) -> bool {
         self.func.def_inst(value).is_some_and(|inst| self.fresh.contains(&inst))
     }
 
-    /// A literal at a dtype, as a value; an error if the dtype can't hold it.
+    /// A literal at a dtype, as a value; an error if the dtype can't represent it.
     pub fn literal(&mut self, literal: impl Into<Literal>, dtype: rewright_ir::DType) -> Result<Value, RewriteError> {
         let scalar = rewright_ir::builder::literal_at(literal.into(), dtype)?;
         Ok(self.constant(scalar))
