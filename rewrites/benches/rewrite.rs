@@ -1,7 +1,8 @@
-//! Rewriting: how long pipelines take for each instruction, to their fixed point, and how long a function takes in which there is
-//! nothing to do.
+//! Benchmarks of rewriting: the time of pipelines for each instruction, to their fixed point, and the time
+//! of a function without matches.
 //!
-//! `cargo bench -p rewright-rewrites --bench rewrite`; with `-- --test` everything runs once, on small functions.
+//! `cargo bench -p rewright-rewrites --bench rewrite`; with `-- --test` everything runs once, on small
+//! functions.
 
 #[path = "../../benches/support/processor.rs"]
 mod processor;
@@ -27,7 +28,7 @@ fn run(pipeline: &Pipeline, mut module: Module) -> Module {
     module
 }
 
-/// Programs in which much can be done, to the fixed point.
+/// Programs with many matches, to the fixed point.
 fn rewrite(c: &mut Criterion<Processor>) {
     for (name, ty) in [("scalars", "f64"), ("arrays", "f64[n]")] {
         let mut group = c.benchmark_group(format!("rewrite {name}"));
@@ -46,7 +47,8 @@ fn rewrite(c: &mut Criterion<Processor>) {
     }
 }
 
-/// Programs that no rewrite wants: a whole run, with verification and a copy of the function, and asking alone.
+/// Programs without matches: a whole run, with verification and a copy of the function, and the tests for
+/// matches alone.
 fn refuse(c: &mut Criterion<Processor>) {
     let mut group = c.benchmark_group("nothing to do");
     group.sample_size(20).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));

@@ -1,5 +1,6 @@
-//! How long equality saturation takes: of a chain of 24 ops, with the rules that are exact, of floats and of integers, which have sums and
-//! products of many terms too; and of a polynomial whose terms may be regrouped. With exact extraction also the latter two with that.
+//! Benchmarks of equality saturation: a chain of 24 ops, with the exact rules, of floats and of integers,
+//! which also have sums and products of many terms; and a polynomial whose terms may be regrouped. The
+//! latter two also run with exact extraction.
 //!
 //!     cargo bench -p rewright-rewrites --bench saturate [--features exact-extraction]
 
@@ -8,7 +9,7 @@ use rewright_ir::{Module, parse_module};
 use rewright_rewrites::rule::Liberties;
 use rewright_rewrites::{NoObserver, Options, Pipeline};
 
-/// A chain of 24 ops, a fifth of which rules take out.
+/// A chain of 24 ops, a fifth of which rules remove.
 fn chain(ty: &str) -> String {
     const OPS: [&str; 6] = ["neg %{}", "neg %{}", "add %{}, %y", "mul %{}, %y", "abs %{}", "sub %y, %{}"];
     let mut body = String::new();

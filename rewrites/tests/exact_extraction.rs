@@ -1,6 +1,7 @@
-//! `saturate-exact`: the cheapest form for certain, where the cargo feature `exact-extraction` is on; a clear refusal where it is not.
+//! `saturate-exact`: the cheapest form for certain with the cargo feature `exact-extraction`; a clear error
+//! without it.
 
-/// The refusal names the feature.
+/// The error names the feature.
 #[cfg(not(feature = "exact-extraction"))]
 #[test]
 fn a_build_without_it_says_what_to_do() {
@@ -17,7 +18,7 @@ mod with_the_feature {
     use rewright_rewrites::rule::{Liberties, RuleDef, RuleEntry};
     use rewright_rewrites::{NoObserver, Options, Pipeline, Report, RewriteRegistry, def::Form, rewrites};
 
-    /// The rewrites of this process without their rules, and these rules.
+    /// The registry of the process, with its rules replaced by these.
     fn registry(rules: &[(&'static str, &'static str)]) -> RewriteRegistry {
         let entry = |&(name, text): &(&'static str, &'static str)| RuleEntry {
             def: RuleDef { name, text },
@@ -39,8 +40,9 @@ mod with_the_feature {
         print_module(module).lines().filter(|line| line.contains(&format!("= {op} "))).count()
     }
 
-    /// Six sums, each of a sine, a cosine or a hyperbolic sine. Four of them can be of sines, which the program has: two are left over,
-    /// and no single exchange makes the whole cheaper. Cosines and hyperbolic sines alone do for all six.
+    /// Six sums, each of a sine, a cosine or a hyperbolic sine. Four of them can use sines, which the
+    /// program has; the other two need more, and no single exchange is cheaper. Cosines and hyperbolic sines
+    /// alone cover all six.
     const COVER: [(&str, &str); 4] = [
         ("one", "(add (sin ?x:f64) 1) ~> (add (cos ?x) 1) liberties [approximate]"),
         ("two", "(add (sin ?x:f64) 2) ~> (add (cos ?x) 2) liberties [approximate]"),
@@ -62,7 +64,7 @@ mod with_the_feature {
         assert!(report.remarks[0].message.contains(" is "), "{:?}", report.remarks);
     }
 
-    /// The same bytes, however often.
+    /// The result is the same in every run.
     #[test]
     fn it_is_deterministic() {
         let registry = registry(&COVER);
@@ -70,7 +72,7 @@ mod with_the_feature {
         assert!(all.windows(2).all(|two| two[0] == two[1]));
     }
 
-    /// What costs the same stays what it is.
+    /// The original wins among forms of equal cost.
     #[test]
     fn ties_keep_the_original() {
         let registry = registry(&[("same", "(sin ?x:f64) ~> (cos ?x) liberties [approximate]")]);
@@ -82,7 +84,7 @@ mod with_the_feature {
         );
     }
 
-    /// Classes that are computed from each other: none may be chosen in a circle.
+    /// Classes that compute each other: no cycle is chosen.
     #[test]
     fn circles_are_not_chosen() {
         let rules = [

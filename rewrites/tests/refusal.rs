@@ -1,4 +1,4 @@
-//! Refusing costs nothing that grows: rewrites that find nothing to do allocate nothing, whatever the size of the block.
+//! Tests for matches allocate nothing if no rewrite matches, whatever the size of the block.
 
 #[path = "support/straight.rs"]
 mod straight;
@@ -6,14 +6,15 @@ mod straight;
 use rewright_rewrites::rule::Liberties;
 use rewright_rewrites::{MatchCx, Matcher, NoObserver, Options, Pipeline};
 
-/// How often `f` allocates.
+/// The number of allocations of `f`, and its result.
 fn counted<R>(f: impl FnOnce() -> R) -> (u64, R) {
     let mut result = None;
     let counts = allocation_counter::measure(|| result = Some(f()));
     (counts.count_total, result.expect("it ran"))
 }
 
-/// What each rewrite of the default pipeline, by itself, and all of them allocate where none matches.
+/// Checks that the rewrites of the default pipeline, each by itself and all together, allocate nothing if
+/// none matches.
 fn refused(text: &str) {
     let module = straight::module(text);
     let func = module.functions().next().unwrap();
@@ -23,7 +24,7 @@ fn refused(text: &str) {
         let matcher = Matcher::new(&Pipeline::parse(name).unwrap(), Liberties::empty());
         let analyses = straight::known(func, &module);
         let cx = MatchCx::new(func, &module, &analyses);
-        // The registries are set up at the first question of all.
+        // The first test initializes the registries.
         matcher.first_match(&MatchCx::new(func, &module, &straight::known(func, &module)));
         let (allocations, found) = counted(|| matcher.first_match(&cx));
         assert_eq!(found, None, "`{name}` matches");
@@ -46,7 +47,8 @@ fn nothing_is_allocated_for_expressions_that_are_fused_already() {
     refused(&text);
 }
 
-/// A loop in a loop, with a branch in it: what each parameter gets differs, and so does what each instruction computes.
+/// A loop nest with a branch: each parameter gets different values, and each instruction computes another
+/// value.
 #[test]
 fn nothing_is_allocated_for_branches_and_loops() {
     refused(
@@ -93,7 +95,7 @@ fn what_matches_is_found() {
     assert_eq!(first("fold"), None);
 }
 
-/// A run on a function in which there is nothing to do makes lists that grow, and nothing for single instructions.
+/// A run on a function without matches allocates growing lists, but nothing for each instruction.
 #[test]
 fn a_run_allocates_nothing_for_each_instruction() {
     let pipeline = Pipeline::parse("default").unwrap();

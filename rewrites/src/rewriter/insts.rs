@@ -299,7 +299,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Refines the result types of one instruction, and adds the users of those that change.
+    /// Refines the result types of one instruction, and adds the users of changed results.
     fn set_types(&mut self, inst: Inst, types: &[Type], users: &mut Vec<Inst>) -> Result<(), String> {
         let results = self.func.inst(inst).results.clone();
         if results.len() != types.len() {

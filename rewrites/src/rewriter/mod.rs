@@ -150,7 +150,7 @@ impl<'a> Rewriter<'a> {
         if name == self.func.name { Some(self.func.signature()) } else { self.module.signature(name) }
     }
 
-    // --- Checks ----------------------------------------------------------------------------------------------------
+    // --- Checks ------------------------------------------------------------------------------------
 
     fn linked(&self, inst: Inst) -> Result<Block, RewriteError> {
         self.func.block_of(inst).ok_or_else(|| RewriteError::refused("the instruction is not in the function any more"))

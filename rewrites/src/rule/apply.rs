@@ -1,4 +1,4 @@
-//! A rule at a place of a function: whether it may be applied there, and what it makes.
+//! Decides whether a rule may be applied at a place of a function, and applies it.
 
 use super::template::{Part, Planner, Refused, Template, Typed, constant};
 use super::tree::Bindings;
@@ -12,13 +12,13 @@ use rewright_ir::op::Eval;
 use rewright_ir::{Attr, DType, Inst, Scalar, Value};
 use smallvec::SmallVec;
 
-/// How many definitions back conditions look for what is certain of a value.
+/// The number of definitions that conditions follow to find facts about a value.
 pub(super) const FACTS_DEPTH: u8 = 4;
 
-/// A rule that matches, and what it makes.
+/// A match of a rule, with its planned template.
 pub(crate) struct RuleMatch {
     roots: SmallVec<[Inst; 2]>,
-    /// The template is made before this one of them.
+    /// The first root, before which the template's instructions go.
     first: Inst,
     template: Template<Value>,
 }
@@ -49,7 +49,7 @@ impl Found for RuleMatch {
     }
 }
 
-/// What a rule makes of what its pattern matched, if it may be applied there.
+/// Plans the template of a rule for a match, if the rule may be applied there.
 pub(super) fn plan(cx: &MatchCx<'_>, rule: &'static Rule, bindings: &Bindings) -> Result<RuleMatch, Refused> {
     let first = first_root(cx, &bindings.roots).ok_or(Refused::Types)?;
     let place = Place { cx, rule, first, bindings };
@@ -70,18 +70,18 @@ pub(super) fn plan(cx: &MatchCx<'_>, rule: &'static Rule, bindings: &Bindings) -
     }
 }
 
-/// The variables; constants at the dtype that they are used at.
+/// The bound variables; constants at the dtype that they are used at.
 type Vars = SmallVec<[(Value, Option<Scalar>); 4]>;
 
 struct Place<'a> {
     cx: &'a MatchCx<'a>,
     rule: &'static Rule,
-    /// The first of the roots.
+    /// The first root.
     first: Inst,
     bindings: &'a Bindings,
 }
 
-/// The root that stands before all others, which must be of one block.
+/// The root that comes before all others, which must be in one block.
 fn first_root(cx: &MatchCx<'_>, roots: &[Inst]) -> Option<Inst> {
     let func = cx.func();
     let &first = roots.iter().find(|&&a| roots.iter().all(|&b| a == b || func.comes_before(a, b)))?;
@@ -93,7 +93,7 @@ impl Place<'_> {
         if let Node::Op(term) = &self.rule.nodes[node] { Some(term) } else { None }
     }
 
-    /// The attribute variables: a name stands for one value, or for the attribute's absence.
+    /// Binds the attribute variables: each stands for one value, or for the absence of an attribute.
     fn attrs(&self) -> Option<Vec<Option<Attr>>> {
         let mut found: Vec<Option<Attr>> = vec![None; self.rule.attr_vars.len()];
         let mut bound = vec![false; found.len()];
@@ -112,8 +112,8 @@ impl Place<'_> {
         Some(found)
     }
 
-    /// The variables. Each op of the pattern computes at the dtypes of its operands,
-    /// constants excepted, which are what they are cast to.
+    /// Binds the variables. Each op of the pattern must compute at the dtypes of its operands. Constants are
+    /// an exception: they are bound at the dtype that they are cast to.
     fn vars(&self) -> Option<Vars> {
         let func = self.cx.func();
         let mut vars: Vars = self.bindings.vars.iter().map(|&value| (value, func.as_const(value))).collect();
@@ -142,7 +142,7 @@ impl Place<'_> {
         Some(vars)
     }
 
-    /// What ops of the pattern read and made is still what it was, and is there, where the template is made.
+    /// True if the operands and results of the pattern's ops are available and unchanged at the first root.
     fn may_be_read_at_first(&self) -> bool {
         let (func, cx) = (self.cx.func(), self.cx);
         let others = || self.bindings.ops.iter().map(|&(_, inst)| inst).filter(|&inst| inst != self.first);
@@ -152,7 +152,7 @@ impl Place<'_> {
                 let at_first = func.inst(self.first).args.contains(&arg);
                 func.as_const(arg).is_some() || !cx.is_written(arg) && (at_first || !cx.is_ended(arg))
             })
-            // With one root, whatever the pattern has is defined before it.
+            // With one root, all values of the pattern are defined before it.
             && (self.bindings.roots.len() == 1
                 || self.bindings.vars.iter().all(|&var| cx.reaches(var, self.first))
                     && func.inst(self.first).results.iter().all(|&result| !cx.is_written(result)))
@@ -171,7 +171,8 @@ impl Place<'_> {
         for (&rhs, &result) in rule.rhs.iter().zip(&results) {
             let want = func.ty(result);
             let part = planner.result(rhs, want, |ty| ty.refines(want))?;
-            // Something new is written to where the old one was; what there is already must stay apart from it.
+            // A store to the old value will store to the new one, so existing values must not take its
+            // place.
             let fits = match part {
                 Part::Value(value) => {
                     self.cx.reaches(value, self.first) && !self.cx.is_written(value) && !self.cx.is_written(result)

@@ -1,25 +1,26 @@
-//! A text that stands for several rules: op variables (`?cmp{lt, le}`) and rest variables (`?xs...`).
+//! Expands a text that stands for several rules: op variables (`?cmp{lt, le}`) and rest variables
+//! (`?xs...`).
 //!
-//! Each choice of ops, and each number of operands, is a rule of its own, made by reading the text with
-//! that choice. So matching, planning and trying rules know neither kind of variable.
+//! Each choice of ops, and each number of operands, is a rule of its own, made by parsing the text with that
+//! choice. So matching, planning and testing rules need not handle these variables.
 
 use super::parse::{Parser, RuleErrors, parse_choice};
 use super::{Node, NodeId, OpTerm, Rule};
 use rewright_ir::{Name, Op, Registry, registry};
 use smallvec::SmallVec;
 
-/// A rule has no more choices of ops than this.
+/// The most choices of ops of a rule.
 pub(super) const MAX_CHOICES: usize = 64;
 
-/// A rest variable is tried with fewer operands than this, and with one less where others are tried too.
+/// Rest variables are tested with fewer operands than this, and with one fewer if others are tested too.
 const LENGTHS: usize = 4;
 
-/// Which of the rules of a text is meant.
+/// Selects one of the rules of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Choice {
-    /// The number of the op that each op variable stands for, in the order in which the text names them.
+    /// For each op variable, in the order of the text, the number of its op.
     pub ops: SmallVec<[usize; 2]>,
-    /// How many operands each group of rest variables stands for.
+    /// For each group of rest variables, the number of operands that it stands for.
     pub lengths: SmallVec<[usize; 2]>,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct OpVar {
     pub ops: Vec<Op>,
 }
 
-/// Reads all rules of a text; the first one has the others.
+/// Parses all rules of a text; the first one holds the others.
 pub(super) fn parse_all(name: &str, text: &str) -> Result<Rule, RuleErrors> {
     let rests = Rests::of(text);
     let ones = SmallVec::from_elem(1, rests.groups);
@@ -50,7 +51,7 @@ pub(super) fn parse_all(name: &str, text: &str) -> Result<Rule, RuleErrors> {
         for lengths in (0..combinations).map(|number| digits(number, &lengths)) {
             let is_first = lengths.iter().all(|&length| length == 1);
             let choice = Choice { ops: ops.clone(), lengths };
-            // Some ops take no such number of operands.
+            // Some ops do not take this number of operands.
             if !is_first && let Ok((rule_of_choice, _)) = parse_choice(name, text, &rests, choice) {
                 rule.choices.push(rule_of_choice);
             }
@@ -59,7 +60,7 @@ pub(super) fn parse_all(name: &str, text: &str) -> Result<Rule, RuleErrors> {
     Ok(rule)
 }
 
-/// The digits of a number, each with a base of its own.
+/// The digits of a number in a mixed-radix system.
 fn digits(mut number: usize, bases: &[usize]) -> SmallVec<[usize; 2]> {
     let digit = |&base: &usize| {
         let digit = number % base;
@@ -69,24 +70,24 @@ fn digits(mut number: usize, bases: &[usize]) -> SmallVec<[usize; 2]> {
     bases.iter().map(digit).collect()
 }
 
-/// The names of a text that stand for several operands.
+/// The rest variables of a text: names that stand for several operands.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rests {
-    /// Names with their groups. Those of a group stand for equally many operands.
+    /// Names with their groups. The names of a group stand for equally many operands.
     names: Vec<(String, usize)>,
     pub groups: usize,
 }
 
-/// A variable where it is written.
+/// An occurrence of a variable.
 struct Occurrence<'t> {
     name: &'t str,
     at: usize,
-    /// `...` follows.
+    /// `...` follows it.
     is_rest: bool,
 }
 
 impl Rests {
-    /// Names before `...`, and names inside of terms before `...` that stand nowhere else.
+    /// The names before `...`, and the names in terms before `...` that occur nowhere else.
     pub fn of(text: &str) -> Rests {
         if !text.contains("...") {
             return Rests::default();
@@ -121,7 +122,7 @@ impl Rests {
             if !is_rest || rests.group(found.name).is_some() {
                 continue;
             }
-            // Those that stand in one repeated term have one length.
+            // Names in one repeated term have one length.
             let together = repeated
                 .iter()
                 .filter(|range| occurrences.iter().any(|o| o.name == found.name && range.contains(&o.at)));
@@ -135,7 +136,7 @@ impl Rests {
         rests
     }
 
-    /// The group of a name, if it stands for several operands.
+    /// The group of a name, if it is a rest variable.
     pub fn group(&self, name: &str) -> Option<usize> {
         self.names.iter().find(|(known, _)| known == name).map(|(_, group)| *group)
     }
@@ -148,7 +149,7 @@ fn is_word(c: char) -> bool {
 /// An operand before `...`.
 pub(super) struct Repeated {
     pub group: usize,
-    /// Where the operand ends.
+    /// The end of the operand.
     pub end: usize,
 }
 
@@ -186,8 +187,8 @@ impl<'t> Parser<'t> {
         groups.next().map(|group| Repeated { group, end: self.at + end })
     }
 
-    /// The op that an op variable stands for; `?` is read already. A list of its own has the op of the same
-    /// number.
+    /// The op of an op variable whose `?` is read already. If the occurrence has its own list, the op is the
+    /// one at the same position there.
     pub(super) fn op_var(&mut self, at: usize) -> Option<Op> {
         let name = self.name(at)?;
         let list = if self.eat("{") { Some(self.op_list()?) } else { None };
@@ -246,11 +247,11 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The operands of a term of the pattern that stand for several, by their groups.
+/// The operands of a pattern term that are rest variables, by their groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RestTerm {
     pub node: NodeId,
-    /// One for each operand, where each group stands for one.
+    /// For each operand the group, with one operand for each group.
     pub groups: SmallVec<[Option<usize>; 4]>,
 }
 
@@ -267,7 +268,7 @@ impl Rule {
         Some(Rule { name: self.name, liberties: self.liberties, ..rule })
     }
 
-    /// The term of a node that is an op.
+    /// The op term of a node.
     pub(crate) fn op_term(&self, node: NodeId) -> Option<&OpTerm> {
         if let Node::Op(term) = &self.nodes[node] { Some(term) } else { None }
     }

@@ -10,14 +10,14 @@ use crate::facts::Facts;
 use rewright_ir::{DType, Dim, Origin, Scalar, Type};
 use std::sync::LazyLock;
 
-/// What is known of a variable's value when a rule is to be applied.
+/// The facts about a variable's value when a rule is tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// Its type.
     pub ty: &'a Type,
-    /// The constant that it is.
+    /// The constant, if it is one.
     pub constant: Option<Scalar>,
-    /// What is certain of its elements.
+    /// Facts about its elements.
     pub facts: Facts,
 }
 
@@ -27,22 +27,22 @@ pub struct ConditionDef {
     pub name: &'static str,
     /// One line of documentation.
     pub doc: &'static str,
-    /// How many variables it is about.
+    /// The number of variables.
     pub arity: usize,
-    /// True if it is certain. In doubt it is false.
+    /// True if the condition is certain; false in doubt.
     pub holds: fn(&[Known<'_>]) -> bool,
-    /// True if it is true of these elements: rules are checked on such.
+    /// True if the condition is true of these elements; the soundness check draws such elements.
     pub sample: fn(&[Scalar]) -> bool,
-    /// Where it is true, as a term of width 1 of integers and bools: proofs assume it. Without it a proof
-    /// has to do without the condition.
+    /// The condition as a term of width 1 over integers and bools, which proofs assume. Without it, a proof
+    /// ignores the condition.
     pub bits: Option<ConditionBits>,
 }
 
-/// A condition on integers and bools as a term; `None` where it is not about their values.
+/// A condition on integers and bools as a term; `None` if it does not depend on their values.
 pub type ConditionBits = fn(&mut Terms, &[BitArg]) -> Option<Term>;
 
 impl ConditionDef {
-    /// The same with a meaning in bits.
+    /// Adds a meaning in bits.
     pub const fn in_bits(mut self, bits: ConditionBits) -> Self {
         self.bits = Some(bits);
         self
@@ -74,7 +74,7 @@ static CONDITIONS: LazyLock<Vec<&'static ConditionEntry>> = LazyLock::new(|| {
     all
 });
 
-/// The conditions of this process with who registered them, sorted by name.
+/// The conditions of this process with their origins, sorted by name.
 pub fn condition_entries() -> &'static [&'static ConditionEntry] {
     &CONDITIONS
 }
@@ -136,7 +136,7 @@ static POWER_OF_TWO: ConditionDef = about_one(
     |x| is_power_of_two(x[0]),
 )
 .in_bits(|t, x| {
-    // Above zero, and zero without its lowest bit.
+    // Above zero, and zero once its lowest set bit is cleared.
     let width = t.width(x[0].1);
     let ones = t.constant(u64::MAX, width);
     let before = t.add(x[0].1, ones);

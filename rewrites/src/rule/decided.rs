@@ -1,23 +1,23 @@
-//! Decides comparisons of integers that are no constants, as far as their linear forms differ by a
-//! constant, or a fact tells a sign.
+//! Decides comparisons of integers that are not constants, if their linear forms differ by a constant or a
+//! fact gives a sign.
 //!
-//! Integers wrap, so forms are equal as elements of a ring: `(eq (sub ?x ?y) (sub ?z ?w))` is certain where
-//! `?x` is `?z` and `?y` is `?w`. An order is not kept by wrapping, and is certain only of equal forms, and
-//! of a variable and zero.
+//! Integers wrap, so equality of forms is equality in a ring: `(eq (sub ?x ?y) (sub ?z ?w))` is certain if
+//! `?x` is `?z` and `?y` is `?w`. Wrapping does not preserve order, so an order is certain only between
+//! equal forms, and between a variable and zero.
 
 use super::{Known, Node, NodeId, Rule};
 use crate::facts::Facts;
 use rewright_ir::DType;
 use smallvec::SmallVec;
 
-/// A sum of variables with factors, and a constant.
+/// A linear combination of variables, plus a constant.
 #[derive(Default)]
 struct Linear {
     factors: SmallVec<[(usize, i128); 4]>,
     constant: i128,
 }
 
-/// A comparison's truth, if it is certain. `same` says which variables are one value.
+/// The truth of a comparison, if it is certain. `same` says which variables are one value.
 pub(super) fn comparison<'a>(
     rule: &Rule,
     node: NodeId,
@@ -60,7 +60,7 @@ pub(super) fn comparison<'a>(
     }
 }
 
-/// One side is a variable and the other a number.
+/// True if one side is a variable and the other a number.
 fn is_plain(rule: &Rule, left: NodeId, right: NodeId) -> bool {
     matches!(
         (&rule.nodes[left], &rule.nodes[right]),
@@ -135,7 +135,7 @@ impl Linear {
     }
 }
 
-/// The number of this dtype's width, signed, that it wraps to.
+/// The number wrapped to the width of this dtype, as a signed number.
 fn signed(x: i128, dtype: DType) -> i128 {
     let unused = 128 - 8 * dtype.size() as u32;
     x << unused >> unused

@@ -1,11 +1,11 @@
-//! How a rule is written down and registered.
+//! The text form and registration of rules.
 
 use super::parse::{RuleErrors, parse_rule};
 use super::{Direction, Rule};
 use crate::def::{Form, RewriteDef, RewriteEntry};
 use rewright_ir::{Name, Origin};
 
-/// A rule as it is written: its name and its text.
+/// A rule in text form: its name and its text.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleDef {
     /// The name in pipelines.
@@ -24,11 +24,11 @@ pub struct RuleEntry {
 }
 rewright_ir::inventory::collect!(RuleEntry);
 
-/// Registers a rule under a name: `rule! { "neg-neg": (neg (neg ?x)) => ?x }`. The syntax is that of the module [`rule`](mod@crate::rule).
+/// Registers a rule under a name: `rule! { "neg-neg": (neg (neg ?x)) => ?x }`. The syntax is that of the
+/// module [`rule`](mod@crate::rule).
 ///
-/// Parentheses that do not match and variables that nothing binds are errors of the compiler; unknown ops, wrong numbers of operands
-/// and dtypes that clash are errors when the program starts, which name the line.
-///
+/// Unbalanced parentheses and unbound variables are compile errors. Unknown ops, wrong numbers of operands
+/// and conflicting dtypes are errors at program start, which name the line.
 /// ```compile_fail
 /// rewright_rewrites::rule! { "unbound": (neg ?x) => ?y }
 /// ```
@@ -49,7 +49,7 @@ macro_rules! rule {
 }
 
 impl RuleEntry {
-    /// The rewrites that a rule is: two for `<=>`. They live as long as the process, as those of statics do.
+    /// The rewrites of a rule: two for `<=>`. They live as long as the process, as those of statics do.
     pub fn rewrites(&self) -> Result<Vec<RewriteEntry>, RuleErrors> {
         let rule = parse_rule(self.def.name, self.def.text)?;
         let reversed = rule.reversed();
@@ -57,7 +57,7 @@ impl RuleEntry {
     }
 }
 
-/// Rules that have no place in the driver's worklist are there all the same: to be listed, checked and saturated with.
+/// Rules that the driver does not apply get entries too: they are listed, checked and used in saturation.
 fn entry(rule: Rule, origin: Origin) -> RewriteEntry {
     let rule: &'static Rule = Box::leak(Box::new(rule));
     let roots = rule.roots().leak();
@@ -73,7 +73,8 @@ fn entry(rule: Rule, origin: Origin) -> RewriteEntry {
     RewriteEntry { def: Box::leak(Box::new(def)), origin }
 }
 
-/// The text on one line, with a space before each parenthesis in a term that follows a word: the compiler gives tokens without.
+/// The text on one line, with a space before each parenthesis in a term that follows a word, which the
+/// compiler's tokens lack.
 fn spaced(text: &str) -> String {
     let (mut spaced, mut depth) = (String::with_capacity(text.len()), 0usize);
     for c in text.split_whitespace().collect::<Vec<_>>().join(" ").chars() {

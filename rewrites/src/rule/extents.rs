@@ -1,14 +1,16 @@
-//! Whether a template's result has the extents of the pattern's, where the types don't say what these are.
+//! Decides whether a template's result has the extents of the pattern's result, if the types leave them
+//! open.
 //!
-//! An extent `?` of a result of `add ?x ?y` is that of either operand: the other one may be 1 and broadcast. So a template that leaves out
-//! an operand may have another shape than its pattern although both are of the same type.
+//! An extent `?` of a result of `add ?x ?y` is that of either operand, because the other one may be 1 and
+//! broadcast. So a template that drops an operand may have another shape than its pattern although both have
+//! the same type.
 
 use super::{Node, NodeId, Rule};
 use rewright_ir::{Dim, Type};
 use smallvec::SmallVec;
 
-/// The first variable that the term leaves out and whose extents the pattern's result, of type `want`, may have for all that is known.
-/// `types` are those of the variables, `same` says which of them are one value.
+/// The first variable that the term drops and whose extents the pattern's result, of type `want`, may have.
+/// `types` are those of the variables; `same` says which of them are one value.
 pub(crate) fn lost<'t>(
     rule: &Rule,
     term: NodeId,
@@ -20,7 +22,7 @@ pub(crate) fn lost<'t>(
         return None;
     }
     let kept = keeps(rule, term);
-    // Only of these ops is it known that they broadcast, and so which extent becomes which.
+    // These ops broadcast, so it is known which extents the result has. For other ops it is not.
     let broadcasts = rule.nodes.iter().all(|node| !matches!(node, Node::Op(term) if !term.op.is_elementwise()));
     let harmless = |var: usize| {
         let others = || (0..kept.len()).filter(|&other| kept[other]);
@@ -43,7 +45,7 @@ fn at(ty: &Type, axis: usize) -> Option<Dim> {
     ty.dims().iter().rev().nth(axis).copied()
 }
 
-/// Which variables a term has.
+/// The variables that a term contains.
 pub(crate) fn keeps(rule: &Rule, term: NodeId) -> SmallVec<[bool; 8]> {
     let mut kept = SmallVec::from_elem(false, rule.vars.len());
     mark(rule, term, &mut kept);
@@ -54,7 +56,7 @@ fn mark(rule: &Rule, node: NodeId, found: &mut [bool]) {
     match &rule.nodes[node] {
         Node::Var(var) => found[*var] = true,
         Node::Op(term) => term.args.iter().for_each(|&arg| mark(rule, arg, found)),
-        // What is computed is a scalar, whatever it is computed from.
+        // A computed constant is a scalar, whatever it is computed from.
         Node::Computed(_) | Node::Literal(_) => {}
     }
 }

@@ -1,4 +1,4 @@
-//! Rules from files, to try an idea without compiling anything.
+//! Reads rules from files, so that an idea can be tried without compiling.
 
 use super::Rule;
 use super::def::{RuleDef, RuleEntry};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::path::Path;
 use thiserror::Error;
 
-/// Why a file holds no rules.
+/// Why a file of rules is rejected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}:{}{message}", if *.line == 0 { " ".to_string() } else { format!("{line}: ") })]
 pub struct RuleFileError {
@@ -17,11 +17,11 @@ pub struct RuleFileError {
     pub file: String,
     /// The line, from 1; 0 if the file can't be read.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 
-/// A rule as it stands in a file.
+/// The serialized form of a rule.
 #[derive(Deserialize)]
 #[serde(rename = "Rule", deny_unknown_fields)]
 struct Written {
@@ -34,19 +34,19 @@ struct Written {
 /// A rule of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileRule {
-    /// The rule, and where it is written.
+    /// The rule, and its location.
     pub entry: RuleEntry,
-    /// It is to be used although it may not be sound.
+    /// The rule is used although it may be unsound.
     pub unchecked: bool,
 }
 
 impl FileRule {
-    /// Refuses a rule whose two sides differ where it does not say that they may; see [`soundness`].
+    /// Rejects a rule whose two sides differ by more than its liberties allow; see [`soundness`].
     pub fn check(&self) -> Result<(), RuleFileError> {
         self.check_by(soundness::judge)
     }
 
-    /// The same, where the judgement of a rule may be known already.
+    /// The same, with a judgement that may be cached.
     pub fn check_by(&self, judge: impl FnOnce(&Rule) -> Judgement) -> Result<(), RuleFileError> {
         let name = self.entry.def.name;
         let rule = self.parse()?;
@@ -66,7 +66,7 @@ impl FileRule {
         }
     }
 
-    /// Reads the rule's text.
+    /// Parses the rule's text.
     pub fn parse(&self) -> Result<Rule, RuleFileError> {
         let def = self.entry.def;
         parse_rule(def.name, def.text).map_err(|errors| self.wrong(errors.to_string()))
@@ -78,7 +78,8 @@ impl FileRule {
     }
 }
 
-/// Reads a file of rules: a RON list of `Rule(name: "neg-neg", rule: "(neg (neg ?x)) => ?x")`, where `unchecked: true` may follow.
+/// Reads a file of rules: a RON list of `Rule(name: "neg-neg", rule: "(neg (neg ?x)) => ?x")`, with an
+/// optional `unchecked: true`.
 pub fn read_rules(path: &Path) -> Result<Vec<FileRule>, RuleFileError> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path);
@@ -86,7 +87,7 @@ pub fn read_rules(path: &Path) -> Result<Vec<FileRule>, RuleFileError> {
     parse_rules(&text, &file)
 }
 
-/// Reads the text of a file of rules. The rules live as long as the process.
+/// Parses the text of a file of rules. The rules live as long as the process.
 pub fn parse_rules(text: &str, file: &str) -> Result<Vec<FileRule>, RuleFileError> {
     let written: Vec<Written> = ron::from_str(text).map_err(|e| RuleFileError {
         file: file.to_string(),
@@ -96,7 +97,8 @@ pub fn parse_rules(text: &str, file: &str) -> Result<Vec<FileRule>, RuleFileErro
     let file = Name::new(file).as_str();
     let mut read = 0;
     let entry = |rule: Written| {
-        // RON does not say where a value stood. Names stand in the order of the rules.
+        // RON does not give the position of a value, so the line is found by searching for the names in
+        // order.
         let quoted = format!("\"{}\"", rule.name);
         read += text[read..].find(&quoted).map_or(0, |at| at + quoted.len());
         let line = text[..read].lines().count() as u32;

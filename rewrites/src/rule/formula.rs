@@ -1,9 +1,9 @@
 //! The formula of a rule's condition: registered conditions and computed bools, joined by `and`, `or` and
 //! `not`.
 //!
-//! A formula has three truth values. A registered condition that is not certain is unknown rather than
-//! false, so `not` of it is unknown too, and a rule is applied only where its formula is certainly true.
-//! (Kleene's strong three-valued logic.)
+//! A formula has three truth values (Kleene's strong three-valued logic). A registered condition that is not
+//! certain is unknown rather than false, so its negation is unknown too. A rule is applied only if its
+//! formula is certainly true.
 
 use super::template::scalar_of;
 use super::{ConditionDef, Known, NodeId, Rule, decided};
@@ -13,16 +13,16 @@ use smallvec::SmallVec;
 /// A condition of a rule.
 #[derive(Clone)]
 pub enum Condition {
-    /// A registered condition of some variables.
+    /// A registered condition on some variables.
     Registered(&'static ConditionDef, SmallVec<[usize; 2]>),
-    /// A computed bool: a [`Node::Computed`](super::Node::Computed). Of constants it is known, of other
-    /// variables only a comparison may be.
+    /// A computed bool: a [`Node::Computed`](super::Node::Computed). It is known for constants; for other
+    /// variables only a comparison may be known.
     Computed(NodeId),
-    /// All hold.
+    /// True if all hold.
     All(Vec<Condition>),
-    /// At least one holds.
+    /// True if at least one holds.
     Any(Vec<Condition>),
-    /// It does not hold.
+    /// The negation of a condition.
     Not(Box<Condition>),
 }
 
@@ -48,7 +48,7 @@ impl Condition {
         }
     }
 
-    /// True if it certainly holds of variables of which this is known. `same` says which of them are one
+    /// True if it certainly holds, given the facts about the variables. `same` says which of them are one
     /// value.
     pub fn holds<'a>(
         &self,
@@ -62,7 +62,7 @@ impl Condition {
                 if (def.holds)(&about) {
                     return Some(true);
                 }
-                // Of constants a condition is known either way.
+                // For constants a condition is either true or false.
                 let constants: Option<SmallVec<[Scalar; 2]>> = about.iter().map(|known| known.constant).collect();
                 constants.filter(|constants| !(def.sample)(constants)).map(|_| false)
             }
@@ -73,9 +73,9 @@ impl Condition {
         self.truth(&leaf) == Some(true)
     }
 
-    /// True if it is true of these elements of the variables; `None` stands for an element that is not
-    /// drawn. `known` tells the types, and that all facts are certain: a condition on types alone is true of
-    /// any elements, but only of some types.
+    /// True if it holds for these elements of the variables; `None` stands for an element that is not drawn.
+    /// `known` gives the types, with all facts assumed: a condition on types alone holds for all elements,
+    /// but only for some types.
     pub fn sample<'a>(
         &self,
         rule: &Rule,
@@ -98,8 +98,7 @@ impl Condition {
         self.truth(&leaf) == Some(true)
     }
 
-    /// False if it says no whatever the elements of the variables are: `holds` is told the types, and that
-    /// all facts are certain.
+    /// False if it holds for no elements of the variables. `known` gives the types, with all facts assumed.
     pub fn may_hold<'a>(&self, known: &dyn Fn(usize) -> Known<'a>) -> bool {
         match self {
             Condition::Registered(def, vars) => {
@@ -108,12 +107,12 @@ impl Condition {
             }
             Condition::All(list) => list.iter().all(|condition| condition.may_hold(known)),
             Condition::Any(list) => list.iter().any(|condition| condition.may_hold(known)),
-            // Of the facts that are not certain either may be true.
+            // A fact that is not certain may be true or false.
             Condition::Computed(_) | Condition::Not(_) => true,
         }
     }
 
-    /// The variables that it is about, each once.
+    /// The variables that it depends on, without duplicates.
     pub fn vars(&self, rule: &Rule) -> SmallVec<[usize; 2]> {
         let mut vars = SmallVec::new();
         self.add_vars(rule, &mut vars);
@@ -134,7 +133,7 @@ impl Condition {
         }
     }
 
-    /// The computed bools of it.
+    /// The computed bools in it.
     pub fn computed(&self) -> Vec<NodeId> {
         match self {
             Condition::Registered(..) => Vec::new(),
@@ -144,7 +143,7 @@ impl Condition {
         }
     }
 
-    /// As in the text of a rule.
+    /// The formula as in the text of a rule.
     pub fn text(&self, rule: &Rule) -> String {
         let list = |word: &str, list: &[Condition]| {
             let parts: Vec<String> = list.iter().map(|condition| condition.text(rule)).collect();
@@ -163,7 +162,7 @@ impl Condition {
     }
 }
 
-/// A computed bool; unknown where it can't be computed.
+/// The value of a computed bool; unknown if it can't be computed.
 fn computed(rule: &Rule, node: NodeId, vars: &dyn Fn(usize) -> Option<Scalar>) -> Option<bool> {
     match scalar_of(rule, node, vars, &[]) {
         Some(Scalar::Bool(truth)) => Some(truth),

@@ -1,12 +1,13 @@
-//! What results may differ in.
+//! Liberties: the ways in which results may differ.
 
 use std::fmt;
 use std::str::FromStr;
 
 bitflags::bitflags! {
-    /// The ways in which a rewritten program may give other results than the original. None, the default, means the same bits.
+    /// The ways in which a rewritten program may give other results than the original. None, the default,
+    /// means identical bits.
     ///
-    /// The names follow the fast-math flags of LLVM and MLIR, except that each says what is given up.
+    /// The names follow the fast-math flags of LLVM and MLIR, but each names the property that is given up.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
     pub struct Liberties: u8 {
         /// `contract`: a product and a sum may be rounded once instead of twice.
@@ -21,7 +22,8 @@ bitflags::bitflags! {
         const NO_INF = 16;
         /// `no_signed_zeros`: a zero may have the other sign.
         const NO_SIGNED_ZEROS = 32;
-        /// `approximate`: functions may be replaced by others that are equal in real arithmetic; a zero that one gives may have the other sign.
+        /// `approximate`: functions may be replaced by others that are equal in real arithmetic; a zero
+        /// result may have the other sign.
         const APPROXIMATE = 64;
     }
 }
@@ -37,7 +39,7 @@ const NAMES: [(Liberties, &str); 7] = [
 ];
 
 impl Liberties {
-    /// The liberty of a name.
+    /// The liberty with this name.
     pub fn named(name: &str) -> Option<Liberties> {
         NAMES.iter().find(|(_, n)| *n == name).map(|(liberty, _)| *liberty)
     }
@@ -45,7 +47,7 @@ impl Liberties {
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(_, name)| *name)
     }
-    /// True if results may differ in more than NaN, infinities and signed zeros: they are rounded elsewhere.
+    /// True if results may differ in more than NaN, infinities and signed zeros, because rounding differs.
     pub fn rounds_otherwise(self) -> bool {
         self.intersects(Liberties::CONTRACT | Liberties::REASSOCIATE | Liberties::RECIPROCAL | Liberties::APPROXIMATE)
     }
@@ -59,7 +61,7 @@ impl fmt::Display for Liberties {
     }
 }
 
-/// Reads a list of names. `all` stands for all of them, nothing for none.
+/// Parses a list of names. `all` stands for all of them, an empty list for none.
 impl FromStr for Liberties {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -73,7 +75,7 @@ impl FromStr for Liberties {
     }
 }
 
-/// The message for a name that is none.
+/// The message for an unknown name.
 pub fn unknown_liberty(name: &str) -> String {
     let known: Vec<&str> = Liberties::names().collect();
     format!("there is no liberty `{name}`; there are {}", known.join(", "))

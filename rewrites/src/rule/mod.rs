@@ -1,7 +1,8 @@
-//! Declarative rules: a pattern, a template, and when the one may take the other's place.
+//! Declarative rules: a pattern, a template, and conditions under which the template may replace the
+//! pattern.
 //!
-//! A rule is one line of text, whether it is compiled in with [`rule!`](crate::rule!) or read from a file while the program runs. `docs/rules.md` has
-//! the grammar, and an example of each construct:
+//! A rule is one line of text, compiled in with [`rule!`](crate::rule!) or read from a file at run time.
+//! `docs/rules.md` has the grammar, and an example of each construct:
 //!
 //! ```text
 //! (div ?x (sqrt ?x)) => (sqrt ?x)  if [nonneg(?x)] liberties [no_nan]
@@ -11,13 +12,14 @@
 //! (concat (neg ?xs:float)... axis=@a) => (neg (concat ?xs... axis=@a))
 //! ```
 //!
-//! A text with op variables or rest variables stands for several rules, which are read apart ([`parse_rule`], [`Rule::choices`]). Conditions are
-//! formulas of three truth values ([`formula`]).
+//! A text with op variables or rest variables stands for several rules, which are parsed separately
+//! ([`parse_rule`], [`Rule::choices`]). Conditions are formulas with three truth values ([`formula`]).
 //!
-//! What makes rules safe is that they say nothing of dtypes and shapes unless they want to: a rule applies where each op of its
-//! pattern computes at the dtypes of its operands, so that nothing is cast in passing, where the same is true of its template, and
-//! where every result keeps its type and its extents, known or not. [`soundness`] tries each rule by itself, at each dtype, on special values,
-//! on those near its own constants, and on random ones.
+//! Rules are safe because they are independent of dtypes and shapes unless they restrict them. A rule
+//! applies only if each op of its pattern computes at the dtypes of its operands, without casts, if the same
+//! is true of its template, and if every result keeps its type and its extents, known or not. [`soundness`]
+//! tests each rule by itself, at each dtype, on special values, on values near the rule's own constants, and
+//! on random ones.
 
 pub mod condition;
 pub mod liberties;
@@ -57,55 +59,56 @@ use rewright_ir::{Attr, Attrs, DType, Kind, Name};
 use smallvec::SmallVec;
 use std::fmt;
 
-/// A place in [`Rule::nodes`]. Operands come before what uses them.
+/// An index into [`Rule::nodes`]. Operands come before their users.
 pub type NodeId = usize;
 
-/// Which way a rule may be applied.
+/// The direction in which a rule may be applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// `=>`: the template is better, or a form to be preferred.
+    /// `=>`: the template is better than the pattern, or the canonical form.
     Rewrites,
-    /// `~>`: the template is another form, of interest to equality saturation only.
+    /// `~>`: the template is another form, used by equality saturation only.
     Explores,
-    /// `<=>`: two forms, of interest to equality saturation only.
+    /// `<=>`: two equal forms, used by equality saturation only.
     Equates,
 }
 
-/// A rule, checked: every op is known and has as many operands as it takes, every variable is bound by the pattern, and there are dtypes
-/// for which both sides have the same type.
+/// A checked rule: every op is known and has a valid number of operands, the pattern binds every variable,
+/// and there are dtypes for which both sides have the same type.
 #[derive(Clone)]
 pub struct Rule {
     /// The name.
     pub name: Name,
     /// The text that it was read from.
     pub text: String,
-    /// Which way it may be applied.
+    /// The direction in which it may be applied.
     pub direction: Direction,
-    /// The variables, in the order in which the pattern names them.
+    /// The variables, in the order of their first occurrence in the pattern.
     pub vars: Vec<Var>,
     /// The attribute variables.
     pub attr_vars: Vec<Name>,
-    /// The terms of both sides, each once.
+    /// The terms of both sides, without duplicates.
     pub nodes: Vec<Node>,
-    /// The pattern: an op.
+    /// The root of the pattern, an op.
     pub lhs: NodeId,
-    /// The patterns of further roots: ops beside the first one.
+    /// The further roots of the pattern, which are ops.
     pub also: SmallVec<[NodeId; 1]>,
-    /// The template, one term for each result of the pattern's ops.
+    /// The template, one term for each result of the pattern's roots.
     pub rhs: SmallVec<[NodeId; 2]>,
-    /// What must hold.
+    /// The conditions, which must all hold.
     pub conditions: Vec<Condition>,
-    /// What the result may differ in.
+    /// The ways in which the result may differ.
     pub liberties: Liberties,
     /// Of several rules that match, the one of greatest benefit is applied.
     pub benefit: u16,
-    /// It is in the default pipeline, where its liberties are granted.
+    /// It is in the default pipeline, and is applied there if its liberties are granted.
     pub by_default: bool,
-    /// The ops that its op variables stand for.
+    /// The ops of its op variables.
     pub chosen: Vec<(Name, Op)>,
-    /// The same rule with other choices of its op variables, and with other numbers of operands for its rest variables. These have none.
+    /// The same rule with other choices of its op variables, and with other numbers of operands for its rest
+    /// variables. Empty in the choices themselves.
     pub choices: Vec<Rule>,
-    /// Which of the rules of its text it is.
+    /// The choice that this rule is for.
     pub(crate) choice: choices::Choice,
     /// The ops of the pattern whose operands are rest variables.
     pub(crate) rest_terms: Vec<choices::RestTerm>,
@@ -118,7 +121,7 @@ pub struct Var {
     pub name: Name,
     /// It must be a constant.
     pub constant: bool,
-    /// It must be no constant.
+    /// It must not be a constant.
     pub varies: bool,
     /// The dtypes that it may have.
     pub dtypes: DTypes,
@@ -133,7 +136,7 @@ pub enum Node {
     Literal(Number),
     /// A result of an op.
     Op(OpTerm),
-    /// What an op makes of constants.
+    /// A constant that an op computes from constants.
     Computed(OpTerm),
 }
 
@@ -144,18 +147,18 @@ pub struct OpTerm {
     pub op: Op,
     /// The operands.
     pub args: SmallVec<[NodeId; 3]>,
-    /// The attributes that are given.
+    /// The attributes that the text gives.
     pub attrs: Vec<(Name, AttrTerm)>,
-    /// Which result.
+    /// The number of the result.
     pub result: usize,
 }
 
 /// An attribute of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AttrTerm {
-    /// This value.
+    /// A fixed value.
     Is(Attr),
-    /// What the variable is bound to, which may be the attribute's absence.
+    /// The value of the variable, which may be the attribute's absence.
     Var(usize),
 }
 
@@ -169,8 +172,8 @@ impl DTypes {
     /// The names of classes, for messages.
     pub const CLASSES: [&'static str; 7] = ["any", "bool", "int", "signed", "unsigned", "float", "complex"];
 
-    /// The dtypes of a name: of one dtype (`f64`), or of a class: `any`, `bool`, `int`, `signed`, `unsigned`, `float`, `complex`, `real`
-    /// (not complex), `inexact` (float or complex).
+    /// The dtypes with a name: a dtype (`f64`), or a class: `any`, `bool`, `int`, `signed`, `unsigned`,
+    /// `float`, `complex`, `real` (not complex), `inexact` (float or complex).
     pub fn named(name: &str) -> Option<DTypes> {
         let is_member = |d: &DType| match name {
             "any" => true,
@@ -186,7 +189,7 @@ impl DTypes {
         let set = DType::ALL.iter().filter(|d| is_member(d)).fold(0, |set, &d| set | 1 << d as u16);
         (set != 0).then_some(DTypes(set))
     }
-    /// Those in both.
+    /// The intersection of two sets.
     pub fn and(self, other: DTypes) -> DTypes {
         DTypes(self.0 & other.0)
     }
@@ -194,11 +197,11 @@ impl DTypes {
     pub fn contains(self, dtype: DType) -> bool {
         self.0 & 1 << dtype as u16 != 0
     }
-    /// No dtypes.
+    /// The empty set.
     pub fn none() -> DTypes {
         DTypes(0)
     }
-    /// The set with one dtype more.
+    /// The set with another dtype added.
     pub fn with(self, dtype: DType) -> DTypes {
         DTypes(self.0 | 1 << dtype as u16)
     }
@@ -221,7 +224,7 @@ impl Rule {
     pub fn root(&self) -> &OpTerm {
         match &self.nodes[self.lhs] {
             Node::Op(term) => term,
-            // The parser lets nothing else be a pattern.
+            // The parser rejects all other patterns.
             other => unreachable!("the pattern {other:?} is no op"),
         }
     }
@@ -236,7 +239,7 @@ impl Rule {
         std::iter::once(self).chain(&self.choices)
     }
 
-    /// The ops at the roots of the pattern, with each choice of op variables.
+    /// The ops at the roots of the pattern, for all choices of op variables.
     pub fn roots(&self) -> Vec<&'static str> {
         let mut roots: Vec<&'static str> = Vec::new();
         for rule in self.all() {
@@ -263,12 +266,12 @@ impl Rule {
         }
     }
 
-    /// True if the driver may apply it wherever it matches; if not it is for equality saturation only.
+    /// True if the driver may apply it wherever it matches; otherwise it is for equality saturation only.
     pub fn is_greedy(&self) -> bool {
         self.direction == Direction::Rewrites
     }
 
-    /// The rule the other way round, for `<=>`.
+    /// The reversed rule, for `<=>`.
     pub fn reversed(&self) -> Option<Rule> {
         let [rhs] = self.rhs[..] else { return None };
         let is_op = matches!(self.nodes[rhs], Node::Op(_));
@@ -281,7 +284,7 @@ impl Rule {
         })
     }
 
-    /// Adds the variables of a term, each once.
+    /// Adds the variables of a term, without duplicates.
     pub(crate) fn add_vars(&self, node: NodeId, vars: &mut SmallVec<[usize; 2]>) {
         match &self.nodes[node] {
             Node::Var(var) if vars.contains(var) => {}
@@ -333,7 +336,7 @@ impl Var {
     /// The name of every `_`.
     pub const WILDCARD: &'static str = "_";
 
-    /// True if it is `_`, or stands for a computed operand of a pattern: no other term can name it.
+    /// True for `_`, and for a computed operand of a pattern: no other term can refer to it.
     pub fn is_wildcard(&self) -> bool {
         self.name == Var::WILDCARD
     }
@@ -344,7 +347,7 @@ impl OpTerm {
     pub fn is_commutative(&self) -> bool {
         self.op.traits.contains(Traits::COMMUTATIVE) && self.args.len() == 2 && self.args[0] != self.args[1]
     }
-    /// Its attributes, variables bound.
+    /// Its attributes, with variables bound.
     pub fn attrs(&self, bound: &[Option<Attr>]) -> Attrs {
         let mut attrs = Attrs::new();
         for (name, term) in &self.attrs {

@@ -1,32 +1,32 @@
-//! The numbers that a rule writes: literals, and constants that depend on the dtype.
+//! The numbers of a rule: literals, and constants that depend on the dtype.
 
 use rewright_ir::builder::literal_at;
 use rewright_ir::op::LiteralCx;
 use rewright_ir::{Attrs, DType, Literal, Op, Scalar};
 use std::fmt;
 
-/// A number of a rule. Like a literal of a program it has a dtype only beside other operands, or in the
-/// place of a result.
+/// A number of a rule. Like a literal of a program it gets its dtype from other operands, or from the result
+/// that it replaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// The same number at every dtype.
     Literal(Literal),
-    /// `least`: the least value of the dtype; of floats the negative infinity.
+    /// `least`: the least value of the dtype; for floats negative infinity.
     Least,
-    /// `greatest`: the greatest value of the dtype; of floats the infinity.
+    /// `greatest`: the greatest value of the dtype; for floats infinity.
     Greatest,
     /// `width`: the number of bits of an integer dtype.
     Width,
-    /// `all_bits`: the value of which every bit is set; `true` of bools.
+    /// `all_bits`: the value with all bits set; `true` for bools.
     AllBits,
 }
 
-/// The words for numbers that depend on the dtype.
+/// The keywords for numbers that depend on the dtype.
 const WORDS: [(&str, Number); 4] =
     [("least", Number::Least), ("greatest", Number::Greatest), ("width", Number::Width), ("all_bits", Number::AllBits)];
 
 impl Number {
-    /// The number of a word.
+    /// The number of a keyword.
     pub fn named(word: &str) -> Option<Number> {
         WORDS.iter().find(|(known, _)| *known == word).map(|(_, number)| *number)
     }
@@ -36,7 +36,7 @@ impl Number {
         if let Number::Literal(literal) = self { Some(literal) } else { None }
     }
 
-    /// The number at a dtype, or `None` where the dtype has no such number.
+    /// The number at a dtype, or `None` if the dtype has no such number.
     pub fn at(self, dtype: DType) -> Option<Scalar> {
         match self {
             Number::Literal(literal) => literal.at(dtype),
@@ -49,7 +49,7 @@ impl Number {
         }
     }
 
-    /// The number at a dtype, or a message that says why there is none.
+    /// The number at a dtype, or a message if there is none.
     pub fn checked_at(self, dtype: DType) -> Result<Scalar, String> {
         match self {
             Number::Literal(literal) => literal_at(literal, dtype).map_err(|e| e.message),
@@ -57,7 +57,7 @@ impl Number {
         }
     }
 
-    /// The number as an operand of an op, beside operands of known dtypes.
+    /// The number as an operand of an op, given the dtypes of the other operands.
     pub fn operand(self, op: Op, attrs: &Attrs, operand: usize, dtypes: &[Option<DType>]) -> Result<Scalar, String> {
         let beside = |literal| (op.literal)(&LiteralCx { literal, operand, dtypes, attrs });
         let dtype = match self {
@@ -68,8 +68,8 @@ impl Number {
                 if known.peek().is_none() {
                     return Err(format!("`{self}` has no dtype: no other operand of `{op}` has one"));
                 }
-                // An integer beside bools is no bool, but these numbers are of the dtype beside them,
-                // whichever it is.
+                // An integer literal beside bools does not become a bool, but these numbers take the dtype
+                // of the other operands, bool included.
                 let is_bool = known.all(|&dtype| dtype == DType::Bool);
                 beside(if is_bool { Literal::Bool(true) } else { Literal::Int(0) })
             }
@@ -97,7 +97,7 @@ fn extreme(dtype: DType, greatest: bool) -> Option<Scalar> {
     }
 }
 
-/// As in the text of a rule.
+/// The number as in the text of a rule.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

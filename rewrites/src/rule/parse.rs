@@ -1,4 +1,4 @@
-//! Reads the text of a rule.
+//! Parses the text of a rule.
 
 use super::choices::{self, Choice, OpVar, Repeated, RestTerm, Rests};
 use super::liberties::{Liberties, unknown_liberty};
@@ -10,27 +10,27 @@ use smallvec::SmallVec;
 use std::fmt;
 use thiserror::Error;
 
-/// What is wrong at one place of a rule.
+/// An error at one position of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleError {
-    /// What is wrong; one lower-case sentence.
+    /// The message, one lower-case sentence.
     pub message: String,
-    /// The byte of the text at which it is.
+    /// The position, in bytes of the text.
     pub at: usize,
 }
 
-/// All that is wrong with a rule.
+/// All errors of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub struct RuleErrors {
     /// The rule's name.
     pub name: String,
     /// Its text.
     pub text: String,
-    /// What is wrong, in the order of the text.
+    /// The errors, in the order of the text.
     pub errors: Vec<RuleError>,
 }
 
-/// Each error with a caret under its place.
+/// Prints each error with a caret under its position.
 impl fmt::Display for RuleErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, error) in self.errors.iter().enumerate() {
@@ -44,13 +44,13 @@ impl fmt::Display for RuleErrors {
     }
 }
 
-/// Reads a rule and checks it. Every error that can be told from another is reported. With op variables or rest variables, the rule is that
-/// of the first choice, and [`Rule::choices`] has the others.
+/// Parses and checks a rule. Reports all independent errors. With op variables or rest variables, the result
+/// is the rule of the first choice, and [`Rule::choices`] has the others.
 pub fn parse_rule(name: &str, text: &str) -> Result<Rule, RuleErrors> {
     choices::parse_all(name, text)
 }
 
-/// Reads one of the rules that a text stands for.
+/// Parses one of the rules that a text stands for.
 pub(super) fn parse_choice(
     name: &str,
     text: &str,
@@ -76,21 +76,21 @@ pub(super) fn parse_choice(
     }
 }
 
-/// Which side of the arrow is being read.
+/// The side of the arrow that is being parsed.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Side {
     Pattern,
     Template,
 }
 
-/// Terms are nested no deeper than this.
+/// The deepest nesting of terms.
 const MAX_DEPTH: usize = 16;
 
-/// A rule has no more variables than this, where each rest variable is one, and no more terms.
+/// The most variables of a rule, where each rest variable counts as one, and the most terms.
 pub(super) const MAX_VARS: usize = 32;
 const MAX_TERMS: usize = 256;
 
-/// Rest variables stand for no more operands than this, all together.
+/// The most operands that all rest variables stand for together.
 const MAX_LENGTH: usize = 256;
 
 pub(super) struct Parser<'t> {
@@ -98,25 +98,25 @@ pub(super) struct Parser<'t> {
     pub(super) at: usize,
     pub(super) depth: usize,
     pub(super) side: Side,
-    /// Ops are computed: a term is inside of `[...]`, or of a condition.
+    /// Whether ops compute constants: inside of `[...]` and of conditions.
     pub(super) is_computing: bool,
     pub(super) vars: Vec<Var>,
-    /// Where each variable is first.
+    /// The position of each variable's first occurrence.
     pub(super) var_places: Vec<usize>,
     /// The variables that are operands of ops of the pattern.
     pub(super) bound: Vec<bool>,
     pub(super) attr_vars: Vec<Name>,
     pub(super) nodes: Vec<Node>,
-    /// The constants that are computed, and their places.
+    /// The computed constants, and their positions.
     pub(super) computed: Vec<(usize, NodeId)>,
-    /// A condition is read, which may be about variables that are no constants.
+    /// Whether a condition is being parsed, which may involve variables that are not constants.
     pub(super) in_condition: bool,
     /// Conditions that operands of the pattern equal computed constants.
     pub(super) equalities: Vec<Condition>,
     pub(super) choice: Choice,
     pub(super) op_vars: Vec<OpVar>,
     pub(super) rests: &'t Rests,
-    /// Which operand rest variables stand for, inside of a term before `...`.
+    /// The number of the operand that rest variables stand for, inside of a term before `...`.
     pub(super) operand: Option<usize>,
     pub(super) rest_terms: Vec<RestTerm>,
     pub(super) errors: Vec<RuleError>,
@@ -147,9 +147,9 @@ impl<'t> Parser<'t> {
         }
     }
 
-    // --- The whole -------------------------------------------------------------------------------------------------
+    // --- The whole rule --------------------------------------------------------------------------------
 
-    /// Nothing after an error that leaves no sense in what follows.
+    /// Parses the rule; stops at an error after which the rest has no meaning.
     fn rule(&mut self, name: &str) -> Option<Rule> {
         let begin = self.space();
         let lhs = self.root()?;
@@ -222,7 +222,7 @@ impl<'t> Parser<'t> {
         Some(root)
     }
 
-    /// True if a term has a variable that is no constant in common with one of the others.
+    /// True if a term shares a variable that is not a constant with one of the others.
     fn is_connected(&self, root: NodeId, others: &[NodeId]) -> bool {
         let mut seen = vec![false; self.vars.len()];
         others.iter().for_each(|&other| self.mark(other, &mut seen));
@@ -238,7 +238,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Every variable of the pattern is an operand of one of its ops.
+    /// Checks that every variable of the pattern is an operand of one of its ops.
     fn check_bound(&mut self) {
         for var in 0..self.vars.len() {
             if self.vars[var].constant && self.vars[var].varies {
@@ -253,7 +253,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What is computed is computed of constants.
+    /// Checks that computed terms depend on constants only.
     fn check_computed(&mut self) {
         for (at, node) in std::mem::take(&mut self.computed) {
             let Node::Computed(term) = &self.nodes[node] else { continue };
@@ -268,7 +268,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What follows the template, in any order.
+    /// Parses the clauses after the template, in any order.
     fn clauses(&mut self, rule: &mut Rule) -> Option<()> {
         loop {
             let at = self.space();
@@ -283,7 +283,7 @@ impl<'t> Parser<'t> {
                             p.error(at, format!("a rule has at most {MAX_TERMS} conditions"));
                             return None;
                         }
-                        // `and` at the top is a list.
+                        // A top-level `and` is split into its parts.
                         for condition in found {
                             match condition {
                                 Condition::All(parts) => rule.conditions.extend(parts),
@@ -336,7 +336,7 @@ impl<'t> Parser<'t> {
             && matches!(self.nodes[rhs], Node::Op(_))
             && seen.0.iter().chain(&seen.1).all(|&seen| seen)
     }
-    /// Notes the variables of a term; false if it computes something.
+    /// Records the variables of a term; false if it computes a constant.
     fn reads(&self, node: NodeId, seen: &mut (Vec<bool>, Vec<bool>)) -> bool {
         match &self.nodes[node] {
             Node::Var(var) => {
@@ -354,7 +354,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    // --- Terms -----------------------------------------------------------------------------------------------------
+    // --- Terms -----------------------------------------------------------------------------------------
 
     pub(super) fn term(&mut self) -> Option<NodeId> {
         if self.nodes.len() >= MAX_TERMS + 2 * self.choice.lengths.iter().sum::<usize>() {
@@ -411,7 +411,7 @@ impl<'t> Parser<'t> {
         Some(self.node(Node::Literal(number)))
     }
 
-    /// Reads with ops computed.
+    /// Parses terms whose ops compute constants.
     pub(super) fn computing<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.is_computing, true);
         let read = read(self);
@@ -419,7 +419,7 @@ impl<'t> Parser<'t> {
         read
     }
 
-    /// The node of an op: a computed one inside of `[...]` and of conditions.
+    /// The node of an op: a computed constant inside of `[...]` and of conditions.
     fn op_node(&mut self, at: usize, term: OpTerm) -> NodeId {
         if !self.is_computing {
             return self.node(Node::Op(term));
@@ -434,7 +434,7 @@ impl<'t> Parser<'t> {
         node
     }
 
-    /// An op with operands and attributes, up to a bracket.
+    /// Parses an op with operands and attributes, up to a bracket.
     fn call(&mut self, begin: usize, end: &str) -> Option<OpTerm> {
         let at = self.space();
         let op = if self.eat("?") {
@@ -504,7 +504,7 @@ impl<'t> Parser<'t> {
         Some(term)
     }
 
-    /// Reads what `...` follows as often as its rest variables stand for operands.
+    /// Parses the text before `...` once for each operand that its rest variables stand for.
     pub(super) fn each_repeated(
         &mut self,
         repeated: &Repeated,
@@ -532,7 +532,7 @@ impl<'t> Parser<'t> {
         self.expect("...")
     }
 
-    /// The same term is the same node.
+    /// Adds a node; equal terms are one node.
     pub(super) fn node(&mut self, node: Node) -> NodeId {
         self.nodes.iter().position(|known| *known == node).unwrap_or_else(|| {
             self.nodes.push(node);

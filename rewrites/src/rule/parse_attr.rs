@@ -1,4 +1,4 @@
-//! Reads the attributes of a rule's terms.
+//! Parses the attributes of a rule's terms.
 
 use super::parse::{Parser, Side};
 use super::{AttrTerm, OpTerm};
@@ -66,7 +66,7 @@ impl<'t> Parser<'t> {
         }))
     }
 
-    /// A value as IR text has it, up to white space or the bracket that ends the term.
+    /// The text of an attribute's value, up to white space or the bracket that ends the term.
     fn attr_value(&mut self) -> &'t str {
         self.space();
         let (mut depth, mut quoted, mut escaped) = (0usize, false, false);

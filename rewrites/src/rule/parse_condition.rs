@@ -1,4 +1,4 @@
-//! Reads the conditions of a rule.
+//! Parses the conditions of a rule.
 
 use super::condition::{ConditionDef, conditions};
 use super::parse::Parser;
@@ -6,11 +6,11 @@ use super::{Condition, Node, NodeId, OpTerm};
 use rewright_ir::{Registry, registry};
 use smallvec::SmallVec;
 
-/// Formulas are nested no deeper than this.
+/// The deepest nesting of formulas.
 const MAX_DEPTH: usize = 16;
 
 impl Parser<'_> {
-    /// A condition, or as many as the rest variables in it stand for operands, where `...` follows it.
+    /// Parses a condition; one that `...` follows is parsed once for each operand of its rest variables.
     pub(super) fn conditions(&mut self, depth: usize, found: &mut Vec<Condition>) -> Option<()> {
         let Some(repeated) = self.repeated() else {
             found.extend(self.condition(depth)?);
@@ -22,7 +22,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A formula. One with an unknown name is an error, but does not keep what follows from being read.
+    /// Parses a formula. An unknown name is an error, but parsing continues.
     fn condition(&mut self, depth: usize) -> Option<Option<Condition>> {
         let at = self.space();
         if depth == MAX_DEPTH {
@@ -50,7 +50,7 @@ impl Parser<'_> {
             "and" => Some(Condition::All(parts)),
             "or" => Some(Condition::Any(parts)),
             _ if parts.len() == 1 => parts.pop().map(|inner| Condition::Not(Box::new(inner))),
-            // Of a part that is unknown there is an error already.
+            // An unknown part has been reported already.
             _ if parts.is_empty() && !self.errors.is_empty() => None,
             _ => {
                 let message = format!("`not` is about one condition, here it has {}", parts.len());
@@ -67,7 +67,7 @@ impl Parser<'_> {
         Some(Some(Condition::Computed(node?)))
     }
 
-    /// `name(?x, ?y)`.
+    /// Parses `name(?x, ?y)`.
     fn registered(&mut self) -> Option<Option<Condition>> {
         let at = self.space();
         let name = self.word();

@@ -1,11 +1,11 @@
-//! Reads the variables of a rule.
+//! Parses the variables of a rule.
 
 use super::parse::{MAX_VARS, Parser, Side};
 use super::{DTypes, Node, NodeId, Var};
 use rewright_ir::Name;
 
 impl Parser<'_> {
-    /// `_`, a variable that nothing else names.
+    /// `_`, a variable that no other term refers to.
     pub(super) fn wildcard(&mut self, at: usize) -> Option<NodeId> {
         let word = self.word();
         if word != Var::WILDCARD {
@@ -20,7 +20,7 @@ impl Parser<'_> {
         self.fresh(at, var)
     }
 
-    /// A new variable of the pattern that nothing else names.
+    /// A new variable of the pattern that no other term refers to.
     pub(super) fn fresh(&mut self, at: usize, var: Var) -> Option<NodeId> {
         let var = self.new_var(at, var)?;
         self.bound[var] = true;
@@ -38,8 +38,8 @@ impl Parser<'_> {
         Some(self.vars.len() - 1)
     }
 
-    /// The name of a variable whose `?` is read; a rest variable is named for the operand that it stands
-    /// for.
+    /// The name of a variable whose `?` is read already; the name of a rest variable includes the operand's
+    /// number.
     fn var_name(&mut self, at: usize) -> Option<Name> {
         let name = self.name(at)?;
         if name == Var::WILDCARD {
@@ -56,7 +56,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A variable that the pattern has; `?` is read already. An unknown one is an error.
+    /// A variable of the pattern whose `?` is read already. An unknown one is an error.
     pub(super) fn known_var(&mut self, at: usize) -> Option<Option<usize>> {
         let name = self.var_name(at)?;
         let known = self.vars.iter().position(|var| var.name == name);
@@ -66,7 +66,7 @@ impl Parser<'_> {
         Some(known)
     }
 
-    /// `:const`, `:float`, `:const.int`.
+    /// Parses `:const`, `:float`, `:const.int`.
     fn classes(&mut self) -> Var {
         let (mut constant, mut varies, mut dtypes) = (false, false, DTypes::ALL);
         loop {

@@ -1,8 +1,7 @@
-//! Draws constants that conditions relate: `(eq (mod ?a ?b) 0)` is true of few numbers that are drawn
-//! independently.
+//! Draws constants that conditions relate: `(eq (mod ?a ?b) 0)` holds for few independently drawn numbers.
 //!
-//! Equalities of a variable and a term are solved by assignment. Other relations are met by rejection:
-//! small numbers, and small multiples of one another, satisfy most of them.
+//! Equalities of a variable and a term are solved by assignment. Other relations are satisfied by rejection
+//! sampling: most of them hold for small numbers, and small multiples of one another.
 
 use super::template::scalar_of;
 use super::{Condition, Node, NodeId, Rule};
@@ -15,8 +14,8 @@ pub(super) fn relates(rule: &Rule) -> bool {
     rule.conditions.iter().any(|condition| !condition.computed().is_empty())
 }
 
-/// Makes some of the constants small and multiples of one another, and then solves equalities. Elements
-/// that are held stay.
+/// Makes some of the constants small and multiples of one another, and then solves equalities. Does not
+/// change held elements.
 pub(super) fn relate(
     rule: &Rule,
     elements: &mut [Scalar],
@@ -28,7 +27,7 @@ pub(super) fn relate(
     for node in rule.conditions.iter().flat_map(Condition::computed) {
         rule.add_vars(node, &mut vars);
     }
-    // Every fourth try leaves numbers as they were drawn.
+    // Every fourth sample keeps the drawn numbers.
     if !number.is_multiple_of(4) {
         for &var in vars.iter().filter(|&&var| !held(var)) {
             let small = Literal::Int((random.next() % 17) as i128 - 4);
@@ -41,7 +40,7 @@ pub(super) fn relate(
     solve(rule, elements, held);
 }
 
-/// Assigns variables what conditions say that they are equal to. Elements that are held stay.
+/// Assigns variables the values that equalities require. Does not change held elements.
 pub(super) fn solve(rule: &Rule, elements: &mut [Scalar], held: impl Fn(usize) -> bool) {
     let mut equalities = Vec::new();
     rule.conditions.iter().for_each(|condition| add_equalities(rule, condition, &mut equalities));
@@ -58,7 +57,7 @@ pub(super) fn solve(rule: &Rule, elements: &mut [Scalar], held: impl Fn(usize) -
                 Node::Literal(number) => number.at(elements[var].dtype()),
                 _ => scalar_of(rule, node, &|var| Some(elements[var]), &[]),
             };
-            // A multiple of the factor that is near to the number that was drawn.
+            // A multiple of the factor near the drawn number.
             let solution = match factor {
                 Some(factor) => value(factor).and_then(|factor| multiple_near(elements[var], factor)),
                 None => value(term),
@@ -79,7 +78,7 @@ struct Equation {
 }
 
 impl Equation {
-    /// Reads `?x` and `(mod ?x factor)` on the left, where the latter equals zero.
+    /// Reads `?x` or `(mod ?x factor)` on the left; the latter must equal zero.
     fn of(rule: &Rule, left: NodeId, right: NodeId) -> Option<Equation> {
         match &rule.nodes[left] {
             Node::Var(var) => Some(Equation { var: *var, factor: None }),
@@ -94,7 +93,7 @@ impl Equation {
     }
 }
 
-/// The two sides of each equality that must hold, or may: of alternatives the first one.
+/// The two sides of each equality that must hold; for alternatives those of the first one.
 fn add_equalities(rule: &Rule, condition: &Condition, found: &mut Vec<(NodeId, NodeId)>) {
     match condition {
         Condition::Computed(node) => {

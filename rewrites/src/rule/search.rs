@@ -1,8 +1,8 @@
-//! Matches rules that the decision tree does not hold, one by one: those with several roots, and those with
-//! rest variables.
+//! Matches the rules that the decision tree does not contain, one by one: rules with several roots, and
+//! rules with rest variables.
 //!
-//! Further roots are found by a join: a variable that is bound already leads to the instructions that use
-//! its value. A rule with rest variables is read again for the numbers of operands that an instruction has.
+//! Further roots are found by a join: the users of a value that is already bound are candidates. A rule with
+//! rest variables is parsed again for the numbers of operands that an instruction has.
 
 use super::choices::RestTerm;
 use super::tree::{Bindings, attrs_match, is_number};
@@ -12,11 +12,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// At an instruction a rule has no more matches than this.
+/// The most matches of a rule at an instruction.
 const MAX_MATCHES: usize = 64;
 
-/// A value that more instructions use leads to no further root: looking through them would take quadratic
-/// time.
+/// The most users of a value that leads to a further root: visiting more would take quadratic time.
 const MAX_USERS: usize = 64;
 
 /// All matches of a rule at an instruction.
@@ -40,11 +39,11 @@ pub(super) fn roots(rule: &Rule) -> impl Iterator<Item = Op> + '_ {
     terms.map(|term| term.op)
 }
 
-/// A backtracking search for a rule.
+/// A backtracking search for matches of a rule.
 struct Search<'a> {
     func: &'a Function,
     rule: &'a Rule,
-    /// The roots of the pattern, and where they are found.
+    /// The roots of the pattern, and their instructions.
     nodes: SmallVec<[NodeId; 2]>,
     roots: SmallVec<[Option<Inst>; 2]>,
     vars: SmallVec<[Option<Value>; 4]>,
@@ -52,7 +51,7 @@ struct Search<'a> {
     found: Vec<Bindings>,
 }
 
-/// An operand of the pattern, and the instruction and the operand of it that must match.
+/// An operand of the pattern, with the instruction and the operand number that it must match.
 type Goal = (NodeId, Inst, usize);
 
 impl<'a> Search<'a> {
@@ -70,7 +69,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Goes on with the goals, the last one first, and then with further roots.
+    /// Matches the goals, the last one first, and then further roots.
     fn goals(&mut self, goals: &[Goal]) {
         if self.found.len() >= MAX_MATCHES {
             return;
@@ -106,7 +105,7 @@ impl<'a> Search<'a> {
                     self.inst(node, term, def, rest);
                 }
             }
-            // The parser makes variables of computed operands of a pattern.
+            // The parser replaces computed operands of a pattern by variables.
             Node::Computed(_) => {}
         }
     }
@@ -148,8 +147,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A value that is bound already and that a root leads to in so many steps, where fewest instructions
-    /// use it.
+    /// The bound value with the fewest users that a root depends on, and the number of steps from the root
+    /// to it.
     fn way(&self, root: usize) -> Option<(Value, usize)> {
         let bound = (0..self.vars.len()).filter_map(|var| Some((var, self.vars[var]?)));
         let ways = bound
@@ -190,20 +189,21 @@ fn steps(rule: &Rule, node: NodeId, var: usize) -> Option<usize> {
     }
 }
 
-/// How many operands each group of rest variables stands for; none where it is not known.
+/// The number of operands of each group of rest variables; `None` if it is not known.
 type Lengths = SmallVec<[Option<usize>; 2]>;
 
-/// The rules that are read for numbers of operands, by their first rule. Like that one they live as long as
-/// the process.
+/// Memoized rules for numbers of operands, by their first rule. They live as long as the process, as that
+/// one does.
 type Instances = FxHashMap<(usize, SmallVec<[usize; 2]>), Option<&'static Rule>>;
 static INSTANCES: LazyLock<Mutex<Instances>> = LazyLock::new(Mutex::default);
 
-/// The rules for the numbers of operands that the instruction, and those that its operands come from, have.
+/// The rules for the numbers of operands that occur at the instruction and at the definitions of its
+/// operands.
 fn instances(func: &Function, rule: &'static Rule, root: Inst) -> Vec<&'static Rule> {
     let mut all: Vec<SmallVec<[usize; 2]>> = Vec::new();
     for &node in std::iter::once(&rule.lhs).chain(&rule.also) {
         for lengths in lengths(func, rule, node, root, SmallVec::from_elem(None, rule.choice.lengths.len())) {
-            // Of a group that another root has, the number is not known here.
+            // The length of a group that only another root contains is not known here.
             let whole: SmallVec<[usize; 2]> = lengths.into_iter().map(|length| length.unwrap_or(1)).collect();
             if !all.contains(&whole) {
                 all.push(whole);
@@ -212,7 +212,7 @@ fn instances(func: &Function, rule: &'static Rule, root: Inst) -> Vec<&'static R
     }
     all.truncate(MAX_MATCHES);
     let instance = |lengths: SmallVec<[usize; 2]>| {
-        // What a panic left there is whole: entries are only added.
+        // The table is valid after a panic, because entries are only added.
         let mut known = INSTANCES.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (std::ptr::from_ref(rule) as usize, lengths.clone());
         *known.entry(key).or_insert_with(|| rule.with_lengths(lengths).map(|rule| &*Box::leak(Box::new(rule))))
@@ -229,7 +229,7 @@ fn lengths(func: &Function, rule: &Rule, node: NodeId, inst: Inst, known: Length
     let groups = rests.map_or_else(plain, |rests: &RestTerm| rests.groups.clone());
     let mut all: Vec<Lengths> = Vec::new();
     for lengths in fitting(&groups, data.args.len(), known) {
-        // Each operand of the instruction, and the one of the pattern that it is to match.
+        // Each operand of the instruction, with the pattern operand that it must match.
         let operands = groups
             .iter()
             .zip(&term.args)
@@ -252,7 +252,7 @@ fn lengths(func: &Function, rule: &Rule, node: NodeId, inst: Inst, known: Length
     all
 }
 
-/// The lengths with which this number of operands is matched.
+/// The lengths with which the operand groups match this number of operands.
 fn fitting(groups: &[Option<usize>], operands: usize, known: Lengths) -> Vec<Lengths> {
     let sum = |lengths: &Lengths| -> usize { groups.iter().map(|g| g.map_or(1, |g| lengths[g].unwrap_or(0))).sum() };
     let open = groups.iter().flatten().find(|&&group| known[group].is_none());

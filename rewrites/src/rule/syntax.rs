@@ -1,8 +1,9 @@
-//! What can be seen of a rule's text before any op is known: parentheses that match, an arrow, and variables that the pattern binds.
+//! Checks of a rule's text that need no ops: balanced parentheses, an arrow, and bound variables.
 //!
-//! [`rule!`](crate::rule!) has this checked by the compiler, so that a slip is an error at the line where the rule is written.
+//! [`rule!`](crate::rule!) runs these checks at compile time, so that such an error is reported at the line
+//! of the rule.
 
-/// Refuses a rule's text at compile time. What it lets through may still be refused when ops are known.
+/// Rejects an invalid rule text at compile time. Accepted text may still be rejected when ops are known.
 pub const fn check(text: &str) {
     let bytes = text.as_bytes();
     let arrow = arrow(bytes);
@@ -34,7 +35,7 @@ pub const fn check(text: &str) {
     }
 }
 
-/// Where the arrow's `>` is; the text's length if there is none.
+/// The position of the arrow's `>`; the text's length if there is none.
 const fn arrow(bytes: &[u8]) -> usize {
     let mut at = 1;
     while at < bytes.len() {
@@ -46,7 +47,7 @@ const fn arrow(bytes: &[u8]) -> usize {
     at
 }
 
-/// True if the name that begins with the sigil at `at` stands before the arrow too, with the same sigil.
+/// True if the name after the sigil at `at` also occurs before the arrow, with the same sigil.
 const fn is_bound(bytes: &[u8], arrow: usize, at: usize) -> bool {
     let mut before = 0;
     while before < arrow {

@@ -1,7 +1,7 @@
-//! A rule's template where its pattern matched: planned, with types, before anything is changed.
+//! Plans a rule's template for a match, with types, before anything is changed.
 //!
-//! The greedy driver and equality saturation plan alike; what they differ in is how they speak of values, `V`, and which types they let take
-//! the place of another.
+//! The greedy driver and equality saturation share the planner. They differ in the representation of values,
+//! `V`, and in the types that may replace another.
 
 use super::typing::{Operand, call_types};
 use super::{Known, Node, NodeId, OpTerm, Rule, extents};
@@ -9,10 +9,10 @@ use crate::facts::Facts;
 use rewright_ir::{Attr, Attrs, DType, Dim, Op, Scalar, Type, eval_scalar};
 use smallvec::SmallVec;
 
-/// What stands for a term.
+/// The value of a term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part<V> {
-    /// A value that there is.
+    /// An existing value.
     Value(V),
     /// A constant.
     Constant(Scalar),
@@ -20,20 +20,20 @@ pub(crate) enum Part<V> {
     Step(usize, usize),
 }
 
-/// The same with its type.
+/// A part with its type.
 pub(crate) type Typed<V> = (Part<V>, Operand);
 
-/// An instruction to be made.
+/// A planned instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Step<V> {
     pub op: Op,
     pub args: SmallVec<[Part<V>; 3]>,
     pub attrs: Attrs,
-    /// So many results it has.
+    /// The number of its results.
     pub results: usize,
 }
 
-/// Instructions to be made, operands first, and what they come to.
+/// Planned instructions, operands first, and the results of the template.
 #[derive(Clone, Debug)]
 pub(crate) struct Template<V> {
     pub steps: Vec<Step<V>>,
@@ -45,7 +45,7 @@ pub(crate) fn constant<V>(scalar: Scalar) -> Typed<V> {
     (Part::Constant(scalar), (Type::scalar(scalar.dtype()), Some(scalar)))
 }
 
-/// Steps in the making, each typed when it is planned.
+/// The steps so far, each typed when it is planned.
 pub(crate) struct Builder<V> {
     steps: Vec<Step<V>>,
 }
@@ -57,7 +57,7 @@ impl<V> Default for Builder<V> {
 }
 
 impl<V: Copy + PartialEq> Builder<V> {
-    /// A result of an op, if nothing is cast in passing. What is planned already is not planned twice.
+    /// A result of an op, if the op casts nothing. Equal steps are planned once.
     pub fn call(&mut self, op: Op, args: &[Typed<V>], attrs: Attrs, result: usize) -> Option<Typed<V>> {
         let (args, operands): (SmallVec<[Part<V>; 3]>, SmallVec<[Operand; 3]>) = args.iter().cloned().unzip();
         let (attrs, types) = call_types(op, &operands, attrs).ok()?;
@@ -70,7 +70,7 @@ impl<V: Copy + PartialEq> Builder<V> {
         Some((Part::Step(at, result), (ty, None)))
     }
 
-    /// A constant of a type: an array of it where that is an array whose extents are known.
+    /// A constant of a type: a filled array if the type is an array of known extents.
     pub fn filled(&mut self, scalar: Scalar, want: &Type) -> Option<Part<V>> {
         if scalar.dtype() != want.dtype() || want.dims().contains(&Dim::Any) {
             return None;
@@ -91,14 +91,14 @@ impl<V: Copy + PartialEq> Builder<V> {
 /// Why there is no template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It is of other types than the pattern.
+    /// Its types differ from those of the pattern.
     Types,
-    /// It leaves out a variable whose extents the pattern's result may have.
+    /// It drops a variable whose extents the pattern's result may have.
     Extents(usize),
 }
 
 impl Refused {
-    /// What is to be said of it; nothing of types, which most rules leave to their use.
+    /// The reason as text; `None` for types, which are a common reason.
     pub fn reason(self, rule: &Rule) -> Option<String> {
         let Refused::Extents(var) = self else { return None };
         let name = rule.vars[var].name;
@@ -106,25 +106,25 @@ impl Refused {
     }
 }
 
-/// Plans the template of a rule whose pattern matched.
+/// Plans the template of a rule for a match.
 pub(crate) struct Planner<'a, V> {
     rule: &'a Rule,
-    /// The variables.
+    /// The bound variables.
     vars: SmallVec<[Typed<V>; 4]>,
-    /// The attribute variables.
+    /// The bound attribute variables.
     attrs: Vec<Option<Attr>>,
-    /// What stands for each term, as far as it is planned.
+    /// The part of each term that is planned already.
     parts: Vec<Option<Typed<V>>>,
     steps: Builder<V>,
 }
 
 impl<'a, V: Copy + PartialEq> Planner<'a, V> {
-    /// A planner with what the variables are bound to.
+    /// A planner with these bindings.
     pub fn new(rule: &'a Rule, vars: SmallVec<[Typed<V>; 4]>, attrs: Vec<Option<Attr>>) -> Self {
         Planner { rule, vars, attrs, parts: vec![None; rule.nodes.len()], steps: Builder::default() }
     }
 
-    /// True if the rule's conditions hold. `facts` is what is certain of a variable.
+    /// True if the rule's conditions hold. `facts` gives the facts about a variable.
     pub fn conditions_hold(&self, facts: impl Fn(usize) -> Facts) -> bool {
         let known = |var: usize| {
             let (ty, constant) = &self.vars[var].1;
@@ -134,7 +134,7 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
         self.rule.conditions.iter().all(|condition| condition.holds(self.rule, &known, &same))
     }
 
-    /// What takes the place of a result of type `want`: of a type that `fits`.
+    /// The replacement of a result of type `want`, if its type `fits`.
     pub fn result(&mut self, rhs: NodeId, want: &Type, fits: impl Fn(&Type) -> bool) -> Result<Part<V>, Refused> {
         let rule = self.rule;
         let scalar = match &rule.nodes[rhs] {
@@ -150,7 +150,7 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
         scalar.and_then(|scalar| self.steps.filled(scalar, want)).ok_or(Refused::Types)
     }
 
-    /// The template has the extents of what it replaces.
+    /// Checks that the template has the extents of the result that it replaces.
     fn certain(&self, rhs: NodeId, want: &Type) -> Result<(), Refused> {
         let value = |var: usize| if let Part::Value(value) = self.vars[var].0 { Some(value) } else { None };
         let same = |a, b| value(a).is_some() && value(a) == value(b);
@@ -163,7 +163,7 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
         self.steps.finish(results)
     }
 
-    /// What stands for a term, with its type.
+    /// The part of a term, with its type.
     fn part(&mut self, node: NodeId) -> Option<Typed<V>> {
         if let Some(known) = &self.parts[node] {
             return Some(known.clone());
@@ -171,7 +171,7 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
         let rule = self.rule;
         let found = match &rule.nodes[node] {
             Node::Var(var) => self.vars[*var].clone(),
-            // A literal has a dtype only beside others.
+            // A literal gets its dtype from other operands only.
             Node::Literal(_) => return None,
             Node::Computed(_) => constant(scalar_of(rule, node, &|var| self.vars[var].1.1, &self.attrs)?),
             Node::Op(term) => {
@@ -183,7 +183,7 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
         Some(found)
     }
 
-    /// The operands of a term; literals get their dtypes beside the others.
+    /// The operands of a term; literals get their dtypes from the others.
     fn operands(&mut self, term: &OpTerm) -> Option<SmallVec<[Typed<V>; 3]>> {
         let rule = self.rule;
         let mut args: SmallVec<[Option<Typed<V>>; 3]> = SmallVec::new();
@@ -203,7 +203,7 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
     }
 }
 
-/// The scalar that a computed term, or a variable in one, comes to where variables are these constants.
+/// The value of a computed term, or of a variable in one, for constant variables.
 pub(crate) fn scalar_of(
     rule: &Rule,
     node: NodeId,
@@ -220,12 +220,12 @@ pub(crate) fn scalar_of(
             let args: SmallVec<[Option<Scalar>; 3]> = args.collect::<Option<_>>()?;
             computed(rule, term, &args, &term.attrs(attrs))
         }
-        // A literal has a dtype only beside others.
+        // A literal gets its dtype from other operands only.
         Node::Literal(_) | Node::Op(_) => None,
     }
 }
 
-/// What an op makes of constants; literals get their dtypes beside the others, and nothing is cast in passing.
+/// The result of an op on constants; literals get their dtypes from the others, and the op must not cast.
 pub(crate) fn computed(rule: &Rule, term: &OpTerm, args: &[Option<Scalar>], attrs: &Attrs) -> Option<Scalar> {
     let dtypes: SmallVec<[Option<DType>; 3]> = args.iter().map(|arg| arg.map(Scalar::dtype)).collect();
     let whole = |(at, arg): (usize, &Option<Scalar>)| match (arg, &rule.nodes[term.args[at]]) {

@@ -1,9 +1,11 @@
-//! All rules of a pipeline as one decision tree.
+//! Compiles all rules of a pipeline to one decision tree.
 //!
-//! Each pattern is a sequence of tests in a fixed order: ops first, from the root outwards, then constants, equal operands and
-//! attributes. Sequences that begin alike share their tests, and ops at one place are one look into a table. So an instruction is
-//! scanned once for all rules, and one that begins no pattern costs one look. Commutative ops are tried both ways round, as patterns of
-//! their own. (Gräf: Left-to-right tree pattern matching, RTA 1991, with tables for ops; backtracking where patterns overlap.)
+//! Each pattern is a sequence of tests in a fixed order: first ops, from the root outwards, then constants,
+//! equal operands and attributes. Sequences with a common prefix share its tests, and the ops at one slot
+//! are one table lookup. So an instruction is scanned once for all rules, and an instruction at which no
+//! pattern starts costs one lookup. A pattern with commutative ops is expanded to one variant for each
+//! operand order. (Gräf, "Left-to-right tree pattern matching", RTA 1991, with tables for ops, and with
+//! backtracking where patterns overlap.)
 
 use super::apply::{self, RuleMatch};
 use super::search;
@@ -15,13 +17,13 @@ use rewright_ir::{Attr, Attrs, DType, Function, Inst, Name, Op, Value, ValueDef}
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// A place in the term that is matched: an operand of an op at another place.
+/// A slot in the matched term: an operand of the op at another slot.
 type Slot = usize;
 
-/// A pattern has no more variants than this by commutative ops.
+/// The most variants of a pattern with commutative ops.
 const MAX_VARIANTS: usize = 64;
 
-/// What is asked at a place whose op is known, or of a value.
+/// A test of the op at a slot, or of a value.
 #[derive(Clone, Debug, PartialEq)]
 enum Test {
     Literal(Slot, Number),
@@ -29,7 +31,7 @@ enum Test {
     Varies(Slot),
     DTypes(Slot, DTypes),
     Same(Slot, Slot),
-    /// Each attribute of the op: absent, of a value, or anything.
+    /// For each attribute of the op: absent, a fixed value, or anything.
     Attrs(Slot, Vec<(Name, Wanted)>),
 }
 
@@ -40,10 +42,10 @@ enum Wanted {
     Any,
 }
 
-/// The next state by an op, the number of its operands and the result.
+/// The next state by op, number of operands and result.
 #[derive(Default)]
 struct OpTable {
-    /// Most ops lead nowhere: that is seen without a look into the table.
+    /// A filter: most ops have no transition, and skip the table lookup.
     ops: OpSet,
     next: FxHashMap<(usize, usize, usize), usize>,
 }
@@ -61,25 +63,25 @@ impl OpTable {
 
 #[derive(Default)]
 struct State {
-    /// What the op at a place leads to.
+    /// The transitions by the op at a slot.
     ops: Vec<(Slot, OpTable)>,
-    /// What is asked of the constant at a place, if there is one.
+    /// The tests of the constant at a slot, if there is one.
     constants: Vec<(Slot, Vec<(Test, usize)>)>,
     tests: Vec<(Test, usize)>,
-    /// Variants that match where this is reached.
+    /// The variants that match in this state.
     accepts: SmallVec<[usize; 1]>,
 }
 
 /// A pattern with the operands of commutative ops in one order.
 struct Variant {
     rule: usize,
-    /// Where each op of the pattern is.
+    /// The slot of each op of the pattern.
     ops: Vec<(Slot, NodeId)>,
-    /// Where each variable is first.
+    /// The slot of each variable's first occurrence.
     vars: Vec<Slot>,
 }
 
-/// What a pattern has matched.
+/// The bindings of a match.
 pub(super) struct Bindings {
     /// The instructions at the roots of the pattern.
     pub roots: SmallVec<[Inst; 2]>,
@@ -94,19 +96,19 @@ pub(crate) struct RuleTree {
     rules: Vec<(usize, &'static Rule)>,
     variants: Vec<Variant>,
     states: Vec<State>,
-    /// The operands of each place, by number.
+    /// For each slot the slots of its operands, by number.
     slots: Vec<FxHashMap<usize, Slot>>,
-    /// Of which op each place is an operand, and which; the root's is its own.
+    /// For each slot the slot of the user and the operand number; the root is its own user.
     parents: Vec<(Slot, usize)>,
-    /// The rules that are searched for one by one, by the number of an op at a root.
+    /// The rules that are searched one by one, by the number of an op at a root.
     searched: FxHashMap<usize, Vec<usize>>,
 }
 
 impl RuleTree {
-    /// A tree of rules with their numbers, those to be preferred first.
+    /// A tree of rules with their numbers, preferred rules first.
     pub fn new(rules: Vec<(usize, &'static Rule)>) -> Self {
         let each = |(id, rule): (usize, &'static Rule)| {
-            // What rest variables stand for is known where an instruction is.
+            // The length of rest variables depends on the instruction, so only one length is in the tree.
             let known = |one: &&Rule| one.choice.lengths == rule.choice.lengths;
             rule.all().filter(known).map(move |rule| (id, rule))
         };
@@ -160,7 +162,7 @@ impl RuleTree {
             state = self.test_edge(state, test);
         }
         self.states[state].accepts.push(self.variants.len());
-        // Every variable is in the pattern.
+        // The pattern contains every variable.
         let vars = path.vars.into_iter().map(Option::unwrap_or_default).collect();
         self.variants.push(Variant { rule: at, ops: path.ops, vars });
     }
@@ -192,7 +194,7 @@ impl RuleTree {
                     }
                 }
             },
-            // The parser refuses what is computed in a pattern.
+            // The parser rejects computed terms in a pattern.
             Node::Computed(op) | Node::Op(op) => {
                 *state = self.op_edge(*state, slot, op);
                 path.ops.push((slot, term.node));
@@ -225,7 +227,7 @@ impl RuleTree {
             ops.push((slot, OpTable::default()));
             ops.len() - 1
         });
-        // The root is an instruction, with whatever results it has.
+        // The root stands for the whole instruction, with all its results.
         let result = if slot == 0 { 0 } else { term.result };
         let next = ops[at].1.get_or_insert(term.op, term.args.len(), result, new);
         if next == new {
@@ -255,8 +257,8 @@ impl RuleTree {
         new
     }
 
-    /// The first rule that matches at an instruction and may be applied there. `out` says which are not to be asked. Of rules that match
-    /// and may not be applied, `refused` is told why.
+    /// The first rule that matches at an instruction and may be applied there. Skips the rules for which
+    /// `out` is true. `refused` receives the reasons of rules that match but may not be applied.
     pub fn find(
         &self,
         cx: &MatchCx<'_>,
@@ -273,7 +275,7 @@ impl RuleTree {
                 found.extend(matches.into_iter().map(|(rule, bindings)| (at, rule, bindings)));
             }
         }
-        // Matches of one rule stay in the order in which they were found.
+        // The sort is stable: matches of one rule keep their order.
         found.sort_by_key(|(at, ..)| *at);
         found.into_iter().find_map(|(at, rule, bindings)| {
             let id = self.rules[at].0;
@@ -290,7 +292,7 @@ impl RuleTree {
     /// The rules of the tree that match at an instruction.
     fn scan(&self, func: &Function, root: Inst) -> SmallVec<[(usize, &'static Rule, Bindings); 2]> {
         let data = func.inst(root);
-        // Every pattern begins with an op at the root.
+        // Every pattern starts with an op at the root.
         let Some((slot, edges)) = self.states[0].ops.first() else { return SmallVec::new() };
         let Some(next) = edges.get(data.op, data.args.len(), 0) else { return SmallVec::new() };
         let mut walk = Walk { tree: self, func, path: SmallVec::new(), found: SmallVec::new() };
@@ -304,7 +306,7 @@ impl RuleTree {
         found.into_iter().map(rule).collect()
     }
 
-    /// True if one of the rules has the number.
+    /// True if a rule of the tree has this number.
     pub fn has(&self, id: usize) -> bool {
         self.rules.iter().any(|&(known, _)| known == id)
     }
@@ -320,13 +322,13 @@ struct Path {
 struct Walk<'a> {
     tree: &'a RuleTree,
     func: &'a Function,
-    /// The instructions at the places of ops that were gone through.
+    /// The slots of the current path, with their instructions.
     path: SmallVec<[(Slot, Inst); 8]>,
     found: SmallVec<[(usize, Bindings); 2]>,
 }
 
 impl Walk<'_> {
-    /// Goes on with an instruction at a place.
+    /// Continues with an instruction at a slot.
     fn enter(&mut self, slot: Slot, inst: Inst, next: usize) {
         self.path.push((slot, inst));
         self.state(next);
@@ -337,7 +339,7 @@ impl Walk<'_> {
         self.path.iter().find(|(at, _)| *at == slot).map(|(_, inst)| *inst)
     }
 
-    /// The operand at a place.
+    /// The value at a slot.
     fn value(&self, slot: Slot) -> Option<Value> {
         let (op, operand) = self.tree.parents[slot];
         self.inst(op).and_then(|inst| self.func.inst(inst).args.get(operand).copied())
@@ -405,14 +407,14 @@ impl Walk<'_> {
     }
 }
 
-/// A pattern as a tree, operands in an order to match in.
+/// A pattern as a tree, with operands in one order.
 #[derive(Clone)]
 struct Term {
     node: NodeId,
     args: Vec<Term>,
 }
 
-/// The pattern with operands of commutative ops in each order.
+/// The pattern with the operands of commutative ops in all orders.
 fn variants(rule: &Rule) -> Vec<Term> {
     let mut all = terms(rule, rule.lhs);
     all.truncate(MAX_VARIANTS);
@@ -436,7 +438,8 @@ fn terms(rule: &Rule, node: NodeId) -> Vec<Term> {
     lists.into_iter().map(|args| Term { node, args }).collect()
 }
 
-/// True if an operand is a constant of this number. One that depends on the dtype is that of the dtype at which the op computes.
+/// True if an operand is a constant of this number. A number that depends on the dtype is taken at the dtype
+/// at which the op computes.
 pub(super) fn is_number(func: &Function, inst: Inst, operand: usize, number: Number) -> bool {
     let data = func.inst(inst);
     let Some(constant) = data.args.get(operand).and_then(|&arg| func.as_const(arg)) else { return false };
@@ -452,7 +455,7 @@ pub(super) fn is_number(func: &Function, inst: Inst, operand: usize, number: Num
     number.at(at) == Some(constant.cast(at))
 }
 
-/// True if attributes are those that a term of a pattern asks for.
+/// True if the attributes are those that a pattern term requires.
 pub(super) fn attrs_match(term: &OpTerm, attrs: &Attrs) -> bool {
     wanted(term).iter().all(|(name, wanted)| is_wanted(attrs, *name, wanted))
 }

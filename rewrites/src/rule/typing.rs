@@ -7,10 +7,10 @@ use rewright_ir::op::Eval;
 use rewright_ir::{Attr, Attrs, DType, Dim, Op, Scalar, Type};
 use smallvec::SmallVec;
 
-/// An operand of a term: its type, and the constant that it is.
+/// An operand of a term: its type, and its value if it is a constant.
 pub type Operand = (Type, Option<Scalar>);
 
-/// The result types of an op, if it computes at the dtypes of its operands: nothing is cast in passing.
+/// The result types of an op, if it computes at the dtypes of its operands, without casts.
 pub fn call_types(op: Op, args: &[Operand], attrs: Attrs) -> Result<(Attrs, SmallVec<[Type; 1]>), String> {
     let (types, consts): (SmallVec<[Type; 3]>, SmallVec<[Option<Scalar>; 3]>) = args.iter().cloned().unzip();
     let (attrs, results) = infer_types(op, &types, &consts, attrs, None).map_err(|e| e.message)?;
@@ -24,7 +24,7 @@ pub fn call_types(op: Op, args: &[Operand], attrs: Attrs) -> Result<(Attrs, Smal
     Ok((attrs, results))
 }
 
-/// What a rule's variables are, in one case of it.
+/// One case of a rule: the types of its variables.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The variables.
@@ -38,24 +38,24 @@ pub struct Case {
 /// The types of a rule's terms in one case.
 #[derive(Clone, Debug)]
 pub struct Typed {
-    /// The type of each term that is no literal.
+    /// The type of each term except literals.
     pub nodes: Vec<Option<Type>>,
-    /// The types of all results of the pattern.
+    /// The types of the pattern's results.
     pub results: SmallVec<[Type; 1]>,
 }
 
-/// Why a case is none of a rule's.
+/// Why a rule does not cover a case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Misfit {
-    /// A variable is not to have this dtype, or an op does not compute at it.
+    /// A variable excludes this dtype, or an op does not compute at it.
     DTypes(String),
     /// A term has no type for another reason.
     Term(String),
-    /// The two sides differ.
+    /// The types of the two sides differ.
     Sides(String),
 }
 
-/// The types of a rule's terms, or why the case is none of the rule's.
+/// The types of a rule's terms, or why the rule does not cover the case.
 pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
     let mut typed = Typed { nodes: vec![None; rule.nodes.len()], results: SmallVec::new() };
     for (var, (ty, _)) in rule.vars.iter().zip(&case.vars) {
@@ -100,7 +100,7 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
         let right = match (&rule.nodes[rhs], &typed.nodes[rhs]) {
             (Node::Literal(literal), _) => {
                 literal.checked_at(result.dtype()).map_err(Misfit::Sides)?;
-                // A constant fills whatever extents there are.
+                // A constant may fill any extents.
                 continue;
             }
             (Node::Computed(_), Some(ty)) => {
@@ -119,7 +119,7 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
     Ok(typed)
 }
 
-/// The operands of a term: literals get their dtypes beside the others.
+/// The operands of a term; literals get their dtypes from the others.
 pub fn operands(
     rule: &Rule,
     term: &OpTerm,
@@ -139,7 +139,7 @@ pub fn operands(
     term.args.iter().enumerate().map(operand).collect()
 }
 
-/// Refuses a rule whose two sides have the same type in no case, and says why of the case that comes nearest.
+/// Rejects a rule whose sides have the same type in no case, with the reason for the nearest case.
 pub fn check(rule: &Rule) -> Result<(), String> {
     let space = Space::of(rule);
     let mut nearest: Option<(Misfit, String)> = None;
@@ -157,7 +157,7 @@ pub fn check(rule: &Rule) -> Result<(), String> {
     Err(format!("no dtypes and shapes were found for which both sides are of one type{}", why.unwrap_or_default()))
 }
 
-/// True if no op is one on whole arrays.
+/// True if all ops are elementwise.
 pub fn is_elementwise(rule: &Rule) -> bool {
     rule.nodes.iter().all(|node| !matches!(node, Node::Op(term) if !term.op.is_elementwise()))
 }

@@ -1,4 +1,4 @@
-//! The words and numbers that the text of a rule is made of.
+//! Tokens of the text of a rule: words and numbers.
 
 use super::parse::{Parser, RuleError};
 use super::{Direction, Number};
@@ -20,7 +20,7 @@ impl<'t> Parser<'t> {
             false => format!("`{}`", self.next_char()),
         }
     }
-    /// Skips white space; gives the place after it.
+    /// Skips white space; returns the position after it.
     pub(super) fn space(&mut self) -> usize {
         self.at += self.rest().len() - self.rest().trim_start().len();
         self.at
@@ -41,7 +41,7 @@ impl<'t> Parser<'t> {
         self.error(self.at, message);
         None
     }
-    /// Letters, digits and underscores; maybe none.
+    /// Letters, digits and underscores; possibly empty.
     pub(super) fn word(&mut self) -> &'t str {
         self.space();
         let rest = self.rest();
@@ -60,7 +60,7 @@ impl<'t> Parser<'t> {
     }
     pub(super) fn arrow(&mut self) -> Option<Direction> {
         let at = self.space();
-        // The compiler prints the tokens of a macro's operand with spaces between some of them.
+        // The compiler prints the tokens of a macro argument with spaces between some of them.
         let arrows =
             [(["=", ">"], Direction::Rewrites), (["~", ">"], Direction::Explores), (["<=", ">"], Direction::Equates)];
         for (tokens, direction) in arrows {
@@ -132,7 +132,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The number of a word that begins with a digit. An underscore may stand between two digits.
+/// The number of a word that starts with a digit. An underscore may stand between two digits.
 fn digits(word: &str) -> Option<Literal> {
     let (radix, body) = match word.strip_prefix("0x") {
         Some(body) => (16, body),
@@ -145,7 +145,7 @@ fn digits(word: &str) -> Option<Literal> {
         return None;
     }
     let body: String = body.chars().filter(|&c| c != '_').collect();
-    // A sign is no digit, though `from_str_radix` takes one.
+    // `from_str_radix` accepts a sign, which is not allowed here.
     if radix == 16 {
         let is_hex = !body.is_empty() && body.chars().all(|c| c.is_ascii_hexdigit());
         return is_hex.then(|| i128::from_str_radix(&body, 16).ok()).flatten().map(Literal::Int);

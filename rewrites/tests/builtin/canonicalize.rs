@@ -1,4 +1,4 @@
-//! Algebraic identities and normal forms.
+//! Algebraic identities and canonical forms.
 
 use crate::{becomes, optimized, parse, run};
 
@@ -8,7 +8,7 @@ fn function(ty: &str, result: &str, body: &str) -> String {
     format!("func @f(%x: {ty}, %y: {ty}, %c: bool) -> {result} {{\nentry:\n{lines}}}\n")
 }
 
-/// The body becomes another one, after what is unused then is dropped.
+/// The pipeline turns the body into another one, after unused instructions are removed.
 #[track_caller]
 fn simplifies(ty: &str, result: &str, body: &str, after: &str) {
     becomes("canonicalize, dce", &function(ty, result, body), &function(ty, result, after));
@@ -41,7 +41,7 @@ fn neutral_integers() {
     }
     to_x("i32", "%0 = bitand %x, -1");
     to_x("u8", "%0 = bitand 255, %x");
-    // Divided, an integer is a float; shifted by a constant of a wider dtype, it is of that one.
+    // The quotient of an integer is a float; a sum with a constant of a wider dtype has that dtype.
     stays("i64", "f64", "%0 = div %x, 1; ret %0");
     stays("i8", "i64", "%0 = add %x, 0:i64; ret %0");
 }
@@ -81,7 +81,7 @@ fn logic() {
         }
         to_x(ty, "%1 = not %x; %0 = not %1");
     }
-    // Of a float they make a bool.
+    // For floats they give a bool.
     stays("f64", "bool", "%0 = and %x, true; ret %0");
     stays("f64", "bool", "%0 = not %x; %1 = not %0; ret %1");
     stays("i64", "bool", "%0 = eq %x, 1; ret %0");
@@ -181,7 +181,7 @@ fn two_integer_constants_become_one() {
     simplifies("i64", "i64", "%0 = bitand %x, 6; %1 = bitand %0, 3; ret %1", "%0 = bitand %x, 2; ret %0");
     simplifies("i64", "i64", "%0 = bitxor %x, 6; %1 = bitxor %0, 6; ret %1", "ret %x");
     stays("f64", "f64", "%0 = add %x, 1.0; %1 = add %0, 2.0; ret %1");
-    // The first wraps at 8 bits.
+    // The first sum wraps at 8 bits.
     stays("i8", "i64", "%0 = add %x, 100; %1 = add %0, 100:i64; ret %1");
 }
 
@@ -216,7 +216,7 @@ fn casts() {
     }
     simplifies("i8", "u16", "%0 = cast %x, to=i64; %1 = cast %0, to=u16; ret %1", "%0 = cast %x, to=u16; ret %0");
     simplifies("f32", "i8", "%0 = cast %x, to=f64; %1 = cast %0, to=i8; ret %1", "%0 = cast %x, to=i8; ret %0");
-    // A float saturates, an integer wraps.
+    // A cast from float saturates, a cast from integer wraps.
     stays("i32", "i8", "%0 = cast %x, to=f64; %1 = cast %0, to=i8; ret %1");
 }
 
@@ -287,7 +287,7 @@ fn views_of_views() {
     );
     to_x("f64[2, 6]", "%1 = reshape %x, dims=[12]; %0 = reshape %1, dims=[2, 6]");
     to_x("f64[n]", "%1 = expand_dims %x, axes=[0]; %0 = squeeze %1, axes=[0]");
-    // The type of the whole says more than that of its parts.
+    // The type of the whole is more precise than those of its parts.
     stays("f64[?]", "f64[m, n]", "%0 = reshape %x, dims=[n, m]; %1 = reshape %0, dims=[m, ?]; ret %1");
 }
 
@@ -306,7 +306,7 @@ fn what_is_stored_to_between_is_read_where_it_was() {
         "f64[n, n, n]",
         "%0 = transpose %x, perm=[1, 2, 0]; store %x, 1.0; %1 = transpose %0, perm=[1, 2, 0]; ret %1",
     );
-    // The order of operands says nothing about when they are read.
+    // The order of operands does not determine when they are read.
     simplifies("f64[n]", "f64[n]", "store %x, %y; %0 = mul 2.0, %x; ret %0", "store %x, %y; %0 = mul %x, 2.0; ret %0");
 }
 

@@ -1,6 +1,6 @@
-//! The rewrites that come with Rewright: text before and after, and random programs before and after.
+//! The built-in rewrites: text before and after, and random programs before and after.
 
-/// Tests by name: the pipelines after which random functions do the same.
+/// Defines tests by name: the pipelines after which random functions compute the same.
 macro_rules! exact {
     ($params:tt => $check:expr; $($name:ident: $($pipeline:literal),+;)*) => {
         proptest! {$(
@@ -39,23 +39,23 @@ fn run(pipeline: &str, module: &mut Module) -> Report {
     report
 }
 
-/// Runs rewrites over a text of functions.
+/// Runs a pipeline on a text of functions.
 fn optimized(pipeline: &str, text: &str) -> String {
     let mut module = parse(text);
     run(pipeline, &mut module);
     print_module(&module)
 }
 
-/// The rewrites make of the first text the second, and nothing more of that.
+/// The pipeline turns the first text into the second, which is a fixed point.
 #[track_caller]
 fn becomes(pipeline: &str, before: &str, after: &str) {
-    // Functions are printed with an empty line between.
+    // The printer separates functions by an empty line.
     let printed = after.replace("}\nfunc", "}\n\nfunc");
     pretty_assertions::assert_eq!(optimized(pipeline, before), printed);
     pretty_assertions::assert_eq!(optimized(pipeline, after), printed);
 }
 
-/// The rewrites leave the text alone.
+/// The pipeline leaves the text unchanged.
 #[track_caller]
 fn stays(pipeline: &str, text: &str) {
     becomes(pipeline, text, text);

@@ -1,4 +1,5 @@
-//! Sums and sums of squared differences in one pass: how far they are from the exact ones, of integers, whatever the first elements are.
+//! Sums and sums of squared differences in one pass: their distance from the exact ones, for integers,
+//! whatever the first elements are.
 
 use crate::parse;
 use proptest::prelude::*;
@@ -7,27 +8,27 @@ use rewright_ir::{Array, DType, Datum, Limits, Module, Scalar, evaluate_function
 use rewright_rewrites::rule::Liberties;
 use rewright_rewrites::{NoObserver, Options, Pipeline};
 
-/// What the elements are like.
+/// The distribution of the elements.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Some about one number.
+    /// Near one number.
     Around,
-    /// Those that the mean is guessed from are far away from the rest.
+    /// The sample is far away from the rest.
     FarAway,
-    /// The first one is.
+    /// The first element is far away from the rest.
     Outlier,
-    /// They grow.
+    /// Increasing.
     Growing,
-    /// They are all the same.
+    /// All equal.
     Same,
 }
 
-/// An array of integers, which are exact in the dtype, and their sums are not.
+/// An array of integers that the dtype represents exactly, although it does not represent their sums.
 #[derive(Clone, Debug)]
 struct Elements {
     kind: Kind,
     center: i64,
-    /// They differ by less than so many bits.
+    /// The number of bits by which elements differ at most.
     bits: u32,
     seed: u64,
 }
@@ -56,7 +57,8 @@ fn elements(dtype: DType) -> impl Strategy<Value = Elements> {
     parts.prop_map(|(kind, center, bits, seed)| Elements { kind, center, bits, seed })
 }
 
-/// A variance, of an array of some extent, by some count, which instructions before it compute.
+/// Whether a variance of an array of some extent, divided by `count`, becomes one pass; `before` computes
+/// the count.
 fn is_one_pass(extent: &str, before: &str, count: &str) -> bool {
     let text = format!(
         "func @f(%x: f64[{extent}]) -> f64 {{\nentry:\n{before}  %t = sum %x\n  %m = div %t, {count}\n  %c = sub %x, %m\n  \
@@ -65,7 +67,7 @@ fn is_one_pass(extent: &str, before: &str, count: &str) -> bool {
     rewritten("one-pass-variance", &text).1 == 1
 }
 
-/// The module after a pipeline, and how often the rewrite was applied.
+/// The module after a pipeline, and the number of the rewrite's applications.
 fn rewritten(pipeline: &str, text: &str) -> (Module, u64) {
     let mut module = parse(text);
     let options = Options { liberties: Liberties::REASSOCIATE | Liberties::NO_INF, ..Options::default() };
@@ -76,10 +78,10 @@ fn rewritten(pipeline: &str, text: &str) -> (Module, u64) {
 
 #[test]
 fn it_looks_at_no_count_for_long() {
-    // Each product is twice the one before: 2^60 factors.
+    // Each product is the square of the previous one: 2^60 factors.
     let twice: String = (1..60).map(|n| format!("  %{n} = mul %{}, %{}\n", n - 1, n - 1)).collect();
     assert!(!is_one_pass("n", &format!("  %0 = mul 1, 1\n{twice}  %n = cast %59, to=f64\n"), "%n"));
-    // More bytes than can be counted.
+    // More bytes than 64 bits can count.
     assert!(is_one_pass("4611686018427387904", "", "4611686018427387904.0"));
 }
 
@@ -116,7 +118,7 @@ proptest! {
             prop_assert_eq!([found(0), found(1)], [0.0, 0.0]);
             return Ok(());
         }
-        // Exact: sums of products of integers, one rounding at the end.
+        // Exact: sums of products of integers, with one rounding at the end.
         let (n, total): (i128, i128) = (count as i128, numbers.iter().map(|&x| i128::from(x)).sum());
         let squares: i128 = numbers.iter().map(|&x| i128::from(x) * i128::from(x)).sum();
         let magnitudes: i128 = numbers.iter().map(|&x| i128::from(x.abs())).sum();
@@ -125,7 +127,7 @@ proptest! {
         let unit = if dtype == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
         let greatest = numbers.iter().map(|x| x.abs()).max().unwrap_or(0) as f64;
         let (times, n) = (n as f64 / sample as f64, n as f64);
-        // The number that elements are compared with is itself rounded.
+        // The expected number is itself rounded.
         let rounded = n * (8.0 * unit * greatest).powi(2);
         let most = 8.0 * unit * (times * spread + rounded);
         prop_assert!((found(1) - spread).abs() <= most, "{} for {}, within {}", found(1), spread, most);

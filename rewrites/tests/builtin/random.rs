@@ -1,4 +1,4 @@
-//! Random straight-line functions give the same, bit for bit, before and after each rewrite.
+//! Random straight-line functions give the same bits before and after each rewrite.
 
 use crate::run;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use rewright_ir::*;
 const N: usize = 3;
 const M: usize = 2;
 
-/// An instruction to be: what it is, and where its parts come from.
+/// A planned instruction: its kind, and the sources of its operands.
 #[derive(Clone, Debug)]
 struct Step {
     kind: u8,
@@ -26,7 +26,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..24)
 }
 
-/// Numbers at which identities fail that only look right.
+/// Numbers for which identities fail that only seem right.
 fn specials(dtype: DType) -> Vec<Scalar> {
     const FLOATS: [f64; 14] =
         [0.0, -0.0, 1.0, -1.0, 2.5, -3.0, 2.0, -0.25, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, 5e-324, 0.1];
@@ -80,7 +80,7 @@ fn arguments(which: &[Index], any_extent: usize) -> Vec<Datum> {
     params().into_iter().enumerate().map(argument).collect()
 }
 
-/// Builds what can be built of the steps.
+/// Builds the valid instructions of the steps.
 struct Builder {
     b: FuncBuilder<'static>,
     values: Vec<Value>,
@@ -88,7 +88,7 @@ struct Builder {
 
 impl Builder {
     fn value(&self, at: &Index) -> Value {
-        // Late ones more often: chains are what rewrites look for.
+        // Prefers late values: rewrites match chains.
         let n = self.values.len();
         self.values[at.index(n * n).isqrt()]
     }
@@ -110,7 +110,7 @@ impl Builder {
     fn step(&mut self, step: &Step) {
         let (x, y) = (self.arg(&step.operands[0]), self.arg(&step.operands[1]));
         match step.kind {
-            // Again, and again on its own result.
+            // Repeats an op, and applies it to its own result.
             0..4 => {
                 let value = self.value(&step.operands[0].1);
                 let Some(def) = self.b.func().def_inst(value) else { return };
@@ -122,7 +122,7 @@ impl Builder {
                 };
                 self.push(data.op.name, &args, data.attrs);
             }
-            // What was read before is read again after a store to it.
+            // Repeats a read after a store.
             4 => {
                 let value = self.value(&step.operands[0].1);
                 let data = self.b.func().def_inst(value).map(|def| self.b.func().inst(def).clone());
@@ -137,7 +137,7 @@ impl Builder {
             6 | 7 => self.view(step),
             8 => self.push("cast", &[x], Attrs::new().with("to", Attr::DType(*step.op.get(&DType::ALL)))),
             20 | 21 => self.reduction(step),
-            // Two casts or more meet only if they are frequent.
+            // Casts have to be frequent, so that two or more meet.
             9 | 10 => {
                 let last = *self.values.last().unwrap();
                 self.push("cast", &[last.into()], Attrs::new().with("to", Attr::DType(*step.op.get(&DType::ALL))));
@@ -169,7 +169,7 @@ impl Builder {
         }
     }
 
-    /// Of a view more often than not.
+    /// A reduction, usually of a view.
     fn reduction(&mut self, step: &Step) {
         let mut value = self.value(&step.operands[0].1);
         if step.flag {
@@ -214,7 +214,7 @@ impl Builder {
     }
 }
 
-/// A function of the steps, which returns some of its values and ends the life of some others after their last use.
+/// A function of the steps, which returns some of its values and ends some others after their last use.
 fn build(steps: &[Step]) -> Function {
     let params = params();
     let list: Vec<(&str, Type)> = params.iter().map(|(name, ty)| (name.as_str(), ty.clone())).collect();
@@ -243,8 +243,8 @@ fn build(steps: &[Step]) -> Function {
 
 type Bits = (Type, Vec<(u64, u64)>);
 
-/// What can be told of a value: dtype, shape, and the bits of each element. Of a NaN only that it is one: which NaN an
-/// operation gives is not for IEEE 754 to say.
+/// The observable content of a value: dtype, shape, and the bits of each element. All NaNs are equal,
+/// because IEEE 754 does not say which NaN an operation gives.
 fn bits(datum: &Datum) -> Bits {
     let part = |x: f64, bits: u64| if x.is_nan() { u64::MAX } else { bits };
     let of = |s: Scalar| {
@@ -266,7 +266,7 @@ fn same_after(pipeline: &str, steps: &[Step], which: &[Index], any_extent: usize
     run(pipeline, &mut module);
     let optimized = module.functions().next().unwrap();
     let args = arguments(which, any_extent);
-    // What fails may fail no more once nobody asks for its result.
+    // An op that fails may be removed if its result is not needed.
     if let Ok(before) = evaluate_function(&func, args.clone(), Limits::default()) {
         let after = evaluate_function(optimized, args, Limits::default());
         let after = after

@@ -1,4 +1,5 @@
-//! Random functions with branches and loops do the same before and after each rewrite: results, stores to arguments, and prints.
+//! Random functions with branches and loops behave the same before and after each rewrite: results, stores
+//! to arguments, and prints.
 
 use crate::run;
 use proptest::prelude::*;
@@ -10,7 +11,8 @@ use rewright_ir::*;
 use rewright_rewrites::rule::Liberties;
 use rewright_rewrites::{Analyses, MatchCx, Matcher, Pipeline};
 
-/// A block to be: how it ends and where it goes, its instructions as kind and operands, and where other operands come from.
+/// A planned block: its terminator and targets, its instructions as kind and operands, and the sources of
+/// other operands.
 #[derive(Clone, Debug)]
 struct Plan {
     end: u8,
@@ -34,7 +36,7 @@ fn ints() -> Type {
     Type::array(DType::I64, [Dim::from("n")])
 }
 
-/// The number of targets of a plan of so many blocks. Nothing branches to the first.
+/// The number of targets of a plan, given the number of blocks. No branch targets the first block.
 fn target_count(plan: &Plan, blocks: usize) -> usize {
     match plan.end {
         _ if blocks == 1 => 0,
@@ -45,7 +47,7 @@ fn target_count(plan: &Plan, blocks: usize) -> usize {
     }
 }
 
-/// A function of the control flow only, to know what dominates what.
+/// A function with the control flow only, to compute dominance.
 fn skeleton(plans: &[Plan]) -> (Function, Vec<Block>) {
     let mut b = FuncBuilder::new("f", &[("x", int()), ("a", ints())], vec![int(), ints()]);
     let mut blocks = vec![b.func().entry().unwrap()];
@@ -92,7 +94,7 @@ impl Filler<'_> {
         if !array {
             seen.extend([0, 1, 2].map(|i| self.func.constant(Scalar::I64(i))));
         }
-        // Early ones more often, so that the same is computed twice.
+        // Prefers early values, so that computations repeat.
         let n = seen.len();
         seen[index.index(n) * index.index(n) / n]
     }
@@ -125,7 +127,7 @@ impl Filler<'_> {
                 9 | 10 => self.put(at, "neg", &[x], Some(ints())),
                 11 | 12 => self.put(at, "add", &[x, scalar], Some(ints())),
                 13 => self.put(at, "mul", &[x, y], Some(ints())),
-                // What was read before is read again after a store, perhaps to it.
+                // Repeats a read after a store that may be to the same array.
                 14 => {
                     self.put(at, "neg", &[y], Some(ints()));
                     self.put(at, "store", &[x, scalar], None);
@@ -195,7 +197,7 @@ fn same_after(pipeline: &str, plans: &[Plan], dels: &[(Index, Index)]) -> Result
         let array = Array::from_fn(DType::I64, &[2], |i| Scalar::I64(x + i as i64)).unwrap();
         let args = vec![Datum::Scalar(Scalar::I64(x)), Datum::Array(array)];
         let limits = Limits { steps: 2000, ..Limits::default() };
-        // A loop that goes on for long goes on for long.
+        // A loop that exceeds the limits before may exceed them after.
         if let Ok(before) = evaluate_function(&func, args.clone(), limits) {
             let after = evaluate_function(optimized, args, limits);
             prop_assert_eq!(Ok(before), after, "{}{}", print_function(&func), print_function(optimized));
@@ -221,7 +223,7 @@ exact! {
 }
 
 proptest! {
-    // The same functions each time.
+    // The same functions in every run.
     #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]

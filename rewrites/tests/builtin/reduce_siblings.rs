@@ -1,4 +1,4 @@
-//! Several reductions of one array: one pass where that may be, and the same bits.
+//! Several reductions of one array: one pass where it is possible, and the same bits.
 
 use crate::{parse, run};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use rewright_ir::{Array, DType, Datum, Limits, Scalar, evaluate_function, print_
 
 const NUMBERS: [f64; 10] = [0.0, -0.0, 1.0, -1.5, 200.0, 0.1, 1e30, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
 
-/// A result as text in which NaNs are one, and zeros have their signs.
+/// A result as text in which all NaNs are equal, and zeros have their signs.
 fn shown(datum: &Datum) -> String {
     format!("{} {:?}", datum.ty(), datum.to_array().iter().map(|x| x.to_string()).collect::<Vec<_>>())
 }
@@ -29,7 +29,7 @@ proptest! {
         let simple = |number: usize| (["max", "any", "min", "all"][number % 4], 0, steps[number].2);
         let steps: Vec<_> = if is_simple { (0..steps.len()).map(simple).collect() } else { steps.clone() };
         for (number, (op, before, axes)) in steps.iter().enumerate() {
-            // Positions along several axes are no kernels.
+            // No kernel computes positions along several axes.
             let axes = if alike { axes_of_first } else { *axes };
             let axes = if op.starts_with("arg") { axes.max(1) } else { axes };
             let value = match before {

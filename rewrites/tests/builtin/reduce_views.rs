@@ -37,7 +37,7 @@ fn ints(name: &str, list: &[usize]) -> Attrs {
     Attrs::new().with(name, Attr::Ints(list.iter().map(|&axis| axis as i64).collect()))
 }
 
-/// A view that a kind and an axis stand for.
+/// The view of a kind along an axis.
 fn view(ty: &Type, kind: u8, axis: usize) -> (&'static str, Attrs) {
     let rank = ty.rank();
     let dims = |dims: Vec<Dim>| Attrs::new().with("dims", Attr::Dims(dims.into()));
@@ -59,7 +59,7 @@ fn view(ty: &Type, kind: u8, axis: usize) -> (&'static str, Attrs) {
     }
 }
 
-/// The function; none where a view or the reduction is of no use to such an array.
+/// The function; `None` if a view or the reduction does not fit the array.
 fn build(plan: &Plan) -> Option<Function> {
     let symbols = ["n", "m", "k"];
     let dims = plan.extents.iter().enumerate().map(|(at, &extent)| match plan.known[at] {
@@ -97,7 +97,8 @@ proptest! {
     fn reductions_of_views_are_exact(plan in plans(), numbers in prop::collection::vec(-9i64..9, 7)) {
         let Some(func) = build(&plan) else { return Ok(()) };
         let shape: Vec<usize> = plan.extents.iter().map(|&extent| extent as usize).collect();
-        // Sums of tenths and of very different numbers tell in which order they were made; zeros of both signs, which minimum was taken.
+        // Sums of tenths and of very different numbers depend on their order; zeros of both signs show which
+        // minimum was taken.
         let element = |at: usize| {
             let number = numbers[at % numbers.len()];
             match number {

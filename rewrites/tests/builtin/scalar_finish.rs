@@ -1,4 +1,5 @@
-//! Chains of operations on the number that a reduction comes to: all of them are taken in, and the function gives the same bits.
+//! Chains of operations on the scalar result of a reduction: all are fused, and the function gives the same
+//! bits.
 
 use crate::{parse, run};
 use proptest::prelude::*;
@@ -8,7 +9,7 @@ use rewright_ir::{Array, DType, Datum, Limits, Scalar, evaluate_function, print_
 const NUMBERS: [f64; 12] =
     [0.0, -0.0, 1.0, -1.5, 2.0, 0.1, 1e300, -1e-300, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
 
-/// The bits of a float; NaNs are one.
+/// The bits of a float; all NaNs are equal.
 fn bits(datum: &Datum) -> u64 {
     let x = datum.to_array().iter().next().map_or(0.0, |s| s.to_f64());
     if x.is_nan() { u64::MAX } else { x.to_bits() }
@@ -41,7 +42,7 @@ proptest! {
         let mut module = plain.clone();
         run("scalar-finish, dce", &mut module);
         let printed = print_module(&module);
-        // The node, the number out of it, and nothing else but the end.
+        // The node, the `item` of its result, and the terminator.
         let optimized = module.functions().next().unwrap();
         prop_assert_eq!(optimized.inst_count(), 3, "{}", printed);
         let scalar = |x: f64| Scalar::F64(x).cast(dtype);

@@ -1,4 +1,4 @@
-//! Long functions take time in proportion to their length. What is counted is questions; `REWRIGHT_TIMES=1` shows times too.
+//! Long functions take linear time. The tests count tries of rewrites; `REWRIGHT_TIMES=1` prints times too.
 
 use crate::run;
 use rewright_ir::{Arg, Attrs, Block, DType, Dim, FuncBuilder, Module, Target, Type, Value, ValueDef, parse_module};
@@ -11,7 +11,7 @@ fn alone(b: FuncBuilder<'_>) -> Module {
     module
 }
 
-/// A function of `%x: i64` that gives what `grow` makes of it.
+/// A function of `%x: i64` that returns the result of `grow`.
 fn chain(grow: impl Fn(&mut FuncBuilder<'_>, Value, usize) -> Value) -> Module {
     let int = Type::scalar(DType::I64);
     let mut b = FuncBuilder::new("f", &[("x", int.clone())], vec![int]);
@@ -21,7 +21,7 @@ fn chain(grow: impl Fn(&mut FuncBuilder<'_>, Value, usize) -> Value) -> Module {
     alone(b)
 }
 
-/// Runs, and checks that nothing was asked about much more often than there are instructions.
+/// Runs a pipeline, and checks that the tries are proportional to the instructions.
 fn run_linear(pipeline: &str, mut module: Module) -> usize {
     let before: usize = module.functions().map(|f| f.inst_count()).sum();
     let begun = std::time::Instant::now();
@@ -91,11 +91,12 @@ fn chains_of_blocks() {
         last = b.op("add", [b.block_param(next, 0).into(), Arg::from(1)]).unwrap();
     }
     b.inst("jump", Vec::<Value>::new(), Attrs::new(), [to(exit, last)]).unwrap();
-    // What is left is a jump in every block.
+    // Each block keeps a jump.
     assert_eq!(run_linear("fold, dce", alone(b)), LENGTH / 10 + 2);
 }
 
-/// A function of many blocks: `each` makes one more, which the one before goes to with an integer, or says where else that one goes.
+/// A function of many blocks. `each` adds one, which the previous block branches to with an integer; it
+/// returns the target of that branch.
 fn row(count: usize, each: impl Fn(&mut FuncBuilder<'_>, usize, Value, Target) -> Target) -> Module {
     let int = Type::scalar(DType::I64);
     let mut b = FuncBuilder::new("f", &[("x", int.clone()), ("c", Type::scalar(DType::Bool))], vec![int.clone()]);
@@ -119,14 +120,14 @@ fn to(block: Block, arg: Value) -> Target {
 fn rows_of_blocks_merge() {
     let m = row(LENGTH / 2, |b, _, last, next| to(next.block, b.op("neg", [last]).unwrap()));
     assert_eq!(run_linear("merge-blocks", m), LENGTH / 2 + 1);
-    // Nothing is left where there is nothing in them.
+    // Empty blocks are all merged.
     assert_eq!(run_linear("merge-blocks", row(LENGTH, |_, _, _, next| next)), 1);
 }
 
 #[test]
 fn branches_go_far() {
     assert_eq!(run_linear("jump-threading", row(LENGTH, |_, _, _, next| next)), 2);
-    // Each decided branch leaves a jump to where it goes.
+    // Each decided branch leaves a jump to its target.
     let m = row(LENGTH / 4, |b, _, _, next| {
         let (yes, no) = (b.block("yes", &[]), b.block("no", &[]));
         let end = |block| Target { block, args: [].into_iter().collect() };
@@ -143,7 +144,7 @@ fn branches_go_far() {
 #[test]
 fn copies_go_far() {
     assert_eq!(run_linear("block-args", row(LENGTH, |_, _, _, next| next)), LENGTH + 1);
-    // Each block goes back to itself, with its own parameter.
+    // Each block branches back to itself, with its own parameter.
     let m = row(LENGTH, |b, at, last, next| {
         let c = b.param(1);
         if let (ValueDef::Param(here, _), true) = (b.func().def(last), at > 0) {
@@ -169,7 +170,7 @@ fn the_same_in_many_blocks() {
 
 #[test]
 fn much_moves_out_of_many_loops() {
-    // Each block goes back to itself.
+    // Each block branches back to itself.
     let m = row(LENGTH / 2, |b, at, last, next| {
         let same = b.op("add", [b.param(0).into(), Arg::from(at as i64)]).unwrap();
         let sum = b.op("add", [same, last]).unwrap();
@@ -182,7 +183,7 @@ fn much_moves_out_of_many_loops() {
         to(next.block, sum)
     });
     assert_eq!(run_linear("licm", m), 2 * LENGTH);
-    // One in the other.
+    // Nested loops.
     let m = row(200, |b, at, last, next| {
         let same = b.op("add", [b.param(0).into(), Arg::from(at as i64)]).unwrap();
         to(next.block, b.op("add", [same, last]).unwrap())
@@ -190,7 +191,7 @@ fn much_moves_out_of_many_loops() {
     assert_eq!(run_linear("licm", m), 601);
 }
 
-/// The same with arrays: `each` block's parameter is one, which it makes another of.
+/// The same with arrays: `each` computes an array from the block's parameter.
 fn array_row(count: usize, each: impl Fn(&mut FuncBuilder<'_>, Value) -> Value) -> Module {
     let array = Type::array(DType::F64, [Dim::from("n")]);
     let mut b = FuncBuilder::new("f", &[("x", array.clone())], vec![array.clone()]);
@@ -215,11 +216,11 @@ fn long_chains_sink() {
 #[test]
 fn many_dels_are_placed() {
     let m = array_row(LENGTH / 4, |b, last| b.op("neg", [last]).unwrap());
-    // All but the argument and what is returned are ended.
+    // All arrays except the argument and the result are ended.
     assert_eq!(run_linear("del-placement", m), 3 * LENGTH / 4);
 }
 
-/// Each function calls the one before twice: once they are fused, bodies of expressions would double at each level.
+/// Each function calls the previous one twice: fused bodies of expressions would double at each level.
 #[test]
 fn trees_of_calls() {
     let mut text = String::from("func @f0(%x: f64[n]) -> f64[n] {\nentry:\n  %0 = sin %x\n  ret %0\n}\n");
@@ -235,7 +236,8 @@ fn trees_of_calls() {
     assert!(report.remarks.iter().any(|remark| remark.message.contains("has more than 64 instructions")));
 }
 
-/// Each function calls the next one: what is called is rewritten first, wherever it stands, so each call is inlined once.
+/// Each function calls the next one. Callees are rewritten first, independent of their position, so each
+/// call is inlined once.
 #[test]
 fn chains_of_calls() {
     const FUNCTIONS: usize = 500;

@@ -1,5 +1,5 @@
-//! Random changes of random functions: what the check of an application lets through is valid to the verifier of whole functions, and
-//! what it refuses leaves no trace.
+//! Random changes of random functions: the verifier of whole functions accepts every change that the check
+//! of an application accepts, and a rejected change is undone completely.
 
 use crate::common::{Always, module, run_with, text};
 use rewright_ir::{Module, Target, parse_module};
@@ -60,7 +60,7 @@ fn random_text() -> String {
     text + "}\n"
 }
 
-/// Everything there is to take a random one of.
+/// All entities to choose from.
 struct Stock {
     insts: Vec<Inst>,
     blocks: Vec<Block>,
@@ -81,7 +81,7 @@ fn target(rw: &Rewriter<'_>, stock: &Stock) -> Option<Target> {
     Some(Target { block, args })
 }
 
-/// One random change. Nothing if there is nothing to choose from.
+/// One random change. `None` if there is nothing to choose from.
 fn change(rw: &mut Rewriter<'_>) -> Option<Result<(), RewriteError>> {
     let stock = stock(rw.func());
     let (inst, other) = (pick(&stock.insts)?, pick(&stock.insts)?);
@@ -131,7 +131,7 @@ fn change(rw: &mut Rewriter<'_>) -> Option<Result<(), RewriteError>> {
     })
 }
 
-/// Some random changes, some of them in spite of refusals.
+/// Some random changes; sometimes continues after a rejection.
 fn chaos(_: Inst, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
     for _ in 0..1 + below(4) {
         match change(rw) {
@@ -172,7 +172,7 @@ fn one(module: &mut Module) -> Result<(), RewriteError> {
     run_with(module, "chaos", &options).map(drop)
 }
 
-/// The same in one run, where what is known of the function is kept from one application to the next.
+/// The same in one run, which keeps analyses from one application to the next.
 #[test]
 fn what_is_known_stays_right_over_many_applications() {
     let mut applications = 0;
@@ -180,7 +180,7 @@ fn what_is_known_stays_right_over_many_applications() {
         fastrand::seed(seed);
         let random = random_text();
         let Ok(mut module) = parse_module(&random, "random") else { continue };
-        // Every failure takes the rewrite out, so the run is repeated.
+        // Every failure disables the rewrite, so the run is repeated.
         for _ in 0..20 {
             let options = Options { stop_after: Some(20), keep_going: true, ..Options::default() };
             let report =
@@ -193,7 +193,7 @@ fn what_is_known_stays_right_over_many_applications() {
     assert!(applications > 5_000, "{applications}");
 }
 
-/// And the check of what was touched refuses nothing that is valid.
+/// The check of touched places rejects no valid function.
 #[test]
 fn what_is_valid_is_let_through() {
     let (mut agreed, mut refused) = (0, 0);

@@ -1,4 +1,4 @@
-//! Translation validation: wrong rewrites are found out, right ones are not.
+//! Translation validation: wrong rewrites are detected, right ones pass.
 
 use crate::common::{Always, becomes, module, run_with, text};
 use pretty_assertions::assert_eq;
@@ -7,12 +7,12 @@ use rewright_rewrites::check::{Check, Difference, functions};
 use rewright_rewrites::prelude::*;
 use rewright_rewrites::{Options, RemarkKind, RewriteError};
 
-/// The value of operand `i` in the place of an instruction.
+/// Replaces an instruction by its operand `i`.
 fn operand(root: Inst, rw: &mut Rewriter<'_>, i: usize) -> Result<(), RewriteError> {
     let x = rw.func().inst(root).args[i];
     rw.replace(root, &[x])
 }
-/// A branch of the root's block that goes elsewhere.
+/// Redirects the branch of the root's block.
 fn jump(root: Inst, rw: &mut Rewriter<'_>, to: usize) -> Result<(), RewriteError> {
     let gone = || RewriteError::new("there is no such block");
     let block = rw.func().block_of(root).ok_or_else(gone)?;
@@ -60,7 +60,7 @@ wrong! {
     };
 }
 
-/// Before there are types.
+/// Before type inference.
 static WRONG_BRANCH: RewriteDef =
     RewriteDef::root("wrong-branch", "goes elsewhere", &Always(|root, rw| jump(root, rw, 1)))
         .roots(&["br_if"])
@@ -88,7 +88,7 @@ const LOOPS: &str = "func @f(%n: i64) -> i64 {\nentry:\n  jump next()\nnext:\n  
 const UNTYPED: &str = "untyped func @f(%x: f32[n], %k: i64) -> f32[n] {\nentry:\n  %0 = eq %k, 1\n  br_if %0, twice, done(%x)\n\
                        twice:\n  %1 = mul %x, 2.0\n  jump done(%1)\ndone(%2):\n  ret %2\n}\n";
 
-/// Programs, what is wrong with rewriting them, and a part of what is said.
+/// Rewrites, programs on which they are wrong, and a part of the message.
 fn wrong() -> Vec<(&'static str, String, &'static str)> {
     let binary = |op: &str| one("%x: f64[n], %y: f64[n]", "f64[n]", &format!("  %0 = {op} %x, %y\n  ret %0\n"));
     vec![
@@ -116,7 +116,7 @@ fn wrong_rewrites_are_found_out_and_undone() {
     for (rewrite, program, said) in wrong() {
         let mut module = module(&program);
         let before = text(&module);
-        // Nobody notices unless somebody looks.
+        // The error is found only if the check runs.
         run_with(&mut module.clone(), rewrite, &Options { fuel: Some(9), ..Options::default() }).ok();
         let error = run_with(&mut module, rewrite, &checked()).unwrap_err();
         let message = error.to_string();
@@ -147,7 +147,7 @@ fn the_failing_input_and_both_results_are_shown() {
 fn right_rewrites_pass() {
     for (rewrite, program) in [
         ("right-double", one("%x: f64[n]", "f64[n]", "  %0 = mul %x, 2.0\n  ret %0\n")),
-        // What nobody needs may go, and its error with it.
+        // Unneeded computations may be dropped, together with their errors.
         ("right-drop", one("%x: f64[n]", "f64[n]", "  %0 = getitem %x, 2\n  ret %x\n")),
     ] {
         let mut module = module(&program);
@@ -196,7 +196,7 @@ fn the_rest_goes_on_if_asked_to() {
 #[test]
 fn some_units_in_the_last_place_can_be_allowed() {
     let program = one("%x: f64[n], %y: f64[n]", "f64[n]", "  %0 = div %x, %y\n  ret %0\n");
-    // A given input is one that does not overflow: of the others, some do.
+    // The given input does not overflow; some of the others do.
     let error = run_with(&mut module(&program), "near-recip", &checked()).unwrap_err();
     assert!(error.to_string().contains(" apart") || error.to_string().contains("NaN"), "{error}");
     let body = |op: &str| one("%x: f64", "f64", &format!("  %0 = exp %x\n  %1 = {op} %0, 0.1\n  ret %1\n"));
@@ -236,7 +236,7 @@ fn granted_liberties_leave_inputs_out() {
         let check = Check { liberties, ..Check::default() };
         functions(&body(a), &body(b), Name::new("f"), &check).map_err(|found| found.what)
     };
-    // `exp` overflows where no result is infinite in the form after.
+    // `exp` overflows where no result of the later form is infinite.
     let (a, b) = ("  %0 = exp %x\n  %1 = log %0\n  ret %1\n", "  ret %x\n");
     assert!(differs(a, b, "").is_err() && differs(a, b, "approximate, no_nan").is_ok());
     let notes = differs(a, b, "approximate, no_inf").unwrap_or_else(|what| panic!("{what}"));
@@ -249,7 +249,7 @@ fn granted_liberties_leave_inputs_out() {
     // A NaN, and the sign of a zero.
     let (a, b) = ("  %0 = mul %x, 0.0\n  ret %0\n", "  ret 0.0\n");
     assert!(differs(a, b, "no_nan").is_err() && differs(a, b, "no_nan, no_signed_zeros").is_ok());
-    // Rounding otherwise is measured by the largest number, and no more is let through.
+    // The tolerance of other rounding depends on the largest number, and no more is accepted.
     let (a, b) = ("  %0 = add %x, 1e8\n  %1 = sub %0, 1e8\n  ret %1\n", "  ret %x\n");
     assert!(differs(a, b, "").is_err() && differs(a, b, "reassociate").is_ok());
     let (a, b) = ("  %0 = mul %x, 1.001\n  ret %0\n", "  ret %x\n");

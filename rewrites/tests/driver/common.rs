@@ -32,7 +32,7 @@ pub fn names(steps: &[Step]) -> Vec<&'static str> {
     steps.iter().map(|s| s.rewrite).collect()
 }
 
-/// A root rewrite without a condition, made of a function.
+/// A root rewrite without a condition, from a function.
 pub struct Always(pub fn(Inst, &mut Rewriter<'_>) -> Result<(), RewriteError>);
 impl RootRewrite for Always {
     type Match = Inst;
@@ -44,7 +44,7 @@ impl RootRewrite for Always {
     }
 }
 
-/// Puts an op of the same operands in an instruction's place.
+/// Replaces an instruction by an op with the same operands.
 pub fn becomes(root: Inst, rw: &mut Rewriter<'_>, op: &str) -> Result<(), RewriteError> {
     let args = rw.func().inst(root).args.clone();
     rw.replace_with(root, op, args, Attrs::new()).map(drop)
@@ -64,7 +64,7 @@ impl RootRewrite for NegNeg {
 }
 static NEG_NEG: RewriteDef = RewriteDef::root("test-neg-neg", "neg (neg x) is x", &NegNeg).roots(&["neg"]).opt_in();
 
-/// Erases what is unused.
+/// Erases unused instructions.
 struct Sweep;
 impl RootRewrite for Sweep {
     type Match = Inst;
@@ -78,7 +78,7 @@ impl RootRewrite for Sweep {
 }
 static SWEEP: RewriteDef = RewriteDef::root("test-sweep", "erases what is unused", &Sweep).opt_in();
 
-/// `x * 2.0` is `x + x`.
+/// Replaces `x * 2.0` by `x + x`.
 struct Double;
 impl RootRewrite for Double {
     type Match = (Inst, Value);
@@ -98,7 +98,7 @@ impl RootRewrite for Double {
 }
 static DOUBLE: RewriteDef = RewriteDef::root("test-double", "x * 2 is x + x", &Double).roots(&["mul"]).opt_in();
 
-/// The first of several `sin`s of one value serves all.
+/// Replaces several `sin`s of one value by the first one.
 struct Share;
 impl Rewrite for Share {
     type Match = Vec<(Inst, Value)>;
@@ -144,7 +144,7 @@ impl Rewrite for Crowd {
 }
 static CROWD: RewriteDef = RewriteDef::block("test-crowd", "moves cosines to the end", &Crowd).roots(&["cos"]).opt_in();
 
-/// Takes out one `exp` of a block: one application for each.
+/// Erases one `exp` of a block in each application.
 struct OneExp;
 impl Rewrite for OneExp {
     type Match = (Inst, Value);

@@ -1,4 +1,4 @@
-//! What a rewrite sees of how its function is compiled.
+//! What a rewrite can read about the compilation of its function.
 
 use crate::common::{module, scalars};
 use rewright_ir::Block;
@@ -9,13 +9,13 @@ use std::cell::Cell;
 
 rule! { "test-known": (gcd ?x ?x) => (abs ?x) opt_in }
 
-/// Says what it sees; matches nothing.
+/// Reports the target; matches nothing.
 struct Sees;
 
 static SEES: RewriteDef = RewriteDef::block("test-sees", "says how functions are compiled", &Sees).opt_in();
 register_rewrite!(SEES);
 
-/// The functions that were looked at in the run.
+/// The number of functions that were tried in the run.
 #[derive(Default)]
 struct Seen(Cell<usize>);
 
@@ -57,7 +57,7 @@ fn a_rewrite_sees_liberties_target_and_rules() {
     let all = said("test-known, test-sees", &options);
     let seen = "Some(\"x64-avx2\") Some(\"avx2\") Some(32), `contract`, known: true";
     assert_eq!(all, [format!("1: {seen}"), format!("2: {seen}")]);
-    // A new run begins anew.
+    // A new run has new state.
     assert_eq!(said("test-known, test-sees", &options), all);
     assert_eq!(
         said("test-known, -test-known, test-sees", &options)[0],

@@ -1,11 +1,11 @@
-//! `del`s: where one value takes another's place, and where something would be used after one.
+//! `del`s: one value replaces another, and uses after a `del`.
 
 use crate::common::{Always, module, run, run_with, text};
 use pretty_assertions::assert_eq;
 use rewright_rewrites::prelude::*;
 use rewright_rewrites::{Options, Verify};
 
-/// `sin x` is `x`: for the tests.
+/// Replaces `sin x` by `x`, for the tests.
 static UNSIN: RewriteDef = RewriteDef::root(
     "ends-unsin",
     "takes out a sin",
@@ -22,7 +22,7 @@ static FRESH: RewriteDef =
         .roots(&["cos"])
         .opt_in();
 
-/// Uses the operand of every `tanh` once more, in front of the terminator of the last block.
+/// Uses the operand of every `tanh` again, before the terminator of the last block.
 static LATE: RewriteDef = RewriteDef::root(
     "ends-late",
     "uses a value late",
@@ -36,7 +36,7 @@ static LATE: RewriteDef = RewriteDef::root(
 .roots(&["tanh"])
 .opt_in();
 
-/// Ends the operand of every `exp` right after it.
+/// Ends the operand of every `exp` directly after it.
 static EARLY: RewriteDef = RewriteDef::root(
     "ends-early",
     "ends a value early",
@@ -93,7 +93,7 @@ fn a_new_value_inherits_the_end() {
     becomes("ends-fresh", before, &before.replace("cos", "tan").replace("  del %b\n", ""));
 }
 
-/// Both checks refuse it, and the function stays.
+/// Both checks reject it, and the function is unchanged.
 #[track_caller]
 fn refused(pipeline: &str, body: &str) {
     for verify in [Verify::Last, Verify::Each] {
@@ -110,14 +110,14 @@ fn nothing_is_used_after_its_end() {
     refused("ends-late", "  %a = neg %x\n  %b = tanh %a\n  br_if %p, u, v\nu:\n  del %a\n  jump v\nv:\n  ret %b\n");
     refused("ends-early", "  %a = neg %x\n  %b = exp %a\n  %c = add %a, %b\n  ret %c\n");
     refused("ends-early", "  %a = neg %x\n  %b = exp %a\n  jump u\nu:\n  %c = add %a, %b\n  ret %c\n");
-    // Round a loop.
+    // Around a loop.
     let looped = "  %a = neg %x\n  jump u\nu:\n  %b = exp %a\n  br_if %p, u, v\nv:\n  ret %b\n";
     refused("ends-early", looped);
 }
 
 #[test]
 fn what_is_in_time_is_let_through() {
-    // Each once: the rewrites match for ever.
+    // Each once: the rewrites always match.
     let once = |pipeline: &str, body: &str| {
         let mut module = module(&arrays(body));
         let options = Options { stop_after: Some(1), ..Options::default() };

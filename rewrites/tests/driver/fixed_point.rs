@@ -1,4 +1,4 @@
-//! Pipelines reach fixed points, in the order that they state, and ask again only where something changed.
+//! Pipelines reach fixed points, in the order that they state, and try again only near changes.
 
 use crate::common::{module, run, run_with, scalars, text};
 use pretty_assertions::assert_eq;
@@ -16,7 +16,7 @@ fn root_rewrites_work_until_none_matches() {
 
 #[test]
 fn later_rewrites_wake_earlier_ones() {
-    // The outer negations meet only when `test-share` has made the sines one.
+    // The outer negations meet only after `test-share` has merged the sines.
     let body = "  %a = sin %x\n  %b = sin %x\n  %c = mul %a, 2.0\n  %d = mul %b, 2.0\n  %e = sub %c, %d\n  ret %e\n";
     let (module, _) = run(&scalars(body), "test-double, test-share");
     let want = "  %a = sin %x\n  %c = add %a, %a\n  %d = add %a, %a\n  %e = sub %c, %d\n  ret %e\n";

@@ -1,5 +1,6 @@
-//! Time grows with the size of the function and no faster. What is counted is how often rewrites are asked, which is the same on every
-//! machine; and functions of 50,000 instructions take seconds, where quadratic time would take hours.
+//! Compile time grows linearly with the size of the function. The tests count how often rewrites are tried,
+//! which is the same on every machine. Functions of 50,000 instructions take seconds, where quadratic time
+//! would take hours.
 
 use crate::common::{module, run_module};
 use pretty_assertions::assert_eq;
@@ -16,7 +17,7 @@ fn function(build: impl FnOnce(&mut FuncBuilder<'_>, Value) -> Value) -> Functio
     b.finish()
 }
 
-/// The number of questions an instruction, with so many applications, for both sizes.
+/// The number of tries for each instruction, with the expected number of applications, for both sizes.
 fn asked(pipeline: &str, applied: impl Fn(usize) -> u64, build: impl Fn(usize) -> Function) {
     let questions = SIZES.map(|n| {
         let mut module = Module::new();
@@ -140,7 +141,7 @@ fn many_values_with_an_end() {
     asked("test-double, test-sweep", |n| 2 * n as u64, dels);
 }
 
-/// What the default pipeline asks and applies for each instruction does not grow.
+/// The tries and applications of the default pipeline for each instruction do not grow.
 fn by_default(build: impl Fn(usize) -> Function) {
     let work = SIZES.map(|n| {
         let mut module = Module::new();

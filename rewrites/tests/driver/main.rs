@@ -1,4 +1,4 @@
-//! What the driver guarantees, shown by small rewrites of the tests' own.
+//! The driver's guarantees, shown by small rewrites of the tests.
 
 mod chaos;
 mod check;

@@ -1,4 +1,4 @@
-//! Whoever watches sees everything, in order.
+//! An observer receives every event, in order.
 
 use crate::common::{module, scalars};
 use pretty_assertions::assert_eq;
@@ -52,7 +52,7 @@ fn every_event_in_order() {
         "no test-double: the factor is not 2",
         "1 match test-one-exp line 3",
         "1 applied test-one-exp: replaced erased",
-        // Asked again, for its user's user has changed.
+        // Tried again, because its user's user has changed.
         "no test-double: the factor is not 2",
         "remark test-double: @f line 4: the factor is not 2",
         "end f",
@@ -94,7 +94,7 @@ fn the_function_is_as_it_is_at_that_moment() {
     assert_eq!(forms, [scalars(body), scalars("  %a = add %x, %x\n  ret %a\n")]);
 }
 
-/// Says no, with a reason, until there is a `neg`.
+/// Does not match, with a reason, until there is a `neg`.
 struct Picky;
 impl Rewrite for Picky {
     type Match = Inst;
@@ -191,7 +191,8 @@ fn a_rewrite_that_is_declined_again_and_again_gives_up() {
     );
 }
 
-/// Block rewrites, root rewrites and rules take one path: each is seen matching and applied, with its place, its changes and a number.
+/// Block rewrites, root rewrites and rules send the same events: matched and applied, with place, changes
+/// and a number.
 #[test]
 fn rewrites_of_every_kind_are_seen() {
     let text = "func @f(%x: f64, %y: f64) -> f64 {

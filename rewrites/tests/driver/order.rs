@@ -1,4 +1,5 @@
-//! The order of the default pipeline: stages, constraints, benefit, name, and never who registered first.
+//! The order of the default pipeline: stages, constraints, benefit, name, and never the order of
+//! registration.
 
 use crate::common::{Always, module, scalars, text};
 use pretty_assertions::assert_eq;

@@ -1,4 +1,4 @@
-//! Plugins are there, or the program says which is not.
+//! Plugins are linked, or the program names the missing one.
 
 use pretty_assertions::assert_eq;
 use rewright_rewrites::plugin::{VERSION, check_plugins, plugins};

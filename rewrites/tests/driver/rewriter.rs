@@ -1,4 +1,4 @@
-//! What rewrites can do, and what the rewriter does of itself.
+//! Changes that rewrites can make, and changes that the rewriter makes itself.
 
 use crate::common::{Always, module, run, run_with, scalars, text};
 use pretty_assertions::assert_eq;
@@ -141,7 +141,7 @@ fn a_block_that_is_branched_to_can_not_go() {
 fn a_written_value_keeps_its_place() {
     let input = "func @f(%x: f64[n], %y: f64[n]) -> f64[n] {\nentry:\n  store %x, 1.0\n  %a = sin %x\n  ret %a\n}\n";
     let mut module = module(input);
-    // `%y` is not written, `%a` is not either: it may stand for it. `%x` is written and may not.
+    // Neither `%y` nor `%a` is stored to, so `%y` may replace it. `%x` is stored to and may not.
     let options = Options::default();
     run_with(&mut module, "edit-refine", &options).unwrap();
     assert_eq!(text(&module), input.replace("  %a = sin %x\n", "").replace("ret %a", "ret %y"));

@@ -1,4 +1,4 @@
-//! Rewrites that never end are found out, soon, and named.
+//! Rewrites that do not terminate are detected quickly, and named.
 
 use crate::common::{Always, becomes, module, names, run_with, scalars, text};
 use pretty_assertions::assert_eq;
@@ -57,7 +57,7 @@ static COUNT: RewriteDef = RewriteDef::root(
 
 register_rewrite!(AGAIN, SWAP, SIN_COS, COS_TAN, COS_SIN, TAN_SIN, GROW, COUNT);
 
-/// The error of a pipeline, which must leave the module alone and come within a second.
+/// The error of a pipeline, which must leave the module unchanged and come within a second.
 fn fails(pipeline: &str, body: &str, options: &Options) -> RewriteError {
     let mut module = module(&scalars(body));
     let before = text(&module);
@@ -94,7 +94,7 @@ fn a_rewrite_that_undoes_itself() {
     let mut forms = [a.contains("add %x, %y"), b.contains("add %x, %y")];
     forms.sort_unstable();
     assert_eq!(forms, [false, true]);
-    // Both forms have the same instructions, each with operands that the same ops give.
+    // Both forms have the same instructions, each with operands of the same ops.
     let (names, [a, b]) = cycle("loop-swap", "  %s = sin %x\n  %t = sin %y\n  %a = add %s, %t\n  ret %a\n");
     assert_eq!(names, ["loop-swap"]);
     assert_ne!(a, b);
@@ -111,7 +111,7 @@ fn two_rewrites_that_undo_each_other() {
 fn three_rewrites_in_a_ring() {
     let (names, _) = cycle("loop-sin-cos, loop-cos-tan, loop-tan-sin", "  %a = sin %x\n  ret %a\n");
     assert_eq!(names, ["loop-cos-tan", "loop-sin-cos", "loop-tan-sin"]);
-    // With turns of their own, and much else to do before.
+    // With turns of their own, after much other work.
     let mut body = String::from("  %v0 = sin %x\n");
     for i in 0..1000 {
         body += &format!("  %v{} = mul %v{i}, 2.0\n", i + 1);
@@ -158,7 +158,7 @@ fn endless_change() {
 
 #[test]
 fn what_does_end_is_no_cycle() {
-    // A thousand times the same step, at places that look alike.
+    // The same step a thousand times, at places that look alike.
     let mut body = String::from("  %v0 = exp %x\n");
     for i in 0..1000 {
         body += &format!("  %v{} = sin %v{i}\n", i + 1);

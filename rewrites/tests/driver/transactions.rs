@@ -1,11 +1,11 @@
-//! An application that fails is undone, and nothing else is.
+//! A failed application is undone, and other applications are kept.
 
 use crate::common::{Always, module, run_with, scalars, text};
 use pretty_assertions::assert_eq;
 use rewright_rewrites::prelude::*;
 use rewright_rewrites::{Options, RewriteError, Verify};
 
-/// Changes all there is to change, in every way.
+/// Makes every kind of change.
 fn havoc(root: Inst, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
     let x = rw.func().inst(root).args[0];
     let a = rw.op("neg", [x])?;
@@ -50,7 +50,7 @@ bad! {
     TYPE "bad-type" |root, rw| { havoc(root, rw)?; rw.op("add", ["no"].map(|_| 1.0)).map(drop) };
     UNKNOWN "bad-op" |root, rw| { havoc(root, rw)?; rw.op("addd", [1.0, 2.0]).map(drop) };
     UNORDERED "bad-order" |root, rw| {
-        // Behind what uses it.
+        // After its user.
         let value = rw.func().inst(root).results[0];
         let user = rw.func().users(value)[0];
         rw.move_before(user, root)
@@ -84,7 +84,7 @@ register_rewrite!(LOOKS);
 
 const BODY: &str = "  %a = mul %y, 2.0\n  %b = sin %x\n  %c = exp %b\n  %d = sub %c, %a\n  ret %d\n";
 
-/// What each failure says.
+/// The message of each failure.
 const BAD: [(&str, &str); 13] = [
     ("bad-panics", "it panicked: out of ideas"),
     ("bad-errs", "changed my mind"),
@@ -112,7 +112,7 @@ fn what_fails_is_undone_and_named() {
             assert_eq!((step.rewrite, function.as_str(), loc.line), (rewrite, "f", 4));
             let said = error.to_string();
             assert!(said.starts_with(&format!("rewrite `{rewrite}` of rewright-rewrites (")), "{said}");
-            // The verifier of whole functions has words of its own.
+            // The verifier of whole functions has its own messages.
             assert!(said.contains(why) || verify == Verify::Each, "{said}");
         }
     }

@@ -1,10 +1,10 @@
-//! Into an e-graph and out again.
+//! Conversion of blocks to an e-graph and back.
 
 use super::{remarks, run_in, saturate};
 use rewright_rewrites::rewrites;
 use rewright_rewrites::rule::Liberties;
 
-/// Effects keep their order, and what is written to is not touched.
+/// Effects keep their order, and values that are stored to are unchanged.
 #[test]
 fn effects_stay() {
     let text = "func @f(%x: i64[n], %y: i64[n]) -> i64[n] {\nentry:\n  %a = neg %x\n  %b = neg %a\n  print %b\n  \
@@ -14,7 +14,7 @@ fn effects_stay() {
     assert_eq!(lines, ["print %x", "store %y, %x", "%c = neg %y", "%d = neg %c", "print %d", "ret %x"]);
 }
 
-/// Names stay where an instruction stays.
+/// An instruction that stays keeps its names.
 #[test]
 fn names_stay() {
     let lines = saturate(
@@ -31,7 +31,7 @@ fn names_stay() {
     assert_eq!(lines, ["%keep = bitand %x, %y", "%out = bitor %keep, 3", "ret %out"]);
 }
 
-/// A block that has no better form is left as it is, without a word.
+/// A block without a better form is unchanged, without a remark.
 #[test]
 fn ties_keep_the_original() {
     let text =

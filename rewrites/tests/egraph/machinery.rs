@@ -1,4 +1,4 @@
-//! Pitfalls in how an e-graph library is used, each by the name that it has in `docs/complaints.md`.
+//! Pitfalls of using an e-graph library, with their names in `docs/complaints.md`.
 
 use super::{func, lines, registry, remarks, run_in, saturate_with};
 use rewright_ir::Origin;
@@ -7,7 +7,7 @@ use rewright_rewrites::{RewriteRegistry, rewrites};
 use std::path::Path;
 use std::time::Instant;
 
-/// P1: two rules of one name are refused, with both places.
+/// P1: two rules of one name are rejected, with both locations.
 #[test]
 fn names_of_rules_are_unique() {
     let entry = |line| RuleEntry {
@@ -21,7 +21,7 @@ fn names_of_rules_are_unique() {
     assert!(errors.iter().any(both), "{errors:?}");
 }
 
-/// P2: a rule whose pattern is a variable alone would match everything, for ever: it is refused where it is written.
+/// P2: a rule whose pattern is only a variable would match everything, without end: the parser rejects it.
 #[test]
 fn a_pattern_is_no_variable() {
     let registry = registry(&[("anything", "?x => (mul ?x 1)")]);
@@ -29,7 +29,7 @@ fn a_pattern_is_no_variable() {
     assert!(errors.len() == 1 && errors[0].contains("anything"), "{errors:?}");
 }
 
-/// P3: what became equal in one place is equal in all: `sin` of both is one `sin`, through as many levels as there are.
+/// P3: an equality reaches all users: `sin` of two equal values is one `sin`, through all levels.
 #[test]
 fn equality_goes_up_to_all_users() {
     let rules = [("neg-neg", "(neg (neg ?x:f64)) ~> ?x")];
@@ -38,7 +38,8 @@ fn equality_goes_up_to_all_users() {
     assert_eq!(lines, ["%c = sin %x", "%e = exp %c", "ret %e, %e"]);
 }
 
-/// P4: a rule sees the graph as it was when the iteration began, so a chain of rules takes as many iterations; all are made.
+/// P4: a rule matches the graph at the start of an iteration, so a chain of rules takes as many iterations;
+/// all are applied.
 #[test]
 fn chains_of_rules_are_followed_to_the_end() {
     let ops = ["sinh", "cosh", "tanh", "asinh", "atan", "tan", "cos", "sin", "exp", "log", "sqrt", "neg"];
@@ -52,7 +53,7 @@ fn chains_of_rules_are_followed_to_the_end() {
     assert_eq!(lines, ["%a = neg %x", "ret %a"], "{:?}", remarks(&report));
 }
 
-/// P5: costs are computed once and not once a result: a block of many results takes time in proportion.
+/// P5: costs are computed once, not once for each result: a block of many results takes linear time.
 #[test]
 fn extraction_is_linear_in_results() {
     let took = |n: usize| {
@@ -78,8 +79,8 @@ fn extraction_is_linear_in_results() {
     assert!(large < 4.0 * small, "{:.1} us a result of 50, {:.1} of 800", small * 1e6, large * 1e6);
 }
 
-/// P6: facts only ever grow, and a merge says truly whether they did, or rebuilding never ends: classes that go round in a circle
-/// and learn from each other come to rest.
+/// P6: facts only grow, and a merge reports exactly whether they did; otherwise rebuilding does not end.
+/// Classes in a cycle that improve each other's facts reach a fixed point.
 #[test]
 fn facts_that_feed_each_other_come_to_rest() {
     let rules = [
@@ -93,7 +94,8 @@ fn facts_that_feed_each_other_come_to_rest() {
     assert!(remarks(&report).iter().all(|r| !r.starts_with("cut (nodes")), "{report:?}");
 }
 
-/// P8: an analysis is asked about nodes whose operands have become equal to others since: what is known of those counts.
+/// P8: the analysis runs again for nodes whose operands were merged with other classes, and uses the facts
+/// of those.
 #[test]
 fn constants_are_found_through_operands_that_became_equal() {
     let rules = [("none", "(sub ?x:i64 ?x) ~> 0")];
@@ -102,20 +104,20 @@ fn constants_are_found_through_operands_that_became_equal() {
     assert_eq!(lines, ["%d = add 6, %x", "ret %d"]);
 }
 
-/// P10: costs that reach the end of their range must not hide which form is better.
+/// P10: costs that saturate must not hide which form is better.
 #[test]
 fn huge_arrays_have_costs_too() {
     let huge = "f64[4611686018427387904, 4]";
     let rules = [("less", "(sin (neg ?x:f64)) ~> (neg (abs ?x)) liberties [approximate]")];
     let (lines, _) = saturate_with(&rules, &format!("(%x: {huge}) -> {huge}"), "%a = neg %x\n%b = sin %a\nret %b");
-    // Both forms cost all that can be said: the original stays, and nothing overflows.
+    // Both forms have the greatest cost: the original stays, and nothing overflows.
     assert_eq!(lines, ["%a = neg %x", "%b = sin %a", "ret %b"]);
     let large = "f64[1099511627776]";
     let (lines, _) = saturate_with(&rules, &format!("(%x: {large}) -> {large}"), "%a = neg %x\n%b = sin %a\nret %b");
     assert_eq!(lines, ["%0 = abs %x", "%b = neg %0", "ret %b"]);
 }
 
-/// P11: types of the library below are in no public signature, so that another one may take its place.
+/// P11: no public signature contains types of the e-graph library, so that it can be replaced.
 #[test]
 fn the_library_is_not_in_the_public_interface() {
     fn check(folder: &Path, found: &mut Vec<String>) {
@@ -135,7 +137,7 @@ fn the_library_is_not_in_the_public_interface() {
     }
     let mut found = Vec::new();
     check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
-    // What is public in a private module is not public.
+    // Public items of a private module are not public.
     let lib = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/egraph/mod.rs")).unwrap();
     let hidden = |line: &String| {
         let module = Path::new(line.split(':').next().unwrap()).file_stem().unwrap().to_string_lossy().into_owned();
@@ -145,7 +147,7 @@ fn the_library_is_not_in_the_public_interface() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// P12: the library is a published version, and no state of a repository.
+/// P12: the library is a published version, not a commit of a repository.
 #[test]
 fn the_library_is_a_published_version() {
     let lock = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock")).unwrap();
@@ -154,7 +156,8 @@ fn the_library_is_a_published_version() {
     assert!(!lock.contains("source = \"git+"));
 }
 
-/// A rule for equality saturation only is left out where the pipeline saturates nothing, and where its liberties are not granted.
+/// A saturation rule is reported as left out only if the pipeline saturates nothing, or its liberties are
+/// not granted.
 #[test]
 fn a_rule_is_said_to_be_left_out_only_where_it_is() {
     let registry = registry(&[

@@ -1,4 +1,4 @@
-//! Equality saturation.
+//! Tests of equality saturation.
 
 mod blocks;
 mod machinery;
@@ -10,7 +10,7 @@ use rewright_ir::{Origin, parse_module, print_module};
 use rewright_rewrites::rule::{Liberties, RuleDef, RuleEntry};
 use rewright_rewrites::{NoObserver, Options, Pipeline, Report, RewriteRegistry, rewrites};
 
-/// The registry of the process without its rules, and these rules.
+/// The registry of the process, with its rules replaced by these.
 fn registry(rules: &[(&'static str, &'static str)]) -> RewriteRegistry {
     let entry = |&(name, text): &(&'static str, &'static str)| RuleEntry {
         def: RuleDef { name, text },
@@ -35,7 +35,7 @@ fn func(signature: &str, body: &str) -> String {
     format!("func @f{signature} {{\nentry:\n{body}\n}}\n")
 }
 
-/// Saturates a function of one block with the rules of the process; gives the lines of its body.
+/// Saturates a function of one block with the rules of the process; returns the lines of its body.
 fn saturate(liberties: &str, signature: &str, body: &str) -> Vec<String> {
     let (text, _) = run_in(rewrites(), "saturate", liberties.parse().unwrap(), &func(signature, body));
     lines(&text)

@@ -1,11 +1,11 @@
-//! Pitfalls of e-graphs, each by the name that it has among those who build them.
+//! Known pitfalls of e-graphs, with their names.
 
 use super::{func, lines, remarks, run_in, saturate, saturate_with};
 use rewright_ir::Origin;
 use rewright_rewrites::rule::{Liberties, RuleDef, RuleEntry};
 use rewright_rewrites::{RewriteRegistry, rewrites};
 
-/// P2, U3: a rule that always matches what it made ends by a limit, and the report names it.
+/// P2, U3: a rule that always matches its own result ends at a limit, and the report names it.
 #[test]
 fn growth_without_end_is_cut_and_named() {
     let rules = [("grow", "(cos ?x:float) ~> (cos (abs ?x))")];
@@ -15,7 +15,7 @@ fn growth_without_end_is_cut_and_named() {
     assert!(remark.starts_with("cut (iterations)") && remark.contains("grow (+"), "{remark}");
 }
 
-/// U2: everything granted, the worst that a small block can grow to is cut, and says by which rules.
+/// U2: with all liberties granted, the worst growth of a small block is cut, and the report names the rules.
 #[test]
 fn blow_ups_say_by_which_rules() {
     let rules = [
@@ -28,7 +28,7 @@ fn blow_ups_say_by_which_rules() {
     assert!(!remarks.is_empty());
 }
 
-/// U4: what is shared is paid once: `exp (2x)` is `(exp x)^2`, and `exp x` is there already.
+/// U4: shared work is paid once: `exp (2x)` is `(exp x)^2`, and `exp x` exists already.
 #[test]
 fn sharing_is_counted_once() {
     let rules = [("double", "(exp (mul ?x:f64 2)) ~> (mul (exp ?x) (exp ?x)) liberties [approximate]")];
@@ -49,7 +49,7 @@ fn deep_sharing_stays_shared() {
     assert_eq!(lines[1], "%v1 = mul %v0, %v0");
 }
 
-/// An unsound rule is found out where it makes two constants equal, and named; the block stays.
+/// An unsound rule that makes two constants equal is detected and named; the block is unchanged.
 #[test]
 fn rules_that_are_not_true_are_named() {
     let rules = [("less", "(sub ?x:i64 ?x) ~> 1")];
@@ -60,7 +60,7 @@ fn rules_that_are_not_true_are_named() {
     assert!(remark.contains("rule `less` makes") && remark.ends_with("which is not true"), "{remark}");
 }
 
-/// The untrue rule is named where constant folding shows the contradiction later.
+/// The unsound rule is named if constant folding reveals the contradiction later.
 #[test]
 fn untrue_rules_are_named_where_constants_are_computed_of_what_they_made() {
     let more = RuleEntry {
@@ -74,7 +74,7 @@ fn untrue_rules_are_named_where_constants_are_computed_of_what_they_made() {
     assert!(remark.contains("rule `u3` makes 1 equal to 2, which is not true"), "{remark}");
 }
 
-/// The same where classes become one by congruence, while true rules are applied.
+/// The same if classes are merged by congruence, while sound rules are applied.
 #[test]
 fn untrue_rules_are_named_where_congruence_shows_it() {
     let rules = [
@@ -93,7 +93,7 @@ fn untrue_rules_are_named_where_congruence_shows_it() {
 #[test]
 fn refused_conditions_add_nothing() {
     let rules = [("root", "(sqrt (mul ?x:f64 ?x)) ~> ?x if [nonneg(?x)] liberties [approximate]")];
-    // What the template would add is to be seen among the nodes.
+    // The node that the template would add must not be there.
     let deep = [("root", "(sqrt (mul ?x:f64 ?x)) ~> (abs (neg ?x)) if [nonneg(?x)] liberties [approximate]")];
     for rules in [&rules, &deep] {
         let (lines, report) = saturate_with(rules, "(%x: f64) -> f64", "%a = mul %x, %x\n%b = sqrt %a\nret %b");
@@ -109,7 +109,7 @@ fn refused_conditions_add_nothing() {
     assert_eq!(saturate_with(&rules, "(%x: f64) -> f64", body).0, ["%p = abs %x", "ret %p"]);
 }
 
-/// U5: the order in which rules are registered, and what else the process interned, change no byte.
+/// U5: neither the order of registration nor other interned names change the result.
 #[test]
 fn the_order_of_rules_changes_nothing() {
     let mut rules = [
@@ -130,7 +130,7 @@ fn the_order_of_rules_changes_nothing() {
     assert!(first.0.len() < 7, "{:#?}", first.0);
 }
 
-/// U3: a pipeline leaves a rule out.
+/// U3: a pipeline can leave a rule out.
 #[test]
 fn one_rule_can_be_left_out() {
     let text = func("(%x: f64) -> f64", "%a = neg %x\n%b = neg %a\n%c = abs %b\nret %c");

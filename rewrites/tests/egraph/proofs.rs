@@ -1,4 +1,4 @@
-//! Proofs: the equalities that egg's own `math` test shows, as functions, and what saturation made of a value.
+//! Proofs: the equalities of egg's `math` test, as functions, and explanations of saturation's results.
 
 use super::func;
 use rewright_ir::{Function, Module, parse_module};
@@ -20,7 +20,7 @@ fn proof(liberties: &str, signature: &str, a: &str, b: &str) -> Result<Proof, No
 
 const SUMS: &str = "reassociate, no_nan, no_inf, no_signed_zeros";
 
-/// Steps of a proof, which is not empty.
+/// The proof, which must not be empty.
 fn shown(found: Result<Proof, NoProof>) -> Proof {
     let proof = found.unwrap_or_else(|e| panic!("{e}"));
     assert!(!proof.steps.is_empty());
@@ -82,7 +82,7 @@ fn powers() {
     assert!(found.steps[0].is_rule());
 }
 
-/// A softmax of small numbers is one that does not overflow for great ones.
+/// A softmax of small numbers equals the form that does not overflow for large ones.
 #[test]
 fn softmax_is_stable_softmax() {
     let a = "%e = exp %x\n%s = sum %e, axes=[1], keepdims=true\n%r = div %e, %s\nret %r";
@@ -90,7 +90,7 @@ fn softmax_is_stable_softmax() {
     shown(proof("approximate, no_nan, no_inf", "(%x: f64[4, 10]) -> f64[4, 10]", a, b));
 }
 
-/// A proof that says something else than what the rules do is refused, whatever it claims.
+/// The check rejects a forged proof.
 #[test]
 fn forged_proofs_are_refused() {
     let granted: Liberties = "approximate, no_nan, no_inf".parse().unwrap();
@@ -102,7 +102,7 @@ fn forged_proofs_are_refused() {
         forge(&mut forged);
         forged.check(rewrites(), granted).unwrap_err().to_string()
     };
-    // Another rule, which does not match, or does not make this.
+    // Another rule, which does not match, or gives another term.
     let said = why(&|p| p.steps[0].rule = "exp.quotient".into());
     assert_eq!(said, "step 1 is not by `exp.quotient`: `mul %e, %g` does not match `(div (exp ?x) (exp ?y))`");
     let said = why(&|p| p.steps[0].rule = "mul.neg-neg".into());
@@ -111,13 +111,13 @@ fn forged_proofs_are_refused() {
     assert!(why(&|p| p.steps[0].rule = "commute".into()).contains("may not be exchanged"));
     assert!(why(&|p| p.steps[0].rule = "sum-of-terms".into()).contains("may not be regrouped"));
     assert!(why(&|p| p.steps[0].rule = "invented".into()).ends_with("there is no such rule"));
-    // The other way round.
+    // The wrong direction.
     assert!(why(&|p| p.steps[1].backward = true).contains("does not match"));
-    // A gap.
+    // A missing step.
     for gone in 0..2 {
         assert_eq!(why(&|p| drop(p.steps.remove(gone))), "the steps do not lead from the one term to the other");
     }
-    // Rules that nobody granted.
+    // Rules that are not granted.
     let said = real.check(rewrites(), Liberties::empty()).unwrap_err().to_string();
     assert_eq!(
         said,
@@ -130,14 +130,14 @@ fn forged_proofs_are_refused() {
     assert!(sum.check(rewrites(), Liberties::empty()).is_err());
 }
 
-/// A condition is asked of the terms of the proof, again.
+/// The check tests conditions again, on the terms of the proof.
 #[test]
 fn conditions_are_asked_again() {
     let a = "%s = mul %x, %x\n%r = abs %s\n%q = add %r, 0.0\nret %q";
     let b = "%s = mul %x, %x\n%q = add %s, 0.0\nret %q";
     let found = shown(proof("", "(%x: f64) -> f64", a, b));
     let mut forged = found.clone();
-    // Of `abs (x * x)` the argument is not negative; of `abs x` nobody knows.
+    // The argument of `abs (x * x)` is not negative; the sign of the argument of `abs x` is unknown.
     let unsure =
         shown(proof("approximate", "(%x: f64) -> f64", "%s = mul %x, %x\n%r = sqrt %s\nret %r", "%r = abs %x\nret %r"));
     forged.steps = unsure.steps;
@@ -161,7 +161,7 @@ fn values_are_proved_equal() {
     assert!(matches!(prove("a", "b"), Err(NoProof::NotFound { .. })));
 }
 
-/// Chains of any length are proved, or refused with a reason.
+/// Chains of any length are proved, or rejected with a reason.
 #[test]
 fn long_chains_are_proved_or_refused() {
     let chain = |len: usize, last: &str| {
@@ -184,7 +184,7 @@ fn long_chains_are_proved_or_refused() {
     }
 }
 
-/// Sums of more terms than a proof's check multiplies out are not proved, however often they are asked for.
+/// Sums with more terms than the check expands are never proved, on every attempt.
 #[test]
 fn large_polynomials_are_refused() {
     let params: Vec<String> = (0..600).map(|n| format!("%x{n}: i64")).collect();
@@ -201,7 +201,7 @@ fn large_polynomials_are_refused() {
     assert!(proof("", &signature, &sum(&forward), &sum(&backward)).is_err());
 }
 
-/// What is certain of one form of a value only is certain of the value: the proof says first that they are equal.
+/// A fact about one form of a value holds for the value: the proof first shows that the forms are equal.
 #[test]
 fn conditions_hold_of_other_forms() {
     let power = "%p = power %x, 2.0\n";
@@ -210,7 +210,7 @@ fn conditions_hold_of_other_forms() {
         shown(found).to_string(),
         "power %x, 2.0  =>  mul %x, %x    power.two\nabs %p  =>  power %x, 2.0    abs.nonneg"
     );
-    // Of a cube nobody knows.
+    // The sign of a cube is unknown.
     let cube = "%p = power %x, 3.0\n";
     let found = proof("", "(%x: f64) -> f64", &format!("{cube}%r = abs %p\nret %r"), &format!("{cube}ret %p"));
     assert!(matches!(found, Err(NoProof::NotFound { .. })), "{found:?}");
@@ -226,7 +226,7 @@ fn what_is_not_equal_has_no_proof() {
     assert_eq!(wrong.unwrap_err().to_string(), "`@f` can't be compared: its parameters are not those of `@f`");
 }
 
-/// U1: the chain of rules that led from a value to what it became.
+/// U1: the chain of rules that led from a value to its new form.
 #[test]
 fn what_a_value_became_is_explained() {
     let body = "%e = exp %x\n%g = exp %y\n%p = mul %e, %g\n%r = log %p\nret %r";
@@ -242,7 +242,7 @@ fn what_a_value_became_is_explained() {
     assert_eq!(same, Err(NoProof::Unchanged("%r".to_string())));
 }
 
-/// Values without a name are written by their numbers: those of the text if given, else those of the printer.
+/// Anonymous values are written by their numbers: those of the text if given, else those of the printer.
 #[test]
 fn proofs_name_anonymous_values_by_their_numbers() {
     let text =

@@ -1,4 +1,4 @@
-//! What saturation is there for.
+//! Uses of equality saturation.
 
 use super::saturate;
 

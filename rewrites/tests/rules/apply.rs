@@ -1,4 +1,4 @@
-//! What rules match and make.
+//! Matching and application of rules.
 
 use crate::apply;
 use pretty_assertions::assert_eq;
@@ -41,7 +41,7 @@ fn a_constant_fills_the_extents_of_what_it_replaces() {
     let rule = "(sub ?x:int ?x) => 0";
     let after = rewritten(rule, "(%x: i32[n, 3]) -> i32[n, 3]", "%d = sub %x, %x\nret %d");
     assert_eq!(after, "%d = full 0:i32, dims=[n, 3]\nret %d");
-    // Nobody knows how many elements.
+    // The number of elements is unknown.
     stays(rule, "(%x: i32[?]) -> i32[?]", "%d = sub %x, %x\nret %d");
 }
 
@@ -68,7 +68,7 @@ fn constants_are_computed() {
 
 #[test]
 fn nothing_is_cast_in_passing() {
-    // -(-128) of i8 wraps to -128; of i32 it does not.
+    // -(-128) wraps to -128 for i8, but not for i32.
     let rule = "(mul (neg ?x) (neg ?y)) => (mul ?x ?y)";
     stays(rule, "(%x: i8, %y: i32) -> i32", "%a = neg %x\n%b = neg %y\n%c = mul %a, %b\nret %c");
     let after = rewritten(rule, "(%x: i32, %y: i32) -> i32", "%a = neg %x\n%b = neg %y\n%c = mul %a, %b\nret %c");
@@ -102,7 +102,7 @@ fn unknown_extents_of_operands_are_not_dropped() {
     {
         assert_eq!(run(x, y, result), (body.to_string(), vec![drops.to_string()]), "{x}, {y}");
     }
-    // What is dropped can't be what the result's extents come from.
+    // The dropped operand can't determine the result's extents.
     let safe = [
         ("i32[n]", "i32[n]", "i32[n]"),
         ("i32[?]", "i32", "i32[?]"),
@@ -115,7 +115,7 @@ fn unknown_extents_of_operands_are_not_dropped() {
     }
     let same = rewritten(rule, "(%x: i32[?]) -> i32[?]", "%a = add %x, %x\n%d = sub %a, %x\nret %d");
     assert_eq!(same, "ret %x");
-    // What is kept has the extent too.
+    // A kept operand has the extent too.
     let rule = "(sub (add ?x:int ?y) (add ?z ?y)) => (sub ?x ?z)";
     let body = "%a = add %x, %y\n%b = add %z, %y\n%d = sub %a, %b\nret %d";
     let after = rewritten(rule, "(%x: i32[?, 2], %y: i32[n, 2], %z: i32[n, 1]) -> i32[?, 2]", body);
@@ -123,7 +123,7 @@ fn unknown_extents_of_operands_are_not_dropped() {
     stays(rule, "(%x: i32[?, 1], %y: i32[n, ?], %z: i32[n, 1]) -> i32[?, ?]", body);
 }
 
-/// A reason that is not one any more is not told.
+/// A reason that no longer holds is not reported.
 #[test]
 fn reasons_are_forgotten() {
     let rules = [("drop", "(sub (add ?x:int ?y) ?y) => ?x"), ("neg", "(add ?x:int (neg ?y)) => (sub ?x ?y)")];
@@ -158,7 +158,7 @@ fn attributes_are_bound_and_compared() {
         assert!(lines[0].ends_with(&format!("= sum %x{attrs}")), "{after}");
         assert!(lines[1].starts_with("%s = neg"), "{after}");
     }
-    // An attribute that is not mentioned is not there.
+    // An attribute that the pattern does not mention must be absent.
     stays(
         "(sum (neg ?x)) => (neg (sum ?x))",
         "(%x: f64[n, m]) -> f64[m]",
@@ -218,7 +218,7 @@ fn a_rule_that_is_named_but_not_granted_says_so() {
 
 #[test]
 fn what_is_written_to_stays_what_it_was() {
-    // The inner `neg` reads %x before the store, its user would read it after.
+    // The inner `neg` reads %x before the store; its user would read it after.
     let rule = "(neg (neg ?x)) => ?x";
     stays(rule, "(%x: f64[n], %y: f64[n]) -> f64[n]", "%a = neg %x\nstore %x, %y\n%b = neg %a\nret %b");
     stays(rule, "(%x: f64[n], %y: f64[n]) -> f64[n]", "%a = neg %x\nstore %a, %y\n%b = neg %a\nret %b");

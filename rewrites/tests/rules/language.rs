@@ -1,4 +1,4 @@
-//! Each construct of the rule language, applied and tried.
+//! Each construct of the rule language, applied and checked.
 
 use crate::{apply, registry};
 use pretty_assertions::assert_eq;
@@ -38,8 +38,7 @@ fn fails(text: &str) {
     assert!(soundness::check(&parsed(text)).counterexample.is_some(), "{text}");
 }
 
-// --- Compiled in
-// -----------------------------------------------------------------------------------------------------
+// --- Compiled-in rules ------------------------------------------------------------------------
 
 rule! { "language.formula": (where (lt ?x:int ?a:const) ?b:const ?x) => (maximum ?x ?b)
 if [(or (eq ?a ?b) (eq (add ?b 1) ?a)), (not (eq ?b greatest))] opt_in }
@@ -58,8 +57,7 @@ fn the_macro_takes_each_construct() {
     }
 }
 
-// --- Conditions
-// ----------------------------------------------------------------------------------------------------
+// --- Conditions -------------------------------------------------------------------------------
 
 #[test]
 fn conditions_relate_constants() {
@@ -78,7 +76,7 @@ fn conditions_relate_constants() {
 #[test]
 fn conditions_have_three_truth_values() {
     let body = "%a = abs %x\nret %a";
-    // Nothing is certain of `%x`: neither the condition nor its opposite.
+    // No facts about `%x`: neither the condition nor its negation is certain.
     stays("(abs ?x:float) => ?x if [nonneg(?x)]", "(%x: f64) -> f64", body);
     stays("(abs ?x:float) => (neg ?x) if [(not nonneg(?x))]", "(%x: f64) -> f64", body);
     stays("(abs ?x:float) => ?x if [(or nonneg(?x) (not nonneg(?x)))]", "(%x: f64) -> f64", body);
@@ -87,7 +85,7 @@ fn conditions_have_three_truth_values() {
     assert_eq!(of(-3), "%0 = mul %x, 3\n%m = neg %0\nret %m");
     assert_eq!(of(3), "%m = mul %x, 3\nret %m");
     assert_eq!(of(-1), "%m = mul %x, -1\nret %m");
-    // One part decides where the other is unknown.
+    // One part decides although the other is unknown.
     let rule = "(mul ?x:int ?c:const) => (left_shift ?x 1) if [(or (eq ?c 2) nonneg(?x)), (eq ?c 2)]";
     assert_eq!(rewritten(rule, "(%x: i32) -> i32", "%m = mul %x, 2\nret %m"), "%m = left_shift %x, 1\nret %m");
 }
@@ -102,7 +100,7 @@ fn comparisons_of_what_is_no_constant_are_decided_where_they_are_certain() {
     stays(rule, signature, "%a = minimum %x, %y\n%b = minimum %x, %z\n%d = sub %a, %b\nret %d");
     let rule = "(floordiv ?x:int ?y) => (div_of ?x ?y)";
     assert!(message(rule).contains("there is no op `div_of`"));
-    // Unsigned numbers are not below zero.
+    // Unsigned numbers are not negative.
     let rule = "(maximum ?x:int ?c:const) => ?x if [(ge ?x 0), (eq ?c 0)]";
     assert_eq!(rewritten(rule, "(%x: u8) -> u8", "%m = maximum %x, 0\nret %m"), "ret %x");
     stays(rule, "(%x: i8) -> i8", "%m = maximum %x, 0\nret %m");
@@ -131,8 +129,7 @@ fn conditions_that_make_no_sense_are_refused() {
     assert!(message(&deep).contains("nested no deeper than"));
 }
 
-// --- What is computed, and numbers
-// -----------------------------------------------------------------------------------
+// --- Computed constants, and numbers ----------------------------------------------------------
 
 #[test]
 fn constants_are_computed_anywhere() {
@@ -178,7 +175,7 @@ fn numbers_of_the_dtype() {
             rewritten(rule, &format!("(%x: {dtype}) -> {dtype}"), &format!("%m = minimum %x, {greatest}\nret %m"));
         assert_eq!(after, "ret %x", "{dtype}");
     }
-    // Of the dtype at which the op computes, not of the constant's own.
+    // At the dtype at which the op computes, not at the constant's own.
     stays(rule, "(%x: i32) -> i32", "%m = minimum %x, 127:i8\nret %m");
     let rule = "(bitand ?x all_bits) => ?x";
     assert_eq!(rewritten(rule, "(%x: bool) -> bool", "%m = bitand %x, true\nret %m"), "ret %x");
@@ -206,7 +203,7 @@ fn wildcards_match_anything() {
     let rule = "(where true ?x:int _) => ?x";
     assert_eq!(rewritten(rule, "(%x: i32, %y: i32) -> i32", "%w = where true, %x, %y\nret %w"), "ret %x");
     holds("(mul (sub ?x:int ?x) _) => 0 if [scalar(?x)]");
-    // Each is another one.
+    // Each `_` is another variable.
     holds("(bitand (bitand _ 0) (bitand _:u8 0)) => 0");
     assert_eq!(parsed("(fma _ _ ?x:f64) ~> ?x").to_string(), "(fma _ _ ?x) ~> ?x");
     assert!(message("(neg ?x) => _").contains("`_` matches anything"));
@@ -214,8 +211,7 @@ fn wildcards_match_anything() {
     assert!(message("(neg _x) => 1").contains("expected `?x`, `_`"));
 }
 
-// --- Op variables
-// ----------------------------------------------------------------------------------------------------
+// --- Op variables -----------------------------------------------------------------------------
 
 #[test]
 fn an_op_may_be_a_variable() {
@@ -227,19 +223,19 @@ fn an_op_may_be_a_variable() {
         assert_eq!(after, format!("%c = {cmp} %y, %x\nret %c"));
     }
     stays(rule, "(%x: f64, %y: f64) -> bool", "%a = neg %x\n%b = neg %y\n%c = eq %a, %b\nret %c");
-    // A second list goes with the first one.
+    // A second list corresponds to the first one.
     let rule = "(?cmp{lt, le, gt, ge} (neg ?x:float) (neg ?y)) => (?cmp{gt, ge, lt, le} ?x ?y)";
     holds(rule);
     let after = rewritten(rule, "(%x: f64, %y: f64) -> bool", "%a = neg %x\n%b = neg %y\n%c = le %a, %b\nret %c");
     assert_eq!(after, "%c = ge %x, %y\nret %c");
     holds("(not (?cmp{lt, le, eq} ?x:int ?y)) => (?cmp{ge, gt, ne} ?x ?y)");
-    // Each choice is tried.
+    // Each choice is checked.
     fails("(not (?cmp{eq, lt} ?x:float ?y)) => (?cmp{ne, ge} ?x ?y)");
     fails("(?f{minimum, sub} ?x:int ?y) => (?f ?y ?x)");
     let found = soundness::check(&parsed("(?f{minimum, sub} ?x:int ?y) => (?f ?y ?x)"));
     let example = found.counterexample.expect("it is wrong of `sub`").to_string();
     assert!(example.starts_with("?f = sub, ?x = "), "{example}");
-    // Liberties are tried with each choice, too.
+    // Liberties are checked with each choice too.
     let rule = parsed("(not (?cmp{eq, lt} ?x:float ?y)) => (?cmp{ne, ge} ?x ?y)");
     assert_eq!(soundness::missing_liberties(&rule), Some(Liberties::NO_NAN));
     // Two variables are chosen independently.
@@ -255,7 +251,7 @@ fn op_variables_are_one_rule() {
     let body = "%a = neg %x\n%b = neg %y\n%c = lt %a, %b\n%d = ge %a, %b\n%e = or %c, %d\nret %e";
     let (_, report) = apply(&rules, Liberties::empty(), "(%x: f64, %y: f64) -> bool", body);
     assert_eq!(report.applied("cmp"), 2);
-    // Equality saturation knows all choices by the one name, and a proof of one is checked.
+    // Equality saturation has all choices under one name, and a proof of one passes the check.
     let text = format!("func @f(%x: f64, %y: f64) -> bool {{\nentry:\n{body}\n}}\n");
     let mut module = parse_module(&text, "f.ir").unwrap();
     let all: Vec<_> = rewrites().iter().filter(|e| e.def.name == "saturate").collect();
@@ -295,8 +291,7 @@ fn op_variables_that_make_no_sense_are_refused() {
     assert!(message(&many).contains("at most 64 choices of ops, here it has 100"));
 }
 
-// --- Several roots
-// ---------------------------------------------------------------------------------------------------
+// --- Several roots ----------------------------------------------------------------------------
 
 const DIVMOD: &str = "(floordiv ?x ?y), (mod ?x ?y) => (divmod ?x ?y).0, (divmod ?x ?y).1";
 
@@ -312,20 +307,20 @@ fn several_roots_are_replaced_at_once() {
     ] {
         assert_eq!(rewritten(DIVMOD, signature, body), merged, "{body}");
     }
-    // What uses the first one may stand before the second one.
+    // A user of the first root may stand before the second one.
     let body = "%q = floordiv %x, %y\n%n = neg %q\n%r = mod %x, %y\n%s = add %n, %r\nret %s";
     assert_eq!(rewritten(DIVMOD, signature, body), "%q, %r = divmod %x, %y\n%n = neg %q\n%s = add %n, %r\nret %s");
-    // One alone stays, and so do those of other operands.
+    // A single root stays, and so do roots with other operands.
     stays(DIVMOD, signature, "%q = floordiv %x, %y\nret %q");
     stays(DIVMOD, signature, "%q = floordiv %x, %y\n%r = mod %y, %x\n%s = add %q, %r\nret %s");
 }
 
 #[test]
 fn roots_that_do_not_stand_together_stay() {
-    // An operand is written between them.
+    // A store to an operand stands between them.
     let body = "%q = floordiv %x, %y\nstore %x, %y\n%r = mod %x, %y\n%s = add %q, %r\nret %s";
     stays(DIVMOD, "(%x: i32[3], %y: i32[3]) -> i32[3]", body);
-    // What the second one reads is not there at the first one.
+    // An operand of the second root is not defined at the first one.
     let rule = "(neg ?x:int), (add ?x ?y) => (neg ?x), (add ?y ?x)";
     let body = "%n = neg %x\n%z = abs %n\n%s = add %x, %z\n%r = mul %s, %z\nret %r";
     stays(rule, "(%x: i32) -> i32", body);
@@ -349,7 +344,7 @@ fn roots_are_found_through_other_ops() {
     let body = "%a = neg %x\n%q = floordiv %a, %y\n%b = neg %x\n%r = mod %b, %y\n%s = add %q, %r\nret %s";
     let after = rewritten(rule, "(%x: i64, %y: i64) -> i64", body);
     assert!(after.contains("divmod") && !after.contains("mod %b"), "{after}");
-    // A value of many users is no way to a root, so the time stays linear.
+    // A value with many users does not lead to a root, so time stays linear.
     let many: String = (0..3000).map(|n| format!("%q{n} = floordiv %x, %z{n}\n")).collect();
     let params: String = (0..3000).map(|n| format!(", %z{n}: i64")).collect();
     let begin = Instant::now();
@@ -373,8 +368,7 @@ fn roots_that_make_no_sense_are_refused() {
     assert_eq!(parsed(text).to_string(), text);
 }
 
-// --- Rest variables
-// --------------------------------------------------------------------------------------------------
+// --- Rest variables ---------------------------------------------------------------------------
 
 #[test]
 fn rest_variables_stand_for_any_number_of_operands() {
@@ -390,7 +384,7 @@ fn rest_variables_stand_for_any_number_of_operands() {
         let plain: Vec<String> = (0..count).map(|n| format!("%x{n}")).collect();
         assert_eq!(after, format!("%0 = concat {}\n%c = neg %0\nret %c", plain.join(", ")));
     }
-    // All of them, or none.
+    // All operands match, or the rule does not.
     let signature = "(%x: f64[2], %y: f64[2]) -> f64[4]";
     stays(rule, signature, "%n = neg %x\n%c = concat %n, %y\nret %c");
 }
@@ -407,7 +401,7 @@ fn rest_variables_stand_among_others() {
     ] {
         assert_eq!(rewritten(rule, signature, body), format!("%c = concat {operands}\nret %c"));
     }
-    // The same operands on both sides of something.
+    // The same operands on both sides.
     let rule = "(add (concat ?xs:i64... axis=@a) (concat ?ys:i64... axis=@a)) => (concat (add ?xs ?ys)... axis=@a) \
                 if [same_shape(?xs, ?ys)...]";
     holds(rule);
@@ -432,8 +426,7 @@ fn rest_variables_that_make_no_sense_are_refused() {
     }
 }
 
-// --- Limits
-// ----------------------------------------------------------------------------------------------------------
+// --- Limits -----------------------------------------------------------------------------------
 
 #[test]
 fn rules_that_are_too_large_are_refused_at_once() {
@@ -449,7 +442,7 @@ fn rules_that_are_too_large_are_refused_at_once() {
             .contains("at most 256 conditions")
     );
     assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
-    // 32 variables are read at once too, whatever their dtypes.
+    // 32 variables parse quickly too, whatever their dtypes.
     let begin = Instant::now();
     let some = |count: usize| (0..count).map(|n| format!("?v{n}")).collect::<Vec<_>>().join(" ");
     let fits = format!("(concat {0} axis=@a) => (concat {0} axis=@a)", some(32));

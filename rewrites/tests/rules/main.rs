@@ -1,4 +1,4 @@
-//! Declarative rules: reading them, refusing them, and applying them.
+//! Declarative rules: parsing, rejecting and applying them.
 
 mod apply;
 mod language;
@@ -25,7 +25,7 @@ fn registry(rules: &[(&'static str, &'static str)]) -> RewriteRegistry {
     RewriteRegistry::build_with([], &rules)
 }
 
-/// Applies rules to the body of a function of one block; gives the body after, without what is not used any more.
+/// Applies rules to the body of a function of one block; returns the new body without unused instructions.
 fn apply(
     rules: &[(&'static str, &'static str)],
     liberties: Liberties,

@@ -1,4 +1,4 @@
-//! The examples of docs/rules.md are read, and hold or do not hold as the page says.
+//! The examples of docs/rules.md parse, and hold or do not hold as the page says.
 
 use rewright_rewrites::rule::{parse_rule, soundness};
 

@@ -1,4 +1,4 @@
-//! Meanings in bits against the evaluator, and what the solver proves and refutes.
+//! Compares meanings in bits with the evaluator, and tests what the solver proves and refutes.
 
 use rewright_ir::op::Eval;
 use rewright_ir::{Attr, Attrs, DType, Op, Scalar, eval_scalar, registry};
@@ -14,7 +14,7 @@ fn rule(text: &str) -> Rule {
     parse_rule("rule", text).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Scalars of a dtype: all of a narrow one, else some at which arithmetic changes.
+/// Scalars of a dtype: all values of a narrow one, otherwise values at which arithmetic changes.
 fn scalars(dtype: DType) -> Vec<Scalar> {
     let bits = width(dtype).expect("an integer or a bool");
     if bits <= 8 {
@@ -25,7 +25,7 @@ fn scalars(dtype: DType) -> Vec<Scalar> {
     all.map(|bits| Scalar::from_bits(dtype, (bits, 0))).to_vec()
 }
 
-/// The attributes with which an op is tried.
+/// The attributes with which an op is tested.
 fn attrs(op: Op) -> Vec<Attrs> {
     let dtypes = [DType::Bool, DType::I8, DType::U16, DType::I32, DType::U64];
     match op.name {
@@ -35,7 +35,7 @@ fn attrs(op: Op) -> Vec<Attrs> {
     }
 }
 
-/// The results of an op of constants, as terms.
+/// The results of an op on constants, computed by terms.
 fn by_terms(meaning: &BitMeaning, args: &[Scalar], attrs: &Attrs) -> Option<Vec<u64>> {
     let mut terms = Terms::new(100_000);
     let args: Vec<_> = args
@@ -65,7 +65,7 @@ fn meanings_in_bits_agree_with_the_evaluator() {
                 }
                 let lists: Vec<Vec<Scalar>> = dtypes.iter().map(|&dtype| scalars(dtype)).collect();
                 let combinations = lists.iter().map(Vec::len).product::<usize>();
-                // A stride without a common factor with powers of two visits combinations of all operands.
+                // An odd stride visits combinations of all operands.
                 let step = (combinations / 1500).max(1) | 1;
                 for mut number in (0..combinations).step_by(step) {
                     let mut pick = |list: &Vec<Scalar>| {
@@ -90,7 +90,7 @@ fn meanings_in_bits_agree_with_the_evaluator() {
 
 #[test]
 fn circuits_of_variables_agree_with_the_evaluator() {
-    // Each op beside a wrong copy of itself: the solver finds where they differ, and nothing else.
+    // Each op beside a wrong copy of itself: the solver finds exactly the differences.
     for (text, sound) in [
         ("(floordiv ?x:int ?y) => (divmod ?x ?y).0", true),
         ("(mod ?x:int ?y) => (sub ?x (mul ?y (floordiv ?x ?y))) if [nonzero(?y)]", true),
@@ -143,7 +143,7 @@ register_condition!(EVEN);
 
 #[test]
 fn conditions_without_a_meaning_in_bits_are_kept() {
-    // True of even numbers only, which the solver does not know.
+    // The condition holds for even numbers only, which the solver does not know.
     let text = "(left_shift (right_shift ?x:const.unsigned 1) 1) => [add ?x 0] if [even_in_tests(?x)]";
     let found = check(&rule(text));
     assert_eq!(found.verdict(), Verdict::Held, "{found}");
@@ -162,7 +162,7 @@ fn needles_are_found() {
         "(eq (mul ?x:u64 ?x) 998001) => (eq ?x 999)",
         "(eq (bitxor (mul ?x:i16 181) 99) 0) => false",
         "(lt (bitand ?x:u64 1311768467463790320) 1311768467463790320) => true",
-        // At floats by points that the constants make.
+        // For floats, points that the constants determine.
         "(where (eq (add ?x:f64 1000000000) 1999999993) ?x 0) => (mul ?x 0) liberties [no_nan, no_inf, no_signed_zeros]",
         "(eq (mul ?x:f64 3) 41.25) => false",
     ] {
@@ -178,7 +178,7 @@ fn eight_bits_are_exhausted() {
         "(eq (mul ?x:int 2) 8) => (eq ?x 4)",
         "(eq (mul ?x:u8 ?x) 17) => false",
         "(eq (bitxor (mul ?x:u8 177) 99) 0) => false",
-        // Floats in between are beyond the solver.
+        // Floats in intermediate terms are beyond the solver.
         "(eq (cast (mul (cast ?x:u8 to=f32) (cast ?y:u8 to=f32)) to=i32) 45369) => false",
     ] {
         let found = check(&rule(text));

@@ -1,4 +1,4 @@
-//! Rules that are refused, each with a message that says where and why.
+//! Rejected rules, each with a message that gives the position and the reason.
 
 use pretty_assertions::assert_eq;
 use rewright_rewrites::RewriteRegistryError;
@@ -68,7 +68,7 @@ fn every_error_is_reported() {
 
 #[test]
 fn any_text_is_refused_or_read() {
-    // Nothing of it may panic or run for ever, whatever the bytes.
+    // No part of it may panic or loop, whatever the bytes.
     let text =
         "(add (mul ?x:int.const 2.5e3) [neg ?y]) <=> (sum ?x axes=@a).1, inf if [nonneg(?x)] liberties [no_nan] é";
     cut(text);
@@ -79,7 +79,7 @@ fn any_text_is_refused_or_read() {
     assert!(message(&deep).contains("nested no deeper than"), "a deep term");
 }
 
-/// Reads the text without each of its parts.
+/// Parses the text without each of its parts.
 fn cut(text: &str) {
     let ends: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
     for &end in &ends {
@@ -120,7 +120,7 @@ fn files_of_rules() {
     let rules = parse_rules(text, "my.ron").unwrap();
     let lines: Vec<(&str, u32)> = rules.iter().map(|r| (r.entry.def.name, r.entry.origin.line)).collect();
     assert_eq!(lines, [("one", 2), ("two", 3)]);
-    // Of unsigned integers the second one is wrong.
+    // The second rule is wrong for unsigned integers.
     assert_eq!(rules.iter().map(|rule| rule.check().is_ok()).collect::<Vec<_>>(), [true, false]);
     let error = parse_rules("[\n Rule(nam: \"one\", rule: \"\"),\n]", "my.ron").unwrap_err();
     assert_eq!((error.line, error.message.contains("nam")), (2, true), "{error}");
@@ -155,7 +155,7 @@ fn attributes_that_must_be_given() {
         let found = soundness::check(&rule);
         assert!(found.counterexample.is_none() && found.points > 100, "{text}: {found:?}");
     }
-    // They are tried beside scalars, at the extents that they name, and where types leave extents open.
+    // They are tested with scalars, at the extents that they name, and with open extents.
     for (text, sound) in [
         ("(getitem (neg ?x:float) ?i:i64) => (neg (getitem ?x ?i))", true),
         ("(slice ?x at=[:5]) => ?x", false),

@@ -1,4 +1,4 @@
-//! Every rule of the registry is tried by itself.
+//! Tests every rule of the registry by itself.
 
 use rewright_rewrites::def::Form;
 use rewright_rewrites::rewrites;

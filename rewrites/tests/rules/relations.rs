@@ -1,11 +1,10 @@
 //! Rules whose conditions relate constants, or combine and negate conditions. Integers wrap, so the rules
-//! are written of 16-bit integers that are widened, and of small constants: no sum and no product
-//! overflows.
+//! use widened 16-bit integers and small constants: no sum and no product overflows.
 
 use rewright_rewrites::rule::{parse_rule, soundness};
 
-/// Of `?k`, `?m`, `?n`, `?p` and `?q` constants are made, and of other variables but the bool `?c` widened
-/// integers.
+/// `?k`, `?m`, `?n`, `?p` and `?q` become constants, and the other variables except the bool `?c` become
+/// widened integers.
 const RULES: &[&str] = &[
     // Conjunctions.
     "(and (ne ?a ?k) (eq ?a ?m)) => (eq ?a ?m) if [(ne ?k ?m)]",
@@ -123,10 +122,10 @@ const RULES: &[&str] = &[
     "(sub ?a (mul (floordiv (add ?a ?k) ?m) ?m)) => (add (mod (add ?a ?k) ?m) [neg ?k]) if [(gt ?m 0), (eq (add ?k 1) ?m)]",
 ];
 
-/// Names of constants.
+/// The names of constants.
 const CONSTANTS: &str = "kmnpq";
 
-/// The rule with dtypes, and with bounds of its constants.
+/// The rule with dtypes, and with bounds for its constants.
 fn widened(rule: &str) -> String {
     let (sides, conditions) = rule.split_once(" if [").expect("a condition");
     let conditions = conditions.strip_suffix(']').expect("the end of the conditions");
@@ -175,18 +174,18 @@ fn a_hundred_rules_hold() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// One relation of each kind is left out, turned, or off by one.
+/// One relation of each kind is left out, reversed, or off by one.
 #[test]
 fn rules_with_a_wrong_relation_have_a_counterexample() {
     let wrong = [
-        // Zero divides nothing here, and a quotient by it is zero.
+        // No number is divisible by zero here, and a quotient by it is zero.
         "(add (mul ?a ?k) (mul ?b ?m)) => (mul (add ?a (mul ?b [floordiv ?m ?k])) ?k) if [(eq (mod ?m ?k) 0)]",
         "(eq (add (mul ?a ?k) ?m) 0) => (eq ?a [neg [floordiv ?m ?k]]) if [(eq (mod ?m ?k) 0)]",
         "(where ?c (mul ?a ?k) ?m) => (mul (where ?c ?a [floordiv ?m ?k]) ?k) if [(eq (mod ?m ?k) 0)]",
         // The divisor may be negative.
         "(lt ?k (floordiv ?a ?m)) => (lt ?a [mul ?k ?m]) if [(lt ?m 0)]",
         "(maximum (floordiv ?a ?k) (floordiv ?b ?k)) => (floordiv (maximum ?a ?b) ?k) if [(ne ?k 0)]",
-        // Divides the wrong way round.
+        // The wrong divisibility.
         "(floordiv (mul ?a ?k) ?m) => (mul ?a [floordiv ?k ?m]) if [(eq (mod ?m ?k) 0), (gt ?m 0)]",
         "(mod (add (mul ?a ?k) ?b) ?m) => (mod ?b ?m) if [(eq (mod ?m ?k) 0)]",
         // Off by one.
@@ -194,7 +193,7 @@ fn rules_with_a_wrong_relation_have_a_counterexample() {
         "(and (lt ?k ?a) (lt ?a ?m)) => false if [(le ?m (add ?k 2))]",
         "(lt (mod ?a ?k) ?m) => (ne (mod ?a ?k) [sub ?k 1]) if [(eq (add ?m 2) ?k), (gt ?k 0)]",
         "(maximum (mul (floordiv (add ?a ?k) ?m) ?m) ?a) => (mul (floordiv (add ?a ?k) ?m) ?m) if [(gt ?m 0), (ge ?k (sub ?m 2))]",
-        // The other one of two that exclude each other.
+        // The other one of two exclusive conditions.
         "(and (ne ?a ?k) (eq ?a ?m)) => (eq ?a ?m) if [(eq ?k ?m)]",
         "(minimum ?a (where (eq ?a ?k) ?m ?a)) => ?a if [(not (le ?k ?m))]",
         "(lt (minimum ?a ?k) (minimum ?a ?m)) => false if [(or (ge ?k ?m) (eq (add ?k 1) ?m))]",
@@ -212,7 +211,7 @@ fn rules_with_a_wrong_relation_have_a_counterexample() {
     }
 }
 
-/// Relations that hold of integers as they wrap, of bools, and of floats.
+/// Relations that hold for wrapping integers, for bools, and for floats.
 #[test]
 fn rules_that_wrap_hold_too() {
     for rule in [

@@ -1,4 +1,4 @@
-//! Rules that say more than is true are found out, and the others are not.
+//! Unsound rules are detected, and sound ones pass.
 
 use rewright_rewrites::rule::{parse_rule, soundness};
 
@@ -29,28 +29,28 @@ fn unsound_rules_have_a_counterexample() {
         "(floordiv ?x:signed ?y) => (neg (floordiv (neg ?x) ?y))",
         // Sums of small integers are computed at i64, where -(-128) is 128.
         "(sum (neg ?x:int) axes=@a keepdims=@k) => (neg (sum ?x axes=@a keepdims=@k))",
-        // A liberty too few.
+        // One missing liberty.
         "(div ?x:float ?x) => 1 liberties [no_inf]",
         "(mul ?x 1) => ?x",
         "(mul ?x:float 0) => 0 liberties [no_nan, no_inf]",
-        // Wrong whatever is granted.
+        // Wrong with all liberties.
         "(sub (add ?a:float ?b) ?b) => ?b liberties [reassociate, no_nan, no_inf, no_signed_zeros, approximate]",
         "(sum (mul ?x:float ?x) axes=@a keepdims=@k) => (sum ?x axes=@a keepdims=@k) liberties [reassociate, approximate]",
         "(transpose (transpose ?x perm=@p) perm=@q) => ?x",
         "(power ?x:int ?y) => (mul ?x ?y)",
-        // A sum of what was broadcast has more terms.
+        // The sum of a broadcast operand has more terms.
         "(sum (add ?x:i64 ?y) axes=@a keepdims=@k) => (add (sum ?x axes=@a keepdims=@k) (sum ?y axes=@a keepdims=@k))",
-        // Where extents are not known, what is summed may have had more than what is left.
+        // If extents are unknown, the dropped operand may have had more elements than the rest.
         "(add (sub ?x:i64 ?x) ?y) => (add (sub (sum ?x keepdims=true) (sum ?x keepdims=true)) ?y)",
-        // True but at one value, which the rule names.
+        // True except for one value, which the rule names.
         "(eq ?x:i32 1000) => false",
         "(lt ?x:i32 1000) => (le ?x 1000)",
         "(eq ?x:f64 0.7) => false",
-        // Floats of 32 bits do not hold all integers of 32 bits.
+        // Floats of 32 bits do not represent all integers of 32 bits.
         "(cast (cast ?x:i32 to=f32) to=i32) => ?x",
-        // What is rounded once or twice.
+        // Rounded once or twice.
         "(add (add ?x:float 1) 1) => (add ?x 2)",
-        // The order of a sum shows.
+        // The order of a sum matters.
         "(sum (transpose ?x:float)) => (sum ?x)",
         "(sum ?x:float axes=[1]) => (sum (transpose ?x) axes=[0])",
     ];
@@ -88,7 +88,7 @@ fn sound_rules_have_none() {
         "(mul (exp ?x:float) (exp ?y)) => (exp (add ?x ?y)) liberties [approximate, no_nan, no_inf]",
         "(sum (neg ?x:i64) axes=@a keepdims=@k) => (neg (sum ?x axes=@a keepdims=@k))",
         "(divmod ?x:int ?y) => (floordiv ?x ?y), (mod ?x ?y)",
-        // It is not applied where the extents of ?b may be the result's.
+        // It is not applied if the extents of ?b may be the result's.
         "(sub (add ?a:int ?b) ?b) => ?a",
         "(sum (add ?x:i64 ?y) axes=@a keepdims=@k) => (add (sum ?x axes=@a keepdims=@k) (sum ?y axes=@a keepdims=@k)) if [same_shape(?x, ?y)]",
         "(right_shift (left_shift ?x:unsigned ?n:const) ?n) => (bitand ?x [right_shift [left_shift [bitor [bitxor ?n ?n] [invert [bitxor ?n ?n]]] ?n] ?n]) if [below_width(?n)]",

@@ -1,4 +1,4 @@
-//! Verdicts where a rule is nearly right: NaN and infinities beside rounding, units of rounding, large
+//! Verdicts on rules that are nearly right: NaN and infinities beside rounding, units of rounding, large
 //! arrays, many combinations.
 
 use rewright_rewrites::rule::soundness::{Judgement, Verdict, check, judge};
@@ -8,7 +8,7 @@ fn rule(text: &str) -> Rule {
     parse_rule("rule", text).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// All rules with another verdict than this.
+/// All rules with a verdict other than this.
 fn others(verdict: Verdict, rules: &[&str]) -> Vec<String> {
     let found = rules.iter().map(|text| (text, check(&rule(text))));
     found.filter(|(_, found)| found.verdict() != verdict).map(|(text, found)| format!("{text}\n  {found}")).collect()
@@ -25,16 +25,16 @@ fn a_nan_of_one_side_is_a_difference_however_a_rule_rounds() {
         "(log (power ?a:float ?b)) => (mul ?b (log ?a)) liberties [approximate, no_nan, no_inf]",
         "(sqrt (div ?x:float ?y)) => (div (sqrt ?x) (sqrt ?y)) liberties [approximate, no_nan, no_inf]",
         "(mul ?x:float ?x) => (exp (mul 2 (log ?x))) liberties [approximate, no_nan, no_inf]",
-        // The pattern is NaN, and nothing says that it may be.
+        // The pattern is NaN, and no liberty excludes that.
         "(log ?x:float) => (log (abs ?x)) liberties [approximate, no_inf]",
         "(power ?a:float 0.3333333333333333) => (cbrt ?a) liberties [approximate, no_signed_zeros, no_inf]",
         "(sqrt (mul ?x:float ?y)) => (mul (sqrt (abs ?x)) (sqrt (abs ?y))) liberties [reassociate, no_inf]",
-        // An infinity that is written, or comes of a division by zero, is no rounding.
+        // An infinity that is written, or comes from a division by zero, is no effect of rounding.
         "(mul ?x:float inf) => ?x liberties [reassociate]",
         "(div ?x:float 0) => ?x liberties [reassociate]",
         "(log (mul ?x:float 0)) => (mul ?x 0) liberties [approximate, no_nan]",
         "(reciprocal (sub ?x:float ?x)) => 1 liberties [contract, no_nan]",
-        // Beside an infinite operand finite results are compared, too.
+        // Finite results beside an infinite operand are compared too.
         "(where (isinf ?x:float) 3.0 ?x) => (where (isinf ?x) 4.0 ?x) liberties [approximate]",
     ];
     assert_eq!(others(Verdict::Unsound, &unsound), Vec::<String>::new());
@@ -62,7 +62,7 @@ fn liberties_differ_in_how_much_they_allow() {
         "(exp (add ?a:float ?b)) => (mul (exp ?a) (exp ?b)) liberties [contract, no_nan, no_inf]",
         "(exp (add ?a:float ?b)) => (mul (exp ?a) (exp ?b)) liberties [reassociate, no_nan, no_inf]",
         "(mul ?x:float 1.01) => ?x liberties [approximate]",
-        // A conversion is no rounding less.
+        // Removing a conversion does not only remove a rounding.
         "(cast (cast ?x:f64 to=f32) to=f64) => ?x liberties [contract]",
         "(sum ?x:float axes=@a) => (mul (sum ?x axes=@a) 1.0001) liberties [reassociate]",
     ];
@@ -100,7 +100,7 @@ fn arrays_are_large_and_unequal_enough() {
         "(cast (cast (sum ?x:bool) to=u8) to=i64) => (sum ?x)",
         "(cast (cast (sum ?x:bool) to=u16) to=i64) => (sum ?x)",
         "(cast (cast (sum ?x:u8) to=u16) to=u64) => (sum ?x)",
-        // What is broadcast before it is multiplied.
+        // Operands that are broadcast before they are multiplied.
         "(dot_general (add ?a:i64 ?b) ?c lhs_contract=[1] rhs_contract=[0]) => (add (dot_general ?a ?c lhs_contract=[1] rhs_contract=[0]) \
          (dot_general ?b ?c lhs_contract=[1] rhs_contract=[0])) if [matrix(?a), matrix(?b), matrix(?c), same_dtype(?a, ?b), \
          same_dtype(?b, ?c)]",
@@ -123,7 +123,7 @@ fn the_budget_is_spread_over_all_combinations() {
         "(stack (cast ?x to=@t) (cast ?y to=@t) (cast ?z to=@t) axis=@a) => (cast (stack ?x ?y ?z axis=@a) to=@t)",
     ];
     assert_eq!(others(Verdict::Unsound, &unsound), Vec::<String>::new());
-    // What was left out is said.
+    // The notes mention the cases that are left out.
     let wide =
         check(&rule("(concat (neg ?a) (neg ?b) (neg ?c) (neg ?d) axis=@a) => (neg (concat ?a ?b ?c ?d axis=@a))"));
     if wide.verdict() == Verdict::Held {
@@ -138,7 +138,7 @@ fn remedies_hold() {
         (verdict, remedy)
     };
     let none = [
-        // Nothing is left to be compared without NaN.
+        // Without NaN there is nothing to compare.
         "(sqrt (sub -1 (mul ?x:float ?x))) => 42",
         "(mul ?x:float inf) => ?x",
         "(neg ?x:int) => ?x",
@@ -148,7 +148,7 @@ fn remedies_hold() {
         assert_eq!(remedy(text), (Verdict::Unsound, None), "{text}");
     }
     for (text, wanted) in [
-        // A function that approximates zero may come to it from the other side.
+        // A function that approximates zero may give a zero of the other sign.
         ("(mul (sqrt ?x:float) (sqrt ?x)) => ?x", "no_nan, approximate"),
         ("(sub (add ?a:float ?b) ?b) => ?a", "no_nan, approximate"),
         ("(not (lt ?a:float ?b)) => (ge ?a ?b)", "no_nan"),

@@ -1,4 +1,4 @@
-//! Functions of one block, as large as one likes, for measurements.
+//! Functions of one block of any size, for measurements.
 
 use rewright_ir::{Function, Module, parse_module};
 use rewright_rewrites::{Analyses, MatchCx};
@@ -8,7 +8,7 @@ pub fn module(text: &str) -> Module {
     parse_module(text, "straight").unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// Arithmetic of which an eighth each does nothing, is computed twice, and is not used.
+/// Arithmetic of which an eighth each has no effect, is computed twice, or is unused.
 pub fn redundant(n: usize, ty: &str) -> String {
     let mut text = format!("func @f(%x: {ty}, %y: {ty}) -> {ty} {{\nentry:\n");
     let (mut a, mut b) = ("%x".to_string(), "%y".to_string());
@@ -33,7 +33,7 @@ pub fn redundant(n: usize, ty: &str) -> String {
     text
 }
 
-/// Scalar arithmetic that no rewrite of the default pipeline can make any better.
+/// Scalar arithmetic that no rewrite of the default pipeline improves.
 pub fn minimal(n: usize) -> String {
     let mut text = String::from("func @f(%x: f64, %y: f64) -> f64 {\nentry:\n");
     let name = |i: usize| match i {
@@ -54,8 +54,8 @@ pub fn minimal(n: usize) -> String {
     text
 }
 
-/// Analyses that know a function's effects and paths, which stay as they are while instructions are rewritten, and nothing that rewrites
-/// find out for themselves.
+/// Analyses with a function's effects and paths, which stay valid while instructions are rewritten, and
+/// without analyses of the rewrites' own.
 pub fn known(func: &Function, module: &Module) -> Analyses {
     let analyses = Analyses::default();
     let cx = MatchCx::new(func, module, &analyses);
