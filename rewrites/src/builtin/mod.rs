@@ -29,12 +29,14 @@
 //! - [`sink`]: sinks arrays into the block that needs them.
 //! - [`array_expr`]: fuses chains of elementwise ops into one node.
 //! - [`expr_siblings`]: fuses elementwise expressions that read one array into one pass.
+//! - [`node_results`]: removes unread and duplicate results of nodes.
 //! - [`node_extents`]: fills in extents of nodes that later types make known.
+//! - [`components`]: replaces a component of an assembled array by the operand that it was assembled from.
 //! - [`del_placement`]: ends each array's life after its last use.
 //!
-//! All rewrites but the last and [`one_pass_variance`], which takes liberties, keep every bit of a result.
-//! Of a NaN only that it is NaN is kept: IEEE 754 does not say which of two NaNs an operation returns, and
-//! processors differ.
+//! All rewrites except [`one_pass_variance`], which takes liberties, keep every bit of a result. Of a NaN
+//! only that it is NaN is kept: IEEE 754 does not say which of two NaNs an operation returns, and processors
+//! differ.
 
 mod apart;
 pub mod array_expr;

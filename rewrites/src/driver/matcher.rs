@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 /// If no rewrite matches, a test of a function with one block allocates nothing, as long as rewrites keep
 /// the promise of [`Rewrite::matches`](crate::Rewrite::matches) and
 /// [`RootRewrite::matches`](crate::RootRewrite::matches). In functions of several blocks, the built-in
-/// rewrites that plan for the whole function first run a quick test. It may be true without a match: a loop
-/// that starts with a constant may have something to do for `fold`.
+/// rewrites that plan for the whole function first run a quick test. If it is true, they allocate the plan
+/// even without a match: a loop that starts with a constant may have something to do for `fold`.
 pub struct Matcher {
     plan: Plan,
     /// For each op, by its number, the root rewrites that can start there, with their groups, in pipeline

@@ -7,8 +7,8 @@ use rewright_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashSet;
 use slotmap::SecondaryMap;
 
-/// The most users of a value that are queued when a user is added or removed. Queuing all users of a widely
-/// used value would take quadratic time.
+/// When a user of a value is added or removed, the value's other users are queued only if there are at most
+/// this many. Queuing all users of a widely used value would take quadratic time.
 const FEW: usize = 8;
 
 /// After an application that touches more instructions and values than this, and a large part of the

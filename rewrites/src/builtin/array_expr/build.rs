@@ -52,8 +52,8 @@ pub fn build(cx: &MatchCx<'_>, group: &Group) -> Result<Built, TypeError> {
 }
 
 /// The extents of the group's axes. An extent that the type of the last member leaves open is the broadcast
-/// of the operands' extents, if these are known by now. Otherwise it stays open, and no operand is read
-/// along the axis without broadcasting.
+/// of the operands' extents. By now these may be known, and possibly no operand is indexed by the axis any
+/// more.
 fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
     let mut extents: Vec<Dim> = dims.iter().map(|&d| if d == Dim::Any { Dim::Const(1) } else { d }).collect();
     let mut clashes: SmallVec<[usize; 2]> = SmallVec::new();

@@ -49,8 +49,8 @@ pub fn look_through(cx: &MatchCx<'_>, value: Value) -> Viewed {
     seen
 }
 
-/// Whether reading the base of a view determines every extent of a space with these dims, in which `lies`
-/// gives the axes of the view: an axis that the base lacks has extent 1, or the extent of the space.
+/// Whether reading the base instead of the view loses no extent of a space with these dims. `lies` maps the
+/// view's axes to the space. An axis that the base lacks must have extent 1, or the extent of the space.
 pub fn is_exact(func: &Function, value: Value, base: Value, view: &AxisMap, lies: &AxisMap, dims: &[Dim]) -> bool {
     let base_dims = func.ty(base).dims();
     func.ty(value).dims().iter().enumerate().all(|(axis, &dim)| {

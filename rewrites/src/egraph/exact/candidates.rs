@@ -72,8 +72,8 @@ impl Candidates {
         self.free.iter().map(Option::is_some).collect()
     }
 
-    /// Drops nodes that can't be computed, and nodes that cost more than the known solution together with
-    /// the most expensive chain of their operands.
+    /// Drops nodes that can't be computed, and nodes that cost more than the known solution: a lower bound
+    /// of a node's cost is its own weight and that of the most expensive chain of operands.
     fn drop_costly(&mut self, known: u64) {
         let mut least: Vec<Option<u64>> = self.free.iter().map(|free| free.map(|_| 0)).collect();
         let whole = |candidate: &Candidate, least: &[Option<u64>]| {

@@ -2,10 +2,10 @@
 //!
 //! Each node has a variable that says whether it is chosen. A root class chooses one node, and a chosen node
 //! requires one chosen node in each of its operands' classes. These constraints alone allow cycles of cheap
-//! nodes that compute each other. So wherever a solution has a cycle, a constraint is added: a class of the
-//! cycle may be chosen only if for one of the classes a node outside of the cycle is chosen. The constraints
-//! are first added for solutions of the linear relaxation, whose cost is a lower bound. Often the bound is
-//! tight, and no search is needed.
+//! nodes that compute each other. So for each cycle in a solution a constraint is added: a class of the
+//! cycle may be chosen only if one of these classes chooses a node that needs no class of the cycle. The
+//! constraints are first added for solutions of the linear relaxation, whose cost is a lower bound. Often
+//! the bound is tight, and no search is needed.
 //!
 //! Before that, dominated and too expensive nodes are removed. The solver and the limits do not depend on
 //! time, so the same graph gives the same result on every machine. The solver's result is accepted only
