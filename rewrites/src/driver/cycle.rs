@@ -106,8 +106,8 @@ impl Cycles {
     }
 }
 
-/// A hash of one instruction: op, attributes (a sketch of an expression), result types, and the kinds of its
-/// first operands, but not their definitions.
+/// A hash of one instruction: op, attributes (a sketch of an expression), result types, and for each of the
+/// first operands the constant, the parameter's index or the defining op, but not that op's operands.
 fn part(func: &Function, inst: Inst) -> u64 {
     let mut h = FxHasher::default();
     let data = func.inst(inst);

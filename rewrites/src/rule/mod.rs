@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! (div ?x (sqrt ?x)) => (sqrt ?x)  if [nonneg(?x)] liberties [no_nan]
-//! (floordiv (floordiv ?x:int ?a:const) ?b:const) => (floordiv ?x [mul ?a ?b])  if [(gt ?a 0), (gt ?b 0), (eq (floordiv (mul ?a ?b) ?b) ?a)]
+//! (floordiv (floordiv ?x:int ?a:const) ?b:const) => (floordiv ?x [mul ?a ?b])
+//!     if [(gt ?a 0), (gt ?b 0), (eq (floordiv (mul ?a ?b) ?b) ?a)]
 //! (?cmp{lt, le, gt, ge} (neg ?x:float) (neg ?y)) => (?cmp ?y ?x)
 //! (floordiv ?x ?y), (mod ?x ?y) => (divmod ?x ?y).0, (divmod ?x ?y).1
 //! (concat (neg ?xs:float)... axis=@a) => (neg (concat ?xs... axis=@a))
