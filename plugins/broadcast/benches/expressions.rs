@@ -1,4 +1,5 @@
-//! What an expression costs from operators to the result where there is little to compute: to know its program again, and to call it.
+//! What an expression costs from operators to the result where there is little to compute: to know its
+//! program again, and to call it.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rewright::ir::Styled;

@@ -1,8 +1,10 @@
 //! Zeros that make a product zero, whatever the other factor is.
 //!
-//! Of integers and bools that is arithmetic. Of floats it is not, for zero times infinity is no number, and zero times a negative number is a negative
-//! zero. `finite=true` on `broadcasted` changes what a product means: with a factor of zero it is zero, of positive sign. It is so for each element by its
-//! value, so that it does not matter which places somebody looks at: types, the reference evaluation and kernels say the same.
+//! Of integers and bools that is arithmetic. Of floats it is not, for zero times infinity is no number, and
+//! zero times a negative number is a negative zero. `finite=true` on `broadcasted` changes what a product
+//! means: with a factor of zero it is zero, of positive sign. It is so for each element by its value, so
+//! that it does not matter which places somebody looks at: types, the reference evaluation and kernels say
+//! the same.
 
 use crate::element::{Cell, zero};
 use rewright::ir::expr::BodyRef;
@@ -22,7 +24,8 @@ pub fn is_asked(op: Op, attrs: &Attrs, dtype: DType) -> bool {
     attrs.flag("finite") && ABSORBING.contains(&op.name) && !is_exact(dtype)
 }
 
-/// An element of the op's result, of this dtype; `own` are the op's attributes, and `absorbs` says that zeros are absorbed.
+/// An element of the op's result, of this dtype; `own` are the op's attributes, and `absorbs` says that
+/// zeros are absorbed.
 pub fn element(op: Op, own: &Attrs, args: &[Scalar], dtype: DType, absorbs: bool) -> Result<Scalars, EvalError> {
     match absorbs && args.iter().any(|arg| !arg.truthy()) {
         true => Ok(Scalars::from_iter([zero(dtype)])),

@@ -1,7 +1,8 @@
 //! The rewrite `bits-on-words`: logic of packed bools is computed 64 at a time.
 //!
-//! Where every operand of a nest is of `bits` or a bool, and every function is one that words have too, `materialize` is one `arrayexpr` over
-//! words. Bits beyond the end of a row stay zero: they are masked off where the nest makes ones of zeros.
+//! Where every operand of a nest is of `bits` or a bool, and every function is one that words have too,
+//! `materialize` is one `arrayexpr` over words. Bits beyond the end of a row stay zero: they are masked off
+//! where the nest makes ones of zeros.
 
 use crate::element::{Cell, assembled, insert};
 use crate::nest::{Applied, Nest, Part};
@@ -114,7 +115,8 @@ fn is_bits(ty: &Type) -> bool {
     ty.style().is_some_and(|style| style == "bits")
 }
 
-/// Whether a leaf has words along the rows of the result, or is one bool for each of them; the error says what is in the way.
+/// Whether a leaf has words along the rows of the result, or is one bool for each of them; the error says
+/// what is in the way.
 fn leaf_words(ty: &Type, result: &Type) -> Result<bool, String> {
     if ty.is_scalar() && ty.dtype() == DType::Bool {
         return Ok(false);
@@ -152,7 +154,8 @@ fn ones_of_zeros(func: &Function, nest: &Nest, result: &Type) -> bool {
     values.last().copied().flatten() != Some(Scalar::Bool(false))
 }
 
-/// The length of a row of the result: a constant, or computed of an operand. Nothing if rows fill their words.
+/// The length of a row of the result: a constant, or computed of an operand. Nothing if rows fill their
+/// words.
 fn row_length(rw: &mut Rewriter<'_>, nest: &Nest, result: &Type) -> Result<Option<Row>, RewriteError> {
     let dim = result.dims().last().copied().unwrap_or(Dim::Any);
     if let Dim::Const(n) = dim {

@@ -1,7 +1,8 @@
-//! Interfaces of styles that kernels are made by: the element at an index as a scalar expression, and where stored elements belong.
+//! Interfaces of styles that kernels are made by: the element at an index as a scalar expression, and where
+//! stored elements belong.
 //!
-//! Both are written over affine forms of the axes of an expression, so that what is known of them (this is on the diagonal, that is below it) is decided
-//! when the kernel is made, and only the rest when it runs.
+//! Both are written over affine forms of the axes of an expression, so that what is known of them (this is
+//! on the diagonal, that is below it) is decided when the kernel is made, and only the rest when it runs.
 
 use crate::absorption;
 use crate::ops::broadcasted::attrs_of_op;
@@ -52,11 +53,11 @@ pub struct Cell<'f> {
     pub axes: Vec<Axis>,
     /// For which points it is computed.
     pub guard: Vec<Condition>,
-    /// What is read.
+    /// The operands of the expression.
     pub operands: Vec<Operand>,
     /// The values that are read.
     pub args: Vec<Value>,
-    /// What is computed.
+    /// The scalar SSA body.
     pub body: Body,
     known: HashMap<(Value, Vec<Index>), BodyRef>,
     /// Inside so many selections: what is read may be beyond the ends.
@@ -155,7 +156,8 @@ impl<'f> Cell<'f> {
         Ok(self.op(op, args, dtype, Loc::default()))
     }
 
-    /// One of two elements of a dtype: the first one where the test of a form holds. Where it is known whether it does, the other one is not computed.
+    /// One of two elements of a dtype: the first one where the test of a form holds. Where it is known
+    /// whether it does, the other one is not computed.
     pub fn when(
         &mut self,
         form: &Affine,
@@ -241,7 +243,8 @@ impl<'f> Cell<'f> {
 }
 
 impl Cell<'_> {
-    /// The array of these dims that has `element` at each point, zero where the guard admits none; and the values that its expression reads.
+    /// The array of these dims that has `element` at each point, zero where the guard admits none; and the
+    /// values that its expression reads.
     pub fn finish(mut self, element: BodyRef, dtype: DType, dims: &[Dim]) -> (ArrayExpr, Vec<Value>) {
         let element = self.selected(element, dtype);
         self.body.yields.push(element);
@@ -256,8 +259,8 @@ impl Cell<'_> {
 }
 
 impl Cell<'_> {
-    /// The element where the guard admits the point, else zero: kernels select faster than they leave out. Where something could fail that nobody asked
-    /// for, the guard stays.
+    /// The element where the guard admits the point, else zero: kernels select faster than they leave out.
+    /// Where something could fail that nobody asked for, the guard stays.
     fn selected(&mut self, element: BodyRef, dtype: DType) -> BodyRef {
         let cannot_fail = |op: &BodyOp| match op {
             BodyOp::Op(op, _) => !op.traits.contains(Traits::PARTIAL),
@@ -297,7 +300,8 @@ pub fn assembled(rw: &mut Rewriter<'_>, style: &str, ty: &Type, components: Vec<
     rw.op_with("assemble", components, attrs)
 }
 
-/// An array as a dense one. Every element of one of a style is written down for that, which a remark says: whatever for.
+/// An array as a dense one. Every element of one of a style is written down for that, which a remark says:
+/// whatever for.
 pub fn dense(rw: &mut Rewriter<'_>, array: Value, loc: Loc, what_for: &str) -> Result<Value, RewriteError> {
     let ty = rw.func().ty(array).clone();
     if ty.style().is_none() {
@@ -307,8 +311,8 @@ pub fn dense(rw: &mut Rewriter<'_>, array: Value, loc: Loc, what_for: &str) -> R
     rw.op_with("restyle", [array], Attrs::new().with("style", Attr::Str("dense".into())))
 }
 
-/// A dense array with the extents of the result, but for axes that are known to have one element: a view, which fails where the extents do not fit. Then
-/// elements can be read at whatever places of the result.
+/// A dense array with the extents of the result, but for axes that are known to have one element: a view,
+/// which fails where the extents do not fit. Then elements can be read at whatever places of the result.
 pub fn stretched(rw: &mut Rewriter<'_>, array: Value, result: &Type) -> Result<Value, RewriteError> {
     let own = rw.func().ty(array).dims().to_vec();
     let of = &result.dims()[result.rank().saturating_sub(own.len())..];
@@ -347,7 +351,7 @@ pub fn minus(a: &Affine, b: &Affine) -> Result<Affine, String> {
     Ok(difference)
 }
 
-/// A form so many positions further on.
+/// The form plus a constant offset.
 pub fn plus(form: &Affine, by: i64) -> Result<Affine, String> {
     let mut sum = form.clone();
     sum.offset.constant = sum.offset.constant.checked_add(by).ok_or(LARGE)?;

@@ -1,8 +1,10 @@
 //! Who wins where arrays of different styles meet.
 //!
-//! A style says what elementwise functions make of its arrays ([`Broadcasting`], an interface of the style), and pairs of styles what is made of both
-//! ([`register_join!`](crate::register_join)). One order of a pair is enough. Scalars leave others as they are, and what no pair says is dense; the
-//! remarks of `materialize` say so. Two answers for one pair are an error of the registration, which names both places.
+//! A style says what elementwise functions make of its arrays ([`Broadcasting`], an interface of the
+//! style), and pairs of styles what is made of both ([`register_join!`](crate::register_join)). One order
+//! of a pair is enough. Scalars leave others as they are, and what no pair says is dense; the remarks of
+//! `materialize` say so. Two answers for one pair are an error of the registration, which names both
+//! places.
 
 use rewright::ir::{Origin, Style, Styled};
 use rewright::{DType, Datum, Name, Op, Scalar, Type, inventory};
@@ -47,7 +49,8 @@ pub enum Answer {
     Now(Style),
 }
 
-/// Interface of a storage style: what it has instead of loops, for the functions that its rule answers with [`Answer::Now`]. Rewrites do the same to programs.
+/// Interface of a storage style: what it has instead of loops, for the functions that its rule answers with
+/// [`Answer::Now`]. Rewrites do the same to programs.
 pub struct Eager(pub fn(Op, &[Datum]) -> Result<Styled, String>);
 
 /// What a style asks of a function.
@@ -66,7 +69,8 @@ impl Broadcasting {
     pub const fn zeros(into: &'static str) -> Broadcasting {
         Broadcasting { into, keeps: Keeps::Zeros, zeros: into, rule: |_| Ok(Answer::Join) }
     }
-    /// The same where the elements that are stored say others, of which only the zeros may be left: in another style.
+    /// The same where the elements that are stored say others, of which only the zeros may be left: in
+    /// another style.
     pub const fn only_zeros(self, zeros: &'static str) -> Broadcasting {
         Broadcasting { zeros, ..self }
     }
@@ -77,7 +81,8 @@ impl Broadcasting {
 }
 
 impl Keeps {
-    /// Why results of a dtype that are `zero` where the operands are zero by structure can't be kept; nothing if they can.
+    /// Why results of a dtype that are `zero` where the operands are zero by structure can't be kept;
+    /// nothing if they can.
     pub fn refuses(self, dtype: DType, zero: Option<Scalar>) -> Option<String> {
         match (self, zero) {
             (Keeps::Zeros, None) => Some("what it makes of zeros is not known".into()),
@@ -88,7 +93,8 @@ impl Keeps {
     }
 }
 
-/// Says what is made of arrays of two styles: `register_join!("diagonal", "upper" => "upper")`. `"dense"` declares a conflict.
+/// Says what is made of arrays of two styles: `register_join!("diagonal", "upper" => "upper")`. `"dense"`
+/// declares a conflict.
 #[macro_export]
 macro_rules! register_join {
     ($a:expr, $b:expr => $to:expr) => {
@@ -98,7 +104,7 @@ macro_rules! register_join {
     };
 }
 
-/// What is made of two styles, in either order.
+/// The result style of a pair of styles, in either order.
 #[derive(Clone, Copy, Debug)]
 pub struct Join {
     /// The two.

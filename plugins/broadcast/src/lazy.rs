@@ -1,9 +1,10 @@
 //! `f64[n, n; lazy(diagonal, 0.0)]`: what a nest of `broadcasted` is before it is materialized.
 //!
-//! The arguments are the style that the result has if it may, and what is computed of the zeros of the structure, where that is known. Both are part
-//! of the type, so that the type rule of `materialize` need not look at the nest. Where a style of the
-//! process decides by whole nests, a third one says what the nest is made of ([`Summary`]). As values, such
-//! arrays hold all elements, and the components of operands that their style allocates by.
+//! The arguments are the style that the result has if it may, and what is computed of the zeros of the
+//! structure, where that is known. Both are part of the type, so that the type rule of `materialize` need
+//! not look at the nest. Where a style of the process decides by whole nests, a third one says what the
+//! nest is made of ([`Summary`]). As values, such arrays hold all elements, and the components of operands
+//! that their style allocates by.
 
 use crate::summary::Summary;
 use crate::whole_nest;

@@ -1,5 +1,5 @@
-//! Storage styles for arrays that are not dense: each is one file in [`styles`]. Functions of them are lazy until they are
-//! materialized ([`ops`]), and keep the structure that is proved to stay ([`structure`]).
+//! Storage styles for arrays that are not dense: each is one file in [`styles`]. Functions of them are lazy
+//! until they are materialized ([`ops`]), and keep the structure that is proved to stay ([`structure`]).
 //!
 //! A program that links the crate has them; nothing else needs to be called:
 //!

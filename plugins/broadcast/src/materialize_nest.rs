@@ -1,7 +1,9 @@
-//! The rewrite `materialize-nest`: `materialize` of a nest is one `arrayexpr` for each component of the result.
+//! The rewrite `materialize-nest`: `materialize` of a nest is one `arrayexpr` for each component of the
+//! result.
 //!
-//! Where the result keeps its structure, only elements that are stored are computed: at the places of a component the elements of all operands are
-//! expressions, most of which are known to be read or to be zero.
+//! Where the result keeps its structure, only elements that are stored are computed: at the places of a
+//! component the elements of all operands are expressions, most of which are known to be read or to be
+//! zero.
 
 use crate::element::{Cell, Element, Leaf, Places, Stored, assembled, dense, insert, stretched, zero};
 use crate::lattice::{Broadcasting, Keeps};
@@ -276,7 +278,8 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// All elements, by one expression; or those of each component first where functions are the same everywhere else.
+    /// All elements, by one expression; or those of each component first where functions are the same
+    /// everywhere else.
     fn dense(&self, rw: &mut Rewriter<'_>) -> Result<Value, RewriteError> {
         if let Some(value) = self.by_components(rw)? {
             return Ok(value);
@@ -286,7 +289,8 @@ impl Maker<'_> {
         self.expression(rw, axes, Vec::new(), &at, self.result.dims())
     }
 
-    /// Where components have fewer axes than the array: these, and then their elements among copies of what is computed of zero.
+    /// Where components have fewer axes than the array: these, and then their elements among copies of what
+    /// is computed of zero.
     fn by_components(&self, rw: &mut Rewriter<'_>) -> Result<Option<Value>, RewriteError> {
         let Some(Part::Applied { inst, .. }) = self.nest.parts.last() else { return Ok(None) };
         let lazy = rw.func().ty(rw.func().inst(*inst).results[0]).clone();
@@ -333,7 +337,8 @@ impl Maker<'_> {
         components.iter().zip(places).map(|(component, places)| maker.component(rw, component, places)).collect()
     }
 
-    /// The leaves, of which dense arrays have the extents of the result: only whole axes can be stretched by an expression, and components are along others.
+    /// The leaves, of which dense arrays have the extents of the result: only whole axes can be stretched
+    /// by an expression, and components are along others.
     fn stretched(&self, rw: &mut Rewriter<'_>) -> Result<HashMap<Value, (Value, Read)>, RewriteError> {
         let mut leaves = self.leaves.clone();
         for leaf in self.nest.leaves() {

@@ -38,7 +38,7 @@ impl Part {
     }
 }
 
-/// What is applied.
+/// The applied function.
 #[derive(Clone, Copy, Debug)]
 pub enum Applied {
     /// An elementwise op.

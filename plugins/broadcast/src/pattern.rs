@@ -1,7 +1,10 @@
-//! Interfaces of styles that say at run time where their elements are, as sparse arrays do: a *pattern* of places, and one value for each.
+//! Interfaces of styles that say at run time where their elements are, as sparse arrays do: a *pattern* of
+//! places, and one value for each.
 //!
-//! Functions of such arrays that make zero of zeros are computed in three steps ([`stored_elements`](crate::stored_elements)): the patterns of the operands
-//! are put together, each operand's values are laid out along the places, with zeros where it stores none, and then one kernel goes along all of them.
+//! Functions of such arrays that make zero of zeros are computed in three steps
+//! ([`stored_elements`](crate::stored_elements)): the patterns of the operands are put together, each
+//! operand's values are laid out along the places, with zeros where it stores none, and then one kernel
+//! goes along all of them.
 
 use crate::merge::in_order;
 use crate::terms::Terms;
@@ -10,10 +13,11 @@ use rewright::ndarray::ArcArray;
 use rewright::{Array, Datum, Dim, Element, Name, Scalar, Type, with_array};
 use std::borrow::Cow;
 
-/// Interface of a storage style: what is done with patterns. The last component holds the values, the others say where they are.
+/// Interface of a storage style: what is done with patterns. The last component holds the values, the
+/// others say where they are.
 pub struct Pattern {
-    /// The places that all arrays of one of these terms have, and the values of all arrays there; all arrays have the same
-    /// extents.
+    /// The places that all arrays of one of these terms have, and the values of all arrays there; all
+    /// arrays have the same extents.
     pub united: fn(&EvalCx<'_>, &[&Styled], &Terms) -> Result<United, String>,
     /// For each axis, the positions of the values, in their order.
     pub places: fn(&Styled) -> Result<Vec<Positions>, String>,
@@ -24,7 +28,8 @@ pub struct Pattern {
 /// The positions of some places along one axis.
 pub type Positions = Vec<i64>;
 
-/// Interface of a storage style: the places of an array where it may have something else than zero, in any order, each once.
+/// Interface of a storage style: the places of an array where it may have something else than zero, in any
+/// order, each once.
 pub struct Nonzeros(pub fn(&Styled) -> Vec<Positions>);
 
 /// Interface of a storage style with a pattern: the style that says where an array of a type is zero when it
@@ -98,7 +103,8 @@ pub fn of(style: Style) -> Result<&'static Pattern, String> {
     style.def().interface::<Pattern>().ok_or_else(|| format!("`{style}` has no pattern of places"))
 }
 
-/// The elements of an operand in a style with a pattern. No element is looked at where the operand's own style says where it is zero.
+/// The elements of an operand in a style with a pattern. No element is looked at where the operand's own
+/// style says where it is zero.
 pub fn kept<'a>(cx: &EvalCx<'_>, style: Style, operand: &'a Datum) -> Result<Cow<'a, Styled>, EvalError> {
     let keep = |array: &Array| Styled::keep(style, array).map(Cow::Owned).map_err(EvalError::value);
     let all = || cx.spend(cx.room(operand.dtype(), operand.shape())? as u64);
@@ -213,7 +219,7 @@ pub fn list<T: Element>(elements: Vec<T>) -> Array {
     T::wrap(ArcArray::from(elements).into_dyn())
 }
 
-/// An empty list with room for so many.
+/// An empty list with capacity `len`; the error says that memory is exhausted.
 pub fn reserved<T>(len: usize) -> Result<Vec<T>, String> {
     let mut list = Vec::new();
     list.try_reserve_exact(len).map_err(|_| format!("there is no memory for {len} places"))?;

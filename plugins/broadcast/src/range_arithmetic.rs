@@ -1,10 +1,12 @@
-//! The rewrite `range-arithmetic`: sums of ranges and numbers, and products with numbers, are ranges. They take no loop, whatever the length.
+//! The rewrite `range-arithmetic`: sums of ranges and numbers, and products with numbers, are ranges. They
+//! take no loop, whatever the length.
 //!
-//! The rule of the style says so to the type rule of `broadcasted`, whose result is a range then and not lazy; evaluation and the rewrite compute where it
-//! starts and its step.
+//! The rule of the style says so to the type rule of `broadcasted`, whose result is a range then and not
+//! lazy; evaluation and the rewrite compute where it starts and its step.
 //!
-//! That is so in a range's own dtype only. Integers wrap, and whether those of a range do is not known before it runs; so a result of another dtype, floats
-//! too, is an array. Of floats a range has finite elements, so what is not finite by a number that is written in the program is an array as well; what
+//! That is so in a range's own dtype only. Integers wrap, and whether those of a range do is not known
+//! before it runs; so a result of another dtype, floats too, is an array. Of floats a range has finite
+//! elements, so what is not finite by a number that is written in the program is an array as well; what
 //! turns out not to be when it runs is an error of the style.
 
 use crate::lattice::{Answer, Applying, Broadcasting, Eager, Keeps};

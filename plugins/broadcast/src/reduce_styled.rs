@@ -1,7 +1,9 @@
-//! The rewrite `reduce-styled`: reductions of lazy arrays, and of arrays of storage styles, are parts of kernels over what is stored.
+//! The rewrite `reduce-styled`: reductions of lazy arrays, and of arrays of storage styles, are parts of
+//! kernels over what is stored.
 //!
-//! Packed bools are counted a word at a time. Sums of arrays that are zero where nothing is stored add what is stored; of floats that is another
-//! order, so the rewrite that does it there, `reassociate-styled`, takes that liberty. All else reads every element, in the kernel that reduces them.
+//! Packed bools are counted a word at a time. Sums of arrays that are zero where nothing is stored add what
+//! is stored; of floats that is another order, so the rewrite that does it there, `reassociate-styled`,
+//! takes that liberty. All else reads every element, in the kernel that reduces them.
 
 use crate::element::{Element, Stored};
 use crate::lattice::Broadcasting;
@@ -124,7 +126,8 @@ fn named(name: &str, text: &str) -> Attrs {
 }
 
 impl ReduceStyled {
-    /// How a reduction can be computed from less than all elements; else why it can't, if there is anything to say.
+    /// How a reduction can be computed from less than all elements; else why it can't, if there is anything
+    /// to say.
     fn way(&self, cx: &MatchCx<'_>, root: Inst, reduced: &Reduced) -> Result<Way, Option<String>> {
         let func = cx.func();
         let data = func.inst(root);

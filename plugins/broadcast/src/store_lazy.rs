@@ -1,6 +1,8 @@
-//! The rewrite `store-lazy`: what is stored of a lazy array is materialized first, in the style of where it goes.
+//! The rewrite `store-lazy`: what is stored of a lazy array is materialized first, in the style of where it
+//! goes.
 //!
-//! `store %dest, %l` writes the elements of a nest into an array. The destination's extents win, and what the nest reads of it is read before.
+//! `store %dest, %l` writes the elements of a nest into an array. The destination's extents win, and what
+//! the nest reads of it is read before.
 
 use crate::lazy::Lazy;
 use crate::whole_nest;

@@ -1,5 +1,5 @@
-//! The rewrite `stored-elements`: functions of sparse arrays that make one number of zeros are computed where elements are stored, by one kernel along the
-//! values of all operands.
+//! The rewrite `stored-elements`: functions of sparse arrays that make one number of zeros are computed
+//! where elements are stored, by one kernel along the values of all operands.
 //!
 //! The places of one sparse operand stay as they are (`revalued`). Of several, `align` puts the patterns
 //! together: those of any operand, or of products the places that all factors have ([`terms`](crate::terms)).

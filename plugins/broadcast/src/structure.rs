@@ -1,8 +1,10 @@
-//! What is known of the structure of a result before anything is computed: the rule of [`broadcasted`](crate::ops::broadcasted).
+//! What is known of the structure of a result before anything is computed: the rule of
+//! [`broadcasted`](crate::ops::broadcasted).
 //!
-//! A matrix that is diagonal is zero off its diagonal, so what a function gives there is what it gives of zeros, whatever the elements are. That number
-//! is computed once, by the op's own meaning, and handed on from function to function with the style: where it is zero when all are applied, the result is
-//! diagonal. Nothing depends on elements, and on scalars only where they are written in the program.
+//! A matrix that is diagonal is zero off its diagonal, so what a function gives there is what it gives of
+//! zeros, whatever the elements are. That number is computed once, by the op's own meaning, and handed on
+//! from function to function with the style: where it is zero when all are applied, the result is diagonal.
+//! Nothing depends on elements, and on scalars only where they are written in the program.
 
 use crate::absorption::{self, ABSORBING, is_exact};
 use crate::lattice::{Answer, Applying, Broadcasting, Keeps, lattice};
@@ -41,7 +43,8 @@ enum Operand {
     Styled(Lazy),
 }
 
-/// What a function makes of operands whose broadcast has these dims. `finite` says that no operand holds infinities or NaN.
+/// What a function makes of operands whose broadcast has these dims. `finite` says that no operand holds
+/// infinities or NaN.
 ///
 /// # Errors
 ///
@@ -146,7 +149,8 @@ fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], stretches: bool, beca
     Operand::Styled(lazy)
 }
 
-/// What an array becomes if functions are applied to it alone. The error says why it becomes dense, and nothing of one that is dense.
+/// What an array becomes if functions are applied to it alone. The error says why it becomes dense, and
+/// nothing of one that is dense.
 fn alone(ty: &Type) -> Result<Lazy, Option<String>> {
     if Lazy::is_lazy(ty) {
         return Lazy::of(ty).map_err(Some);
@@ -190,7 +194,8 @@ fn joined(operands: &[Operand], because: &mut Vec<String>) -> Option<Style> {
     style
 }
 
-/// What a function gives where all arrays are zero by structure, if that is known. The error says why what somebody says of it is of no use.
+/// What a function gives where all arrays are zero by structure, if that is known. The error says why what
+/// somebody says of it is of no use.
 fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs) -> Result<Option<Scalar>, String> {
     let zeros: Option<Vec<Scalar>> = operands
         .iter()
@@ -221,7 +226,8 @@ fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs
     }
 }
 
-/// What an op that zero absorbs makes of an array that is zero by structure and others of which nothing is known.
+/// What an op that zero absorbs makes of an array that is zero by structure and others of which nothing is
+/// known.
 fn absorbing(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: DType, finite: bool) -> Option<Lazy> {
     let Function::Op(op) = function else { return None };
     let exact = op.name == "and" || cx.args.iter().all(|ty| is_exact(ty.dtype()));

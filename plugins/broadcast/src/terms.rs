@@ -1,15 +1,18 @@
 //! At which places a nest of sparse arrays may be something else than what it is of zeros.
 //!
-//! A product is zero where one factor is, if the other one is finite; so `s + t * u` is zero but where `s` is stored, or both `t` and `u` are. That is kept as
-//! *terms*, each a set of arrays: a place is of interest if all arrays of a term have it. A sum has the terms of all operands, a product of each pair
-//! of them the union. A function that isn't zero of zeros has the term of no arrays too, which all places have.
+//! A product is zero where one factor is, if the other one is finite; so `s + t * u` is zero but where `s`
+//! is stored, or both `t` and `u` are. That is kept as *terms*, each a set of arrays: a place is of
+//! interest if all arrays of a term have it. A sum has the terms of all operands, a product of each pair of
+//! them the union. A function that isn't zero of zeros has the term of no arrays too, which all places
+//! have.
 //!
-//! An array's values are then needed only where a term with that array is satisfied: elsewhere the nest is the same whatever they are. For a sum that is so if
-//! it is so for its operands. In a product, if no term of it with the array is satisfied there, then either none of that operand with the array is, and the
+//! An array's values are then needed only where a term with that array is satisfied: elsewhere the nest is
+//! the same whatever they are. For a sum that is so if it is so for its operands. In a product, if no term
+//! of it with the array is satisfied there, then either none of that operand with the array is, and the
 //! operand is the same; or one is, and none of the other operand at all, which therefore is zero.
 //!
-//! Zeros that are so absorbed may be negative where they are computed, and are positive where they are not. Functions that can tell are
-//! thought of as needing all arrays wherever they are stored.
+//! Zeros that are so absorbed may be negative where they are computed, and are positive where they are not.
+//! Functions that can tell are thought of as needing all arrays wherever they are stored.
 
 use crate::absorption::{self, ABSORBING, is_exact};
 use crate::lazy::Lazy;
@@ -25,7 +28,7 @@ pub struct Terms(Vec<Vec<usize>>);
 const MOST: usize = 64;
 
 impl Terms {
-    /// Each of so many arrays by itself.
+    /// One term per array: `count` terms.
     pub fn any(count: usize) -> Terms {
         Terms((0..count).map(|number| vec![number]).collect())
     }
@@ -57,7 +60,8 @@ impl Terms {
         self.0.iter().filter(|term| term.len() > 1).flatten().copied()
     }
 
-    /// Those of a nest, if one of them is of several arrays; `number` is the one of an array that says where it is zero.
+    /// Those of a nest, if one of them is of several arrays; `number` is the one of an array that says
+    /// where it is zero.
     pub fn of(nest: &Nest, func: &Function, number: impl Fn(Value) -> Option<usize>) -> Option<Terms> {
         let mut parts: Vec<Known> = Vec::with_capacity(nest.parts.len());
         for part in &nest.parts {
@@ -86,7 +90,7 @@ impl Terms {
     }
 }
 
-/// What is known of a part of a nest.
+/// Facts about one part of a nest.
 struct Known {
     /// Its terms, each with a bit for each array, increasing.
     terms: Vec<u64>,

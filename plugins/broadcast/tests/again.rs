@@ -1,4 +1,5 @@
-//! Calls with arrays of storage styles that are like the ones before: the same results, and next to nothing that is decided or made anew.
+//! Calls with arrays of storage styles that are like the ones before: the same results, and next to nothing
+//! that is decided or made anew.
 
 use rewright::ir::{Style, Styled, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options};

@@ -344,7 +344,8 @@ fn expressions_are_reduced_where_they_are_computed() {
     assert_eq!((!bits.lazy()).reduce("sum").unwrap().to_string(), "1");
 }
 
-/// T51: no array has several elements in one place, for copies that `broadcast` makes have places of their own, and ndarray makes no other.
+/// T51: no array has several elements in one place, for copies that `broadcast` makes have places of their
+/// own, and ndarray makes no other.
 #[test]
 fn copies_have_places_of_their_own() {
     let row = Array::from_fn(DType::F64, &[3], |i| Scalar::F64(i as f64)).unwrap();

@@ -1,5 +1,6 @@
-//! Random nests over arrays some of whose extents are known and others seen when it runs: those fit, are stretched, or are an error. All ways to run a
-//! nest agree with the reference evaluation of the unrewritten program on which, and on the elements.
+//! Random nests over arrays some of whose extents are known and others seen when it runs: those fit, are
+//! stretched, or are an error. All ways to run a nest agree with the reference evaluation of the
+//! unrewritten program on which, and on the elements.
 //!
 //! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test extents` is the full run.
 

@@ -1,4 +1,5 @@
-//! What holds for every style that is registered, of every dtype and small extents: what it takes of a dense array it can keep, and keeps as it is.
+//! What holds for every style that is registered, of every dtype and small extents: what it takes of a
+//! dense array it can keep, and keeps as it is.
 
 use rewright::ir::Styled;
 use rewright::{Array, DType, Scalar, registry};

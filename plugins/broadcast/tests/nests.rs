@@ -1,7 +1,9 @@
-//! Random nests of functions over arrays of every style, and over views of arrays, give what the same functions give of dense copies. Many are stored to
-//! arrays that they read, whole or in part, in order or by a view; and results go to buffers that overlap what is read.
+//! Random nests of functions over arrays of every style, and over views of arrays, give what the same
+//! functions give of dense copies. Many are stored to arrays that they read, whole or in part, in order or
+//! by a view; and results go to buffers that overlap what is read.
 //!
-//! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test nests` is the full run.  `REWRIGHT_NESTS_SEED` is the first seed.
+//! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test nests` is the full run.
+//! `REWRIGHT_NESTS_SEED` is the first seed.
 
 #![allow(unsafe_code, reason = "buffers that overlap arguments are made from raw parts")]
 
@@ -18,7 +20,8 @@ use std::fmt::Write;
 const CASES: usize = 400;
 
 const LITERALS: [&str; 9] = ["2.0j", "0.0", "1.0", "2.0", "-1.5", "inf", "NaN", "3", "0"];
-/// Those with which float ranges are exact: elements of ranges are rounded once, those of arrays by each function.
+/// Those with which float ranges are exact: elements of ranges are rounded once, those of arrays by each
+/// function.
 const EXACT: [&str; 8] = ["2.0j", "0.0", "1.0", "2.0", "inf", "NaN", "4", "0"];
 const UNARY: [&str; 12] =
     ["imag", "conj", "neg", "abs", "sin", "cos", "exp", "log", "floor", "not", "isnan", "integer_power"];
@@ -173,7 +176,8 @@ fn case(random: &mut Rng) -> Case {
     Case { lazy: program(&params, &body.lazy), dense: program(&dense_params, &body.dense), args, stored: body.stored }
 }
 
-/// Functions before and after a product of sparse vectors, which is computed where both are stored, if zeros absorb and nobody can tell their signs.
+/// Functions before and after a product of sparse vectors, which is computed where both are stored, if
+/// zeros absorb and nobody can tell their signs.
 fn product(random: &mut Rng) -> Case {
     let n = random.usize(1..9);
     let mut sparse = || loop {
@@ -201,8 +205,8 @@ fn product(random: &mut Rng) -> Case {
     Case { lazy, dense, args, stored: Vec::new() }
 }
 
-/// A function of values that there are, late ones more often than early ones, so that nests are deep. Of arguments that are `as_given` what they hold is
-/// known.
+/// A function of values that there are, late ones more often than early ones, so that nests are deep. Of
+/// arguments that are `as_given` what they hold is known.
 fn function(
     random: &mut Rng,
     (args, as_given): (&[Datum], &[Datum]),
@@ -260,7 +264,8 @@ fn function(
     body.values.push(value);
 }
 
-/// A range of numbers of any kind, which may wrap if they are integers, and be exact in all that is computed of them if they are not.
+/// A range of numbers of any kind, which may wrap if they are integers, and be exact in all that is
+/// computed of them if they are not.
 fn range(random: &mut Rng, style: &'static StyleDef, n: usize) -> (DType, Datum) {
     let integers =
         [DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::I64, DType::U64];

@@ -1,5 +1,5 @@
-//! Comparisons whose bools become bits where they are computed: the same words on every backend, for all lengths, dtypes and strides, and a remark where
-//! bools are packed afterwards.
+//! Comparisons whose bools become bits where they are computed: the same words on every backend, for all
+//! lengths, dtypes and strides, and a remark where bools are packed afterwards.
 
 use rewright::ir::{Style, Styled, parse_module};
 use rewright::lowering::exec::{Backend, Executable, Options, ViewMut};

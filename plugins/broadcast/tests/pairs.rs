@@ -1,4 +1,5 @@
-//! T62, J23: what two structured matrices give together, for each pair of styles, is of the style that the table says, and equal to what dense copies give.
+//! T62, J23: what two structured matrices give together, for each pair of styles, is of the style that the
+//! table says, and equal to what dense copies give.
 
 use rewright::ir::{Styled, eval, parse_module};
 use rewright::lowering::exec::{Arg, Executable, Options};

@@ -9,7 +9,8 @@ use rewright::rewrites::{NoObserver, Pipeline};
 use rewright::{DType, Name};
 use rewright_broadcast as _;
 
-/// Rows of an array, as one row may be longer than what is read of it: first element, extents and strides in elements.
+/// Rows of an array, as one row may be longer than what is read of it: first element, extents and strides
+/// in elements.
 #[derive(Clone, Copy)]
 struct Part {
     first: usize,
@@ -24,7 +25,8 @@ impl Part {
     }
 }
 
-/// What memory holds after `into = 2 * from + 1` was called in it; each element of `from` is read before it is written over.
+/// What memory holds after `into = 2 * from + 1` was called in it; each element of `from` is read before it
+/// is written over.
 fn wanted(memory: &[f64], from: Part, into: Part) -> Vec<f64> {
     let values: Vec<f64> = from.places().map(|at| 2.0 * memory[at] + 1.0).collect();
     let mut after = memory.to_vec();

@@ -1,4 +1,5 @@
-//! Styles of another crate: what it takes that kernels read their arrays, that they refuse functions, and meet those of others.
+//! Styles of another crate: what it takes that kernels read their arrays, that they refuse functions, and
+//! meet those of others.
 
 use rewright::ir::expr::{Affine, BodyRef, IndexExpr, SymExpr, Test};
 use rewright::ir::style::Arguments;
@@ -10,7 +11,7 @@ use rewright::{Array, DType, Datum, Dim, Limits, Module, Name, Scalar, Type, reg
 use rewright_broadcast::element::{Cell, Element, Leaf, Places, Stored, minus};
 use rewright_broadcast::lattice::{Answer, Applying, Broadcasting, Join, Keeps, Lattice};
 
-// --- T96: a vector of which one element is one ---------------------------------------------------------------------------------------------
+// --- T96: a vector of which one element is one ----------------------------------------------------
 
 static HOT: StyleDef = StyleDef {
     name: "hot",
@@ -36,7 +37,7 @@ register_interface!(style "hot", Element, &Element(|cell, leaf, at| {
     Ok(cell.body.cast(is_there, DType::Bool, leaf.ty.dtype(), Default::default()))
 }));
 
-// --- T97: a matrix that is one number along each diagonal -----------------------------------------------------------------------------------
+// --- T97: a matrix that is one number along each diagonal -----------------------------------------
 
 static TOEPLITZ: StyleDef = StyleDef {
     name: "toeplitz",
@@ -72,7 +73,7 @@ fn toeplitz(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, 
     cell.when(&down.clone(), Test::NotPositive, dtype, |cell| read(cell, right), |cell| read(cell, down))
 }
 
-// --- T98: numbers of a unit --------------------------------------------------------------------------------------------------------------------
+// --- T98: numbers of a unit -----------------------------------------------------------------------
 
 static UNIT: StyleDef = StyleDef {
     name: "unit",
@@ -113,7 +114,7 @@ fn units(applying: &Applying<'_>) -> Result<Answer, String> {
     }
 }
 
-// -------------------------------------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 fn array(shape: &[usize], elements: &[f64]) -> Array {
     Array::from_fn(DType::F64, shape, |i| Scalar::F64(elements[i])).unwrap()
@@ -125,7 +126,8 @@ fn parse(text: &str) -> Result<Module, String> {
     parse_module(text, "test").map_err(|errors| errors.render(false))
 }
 
-/// What a function gives, the reference evaluator and every code generator alike; the rewritten text; and the remarks.
+/// What a function gives, the reference evaluator and every code generator alike; the rewritten text; and
+/// the remarks.
 fn run(text: &str, args: &[Datum]) -> (Vec<Datum>, String, String) {
     let module = parse(text).unwrap_or_else(|why| panic!("{why}"));
     let wanted = eval::evaluate(&module, "f", args.to_vec(), Limits::default()).unwrap().results;
@@ -183,7 +185,8 @@ entry:
     assert_eq!(back.to_string(), rewritten);
 }
 
-/// T98, J29: the style's own message; its rule sees the types of all operands, and says of what the result is.
+/// T98, J29: the style's own message; its rule sees the types of all operands, and says of what the result
+/// is.
 #[test]
 fn units_are_not_mixed() {
     let text = |op: &str, b: &str, result: &str| {

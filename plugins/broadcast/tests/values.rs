@@ -1,4 +1,5 @@
-//! Arrays of storage styles as values: what is refused, by every way of running a function alike, and where they go.
+//! Arrays of storage styles as values: what is refused, by every way of running a function alike, and where
+//! they go.
 
 use rewright::ir::{EvalErrorKind, Style, Styled, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options};
@@ -167,7 +168,8 @@ fn ranges_are_rounded_once_and_wrap() {
         Styled::new(style("range"), dtype, &[n], components.to_vec()).unwrap()
     };
     let tenths = range(DType::F64, 11, Scalar::F64(0.1), Scalar::F64(0.1));
-    // 0.1 and 0.1 are a little more than tenths: ten of them more round to 1.1, one after the other to 1.0999999999999999.
+    // 0.1 and 0.1 are a little more than tenths: ten of them more round to 1.1, one after the other to
+    // 1.0999999999999999.
     assert_eq!(tenths.get(&[10]), Some(Scalar::F64(1.1)));
     assert_eq!(tenths.get(&[11]), None);
     let bytes = range(DType::I8, 4, Scalar::I64(100), Scalar::I64(20));

@@ -12,8 +12,7 @@ use rewright_broadcast::lazy::Lazy;
 use rewright_broadcast::summary::Summary;
 use rewright_broadcast::whole_nest::{Allocating, Deciding, Decision, WholeNest};
 
-// --- J29: an array and a character, which results have from the first operand that has one
-// -------------------------------------------
+// --- J29: an array and a character, which results have from the first operand that has one --------
 
 static ARRAY_AND_CHAR: StyleDef = StyleDef {
     name: "array_and_char",
@@ -61,8 +60,7 @@ fn everywhere(ty: &Type) -> Result<Vec<Places>, String> {
     Ok(vec![Places { extents: extents.ok_or("its extents are not known")?, at, guard: Vec::new() }])
 }
 
-// --- Counts: numbers that are not negative, which opt out where a nest may make others
-// ---------------------------------------------
+// --- Counts: numbers that are not negative, which opt out where a nest may make others ------------
 
 static COUNTS: StyleDef = StyleDef {
     name: "counts",
@@ -112,7 +110,7 @@ fn only_grows(deciding: &Deciding<'_>) -> Result<Decision, String> {
     }
 }
 
-// -------------------------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 
 #[test]
 fn fixtures_hold() {

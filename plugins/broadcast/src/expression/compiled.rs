@@ -24,7 +24,8 @@ struct Kept {
     asked: u64,
 }
 
-/// How many programs expressions were compiled to in this process. Expressions that differ in the values and their extents alone are one program.
+/// How many programs expressions were compiled to in this process. Expressions that differ in the values
+/// and their extents alone are one program.
 pub fn compiled_programs() -> u64 {
     COMPILED.load(Ordering::Relaxed)
 }

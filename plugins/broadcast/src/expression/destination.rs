@@ -7,13 +7,15 @@ use rewright::{Array, Datum, Scalar};
 
 /// Arrays that expressions can be written to, of storage styles too, which they keep.
 pub trait Assign {
-    /// Writes the elements of an expression to this array, whose extents and dtype stay. Where the expression reads it, it reads what was there before.
-    /// Nothing is allocated if nobody but the expression has a share in the buffer, and the expression reads elements only where it writes them.
+    /// Writes the elements of an expression to this array, whose extents and dtype stay. Where the
+    /// expression reads it, it reads what was there before. Nothing is allocated if nobody but the
+    /// expression has a share in the buffer, and the expression reads elements only where it writes them.
     ///
     /// # Errors
     ///
-    /// The shape does not broadcast to this one, the dtype is of a later kind than this one, the style can't have the elements, and those of
-    /// [`Expr::materialize`]. The array then holds what it held before.
+    /// The shape does not broadcast to this one, the dtype is of a later kind than this one, the style
+    /// can't have the elements, and those of [`Expr::materialize`]. The array then holds what it held
+    /// before.
     fn assign(&mut self, expr: impl Into<Expr>) -> Result<(), Error>;
 }
 

@@ -24,7 +24,7 @@ pub enum Error {
     Destination {
         /// The destination's type.
         destination: String,
-        /// What is assigned.
+        /// The type of the assigned expression.
         given: String,
     },
     /// A destination of an earlier kind of dtype.

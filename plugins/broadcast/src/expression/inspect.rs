@@ -61,11 +61,13 @@ impl Expr {
         Ok(found.ok_or_else(|| EvalError::value("a function of scalars gives one"))?)
     }
 
-    /// The elements combined by a reduction, `"sum"` or another one. They are computed in the kernel that combines them.
+    /// The elements combined by a reduction, `"sum"` or another one. They are computed in the kernel that
+    /// combines them.
     ///
     /// # Errors
     ///
-    /// There is no such reduction, the expression is a scalar, or those of [`materialize`](Expr::materialize).
+    /// There is no such reduction, the expression is a scalar, or those of
+    /// [`materialize`](Expr::materialize).
     pub fn reduce(&self, op: &str) -> Result<Datum, Error> {
         self.reduced(op, None)
     }

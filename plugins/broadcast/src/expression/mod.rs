@@ -11,15 +11,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing is computed before [`Expr::materialize`] or [`Assign::assign`]; then the whole expression is one program, compiled when an expression
-//! of its kind is seen for the first time. A kind is the functions, how they hang together, the literals, and the types of the values: not their
-//! extents, but which of them are equal, and which are 1.
+//! Nothing is computed before [`Expr::materialize`] or [`Assign::assign`]; then the whole expression is one
+//! program, compiled when an expression of its kind is seen for the first time. A kind is the functions,
+//! how they hang together, the literals, and the types of the values: not their extents, but which of them
+//! are equal, and which are 1.
 //!
-//! `&x + 1.0` can't be written, for Rust lets nobody but the crate that defines `Array` say what `+` makes of it and a number. One operand has to be
-//! an [`Expr`], which [`Broadcast::lazy`] makes; the other may then be an array or a number, on either side (numbers on the left are `f64`, `i64` or `bool`).
+//! `&x + 1.0` can't be written, for Rust lets nobody but the crate that defines `Array` say what `+` makes
+//! of it and a number. One operand has to be an [`Expr`], which [`Broadcast::lazy`] makes; the other may
+//! then be an array or a number, on either side (numbers on the left are `f64`, `i64` or `bool`).
 //!
-//! Numbers are weak, as in NumPy 2: those of `f32` arrays and `2.0` are `f32`. They are part of the program. What differs from call to call should be a
-//! [`Scalar`](rewright::Scalar), which is a value like arrays, and has a dtype.
+//! Numbers are weak, as in NumPy 2: those of `f32` arrays and `2.0` are `f32`. They are part of the
+//! program. What differs from call to call should be a [`Scalar`](rewright::Scalar), which is a value like
+//! arrays, and has a dtype.
 
 mod compiled;
 mod data;
@@ -47,7 +50,8 @@ use rewright::{AnyArray, ArrayLike, DType, Datum, Deferred, Literal, Module, Nam
 use std::fmt;
 use std::sync::Arc;
 
-/// A function of arrays that is yet to be applied. Clones are the same expression: it is computed once, wherever it stands.
+/// A function of arrays that is yet to be applied. Clones are the same expression: it is computed once,
+/// wherever it stands.
 #[derive(Clone)]
 pub struct Expr(Arc<Node>);
 
@@ -82,11 +86,13 @@ impl Expr {
         Expr::applied(Function::Cast(to), vec![self.clone()])
     }
 
-    /// Computes all elements, and keeps them in the style that is proved to be theirs. Of scalars it is a scalar.
+    /// Computes all elements, and keeps them in the style that is proved to be theirs. Of scalars it is a
+    /// scalar.
     ///
     /// # Errors
     ///
-    /// Shapes or dtypes don't fit, which is found before anything is computed; or the program fails, as integers do by negative powers.
+    /// Shapes or dtypes don't fit, which is found before anything is computed; or the program fails, as
+    /// integers do by negative powers.
     pub fn materialize(&self) -> Result<Datum, Error> {
         self.compute(None)
     }
@@ -100,7 +106,8 @@ impl Expr {
         self.compute(Some(Name::new(style)))
     }
 
-    /// The program of [`materialize`](Expr::materialize) as it is before any rewrite. Its function is the last one.
+    /// The program of [`materialize`](Expr::materialize) as it is before any rewrite. Its function is the
+    /// last one.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Operators and functions by their names. Every operand may be whatever becomes an [`Expr`]: a value, a reference to one, or a number.
+//! Operators and functions by their names. Every operand may be whatever becomes an [`Expr`]: a value, a
+//! reference to one, or a number.
 
 use super::{Expr, Function};
 use rewright::ir::Styled;
@@ -18,8 +19,8 @@ impl Expr {
     }
 }
 
-/// Others than expressions on the left of one. There is one type of integers and one of floats, so that it is known what `2.0 * x` is; numbers of other
-/// types go on the right.
+/// Others than expressions on the left of one. There is one type of integers and one of floats, so that it
+/// is known what `2.0 * x` is; numbers of other types go on the right.
 macro_rules! on_the_left {
     ($op:literal $trait:ident $method:ident: $($left:ty),*) => {$(
         impl ops::$trait<Expr> for $left {

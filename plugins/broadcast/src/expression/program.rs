@@ -93,8 +93,8 @@ impl Given {
 }
 
 impl Program {
-    /// The program of an expression, and its values. That of a destination is not among them. Deferred operands
-    /// are made in the program.
+    /// The program of an expression, and its values. That of a destination is not among them. Deferred
+    /// operands are made in the program.
     pub fn of(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Given>), Error> {
         Program::in_order(expr, goal, Order::default())
     }
@@ -301,7 +301,8 @@ fn listed(shape: &[Dim]) -> String {
     format!("[{}]", shape.iter().map(Dim::to_string).collect::<Vec<_>>().join(", "))
 }
 
-/// The types that a program has for these values: a symbol for each extent, so that it serves those of other extents too.
+/// The types that a program has for these values: a symbol for each extent, so that it serves those of
+/// other extents too.
 fn types(values: &[Given]) -> Vec<Type> {
     let known: Vec<Type> = values.iter().map(Given::ty).collect();
     let extents = |ty: &Type| ty.dims().iter().filter_map(constant).collect::<Vec<_>>();

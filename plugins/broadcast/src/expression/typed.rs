@@ -1,4 +1,5 @@
-//! The dtypes of a program. They are the same for scalars and arrays, so they are found before there is a function.
+//! The dtypes of a program. They are the same for scalars and arrays, so they are found before there is a
+//! function.
 
 use super::Error;
 use super::function::Function;

@@ -97,7 +97,7 @@ pub struct Pair<'v, T: Clone> {
 }
 
 impl<'v, T: Element + Default> Pair<'v, T> {
-    /// None yet of at most so many places.
+    /// Starts empty, with room for `most` places.
     pub fn new(
         values: [&'v ArcArray<T, IxDyn>; 2],
         most: usize,

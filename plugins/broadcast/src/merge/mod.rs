@@ -1,8 +1,9 @@
 //! Sorted lists of places together: those that any of several arrays has, or those that all of them have.
 //!
-//! Two lists at a time are gone through side by side (`side_by_side.rs`), or a short one is put into a long one (`insert.rs`). Of many the shorter
-//! results are merged first, so that an array's places are gone through as often as the logarithm of their
-//! number. The last merge lays the values of all arrays along the places that it finds (`lay.rs`).
+//! Two lists at a time are gone through side by side (`side_by_side.rs`), or a short one is put into a long
+//! one (`insert.rs`). Of many the shorter results are merged first, so that an array's places are gone
+//! through as often as the logarithm of their number. The last merge lays the values of all arrays along
+//! the places that it finds (`lay.rs`).
 
 mod along;
 mod insert;
@@ -23,7 +24,8 @@ use rewright::{Array, Element, Scalar, with_array};
 use side_by_side::{Blocks, merge, most};
 use std::borrow::Cow;
 
-/// The places of a matrix, column by column: where each column begins and the last one ends, and rows, which increase in a column.
+/// The places of a matrix, column by column: where each column begins and the last one ends, and rows,
+/// which increase in a column.
 #[derive(Clone, PartialEq)]
 pub struct Lists<'a> {
     /// One more than there are columns.

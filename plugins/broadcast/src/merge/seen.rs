@@ -1,10 +1,11 @@
 //! Whether columns may have places in common.
 
-/// The most places of columns that are looked at together; with more it would be thought of too many that they meet.
+/// The most places of columns that are looked at together; with more it would be thought of too many that
+/// they meet.
 pub const LOOKED_AT: i64 = 64;
 
-/// The rows of some columns by their last bits: matrices of few elements have little in common, and that there is nothing shows sooner in this way
-/// than if they are gone through side by side.
+/// The rows of some columns by their last bits: matrices of few elements have little in common, and that
+/// there is nothing shows sooner in this way than if they are gone through side by side.
 pub struct Seen(Vec<u64>);
 
 impl Default for Seen {

@@ -79,7 +79,7 @@ pub trait Sink {
     type Piece<'p>: Piece
     where
         Self: 'p;
-    /// For at most so many places of two columns.
+    /// Begins a piece with at most `most` places of the two columns.
     fn piece(&mut self, most: usize, a: Column<'_>, b: Column<'_>) -> Self::Piece<'_>;
     /// How many places of the piece there are.
     fn end(&mut self, count: usize);

@@ -1,11 +1,14 @@
-//! `%starts, %rows, %x, %y = align %s, %d, style="csc"`: the places of arrays together as a style with a pattern says them, and the values of each there.
+//! `%starts, %rows, %x, %y = align %s, %d, style="csc"`: the places of arrays together as a style with a
+//! pattern says them, and the values of each there.
 //!
-//! With `places="0 & 1 | 2"` only those that the first two arrays both have, or the third one. An array counts at a place where all arrays of one of these
-//! terms that names it have it; at the others its values are given as zero, as where it stores none, for nothing is made of them: so the first array's are
-//! at a place of the third one that the second one has not. An array that no term names counts nowhere.
+//! With `places="0 & 1 | 2"` only those that the first two arrays both have, or the third one. An array
+//! counts at a place where all arrays of one of these terms that names it have it; at the others its values
+//! are given as zero, as where it stores none, for nothing is made of them: so the first array's are at a
+//! place of the third one that the second one has not. An array that no term names counts nowhere.
 //!
-//! That is so where zero absorbs what is finite, as in products. If one of the arrays of a term of several stores infinities or NaN, the places are those that
-//! any array has, and every array counts at all of them.
+//! That is so where zero absorbs what is finite, as in products. If one of the arrays of a term of several
+//! stores infinities or NaN, the places are those that any array has, and every array counts at all of
+//! them.
 
 use super::refuse;
 use crate::pattern;
@@ -14,8 +17,8 @@ use rewright::ir::op::Eval;
 use rewright::ir::{Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Styled, Traits, TypeError, Types};
 use rewright::{DType, Datum, Dim, Type, register_op};
 
-/// The op. Values are zero where an array stores none, and where none of the terms that name it holds. Arrays of other styles are kept in the one that is
-/// named first.
+/// The op. Values are zero where an array stores none, and where none of the terms that name it holds.
+/// Arrays of other styles are kept in the one that is named first.
 pub static ALIGN: OpDef = OpDef::new(
     "align",
     "the places of sparse arrays together, and the values there of each that counts there",

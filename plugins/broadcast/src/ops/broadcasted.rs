@@ -1,7 +1,9 @@
-//! `broadcasted %x, 3.0, op="mul"` and `broadcasted @g(%x)`: a function to be applied to each element, with NumPy's broadcasting. Nothing is computed
-//! before [`materialize`](super::materialize), so nests of them are one function.
+//! `broadcasted %x, 3.0, op="mul"` and `broadcasted @g(%x)`: a function to be applied to each element, with
+//! NumPy's broadcasting. Nothing is computed before [`materialize`](super::materialize), so nests of them
+//! are one function.
 //!
-//! A parameter of `@g` that is an array takes its operand whole: that is one element, the same for all, and has no part in broadcasting.
+//! A parameter of `@g` that is an array takes its operand whole: that is one element, the same for all, and
+//! has no part in broadcasting.
 //!
 //! The result's type says what style it may have then: see [`lazy`](crate::lazy). Of scalars it is a scalar.
 

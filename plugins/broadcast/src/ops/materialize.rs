@@ -1,6 +1,8 @@
-//! `materialize %l`: the elements of a lazy array, kept in the style that its type says where that can be; other values are what they were.
+//! `materialize %l`: the elements of a lazy array, kept in the style that its type says where that can be;
+//! other values are what they were.
 //!
-//! `style` asks for a style. Whether elements can be kept in it is seen when it runs, unless the type proves it; `dense` can always be.
+//! `style` asks for a style. Whether elements can be kept in it is seen when it runs, unless the type
+//! proves it; `dense` can always be.
 
 use crate::lattice::Broadcasting;
 use crate::lazy::Lazy;

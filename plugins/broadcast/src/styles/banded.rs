@@ -1,4 +1,5 @@
-//! What square matrices of a few diagonals share: each of these is a component, and elsewhere elements are zero.
+//! What square matrices of a few diagonals share: each of these is a component, and elsewhere elements are
+//! zero.
 
 use super::square::{extent, zero};
 use crate::element::{Cell, Leaf, Places, minus, plus};

@@ -1,4 +1,5 @@
-//! `bool[n, m; bits]`: 64 bools a word, along the last axis. `words` has a row of words for each row of bools; bits beyond the end of a row are zero.
+//! `bool[n, m; bits]`: 64 bools a word, along the last axis. `words` has a row of words for each row of
+//! bools; bits beyond the end of a row are zero.
 
 use crate::element::{Cell, Element, Leaf};
 use crate::lattice::{Answer, Broadcasting, Keeps};

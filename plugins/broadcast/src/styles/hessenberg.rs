@@ -1,4 +1,5 @@
-//! `f64[n, n; upper_hessenberg]`: an upper triangle and the diagonal below it. What the component `elements` holds elsewhere means nothing.
+//! `f64[n, n; upper_hessenberg]`: an upper triangle and the diagonal below it. What the component
+//! `elements` holds elsewhere means nothing.
 
 use super::square::{SQUARE, Triangle, element};
 use crate::element::{Element, Stored};

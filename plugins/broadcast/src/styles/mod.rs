@@ -1,7 +1,8 @@
 //! The styles, one file each.
 //!
-//! What makes a style: its components and their types, the element at an index, and which elements it keeps. `component`, `assemble` and `restyle`
-//! are the ops between a style and its components, and from one style to another.
+//! What makes a style: its components and their types, the element at an index, and which elements it
+//! keeps. `component`, `assemble` and `restyle` are the ops between a style and its components, and from
+//! one style to another.
 
 pub mod banded;
 pub mod bidiagonal;

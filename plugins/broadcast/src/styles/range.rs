@@ -1,8 +1,8 @@
-//! `f64[n; range]`: evenly spaced numbers, of `start` and `step`. The element at `i` is `start + i * step`: of integers with the wrapping that their
-//! arrays have, of floats rounded once (of `f32` from an `f64`).
+//! `f64[n; range]`: evenly spaced numbers, of `start` and `step`. The element at `i` is `start + i * step`:
+//! of integers with the wrapping that their arrays have, of floats rounded once (of `f32` from an `f64`).
 //!
-//! Two or more floats are all finite. Infinities are not evenly spaced, and what overflowed while a range was computed by its start and step would be
-//! other numbers than those of an array: it is an error.
+//! Two or more floats are all finite. Infinities are not evenly spaced, and what overflowed while a range
+//! was computed by its start and step would be other numbers than those of an array: it is an error.
 
 use crate::element::{Cell, Element, Leaf};
 use rewright::ir::expr::{Affine, BodyRef, Test};
@@ -38,7 +38,8 @@ fn number(array: &Styled, component: usize) -> Scalar {
     array.components()[component].get(&[]).unwrap_or(Scalar::Bool(false).cast(array.dtype()))
 }
 
-/// That no element is infinite or no number, if they are several: then all lie between the first and the last one.
+/// That no element is infinite or no number, if they are several: then all lie between the first and the
+/// last one.
 fn check(array: &Styled) -> Result<(), String> {
     let [start, step] = [0, 1].map(|n| number(array, n));
     match are_finite(start, step, array.shape()[0]) {

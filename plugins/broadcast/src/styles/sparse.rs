@@ -1,7 +1,8 @@
-//! `f64[n, m; csc]`: the elements that are not zero, column by column, and `f64[n; sparse]`: those of a vector.
+//! `f64[n, m; csc]`: the elements that are not zero, column by column, and `f64[n; sparse]`: those of a
+//! vector.
 //!
-//! `csc` has `starts`, where each column begins in the other two, and where the last one ends; `rows`, which increase within a column; and `values`.
-//! `sparse` has `at`, positions that increase, and `values`.
+//! `csc` has `starts`, where each column begins in the other two, and where the last one ends; `rows`,
+//! which increase within a column; and `values`. `sparse` has `at`, positions that increase, and `values`.
 
 use crate::lattice::Broadcasting;
 use crate::merge::{Aligned, Lists, align};
@@ -133,7 +134,8 @@ fn is_outside(at: i64, extent: usize) -> bool {
     at as u64 >= extent as u64
 }
 
-/// True if the rows of each column increase and are inside. Columns are short, and are looked at all together: where rows don't increase, a column begins.
+/// True if the rows of each column increase and are inside. Columns are short, and are looked at all
+/// together: where rows don't increase, a column begins.
 fn are_increasing(starts: &[i64], rows: &[i64], extent: usize) -> bool {
     let falls = |at: usize| rows[at - 1] >= rows[at];
     let begins = starts.windows(2).filter(|ends| ends[0] > 0 && ends[0] < ends[1] && falls(ends[0] as usize)).count();

@@ -5,7 +5,8 @@ use rewright::ir::expr::{Affine, BodyRef, Condition, SymExpr, Test};
 use rewright::ir::{Component, StyleDef, Styled};
 use rewright::{DType, Dim, Scalar, Type};
 
-/// A square matrix whose component is one too, as LAPACK has it: `elements`. A style of this kind says what that means.
+/// A square matrix whose component is one too, as LAPACK has it: `elements`. A style of this kind says what
+/// that means.
 pub const SQUARE: StyleDef = StyleDef {
     name: "square",
     doc: "a square matrix",
@@ -37,7 +38,8 @@ pub fn read(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> BodyRef {
     cell.read_inside(leaf.components[0], at)
 }
 
-/// The part of a matrix that is kept, as expressions have it: rows that are no more than so many below the column, or that many above it.
+/// The part of a matrix that is kept, as expressions have it: rows that are no more than so many below the
+/// column, or that many above it.
 #[derive(Clone, Copy)]
 pub enum Triangle {
     /// `row <= column + below`.

@@ -18,8 +18,9 @@ pub static SYMMETRIC: StyleDef = StyleDef {
     ..SQUARE
 };
 
-/// Elements are the conjugates of those on the other side of the diagonal, which is real, or no number: what is its own conjugate has an imaginary part of
-/// zero or of NaN. Products of infinities have the latter.
+/// Elements are the conjugates of those on the other side of the diagonal, which is real, or no number:
+/// what is its own conjugate has an imaginary part of zero or of NaN. Products of infinities have the
+/// latter.
 pub static HERMITIAN: StyleDef = StyleDef {
     name: "hermitian",
     doc: "a square matrix whose elements are the conjugates of those on the other side of the diagonal",
@@ -94,7 +95,8 @@ fn mirrored(
 const CONJUGATE: [&str; 14] =
     ["neg", "pos", "abs", "conj", "real", "add", "sub", "mul", "div", "square", "reciprocal", "exp", "sin", "cos"];
 
-/// A matrix stays hermitian under functions of conjugates that are conjugates, if no operand has an imaginary part on both sides.
+/// A matrix stays hermitian under functions of conjugates that are conjugates, if no operand has an
+/// imaginary part on both sides.
 fn conjugates(applying: &Applying<'_>) -> Result<Answer, String> {
     let is_complex = |ty: &Type| ty.dtype().is_complex();
     let is_hermitian =

@@ -1,5 +1,5 @@
-//! Triangular matrices: `upper`, `lower`, and `unit_upper` and `unit_lower`, whose diagonals are ones. What the component `elements` holds outside of
-//! the triangle means nothing.
+//! Triangular matrices: `upper`, `lower`, and `unit_upper` and `unit_lower`, whose diagonals are ones. What
+//! the component `elements` holds outside of the triangle means nothing.
 
 use super::square::{SQUARE, Triangle, element, one};
 use crate::element::{Element, Stored};

@@ -1,5 +1,5 @@
-//! `f64[n, n; tridiagonal]`: `below` and `above` of n - 1 elements each, and `diag` of n between them; `f64[n, n; sym_tridiagonal]`: `diag`, and
-//! `above`, which is below it too.
+//! `f64[n, n; tridiagonal]`: `below` and `above` of n - 1 elements each, and `diag` of n between them;
+//! `f64[n, n; sym_tridiagonal]`: `diag`, and `above`, which is below it too.
 
 use super::banded::{self, Band};
 use crate::element::{Cell, Element, Leaf, Stored, minus, plus};
@@ -49,7 +49,7 @@ register_interface!(style "sym_tridiagonal", Element, &Element(sym_element));
 register_interface!(style "sym_tridiagonal", Stored, &Stored(|ty| banded::stored(ty, SYMMETRIC)));
 register_interface!(style "sym_tridiagonal", Nonzeros, &Nonzeros(|array| banded::nonzeros(array, SYMMETRIC, true)));
 
-/// What is below the diagonal is what is above it.
+/// Reads elements below the diagonal from the one above it.
 fn sym_element(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, String> {
     let below = minus(&at[0], &plus(&at[1], 1)?)?;
     let mirrored = [at[1].clone(), at[0].clone()];

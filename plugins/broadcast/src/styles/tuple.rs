@@ -1,4 +1,5 @@
-//! `f64[3; tuple]`: a few elements, as many as the type says. Functions of tuples and scalars give tuples, and those of tuples and arrays arrays.
+//! `f64[3; tuple]`: a few elements, as many as the type says. Functions of tuples and scalars give tuples,
+//! and those of tuples and arrays arrays.
 
 use crate::element::{Element, Places, Stored};
 use crate::lattice::{Answer, Broadcasting, Keeps};
