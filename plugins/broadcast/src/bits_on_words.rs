@@ -286,7 +286,7 @@ impl Words<'_, '_> {
         })
     }
 
-    /// A word without what is beyond the end of its row.
+    /// The word with the bits beyond the end of its row masked off.
     fn masked(&mut self, word: BodyRef, row: Row) -> Result<BodyRef, String> {
         let number = |n: i64| BodyRef::Const(Scalar::I64(n));
         let signed = |cell: &mut Cell<'_>, name: &str, args: &[BodyRef]| cell.core(name, args, DType::I64);

@@ -42,7 +42,7 @@ register_interface!(style "lazy", Arguments, &Arguments("the style that the resu
 pub struct Lazy {
     /// The style that the result has if it may.
     pub style: Style,
-    /// What is computed of the zeros of its structure.
+    /// The value that the nest computes where its operands are structural zeros.
     pub zero: Option<Scalar>,
     /// The text of what the nest is made of, where that is known.
     pub nest: Option<Name>,

@@ -200,7 +200,7 @@ impl Nest {
 
 /// The instruction that makes a lazy array.
 fn broadcasted(func: &Function, value: Value) -> Option<Inst> {
-    // What is computed at once is an array like any other.
+    // A result that is not lazy is a leaf like any other array.
     let is_lazy = |ty: &Type| ty.is_scalar() || Lazy::is_lazy(ty);
     func.def_inst(value).filter(|&inst| func.inst(inst).op == BROADCASTED && is_lazy(func.ty(value)))
 }

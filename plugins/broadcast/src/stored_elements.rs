@@ -34,7 +34,7 @@ static STORED_ELEMENTS: RewriteDef = RewriteDef::root(
 .benefit(20);
 register_rewrite!(STORED_ELEMENTS);
 
-/// What is to be computed.
+/// The match of the rewrite.
 pub enum Found {
     /// A sparse array that becomes dense.
     Spread,

@@ -127,7 +127,7 @@ impl Known {
 /// Functions of several operands that make the same of zeros of either sign, but for the sign of zeros.
 const BLIND: [&str; 15] =
     ["add", "sub", "mul", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "where"];
-/// Functions of one operand that are finite of what is finite.
+/// Unary functions whose result is finite for a finite operand.
 const FINITE: [&str; 5] = ["neg", "abs", "conj", "real", "imag"];
 
 /// A function.

@@ -83,7 +83,7 @@ entry:
         let [found, wanted] = both(&f, text, &[t.clone(), x.into()]);
         let found = found.unwrap();
         assert_eq!(Ok(&found), wanted.as_ref());
-        // Nobody writes to what is shared.
+        // Shared buffers are not written to.
         assert_eq!(found[0].as_styled().unwrap().components()[0], t.as_styled().unwrap().components()[1]);
     }
 }

@@ -423,7 +423,7 @@ fn check(case: &Case, random: &mut Rng) -> Result<Option<Agreed>, String> {
             right(&results.iter().cloned().collect::<Vec<_>>(), "a call").map_err(failed)?;
         }
         if !case.stored.is_empty() {
-            // Nobody else has a share in these.
+            // These buffers are not shared.
             let own = |arg: &Datum| match arg {
                 Datum::Array(array) => Array::from_fn(array.dtype(), array.shape(), |at| array.iter().nth(at).unwrap())
                     .map_or_else(|| arg.clone(), Datum::from),

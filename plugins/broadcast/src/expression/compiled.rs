@@ -82,7 +82,7 @@ impl Compiled {
         Ok(results.pop().ok_or_else(|| EvalError::value("an expression has a result"))?)
     }
 
-    /// Stores to the first of the values, in place if nobody else has a share in it.
+    /// Stores to the first of the values, in place if its buffer is not shared.
     pub fn store(&self, values: &mut [Datum]) -> Result<(), Error> {
         Ok(self.0.call_mut(values).map(drop)?)
     }

@@ -1,4 +1,4 @@
-//! An expression without its values: what is compiled once for all that are alike.
+//! An expression without its values: the unit of compilation that all expressions of one kind share.
 
 use super::function::{Function, Recipe};
 use super::{Error, Expr, Node};

@@ -126,7 +126,7 @@ pub fn either<'t, T>(first: bool, a: &'t T, b: &'t T) -> &'t T {
     select_unpredictable(first, a, b)
 }
 
-/// So many zeros, of memory that need not be touched for it.
+/// `len` zeros, from memory that the allocator zeroes lazily.
 fn zeros<T: Copy + Default>(len: usize) -> Result<Vec<T>, String> {
     reserved::<T>(len)?;
     Ok(vec![T::default(); len])

@@ -121,7 +121,7 @@ fn literal(cx: &LiteralCx<'_>) -> DType {
     }
 }
 
-/// What is known of the result's type and structure.
+/// Infers the result's type and structure.
 pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
     if let Some(error) = lattice().errors().first() {
         return Err(refuse(format!("does not know which style wins: {error}")));

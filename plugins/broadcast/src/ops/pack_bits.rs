@@ -1,4 +1,4 @@
-//! `pack_bits %x`: bools as words of 64, along the last axis. What is beyond the end of a row is zero.
+//! `pack_bits %x`: bools as words of 64, along the last axis. Bits beyond the end of a row are zero.
 
 use super::refuse;
 use crate::pattern::reserved;
