@@ -4,13 +4,13 @@
 //! other rules, and undecided ones, are tested. A *case* is one combination of dtypes, shapes and
 //! attributes. Each case is tested on:
 //!
-//! - special values (both zeros, infinities, NaN, the ends of ranges) and ordinary ones, in all combinations
-//!   up to a limit; all values where the variables have 16 bits together;
+//! - special values (both zeros, infinities, NaN, the ends of ranges) and ordinary ones, in all
+//!   combinations up to a limit; all values where the variables have 16 bits together;
 //! - for each variable, the rule's constants and their neighbours, the sums, differences, products,
 //!   quotients and inverses of two constants, and integers that floats can't represent;
 //! - random values from a fixed seed;
-//! - boundary values ([boundaries]) and values from a local search ([satisfy]), for elementwise rules that
-//!   are not proved.
+//! - boundary values (`boundaries.rs`) and values from a local search (`satisfy.rs`), for elementwise rules
+//!   that are not proved.
 //!
 //! Values that violate a condition are skipped. Each case first gets a few values; the rest of the budget is
 //! spread over all cases. The verdict lists everything that was left out.
