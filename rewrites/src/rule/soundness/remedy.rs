@@ -19,7 +19,7 @@ const ALL: [Liberties; 7] = [
     Liberties::APPROXIMATE,
 ];
 
-/// The smallest set of further liberties with which a rule holds, of at most [`MAX_TOGETHER`] elements. Each set is
+/// The smallest set of further liberties with which a rule holds, of at most three liberties. Each set is
 /// checked in full before it is suggested. A set that does not exclude a known counterexample is skipped.
 pub fn missing_liberties(rule: &Rule) -> Option<Liberties> {
     let open: Vec<Liberties> = ALL.into_iter().filter(|&one| !rule.liberties.contains(one)).collect();
