@@ -19,8 +19,8 @@ impl EvalCx<'_> {
     }
 }
 
-/// A list without elements that has room for `len`, in memory that is given, or in new memory if nobody
-/// gives any; an error if there is not so much. The pages of new memory cost a fault each.
+/// An empty list with room for `len` elements, in memory from `memory` or in new memory. The error says that
+/// there is too little. Each page of new memory costs a page fault.
 pub fn reserve<T: Element>(memory: Option<&dyn Memory>, len: usize) -> Result<Vec<T>, EvalError> {
     let given = memory.map(|memory| memory.vector(T::DTYPE, len)).transpose()?;
     let mut list = given.and_then(into_list).unwrap_or_default();

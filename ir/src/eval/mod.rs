@@ -177,7 +177,7 @@ pub struct EvalCx<'a> {
     pub steps: &'a Cell<u64>,
     /// The recorder of the expressions' floats.
     pub watch: Watch<'a>,
-    /// Who gives memory for results; the global allocator if nobody does.
+    /// The source of memory for results; the global allocator if there is none.
     pub memory: Option<&'a dyn Memory>,
 }
 

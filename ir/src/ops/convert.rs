@@ -7,7 +7,7 @@ use crate::math::{double, single};
 use num_complex::Complex;
 
 elementwise! {
-    /// Converts to dtype `to`. Integers wrap; floats to integers saturate, NaN gives 0; to bool is "not zero".
+    /// Converts to dtype `to`: integers wrap; floats to integers saturate, NaN gives 0; to bool is "not 0".
     CAST = "cast"(1), loops::conversion, attrs [AttrDef::required("to", AttrKind::DType, "the dtype of the result")] {
         |attrs| any([x]) => {
             let to = attrs.dtype("to").ok_or_else(|| EvalError::value("attribute `to` names the dtype of the result"))?;

@@ -11,9 +11,9 @@ use smallvec::SmallVec;
 /// Computes the sum of an array and the sum of squared differences from its mean in one pass. The source
 /// takes two passes, because the first difference needs the mean. The rewrite takes differences from another
 /// number K instead, the mean of a sample. With D the sum of these differences and Q the sum of their
-/// squares, the sum of n elements is `n * K + D`, and the sum of squared differences from the mean is `Q - D
-/// * D / n`. This is the method of shifted data in Chan, Golub and LeVeque, "Algorithms for computing the
-/// sample variance: analysis and recommendations" (The American Statistician 37, 1983).
+/// squares, the sum of n elements is `n * K + D`, and the sum of squared differences from the mean is
+/// `Q - D * D / n`. This is the method of shifted data in Chan, Golub and LeVeque, "Algorithms for computing
+/// the sample variance: analysis and recommendations" (The American Statistician 37, 1983).
 ///
 /// K is the mean of the first elements along all axes, some thousand of them. If the sample is like the
 /// rest, results are as exact as those of two passes, and more exact where the mean is large beside the

@@ -139,7 +139,7 @@ pub struct Soundness {
     pub proved: usize,
     /// Values for which the sides differ.
     pub counterexample: Option<Counterexample>,
-    /// What was not tested, one clause each; empty for a proved rule.
+    /// The kinds of values and cases that were not tested, one clause each; empty for a proved rule.
     pub not_tried: Vec<String>,
     /// The variables whose dtypes are narrower than the rule says, with the dtypes for which both sides have
     /// the same type.
