@@ -28,7 +28,7 @@ pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> 
     };
     let mut verdicts = Verdicts::open(args.no_cache);
     let mut progress = Progress::new("rules", Some(rules.len() as u64));
-    let mut counts = [0; 4];
+    let mut counts = [0; 5];
     let unknown: Vec<&Rule> =
         rules.iter().flatten().map(|(rule, _)| rule).filter(|rule| verdicts.known(rule).is_none()).collect();
     judging(&unknown, |judged| {
@@ -56,12 +56,17 @@ pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> 
     })?;
     progress.finish();
     verdicts.keep();
-    let [proved, held, unsound, invalid] = counts;
+    let [proved, held, unsound, untried, invalid] = counts;
     write!(out, "{} rules: {proved} proved, {held} held, {unsound} unsound", rules.len())?;
-    writeln!(out, "{}", if invalid > 0 { format!(", {invalid} invalid") } else { String::new() })?;
+    for (count, word) in [(untried, "untried"), (invalid, "invalid")] {
+        if count > 0 {
+            write!(out, ", {count} {word}")?;
+        }
+    }
+    writeln!(out)?;
     match clash {
         Some(clash) => Err(clash),
-        None => Ok(unsound + invalid == 0),
+        None => Ok(unsound + untried + invalid == 0),
     }
 }
 
@@ -88,14 +93,15 @@ fn judging<'r, T>(rules: &[&'r Rule], then: impl FnOnce(&Receiver<(&'r Rule, Jud
     })
 }
 
-const INVALID: usize = 3;
+const INVALID: usize = 4;
 
-/// Among the counts of verdicts. A rule that could not be tried is no better than an unsound one.
+/// The place of a verdict among the counts.
 fn place(verdict: Verdict) -> usize {
     match verdict {
         Verdict::Proved => 0,
         Verdict::Held => 1,
-        Verdict::Unsound | Verdict::Untried => 2,
+        Verdict::Unsound => 2,
+        Verdict::Untried => 3,
     }
 }
 

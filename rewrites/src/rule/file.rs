@@ -57,7 +57,9 @@ impl FileRule {
         let unchecked = "`unchecked: true` beside the rule uses it as it is";
         match judged.verdict {
             Verdict::Proved | Verdict::Held => Ok(()),
-            Verdict::Untried => Err(self.wrong(format!("rule `{name}` could be tried on no values; {unchecked}"))),
+            Verdict::Untried => Err(self.wrong(format!(
+                "rule `{name}` could be tried on no values: none were found that satisfy its conditions; {unchecked}"
+            ))),
             Verdict::Unsound => {
                 let example = judged.summary.strip_prefix("unsound: ").unwrap_or(&judged.summary);
                 let advice = judged.advice(rule.liberties);

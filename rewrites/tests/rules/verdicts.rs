@@ -172,3 +172,18 @@ fn narrowed_rules_say_so() {
     assert!(found.notes.iter().any(|note| note.contains("?x of u8 only")), "{:?}", found.notes);
     assert_eq!(judge(&rule("(neg (neg ?x:int)) => ?x")).notes, Vec::<String>::new());
 }
+
+#[test]
+fn conditions_that_exclude_all_values_leave_a_rule_untried() {
+    let never = [
+        "(add ?x:int 1) => ?x if [(eq 1 2)]",
+        "(add ?x:int ?c:const) => ?x if [(lt ?c ?c)]",
+        "(add ?x:int ?c:const) => (add ?c ?x) if [(and (gt ?c 0) (lt ?c 0))]",
+        "(add ?x:i64 ?c:const) => ?x if [(gt ?c greatest)]",
+        "(add ?x:float ?c:const) => ?x if [(and (gt ?c 0) (lt ?c 0))]",
+    ];
+    assert_eq!(others(Verdict::Untried, &never), Vec::<String>::new());
+    // Values that random draws miss come from the solver.
+    let rare = ["(add ?x:i32 ?c:const) => (add ?c ?x) if [(eq (mul ?c ?c) 17), (gt ?c 1000)]"];
+    assert_eq!(others(Verdict::Proved, &rare), Vec::<String>::new());
+}

@@ -59,6 +59,14 @@ pub(super) fn decide_at(rule: &Rule, case: &Case, var: usize, value: Scalar) -> 
     decide_with(rule, case, Some((var, value)), MAX_WORK_AT)
 }
 
+/// Values that satisfy the conditions of a rule, as far as these have a meaning in bits.
+pub(super) fn witness(rule: &Rule, case: &Case) -> Option<Vec<Scalar>> {
+    let known = vec![None; rule.nodes.len()];
+    let terms = Terms::new(MAX_GATES);
+    let mut encoder = Encoder { rule, case, fixed: None, work: MAX_WORK_AT, terms, known };
+    encoder.witness()
+}
+
 fn decide_with(rule: &Rule, case: &Case, fixed: Option<(usize, Scalar)>, work: u64) -> Answer {
     let known = vec![None; rule.nodes.len()];
     let mut encoder = Encoder { rule, case, fixed, work, terms: Terms::new(MAX_GATES), known };
@@ -109,6 +117,22 @@ impl Encoder<'_> {
             Satisfiable::No => Ok(Answer::Proved),
             Satisfiable::Unknown => Err("the solver reached its limit".to_string()),
             Satisfiable::Yes(values) => Ok(Answer::Refuted(self.values(&values))),
+        }
+    }
+
+    fn witness(&mut self) -> Option<Vec<Scalar>> {
+        let mut goal = Bit::TRUE;
+        for condition in self.conditions() {
+            let holds = self.terms.bits(condition)[0];
+            goal = self.terms.circuit().and(goal, holds);
+        }
+        if self.terms.circuit().is_full() {
+            return None;
+        }
+        let conflicts = MAX_CONFLICTS.min(self.work / self.terms.circuit().len() as u64);
+        match satisfiable(self.terms.circuit(), goal, conflicts) {
+            Satisfiable::Yes(values) => Some(self.values(&values)),
+            Satisfiable::No | Satisfiable::Unknown => None,
         }
     }
 

@@ -59,7 +59,7 @@ pub use counterexample::Counterexample;
 pub use judgement::{Judgement, judge};
 pub use remedy::missing_liberties;
 
-use super::proof::{Answer, decide, decide_at, meaning::width};
+use super::proof::{Answer, decide, decide_at, meaning::width, witness};
 use super::typing::{Case, is_elementwise, type_case};
 use super::{DTypes, Liberties, Rule};
 use batch::Sides;
@@ -125,6 +125,9 @@ const MAX_FIXED: usize = 1;
 const MAX_FIXED_VARS: usize = 3;
 const FIXED: [i128; 2] = [2, 6];
 
+/// The cases for which the solver searches values that satisfy the conditions.
+const MAX_WITNESSES: usize = 16;
+
 /// A case is tested exhaustively if its variables have no more bits than this together.
 const EXHAUSTIBLE: u32 = 16;
 
@@ -164,9 +167,10 @@ impl Soundness {
     pub fn verdict(&self) -> Verdict {
         match self.counterexample {
             Some(_) => Verdict::Unsound,
-            None if self.cases > 0 && self.proved == self.cases && self.not_tried.is_empty() => Verdict::Proved,
-            None if self.points > 0 => Verdict::Held,
-            None => Verdict::Untried,
+            // A rule whose conditions exclude all values holds vacuously, and is never applied.
+            None if self.points == 0 => Verdict::Untried,
+            None if self.proved == self.cases && self.not_tried.is_empty() => Verdict::Proved,
+            None => Verdict::Held,
         }
     }
 }
@@ -189,7 +193,7 @@ impl fmt::Display for Soundness {
                 }
             }
             (Verdict::Unsound, Some(example)) => write!(f, "unsound: {example}"),
-            _ => f.write_str("could be tried on no values"),
+            _ => f.write_str("untried: no values were found that satisfy its conditions"),
         }
     }
 }
@@ -268,6 +272,7 @@ impl Search<'_> {
         self.decide_all(&all)?;
         self.second_round(&all)?;
         self.search(&all)?;
+        self.try_witness(&all)?;
         self.shapes(&all)
     }
 
@@ -374,6 +379,21 @@ impl Search<'_> {
             let satisfying = satisfy::satisfying(self.rule, case, &points);
             points.extend(satisfying.into_iter().filter(|point| points::hold(self.rule, case, point)));
             self.try_scalars(case, points)?;
+        }
+        Ok(())
+    }
+
+    /// Tests values that the solver finds for the conditions, if no others were found.
+    fn try_witness(&mut self, all: &[Case]) -> Result<(), Found> {
+        if self.found.points > 0 || self.found.proved == 0 {
+            return Ok(());
+        }
+        for case in thinned(all.iter().collect(), MAX_WITNESSES) {
+            let Some(values) = witness(self.rule, case).filter(|values| points::hold(self.rule, case, values)) else {
+                continue;
+            };
+            let point: Vec<Datum> = values.into_iter().map(Datum::Scalar).collect();
+            self.try_point(case, &point)?;
         }
         Ok(())
     }
