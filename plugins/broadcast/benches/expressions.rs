@@ -1,5 +1,5 @@
-//! What an expression costs from operators to the result where there is little to compute: to know its
-//! program again, and to call it.
+//! Overhead of an expression on small inputs, from operators to result: the lookup of its compiled
+//! program, and the call.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rewright::ir::Styled;

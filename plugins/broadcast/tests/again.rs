@@ -1,5 +1,5 @@
-//! Calls with arrays of storage styles that are like the ones before: the same results, and next to nothing
-//! that is decided or made anew.
+//! Replay cache with styled arguments: repeated calls give the same results, and plan and allocate almost
+//! nothing.
 
 use rewright::ir::{Style, Styled, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options};
@@ -12,7 +12,7 @@ fn compile(text: &str) -> Executable {
     Executable::compile(&module, "f", Options::default()).unwrap()
 }
 
-/// What a call gives, and by the reference evaluator.
+/// The results of a call, and those of the reference evaluator.
 fn both(f: &Executable, text: &str, args: &[Datum]) -> [Result<Vec<Datum>, String>; 2] {
     let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
     let options = Options { backend: Backend::Reference, ..Options::default() };
@@ -134,7 +134,7 @@ fn only_results_that_were_dropped_are_written_over() {
         Array::U64(words) => words.as_ptr(),
         other => panic!("{other} are no words"),
     };
-    // Held as wholes, as components only, and not at all.
+    // The caller holds styled results, or components of them only, or nothing.
     let (mut wholes, mut components, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..6 {
         for (args, wanted) in inputs.iter().zip(&wanted) {
@@ -153,6 +153,6 @@ fn only_results_that_were_dropped_are_written_over() {
     for (held, wanted) in components {
         assert_eq!(held, words(wanted));
     }
-    // From the second call of a round on, the memory of the one before is there again.
+    // From the second call of a round on, a call reuses the buffer of the dropped result before it.
     assert!(places[1..6].iter().all(|at| *at == places[1]), "{places:?}");
 }

@@ -1,4 +1,5 @@
-//! Expressions that are alike are compiled once. No other test runs in this process, for it counts.
+//! Expressions of equal structure are compiled once. The test reads a counter of the whole process, so it
+//! is alone in its file.
 
 use rewright::{Array, Scalar};
 use rewright_broadcast::expression::{Assign, Broadcast, Expr, compiled_programs};
@@ -16,28 +17,28 @@ fn what_is_alike_is_compiled_once() {
     };
     let sum = |n, m| count(&[n, m]).lazy() * 2.0 + &count(&[m]);
     assert_eq!(compiles(sum(2, 3)), 1);
-    // Other extents.
+    // The program does not depend on extents.
     assert_eq!(compiles(sum(2, 3)), 0);
     assert_eq!(compiles(sum(0, 7)), 0);
-    // Those that are equal, or 1, or of other functions, literals and dtypes.
+    // These differ: equal extents, an extent of 1, other functions, literals and dtypes.
     assert_eq!(compiles(sum(3, 3)), 1);
     assert_eq!(compiles(sum(1, 3)), 1);
     assert_eq!(compiles(count(&[2, 3]).lazy() * 2.0 - &count(&[3])), 1);
     assert_eq!(compiles(count(&[2, 3]).lazy() * 2 + &count(&[3])), 1);
     assert_eq!(compiles(count(&[2, 3]).lazy() * 3.0 + &count(&[3])), 1);
-    // Scalars are values, and the same array twice is one.
+    // Scalars are run-time arguments. An array that occurs twice is one operand.
     let x = count(&[4]);
     let scaled = |s: f64| x.lazy() * Scalar::F64(s);
     assert_eq!((compiles(scaled(2.0)), compiles(scaled(3.0))), (1, 0));
     assert_eq!((compiles(x.lazy() + &x), compiles(x.lazy() + &count(&[4])), compiles(x.lazy() + &x)), (1, 1, 0));
-    // Destinations are another kind.
+    // A program with a destination is another program.
     let mut y = count(&[4]);
     let before = compiled_programs();
     y.assign(x.lazy() + 1.0).unwrap();
     y.assign(y.lazy() + 1.0).unwrap();
     y.assign(count(&[4]).lazy() + 1.0).unwrap();
     assert_eq!(compiled_programs() - before, 2);
-    // A mistake is none that is kept, and of very many programs the latest are.
+    // Errors are not cached. The cache is bounded and evicts the oldest programs.
     assert_eq!(compiles(scaled(2.0)), 0);
     assert!((x.lazy() + &count(&[3])).materialize().is_err());
     let before = compiled_programs();

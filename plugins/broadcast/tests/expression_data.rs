@@ -1,5 +1,5 @@
-//! J28: a lazy expression is a value that programs look at. So it is data, too: `serde` writes and reads it
-//! with its arrays, and it stays the same to the bit.
+//! J28: serialization of lazy expressions. A round trip through `serde` keeps the arrays and the results
+//! bit for bit.
 
 use rewright::ir::{Style, Styled, parse_module};
 use rewright::{
@@ -9,7 +9,7 @@ use rewright::{
 use rewright_broadcast::expression::{Broadcast, Expr, ScalarFunction};
 use std::sync::Arc;
 
-/// The expression after a round trip through RON, and through JSON, which must agree.
+/// The expression after round trips through RON and JSON, which must agree.
 fn again(expr: &Expr) -> Expr {
     let text = ron::to_string(expr).unwrap();
     let back: Expr = ron::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -41,7 +41,7 @@ fn vector(scalars: &[Scalar]) -> Array {
     Array::from_fn(scalars[0].dtype(), &[scalars.len()], |n| scalars[n]).unwrap()
 }
 
-/// Numbers of a dtype at the ends of its range, and NaNs.
+/// Extreme values of a dtype: limits of its range, signed zeros, infinities and NaNs.
 fn extremes(dtype: DType) -> Vec<Scalar> {
     let f64s = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, 5e-324, f64::MAX, 0.1];
     let nans = [0x7ff8_0000_0000_0000, 0x7ff8_0000_0000_1234, 0xfff8_0000_0000_0001, 0x7ff0_0000_0000_0001];
@@ -72,7 +72,7 @@ const DTYPES: [DType; 13] = [
     DType::C128,
 ];
 
-/// Every dtype keeps its bits, as an array, a scalar, an operand of a function, and of extents 0 and 1.
+/// Every dtype keeps its bits as an array, a scalar and an operand, with extents 0 and 1, too.
 #[test]
 fn all_dtypes_keep_their_bits() {
     for dtype in DTYPES {
@@ -91,7 +91,7 @@ fn all_dtypes_keep_their_bits() {
     }
 }
 
-/// Views are written as the elements that they show; shared parts are written once.
+/// A view serializes as its elements. A shared subexpression serializes once.
 #[test]
 fn shared_parts_are_written_once() {
     let x = Array::from_fn(DType::F64, &[2, 3], |n| Scalar::F64(n as f64)).unwrap();
@@ -104,7 +104,7 @@ fn shared_parts_are_written_once() {
     let text = ron::to_string(&doubled).unwrap();
     assert_eq!((text.matches("Array").count(), text.matches("Op").count()), (1, 41), "{text}");
     assert_same(&doubled);
-    // As deep as it may be.
+    // Deep expressions do not overflow the stack.
     let mut deep = x.lazy();
     for _ in 0..100_000 {
         deep = -deep;
@@ -144,7 +144,7 @@ impl ArrayLike for Reversed {
     }
 }
 
-/// Deferred operands are written as their elements.
+/// A deferred operand serializes as the array of its elements.
 #[test]
 fn deferred_operands_are_written_as_arrays() {
     let x = vector(&[Scalar::F32(1.0), Scalar::F32(2.0)]);
@@ -154,7 +154,7 @@ fn deferred_operands_are_written_as_arrays() {
     assert_eq!(ron::to_string(&expr).unwrap().matches("Array(\"[2.0, 1.0]:f32\")").count(), 1);
 }
 
-/// Literals stay weak, with their bits, and those with a dtype keep it.
+/// Literals stay weakly typed and keep their bits. Scalars with a dtype keep it.
 #[test]
 fn literals_keep_their_kind() {
     let x = Array::full(Scalar::F32(2.0), &[2]).unwrap();
@@ -167,7 +167,7 @@ fn literals_keep_their_kind() {
     assert_same(&Expr::from(f64::from_bits(0x7ff8_0000_0000_0042)));
 }
 
-/// Styled operands keep their style, and results have the structure that they had.
+/// Styled operands keep their style, so results keep their structure.
 #[test]
 fn styled_operands_keep_their_style() {
     let square = Array::from_fn(DType::C64, &[3, 3], |n| Scalar::I64(n as i64).cast(DType::C64)).unwrap();
@@ -191,7 +191,7 @@ fn functions_and_casts_are_written() {
     assert_eq!(ron::to_string(&expr).unwrap().matches("twice").count(), 1);
 }
 
-/// What is wrong is named: the part, what of it, and what there is.
+/// Errors name the part, its faulty field, and the valid choices.
 #[test]
 fn wrong_data_is_refused() {
     let cases = [

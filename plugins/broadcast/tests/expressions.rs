@@ -1,4 +1,5 @@
-//! Expressions with operators give what NumPy gives. The numbers are those of the reference page's cases.
+//! Expressions built with operators agree with NumPy. `T1` to `T66` and `J15` to `J28` number rows of a
+//! comparison of array languages, from which the numbers here come.
 
 use rewright::ir::{Style, Styled, parse_module};
 use rewright::{Array, DType, Datum, Name, NoObserver, Pipeline, Scalar};
@@ -36,7 +37,7 @@ fn pointer(array: &Array) -> usize {
 #[test]
 fn functions_broadcast() {
     let x = array(&[3], &[1.0, 2.0, 3.0]);
-    // T1: in every notation.
+    // T1: every notation of `2 (x + 1)`.
     for y in [2.0 * (x.lazy() + 1.0), 2 * (1 + x.lazy()), (&x + Expr::from(1.0)) * 2.0, (&(x.lazy() + 1) * 2.0).lazy()]
     {
         assert_eq!(computed(y), [4.0, 6.0, 8.0]);
@@ -95,7 +96,7 @@ fn there_may_be_any_number_of_operands() {
         let sum = all.iter().fold(Expr::from(0.0), |sum, x| sum + x);
         let n = n as f64;
         let wanted: Vec<f64> = (0..5).map(|i| n * f64::from(i) + n * (n - 1.0) / 2.0).collect();
-        // One loop that reads them all.
+        // One fused loop reads all operands.
         let mut module = sum.to_module().unwrap();
         Pipeline::by_default().unwrap().run(&mut module, &Default::default(), &mut NoObserver).unwrap();
         let text = module.to_string();
@@ -140,7 +141,7 @@ fn literals_are_weak() {
     assert_eq!(between.materialize().unwrap().to_array().to_string(), "[ True False]");
     // T18
     assert_eq!(dtype(Array::full(Scalar::F32(0.0), &[0]).unwrap().lazy() + 1.0), DType::F32);
-    // A number that no element can be.
+    // A literal outside the range of the dtype.
     let bytes = Array::full(Scalar::U8(1), &[2]).unwrap();
     assert!((bytes.lazy() + 300).materialize().unwrap_err().to_string().contains("300"));
 }
@@ -157,7 +158,7 @@ fn functions_are_values() {
     let f = function(text).unwrap();
     let x = array(&[3], &[1.0, 2.0, 3.0]);
     assert_eq!(computed(1.0 + Expr::call(&f, [x.lazy(), 1.into()])), [3.0, 6.0, 11.0]);
-    // One of the same name.
+    // Two functions of one name.
     let g = function(&text.replace("add", "sub")).unwrap();
     let error = (Expr::call(&f, [&x, &x]) + Expr::call(&g, [&x, &x])).materialize().unwrap_err();
     assert!(matches!(error, Error::SameName { .. }), "{error}");
@@ -181,7 +182,7 @@ fn structure_is_kept() {
     let error = (count(&[2, 2]).lazy() * 3).materialize_as("diagonal").unwrap_err().to_string();
     assert!(error.contains("`diagonal` can't have"), "{error}");
     assert!((count(&[2, 2]).lazy() * 3).materialize_as("diagnal").unwrap_err().to_string().contains("did you mean"));
-    // T19, T21, T22: of tuples the extent is part of the type.
+    // T19, T21, T22: the extent of a tuple is part of its type.
     let three = styled("tuple", &count(&[3]));
     assert_eq!(style(three.lazy() + 1), "tuple");
     assert_eq!(style(three.lazy() + count(&[3])), "dense");
@@ -204,18 +205,18 @@ fn elements_are_written_in_place() {
     // T42
     y.assign(y.lazy() * 2.0).unwrap();
     assert_eq!((numbers(&y.clone().into()), pointer(&y)), (vec![4.0, 8.0, 12.0, 16.0], at));
-    // T40: what is read elsewhere than it is written is read before.
+    // T40: elements at other positions than the written one are read before they are overwritten.
     let Array::F64(elements) = &y else { panic!() };
     let reversed = Array::F64(elements.clone().slice_move(rewright::ndarray::s![..;-1]).into_dyn());
     y.assign(y.lazy() + &reversed).unwrap();
     assert_eq!(numbers(&y.clone().into()), [20.0; 4]);
-    // Of large arrays no other one is made, after the first time.
+    // From the second call on, assignment to a large array allocates no temporary array.
     let mut large = count(&[1 << 17]);
     let again = |y: &mut Array| y.assign(2.0 * (y.lazy() - 1.0)).unwrap();
     again(&mut large);
     let (at, made) = (pointer(&large), allocation_counter::measure(|| again(&mut large)).bytes_total);
     assert!(pointer(&large) == at && made < 1 << 14, "{made} bytes");
-    // Somebody else's share keeps what it had.
+    // Copy on write: another owner of the buffer keeps the old elements.
     let old = y.clone();
     y.assign(1.0).unwrap();
     assert_eq!((numbers(&y.into()), numbers(&old.into())), (vec![1.0; 4], vec![20.0; 4]));
@@ -258,7 +259,7 @@ fn destinations_win() {
     }
     ints.assign((count(&[2]).lazy() * 1.5).cast(DType::I64)).unwrap();
     assert_eq!(numbers(&ints.clone().into()), [0.0, 1.0]);
-    // An error while it runs.
+    // A run-time error leaves the destination unchanged.
     let error = ints.assign(ints.lazy().pow(Array::full(Scalar::I64(-1), &[2]).unwrap())).unwrap_err();
     assert!(matches!(error, Error::Eval(_)), "{error}");
     assert_eq!(numbers(&ints.into()), [0.0, 1.0]);
@@ -266,7 +267,8 @@ fn destinations_win() {
 
 #[test]
 fn operands_may_be_parts_of_the_destination() {
-    // T41, T49, T50: all is read before anything is written, whoever holds the buffer.
+    // T41, T49, T50: operands that alias the destination are read before it is written, whoever owns the
+    // buffer.
     let part = |y: &Array, from: usize, to: usize| {
         let Array::F64(elements) = y else { panic!() };
         Array::F64(elements.clone().slice_move(rewright::ndarray::s![from..to]).into_dyn())
@@ -282,9 +284,9 @@ fn operands_may_be_parts_of_the_destination() {
 fn expressions_may_be_very_deep() {
     let deep = (0..100_000).fold(count(&[2]).lazy(), |x, _| -x);
     drop(deep.clone());
-    // Another thread may have it.
+    // Expressions are `Send`.
     let deep = std::thread::spawn(move || deep).join().unwrap();
-    // It is looked through before the mistake at its end is found.
+    // Validation walks the whole expression without recursion, and finds the mistake at its root.
     let error = (deep + count(&[3])).materialize().unwrap_err().to_string();
     assert!(error.contains("a `neg` of shape [2]"), "{error}");
 }
@@ -299,7 +301,7 @@ fn a_nest_is_one_function_and_its_arguments() {
     assert_eq!(args, ["f64[3]", "f64", "f64[2, 1]", "f64[3]", "f64"]);
     let function = ScalarFunction::new(flat.function().unwrap().clone()).unwrap();
     assert_eq!(computed(Expr::call(&function, flat.args)), computed(expr));
-    // What is shared is read once, and what is no function is itself.
+    // A shared operand is one argument. An expression without functions flattens to the identity.
     let shared = x.lazy() + 1.0;
     assert_eq!((&shared * &shared).flatten().unwrap().args.len(), 2);
     let flat = Expr::from(2.5).flatten().unwrap();
@@ -316,7 +318,7 @@ fn destinations_keep_their_style() {
     let mut kept = Datum::from(d.clone());
     kept.assign(kept.lazy() * 3.0).unwrap();
     assert_eq!((style_of(&kept).as_str(), numbers(&kept)[4]), ("diagonal", 12.0));
-    // Elements that happen to fit, and those that don't.
+    // Dense elements that fit the style, and dense elements that do not.
     kept.assign(&y).unwrap();
     assert_eq!((style_of(&kept).as_str(), numbers(&kept)[4]), ("diagonal", 8.0));
     let before = kept.clone();
@@ -339,13 +341,13 @@ fn expressions_are_reduced_where_they_are_computed() {
     assert!(e.get(&[3, 0]).unwrap_err().to_string().contains("no element at [3, 0] of an expression of shape [3, 4]"));
     assert!(e.reduce("exp").unwrap_err().to_string().contains("`exp` is no reduction"));
     assert!(e.reduce_along("sum", &[2]).unwrap_err().to_string().contains("no axis 2"));
-    // J28: packed bools by words.
+    // J28: reductions of packed bools work on whole words.
     let bits = (x.lazy().gt(0.5)).materialize_as("bits").unwrap();
     assert_eq!((!bits.lazy()).reduce("sum").unwrap().to_string(), "1");
 }
 
-/// T51: no array has several elements in one place, for copies that `broadcast` makes have places of their
-/// own, and ndarray makes no other.
+/// T51: no array has two elements at one address. `broadcast` copies, and ndarray refuses overlapping
+/// strides.
 #[test]
 fn copies_have_places_of_their_own() {
     let row = Array::from_fn(DType::F64, &[3], |i| Scalar::F64(i as f64)).unwrap();

@@ -1,6 +1,6 @@
-//! Random nests over arrays some of whose extents are known and others seen when it runs: those fit, are
-//! stretched, or are an error. All ways to run a nest agree with the reference evaluation of the
-//! unrewritten program on which, and on the elements.
+//! Fuzzes broadcasting with static and symbolic extents. A symbolic extent may match, be 1 (stretched),
+//! or be an error. The rewritten program and all backends must agree with the reference evaluation of the
+//! original program, in errors and in elements.
 //!
 //! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test extents` is the full run.
 
@@ -12,18 +12,19 @@ use rewright::{Array, DType, Datum, Limits, Module, Name, Scalar, registry};
 use rewright_broadcast as _;
 use std::fmt::Write;
 
-/// How many nests a normal test run tries.
+/// The number of nests in a normal run.
 const CASES: usize = 150;
 
-/// The extents that types say.
+/// Static extents.
 const KNOWN: [usize; 2] = [3, 2];
-/// Those of an array where the type has a symbol: fitting ones more often than others.
+/// Run-time extents of a symbolic dimension, as functions of the static one. Matching extents are more
+/// frequent.
 const SEEN: [fn(usize) -> usize; 6] = [|n| n, |n| n, |n| n, |_| 1, |_| 1, |n| n + 1];
 
 const UNARY: [&str; 4] = ["neg", "abs", "cos", "floor"];
 const BINARY: [&str; 6] = ["mul", "mul", "mul", "add", "sub", "maximum"];
 
-/// A program without the types of its results, and arguments.
+/// A program whose result types are left to inference, with arguments.
 struct Case {
     text: String,
     args: Vec<Datum>,
@@ -35,7 +36,7 @@ fn case(random: &mut Rng) -> Case {
     let exact = random.bool();
     let (mut params, mut args) = (Vec::new(), Vec::new());
     for number in 0..random.usize(2..5) {
-        // The first one's extents are known, so that the result's are.
+        // The first argument has static extents, so that the result has, too.
         let (param, arg) = argument(random, number, &dims, if exact { DType::I64 } else { DType::F64 });
         params.push(param);
         args.push(arg);
@@ -70,13 +71,13 @@ fn argument(random: &mut Rng, number: usize, dims: &[usize], dtype: DType) -> (S
         };
         let array = Array::from_fn(dtype, &shape, &mut element).unwrap();
         let style = if number > 0 && random.bool() { "dense" } else { random.choice(&styles).unwrap().name };
-        // Ranges have no zeros, and tuples say how long they are.
+        // Random elements rarely form a range, and the extent of a tuple is static.
         if ["range", "tuple", "lazy", "bits"].contains(&style) {
             continue;
         }
         let style_def = styles.iter().find(|def| def.name == style).unwrap();
         let Some(kept) = structured(style_def.name, &array) else { continue };
-        // A square matrix has one symbol.
+        // A square matrix has one symbol for both dimensions.
         let symbols = if shape.len() == 2 && shape[0] == shape[1] { ["n", "n"] } else { ["n", "m"] };
         let name = |axis: usize| if is_known { shape[axis].to_string() } else { format!("{}{number}", symbols[axis]) };
         let dims: Vec<String> = (0..shape.len()).map(name).collect();
@@ -85,7 +86,7 @@ fn argument(random: &mut Rng, number: usize, dims: &[usize], dtype: DType) -> (S
     }
 }
 
-/// What a style keeps of an array; nothing if it is not for arrays of that rank.
+/// The array in a style, or `None` if the style does not accept it.
 fn structured(style: &str, array: &Array) -> Option<Datum> {
     if style == "dense" {
         return Some(array.clone().into());
@@ -94,7 +95,7 @@ fn structured(style: &str, array: &Array) -> Option<Datum> {
     Styled::of(style, array).ok().map(Datum::from)
 }
 
-/// The program with the type of its result.
+/// The program with the inferred type of its result.
 fn typed(text: &str) -> Result<Module, String> {
     let parse = |text: &str| parse_module(text, "case").map_err(|e| e.render(false));
     let untyped = parse(&text.replace("RESULT", "").replace("ret %r", "ret"))?;
@@ -104,7 +105,7 @@ fn typed(text: &str) -> Result<Module, String> {
     parse(&text.replace("RESULT", &format!(" -> {}", func.ty(*last))))
 }
 
-/// Whether a case has a result, or an error; nothing if there is no such program.
+/// Whether a case has a result (`true`) or an error (`false`); `None` if the program does not type-check.
 fn check(case: &Case) -> Result<Option<bool>, String> {
     let Ok(module) = typed(&case.text) else { return Ok(None) };
     let limits = Limits::default();

@@ -1,5 +1,5 @@
-//! J16: a nest in the IR is one function of scalars and the flat list of its arguments, and computes the
-//! same as that.
+//! J16: flattening turns a nest of lazy functions into one function of scalars and a flat argument list.
+//! Both compute the same.
 
 use rewright::ir::builder::Arg;
 use rewright::ir::eval::evaluate;
@@ -24,7 +24,7 @@ fn flat(module: &Module) -> Result<FlatNest, String> {
     let func = function(module);
     FlatNest::of(module, func, returned(func), Name::new("flat"))
 }
-/// The arguments, for people.
+/// A readable list of the arguments.
 fn listed(module: &Module, flat: &FlatNest) -> Vec<String> {
     let name = |value: &Value| {
         let func = function(module);
@@ -40,7 +40,7 @@ fn listed(module: &Module, flat: &FlatNest) -> Vec<String> {
     flat.args.iter().map(one).collect()
 }
 
-/// What `broadcasted @flat(...)` gives, and what the nest gives.
+/// The results of `broadcasted @flat(...)` and of the nest.
 fn both(text: &str, args: &[Datum]) -> [Datum; 2] {
     let module = parse(text);
     let flat = flat(&module).unwrap();
@@ -75,7 +75,8 @@ fn array(shape: &[usize], elements: &[f64]) -> Array {
     Array::from_fn(DType::F64, shape, |i| Scalar::F64(elements[i])).unwrap()
 }
 
-/// Arguments are in order, duplicates are kept, constants are arguments; a shared function is applied once.
+/// Arguments keep their order and duplicates, and constants are arguments. A shared function is applied
+/// once.
 #[test]
 fn a_nest_in_the_ir_is_one_function() {
     let text = "func @f(%x: f64[n], %y: f64[m, 1], %k: i32) -> f64[m, n] {
@@ -102,8 +103,7 @@ entry:
     assert!(flat.to_array().same_bits(&nest.to_array()), "{flat} {nest}");
 }
 
-/// Functions of scalars are called, by nests whose operands are of a style too; zeros absorb where the nest
-/// says so.
+/// Nests with styled operands may call functions of scalars. Zeros absorb where the nest says so.
 #[test]
 fn functions_and_structure_are_flattened() {
     let text = "func @g(%a: f64, %b: f64) -> f64 {
@@ -131,7 +131,8 @@ entry:
     assert!(flat.to_array().same_bits(&nest.to_array()), "{flat} {nest}");
 }
 
-/// A fused `arrayexpr` is a nest, too: its body is the function, and index maps say where it reads.
+/// A fused `arrayexpr` flattens, too: its body becomes the function, and its index maps say where each
+/// argument is read.
 #[test]
 fn a_fused_expression_is_one_function() {
     let text = "func @f(%x: f64[n, m], %y: f32[m], %c: f64) -> f64[m, n] {
@@ -153,7 +154,7 @@ entry:
     assert_eq!(listed(&module, &flat), ["%0[2]", "%1[1]", "axis 1", "%2"]);
     let FlatArg::Element(_, index) = &flat.args[0] else { panic!("{:?}", flat.args[0]) };
     assert!(index.iter().all(|index| matches!(index.mode, Mode::Proved)), "{index:?}");
-    // Element [1, 2] of the result, of elements of the arguments.
+    // Computes element [1, 2] of the result from elements of the arguments.
     let mut with_flat = module.clone();
     with_flat.insert(flat.function.clone());
     let given: Vec<Datum> =
@@ -166,7 +167,7 @@ entry:
     assert_eq!(all.results[0].to_array().get(&[1, 2]), one);
 }
 
-/// Of every dtype and rank, with numbers and casts among the functions.
+/// Flattening of every dtype and several ranks, with literals and casts in the nest.
 #[test]
 fn all_dtypes_and_ranks_are_flattened() {
     use DType::{Bool, C64, C128, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
@@ -185,7 +186,8 @@ fn all_dtypes_and_ranks_are_flattened() {
     }
 }
 
-/// One result of a fused expression with several is a function of the elements that it needs.
+/// One result of a multi-result `arrayexpr` flattens to a function of the elements that this result
+/// needs.
 #[test]
 fn one_result_of_several_is_flattened() {
     let text = "func @f(%x: f64[n], %y: f64[n]) -> f64[n], f64[n] {
@@ -205,7 +207,7 @@ entry:
     assert!(body.contains("mul %a0, 3.0") && !body.contains("sin"), "{body}");
 }
 
-/// Values that are no map of elements are refused, with the reason.
+/// Values that are not elementwise maps are refused with a reason.
 #[test]
 fn others_are_refused() {
     let refused = |text: &str, pipeline: &str, wanted: &str| {

@@ -1,5 +1,5 @@
-//! What holds for every style that is registered, of every dtype and small extents: what it takes of a
-//! dense array it can keep, and keeps as it is.
+//! Laws of every registered style, over all dtypes and small extents: converting a dense array to a
+//! style, to dense and back changes nothing.
 
 use rewright::ir::Styled;
 use rewright::{Array, DType, Scalar, registry};
@@ -25,7 +25,7 @@ fn what_a_style_takes_it_keeps() {
             assert_eq!((all.dtype(), all.shape()), (dtype, shape), "{name}");
             let kept = Styled::keep(style, &all).unwrap_or_else(|why| panic!("{name}: {why}"));
             assert!(kept.dense().same_bits(&all), "{name}");
-            // Elements that are kept are those of the array, and components of the right types make it again.
+            // The components of an array, put together again, give an equal array with the same elements.
             let again = Styled::new(style, dtype, shape, kept.components().to_vec()).unwrap();
             assert_eq!(again, kept, "{name}");
             assert_eq!(

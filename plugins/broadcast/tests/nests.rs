@@ -1,6 +1,6 @@
-//! Random nests of functions over arrays of every style, and over views of arrays, give what the same
-//! functions give of dense copies. Many are stored to arrays that they read, whole or in part, in order or
-//! by a view; and results go to buffers that overlap what is read.
+//! Fuzzes nests of lazy functions over arrays of every style, and over views: results must equal those of
+//! dense operands. Many cases store to arrays that they read, whole or in part, directly or through a
+//! view. Others write results to buffers that overlap their operands.
 //!
 //! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test nests` is the full run.
 //! `REWRIGHT_NESTS_SEED` is the first seed.
@@ -16,43 +16,44 @@ use rewright::{Array, Complex64, DType, Datum, Dim, Limits, Module, Name, Scalar
 use rewright_broadcast::pattern::Pattern;
 use std::fmt::Write;
 
-/// How many nests a normal test run tries.
+/// The number of nests in a normal run.
 const CASES: usize = 400;
 
 const LITERALS: [&str; 9] = ["2.0j", "0.0", "1.0", "2.0", "-1.5", "inf", "NaN", "3", "0"];
-/// Those with which float ranges are exact: elements of ranges are rounded once, those of arrays by each
-/// function.
+/// Literals for cases with float ranges, for which results are exact: an element of a range is rounded
+/// once, an element of an array after each function.
 const EXACT: [&str; 8] = ["2.0j", "0.0", "1.0", "2.0", "inf", "NaN", "4", "0"];
 const UNARY: [&str; 12] =
     ["imag", "conj", "neg", "abs", "sin", "cos", "exp", "log", "floor", "not", "isnan", "integer_power"];
 const VIEWS: [&str; 4] = ["transpose ", "flip ", "flip , axes=[0]", "slice , at=[::-1]"];
-/// Parts of an array, and as large ones.
+/// Pairs of slices of equal length.
 const PARTS: [[&str; 2]; 4] = [["[:-1]", "[1:]"], ["[1:]", "[:-1]"], ["[:-1]", "[-2::-1]"], ["[:1]", "[-1:]"]];
 const REDUCTIONS: [&str; 6] = ["sum", "any", "all", "argmax", "max", "prod"];
 const BINARY: [&str; 14] =
     ["add", "sub", "mul", "mul", "div", "power", "maximum", "atan2", "lt", "ne", "and", "or", "eq", "ldexp"];
-/// Those that tell no zeros apart: of a range of floats the sign of a zero is that of a sum.
+/// Functions, unary and binary, for cases with float ranges: none distinguishes the zeros. The sign of a
+/// zero in a float range is that of a sum.
 const BLIND: (&[&str], &[&str]) = (
     &["imag", "conj", "neg", "abs", "sin", "cos", "exp", "floor", "not", "isnan"],
     &["add", "add", "sub", "mul", "div", "maximum", "lt", "ne", "and", "or", "eq"],
 );
-/// Functions, and what they make of zeros.
+/// Functions of scalars: the name, the body, and the value at zero.
 const FUNCTIONS: [(&str, &str, &str); 3] =
     [("twice", "mul %x, 2.0", "0.0"), ("cosine", "cos %x", "1.0"), ("next", "add %x, 1.0", "1.0")];
 
-/// Of bools alone, which may be packed.
+/// Literals, unary and binary ops for cases of bools only, which may be packed.
 const LOGIC: ([&str; 2], [&str; 2], [&str; 12]) = (
     ["true", "false"],
     ["not", "abs"],
     ["and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge", "mul", "maximum", "minimum"],
 );
 
-/// A program over lazy arrays, the same one over dense ones, and arguments for both.
+/// A program over lazy arrays, the equivalent one over dense arrays, and arguments for both.
 struct Case {
     lazy: String,
     dense: String,
     args: Vec<Datum>,
-    /// The parameters that are stored to.
+    /// The parameters that the program stores to.
     stored: Vec<usize>,
 }
 
@@ -60,14 +61,14 @@ struct Case {
 struct Body {
     lazy: String,
     dense: String,
-    /// What later steps may use.
+    /// Values that later steps may use.
     values: Vec<String>,
     steps: usize,
     stored: Vec<usize>,
 }
 
 impl Body {
-    /// Adds an instruction to both, and gives the name of its value.
+    /// Adds an instruction to both programs, and returns the name of its value.
     fn both(&mut self, text: &str) -> String {
         self.each(text, text)
     }
@@ -80,7 +81,7 @@ impl Body {
         name
     }
 
-    /// What a lazy value is, in the lazy program.
+    /// Materializes a value in the lazy program. In the dense program, `where` copies it.
     fn forced(&mut self, value: &str) -> String {
         self.each(&format!("materialize {value}"), &format!("where true, {value}, {value}"))
     }
@@ -111,7 +112,7 @@ fn case(random: &mut Rng) -> Case {
     let of_floats =
         |arg: &Datum| arg.as_styled().is_some_and(|styled| styled.style().name() == "range") && arg.dtype().is_float();
     let has_floats = args.iter().any(of_floats);
-    // Numbers that are not written in the program may be infinite, which ranges refuse.
+    // A scalar argument may be infinite, which float ranges refuse.
     if has_floats && args.iter().any(|arg| arg.as_scalar().is_some()) {
         return case(random);
     }
@@ -136,7 +137,7 @@ fn case(random: &mut Rng) -> Case {
         if has_stores && random.bool() {
             let to = *random.choice(&arrays).unwrap();
             match random.u8(0..3) {
-                // A part of it into another one.
+                // Stores a function of one part of the array to another part.
                 0 => {
                     let [from, into] = random.choice(&PARTS).unwrap();
                     let part = body.both(&format!("slice %a{to}, at={from}"));
@@ -176,8 +177,8 @@ fn case(random: &mut Rng) -> Case {
     Case { lazy: program(&params, &body.lazy), dense: program(&dense_params, &body.dense), args, stored: body.stored }
 }
 
-/// Functions before and after a product of sparse vectors, which is computed where both are stored, if
-/// zeros absorb and nobody can tell their signs.
+/// Functions before and after a product of sparse vectors. The product is evaluated at the intersection
+/// of the patterns if zeros absorb and no later function observes the sign of a zero.
 fn product(random: &mut Rng) -> Case {
     let n = random.usize(1..9);
     let mut sparse = || loop {
@@ -205,8 +206,8 @@ fn product(random: &mut Rng) -> Case {
     Case { lazy, dense, args, stored: Vec::new() }
 }
 
-/// A function of values that there are, late ones more often than early ones, so that nests are deep. Of
-/// arguments that are `as_given` what they hold is known.
+/// Applies a function to existing values. Recent values are more likely, so that nests are deep. The
+/// elements of arguments in `as_given` are those of the call, as no store changes them.
 fn function(
     random: &mut Rng,
     (args, as_given): (&[Datum], &[Datum]),
@@ -257,15 +258,15 @@ fn function(
     let value = body.each(&format!("broadcasted {list}, op=\"{op}\"{attrs}{finite}"), &format!("{op} {list}{attrs}"));
     let is_absorbed = !finite.is_empty() && op == "mul" && !operands.iter().all(is_exact);
     let value = match is_absorbed {
-        // Zeros are positive then, and so those of dense copies are made.
+        // An absorbed product has positive zeros. Adding 0 makes those of the dense program positive,
+        // too.
         true => body.each(&format!("broadcasted {value}, 0, op=\"add\""), &format!("add {value}, 0")),
         false => value,
     };
     body.values.push(value);
 }
 
-/// A range of numbers of any kind, which may wrap if they are integers, and be exact in all that is
-/// computed of them if they are not.
+/// A range of any numeric dtype. Ranges of integers may wrap. Ranges of floats stay exact in all results.
 fn range(random: &mut Rng, style: &'static StyleDef, n: usize) -> (DType, Datum) {
     let integers =
         [DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::I64, DType::U64];
@@ -288,7 +289,7 @@ fn range(random: &mut Rng, style: &'static StyleDef, n: usize) -> (DType, Datum)
     (dtype, Styled::of(style, &Array::from_fn(dtype, &[n], element).unwrap()).unwrap().into())
 }
 
-/// A type and a value of it: of any style, dense, or a scalar.
+/// A type and a value of it: styled, dense, or a scalar.
 fn argument(random: &mut Rng, n: usize, logical: bool, is_sparse: bool) -> (String, Datum) {
     let styles: Vec<_> = registry().styles().map(|(style, _)| style).collect();
     let special = [f64::NAN, f64::INFINITY, -0.0, 1.5e308];
@@ -296,7 +297,7 @@ fn argument(random: &mut Rng, n: usize, logical: bool, is_sparse: bool) -> (Stri
         let mut random = random.fork();
         move |dtype: DType| match random.u8(0..12) {
             0..5 => Scalar::I64(0).cast(dtype),
-            // Its absolute value overflows, and both parts are finite.
+            // The absolute value overflows although both parts are finite.
             5 if dtype.is_complex() && random.bool() => Scalar::C128(Complex64::new(1.5e308, -1.5e308)).cast(dtype),
             5 if dtype.is_complex() => {
                 let mut part = || *random.choice(&[0.0, 1.0, 1.5e308, -0.0, f64::INFINITY, f64::NAN]).unwrap();
@@ -342,7 +343,7 @@ fn argument(random: &mut Rng, n: usize, logical: bool, is_sparse: bool) -> (Stri
         }
         if let Ok(styled) = Styled::of(style, &array).map(Datum::from) {
             let style = if style.name == "dense" { String::new() } else { format!("; {}", style.name) };
-            // Tuples say how long they are.
+            // The extent of a tuple is static.
             let dims = if style == "; tuple" { n.to_string() } else { dims };
             return (format!("{dtype}[{dims}{style}]"), styled);
         }
@@ -361,7 +362,7 @@ fn same(a: &Array, b: &Array) -> bool {
     (a.dtype(), a.shape()) == (b.dtype(), b.shape()) && a.iter().zip(b.iter()).all(alike)
 }
 
-/// The program, with the types of its results.
+/// The program with the inferred types of its results.
 fn typed(text: &str) -> Result<Module, String> {
     let parse = |text: &str| parse_module(text, "case").map_err(|e| e.render(false));
     let (start, returned) = text.rsplit_once("  ret ").ok_or("no results")?;
@@ -377,10 +378,11 @@ fn typed(text: &str) -> Result<Module, String> {
     parse(&text.replace("RESULT", &format!(" -> {}", types.collect::<Vec<_>>().join(", "))))
 }
 
-/// What is known of a case that agreed: the style of its result, and whether that was put where operands are.
+/// Facts of a case that agreed: the style of its result, and whether a buffer that overlaps the operands
+/// was tested.
 type Agreed = (String, bool);
 
-/// What became of a case; nothing if there is no such program.
+/// Runs a case; `None` if the program does not type-check or has no result.
 fn check(case: &Case, random: &mut Rng) -> Result<Option<Agreed>, String> {
     let Ok(dense) = typed(&case.dense) else {
         return match typed(&case.lazy) {
@@ -392,7 +394,7 @@ fn check(case: &Case, random: &mut Rng) -> Result<Option<Agreed>, String> {
     let copies =
         case.args.iter().map(|arg| if arg.as_scalar().is_some() { arg.clone() } else { arg.to_array().into() });
     let limits = Limits::default();
-    // Integers have no negative powers.
+    // Such as negative powers of integers.
     let Ok(wanted) = eval::evaluate(&dense, "f", copies.collect(), limits) else { return Ok(None) };
     let wanted = wanted.results;
     let right = |found: &[Datum], by: &str| {
@@ -423,7 +425,7 @@ fn check(case: &Case, random: &mut Rng) -> Result<Option<Agreed>, String> {
             right(&results.iter().cloned().collect::<Vec<_>>(), "a call").map_err(failed)?;
         }
         if !case.stored.is_empty() {
-            // These buffers are not shared.
+            // Each argument owns its buffer, so stores happen in place.
             let own = |arg: &Datum| match arg {
                 Datum::Array(array) => Array::from_fn(array.dtype(), array.shape(), |at| array.iter().nth(at).unwrap())
                     .map_or_else(|| arg.clone(), Datum::from),
@@ -442,7 +444,7 @@ fn check(case: &Case, random: &mut Rng) -> Result<Option<Agreed>, String> {
     Ok(Some((style, overlap.is_some())))
 }
 
-/// Where an array is in memory that it shares with others.
+/// The layout of an array in memory that it shares with others.
 #[derive(Clone, Debug)]
 struct Where {
     offset: usize,
@@ -451,7 +453,7 @@ struct Where {
 }
 
 impl Where {
-    /// Somewhere, with elements side by side or not, in any order; no two in one place.
+    /// A random layout: any axis order, contiguous or not, without two elements at one address.
     fn any(random: &mut Rng, shape: &[usize]) -> Where {
         let step = random.usize(1..3);
         let mut axes: Vec<usize> = (0..shape.len()).collect();
@@ -471,7 +473,7 @@ impl Where {
         Where { offset, shape: shape.to_vec(), strides }
     }
 
-    /// The places of the elements, in order.
+    /// The offsets of the elements, in order.
     fn places(&self) -> Vec<usize> {
         let count: usize = self.shape.iter().product();
         let place = |mut n: usize| {
@@ -490,8 +492,8 @@ impl Where {
         Array::from_fn(DType::F64, &self.shape, |n| Scalar::F64(memory[places[n]]))
     }
 
-    /// # Safety
-    /// Its elements are in memory that begins at `start`, which nobody else writes to meanwhile.
+    /// # Safety All elements lie in memory that begins at `start`, and nothing else writes to it during
+    /// the lifetime of the view.
     unsafe fn view<'a>(&self, start: *const f64) -> ArrayViewD<'a, f64> {
         let back = |(&stride, &extent): (&isize, &usize)| stride.min(0).unsigned_abs() * extent.saturating_sub(1);
         let first = self.offset - self.strides.iter().zip(&self.shape).map(back).sum::<usize>();
@@ -505,10 +507,10 @@ impl Where {
     }
 }
 
-/// The arguments and the result of a case in one piece of memory.
+/// The arguments and the result of a case in one block of memory.
 struct Overlap {
     memory: Vec<f64>,
-    /// Of the arguments that are there.
+    /// The layouts of the float arguments in `memory`.
     args: Vec<Option<Where>>,
     others: Vec<Datum>,
     result: Where,
@@ -516,7 +518,7 @@ struct Overlap {
 }
 
 impl Overlap {
-    /// Of a case whose one result is an array of floats, as at least one argument is.
+    /// `None` unless the only result is a float array and at least one argument is one, too.
     fn of(case: &Case, dense: &Module, random: &mut Rng) -> Option<Overlap> {
         let floats = |arg: &Datum| matches!(arg, Datum::Array(Array::F64(array)) if array.ndim() > 0);
         if !case.stored.is_empty() || !case.args.iter().any(floats) {
@@ -542,7 +544,8 @@ impl Overlap {
         let mut memory = self.memory.clone();
         let start = memory.as_mut_ptr();
         let arg = |(at, other)| match at {
-            // SAFETY: the view lies inside of `memory`, which nothing else touches until the call has ended.
+            // SAFETY: the view lies inside of `memory`, which nothing else touches until the call has
+            // ended.
             Some(at) => unsafe { Where::view(at, start) }.into(),
             None => Arg::from(other),
         };

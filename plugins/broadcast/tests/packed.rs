@@ -1,5 +1,5 @@
-//! Comparisons whose bools become bits where they are computed: the same words on every backend, for all
-//! lengths, dtypes and strides, and a remark where bools are packed afterwards.
+//! Comparisons that pack their results into bits within the loop: the words agree on every backend, for
+//! all lengths, dtypes and strides. A remark reports packing in a separate step.
 
 use rewright::ir::{Style, Styled, parse_module};
 use rewright::lowering::exec::{Backend, Executable, Options, ViewMut};
@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 const BACKENDS: [Backend; 5] = [Backend::Auto, Backend::X64, Backend::X64Avx2, Backend::Cranelift, Backend::Interp];
 const LENGTHS: [usize; 13] = [0, 1, 7, 8, 9, 63, 64, 65, 1000, 8191, 8192, 8193, 20_000];
 
-/// A function of its text after `entry:`.
+/// Compiles a function from its signature and the text after `entry:`.
 fn compile(signature: &str, body: &str, options: Options) -> Option<Executable> {
     let text = format!("func @f{signature} {{\nentry:\n{body}\n}}");
     let mut module = parse_module(&text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
@@ -25,14 +25,14 @@ fn on_all(signature: &str, body: &str) -> impl Iterator<Item = Executable> {
     BACKENDS.into_iter().filter_map(move |backend| compile(signature, body, options(backend)))
 }
 
-/// Whether the plan has a kernel of bits and nothing that packs bools by itself.
+/// Whether a kernel of the plan writes bits, and no separate step packs bools.
 fn is_packed(f: &Executable) -> bool {
     let plan = f.plan().to_string();
     assert_eq!(plan.contains("pack_bits"), !f.remarks().is_empty(), "{plan}{:?}", f.remarks());
     plan.contains(" in bits") && !plan.contains("pack_bits")
 }
 
-/// Small numbers, some of which are equal.
+/// Small numbers with duplicates.
 fn numbers(dtype: DType, n: usize, seed: usize) -> Array {
     let element = |i: usize| Scalar::I64((i * i + 7 * i + seed) as i64 % 11 + i64::from(dtype.is_unsigned()) * 2);
     let negative = |i: usize| match element(i) {
@@ -67,7 +67,7 @@ fn all_lengths_and_dtypes_on_every_backend() {
             for n in LENGTHS {
                 let [a, b] = [1, 4].map(|seed| numbers(dtype, n, seed));
                 let wanted = words((0..n).map(|i| number(&a, i) < number(&b, i)), n);
-                // From the third call on they are done as those before.
+                // Later calls use the replay cache.
                 for _ in 0..4 {
                     assert_eq!(f.call(&[(&a).into(), (&b).into()]).unwrap()[0], wanted, "{dtype} {n}");
                 }
@@ -189,7 +189,7 @@ fn where_bools_are_packed_afterwards_is_told() {
         let start = "`pack_bits` runs by itself, after what makes its bools: ";
         assert!(told.len() == 1 && told[0].contains(&format!("{start}{why}")), "{told:?}");
     }
-    // Of bools that are given nothing is expected.
+    // Bool arguments get no remark: there is no producer to fuse with.
     let given =
         compile("(%a: bool[n]) -> bool[n; bits]", "  %r = restyle %a, style=\"bits\"\n  ret %r", Options::default());
     assert!(given.unwrap().remarks().is_empty());

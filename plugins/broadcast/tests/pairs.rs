@@ -1,5 +1,5 @@
-//! T62, J23: what two structured matrices give together, for each pair of styles, is of the style that the
-//! table says, and equal to what dense copies give.
+//! T62, J23: for each pair of structured matrix styles, the elementwise sum and product have the style of
+//! the table and the elements that dense operands give.
 
 use rewright::ir::{Styled, eval, parse_module};
 use rewright::lowering::exec::{Arg, Executable, Options};
@@ -8,7 +8,7 @@ use rewright::{Array, DType, Datum, Limits, Module, Name, Scalar};
 use rewright_broadcast as _;
 use std::fmt::Write;
 
-/// With the letters of the tables.
+/// The abbreviation and the name of each style.
 const STYLES: [(&str, &str); 13] = [
     ("D", "diagonal"),
     ("BU", "upper_bidiagonal"),
@@ -25,7 +25,7 @@ const STYLES: [(&str, &str); 13] = [
     ("-", ""),
 ];
 
-/// The style of each sum and product of elements, rows and columns in the order of [`STYLES`].
+/// The style of the elementwise sum, and of the product: rows and columns in the order of [`STYLES`].
 const TABLE: &str = "
  D |  D BU BL  T ST  U  L  U  L UH  S  H  -
 BU | BU BU  T  T  T  U  -  U  - UH  -  -  -
@@ -71,7 +71,7 @@ fn program(a: &str, b: &str, op: &str) -> (Module, String) {
     (parse_module(&text(&format!(" -> {ty}")), "pair").unwrap(), style)
 }
 
-/// The table of an op, with every value compared on the way.
+/// The table of result styles of an op. Compares all elements with dense results on the way.
 fn table(op: &str) -> String {
     let mut table = String::new();
     for (letter, a) in STYLES {

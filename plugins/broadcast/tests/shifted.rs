@@ -1,4 +1,4 @@
-//! T41, J17: results that go into the array that they read, shifted, in both directions.
+//! T41, J17: results that overlap their operand in memory at an offset, in both directions.
 
 #![allow(unsafe_code, reason = "buffers that overlap arguments are made from raw parts")]
 
@@ -9,8 +9,8 @@ use rewright::rewrites::{NoObserver, Pipeline};
 use rewright::{DType, Name};
 use rewright_broadcast as _;
 
-/// Rows of an array, as one row may be longer than what is read of it: first element, extents and strides
-/// in elements.
+/// A two-dimensional view into memory, whose row stride may exceed the row length: first element, extents
+/// and strides, in elements.
 #[derive(Clone, Copy)]
 struct Part {
     first: usize,
@@ -25,8 +25,8 @@ impl Part {
     }
 }
 
-/// What memory holds after `into = 2 * from + 1` was called in it; each element of `from` is read before it
-/// is written over.
+/// The expected memory after `into = 2 * from + 1`: each element of `from` is read before it is
+/// overwritten.
 fn wanted(memory: &[f64], from: Part, into: Part) -> Vec<f64> {
     let values: Vec<f64> = from.places().map(|at| 2.0 * memory[at] + 1.0).collect();
     let mut after = memory.to_vec();
@@ -79,7 +79,7 @@ entry:
                 ("onto itself", part(2, rows, [n, 1]), part(2, rows, [n, 1])),
             ];
             for (name, from, into) in cases {
-                // Several calls, as later ones are quicker.
+                // Later calls use the replay cache.
                 for _ in 0..4 {
                     assert_eq!(called(&f, &memory, from, into), wanted(&memory, from, into), "{name} {n} {backend:?}");
                 }

@@ -1,5 +1,5 @@
-//! J27: a sparse vector beside a `csc` matrix stays sparse, at every dtype and extent, and has the elements
-//! of dense copies.
+//! J27: an elementwise op of a sparse vector and a `csc` matrix stays sparse, at every dtype and extent,
+//! and agrees with dense operands.
 
 use rewright::ir::{Style, Styled};
 use rewright::{Array, DType, Datum, Name, Scalar};
@@ -21,7 +21,7 @@ const DTYPES: [DType; 13] = [
     DType::C128,
 ];
 
-/// Small numbers, of which two in three are zero.
+/// Small numbers, two thirds of them zero.
 fn numbers(dtype: DType, shape: &[usize], salt: usize) -> Array {
     let number = |n: usize| if (n * 7 + salt).is_multiple_of(3) { (n + salt) % 4 + 1 } else { 0 };
     Array::from_fn(dtype, shape, |n| Scalar::I64(number(n) as i64).cast(dtype)).unwrap()
@@ -36,7 +36,8 @@ fn style_of(datum: &Datum) -> String {
     datum.ty().style().map_or("dense".into(), |style| style.to_string())
 }
 
-/// What an op makes of sparse operands, which is `csc` without stored zeros, and of dense ones.
+/// Asserts that an op of sparse operands gives a `csc` matrix without stored zeros that equals the dense
+/// result.
 fn assert_sparse(op: &str, args: [&Array; 2]) {
     let of = |args: [Expr; 2]| Expr::apply(op, args).unwrap().materialize().unwrap();
     let found = of(args.map(|arg| sparse(arg).lazy()));
@@ -89,7 +90,7 @@ fn all_extents_stay_sparse() {
     }
 }
 
-/// A function that makes another number of zeros is dense, and so is a dense array beside them.
+/// The result is dense if the function maps zeros to a nonzero number, or if an operand is dense.
 #[test]
 fn others_are_dense() {
     let (u, s) = (numbers(DType::I64, &[5], 1), numbers(DType::I64, &[3, 5], 2));

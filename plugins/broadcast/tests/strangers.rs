@@ -1,5 +1,5 @@
-//! Styles of another crate: what it takes that kernels read their arrays, that they refuse functions, and
-//! meet those of others.
+//! Styles of another crate: kernels read their components, their rules may refuse functions, and they
+//! meet styles of yet other crates.
 
 use rewright::ir::expr::{Affine, BodyRef, IndexExpr, SymExpr, Test};
 use rewright::ir::style::Arguments;
@@ -11,7 +11,7 @@ use rewright::{Array, DType, Datum, Dim, Limits, Module, Name, Scalar, Type, reg
 use rewright_broadcast::element::{Cell, Element, Leaf, Places, Stored, minus};
 use rewright_broadcast::lattice::{Answer, Applying, Broadcasting, Join, Keeps, Lattice};
 
-// --- T96: a vector of which one element is one ----------------------------------------------------
+// --- T96: a one-hot vector ------------------------------------------------------------------------
 
 static HOT: StyleDef = StyleDef {
     name: "hot",
@@ -37,7 +37,7 @@ register_interface!(style "hot", Element, &Element(|cell, leaf, at| {
     Ok(cell.body.cast(is_there, DType::Bool, leaf.ty.dtype(), Default::default()))
 }));
 
-// --- T97: a matrix that is one number along each diagonal -----------------------------------------
+// --- T97: a symmetric Toeplitz matrix -------------------------------------------------------------
 
 static TOEPLITZ: StyleDef = StyleDef {
     name: "toeplitz",
@@ -73,7 +73,7 @@ fn toeplitz(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, 
     cell.when(&down.clone(), Test::NotPositive, dtype, |cell| read(cell, right), |cell| read(cell, down))
 }
 
-// --- T98: numbers of a unit -----------------------------------------------------------------------
+// --- T98: numbers with a unit ---------------------------------------------------------------------
 
 static UNIT: StyleDef = StyleDef {
     name: "unit",
@@ -98,7 +98,7 @@ register_interface!(style "unit", Stored, &Stored(|ty| {
     Ok(vec![Places { extents: extents.ok_or("its extents are not known")?, at, guard: Vec::new() }])
 }));
 
-/// Sums are of one unit, products with numbers keep it, and of all else nothing is known.
+/// Sums need equal units, products with plain numbers keep the unit, and other functions have no rule.
 fn units(applying: &Applying<'_>) -> Result<Answer, String> {
     let names: Vec<&str> = applying.styles.iter().map(|style| style.arguments()).collect();
     let op = applying.op.map_or("a function", |op| op.name);
@@ -126,8 +126,8 @@ fn parse(text: &str) -> Result<Module, String> {
     parse_module(text, "test").map_err(|errors| errors.render(false))
 }
 
-/// What a function gives, the reference evaluator and every code generator alike; the rewritten text; and
-/// the remarks.
+/// The results, equal for the reference evaluator and every code generator; the rewritten text; and the
+/// remarks.
 fn run(text: &str, args: &[Datum]) -> (Vec<Datum>, String, String) {
     let module = parse(text).unwrap_or_else(|why| panic!("{why}"));
     let wanted = eval::evaluate(&module, "f", args.to_vec(), Limits::default()).unwrap().results;
@@ -147,7 +147,7 @@ fn run(text: &str, args: &[Datum]) -> (Vec<Datum>, String, String) {
     (wanted, rewritten.to_string(), remarks)
 }
 
-/// T96: it is read without a buffer, and what is made of it is sparse.
+/// T96: kernels read it without a buffer, and its product is sparse.
 #[test]
 fn a_one_hot_vector_is_read_by_kernels() {
     let text = "func @f(%h: f64[n; hot], %x: f64[n]) -> f64[n], f64[n; sparse] {
@@ -165,7 +165,8 @@ entry:
     assert!(!rewritten.contains("broadcasted"), "{rewritten}");
 }
 
-/// T97: functions of it are of one vector, and with a dense matrix it is read by a difference of indices.
+/// T97: a function of a Toeplitz matrix computes one vector. Beside a dense matrix, the kernel reads it
+/// at the absolute difference of the indices.
 #[test]
 fn a_toeplitz_matrix_stays_one_vector() {
     let text = "func @f(%t: f64[n, n; toeplitz], %x: f64[n, n]) -> f64[n, n; toeplitz], f64[n, n] {
@@ -185,8 +186,8 @@ entry:
     assert_eq!(back.to_string(), rewritten);
 }
 
-/// T98, J29: the style's own message; its rule sees the types of all operands, and says of what the result
-/// is.
+/// T98, J29: the error is the style's own message. Its rule sees the types of all operands, and decides
+/// the style of the result.
 #[test]
 fn units_are_not_mixed() {
     let text = |op: &str, b: &str, result: &str| {
@@ -207,12 +208,12 @@ fn units_are_not_mixed() {
     for wrong in ["unit(metre", "unit(%a)", "unit((metre)", "nuit(metre)"] {
         assert!(parse(&text("add", &format!("f64[n; {wrong}]"), "")).is_err(), "{wrong}");
     }
-    // As everywhere in text, spaces mean nothing.
+    // Spaces in a type are insignificant.
     let spaced = parse(&text("add", "f64[n; unit( metre )]", "; unit(metre)"));
     assert!(spaced.is_ok_and(|module| module.to_string().contains("%b: f64[n; unit(metre)]")));
 }
 
-/// T99, J8: of two styles that know nothing of each other the result is dense, and a remark says so.
+/// T99, J8: two styles without a common join give a dense result, and a remark says so.
 #[test]
 fn strangers_make_dense_arrays() {
     let text = "func @f(%t: f64[n, n; toeplitz], %d: f64[n, n; diagonal]) -> f64[n, n] {
@@ -230,7 +231,7 @@ entry:
     assert!(remarks.contains("nobody says what `toeplitz` with `diagonal` is"), "{remarks}");
 }
 
-/// T100, J7: two answers for one pair are an error that names both places; one answer twice is none.
+/// T100, J7: contradictory joins of one pair are an error that names both places. Equal joins are not.
 #[test]
 fn contradictions_are_errors_of_the_registration() {
     let join = |styles, to| Join { styles, to, origin: origin!() };

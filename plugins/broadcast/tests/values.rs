@@ -1,5 +1,4 @@
-//! Arrays of storage styles as values: what is refused, by every way of running a function alike, and where
-//! they go.
+//! Styled arrays as values: every backend refuses the same ones, and they pass through all kinds of uses.
 
 use rewright::ir::{EvalErrorKind, Style, Styled, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options};
@@ -18,14 +17,14 @@ fn diagonal(elements: &[f64]) -> Datum {
     Styled::new(style("diagonal"), DType::F64, &[n, n], vec![array(&[n], elements)]).unwrap().into()
 }
 
-/// What a function gives by every backend, which must be the same.
+/// The result of a function on every backend, which must agree.
 fn call(text: &str, args: &[&Datum]) -> Result<Vec<Datum>, String> {
     let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
     let name = module.functions().next().unwrap().name;
     let args: Vec<Arg<'_>> = args.iter().map(|&datum| datum.into()).collect();
     let each = Backend::available().map(|backend| {
         let f = Executable::compile(&module, name, Options { backend, ..Options::default() }).unwrap();
-        // Later calls find what the first ones left.
+        // Later calls use the replay cache.
         let found: Vec<_> =
             (0..4).map(|_| f.call(&args).map(|results| results.iter().cloned().collect::<Vec<Datum>>())).collect();
         let found: Vec<_> = found.into_iter().map(|found| found.map_err(|e| e.to_string())).collect();
@@ -68,7 +67,7 @@ fn what_a_style_can_not_have_is_an_error_that_says_where() {
     assert_eq!(keep("symmetric", &[f64::NAN, 5.0, 5.0, 2.0]), Ok(()));
     assert!(keep("symmetric", &[1.0, 5.0, 4.0, 2.0]).is_err_and(|why| why.contains("[1, 0]")));
     assert!(keep("unit_lower", &[1.0, 0.0, 4.0, 2.0]).is_err_and(|why| why.contains("[1, 1]")));
-    // Parts of complex numbers, too.
+    // Real and imaginary parts are checked, too.
     let complex = |elements: &[(f64, f64)]| {
         let element = |i: usize| Scalar::C128(rewright::Complex64::new(elements[i].0, elements[i].1));
         Styled::keep(style("hermitian"), &Array::from_fn(DType::C128, &[2, 2], element).unwrap()).map(|_| ())
@@ -95,7 +94,7 @@ fn components_have_their_types_and_extents() {
     let error = new("tridiagonal", &[3, 3], vec![part(2), part(3), part(3)]).unwrap_err();
     assert_eq!(error, "component `above` of `tridiagonal` is f64[2], got f64[3]");
     assert!(new("diagonal", &[3, 2], vec![part(2)]).is_err_and(|why| why.contains("not 3 by 2")));
-    // What dims don't say is looked at when it runs.
+    // Constraints that the dims don't express are checked at run time.
     let text = "func @f(%d: f64[n], %a: f64[m]) -> f64[n, n; upper_bidiagonal] {
 entry:
   %0 = assemble %d, %a, style=\"upper_bidiagonal\", dims=[n, n]
@@ -136,7 +135,7 @@ fn sparse_positions_increase_and_are_inside() {
     assert!(sparse(&[4, 1], 2).is_err_and(|why| why.contains("4 before 1")));
     assert!(sparse(&[1, 5], 2).is_err_and(|why| why.contains("not below 5")));
     assert!(sparse(&[1, 4], 3).is_err_and(|why| why.contains("3 `values` for 2 positions")));
-    // What is not there is zero, whatever is stored beside it.
+    // Positions outside of the pattern are zero, whatever values are stored.
     let text = "func @f(%s: f64[n, m; csc]) -> f64[n, m] {\nentry:\n  %0 = restyle %s, style=\"dense\"\n  ret %0\n}";
     let columns = vec![ints(&[0, 2, 3]), ints(&[0, 2, 1]), array(&[3], &[f64::NAN, 0.0, 7.0])];
     let found = call(text, &[&Styled::new(style("csc"), DType::F64, &[3, 2], columns).unwrap().into()]).unwrap();
@@ -168,8 +167,8 @@ fn ranges_are_rounded_once_and_wrap() {
         Styled::new(style("range"), dtype, &[n], components.to_vec()).unwrap()
     };
     let tenths = range(DType::F64, 11, Scalar::F64(0.1), Scalar::F64(0.1));
-    // 0.1 and 0.1 are a little more than tenths: ten of them more round to 1.1, one after the other to
-    // 1.0999999999999999.
+    // As floats, 0.1 and its multiples exceed the decimal values a little. One multiplication rounds to
+    // 1.1, ten additions give 1.0999999999999999.
     assert_eq!(tenths.get(&[10]), Some(Scalar::F64(1.1)));
     assert_eq!(tenths.get(&[11]), None);
     let bytes = range(DType::I8, 4, Scalar::I64(100), Scalar::I64(20));
@@ -179,7 +178,7 @@ fn ranges_are_rounded_once_and_wrap() {
     assert!(Styled::keep(style("range"), &down.dense()).is_ok_and(|kept| kept == down));
     assert!(Styled::keep(style("range"), &array(&[3], &[1.0, 2.0, 4.0])).is_err_and(|why| why.contains("4.0 at [2]")));
     assert!(Styled::keep(style("range"), &array(&[0], &[])).is_ok());
-    // Two floats or more are finite; of one there is no step.
+    // Ranges of two or more floats are finite. A range of one has no step.
     let one = range(DType::F64, 1, Scalar::F64(1.0), Scalar::F64(f64::INFINITY));
     assert_eq!(one.dense(), array(&[1], &[1.0]));
     let components = || [1.0, f64::INFINITY].map(|number| Array::full(Scalar::F64(number), &[]).unwrap()).to_vec();
@@ -256,7 +255,7 @@ fn types_that_no_array_has_are_refused() {
         let message = parse_module(&text, "test").unwrap_err().render(false);
         assert!(message.contains(ty) && message.contains(why), "{message}");
     }
-    // Whether an extent that is not known is the right one is seen when it runs; `dim` asks for it.
+    // The actual extent of a `?` is checked at run time, and `dim` reads it.
     let text = "func @f(%d: f64[?, ?; diagonal]) -> f64[?], i64 {
 entry:
   %0 = component %d, name=\"diag\"
@@ -288,11 +287,11 @@ entry:
             Executable::compile(&module, "f", options).unwrap().call(&[(&a).into()]).map(|_| ())
         };
         assert_eq!(call(100_000), Ok(()), "{backend:?}");
-        // The argument, an array made of it, and the matrix of that: no more than two of them fit.
+        // The limit leaves no room for the argument, the array computed from it and its matrix together.
         let error = call(20_000).unwrap_err();
         assert_eq!(error.kind, EvalErrorKind::Limit, "{backend:?}: {error}");
     }
-    // Nothing of a matrix without rows but where its columns begin.
+    // A matrix without rows stores only the starts of its columns.
     let text = "func @f() -> f64[0, 100000000000000; csc] {
 entry:
   %0 = full 0.0, dims=[0, 100000000000000]
@@ -324,7 +323,7 @@ fn styles_that_take_no_arguments_get_none() {
     assert!(error.contains("`diagonal` takes no arguments"), "{error}");
 }
 
-/// The ops that go along sparse arrays say what is wrong with their operands.
+/// Ops on sparse patterns report faulty operands.
 #[test]
 fn ops_of_patterns_refuse_what_has_none() {
     let refused = |params: &str, line: &str, why: &str| {

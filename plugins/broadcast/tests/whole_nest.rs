@@ -1,5 +1,5 @@
-//! Styles that decide by the whole nest, and allocate by what they find in it; the fixtures beside this file
-//! are of these styles.
+//! Styles with a rule over the whole nest (`WholeNest`), which allocate results from facts that they find
+//! in it. The fixtures beside this file use these styles.
 
 use rewright::ir::expr::{Affine, SymExpr};
 use rewright::ir::style::Destination;
@@ -12,7 +12,7 @@ use rewright_broadcast::lazy::Lazy;
 use rewright_broadcast::summary::Summary;
 use rewright_broadcast::whole_nest::{Allocating, Deciding, Decision, WholeNest};
 
-// --- J29: an array and a character, which results have from the first operand that has one --------
+// --- J29: an array and a character, which the first operand that has one gives to the result ------
 
 static ARRAY_AND_CHAR: StyleDef = StyleDef {
     name: "array_and_char",
@@ -30,13 +30,13 @@ static ARRAY_AND_CHAR: StyleDef = StyleDef {
 };
 register_style!(ARRAY_AND_CHAR);
 
-// It wins beside dense arrays, whatever the function is.
+// This style wins beside dense arrays, for every function.
 register_interface!(style "array_and_char", Broadcasting, &Broadcasting {
     into: "array_and_char", keeps: Keeps::Anything, zeros: "dense", rule: wins,
 });
 register_interface!(style "array_and_char", Element, &Element(|cell, leaf, at| Ok(cell.read_inside(leaf.components[0], at))));
 register_interface!(style "array_and_char", Stored, &Stored(everywhere));
-// What is stored to one is its elements: it keeps its own character.
+// A store replaces the elements only: the destination keeps its own character.
 register_interface!(style "array_and_char", Destination, &Destination(|old, elements| {
     Styled::new(old.style(), elements.dtype(), elements.shape(), [elements.clone(), old.components()[1].clone()])
 }));
@@ -60,7 +60,7 @@ fn everywhere(ty: &Type) -> Result<Vec<Places>, String> {
     Ok(vec![Places { extents: extents.ok_or("its extents are not known")?, at, guard: Vec::new() }])
 }
 
-// --- Counts: numbers that are not negative, which opt out where a nest may make others ------------
+// --- Counts: nonnegative numbers; the style opts out where a nest may make negative ones ---------
 
 static COUNTS: StyleDef = StyleDef {
     name: "counts",
@@ -87,7 +87,7 @@ register_interface!(style "counts", Element, &Element(|cell, leaf, at| Ok(cell.r
 register_interface!(style "counts", Stored, &Stored(everywhere));
 register_interface!(style "counts", WholeNest, &WholeNest::deciding(only_grows));
 
-/// By function, by operand, by constant; and complex numbers are refused.
+/// Opts out by function, by operand and by constant; refuses complex numbers.
 fn only_grows(deciding: &Deciding<'_>) -> Result<Decision, String> {
     const KNOWN: [&str; 4] = ["add", "mul", "maximum", "exp"];
     let nest = deciding.nest;
@@ -131,7 +131,7 @@ fn char_of(datum: &Datum) -> Option<char> {
     char::from_u32(code)
 }
 
-/// J29: the manual's example in Rust: `a .+ 1`, `a .+ [5, 10]`, and a char that is found deep inside.
+/// J29: the example of the manual in Rust: `a .+ 1`, `a .+ [5, 10]`, and a char found deep in the nest.
 #[test]
 fn a_char_is_found_in_the_argument_tree() {
     let a = with_char(array(&[2, 2], &[1.0, 2.0, 3.0, 4.0]), 'x');
@@ -140,7 +140,7 @@ fn a_char_is_found_in_the_argument_tree() {
     assert_eq!((char_of(&sum), sum.to_array()), (Some('x'), array(&[2, 2], &[2.0, 3.0, 4.0, 5.0])));
     let sum = (a.lazy() + &column).materialize().unwrap();
     assert_eq!((char_of(&sum), sum.to_array()), (Some('x'), array(&[2, 2], &[6.0, 7.0, 13.0, 14.0])));
-    // The first one counts, however deep; one that is stretched has its char, too.
+    // The first char in order of operands wins, at any depth. A stretched operand counts, too.
     let row = with_char(array(&[2], &[1.0, -1.0]), 'y');
     let deep = (column.lazy() * 2.0 - (column.lazy().exp() + row.lazy()) / (a.lazy() + 1)).sin();
     assert_eq!(char_of(&deep.materialize().unwrap()), Some('y'));
@@ -153,24 +153,25 @@ fn a_char_is_found_in_the_argument_tree() {
             assert_eq!((char_of(&same), same.shape(), same.dtype()), (Some('z'), shape, DType::Bool));
         }
     }
-    // Asked for where no operand has one, it is what `allocate` makes of none.
+    // If a caller requests the style and no operand has a char, `allocate` chooses one.
     let asked = (column.lazy() + 1.0).materialize_as("array_and_char").unwrap();
     assert_eq!(char_of(&asked), Some('?'));
-    // Elements are stored, and nothing else.
+    // A store to a dense array stores the elements only.
     let mut dense = array(&[2, 2], &[0.0; 4]);
     dense.assign(a.lazy() * 2.0).unwrap();
     assert_eq!(dense, array(&[2, 2], &[2.0, 4.0, 6.0, 8.0]));
 }
 
-/// J6: `y .= expr` where `y` is of the style: its own way to take elements, whatever is stored, and nothing
-/// of it changes after an error.
+/// J6: `y .= expr` where `y` is of the style. The style's own `Destination` takes the elements, and an
+/// error leaves `y` unchanged.
 #[test]
 fn a_destination_of_the_style_keeps_its_char() {
     let (a, column) = (with_char(array(&[2, 2], &[1.0, 2.0, 3.0, 4.0]), 'x'), array(&[2, 1], &[5.0, 10.0]));
     let mut y = Datum::from(with_char(array(&[2, 2], &[0.0; 4]), 'y'));
     y.assign(a.lazy() + 1.0).unwrap();
     assert_eq!((char_of(&y), y.to_array()), (Some('y'), array(&[2, 2], &[2.0, 3.0, 4.0, 5.0])));
-    // Itself, a stretched dense array, another one of the style, and a number of another dtype.
+    // The array itself, a stretched dense array, another array of the style, and a number of another
+    // dtype.
     y.assign(y.lazy() * 2.0).unwrap();
     assert_eq!((char_of(&y), y.to_array()), (Some('y'), array(&[2, 2], &[4.0, 6.0, 8.0, 10.0])));
     y.assign(&column).unwrap();
@@ -187,7 +188,7 @@ fn a_destination_of_the_style_keeps_its_char() {
     assert_eq!((char_of(&empty), empty.shape()), (Some('e'), &[0, 2][..]));
 }
 
-/// A style whose destinations become something else is told so.
+/// A style whose `Destination` changes the type of the destination gets an error.
 #[test]
 fn a_destination_keeps_its_type() {
     let shy = Styled::new(&SHY, DType::F64, &[2], [array(&[2], &[1.0, 2.0])]).unwrap();
@@ -210,7 +211,7 @@ register_interface!(style "shy", Destination, &Destination(|old, _| {
     Styled::new(old.style(), old.dtype(), &[0], [array(&[0], &[])])
 }));
 
-/// J29: a style opts out by function, by operand and by constant, wherever in the nest they are.
+/// J29: a style opts out by function, by operand and by constant, anywhere in the nest.
 #[test]
 fn a_style_opts_out_by_function() {
     let style = Style::named(Name::new("counts")).unwrap();
@@ -225,13 +226,13 @@ fn a_style_opts_out_by_function() {
     let complex = Array::full(Scalar::one(DType::C128), &[2]).unwrap();
     let error = (&sum + &complex).materialize().unwrap_err().to_string();
     assert!(error.contains("counts and complex numbers have no order together"), "{error}");
-    // What is asked for is tried, and looked at.
+    // A requested style is tried, and its result is checked.
     let negative = (&sum * -1.0).materialize_as("counts").unwrap_err().to_string();
     assert!(negative.contains("is negative"), "{negative}");
 }
 
-/// The summary is a part of lazy types, is a set, and is read as it is written; so it is of dense parts of a
-/// nest.
+/// The summary is part of lazy types, is a set, and survives printing and parsing. Dense parts of a nest
+/// have one, too.
 #[test]
 fn lazy_types_say_what_nests_are_made_of() {
     let text =
@@ -264,7 +265,7 @@ entry:
     for wrong in ["op", "array f64 x dense", "number f65 1", "number f64 one", "axis 1", "array f64 1 nowhere"] {
         assert!(Summary::read(wrong).unwrap_err().contains("says nothing of a nest"), "{wrong}");
     }
-    // Of very many constants it has some, and says so; it stays small.
+    // The summary of many constants keeps a bounded number of them and says that it is incomplete.
     let style = Style::named(Name::new("counts")).unwrap();
     let mut many = Styled::of(style, &array(&[2], &[1.0, 2.0])).unwrap().lazy();
     for n in 0..100 {
