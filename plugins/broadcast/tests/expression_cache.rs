@@ -38,7 +38,7 @@ fn what_is_alike_is_compiled_once() {
     y.assign(y.lazy() + 1.0).unwrap();
     y.assign(count(&[4]).lazy() + 1.0).unwrap();
     assert_eq!(compiled_programs() - before, 2);
-    // Errors are not cached. The cache is bounded and evicts the oldest programs.
+    // Errors are not cached. The cache is bounded: the least recently used program leaves.
     assert_eq!(compiles(scaled(2.0)), 0);
     assert!((x.lazy() + &count(&[3])).materialize().is_err());
     let before = compiled_programs();

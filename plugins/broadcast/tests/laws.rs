@@ -1,5 +1,5 @@
-//! Laws of every registered style, over all dtypes and small extents: converting a dense array to a
-//! style, to dense and back changes nothing.
+//! Laws of every registered style, over all dtypes and small extents: once an array is in a style,
+//! conversion to dense and back changes nothing.
 
 use rewright::ir::Styled;
 use rewright::{Array, DType, Scalar, registry};

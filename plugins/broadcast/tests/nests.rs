@@ -492,8 +492,10 @@ impl Where {
         Array::from_fn(DType::F64, &self.shape, |n| Scalar::F64(memory[places[n]]))
     }
 
-    /// # Safety All elements lie in memory that begins at `start`, and nothing else writes to it during
-    /// the lifetime of the view.
+    /// # Safety
+    ///
+    /// All elements lie in memory that begins at `start`, and nothing else writes to it during the
+    /// lifetime of the view.
     unsafe fn view<'a>(&self, start: *const f64) -> ArrayViewD<'a, f64> {
         let back = |(&stride, &extent): (&isize, &usize)| stride.min(0).unsigned_abs() * extent.saturating_sub(1);
         let first = self.offset - self.strides.iter().zip(&self.shape).map(back).sum::<usize>();

@@ -167,8 +167,8 @@ fn ranges_are_rounded_once_and_wrap() {
         Styled::new(style("range"), dtype, &[n], components.to_vec()).unwrap()
     };
     let tenths = range(DType::F64, 11, Scalar::F64(0.1), Scalar::F64(0.1));
-    // As floats, 0.1 and its multiples exceed the decimal values a little. One multiplication rounds to
-    // 1.1, ten additions give 1.0999999999999999.
+    // As an f64, 0.1 is a little more than a tenth. `0.1 + 10 * 0.1`, rounded once, is 1.1; repeated
+    // addition gives 1.0999999999999999.
     assert_eq!(tenths.get(&[10]), Some(Scalar::F64(1.1)));
     assert_eq!(tenths.get(&[11]), None);
     let bytes = range(DType::I8, 4, Scalar::I64(100), Scalar::I64(20));

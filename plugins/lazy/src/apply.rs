@@ -1,4 +1,4 @@
-//! Ops of functions as lazy expressions.
+//! Applies view and constructor ops of functions to lazy expressions.
 
 use crate::expr::LazyExpr;
 use crate::input::{Input, Matrix};
@@ -7,7 +7,7 @@ use rewright::{Attrs, DType, Dim, EvalError, Function, InstData, Scalar};
 /// The extents that symbols stand for.
 pub type Extents<'a> = &'a dyn Fn(Dim) -> Option<u64>;
 
-/// True of a view that is certain to be an index map, whatever the extents.
+/// True if a view is an index map for all extents.
 pub fn is_map(func: &Function, view: &InstData) -> bool {
     let (&[operand], &[result]) = (&view.args[..], &view.results[..]) else { return false };
     let long = |value| func.ty(value).dims().iter().filter(|dim| **dim != Dim::Const(1));
@@ -20,7 +20,7 @@ pub fn is_map(func: &Function, view: &InstData) -> bool {
     }
 }
 
-/// A view of an expression, by its op.
+/// Applies a view op to an expression.
 pub fn view(expr: &LazyExpr, op: &'static str, attrs: &Attrs, extents: Extents<'_>) -> Result<LazyExpr, EvalError> {
     let places = |name: &str, rank: usize| -> Result<Option<Vec<usize>>, EvalError> {
         attrs.ints(name).map(|list| list.iter().map(|&axis| place(axis, rank)).collect()).transpose()

@@ -1,4 +1,4 @@
-//! Lazy arrays: what holds a lazy expression, and its elements once somebody needed them.
+//! Lazy arrays: a lazy expression with the array that it reads, and its elements once they are forced.
 
 use crate::expr::{Axis, LazyExpr};
 use crate::input::Input;
@@ -11,10 +11,11 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// An array that is a lazy expression until its elements are needed, and that keeps them then.
+/// An array that is a lazy expression until its elements are needed. It computes them once and keeps
+/// them.
 ///
-/// Copies are the same holder: what one of them forces none does again, on whatever thread. A view of it is
-/// another one, over the same array or constructor.
+/// Clones share one holder, so elements that one clone forces are there for all, on every thread. A view
+/// is a new holder over the same array or constructor.
 ///
 /// ```
 /// use rewright_lazy::{LazyArray, LazyExpr};
@@ -26,32 +27,32 @@ use std::sync::{Arc, OnceLock};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Operators and functions of lazy arrays are computed at once: see [`eager`](crate::eager). One that fails
-/// gives an array that carries the [`error`](LazyArray::error).
+/// Operators and functions of lazy arrays are computed at once: see [`eager`](crate::eager). A failed
+/// operation gives an array that carries the [`error`](LazyArray::error).
 #[derive(Clone)]
 pub struct LazyArray(Arc<Holder>);
 
 struct Holder {
-    /// The expression. That of an array as it is is made on demand.
+    /// The expression. For a whole array it is built on demand.
     expr: OnceLock<LazyExpr>,
     source: Source,
-    /// The elements are those of the array, each in its place.
+    /// The index map is the identity: the elements are those of the array, in order.
     is_whole: bool,
-    /// The elements in places that strides lead to. None where that is no less than all of them.
+    /// The strided layout of the elements; `None` if there is none that saves memory.
     strided: OnceLock<Option<Box<Strided>>>,
-    /// The elements in row-major order. None if there is no memory for them.
+    /// The elements in row-major order; `None` if there is no memory for them.
     forced: OnceLock<Option<Array>>,
 }
 
-/// What the expression reads.
+/// The data that the expression reads.
 enum Source {
     /// Nothing: it is a constructor.
     Constructor,
-    /// An array, which `var` stands for.
+    /// An array, the `var` of the expression.
     Array(Array),
-    /// The array that a kernel computed. Its memory goes back to the kernel with the last holder.
+    /// The result of a kernel. The kernel reuses its buffer after the last owner drops it.
     Computed(Results),
-    /// What another holder reads: this one is a view.
+    /// The source of another holder: this one is a view.
     Shared(LazyArray),
     /// An operation failed.
     Failed(Arc<EvalError>),
@@ -63,7 +64,7 @@ impl LazyArray {
         LazyArray::whole(Source::Array(array))
     }
 
-    /// The one result of a kernel.
+    /// The only result of a kernel.
     pub(crate) fn computed(results: Results) -> LazyArray {
         match results.first() {
             Some(Datum::Scalar(scalar)) => LazyArray::scalar(*scalar),
@@ -72,7 +73,7 @@ impl LazyArray {
         }
     }
 
-    /// One value, of rank 0.
+    /// A scalar, as an array of rank 0.
     pub fn scalar(value: Scalar) -> LazyArray {
         LazyArray::holding(LazyExpr::full(value, &[]), Source::Constructor)
     }
@@ -87,7 +88,7 @@ impl LazyArray {
         LazyArray(Arc::new(Holder { expr: OnceLock::new(), source, is_whole: true, strided, forced }))
     }
 
-    /// An expression of a constructor; an error if it reads an array.
+    /// The array of a constructor expression; an error if the expression reads an array.
     pub fn constant(expr: LazyExpr) -> Result<LazyArray, EvalError> {
         match expr.input() {
             Input::Var { .. } => Err(EvalError::value(format!("`{expr}` reads an array: which one must be said"))),
@@ -104,7 +105,7 @@ impl LazyArray {
         }
     }
 
-    /// What a view reads.
+    /// The source of a view of this array.
     fn shared(&self) -> Source {
         match &self.0.source {
             Source::Constructor => Source::Constructor,
@@ -138,19 +139,20 @@ impl LazyArray {
             Source::Constructor | Source::Failed(_) => None,
         }
     }
-    /// The array, if the elements are those of the array, each in its place.
+    /// The array, if the index map is the identity or the elements are forced.
     pub(crate) fn as_whole(&self) -> Option<&Array> {
         if let Some(Some(array)) = self.0.forced.get() {
             return Some(array);
         }
         self.data().filter(|_| self.0.is_whole)
     }
-    /// The array of a kernel in row-major order. It is not shared, so its memory goes back to the kernel.
+    /// A kernel's result that is in row-major order. It is not cached in `forced`, so its buffer can
+    /// return to the kernel.
     fn as_computed(&self) -> Option<&Array> {
         let is_computed = self.0.is_whole && matches!(self.0.source, Source::Computed(_));
         self.data().filter(|array| is_computed && is_row_major(array))
     }
-    /// Why the operation failed that should have computed the array.
+    /// The error of the operation that should have computed the array.
     pub fn error(&self) -> Option<&EvalError> {
         if let Source::Failed(error) = &self.0.source { Some(error) } else { None }
     }
@@ -180,12 +182,12 @@ impl LazyArray {
             None => self.expr().axes().iter().map(|axis| axis.extent).collect(),
         }
     }
-    /// True once all elements are there.
+    /// True once all elements are computed.
     pub fn is_forced(&self) -> bool {
         self.0.forced.get().is_some() || self.as_computed().is_some()
     }
 
-    /// The element at `index`; none out of bounds. Nothing is forced.
+    /// The element at `index`; `None` out of bounds. It forces nothing.
     pub fn get(&self, index: &[u64]) -> Option<Scalar> {
         match self.data() {
             None => self.expr().element(index),
@@ -197,8 +199,8 @@ impl LazyArray {
         }
     }
 
-    /// A view of it, as one of the expression's: `x.view(|e| e.transposed(&[1, 0]))`. It reads the same
-    /// array or constructor, and costs what the rank does.
+    /// A view: `x.view(|e| e.transposed(&[1, 0]))`. It reads the same array or constructor. Its cost
+    /// depends on the rank only.
     pub fn view(&self, f: impl FnOnce(&LazyExpr) -> Result<LazyExpr, EvalError>) -> Result<LazyArray, EvalError> {
         if let Some(error) = self.error() {
             return Err(error.clone());
@@ -210,8 +212,8 @@ impl LazyArray {
         }
     }
 
-    /// All elements, in row-major order. They are made the first time that anybody asks, within the limits
-    /// that calls have; an error if there are more.
+    /// All elements, in row-major order. The first call computes them, within the default limits of
+    /// calls; an error beyond these.
     pub fn force(&self) -> Result<&Array, EvalError> {
         if let Some(error) = self.error() {
             return Err(error.clone());
@@ -230,10 +232,10 @@ impl LazyArray {
         forced.as_ref().ok_or_else(|| EvalError::limit(format!("there is no memory for `{}`", self.expr())))
     }
 
-    /// What a compiled function is given: a view with strides of the array that it reads, or of a table of
-    /// the constructor, which is made the first time, within the limits of [`force`](LazyArray::force).
-    /// Elements that have been forced are given as they are. So a function is called with lazy arrays as
-    /// with any others, and never compiled for them.
+    /// The argument for a compiled function: a strided view of the array that it reads, or of a table of
+    /// the constructor. The first call makes the table, within the limits of [`force`](LazyArray::force).
+    /// Forced elements are passed as they are. So functions accept lazy arrays without a compilation for
+    /// them.
     pub fn arg(&self) -> Result<Arg<'_>, EvalError> {
         if let Some(array) = self.as_whole() {
             return Ok(Arg::Array(array));
@@ -247,7 +249,7 @@ impl LazyArray {
         }
     }
 
-    /// The same without the axes of extent 1. An array with new axes of extent 1 is passed as it is.
+    /// The argument without the axes of extent 1. An array with new axes of extent 1 is passed as it is.
     pub(crate) fn long_arg(&self) -> Result<Arg<'_>, EvalError> {
         if let Some(array) = self.data().filter(|array| self.error().is_none() && is_long_map(self.expr(), array)) {
             return Ok(Arg::Array(array));
@@ -261,7 +263,7 @@ impl LazyArray {
         }
     }
 
-    /// The bytes that it holds, besides the array that it reads.
+    /// The bytes of its table and its forced elements, without the array that it reads.
     pub fn bytes(&self) -> usize {
         let size = |array: &Array| array.len() * array.dtype().size();
         let table = self.0.strided.get().and_then(Option::as_deref).and_then(Strided::table);
@@ -279,7 +281,7 @@ impl LazyArray {
         self.0.strided.get_or_init(|| Strided::of(self.expr(), self.data()).map(Box::new)).as_deref()
     }
 
-    /// One element after the other.
+    /// Computes the elements one by one.
     fn one_by_one(&self, shape: &[usize]) -> Option<Array> {
         let mut index = vec![0u64; shape.len()];
         let zero = Scalar::zero(self.dtype());
@@ -297,7 +299,7 @@ impl LazyArray {
     }
 }
 
-/// True if the axes whose extents are not 1 are those of the array, in order.
+/// True if the index map only inserts axes of extent 1.
 fn is_long_map(expr: &LazyExpr, array: &Array) -> bool {
     let mut long = expr.axes().iter().filter(|axis| axis.extent != 1);
     let goes_along = |(n, &extent): (usize, &usize)| {

@@ -12,21 +12,20 @@ pub type Steps = SmallVec<[i128; 2]>;
 pub struct Axis {
     /// The extent.
     pub extent: u64,
-    /// The step along each axis of the input for one step along this axis. All are 0 where elements are
-    /// repeated.
+    /// The step along each axis of the input for one step along this axis. All are 0 where elements
+    /// repeat.
     pub steps: Steps,
 }
 
-/// An input, and where in it each element of the result is: at `start`, and a constant number of steps
-/// further for each step along an axis of the result.
+/// An input, and an affine index map into it: element `i` of the result is at `start` plus the sum of
+/// `i[k]` times the steps of axis `k`.
 ///
-/// Broadcasts, transposes, slices, flips, diagonals and axes of extent 1, put in or dropped, all are such
-/// maps, and so is one after the other. So a chain of them is one expression, as cheap to make, to copy and
-/// to compare as its rank.
+/// Broadcasts, transposes, slices, flips, diagonals, and inserted or dropped axes of extent 1 are affine
+/// maps, and affine maps compose. So a chain of views is one expression, and the cost to create, copy or
+/// compare it depends on the ranks only.
 ///
-/// There is one form of each map: an axis of extent 1 has no steps, and neither have those of a result
-/// without elements, which starts at 0. Equality and hash are of that form and the input, its constructor
-/// included.
+/// Maps have a canonical form: an axis of extent 1 has zero steps, and a result without elements has zero
+/// steps and starts at 0. Equality and hash compare this form and the input.
 ///
 /// ```
 /// use rewright_lazy::LazyExpr;
@@ -44,7 +43,7 @@ pub struct LazyExpr {
 }
 
 impl LazyExpr {
-    /// The input itself.
+    /// An input with the identity map.
     pub fn of(input: Input) -> LazyExpr {
         let rank = input.shape().len();
         let axis = |(along, &extent): (usize, &u64)| {
@@ -61,7 +60,7 @@ impl LazyExpr {
         LazyExpr::of(Input::Var { dtype, shape: shape.to_vec() })
     }
 
-    /// The numbers from 0.
+    /// The numbers from 0 to `extent - 1`.
     pub fn iota(dtype: DType, extent: u64) -> LazyExpr {
         LazyExpr::of(Input::Iota { dtype, extent })
     }
@@ -72,7 +71,7 @@ impl LazyExpr {
         LazyExpr { input: Input::Full(value), start: Steps::new(), axes }
     }
 
-    /// An input read through a map; an error that says where the map leaves it.
+    /// An input read through a map; an error if the map leaves the input.
     pub fn new(input: Input, start: Steps, axes: Vec<Axis>) -> Result<LazyExpr, EvalError> {
         let rank = input.shape().len();
         if start.len() != rank || axes.iter().any(|axis| axis.steps.len() != rank) {
@@ -99,7 +98,7 @@ impl LazyExpr {
         Ok(expr)
     }
 
-    /// The same map, with nothing said that makes no difference.
+    /// The canonical form of the map.
     fn in_one_form(mut self) -> LazyExpr {
         let empty = self.is_empty();
         if empty {
@@ -111,14 +110,13 @@ impl LazyExpr {
         self
     }
 
-    /// The lowest and the highest position along an axis of the input; none where they are beyond all
-    /// numbers.
+    /// The lowest and the highest position along an axis of the input; `None` on overflow.
     fn reach(&self, along: usize) -> Option<(i128, i128)> {
         span(self.start[along], self.axes.iter().map(|axis| (axis.extent, axis.steps[along])))
     }
 
-    /// A map into this expression's result, carried on to the input: where `start` is, and what the steps
-    /// of `axes` come to. Only of maps that do not leave the result.
+    /// Composes a map into this expression's result with this expression's map. The given map must stay
+    /// inside of the result.
     pub(crate) fn through(&self, start: &[i128], axes: Vec<Axis>) -> Result<LazyExpr, EvalError> {
         let along = |steps: &[i128]| -> Option<Steps> {
             let rank = self.start.len();
@@ -191,7 +189,7 @@ impl LazyExpr {
         }
         self.axes.iter().try_fold(1u128, |len, axis| len.checked_mul(u128::from(axis.extent)))
     }
-    /// True if it is its input, every element in its place.
+    /// True if the map is the identity.
     pub fn is_trivial(&self) -> bool {
         let moves = |axis: &Axis| axis.extent > 1 && !self.is_empty();
         let along = |(n, axis): (usize, &Axis)| {
@@ -206,12 +204,12 @@ impl LazyExpr {
         self.input.is_constant()
     }
 
-    /// Where in the input the element at `index` is; none out of bounds.
+    /// The position in the input of the element at `index`; `None` out of bounds.
     pub fn position(&self, index: &[u64]) -> Option<SmallVec<[u64; 2]>> {
         if index.len() != self.axes.len() || index.iter().zip(&self.axes).any(|(at, axis)| *at >= axis.extent) {
             return None;
         }
-        // Positions of a valid map are inside of the input, and so is every sum on the way, up to its sign.
+        // A valid map stays inside of the input, so no partial sum exceeds the extents in magnitude.
         let along = |(n, &start): (usize, &i128)| {
             let mut steps = index.iter().zip(&self.axes);
             let at = steps.try_fold(start, |sum, (&at, axis)| sum.checked_add(axis.steps[n].checked_mul(at.into())?));
@@ -220,13 +218,14 @@ impl LazyExpr {
         self.start.iter().enumerate().map(along).collect()
     }
 
-    /// The element at `index`, if the input is a constructor; none out of bounds.
+    /// The element at `index`, if the input is a constructor; `None` out of bounds.
     pub fn element(&self, index: &[u64]) -> Option<Scalar> {
         self.input.element(&self.position(index)?)
     }
 }
 
-/// The lowest and the highest of `start + sum of step * index`, over all indices below the extents.
+/// The minimum and maximum of `start + sum of step * index`, over all indices below the extents; `None`
+/// on overflow.
 pub(crate) fn span(start: i128, steps: impl IntoIterator<Item = (u64, i128)>) -> Option<(i128, i128)> {
     steps.into_iter().try_fold((start, start), |(low, high), (extent, step)| {
         let all = step.checked_mul(i128::from(extent.saturating_sub(1)))?;

@@ -1,4 +1,4 @@
-//! Functions that take lazy arrays, and give them.
+//! Compiled functions with lazy arguments and results.
 
 use crate::array::LazyArray;
 use crate::recipe::{Recipe, only_return};
@@ -12,7 +12,7 @@ use rewright::{
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// A value of a call.
+/// An argument or a result of a call.
 #[derive(Clone, Debug)]
 pub enum LazyValue {
     /// A scalar.
@@ -59,7 +59,7 @@ impl From<Datum> for LazyValue {
     }
 }
 
-/// Why a function can't be compiled.
+/// The reason why a function can't be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     /// The default pipeline can't be made.
@@ -94,7 +94,7 @@ pub enum CompileError {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct LazyFunction {
-    /// Gives the results that are computed.
+    /// Computes the results that are not lazy.
     computes: Executable,
     params: Vec<Type>,
     /// A recipe for each lazy result; `None` for computed results.
@@ -129,7 +129,7 @@ impl LazyFunction {
         Ok(LazyFunction { computes, params, results, remarks: Mutex::default() })
     }
 
-    /// Calls the function. Lazy arguments are read in place, by their strides. A lazy result costs no
+    /// Calls the function. Lazy arguments are read in place, through strides. A lazy result takes no
     /// memory, and keeps its source argument alive. A small result of a much larger argument is
     /// materialized instead: see [`remarks`](LazyFunction::remarks).
     pub fn call(&self, args: &[LazyValue]) -> Result<Vec<LazyValue>, EvalError> {
@@ -139,7 +139,7 @@ impl LazyFunction {
             LazyValue::Styled(styled) => Ok(Arg::Styled(styled)),
         };
         let given = args.iter().map(arg).collect::<Result<Vec<_>, _>>()?;
-        // It checks the arguments too, of which the extents are known then.
+        // The call also checks the arguments, so the extents below are consistent.
         let mut computed = self.computes.call(&given)?.into_vec().into_iter();
         let extents = |dim: Dim| self.extent(args, dim);
         let result = |(n, recipe): (usize, &Option<Recipe>)| match recipe {
@@ -149,13 +149,13 @@ impl LazyFunction {
         self.results.iter().enumerate().map(result).collect()
     }
 
-    /// The lazy results that were materialized, and why: one line for each result, regardless of the number
-    /// of calls.
+    /// The lazy results that were materialized, and the reason: one line for each result, regardless of
+    /// the number of calls.
     pub fn remarks(&self) -> Vec<String> {
         self.remarks.lock().unwrap_or_else(|e| e.into_inner()).values().cloned().collect()
     }
 
-    /// The compiled function that gives the results that are not lazy.
+    /// The compiled function of the results that are not lazy.
     pub fn executable(&self) -> &Executable {
         &self.computes
     }
@@ -173,7 +173,7 @@ impl LazyFunction {
         })
     }
 
-    /// A lazy result as it leaves the function: materialized where it is small and the array that it keeps
+    /// A lazy result on return from the function: materialized if it is small and the array that it keeps
     /// alive is large.
     fn escaping(&self, n: usize, array: LazyArray) -> Result<LazyArray, EvalError> {
         let Some(kept) = array.data().map(|data| (data.len() * data.dtype().size()) as u128) else { return Ok(array) };
@@ -188,7 +188,7 @@ impl LazyFunction {
     }
 }
 
-/// The least size, in bytes, of arrays that are not kept alive for a small part of them.
+/// The size in bytes from which a small result does not keep an array alive.
 const LARGE: u128 = 1 << 16;
-/// A part is small if it is at least this many times smaller.
+/// A result is small if its source is at least this many times larger.
 const SMALLER: u128 = 16;

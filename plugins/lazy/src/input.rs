@@ -1,4 +1,4 @@
-//! What a lazy expression reads: an array, or a constructor, whose elements are computed.
+//! Inputs of lazy expressions: an array, or a constructor, whose elements are computed.
 
 use rewright::{DType, Scalar, Type};
 use std::fmt;
@@ -6,25 +6,25 @@ use std::fmt;
 /// The input of a lazy expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// An array that is held beside the expression.
+    /// An array, which is kept outside of the expression.
     Var {
         /// The element type.
         dtype: DType,
         /// The extents.
         shape: Vec<u64>,
     },
-    /// One value, of rank 0.
+    /// A scalar, of rank 0.
     Full(Scalar),
-    /// Each element is its position.
+    /// The numbers from 0: each element is its position.
     Iota {
         /// The element type.
         dtype: DType,
         /// The number of elements.
         extent: u64,
     },
-    /// A matrix with 1 on a diagonal, else 0.
+    /// A matrix with 1 on a diagonal, and 0 elsewhere.
     Eye(Matrix),
-    /// A matrix with 1 on a diagonal and below, else 0.
+    /// A matrix with 1 on and below a diagonal, and 0 elsewhere.
     Tri(Matrix),
     /// 1 where all positions are equal, else 0.
     Delta {
@@ -35,14 +35,14 @@ pub enum Input {
     },
 }
 
-/// A matrix that is known by a diagonal.
+/// A matrix that is defined by a diagonal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Matrix {
     /// The element type.
     pub dtype: DType,
     /// Rows and columns.
     pub shape: [u64; 2],
-    /// The diagonal, above the main one if positive.
+    /// The diagonal; a positive one is above the main diagonal.
     pub offset: i64,
 }
 
@@ -66,7 +66,7 @@ impl Input {
         }
     }
 
-    /// The name in text.
+    /// The name in the text form.
     pub fn name(&self) -> &'static str {
         match self {
             Input::Var { .. } => "var",
@@ -83,9 +83,9 @@ impl Input {
         !matches!(self, Input::Var { .. })
     }
 
-    /// The element of a constructor at a position inside of it; none of an array, which is kept elsewhere.
+    /// The element of a constructor at a position; `None` out of bounds and for arrays.
     pub fn element(&self, at: &[u64]) -> Option<Scalar> {
-        // How far a position of a matrix is above its diagonal.
+        // The distance of a position above the diagonal.
         let above = |matrix: &Matrix| i128::from(at[1]) - i128::from(at[0]) - i128::from(matrix.offset);
         let one_if = |holds: bool| Some(Scalar::Bool(holds).cast(self.dtype()));
         if at.len() != self.shape().len() || at.iter().zip(self.shape()).any(|(at, extent)| at >= extent) {
@@ -111,7 +111,7 @@ impl fmt::Display for Input {
                 let dims: Vec<_> = shape.iter().map(|&extent| extent.into()).collect();
                 Type::array(*dtype, dims).serialize(&mut *f)?;
             }
-            // As text has it, with every bit.
+            // In the text form, which keeps every bit.
             Input::Full(value) => value.serialize(&mut *f)?,
             Input::Iota { dtype, extent } => write!(f, "{dtype}, {extent}")?,
             Input::Eye(Matrix { dtype, shape: [rows, columns], offset })

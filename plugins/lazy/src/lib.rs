@@ -1,7 +1,7 @@
-//! Lazy arrays: views and constructors that are no work until something needs their elements.
+//! Lazy arrays: views and constructors that are not evaluated until their elements are needed.
 //!
-//! - [`LazyExpr`]: an input and an index map, which is what views come to, with a text form;
-//! - [`LazyArray`]: one with the array that it reads, as an argument, and forced once;
+//! - [`LazyExpr`]: an input and an index map, the form of any chain of views, with a text form;
+//! - [`LazyArray`]: an expression with the array that it reads; an argument of calls, and forced once;
 //! - [`eager`]: operators and functions of lazy arrays, one kernel each;
 //! - [`LazyFunction`]: a compiled function whose results are lazy where they can be;
 //! - [`ops`] and [`rewrites`]: lazy values inside of functions.
@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A program that links the crate has its ops and rewrites; nothing else needs to be called.
+//! A program that links the crate has its ops and rewrites, without a call to register them.
 
 #![forbid(unsafe_code)]
 

@@ -1,32 +1,33 @@
-//! Constructors as tables: every constructor is a function of one number.
+//! Constructors as tables: every constructor is a function of one number, a linear form in the position.
 //!
-//! An `iota` is one of its position, `eye` and `tri` are of how far a position is above the diagonal,
-//! `full` is of nothing. That number grows by a constant with each step along an axis, of an index map of
-//! it as well. So a table of what the function gives between the lowest and the highest number, read with
-//! strides, is the array: n + m - 1 elements are any view of an n by m `eye`. The number of `delta` counts
-//! how far each position is from the one before, in digits wide enough that only equal positions make 0: a
-//! delta of rank 3 is a table of some 2 n * n elements.
+//! The form of `iota` is the position, that of `eye` and `tri` the distance above the diagonal, and that
+//! of `full` a constant. An index map composes with the form, so the form stays linear in the index of
+//! the result. A table of the function, from the lowest to the highest value of the form, read with
+//! strides, is the array: n + m - 1 elements represent any view of an n by m `eye`.
+//!
+//! The form of `delta` has the differences of neighbouring positions as digits, wide enough that only
+//! equal positions give 0. A delta of rank 3 needs a table of about 2 n * n elements.
 
 use crate::expr::{LazyExpr, span};
 use crate::input::Input;
 use rewright::{DType, Scalar};
 use smallvec::SmallVec;
 
-/// A constructor seen through a map, as a function of one number.
+/// A constructor under an index map, as a function of a linear form.
 pub struct Line<'a> {
     input: &'a Input,
-    /// The lowest number.
+    /// The lowest value of the form.
     low: i128,
-    /// The highest number.
+    /// The highest value of the form.
     high: i128,
-    /// The number at the first element.
+    /// The value of the form at the first element.
     first: i128,
-    /// What a step along each axis adds.
+    /// The coefficient of each axis.
     steps: SmallVec<[i128; 4]>,
 }
 
 impl<'a> Line<'a> {
-    /// The expression as such a function. `None` if it reads an array, or the numbers are too large.
+    /// The expression as such a function; `None` if it reads an array, or the form overflows.
     pub fn of(expr: &'a LazyExpr) -> Option<Line<'a>> {
         let weights = weights(expr.input())?;
         let sum = |steps: &[i128]| {
@@ -46,27 +47,27 @@ impl<'a> Line<'a> {
         self.high.abs_diff(self.low).saturating_add(1)
     }
 
-    /// The number at the first element.
+    /// The value of the form at the first element.
     pub fn number(&self) -> i128 {
         self.first
     }
 
-    /// The lowest number.
+    /// The lowest value of the form.
     pub fn low(&self) -> i128 {
         self.low
     }
 
-    /// The highest number.
+    /// The highest value of the form.
     pub fn high(&self) -> i128 {
         self.high
     }
 
-    /// The place of the first element in the table.
+    /// The index of the first element in the table.
     pub fn first(&self) -> i128 {
         self.first - self.low
     }
 
-    /// How far apart neighbours along each axis are in the table.
+    /// The stride of each axis in the table.
     pub fn steps(&self) -> &[i128] {
         &self.steps
     }
@@ -90,7 +91,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What a step along each axis of a constructor adds to its number.
+/// The coefficient of each axis of a constructor in its form.
 fn weights(input: &Input) -> Option<SmallVec<[i128; 2]>> {
     match input {
         Input::Var { .. } => None,
@@ -98,15 +99,15 @@ fn weights(input: &Input) -> Option<SmallVec<[i128; 2]>> {
         Input::Iota { .. } => Some(SmallVec::from_slice(&[1])),
         Input::Eye(_) | Input::Tri(_) => Some(SmallVec::from_slice(&[-1, 1])),
         Input::Delta { shape, .. } => {
-            // How far positions `n` and `n + 1` are apart is a digit; each one counts more than all after
-            // it can come to.
+            // The difference of positions `n` and `n + 1` is a digit. Its place value exceeds the
+            // greatest sum of all lower digits.
             let mut weights: SmallVec<[i128; 2]> = SmallVec::from_elem(0, shape.len());
             let mut place: i128 = 1;
             for (n, pair) in shape.windows(2).enumerate().rev() {
                 weights[n] += place;
                 weights[n + 1] -= place;
                 let apart = i128::from(pair[0].max(pair[1]).saturating_sub(1));
-                // The first digit may come to anything.
+                // No digit is above the first one, so its range does not matter.
                 place = if n == 0 { place } else { place.checked_add(place.checked_mul(apart)?)? };
             }
             Some(weights)

@@ -1,4 +1,4 @@
-//! Results of a function that are views of its arguments, or of constructors.
+//! Recipes of lazy results: a chain of views of an argument or of a constructor.
 
 use crate::apply::{CONSTRUCTORS, Extents, constructed, is_map, view};
 use crate::array::LazyArray;
@@ -6,7 +6,7 @@ use crate::function::LazyValue;
 use rewright::op::Traits;
 use rewright::{Attrs, DType, Effects, EvalError, Function, Inst, Scalar, Value, ValueDef};
 
-/// A result as views of an argument or of a constructor.
+/// The derivation of a result as views of an argument or of a constructor.
 pub struct Recipe {
     origin: Origin,
     /// The views, in order of application.

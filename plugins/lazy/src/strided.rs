@@ -1,4 +1,4 @@
-//! Lazy arrays in memory: a few elements, and strides that lead to each as often as it comes.
+//! Strided layouts of lazy arrays: repeated elements are stored once.
 
 use crate::expr::LazyExpr;
 use crate::line::Line;
@@ -6,21 +6,23 @@ use rewright::ndarray::{ArrayViewD, Axis, IxDyn, ShapeBuilder};
 use rewright::{Array, Element, Limits, View, with_array};
 use smallvec::SmallVec;
 
-/// Elements in a row of memory, and where among them those of the array are.
+/// Contiguous elements, and the strides with which they form the array.
 pub struct Strided {
-    /// The elements, if they were made for this. Else they are those of the array that the expression reads.
+    /// The table of elements, if one was made. Otherwise the elements are those of the array that the
+    /// expression reads.
     table: Option<Array>,
-    /// The place of the lowest.
+    /// The lowest index of an element in memory order.
     low: usize,
     /// The extents.
     shape: SmallVec<[usize; 4]>,
-    /// How far apart neighbours along each axis are.
+    /// The stride of each axis, in elements.
     steps: SmallVec<[isize; 4]>,
 }
 
 impl Strided {
-    /// An expression over an array, or over a table of its constructor. `None` if the table would have more
-    /// elements than the result, or than arrays may have, or memory can't address them.
+    /// The layout of an expression over an array, or over a table of its constructor. `None` if the table
+    /// would have more elements than the result or than an array may have, or if memory can't address
+    /// them.
     pub fn of(expr: &LazyExpr, data: Option<&Array>) -> Option<Strided> {
         match data {
             Some(array) => Strided::of_array(expr, array),
@@ -38,7 +40,7 @@ impl Strided {
     }
 
     fn of_array(expr: &LazyExpr, array: &Array) -> Option<Strided> {
-        // Where memory has gaps between the elements, they are put together first.
+        // An array with gaps in memory is packed first.
         let table = (!is_in_a_row(array)).then(|| array.view().to_array());
         let elements = table.as_ref().unwrap_or(array);
         let strides: SmallVec<[i128; 4]> = elements.strides().iter().map(|&stride| stride as i128).collect();
@@ -50,14 +52,14 @@ impl Strided {
         };
         let axes = expr.axes().iter().map(|axis| sum(&axis.steps).and_then(|step| isize::try_from(step).ok()));
         let steps = axes.collect::<Option<_>>()?;
-        // The element at index 0 is not the first one in memory where axes go backwards.
+        // With negative strides, index 0 is not the lowest address.
         let back =
             elements.shape().iter().zip(&strides).map(|(&n, &s)| (n as i128 - 1).max(0) * (-s).max(0)).sum::<i128>();
         let first = sum(expr.start())?.checked_add(back)?;
         Strided { table, low: 0, shape: SmallVec::new(), steps }.beginning_at(expr, first)
     }
 
-    /// With the extents, and the lowest place found from that of the first element.
+    /// Sets the extents, and computes `low` from the position of the first element.
     fn beginning_at(self, expr: &LazyExpr, first: i128) -> Option<Strided> {
         let down = expr.axes().iter().zip(&self.steps).try_fold(0i128, |sum, (axis, &step)| {
             sum.checked_add(i128::from(axis.extent.saturating_sub(1)).checked_mul((step as i128).min(0))?)
@@ -67,20 +69,20 @@ impl Strided {
         Some(Strided { low, shape, ..self })
     }
 
-    /// The elements, if they were made for this.
+    /// The table of elements, if one was made.
     pub fn table(&self) -> Option<&Array> {
         self.table.as_ref()
     }
 
-    /// The array, where `data` is the array that the expression reads. `None` if memory can't address all
-    /// elements.
+    /// A view of the elements; `data` is the array that the expression reads. `None` if memory can't
+    /// address them.
     pub fn view<'a>(&'a self, data: Option<&'a Array>) -> Option<View<'a>> {
         with_array!(self.table.as_ref().or(data)?, |a| {
             read(a.as_slice_memory_order()?, self.low, &self.shape, &self.steps)
         })
     }
 
-    /// The same without the axes of extent 1.
+    /// The view without the axes of extent 1.
     pub fn long_view<'a>(&'a self, data: Option<&'a Array>) -> Option<View<'a>> {
         let is_long = |&axis: &usize| self.shape[axis] != 1;
         let shape: SmallVec<[usize; 4]> = self.shape.iter().copied().filter(|&extent| extent != 1).collect();
@@ -90,7 +92,7 @@ impl Strided {
     }
 }
 
-/// Elements of a row of memory, of which the lowest one is at `low`.
+/// A view of contiguous elements, the lowest of which is at `low`.
 fn read<'a, T: Element>(elements: &'a [T], low: usize, shape: &[usize], steps: &[isize]) -> Option<View<'a>> {
     let strides: SmallVec<[usize; 4]> = steps.iter().map(|step| step.unsigned_abs()).collect();
     let layout = IxDyn(shape).strides(IxDyn(&strides));

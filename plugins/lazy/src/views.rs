@@ -1,10 +1,10 @@
-//! The views of a lazy expression: each is another index map, found in time of the rank.
+//! Views of lazy expressions: each composes index maps, at a cost that depends on the ranks only.
 
 use crate::expr::{Axis, LazyExpr, Steps};
 use rewright::{EvalError, SliceSpec};
 
 impl LazyExpr {
-    /// The axes in another order: `perm` has the old axis of each new one.
+    /// Permutes the axes: `perm` has the old axis of each new one.
     pub fn transposed(&self, perm: &[usize]) -> Result<LazyExpr, EvalError> {
         let mut seen = vec![false; self.rank()];
         let is_new = |&axis: &usize| seen.get_mut(axis).is_some_and(|seen| !std::mem::replace(seen, true));
@@ -14,13 +14,13 @@ impl LazyExpr {
         self.pick(perm.iter().map(|&axis| Some(axis)))
     }
 
-    /// Axes at `from` are moved to the places `to`; the others keep their order.
+    /// Moves the axes `from` to the places `to`; the others keep their order.
     pub fn moved(&self, from: &[usize], to: &[usize]) -> Result<LazyExpr, EvalError> {
         let perm = moved_axes(self.rank(), from, to).map_err(|why| self.refuse(why))?;
         self.transposed(&perm)
     }
 
-    /// Two axes change places.
+    /// Exchanges two axes.
     pub fn swapped(&self, a: usize, b: usize) -> Result<LazyExpr, EvalError> {
         if a.max(b) >= self.rank() {
             return Err(self.refuse(format!("it has no axis {}", a.max(b))));
@@ -30,8 +30,8 @@ impl LazyExpr {
         self.transposed(&perm)
     }
 
-    /// Given dims: axis `k` becomes axis `axes[k]` of the result, stretched if its extent is 1; elements
-    /// repeat along the others.
+    /// Broadcasts to `dims`: axis `k` becomes axis `axes[k]` of the result, stretched if its extent is 1.
+    /// Elements repeat along the other axes.
     pub fn broadcast(&self, dims: &[u64], axes: &[usize]) -> Result<LazyExpr, EvalError> {
         let increasing = axes.windows(2).all(|pair| pair[0] < pair[1]);
         if axes.len() != self.rank() || !increasing || axes.iter().any(|&axis| axis >= dims.len()) {
@@ -53,7 +53,7 @@ impl LazyExpr {
         self.through(&start, result)
     }
 
-    /// Axes of extent 1 are put in, at these places of the result.
+    /// Inserts axes of extent 1 at these places of the result.
     pub fn expanded(&self, axes: &[usize]) -> Result<LazyExpr, EvalError> {
         let rank = self.rank() + axes.len();
         let mut is_new = vec![false; rank];
@@ -67,7 +67,7 @@ impl LazyExpr {
         self.pick(is_new.iter().map(|&new| if new { None } else { old.next() }))
     }
 
-    /// These axes, of extent 1, are dropped.
+    /// Drops these axes, which must have extent 1.
     pub fn squeezed(&self, axes: &[usize]) -> Result<LazyExpr, EvalError> {
         if let Some(axis) = axes.iter().find(|&&axis| self.axes().get(axis).is_none_or(|axis| axis.extent != 1)) {
             return Err(self.refuse(format!("axis {axis} can't be dropped: its extent isn't 1")));
@@ -75,7 +75,7 @@ impl LazyExpr {
         self.pick((0..self.rank()).filter(|axis| !axes.contains(axis)).map(Some))
     }
 
-    /// Other dims that are the same but for axes of extent 1.
+    /// Reshapes to dims that differ only in axes of extent 1.
     pub fn reshaped(&self, dims: &[u64]) -> Result<LazyExpr, EvalError> {
         let mut long = (0..self.rank()).filter(|&axis| self.axes()[axis].extent != 1);
         let pick: Vec<Option<usize>> = dims.iter().map(|&dim| if dim == 1 { None } else { long.next() }).collect();
@@ -91,7 +91,7 @@ impl LazyExpr {
         self.pick(pick)
     }
 
-    /// Positions of the leading axes, as in Python.
+    /// Slices the leading axes, as in Python.
     pub fn sliced(&self, at: &[SliceSpec]) -> Result<LazyExpr, EvalError> {
         if at.len() > self.rank() || at.iter().any(|spec| spec.step == 0) {
             return Err(self.refuse(format!("{} slices are too many, or have a step of 0", at.len())));
@@ -100,7 +100,7 @@ impl LazyExpr {
         let mut axes = Vec::with_capacity(self.rank());
         for (n, axis) in self.axes().iter().enumerate() {
             let spec = at.get(n).copied().unwrap_or(SliceSpec::FULL);
-            // A first position beyond `i64` comes out wrapped.
+            // `resolve` wraps a first position beyond `i64`.
             let (first, extent) = spec.resolve(axis.extent);
             start[n] = i128::from(first as u64);
             axes.push(self.unit(n, extent, spec.step.into()));
@@ -108,7 +108,7 @@ impl LazyExpr {
         self.through(&start, axes)
     }
 
-    /// The other way round along these axes.
+    /// Reverses the elements along these axes.
     pub fn flipped(&self, axes: &[usize]) -> Result<LazyExpr, EvalError> {
         if let Some(axis) = axes.iter().find(|&&axis| axis >= self.rank()) {
             return Err(self.refuse(format!("it has no axis {axis}")));
@@ -118,8 +118,8 @@ impl LazyExpr {
         self.sliced(&(0..self.rank()).map(turn).collect::<Vec<_>>())
     }
 
-    /// The elements on a diagonal of the axes `rows` and `columns`, along a last axis; above the main one
-    /// if `offset` is positive.
+    /// The diagonal of the axes `rows` and `columns`, as a last axis. A positive `offset` is above the
+    /// main diagonal.
     pub fn diagonal(&self, offset: i64, rows: usize, columns: usize) -> Result<LazyExpr, EvalError> {
         if rows == columns || rows.max(columns) >= self.rank() {
             return Err(self.refuse(format!("{rows} and {columns} aren't two of its axes")));
@@ -137,14 +137,14 @@ impl LazyExpr {
         self.through(&start, axes)
     }
 
-    /// The axes that are named, with one of extent 1 for each that isn't.
+    /// The given axes in order, with a new axis of extent 1 for each `None`.
     fn pick(&self, axes: impl IntoIterator<Item = Option<usize>>) -> Result<LazyExpr, EvalError> {
         let one = || Axis { extent: 1, steps: Steps::from_elem(0, self.rank()) };
         let axis = |axis: Option<usize>| axis.map_or_else(one, |axis| self.unit(axis, self.axes()[axis].extent, 1));
         self.through(&Steps::from_elem(0, self.rank()), axes.into_iter().map(axis).collect())
     }
 
-    /// A view's axis that steps along axis `axis` of this expression.
+    /// An axis of a view that steps along axis `axis` of this expression.
     fn unit(&self, axis: usize, extent: u64, step: i128) -> Axis {
         let mut steps = Steps::from_elem(0, self.rank());
         steps[axis] = step;
@@ -156,7 +156,7 @@ impl LazyExpr {
     }
 }
 
-/// The old axis of each new one, where those at `from` are moved to `to`.
+/// The old axis of each new one, when the axes `from` move to the places `to`.
 pub(crate) fn moved_axes(rank: usize, from: &[usize], to: &[usize]) -> Result<Vec<usize>, String> {
     let mut perm = vec![None; rank];
     if from.len() != to.len() {

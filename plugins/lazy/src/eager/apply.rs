@@ -1,4 +1,4 @@
-//! Operations, from operands to results.
+//! Eager operations: from operands to results.
 
 use super::kernels::{Kernel, refused};
 use super::operand::Operand;
@@ -18,7 +18,7 @@ use rewright::{
 use smallvec::SmallVec;
 
 impl LazyArray {
-    /// An op of any name, applied to arrays and numbers. Views and constructors stay lazy, any other op is
+    /// Applies an op, by name, to arrays and numbers. Views and constructors stay lazy; any other op is
     /// computed at once.
     ///
     /// ```
@@ -39,11 +39,11 @@ impl LazyArray {
         LazyArray::apply_with(op, operands, &Attrs::new())
     }
 
-    /// The same with attributes.
+    /// Applies an op with attributes.
     ///
     /// # Errors
     ///
-    /// Those of [`apply`](LazyArray::apply), and that the op does not have the attributes.
+    /// Those of [`apply`](LazyArray::apply), or the op does not have the attributes.
     pub fn apply_with(
         op: &str,
         operands: impl IntoIterator<Item = impl Into<Operand>>,
@@ -60,7 +60,7 @@ impl LazyArray {
     ///
     /// # Errors
     ///
-    /// Those of [`apply_with`](LazyArray::apply_with), but for the number of results.
+    /// Those of [`apply_with`](LazyArray::apply_with), except the number of results.
     pub fn apply_all(
         op: &str,
         operands: impl IntoIterator<Item = impl Into<Operand>>,
@@ -80,13 +80,13 @@ impl LazyArray {
     }
 }
 
-/// A type rule's refusal, with its help.
+/// The message of a type error, with its help.
 fn said(error: &TypeError) -> String {
     let help = error.help.as_ref().map(|help| format!(": {help}")).unwrap_or_default();
     format!("{}{help}", error.message)
 }
 
-/// The result of a view or a constructor; none of another op.
+/// The lazy result of a view or a constructor; `None` for other ops.
 fn stays_lazy(op: Op, attrs: &Attrs, operands: &[Operand]) -> Option<Result<LazyArray, EvalError>> {
     let known = |dim: Dim| if let Dim::Const(extent) = dim { Some(extent) } else { None };
     if op.traits.contains(Traits::CONSTRUCTOR) && CONSTRUCTORS.contains(&op.name) {
@@ -116,7 +116,7 @@ fn stays_lazy(op: Op, attrs: &Attrs, operands: &[Operand]) -> Option<Result<Lazy
     };
     let is_map = array.view(|expr| view(expr, op.name, &attrs, &known));
     if op.name != "reshape" || is_map.is_ok() {
-        // A view that is no index map is an op like others.
+        // A view op that is no index map here is computed.
         return (op.name != "item" && op.name != "to_array").then_some(is_map);
     }
     let reshaped = array.force().and_then(|elements| {
@@ -130,12 +130,12 @@ fn stays_lazy(op: Op, attrs: &Attrs, operands: &[Operand]) -> Option<Result<Lazy
     }))
 }
 
-/// The one result of an operation, which carries the error if it fails.
+/// The only result of an operation. A failed operation gives an array that carries the error.
 pub fn carried(operation: &Operation<'_>, operands: &[&Operand]) -> LazyArray {
     one(operation, operands).unwrap_or_else(LazyArray::failed)
 }
 
-/// The one result of an operation.
+/// The only result of an operation.
 pub fn one(operation: &Operation<'_>, operands: &[&Operand]) -> Result<LazyArray, EvalError> {
     match results(operation, operands)? {
         Outcome::Scalars(scalars) => match scalars[..] {
@@ -162,7 +162,7 @@ fn all(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Vec<LazyArray
     }
 }
 
-/// What an operation gave.
+/// The results of an operation.
 enum Outcome {
     Scalars(SmallVec<[Scalar; 2]>),
     Arrays(Results),
@@ -177,7 +177,7 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
         };
         let scalars: SmallVec<[Scalar; 3]> = readings.iter().filter_map(scalar).collect();
         let attrs = operation.attrs();
-        // The type rule checks what the meaning takes for granted.
+        // `eval_scalar` assumes operands that the type rule accepts.
         refusal(operation, &readings).map_or(Ok(()), Err)?;
         return eval_scalar(operation.op, &scalars, &attrs).map(|all| Outcome::Scalars(all.into_iter().collect()));
     }
@@ -187,7 +187,7 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
         );
     };
     let kernel = Kernel::of(operation, &readings, &space);
-    // An error with extents says more than one with symbols.
+    // Prefers the error with actual extents to the one with symbols.
     let explained = |error: EvalError| refusal(operation, &readings).unwrap_or(error);
     let executable = kernel.executable(operation, &readings, &space).map_err(explained)?;
     let extents =
@@ -213,12 +213,12 @@ fn results(operation: &Operation<'_>, operands: &[&Operand]) -> Result<Outcome, 
     executable.call(&args).map(Outcome::Arrays).map_err(explained)
 }
 
-/// True of an operand that is passed without its axes of extent 1.
+/// True if an operand is passed without its axes of extent 1.
 fn drops_axes(operation: &Operation<'_>, reading: &Reading<'_>) -> bool {
     operation.op.is_elementwise() && reading.shape.contains(&1)
 }
 
-/// The operands as a kernel reads them. Numbers get their dtypes from those beside them.
+/// The operands as a kernel reads them. Weak literals take their dtypes from the other operands.
 fn readings<'a>(operation: &Operation<'_>, operands: &[&'a Operand]) -> Result<SmallVec<[Reading<'a>; 3]>, EvalError> {
     let weak =
         |operand: &&&Operand| matches!(operand, Operand::Number(literal) if !matches!(literal, Literal::Typed(_)));
@@ -240,7 +240,7 @@ fn readings<'a>(operation: &Operation<'_>, operands: &[&'a Operand]) -> Result<S
     operands.iter().enumerate().map(reading).collect()
 }
 
-/// A number beside operands of these dtypes.
+/// The reading of a literal beside operands of these dtypes.
 fn number<'a>(
     operation: &Operation<'_>,
     operand: usize,
@@ -261,7 +261,8 @@ fn number<'a>(
     }
 }
 
-/// True of exponents that kernels have few multiplications or a root for. They are part of a kernel.
+/// True of exponents that kernels expand to a root or a few multiplications. They are constants of the
+/// kernel.
 fn is_small_exponent(literal: Literal) -> bool {
     match literal {
         Literal::Int(n) => (0..=8).contains(&n),
@@ -270,7 +271,7 @@ fn is_small_exponent(literal: Literal) -> bool {
     }
 }
 
-/// An array of one element that is repeated: it only has extents.
+/// A view of one repeated element, which only carries extents.
 pub fn extents_only<'a>(extents: &[usize]) -> Result<View<'a>, EvalError> {
     static ELEMENT: [bool; 1] = [false];
     let still: SmallVec<[usize; 4]> = SmallVec::from_elem(0, extents.len());
@@ -279,7 +280,7 @@ pub fn extents_only<'a>(extents: &[usize]) -> Result<View<'a>, EvalError> {
     Ok(View::from(view))
 }
 
-/// Why the op refuses the operands, with their extents; none if it does not.
+/// The type error of the op for these operands, with their extents; `None` if it accepts them.
 fn refusal(operation: &Operation<'_>, readings: &[Reading<'_>]) -> Option<EvalError> {
     let ty = |reading: &Reading<'_>| match reading.access {
         Access::Scalar(_) | Access::Constant(_) => Type::scalar(reading.dtype),

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 use std::ops::RangeFull;
 
-/// The axes of a reduction: `..` for all, `0`, `-1`, `[0, 2]`, and [`kept`](Axes::kept) where they stay with
-/// extent 1.
+/// The axes of a reduction: `..` for all, `0`, `-1`, `[0, 2]`. With [`kept`](Axes::kept) the result keeps
+/// them, with extent 1.
 ///
 /// ```
 /// use rewright_lazy::{Axes, LazyArray};
@@ -16,9 +16,9 @@ use std::ops::RangeFull;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Axes {
-    /// The axes, those below 0 counted from the end. None for all.
+    /// The axes; negative ones count from the end. `None` for all.
     pub(crate) list: Option<SmallVec<[i64; 4]>>,
-    /// They stay, with extent 1.
+    /// Whether the result keeps them, with extent 1.
     pub(crate) keep: bool,
 }
 
@@ -28,7 +28,7 @@ impl Axes {
         Axes { keep: true, ..self }
     }
 
-    /// Whether an axis is one of them at a rank.
+    /// Whether an axis is among them, at a rank.
     pub(crate) fn contains(&self, axis: usize, rank: usize) -> bool {
         let is_it = |&of: &i64| if of < 0 { of + rank as i64 == axis as i64 } else { of == axis as i64 };
         self.list.as_ref().is_none_or(|list| list.iter().any(is_it))

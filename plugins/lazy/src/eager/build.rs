@@ -1,4 +1,4 @@
-//! Programs of eager operations: one function, whose parameters are what a call reads.
+//! Programs of eager operations: builds one function whose parameters are the inputs of a call.
 
 use super::key::StepClass;
 use super::operation::{Kind, Operation};
@@ -41,14 +41,14 @@ pub fn module(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space
     let types = results.iter().map(|&result| build.func().ty(result).clone()).collect();
     build.ret(results)?;
     let mut function = build.finish();
-    // They are known only now.
+    // The types are known once the body is built.
     function.results = types;
     let (mut module, name) = (Module::new(), function.name);
     module.insert(function);
     Ok((module, name))
 }
 
-/// The dtype of the number that a mean is divided by.
+/// The dtype of the divisor of a mean.
 pub fn mean_dtype(operation: &Operation<'_>) -> DType {
     match operation.kind {
         Kind::Mean(_, dtype) => dtype,
@@ -56,7 +56,7 @@ pub fn mean_dtype(operation: &Operation<'_>) -> DType {
     }
 }
 
-/// The dim of a number in a space.
+/// The dim of an axis number of a space.
 fn dim(number: u16) -> Dim {
     if number == 0 { Dim::Const(1) } else { Dim::Sym(Name::new(&format!("n{}", number - 1))) }
 }
@@ -65,7 +65,7 @@ fn dims(axes: &[u16]) -> Vec<Dim> {
     axes.iter().map(|&number| dim(number)).collect()
 }
 
-/// The dims of an array as it is passed: an elementwise op is not given the axes of extent 1.
+/// The dims of an array as it is passed: elementwise ops drop the axes of extent 1.
 fn given_dims(operation: &Operation<'_>, axes: &[u16]) -> Vec<Dim> {
     match operation.op.is_elementwise() {
         true => axes.iter().filter(|&&number| number != 0).map(|&number| dim(number)).collect(),
@@ -73,7 +73,7 @@ fn given_dims(operation: &Operation<'_>, axes: &[u16]) -> Vec<Dim> {
     }
 }
 
-/// An array with the axes of extent 1 that it is passed without.
+/// Adds the dropped axes of extent 1 to an array.
 fn with_all_axes(
     build: &mut FuncBuilder<'_>,
     operation: &Operation<'_>,
@@ -90,7 +90,7 @@ fn with_all_axes(
     }
 }
 
-/// The types of the parameters of an operand with these dims.
+/// The parameter types of an operand with these dims.
 pub fn params(access: &Access<'_>, dtype: DType, dims: &[Dim]) -> Vec<Type> {
     match access {
         Access::Constant(_) => Vec::new(),
@@ -103,7 +103,7 @@ pub fn params(access: &Access<'_>, dtype: DType, dims: &[Dim]) -> Vec<Type> {
     }
 }
 
-/// An operand, made of its parameters.
+/// The value of an operand, from its parameters.
 fn operand(
     build: &mut FuncBuilder<'_>,
     reading: &Reading<'_>,
@@ -121,7 +121,7 @@ fn missing() -> TypeError {
     TypeError::new("an operand has no parameter")
 }
 
-/// A constructor with these dims, made of its parameters.
+/// The value of a constructor with these dims, from its parameters.
 pub fn computed(
     build: &mut FuncBuilder<'_>,
     access: &Access<'_>,
@@ -165,7 +165,7 @@ fn cast(build: &mut FuncBuilder<'_>, value: Value, to: DType) -> Result<Value, T
     }
 }
 
-/// A sum, divided by the number of its terms.
+/// The mean: a sum, divided by the number of its terms.
 fn mean(
     build: &mut FuncBuilder<'_>,
     operation: &Operation<'_>,
@@ -181,7 +181,7 @@ fn mean(
     build.op("div", [sum, count])
 }
 
-/// Why a program can't be made for the default pipeline.
+/// The message of an error in building the default pipeline.
 pub fn said(error: PipelineError) -> String {
     format!("the default pipeline can't be made: {error}")
 }

@@ -1,4 +1,4 @@
-//! Constructors by their names in NumPy. They take no memory.
+//! Constructors by their NumPy names. They allocate no elements.
 
 use crate::array::LazyArray;
 use crate::expr::LazyExpr;
@@ -21,17 +21,17 @@ impl LazyArray {
         LazyArray::made(LazyExpr::full(value.into(), shape))
     }
 
-    /// The numbers from 0.
+    /// The numbers from 0 to `extent - 1`.
     pub fn iota(dtype: DType, extent: u64) -> LazyArray {
         LazyArray::made(LazyExpr::iota(dtype, extent))
     }
 
-    /// A matrix with 1 on a diagonal, above the main one if `offset` is positive, else 0.
+    /// A matrix with 1 on a diagonal and 0 elsewhere. A positive `offset` is above the main diagonal.
     pub fn eye(dtype: DType, shape: [u64; 2], offset: i64) -> LazyArray {
         LazyArray::made(LazyExpr::of(Input::Eye(Matrix { dtype, shape, offset })))
     }
 
-    /// A matrix with 1 on a diagonal and below, else 0.
+    /// A matrix with 1 on and below a diagonal, and 0 elsewhere.
     pub fn tri(dtype: DType, shape: [u64; 2], offset: i64) -> LazyArray {
         LazyArray::made(LazyExpr::of(Input::Tri(Matrix { dtype, shape, offset })))
     }

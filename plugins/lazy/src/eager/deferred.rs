@@ -1,4 +1,4 @@
-//! Lazy arrays as operands of other programs than eager operations: [`ArrayLike`].
+//! Lazy arrays as operands of programs other than eager operations: [`ArrayLike`].
 
 use super::reading::{Access, Element, line};
 use super::{apply::extents_only, build};
@@ -25,7 +25,7 @@ impl ArrayLike for LazyArray {
     }
 }
 
-/// A view is one parameter, an array with strides. A constructor has its numbers, and a bool array that has
+/// A view has one parameter, a strided array. A constructor has its scalars and a bool array that carries
 /// the extents.
 impl Deferred for LazyArray {
     fn ty(&self) -> Result<Type, EvalError> {
@@ -96,7 +96,7 @@ impl Deferred for LazyArray {
 }
 
 impl LazyArray {
-    /// How the elements of a constructor are computed; none of an array in memory.
+    /// The formula of a constructor's elements; `None` for an array in memory.
     fn access(&self) -> Option<Access<'_>> {
         if self.data().is_some() || self.error().is_some() { None } else { line(self) }
     }

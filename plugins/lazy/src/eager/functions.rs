@@ -1,4 +1,4 @@
-//! Elementwise functions by their names. An array that an op refuses gives an array that carries the error.
+//! Elementwise functions by name. If an op refuses its operands, the result carries the error.
 
 use super::apply::carried;
 use super::operand::Operand;
@@ -33,17 +33,17 @@ functions! {
 }
 
 impl LazyArray {
-    /// The op `not`: true where elements are zero. `!x` inverts bits.
+    /// The op `not`: true where an element is zero. `!x` inverts bits.
     pub fn logical_not(&self) -> LazyArray {
         plain(core_op!("not"), &[&self.into()])
     }
 
-    /// Where elements are true those of one operand, elsewhere those of the other.
+    /// Selects elements of `then` where this array is true, and of `otherwise` elsewhere.
     pub fn where_(&self, then: impl Into<Operand>, otherwise: impl Into<Operand>) -> LazyArray {
         plain(core_op!("where"), &[&self.into(), &then.into(), &otherwise.into()])
     }
 
-    /// The op `clip`: elements below the first operand, or above the second, become that.
+    /// The op `clip`: limits elements to the range from `low` to `high`.
     pub fn clip(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> LazyArray {
         plain(core_op!("clip"), &[&self.into(), &low.into(), &high.into()])
     }
@@ -53,7 +53,7 @@ impl LazyArray {
         plain(core_op!("fma"), &[&self.into(), &factor.into(), &term.into()])
     }
 
-    /// Each element at another dtype, as the op `cast` has it.
+    /// The op `cast`: converts each element to another dtype.
     pub fn cast(&self, to: DType) -> LazyArray {
         if self.dtype() == to && self.error().is_none() {
             return self.clone();

@@ -1,4 +1,4 @@
-//! Kernels of eager operations: a bounded table, by structure.
+//! The kernel cache of eager operations: a bounded table, keyed by the structure of the operation.
 
 use super::build::{module, said};
 use super::key::Key;
@@ -11,35 +11,35 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
-/// The most kernels that are kept. The least recently used one leaves.
+/// The capacity of the table. It evicts the least recently used kernel.
 pub const MOST_KERNELS: usize = 512;
-/// The memory that each keeps for its next call.
+/// The memory that each kernel may keep for its next call.
 const KEPT_BYTES: u64 = 1 << 24;
 
 static KERNELS: LazyLock<RwLock<FxHashMap<Key, Arc<Kernel>>>> = LazyLock::new(RwLock::default);
-/// What the kernels did that left.
+/// The statistics of evicted kernels.
 static LEFT: LazyLock<Mutex<Stats>> = LazyLock::new(Mutex::default);
 static HITS: AtomicU64 = AtomicU64::new(0);
 static COMPILED: AtomicU64 = AtomicU64::new(0);
-/// Counts operations, so that the least recently used kernel is known.
+/// A logical clock that orders uses for eviction.
 static CLOCK: AtomicU64 = AtomicU64::new(0);
 
-/// What the kernels of eager operations did in this process.
+/// Counters of the kernels of eager operations in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelCounts {
-    /// Operations that found their kernel.
+    /// Operations that found their kernel in the table.
     pub hits: u64,
     /// Kernels that were compiled.
     pub compiled: u64,
-    /// Kernels that are kept, at most [`MOST_KERNELS`].
+    /// Kernels in the table, at most [`MOST_KERNELS`].
     pub kept: usize,
     /// Calls of machine code.
     pub launches: u64,
-    /// Steps that ran by the reference meaning of an op instead.
+    /// Steps that the reference evaluator ran instead.
     pub reference: u64,
 }
 
-/// Counts of eager operations. Operations of scalars alone are no kernels.
+/// The counters of eager operations. An operation on scalars only uses no kernel.
 pub fn kernel_counts() -> KernelCounts {
     let all = KERNELS.read().unwrap_or_else(PoisonError::into_inner);
     let mut sum = *LEFT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,12 +51,12 @@ pub fn kernel_counts() -> KernelCounts {
 /// A kernel of the table.
 pub struct Kernel {
     used: AtomicU64,
-    /// Compiled by the first thread that asks; others wait for it alone.
+    /// Compiled by the first thread that needs it. Other threads wait for this entry only.
     made: OnceLock<Result<Executable, EvalError>>,
 }
 
 impl Kernel {
-    /// That of an operation, compiled unless it is known.
+    /// The table's entry for an operation. [`Kernel::executable`] compiles it.
     pub fn of(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space) -> Arc<Kernel> {
         let key = Key::of(operation, readings, space);
         let now = CLOCK.fetch_add(1, Relaxed);
@@ -73,7 +73,7 @@ impl Kernel {
         kernel
     }
 
-    /// The entry of a key, which may be new.
+    /// The entry of a key, inserted if it is absent.
     fn entry(key: Key, now: u64) -> Arc<Kernel> {
         let mut all = KERNELS.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = all.get(&key) {
@@ -92,7 +92,7 @@ impl Kernel {
         kernel
     }
 
-    /// The executable, or why there is none. Waits for a thread that compiles it.
+    /// The executable, or its compilation error. Waits while another thread compiles it.
     pub fn executable(
         &self,
         operation: &Operation<'_>,
@@ -113,7 +113,7 @@ fn compile(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space) -
     Executable::compile(&module, name, options).map_err(|error| failed(error.to_string()))
 }
 
-/// A type rule's refusal as the error of an operation.
+/// A type error as the error of an operation.
 pub fn refused(operation: &Operation<'_>, error: &TypeError) -> EvalError {
     let help = error.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
     let message = format!("{}{help}", error.message);

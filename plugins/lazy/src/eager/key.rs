@@ -1,4 +1,4 @@
-//! Keys: the structure of an operation.
+//! Keys of the kernel cache: the structure of an operation.
 
 use super::operation::{Kind, Operation};
 use super::reading::{Access, Element, Reading};
@@ -7,7 +7,7 @@ use rewright::{Attr, Attrs, DType, Op, Scalar};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
-/// What one kernel is compiled for. No extent and no value is part of it.
+/// The structure for which a kernel is compiled. It contains no extents and no values.
 #[derive(Clone, PartialEq)]
 pub struct Key {
     op: Op,
@@ -30,7 +30,7 @@ impl Hash for Key {
                 Attr::Slices(list) => list.hash(state),
                 Attr::Dims(list) => list.hash(state),
                 Attr::DType(dtype) => dtype.hash(state),
-                // Equality tells them apart.
+                // Equality still distinguishes them.
                 _ => {}
             }
         }
@@ -41,7 +41,7 @@ impl Hash for Key {
 const END: u16 = u16::MAX;
 
 impl Key {
-    /// That of an operation.
+    /// The key of an operation.
     pub fn of(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space) -> Key {
         let mut key = Key { op: operation.op, words: SmallVec::new(), attrs: Attrs::new() };
         match &operation.kind {
@@ -126,7 +126,7 @@ pub enum StepClass {
 }
 
 impl StepClass {
-    /// That of a step.
+    /// The class of a step.
     pub fn of(step: i64) -> StepClass {
         match step {
             0 => StepClass::Still,

@@ -11,27 +11,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Views and constructors stay lazy: they are index maps. Every other operation is computed when it is
-//! written. Three data structures carry it:
+//! Views and constructors stay lazy, as index maps. Every other operation is computed at once. Three data
+//! structures are involved:
 //!
 //! - **Reading** (`reading.rs`): how a kernel reads one operand. A scalar is a parameter. An array, or a
-//!   view of one, is a parameter with run-time strides. A constructor is computed inside of the kernel, from
-//!   its first number and its step along each axis, which are scalar parameters.
+//!   view of one, is a parameter with run-time strides. The kernel computes the elements of a
+//!   constructor, from its first number and its step along each axis, which are scalar parameters.
 //! - **Key** (`key.rs`): the structure of an operation, a list of 16-bit words. It has the op, its
-//!   attributes, and for each operand the way in which it is read, the dtype, and for each axis whether the
-//!   extent is 1 and which axes are equally long by the rules of the op. A constructor adds the class of
-//!   each step: 0, 1, -1, or any other number. No extent, number or stride is part of a key.
-//! - **Kernels** (`kernels.rs`): a bounded table from keys to executables, one for the process. The least
-//!   recently used entry leaves. An executable has the replay cache of all executables, so a repeated call
-//!   patches pointers.
+//!   attributes, and for each operand the kind of its reading and the dtype. For each axis it says
+//!   whether the extent is 1, and which axes have equal extents by the rules of the op. A constructor
+//!   adds the class of each step: 0, 1, -1, or any other number. No extent, number or stride is part of a
+//!   key.
+//! - **Kernels** (`kernels.rs`): a bounded table from keys to executables, one for the process. It evicts
+//!   the least recently used entry. Each executable has a replay cache, so a repeated call only patches
+//!   pointers.
 //!
-//! Parameters bind the symbols of extents. Where no array has an axis, because a constructor alone has it,
-//! one more parameter binds it: a bool array with strides of 0.
+//! Array parameters bind the symbols of extents. An axis that only constructors have is bound by one more
+//! parameter: a bool array with strides of 0.
 //!
-//! An operator has no place for a `Result`, and a panic would end programs that read data of any shape. So
-//! an operation that fails gives an array that carries the error, and so does each operation with such an
-//! operand. [`LazyArray::force`], [`LazyArray::arg`] and [`LazyArray::checked`] give the first error, which
-//! names the op and the shapes. [`LazyArray::apply`] gives it at once.
+//! An operator can't return a `Result`, and a panic would end programs that read data of any shape. So a
+//! failed operation gives an array that carries the error, and so does each operation on such an operand.
+//! [`LazyArray::force`], [`LazyArray::arg`] and [`LazyArray::checked`] return the first error, which
+//! names the op and the shapes. [`LazyArray::apply`] returns it at once.
 //!
 //! [`LazyArray::force`]: crate::LazyArray::force
 //! [`LazyArray::arg`]: crate::LazyArray::arg

@@ -8,7 +8,7 @@ use rewright::{Array, Complex64, Literal, Scalar};
 pub enum Operand {
     /// An array.
     Array(LazyArray),
-    /// A number. One without a dtype of its own takes that of the other operands, as in NumPy 2.
+    /// A number. A weak literal takes the dtype of the other operands, as in NumPy 2.
     Number(Literal),
 }
 

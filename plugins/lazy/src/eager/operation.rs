@@ -1,24 +1,25 @@
-//! What an eager operation does, and the operands that it does it to.
+//! Eager operations: an op and its attributes.
 
 use super::axes::Axes;
 use rewright::{Attr, Attrs, DType, Op};
 
-/// An op and its attributes. Common attributes are plain numbers, so that no call makes a list of
-/// attributes.
+/// An op and its attributes. Common attributes are plain fields, so most calls allocate no attribute
+/// list.
 pub struct Operation<'a> {
     pub op: Op,
     pub kind: Kind<'a>,
 }
 
-/// Which attributes an op has.
+/// The attributes of an operation.
 pub enum Kind<'a> {
-    /// These.
+    /// Any attributes.
     Given(&'a Attrs),
-    /// `to` of a cast.
+    /// `to` of a `cast`.
     Cast(DType),
     /// `axes` and `keepdims` of a reduction.
     Reduction(&'a Axes),
-    /// The same of a sum that is divided by the number of its terms, which is computed at a dtype.
+    /// `axes` and `keepdims` of a mean, and the dtype at which it is computed: a sum, divided by the
+    /// number of its terms.
     Mean(&'a Axes, DType),
     /// Contracted axes of a product of two arrays, and the number of leading batch axes of both.
     Product { contract: [usize; 2], batch: usize },
@@ -46,9 +47,9 @@ impl Operation<'_> {
         }
     }
 
-    /// True if a kernel computes elements of constructors where it reads them. A reduction whose rows go
-    /// along several axes reads a table instead, for kernels collapse the axes of a row, and a computed
-    /// element wants each of them.
+    /// True if the kernel computes the elements of constructors inline. A reduction over several
+    /// innermost axes reads a table instead: kernels collapse these axes, but an inline element needs the
+    /// index of each.
     pub fn computes(&self, shape: &[u64]) -> bool {
         match &self.kind {
             _ if self.op.is_elementwise() => true,

@@ -1,5 +1,5 @@
-//! Operators. The other operand is whatever becomes an [`Operand`]: a lazy array, an array, or a number, on
-//! either side.
+//! Operators. On either side, the other operand is a lazy array, an array or a number: anything that
+//! converts to an [`Operand`].
 
 use super::apply::carried;
 use super::operand::Operand;
@@ -10,7 +10,7 @@ use rewright::{Array, Attrs, EvalError, Op, Scalar};
 use std::ops;
 use std::sync::LazyLock;
 
-/// An op of the core by its name, found once.
+/// Looks up a core op by name, once.
 macro_rules! core_op {
     ($name:expr) => {{
         static OP: $crate::eager::operators::Found =
@@ -20,15 +20,15 @@ macro_rules! core_op {
 }
 pub(super) use core_op;
 
-/// An op that was looked up.
+/// The cached result of a lookup.
 pub type Found = LazyLock<Result<Op, EvalError>>;
 
-/// An op of the core.
+/// Looks up a core op.
 pub fn found(name: &str) -> Result<Op, EvalError> {
     find_op(name).map_err(|error| EvalError::unsupported(error.message))
 }
 
-/// The result of an op without attributes.
+/// Applies an op without attributes.
 pub fn plain(op: &Found, operands: &[&Operand]) -> LazyArray {
     with(op, &Attrs::new(), operands)
 }

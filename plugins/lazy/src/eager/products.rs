@@ -8,8 +8,8 @@ use crate::array::LazyArray;
 use rewright::EvalError;
 
 impl LazyArray {
-    /// NumPy's `dot`: the sum of products along the last axis of this array, and the last but one of the
-    /// other array, or its only one. The product of elements, if one of them has no axes.
+    /// NumPy's `dot`: sums products along the last axis of this array and the last but one of the other,
+    /// or its only axis. If either has rank 0, the elementwise product.
     pub fn dot(&self, other: impl Into<Operand>) -> LazyArray {
         let right = other.into().into_array();
         let (a, b) = (self.rank(), right.rank());
@@ -22,8 +22,8 @@ impl LazyArray {
         }
     }
 
-    /// NumPy's `matmul`: a product of matrices for each index of the leading axes, which broadcast. A vector
-    /// on the left is a row, one on the right a column, and the result has no axis for it.
+    /// NumPy's `matmul`: a matrix product for each index of the leading axes, which broadcast. A vector
+    /// on the left is a row, a vector on the right a column; the result drops that axis.
     pub fn matmul(&self, other: impl Into<Operand>) -> LazyArray {
         self.matrices(&other.into().into_array()).unwrap_or_else(LazyArray::failed)
     }
@@ -56,7 +56,7 @@ impl LazyArray {
     }
 }
 
-/// Two stacks of matrices with the same leading axes, and how many these are.
+/// Broadcasts the leading axes of two stacks of matrices; also returns their number.
 fn side_by_side(left: &LazyArray, right: &LazyArray) -> Result<(LazyArray, LazyArray, usize), EvalError> {
     let (a, b) = (left.extents(), right.extents());
     let (a_batch, b_batch) = (&a[..a.len() - 2.min(a.len())], &b[..b.len() - 2.min(b.len())]);
@@ -85,7 +85,7 @@ fn side_by_side(left: &LazyArray, right: &LazyArray) -> Result<(LazyArray, LazyA
 }
 
 impl Operand {
-    /// The array; a number is one of rank 0.
+    /// The array. A number becomes an array of rank 0.
     fn into_array(self) -> LazyArray {
         match self {
             Operand::Array(array) => array,

@@ -13,44 +13,44 @@ pub type Shape = SmallVec<[u64; 4]>;
 pub struct Reading<'a> {
     /// The element type.
     pub dtype: DType,
-    /// The extents; none of a scalar, and of arrays of rank 0, which are read as scalars.
+    /// The extents. Empty for a scalar: arrays of rank 0 are read as scalars.
     pub shape: Shape,
     pub access: Access<'a>,
 }
 
-/// Where the elements come from.
+/// The source of the elements.
 pub enum Access<'a> {
     /// A parameter without axes.
     Scalar(Scalar),
     /// A constant of the program.
     Constant(Scalar),
-    /// An array with run-time strides. An elementwise op is not given its axes of extent 1.
+    /// An array with run-time strides. Elementwise ops drop its axes of extent 1.
     Memory(&'a LazyArray),
-    /// One value, at each index.
+    /// A scalar parameter, the value of all elements.
     Full(Scalar),
-    /// A function of a number, which begins at `first` and grows by a step along each axis.
+    /// A function of a linear form: `first`, plus the index along each axis times its step.
     Line { element: Element, first: i64, steps: SmallVec<[i64; 4]> },
 }
 
-/// The function of a constructor.
+/// The function that a constructor applies to the linear form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Element {
-    /// The number itself: `iota`.
+    /// The form itself: `iota`.
     Number,
-    /// 1 where the number is 0, else 0: `eye` and `delta`.
+    /// 1 where the form is 0, else 0: `eye` and `delta`.
     IsZero,
-    /// 1 where the number is 0 or less, else 0: `tri`.
+    /// 1 where the form is 0 or less, else 0: `tri`.
     IsNotPositive,
 }
 
 impl<'a> Reading<'a> {
-    /// A number beside the operands.
+    /// The reading of a scalar.
     pub fn scalar(scalar: Scalar) -> Reading<'a> {
         Reading { dtype: scalar.dtype(), shape: Shape::new(), access: Access::Scalar(scalar) }
     }
 
-    /// That of an array. `computes` says whether the kernel computes elements of a constructor of these
-    /// extents.
+    /// The reading of an array. `computes` tells whether the kernel computes the elements of a
+    /// constructor with these extents inline.
     pub fn of(array: &'a LazyArray, computes: impl FnOnce(&[u64]) -> bool) -> Result<Reading<'a>, EvalError> {
         if let Some(error) = array.error() {
             return Err(error.clone());
@@ -75,7 +75,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// A constructor as a function of a number; `None` where the numbers exceed `i64`.
+/// A constructor as a function of a linear form; `None` if the form overflows `i64`.
 pub fn line<'a>(array: &LazyArray) -> Option<Access<'a>> {
     let expr = array.expr();
     if let Input::Full(value) = expr.input() {

@@ -29,8 +29,8 @@ reductions! {
 }
 
 impl LazyArray {
-    /// The mean of elements along axes. That of bools and integers is computed at `f64`; that of no elements
-    /// is NaN.
+    /// The mean along axes. For bools and integers it is computed at `f64`. The mean of no elements is
+    /// NaN.
     pub fn mean(&self, axes: impl Into<Axes>) -> LazyArray {
         let dtype = match self.dtype() {
             dtype @ (DType::F32 | DType::F64 | DType::C64 | DType::C128) => dtype,
@@ -43,7 +43,7 @@ impl LazyArray {
         self.combined(op, axes, Kind::Reduction)
     }
 
-    /// A reduction of one kind. A scalar is combined as an array of one element.
+    /// Applies a reduction. A scalar is reduced as an array of one element.
     fn combined<'a>(&self, op: &Found, axes: &'a Axes, kind: impl FnOnce(&'a Axes) -> Kind<'a>) -> LazyArray {
         static ALL: Axes = Axes { list: None, keep: false };
         let op = match &**op {

@@ -1,28 +1,28 @@
-//! Spaces: which axes of the operands are equally long by the rules of an op.
+//! Spaces: which axes of the operands have equal extents by the rules of an op.
 
 use super::operation::{Kind, Operation};
 use super::reading::{Access, Reading, Shape};
 use smallvec::SmallVec;
 
-/// The axes of all operands, numbered so that axes of one number have one extent.
+/// The axes of all operands, numbered: axes with equal numbers have equal extents.
 #[derive(Default)]
 pub struct Space {
-    /// A number for each axis, operand by operand: 0 where the extent is 1, else one more than the place in
+    /// The number of each axis, operand by operand: 0 for extent 1, else one plus the position in
     /// `extents`.
     numbers: SmallVec<[u16; 12]>,
-    /// Where the numbers of each operand begin.
+    /// The start of each operand in `numbers`.
     begins: SmallVec<[usize; 4]>,
     /// The extents.
     extents: Shape,
-    /// Whether an array in memory has the extent.
+    /// Whether an array in memory binds the extent.
     bound: SmallVec<[bool; 4]>,
 }
 
-/// More axes than this have no numbers.
+/// The limit on the total number of axes, which keeps numbers within `u16`.
 const MOST_AXES: usize = 1 << 13;
 
 impl Space {
-    /// The space of an operation. None if the extents break a rule of the op.
+    /// The space of an operation; `None` if the extents break a rule of the op.
     pub fn of(operation: &Operation<'_>, readings: &[Reading<'_>]) -> Option<Space> {
         let rank: usize = readings.iter().map(|reading| reading.shape.len()).sum();
         if rank > MOST_AXES {
@@ -38,7 +38,7 @@ impl Space {
         found.map(|()| space)
     }
 
-    /// Axes are aligned at the last one, and equal, or of extent 1.
+    /// Elementwise ops: axes align at the last one, and broadcast.
     fn broadcast(&mut self, readings: &[Reading<'_>]) -> Option<()> {
         let rank = readings.iter().map(|reading| reading.shape.len()).max().unwrap_or(0);
         self.extents.resize(rank, 1);
@@ -56,13 +56,13 @@ impl Space {
         self.number(readings, |operand, axis| rank - readings[operand].shape.len() + axis)
     }
 
-    /// Each axis has an extent of its own.
+    /// Reductions: each axis has an extent of its own.
     fn each_axis(&mut self, readings: &[Reading<'_>]) -> Option<()> {
         self.extents = readings.first()?.shape.clone();
         self.number(&readings[..1], |_, axis| axis)
     }
 
-    /// Batch axes and the contracted axis are those of both operands.
+    /// Products: both operands share the batch axes and the contracted axis.
     fn product(&mut self, readings: &[Reading<'_>], contract: [usize; 2], batch: usize) -> Option<()> {
         let [left, right] = readings else { return None };
         let shared = |axis: usize| if axis < batch { Some(axis) } else { (axis == contract[1]).then_some(contract[0]) };
@@ -78,7 +78,7 @@ impl Space {
         })
     }
 
-    /// Axes of equal extents share a number, for an op may want them equal.
+    /// Other ops: axes of equal extents share a number, since the op may require equality.
     fn by_extent(&mut self, readings: &[Reading<'_>]) -> Option<()> {
         let all = readings.iter().flat_map(|reading| reading.shape.iter().copied());
         let mut distinct = Shape::new();
@@ -93,7 +93,7 @@ impl Space {
         })
     }
 
-    /// Numbers all axes by their places in the extents.
+    /// Numbers all axes; `place` gives the position of an axis in `extents`.
     fn number(&mut self, readings: &[Reading<'_>], place: impl Fn(usize, usize) -> usize) -> Option<()> {
         self.bound.resize(self.extents.len(), false);
         for (operand, reading) in readings.iter().enumerate() {
@@ -113,7 +113,7 @@ impl Space {
         self.begins.get(operand).map_or(&[], |&begin| &self.numbers[begin..end])
     }
 
-    /// The numbers and extents that no array in memory has.
+    /// The numbers and extents that no array in memory binds.
     pub fn unbound(&self) -> impl Iterator<Item = (u16, u64)> {
         let missing = |&(place, extent): &(usize, u64)| {
             extent != 1 && !self.bound[place] && self.numbers.contains(&(place as u16 + 1))

@@ -1,4 +1,4 @@
-//! Views by their names in NumPy. Each is another index map, and nothing is computed.
+//! Views by their NumPy names. Each only composes index maps.
 
 use crate::array::LazyArray;
 use crate::expr::LazyExpr;
@@ -8,12 +8,12 @@ use smallvec::SmallVec;
 type Places = SmallVec<[usize; 4]>;
 
 impl LazyArray {
-    /// A new axis of extent 1 at a place of the result: `x[:, None]` is `x.expand_dims(1)`.
+    /// Inserts an axis of extent 1 at a place of the result: `x[:, None]` is `x.expand_dims(1)`.
     pub fn expand_dims(&self, axis: i64) -> LazyArray {
         self.seen(|e| e.expanded(&[place(axis, e.rank() + 1, e)?]))
     }
 
-    /// Axes of extent 1 are dropped: these, or all if the list is empty.
+    /// Drops axes of extent 1: the given ones, or all if the list is empty.
     pub fn squeeze(&self, axes: &[i64]) -> LazyArray {
         self.seen(|e| match axes.is_empty() {
             true => {
@@ -24,27 +24,27 @@ impl LazyArray {
         })
     }
 
-    /// The axes in reverse order.
+    /// Reverses the order of the axes.
     pub fn t(&self) -> LazyArray {
         self.seen(|e| e.transposed(&(0..e.rank()).rev().collect::<Places>()))
     }
 
-    /// The axes in another order: `axes` has the old axis of each new one.
+    /// Permutes the axes: `axes` has the old axis of each new one.
     pub fn transpose(&self, axes: &[i64]) -> LazyArray {
         self.seen(|e| e.transposed(&places(axes, e)?))
     }
 
-    /// An axis is moved to a place of the result.
+    /// Moves an axis to a place of the result.
     pub fn moveaxis(&self, from: i64, to: i64) -> LazyArray {
         self.seen(|e| e.moved(&places(&[from], e)?, &places(&[to], e)?))
     }
 
-    /// Two axes change places.
+    /// Exchanges two axes.
     pub fn swapaxes(&self, a: i64, b: i64) -> LazyArray {
         self.seen(|e| e.swapped(place(a, e.rank(), e)?, place(b, e.rank(), e)?))
     }
 
-    /// Elements are repeated: axes are aligned at the last one, and those of extent 1 stretched.
+    /// Broadcasts: axes align at the last one, and axes of extent 1 are stretched.
     pub fn broadcast_to(&self, shape: &[u64]) -> LazyArray {
         self.seen(|e| match shape.len().checked_sub(e.rank()) {
             Some(skip) => e.broadcast(shape, &(skip..shape.len()).collect::<Places>()),
@@ -52,12 +52,12 @@ impl LazyArray {
         })
     }
 
-    /// Positions of the leading axes, as in Python.
+    /// Slices the leading axes, as in Python.
     pub fn slice(&self, at: &[SliceSpec]) -> LazyArray {
         self.seen(|e| e.sliced(at))
     }
 
-    /// The elements at a position of an axis, which is dropped. Positions below 0 count from the end.
+    /// Selects a position of an axis, and drops the axis. A negative position counts from the end.
     pub fn index(&self, axis: i64, position: i64) -> LazyArray {
         self.seen(|e| {
             let axis = place(axis, e.rank(), e)?;
@@ -73,7 +73,7 @@ impl LazyArray {
         })
     }
 
-    /// The other way round along these axes, or along all if the list is empty.
+    /// Reverses the elements along these axes, or along all if the list is empty.
     pub fn flip(&self, axes: &[i64]) -> LazyArray {
         self.seen(|e| match axes.is_empty() {
             true => e.flipped(&(0..e.rank()).collect::<Places>()),
@@ -81,14 +81,14 @@ impl LazyArray {
         })
     }
 
-    /// The elements on a diagonal of the first two axes, along a last axis; above the main diagonal if
-    /// `offset` is positive.
+    /// The diagonal of the first two axes, as a last axis. A positive `offset` is above the main
+    /// diagonal.
     pub fn diagonal(&self, offset: i64) -> LazyArray {
         self.seen(|e| e.diagonal(offset, 0, 1))
     }
 
-    /// The elements in row-major order, with other extents. An index map where axes of extent 1 come or go,
-    /// else the elements are forced; an array in that order is shared.
+    /// The elements in row-major order, with other extents. If only axes of extent 1 come or go, it is an
+    /// index map; else the elements are forced. An array in that order is shared.
     pub fn reshape(&self, shape: &[u64]) -> LazyArray {
         let dims = Attr::Dims(shape.iter().map(|&extent| Dim::Const(extent)).collect());
         let attrs = Attrs::new().with("dims", dims);
@@ -104,7 +104,7 @@ fn places(axes: &[i64], expr: &LazyExpr) -> Result<Places, EvalError> {
     axes.iter().map(|&axis| place(axis, expr.rank(), expr)).collect()
 }
 
-/// An axis counted from the start.
+/// Converts an axis to its index from the start.
 fn place(axis: i64, rank: usize, expr: &LazyExpr) -> Result<usize, EvalError> {
     let from_start = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
     let found = from_start.and_then(|axis| usize::try_from(axis).ok()).filter(|&axis| axis < rank);

@@ -1,11 +1,11 @@
-//! `moveaxis` and `swapaxes`: transposes that are said by the axes that change places.
+//! `moveaxis` and `swapaxes`: transposes given by the axes that move.
 
 use crate::views::moved_axes;
 use rewright::ops::view::TRANSPOSE;
 use rewright::prelude::*;
 use rewright::{Arity, AttrDef, AttrKind, Eval, EvalCx, InferCx, InstData, Types, register_op, register_rewrite};
 
-/// `moveaxis %x, from=[0], to=[-1]`: axes at other places, the others in their order.
+/// `moveaxis %x, from=[0], to=[-1]`: moves axes to other places; the others keep their order.
 pub static MOVEAXIS: OpDef = OpDef::new(
     "moveaxis",
     "axes at other places, the others in their order",
@@ -19,7 +19,7 @@ pub static MOVEAXIS: OpDef = OpDef::new(
     AttrDef::required("to", AttrKind::Ints, "where each is in the result"),
 ]);
 
-/// `swapaxes %x, axis1=0, axis2=-1`: two axes in each other's places.
+/// `swapaxes %x, axis1=0, axis2=-1`: exchanges two axes.
 pub static SWAPAXES: OpDef =
     OpDef::new("swapaxes", "two axes in each other's places", Arity::Exactly(1), infer, Eval::Array(eval))
         .traits(Traits::VIEW)
@@ -37,7 +37,7 @@ static AXES: RewriteDef =
         .reach(0);
 register_rewrite!(AXES);
 
-/// The operand's axis of each result axis.
+/// The operand axis of each result axis.
 fn permutation(attrs: &Attrs, rank: usize) -> Result<Vec<usize>, String> {
     let place = |axis: i64| {
         let from_start = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
@@ -68,14 +68,14 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     Ok([Type::array(ty.dtype(), dims)].into_iter().collect())
 }
 
-/// The meaning is that of the core's transpose, so the two can't disagree.
+/// Evaluates by the same permutation as the core's `transpose`, so the two agree.
 fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let array = args.first().map(Datum::to_array).ok_or_else(|| EvalError::shape("wants an operand"))?;
     let perm = permutation(cx.attrs, array.rank()).map_err(EvalError::shape)?;
     Ok(vec![Datum::Array(array.permuted(&perm))])
 }
 
-/// The rewrite.
+/// Rewrites `moveaxis` and `swapaxes` to `transpose`.
 pub struct AsTranspose;
 
 impl RootRewrite for AsTranspose {

@@ -4,8 +4,8 @@ use crate::input::Input;
 use rewright::prelude::*;
 use rewright::{Arity, AttrDef, AttrKind, Eval, EvalCx, InferCx, Types, register_op};
 
-/// `delta dims=[n, n, n], dtype=i32`: 1 where all positions are equal, else 0. Of rank 2 it is an `eye`; of
-/// rank 1 and 0 all is 1.
+/// `delta dims=[n, n, n], dtype=i32`: 1 where all positions are equal, else 0. At rank 2 it is `eye`; at
+/// ranks 0 and 1 all elements are 1.
 pub static DELTA: OpDef =
     OpDef::new("delta", "1 where all positions are equal, else 0", Arity::Exactly(0), infer, Eval::Array(eval))
         .traits(Traits::CONSTRUCTOR)

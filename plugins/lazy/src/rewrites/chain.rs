@@ -1,9 +1,10 @@
-//! Positions in a view as positions in what it shows.
+//! Maps positions in a view to positions in its operand.
 
 use rewright::expr::{Affine, Axis, SymExpr};
 use rewright::{Dim, InstData, SliceSpec, Type};
 
-/// Where a read of a view's element reads the operand. `None` if that can't be said when compiling.
+/// The position in the operand for a position in a view; `None` if it is not an affine form at compile
+/// time.
 pub fn step(view: &InstData, from: &Type, to: &Type, at: &[Affine]) -> Option<Vec<Affine>> {
     let ints = |name: &str, rank: usize| -> Option<Vec<usize>> {
         view.attrs.ints(name)?.iter().map(|&axis| place(axis, rank)).collect()
@@ -54,7 +55,7 @@ pub fn step(view: &InstData, from: &Type, to: &Type, at: &[Affine]) -> Option<Ve
     }
 }
 
-/// The same axes but for those of extent 1.
+/// The position before a reshape that only inserts or drops axes of extent 1.
 fn reshaped(from: &[Dim], to: &[Dim], at: &[Affine]) -> Option<Vec<Affine>> {
     let is_long = |dim: &Dim| *dim != Dim::Const(1);
     let known = from.iter().chain(to).all(|dim| *dim != Dim::Any);
@@ -73,7 +74,7 @@ fn sliced(form: &Affine, spec: SliceSpec, dim: Dim) -> Option<Affine> {
             let start = i64::try_from(extent).ok().map(|_| spec.resolve(extent).0)?;
             scaled(form, spec.step, &SymExpr::constant(start))
         }
-        // The last one is the first.
+        // Reversal of a symbolic extent: the last element is the first.
         (SliceSpec { start: None, stop: None, step: -1 }, Dim::Sym(name)) => {
             scaled(form, -1, &SymExpr::constant(-1).add_term(name, 1)?)
         }
@@ -103,7 +104,7 @@ fn sum(form: SymExpr, other: &SymExpr, factor: i64) -> Option<SymExpr> {
     Some(sum)
 }
 
-/// True if a form is certain to be a position of a dim, wherever the axes are.
+/// True if a form is provably a position of a dim, for all values of the axes.
 pub fn is_inside(form: &Affine, axes: &[Axis], dim: Dim) -> bool {
     let ends = || -> Option<(SymExpr, SymExpr)> {
         let (mut low, mut high) = (form.offset.clone(), form.offset.clone());

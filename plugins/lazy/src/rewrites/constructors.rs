@@ -1,4 +1,4 @@
-//! `lazy-constructors`: array expressions compute the elements of constructors that they read.
+//! `lazy-constructors`: rematerializes constructors inside of the array expressions that read them.
 
 use super::chain::{is_inside, step};
 use super::edit::{drop_operand, in_finisher, is_plain, put};
@@ -11,14 +11,13 @@ use rewright::{ArrayExpr, Effects, Function, InstData, ValueDef, register_rewrit
 use std::sync::Arc;
 
 /// Rematerializes constructors in array expressions, which compute the elements instead of reading an
-/// array: `x + iota` is a kernel that adds the index. Between the two may be any views; the index goes
-/// through their maps.
+/// array: `x + iota` becomes a kernel that adds the index. Views in between only transform the index.
 ///
-/// A constructor with several users is computed in each, because it is too cheap to share. If a user is no
-/// array expression, or a body can't compute the position, the constructor is materialized once, and a
+/// A constructor with several users is computed in each, because it is too cheap to share. If a user is
+/// no array expression, or a body can't compute the position, the constructor is materialized once. A
 /// remark says why.
 ///
-/// It is exact: the element is that of the constructor, and its position is certain to be one.
+/// The rewrite is exact: positions are provably in bounds, and elements are those of the constructor.
 pub struct LazyConstructors;
 
 static LAZY_CONSTRUCTORS: RewriteDef = RewriteDef::root(
@@ -31,10 +30,10 @@ static LAZY_CONSTRUCTORS: RewriteDef = RewriteDef::root(
 .reach(2);
 register_rewrite!(LAZY_CONSTRUCTORS);
 
-/// So long a chain of views is followed.
+/// The longest chain of views that the rewrite follows.
 const LONGEST: usize = 64;
 
-/// An array expression that computes what it read.
+/// The rewritten array expression, which computes an operand that it read before.
 pub struct Computed {
     root: Inst,
     expr: ArrayExpr,
@@ -45,7 +44,7 @@ pub struct Computed {
 /// An operand of the new array expression.
 #[derive(Clone, Copy, PartialEq)]
 enum Given {
-    /// A value that there is.
+    /// An existing value.
     Value(Value),
     /// The extent of an axis of a parameter.
     Extent(Value, usize),
@@ -84,7 +83,7 @@ impl RootRewrite for LazyConstructors {
     }
 }
 
-/// Why a constructor has to be made in memory: who reads it.
+/// The remark about a constructor that is materialized: the user that needs the array.
 fn why_made(cx: &MatchCx<'_>, data: &InstData) -> NoMatch {
     let func = cx.func();
     let (&[value], Some(_)) = (&data.results[..], data.op.interface::<Elements>()) else { return NoMatch::quiet() };
@@ -110,7 +109,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The expression with an operand computed, if that reads a constructor.
+    /// The expression with an operand computed in the body, if the operand reads a constructor.
     fn without(&self, operand: usize) -> Option<(ArrayExpr, Vec<Given>, &'static str)> {
         let (expr, func) = (self.expr, self.cx.func());
         let (Source::Array(arg) | Source::Scalar(arg)) = expr.operands[operand].source else { return None };
@@ -135,7 +134,8 @@ impl Reader<'_> {
         Some((next, args, made.op.name))
     }
 
-    /// The constructor that a value shows, and the positions in it; all are certain to be inside.
+    /// The constructor behind the views of a value, and the positions in it, which are provably in
+    /// bounds.
     fn constructor(&self, mut value: Value, index: &[Index]) -> Option<(Inst, Vec<Affine>)> {
         let (cx, func) = (self.cx, self.cx.func());
         let form = |index: &Index| match &index.expr {
@@ -160,7 +160,7 @@ impl Reader<'_> {
         None
     }
 
-    /// The scalar that a constructor has for an operand, in the expression.
+    /// The scalar operand of a constructor, as a value of the expression.
     fn scalar(&self, made: &InstData, expr: &mut ArrayExpr, args: &mut Vec<Given>) -> Option<BodyRef> {
         let &value = made.args.first()?;
         match self.cx.func().def(value) {
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A parameter's axis whose extent is the symbol.
+    /// An axis of a parameter whose extent is the symbol.
     fn extent(&self, symbol: Name) -> Option<Given> {
         let func = self.cx.func();
         let lives = |param: &&Value| !self.cx.is_ended(**param) && func.ty(**param).style().is_none();
@@ -179,7 +179,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A scalar as an operand of the expression.
+    /// Adds a scalar to the operands of the expression.
     fn given(&self, given: Given, expr: &mut ArrayExpr, args: &mut Vec<Given>) -> BodyRef {
         let func = self.cx.func();
         let arg = args.iter().position(|&known| known == given).unwrap_or_else(|| {
@@ -201,7 +201,7 @@ impl Reader<'_> {
     }
 }
 
-/// A name that nothing of an expression has.
+/// A name that the expression does not use.
 fn fresh_name(func: &Function, own: Option<Name>, expr: &ArrayExpr) -> Name {
     let symbols: Vec<&Dim> = func.params().iter().flat_map(|&p| func.ty(p).dims()).collect();
     let is_taken = |name: Name| {
@@ -214,7 +214,7 @@ fn fresh_name(func: &Function, own: Option<Name>, expr: &ArrayExpr) -> Name {
     std::iter::once(Name::new(base)).chain(numbered).find(|name| !is_taken(*name)).unwrap_or(Name::new(base))
 }
 
-/// True of words that mean nothing else in a body.
+/// True if a name is a valid identifier, and no keyword or temporary of a body.
 fn can_name(name: &str) -> bool {
     const WORDS: [&str; 8] = ["yield", "reduce", "where", "inf", "NaN", "true", "false", "arrayexpr"];
     let temporary = name.starts_with(['t', 'u']) && name[1..].bytes().all(|b| b.is_ascii_digit());
@@ -225,7 +225,7 @@ fn can_name(name: &str) -> bool {
         && !WORDS.contains(&name)
 }
 
-/// Positions as values of a body. `None` if one depends on an extent that nothing there has.
+/// Positions as values of a body; `None` if one depends on an extent that the body can't read.
 fn positions(
     at: &[Affine],
     body: &mut Body,

@@ -1,9 +1,9 @@
-//! Changes of array expressions.
+//! Edits of array expressions.
 
 use rewright::ArrayExpr;
 use rewright::expr::{Body, BodyInst, BodyOp, BodyRef, IndexExpr, Init, Source};
 
-/// False of what names arguments or operands in places that are not looked at here.
+/// False if an expression refers to arguments or operands in places that these edits do not renumber.
 pub fn is_plain(expr: &ArrayExpr) -> bool {
     let gathers = |index: &IndexExpr| matches!(index, IndexExpr::Gather { .. });
     let reads = expr.operands.iter().flat_map(|o| &o.index).map(|index| &index.expr);
@@ -19,12 +19,12 @@ pub fn in_finisher(expr: &ArrayExpr, operand: usize) -> bool {
     expr.finish.as_ref().is_some_and(|f| f.yields.iter().any(is_it) || f.insts.iter().any(|i| i.args.iter().any(is_it)))
 }
 
-/// Puts a computation before the body, and its value in the place of an operand. What the body computes of
-/// the same already is the same.
+/// Prepends a computation to the body, and replaces an operand by its value. Instructions of the body
+/// that equal one of the computation are merged with it.
 pub fn put(expr: &mut ArrayExpr, first: Body, operand: usize, element: BodyRef) {
     let mut insts = first.insts;
     let count = insts.len();
-    // Where the results of each old instruction are now.
+    // The new number of each old instruction.
     let mut places: Vec<u32> = Vec::with_capacity(expr.body.insts.len());
     let moved = |places: &[u32], r: &mut BodyRef| match r {
         BodyRef::Inst(n, _) => *n = places[*n as usize],
@@ -46,7 +46,7 @@ pub fn put(expr: &mut ArrayExpr, first: Body, operand: usize, element: BodyRef) 
     expr.body.insts = insts;
 }
 
-/// Takes out an operand that nothing reads, and its argument if nothing else reads that.
+/// Removes an unused operand, and its argument if nothing else reads that.
 pub fn drop_operand<T>(expr: &mut ArrayExpr, args: &mut Vec<T>, operand: usize) {
     let gone = expr.operands.remove(operand);
     let moved = |r: &mut BodyRef| match r {

@@ -1,30 +1,30 @@
-//! The element of a constructor as a computation.
+//! Interface of constructors: computes an element in the body of an array expression.
 
 use rewright::expr::{Body, BodyOp, BodyRef};
 use rewright::ops::{arithmetic, compare, logic};
 use rewright::{Attrs, DType, InstData, Loc, Op, OpDef, Scalar, register_interface};
 
-/// Interface: an op whose elements follow from their positions, so that whoever reads one computes it.
+/// Interface: an op whose elements are functions of their positions, so that a user can compute them.
 pub struct Elements {
-    /// Appends to the body what computes the element, and gives it; of the dtype of the result. `None` if
-    /// this instruction is more than that.
+    /// Appends the computation of the element to the body, and returns its value, of the dtype of the
+    /// result. `None` if this instruction has no such computation.
     pub element: fn(&mut At<'_>) -> Option<BodyRef>,
 }
 
-/// Where an element is computed.
+/// The context of the computation of one element.
 pub struct At<'a> {
-    /// The body around.
+    /// The body to append to.
     pub body: &'a mut Body,
     /// The constructor.
     pub inst: &'a InstData,
     /// Its first operand, a scalar, if it has one.
     pub operand: Option<BodyRef>,
-    /// The position of the element, an `i64` for each axis. `None` if it can't be said; those who don't
-    /// need it don't mind.
+    /// The position of the element, an `i64` for each axis. `None` if the body can't compute it, which
+    /// matters only to constructors that depend on it.
     pub positions: Option<&'a [BodyRef]>,
     /// The dtype of the element.
     pub dtype: DType,
-    /// Where it was written.
+    /// The location in the source.
     pub loc: Loc,
 }
 
@@ -39,7 +39,8 @@ impl At<'_> {
         self.body.cast(holds, DType::Bool, self.dtype, self.loc)
     }
 
-    /// How a position of a matrix compares with the diagonal.
+    /// Compares the distance of a matrix position above the main diagonal with the offset: 1 if the test
+    /// holds, else 0.
     fn above(&mut self, test: &'static OpDef) -> Option<BodyRef> {
         let &[row, column] = self.positions? else { return None };
         let offset = BodyRef::Const(Scalar::I64(self.inst.attrs.int("offset").unwrap_or(0)));

@@ -1,9 +1,9 @@
-//! A product with the identity is the other factor.
+//! Rules: a product with the identity matrix is the other factor.
 //!
-//! Of integers and bools it is so whatever they are. Of floats 0 times infinity is NaN, and -0.0 + 0.0 is
-//! 0.0: so the liberties to ignore both must be granted. A rule keeps types and extents, so that the matrix
-//! is certain to be square. Where it stands last the other factor must be a matrix, for of more axes the
-//! product has another order.
+//! For integers and bools this is exact. For floats, 0 times infinity is NaN, and -0.0 + 0.0 is 0.0, so
+//! the rules need the liberties to ignore both. A rule preserves types and extents, so the matrix is
+//! square. If the identity is the right factor, the other factor must be a matrix: at higher ranks the
+//! product has its axes in another order.
 
 use rewright::rewrites::rule;
 

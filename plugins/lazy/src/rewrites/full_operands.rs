@@ -4,9 +4,9 @@ use rewright::ir::builder::infer_types;
 use rewright::prelude::*;
 use rewright::register_rewrite;
 
-/// Gives elementwise ops the value that a `full` has, seen through views, where that changes no extent of
-/// the result. Other rewrites then use the scalar: for integers `x + zeros` becomes `x`. For floats it does
-/// not, because -0.0 + 0.0 is 0.0.
+/// Replaces an operand of an elementwise op that is a `full`, seen through views, by its scalar, if the
+/// result keeps its extents. Other rewrites then use the scalar: for integers `x + zeros` becomes `x`.
+/// For floats it does not, because -0.0 + 0.0 is 0.0.
 pub struct FullOperands;
 
 static FULL_OPERANDS: RewriteDef = RewriteDef::root(
@@ -19,13 +19,13 @@ static FULL_OPERANDS: RewriteDef = RewriteDef::root(
 .reach(2);
 register_rewrite!(FULL_OPERANDS);
 
-/// The views that show the one value whatever they do.
+/// Views of a uniform array that have the same value everywhere.
 const VIEWS: &[&str] = &["broadcast_in_dim", "transpose", "expand_dims", "slice", "flip", "diagonal"];
-/// So long a chain of views is followed.
+/// The longest chain of views that the rewrite follows.
 const LONGEST: usize = 16;
 
 impl RootRewrite for FullOperands {
-    /// The instruction, the operand, and what it is instead.
+    /// The instruction, the operand, and its replacement.
     type Match = (Inst, usize, Value);
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
@@ -42,7 +42,7 @@ impl RootRewrite for FullOperands {
             consts[n] = func.as_const(value);
             let (_, results) = infer_types(data.op, &types, &consts, data.attrs.clone(), None).ok()?;
             let same = results.iter().eq(data.results.iter().map(|&r| func.ty(r)));
-            // Of an extent that is not known the `full` may be the one that says it.
+            // The `full` may be the operand that determines an unknown extent.
             let known = results.iter().all(|ty| !ty.dims().contains(&Dim::Any));
             (same && known && cx.reaches(value, root)).then_some((root, n, value))
         });
@@ -54,7 +54,7 @@ impl RootRewrite for FullOperands {
     }
 }
 
-/// The value that all elements of an array are.
+/// The common value of all elements of an array.
 fn value_of(cx: &MatchCx<'_>, mut array: Value) -> Option<Value> {
     let func = cx.func();
     for _ in 0..LONGEST {

@@ -1,7 +1,7 @@
-//! Rewrites of lazy values inside of functions: they materialize no array whose elements the user can
-//! compute.
+//! Rewrites that keep views and constructors lazy inside of functions: no array is materialized if its
+//! user can compute the elements.
 //!
-//! - [`constructors`]: array expressions compute the elements of constructors that they read, through any
+//! - [`constructors`]: rematerializes constructors in the array expressions that read them, through any
 //!   views.
 //! - [`full_operands`]: replaces operands that are uniform arrays by their scalar value.
 //! - [`eye_contraction`]: a product with the identity is the other factor.

@@ -1,4 +1,4 @@
-//! `sums-of-copies`: the sum of copies is a product.
+//! `sums-of-copies`: replaces the sum of equal terms by a product.
 
 use rewright::expr::Monoid;
 use rewright::op::InferCx;
@@ -8,11 +8,11 @@ use rewright::prelude::*;
 use rewright::register_rewrite;
 use rewright::rewrites::rule::Liberties;
 
-/// Sums along axes that a `broadcast_in_dim` made are products with their extents, whatever these are: n
-/// times x is the sum of n copies of x.
+/// Replaces a sum along axes that a `broadcast_in_dim` created by a product with their extents, constant
+/// or not: the sum of n copies of x is n times x.
 ///
-/// Of integers, which wrap, that is exact. Of floats it is rounded once in place of n times, so that one is
-/// another rewrite, `float-sums-of-copies`, which takes the liberty to reassociate.
+/// For integers, which wrap, that is exact. For floats it rounds once instead of n times, so it is a
+/// separate rewrite, `float-sums-of-copies`, which needs the liberty to reassociate.
 pub struct SumsOfCopies {
     floats: bool,
 }
@@ -37,9 +37,9 @@ pub struct Copies {
     root: Inst,
     view: Value,
     of: Value,
-    /// The axes of the view that are summed along.
+    /// The axes of the view that are summed.
     summed: Vec<usize>,
-    /// The attributes of the broadcast that is left; none if the product has the result's type.
+    /// The attributes of the remaining broadcast; none if the product has the type of the result.
     left: Attrs,
 }
 

@@ -1,9 +1,9 @@
 //! The text form of lazy expressions: `iota(i64, 3)[i: 3, j: 4 -> 2 - i]`.
 //!
-//! The input stands first. In brackets are the axes of the result, and where along each axis of the input
-//! an element is read. Without brackets it is the input itself. The inputs are `var(f64[3, 4])`,
-//! `full(0.5:f32)`, `iota(i64, 3)`, `eye(f64, 3, 4)` and `tri(bool, 3, 4, -1)`, where the diagonal stands
-//! last if it isn't the main one, and `delta(f64, 3, 3, 3)`.
+//! The input comes first. The brackets hold the axes of the result, and the position along each axis of
+//! the input. Without brackets the map is the identity. The inputs are `var(f64[3, 4])`, `full(0.5:f32)`,
+//! `iota(i64, 3)`, `eye(f64, 3, 4)`, `tri(bool, 3, 4, -1)` and `delta(f64, 3, 3, 3)`. The last argument
+//! of `eye` and `tri` is the diagonal, if it isn't the main one.
 
 mod parse;
 mod print;

@@ -1,4 +1,4 @@
-//! Lazy expressions from text.
+//! Parser of lazy expressions.
 
 use crate::expr::{Axis, LazyExpr, Steps};
 use crate::input::{Input, Matrix};
@@ -6,13 +6,13 @@ use rewright::{Attr, AttrDef, AttrKind, DType, Dim, parse_attr, parse_type};
 use std::fmt;
 use std::str::FromStr;
 
-/// The most axes, as of a type.
+/// The maximal rank, as in types.
 const MAX_RANK: usize = 64;
 
-/// A parse error, with its place in the text.
+/// A parse error, with its position in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// The byte that it is at, from 0.
+    /// The byte offset.
     pub at: usize,
     /// The expected token, or the inconsistency.
     pub message: String,
@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
         self.fail(self.at, format!("{what} is wanted, not {found}"))
     }
 
-    /// Takes a character, if it is next after spaces.
+    /// Consumes a character if it is next, after spaces.
     fn takes(&mut self, c: char) -> bool {
         self.spaces();
         let next = self.rest().starts_with(c);
@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
         Ok(input)
     }
 
-    /// What stands until the bracket around it closes.
+    /// The text up to the closing bracket.
     fn inside(&mut self) -> &'a str {
         let mut depth = 0;
         let closes = |c: char| {
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
         Ok(Matrix { dtype, shape: [rows, columns], offset })
     }
 
-    /// What stands in brackets: axes, and a position along each axis of the input.
+    /// Parses the bracketed map: axes, and a position along each axis of the input.
     fn map(&mut self, input: Input) -> Parsed<LazyExpr> {
         let begin = self.at;
         let rank = input.shape().len();

@@ -1,4 +1,4 @@
-//! Lazy expressions as text.
+//! Printer of lazy expressions.
 
 use crate::expr::LazyExpr;
 use std::fmt;
@@ -33,7 +33,7 @@ impl LazyExpr {
         let steps = self.axes().iter().enumerate().map(|(n, axis)| (axis.steps[along], Some(n)));
         let mut terms: Vec<(i128, Option<usize>)> = steps.filter(|(step, _)| *step != 0).collect();
         if terms.is_empty() || constant.0 != 0 {
-            // A form begins with no minus if it need not.
+            // The constant comes first if the form would begin with a minus otherwise.
             let first = terms.first().is_none_or(|(step, _)| *step < 0);
             terms.insert(if first { 0 } else { terms.len() }, constant);
         }
