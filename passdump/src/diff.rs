@@ -1,4 +1,4 @@
-//! What changed between two texts, line by line.
+//! Differences between two texts, by lines.
 
 use crate::output::{Out, Tone};
 use similar::{ChangeTag, TextDiff};
@@ -7,14 +7,14 @@ use std::io::{self, Write};
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 2;
 
-/// The lines that changed, each after `-` or `+`, with a few around them.
+/// The changed lines, each after `-` or `+`, with a few lines of context.
 pub fn lines(old: &str, new: &str) -> String {
     let mut text = String::new();
     each(old, new, |sign, line| text.push_str(&format!("{sign} {line}\n")));
     text
 }
 
-/// The same, in colours.
+/// Prints the differences in colours.
 pub fn print(out: &mut Out, old: &str, new: &str) -> io::Result<()> {
     let mut result = Ok(());
     each(old, new, |sign, line| {
@@ -31,7 +31,7 @@ pub fn print(out: &mut Out, old: &str, new: &str) -> io::Result<()> {
     result
 }
 
-/// Calls `line` with `-`, `+` or a blank and each line; with `.` between distant changes.
+/// Calls `line` with each line and its sign: `-`, `+` or a blank. `.` stands between distant changes.
 fn each(old: &str, new: &str, mut line: impl FnMut(char, &str)) {
     let diff = TextDiff::from_lines(old, new);
     for (i, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {

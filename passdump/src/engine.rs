@@ -1,4 +1,4 @@
-//! What the tool asks of the compiler, in one place.
+//! The tool's interface to the compiler: parsing, rewriting, compilation and calls.
 
 use crate::error::Error;
 use crate::fixture::Span;
@@ -19,17 +19,17 @@ use serde::Deserialize;
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;
 
-/// The pipeline where neither command line nor fixture says one.
+/// The pipeline if neither the command line nor a fixture names one.
 pub const DEFAULT_PIPELINE: &str = "default";
 
-/// How many steps a call may take where nothing else is said: enough for programs that end while one waits,
-/// and to go once through a thousand million elements.
+/// The default limit on the steps of a call: enough for programs that end while a user waits, and for one
+/// pass over a billion elements.
 pub const MAX_STEPS: u64 = 1 << 30;
 
-/// The bytes that the arrays of a call may hold, unless the command line says otherwise.
+/// The default limit on the bytes of the arrays of a call.
 pub const MAX_BYTES: u64 = 1 << 33;
 
-/// What runs functions.
+/// A way to run functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
@@ -49,15 +49,16 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Those that are not one of the others.
+    /// The backends that are no alias of another.
     const ALL: [Backend; 5] = [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::X64Avx2, Backend::X64];
 
-    /// Those that a fixture's runs go through on this machine, the reference evaluator first.
+    /// The backends on which the runs of fixtures are checked on this machine, the reference evaluator
+    /// first.
     pub fn available() -> impl Iterator<Item = Backend> {
         Backend::ALL.into_iter().filter(|b| exec::Backend::available().any(|here| here == b.of_lowering()))
     }
 
-    /// Its name.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Reference => "reference",
@@ -69,7 +70,7 @@ impl Backend {
         }
     }
 
-    /// What it compiles for on this machine, as rewrites see it.
+    /// The compilation target on this machine, as rewrites see it.
     pub fn target(self) -> Target {
         target_of(self.of_lowering())
     }
@@ -86,31 +87,31 @@ impl Backend {
     }
 }
 
-/// Clashes between registrations, all at once.
+/// Checks for clashes between registrations, and reports all of them.
 pub fn start_up() -> Result<(), Error> {
     let mut clashes: Vec<String> = registry().errors().iter().map(ToString::to_string).collect();
     clashes.extend(rewrites::rewrites().errors().iter().map(ToString::to_string));
     if clashes.is_empty() { Ok(()) } else { Err(Error::Start(clashes)) }
 }
 
-/// How a program is written.
+/// The format of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As IR text.
+    /// IR text.
     Text,
-    /// As RON.
+    /// RON.
     Ron,
 }
 
-/// The numbers of the anonymous values of each function, as a text has them.
+/// The numbers of the anonymous values in a text, for each function.
 pub type Numberings = IndexMap<Name, Numbering>;
 
-/// Parses a text and verifies what it says.
+/// Parses and verifies a text.
 pub fn parse(name: &str, text: &str, form: Form) -> Result<Module, Error> {
     Ok(parse_numbered(name, text, form)?.0)
 }
 
-/// The same, with the numbers that IR text gives to anonymous values.
+/// Parses and verifies a text, and returns the numbers of its anonymous values. RON has none.
 pub fn parse_numbered(name: &str, text: &str, form: Form) -> Result<(Module, Numberings), Error> {
     let parsed = match form {
         Form::Text => text::parse_numbered(text, name),
@@ -137,7 +138,7 @@ pub struct Rewritten {
 
 /// One application of a rewrite.
 pub struct Application {
-    /// Its number, from 1; those that fail are counted too.
+    /// Its number, from 1; failed applications count, too.
     pub number: u64,
     /// The rewrite.
     pub rewrite: &'static str,
@@ -152,7 +153,7 @@ pub struct Application {
 /// Called with every application.
 pub type Watch<'w> = &'w mut dyn FnMut(&Application);
 
-/// Makes applications of events for somebody who wants to see them.
+/// Turns the events of a pipeline into applications.
 struct Watcher<'w> {
     forms: Forms,
     before: String,
@@ -172,7 +173,7 @@ impl Observer for Watcher<'_> {
     }
 }
 
-/// The rewrites of the process and rules besides; nothing if there are none.
+/// The linked rewrites with additional rules; `None` without additional rules.
 pub fn registry_with(rules: &[RuleEntry]) -> Result<Option<RewriteRegistry>, Error> {
     if rules.is_empty() {
         return Ok(None);
@@ -184,17 +185,17 @@ pub fn registry_with(rules: &[RuleEntry]) -> Result<Option<RewriteRegistry>, Err
     }
 }
 
-/// How a module is to be rewritten.
+/// The parameters of a rewriting run.
 pub struct Rewriting<'a> {
     /// The rewrites.
     pub pipeline: &'a str,
-    /// Where the rewrites are found; those of the process if there is nothing else.
+    /// The registry of the rewrites; `None` for the linked ones.
     pub registry: Option<&'a RewriteRegistry>,
-    /// Everything else.
+    /// All other options.
     pub options: Options,
 }
 
-/// Runs a pipeline over a module of a text, with its name.
+/// Runs a pipeline on a module; the name and the text of the module are for errors.
 pub fn rewrite(
     mut module: Module,
     how: &Rewriting<'_>,
@@ -215,7 +216,7 @@ pub fn rewrite(
     Ok(Rewritten { module, report })
 }
 
-/// The pipeline of a text; an error shows where in it.
+/// Parses a pipeline. An error points to its location in the text.
 pub fn read_pipeline(registry: &RewriteRegistry, text: &str) -> Result<Pipeline, Error> {
     Pipeline::parse_in(registry, text).map_err(|e| match e.at() {
         Some(at) => {
@@ -226,13 +227,13 @@ pub fn read_pipeline(registry: &RewriteRegistry, text: &str) -> Result<Pipeline,
     })
 }
 
-/// While it lives, panics are not reported on the standard error: those of rewrites become errors.
+/// A guard that keeps panics from being reported to the standard error: panics of rewrites become errors.
 pub struct Quiet(Option<Hook>);
 
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send>;
 
 impl Quiet {
-    /// From here on.
+    /// Replaces the panic hook.
     pub fn new() -> Quiet {
         let before = panic::take_hook();
         panic::set_hook(Box::new(|_| ()));
@@ -248,15 +249,15 @@ impl Drop for Quiet {
     }
 }
 
-/// A function that is ready to be called.
+/// A function that can be called.
 pub enum Callable {
-    /// By the reference evaluator.
+    /// The reference evaluator.
     Reference(Box<Module>, Name, Limits),
     /// A compiled function.
     Compiled(Box<Executable>),
 }
 
-/// Makes a function ready to be called.
+/// Compiles a function.
 pub fn compile(module: &Module, func: Name, backend: Backend, limits: Limits) -> Result<Callable, Error> {
     compile_with(module, func, backend, exec::Options { limits, ..exec::Options::default() })
 }
@@ -269,19 +270,19 @@ pub fn compile_with(module: &Module, func: Name, backend: Backend, options: exec
     Ok(Callable::Compiled(Box::new(executable(module, func, backend, options)?)))
 }
 
-/// The executable of a function, which may stand for the reference evaluator too.
+/// The executable of a function; it also supports the reference evaluator as a backend.
 pub fn executable(module: &Module, func: Name, backend: Backend, options: exec::Options) -> Result<Executable, Error> {
     let options = exec::Options { backend: backend.of_lowering(), ..options };
     Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))
 }
 
-/// Compiles a function by the best backend, so that its steps are timed.
+/// Compiles a function on the best backend, with step times.
 pub fn compile_timed(module: &Module, func: Name) -> Result<Executable, Error> {
     let options = exec::Options { times: true, ..exec::Options::default() };
     Executable::compile(module, func, options).map_err(|e| Error::message(e.to_string()))
 }
 
-/// The code generator that a backend comes to on this machine, if it is one that makes code.
+/// The code generator of a backend on this machine; `None` if the backend generates no code.
 pub fn codegen(backend: Backend) -> Result<Option<&'static str>, Error> {
     let module = parse_module("func @f(%x: f64) -> f64 {\nentry:\n  ret %x\n}\n", "codegen")?;
     let callable = compile(&module, Name::new("f"), backend, Limits::default())?;
@@ -289,7 +290,7 @@ pub fn codegen(backend: Backend) -> Result<Option<&'static str>, Error> {
 }
 
 impl Callable {
-    /// Calls it, for the results alone.
+    /// Calls the function, and returns its results only.
     pub fn call(&self, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
         match self {
             Callable::Reference(..) => Ok(self.outcome(args)?.results),
@@ -297,7 +298,7 @@ impl Callable {
         }
     }
 
-    /// Calls it.
+    /// Calls the function, and returns all effects.
     pub fn outcome(&self, args: &[Datum]) -> Result<Outcome, EvalError> {
         match self {
             Callable::Reference(module, func, limits) => evaluate(module, *func, args.to_vec(), *limits),
@@ -318,12 +319,12 @@ fn borrow(args: &[Datum]) -> Vec<Arg<'_>> {
     args.iter().map(Arg::from).collect()
 }
 
-/// Reads an array.
+/// Reads an array from an `.npy` file.
 pub fn read_npy(path: &Path) -> Result<Array, Error> {
     npy::read(path).map_err(|e| npy_error(path, &e))
 }
 
-/// Writes an array.
+/// Writes an array to an `.npy` file.
 pub fn write_npy(path: &Path, value: &Datum) -> Result<(), Error> {
     if let Datum::Styled(styled) = value {
         let len = styled.shape().iter().fold(1u64, |len, &n| len.saturating_mul(n as u64));

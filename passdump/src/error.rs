@@ -1,4 +1,4 @@
-//! What can be wrong with what a user gives.
+//! Errors of the tool's input and of its environment.
 
 use crate::diff;
 use crate::fixture::Span;
@@ -8,10 +8,10 @@ use std::io;
 use std::path::Path;
 use thiserror::Error;
 
-/// An error of the input, or of the system while it is read or results are written.
+/// An error in the input, or in reading it or writing results.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// Wrong, with no place to point at.
+    /// An error without a location.
     #[error("{0}")]
     Message(String),
     /// A file that can't be read or written.
@@ -19,22 +19,22 @@ pub enum Error {
     File {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// What crates registered doesn't go together.
+    /// Clashes between the registrations of crates.
     #[error("{}", .0.join("; "))]
     Start(Vec<String>),
-    /// Errors with their places in a text.
+    /// Errors with their locations in a text.
     #[error("{0}")]
     Diagnostics(Box<Diagnostics>),
-    /// The results can't be written to where they should go.
+    /// The output can't be written.
     #[error("{0}")]
     Output(#[from] io::Error),
 }
 
 impl Error {
-    /// An error without a place.
+    /// An error without a location.
     pub fn message(message: impl Into<String>) -> Error {
         Error::Message(message.into())
     }
@@ -44,14 +44,14 @@ impl Error {
         Error::File { path: path.display().to_string(), error }
     }
 
-    /// An error at a place of a text.
+    /// An error at a location in a text.
     pub fn at(path: &Path, text: &str, span: Span, message: impl Into<String>) -> Error {
         let mut all = Diagnostics::new(&path.display().to_string(), text);
         all.push(Diagnostic::new(message).at(locate(text, span)));
         Error::from(all)
     }
 
-    /// The failure of a run, shown in the text of the program.
+    /// The error of a call, located in the text of the program.
     pub fn eval(name: &str, text: &str, error: &EvalError) -> Error {
         let message = EvalError { loc: Loc::default(), ..error.clone() }.to_string();
         let mut all = Diagnostics::new(name, text);
@@ -59,7 +59,7 @@ impl Error {
         Error::from(all)
     }
 
-    /// The failure of a pipeline, shown where the rewrite matched in the text of the program.
+    /// The error of a pipeline, located where the rewrite matched in the text of the program.
     pub fn rewrite(name: &str, text: &str, error: &RewriteError) -> Error {
         let loc = match error {
             RewriteError::Failed { loc, .. } => *loc,
@@ -81,7 +81,7 @@ impl Error {
         Error::from(all)
     }
 
-    /// Verifier errors, each at its place in the text.
+    /// Verifier errors, each with its location in the text.
     fn verify(name: &str, text: &str, about: &str, errors: &VerifyErrors) -> Error {
         let mut all = Diagnostics::new(name, text);
         for error in &errors.0 {
@@ -94,7 +94,7 @@ impl Error {
         Error::from(all)
     }
 
-    /// The message alone, of the first error if there are several.
+    /// The message only; the first one if there are several.
     pub fn headline(&self) -> String {
         match self {
             Error::Diagnostics(all) => all.errors().first().map_or(String::new(), |e| e.message.clone()),
@@ -118,13 +118,13 @@ impl From<Diagnostics> for Error {
     }
 }
 
-/// An error without a picture.
+/// An error without a source excerpt.
 fn plain(message: &str, color: bool) -> String {
     let title = if color { "\x1b[31merror\x1b[0m" } else { "error" };
     format!("{title}: {message}\n")
 }
 
-/// The place of a span.
+/// The location of a span.
 fn locate(text: &str, span: Span) -> Loc {
     let before = &text[..span.start];
     let line_start = before.rfind('\n').map_or(0, |i| i + 1);

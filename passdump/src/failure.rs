@@ -17,7 +17,8 @@ pub enum Failure {
     Rewriting(Box<RewriteError>),
     /// The rewritten function computes different results.
     Differs(Box<Difference>),
-    /// A backend disagrees with the reference evaluator, whose result is first in the difference.
+    /// A backend disagrees with the reference evaluator. `before` in the difference is the evaluator's
+    /// result.
     Backend(Backend, Box<Difference>),
     /// The user's command ends with this exit status.
     Command(ExitStatus),
@@ -59,7 +60,7 @@ impl Failure {
     }
 }
 
-/// The rewrites that an error that is no single application's names, if it is one.
+/// The rewrites that an error names, if the error is not of a single application.
 fn guilty(error: &RewriteError) -> Option<Vec<&'static str>> {
     match error {
         RewriteError::Fuel { step, .. } => Some(vec![step.rewrite]),
@@ -70,24 +71,24 @@ fn guilty(error: &RewriteError) -> Option<Vec<&'static str>> {
     }
 }
 
-/// Looks for failures of rewriting programs.
+/// The test for failures of rewriting a program.
 pub struct Test {
     /// The rewrites.
     pub pipeline: Pipeline,
-    /// How they are run.
+    /// The options of rewriting.
     pub options: Options,
-    /// The function that must compute the same.
+    /// The function whose results must stay the same.
     pub func: Name,
-    /// On which inputs.
+    /// The inputs on which results are compared.
     pub check: Check,
-    /// What else must compute what the reference evaluator makes of the rewritten function.
+    /// A backend that must agree with the reference evaluator on the rewritten function.
     pub backend: Option<Backend>,
-    /// Instead of all that: a command, given a file of IR text, that fails.
+    /// A command that replaces these checks. It gets a file of IR text, and fails by its exit status.
     pub command: Option<String>,
 }
 
 impl Test {
-    /// The module after `stop_after` applications, or all.
+    /// The module after `stop_after` applications, or after all.
     pub fn rewrite(&self, module: &Module, stop_after: Option<u64>) -> Result<Module, RewriteError> {
         let mut module = module.clone();
         let options = Options { stop_after, ..self.options.clone() };
@@ -95,11 +96,11 @@ impl Test {
         Ok(module)
     }
 
-    /// The failure after `stop_after` applications, or all; `None` if there is no failure.
+    /// The failure after `stop_after` applications, or after all; `None` if there is none.
     pub fn after(&self, module: &Module, stop_after: Option<u64>) -> Result<Option<Failure>, Error> {
         let rewritten = match self.rewrite(module, stop_after) {
             Ok(rewritten) => rewritten,
-            // The command says what counts.
+            // With a command, only its exit status is a failure.
             Err(error) if self.command.is_some() => return Err(Error::message(error.to_string())),
             Err(error) => return Ok(Some(Failure::Rewriting(Box::new(error)))),
         };
@@ -120,7 +121,7 @@ impl Test {
         Ok(found.map(|found| Failure::Backend(backend, found)))
     }
 
-    /// The error of rewrites that never end, which is seen without looking at what they do.
+    /// The error of a pipeline that does not terminate; no results are compared.
     pub fn endless(&self, module: &Module) -> Option<RewriteError> {
         let options = Options { verify: Verify::default(), ..self.options.clone() };
         let error = self.pipeline.run(&mut module.clone(), &options, &mut NoObserver).err()?;
@@ -129,7 +130,7 @@ impl Test {
         endless.then_some(error)
     }
 
-    /// How many applications there are in all, and the error that they end with, if they do.
+    /// The number of applications, and the error that ends them, if there is one.
     pub fn count(&self, module: &Module) -> (u64, Option<RewriteError>) {
         let mut count = 0;
         let mut observer = |event: &Event<'_>| {
@@ -141,7 +142,8 @@ impl Test {
         (count, result.err())
     }
 
-    /// The application of a number, from 1, with the function before and after; nothing if it is undone.
+    /// The application of a number, from 1, with the function before and after; `None` if it is rolled
+    /// back.
     pub fn application(&self, module: &Module, number: u64) -> Option<Application> {
         struct Last(Option<Application>, u64, Forms);
         impl Observer for Last {
@@ -162,14 +164,14 @@ impl Test {
         }
         let mut last = Last(None, number, Forms::default());
         let options = Options { stop_after: Some(number), ..self.options.clone() };
-        // An error here is the failure that is looked for, which the caller knows.
+        // An error here is the failure that the caller searches for.
         let _ = self.pipeline.run(&mut module.clone(), &options, &mut last);
         last.0.filter(|found| !found.after.is_empty())
     }
 }
 
-/// Runs a command on a module; an exit status other than 0 is a failure. `{}` in the command stands for the
-/// file's path, which comes last if there is none.
+/// Runs a command on a module; an exit status other than 0 is a failure. `{}` in the command stands for
+/// the path of the file. Without `{}`, the path is appended.
 pub fn by_command(command: &str, module: &Module) -> Result<Option<Failure>, Error> {
     let wrong = |e: std::io::Error| Error::message(format!("--command: {e}"));
     let mut file = tempfile::Builder::new().prefix("passdump-").suffix(".ir").tempfile().map_err(wrong)?;

@@ -1,7 +1,7 @@
-//! passdump shows what rewrites make of array programs, runs them, and checks fixtures.
+//! passdump shows how rewrites transform array programs, runs the programs, and checks fixtures.
 //!
-//! It is a library so that everybody can have one with their own ops and rewrites in it: a crate that
-//! registers some links them into a binary of three lines.
+//! It is a library, so that a crate with its own ops and rewrites can build a passdump that has them: a
+//! binary of three lines links that crate.
 //!
 //! ```no_run
 //! # mod my_plugin {}
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A test of that crate calls [`fixture::assert_all`], which checks its fixtures: each with the reference
-//! evaluator and every code generator, before and after rewriting. `plugins/template` in the repository is
-//! such a crate, to be copied.
+//! evaluator and every code generator, before and after rewriting. `plugins/template` in the repository
+//! is such a crate, as a template.
 //!
 //! - [`fixture`] reads, checks and blesses fixtures;
 //! - [`value`] reads argument values of the command line.
@@ -46,14 +46,14 @@ use output::Out;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// The whole tool, with the rewrites, ops and styles of every crate that the program links.
+/// The main function of the tool, with the rewrites, ops and styles of all linked crates.
 ///
-/// Answers with 0 when done, 1 when the input is wrong, 2 when the command line is.
+/// The exit status is 0 on success, 1 for errors in the input, and 2 for errors in the command line.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {
-            // An error of printing the message can't be reported.
+            // If printing the message fails, there is no place to report it.
             let _ = e.print();
             return ExitCode::from(if e.use_stderr() { 2 } else { 0 });
         }
@@ -64,7 +64,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
-        // Whoever read the output has seen enough.
+        // A closed pipe is no error: the reader stopped early.
         Err(Error::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(e) => {
             let _ = out.flush();
@@ -75,7 +75,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Carries out a command; false if what it looked at is wrong, and it has said so.
+/// Runs a command; false if it reported that its input is wrong.
 fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
     match cli.command {
         Command::Run(args) => commands::run::run(out, &args),

@@ -4,7 +4,7 @@ use rewright::rewrites::rewrites;
 use rewright::{Diagnostic, Diagnostics, registry};
 use std::collections::BTreeSet;
 
-/// How the help begins that the parser gives where it does not know a name, nor one like it.
+/// The start of the parser's help for an unknown name that is similar to no known name.
 const UNKNOWN: &str = "is the crate that registers it linked";
 
 /// The crates that register ops, rewrites or storage styles.
@@ -15,7 +15,7 @@ fn crates() -> String {
     all.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Adds to errors about unknown names the linked crates, and how to link another.
+/// Adds to errors about unknown names the list of linked crates, and how to link another one.
 pub fn explained(errors: Diagnostics, name: &str, text: &str) -> Diagnostics {
     let is_unknown = |error: &Diagnostic| error.help.as_ref().is_some_and(|help| help.starts_with(UNKNOWN));
     if !errors.errors().iter().any(is_unknown) {

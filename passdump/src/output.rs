@@ -1,23 +1,23 @@
-//! Writing to the terminal, or to whatever stands in its place.
+//! Output to the terminal, or to its replacement.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-/// Where a command writes its results.
+/// The output of a command.
 pub struct Out {
     stream: Box<dyn Write>,
     color: bool,
 }
 
-/// What a piece of output is; a terminal that can shows it by its colour.
+/// The role of a piece of output, shown by its colour where that is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// A heading or a name.
     Strong,
-    /// Something that is new, or went well.
+    /// Something new, or a success.
     Good,
-    /// Something that is gone, or went wrong.
+    /// Something removed, or a failure.
     Bad,
-    /// Something that matters less.
+    /// Something less important.
     Faint,
 }
 
@@ -32,7 +32,7 @@ impl Tone {
     }
 }
 
-/// True where colours are wanted: on a terminal, unless `NO_COLOR` is set.
+/// Whether to use colours: on a terminal, unless `NO_COLOR` is set.
 pub fn wants_color(stream: &impl IsTerminal) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     stream.is_terminal() && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
@@ -71,7 +71,7 @@ impl Out {
         Ok(())
     }
 
-    /// A table: see [`columns`]. Cells of the first column are strong.
+    /// Prints a table: see [`columns`]. The first column is bold.
     pub fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         for (row, line) in rows.iter().zip(columns(rows)) {
             let first = row.first().map_or(0, String::len);
@@ -82,10 +82,10 @@ impl Out {
     }
 }
 
-/// A few longer cells do not make a column wider than this.
+/// The maximal width of a column; longer cells exceed it.
 const MAX_WIDTH: usize = 64;
 
-/// The lines of a table: columns padded to their longest cell, the last one not at all.
+/// The lines of a table: columns are padded to their longest cell, except the last one.
 pub fn columns(rows: &[Vec<String>]) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
@@ -109,7 +109,7 @@ impl Write for Out {
     }
 }
 
-/// A number with its noun, in the plural if need be.
+/// A number with its noun, in the plural if it is not 1.
 pub fn count(n: u64, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

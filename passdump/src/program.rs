@@ -1,4 +1,4 @@
-//! The program that a command works on: FILE with the function and the pipeline chosen.
+//! The program of a command: FILE, with the chosen function and pipeline.
 
 use crate::args::{FailingArgs, InputArgs};
 use crate::commands::exec::bind;
@@ -19,19 +19,19 @@ use std::path::Path;
 pub struct Program {
     /// The name of the text, for diagnostics.
     pub name: String,
-    /// The text that places in the module are of.
+    /// The text to which locations in the module refer.
     pub text: String,
     /// The functions.
     pub module: Module,
     /// The numbers of their anonymous values in the text.
     numberings: Numberings,
-    /// The function that is meant.
+    /// The chosen function.
     pub func: Name,
     /// The pipeline.
     pub pipeline: String,
-    /// What results may differ in.
+    /// The liberties that are granted to rewrites.
     pub liberties: Liberties,
-    /// The rewrites, with rules of a file or of the fixture.
+    /// The rewrites with the rules of a file or of the fixture; `None` for the linked rewrites only.
     pub registry: Option<RewriteRegistry>,
     /// The fixture, if the file is one.
     pub case: Option<Case>,
@@ -70,8 +70,8 @@ impl Program {
         Ok(Program { name, text, module, numberings, func, pipeline, liberties, registry, case })
     }
 
-    /// The same for commands that call the function: with `--func`, drops all functions but it and its
-    /// callees.
+    /// Loads a program for commands that call the function: with `--func`, drops all functions except
+    /// this one and its callees.
     pub fn load_called(input: &InputArgs) -> Result<Program, Error> {
         let mut program = Program::load(input)?;
         if input.func.is_some() {
@@ -82,7 +82,7 @@ impl Program {
         Ok(program)
     }
 
-    /// What --check-each tries: the runs of the fixture too.
+    /// The inputs of `--check-each`, including the runs of the fixture.
     pub fn check(&self, ulp: Option<u64>) -> Check {
         let given = || -> Option<Vec<(Name, Vec<Datum>)>> {
             let (case, func) = (self.case.as_ref()?, self.module.get(self.func)?);
@@ -93,7 +93,7 @@ impl Program {
         Check { ulp, liberties: self.liberties, given, ..Check::default() }
     }
 
-    /// What `bisect` and `reduce` look for.
+    /// The failure test of `bisect` and `reduce`.
     pub fn test(&self, args: &FailingArgs, verify: Verify) -> Result<Test, Error> {
         let mut check = self.check(args.ulp);
         if !args.args.is_empty() {
@@ -106,30 +106,30 @@ impl Program {
         Ok(Test { pipeline, options, func: self.func, check, backend: args.backend, command: args.command.clone() })
     }
 
-    /// How it is to be rewritten for a backend.
+    /// The parameters of rewriting for a backend.
     pub fn rewriting(&self, backend: Backend, options: Options) -> Rewriting<'_> {
         let options = Options { liberties: self.liberties, target: backend.target(), ..options };
         Rewriting { pipeline: &self.pipeline, registry: self.registry.as_ref(), options }
     }
 
-    /// The function that is meant.
+    /// The chosen function.
     pub fn function(&self) -> Result<&Function, Error> {
         choose(&self.module, Some(&self.func))
     }
 
-    /// The numbers by which the text knows values that have no name; none where it is RON.
+    /// The numbers of the anonymous values in the text; empty for RON.
     pub fn numbering(&self, func: &Function) -> Numbering {
         self.numberings.get(&func.name).cloned().unwrap_or_default()
     }
 
-    /// The failure of a call, shown in the text of the program. Kernels know an instruction by its place
-    /// only, so its operands are named here.
+    /// The error of a call, located in the text of the program. Kernels know only the location of an
+    /// instruction, so this adds the names of its operands.
     pub fn failed(&self, error: &EvalError) -> Error {
         let named = self.operands(error.loc).map_or_else(|| error.message.clone(), |own| named(&error.message, &own));
         Error::eval(&self.name, &self.text, &EvalError { message: named, ..error.clone() })
     }
 
-    /// The operands of the instruction that is written at a place, as the text has them.
+    /// The operands of the instruction at a location, as the text writes them.
     fn operands(&self, loc: Loc) -> Option<Vec<String>> {
         let at = |func: &Function, inst: &Inst| {
             let own = func.inst(*inst).loc;
@@ -143,13 +143,14 @@ impl Program {
         Some(args.iter().map(|&arg| printer.value(arg)).collect())
     }
 
-    /// The text and its name, to show errors in.
+    /// The text and its name, for errors.
     pub fn source(&self) -> (&str, &str) {
         (&self.name, &self.text)
     }
 }
 
-/// A message with the operands: numbers in it become those of the text; operands that it lacks are appended.
+/// Adapts the operands in a message: replaces their numbers by those of the text, or appends the operands
+/// if the message lacks them.
 fn named(message: &str, operands: &[String]) -> String {
     const BEGIN: &str = " (operands ";
     let Some((what, list)) = message.split_once(BEGIN) else {
@@ -158,7 +159,7 @@ fn named(message: &str, operands: &[String]) -> String {
     };
     let values: Vec<&String> = operands.iter().filter(|operand| operand.starts_with('%')).collect();
     let parts: Vec<&str> = list.split('%').collect();
-    // Those of an instruction that a rewrite has made of it may be others.
+    // A rewrite may have replaced the instruction by one with other operands.
     if parts.len() != values.len() + 1 {
         return message.to_string();
     }
@@ -174,7 +175,7 @@ fn named(message: &str, operands: &[String]) -> String {
     text
 }
 
-/// A function and those that it calls, directly or through others.
+/// A function and its callees, direct and indirect.
 fn called(module: &Module, func: Name) -> Vec<Name> {
     let mut called = vec![func];
     let mut at = 0;
@@ -191,8 +192,8 @@ fn called(module: &Module, func: Name) -> Vec<Name> {
     called
 }
 
-/// The rules of a file, each of which holds, or is marked `unchecked`. All that is wrong with them is said
-/// at once.
+/// The rules of a file, each of which is sound or marked `unchecked`. One error reports all unsound
+/// rules.
 fn rules_of(file: &Path, no_cache: bool) -> Result<Vec<RuleEntry>, Error> {
     let rules = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
     let mut verdicts = Verdicts::open(no_cache);
@@ -208,7 +209,7 @@ fn rules_of(file: &Path, no_cache: bool) -> Result<Vec<RuleEntry>, Error> {
     }
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Fixture,
@@ -217,7 +218,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// By the extension, and where that leaves it open, by the first word.
+    /// Decides by the extension, or by the first word if the extension is ambiguous.
     fn of(extension: Option<&str>, text: &str) -> Kind {
         let word = first_word(text);
         match extension {
@@ -230,7 +231,7 @@ impl Kind {
     }
 }
 
-/// The text from its first word on, which is behind comments.
+/// The text after leading comments.
 fn first_word(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some(comment) = rest.strip_prefix("//") {

@@ -4,10 +4,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::thread;
 use std::time::Duration;
 
-/// Shorter commands show no progress bar.
+/// The delay before a progress bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A progress bar on the standard error, shown only on a terminal, and only after a second.
+/// A progress bar on the standard error. It appears after a second, and only on a terminal.
 pub struct Progress {
     bar: ProgressBar,
 }
@@ -24,7 +24,7 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_prefix(what);
-        // A single long step is told about, too.
+        // The bar must appear even during a single long step.
         let waiting = bar.downgrade();
         thread::spawn(move || {
             thread::sleep(PATIENCE);
@@ -36,18 +36,18 @@ impl Progress {
         Progress { bar }
     }
 
-    /// One step begins.
+    /// Begins a step.
     pub fn step(&mut self, message: impl Into<String>) {
         self.bar.inc(1);
         self.bar.set_message(message.into());
     }
 
-    /// Prints something without leaving traces of the bar in it.
+    /// Hides the bar while something is printed.
     pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }

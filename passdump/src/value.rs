@@ -15,7 +15,7 @@ use thiserror::Error;
 /// The deepest nesting of lists.
 const MAX_RANK: usize = 32;
 
-/// An argument value as it is written, before the parameter's type is known.
+/// An argument value as written, before the type of the parameter is known.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ValueSpec {
     /// `@file.npy`.
@@ -33,7 +33,7 @@ pub enum ValueSpec {
     },
 }
 
-/// A parse error of a value, with its place in the text.
+/// A parse error of a value, with its location in the text.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct ValueError {
@@ -114,7 +114,7 @@ impl Parser<'_> {
         self.error(message, self.at, self.text.len() - self.at)
     }
 
-    /// A list; gives its shape and appends its elements.
+    /// Parses a list; returns its shape and appends its elements.
     fn list(&mut self, depth: usize) -> Result<Vec<usize>, ValueError> {
         let start = self.at;
         if depth == MAX_RANK {
@@ -231,11 +231,10 @@ fn parse_real(word: &str) -> Option<Literal> {
 }
 
 impl ValueSpec {
-    /// The value for a parameter of type `ty`: an array or scalar of the parameter's dtype. A file's array
-    /// must have that dtype already (`load` reads it), and so must made-up numbers; others convert where
-    /// they are exactly representable, except that a float written without a suffix takes the nearest
-    /// value. For a parameter of a storage style all elements are given, and then kept in it; of made-up
-    /// numbers those that it keeps.
+    /// The value for a parameter of type `ty`, at the parameter's dtype. An array that `load` reads from
+    /// a file must have this dtype, and so must a random array. Literals convert if they are exactly
+    /// representable; a float without a suffix is rounded to the nearest value. For a styled parameter
+    /// the value gives all elements, and must fit the style. A random array is projected to the style.
     pub fn for_param<E: Display>(
         &self,
         ty: &Type,
@@ -301,10 +300,10 @@ fn finite(literal: Literal) -> bool {
     }
 }
 
-/// A number at the parameter's dtype.
+/// Converts a number to the parameter's dtype.
 fn convert(literal: Literal, suffix: Option<DType>, to: DType) -> Result<Scalar, FitError> {
     let nearest = match literal {
-        // Decimal fractions are seldom exact in any width: these take the nearest.
+        // Decimal fractions are rarely exact in binary, so floats without a suffix are rounded.
         Literal::Float(_) | Literal::Complex(..) if suffix.is_none() => literal.at(to),
         _ => None,
     };
@@ -334,13 +333,12 @@ fn check_shape(datum: &Datum, ty: &Type) -> Result<(), FitError> {
     if fits { Ok(()) } else { Err(FitError(format!("the value is {found}, the parameter is {wanted}"))) }
 }
 
-/// True where the two values are the same scalar of `dtype`, however they are written: used to accept `2`
-/// for `f64`.
+/// Converts a scalar to `dtype` if the value stays the same: it accepts `2` for `f64`.
 fn converts_exactly(from: Scalar, to: DType) -> Option<Scalar> {
     let there = from.cast(to);
     let exact = match (from.to_i128(), there.to_i128()) {
         (Some(a), Some(b)) => a == b,
-        // The integer is exact as a float if the float, which is integral, is it.
+        // An integer is exact as a float if the rounded float equals it.
         (Some(a), None) => {
             let z = there.to_c128();
             z.im == 0.0 && z.re as i128 == a

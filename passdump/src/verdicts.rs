@@ -1,9 +1,8 @@
-//! Verdicts on rules, kept in the user's cache folder from one run to the next.
+//! A cache of verdicts on rules, in the user's cache folder.
 //!
-//! Trying a rule takes up to seconds, and the verdict depends on nothing but the rule and the program that
-//! tries it. So the key is the rule's text, and a file holds the verdicts of one build: of one binary with
-//! the ops and conditions that are registered in it. A file that is missing or damaged is no error: the
-//! rules are tried again.
+//! Checking a rule can take seconds, and the verdict depends only on the rule and the checker. So the key
+//! is the text of the rule, and each build, with its registered ops and conditions, has its own file. A
+//! missing or damaged file is no error: the rules are checked again.
 
 use rewright::ir::registry;
 use rewright::rewrites::rule::Rule;
@@ -16,29 +15,29 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The files of the latest builds that stay.
+/// The number of builds whose files are kept.
 const MAX_BUILDS: usize = 8;
 
-/// The environment variable that names another folder for all caches of the tool.
+/// The environment variable for the folder of all caches of the tool.
 const FOLDER: &str = "REWRIGHT_CACHE";
 
 /// Known verdicts.
 pub struct Verdicts {
-    /// None where nothing is kept.
+    /// `None` if verdicts are not saved.
     file: Option<PathBuf>,
     known: BTreeMap<String, Judgement>,
     is_changed: bool,
 }
 
 impl Verdicts {
-    /// Those of this build; none with `no_cache`, or where there is no folder for them.
+    /// Opens the verdicts of this build; empty with `no_cache`, or without a cache folder.
     pub fn open(no_cache: bool) -> Verdicts {
         let file = if no_cache { None } else { folder().and_then(|folder| Some(folder.join(build()?))) };
         let known = file.as_deref().map(read).unwrap_or_default();
         Verdicts { file, known, is_changed: false }
     }
 
-    /// The verdict on a rule, which is tried if it is not known.
+    /// The verdict on a rule; checks the rule if the verdict is unknown.
     pub fn of(&mut self, rule: &Rule) -> Judgement {
         if let Some(known) = self.known(rule) {
             return known.clone();
@@ -48,7 +47,7 @@ impl Verdicts {
         judged
     }
 
-    /// The verdict on a rule, if it is known.
+    /// The cached verdict on a rule.
     pub fn known(&self, rule: &Rule) -> Option<&Judgement> {
         self.known.get(&key(rule))
     }
@@ -59,12 +58,12 @@ impl Verdicts {
         self.is_changed = true;
     }
 
-    /// Writes the verdicts down, beside those that another run wrote meanwhile.
+    /// Saves the verdicts, merged with those that other runs saved in the meantime.
     pub fn keep(mut self) {
         let Some(file) = self.file.take().filter(|_| self.is_changed) else { return };
         let mut all = read(&file);
         all.append(&mut self.known);
-        // A cache that can't be written is no reason to fail.
+        // A failed write of the cache is ignored.
         let _ = write(&file, &all);
     }
 }
@@ -77,7 +76,7 @@ fn read(file: &Path) -> BTreeMap<String, Judgement> {
     fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-/// A reader sees the whole file or none of it.
+/// Replaces the file atomically, so readers never see a part of it.
 fn write(file: &Path, verdicts: &BTreeMap<String, Judgement>) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
@@ -106,7 +105,7 @@ fn folder() -> Option<PathBuf> {
     own.or_else(|| Some(dirs::cache_dir()?.join("rewright"))).map(|folder| folder.join("verdicts"))
 }
 
-/// The name of this build's file: another binary, or other ops and conditions, have another one.
+/// The file name of this build. It depends on the binary and on the registered ops and conditions.
 fn build() -> Option<String> {
     let program = std::env::current_exe().ok()?;
     let about = program.metadata().ok()?;
@@ -138,7 +137,7 @@ mod tests {
         first.learn(&rule, judge(&rule));
         assert_eq!(first.known(&rule).map(|known| known.verdict), Some(Verdict::Proved));
         first.keep();
-        // Cached verdicts are reported: a verdict that is changed in the file is believed.
+        // Cached verdicts are used: a verdict that is changed in the file is reported.
         let text = fs::read_to_string(&file).expect("it was written");
         fs::write(&file, text.replace("Proved", "Held")).expect("it can be written");
         let second = of(read(&file));

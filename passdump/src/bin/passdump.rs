@@ -1,4 +1,4 @@
-//! The tool with the rewrites of Rewright itself and the plugins of this repository.
+//! The tool with the rewrites of Rewright and of the plug-ins in this repository.
 
 use rewright_broadcast as _;
 use rewright_lazy as _;

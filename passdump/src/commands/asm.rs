@@ -1,5 +1,4 @@
-//! `passdump asm`: the kernels of a function: how their loops are run, their instructions, and the machine
-//! code of these.
+//! `passdump asm`: prints the kernels of a function, with their schedules, instructions and machine code.
 
 use crate::args::{AsmArgs, Level};
 use crate::engine::{self, Backend};
@@ -13,7 +12,7 @@ use rewright::rewrites::Options;
 use rewright::{Loc, Name, Op, exec};
 use std::io::Write;
 
-/// A kernel, and where it comes from.
+/// A kernel with its origin.
 struct Found<'a> {
     step: &'a KernelStep,
     func: Name,
@@ -89,7 +88,7 @@ fn show(out: &mut Out, step: &KernelStep, level: Option<Level>) -> Result<(), Er
     Ok(())
 }
 
-/// A kernel by a code generator of one's choice.
+/// Compiles a kernel with the code generator of a level.
 fn compile(kernel: &Kernel, level: Level) -> Result<(&'static str, Box<dyn CompiledKernel>), KernelError> {
     let codegen = codegen(level)?;
     Ok((codegen.name(), codegen.compile(kernel)?))

@@ -1,4 +1,4 @@
-//! `passdump bisect`: finds the application of a rewrite that breaks a program.
+//! `passdump bisect`: finds the rewrite application that breaks a program.
 
 use crate::args::BisectArgs;
 use crate::diff;
@@ -12,7 +12,7 @@ use rewright::RewriteError;
 use rewright::rewrites::Verify;
 use std::io::Write;
 
-/// Searches, and shows what it finds.
+/// Searches, and prints the result.
 pub fn bisect(out: &mut Out, args: &BisectArgs) -> Result<(), Error> {
     let program = Program::load_called(&args.input)?;
     let test = program.test(&args.failing, Verify::Each)?;
@@ -58,7 +58,7 @@ pub fn bisect(out: &mut Out, args: &BisectArgs) -> Result<(), Error> {
     Ok(writeln!(out, "({runs} runs)")?)
 }
 
-/// Shows an application: who made it, where, and what it changed.
+/// Prints an application: its rewrite, its location, and its diff.
 fn show(out: &mut Out, program: &Program, test: &Test, number: u64, all: u64) -> Result<(), Error> {
     let Some(found) = test.application(&program.module, number) else { return Ok(()) };
     let entry = test.pipeline.stops().iter().map(|stop| stop.entry).find(|e| e.def.name == found.rewrite);
@@ -68,7 +68,7 @@ fn show(out: &mut Out, program: &Program, test: &Test, number: u64, all: u64) ->
     Ok(diff::print(out, &found.before, &found.after)?)
 }
 
-/// Shows an error that rewriting ends with: it names who is to blame, and there is nothing to search for.
+/// Prints an error that ends rewriting. It names the rewrite, so no search is needed.
 fn by_error(out: &mut Out, program: &Program, error: &RewriteError) -> Result<(), Error> {
     let title = match error {
         RewriteError::Failed { step, function, application: Some(number), .. } => {

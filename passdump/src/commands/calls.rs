@@ -1,8 +1,8 @@
-//! Measuring calls, for `exec --time` and `bench`, which tell the same figure.
+//! Times calls. `exec --time` and `bench` share it, so both report the same figure.
 //!
-//! Calls are measured in batches, after some that are not measured. Each result is dropped at once, so that
-//! the executable uses its memory for the next one: kept results would cost fresh pages in each call, which
-//! take several times as long to make as to fill.
+//! Calls are timed in batches, after warm-up calls. Each result is dropped at once, so that the
+//! executable reuses its buffer. Results that are kept would need fresh pages in each call, and page
+//! faults take several times as long as filling the pages.
 
 use crate::error::Error;
 use cpu_time::ProcessTime;
@@ -11,10 +11,10 @@ use rewright::ndarray::{ArcArray, Axis, IxDyn, Slice};
 use rewright::{Array, Datum, Element, EvalError, with_array};
 use std::time::{Duration, Instant};
 
-/// The least time of a batch of calls, to amortize the cost of reading the clock.
+/// The minimal time of a batch, to amortize the cost of reading the clock.
 const SHORTEST: Duration = Duration::from_micros(20);
 
-/// The most calls of a batch.
+/// The maximal number of calls in a batch.
 const MOST: u64 = 1 << 20;
 
 /// Warm-up calls before the measurement, if time allows: the first calls plan and allocate memory.
@@ -23,22 +23,22 @@ const FIRST: usize = 3;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// How long a number of calls took.
+/// The times of a number of calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
-    /// On the clock.
+    /// Wall-clock time.
     pub elapsed: Duration,
-    /// Of the processor, in all threads of this process.
+    /// Processor time, over all threads of this process.
     pub processor: Duration,
 }
 
-/// How long calls took.
+/// The times of calls.
 pub struct Calls {
-    /// Nanoseconds a call on the clock, one a batch, shortest first.
+    /// Wall-clock nanoseconds for each call, one value for each batch, sorted.
     pub elapsed: Vec<f64>,
-    /// The same of the processor.
+    /// Processor nanoseconds, likewise.
     pub processor: Vec<f64>,
-    /// The calls of a batch.
+    /// The number of calls in a batch.
     pub batch: u64,
 }
 
@@ -49,7 +49,8 @@ pub fn timed(count: u64, mut call: impl FnMut() -> Result<(), EvalError>) -> Res
     Ok(Round { elapsed: start.elapsed(), processor: processor.elapsed() })
 }
 
-/// Measures batches of calls until the time is over, at least one. `run` makes the given number of calls.
+/// Measures batches of calls until the time is over, at least one batch. `run` makes the given number of
+/// calls.
 pub fn measure<E>(time: Duration, mut run: impl FnMut(u64) -> Result<Round, E>) -> Result<Calls, E> {
     let begin = Instant::now();
     for _ in 0..FIRST {
@@ -75,15 +76,14 @@ pub fn measure<E>(time: Duration, mut run: impl FnMut(u64) -> Result<Round, E>) 
     Ok(Calls { elapsed: sorted(|r| r.elapsed), processor: sorted(|r| r.processor), batch })
 }
 
-/// The part of sorted times that is not above the result.
+/// The quantile of sorted times.
 pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     let at = (part * (sorted.len().max(1) - 1) as f64).round() as usize;
     sorted.get(at).copied().unwrap_or_default()
 }
 
-/// The same elements in a buffer of their own that begins where a cache line does, on huge pages if it is
-/// large. Where the allocator would put it is left to chance otherwise, and with it the time that calls
-/// take.
+/// Copies an array to a buffer that is aligned to cache lines, on huge pages if it is large. Otherwise
+/// the placement by the allocator, and with it the time of calls, varies.
 pub fn aligned(datum: &Datum) -> Result<Datum, Error> {
     let Datum::Array(array) = datum else { return Ok(datum.clone()) };
     with_array!(array, |a| in_line(a).map(Datum::Array)).ok_or_else(no_memory)
@@ -102,7 +102,7 @@ fn in_line<T: Element>(array: &ArcArray<T, IxDyn>) -> Option<Array> {
     Some(T::wrap(line.into_shape_with_order(IxDyn(array.shape())).ok()?))
 }
 
-/// There is not enough memory.
+/// The out-of-memory error.
 pub fn no_memory() -> Error {
     Error::message("there is no memory for the arrays")
 }

@@ -1,10 +1,9 @@
-//! Chains of rule applications, whoever applied them: each with the part that it changes, and where the
-//! rule was written.
+//! Prints chains of rule applications: each with the part that it changes, and the location of the rule.
 
 use rewright::rewrites::RewriteRegistry;
 use rewright::rewrites::egraph::Proof;
 
-/// One application: the part before and after, and by which rule.
+/// One application: the part before and after, and the rule.
 pub fn line(registry: &RewriteRegistry, (before, after): (&str, &str), backward: bool, rule: &str) -> String {
     let arrow = if backward { "<=" } else { "=>" };
     let place = registry.get(rule).map(|e| format!(" ({}:{})", e.origin.file, e.origin.line)).unwrap_or_default();

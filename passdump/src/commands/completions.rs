@@ -1,4 +1,4 @@
-//! `passdump completions`: what makes a shell complete the tool's arguments.
+//! `passdump completions`: generates shell completions.
 
 use crate::args::Cli;
 use crate::output::Out;
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 pub fn completions(out: &mut Out, shell: Shell) -> io::Result<()> {
     let called = std::env::args_os().next().map(std::path::PathBuf::from);
     let name = called.as_deref().and_then(|path| path.file_stem()?.to_str()).unwrap_or("passdump").to_string();
-    // `generate` takes a failed write for impossible.
+    // `generate` panics if a write fails.
     let mut script = Vec::new();
     generate(shell, &mut Cli::command(), name, &mut script);
     out.write_all(&script)

@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// How long calls are repeated to measure one.
+/// The time for which calls are repeated in a measurement.
 const MEASURE: Duration = Duration::from_millis(250);
 
 /// Rewrites, compiles, calls, and prints or saves the results.
@@ -66,8 +66,8 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// True if nothing was stored to an argument. Storage styles are compared by components: all elements may
-/// be too many.
+/// True if two values have the same bits, that is, if nothing was stored to an argument. Styled arrays
+/// are compared by components, because they may have too many elements.
 fn same_bits(after: &Datum, before: &Datum) -> bool {
     match (after.as_styled(), before.as_styled()) {
         (Some(a), Some(b)) => {
@@ -78,7 +78,7 @@ fn same_bits(after: &Datum, before: &Datum) -> bool {
     }
 }
 
-/// How the kernels of a call were run.
+/// Prints the schedules of the kernels of a call.
 fn schedules(out: &mut Out, executable: Option<&Executable>) -> Result<(), Error> {
     let steps = executable.map(Executable::schedules).unwrap_or_default();
     let row = |step: &StepSchedule| {
@@ -92,7 +92,7 @@ fn schedules(out: &mut Out, executable: Option<&Executable>) -> Result<(), Error
     Ok(())
 }
 
-/// The error, with advice if a limit was reached that the command line sets.
+/// Adds advice to an error about a limit that the command line sets.
 pub fn advised(error: EvalError) -> EvalError {
     let advice = match error.message.as_str() {
         _ if error.kind != EvalErrorKind::Limit => return error,
@@ -105,8 +105,8 @@ pub fn advised(error: EvalError) -> EvalError {
     EvalError { message: format!("{}: {advice}", error.message), ..error }
 }
 
-/// The arguments, in the order of the parameters: what the command line gives, else what the fixture's
-/// first run gives.
+/// The arguments, in the order of the parameters: from the command line, else from the first run of the
+/// fixture.
 pub fn bind(args: &[ArgBinding], program: &Program, func: &Function) -> Result<Vec<Datum>, Error> {
     let names: Vec<String> = func.params().iter().enumerate().map(|(i, &p)| param_name(func, i, p)).collect();
     for (i, binding) in args.iter().enumerate() {
@@ -137,8 +137,8 @@ pub fn bind(args: &[ArgBinding], program: &Program, func: &Function) -> Result<V
     names.iter().zip(func.params()).map(value).collect()
 }
 
-/// What the results are called: as the values that are returned, or by their numbers where these have no
-/// name of their own.
+/// The names of the results: those of the returned values, or the index of a result if its value is
+/// anonymous.
 fn result_names(func: &Function) -> Vec<String> {
     let returned = func.blocks().filter_map(|b| func.terminator(b)).map(|i| func.inst(i)).find(|i| i.op.name == "ret");
     let named = |i: usize| {
@@ -196,7 +196,7 @@ fn titled(out: &mut Out, name: &str, value: &Datum) -> Result<(), Error> {
     Ok(writeln!(out, "{value}")?)
 }
 
-/// Times of calls, their results dropped at once, as `bench` measures them.
+/// Times calls as `bench` does: each result is dropped at once.
 fn measured(callable: &Callable, values: &[Datum]) -> Result<Result<Calls, EvalError>, Error> {
     let values: Vec<Datum> = values.iter().map(aligned).collect::<Result<_, _>>()?;
     let args: Vec<Arg<'_>> = values.iter().map(Arg::from).collect();
@@ -208,7 +208,7 @@ fn measured(callable: &Callable, values: &[Datum]) -> Result<Result<Calls, EvalE
     }))
 }
 
-/// The steps of a call that ran by the reference meanings of their ops, with their parts of its time.
+/// Prints the steps of a call that the reference evaluator ran, with their shares of the time.
 fn by_reference(out: &mut Out, executable: Option<&Executable>) -> Result<(), Error> {
     let Some(executable) = executable else { return Ok(()) };
     let times = executable.step_times();
@@ -228,12 +228,12 @@ fn by_reference(out: &mut Out, executable: Option<&Executable>) -> Result<(), Er
     Ok(())
 }
 
-/// The steps that do not run as asked for, as far as compiling and the calls so far have found them.
+/// The remarks of compilation and of the calls so far: steps that do not run as requested.
 pub fn remarks(executable: &Executable) -> Vec<Remark> {
     executable.remarks().iter().cloned().chain(executable.call_remarks()).collect()
 }
 
-/// Times, and what one call does.
+/// Prints times, and counts for one call.
 fn report(
     out: &mut Out,
     rewritten: &Rewritten,

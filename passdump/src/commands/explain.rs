@@ -1,4 +1,5 @@
-//! `passdump explain`: what became of a value, by which rewrites, and what they say about its line.
+//! `passdump explain`: follows a value through the pipeline: the rewrites that changed it, and the
+//! remarks about its line.
 
 use super::chain;
 use crate::args::ExplainArgs;
@@ -46,7 +47,7 @@ pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
     Ok(out.comments(said)?)
 }
 
-/// The value of a name, with or without its `%`.
+/// Finds a value by name, with or without its `%`.
 pub fn find(func: &Function, name: &str, numbering: &mut Numbering) -> Result<Value, Error> {
     let name = name.strip_prefix('%').unwrap_or(name);
     let printer = Printer::numbered(func, numbering);
@@ -70,7 +71,7 @@ fn values(func: &Function) -> impl Iterator<Item = Value> + '_ {
     })
 }
 
-/// What rules there are.
+/// The context in which rules are searched.
 struct Rules<'a> {
     module: &'a Module,
     registry: &'a RewriteRegistry,
@@ -78,17 +79,17 @@ struct Rules<'a> {
     granted: Liberties,
 }
 
-/// Follows a value, and the values that take its place.
+/// Follows a value and its replacements.
 struct Follower<'a> {
     func: Name,
     rules: Rules<'a>,
-    /// How values without a name are written.
+    /// The numbers of anonymous values.
     names: Numbering,
-    /// The function before rules were applied to it.
+    /// The function before the current application.
     before: Option<Function>,
-    /// The values, with the instructions that define them.
+    /// The followed values, with the instructions that define them.
     values: Vec<(Value, Option<Inst>)>,
-    /// The lines of the source that are about them.
+    /// The source lines of these values.
     lines: Vec<u32>,
     began: String,
     steps: Vec<String>,
@@ -116,7 +117,7 @@ impl<'a> Follower<'a> {
         self.values.push((value, inst));
     }
 
-    /// What an application did to the values.
+    /// Records the effect of an application on the values.
     fn applied(&mut self, rewrite: &str, func: &Function, changes: &[Change]) {
         let chain = self.chain(rewrite, func, changes);
         let mut names = std::mem::take(&mut self.names);
@@ -137,7 +138,8 @@ impl<'a> Follower<'a> {
                             _ => None,
                         })
                     };
-                    // An application may make several nodes: it is in the one that has its line.
+                    // An application may create several nodes; the node with a location on one of the
+                    // lines contains the op.
                     let has_it = |expr: &ArrayExpr| expr.locs.iter().any(|loc| self.lines.contains(&loc.line));
                     let node = nodes().find(|(_, expr)| has_it(expr)).or_else(|| nodes().next());
                     match node.map(|(node, _)| node) {
@@ -165,7 +167,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// By which rules an application made something else of the values.
+    /// The chain of rules by which an application replaced the values.
     fn chain(&mut self, rewrite: &str, func: &Function, changes: &[Change]) -> Vec<String> {
         let Some(before) = self.before.take() else { return Vec::new() };
         let mut names = std::mem::take(&mut self.names);
@@ -235,7 +237,7 @@ fn saturates(rewrite: &str) -> bool {
     matches!(rewrite, "saturate" | "saturate-exact")
 }
 
-/// What computes a value, or what it is.
+/// The call that computes a value, or the name of a parameter or constant.
 fn call(names: &mut Numbering, func: &Function, value: Value) -> String {
     match func.def_inst(value) {
         Some(inst) => line(names, func, inst).split_once(" = ").map_or_else(String::new, |(_, call)| call.to_string()),
@@ -251,7 +253,7 @@ fn line(names: &mut Numbering, func: &Function, inst: Inst) -> String {
     if lines.next().is_some() { format!("{first} ... }}") } else { first.to_string() }
 }
 
-/// What defines a value.
+/// The definition of a value.
 fn definition(names: &mut Numbering, func: &Function, value: Value) -> String {
     let name = Printer::numbered(func, names).value(value);
     match func.def_inst(value) {

@@ -1,4 +1,4 @@
-//! `passdump html`: every step of a pipeline as one page that needs nothing else.
+//! `passdump html`: writes every step of a pipeline to one self-contained page.
 
 use super::exec::bind;
 use crate::args::HtmlArgs;
@@ -22,19 +22,19 @@ const PAGE: &str = include_str!("../html/page.html");
 const STYLE: &str = include_str!("../html/page.css");
 const SCRIPT: &str = include_str!("../html/page.js");
 
-/// What the page is made of.
+/// The data of the page.
 #[derive(Serialize)]
 struct Data {
     functions: Vec<FunctionData>,
     steps: Vec<StepData>,
     kernels: Vec<KernelData>,
-    /// What runs without a kernel, and why; why kernels are not timed.
+    /// Reasons why steps run without a kernel, and why kernels are not timed.
     notes: Vec<String>,
-    /// The names to show as ops.
+    /// The names that are highlighted as ops.
     ops: Vec<&'static str>,
 }
 
-/// A function as it was at first.
+/// A function before rewriting.
 #[derive(Serialize)]
 struct FunctionData {
     name: String,
@@ -51,20 +51,20 @@ struct KernelData {
     text: String,
 }
 
-/// How long calls are repeated to time kernels.
+/// The time for which calls are repeated to time kernels.
 const MEASURE: Duration = Duration::from_millis(250);
 
-/// Calls are repeated at most so often.
+/// The limit on these calls.
 const MAX_CALLS: usize = 1000;
 
-/// An application of a rewrite, and what it changed.
+/// An application of a rewrite, and its changes.
 #[derive(Serialize)]
 struct StepData {
     func: usize,
     rewrite: &'static str,
     origin: String,
     line: u32,
-    /// If times are asked for.
+    /// The time, if times are requested.
     micros: Option<u128>,
     remarks: Vec<String>,
     /// Edits: the line in the old text, the number of lines removed, and the lines inserted.
@@ -73,7 +73,7 @@ struct StepData {
     hash: u32,
 }
 
-/// Writes the page. It is written where the pipeline fails too, as far as that came.
+/// Writes the page. If the pipeline fails, the page shows the steps before the failure.
 pub fn html(out: &mut Out, args: &HtmlArgs) -> Result<(), Error> {
     let same = |a: &Path, b: &Path| a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b));
     if same(&args.input.file, &args.out) {
@@ -118,7 +118,7 @@ fn registry_ops() -> Vec<&'static str> {
 
 fn page(title: &str, pipeline: &str, data: &Data) -> Result<String, Error> {
     let json = serde_json::to_string(data).map_err(|e| Error::message(e.to_string()))?;
-    // Nothing in the data may end the script that holds it.
+    // No data may close the `script` element that holds it.
     let json = json.replace('<', "\\u003c");
     let parts = [
         ("title", escaped(title)),
@@ -143,7 +143,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The kernels of a function, as far as it can be compiled, and how long they took with these arguments.
+/// The kernels of a function, and their times with these arguments, if there are any.
 fn kernels(executable: &Executable, args: Option<&[Datum]>) -> Vec<KernelData> {
     if let Some(args) = args {
         let args: Vec<Arg<'_>> = args.iter().map(Arg::from).collect();
@@ -174,9 +174,9 @@ fn kernels(executable: &Executable, args: Option<&[Datum]>) -> Vec<KernelData> {
     found
 }
 
-/// Keeps what each application changed.
+/// Records the changes of each application.
 struct Recorder {
-    /// The functions by name, with their lines now.
+    /// The functions by name, with their current lines.
     functions: IndexMap<Name, (FunctionData, Vec<String>)>,
     forms: Forms,
     times: bool,
@@ -254,7 +254,7 @@ fn hunks(before: &[String], after: &[String]) -> Vec<(usize, usize, Vec<String>)
     capture_diff_slices(Algorithm::Myers, before, after).into_iter().filter_map(hunk).collect()
 }
 
-/// The hash FNV-1a of 32 bits (Fowler, Noll, Vo), which is short in every language.
+/// The 32-bit FNV-1a hash (Fowler, Noll, Vo), which is short in JavaScript, too.
 fn fnv1a(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

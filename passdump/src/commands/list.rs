@@ -95,7 +95,7 @@ fn form(op: &OpDef) -> String {
     format!("{kind}/{arity}")
 }
 
-/// Interfaces by type and then by op or storage style: many have the same.
+/// Interfaces, sorted by type and then by op or storage style.
 fn interfaces() -> Vec<Vec<String>> {
     let all = rewright::inventory::iter::<InterfaceEntry>.into_iter();
     let of = |subject| match subject {
@@ -107,7 +107,7 @@ fn interfaces() -> Vec<Vec<String>> {
     rows
 }
 
-/// Each backend, what it is, and which code generator it comes to on this machine.
+/// Each backend, its description, and its code generator on this machine.
 fn backends() -> Vec<Vec<String>> {
     let row = |backend: &Backend| {
         let doc = backend.to_possible_value().and_then(|v| v.get_help().map(ToString::to_string)).unwrap_or_default();

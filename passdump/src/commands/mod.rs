@@ -1,4 +1,4 @@
-//! The subcommands, one a file.
+//! The subcommands, one file each.
 
 pub mod asm;
 pub mod bench;

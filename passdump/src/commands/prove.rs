@@ -1,4 +1,4 @@
-//! `passdump prove`: two functions or two values are equal, and by which rules.
+//! `passdump prove`: proves that two functions or two values are equal, and prints the rules.
 
 use super::chain;
 use super::explain::find;

@@ -1,4 +1,4 @@
-//! `passdump reduce`: makes a program that fails as small as it can be.
+//! `passdump reduce`: minimizes a program that fails.
 
 use crate::args::ReduceArgs;
 use crate::engine::{self, Form, Quiet};
@@ -41,16 +41,16 @@ pub fn reduce(out: &mut Out, args: &ReduceArgs) -> Result<(), Error> {
     Ok(out.comments(said)?)
 }
 
-/// How much rewrites may do.
+/// The limits of rewriting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Limits {
-    /// As always.
+    /// The usual limits.
     Normal,
-    /// Little, so that a rewrite that never ends does so sooner.
+    /// Tight limits, so that nontermination is detected sooner.
     Tight,
 }
 
-/// Looks for one failure in many programs.
+/// Searches for one failure in many programs.
 struct Hunt<'t> {
     test: &'t mut Test,
     runs: u64,
@@ -58,7 +58,7 @@ struct Hunt<'t> {
 }
 
 impl Hunt<'_> {
-    /// The failure of the program as it is, with the tightest limits that show it.
+    /// The failure of the original program, with the tightest limits that show it.
     fn begin(&mut self, program: &Program) -> Result<Failure, Error> {
         let Some(failure) = self.failure(&program.module)? else {
             let tried = match &self.test.command {
@@ -93,12 +93,12 @@ impl Hunt<'_> {
         self.test.after(module, None)
     }
 
-    /// True if a program fails in this way.
+    /// True if a program shows this failure.
     fn shows(&mut self, module: &Module, failure: &Failure) -> Result<bool, Error> {
         Ok(self.failure(module)?.is_some_and(|found| found.is_like(failure)))
     }
 
-    /// Takes rewrites out of the pipeline that have no part in it.
+    /// Removes rewrites from the pipeline that the failure does not need.
     fn shorten(&mut self, registry: &RewriteRegistry, module: &Module, failure: &Failure) -> Result<(), Error> {
         if self.test.command.is_some() {
             return Ok(());

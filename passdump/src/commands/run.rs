@@ -72,7 +72,7 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
     failures(out, &program, &rewritten.report)
 }
 
-/// Shows one application of a rewrite.
+/// Prints one application of a rewrite.
 fn application(out: &mut Out, args: &RunArgs, step: &Application) -> io::Result<()> {
     out.line(Tone::Strong, format!("// {}: {} in @{}", step.number, step.rewrite, step.func))?;
     match args.diff {
@@ -82,8 +82,7 @@ fn application(out: &mut Out, args: &RunArgs, step: &Application) -> io::Result<
     writeln!(out)
 }
 
-/// The line of the program that a remark is about, with carets under the place; nothing if it is about no
-/// line.
+/// The source line of a remark, with carets under the location; empty if the remark has no location.
 fn picture(text: &str, remark: &Remark) -> String {
     let Loc { line, col, len, .. } = remark.loc;
     let source = text.lines().nth((line as usize).wrapping_sub(1)).unwrap_or_default();
@@ -96,7 +95,7 @@ fn picture(text: &str, remark: &Remark) -> String {
     format!("  {number} | {source}\n  {margin} | {indent}{}", "^".repeat(width))
 }
 
-/// What each rewrite did, as a table; those that were not asked at all are left out.
+/// A table of the applications of each rewrite, without those that were never tried.
 fn stats(report: &Report, total: Option<Duration>) -> Vec<String> {
     let timed = |row: &mut Vec<String>, time: Duration| {
         if total.is_some() {
@@ -119,7 +118,8 @@ fn stats(report: &Report, total: Option<Duration>) -> Vec<String> {
     columns(&rows)
 }
 
-/// What each rule did in e-graphs, and how each of these ended, as two tables; nothing if there was none.
+/// Two tables: the applications of each rule in e-graphs, and the end of each saturation. Empty if there
+/// was none.
 fn saturation(stats: &SaturationStats, times: bool) -> Vec<String> {
     if stats.graphs.is_empty() {
         return Vec::new();
@@ -147,7 +147,7 @@ fn saturation(stats: &SaturationStats, times: bool) -> Vec<String> {
     lines
 }
 
-/// Shows what failed on the standard error; false if anything did.
+/// Prints failures to the standard error; false if there are any.
 fn failures(out: &mut Out, program: &Program, report: &Report) -> Result<bool, Error> {
     out.flush()?;
     let stderr = io::stderr();

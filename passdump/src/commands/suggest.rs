@@ -1,4 +1,4 @@
-//! `passdump suggest`: which rewrites match a program now, and what each would do first.
+//! `passdump suggest`: lists the rewrites that match a program, with the first application of each.
 
 use crate::args::SuggestArgs;
 use crate::diff;
@@ -9,7 +9,7 @@ use crate::program::Program;
 use rewright::rewrites::{Options, rewrites};
 use std::io::Write;
 
-/// Asks each rewrite by itself, those of a pipeline or all there are, and shows its first application.
+/// Tries each rewrite of a pipeline, or each registered one, alone, and prints its first application.
 pub fn suggest(out: &mut Out, args: &SuggestArgs) -> Result<(), Error> {
     let program = Program::load(&args.input)?;
     let registry = program.registry.as_ref().unwrap_or_else(|| rewrites());
@@ -44,7 +44,7 @@ pub fn suggest(out: &mut Out, args: &SuggestArgs) -> Result<(), Error> {
             diff::print(out, &before, &after)?;
             writeln!(out)?;
         }
-        // One that fails is no suggestion, but it should be known.
+        // A rewrite that fails is no suggestion, but the failure is reported.
         for failure in rewritten.iter().flat_map(|r| &r.report.failures) {
             let (name, text) = program.source();
             write!(out, "{}", Error::rewrite(name, text, failure).render(false))?;

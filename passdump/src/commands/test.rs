@@ -8,8 +8,8 @@ use crate::progress::Progress;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Checks every fixture that is meant; true if all hold. What fails is told as soon as those before it are
-/// done.
+/// Checks the selected fixtures; true if all pass. Reports each failure as soon as all earlier fixtures
+/// are done.
 pub fn test(out: &mut Out, args: &TestArgs) -> Result<bool, Error> {
     let tool = std::env::args().next().unwrap_or_else(|| "passdump".into());
     let (mut passed, mut failed, mut blessed) = (0, 0, 0);
@@ -38,7 +38,7 @@ pub fn test(out: &mut Out, args: &TestArgs) -> Result<bool, Error> {
     Ok(failed == 0)
 }
 
-/// Tells what became of a fixture, if it is worth telling.
+/// Prints the status of a fixture, unless it passed.
 fn tell(out: &mut Out, path: &Path, status: &Status) -> io::Result<()> {
     let name = path.display();
     match status {

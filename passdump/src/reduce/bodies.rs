@@ -1,4 +1,4 @@
-//! The pass that makes the bodies of expressions smaller.
+//! Reducer pass: removes instructions from the bodies of expressions.
 
 use super::copy::Edit;
 use super::{Reducer, ddmin};
@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl Reducer<'_> {
-    /// Takes out body instructions: what they computed becomes one of their operands, or a constant.
+    /// Removes body instructions: uses of a result become uses of an operand, or of a constant.
     pub(super) fn bodies(&mut self) -> Result<(), Error> {
         for name in self.names() {
             let mut at = 0;
@@ -33,7 +33,7 @@ fn nth(func: &Function, n: usize) -> Option<Inst> {
     { insts.by_ref() }.filter(|&inst| func.inst(inst).attrs.expr().is_some()).nth(n)
 }
 
-/// True where nothing but the body reads operands.
+/// True if only the body reads operands.
 fn is_plain(expr: &ArrayExpr) -> bool {
     let mut indices = expr.operands.iter().flat_map(|operand| &operand.index);
     let nested = |op: &BodyOp| matches!(op, BodyOp::Nested(_));
@@ -43,10 +43,11 @@ fn is_plain(expr: &ArrayExpr) -> bool {
         && expr.finish.is_none()
 }
 
-/// The edit that leaves only some instructions of a body.
+/// The edit that keeps only some instructions of a body.
 fn without(func: &Function, inst: Inst, expr: &ArrayExpr, kept: &[usize]) -> Edit {
     let mut less = expr.clone();
-    // What each result is now; those that are left out are operands of theirs, which come before them.
+    // The replacement of each result. A removed result maps to an operand of its instruction, which is
+    // defined earlier.
     let mut now: HashMap<BodyRef, BodyRef> = HashMap::new();
     for (at, body_inst) in less.body.insts.iter_mut().enumerate() {
         for arg in &mut body_inst.args {

@@ -1,7 +1,7 @@
-//! A copy of a function with some things taken out or replaced, which is valid wherever types allow it.
+//! Copies a function, and drops or replaces parts of it. The copy is valid wherever types allow it.
 //!
-//! The result of a dropped instruction becomes a parameter, or one of the instruction's operands. Types are
-//! inferred from the operands.
+//! Uses of a dropped instruction's result become uses of a new parameter, or of an operand of that
+//! instruction. The types of results are inferred again.
 
 use rewright::ir::builder::infer;
 use rewright::{Attr, Attrs, Block, Dim, Function, Inst, Module, Name, Op, Scalar, Target, Type, Value, registry};
@@ -16,48 +16,49 @@ pub enum With {
     Const(Scalar),
 }
 
-/// How a block is to end.
+/// The replaced end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By a jump to one of its targets.
+    /// A jump to one of its targets.
     Jump(usize),
-    /// By returning arbitrary values.
+    /// A return of arbitrary values.
     Return,
 }
 
 /// The edits that a copy applies.
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
-    /// Instructions that are left out.
+    /// Dropped instructions.
     pub dropped: HashSet<Inst>,
-    /// The result of a dropped instruction becomes one of its operands, where one has its type, instead of
-    /// a parameter.
+    /// Whether a dropped result is replaced by an operand of the same type, if there is one, instead of a
+    /// parameter.
     pub bypass: bool,
-    /// Parameters that are left out.
+    /// Dropped parameters.
     pub params: HashSet<Value>,
     /// Replacements of values.
     pub values: HashMap<Value, With>,
     /// Replacements of operands.
     pub operands: HashMap<(Inst, usize), With>,
-    /// Operands that are left out, by their places.
+    /// Dropped operands, by position.
     pub unread: HashSet<(Inst, usize)>,
-    /// Other types of parameters and block parameters.
+    /// New types of parameters and block parameters.
     pub types: HashMap<Value, Type>,
-    /// Other dims everywhere.
+    /// Replacements of dims, in all types.
     pub dims: HashMap<Dim, Dim>,
-    /// Other attributes.
+    /// New attributes.
     pub attrs: HashMap<Inst, Attrs>,
-    /// Other ends of blocks.
+    /// New ends of blocks.
     pub ends: HashMap<Block, End>,
-    /// The results that are kept, by their numbers; all if not given.
+    /// The results to keep, by index; `None` keeps all.
     pub results: Option<Vec<usize>>,
-    /// A block that is only jumped to, and from one place, becomes part of the one that jumps there.
+    /// Whether a block with a single predecessor, whose only successor it is, is merged into that
+    /// predecessor.
     pub merge: bool,
-    /// The function is called by others, so it can't have other parameters.
+    /// Whether other functions call this one, so that its parameters are fixed.
     pub called: bool,
 }
 
-/// Makes the copy; nothing if it has no types. It may still be invalid.
+/// Copies a function; `None` if types can't be inferred. The copy may still be invalid.
 pub fn copy(func: &Function, module: &Module, edit: &Edit) -> Option<Function> {
     let order = reachable(func, edit);
     let merged = if edit.merge { merged(func, edit, &order) } else { HashSet::new() };
@@ -83,7 +84,7 @@ pub fn copy(func: &Function, module: &Module, edit: &Edit) -> Option<Function> {
     Some(copier.new)
 }
 
-/// The targets that a block's end keeps.
+/// The remaining targets of a block's end.
 fn targets<'f>(func: &'f Function, edit: &Edit, block: Block) -> Vec<&'f Target> {
     let Some(end) = func.terminator(block) else { return Vec::new() };
     let all = &func.inst(end).targets;
@@ -94,7 +95,7 @@ fn targets<'f>(func: &'f Function, edit: &Edit, block: Block) -> Vec<&'f Target>
     }
 }
 
-/// The blocks that can be reached, each after those that dominate it: reverse postorder.
+/// The reachable blocks in reverse postorder, so dominators come first.
 fn reachable(func: &Function, edit: &Edit) -> Vec<Block> {
     let Some(entry) = func.entry() else { return Vec::new() };
     let successors = |block| targets(func, edit, block).into_iter().map(|t| t.block).collect::<Vec<_>>();
@@ -114,7 +115,7 @@ fn reachable(func: &Function, edit: &Edit) -> Vec<Block> {
     order
 }
 
-/// The blocks that become part of the one before.
+/// The blocks that are merged into their predecessor.
 fn merged(func: &Function, edit: &Edit, order: &[Block]) -> HashSet<Block> {
     let mut from: HashMap<Block, Vec<Block>> = HashMap::new();
     for &block in order {
@@ -164,7 +165,7 @@ impl Copier<'_> {
         param
     }
 
-    /// What stands for an old value.
+    /// The replacement of an old value.
     fn value(&mut self, value: Value) -> Option<Value> {
         match self.edit.values.get(&value).copied().filter(|with| *with != With::Value(value)) {
             Some(With::Const(scalar)) => return Some(self.new.constant(scalar)),
@@ -177,7 +178,7 @@ impl Copier<'_> {
         if let Some(&known) = self.values.get(&value) {
             return Some(known);
         }
-        // What defined it is left out.
+        // The definition was dropped.
         let operand = self.bypassed(value);
         if operand != value {
             return self.value(operand);
@@ -189,8 +190,8 @@ impl Copier<'_> {
         let entry = self.new.entry()?;
         Some(self.param(value, entry))
     }
-    /// The value that stands for one whose instruction is left out: an operand, or an operand of that
-    /// one's, if it is left out too.
+    /// The operand that replaces the result of a dropped instruction; recursively, if the operand's
+    /// definition is dropped, too.
     fn bypassed(&self, mut value: Value) -> Value {
         while let Some(def) = self.old.def_inst(value).filter(|i| self.edit.bypass && self.edit.dropped.contains(i)) {
             let args = self.old.inst(def).args.iter().copied();
@@ -246,7 +247,7 @@ impl Copier<'_> {
         }
         let same = |(&new, &old): (&Value, &Value)| self.new.ty(new) == self.old.ty(old);
         let types = if attrs == data.attrs && args.iter().zip(&data.args).all(same) {
-            // They may say more than can be inferred.
+            // The old types may be more precise than the inferred ones.
             data.results.iter().map(|&r| self.old.ty(r).clone()).collect()
         } else {
             let callee = attrs.func("callee").and_then(|name| self.module.signature(name));
@@ -267,7 +268,7 @@ impl Copier<'_> {
         Some(())
     }
 
-    /// Ends a block as `block` ends, or is to end.
+    /// Ends a block: as the old block ends, or as the edit says.
     fn end(&mut self, block: Block, end: Inst, to: Block) -> Option<()> {
         let data = self.old.inst(end);
         let op = |name: &str| registry().op(name);
@@ -305,7 +306,7 @@ impl Copier<'_> {
         Some(())
     }
 
-    /// Some value of a type.
+    /// An arbitrary value of a type.
     fn anything(&mut self, ty: &Type) -> Option<Value> {
         let ty = self.ty(ty);
         if ty.is_scalar() {
@@ -319,7 +320,7 @@ impl Copier<'_> {
         Some(self.new.add_block_param(entry, ty))
     }
 
-    /// The types of the results: those that they had, unless types are other ones now.
+    /// The types of the results: the old ones, or those of the returned values if the edit changes types.
     fn results(&mut self) {
         let kept = |i: &usize| self.edit.results.as_ref().is_none_or(|kept| kept.contains(i));
         let old = (0..self.old.results.len()).filter(kept).map(|i| self.old.results[i].clone());

@@ -1,12 +1,12 @@
 //! Delta debugging: Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input" (2002).
 
-/// Parts are tried by themselves as long as there are no more than this.
+/// The maximal number of parts for which each part is tried alone.
 const FEW: usize = 16;
 
 /// Delta debugging, algorithm `ddmin`: returns a subsequence of the items that passes the test and from
-/// which no single item can be removed. The test must pass for all items. Each complement is tried in turn,
-/// and the search continues from a smaller one at once. So thousands of items that can only be removed one
-/// by one take a few tests each.
+/// which no single item can be removed. The test must pass for all items. It tries the complement of each
+/// part in turn, and continues from a smaller one at once. So even thousands of items that can only be
+/// removed one by one take a few tests each.
 pub fn ddmin<T: Clone, E>(mut items: Vec<T>, mut test: impl FnMut(&[T]) -> Result<bool, E>) -> Result<Vec<T>, E> {
     if items.is_empty() || test(&[])? {
         return Ok(Vec::new());
@@ -37,7 +37,7 @@ pub fn ddmin<T: Clone, E>(mut items: Vec<T>, mut test: impl FnMut(&[T]) -> Resul
     Ok(items)
 }
 
-/// A part for which the test is true by itself.
+/// A part that passes the test alone.
 fn alone<T: Clone, E>(
     items: &[T],
     size: usize,
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn no_item_can_be_left_out() {
-        // Three items at least, whichever.
+        // Any three items pass the test.
         let found = ddmin((0..10).collect(), |part: &[i32]| Ok::<bool, ()>(part.len() >= 3));
         assert_eq!(found.map(|f| f.len()), Ok(3));
         assert_eq!(ddmin(vec![1], |_| Err::<bool, &str>("no")), Err("no"));

@@ -1,6 +1,6 @@
-//! Reducing a module to the smallest that still shows a failure: hierarchical delta debugging, from
-//! functions over blocks and instructions to operands, extents, attributes and bodies of expressions. Every
-//! candidate that is tried is valid.
+//! Reduces a module to a small one that shows the same failure, by hierarchical delta debugging: from
+//! functions over blocks and instructions to operands, extents, attributes and bodies of expressions.
+//! Every candidate is verified before it is tried.
 
 mod bodies;
 mod copy;
@@ -13,32 +13,32 @@ use crate::error::Error;
 use copy::{Edit, copy};
 use rewright::{Function, Module, Name, verify_module};
 
-/// Rounds of all passes; hardly anything needs more than four.
+/// The limit on rounds of all passes. Few programs need more than four.
 const MAX_ROUNDS: usize = 12;
 
 /// A module that is being reduced.
 pub struct Reducer<'t> {
-    /// The smallest so far.
+    /// The smallest module so far.
     module: Module,
-    /// The function that stays.
+    /// The function that is kept.
     main: Name,
     fails: &'t mut dyn FnMut(&Module) -> Result<bool, Error>,
-    /// Blocks are merged.
+    /// Whether copies merge blocks.
     merge: bool,
 }
 
-/// The instructions of a module.
+/// The number of instructions of a module.
 pub fn size(module: &Module) -> usize {
     module.functions().map(Function::inst_count).sum()
 }
 
 impl<'t> Reducer<'t> {
-    /// Begins with a module that fails.
+    /// Starts from a module that fails.
     pub fn new(module: Module, main: Name, fails: &'t mut dyn FnMut(&Module) -> Result<bool, Error>) -> Self {
         Reducer { module, main, fails, merge: false }
     }
 
-    /// Reduces until no pass makes it any smaller.
+    /// Reduces until a fixed point of all passes.
     pub fn run(mut self) -> Result<Module, Error> {
         self.functions()?;
         for _ in 0..MAX_ROUNDS {
@@ -59,7 +59,7 @@ impl<'t> Reducer<'t> {
         Ok(self.module)
     }
 
-    /// Takes a module instead of the one so far, if it is valid, another one and fails.
+    /// Replaces the current module by a candidate, if the candidate is valid and fails.
     fn attempt(&mut self, candidate: Option<Module>) -> Result<bool, Error> {
         let Some(candidate) = candidate.filter(|c| verify_module(c).is_ok()) else { return Ok(false) };
         let fails = (self.fails)(&candidate)?;
@@ -79,7 +79,7 @@ impl<'t> Reducer<'t> {
         module.insert(copy(func, &self.module, &edit)?);
         Some(module)
     }
-    /// Tries an edit of a function as it is now.
+    /// Tries an edit of the current function.
     fn try_edit(&mut self, name: Name, edit: Edit) -> Result<bool, Error> {
         let candidate = self.edited(name, edit);
         self.attempt(candidate)

@@ -1,4 +1,4 @@
-//! The passes: each tries to make one kind of thing smaller.
+//! The reducer passes: each shrinks one kind of entity.
 
 use super::copy::{Edit, End, With};
 use super::{Reducer, ddmin};
@@ -6,14 +6,14 @@ use crate::error::Error;
 use rewright::{Attr, Attrs, Dim, Function, Inst, Module, Name, Scalar, Type, Value};
 use std::collections::{HashMap, HashSet};
 
-/// All instructions but terminators.
+/// All instructions except terminators.
 fn instructions(func: &Function) -> Vec<Inst> {
     let all = func.blocks().flat_map(|b| func.insts(b));
     all.filter(|&i| !func.inst(i).op.is_terminator()).collect()
 }
 
 impl Reducer<'_> {
-    /// Takes out functions.
+    /// Removes functions.
     pub(super) fn functions(&mut self) -> Result<(), Error> {
         let whole = self.module.clone();
         let others: Vec<Name> = whole.names().filter(|&n| n != self.main).collect();
@@ -27,7 +27,7 @@ impl Reducer<'_> {
         Ok(())
     }
 
-    /// Merges blocks, ends them early, and makes branches go one way.
+    /// Merges blocks, ends them early, and replaces branches by jumps.
     pub(super) fn blocks(&mut self) -> Result<(), Error> {
         for name in self.names() {
             if !self.merge {
@@ -54,7 +54,7 @@ impl Reducer<'_> {
         Ok(())
     }
 
-    /// Returns less.
+    /// Drops results.
     pub(super) fn results(&mut self) -> Result<(), Error> {
         let Some(func) = self.module.get(self.main).cloned() else { return Ok(()) };
         ddmin((0..func.results.len()).collect(), |kept: &[usize]| {
@@ -64,7 +64,8 @@ impl Reducer<'_> {
         Ok(())
     }
 
-    /// Takes out instructions: what they defined becomes one of their operands at first, then parameters.
+    /// Removes instructions. Uses of their results become uses of an operand at first, then of new
+    /// parameters.
     pub(super) fn instructions(&mut self) -> Result<(), Error> {
         let names = self.names();
         for (bypass, &name) in [true, false].into_iter().flat_map(|bypass| names.iter().map(move |n| (bypass, n))) {
@@ -115,7 +116,7 @@ impl Reducer<'_> {
         Ok(())
     }
 
-    /// Puts parameters in the places of operands that are computed, so that what computes them can go.
+    /// Replaces computed operands by parameters, so that their producers can be removed.
     pub(super) fn operands(&mut self) -> Result<(), Error> {
         let mut done: HashSet<(usize, usize)> = HashSet::new();
         while let Some(func) = self.module.get(self.main).cloned() {
@@ -139,7 +140,7 @@ impl Reducer<'_> {
         Ok(())
     }
 
-    /// Makes arrays scalars, or of fewer and smaller axes.
+    /// Turns arrays into scalars, or reduces the number of axes and the extents.
     pub(super) fn extents(&mut self) -> Result<(), Error> {
         let Some(func) = self.module.get(self.main).cloned() else { return Ok(()) };
         let arrays: Vec<Value> =
@@ -166,7 +167,7 @@ impl Reducer<'_> {
         }
         let mut symbols: Vec<Dim> = dims.into_iter().collect();
         symbols.sort();
-        // All dims are one symbol, or each by itself is 2.
+        // All dims become one symbol, or else each becomes 2.
         let one = symbols.iter().copied().find(|d| matches!(d, Dim::Sym(_))).unwrap_or(Dim::Const(2));
         let all = symbols.iter().filter(|&&d| d != one).map(|&d| (d, one)).collect::<HashMap<_, _>>();
         if !all.is_empty() && !self.try_edit(self.main, Edit { dims: all, ..Edit::default() })? {
@@ -177,7 +178,7 @@ impl Reducer<'_> {
         Ok(())
     }
 
-    /// Takes out attributes, or makes their numbers 0.
+    /// Drops attributes, or sets their numbers to 0.
     pub(super) fn attributes(&mut self) -> Result<(), Error> {
         let mut at = 0;
         while let Some(func) = self.module.get(self.main).cloned() {

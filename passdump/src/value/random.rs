@@ -1,31 +1,31 @@
-//! Arrays from a short description: `random:f64[1000, 3]:-1..1:7`.
+//! Random arrays from a short description: `random:f64[1000, 3]:-1..1:7`.
 
 use super::{FitError, ValueError};
 use rewright::ir::array::checked_len;
 use rewright::{Array, DType, Literal, Scalar};
 
-/// Arrays of more bytes are refused: they are for trying things out.
+/// The limit on the bytes of a random array.
 const MOST_BYTES: usize = 1 << 33;
 
-/// What a value begins with that is made up.
+/// The prefix of a random value.
 pub const PREFIX: &str = "random:";
 
-/// Numbers that are evenly spread, the same ones every time.
+/// Uniformly distributed numbers, reproducible by their seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Random {
     /// The element type.
     pub dtype: DType,
     /// The extents.
     pub shape: Vec<usize>,
-    /// The least value, and what all are below of.
+    /// The range: the lower bound, and the exclusive upper bound.
     pub range: (f64, f64),
-    /// Another seed gives other numbers.
+    /// The seed.
     pub seed: u64,
 }
 
 impl Random {
-    /// Reads what follows the prefix: `DTYPE[EXTENTS]`, then in any order `:LOW..HIGH` and `:SEED`. `at` is
-    /// where it begins.
+    /// Parses the text after the prefix: `DTYPE[EXTENTS]`, then in any order `:LOW..HIGH` and `:SEED`.
+    /// `at` is the offset of the text.
     pub fn parse(text: &str, at: usize) -> Result<Random, ValueError> {
         let mut parts = Vec::new();
         let mut from = 0;
@@ -54,7 +54,7 @@ impl Random {
         Ok(random)
     }
 
-    /// The array.
+    /// Generates the array.
     pub fn array(&self) -> Result<Array, FitError> {
         let bytes = checked_len(&self.shape).and_then(|len| len.checked_mul(self.dtype.size()));
         if bytes.is_none_or(|bytes| bytes > MOST_BYTES) {
@@ -71,7 +71,7 @@ impl Random {
 
     fn element(&self, state: &mut u64) -> Scalar {
         let (low, high) = self.range;
-        // Rounding may lead to the end of the range, which is not in it.
+        // Rounding may reach the upper bound, which is exclusive.
         let mut float = || (low + (high - low) * unit(state)).min(high.next_down()).max(low);
         match self.dtype {
             DType::Bool => Scalar::Bool(float() >= 0.5),
@@ -87,7 +87,7 @@ impl Random {
     }
 }
 
-/// `f64[1000, 3]`.
+/// Parses `f64[1000, 3]`.
 fn kind(text: &str, at: usize) -> Result<(DType, Vec<usize>), ValueError> {
     let form = "expected an array's type, such as `random:f64[1000, 3]`";
     let (name, extents) = text.split_once('[').ok_or_else(|| error(form, text, at))?;
@@ -105,7 +105,7 @@ fn kind(text: &str, at: usize) -> Result<(DType, Vec<usize>), ValueError> {
     Ok((dtype, extents.split(',').map(extent).collect::<Result<_, _>>()?))
 }
 
-/// `-1..1`, within what the dtype holds.
+/// Parses `-1..1`, within the range of the dtype.
 fn range(text: &str, low: &str, high: &str, dtype: DType, at: usize) -> Result<(f64, f64), ValueError> {
     let number = |part: &str| match part.trim().parse::<f64>() {
         Ok(number) if number.is_finite() => Ok(number),
@@ -126,12 +126,12 @@ fn range(text: &str, low: &str, high: &str, dtype: DType, at: usize) -> Result<(
     Ok((low, high))
 }
 
-/// Where nothing is said: small values of both signs that integers have, and fractions.
+/// The default range: numbers from 0 to 1, or integers from 0 to 100.
 fn default_range(dtype: DType) -> (f64, f64) {
     if dtype.is_float() || dtype.is_complex() || dtype == DType::Bool { (0.0, 1.0) } else { (0.0, 100.0) }
 }
 
-/// The least value, and what all are below of; integers that floats hold.
+/// The range of a dtype as floats, with an exclusive upper bound for integers.
 fn bounds(dtype: DType) -> (f64, f64) {
     let bits = 8 * dtype.size() as i32;
     match dtype {
@@ -143,7 +143,7 @@ fn bounds(dtype: DType) -> (f64, f64) {
     }
 }
 
-/// From 0 to 1, without 1: SplitMix64 (Steele, Lea and Flood 2014).
+/// A number from 0 to 1, exclusive: SplitMix64 (Steele, Lea and Flood 2014).
 fn unit(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -176,7 +176,7 @@ mod tests {
         assert!(a.iter().all(|x| (-2.0..6.0).contains(x)));
         let mean = a.iter().sum::<f64>() / 1e4;
         assert!((1.8..2.2).contains(&mean), "{mean}");
-        // Thirds are not rounded up to the end of the range.
+        // Rounding does not reach the upper bound.
         assert!(values("f32[100000]:0..1").iter().all(|x| (0.0..1.0).contains(x)));
         let bytes = values("u8[10000]:250..256");
         assert!((250..256).all(|b| bytes.contains(&f64::from(b))) && bytes.len() == 10_000);

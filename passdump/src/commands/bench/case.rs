@@ -1,4 +1,4 @@
-//! A function that is ready to be called again and again, with its arguments and places for its results.
+//! A benchmark case: a compiled function with its arguments and buffers for its results.
 
 use crate::args::{ArgBinding, InputArgs, LimitArgs};
 use crate::commands::calls::{Round, aligned, no_memory, timed};
@@ -20,48 +20,49 @@ use std::time::Duration;
 pub struct Wanted {
     /// The program.
     pub input: InputArgs,
-    /// What runs it.
+    /// The backend.
     pub backend: Backend,
     /// The arguments.
     pub args: Vec<ArgBinding>,
-    /// Whether results go to buffers that are there.
+    /// Whether calls write results to existing buffers.
     pub into: bool,
-    /// The most threads that work on one kernel.
+    /// The maximal number of threads of a kernel.
     pub threads: Option<NonZeroU32>,
-    /// What a call may use.
+    /// The limits of a call.
     pub limits: LimitArgs,
 }
 
-/// See the module's page.
+/// A benchmark case: see the module documentation.
 pub struct Case {
     program: Program,
     backend: Backend,
     options: exec::Options,
-    /// None only while it is compiled anew.
+    /// `None` only during a recompilation.
     executable: Option<Executable>,
     args: Vec<Datum>,
-    /// Buffers for the results, if they go there.
+    /// The buffers for the results, if calls write to them.
     outs: Option<Vec<Array>>,
-    /// The most elements that an argument or a result has.
+    /// The largest number of elements of an argument or a result.
     pub elements: usize,
-    /// The bytes of arguments and results, each counted once: no call moves less.
+    /// The bytes of arguments and results, each counted once: a lower bound on the memory traffic of a
+    /// call.
     pub bytes: u64,
-    /// The number of arrays among the arguments, and among the results.
+    /// The numbers of arrays among the arguments and among the results.
     pub reads: usize,
     pub writes: usize,
 }
 
-/// How long it took to make a function ready, of the processor.
+/// The processor time of a compilation.
 #[derive(Clone, Copy, Debug)]
 pub struct Compiling {
     /// Rewriting, with verification before and after.
     pub optimize: Duration,
-    /// From the rewritten function to machine code.
+    /// Lowering, from the rewritten function to machine code.
     pub lower: Duration,
 }
 
 impl Case {
-    /// Reads, rewrites and compiles, and calls once.
+    /// Reads, rewrites and compiles the program, and calls it once.
     pub fn load(wanted: &Wanted) -> Result<Case, Error> {
         let program = Program::load_called(&wanted.input)?;
         let args = bind(&wanted.args, &program, program.function()?)?;
@@ -93,7 +94,7 @@ impl Case {
         Ok(case)
     }
 
-    /// Times `count` calls in a row. Results are dropped at once.
+    /// Times `count` consecutive calls. Results are dropped at once.
     pub fn run(&mut self, count: u64) -> Result<Round, Error> {
         let executable = self.executable.as_ref().ok_or_else(not_compiled)?;
         let args: Vec<Arg<'_>> = self.args.iter().map(Arg::from).collect();
@@ -115,8 +116,8 @@ impl Case {
         Ok(self.outs.iter().flatten().cloned().map(Datum::Array).collect())
     }
 
-    /// Times `count` rewrites and compilations. Equal kernels are compiled once in a process, so no
-    /// executable may be kept from one to the next.
+    /// Times `count` rewrites and compilations. The process caches compiled kernels while an executable
+    /// uses them, so each executable is dropped before the next compilation.
     pub fn recompile(&mut self, count: u64) -> Result<Vec<Compiling>, Error> {
         let mut times = Vec::new();
         for _ in 0..count {
@@ -148,7 +149,7 @@ impl Case {
         })
     }
 
-    /// How a call runs its kernels.
+    /// The schedules of the kernels in a call.
     pub fn schedules(&self) -> Result<Vec<StepSchedule>, Error> {
         let options = exec::Options { times: true, ..self.options };
         let (executable, _) = compile(&self.program, self.backend, options)?;
@@ -182,7 +183,7 @@ fn compile(program: &Program, backend: Backend, options: exec::Options) -> Resul
     Ok((executable, Compiling { optimize, lower: start.elapsed() }))
 }
 
-/// Places for results that are like these.
+/// Allocates buffers for results of these types and shapes.
 fn buffers(results: &[Datum]) -> Result<Vec<Array>, Error> {
     let buffer = |datum: &Datum| match aligned(datum)? {
         Datum::Array(array) => Ok(array),

@@ -17,13 +17,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How often compiling is repeated.
+/// The number of compilations that are timed.
 const COMPILATIONS: u64 = 15;
 
-/// The most seconds that `--time` takes.
+/// The maximum of `--time`, in seconds.
 const LONGEST: f64 = 3600.0;
 
-/// Measures, or serves.
+/// Measures one function, or serves requests.
 pub fn bench(out: &mut Out, args: &BenchArgs) -> Result<(), Error> {
     let Some(file) = args.file.as_ref().filter(|_| !args.serve) else { return serve::serve(out) };
     if !(0.0..=LONGEST).contains(&args.time) {
@@ -52,7 +52,7 @@ fn input(file: PathBuf, args: &BenchArgs) -> InputArgs {
     InputArgs { file, func, pipeline, rules: None, no_cache: false, liberties: args.liberties }
 }
 
-/// Medians, each by itself.
+/// The median of each time.
 fn middle(times: &[Compiling]) -> Compiling {
     let median = |time: fn(&Compiling) -> Duration| {
         let mut times: Vec<Duration> = times.iter().map(time).collect();
@@ -64,7 +64,7 @@ fn middle(times: &[Compiling]) -> Compiling {
 
 const QUANTILES: [(&str, f64); 5] = [("min", 0.0), ("p10", 0.1), ("median", 0.5), ("p90", 0.9), ("max", 1.0)];
 
-/// What `load` answers, and a part of what `--json` prints.
+/// The answer to `load`, and a part of the output of `--json`.
 fn facts(case: &Case) -> Result<Value, Error> {
     let executable = case.executable()?;
     let kernel = |s: &StepSchedule| json!({ "codegen": s.codegen, "schedule": s.schedule.to_string() });

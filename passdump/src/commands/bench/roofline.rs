@@ -14,13 +14,13 @@ use std::time::Duration;
 /// The measuring time of each loop.
 const TIME: Duration = Duration::from_millis(60);
 
-/// See the module's page.
+/// The roofline of a case: see the module documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Roofline {
     /// Nanoseconds to read the arguments and write the results, measured on equally many arrays of equal
     /// total size.
     pub memory_ns: f64,
-    /// The bandwidth of that in gigabytes per second.
+    /// The bandwidth of these reads and writes, in gigabytes per second.
     pub bandwidth: f64,
     /// Nanoseconds to issue the vector instructions of the kernels.
     pub issue_ns: f64,
@@ -79,7 +79,7 @@ fn bytes_a_point(kernel: &Kernel) -> usize {
     let counts = |op: &KOp| {
         !matches!(op, KOp::Const(_) | KOp::Param(_) | KOp::Index(_) | KOp::Load(..) | KOp::Store(..) | KOp::Bitcast)
     };
-    // What combines in another way does so in the place of what combines.
+    // The `onward` instructions run in place of the fold's other ones, so they do not count.
     let other_way =
         kernel.fold.iter().filter_map(|fold| Some(fold.onward.as_ref()?.combine.clone())).next().unwrap_or_default();
     let inner = kernel.insts.iter().enumerate().filter(|(number, inst)| {
@@ -89,7 +89,7 @@ fn bytes_a_point(kernel: &Kernel) -> usize {
     issued.map(|inst| inst.args.iter().map(size).max().unwrap_or(8)).sum()
 }
 
-/// Measures.
+/// Measures the roofline of a case.
 #[cfg(target_arch = "x86_64")]
 pub fn measure(case: &Case) -> Result<Roofline, Error> {
     use rewright::lowering::x64::Level;
@@ -99,7 +99,8 @@ pub fn measure(case: &Case) -> Result<Roofline, Error> {
     let level =
         level.ok_or_else(|| Error::message("--roofline: the processor has no AVX2, or REWRIGHT_X64 forbids it"))?;
     let refused = |e: rewright::lowering::KernelError| Error::message(format!("--roofline: {e}"));
-    // More arrays than the loop takes are as many as it takes, and longer.
+    // The probe takes at most four inputs and two outputs. Beyond that, fewer and longer arrays stand for
+    // the case's.
     let (reads, writes) = (case.reads.min(4), case.writes.min(2));
     let mut memory_ns = f64::INFINITY;
     let bytes = usize::try_from(case.bytes).unwrap_or(usize::MAX);
@@ -126,13 +127,13 @@ pub fn measure(case: &Case) -> Result<Roofline, Error> {
     Ok(Roofline { memory_ns, bandwidth, issue_ns: instructions / rate, issue: rate })
 }
 
-/// The same on other processors.
+/// Other processors are not supported.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn measure(_: &Case) -> Result<Roofline, Error> {
     Err(Error::message("--roofline measures x86-64 processors with AVX2 only"))
 }
 
-/// The least nanoseconds of the processor that it takes.
+/// The least processor time of a run, in nanoseconds.
 fn best(mut run: impl FnMut()) -> f64 {
     let begin = ProcessTime::now();
     let (mut least, mut count) = (Duration::MAX, 0);

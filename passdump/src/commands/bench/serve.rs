@@ -1,5 +1,5 @@
-//! `passdump bench --serve`: another program requests measurements. Each request and each answer is a line
-//! of JSON.
+//! `passdump bench --serve`: measures on request of another program. Each request and each answer is a
+//! line of JSON.
 
 use super::case::{Case, Wanted};
 use super::{facts, nanos, roofline};
@@ -16,25 +16,25 @@ use std::io::{BufRead, Write, stdin};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-/// A request: an object with one field, its name.
+/// A request: an object with one field, the name of the request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Request {
-    /// Makes a case ready: reads its program, rewrites, compiles, takes its arguments and calls it once.
+    /// Loads a case: reads its program, rewrites, compiles, binds its arguments and calls it once.
     Load(Loading),
     /// Calls a case `count` times, and reports the time.
     Run { case: String, count: u64 },
     /// Calls a case, and writes its results to files.
     Save { case: String, to: Vec<PathBuf> },
-    /// Forgets a case.
+    /// Drops a case.
     Drop { case: String },
-    /// Says what a call could take at best.
+    /// Reports a lower bound on the time of a call.
     Roofline { case: String },
     /// Rewrites and compiles a case `count` times from scratch.
     Compile { case: String, count: u64 },
 }
 
-/// A function and what it is called with: as the command line says it without `--serve`.
+/// A function and its arguments, in the syntax of the command line without `--serve`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Loading {

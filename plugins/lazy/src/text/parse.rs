@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
         LazyExpr::new(input, start, axes).or_else(|why| self.fail(begin, why))
     }
 
-    /// `2*i - j + 1`.
+    /// Parses an affine form: `2*i - j + 1`.
     fn form(&mut self, names: &[&str], along: usize, start: &mut Steps, axes: &mut [Axis]) -> Parsed<()> {
         let mut sign = if self.takes('-') { -1 } else { 1 };
         loop {
