@@ -1,4 +1,4 @@
-//! The processor's state, and how it runs.
+//! The state of the emulated processor, and its main loop.
 
 use crate::block::Block;
 use crate::operands::Vector;
@@ -7,11 +7,11 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 /// A processor with AVX-512.
 pub struct Cpu {
-    /// The general registers, by their numbers: 4 is the stack pointer.
+    /// The general registers, by hardware number: 4 is the stack pointer.
     pub general: [u64; 16],
-    /// Where the next instruction is.
+    /// The address of the next instruction.
     pub rip: u64,
-    /// The flags, as `pushf` has them.
+    /// The flags, in the format of `pushf`.
     pub flags: u64,
     /// The 512-bit registers.
     pub vectors: [Vector; 32],
@@ -22,32 +22,32 @@ pub struct Cpu {
     pub whole_functions: bool,
     /// The lower limit of the stack pointer.
     pub lowest_stack: u64,
-    /// The next garbage for masks.
+    /// The state of the generator of mask garbage.
     garbage: u64,
-    /// True if something was written that a processor without AVX-512 has no registers for.
+    /// True if code has written state that a processor without AVX-512 lacks.
     upper: bool,
     blocks: Vec<Option<Block>>,
 }
 
-/// Why it stopped.
+/// The reason why a run ended.
 #[derive(Debug)]
 pub enum Stop {
-    /// The code was left.
+    /// Control left the code.
     Left,
-    /// An instruction isn't known, and nothing of it was done.
+    /// An unknown instruction, which had no effect.
     Unknown(String),
-    /// The stack pointer was lowered too far.
+    /// The stack pointer was lowered beyond the limit.
     Stack,
 }
 
-/// No number at f64, and none in either half at f32.
+/// A NaN as an f64, and in both halves as an f32.
 const GARBAGE: u64 = 0xfff5_a5a5_fffa_5a5a;
 
-/// How many blocks are kept, by their addresses.
+/// The size of the block cache, which is indexed by address.
 const BLOCKS: usize = 1 << 14;
 
 impl Cpu {
-    /// A processor of which nothing is known but that its flags and general registers are zero.
+    /// A processor whose flags and general registers are zero.
     pub fn new() -> Box<Cpu> {
         let mut cpu = Box::new(Cpu {
             general: [0; 16],
@@ -65,9 +65,9 @@ impl Cpu {
         cpu
     }
 
-    /// Nothing is known of what a processor without AVX-512 doesn't have: the upper halves are zero, as
-    /// instructions of AVX leave them, and elsewhere is garbage, so that who reads it is found: NaNs, and
-    /// other masks every time.
+    /// Resets the state that a processor without AVX-512 lacks. Upper halves become zero, as AVX
+    /// instructions leave them. The upper sixteen registers become NaNs, and masks get new garbage each
+    /// time, so that code that reads them is detected.
     pub fn forget_upper(&mut self) {
         let (lower, upper) = self.vectors.split_at_mut(16);
         lower.iter_mut().for_each(|vector| vector.0[32..].fill(0));
@@ -80,7 +80,7 @@ impl Cpu {
         self.upper = false;
     }
 
-    /// True if something is in registers that a processor without AVX-512 doesn't have.
+    /// True if registers hold state that a processor without AVX-512 lacks.
     pub fn has_upper(&self) -> bool {
         self.upper
     }
@@ -89,8 +89,8 @@ impl Cpu {
         self.upper = true;
     }
 
-    /// Runs until `left` says so, which is asked after each jump, call or return, or an instruction isn't
-    /// known.
+    /// Runs until `left` holds, which is tested after each jump, call or return, or until an instruction
+    /// is unknown.
     ///
     /// # Safety
     /// There is code at [`rip`](Self::rip) that may be run in this state.
@@ -119,7 +119,8 @@ impl Cpu {
         }
     }
 
-    /// Runs an instruction; false if it isn't known, or if the stack pointer was lowered too far before.
+    /// Executes an instruction; false if it is unknown, or if the stack pointer is already below the
+    /// limit.
     fn step(&mut self, inst: &Instruction) -> bool {
         let segment = inst.memory_segment();
         if self.general[4] < self.lowest_stack || segment == Register::FS || segment == Register::GS {

@@ -1,8 +1,9 @@
-//! Makes std find AVX-512.
+//! Makes std's feature detection report AVX-512.
 //!
-//! std asks by `cpuid` and `xgetbv`, in a function of the program. Both are overwritten there, by the byte
-//! 06, which is no instruction in 64-bit code: it raises SIGILL, and the answer is given by [`answer`]. No
-//! other `cpuid` is patched; in particular glibc's stays, because glibc selects its copy loops by it.
+//! std detects features by `cpuid` and `xgetbv`, in a function of the program. Both are patched with the
+//! byte 06, an invalid opcode in 64-bit mode: it raises SIGILL, and [`answer`] emulates the original
+//! instruction. No other `cpuid` is patched; in particular glibc's stays, because glibc selects its copy
+//! loops by it.
 
 use crate::give_up;
 use crate::trap::Frame;
@@ -10,16 +11,17 @@ use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::ffi::{CStr, c_void};
 
-/// No instruction in 64-bit code.
+/// An invalid opcode in 64-bit mode.
 const NONE: u8 = 0x06;
-/// What follows it where `cpuid` was, and `xgetbv`.
+/// The byte after it, which tells a patched `cpuid` from a patched `xgetbv`.
 const CPUID: u8 = 0xc1;
 const XGETBV: u8 = 0xc2;
 
-/// In the environment, if the program has to be one that this is possible for. Its children needn't be.
+/// The environment variable that refuses a program without symbols, which can't be patched. It is
+/// removed, so it does not apply to child processes.
 const STRICT: &CStr = c"REWRIGHT_EMULATOR_STRICT";
 
-/// Overwrites what asks the processor in the program, which is found by its symbols.
+/// Patches the program's feature detection, which is found by its symbols.
 pub fn pretend() {
     // SAFETY: the program has not begun: there is no other thread.
     let strict = unsafe { !libc::getenv(STRICT.as_ptr()).is_null() && libc::unsetenv(STRICT.as_ptr()) == 0 };
@@ -47,10 +49,10 @@ pub fn pretend() {
     }
 }
 
-/// How far on the program was loaded than its file says.
+/// The load address of the program, relative to the addresses in its file.
 fn base() -> u64 {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, base: *mut c_void) -> libc::c_int {
-        // SAFETY: the loader passes what it knows of the program, and `base` on.
+        // SAFETY: the loader passes the data of the program, and `base`.
         unsafe { *base.cast::<u64>() = (*info).dlpi_addr };
         1
     }
@@ -60,7 +62,7 @@ fn base() -> u64 {
     base
 }
 
-/// Overwrites `cpuid` and `xgetbv` in a function; says how many.
+/// Patches `cpuid` and `xgetbv` in a function; returns the number of each.
 fn overwrite(at: u64, len: usize) -> [usize; 2] {
     // SAFETY: the symbol gives the function's address and its length in bytes.
     let code = unsafe { std::slice::from_raw_parts(at as *const u8, len) }.to_vec();
@@ -75,7 +77,7 @@ fn overwrite(at: u64, len: usize) -> [usize; 2] {
         let pages = (inst.ip() + 2 - first) as usize;
         let rights = libc::PROT_READ | libc::PROT_EXEC;
         let allow = |rights| {
-            // SAFETY: the pages of the two bytes, which stay readable and code.
+            // SAFETY: the pages of the two bytes, which stay readable and executable.
             if unsafe { libc::mprotect(first as *mut c_void, pages, rights) } != 0 {
                 give_up("std's detection of features can't be written to");
             }
@@ -89,14 +91,14 @@ fn overwrite(at: u64, len: usize) -> [usize; 2] {
     found
 }
 
-/// Answers if this is where the processor is asked.
+/// Emulates a patched instruction; false if there is none.
 pub fn answer(frame: &mut Frame<'_>) -> bool {
     let at = frame.rip() as *const u8;
-    // SAFETY: the processor has just read an instruction there.
+    // SAFETY: the processor has just fetched an instruction there.
     if unsafe { at.read() } != NONE {
         return false;
     }
-    // SAFETY: that is no instruction, so that it was written here, with a byte behind it.
+    // SAFETY: the opcode is invalid, so it was patched here, with a byte after it.
     match unsafe { at.add(1).read() } {
         CPUID => {
             let (leaf, part) = (frame.general(libc::REG_RAX) as u32, frame.general(libc::REG_RCX) as u32);
@@ -112,7 +114,7 @@ pub fn answer(frame: &mut Frame<'_>) -> bool {
             frame.go_on(2);
         }
         XGETBV => {
-            // The system keeps x87, SSE, AVX, masks, upper halves and upper registers.
+            // XCR0: the system saves x87, SSE, AVX, masks, upper halves and upper registers.
             frame.set_general(libc::REG_RAX, 0b1110_0111);
             frame.set_general(libc::REG_RDX, 0);
             frame.go_on(3);

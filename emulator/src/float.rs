@@ -1,8 +1,8 @@
-//! VSCALEF, VGETEXP and VGETMANT, on the bits of a number, by the tables of the manual.
+//! VSCALEF, VGETEXP and VGETMANT on the bits of floats, by the tables of Intel's manual.
 
 /// A format of floats.
 pub struct Format {
-    /// The bits of the fraction, and of the exponent.
+    /// The number of bits of the fraction, and of the exponent.
     fraction: u32,
     exponent: u32,
 }
@@ -28,8 +28,8 @@ impl Format {
     fn is_nan(&self, x: u64) -> bool {
         x & !self.sign() > self.infinity()
     }
-    /// A finite number that isn't zero as `m * 2^e`, without its sign; the highest bit of `m` is where that
-    /// of all normal numbers is.
+    /// Decomposes a finite nonzero number into `m * 2^e`, without its sign. `m` is normalized: its
+    /// highest bit is at the place of the implicit bit.
     fn parts(&self, x: u64) -> (u64, i64) {
         let field = (x & self.infinity()) >> self.fraction;
         let fraction = x & ((1 << self.fraction) - 1);
@@ -77,7 +77,7 @@ impl Format {
         if magnitude == 0 || magnitude == infinity {
             return a;
         }
-        // Beyond that all is infinite, or zero.
+        // Larger exponents give infinity or zero, too.
         let by = self.value(b).floor().clamp(-1e5, 1e5) as i64;
         let (m, e) = self.parts(a);
         let e = e + by;
@@ -114,7 +114,7 @@ impl Format {
         }
     }
 
-    /// The significand, in the interval and with the sign that `imm` asks for.
+    /// The significand, in the interval and with the sign that `imm` selects.
     pub fn mantissa_of(&self, a: u64, imm: u8) -> u64 {
         let magnitude = a & !self.sign();
         let negative = a & self.sign() != 0;

@@ -3,20 +3,20 @@
 use crate::cpu::Cpu;
 use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
-/// The flags, by their places.
+/// The flags, as bits.
 pub const CARRY: u64 = 1 << 0;
 const PARITY: u64 = 1 << 2;
 const AUXILIARY: u64 = 1 << 4;
 pub const ZERO: u64 = 1 << 6;
 const SIGN: u64 = 1 << 7;
 const OVERFLOW: u64 = 1 << 11;
-/// All that are set by an addition.
+/// The flags that an addition sets.
 pub const STATUS: u64 = CARRY | PARITY | AUXILIARY | ZERO | SIGN | OVERFLOW;
 
-/// The stack pointer's number.
+/// The number of the stack pointer.
 const STACK: usize = 4;
 
-/// A flag, if it is on.
+/// `flag` if `on`, otherwise no bits.
 fn flag(flag: u64, on: bool) -> u64 {
     if on { flag } else { 0 }
 }
@@ -32,18 +32,18 @@ pub fn signed(value: u64, size: usize) -> i64 {
     (value << above) as i64 >> above
 }
 
-/// Its highest bit.
+/// The highest bit of a value of `size` bytes.
 fn highest(value: u64, size: usize) -> bool {
     value >> (8 * size - 1) & 1 == 1
 }
 
-/// The flags that only a result decides.
+/// The flags that depend on the result only.
 fn of_result(value: u64, size: usize) -> u64 {
     let even = (value as u8).count_ones().is_multiple_of(2);
     flag(PARITY, even) | flag(ZERO, value & whole(size) == 0) | flag(SIGN, highest(value, size))
 }
 
-/// A general register's number.
+/// The hardware number of a general register.
 fn number(register: Register) -> usize {
     register.full_register().number()
 }
@@ -65,7 +65,7 @@ impl Cpu {
     /// Reads up to eight bytes.
     pub fn read(&self, at: u64, size: usize) -> u64 {
         let mut bytes = [0; 8];
-        // SAFETY: the code reads there.
+        // SAFETY: the interpreted code reads there.
         unsafe { (at as *const u8).copy_to_nonoverlapping(bytes.as_mut_ptr(), size.min(8)) };
         u64::from_le_bytes(bytes)
     }
@@ -73,11 +73,11 @@ impl Cpu {
     /// Writes up to eight bytes.
     pub fn write(&self, at: u64, size: usize, value: u64) {
         let bytes = value.to_le_bytes();
-        // SAFETY: the code writes there.
+        // SAFETY: the interpreted code writes there.
         unsafe { bytes.as_ptr().copy_to_nonoverlapping(at as *mut u8, size.min(8)) };
     }
 
-    /// The bytes of an operand.
+    /// The size of an operand in bytes.
     fn size(inst: &Instruction, operand: u32) -> usize {
         match inst.op_kind(operand) {
             OpKind::Register => inst.op_register(operand).size(),
@@ -87,7 +87,7 @@ impl Cpu {
         }
     }
 
-    /// An operand that is a general register, memory or a number.
+    /// The value of an operand: a general register, memory or an immediate.
     pub fn operand(&self, inst: &Instruction, operand: u32) -> u64 {
         match inst.op_kind(operand) {
             OpKind::Register => {
@@ -108,7 +108,7 @@ impl Cpu {
         let to = &mut self.general[number(register)];
         *to = match register.size() {
             8 => value,
-            // The upper half becomes zero.
+            // A 32-bit write clears the upper half.
             4 => value & whole(4),
             size => *to & !whole(size) | value & whole(size),
         };
@@ -179,7 +179,7 @@ impl Cpu {
         value
     }
 
-    /// Where a jump or call goes.
+    /// The target of a jump or call.
     fn target(&self, inst: &Instruction) -> u64 {
         match inst.op_kind(0) {
             OpKind::Register | OpKind::Memory => self.operand(inst, 0),
@@ -189,8 +189,7 @@ impl Cpu {
 
     /// Runs an instruction on general registers; false if it isn't known.
     pub(crate) fn general(&mut self, inst: &Instruction) -> bool {
-        // The second bytes of registers aren't used, nor are other registers than general ones, nor
-        // addresses of 32 bits.
+        // Not emulated: high-byte registers, registers other than general ones, and 32-bit addresses.
         let second = [Register::AH, Register::BH, Register::CH, Register::DH];
         let is_known = |register: Register| register.is_gpr() && !second.contains(&register);
         if (0..inst.op_count()).any(|n| inst.op_kind(n) == OpKind::Register && !is_known(inst.op_register(n)))
@@ -330,7 +329,7 @@ impl Cpu {
         self.set_flags(which, flags);
     }
 
-    /// Jumps, moves and bytes on a condition.
+    /// Conditional jumps, moves and sets.
     fn conditional(&mut self, inst: &Instruction) -> bool {
         let condition = inst.condition_code();
         let holds = self.holds(condition);
@@ -340,7 +339,7 @@ impl Cpu {
             (FlowControl::ConditionalBranch, _) => {}
             (_, 1) => self.set_operand(inst, 0, holds.into()),
             _ => {
-                // What isn't moved is read all the same.
+                // A conditional move reads its source even if the condition is false.
                 let [kept, moved] = [0, 1].map(|n| self.operand(inst, n));
                 self.set_operand(inst, 0, if holds { moved } else { kept });
             }

@@ -14,17 +14,17 @@
 //! memory; all other state is the program's own. Native code runs at full speed, so a program that spends
 //! little time in kernels slows down little.
 //!
-//! Where AVX2 or FMA has the same operation, the emulator runs it on each half of a register (`native.rs`).
-//! The others are implemented from the *Intel 64 and IA-32 Architectures Software Developer's Manual*,
-//! volume 2. Lanes that a mask turns off are neither written, nor read where the processor doesn't. An
-//! unknown instruction stops the program with an error that names it.
+//! Where AVX2 or FMA has the same operation, the emulator runs it on each half of a register
+//! (`native.rs`). The others are implemented from the *Intel 64 and IA-32 Architectures Software
+//! Developer's Manual*, volume 2. Masked-off lanes are not written, and not read unless the processor
+//! reads them. An unknown instruction stops the program with an error that names it.
 //!
-//! With `REWRIGHT_EMULATOR_REPORT=1` in the environment the program prints the emulated instructions when
-//! it ends.
+//! With `REWRIGHT_EMULATOR_REPORT=1` in the environment, the program prints the number of emulated
+//! instructions at exit.
 //!
-//! Not emulated: floating-point exceptions, rounding other than to nearest, whether by an instruction or by
-//! MXCSR, memory relative to a segment, and much that `x64` makes no use of. Instructions are decoded by
-//! the crate that `x64` encodes them by: an error in its tables isn't seen here.
+//! Not emulated: floating-point exceptions, rounding modes other than to nearest (of an instruction or of
+//! MXCSR), segment-relative memory, and instructions that `x64` does not emit. The decoder is of the same
+//! crate as the encoder of `x64`, so an error in their common tables is not detected.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(unsafe_code, reason = "it is a processor: it reads and writes where the code says")]
 
@@ -44,7 +44,7 @@ pub use operands::Vector;
 
 use std::ffi::{CStr, c_void};
 
-/// What the loader calls before the program begins.
+/// The initializer, which the loader calls before the program begins.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
@@ -58,17 +58,17 @@ extern "C" fn start() {
     }
 }
 
-/// True in the shared library; programs may have the crate as their own, and take over nothing.
+/// True in the shared library. A program that links the crate itself is not patched.
 fn is_library() -> bool {
-    // SAFETY: all zeros is a value of it.
+    // SAFETY: a value of all zeros is valid.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: the loader fills it in.
     let found = unsafe { libc::dladdr(start as *const c_void, &mut info) } != 0;
-    // SAFETY: where it says so, there is a name that ends with a zero.
+    // SAFETY: on success, the field points to a zero-terminated name.
     found && unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes().ends_with(b".so")
 }
 
-/// Stops the program, which can't be what it was to be.
+/// Stops the program, which can't run as requested.
 fn give_up(why: &str) -> ! {
     eprintln!("emulator of AVX-512: {why}");
     // SAFETY: always allowed.

@@ -1,22 +1,21 @@
-//! Instructions of AVX2 and FMA that do in each half of a 512-bit register what those of AVX-512 do in all
-//! of it. The processor itself runs them, so that NaNs, signed zeros and numbers too small to be normal are
-//! its own.
+//! Runs AVX-512 instructions as two AVX2 or FMA instructions, one for each half of a 512-bit register.
+//! The processor computes the results, so NaNs, signed zeros and subnormals are its own.
 
 use crate::operands::Vector;
 use iced_x86::Mnemonic;
 use std::arch::asm;
 
-/// Runs an instruction twice, once per half. Registers 0, 1 and 2 hold parts of three vectors; register 0
-/// receives a part of the result. `from` and `to` are the byte distances between parts in the operands and
-/// in the result.
+/// Runs an instruction twice, once per half. Registers 0, 1 and 2 hold the halves of three vectors;
+/// register 0 receives the half of the result. `from` and `to` are the byte distances between halves in
+/// the operands and in the result.
 macro_rules! run {
     ($line:expr, $of:expr, $from:literal to $to:literal) => {{
         let of: [&Vector; 3] = $of;
         let mut to = Vector::ZERO;
         for half in 0..2 {
             let from = of.map(|vector| vector.0[half * $from..][..32].as_ptr());
-            // SAFETY: there are 32 bytes in each of the slices; the processor has AVX2 and FMA, as who
-            // calls this has found.
+            // SAFETY: each of the slices has 32 bytes; the crate's initializer has checked that the
+            // processor has AVX2 and FMA.
             unsafe {
                 asm!(
                     "vmovdqu ymm0, [{a}]",
@@ -39,13 +38,14 @@ macro_rules! run {
     }};
 }
 
-/// Instructions by the bytes of their lanes: a function that tells these, and one that runs one.
+/// Defines two functions from a table of instructions by lane size: one returns the lane size, the other
+/// runs an instruction.
 macro_rules! instructions {
     (
         $size_of:ident, $(#[$doc:meta])* $run:ident($($param:ident),*): $of:expr, $operands:literal;
         $($size:literal: $($name:ident $word:literal)*;)*
     ) => {
-        /// The bytes of a lane, if the instruction is one of these.
+        /// The lane size in bytes, if the instruction is in the table.
         pub fn $size_of(mnemonic: Mnemonic) -> Option<usize> {
             match mnemonic {
                 $($(Mnemonic::$name)|* => Some($size),)*
@@ -65,7 +65,7 @@ macro_rules! instructions {
 
 instructions! {
     binary_size,
-    /// Of two operands.
+    /// Runs an instruction of two operands.
     binary(a, b): [a, b, b], " ymm0, ymm0, ymm1";
     1:
         Vpaddb "vpaddb" Vpsubb "vpsubb" Vpminsb "vpminsb" Vpmaxsb "vpmaxsb" Vpminub "vpminub" Vpmaxub "vpmaxub"
@@ -91,7 +91,7 @@ instructions! {
 
 instructions! {
     unary_size,
-    /// Of one operand.
+    /// Runs an instruction of one operand.
     unary(a): [a, a, a], " ymm0, ymm0";
     1: Vpabsb "vpabsb";
     2: Vpabsw "vpabsw";
@@ -101,7 +101,7 @@ instructions! {
 
 instructions! {
     multiply_add_size,
-    /// Of three operands, the first of which is overwritten.
+    /// Runs an instruction of three operands that overwrites the first.
     multiply_add(a, b, c): [a, b, c], " ymm0, ymm1, ymm2";
     4:
         Vfmadd132ps "vfmadd132ps" Vfmadd213ps "vfmadd213ps" Vfmadd231ps "vfmadd231ps"
@@ -115,7 +115,7 @@ instructions! {
         Vfnmsub132pd "vfnmsub132pd" Vfnmsub213pd "vfnmsub213pd" Vfnmsub231pd "vfnmsub231pd";
 }
 
-/// True if lanes of the result are of other lanes of the operands.
+/// True if a lane of the result depends on other lanes of the operands.
 pub fn mixes_lanes(mnemonic: Mnemonic) -> bool {
     use Mnemonic as M;
     matches!(
@@ -133,7 +133,7 @@ pub fn mixes_lanes(mnemonic: Mnemonic) -> bool {
     )
 }
 
-/// Roundings to integers, by their numbers.
+/// Instructions that round to integers, by immediate.
 macro_rules! roundings {
     ($run:ident, $word:literal: $($number:literal)*) => {
         /// Rounds to integers by the immediate; `None` for the immediates that are not listed, such as
@@ -149,7 +149,7 @@ macro_rules! roundings {
 roundings!(round_f32, "vroundps": 0 1 2 3 4 8 9 10 11 12);
 roundings!(round_f64, "vroundpd": 0 1 2 3 4 8 9 10 11 12);
 
-/// Lanes of four bytes to lanes of eight.
+/// Widens lanes of four bytes to eight.
 pub fn widen(mnemonic: Mnemonic, a: &Vector) -> Option<Vector> {
     match mnemonic {
         Mnemonic::Vcvtps2pd => run!("vcvtps2pd ymm0, xmm0", [a; 3], 16 to 32),
@@ -158,8 +158,8 @@ pub fn widen(mnemonic: Mnemonic, a: &Vector) -> Option<Vector> {
     }
 }
 
-/// Lanes of eight bytes to lanes of four. What follows them in register 0 is zero, and the second half is
-/// written over it.
+/// Narrows lanes of eight bytes to four. The instruction zeroes the rest of register 0, and the second
+/// half overwrites the zeros of the first.
 pub fn narrow(mnemonic: Mnemonic, a: &Vector) -> Option<Vector> {
     match mnemonic {
         Mnemonic::Vcvtpd2ps => run!("vcvtpd2ps xmm0, ymm0", [a; 3], 32 to 16),

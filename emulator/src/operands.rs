@@ -1,10 +1,9 @@
-//! Operands that are vectors: registers, memory, one element of memory for all lanes; with lanes that a
-//! mask turns off.
+//! Vector operands: registers, memory, and broadcasts of one element of memory, with masks.
 
 use crate::cpu::Cpu;
 use iced_x86::{Instruction, MemorySize, OpKind, Register};
 
-/// What a 512-bit register holds, the first lane first.
+/// The contents of a 512-bit register, lowest lane first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Vector(pub [u8; 64]);
@@ -33,7 +32,7 @@ impl Vector {
     }
 }
 
-/// Lanes of a register: how many, of how many bytes, and which are on.
+/// The lanes of an operand: their size in bytes, their number, and the mask of enabled ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes {
     pub size: usize,
@@ -50,12 +49,12 @@ impl Lanes {
         self.on == low(self.count)
     }
 
-    /// The same lanes, all on.
+    /// The same lanes, all enabled.
     pub fn all(self) -> Lanes {
         Lanes { on: low(self.count), ..self }
     }
 
-    /// As many lanes of other bytes.
+    /// The same number of lanes, of another size.
     pub fn sized(self, size: usize) -> Lanes {
         Lanes { size, ..self }
     }
@@ -76,7 +75,7 @@ pub fn is_mask(inst: &Instruction, operand: u32) -> bool {
     inst.op_kind(operand) == OpKind::Register && inst.op_register(operand).is_k()
 }
 
-/// The bytes of the widest operand.
+/// The size of the widest operand in bytes.
 fn width(inst: &Instruction) -> usize {
     let of = |n| match inst.op_kind(n) {
         OpKind::Register if is_vector(inst, n) => inst.op_register(n).size(),
@@ -86,8 +85,8 @@ fn width(inst: &Instruction) -> usize {
     (0..inst.op_count()).map(of).max().unwrap_or(0)
 }
 
-/// The bytes that an operand in memory has in a register. Of repeated elements only those tell that are
-/// made narrower.
+/// The size in bytes of a memory operand once it is in a register. Broadcasts count only for elements of
+/// eight bytes, which are the widest operand of a narrowing instruction.
 fn read_width(size: MemorySize) -> usize {
     match size {
         MemorySize::Broadcast128_Float64 | MemorySize::Broadcast128_Int64 | MemorySize::Broadcast128_UInt64 => 16,
@@ -108,7 +107,7 @@ impl Cpu {
         Lanes { size, count, on: on & low(count) }
     }
 
-    /// An operand. Of memory only lanes that are on are read.
+    /// A source operand. Only enabled lanes are read from memory.
     pub(crate) fn source(&self, inst: &Instruction, operand: u32, lanes: Lanes) -> Vector {
         if is_vector(inst, operand) {
             return self.vectors[inst.op_register(operand).number()];
@@ -119,7 +118,7 @@ impl Cpu {
             let value = if lanes.on == 0 { 0 } else { self.read(at, size) };
             (0..lanes.count).for_each(|n| vector.set_lane(size, n, value));
         } else if lanes.all_on() {
-            // SAFETY: the code reads there.
+            // SAFETY: the interpreted code reads there.
             unsafe { (at as *const u8).copy_to_nonoverlapping(vector.0.as_mut_ptr(), lanes.count * size) };
         } else {
             for n in (0..lanes.count).filter(|&n| lanes.is_on(n)) {
@@ -156,7 +155,7 @@ impl Cpu {
         }
         let at = self.address(inst);
         if lanes.all_on() {
-            // SAFETY: the code writes there.
+            // SAFETY: the interpreted code writes there.
             unsafe { vector.0.as_ptr().copy_to_nonoverlapping(at as *mut u8, bytes) };
         } else {
             for n in (0..lanes.count).filter(|&n| lanes.is_on(n)) {

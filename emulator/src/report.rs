@@ -9,7 +9,7 @@ static SIGNALS: AtomicU64 = AtomicU64::new(0);
 static INSTRUCTIONS: AtomicU64 = AtomicU64::new(0);
 static KINDS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// A signal was raised.
+/// Counts a signal.
 pub fn signal() {
     SIGNALS.fetch_add(1, Relaxed);
 }
@@ -19,17 +19,17 @@ pub fn instructions(count: usize) {
     INSTRUCTIONS.fetch_add(count as u64, Relaxed);
 }
 
-/// An instruction of this kind was decoded.
+/// Records the kind of a decoded instruction.
 pub fn kind(mnemonic: Mnemonic) {
     if let Ok(mut kinds) = KINDS.lock() {
         kinds.insert(mnemonic as u32);
     }
 }
 
-/// Has the report written when the program ends, if it is asked for.
+/// Registers the report for the exit of the program, if it is requested.
 pub fn start() {
     if std::env::var_os("REWRIGHT_EMULATOR_REPORT").is_some() {
-        // SAFETY: a function of the right type, which stays.
+        // SAFETY: a function of the right type, with static lifetime.
         unsafe { libc::atexit(write) };
     }
 }

@@ -1,14 +1,12 @@
-//! SIGILL: takes the registers over from the program, interprets, and gives them back.
+//! SIGILL handler: takes over the program's registers, interprets, and restores them.
 //!
-//! Where interpreting stops: code that was written while the program ran, which is what code generators
-//! make, is followed until it is left, by its return or by a call, for the program's own code. If that is
-//! where the instruction is, its function is followed until it has returned, with nothing in registers that
-//! the processor doesn't have. An instruction that isn't known is left to the processor as long as that is
-//! so.
+//! Interpretation of code that was generated at run time ends when control leaves it for the program's
+//! own code, by a return or a call. In the program's own code it ends when the function has returned and
+//! no register holds state that the processor lacks. In both cases, an unknown instruction is left to the
+//! processor if no register holds such state.
 //!
-//! All this happens on the stack of the code that is interpreted, below what it uses: it may not lower its
-//! stack pointer any more, except by what the convention of calls lets it use below. `x64` makes room for
-//! all that a kernel needs where it begins.
+//! The handler runs on the stack of the interpreted code, below the red zone. So that code may not lower
+//! its stack pointer further. Kernels of `x64` allocate their frame at entry.
 
 use crate::cpu::{Cpu, Stop};
 use crate::{detect, give_up, report};
@@ -16,14 +14,14 @@ use libc::{c_int, c_void, siginfo_t, ucontext_t};
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
-/// From where to where the program's own code and that of its libraries is.
+/// The address ranges of the code of the program and of its libraries.
 static PROGRAM: OnceLock<Vec<(u64, u64)>> = OnceLock::new();
 
 thread_local! {
     static CPU: RefCell<Option<Box<Cpu>>> = const { RefCell::new(None) };
 }
 
-/// The numbers of general registers in a signal's frame, by the processor's own.
+/// The numbers of general registers in a signal frame, by hardware number.
 const GENERAL: [c_int; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
@@ -43,18 +41,18 @@ const GENERAL: [c_int; 16] = [
     libc::REG_R15,
 ];
 
-/// Where lower and upper halves of the 256-bit registers are in the area that `xsave` writes, and which
-/// parts it wrote.
+/// The offsets of the lower and upper halves of the 256-bit registers in the `xsave` area, and of its bit
+/// set of valid components.
 const LOWER: usize = 160;
 const UPPER: usize = 576;
 const WRITTEN: usize = 512;
 const SSE: u64 = 1 << 1;
 const AVX: u64 = 1 << 2;
 
-/// The bytes below the stack pointer that a function may use, which signals leave alone.
+/// The bytes below the stack pointer that a function may use, and that signal handlers preserve.
 const RED_ZONE: u64 = 128;
 
-/// Handles SIGILL from now on.
+/// Installs the handler of SIGILL.
 pub fn install() {
     PROGRAM.get_or_init(program);
     // SAFETY: an action of the right type, all of whose fields are set or may be zero.
@@ -66,14 +64,14 @@ pub fn install() {
     }
 }
 
-/// True if this is code of the program, or of one of its libraries.
+/// True if this is code of the program or of one of its libraries.
 pub fn is_of_program(at: u64) -> bool {
     PROGRAM.get().is_some_and(|list| list.iter().any(|&(from, to)| (from..to).contains(&at)))
 }
 
 fn program() -> Vec<(u64, u64)> {
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, list: *mut c_void) -> c_int {
-        // SAFETY: the loader passes what it knows of one file with its headers, and the list on.
+        // SAFETY: the loader passes the data of one file with its headers, and the list.
         let (info, list) = unsafe { (&*info, &mut *list.cast::<Vec<(u64, u64)>>()) };
         // SAFETY: as above.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
@@ -90,7 +88,7 @@ fn program() -> Vec<(u64, u64)> {
     list
 }
 
-/// The program's registers, which it gets back.
+/// The saved registers of the program, which the return from the handler restores.
 pub struct Frame<'a>(&'a mut ucontext_t);
 
 impl Frame<'_> {
@@ -101,7 +99,7 @@ impl Frame<'_> {
     pub fn set_general(&mut self, number: c_int, value: u64) {
         self.0.uc_mcontext.gregs[number as usize] = value as i64;
     }
-    /// Where the instruction is.
+    /// The address of the instruction.
     pub fn rip(&self) -> u64 {
         self.general(libc::REG_RIP)
     }
@@ -110,7 +108,7 @@ impl Frame<'_> {
         self.set_general(libc::REG_RIP, self.rip() + bytes);
     }
 
-    /// Two halves of a 256-bit register.
+    /// The two halves of a 256-bit register.
     fn halves(&self, number: usize) -> [*mut u8; 2] {
         let area = self.0.uc_mcontext.fpregs.cast::<u8>();
         [LOWER, UPPER].map(|at| area.wrapping_add(at + 16 * number))
@@ -133,7 +131,7 @@ impl Frame<'_> {
                 for ((from, part), to) in self.halves(number).into_iter().zip([SSE, AVX]).zip(register.0.chunks_mut(16))
                 {
                     match written & part {
-                        // What isn't written is as it was in the beginning.
+                        // A component that was not saved is in its initial state.
                         0 => to.fill(0),
                         _ => from.copy_to_nonoverlapping(to.as_mut_ptr(), 16),
                     }
@@ -148,7 +146,7 @@ impl Frame<'_> {
         }
         self.set_general(libc::REG_RIP, cpu.rip);
         self.set_general(libc::REG_EFL, cpu.flags);
-        // SAFETY: the system reads the registers from there, all parts that are said to be written.
+        // SAFETY: the system restores the registers from there: all components that are marked valid.
         unsafe {
             let written = self.written();
             written.write_unaligned(written.read_unaligned() | SSE | AVX);
@@ -162,7 +160,7 @@ impl Frame<'_> {
 }
 
 unsafe extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the thread's own.
+    // SAFETY: the location belongs to this thread.
     let errno = unsafe { *libc::__errno_location() };
     // SAFETY: the system passes the frame.
     let mut frame = Frame(unsafe { &mut *context.cast::<ucontext_t>() });
@@ -186,7 +184,7 @@ fn interpret(cpu: &mut Cpu, frame: &mut Frame<'_>) {
     // SAFETY: it is the program's own code, in the state that the program is in.
     match unsafe { cpu.run(left) } {
         Stop::Left => {}
-        // The processor hasn't the first one, or else it would not have raised the signal.
+        // The processor lacks the first instruction, which raised the signal, but may know later ones.
         Stop::Unknown(_) if !cpu.has_upper() && cpu.rip != from => {}
         Stop::Unknown(what) => give_up(&format!("`{what}` at {:#x} isn't known, or is no instruction", cpu.rip)),
         Stop::Stack => give_up(&format!("code at {:#x} lowers the stack pointer, which its beginning has to", cpu.rip)),

@@ -12,9 +12,9 @@ use rewright_ir::{Array, DType, Element, View, with_dtype};
 /// The byte that fills gaps between elements.
 const FILLER: u8 = 0xa5;
 
-/// An array in memory of its own, which begins after a page without access rights, or ends before one.
+/// An array in its own memory, which begins after an inaccessible page or ends before one.
 pub struct Fenced {
-    // Keeps what the pointers go to.
+    // Owns the memory of the pointers below.
     _arena: Arena,
     begin: *mut u8,
     bytes: usize,
@@ -27,8 +27,8 @@ pub struct Fenced {
 }
 
 impl Fenced {
-    /// Of undefined elements, at either end, with axes in any order, some of them backwards, and with gaps
-    /// or none.
+    /// An array of undefined elements at either end of the memory, with axes in any order, strides of
+    /// either sign, and gaps or none.
     pub fn new(dtype: DType, shape: &[usize], random: &mut Rng) -> Fenced {
         let mut axes: Vec<usize> = (0..shape.len()).collect();
         if random.bool() {
@@ -39,7 +39,7 @@ impl Fenced {
         for &axis in axes.iter().rev() {
             strides[axis] = stride;
             stride *= shape[axis].max(1) as isize;
-            // Rows that do not follow one another.
+            // A gap between rows.
             stride += isize::from(random.u8(0..4) == 0);
         }
         let is_empty = shape.contains(&0);
@@ -58,30 +58,31 @@ impl Fenced {
         Fenced { _arena: arena, begin, bytes, dtype, shape: shape.into(), strides, first }
     }
 
-    /// With the elements of an array.
+    /// A copy of an array.
     pub fn of(array: &Array, random: &mut Rng) -> Fenced {
         let fenced = Fenced::new(array.dtype(), array.shape(), random);
         with_dtype!(array.dtype(), T => {
             for (at, x) in fenced.offsets().into_iter().zip(array.iter()) {
                 let x = T::from_scalar(x).expect("its own dtype");
-                // SAFETY: an element, aligned as its stride and the ends of pages are.
+                // SAFETY: the address of an element, which is aligned because strides and page boundaries
+                // are.
                 unsafe { fenced.first.cast::<T>().offset(at).write(x) };
             }
         });
         fenced
     }
 
-    /// A copy.
+    /// Copies the elements to an ordinary array.
     pub fn array(&self) -> Array {
         with_dtype!(self.dtype, T => {
             let offsets = self.offsets();
-            // SAFETY: an element that was written.
+            // SAFETY: the address of an initialized element.
             let element = |at: usize| unsafe { self.first.cast::<T>().offset(offsets[at]).read() }.to_scalar();
             Array::from_fn(self.dtype, &self.shape, element).expect("its own dtype")
         })
     }
 
-    /// To read it.
+    /// A view for reading.
     pub fn view(&self) -> View<'_> {
         fn view<T: Element>(of: &Fenced) -> View<'_> {
             let backwards = |axis: usize| of.strides[axis] < 0 && of.shape[axis] > 0;
@@ -98,20 +99,20 @@ impl Fenced {
         with_dtype!(self.dtype, T => view::<T>(self))
     }
 
-    /// To write to it.
+    /// A view for writing.
     pub fn view_mut(&mut self) -> ViewMut<'_> {
         let strides: Vec<isize> = self.strides.iter().map(|s| s * self.dtype.size() as isize).collect();
-        // SAFETY: all elements are there, different for different indices, aligned, and borrowed from `self`.
+        // SAFETY: all elements are allocated, disjoint, aligned, and borrowed from `self`.
         unsafe { ViewMut::from_raw(self.dtype, self.first, &self.shape, &strides) }
     }
 
-    /// All that is between the fences.
+    /// The bytes between the guard pages.
     pub fn memory(&self) -> &[u8] {
-        // SAFETY: all bytes of the arena, which were written.
+        // SAFETY: all bytes of the arena, which are initialized.
         unsafe { std::slice::from_raw_parts(self.begin, self.bytes) }
     }
 
-    /// True if nothing was written but elements.
+    /// True if only elements were written.
     pub fn gaps_are_kept(&self) -> bool {
         let mut is_gap = vec![true; self.bytes];
         let size = self.dtype.size();
@@ -122,7 +123,7 @@ impl Fenced {
         self.memory().iter().zip(is_gap).all(|(&byte, is_gap)| !is_gap || byte == FILLER)
     }
 
-    /// Where the elements are, from the first one on, in row-major order.
+    /// The offsets of the elements from the first one, in row-major order.
     fn offsets(&self) -> Vec<isize> {
         let grow = |offsets: Vec<isize>, (&n, &stride): (&usize, &isize)| -> Vec<isize> {
             offsets.iter().flat_map(|&from| (0..n as isize).map(move |i| from + i * stride)).collect()

@@ -2,7 +2,7 @@
 
 use rewright_ir::{Datum, Kind, Scalar};
 
-/// Equal bits, any NaN equal to any other.
+/// Bitwise equality, except that all NaNs are equal.
 pub fn same_datum(a: &Datum, b: &Datum) -> bool {
     match (a, b) {
         (Datum::Scalar(x), Datum::Scalar(y)) => x.dtype() == y.dtype() && same_scalar(*x, *y),

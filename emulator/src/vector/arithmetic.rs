@@ -7,7 +7,7 @@ use crate::native;
 use crate::operands::{Lanes, Vector};
 use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
-/// Shifts that fill in zeros or signs; more than all is shifted out.
+/// Shifts by at least the lane size give zero, or copies of the sign in arithmetic shifts.
 fn shifted(inst: &Instruction, value: u64, by: u64, size: usize) -> u64 {
     let all = 8 * size as u64;
     match inst.mnemonic() {
@@ -18,7 +18,7 @@ fn shifted(inst: &Instruction, value: u64, by: u64, size: usize) -> u64 {
     }
 }
 
-/// The lanes that are read of memory: all, where lanes of the result are of other ones.
+/// The lanes to read from memory: all, if result lanes depend on other lanes.
 fn read(inst: &Instruction, lanes: Lanes) -> Lanes {
     if native::mixes_lanes(inst.mnemonic()) { lanes.all() } else { lanes }
 }
@@ -79,7 +79,7 @@ impl Cpu {
         true
     }
 
-    /// The operand that is overwritten is the first of three.
+    /// Runs an instruction of three operands that overwrites the first.
     fn of_three(&mut self, inst: &Instruction, size: usize, f: impl Fn([&Vector; 3]) -> Option<Vector>) -> bool {
         let lanes = self.lanes(inst, size);
         let of = [0, 1, 2].map(|n| self.source(inst, n, lanes));
@@ -96,7 +96,7 @@ impl Cpu {
         self.of_two(inst, size, |a, b| Some(Vector::of(size, |n| f(a.lane(size, n), b.lane(size, n)))))
     }
 
-    /// A shift of all lanes by one number, which is in the instruction, or the first of a vector.
+    /// Shifts all lanes by one count: an immediate, or the lowest element of a vector.
     fn shift_all(&mut self, inst: &Instruction, size: usize) -> bool {
         let by = match inst.op_kind(2) {
             OpKind::Immediate8 => inst.immediate8().into(),
@@ -107,7 +107,7 @@ impl Cpu {
     }
 }
 
-/// Each bit by a table of eight, of which three bits say the place.
+/// Ternary logic: the three operand bits form the index of each result bit in a table of eight bits.
 fn choose([a, b, c]: [&Vector; 3], table: u8) -> Vector {
     Vector::of(8, |n| {
         let [a, b, c] = [a, b, c].map(|of| of.lane(8, n));

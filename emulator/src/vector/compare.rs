@@ -1,4 +1,4 @@
-//! Comparisons and tests, whose results are masks, or lanes of ones and zeros.
+//! Comparisons and tests. Their results are masks, or lanes of all ones or zeros.
 
 use crate::cpu::Cpu;
 use crate::general::{CARRY, STATUS, ZERO, signed};
@@ -6,7 +6,7 @@ use crate::operands::{Vector, is_mask};
 use iced_x86::{Instruction, Mnemonic as M};
 use std::cmp::Ordering;
 
-/// Comparison of integers, by its number.
+/// Compares integers by predicate number.
 fn integers(order: Ordering, number: u8) -> bool {
     match number & 7 {
         0 => order.is_eq(),
@@ -20,7 +20,7 @@ fn integers(order: Ordering, number: u8) -> bool {
     }
 }
 
-/// Comparison of floats, by its number; those above fifteen differ in exceptions only.
+/// Compares floats by predicate number. Predicates that differ by sixteen differ in exceptions only.
 fn floats(order: Option<Ordering>, number: u8) -> bool {
     let is = |holds: fn(Ordering) -> bool| order.is_some_and(holds);
     let or = |holds: fn(Ordering) -> bool| order.is_none_or(holds);
@@ -104,7 +104,7 @@ impl Cpu {
         }
     }
 
-    /// Flags say whether two vectors have ones in common, and whether the first has all of the second one's.
+    /// Sets ZF if the vectors have no common ones, and CF if the first has all ones of the second.
     fn test(&mut self, inst: &Instruction) {
         let lanes = self.lanes(inst, 8);
         let (a, b) = (self.source(inst, 0, lanes), self.source(inst, 1, lanes));

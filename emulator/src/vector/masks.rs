@@ -5,7 +5,7 @@ use crate::general::{CARRY, STATUS, ZERO};
 use crate::operands::{is_mask, low};
 use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
-/// The bits of a mask, by the last letter.
+/// The width of a mask, by the last letter of the mnemonic.
 fn bits(mnemonic: M) -> usize {
     match mnemonic {
         M::Kmovb | M::Kandb | M::Kandnb | M::Korb | M::Kxorb | M::Knotb | M::Kortestb | M::Kshiftrb => 8,

@@ -1,4 +1,5 @@
-//! Instructions on vectors and masks, a file a family. Each says whether it knows the instruction.
+//! Vector and mask instructions, one file for each family. Each function returns false for an unknown
+//! instruction.
 
 mod arithmetic;
 mod compare;

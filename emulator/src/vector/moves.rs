@@ -1,4 +1,4 @@
-//! Loads, stores, moves between registers, one element for all lanes, and blends.
+//! Loads, stores, register moves, broadcasts and blends.
 
 use crate::cpu::Cpu;
 use crate::operands::{Lanes, Vector, is_vector};
@@ -44,7 +44,7 @@ impl Cpu {
         true
     }
 
-    /// The processor raises an exception where these aren't at a multiple of their bytes.
+    /// Checks alignment: the processor raises an exception at an address that is no multiple of the size.
     fn check_aligned(&self, inst: &Instruction, lanes: Lanes) {
         let bytes = (lanes.size * lanes.count) as u64;
         let in_memory = (0..2).any(|n| inst.op_kind(n) == OpKind::Memory);
@@ -54,7 +54,7 @@ impl Cpu {
         );
     }
 
-    /// Moves of single elements, and what repeats one.
+    /// Moves and broadcasts of single elements.
     fn elements(&mut self, inst: &Instruction) -> bool {
         match inst.mnemonic() {
             M::Vmovd => self.move_element(inst, 4, 0),
@@ -85,7 +85,7 @@ impl Cpu {
         }
     }
 
-    /// One element, at the beginning of a register, or elsewhere.
+    /// Moves one element to the lowest lane of a vector, to memory or to a general register.
     fn move_element(&mut self, inst: &Instruction, size: usize, n: u8) {
         let value = self.element(inst, size, usize::from(n) % (16 / size));
         if is_vector(inst, 0) {
@@ -93,7 +93,7 @@ impl Cpu {
         } else if inst.op_kind(0) == OpKind::Memory {
             self.write(self.address(inst), size, value);
         } else {
-            // The upper half becomes zero, as where 32 bits are written.
+            // The upper half becomes zero, as in a 32-bit write.
             self.general[inst.op_register(0).full_register().number()] = value;
         }
     }
@@ -104,7 +104,7 @@ impl Cpu {
         self.put(inst, &Vector::of(size, |_| value), lanes);
     }
 
-    /// The second operand, or the third one where the mask is on.
+    /// Blends: the third operand in enabled lanes, the second elsewhere.
     fn blend(&mut self, inst: &Instruction, size: usize) {
         let lanes = self.lanes(inst, size);
         let otherwise = self.source(inst, 1, lanes.all());

@@ -1,10 +1,10 @@
-//! Permutations, and parts of vectors.
+//! Permutations, shuffles, extractions and byte shifts of vectors.
 
 use crate::cpu::Cpu;
 use crate::operands::{Lanes, Vector, low};
 use iced_x86::{Instruction, Mnemonic as M, OpKind, Register};
 
-/// The bytes of a part within which many instructions stay.
+/// The size of a 128-bit part; many instructions do not cross parts.
 const PART: usize = 16;
 
 impl Cpu {
@@ -45,14 +45,15 @@ impl Cpu {
         self.put(inst, &result, lanes);
     }
 
-    /// The lanes whose numbers a vector has.
+    /// Permutes lanes by a vector of indices.
     fn permute(&mut self, inst: &Instruction, size: usize) {
         let lanes = self.lanes(inst, size);
         let [numbers, from] = [1, 2].map(|n| self.source(inst, n, lanes.all()));
         self.rearrange(inst, lanes, |n| from.lane(size, numbers.lane(size, n) as usize % lanes.count));
     }
 
-    /// The same of two vectors: the first of them and the numbers are the first two operands.
+    /// Permutes the lanes of two vectors by a vector of indices. The first vector and the indices are
+    /// operands 0 and 1, in either order.
     fn permute_two(&mut self, inst: &Instruction, size: usize, [first, numbers]: [u32; 2]) {
         let lanes = self.lanes(inst, size);
         let [first, numbers, second] = [first, numbers, 2].map(|n| self.source(inst, n, lanes.all()));
@@ -62,21 +63,22 @@ impl Cpu {
         });
     }
 
-    /// Any of each four lanes of eight bytes, by two bits each.
+    /// Permutes within each four lanes of eight bytes, by two bits of the immediate for each lane.
     fn permute_fours(&mut self, inst: &Instruction) {
         let lanes = self.lanes(inst, 8);
         let from = self.source(inst, 1, lanes.all());
         self.rearrange(inst, lanes, |n| from.lane(8, n / 4 * 4 + pick(inst, n)));
     }
 
-    /// Two of each four lanes of the first vector and two of the second one.
+    /// Selects two of each four lanes of the first vector, and two of the second.
     fn shuffle_fours(&mut self, inst: &Instruction) {
         let lanes = self.lanes(inst, 4);
         let from = [1, 2].map(|n| self.source(inst, n, lanes.all()));
         self.rearrange(inst, lanes, |n| from[n % 4 / 2].lane(4, n / 4 * 4 + pick(inst, n)));
     }
 
-    /// Whole parts: the lower half of the first vector, the upper one of the second.
+    /// Selects whole parts: the lower half of the result from the first vector, the upper half from the
+    /// second.
     fn shuffle_parts(&mut self, inst: &Instruction, size: usize) {
         let lanes = self.lanes(inst, size);
         let from = [1, 2].map(|n| self.source(inst, n, lanes.all()));
@@ -89,7 +91,7 @@ impl Cpu {
         });
     }
 
-    /// The lanes from a number on of the second vector with the first one behind it.
+    /// Concatenates the second vector and the first, and extracts the lanes from the immediate on.
     fn align(&mut self, inst: &Instruction, size: usize) {
         let lanes = self.lanes(inst, size);
         let [behind, from] = [1, 2].map(|n| self.source(inst, n, lanes.all()));
@@ -100,7 +102,7 @@ impl Cpu {
         });
     }
 
-    /// Bytes of each part, downwards.
+    /// Shifts the bytes of each part towards lower indices.
     fn shift_bytes(&mut self, inst: &Instruction) {
         let lanes = self.lanes(inst, 1);
         let from = self.source(inst, 1, lanes.all());
@@ -121,7 +123,7 @@ impl Cpu {
     }
 }
 
-/// The two bits of the number that are a lane's of four.
+/// The two bits of the immediate for a lane within its group of four.
 fn pick(inst: &Instruction, n: usize) -> usize {
     usize::from(inst.immediate8() >> (2 * (n % 4)) & 3)
 }

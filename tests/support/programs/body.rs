@@ -1,4 +1,4 @@
-//! A function in the making: the values in scope, and the types that they will have when it runs.
+//! A function under construction: the values in scope, with their static types and run-time extents.
 
 use super::choices::Choices;
 use super::flow::Region;
@@ -8,30 +8,30 @@ use rewright_ir::op::Types;
 use rewright_ir::{Arg, Attr, Attrs, Dim, FuncBuilder, Function, Literal, Module, Name, Scalar, Type, Value, registry};
 use std::collections::HashMap;
 
-/// Arrays are not made larger than this.
+/// The limit on the elements of an array.
 const MAX_ELEMENTS: u64 = 1 << 12;
 
-/// A function in the making.
+/// A function under construction.
 pub struct Body<'m> {
     pub builder: FuncBuilder<'m>,
     /// The functions that may be called.
     pub module: &'m Module,
-    /// The values that instructions may use, late ones last.
+    /// The values in scope, latest last.
     pub values: Vec<Value>,
-    /// The branches and loops that are open, inner ones last.
+    /// The open branches and loops, innermost last.
     pub regions: Vec<Region>,
-    /// All values are scalars, and nothing is printed: the function is for `ufunc`.
+    /// Whether all values are scalars and nothing is printed: the function is for `ufunc`.
     pub scalars: bool,
-    /// Symbols that are bound when the function is entered.
+    /// The symbols that are bound at the entry of the function.
     pub symbols: Vec<Dim>,
-    /// The types of the results, once something was returned.
+    /// The types of the results, after the first return.
     results: Option<Vec<Type>>,
-    /// The types with the extents that values will have; `?` where they are not known here.
+    /// The types of values with their run-time extents; `?` for unknown ones.
     actual: HashMap<Value, Type>,
 }
 
 impl<'m> Body<'m> {
-    /// Begins a function; with each parameter's type comes the shape of what will be passed.
+    /// Begins a function. Each parameter has a type and the shape of its argument.
     pub fn new(name: &str, module: &'m Module, params: &[(Type, Option<Vec<u64>>)], scalars: bool) -> Self {
         let names: Vec<String> = (0..params.len()).map(|i| format!("p{i}")).collect();
         let named: Vec<(&str, Type)> =
@@ -48,46 +48,45 @@ impl<'m> Body<'m> {
         Body { builder, module, values, regions: Vec::new(), scalars, symbols, results: None, actual }
     }
 
-    /// The type as the IR has it.
+    /// The static type of a value.
     pub fn ty(&self, value: Value) -> &Type {
         self.builder.func().ty(value)
     }
 
-    /// The type with the extents that the value will have, `?` where they are not known.
+    /// The type of a value with its run-time extents; `?` for unknown ones.
     pub fn actual(&self, value: Value) -> &Type {
         &self.actual[&value]
     }
 
-    /// States the type that a value will have.
+    /// Sets the type of a value with its run-time extents.
     pub fn set_actual(&mut self, value: Value, ty: Type) {
         self.actual.insert(value, ty);
     }
 
-    /// The extents of a value where all are known.
+    /// The run-time extents of a value, if all are known.
     pub fn shape(&self, value: Value) -> Option<Vec<u64>> {
         let extent = |dim: &Dim| if let Dim::Const(n) = dim { Some(*n) } else { None };
         self.actual(value).dims().iter().map(extent).collect()
     }
 
-    /// A value, most often a late one.
+    /// A value in scope, most often a recent one.
     pub fn any(&self, c: &mut Choices<'_>) -> Option<Value> {
         c.late(&self.values)
     }
 
-    /// A value of which something holds.
+    /// A value in scope that satisfies a predicate.
     pub fn some(&self, c: &mut Choices<'_>, is_it: impl Fn(&Self, Value) -> bool) -> Option<Value> {
         let list: Vec<Value> = self.values.iter().copied().filter(|&v| is_it(self, v)).collect();
         c.late(&list)
     }
 
-    /// An array.
+    /// An array in scope.
     pub fn array(&self, c: &mut Choices<'_>) -> Option<Value> {
         self.some(c, |body, v| body.ty(v).is_array())
     }
 
-    /// Appends an instruction and brings its results into scope, if it is well-typed and, as far as is
-    /// known here, will not fail for the extents of its operands. Once in a while one that will is let
-    /// through.
+    /// Appends an instruction and brings its results into scope, if it is well-typed and, as far as
+    /// known, succeeds at run time. Occasionally lets an instruction pass that fails.
     pub fn inst(
         &mut self,
         c: &mut Choices<'_>,
@@ -133,7 +132,7 @@ impl<'m> Body<'m> {
         self.inst(c, name, args, attrs)?.first().copied()
     }
 
-    /// The types that the results will have; none if the op will fail.
+    /// The result types with run-time extents; `None` if the op fails.
     fn expected(&self, name: &str, args: &[Arg], attrs: &Attrs) -> Option<Types> {
         let ty = |arg: &Arg| match arg {
             Arg::Value(v) => self.actual(*v).clone(),
@@ -160,10 +159,10 @@ impl<'m> Body<'m> {
         Some(types)
     }
 
-    /// Appends what one step says.
+    /// Appends the instructions of one step.
     pub fn step(&mut self, c: &mut Choices<'_>) {
         let kind = c.below(40);
-        // Ops that do not fit are left out, so a step may do nothing.
+        // Ill-typed ops are dropped, so a step may do nothing.
         let _: Option<()> = match kind {
             30..=31 => effects::ufunc(self, c),
             32..=33 => flow::begin(self, c),
@@ -183,7 +182,7 @@ impl<'m> Body<'m> {
         };
     }
 
-    /// Returns some of the values in scope: they fit the types of other returns.
+    /// Returns values in scope that fit the types of earlier returns.
     pub fn ret(&mut self, c: &mut Choices<'_>) {
         let returned: Vec<Arg> = match self.results.clone() {
             Some(types) => {
@@ -199,7 +198,7 @@ impl<'m> Body<'m> {
         self.builder.ret(returned).expect("values can be returned");
     }
 
-    /// Ends all regions and returns.
+    /// Closes all regions and returns.
     pub fn finish(mut self, c: &mut Choices<'_>) -> Function {
         while !self.regions.is_empty() {
             flow::end(&mut self, c);
@@ -210,13 +209,13 @@ impl<'m> Body<'m> {
         function
     }
 
-    /// A dim of an extent: a symbol if one is bound to it, or the number.
+    /// A dim of an extent: a symbol that is bound to it, or the constant.
     pub fn known(&self, c: &mut Choices<'_>, n: u64) -> Dim {
         let symbols: Vec<Dim> = self.symbols.iter().copied().filter(|&dim| extent(dim) == Dim::Const(n)).collect();
         if c.one_in(2) { c.late(&symbols).unwrap_or(Dim::Const(n)) } else { Dim::Const(n) }
     }
 
-    /// A type that a value may have where it goes on under another name: some of its dims are less certain.
+    /// A more general type for a value that is passed on: some of its dims are symbols or `?`.
     pub fn general(&self, c: &mut Choices<'_>, value: Value) -> Type {
         let (stated, actual) = (self.ty(value), self.actual(value));
         if stated.is_scalar() {
@@ -231,13 +230,13 @@ impl<'m> Body<'m> {
     }
 }
 
-/// The extent that a dim of these programs stands for: symbols end with it.
+/// The extent of a dim in these programs: the number at the end of a symbol.
 fn extent(dim: Dim) -> Dim {
     let Dim::Sym(name) = dim else { return dim };
     name.as_str().trim_start_matches(|ch: char| !ch.is_ascii_digit()).parse().map_or(Dim::Any, Dim::Const)
 }
 
-/// The type with the extents that its symbols stand for.
+/// The type with symbols replaced by their extents.
 pub fn concrete(ty: &Type) -> Type {
     let dims = ty.is_array().then(|| ty.dims().iter().map(|&dim| extent(dim)).collect());
     Type::from_parts(ty.dtype(), dims)

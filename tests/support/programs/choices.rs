@@ -1,6 +1,7 @@
 //! Choices decoded from bytes.
 
-/// A list of choices. When the bytes run out every choice is the first, which is the simplest.
+/// A sequence of choices. After the last byte every choice is the first alternative, which is the
+/// simplest.
 pub struct Choices<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -23,17 +24,17 @@ impl<'a> Choices<'a> {
         number % n.max(1)
     }
 
-    /// True once in `n` times.
+    /// True with probability 1 / `n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         n > 0 && self.below(n) == n - 1
     }
 
-    /// One of a list that is not empty.
+    /// An element of a list, which must not be empty.
     pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    /// One of a list, most often one of the last; none of an empty one.
+    /// An element of a list, most often one of the last; `None` if the list is empty.
     pub fn late<T: Copy>(&mut self, list: &[T]) -> Option<T> {
         let n = list.len();
         let back = if self.one_in(3) { self.below(n) } else { self.below(n.min(3)) };

@@ -3,7 +3,7 @@
 use super::choices::Choices;
 use rewright_ir::{Array, Complex64, DType, Datum, Dim, Kind, Literal, Name, Scalar, Type};
 
-/// What most values of a program are made of.
+/// The extents and dtypes that most values of a program have.
 pub struct Stock {
     /// The extents of arrays, aligned at the last axis, so that most arrays broadcast.
     extents: [u64; 4],
@@ -12,9 +12,9 @@ pub struct Stock {
 }
 
 impl Stock {
-    /// Any.
+    /// Chooses extents and dtypes.
     pub fn choose(c: &mut Choices<'_>) -> Self {
-        // Loops in tiles begin where the last two axes are longer than a tile.
+        // Tiling starts at last axes that are longer than a tile.
         let small = [0; 4].map(|_| c.pick(&[2, 3, 1, 5, 0, 17, 4, 33]));
         let large = [1, c.pick(&[1, 2]), c.pick(&[70, 130]), c.pick(&[67, 129])];
         Stock { extents: if c.one_in(30) { large } else { small }, dtypes: [(); 2].map(|()| c.pick(&DType::ALL)) }
@@ -25,16 +25,16 @@ impl Stock {
         if c.one_in(3) { c.pick(&DType::ALL) } else { c.pick(&self.dtypes) }
     }
 
-    /// Some last axes, some of them 1.
+    /// A shape of some last extents, with some of them replaced by 1.
     fn shape(&self, c: &mut Choices<'_>) -> Vec<u64> {
         let rank = c.pick(&[1, 2, 3, 0, 4, 1, 2]);
-        // The larger the rank, the more axes are 1, so that no array is large.
+        // Higher ranks have more extents of 1, so arrays stay small.
         self.extents[4 - rank..].iter().map(|&extent| if c.one_in(4 - rank / 2) { 1 } else { extent }).collect()
     }
 }
 
-/// A dim of a parameter: a symbol, `?`, or the number. Symbols end with the extent; several stand for each,
-/// so that not all equal extents are known to be equal.
+/// A dim of a parameter: a symbol, `?`, or the constant. The name of a symbol ends with its extent. An
+/// extent has several symbols, so not all equal extents are known to be equal.
 fn dim(c: &mut Choices<'_>, extent: u64) -> Dim {
     match c.below(3) {
         0 if extent != 1 => Dim::Sym(Name::new(&format!("{}{extent}", c.pick(&["n", "n", "n", "m"])))),
@@ -65,7 +65,7 @@ pub fn argument(c: &mut Choices<'_>, dtype: DType, shape: Option<&[u64]>) -> Dat
     }
 }
 
-/// A literal: weak ones of each kind, and such with a dtype.
+/// A literal: weak ones of each kind, and ones with a dtype.
 pub fn literal(c: &mut Choices<'_>) -> Literal {
     match c.below(5) {
         0 => Literal::Int(c.pick(&[1, 0, 2, -1, 3, 7, 127, 300])),
@@ -79,7 +79,7 @@ pub fn literal(c: &mut Choices<'_>) -> Literal {
     }
 }
 
-/// A scalar: often a special one.
+/// A scalar, often a special value.
 pub fn scalar(c: &mut Choices<'_>, dtype: DType) -> Scalar {
     let float = |c: &mut Choices<'_>| match c.below(4) {
         0 => c.below(16) as f64 - 4.0,
@@ -126,7 +126,7 @@ fn strided(c: &mut Choices<'_>, dtype: DType, shape: &[usize]) -> Array {
     }
 }
 
-/// Every axis sliced by one step; the buffer stays shared.
+/// Slices every axis by one step; the buffer stays shared.
 fn sliced(array: Array, step: isize) -> Array {
     rewright_ir::with_array!(array, |a| {
         let mut a = a;

@@ -1,4 +1,4 @@
-//! Steps that call, change values, end them, or print.
+//! Steps with effects: calls, stores, dels and prints.
 
 use super::body::{Body, concrete};
 use super::choices::Choices;
@@ -9,12 +9,12 @@ fn callee(name: Name) -> Attrs {
     Attrs::new().with("callee", Attr::Func(name))
 }
 
-/// Functions of scalars only, or the others.
+/// The functions of scalars, or the other ones.
 fn functions(body: &Body<'_>, scalars: bool) -> Vec<Name> {
     body.module.names().filter(|name| name.as_str().starts_with('u') == scalars).collect()
 }
 
-/// A function of scalars, applied to every element.
+/// Applies a function of scalars elementwise.
 pub fn ufunc(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let name = c.late(&functions(body, true))?;
     let params = body.module.signature(name)?.params;
@@ -30,7 +30,7 @@ pub fn ufunc(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     body.inst(c, "ufunc", args, callee(name)).map(drop)
 }
 
-/// A call, with values that fit, or such as are made for it.
+/// A call, with values in scope that fit or with new ones.
 pub fn call(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let scalars = c.one_in(4);
     let name = c.late(&functions(body, scalars))?;
@@ -42,7 +42,7 @@ pub fn call(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     body.inst(c, "call", args, callee(name)).map(drop)
 }
 
-/// A value of a type, or one that is made.
+/// A value in scope of a type, or a new one.
 pub fn argument(body: &mut Body<'_>, c: &mut Choices<'_>, param: &Type) -> Option<Arg> {
     let wanted = concrete(param);
     let found = body.some(c, |b, v| b.ty(v).fits(param) && b.actual(v).fits(&wanted));
@@ -53,7 +53,7 @@ pub fn argument(body: &mut Body<'_>, c: &mut Choices<'_>, param: &Type) -> Optio
     if param.is_scalar() {
         return Some(literal.into());
     }
-    // Of many dims that may be anything only the smallest array may be small enough, or an empty one.
+    // With several dims of `?`, only small or empty arrays may be within the limit.
     for choices in [&[2, 1, 3][..], &[1], &[0]] {
         let known = |dim: &Dim| if *dim == Dim::Any { Dim::Const(c.pick(choices)) } else { *dim };
         let dims: Vec<Dim> = wanted.dims().iter().map(known).collect();
@@ -64,7 +64,7 @@ pub fn argument(body: &mut Body<'_>, c: &mut Choices<'_>, param: &Type) -> Optio
     None
 }
 
-/// A store, before and after which the value, or a view of it, is read.
+/// A store to a value that is read before and after, directly or through a view.
 pub fn store(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let dest = body.array(c)?;
     let before = match c.below(4) {
@@ -88,7 +88,7 @@ pub fn store(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     Some(())
 }
 
-/// A value that can be stored into another.
+/// A value that can be stored to another.
 fn fitting(body: &Body<'_>, c: &mut Choices<'_>, dest: Value) -> Option<Value> {
     let rank = body.ty(dest).rank();
     body.some(c, |b, v| {
@@ -104,7 +104,7 @@ fn read(body: &mut Body<'_>, c: &mut Choices<'_>, value: Value) -> Option<Value>
     }
 }
 
-/// The end of a value that nothing after it needs.
+/// Ends a value that no later instruction needs.
 pub fn del(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let value = body.some(c, |b, v| b.regions.iter().all(|region| !region.needs(v)))?;
     body.inst(c, "del", [value], Attrs::new())?;
@@ -112,7 +112,7 @@ pub fn del(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     Some(())
 }
 
-/// A line of small values.
+/// Prints small values.
 pub fn print(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let small = |b: &Body<'_>, v| b.shape(v).is_some_and(|shape| shape.iter().product::<u64>() <= 20);
     let args: Vec<Value> = (0..1 + c.below(2)).filter_map(|_| body.some(c, small)).collect();

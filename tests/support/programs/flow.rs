@@ -1,44 +1,44 @@
 //! Branches and loops.
 //!
-//! Steps come in a flat list: one begins a region, a later one ends it or goes on to its next arm, so any
-//! step can be left out.
+//! Steps form a flat list: one opens a region, a later one closes it or moves to its next arm. So any
+//! step can be dropped.
 
 use super::body::Body;
 use super::choices::Choices;
 use rewright_ir::{Arg, Attr, Attrs, Block, DType, Dim, Target, Type, Value};
 
-/// Regions nest no deeper, so that programs end soon.
+/// The limit on nesting, so that programs end soon.
 const MAX_DEPTH: usize = 3;
 
-/// A part of a function that is open.
+/// An open region of a function.
 pub enum Region {
     /// The arm of a branch.
     Branch {
-        /// The arms to come, with the values that their parameters have.
+        /// The blocks of the arms that are not yet generated.
         arms: Vec<Block>,
-        /// Where all arms go, with what goes there if an arm has nothing of its own.
+        /// The join block of the arms, and the default arguments for it.
         join: Block,
         defaults: Vec<Value>,
-        /// The values in scope before it, and those that some arm has ended.
+        /// The values in scope before the branch, and those that some arm has ended.
         outer: Vec<Value>,
         ended: Vec<Value>,
-        /// Some arm, or the branch itself, goes to `join`.
+        /// Whether an arm, or the branch itself, reaches `join`.
         joined: bool,
     },
     /// The body of a loop.
     Loop {
-        /// Where each round begins, with a counter and the values that are carried.
+        /// The loop header, with a counter and the carried values.
         head: Block,
-        /// Where it goes on; if none yet, the loop is tested at its end.
+        /// The exit block; `None` for a loop that tests its condition at the end.
         exit: Option<Block>,
         rounds: i64,
-        /// The values in scope before it, and its parameters.
+        /// The values in scope before the loop, and its parameters.
         outer: Vec<Value>,
     },
 }
 
 impl Region {
-    /// True if the value must stay: the region uses it once more.
+    /// True if the region still uses the value, so that it can't be ended.
     pub fn needs(&self, value: Value) -> bool {
         match self {
             Region::Branch { defaults, .. } => defaults.contains(&value),
@@ -55,7 +55,7 @@ pub fn begin(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     if c.one_in(3) { begin_loop(body, c) } else { begin_branch(body, c) }
 }
 
-/// Ends the arm or the loop that is open.
+/// Ends the innermost arm or loop.
 pub fn end(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     match body.regions.pop()? {
         Region::Loop { head, exit, rounds, outer } => end_loop(body, c, head, exit, rounds, outer),
@@ -63,7 +63,8 @@ pub fn end(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     }
 }
 
-/// A block whose parameters take values, with types that may say less of them.
+/// A block whose parameters receive values. The types of parameters may be more general than those of the
+/// values.
 fn block(body: &mut Body<'_>, c: &mut Choices<'_>, name: &str, counter: Option<Type>, values: &[Value]) -> Block {
     let types: Vec<Type> = counter.clone().into_iter().chain(values.iter().map(|&v| body.general(c, v))).collect();
     let params: Vec<(&str, Type)> = types.into_iter().map(|ty| ("q", ty)).collect();
@@ -78,12 +79,12 @@ fn to(block: Block, args: &[Value]) -> Target {
     Target { block, args: args.iter().copied().collect() }
 }
 
-/// Values that are passed on.
+/// Some values in scope to pass to a block.
 fn passed(body: &Body<'_>, c: &mut Choices<'_>) -> Vec<Value> {
     (0..c.below(4)).filter_map(|_| body.any(c)).collect()
 }
 
-/// Values for a block's parameters: those that the arm made last where they fit, else the defaults.
+/// Arguments for the parameters of a block: recent values of the arm that fit, or the defaults.
 fn arguments(body: &Body<'_>, c: &mut Choices<'_>, params: &[Value], defaults: &[Value]) -> Vec<Value> {
     let fits = |v: Value, param: Value| {
         let (given, wanted) = (body.actual(v), body.actual(param));
@@ -153,7 +154,7 @@ fn begin_branch(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     Some(())
 }
 
-/// Goes on at the next arm of the innermost region, or after it where there is none.
+/// Continues in the next arm of the innermost region, or in its join block after the last arm.
 fn next_arm(body: &mut Body<'_>) {
     let Some(Region::Branch { arms, join, outer, ended, .. }) = body.regions.last_mut() else { return };
     body.values.clone_from(outer);
@@ -168,7 +169,7 @@ fn next_arm(body: &mut Body<'_>) {
     body.values.extend(body.builder.func().block_params(block));
 }
 
-/// A value has ended: nothing after the branch that is open may use it.
+/// Removes an ended value from scope, for the rest of the innermost branch and after it.
 pub fn forget(body: &mut Body<'_>, value: Value) {
     body.values.retain(|&v| v != value);
     if let Some(Region::Branch { ended, .. }) = body.regions.last_mut() {
@@ -219,7 +220,7 @@ fn begin_loop(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     Some(())
 }
 
-/// 0, as the value that a counter begins with.
+/// The initial value 0 of a counter.
 fn start(body: &mut Body<'_>) -> Option<Value> {
     body.builder.op_with("cast", [Arg::from(0)], Attrs::new().with("to", Attr::DType(DType::I64))).ok()
 }

@@ -1,8 +1,9 @@
-//! Random well-typed programs: any dtype, ranks 0 to 4, extents 0 and 1, strided operands, special values,
-//! shared values, functions of scalars and of arrays, branches, loops, views, stores, dels and prints.
+//! Random well-typed programs: any dtype, ranks 0 to 4, extents 0 and 1, strided operands, special
+//! values, shared values, functions of scalars and of arrays, branches, loops, views, stores, dels and
+//! prints.
 //!
-//! A program is decoded from a [`Recipe`], lists of bytes, each a choice. A step has bytes of its own, so
-//! steps can be left out: that, and smaller bytes, are how proptest makes programs small.
+//! A program is decoded from a [`Recipe`]: lists of bytes, each a choice. Each step has its own bytes, so
+//! steps can be dropped. proptest shrinks programs by dropping steps and by smaller bytes.
 
 mod body;
 mod choices;
@@ -18,10 +19,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use rewright_ir::{Datum, Function, Module, Type, parse_module};
 
-/// What a program is made from.
+/// The choices from which a program is decoded.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    /// Extents and dtypes that are frequent.
+    /// The extents and dtypes that are frequent.
     stock: Vec<u8>,
     /// Functions of scalars.
     ufuncs: Vec<Part>,
@@ -31,7 +32,7 @@ pub struct Recipe {
     main: Part,
 }
 
-/// What a function is made from: its parameters, arguments and results, then its steps.
+/// The choices for a function: its parameters, arguments and results, then its steps.
 #[derive(Clone, Debug)]
 pub struct Part {
     head: Vec<u8>,
@@ -42,7 +43,7 @@ fn part(steps: usize) -> impl Strategy<Value = Part> {
     (vec(any::<u8>(), 0..80), vec(vec(any::<u8>(), 4..24), 0..steps)).prop_map(|(head, steps)| Part { head, steps })
 }
 
-/// Recipes.
+/// The strategy of recipes.
 pub fn recipes() -> impl Strategy<Value = Recipe> {
     let few = 0..3usize;
     (vec(any::<u8>(), 0..7), vec(part(8), few.clone()), vec(part(10), few), part(32))
@@ -51,9 +52,10 @@ pub fn recipes() -> impl Strategy<Value = Recipe> {
 
 /// A program with arguments for one call.
 pub struct Program {
-    /// The module, read from text, so that its instructions have places; the program is its function `f`.
+    /// The module, parsed from text so that its instructions have locations. The program is its function
+    /// `f`.
     pub module: Module,
-    /// One for each parameter.
+    /// The arguments, one for each parameter.
     pub args: Vec<Datum>,
 }
 

@@ -1,5 +1,5 @@
-//! Steps that compute: elementwise ops, views, reductions, constructors, indexing, and results that are
-//! read at two places.
+//! Steps that compute: elementwise ops, views, reductions, constructors, indexing, and ops that read one
+//! value twice.
 
 use super::body::Body;
 use super::choices::Choices;
@@ -20,7 +20,7 @@ fn none() -> Attrs {
 
 /// Any elementwise op on any values and literals.
 pub fn elementwise(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
-    // Many combinations of dtypes are refused.
+    // Tries several times, because many combinations of dtypes are ill-typed.
     (0..4).find_map(|_| {
         let op = c.pick(&ELEMENTWISE);
         let (Arity::Exactly(arity) | Arity::AtLeast(arity)) = op.arity;
@@ -87,7 +87,7 @@ fn slice(c: &mut Choices<'_>) -> SliceSpec {
     }
 }
 
-/// Dims that an array may be given in the same order: all in one, the axes moved, or one more.
+/// Dims for a reshape: flat, rotated, or with one more axis.
 fn reshaped(body: &Body<'_>, c: &mut Choices<'_>, value: Value) -> Attr {
     let mut shape = body.shape(value).unwrap_or_default();
     match c.below(3) {
@@ -97,14 +97,14 @@ fn reshaped(body: &Body<'_>, c: &mut Choices<'_>, value: Value) -> Attr {
         _ => shape.insert(c.below(shape.len() + 1), 1),
     }
     let mut dims: Vec<Dim> = shape.iter().map(|&extent| body.known(c, extent)).collect();
-    // One may be left to be found out.
+    // One dim may be `?`, to be inferred.
     if let Some(dim) = dims.get_mut(c.below(8)) {
         *dim = Dim::Any;
     }
     Attr::Dims(dims.into())
 }
 
-/// Dims that an array broadcasts to: axes of extent 1 stretched, new ones before.
+/// Dims for a broadcast: stretched axes of extent 1, and new leading axes.
 fn stretched(body: &Body<'_>, c: &mut Choices<'_>, value: Value) -> Attr {
     let mut dims = Vec::new();
     if c.one_in(3) {
@@ -120,7 +120,7 @@ fn stretched(body: &Body<'_>, c: &mut Choices<'_>, value: Value) -> Attr {
     Attr::Dims(dims.into())
 }
 
-/// A symbol, or a number.
+/// A bound symbol, or a constant.
 fn bound(body: &Body<'_>, c: &mut Choices<'_>) -> Dim {
     c.late(&body.symbols).unwrap_or(Dim::Const(c.pick(&[3, 1, 2])))
 }
@@ -137,7 +137,7 @@ pub fn reduction(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     if c.below(2) == 1 {
         attrs.set(Name::new("keepdims"), Attr::Bool(true));
     }
-    // Of nothing there is no least element.
+    // `min`, `max` and the like fail without elements.
     let empty = body.shape(value).is_none_or(|shape| shape.contains(&0));
     if empty && !["sum", "prod", "any", "all"].contains(&name) && !c.one_in(20) {
         return None;
@@ -145,7 +145,7 @@ pub fn reduction(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     body.inst(c, name, [value], attrs).map(drop)
 }
 
-/// An array that is made from nothing, or an extent.
+/// A constructor, or the extent of an axis.
 pub fn constructor(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let like = body.array(c);
     let shape = like.and_then(|v| body.shape(v)).unwrap_or_default();
@@ -187,13 +187,13 @@ pub fn constructor(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     .map(drop)
 }
 
-/// A position of an axis; once in a while out of bounds.
+/// A position of an axis, occasionally out of bounds.
 fn position(c: &mut Choices<'_>, extent: u64) -> i64 {
     let inside = c.below(2 * extent as usize) as i64 - extent as i64;
     if c.one_in(60) { extent as i64 } else { inside }
 }
 
-/// Positions of an axis, as constant data.
+/// Positions of an axis as a constant array.
 fn positions(body: &mut Body<'_>, c: &mut Choices<'_>, extent: u64) -> Option<Value> {
     let list: Vec<i64> = (0..1 + c.below(4)).map(|_| position(c, extent)).collect();
     let dtype = c.pick(&[DType::I64, DType::I8, DType::I32]);
@@ -201,7 +201,7 @@ fn positions(body: &mut Body<'_>, c: &mut Choices<'_>, extent: u64) -> Option<Va
     body.op(c, "constant", Vec::<Arg>::new(), none().with("value", Attr::Array(Arc::new(data))))
 }
 
-/// A read at positions or where a mask is true, or an update.
+/// An indexing op: a read at positions or by a mask, or an update.
 pub fn indexing(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let value = body.array(c)?;
     let shape = body.shape(value)?;
@@ -244,7 +244,7 @@ pub fn indexing(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     .map(drop)
 }
 
-/// Two arrays put together or multiplied.
+/// Concatenates, stacks or multiplies two arrays.
 pub fn joined(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let (x, y) = (body.array(c)?, body.array(c)?);
     let rank = body.ty(x).rank();
@@ -266,7 +266,7 @@ pub fn joined(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     .map(drop)
 }
 
-/// Two results of one op, or one value twice, one of them through a view: read at two places.
+/// Combines two results of one op, or a value with itself; the first is read through a view.
 pub fn two_places(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let value = body.any(c)?;
     let (first, second) = match c.below(4) {

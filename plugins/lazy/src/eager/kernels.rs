@@ -56,7 +56,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The table's entry for an operation. [`Kernel::executable`] compiles it.
+    /// The table's entry for an operation. `executable` compiles it.
     pub fn of(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space) -> Arc<Kernel> {
         let key = Key::of(operation, readings, space);
         let now = CLOCK.fetch_add(1, Relaxed);
