@@ -5,8 +5,8 @@
 //! no register holds state that the processor lacks. In both cases, an unknown instruction is left to the
 //! processor if no register holds such state.
 //!
-//! The handler runs on the stack of the interpreted code, below the red zone. So that code may not lower
-//! its stack pointer further. Kernels of `x64` allocate their frame at entry.
+//! The handler runs on the stack of the interpreted code, below the red zone. So that code may lower its
+//! stack pointer by the red zone at most. Kernels of `x64` allocate their frame at entry.
 
 use crate::cpu::{Cpu, Stop};
 use crate::{detect, give_up, report};

@@ -51,7 +51,7 @@ pub struct Edit {
     pub ends: HashMap<Block, End>,
     /// The results to keep, by index; `None` keeps all.
     pub results: Option<Vec<usize>>,
-    /// Whether a block with a single predecessor, whose only successor it is, is merged into that
+    /// Whether blocks are merged into their predecessor, if each is the other's only successor and
     /// predecessor.
     pub merge: bool,
     /// Whether other functions call this one, so that its parameters are fixed.

@@ -1,5 +1,5 @@
-//! Expressions built with operators agree with NumPy. `T1` to `T66` and `J15` to `J28` number rows of a
-//! comparison of array languages, from which the numbers here come.
+//! Expressions built with operators agree with NumPy. Tags such as `T1` and `J15` are rows of a
+//! comparison with Julia and JAX, from which the numbers are taken.
 
 use rewright::ir::{Style, Styled, parse_module};
 use rewright::{Array, DType, Datum, Name, NoObserver, Pipeline, Scalar};
@@ -43,10 +43,10 @@ fn functions_broadcast() {
         assert_eq!(computed(y), [4.0, 6.0, 8.0]);
     }
     assert_eq!((2 * x.lazy()).materialize().unwrap(), (2.0 * x.lazy()).materialize().unwrap());
-    // T2
+    // T2: a long chain of functions.
     let deep = (0..10).fold(x.lazy(), |y, n| y * 2.0 + f64::from(n));
     assert_eq!(computed(deep)[0], (0..10).fold(1.0, |y, n| y * 2.0 + f64::from(n)));
-    // T3, T5, T6, T7
+    // T3, T5, T6, T7: stretched axes, an extent of 0, rank 0, and other lengths.
     let column = array(&[2, 1], &[10.0, 20.0]);
     assert_eq!(computed(column.lazy() + &x), [11.0, 12.0, 13.0, 21.0, 22.0, 23.0]);
     let none = (array(&[0, 3], &[]).lazy() + count(&[1, 3])).materialize().unwrap();
@@ -59,7 +59,7 @@ fn functions_broadcast() {
 
 #[test]
 fn shapes_that_do_not_fit_are_named() {
-    // T4
+    // T4: the error names both operands.
     let (x, y) = (count(&[3]), count(&[4]));
     let error = (x.lazy() + 2.0 * y.lazy()).materialize().unwrap_err();
     assert_eq!(
@@ -78,7 +78,7 @@ fn shapes_that_do_not_fit_are_named() {
 
 #[test]
 fn scalars_alone_give_a_scalar() {
-    // T8
+    // T8: operands of rank 0 only.
     let x = (Scalar::F64(2.0).lazy() + 1.0) * 3;
     assert_eq!(x.materialize().unwrap(), Datum::Scalar(Scalar::F64(9.0)));
     assert_eq!((Expr::from(2) + 3).materialize().unwrap(), Datum::Scalar(Scalar::I64(5)));
@@ -86,10 +86,9 @@ fn scalars_alone_give_a_scalar() {
     assert_eq!(count(&[2]).lazy().materialize().unwrap(), Datum::from(count(&[2])));
 }
 
-/// T11, J15.
+/// T11, J15: expressions of many operands.
 #[test]
 fn there_may_be_any_number_of_operands() {
-    // T11
     for n in [12, 50, 200] {
         let all: Vec<Array> =
             (0..n).map(|k| count(&[5]).lazy() + k as i64).map(|e| e.materialize().unwrap().to_array()).collect();
@@ -123,23 +122,23 @@ fn literals_are_weak() {
     assert_eq!(dtype(ints.lazy() * 2.5), DType::F64);
     assert_eq!(dtype(ints.lazy() * 2.0_f32), DType::F64);
     assert_eq!(dtype(single.lazy().gt(0.0).where_(1.0_f32, 0)), DType::F32);
-    // T15
+    // T15: complex literals.
     let i = rewright::Complex64::new(0.0, 1.0);
     assert_eq!(dtype(single.lazy() * i), DType::C64);
     assert_eq!(computed((single.lazy() * i * i).real()), [-0.5, -0.5]);
-    // T12, T17
+    // T12, T17: a literal as an operand of `where`.
     let chosen = single.lazy().gt(0.0).where_(&ints, 0);
     assert_eq!(dtype(chosen), DType::I32);
-    // T13
+    // T13: literal exponents.
     let x = array(&[2], &[2.0, 3.0]);
     for (power, wanted) in [(2.0, [4.0, 9.0]), (3.0, [8.0, 27.0]), (0.0, [1.0, 1.0]), (-1.0, [0.5, 1.0 / 3.0])] {
         assert_eq!(computed(x.lazy().pow(power)), wanted);
     }
     assert_eq!(computed(x.lazy().pow(0.5)), [2f64.sqrt(), 3f64.sqrt()]);
-    // T14
+    // T14: comparisons and logical operators.
     let between = (x.lazy().gt(1.0)) & x.lazy().le(2.0);
     assert_eq!(between.materialize().unwrap().to_array().to_string(), "[ True False]");
-    // T18
+    // T18: a literal beside an empty array.
     assert_eq!(dtype(Array::full(Scalar::F32(0.0), &[0]).unwrap().lazy() + 1.0), DType::F32);
     // A literal outside the range of the dtype.
     let bytes = Array::full(Scalar::U8(1), &[2]).unwrap();
@@ -148,7 +147,7 @@ fn literals_are_weak() {
 
 #[test]
 fn functions_are_values() {
-    // T16
+    // T16: a function of scalars, called in an expression.
     let text =
         "func @square_plus(%x: f64, %y: f64) -> f64 {\nentry:\n  %0 = mul %x, %x\n  %1 = add %0, %y\n  ret %1\n}";
     let function = |text: &str| {
@@ -187,7 +186,7 @@ fn structure_is_kept() {
     assert_eq!(style(three.lazy() + 1), "tuple");
     assert_eq!(style(three.lazy() + count(&[3])), "dense");
     assert!((three.lazy() + &styled("tuple", &count(&[2]))).materialize().is_err());
-    // T35, T36
+    // T35, T36: ranges stay ranges under affine functions.
     let r = Styled::of(Style::named(Name::new("range")).unwrap(), &count(&[5])).unwrap();
     assert_eq!(style(2 * (r.lazy() + 1) - &r), "range");
     assert_eq!(computed(2 * (r.lazy() + 1) - &r), [2.0, 3.0, 4.0, 5.0, 6.0]);
@@ -196,13 +195,13 @@ fn structure_is_kept() {
 
 #[test]
 fn elements_are_written_in_place() {
-    // T39
+    // T39: assignment keeps the buffer of the destination.
     let x = count(&[4]);
     let mut y = count(&[4]);
     let at = pointer(&y);
     y.assign(2.0 * (x.lazy() + 1.0)).unwrap();
     assert_eq!((numbers(&y.clone().into()), pointer(&y)), (vec![2.0, 4.0, 6.0, 8.0], at));
-    // T42
+    // T42: the destination is an operand.
     y.assign(y.lazy() * 2.0).unwrap();
     assert_eq!((numbers(&y.clone().into()), pointer(&y)), (vec![4.0, 8.0, 12.0, 16.0], at));
     // T40: elements at other positions than the written one are read before they are overwritten.
@@ -220,7 +219,7 @@ fn elements_are_written_in_place() {
     let old = y.clone();
     y.assign(1.0).unwrap();
     assert_eq!((numbers(&y.into()), numbers(&old.into())), (vec![1.0; 4], vec![20.0; 4]));
-    // T43
+    // T43: the transposed destination is an operand.
     let mut square = count(&[2, 2]);
     square.assign(square.permuted(&[1, 0])).unwrap();
     assert_eq!(numbers(&square.into()), [0.0, 2.0, 1.0, 3.0]);
@@ -228,7 +227,7 @@ fn elements_are_written_in_place() {
 
 #[test]
 fn destinations_win() {
-    // T44, T48
+    // T44, T48: expressions broadcast to the destination.
     let mut y = count(&[3, 4]);
     y.assign(count(&[4]).lazy() + 1).unwrap();
     assert_eq!(numbers(&y.clone().into())[4..8], [1.0, 2.0, 3.0, 4.0]);
@@ -238,7 +237,7 @@ fn destinations_win() {
     assert_eq!(numbers(&y.clone().into()), [0.5; 12]);
     y.assign(2).unwrap();
     assert_eq!(numbers(&y.clone().into()), [2.0; 12]);
-    // T45, T46
+    // T45, T46: an expression that does not fit leaves the destination unchanged.
     let at = pointer(&y);
     for wrong in [count(&[2, 3, 4]), count(&[5]), count(&[1, 3, 4]), count(&[4, 4])] {
         let error = y.assign(wrong.lazy() * 2.0).unwrap_err().to_string();
@@ -247,7 +246,7 @@ fn destinations_win() {
     }
     // An extent of 1 is not stretched.
     assert!(array(&[1], &[1.0]).assign(count(&[3])).is_err());
-    // T47
+    // T47: the destination decides the dtype, but only `cast` converts floats to integers.
     let mut single = Array::full(Scalar::F32(0.0), &[2]).unwrap();
     single.assign(array(&[2], &[0.1, 0.2]).lazy() * 2.0).unwrap();
     assert_eq!(single.get(&[0]), Some(Scalar::F32(0.2)));
@@ -291,7 +290,7 @@ fn expressions_may_be_very_deep() {
     assert!(error.contains("a `neg` of shape [2]"), "{error}");
 }
 
-/// J16.
+/// J16: `flatten`.
 #[test]
 fn a_nest_is_one_function_and_its_arguments() {
     let (x, y) = (array(&[3], &[1.0, 2.0, 3.0]), array(&[2, 1], &[0.5, 0.25]));
@@ -310,7 +309,7 @@ fn a_nest_is_one_function_and_its_arguments() {
 
 #[test]
 fn destinations_keep_their_style() {
-    // T66
+    // T66: a styled operand with a dense destination, and a styled destination.
     let d = styled("diagonal", &count(&[3, 3]));
     let mut y = count(&[3, 3]);
     y.assign(d.lazy() * 2.0).unwrap();

@@ -25,7 +25,7 @@ fn what_a_style_takes_it_keeps() {
             assert_eq!((all.dtype(), all.shape()), (dtype, shape), "{name}");
             let kept = Styled::keep(style, &all).unwrap_or_else(|why| panic!("{name}: {why}"));
             assert!(kept.dense().same_bits(&all), "{name}");
-            // The components of an array, put together again, give an equal array with the same elements.
+            // An array that is assembled from these components is equal, and has the same elements.
             let again = Styled::new(style, dtype, shape, kept.components().to_vec()).unwrap();
             assert_eq!(again, kept, "{name}");
             assert_eq!(

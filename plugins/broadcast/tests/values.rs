@@ -105,7 +105,7 @@ entry:
     assert!(error.contains("assemble") && error.contains("above"), "{error}");
 }
 
-/// T79.
+/// T79: the positions of sparse patterns.
 #[test]
 fn sparse_positions_increase_and_are_inside() {
     let ints = |list: &[i64]| Array::from_fn(DType::I64, &[list.len()], |i| Scalar::I64(list[i])).unwrap();

@@ -59,7 +59,7 @@ enum Source {
 }
 
 impl LazyArray {
-    /// An array as it is.
+    /// The array itself, with the identity map.
     pub fn of(array: Array) -> LazyArray {
         LazyArray::whole(Source::Array(array))
     }
@@ -224,7 +224,7 @@ impl LazyArray {
         let shape = self.addressable()?;
         Limits::default().len(&shape)?;
         let forced = self.0.forced.get_or_init(|| match (self.data(), self.strided()) {
-            // The array itself, if it is in that order.
+            // The array itself, if it is already in row-major order.
             (Some(array), _) if self.expr().is_trivial() && is_row_major(array) => Some(array.clone()),
             (data, Some(strided)) => Some(strided.view(data)?.to_array()),
             (_, None) => self.one_by_one(&shape),

@@ -99,8 +99,8 @@ pub fn measure(case: &Case) -> Result<Roofline, Error> {
     let level =
         level.ok_or_else(|| Error::message("--roofline: the processor has no AVX2, or REWRIGHT_X64 forbids it"))?;
     let refused = |e: rewright::lowering::KernelError| Error::message(format!("--roofline: {e}"));
-    // The probe takes at most four inputs and two outputs. Beyond that, fewer and longer arrays stand for
-    // the case's.
+    // The probe takes at most four inputs and two outputs. For more arrays it moves the same bytes in
+    // fewer arrays.
     let (reads, writes) = (case.reads.min(4), case.writes.min(2));
     let mut memory_ns = f64::INFINITY;
     let bytes = usize::try_from(case.bytes).unwrap_or(usize::MAX);

@@ -19,8 +19,8 @@ pub fn in_finisher(expr: &ArrayExpr, operand: usize) -> bool {
     expr.finish.as_ref().is_some_and(|f| f.yields.iter().any(is_it) || f.insts.iter().any(|i| i.args.iter().any(is_it)))
 }
 
-/// Prepends a computation to the body, and replaces an operand by its value. Instructions of the body
-/// that equal one of the computation are merged with it.
+/// Prepends a computation to the body, and replaces an operand by its value. Body instructions that equal
+/// an instruction of the computation are merged with it.
 pub fn put(expr: &mut ArrayExpr, first: Body, operand: usize, element: BodyRef) {
     let mut insts = first.insts;
     let count = insts.len();
