@@ -1,17 +1,16 @@
-//! Zeros that make a product zero, whatever the other factor is.
+//! Absorbing zeros: a product with a zero factor is zero, whatever the other factor is.
 //!
-//! Of integers and bools that is arithmetic. Of floats it is not, for zero times infinity is no number, and
-//! zero times a negative number is a negative zero. `finite=true` on `broadcasted` changes what a product
-//! means: with a factor of zero it is zero, of positive sign. It is so for each element by its value, so
-//! that it does not matter which places somebody looks at: types, the reference evaluation and kernels say
-//! the same.
+//! For integers and bools this is arithmetic. For floats it is not: zero times infinity is NaN, and zero
+//! times a negative number is negative zero. `finite=true` on `broadcasted` changes the meaning of a
+//! product: with a zero factor it is positive zero. The rule depends on the value of each element. So type
+//! inference, the reference evaluator and kernels agree, whichever places they visit.
 
 use crate::element::{Cell, zero};
 use rewright::ir::expr::BodyRef;
 use rewright::ir::{EvalError, Scalars};
 use rewright::{Attrs, DType, Op, Scalar, eval_scalar};
 
-/// The ops of which zero and anything finite is zero, or anything at all where they are of bools.
+/// The ops that zero absorbs if the other operand is finite; for bools, whatever the other operand is.
 pub const ABSORBING: [&str; 3] = ["mul", "bitand", "and"];
 
 /// True if all values of a dtype are finite.
@@ -19,13 +18,14 @@ pub fn is_exact(dtype: DType) -> bool {
     !dtype.is_float() && !dtype.is_complex()
 }
 
-/// True if the attributes of a `broadcasted` make an op absorb that does not by itself.
+/// True if `finite=true` on a `broadcasted` makes zero absorbing for an op that is not absorbing in this
+/// dtype by itself.
 pub fn is_asked(op: Op, attrs: &Attrs, dtype: DType) -> bool {
     attrs.flag("finite") && ABSORBING.contains(&op.name) && !is_exact(dtype)
 }
 
-/// An element of the op's result, of this dtype; `own` are the op's attributes, and `absorbs` says that
-/// zeros are absorbed.
+/// Evaluates the op for one element. `own` holds the op's attributes; `absorbs` says that zeros are
+/// absorbing.
 pub fn element(op: Op, own: &Attrs, args: &[Scalar], dtype: DType, absorbs: bool) -> Result<Scalars, EvalError> {
     match absorbs && args.iter().any(|arg| !arg.truthy()) {
         true => Ok(Scalars::from_iter([zero(dtype)])),
@@ -33,7 +33,7 @@ pub fn element(op: Op, own: &Attrs, args: &[Scalar], dtype: DType, absorbs: bool
     }
 }
 
-/// The same in a kernel: the product, or zero where a factor is.
+/// The same in a kernel: selects zero where a factor is zero, else the product.
 pub fn select(
     cell: &mut Cell<'_>,
     factors: &[(BodyRef, DType)],

@@ -1,7 +1,8 @@
-//! Storage styles for arrays that are not dense: each is one file in [`styles`]. Functions of them are lazy
-//! until they are materialized ([`ops`]), and keep the structure that is proved to stay ([`structure`]).
+//! Storage styles for arrays that are not dense, one file each in [`styles`]. Elementwise functions of such
+//! arrays are lazy until they are materialized ([`ops`]). The result keeps the structure that type
+//! inference proves ([`structure`]).
 //!
-//! A program that links the crate has them; nothing else needs to be called:
+//! Linking the crate registers the styles, ops and rewrites; no call is needed:
 //!
 //! ```
 //! use rewright::Name;

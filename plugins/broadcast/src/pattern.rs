@@ -1,10 +1,10 @@
-//! Interfaces of styles that say at run time where their elements are, as sparse arrays do: a *pattern* of
-//! places, and one value for each.
+//! Interfaces of sparse styles. Their components hold a *pattern*, the places of the stored elements, and
+//! one value for each place.
 //!
-//! Functions of such arrays that make zero of zeros are computed in three steps
-//! ([`stored_elements`](crate::stored_elements)): the patterns of the operands are put together, each
-//! operand's values are laid out along the places, with zeros where it stores none, and then one kernel
-//! goes along all of them.
+//! A function of such arrays with a known result for zeros is computed in three steps
+//! ([`stored_elements`](crate::stored_elements)). First, the operands' patterns are merged. Second, each
+//! operand's values are laid out along the merged places, with zeros where nothing is stored. Third, one
+//! kernel runs over all values.
 
 use crate::merge::in_order;
 use crate::terms::Terms;
@@ -13,35 +13,33 @@ use rewright::ndarray::ArcArray;
 use rewright::{Array, Datum, Dim, Element, Name, Scalar, Type, with_array};
 use std::borrow::Cow;
 
-/// Interface of a storage style: what is done with patterns. The last component holds the values, the
-/// others say where they are.
+/// Interface of a sparse style: operations on patterns. The last component holds the values, the others
+/// hold the places.
 pub struct Pattern {
-    /// The places that all arrays of one of these terms have, and the values of all arrays there; all
-    /// arrays have the same extents.
+    /// Merges the patterns of arrays with the same extents: the places where all arrays of some term are
+    /// stored, and each array's values there.
     pub united: fn(&EvalCx<'_>, &[&Styled], &Terms) -> Result<United, String>,
-    /// For each axis, the positions of the values, in their order.
+    /// For each axis, the positions of the stored values, in the order of the values.
     pub places: fn(&Styled) -> Result<Vec<Positions>, String>,
-    /// The components that say these places, of an array of these extents.
+    /// Builds the components that hold places in an array of these extents.
     pub at: fn(&[usize], &[Positions]) -> Result<Ordered, String>,
 }
 
 /// The positions of some places along one axis.
 pub type Positions = Vec<i64>;
 
-/// Interface of a storage style: the places of an array where it may have something else than zero, in any
-/// order, each once.
+/// Interface of a storage style: the places of an array's possible nonzeros, in any order, each once.
 pub struct Nonzeros(pub fn(&Styled) -> Vec<Positions>);
 
-/// Interface of a storage style with a pattern: the style that says where an array of a type is zero when it
-/// is broadcast to longer or more axes, if there is one. That style has a pattern, too.
+/// Interface of a sparse style: the style of an array of this type that is broadcast to these dims. That
+/// style has a pattern, too; none if there is no such style.
 pub struct Stretches(pub fn(&Type, &[Dim]) -> Option<&'static str>);
 
-/// An array that is broadcast to a shape, in the style of such arrays: each stored value stands along all of
-/// the axes that are stretched.
+/// Broadcasts a sparse array to a shape: each stored value is repeated along the broadcast axes.
 ///
 /// # Errors
 ///
-/// The shape is not one that the array broadcasts to, or there is no memory for all places.
+/// The array does not broadcast to the shape, or memory is exhausted.
 pub fn stretched(style: Style, array: &Styled, shape: &[usize]) -> Result<Styled, String> {
     let own = array.shape();
     let missing = shape.len().checked_sub(own.len());
@@ -55,7 +53,7 @@ pub fn stretched(style: Style, array: &Styled, shape: &[usize]) -> Result<Styled
     let total = times.and_then(|times| times.checked_mul(count)).ok_or(LARGE)?;
     let copies = total.checked_div(count).unwrap_or(0);
     let mut all: Vec<Positions> = Vec::with_capacity(shape.len());
-    // The copies of a value between two positions of an axis.
+    // The stride of the axis among the copies of a value, in row-major order.
     let mut between = copies;
     for (axis, &extent) in shape.iter().enumerate() {
         let mut positions = reserved(total)?;
@@ -82,19 +80,19 @@ pub fn stretched(style: Style, array: &Styled, shape: &[usize]) -> Result<Styled
     Styled::new(style, array.dtype(), shape, components)
 }
 
-/// Places of some arrays together.
+/// The merged places of several arrays.
 pub struct United {
-    /// The components that say them.
+    /// The components that hold the places.
     pub components: Vec<Array>,
-    /// For each array its values at these places, zero where it has none.
+    /// For each array, its values at these places, zero where nothing is stored.
     pub values: Vec<Array>,
 }
 
 /// Places in a style's own order.
 pub struct Ordered {
-    /// The components that say them.
+    /// The components that hold the places.
     pub components: Vec<Array>,
-    /// Which of the given places comes first, and so on; nothing if the order is that one.
+    /// The permutation that sorts the given places; none if they are sorted.
     pub order: Option<Vec<usize>>,
 }
 
@@ -103,8 +101,8 @@ pub fn of(style: Style) -> Result<&'static Pattern, String> {
     style.def().interface::<Pattern>().ok_or_else(|| format!("`{style}` has no pattern of places"))
 }
 
-/// The elements of an operand in a style with a pattern. No element is looked at where the operand's own
-/// style says where it is zero.
+/// Converts an operand to a sparse style. If the operand's own style declares its nonzeros, no other
+/// element is read.
 pub fn kept<'a>(cx: &EvalCx<'_>, style: Style, operand: &'a Datum) -> Result<Cow<'a, Styled>, EvalError> {
     let keep = |array: &Array| Styled::keep(style, array).map(Cow::Owned).map_err(EvalError::value);
     let all = || cx.spend(cx.room(operand.dtype(), operand.shape())? as u64);
@@ -118,7 +116,7 @@ pub fn kept<'a>(cx: &EvalCx<'_>, style: Style, operand: &'a Datum) -> Result<Cow
     }
 }
 
-/// An array that may have something else than zero at these places.
+/// A sparse array of the elements at these places.
 fn placed(style: Style, styled: &Styled, places: &[Positions]) -> Result<Styled, String> {
     let Ordered { mut components, order } = (of(style)?.at)(styled.shape(), places)?;
     let count = places.first().map_or(0, Vec::len);
@@ -136,7 +134,7 @@ pub fn values(array: &Styled) -> Result<&Array, String> {
     array.components().last().ok_or_else(|| format!("`{}` has no values", array.style()))
 }
 
-/// True if all values that an array stores are numbers and not infinite.
+/// True if all stored values are finite.
 pub fn is_finite(array: &Styled) -> bool {
     match values(array) {
         Ok(Array::F64(values)) => all(&in_order(values), |x| x.is_finite()),
@@ -148,7 +146,8 @@ pub fn is_finite(array: &Styled) -> bool {
     }
 }
 
-/// True if all elements have a property: of some at a time, by vector instructions.
+/// True if all elements have a property. Each chunk is tested without branches, so that the loop is
+/// vectorized.
 fn all<T>(elements: &[T], has: impl Fn(&T) -> bool) -> bool {
     elements.chunks(256).all(|some| some.iter().fold(true, |all, element| all & has(element)))
 }
@@ -165,7 +164,7 @@ pub fn without_zeros(array: &Styled) -> Result<Styled, String> {
     })
 }
 
-/// The array with those of its values that are not zero.
+/// The array with its nonzero values only.
 fn only_others<T: Element + Default + PartialEq>(array: &Styled, values: &[T]) -> Result<Styled, String> {
     let pattern = of(array.style())?;
     let mut places = (pattern.places)(array)?;
@@ -187,7 +186,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A dense array of copies of a number, with an array's values among them.
+/// A dense array with the values that `array` stores, and `beside` at all other places.
 pub fn spread(array: &Styled, beside: Scalar) -> Result<Array, String> {
     let places = (of(array.style())?.places)(array)?;
     let mut dense = Array::full(beside.cast(array.dtype()), array.shape()).ok_or(LARGE)?;

@@ -1,12 +1,12 @@
-//! The rewrite `stored-elements`: functions of sparse arrays that make one number of zeros are computed
-//! where elements are stored, by one kernel along the values of all operands.
+//! The rewrite `stored-elements`: computes functions of sparse arrays at stored elements only, by one
+//! kernel over the values of all operands. It applies if the result for zeros is one known number, and runs
+//! before `materialize-nest`.
 //!
-//! The places of one sparse operand stay as they are (`revalued`). Of several, `align` puts the patterns
-//! together: those of any operand, or of products the places that all factors have ([`terms`](crate::terms)).
-//! Operands that are not sparse, where zeros absorb them, are read at these places. A sparse array that is
-//! broadcast is stretched first ([`stretch`](crate::ops::stretch)). A result that is zero elsewhere is sparse
-//! again, without the zeros that were computed; another one is dense, copies of that number beside the
-//! computed elements.
+//! A single sparse operand keeps its pattern (`revalued`). Several patterns are merged by `align`: their
+//! union, or for products the intersection of the factors' patterns ([`terms`](crate::terms)). Dense
+//! operands that zeros absorb are gathered at these places. A sparse operand that is broadcast is stretched
+//! first ([`stretch`](crate::ops::stretch)). A sparse result drops computed zeros. A dense result has the
+//! computed elements among copies of the number for zeros.
 
 use crate::absorption::{self, ABSORBING, is_exact};
 use crate::element::{Cell, assembled, dense, insert, stretched as view, zero};
@@ -38,7 +38,7 @@ register_rewrite!(STORED_ELEMENTS);
 pub enum Found {
     /// A sparse array that becomes dense.
     Spread,
-    /// A nest, in a style with a pattern; what is computed of zeros.
+    /// A nest, its style with a pattern, and its result for zeros.
     Nest(Nest, Style, Scalar),
 }
 
@@ -63,7 +63,7 @@ impl RootRewrite for StoredElements {
         };
         let kept = of(result)?;
         let (proved, _) = materialize::style(ty, &Attrs::new()).map_err(NoMatch::because)?;
-        // Components that are found are no places.
+        // Components that a style finds in the nest do not hold places.
         if whole_nest::finds(style) || !has_pattern(style) || !(kept.is_dense() || kept == proved) {
             return Err(NoMatch::quiet());
         }
@@ -106,24 +106,24 @@ impl RootRewrite for StoredElements {
     }
 }
 
-/// Whether an operand says where it is zero, for all elements of the result.
+/// Whether an operand's places are known over the result's extents, possibly after broadcasting.
 fn is_aligned(ty: &Type, style: Style, result: &Type) -> bool {
     let Ok(own) = Style::of(ty) else { return false };
     let is_there = own == style || own.def().interface::<Nonzeros>().is_some();
     (ty.dims() == result.dims() && is_there) || is_stretched(ty, style, result)
 }
 
-/// Whether it does so when it is stretched to these elements.
+/// Whether broadcasting an operand to the result's extents gives an array of `style`.
 fn is_stretched(ty: &Type, style: Style, result: &Type) -> bool {
     let Ok(own) = Style::of(ty) else { return false };
     let stretches = own.def().interface::<Stretches>().filter(|_| ty.dims() != result.dims());
     stretches.is_some_and(|stretches| (stretches.0)(ty, result.dims()) == Some(style.def().name))
 }
 
-/// Whether a stretched operand is only a factor of products that are zero beside the places of others,
-/// whatever it is there. It is then read at these places, and copies of it need not be made.
+/// Whether a broadcast operand occurs only as a factor of products that are zero off the places of their
+/// other factors. It is then read at these places instead of being stretched.
 fn is_only_a_factor(nest: &Nest, func: &Function, leaf: Value, style: Style, result: &Type) -> bool {
-    // Of each part, whether all arrays that it is made of say where it is zero.
+    // For each part: whether all arrays it depends on have known places.
     let mut is_bound = Vec::with_capacity(nest.parts.len());
     for part in &nest.parts {
         is_bound.push(match part {
@@ -158,16 +158,16 @@ fn is_only_a_factor(nest: &Nest, func: &Function, leaf: Value, style: Style, res
     })
 }
 
-/// What the kernel reads of a leaf.
+/// How the kernel reads a leaf.
 enum Read {
     Scalar,
-    /// The n-th values that were aligned.
+    /// The values of the leaf along the merged places.
     Values(Value),
-    /// An array of which the elements at the places are read.
+    /// A dense array, gathered at the places.
     Dense(Value),
 }
 
-/// The sparse array of what a nest computes of stored elements.
+/// Computes the nest at stored elements; the result is a sparse array.
 fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc: Loc) -> Result<Value, RewriteError> {
     let mut leaves: Vec<Value> = Vec::new();
     for leaf in nest.leaves() {
@@ -181,7 +181,7 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
             && !(stretched(func, leaf) && is_only_a_factor(nest, func, leaf, style, result))
     };
     let aligned: Vec<Value> = leaves.iter().copied().filter(|&leaf| counts(rw.func(), leaf)).collect();
-    // Of one array the places are known to be right, and stay as they are.
+    // A single array keeps its places, which are valid already.
     let is_of_style = |leaf| Style::of(rw.func().ty(leaf)).is_ok_and(|own| own == style);
     let single = match aligned[..] {
         [leaf] if is_of_style(leaf) && !stretched(rw.func(), leaf) => Some(leaf),
@@ -253,15 +253,15 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
     with_values(rw, values)
 }
 
-/// The values that an array of a style with a pattern stores.
+/// The component that holds the stored values of an array.
 fn stored_values(rw: &mut Rewriter<'_>, array: Value, style: Style) -> Result<Value, RewriteError> {
     let components = (style.def().components)(rw.func().ty(array)).map_err(RewriteError::new)?;
     let name = components.last().map_or("", |component| component.name);
     rw.op_with("component", [array], Attrs::new().with("name", Attr::Str(name.into())))
 }
 
-/// The components that say the places of several arrays together, and the values of each array there;
-/// `whole` are the arrays with the extents of the result.
+/// Inserts `align` for several arrays. Returns the components of the merged pattern, and each array's
+/// values along it. `whole` holds the arrays with the result's extents.
 fn aligned_values(
     rw: &mut Rewriter<'_>,
     nest: &Nest,
@@ -280,7 +280,7 @@ fn aligned_values(
     Ok((whereabouts, values))
 }
 
-/// An element of a dense array, or of one that has one element along an axis, at the k-th place.
+/// The element of a dense array at the k-th place; axes of extent 1 are broadcast.
 fn at_places(cell: &mut Cell<'_>, value: Value, result: &Type, places: &[Value]) -> BodyRef {
     let ty = cell.type_of(value).0;
     let missing = result.rank() - ty.rank();
@@ -288,7 +288,7 @@ fn at_places(cell: &mut Cell<'_>, value: Value, result: &Type, places: &[Value])
         if dim == Dim::Const(1) && result.dims()[axis + missing] != Dim::Const(1) {
             return Index { expr: IndexExpr::Affine(Affine::constant(0)), mode: Mode::Proved };
         }
-        // `view` has seen to it that all places are inside.
+        // `view` gave the array the extents of the result, so every place is in bounds.
         let arg = cell.arg(places[axis + missing]);
         let along = vec![IndexExpr::Affine(Affine::axis(0))];
         Index { expr: IndexExpr::Gather { arg, index: along, offset: Affine::constant(0) }, mode: Mode::Check }

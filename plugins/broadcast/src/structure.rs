@@ -1,10 +1,10 @@
-//! What is known of the structure of a result before anything is computed: the rule of
+//! Infers the structure of a function's result from the types of its operands: the type rule of
 //! [`broadcasted`](crate::ops::broadcasted).
 //!
-//! A matrix that is diagonal is zero off its diagonal, so what a function gives there is what it gives of
-//! zeros, whatever the elements are. That number is computed once, by the op's own meaning, and handed on
-//! from function to function with the style: where it is zero when all are applied, the result is diagonal.
-//! Nothing depends on elements, and on scalars only where they are written in the program.
+//! A diagonal matrix is zero off its diagonal, so a function's result there is the function of zeros,
+//! whatever the stored elements are. That number is computed once, by evaluation of the op. It is carried
+//! with the style from function to function; if it is zero after the last one, the result is diagonal. The
+//! inference never depends on elements, and depends on scalars only if they are constants of the program.
 
 use crate::absorption::{self, ABSORBING, is_exact};
 use crate::lattice::{Answer, Applying, Broadcasting, Keeps, lattice};
@@ -19,36 +19,36 @@ use rewright::{Attrs, DType, Dim, Op, Scalar, Type};
 pub enum Function {
     /// An elementwise op.
     Op(Op),
-    /// A function of scalars; if somebody says so, what it makes of zeros.
+    /// A function of scalars, with its declared result for zeros, if any.
     Callee(Option<Scalar>),
 }
 
-/// What is found: the style of the result, and why it is not one that more is known of.
+/// The inferred structure of a result, and why it is dense.
 pub struct Structure {
-    /// The style of a result that is computed at once.
+    /// The style of a result that is computed eagerly instead of lazily.
     pub now: Option<Style>,
-    /// The style, and what is computed of zeros.
+    /// The style, and the result for structural zeros.
     pub lazy: Lazy,
-    /// Why the result is dense; empty if it is not, or no operand has a style.
+    /// Why the result is dense; empty if it is not dense, or if no operand has a style.
     pub because: Vec<String>,
 }
 
 /// An operand of a function.
 enum Operand {
-    /// A scalar; its value where it is written in the program.
+    /// A scalar; its value if it is a constant of the program.
     Scalar(Option<Scalar>),
-    /// All of whose elements may be anything.
+    /// An array without known structure.
     Dense,
-    /// What would become of it alone.
+    /// An array with structure: that of an elementwise function of it alone.
     Styled(Lazy),
 }
 
-/// What a function makes of operands whose broadcast has these dims. `finite` says that no operand holds
-/// infinities or NaN.
+/// Infers the structure of a function's result. `dims` are the broadcast dims of the operands; `finite`
+/// says that no operand holds infinities or NaN.
 ///
 /// # Errors
 ///
-/// A style's own rule may refuse the function.
+/// A style's own rule may reject the function.
 pub fn apply(
     function: Function,
     cx: &InferCx<'_>,
@@ -57,7 +57,8 @@ pub fn apply(
     finite: bool,
 ) -> Result<Structure, String> {
     let mut because = Vec::new();
-    // Beside dense arrays, stretched zeros are no structure that is worth its places.
+    // Sparse operands are broadcast only if every array operand has structure. Beside a dense array, the
+    // repeated pattern does not pay.
     let stretches = cx.args.iter().all(|ty| ty.is_scalar() || is_kept(ty, dims));
     let operands: Vec<Operand> =
         cx.args.iter().zip(cx.consts).map(|(ty, known)| operand(ty, *known, dims, stretches, &mut because)).collect();
@@ -90,7 +91,7 @@ pub fn apply(
     })
 }
 
-/// What the operands' styles say themselves; the first one that says something is right.
+/// Asks the rules of the operands' styles; the first answer other than `Join` wins.
 fn ruled(function: Function, cx: &InferCx<'_>, dtype: DType) -> Result<Answer, String> {
     let style_of = |ty: &Type| if Lazy::is_lazy(ty) { Lazy::of(ty).map(|lazy| lazy.style) } else { Style::of(ty) };
     let styles: Vec<Style> = cx.args.iter().map(style_of).collect::<Result<_, _>>()?;
@@ -106,12 +107,13 @@ fn ruled(function: Function, cx: &InferCx<'_>, dtype: DType) -> Result<Answer, S
     Ok(Answer::Join)
 }
 
-/// True if the zeros of an array are in a result of these dims where a style says.
+/// True if an array's structure survives in a result of these dims: the dims are the same, or a style
+/// describes the broadcast array.
 fn is_kept(ty: &Type, dims: &[Dim]) -> bool {
     alone(ty).is_ok_and(|lazy| !lazy.style.is_dense() && (ty.dims() == dims || stretched(lazy, ty, dims).is_some()))
 }
 
-/// The structure of an array that is stretched to other dims; nothing if its style has no other for it.
+/// The structure of an array that is broadcast to other dims; none if its style declares none.
 fn stretched(lazy: Lazy, ty: &Type, dims: &[Dim]) -> Option<Lazy> {
     let stretches = lazy.style.def().interface::<Stretches>()?;
     let style = Style::named(rewright::Name::new((stretches.0)(ty, dims)?)).ok()?;
@@ -132,7 +134,8 @@ fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], stretches: bool, beca
     if lazy.style.is_dense() {
         return Operand::Dense;
     }
-    // Zeros are elsewhere in what is stretched; that bools are packed, and tuples small, stays.
+    // Broadcasting moves structural zeros. Other properties survive it: bools stay packed (`bits`), tuples
+    // stay small.
     let zeros = lazy.style.def().interface::<Broadcasting>().is_none_or(|b| b.keeps == Keeps::Zeros);
     if zeros
         && stretches
@@ -149,8 +152,8 @@ fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], stretches: bool, beca
     Operand::Styled(lazy)
 }
 
-/// What an array becomes if functions are applied to it alone. The error says why it becomes dense, and
-/// nothing of one that is dense.
+/// The structure of an elementwise function of this array alone. The error says why it is dense; it is
+/// `None` if the array itself is dense.
 fn alone(ty: &Type) -> Result<Lazy, Option<String>> {
     if Lazy::is_lazy(ty) {
         return Lazy::of(ty).map_err(Some);
@@ -170,7 +173,7 @@ fn alone(ty: &Type) -> Result<Lazy, Option<String>> {
     Ok(Lazy::kept(into, zero))
 }
 
-/// The style of all operands together; nothing if that is dense.
+/// Joins the styles of all operands; none if the result is dense.
 fn joined(operands: &[Operand], because: &mut Vec<String>) -> Option<Style> {
     let mut style: Option<Style> = None;
     for operand in operands {
@@ -194,8 +197,8 @@ fn joined(operands: &[Operand], because: &mut Vec<String>) -> Option<Style> {
     style
 }
 
-/// What a function gives where all arrays are zero by structure, if that is known. The error says why what
-/// somebody says of it is of no use.
+/// The function's result where all array operands are structural zeros, if it is known. The error says why
+/// a declared result does not apply.
 fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs) -> Result<Option<Scalar>, String> {
     let zeros: Option<Vec<Scalar>> = operands
         .iter()
@@ -213,7 +216,7 @@ fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs
             Ok(made.and_then(|made| Some(made.first()?.cast(dtype))))
         }
         Function::Callee(None) => Ok(None),
-        // What is said is what the function makes of zeros, and of no other number.
+        // The declaration covers zeros and no other number.
         Function::Callee(zero) => operands.iter().try_fold(zero, |zero, operand| match operand {
             Operand::Styled(Lazy { zero: Some(number), .. }) if number.truthy() => {
                 Err(format!("an operand is {number} where nothing is stored, and `zero` speaks of zeros"))
@@ -226,8 +229,8 @@ fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs
     }
 }
 
-/// What an op that zero absorbs makes of an array that is zero by structure and others of which nothing is
-/// known.
+/// The structure of a product of an operand with structural zeros and operands without known structure, if
+/// zero is absorbing.
 fn absorbing(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: DType, finite: bool) -> Option<Lazy> {
     let Function::Op(op) = function else { return None };
     let exact = op.name == "and" || cx.args.iter().all(|ty| is_exact(ty.dtype()));
@@ -242,7 +245,7 @@ fn absorbing(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: 
         _ => None,
     });
     let first = zeros.next()?;
-    // Of two, that of both; of two that nobody says anything of, the first one.
+    // Several such operands have the join of their styles, or the first style if there is no join.
     let style = zeros.try_fold(first, |both, style| lattice().join(both, style)).unwrap_or(first);
     Some(Lazy::kept(style, Some(Scalar::Bool(false).cast(dtype))))
 }

@@ -1,14 +1,14 @@
-//! `%starts, %rows, %x, %y = align %s, %d, style="csc"`: the places of arrays together as a style with a
-//! pattern says them, and the values of each there.
+//! `%starts, %rows, %x, %y = align %s, %d, style="csc"`: merges the patterns of arrays. Its results are the
+//! components of the merged pattern, and the values of each array along it.
 //!
-//! With `places="0 & 1 | 2"` only those that the first two arrays both have, or the third one. An array
-//! counts at a place where all arrays of one of these terms that names it have it; at the others its values
-//! are given as zero, as where it stores none, for nothing is made of them: so the first array's are at a
-//! place of the third one that the second one has not. An array that no term names counts nowhere.
+//! `places="0 & 1 | 2"` restricts the pattern to the places that the first two arrays both have, or that
+//! the third has. An array contributes at a place if a term that names it holds there. At other places its
+//! values are zero, because the consumer does not depend on them. In the example, the first array's value
+//! is zero at a place that only the first and the third array have. An array that no term names contributes
+//! nowhere.
 //!
-//! That is so where zero absorbs what is finite, as in products. If one of the arrays of a term of several
-//! stores infinities or NaN, the places are those that any array has, and every array counts at all of
-//! them.
+//! Such terms are valid if zero absorbs finite values, as in products. If an array of a term with several
+//! arrays stores infinities or NaN, the pattern is the union, and every array contributes at all places.
 
 use super::refuse;
 use crate::pattern;
@@ -17,8 +17,8 @@ use rewright::ir::op::Eval;
 use rewright::ir::{Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Styled, Traits, TypeError, Types};
 use rewright::{DType, Datum, Dim, Type, register_op};
 
-/// The op. Values are zero where an array stores none, and where none of the terms that name it holds.
-/// Arrays of other styles are kept in the one that is named first.
+/// The op. A value is zero where the array stores none, and where no term with the array holds. Arrays of
+/// other styles are converted to `style` first.
 pub static ALIGN: OpDef = OpDef::new(
     "align",
     "the places of sparse arrays together, and the values there of each that counts there",
@@ -70,7 +70,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
         array.components().iter().try_for_each(|part| cx.spend(part.len() as u64))?;
         stored += pattern::values(array).map_err(EvalError::value)?.len();
     }
-    // Each place is a position and, of two arrays at a time, the numbers of two values.
+    // Memory per place: a position, and one value number for each of the two lists that are merged.
     cx.room(DType::C128, &[stored])?;
     let terms = Terms::read(cx.attrs, arrays.len()).map_err(EvalError::value)?;
     let absorbs = terms.several().all(|number| pattern::is_finite(arrays[number]));

@@ -1,5 +1,5 @@
-//! `%char = allocate %a, %b, style="named", dims=[n], dtype=f64, nest="op add"`: the components of a result
-//! that its style finds in a nest, of the nest's operands of the style.
+//! `%char = allocate %a, %b, style="named", dims=[n], dtype=f64, nest="op add"`: computes the components
+//! that a style finds in a whole nest, from the nest's operands of that style.
 
 use super::refuse;
 use crate::pattern;
@@ -9,7 +9,7 @@ use rewright::ir::op::Eval;
 use rewright::ir::{Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Style, Traits, TypeError, Types};
 use rewright::{Attrs, DType, Datum, Type, register_op};
 
-/// The op. `nest` says what else the nest is made of.
+/// The op. `nest` describes the functions, operands and constants of the nest.
 pub static ALLOCATE: OpDef =
     OpDef::new("allocate", "the components that a style finds in a nest", Arity::AtLeast(0), infer, Eval::Array(eval))
         .traits(Traits::PARTIAL.union(Traits::DIRECT))

@@ -1,11 +1,12 @@
-//! `broadcasted %x, 3.0, op="mul"` and `broadcasted @g(%x)`: a function to be applied to each element, with
-//! NumPy's broadcasting. Nothing is computed before [`materialize`](super::materialize), so nests of them
-//! are one function.
+//! `broadcasted %x, 3.0, op="mul"` and `broadcasted @g(%x)`: a lazy elementwise function with NumPy's
+//! broadcasting. [`materialize`](super::materialize) computes it, so a nest of `broadcasted` becomes one
+//! function.
 //!
-//! A parameter of `@g` that is an array takes its operand whole: that is one element, the same for all, and
-//! has no part in broadcasting.
+//! A parameter of `@g` that is an array takes its operand whole: every element sees the same array, and the
+//! operand does not take part in broadcasting.
 //!
-//! The result's type says what style it may have then: see [`lazy`](crate::lazy). Of scalars it is a scalar.
+//! The result's type carries the style that the result may have: see [`lazy`](crate::lazy). If all operands
+//! are scalars, the result is a scalar.
 
 use crate::absorption;
 use crate::element::zero;
@@ -53,7 +54,7 @@ fn refuse(why: impl std::fmt::Display) -> TypeError {
     TypeError::new(format!("`broadcasted` {why}"))
 }
 
-/// The op that an instruction applies, if it is one.
+/// The op that an instruction applies; none if it applies a function.
 pub fn op(attrs: &Attrs) -> Result<Option<Op>, TypeError> {
     match (attrs.str("op"), attrs.func("callee")) {
         (None, Some(_)) => Ok(None),
@@ -70,10 +71,10 @@ pub fn op(attrs: &Attrs) -> Result<Option<Op>, TypeError> {
     }
 }
 
-/// The attributes of ops that `broadcasted` has for them.
+/// Attributes that `broadcasted` passes to the applied op.
 const PASSED: [&str; 2] = ["to", "n"];
 
-/// The attributes of the op itself.
+/// The attributes of the applied op.
 pub fn attrs_of_op(attrs: &Attrs) -> Attrs {
     PASSED.iter().fold(Attrs::new(), |own, name| match attrs.get(name) {
         Some(value) => own.with(*name, value.clone()),
@@ -81,7 +82,7 @@ pub fn attrs_of_op(attrs: &Attrs) -> Attrs {
     })
 }
 
-/// That the op has the attributes that are meant for it, and needs no others.
+/// Checks that the op takes the passed attributes and requires no others.
 fn check_attrs(op: Option<Op>, attrs: &Attrs) -> Result<(), TypeError> {
     let taken = |name: &str| op.and_then(|op| op.attrs.iter().find(|def| def.name == name));
     if let Some(name) = PASSED.into_iter().find(|name| attrs.get(name).is_some() && taken(name).is_none()) {
@@ -100,7 +101,7 @@ fn check_attrs(op: Option<Op>, attrs: &Attrs) -> Result<(), TypeError> {
     }
 }
 
-/// That an op has as many operands as it takes.
+/// Checks the number of operands.
 fn check_arity(op: Op, given: usize) -> Result<(), TypeError> {
     match op.arity {
         Arity::Exactly(n) if n != given => {
@@ -113,7 +114,7 @@ fn check_arity(op: Op, given: usize) -> Result<(), TypeError> {
     }
 }
 
-/// A literal is as weak as beside the op itself.
+/// A literal is promoted as by the applied op.
 fn literal(cx: &LiteralCx<'_>) -> DType {
     match op(cx.attrs) {
         Ok(Some(op)) => (op.literal)(&LiteralCx { attrs: &attrs_of_op(cx.attrs), ..*cx }),
@@ -136,7 +137,7 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
         (each(cx.args, &whole), cx.callee.map(|callee| by_elements(callee, cx, &whole)).transpose()?);
     let consts = each(cx.consts, &whole);
     let cx = &InferCx { args: &args, consts: &consts, callee: signature.as_ref(), ..*cx };
-    // Styles say nothing of shapes.
+    // Dtype and shape do not depend on styles.
     let plain: Vec<Type> = cx.args.iter().map(|ty| ty.clone().with_style(None)).collect();
     let given = || format!("of {}", plain.iter().map(Type::to_string).collect::<Vec<_>>().join(", "));
     let dtype = match op {
@@ -172,18 +173,18 @@ pub fn analyse(cx: &InferCx<'_>) -> Result<(Type, Structure), TypeError> {
     Ok((ty, structure))
 }
 
-/// Which operands a function takes as they are.
+/// Which operands a function takes whole.
 fn wholes(callee: &Signature) -> Vec<bool> {
     callee.params.iter().map(Type::is_array).collect()
 }
 
-/// The operands whose elements a function takes.
+/// The operands that a function takes element by element.
 fn each<T: Clone>(all: &[T], whole: &[bool]) -> Vec<T> {
     let is_whole = |n: usize| whole.get(n).copied().unwrap_or_default();
     all.iter().enumerate().filter(|(n, _)| !is_whole(*n)).map(|(_, one)| one.clone()).collect()
 }
 
-/// The function with the parameters for these alone; the others' operands are right.
+/// The signature without whole-array parameters, after a check of their operands.
 fn by_elements(callee: &Signature, cx: &InferCx<'_>, whole: &[bool]) -> Result<Signature, TypeError> {
     for (operand, (given, param)) in cx.args.iter().zip(&callee.params).enumerate().filter(|(n, _)| whole[*n]) {
         let alike = given.rank() == param.rank() && given.dims().iter().zip(param.dims()).all(|(a, &b)| a.may_equal(b));
@@ -210,7 +211,7 @@ pub fn why_dense(func: &rewright::Function, module: &rewright::Module, inst: rew
         .then(|| format!("of `{name}`, {}", structure.because.join("; ")))
 }
 
-/// What is said of a function's zero.
+/// The declared result of a function for zeros.
 fn zero_attr(attrs: &Attrs, op: Option<Op>, dtype: DType) -> Result<Option<Scalar>, TypeError> {
     let zero = match attrs.get("zero") {
         Some(Attr::Scalar(zero)) => Some(*zero),
@@ -256,7 +257,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     results.into_iter().map(|result| lazily(ty, result.to_array(), args).map(Datum::from)).collect()
 }
 
-/// What a style has instead of a loop.
+/// Computes the result by the interface `Eager` of its style.
 fn at_once(cx: &EvalCx<'_>, ty: &Type, args: &[Datum]) -> Result<Styled, EvalError> {
     let style = Style::of(ty).map_err(EvalError::value)?;
     let eager = style.def().interface::<Eager>();
@@ -267,7 +268,7 @@ fn at_once(cx: &EvalCx<'_>, ty: &Type, args: &[Datum]) -> Result<Styled, EvalErr
     (eager.0)(op, args).map_err(EvalError::value)
 }
 
-/// All elements of a value, of rank 0 too.
+/// The value without its storage style.
 fn dense(arg: &Datum) -> Datum {
     match arg {
         Datum::Styled(_) => arg.to_array().into(),
@@ -275,7 +276,7 @@ fn dense(arg: &Datum) -> Datum {
     }
 }
 
-/// A function of scalars, for each element.
+/// Evaluates a function of scalars for each element.
 fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let module = cx.module.ok_or_else(|| EvalError::unsupported(format!("there is no module with `@{callee}`")))?;
     let missing = || EvalError::unsupported(format!("there is no function `@{callee}` in the module"));
@@ -296,7 +297,7 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
     map_elements(cx, &found, &dense, |elements| {
         let mut limits = cx.limits;
         limits.steps = cx.steps.get();
-        // Functions may apply themselves.
+        // Bounds the recursion of functions that apply themselves.
         limits.depth /= 2;
         if limits.depth == 0 {
             let message = format!("functions that are applied to elements nest too deep, of which `@{callee}` is one");
@@ -325,14 +326,14 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
     })
 }
 
-/// True if numbers are equal, whatever the signs of zeros, or both are none.
+/// True if numbers are equal or both NaN; zeros of either sign are equal.
 fn is_same(a: Scalar, b: Scalar) -> bool {
     let part = |(a, b): (f64, f64)| a == b || (a.is_nan() && b.is_nan());
     let (x, y) = (a.to_c128(), b.to_c128());
     a == b || (!a.dtype().is_int() && part((x.re, y.re)) && part((x.im, y.im)))
 }
 
-/// The elements as an array of a lazy type, which carries what its style finds in operands.
+/// The elements as an array of a lazy type, with the components of operands by which its style allocates.
 fn lazily(ty: &Type, elements: Array, args: &[Datum]) -> Result<Styled, EvalError> {
     let style = Style::of(ty).map_err(EvalError::value)?;
     let own = Lazy::of(ty).map_err(EvalError::value)?.style;
@@ -342,16 +343,16 @@ fn lazily(ty: &Type, elements: Array, args: &[Datum]) -> Result<Styled, EvalErro
     Styled::new(style, dtype, &shape, [elements].into_iter().chain(stacks)).map_err(EvalError::value)
 }
 
-/// What is said of the elements of a function that are made of zeros only.
+/// A claim about a function's result at structural zeros, to be checked.
 struct Claim {
-    /// What an operand is where it is zero by structure; nothing of scalars.
+    /// Each operand's value at its structural zeros; none for dense arrays and scalars.
     zeros: Vec<Option<Scalar>>,
-    /// What the function makes of these.
+    /// The claimed result for these values.
     makes: Scalar,
 }
 
 impl Claim {
-    /// That which a result's structure relies on.
+    /// The claim on which the structure of a result relies, if any.
     fn of(ty: &Type, args: &[Datum]) -> Result<Option<Claim>, EvalError> {
         let lazy = Lazy::of(ty).map_err(EvalError::value)?;
         let Some(makes) = lazy.zero.filter(|_| !lazy.style.is_dense()) else { return Ok(None) };
@@ -363,9 +364,9 @@ impl Claim {
         Ok(Some(Claim { zeros: zeros.collect::<Result<_, _>>().map_err(EvalError::value)?, makes }))
     }
 
-    /// That it holds for an element, which was made of these.
+    /// Checks the claim for one element, which was computed from `made_of`.
     fn check(&self, callee: Name, made_of: &[Scalar], found: Scalar) -> Result<(), EvalError> {
-        // A stored zero is one like any other, but of the sign that structural ones have.
+        // A stored zero counts like a structural one if it has the same sign.
         let is = |(&element, zero): (&Scalar, &Option<Scalar>)| zero.is_none_or(|zero| is_bitwise(element, zero));
         if !made_of.iter().zip(&self.zeros).all(is) || is_same(found, self.makes) {
             return Ok(());
@@ -375,7 +376,7 @@ impl Claim {
     }
 }
 
-/// True if numbers are equal, zeros of the same sign.
+/// True if numbers are equal, including the signs of zeros.
 fn is_bitwise(a: Scalar, b: Scalar) -> bool {
     let bits = |number: Scalar| [number.to_c128().re, number.to_c128().im].map(f64::to_bits);
     a == b && bits(a) == bits(b)

@@ -1,8 +1,8 @@
-//! `materialize %l`: the elements of a lazy array, kept in the style that its type says where that can be;
-//! other values are what they were.
+//! `materialize %l`: computes the elements of a lazy array, and stores them in the style that its type
+//! proves. Without `style`, other values pass through unchanged.
 //!
-//! `style` asks for a style. Whether elements can be kept in it is seen when it runs, unless the type
-//! proves it; `dense` can always be.
+//! The attribute `style` requests a style. Unless the type proves it, every element is checked at run time;
+//! `dense` always succeeds.
 
 use crate::lattice::Broadcasting;
 use crate::lazy::Lazy;
@@ -26,7 +26,7 @@ pub static MATERIALIZE: OpDef = OpDef::new(
 
 register_op!(MATERIALIZE);
 
-/// The style of the result, and why it is dense if it is.
+/// The style of the result, and why structure is lost, if it is.
 pub fn style(ty: &Type, attrs: &Attrs) -> Result<(Style, Option<String>), String> {
     if let Some(name) = attrs.str("style") {
         return Ok((Style::named(Name::new(name))?, None));
@@ -70,7 +70,8 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     if style.is_dense() {
         return Ok(vec![elements.into()]);
     }
-    // Components may have more elements than the array, as that of no rows has columns.
+    // Components may have more elements than the array: a `csc` matrix without rows has a start for each
+    // column.
     let dims: Vec<Dim> = elements.shape().iter().map(|&n| Dim::Const(n as u64)).collect();
     let of_shape = Type::array(ty.dtype(), dims).with_style(Some(style.name()));
     for component in (style.def().components)(&of_shape).map_err(EvalError::shape)? {

@@ -13,7 +13,7 @@ pub mod stretch;
 
 use rewright::ir::{InferCx, TypeError};
 
-/// A type rule's refusal; the message goes on after the op's name.
+/// A type error whose message begins with the op's name.
 fn refuse(cx: &InferCx<'_>, why: impl std::fmt::Display) -> TypeError {
     TypeError::new(format!("`{}`: {why}", cx.op))
 }

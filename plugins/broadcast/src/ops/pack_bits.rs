@@ -1,4 +1,5 @@
-//! `pack_bits %x`: bools as words of 64, along the last axis. Bits beyond the end of a row are zero.
+//! `pack_bits %x`: packs bools into 64-bit words along the last axis. Padding bits at the end of a row are
+//! zero.
 
 use super::refuse;
 use crate::pattern::reserved;

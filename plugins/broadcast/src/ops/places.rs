@@ -1,4 +1,4 @@
-//! `%rows, %columns = places %s`: where the values of a sparse array belong, along each axis.
+//! `%rows, %columns = places %s`: the positions of a sparse array's values, one vector for each axis.
 
 use super::refuse;
 use crate::pattern;

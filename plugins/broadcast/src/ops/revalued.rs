@@ -1,4 +1,4 @@
-//! `revalued %s, %values`: a sparse array with the same places, and other values there.
+//! `revalued %s, %values`: replaces the values of a sparse array and keeps its pattern.
 
 use super::refuse;
 use crate::pattern;
@@ -6,8 +6,8 @@ use rewright::ir::op::Eval;
 use rewright::ir::{Arity, EvalCx, EvalError, InferCx, OpDef, Style, Traits, TypeError, Types};
 use rewright::{Datum, Type, register_op};
 
-/// The op. There are as many values as places. The places were checked when the array was made, and are not
-/// checked again.
+/// The op. It takes as many values as there are places. The pattern was checked when the array was made,
+/// and is not checked again.
 pub static REVALUED: OpDef = OpDef::new(
     "revalued",
     "a sparse array with other values at its places",

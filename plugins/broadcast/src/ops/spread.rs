@@ -1,4 +1,4 @@
-//! `spread %s, 1.0`: a dense array of copies of a number, with the values of a sparse array among them.
+//! `spread %s, 1.0`: a dense array with the values of a sparse array, and a number at all other places.
 
 use super::refuse;
 use crate::pattern;

@@ -1,6 +1,5 @@
-//! `%t = stretch %u, %s, style="csc"`: a sparse array that is broadcast to the extents of all operands
-//! together, in a style with a pattern. A sparse vector beside a matrix is the matrix with the vector in
-//! each row.
+//! `%t = stretch %u, %s, style="csc"`: broadcasts a sparse array to the common extents of all operands, in
+//! a style with a pattern. A sparse vector beside a matrix becomes a matrix with the vector in each row.
 
 use super::refuse;
 use crate::pattern::{self, Stretches};
@@ -8,7 +7,7 @@ use rewright::ir::op::{Eval, broadcast_types};
 use rewright::ir::{Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Style, Traits, TypeError, Types};
 use rewright::{DType, Datum, Type, register_op};
 
-/// The op. Of the operands after the first one only the extents count.
+/// The op. Operands after the first one contribute only their extents.
 pub static STRETCH: OpDef = OpDef::new(
     "stretch",
     "a sparse array, broadcast to the extents of others",
@@ -56,7 +55,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
         |axis: usize| axis < rank - array.shape().len() || array.shape()[axis + array.shape().len() - rank] == 1;
     let stretched: Vec<usize> =
         (0..rank).filter(|&axis| copies(axis)).map(|axis| shape[axis]).chain([stored]).collect();
-    // Of each place there are two positions and a value.
+    // Each place has two positions and a value.
     cx.spend(cx.room(DType::C128, &stretched)? as u64)?;
     let columns = shape.last().copied().unwrap_or(0);
     cx.spend(cx.room(DType::I64, &[columns])? as u64)?;
