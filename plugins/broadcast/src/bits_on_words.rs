@@ -1,8 +1,9 @@
-//! The rewrite `bits-on-words`: logic of packed bools is computed 64 at a time.
+//! The rewrite `bits-on-words`: computes logic of packed bools by bitwise ops on 64-bit words. It runs
+//! before `materialize-nest`.
 //!
-//! Where every operand of a nest is of `bits` or a bool, and every function is one that words have too,
-//! `materialize` is one `arrayexpr` over words. Bits beyond the end of a row stay zero: they are masked off
-//! where the nest makes ones of zeros.
+//! It applies if every operand of a nest is of `bits` or a bool, and every function has a bitwise
+//! counterpart. `materialize` then becomes one `arrayexpr` over words. Padding bits at the end of a row
+//! stay zero: they are masked off if the nest may map false to true.
 
 use crate::element::{Cell, assembled, insert};
 use crate::nest::{Applied, Nest, Part};
@@ -23,7 +24,7 @@ static BITS_ON_WORDS: RewriteDef =
         .benefit(20);
 register_rewrite!(BITS_ON_WORDS);
 
-/// A function of words.
+/// A bitwise function of words.
 #[derive(Clone, Copy, Debug)]
 enum Logic {
     Same,
@@ -39,7 +40,7 @@ enum Logic {
     Choose,
 }
 
-/// What an op of bools is on words, and whether its operands change places.
+/// The bitwise counterpart of an op on bools, and whether its operands are swapped.
 fn logic(op: &str) -> Option<(Logic, bool)> {
     Some(match op {
         "pos" | "abs" => (Logic::Same, false),
@@ -115,8 +116,8 @@ fn is_bits(ty: &Type) -> bool {
     ty.style().is_some_and(|style| style == "bits")
 }
 
-/// Whether a leaf has words along the rows of the result, or is one bool for each of them; the error says
-/// what is in the way.
+/// True if a leaf has words along the rows of the result, false if it has one bool for each row. The error
+/// says why it is neither.
 fn leaf_words(ty: &Type, result: &Type) -> Result<bool, String> {
     if ty.is_scalar() && ty.dtype() == DType::Bool {
         return Ok(false);
@@ -132,13 +133,13 @@ fn leaf_words(ty: &Type, result: &Type) -> Result<bool, String> {
     Ok(ty.dims().last() == result.dims().last())
 }
 
-/// True unless the nest gives false where all operands do, whatever scalars are.
+/// True unless the nest is known to give false in the padding, where the words of operands are zero.
 fn ones_of_zeros(func: &Function, nest: &Nest, result: &Type) -> bool {
     let mut values: Vec<Option<Scalar>> = Vec::new();
     for part in &nest.parts {
         values.push(match part {
             Part::Constant(number) => Some(*number),
-            // The one bool of a scalar, or of a row, is beyond the ends, too.
+            // A scalar, or the single bool of a row, also fills the padding, and its value is not known.
             Part::Leaf(leaf) => {
                 let has_rows = func.ty(*leaf).dims().last() == result.dims().last();
                 has_rows.then_some(Scalar::Bool(false))
@@ -154,7 +155,7 @@ fn ones_of_zeros(func: &Function, nest: &Nest, result: &Type) -> bool {
     values.last().copied().flatten() != Some(Scalar::Bool(false))
 }
 
-/// The length of a row of the result: a constant, or computed of an operand. Nothing if rows fill their
+/// The length of a row of the result: a constant, or computed from an operand. None if rows fill their
 /// words.
 fn row_length(rw: &mut Rewriter<'_>, nest: &Nest, result: &Type) -> Result<Option<Row>, RewriteError> {
     let dim = result.dims().last().copied().unwrap_or(Dim::Any);
@@ -200,7 +201,7 @@ fn expression(
     insert(rw, expr)
 }
 
-/// A word of the result, in the making.
+/// Builds the expression of one word of the result.
 struct Words<'c, 'f> {
     cell: &'c mut Cell<'f>,
     words: &'c HashMap<Value, Value>,
@@ -230,7 +231,7 @@ impl Words<'_, '_> {
         words.pop().ok_or_else(|| "an empty nest".into())
     }
 
-    /// A word of an operand: one of its own, or its one bool 64 times.
+    /// A word of an operand: its own word, or its single bool repeated 64 times.
     fn leaf(&mut self, func: &Function, leaf: Value) -> Result<BodyRef, String> {
         let (ty, value) = (func.ty(leaf), self.words[&leaf]);
         if ty.is_scalar() {
@@ -286,7 +287,7 @@ impl Words<'_, '_> {
         })
     }
 
-    /// The word with the bits beyond the end of its row masked off.
+    /// Masks off the padding bits of a word.
     fn masked(&mut self, word: BodyRef, row: Row) -> Result<BodyRef, String> {
         let number = |n: i64| BodyRef::Const(Scalar::I64(n));
         let signed = |cell: &mut Cell<'_>, name: &str, args: &[BodyRef]| cell.core(name, args, DType::I64);
@@ -294,7 +295,8 @@ impl Words<'_, '_> {
             Row::Known(n) => number(n),
             Row::Of(value) => self.cell.read_by(value, Vec::new()),
         };
-        // So many bits of the word, and of those after it, are beyond the end.
+        // The number of padding bits in the word at index `axis`: `64 * axis + 64 - length`, or 0 if that
+        // is negative.
         let last = signed(self.cell, "sub", &[number(WORD as i64), length])?;
         let axis = BodyRef::Axis(self.result.rank() as u32 - 1);
         let first = signed(self.cell, "left_shift", &[axis, number(i64::from(WORD.trailing_zeros()))])?;

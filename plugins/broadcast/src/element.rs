@@ -1,8 +1,9 @@
-//! Interfaces of styles that kernels are made by: the element at an index as a scalar expression, and where
-//! stored elements belong.
+//! Interfaces by which kernels access arrays of a style: the element at an index as a scalar expression
+//! ([`Element`]), and the places of stored elements ([`Stored`]).
 //!
-//! Both are written over affine forms of the axes of an expression, so that what is known of them (this is
-//! on the diagonal, that is below it) is decided when the kernel is made, and only the rest when it runs.
+//! Both use affine forms of the axes of an expression. So a condition that always holds or never holds (on
+//! the diagonal, below it) is decided when the kernel is built, and only other conditions are tested at run
+//! time.
 
 use crate::absorption;
 use crate::ops::broadcasted::attrs_of_op;
@@ -16,11 +17,12 @@ use rewright::{Inst, Name, Op};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Interface of a storage style: the element of an array at an index, which is inside.
+/// Interface of a storage style: the element of an array at an index in bounds.
 #[derive(Debug)]
 pub struct Element(pub fn(&mut Cell<'_>, &Leaf, &[Affine]) -> Result<BodyRef, String>);
 
-/// Interface of a storage style: for each component, in order, the elements of the array that it keeps.
+/// Interface of a storage style: the places of the elements that each component stores, in the order of the
+/// components.
 #[derive(Debug)]
 pub struct Stored(pub fn(&Type) -> Result<Vec<Places>, String>);
 
@@ -29,29 +31,29 @@ pub struct Stored(pub fn(&Type) -> Result<Vec<Places>, String>);
 pub struct Places {
     /// The extents of the component.
     pub extents: Vec<SymExpr>,
-    /// For each axis of the array, the position of an element, over the component's axes.
+    /// For each axis of the array, the position of an element as a form of the component's axes.
     pub at: Vec<Affine>,
-    /// Which elements of the component mean something; the others are zero.
+    /// The condition on elements of the component that count; the others are zero.
     pub guard: Vec<Condition>,
 }
 
-/// An array of a style that is read: its type, and its components as values.
+/// An operand with a style: its type, and its components as values.
 #[derive(Clone, Debug)]
 pub struct Leaf {
     /// The type.
     pub ty: Type,
     /// The components, in the style's order.
     pub components: Vec<Value>,
-    /// What is there where nothing is kept: zero, but where a function of one is.
+    /// The value where nothing is stored: zero, or a function of zero.
     pub zero: Scalar,
 }
 
-/// The computation of one element, in the making.
+/// Builds the computation of one element.
 pub struct Cell<'f> {
     func: &'f Function,
     /// The axes of the expression.
     pub axes: Vec<Axis>,
-    /// For which points it is computed.
+    /// The conditions on the points at which it is computed.
     pub guard: Vec<Condition>,
     /// The operands of the expression.
     pub operands: Vec<Operand>,
@@ -60,12 +62,12 @@ pub struct Cell<'f> {
     /// The scalar SSA body.
     pub body: Body,
     known: HashMap<(Value, Vec<Index>), BodyRef>,
-    /// Inside so many selections: what is read may be beyond the ends.
+    /// The number of selections around the current code, in which indices may be out of bounds.
     doubts: usize,
 }
 
 impl<'f> Cell<'f> {
-    /// The computation of elements of a function's values, at the points of these axes that a guard admits.
+    /// Starts a computation from values of `func`, at the points of these axes that the guard admits.
     pub fn new(func: &'f Function, axes: Vec<Axis>, guard: Vec<Condition>) -> Cell<'f> {
         Cell {
             func,
@@ -79,7 +81,7 @@ impl<'f> Cell<'f> {
         }
     }
 
-    /// The dtype of what an instruction gives, and where it was written.
+    /// The dtype of an instruction's result, and its source location.
     pub fn result_of(&self, inst: Inst) -> (DType, Loc) {
         let data = self.func.inst(inst);
         (self.func.ty(data.results[0]).dtype(), data.loc)
@@ -90,13 +92,13 @@ impl<'f> Cell<'f> {
         (ty, ty.dtype())
     }
 
-    /// An element of a component, which is as large as the array.
+    /// Reads an element of a component that has the array's extents.
     pub fn read_inside(&mut self, component: Value, index: &[Affine]) -> BodyRef {
         let at = |form: &Affine| Index { expr: IndexExpr::Affine(form.clone()), mode: Mode::Proved };
         self.read_by(component, index.iter().map(at).collect())
     }
 
-    /// An element of a component. Inside of selections it need not be there.
+    /// Reads an element of a component. Inside a selection, reads out of bounds give zero.
     pub fn read(&mut self, component: Value, index: &[IndexExpr]) -> BodyRef {
         let dtype = self.func.ty(component).dtype();
         let mode = if self.doubts > 0 { Mode::Pad(zero(dtype)) } else { Mode::Proved };
@@ -104,7 +106,7 @@ impl<'f> Cell<'f> {
         self.read_by(component, index)
     }
 
-    /// The number of an operand, for positions that are read of it.
+    /// The number of a value among the expression's arguments; adds it if it is new.
     pub fn arg(&mut self, value: Value) -> u32 {
         let known = self.args.iter().position(|&known| known == value);
         known.unwrap_or_else(|| {
@@ -113,7 +115,7 @@ impl<'f> Cell<'f> {
         }) as u32
     }
 
-    /// An element of a dense array or a scalar, with access modes.
+    /// Reads an element of a dense array, or a scalar, with access modes.
     pub fn read_by(&mut self, value: Value, index: Vec<Index>) -> BodyRef {
         if let Some(&known) = self.known.get(&(value, index.clone())) {
             return known;
@@ -128,12 +130,12 @@ impl<'f> Cell<'f> {
         element
     }
 
-    /// An op of scalars, which gives `dtype`.
+    /// Appends an op on scalars with result dtype `dtype`.
     pub fn op(&mut self, op: Op, args: &[BodyRef], dtype: DType, loc: Loc) -> BodyRef {
         self.op_with(op, Attrs::new(), args, dtype, loc)
     }
 
-    /// One with attributes.
+    /// Appends an op on scalars with attributes.
     pub fn op_with(&mut self, op: Op, attrs: Attrs, args: &[BodyRef], dtype: DType, loc: Loc) -> BodyRef {
         self.body.push(BodyOp::Op(op, attrs), args.iter().copied(), [dtype], loc)[0]
     }
@@ -143,21 +145,21 @@ impl<'f> Cell<'f> {
         attrs_of_op(&self.func.inst(inst).attrs)
     }
 
-    /// True if zeros are absorbed by the op that an instruction applies to the elements of arrays.
+    /// True if `finite=true` makes zeros absorbing for the op that an instruction applies to arrays.
     pub fn absorbs(&self, inst: Inst, op: Op) -> bool {
         let data = self.func.inst(inst);
         let ty = self.func.ty(data.results[0]);
         ty.is_array() && absorption::is_asked(op, &data.attrs, ty.dtype())
     }
 
-    /// A core op of scalars.
+    /// Appends a core op on scalars.
     pub fn core(&mut self, name: &str, args: &[BodyRef], dtype: DType) -> Result<BodyRef, String> {
         let op = rewright::ir::builder::find_op(name).map_err(|error| error.message)?;
         Ok(self.op(op, args, dtype, Loc::default()))
     }
 
-    /// One of two elements of a dtype: the first one where the test of a form holds. Where it is known
-    /// whether it does, the other one is not computed.
+    /// Selects `then` where the test of a form holds, else `otherwise`. If the test is decided here, only
+    /// one of the two is computed.
     pub fn when(
         &mut self,
         form: &Affine,
@@ -185,7 +187,7 @@ impl<'f> Cell<'f> {
         self.core("where", &[holds, then, otherwise], dtype)
     }
 
-    /// Whether a test holds at every point, or at none.
+    /// The outcome of a test, if it is the same at all points.
     fn decided(&self, form: &Affine, test: Test) -> Option<bool> {
         match (form.as_constant(), test) {
             (Some(c), Test::Zero) => Some(c == 0),
@@ -202,7 +204,8 @@ impl<'f> Cell<'f> {
         }
     }
 
-    /// Two values whose difference is a form: its terms and those that are taken off.
+    /// Two values whose difference is the form: the sum of its positive terms, and that of its negated
+    /// negative terms.
     fn sides(&mut self, form: &Affine) -> Result<[BodyRef; 2], String> {
         let (mut more, mut less) = (Affine::default(), Affine::default());
         for &(axis, c) in form.axes() {
@@ -243,8 +246,8 @@ impl<'f> Cell<'f> {
 }
 
 impl Cell<'_> {
-    /// The array of these dims that has `element` at each point, zero where the guard admits none; and the
-    /// values that its expression reads.
+    /// Finishes the expression of an array of these dims, with `element` at each point, and zero where the
+    /// guard fails. Returns the expression and the values that it reads.
     pub fn finish(mut self, element: BodyRef, dtype: DType, dims: &[Dim]) -> (ArrayExpr, Vec<Value>) {
         let element = self.selected(element, dtype);
         self.body.yields.push(element);
@@ -259,8 +262,8 @@ impl Cell<'_> {
 }
 
 impl Cell<'_> {
-    /// The element where the guard admits the point, else zero: kernels select faster than they leave out.
-    /// Where something could fail that nobody asked for, the guard stays.
+    /// Replaces the guard by a selection between the element and zero, which is faster in kernels. If an op
+    /// of the body can fail, the guard stays, so that no excluded point raises an error.
     fn selected(&mut self, element: BodyRef, dtype: DType) -> BodyRef {
         let cannot_fail = |op: &BodyOp| match op {
             BodyOp::Op(op, _) => !op.traits.contains(Traits::PARTIAL),
@@ -291,7 +294,7 @@ pub fn insert(rw: &mut Rewriter<'_>, (expr, args): (ArrayExpr, Vec<Value>)) -> R
     Ok(rw.func().inst(inst).results[0])
 }
 
-/// The array of a style, of the extents and the dtype of `ty`, that has these components.
+/// Inserts `assemble`: the array of a style with these components, and the extents and the dtype of `ty`.
 pub fn assembled(rw: &mut Rewriter<'_>, style: &str, ty: &Type, components: Vec<Value>) -> Result<Value, RewriteError> {
     let attrs = Attrs::new()
         .with("style", Attr::Str(style.into()))
@@ -300,8 +303,8 @@ pub fn assembled(rw: &mut Rewriter<'_>, style: &str, ty: &Type, components: Vec<
     rw.op_with("assemble", components, attrs)
 }
 
-/// An array as a dense one. Every element of one of a style is written down for that, which a remark says:
-/// whatever for.
+/// Converts an array to a dense one. For an array with a style this writes every element, and a remark
+/// gives the reason, `what_for`.
 pub fn dense(rw: &mut Rewriter<'_>, array: Value, loc: Loc, what_for: &str) -> Result<Value, RewriteError> {
     let ty = rw.func().ty(array).clone();
     if ty.style().is_none() {
@@ -311,8 +314,9 @@ pub fn dense(rw: &mut Rewriter<'_>, array: Value, loc: Loc, what_for: &str) -> R
     rw.op_with("restyle", [array], Attrs::new().with("style", Attr::Str("dense".into())))
 }
 
-/// A dense array with the extents of the result, but for axes that are known to have one element: a view,
-/// which fails where the extents do not fit. Then elements can be read at whatever places of the result.
+/// Broadcasts a dense array to the extents of the result, except for axes whose extent is known to be 1.
+/// The result is a view, which fails if the extents do not fit. So elements can be read at all places of
+/// the result.
 pub fn stretched(rw: &mut Rewriter<'_>, array: Value, result: &Type) -> Result<Value, RewriteError> {
     let own = rw.func().ty(array).dims().to_vec();
     let of = &result.dims()[result.rank().saturating_sub(own.len())..];
@@ -324,13 +328,13 @@ pub fn stretched(rw: &mut Rewriter<'_>, array: Value, result: &Type) -> Result<V
     }
 }
 
-/// What a form is at least, if every axis adds to it.
+/// The minimum of a form, if no coefficient is negative.
 fn least(form: &Affine) -> Option<i64> {
     let grows = form.axes().iter().all(|&(_, c)| c > 0) && form.offset.terms().is_empty();
     grows.then_some(form.offset.constant)
 }
 
-/// What a form is at most, if every axis takes from it.
+/// The maximum of a form, if no coefficient is positive.
 fn most(form: &Affine) -> Option<i64> {
     let falls = form.axes().iter().all(|&(_, c)| c < 0) && form.offset.terms().is_empty();
     falls.then_some(form.offset.constant)

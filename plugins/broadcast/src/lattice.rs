@@ -1,66 +1,66 @@
-//! Who wins where arrays of different styles meet.
+//! The join of storage styles: the style of an elementwise result whose operands have different styles.
 //!
-//! A style says what elementwise functions make of its arrays ([`Broadcasting`], an interface of the
-//! style), and pairs of styles what is made of both ([`register_join!`](crate::register_join)). One order
-//! of a pair is enough. Scalars leave others as they are, and what no pair says is dense; the remarks of
-//! `materialize` say so. Two answers for one pair are an error of the registration, which names both
-//! places.
+//! A style declares the structure of elementwise functions of its arrays ([`Broadcasting`], an interface of
+//! the style). [`register_join!`](crate::register_join) declares the result style of a pair of styles, in
+//! either order. Scalars do not take part in the join. A pair without a join gives a dense result, and a
+//! remark of `materialize` says so. Two different joins of one pair are an error of registration, which
+//! names both places.
 
 use rewright::ir::{Origin, Style, Styled};
 use rewright::{DType, Datum, Name, Op, Scalar, Type, inventory};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Interface of a storage style: what elementwise functions make of an array of it.
+/// Interface of a storage style: the structure of elementwise functions of its arrays.
 pub struct Broadcasting {
-    /// The style of the result, the same one or that of what is left of its structure.
+    /// The style of the result: the same style, or one with the structure that survives.
     pub into: &'static str,
-    /// For which functions that is so; the results of others are dense.
+    /// The condition on the function; if it fails, the result is dense.
     pub keeps: Keeps,
-    /// The style of a result that is zero where the array is by structure, and may be anything elsewhere.
+    /// The style of a result that is zero at the array's structural zeros, and arbitrary elsewhere.
     pub zeros: &'static str,
-    /// A rule of its own, asked first for each function that has an operand of the style.
+    /// The style's own rule, which has precedence for each function with an operand of the style.
     pub rule: fn(&Applying<'_>) -> Result<Answer, String>,
 }
 
-/// A function that is applied.
+/// An application of a function: the input of a style's rule.
 pub struct Applying<'a> {
-    /// The elementwise op; nothing of a function of scalars.
+    /// The elementwise op; none for a function of scalars.
     pub op: Option<Op>,
-    /// What the operands are of, in order; scalars are dense.
+    /// The operands' styles, in order; scalars count as dense.
     pub styles: &'a [Style],
     /// The operands' types.
     pub types: &'a [Type],
-    /// Those that are numbers in the program.
+    /// The operands' values, where they are constants of the program.
     pub consts: &'a [Option<Scalar>],
     /// The dtype of the result.
     pub dtype: DType,
 }
 
-/// What a style's rule says of a function. An error refuses it.
+/// The answer of a style's rule. A rule rejects a function by an error instead.
 pub enum Answer {
-    /// What pairs of styles say.
+    /// The result has the join of the operands' styles.
     Join,
-    /// The result is dense; why.
+    /// The result is dense, for this reason.
     Dense(String),
     /// The result's style.
     Style(Style),
-    /// The result is no lazy array but one of a style, which [`Eager`] computes at once.
+    /// The result is an array of this style, computed at once by [`Eager`] instead of lazily.
     Now(Style),
 }
 
-/// Interface of a storage style: what it has instead of loops, for the functions that its rule answers with
+/// Interface of a storage style: evaluates, without loops, the functions that its rule answers with
 /// [`Answer::Now`]. Rewrites do the same to programs.
 pub struct Eager(pub fn(Op, &[Datum]) -> Result<Styled, String>);
 
-/// What a style asks of a function.
+/// The condition on a function under which its result keeps the style.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keeps {
-    /// That it makes zero of what is zero by structure.
+    /// The function maps structural zeros to zero.
     Zeros,
-    /// That it gives bools.
+    /// The function gives bools.
     Bools,
-    /// Nothing.
+    /// No condition.
     Anything,
 }
 
@@ -69,8 +69,8 @@ impl Broadcasting {
     pub const fn zeros(into: &'static str) -> Broadcasting {
         Broadcasting { into, keeps: Keeps::Zeros, zeros: into, rule: |_| Ok(Answer::Join) }
     }
-    /// The same where the elements that are stored say others, of which only the zeros may be left: in
-    /// another style.
+    /// The same for a style whose stored elements determine others, as in symmetric matrices. If only its
+    /// zeros survive, the result has the style `zeros`.
     pub const fn only_zeros(self, zeros: &'static str) -> Broadcasting {
         Broadcasting { zeros, ..self }
     }
@@ -81,8 +81,8 @@ impl Broadcasting {
 }
 
 impl Keeps {
-    /// Why results of a dtype that are `zero` where the operands are zero by structure can't be kept;
-    /// nothing if they can.
+    /// Why a result can't have the style; none if it can. `dtype` is its dtype, `zero` its value at
+    /// structural zeros.
     pub fn refuses(self, dtype: DType, zero: Option<Scalar>) -> Option<String> {
         match (self, zero) {
             (Keeps::Zeros, None) => Some("what it makes of zeros is not known".into()),
@@ -93,8 +93,8 @@ impl Keeps {
     }
 }
 
-/// Says what is made of arrays of two styles: `register_join!("diagonal", "upper" => "upper")`. `"dense"`
-/// declares a conflict.
+/// Registers the result style of a pair of styles: `register_join!("diagonal", "upper" => "upper")`.
+/// `"dense"` declares that the pair shares no structure.
 #[macro_export]
 macro_rules! register_join {
     ($a:expr, $b:expr => $to:expr) => {
@@ -107,16 +107,16 @@ macro_rules! register_join {
 /// The result style of a pair of styles, in either order.
 #[derive(Clone, Copy, Debug)]
 pub struct Join {
-    /// The two.
+    /// The pair.
     pub styles: [&'static str; 2],
     /// The style of the result.
     pub to: &'static str,
-    /// Who says so.
+    /// The place of the registration.
     pub origin: Origin,
 }
 inventory::collect!(Join);
 
-/// All pairs.
+/// The joins of pairs of styles.
 pub struct Lattice {
     pairs: BTreeMap<[&'static str; 2], Join>,
     errors: Vec<String>,
@@ -124,13 +124,13 @@ pub struct Lattice {
 
 static LATTICE: LazyLock<Lattice> = LazyLock::new(|| Lattice::build(inventory::iter::<Join>.into_iter().copied()));
 
-/// The pairs of this process.
+/// The joins that are registered in this process.
 pub fn lattice() -> &'static Lattice {
     &LATTICE
 }
 
 impl Lattice {
-    /// The lattice of pairs that come in any order; contradictions become [`errors`](Lattice::errors).
+    /// Builds the lattice from joins in any order; contradictions become [`errors`](Lattice::errors).
     pub fn build(joins: impl IntoIterator<Item = Join>) -> Lattice {
         let mut all: Vec<Join> = joins.into_iter().collect();
         all.iter_mut().for_each(|join| join.styles.sort_unstable());
@@ -151,12 +151,12 @@ impl Lattice {
         Lattice { pairs, errors }
     }
 
-    /// What two registrations say differently.
+    /// The contradictions between registrations.
     pub fn errors(&self) -> &[String] {
         &self.errors
     }
 
-    /// The style of what is made of arrays of two; the error says why it is dense.
+    /// The result style for operands of two styles; the error says why it is dense.
     pub fn join(&self, a: Style, b: Style) -> Result<Style, String> {
         let mut names = [a.def().name, b.def().name];
         names.sort_unstable();

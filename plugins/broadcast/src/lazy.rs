@@ -1,10 +1,10 @@
-//! `f64[n, n; lazy(diagonal, 0.0)]`: what a nest of `broadcasted` is before it is materialized.
+//! `f64[n, n; lazy(diagonal, 0.0)]`: the type of a nest of `broadcasted` that is not materialized yet.
 //!
-//! The arguments are the style that the result has if it may, and what is computed of the zeros of the
-//! structure, where that is known. Both are part of the type, so that the type rule of `materialize` need
-//! not look at the nest. Where a style of the process decides by whole nests, a third one says what the
-//! nest is made of ([`Summary`]). As values, such arrays hold all elements, and the components of operands
-//! that their style allocates by.
+//! The first argument is the style that the result may have. The second is the result for structural zeros,
+//! if it is known. They are part of the type, so that the type rule of `materialize` need not inspect the
+//! nest. If a registered style decides by whole nests, a third argument describes the nest ([`Summary`]).
+//! As a value, a lazy array holds all elements, and the components of operands by which its style
+//! allocates.
 
 use crate::summary::Summary;
 use crate::whole_nest;
@@ -37,36 +37,36 @@ pub static LAZY: StyleDef = StyleDef {
 register_style!(LAZY);
 register_interface!(style "lazy", Arguments, &Arguments("the style that the result may have, the number that zeros become, and the parts of the nest"));
 
-/// What a lazy type says.
+/// The arguments of a lazy type.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Lazy {
-    /// The style that the result has if it may.
+    /// The style that the result may have.
     pub style: Style,
     /// The value that the nest computes where its operands are structural zeros.
     pub zero: Option<Scalar>,
-    /// The text of what the nest is made of, where that is known.
+    /// The text of the nest's [`Summary`], if it is known.
     pub nest: Option<Name>,
 }
 
 impl Lazy {
-    /// What becomes dense.
+    /// A nest whose result is dense.
     pub fn dense() -> Lazy {
         Lazy::kept(Style::dense(), None)
     }
 
-    /// What is kept in a style, and is a number where that has zeros.
+    /// A nest that keeps a style, with its value at the style's structural zeros.
     pub fn kept(style: Style, zero: Option<Scalar>) -> Lazy {
         Lazy { style, zero, nest: None }
     }
 
-    /// The style's name.
+    /// The name of the lazy style, with its arguments.
     pub fn name(&self) -> Name {
         let zero = self.zero.map(|zero| format!(", {}", written(zero))).unwrap_or_default();
         let nest = self.nest.map(|nest| format!(", nest({nest})")).unwrap_or_default();
         Name::from(format!("lazy({}{zero}{nest})", self.style))
     }
 
-    /// What the nest is made of, where that is known.
+    /// The summary of the nest, if it is known.
     pub fn summary(&self) -> Option<Summary> {
         Summary::read(self.nest?.as_str()).ok()
     }
@@ -76,7 +76,7 @@ impl Lazy {
         Style::of(ty).is_ok_and(|style| style.def().name == LAZY.name)
     }
 
-    /// What a lazy type says.
+    /// Reads the arguments of a lazy type.
     pub fn of(ty: &Type) -> Result<Lazy, String> {
         let arguments = Style::of(ty)?.arguments();
         if arguments.is_empty() {
@@ -104,7 +104,7 @@ impl Lazy {
     }
 }
 
-/// The arguments of a text, which commas separate that are in no parentheses.
+/// Splits a text at its commas outside of parentheses.
 pub(crate) fn arguments(text: &str) -> Vec<&str> {
     let (mut depth, mut from, mut all) = (0, 0, Vec::new());
     for (at, c) in text.char_indices() {
@@ -119,7 +119,7 @@ pub(crate) fn arguments(text: &str) -> Vec<&str> {
     all
 }
 
-/// A number as an argument of a style: complex ones as their parts.
+/// Formats a number as an argument of a style; a complex number as its two parts.
 pub(crate) fn written(number: Scalar) -> String {
     match number {
         Scalar::F32(x) => format!("{x:?}"),
@@ -130,7 +130,7 @@ pub(crate) fn written(number: Scalar) -> String {
     }
 }
 
-/// The number that such an argument says.
+/// Parses such an argument.
 pub(crate) fn read(text: &str, dtype: DType) -> Option<Scalar> {
     let float = |text: &str| text.parse::<f64>().ok();
     let number = match dtype {

@@ -1,9 +1,9 @@
-//! The rewrite `materialize-nest`: `materialize` of a nest is one `arrayexpr` for each component of the
-//! result.
+//! The rewrite `materialize-nest`: replaces `materialize` of a nest by one `arrayexpr` for each component
+//! of the result. It runs before `array-expr`.
 //!
-//! Where the result keeps its structure, only elements that are stored are computed: at the places of a
-//! component the elements of all operands are expressions, most of which are known to be read or to be
-//! zero.
+//! If the result keeps its structure, only stored elements are computed. At the places of a component, the
+//! index of every operand is an affine form of the component's axes. So for most operands it is known
+//! statically whether an element is read or zero.
 
 use crate::element::{Cell, Element, Leaf, Places, Stored, assembled, dense, insert, stretched, zero};
 use crate::lattice::{Broadcasting, Keeps};
@@ -27,13 +27,14 @@ static MATERIALIZE_NEST: RewriteDef =
         .benefit(10);
 register_rewrite!(MATERIALIZE_NEST);
 
-/// What `materialize` comes to.
+/// The computation that replaces `materialize`.
 pub enum Found {
-    /// Its operand.
+    /// None: the result is the operand.
     Itself,
-    /// A nest in a style; why it is dense where structure is lost; and how it is computed.
+    /// A nest that is computed in a style; with a reason, if structure is lost.
     Nest(Nest, Style, Option<String>),
-    /// A dense array that is kept in a style afterwards; the nest, if the style finds components in it.
+    /// A dense array that is converted to a style afterwards; the nest, if the style finds components in
+    /// it.
     Kept(Style, Option<Nest>),
 }
 
@@ -53,13 +54,13 @@ impl RootRewrite for MaterializeNest {
             |why: String| NoMatch::because(format!("`{}` is computed by reference: {why}", data.op)).at(data.loc);
         let style = Style::of(result).map_err(because)?;
         if data.op.name == "restyle" {
-            // What a style can't have is found by looking at every element.
+            // A conversion to a style checks every element, so only conversions to dense are compiled here.
             let has_elements = |style: Style| style.def().interface::<Element>().is_some();
             let dense = style.is_dense() && ty.style().is_some() && Style::of(ty).is_ok_and(has_elements);
             if !dense {
                 return Err(NoMatch::quiet());
             }
-            // An expression has its extents from somewhere else.
+            // The index maps of an expression need extents that the types prove equal.
             if !is_aligned(ty, result) {
                 return Err(because("its extents are not known".into()));
             }
@@ -120,7 +121,8 @@ impl RootRewrite for MaterializeNest {
     }
 }
 
-/// The components of an array of a style, each computed by an expression from a nest that is zero elsewhere.
+/// The components of an array of a style, each computed by an expression, for a nest that is zero
+/// elsewhere.
 pub fn components_of(
     rw: &mut Rewriter<'_>,
     nest: &Nest,
@@ -147,7 +149,7 @@ pub fn nest(cx: &MatchCx<'_>, root: Inst, value: Value, result: &Type) -> Result
     Ok(nest)
 }
 
-/// The nest of a value whose operands are looked at where it is materialized.
+/// The nest of a value, for a style that finds components in the nest's operands.
 fn searched(cx: &MatchCx<'_>, root: Inst, value: Value) -> Result<Nest, String> {
     let nest = Nest::of(cx, root, value)?;
     if nest.leaves().any(|leaf| !cx.reaches(leaf, root)) {
@@ -156,12 +158,12 @@ fn searched(cx: &MatchCx<'_>, root: Inst, value: Value) -> Result<Nest, String> 
     Ok(nest)
 }
 
-/// Which of the components that a style finds one is.
+/// The position of a component among those that the style finds; none if it holds elements.
 fn found_at(style: Style, component: &Component) -> Option<usize> {
     whole_nest::of(style)?.found.iter().position(|&name| name == component.name)
 }
 
-/// All components of a result in order: `parts` are those that hold elements, and the style finds the
+/// All components of a result, in order: `parts` are those that hold elements, and `allocate` makes the
 /// others.
 fn with_found(
     rw: &mut Rewriter<'_>,
@@ -204,14 +206,14 @@ fn why_dense(cx: &MatchCx<'_>, nest: &Nest, lazy: Lazy, refused: Option<String>)
     if !lazy.style.is_dense() {
         return refused.map(|why| format!("`{}` is lost because {why}", lazy.style));
     }
-    // The first function that loses it says why.
+    // The first function that loses the structure gives the reason.
     nest.parts.iter().find_map(|part| {
         let Part::Applied { inst, .. } = part else { return None };
         crate::ops::broadcasted::why_dense(func, cx.module(), *inst)
     })
 }
 
-/// What a leaf is to an expression.
+/// How an expression reads a leaf.
 #[derive(Clone)]
 enum Read {
     /// A scalar, or an array of rank 0.
@@ -222,7 +224,7 @@ enum Read {
     Styled(Leaf, &'static Element),
 }
 
-/// How the leaves are read; components are taken out of those that have any.
+/// Decides how each leaf is read, and takes the components of leaves with a style.
 fn leaves(
     rw: &mut Rewriter<'_>,
     nest: &Nest,
@@ -263,14 +265,14 @@ fn components(rw: &mut Rewriter<'_>, value: Value, style: Style, ty: &Type) -> R
         .collect()
 }
 
-/// True if along each axis an array has the extent of the result, or one element.
+/// True if each axis of an array has the extent of the result, or extent 1.
 fn is_aligned(ty: &Type, result: &Type) -> bool {
     let missing = result.rank().saturating_sub(ty.rank());
     let mut pairs = ty.dims().iter().zip(&result.dims()[missing..]);
     pairs.all(|(&own, &of)| own == Dim::Const(1) || (own == of && own != Dim::Any))
 }
 
-/// Makes the expressions.
+/// Builds the expressions.
 struct Maker<'a> {
     nest: &'a Nest,
     leaves: &'a HashMap<Value, (Value, Read)>,
@@ -278,8 +280,8 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// All elements, by one expression; or those of each component first where functions are the same
-    /// everywhere else.
+    /// Computes all elements by one expression, or the components first if that is less work
+    /// (`by_components`).
     fn dense(&self, rw: &mut Rewriter<'_>) -> Result<Value, RewriteError> {
         if let Some(value) = self.by_components(rw)? {
             return Ok(value);
@@ -289,8 +291,8 @@ impl Maker<'_> {
         self.expression(rw, axes, Vec::new(), &at, self.result.dims())
     }
 
-    /// Where components have fewer axes than the array: these, and then their elements among copies of what
-    /// is computed of zero.
+    /// If components have fewer axes than the array, computes the components first. Then one expression
+    /// reads them, and gives the nest's value for zeros at all other places.
     fn by_components(&self, rw: &mut Rewriter<'_>) -> Result<Option<Value>, RewriteError> {
         let Some(Part::Applied { inst, .. }) = self.nest.parts.last() else { return Ok(None) };
         let lazy = rw.func().ty(rw.func().inst(*inst).results[0]).clone();
@@ -314,7 +316,7 @@ impl Maker<'_> {
         Maker { nest: &nest, leaves: &leaves, result: self.result }.dense(rw).map(Some)
     }
 
-    /// The array of a style whose components are computed each by an expression.
+    /// The array of a style, with each component computed by one expression.
     fn components(&self, rw: &mut Rewriter<'_>, style: Style, summary: Option<Name>) -> Result<Value, RewriteError> {
         let stored = style.def().interface::<Stored>().ok_or_else(|| RewriteError::new("it is stored nowhere"))?;
         let places = (stored.0)(self.result).map_err(RewriteError::new)?;
@@ -337,8 +339,8 @@ impl Maker<'_> {
         components.iter().zip(places).map(|(component, places)| maker.component(rw, component, places)).collect()
     }
 
-    /// The leaves, of which dense arrays have the extents of the result: only whole axes can be stretched
-    /// by an expression, and components are along others.
+    /// The leaves, with dense arrays broadcast to the extents of the result. An expression can broadcast
+    /// along its own axes only, and a component has axes of its own.
     fn stretched(&self, rw: &mut Rewriter<'_>) -> Result<HashMap<Value, (Value, Read)>, RewriteError> {
         let mut leaves = self.leaves.clone();
         for leaf in self.nest.leaves() {

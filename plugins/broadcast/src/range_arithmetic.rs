@@ -1,13 +1,13 @@
-//! The rewrite `range-arithmetic`: sums of ranges and numbers, and products with numbers, are ranges. They
-//! take no loop, whatever the length.
+//! The rewrite `range-arithmetic`: computes sums of ranges and numbers, and products of ranges with
+//! numbers, as ranges. They need no loop, whatever the length.
 //!
-//! The rule of the style says so to the type rule of `broadcasted`, whose result is a range then and not
-//! lazy; evaluation and the rewrite compute where it starts and its step.
+//! By the rule of the style, the type rule of `broadcasted` gives a range instead of a lazy array. The
+//! reference evaluator and the rewrite compute its start and its step.
 //!
-//! That is so in a range's own dtype only. Integers wrap, and whether those of a range do is not known
-//! before it runs; so a result of another dtype, floats too, is an array. Of floats a range has finite
-//! elements, so what is not finite by a number that is written in the program is an array as well; what
-//! turns out not to be when it runs is an error of the style.
+//! This holds only in a range's own dtype. The integers of a range may wrap and its floats are rounded, so
+//! a result of another dtype is an array. Ranges of floats have finite elements: if a constant of the
+//! program makes them infinite or NaN, the result is an array. If a value of a call does so, the style
+//! reports an error.
 
 use crate::lattice::{Answer, Applying, Broadcasting, Eager, Keeps};
 use crate::ops::broadcasted;
@@ -19,20 +19,21 @@ use rewright::{Name, register_rewrite};
 register_interface!(style "range", Broadcasting, &Broadcasting { into: "dense", keeps: Keeps::Anything, zeros: "dense", rule });
 register_interface!(style "range", Eager, &Eager(eager));
 
-/// How start and step of the result are computed, of those of the operands; a number has no step.
+/// How the step of the result is computed. Its start is the op of the operands' starts; a number is its own
+/// start, and has no step.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Steps {
-    /// The op of the steps, too: `-r`, `r + s`.
+    /// The op of the steps: `-r`, `r + s`.
     Both,
-    /// The step stays: `r + c`.
+    /// The step of the range: `r + c`.
     Stays,
-    /// It is turned round: `c - r`.
+    /// The negated step: `c - r`.
     Negated,
-    /// The op of step and number: `c * r`.
+    /// The op of the step and the number: `c * r`.
     Scaled,
 }
 
-/// How an op computes a range, if it does; `is_range` says it of each operand.
+/// How an op computes a range, if it does; `is_range` has a flag for each operand.
 fn steps(op: &str, is_range: &[bool]) -> Option<Steps> {
     match (op, is_range) {
         ("neg" | "pos", [true]) | ("add" | "sub", [true, true]) => Some(Steps::Both),
@@ -155,7 +156,7 @@ impl RootRewrite for RangeArithmetic {
     }
 }
 
-/// A component of those that are ranges, the others as they are.
+/// The component `name` of each range; other operands stay as they are.
 fn parts(rw: &mut Rewriter<'_>, args: &[Value], name: &str) -> Result<Vec<Value>, RewriteError> {
     let part = |&arg: &Value| match is_range(rw.func().ty(arg)) {
         true => rw.op_with("component", [arg], Attrs::new().with("name", Attr::Str(name.into()))),

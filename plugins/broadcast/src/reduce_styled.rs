@@ -1,9 +1,10 @@
-//! The rewrite `reduce-styled`: reductions of lazy arrays, and of arrays of storage styles, are parts of
-//! kernels over what is stored.
+//! The rewrite `reduce-styled`: reduces lazy arrays and arrays of storage styles, by kernels over stored
+//! elements where that is possible.
 //!
-//! Packed bools are counted a word at a time. Sums of arrays that are zero where nothing is stored add what
-//! is stored; of floats that is another order, so the rewrite that does it there, `reassociate-styled`,
-//! takes that liberty. All else reads every element, in the kernel that reduces them.
+//! Packed bools are counted a word at a time. Sums of arrays that are zero elsewhere add the stored
+//! elements only. For floats this changes the order of addition, so another rewrite does it:
+//! `reassociate-styled`, which takes the liberty `reassociate`. Other reductions read every element, and
+//! the nest is computed in the kernel that reduces it.
 
 use crate::element::{Element, Stored};
 use crate::lattice::Broadcasting;
@@ -52,9 +53,9 @@ pub enum Way {
     Words,
     /// From the values of a sparse array.
     Values(Style),
-    /// From the components of a style that has nothing else than zeros beside them.
+    /// From the components of a style that is zero elsewhere.
     Stored(Nest, Style),
-    /// From all elements; why, if fewer might do.
+    /// From all elements; with a reason, if a kernel over stored elements was considered.
     All(Option<String>),
 }
 
@@ -126,8 +127,8 @@ fn named(name: &str, text: &str) -> Attrs {
 }
 
 impl ReduceStyled {
-    /// How a reduction can be computed from less than all elements; else why it can't, if there is anything
-    /// to say.
+    /// How a reduction can be computed without reading all elements; the error gives a reason, if there is
+    /// one to report.
     fn way(&self, cx: &MatchCx<'_>, root: Inst, reduced: &Reduced) -> Result<Way, Option<String>> {
         let func = cx.func();
         let data = func.inst(root);
@@ -189,7 +190,7 @@ impl ReduceStyled {
     }
 }
 
-/// Whether words tell what a reduction gives; else why not.
+/// Checks that a reduction can be computed from words; the error says why not.
 fn words(reduced: &Reduced) -> Result<(), String> {
     let along_rows = reduced.axes.contains(&(reduced.rank - 1));
     match reduced.monoid {
@@ -200,7 +201,7 @@ fn words(reduced: &Reduced) -> Result<(), String> {
     }
 }
 
-/// The reduction of packed bools, of which those beyond the end of a row are false.
+/// The reduction of packed bools by words, whose padding bits are false.
 fn of_words(rw: &mut Rewriter<'_>, data: &InstData, packed: Value) -> Result<Value, RewriteError> {
     let words = rw.op_with("component", [packed], named("name", "words"))?;
     let to = |dtype| Attrs::new().with("to", Attr::DType(dtype));
@@ -212,7 +213,7 @@ fn of_words(rw: &mut Rewriter<'_>, data: &InstData, packed: Value) -> Result<Val
             rw.op_with("any", [some], data.attrs.clone())
         }
         "argmax" => {
-            // The lowest bit of the first word that has one.
+            // The lowest set bit of the first nonzero word.
             let some = rw.op("ne", [words, none])?;
             let at = rw.op("argmax", [some])?;
             let word = rw.op("getitem", [words, at])?;

@@ -1,8 +1,8 @@
-//! The rewrite `store-lazy`: what is stored of a lazy array is materialized first, in the style of where it
-//! goes.
+//! The rewrite `store-lazy`: materializes a lazy array before it is stored, in the style of the
+//! destination.
 //!
-//! `store %dest, %l` writes the elements of a nest into an array. The destination's extents win, and what
-//! the nest reads of it is read before.
+//! `store %dest, %l` writes the elements of a nest into an array. The destination's extents and dtype win,
+//! and the nest reads its old elements.
 
 use crate::lazy::Lazy;
 use crate::whole_nest;
@@ -32,7 +32,7 @@ impl RootRewrite for StoreLazy {
             return Err(NoMatch::quiet());
         }
         let fits = dest.dims() == src.dims() && dest.dtype() == src.dtype();
-        // Such arrays are given elements alone.
+        // Destinations of these styles receive dense elements.
         let decides = |style: Style| whole_nest::finds(style) || style.def().interface::<Destination>().is_some();
         let decides = Style::of(dest).is_ok_and(decides);
         let style = dest.style().filter(|_| fits && !decides).map_or("dense".to_string(), |style| style.to_string());

@@ -1,18 +1,18 @@
-//! At which places a nest of sparse arrays may be something else than what it is of zeros.
+//! Sparsity analysis: the places where a nest of sparse arrays may differ from its value for zeros.
 //!
-//! A product is zero where one factor is, if the other one is finite; so `s + t * u` is zero but where `s`
-//! is stored, or both `t` and `u` are. That is kept as *terms*, each a set of arrays: a place is of
-//! interest if all arrays of a term have it. A sum has the terms of all operands, a product of each pair of
-//! them the union. A function that isn't zero of zeros has the term of no arrays too, which all places
-//! have.
+//! A product is zero where one factor is, if the other is finite. So `s + t * u` can be nonzero only where
+//! `s` is stored, or where both `t` and `u` are. The pattern is a disjunction of *terms*, each a set of
+//! arrays: a place belongs to the pattern if all arrays of some term are stored there. A sum has the terms
+//! of all its operands. A product has the unions of one term of each operand. A function that does not map
+//! zeros to zero also has the empty term, which holds at all places.
 //!
-//! An array's values are then needed only where a term with that array is satisfied: elsewhere the nest is
-//! the same whatever they are. For a sum that is so if it is so for its operands. In a product, if no term
-//! of it with the array is satisfied there, then either none of that operand with the array is, and the
-//! operand is the same; or one is, and none of the other operand at all, which therefore is zero.
+//! An array's values are needed only where a term with that array holds; elsewhere the nest does not depend
+//! on them. For a sum, this follows from its operands. For a product, suppose that no term with the array
+//! holds at a place. If no such term of the operand with the array holds either, the operand does not
+//! depend on the array. Otherwise no term of the other operand holds, so that operand is zero.
 //!
-//! Zeros that are so absorbed may be negative where they are computed, and are positive where they are not.
-//! Functions that can tell are thought of as needing all arrays wherever they are stored.
+//! Absorbed zeros may be negative where they are computed, and are positive where they are not. A function
+//! that can tell the difference is treated as needing all arrays wherever they are stored.
 
 use crate::absorption::{self, ABSORBING, is_exact};
 use crate::lazy::Lazy;
@@ -20,11 +20,11 @@ use crate::nest::{Applied, Nest, Part};
 use crate::ops::broadcasted::attrs_of_op;
 use rewright::{Attrs, Complex64, DType, Function, Op, Scalar, Value, eval_scalar};
 
-/// Sets of arrays, by their numbers.
+/// A disjunction of terms, each a set of array numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terms(Vec<Vec<usize>>);
 
-/// The most terms; with more, arrays are needed wherever they are stored.
+/// The limit on terms; beyond it, arrays are needed wherever they are stored.
 const MOST: usize = 64;
 
 impl Terms {
@@ -33,7 +33,7 @@ impl Terms {
         Terms((0..count).map(|number| vec![number]).collect())
     }
 
-    /// What the attribute `places` of an instruction says, of so many arrays.
+    /// Parses the attribute `places` of an instruction with `count` arrays.
     pub fn read(attrs: &Attrs, count: usize) -> Result<Terms, String> {
         let Some(text) = attrs.str("places") else { return Ok(Terms::any(count)) };
         let number = |text: &str| match text.trim().parse() {
@@ -44,24 +44,24 @@ impl Terms {
         text.split('|').map(term).collect::<Result<_, _>>().map(Terms)
     }
 
-    /// As the attribute says it.
+    /// Formats the terms as the attribute.
     pub fn written(&self) -> String {
         let term = |term: &Vec<usize>| term.iter().map(usize::to_string).collect::<Vec<_>>().join(" & ");
         self.0.iter().map(term).collect::<Vec<_>>().join(" | ")
     }
 
-    /// The arrays of each.
+    /// The arrays of each term.
     pub fn list(&self) -> &[Vec<usize>] {
         &self.0
     }
 
-    /// The arrays of terms of several.
+    /// The arrays of terms with several arrays.
     pub fn several(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().filter(|term| term.len() > 1).flatten().copied()
     }
 
-    /// Those of a nest, if one of them is of several arrays; `number` is the one of an array that says
-    /// where it is zero.
+    /// The terms of a nest, if one of them has several arrays. `number` gives the number of an array whose
+    /// places are known.
     pub fn of(nest: &Nest, func: &Function, number: impl Fn(Value) -> Option<usize>) -> Option<Terms> {
         let mut parts: Vec<Known> = Vec::with_capacity(nest.parts.len());
         for part in &nest.parts {
@@ -92,13 +92,13 @@ impl Terms {
 
 /// Facts about one part of a nest.
 struct Known {
-    /// Its terms, each with a bit for each array, increasing.
+    /// Its terms as bit sets of arrays, in increasing order.
     terms: Vec<u64>,
-    /// The arrays that it is made of.
+    /// The arrays on which it depends.
     arrays: u64,
     /// True if it is finite where its arrays are.
     finite: bool,
-    /// True if a zero was absorbed, which may be negative.
+    /// True if it has an absorbed zero, which may be negative.
     absorbed: bool,
     dtype: DType,
 }
@@ -118,25 +118,26 @@ impl Known {
         Known { terms: vec![0], arrays: 0, finite: is_exact(dtype), absorbed: false, dtype }
     }
 
-    /// True if it may be something else than zero everywhere.
+    /// True if it may be nonzero at all places.
     fn is_everywhere(&self) -> bool {
         self.terms.contains(&0)
     }
 }
 
-/// Functions of several operands that make the same of zeros of either sign, but for the sign of zeros.
+/// Functions of several operands whose result does not depend on the sign of zero operands, except in the
+/// sign of a zero.
 const BLIND: [&str; 15] =
     ["add", "sub", "mul", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "where"];
 /// Unary functions whose result is finite for a finite operand.
 const FINITE: [&str; 5] = ["neg", "abs", "conj", "real", "imag"];
 
-/// A function.
+/// An application of a function.
 struct Applying<'f> {
-    /// Nothing for a function of scalars.
+    /// None for a function of scalars.
     op: Option<Op>,
     attrs: &'f Attrs,
     dtype: DType,
-    /// What it makes where all arrays are zero, if that is known.
+    /// Its result where all arrays are zero, if it is known.
     zero: Option<Scalar>,
 }
 
@@ -161,7 +162,7 @@ impl Applying<'_> {
         }
         terms.sort_unstable();
         terms.dedup();
-        // The absolute value of a complex number is larger than its parts, and overflows.
+        // The absolute value of a complex number may exceed its parts, and overflow.
         let grows = |op: Op| op.name == "abs" && args[0].dtype.is_complex();
         let keeps =
             || args.len() == 1 && args[0].finite && self.op.is_some_and(|op| FINITE.contains(&op.name) && !grows(op));
@@ -175,11 +176,11 @@ impl Applying<'_> {
         }
     }
 
-    /// The terms of a product, if zeros absorb.
+    /// The terms of a product, if zeros are absorbing.
     fn product(&self, args: &[&Known]) -> Option<Vec<u64>> {
         let ([a, b], op) = (args, self.op?) else { return None };
         let exact = self.is_asked() || op.name == "and" || is_exact(self.dtype);
-        // Whether an array is finite is looked at where it is in a term with others.
+        // `align` checks that arrays are finite if they share a term with others.
         let looked_at = |other: &Known, zero: &Known| other.finite && !zero.terms.is_empty();
         let absorbs = |zero: &Known, other: &Known| exact || zero.is_everywhere() || looked_at(other, zero);
         let few = a.terms.len() * b.terms.len() <= MOST;
@@ -187,12 +188,12 @@ impl Applying<'_> {
         Some(a.terms.iter().flat_map(|a| b.terms.iter().map(move |b| a | b)).collect())
     }
 
-    /// True if zeros are absorbed because somebody says so, and are positive then.
+    /// True if `finite=true` makes zeros absorbing; the product is then a positive zero.
     fn is_asked(&self) -> bool {
         self.op.is_some_and(|op| absorption::is_asked(op, self.attrs, self.dtype))
     }
 
-    /// True if it makes the same of zeros of either sign, of both parts of complex ones.
+    /// True if its result does not depend on the signs of zero operands, of both parts for complex ones.
     fn is_blind(&self, args: &[&Known]) -> bool {
         let Some(op) = self.op else { return false };
         let of = |zero: Scalar| Some(eval_scalar(op, &[zero], &attrs_of_op(self.attrs)).ok()?.first()?.to_c128());
