@@ -1,45 +1,46 @@
-//! Where the values of arrays are that are laid along places.
+//! Maps from places to values: which value, if any, an array has at each place of a list.
 
 use super::lay::append;
 use crate::pattern::reserved;
 use std::borrow::Cow;
 use std::hint::select_unpredictable;
 
-/// Where an array's values are that are laid along some places.
+/// The values that an array has at some places.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Along {
-    /// All, in their order.
+    /// Every place has a value, and values are in the order of places.
     All,
     /// For each place the number of the value, or `NONE`.
     At(Vec<u32>),
-    /// Those of some runs of places, and nothing at the others.
+    /// Runs of places have values; the other places have none.
     Runs {
-        /// In their order.
+        /// The runs, in the order of places.
         runs: Vec<Run>,
         /// How many places there are.
         places: usize,
     },
 }
 
-/// The number of no value.
+/// Stands for the number of a value where there is none.
 pub const NONE: u32 = u32::MAX;
 
-/// Where there are so many times fewer values than places, each by itself takes less than all places.
+/// If there are at least this many times fewer values than places, work for each value costs less than work
+/// for each place.
 pub const FEW: usize = 16;
 
-/// Values at places that follow one another, as the values do.
+/// Consecutive values at consecutive places.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     /// The first place.
     pub place: usize,
     /// The number of the first value.
     pub number: usize,
-    /// How many.
+    /// The length.
     pub len: usize,
 }
 
 impl Along {
-    /// The same along places that are themselves laid along others.
+    /// The composition: the values at other places, which `places` maps to the places of this map.
     pub fn through(&self, places: &Along) -> Along {
         match (self, places) {
             (Along::All, _) => places.clone(),
@@ -68,10 +69,10 @@ impl Along {
         }
     }
 
-    /// Where an array has values by itself, or where it has them by other places.
+    /// The union of two maps of one array over the same places.
     pub fn or(self, other: Along) -> Along {
         match (&self, &other) {
-            // All of them are at all places.
+            // `All` has a value at every place already.
             (Along::All, _) | (_, Along::All) => Along::All,
             _ => {
                 let (mut at, other) = (self.numbers().into_owned(), other.numbers());
@@ -81,7 +82,7 @@ impl Along {
         }
     }
 
-    /// For each place; of `All` nothing is said.
+    /// The number of the value at each place, or `NONE`; empty for `All`.
     pub fn numbers(&self) -> Cow<'_, [u32]> {
         match self {
             Along::All => Cow::Borrowed(&[]),
@@ -97,7 +98,7 @@ impl Along {
         }
     }
 
-    /// For each of some places the value there, and zero where there is none.
+    /// The value at each place, zero where there is none.
     pub fn values<T: Copy + Default>(&self, values: &[T]) -> Result<Vec<T>, String> {
         match self {
             Along::All => {
@@ -121,7 +122,8 @@ impl Along {
     }
 }
 
-/// One of two, of which both are read, so that no branch depends on which: places are as good as random.
+/// Selects one of two references without a branch: places are unpredictable, and branches on them would be
+/// mispredicted.
 pub fn either<'t, T>(first: bool, a: &'t T, b: &'t T) -> &'t T {
     select_unpredictable(first, a, b)
 }

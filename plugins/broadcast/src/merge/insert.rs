@@ -1,15 +1,15 @@
-//! A short list of places put into a long one, of which most columns stay as they are.
+//! Inserts a short list of places into a long one; most columns are copied unchanged.
 
 use super::Lists;
 use super::along::{Along, Run};
 use crate::pattern::reserved;
 
-/// Both lists together, and where both have their values along them.
+/// The merged list, and the map from its places to the values of each list.
 pub fn insert<'a>(many: &Lists<'_>, few: &Lists<'_>) -> Result<(Lists<'a>, [Along; 2]), String> {
     let mut rows = reserved(many.rows.len() + few.rows.len())?;
     let mut starts = reserved(many.starts.len())?;
     let (mut kept, mut put) = (Vec::new(), Vec::new());
-    // The places of the long list that are done.
+    // The number of places of the long list that are copied.
     let mut done = 0;
     let mut copy = |rows: &mut Vec<i64>, to: usize| {
         if to > done {

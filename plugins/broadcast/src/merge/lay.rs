@@ -1,4 +1,4 @@
-//! The values of arrays, laid along the places of two lists while these are merged.
+//! Lays out the values of arrays along the merged places of two lists, while these are merged.
 
 use super::along::{Along, NONE, either};
 use super::side_by_side::{Column, Piece, Sink, lengthen};
@@ -12,9 +12,9 @@ use std::hint::black_box;
 enum Numbers {
     /// The array has no values there.
     None,
-    /// That of the place.
+    /// The number of the place itself.
     Same,
-    /// That of the place in this list.
+    /// The number that this list has for the place.
     Listed(Vec<u32>),
 }
 
@@ -41,7 +41,7 @@ impl Numbers {
     }
 }
 
-/// The values of one array, as far as they are laid.
+/// The values of one array that are laid out so far.
 pub struct Laying<'v> {
     from: [Numbers; 2],
     values: Box<dyn Values + 'v>,
@@ -50,8 +50,8 @@ pub struct Laying<'v> {
 }
 
 impl<'v> Laying<'v> {
-    /// None yet of at most so many places; `from` says where an array has its values along the places of
-    /// each list.
+    /// Starts empty, with room for `most` places. `from` maps the places of each list to the array's
+    /// values.
     pub fn new(
         values: &'v Array,
         from: [Option<&Along>; 2],
@@ -65,7 +65,8 @@ impl<'v> Laying<'v> {
         Ok(Laying { from: from.map(Numbers::of), values, numbers: Vec::new() })
     }
 
-    /// Lays values along a block of places, of which these are the numbers in each list, or `NONE`.
+    /// Lays out values along a block of places. The arguments are the numbers of these places in each list,
+    /// or `NONE`.
     pub fn block(&mut self, [a, b]: [&[u32]; 2]) {
         match &self.from {
             [Numbers::Same, Numbers::None] => self.values.lay(a),
@@ -82,13 +83,13 @@ impl<'v> Laying<'v> {
         }
     }
 
-    /// All of them.
+    /// The values at all places.
     pub fn finish(self) -> Array {
         self.values.finish()
     }
 }
 
-/// The values of one array of each list, both of one dtype, laid as places are found.
+/// The values of one array of each list, both of one dtype, laid out as places are found.
 pub struct Pair<'v, T: Clone> {
     values: [Cow<'v, [T]>; 2],
     laid: [Vec<T>; 2],
@@ -103,12 +104,12 @@ impl<'v, T: Element + Default> Pair<'v, T> {
         most: usize,
         memory: Option<&dyn Memory>,
     ) -> Result<Pair<'v, T>, String> {
-        // One more, since a place that only one list has may be put and then another one in its stead.
+        // One more: a place that only one list has may be written, and then overwritten.
         let laid = || reserve(memory, most + 1).map_err(|error| error.message);
         Ok(Pair { values: values.map(in_order), laid: [laid()?, laid()?], count: 0 })
     }
 
-    /// All of them.
+    /// The values of both arrays at all places.
     pub fn finish(self) -> [Array; 2] {
         self.laid.map(|mut laid| {
             laid.truncate(self.count);
@@ -137,7 +138,7 @@ impl<'v, T: Element + Default> Sink for Pair<'v, T> {
         self.laid.iter_mut().for_each(|laid| lengthen(laid, from + most));
         let [laid_a, laid_b] = &mut self.laid;
         PairPiece {
-            // Not known to the compiler, which would else make a branch of what is no choice of numbers.
+            // Hides the zero from the compiler, which would otherwise turn the selection into a branch.
             zero: black_box(T::default()),
             a: a.of(&self.values[0]),
             b: b.of(&self.values[1]),
@@ -167,9 +168,9 @@ impl<T: Copy> Piece for PairPiece<'_, T> {
     }
 }
 
-/// Values of any dtype.
+/// Values of any dtype, laid out.
 trait Values {
-    /// Lays those of these numbers, and zero for `NONE`.
+    /// Appends the values with these numbers, and zero for `NONE`.
     fn lay(&mut self, numbers: &[u32]);
     fn finish(self: Box<Self>) -> Array;
 }
@@ -188,9 +189,9 @@ impl<T: Element + Default> Values for Laid<'_, T> {
     }
 }
 
-/// Appends the values of these numbers, and zero for `NONE`.
+/// Appends the values with these numbers, and zero for `NONE`.
 pub fn append<T: Copy + Default>(laid: &mut Vec<T>, values: &[T], numbers: &[u32]) {
-    // Not known to the compiler, which would else make a branch of what is no choice of numbers.
+    // Hides the zero from the compiler, which would otherwise turn the selection into a branch.
     let zero = black_box(T::default());
     let last = values.len().saturating_sub(1);
     let values = if values.is_empty() { &[zero][..] } else { values };

@@ -1,9 +1,9 @@
-//! Sorted lists of places together: those that any of several arrays has, or those that all of them have.
+//! Merges sorted lists of places: the union of several patterns, or their intersection.
 //!
-//! Two lists at a time are gone through side by side (`side_by_side.rs`), or a short one is put into a long
-//! one (`insert.rs`). Of many the shorter results are merged first, so that an array's places are gone
-//! through as often as the logarithm of their number. The last merge lays the values of all arrays along
-//! the places that it finds (`lay.rs`).
+//! Two lists are merged side by side (`side_by_side.rs`), or a short one is inserted into a long one
+//! (`insert.rs`). Several lists are merged in pairs, as a balanced tree, so each place is visited a
+//! logarithmic number of times. The last merge also lays out the values of all arrays along the merged
+//! places (`lay.rs`).
 
 mod along;
 mod insert;
@@ -24,13 +24,12 @@ use rewright::{Array, Element, Scalar, with_array};
 use side_by_side::{Blocks, merge, most};
 use std::borrow::Cow;
 
-/// The places of a matrix, column by column: where each column begins and the last one ends, and rows,
-/// which increase in a column.
+/// The places of a matrix in compressed-column form; rows increase within a column.
 #[derive(Clone, PartialEq)]
 pub struct Lists<'a> {
-    /// One more than there are columns.
+    /// Where each column begins in `rows`, and where the last one ends.
     pub starts: Cow<'a, [i64]>,
-    /// For each place.
+    /// The row of each place.
     pub rows: Cow<'a, [i64]>,
 }
 
@@ -38,28 +37,28 @@ pub struct Lists<'a> {
 pub struct Aligned<'a> {
     /// The places.
     pub lists: Lists<'a>,
-    /// For each array its values there, zero where it has none.
+    /// For each array, its values there, zero where it has none.
     pub values: Vec<Array>,
 }
 
-/// Places, and where the values of arrays are that are laid along them.
+/// Merged places, with maps to the values of arrays.
 #[derive(Clone)]
 struct Merged<'a> {
     /// The places.
     lists: Lists<'a>,
-    /// Of arrays by number; of others nothing is at these places.
+    /// The maps of arrays by number; other arrays have no values at these places.
     from: Vec<(usize, Along)>,
 }
 
-/// Which places of two lists are kept: those that one of them has, or those that both have.
+/// Which places of two lists are kept: their union or their intersection.
 #[derive(Clone, Copy)]
 enum Keep {
     Any,
     Both,
 }
 
-/// The places that all arrays of one of these terms have, and the values of each array there; nothing
-/// without terms.
+/// The places where all arrays of some term are stored, and the values of each array there; none without
+/// terms.
 pub fn align<'a>(
     lists: &[Lists<'a>],
     values: &[&Array],
@@ -79,14 +78,14 @@ pub fn align<'a>(
     last.map(|last| last.aligned(values, memory)).transpose()
 }
 
-/// The places of several arrays, of which all but the last two parts are merged.
+/// A merge of several arrays, done except for the last step.
 enum Last<'a> {
     One(Merged<'a>),
     Two(Merged<'a>, Merged<'a>, Keep),
 }
 
 impl<'a> Last<'a> {
-    /// Of these parts; nothing if there are none.
+    /// Merges parts until at most two are left; none if there are no parts.
     fn of(mut parts: Vec<Merged<'a>>, keep: Keep) -> Result<Option<Last<'a>>, String> {
         while parts.len() > 2 {
             let mut merged = Vec::with_capacity(parts.len().div_ceil(2));
@@ -106,7 +105,7 @@ impl<'a> Last<'a> {
         })
     }
 
-    /// All together.
+    /// Does the last step.
     fn merged(self) -> Result<Merged<'a>, String> {
         match self {
             Last::One(merged) => Ok(merged),
@@ -114,7 +113,7 @@ impl<'a> Last<'a> {
         }
     }
 
-    /// All together, and the values of each array.
+    /// Does the last step, and lays out the values of each array.
     fn aligned(self, values: &[&Array], memory: Option<&dyn Memory>) -> Result<Aligned<'a>, String> {
         match self {
             Last::Two(a, b, keep) if a.lists != b.lists && !is_inserted(&a.lists, &b.lists, keep) => {
@@ -152,12 +151,12 @@ impl<'a> Last<'a> {
     }
 }
 
-/// The array with the element type of another one.
+/// The array with elements of type `T`, which is the dtype of another array.
 fn of_dtype<T: Element>(array: &Array) -> Result<&ArcArray<T, IxDyn>, String> {
     T::unwrap(array).ok_or_else(|| format!("values are {}, not {}", array.dtype(), T::DTYPE))
 }
 
-/// Two arrays of one dtype together, of which the first list is the one of this number.
+/// Merges two arrays of one dtype. `first` is the number of the array of list `a`.
 fn pair<'a, T: Element + Default>(
     a: &Lists<'_>,
     b: &Lists<'_>,
@@ -173,7 +172,7 @@ fn pair<'a, T: Element + Default>(
     Ok(Aligned { lists, values: values.into() })
 }
 
-/// Whether one list is so short that its places are put into the other one.
+/// Whether one list is short enough to be inserted into the other.
 fn is_inserted(a: &Lists<'_>, b: &Lists<'_>, keep: Keep) -> bool {
     let (less, more) = (a.rows.len().min(b.rows.len()), a.rows.len().max(b.rows.len()));
     matches!(keep, Keep::Any) && less < more / FEW
@@ -185,7 +184,7 @@ impl<'a> Merged<'a> {
         Merged { lists, from: vec![(number, Along::All)] }
     }
 
-    /// The number of the array whose places these are, if they are those of one.
+    /// The number of the array, if these are the places of a single one.
     fn single(&self) -> Option<usize> {
         match self.from[..] {
             [(number, Along::All)] => Some(number),
@@ -193,7 +192,7 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// Where the array of a number has its values.
+    /// The map to the values of an array.
     fn of_number(&self, number: usize) -> Option<&Along> {
         self.from.iter().find(|(known, _)| *known == number).map(|(_, from)| from)
     }
@@ -245,7 +244,7 @@ impl<'a> Merged<'a> {
 }
 
 impl Lists<'_> {
-    /// That all places of two lists have numbers.
+    /// Checks that the places of two lists can be numbered.
     fn check_numbers(&self, other: &Lists<'_>) -> Result<(), String> {
         let count = self.rows.len() + other.rows.len();
         match count < NONE as usize {
@@ -254,7 +253,7 @@ impl Lists<'_> {
         }
     }
 
-    /// Where the first column is, from this one on, that isn't empty.
+    /// The first column that is not empty, from this one on.
     fn empty_from(&self, column: usize) -> usize {
         let same = self.starts[column..].iter().take_while(|&&start| start == self.starts[column]).count();
         column + same - 1
@@ -330,7 +329,7 @@ mod tests {
         );
     }
 
-    /// Random rows of some columns, of which some are empty, and one is long.
+    /// Random rows for each column; some columns are empty, and one is long.
     fn random(seed: &mut u64, columns: usize, long: usize) -> Vec<Vec<i64>> {
         let mut next = |below: u64| {
             *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -352,7 +351,7 @@ mod tests {
             let arrays: Vec<Vec<Vec<i64>>> = (0..4).map(|_| random(&mut seed, columns, long)).collect();
             let all: Vec<Lists<'_>> =
                 arrays.iter().map(|a| lists(&a.iter().map(|rows| &rows[..]).collect::<Vec<_>>())).collect();
-            // Another dtype for each, whose values are numbers from 1 on.
+            // Each array has another dtype, and the values 1, 2, 3 and so on.
             let count = |number: usize| all[number].rows.len();
             let values = [
                 list((1..=count(0)).map(|n| n as f64).collect()),

@@ -1,11 +1,10 @@
-//! Whether columns may have places in common.
+//! A filter that tells whether columns may have places in common.
 
-/// The most places of columns that are looked at together; with more it would be thought of too many that
-/// they meet.
+/// The most places of columns that are tested together; with more, false positives become frequent.
 pub const LOOKED_AT: i64 = 64;
 
-/// The rows of some columns by their last bits: matrices of few elements have little in common, and that
-/// there is nothing shows sooner in this way than if they are gone through side by side.
+/// A bit set of rows by their low bits, as a Bloom filter with one hash function. Sparse matrices have few
+/// places in common, and the filter finds that out faster than a merge.
 pub struct Seen(Vec<u64>);
 
 impl Default for Seen {

@@ -1,7 +1,7 @@
-//! Two lists of places, gone through side by side, without branches that depend on the places.
+//! Merges two lists of places side by side, without branches that depend on the places.
 //!
-//! Columns are merged in pieces that the first-level cache holds. A [`Sink`] learns where values come from
-//! piece by piece, so it lays them along the places while the cache has their numbers, or without numbers.
+//! Columns are merged in pieces that fit the first-level cache. A [`Sink`] is told piece by piece where the
+//! values come from. It lays them out while the numbers of the piece are in the cache, or without numbers.
 
 use super::along::NONE;
 use super::seen::{LOOKED_AT, Seen};
@@ -18,7 +18,7 @@ impl Lists<'_> {
     }
 }
 
-/// Columns of a list, of which all are merged as one.
+/// One or more columns of a list, merged as one.
 #[derive(Clone, Copy)]
 pub struct Column<'a> {
     /// The number of its first place.
@@ -27,7 +27,7 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Those of the values of all places that are the column's.
+    /// The column's part of the values of all places.
     #[inline]
     pub fn of<T>(self, values: &[T]) -> &[T] {
         &values[self.first as usize..][..self.rows.len()]
@@ -39,18 +39,17 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The most places of both lists that are merged at once.
+/// The most places of both lists in a piece.
 const PIECE: usize = 1024;
-/// The places of a block: as many as a piece and what may be left before it.
+/// The places of a block: room for a piece, and for the places before it.
 const BLOCK: usize = 2 * PIECE;
 
-/// The first places of two columns, which are no more than a piece, and the others, which are behind all of
-/// these.
+/// Splits two columns into a piece and the rest, which follows it in the merged order.
 fn cut<'a>(a: Column<'a>, b: Column<'a>) -> ([Column<'a>; 2], [Column<'a>; 2]) {
     let half = |column: Column<'_>| column.rows.get(PIECE / 2).copied();
     let (a_end, b_end) = match (half(a), half(b)) {
         _ if a.rows.len() + b.rows.len() <= PIECE => (a.rows.len(), b.rows.len()),
-        // Columns that are merged as one need not increase.
+        // Rows of several columns merged as one need not increase. One side is empty then.
         _ if a.rows.is_empty() || b.rows.is_empty() => (a.rows.len().min(PIECE), b.rows.len().min(PIECE)),
         (x, y) => {
             let end = x.into_iter().chain(y).min().unwrap_or(i64::MAX);
@@ -65,7 +64,7 @@ fn cut<'a>(a: Column<'a>, b: Column<'a>) -> ([Column<'a>; 2], [Column<'a>; 2]) {
     ([a, b], [a_left, b_left])
 }
 
-/// The most places that two lists together have.
+/// The most places that a merge of two lists can give.
 pub fn most(a: &Lists<'_>, b: &Lists<'_>, keep: Keep) -> usize {
     match keep {
         Keep::Any => a.rows.len() + b.rows.len(),
@@ -73,7 +72,7 @@ pub fn most(a: &Lists<'_>, b: &Lists<'_>, keep: Keep) -> usize {
     }
 }
 
-/// Who gets to know, piece by piece, where the values of two lists are along their places together.
+/// Receives, piece by piece, the origin of each merged place in the two lists.
 pub trait Sink {
     /// The places of one piece.
     type Piece<'p>: Piece
@@ -81,21 +80,21 @@ pub trait Sink {
         Self: 'p;
     /// Begins a piece with at most `most` places of the two columns.
     fn piece(&mut self, most: usize, a: Column<'_>, b: Column<'_>) -> Self::Piece<'_>;
-    /// How many places of the piece there are.
+    /// Ends a piece, which has `count` places.
     fn end(&mut self, count: usize);
 }
 
-/// The places of a piece. Places of both columns count from their beginning.
+/// The places of a piece. Positions in both columns count from the columns' beginning.
 pub trait Piece {
-    /// Puts a place that is this one of the first column, or of the second one, or of both.
+    /// Writes a place: place `i` of the first column if `is_a`, place `j` of the second one if `is_b`.
     fn put(&mut self, count: usize, i: usize, j: usize, is_a: bool, is_b: bool);
-    /// Puts a place of the first column alone.
+    /// Writes a place of the first column alone.
     fn put_a(&mut self, count: usize, i: usize);
-    /// Puts a place of the second column alone.
+    /// Writes a place of the second column alone.
     fn put_b(&mut self, count: usize, j: usize);
 }
 
-/// Two lists together.
+/// Merges two lists.
 pub fn merge<'a, S: Sink>(
     a: &Lists<'_>,
     b: &Lists<'_>,
@@ -115,17 +114,17 @@ pub fn merge<'a, S: Sink>(
     Ok(Lists { starts: starts.into(), rows: to.rows.into() })
 }
 
-/// Tells the numbers of values block by block: those of each list, or `NONE`.
+/// A sink that passes on numbers block by block: those of each list, or `NONE`.
 pub struct Blocks<F> {
     tell: F,
-    /// The numbers of the latest places, and some more.
+    /// The numbers of the current block's places, and unused elements behind them.
     at: [Vec<u32>; 2],
-    /// How many the latest are.
+    /// The number of places in the current block.
     count: usize,
 }
 
 impl<F: FnMut([&[u32]; 2])> Blocks<F> {
-    /// Tells them so.
+    /// A sink that calls `tell` for each block.
     pub fn new(tell: F) -> Result<Blocks<F>, String> {
         let block = || -> Result<Vec<u32>, String> {
             let mut block = reserved(BLOCK)?;
@@ -135,7 +134,7 @@ impl<F: FnMut([&[u32]; 2])> Blocks<F> {
         Ok(Blocks { tell, at: [block()?, block()?], count: 0 })
     }
 
-    /// Tells the latest numbers.
+    /// Passes on the current block.
     pub fn tell(&mut self) {
         let [a, b] = &self.at;
         (self.tell)([&a[..self.count], &b[..self.count]]);
@@ -173,7 +172,7 @@ impl<F: FnMut([&[u32]; 2])> Sink for Blocks<F> {
 impl Piece for NumbersOf<'_> {
     #[inline]
     fn put(&mut self, count: usize, i: usize, j: usize, is_a: bool, is_b: bool) {
-        // All ones where it is not there.
+        // `NONE` is all ones.
         self.a[count] = (self.first[0] + i as u32) | u32::from(is_a).wrapping_sub(1);
         self.b[count] = (self.first[1] + j as u32) | u32::from(is_b).wrapping_sub(1);
     }
@@ -187,17 +186,17 @@ impl Piece for NumbersOf<'_> {
     }
 }
 
-/// The places that are written.
+/// The output of a merge.
 struct To<'t, S> {
-    /// The places, and some more.
+    /// The merged places, and unused elements behind them.
     rows: Vec<i64>,
     /// How many places there are.
     count: usize,
     sink: &'t mut S,
 }
 
-/// Makes a list at least so long, and no longer than there is room for: some more elements, which the cache
-/// still has when they are written.
+/// Grows a list to at least `len` elements, within its capacity. It adds about a block at a time, which the
+/// cache still holds when the block is written.
 pub fn lengthen<T: Copy + Default>(list: &mut Vec<T>, len: usize) {
     if list.len() < len {
         list.resize((len + BLOCK).min(list.capacity()), T::default());
@@ -205,12 +204,12 @@ pub fn lengthen<T: Copy + Default>(list: &mut Vec<T>, len: usize) {
 }
 
 impl<S: Sink> To<'_, S> {
-    /// Adds all places of two lists.
+    /// Adds the union of two lists.
     fn columns_of_any(&mut self, a: &Lists<'_>, b: &Lists<'_>, starts: &mut Vec<i64>) {
         let columns = a.starts.len().min(b.starts.len()) - 1;
         let mut column = 0;
         while column < columns {
-            // Columns that one of them has nothing in go together.
+            // Columns that are empty in one of the lists are merged as one.
             let (a_end, b_end) = (a.empty_from(column), b.empty_from(column));
             let end = a_end.max(b_end).max(column + 1);
             let first = self.count as i64;
@@ -242,7 +241,7 @@ impl<S: Sink> To<'_, S> {
         merge(self, a, b);
     }
 
-    /// Adds the places of one column or the other, in order.
+    /// Adds the union of two columns, in order.
     #[inline]
     fn any(&mut self, a: Column<'_>, b: Column<'_>) {
         let most = a.rows.len() + b.rows.len();
@@ -258,8 +257,8 @@ impl<S: Sink> To<'_, S> {
         };
         if let (Some(&x), Some(&y)) = (a.rows.first(), b.rows.first()) {
             let (mut x, mut y) = (x, y);
-            // The next rows are read before it is known whether they are wanted, so that no comparison waits
-            // for memory.
+            // Loads the next rows before the comparison decides whether they are needed, so that no
+            // comparison waits for memory.
             while count < most
                 && let (Some(&next_x), Some(&next_y)) = (a.rows.get(i + 1), b.rows.get(j + 1))
             {
@@ -274,7 +273,7 @@ impl<S: Sink> To<'_, S> {
             let (is_a, is_b) = put(i, j, count, x, y);
             (i, j, count) = (i + usize::from(is_a), j + usize::from(is_b), count + 1);
         }
-        // Few are left of most columns.
+        // For most columns, few places are left here.
         for (i, &row) in a.rows.iter().enumerate().skip(i) {
             rows[count] = row;
             piece.put_a(count, i);
@@ -290,10 +289,11 @@ impl<S: Sink> To<'_, S> {
         self.count += count;
     }
 
-    /// Adds the places that both columns have.
+    /// Adds the intersection of two columns.
     #[inline]
     fn both(&mut self, a: Column<'_>, b: Column<'_>) {
-        // What differs is written too, behind what is the same.
+        // A place that only one column has is written too, and then overwritten. The last one needs one
+        // more element.
         let most = a.rows.len().min(b.rows.len()) + 1;
         lengthen(&mut self.rows, self.count + most);
         let rows = &mut self.rows[self.count..][..most];
@@ -313,7 +313,7 @@ impl<S: Sink> To<'_, S> {
         self.count += count;
     }
 
-    /// Adds the places that both of two lists have.
+    /// Adds the intersection of two lists. A filter skips columns that have no rows in common.
     fn columns_of_both(&mut self, a: &Lists<'_>, b: &Lists<'_>, starts: &mut Vec<i64>) {
         let columns = a.starts.len().min(b.starts.len()) - 1;
         let mut seen = Seen::default();

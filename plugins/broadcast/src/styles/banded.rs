@@ -1,4 +1,4 @@
-//! What square matrices of a few diagonals share: each of these is a component, and elsewhere elements are
+//! Shared by the styles of banded square matrices: each diagonal is a component, and the other elements are
 //! zero.
 
 use super::square::{extent, zero};
@@ -7,10 +7,10 @@ use rewright::ir::expr::{Affine, BodyRef, IndexExpr, SymExpr, Test};
 use rewright::ir::{Component, Styled};
 use rewright::{Array, Dim, Scalar, Type};
 
-/// A diagonal that is kept: the component's name, and how far above the main one it is.
+/// A stored diagonal: the component's name, and the offset above the main diagonal.
 pub type Band = (&'static str, i64);
 
-/// The components of a matrix. Their extents are known where that of the matrix is a constant.
+/// The components of a matrix. Their extents are constants if the matrix's extent is one.
 pub fn components(ty: &Type, bands: &[Band]) -> Result<Vec<Component>, String> {
     let n = extent(ty.dims())?;
     let along = |&(name, above): &Band| {
@@ -54,7 +54,7 @@ pub fn cell(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine], bands: &[Band]) -> 
     cell.when(&beside, Test::Zero, leaf.ty.dtype(), read, |cell| self::cell(cell, leaf, at, rest))
 }
 
-/// Where the diagonals are.
+/// The places of the diagonals, as affine forms.
 pub fn stored(ty: &Type, bands: &[Band]) -> Result<Vec<Places>, String> {
     let n = SymExpr::of_dim(extent(ty.dims())?).ok_or("its extent is not known")?;
     let along = |&(_, above): &Band| {
@@ -66,7 +66,8 @@ pub fn stored(ty: &Type, bands: &[Band]) -> Result<Vec<Places>, String> {
     bands.iter().map(along).collect()
 }
 
-/// The places of the diagonals; those of a symmetric matrix are below the main one too.
+/// The places of the diagonals as positions; a symmetric matrix has those mirrored below the main diagonal,
+/// too.
 pub fn nonzeros(array: &Styled, bands: &[Band], is_symmetric: bool) -> Vec<Vec<i64>> {
     let n = array.shape()[0] as i64;
     let (mut rows, mut columns) = (Vec::new(), Vec::new());

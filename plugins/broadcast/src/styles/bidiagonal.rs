@@ -1,5 +1,5 @@
-//! `f64[n, n; upper_bidiagonal]`: `diag` of n elements, and `above` of one less; `f64[n, n;
-//! lower_bidiagonal]`: `below`, and `diag`.
+//! `f64[n, n; upper_bidiagonal]`: `diag` has n elements, and `above` has one less. `f64[n, n;
+//! lower_bidiagonal]`: `below` has one less than `diag`.
 
 use super::banded::{self, Band};
 use crate::element::{Element, Stored};

@@ -1,5 +1,5 @@
-//! `bool[n, m; bits]`: 64 bools a word, along the last axis. `words` has a row of words for each row of
-//! bools; bits beyond the end of a row are zero.
+//! `bool[n, m; bits]`: bools packed into 64-bit words along the last axis. `words` has a row of words for
+//! each row of bools; padding bits at the end of a row are zero.
 
 use crate::element::{Cell, Element, Leaf};
 use crate::lattice::{Answer, Broadcasting, Keeps};
@@ -7,10 +7,10 @@ use rewright::ir::expr::{Affine, BodyRef, Index, IndexExpr, Mode};
 use rewright::ir::{Component, StyleDef, Styled};
 use rewright::{Array, DType, Dim, Loc, Scalar, Type, register_interface, register_style};
 
-/// The bools of a word.
+/// The number of bools in a word.
 pub const WORD: u64 = 64;
 
-/// 64 bools a word.
+/// Packed bools, 64 in a word.
 pub static BITS: StyleDef = StyleDef {
     name: "bits",
     doc: "bools, 64 in a word",
@@ -69,7 +69,7 @@ fn word(words: &Array, at: &[usize]) -> u64 {
     }
 }
 
-/// Nothing is beyond the end of a row.
+/// Checks that the padding bits of each row are zero.
 fn check(array: &Styled) -> Result<(), String> {
     let (words, row) = (&array.components()[0], array.shape().last().map_or(0, |&n| n as u64));
     if row.is_multiple_of(WORD) {

@@ -1,5 +1,5 @@
-//! `f64[n, n; upper_hessenberg]`: an upper triangle and the diagonal below it. What the component
-//! `elements` holds elsewhere means nothing.
+//! `f64[n, n; upper_hessenberg]`: an upper triangle and the diagonal below it. Other elements of the
+//! component `elements` are ignored.
 
 use super::square::{SQUARE, Triangle, element};
 use crate::element::{Element, Stored};
@@ -8,7 +8,7 @@ use crate::register_join;
 use rewright::ir::StyleDef;
 use rewright::{register_interface, register_style};
 
-/// Nothing below the diagonal that is below the main one.
+/// An upper Hessenberg matrix: zero below the first subdiagonal.
 pub static UPPER_HESSENBERG: StyleDef = StyleDef {
     name: "upper_hessenberg",
     doc: "a square matrix with nothing below the diagonal that is below the main one",

@@ -1,8 +1,8 @@
 //! The styles, one file each.
 //!
-//! What makes a style: its components and their types, the element at an index, and which elements it
-//! keeps. `component`, `assemble` and `restyle` are the ops between a style and its components, and from
-//! one style to another.
+//! A style defines its components and their types, the element at an index, and the elements that each
+//! component takes. The ops `component`, `assemble` and `restyle` lead from a style to its components and
+//! back, and from one style to another.
 
 pub mod banded;
 pub mod bidiagonal;

@@ -1,8 +1,8 @@
-//! `f64[n; range]`: evenly spaced numbers, of `start` and `step`. The element at `i` is `start + i * step`:
-//! of integers with the wrapping that their arrays have, of floats rounded once (of `f32` from an `f64`).
+//! `f64[n; range]`: evenly spaced numbers, given by `start` and `step`. The element at `i` is `start + i *
+//! step`. Integers wrap as in arrays; floats are rounded once (`f32` from an `f64`).
 //!
-//! Two or more floats are all finite. Infinities are not evenly spaced, and what overflowed while a range
-//! was computed by its start and step would be other numbers than those of an array: it is an error.
+//! A range of two or more floats has finite elements, because infinities are not evenly spaced. If start or
+//! step overflowed, the elements would differ from those of an array, so that is an error.
 
 use crate::element::{Cell, Element, Leaf};
 use rewright::ir::expr::{Affine, BodyRef, Test};
@@ -33,12 +33,12 @@ fn components(ty: &Type) -> Result<Vec<Component>, String> {
     }
 }
 
-/// A component's one element.
+/// The element of a component, which has rank 0.
 fn number(array: &Styled, component: usize) -> Scalar {
     array.components()[component].get(&[]).unwrap_or(Scalar::Bool(false).cast(array.dtype()))
 }
 
-/// That no element is infinite or no number, if they are several: then all lie between the first and the
+/// Checks that all elements are finite, if there are two or more. All of them lie between the first and the
 /// last one.
 fn check(array: &Styled) -> Result<(), String> {
     let [start, step] = [0, 1].map(|n| number(array, n));
@@ -63,13 +63,13 @@ pub fn is_finite(number: Scalar) -> bool {
 /// The element at a position.
 fn at(start: Scalar, step: Scalar, index: usize) -> Scalar {
     if index == 0 {
-        // However far the step, which may be infinite where there is no other element.
+        // Does not use the step, which may be infinite in a range of one element.
         return start;
     }
     let dtype = start.dtype();
     let spaced = |start: f64, step: f64| step.mul_add(index as f64, start);
     match (start.to_i128(), step.to_i128()) {
-        // What wraps at 64 bits wraps at fewer.
+        // Truncation of a sum that wraps at 64 bits gives the sum that wraps at fewer bits.
         (Some(start), Some(step)) => {
             let exact = (start as u64).wrapping_add((index as u64).wrapping_mul(step as u64));
             if dtype.is_signed() { Scalar::I64(exact as i64).cast(dtype) } else { Scalar::U64(exact).cast(dtype) }
@@ -82,7 +82,8 @@ fn at(start: Scalar, step: Scalar, index: usize) -> Scalar {
     }
 }
 
-/// The first element, and the difference of the second one to it; zeros where a range has neither.
+/// The first element, and its difference to the second one. They are zero where the array has none, or
+/// where a range can't have them.
 fn take(_: &Type, array: &Array) -> Result<Vec<Array>, String> {
     let zero = Scalar::Bool(false).cast(array.dtype());
     let start = array.get(&[0]).unwrap_or(zero);

@@ -1,8 +1,9 @@
-//! `f64[n, m; csc]`: the elements that are not zero, column by column, and `f64[n; sparse]`: those of a
-//! vector.
+//! `f64[n, m; csc]`: the nonzeros of a matrix in compressed-column form. `f64[n; sparse]`: the nonzeros of
+//! a vector.
 //!
-//! `csc` has `starts`, where each column begins in the other two, and where the last one ends; `rows`,
-//! which increase within a column; and `values`. `sparse` has `at`, positions that increase, and `values`.
+//! `csc` has three components. `starts` says where each column begins in the other two, and where the last
+//! one ends; `rows` increases within a column; `values` holds the elements. `sparse` has increasing
+//! positions, `at`, and `values`.
 
 use crate::lattice::Broadcasting;
 use crate::merge::{Aligned, Lists, align};
@@ -13,7 +14,7 @@ use rewright::ir::{Component, Elements, EvalCx, StyleDef, Styled, Unread};
 use rewright::{Array, DType, Dim, Scalar, Type, register_interface, register_style};
 use std::borrow::Cow;
 
-/// A matrix by its columns.
+/// A sparse matrix in compressed-column form.
 pub static CSC: StyleDef = StyleDef {
     name: "csc",
     doc: "a matrix of few elements that are not zero, column by column",
@@ -69,7 +70,7 @@ pub static CSC: StyleDef = StyleDef {
     },
 };
 
-/// A vector by its positions.
+/// A sparse vector of positions and values.
 pub static SPARSE: StyleDef = StyleDef {
     name: "sparse",
     doc: "a vector of few elements that are not zero",
@@ -108,7 +109,7 @@ fn of(dtype: DType, elements: &[Scalar]) -> Result<Array, String> {
     Array::from_fn(dtype, &[elements.len()], |n| elements[n]).ok_or_else(|| "it is too large".to_string())
 }
 
-/// The number of values, of which there is one for each position.
+/// The number of values, which must equal the number of positions.
 fn stored(array: &Styled, positions: usize, count: usize) -> Result<i64, String> {
     let values = array.components()[positions + 1].len();
     match values == count {
@@ -117,12 +118,12 @@ fn stored(array: &Styled, positions: usize, count: usize) -> Result<i64, String>
     }
 }
 
-/// That positions increase and are inside; else what they do.
+/// Checks that positions increase and are in bounds; the error names one that is wrong.
 fn increasing(positions: &[i64], extent: usize) -> Result<(), String> {
     if let Some(pair) = positions.windows(2).find(|pair| pair[0] >= pair[1]) {
         return Err(format!("has {} before {}: they increase", pair[0], pair[1]));
     }
-    // Between the first and the last one are all others.
+    // The others lie between the first and the last one.
     let ends = [positions.first(), positions.last()].into_iter().flatten();
     match { ends }.find(|&&at| is_outside(at, extent)) {
         Some(at) => Err(format!("has {at}, which is not below {extent}")),
@@ -134,15 +135,15 @@ fn is_outside(at: i64, extent: usize) -> bool {
     at as u64 >= extent as u64
 }
 
-/// True if the rows of each column increase and are inside. Columns are short, and are looked at all
-/// together: where rows don't increase, a column begins.
+/// True if the rows of each column increase and are in bounds. Columns are short, so one pass tests all of
+/// them: rows may fall only where a column begins, so it counts both and compares.
 fn are_increasing(starts: &[i64], rows: &[i64], extent: usize) -> bool {
     let falls = |at: usize| rows[at - 1] >= rows[at];
     let begins = starts.windows(2).filter(|ends| ends[0] > 0 && ends[0] < ends[1] && falls(ends[0] as usize)).count();
     let Some(last) = i64::try_from(extent).ok().map(|extent| extent - 1) else { return false };
-    // Looks at signs of differences, since not every processor has vector instructions that compare 64 bits:
-    // of a row that is outside one of `row` and `last - row` is negative, and rows that are inside have
-    // differences that don't overflow.
+    // Tests the signs of differences, since not every processor has vector comparisons of 64-bit integers.
+    // If a row is out of bounds, `row` or `last - row` is negative. Differences of rows in bounds do not
+    // overflow.
     let sign_outside = |row: i64| row | last.wrapping_sub(row);
     let fall = |row: i64, next: i64| (next.wrapping_sub(row).wrapping_sub(1) as u64) >> 63;
     let pairs = rows.iter().zip(rows.iter().skip(1));
@@ -152,7 +153,7 @@ fn are_increasing(starts: &[i64], rows: &[i64], extent: usize) -> bool {
     is_inside && falls == begins as u64
 }
 
-/// The value at a position among some that increase; zero where it is not stored.
+/// The value at a position, by binary search in a range of increasing positions; zero if it is not stored.
 fn found(array: &Styled, positions: usize, among: std::ops::Range<usize>, at: usize) -> Scalar {
     let (places, values) = (&array.components()[positions], &array.components()[positions + 1]);
     let (mut low, mut high) = (among.start, among.end);
@@ -209,7 +210,8 @@ register_interface!(style "sparse", Pattern, &Pattern {
     },
 });
 
-/// Places of some arrays together, as components; of a vector `starts` is none of them, and is skipped.
+/// The merged places of arrays, as components. `skipped` is 1 for vectors, which have no component
+/// `starts`.
 fn united<'a>(
     cx: &EvalCx<'_>,
     arrays: &[&Styled],
@@ -224,7 +226,7 @@ fn united<'a>(
     let Aligned { lists, values } = aligned.ok_or("no arrays are named")?;
     let component = |(n, places): (usize, Cow<'_, [i64]>)| match places {
         Cow::Owned(places) => list(places),
-        // Those of an array that has them all.
+        // Shares the component of an array that has all places.
         Cow::Borrowed(places) => {
             let mut same = arrays.iter().map(|array| &array.components()[n]);
             let is_there = |known: &&Array| std::ptr::eq(&*integers(known), places);
@@ -235,7 +237,7 @@ fn united<'a>(
     Ok(United { components, values })
 }
 
-/// How things must be ordered to be sorted by a key; nothing if they are.
+/// The permutation that sorts by a key; none if the order is right already.
 fn in_order<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> Option<Vec<usize>> {
     if (1..count).all(|n| key(n - 1) <= key(n)) {
         return None;
@@ -249,7 +251,7 @@ fn reordered(list: &[i64], order: Option<&[usize]>) -> Vec<i64> {
     order.map_or_else(|| list.to_vec(), |order| order.iter().map(|&n| list[n]).collect())
 }
 
-// A vector stands in each row of a matrix.
+// A vector is broadcast to each row of a matrix.
 register_interface!(style "sparse", Stretches, &Stretches(as_matrix));
 register_interface!(style "csc", Stretches, &Stretches(as_matrix));
 
@@ -266,7 +268,7 @@ fn as_matrix(ty: &Type, dims: &[Dim]) -> Option<&'static str> {
 register_interface!(style "csc", Broadcasting, &Broadcasting::zeros("csc"));
 register_interface!(style "sparse", Broadcasting, &Broadcasting::zeros("sparse"));
 
-// What is zero beside stored elements has few of them itself.
+// A banded matrix has few nonzeros, so the join with one stays sparse.
 register_join!("csc", "diagonal" => "csc");
 register_join!("csc", "upper_bidiagonal" => "csc");
 register_join!("csc", "lower_bidiagonal" => "csc");

@@ -1,12 +1,12 @@
-//! What styles of square matrices share.
+//! Shared by the styles of square matrices: the component, triangles, and expressions of their elements.
 
 use crate::element::{Cell, Leaf, Places, minus, plus};
 use rewright::ir::expr::{Affine, BodyRef, Condition, SymExpr, Test};
 use rewright::ir::{Component, StyleDef, Styled};
 use rewright::{DType, Dim, Scalar, Type};
 
-/// A square matrix whose component is one too, as LAPACK has it: `elements`. A style of this kind says what
-/// that means.
+/// A square matrix with a square component, `elements`, as in LAPACK. Each style based on it defines which
+/// elements count.
 pub const SQUARE: StyleDef = StyleDef {
     name: "square",
     doc: "a square matrix",
@@ -20,14 +20,14 @@ pub const SQUARE: StyleDef = StyleDef {
 pub fn extent(dims: &[Dim]) -> Result<Dim, String> {
     match dims {
         [rows, columns] if rows == columns => Ok(*rows),
-        // Whether it is one is seen when it runs.
+        // Whether the matrix is square is checked at run time.
         [Dim::Any, n] | [n, Dim::Any] => Ok(*n),
         [rows, columns] => Err(format!("a square matrix is wanted, not {rows} by {columns}")),
         _ => Err(format!("a square matrix is wanted, not rank {}", dims.len())),
     }
 }
 
-/// An element of the component where it means something, else zero.
+/// An element of the component if `is_kept`, else zero.
 pub fn element(array: &Styled, is_kept: bool, row: usize, column: usize) -> Scalar {
     let element = if is_kept { array.components()[0].get(&[row, column]) } else { None };
     element.unwrap_or(zero(array.dtype()))
@@ -38,8 +38,7 @@ pub fn read(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> BodyRef {
     cell.read_inside(leaf.components[0], at)
 }
 
-/// The part of a matrix that is kept, as expressions have it: rows that are no more than so many below the
-/// column, or that many above it.
+/// The stored triangle of a matrix. An upper one may include some diagonals below the main one.
 #[derive(Clone, Copy)]
 pub enum Triangle {
     /// `row <= column + below`.
@@ -49,7 +48,7 @@ pub enum Triangle {
 }
 
 impl Triangle {
-    /// What is not positive where an element is kept.
+    /// The form that is not positive exactly where an element is stored.
     fn form(self, at: &[Affine]) -> Result<Affine, String> {
         match self {
             Triangle::Upper(below) => minus(&at[0], &plus(&at[1], below)?),
@@ -71,7 +70,7 @@ impl Triangle {
         cell.when(&beside, Test::Zero, dtype, |_| Ok(one), |cell| self.cell(cell, leaf, at))
     }
 
-    /// Where the elements that are kept are.
+    /// The places of the stored elements.
     pub fn stored(self, ty: &Type) -> Result<Vec<Places>, String> {
         let mut places = everywhere(ty)?;
         for part in &mut places {
@@ -81,7 +80,7 @@ impl Triangle {
     }
 }
 
-/// All elements.
+/// The places of all elements.
 pub fn everywhere(ty: &Type) -> Result<Vec<Places>, String> {
     let n = SymExpr::of_dim(extent(ty.dims())?).ok_or("its extent is not known")?;
     let at = vec![Affine::axis(0), Affine::axis(1)];

@@ -1,4 +1,4 @@
-//! `symmetric` and `hermitian` matrices, of which the upper triangle of the component `elements` counts.
+//! `symmetric` and `hermitian` matrices: the upper triangle of the component `elements` defines the matrix.
 
 use super::square::{SQUARE, Triangle, element, read};
 use crate::element::{Cell, Element, Leaf, Stored, minus};
@@ -10,7 +10,7 @@ use rewright::ir::{Style, StyleDef};
 use rewright::{DType, Loc, Scalar, register_interface, register_style};
 use std::cmp::Ordering;
 
-/// Elements are those on the other side of the diagonal.
+/// A symmetric matrix: each element equals the one mirrored at the diagonal.
 pub static SYMMETRIC: StyleDef = StyleDef {
     name: "symmetric",
     doc: "a square matrix whose elements are those on the other side of the diagonal",
@@ -18,9 +18,8 @@ pub static SYMMETRIC: StyleDef = StyleDef {
     ..SQUARE
 };
 
-/// Elements are the conjugates of those on the other side of the diagonal, which is real, or no number:
-/// what is its own conjugate has an imaginary part of zero or of NaN. Products of infinities have the
-/// latter.
+/// A Hermitian matrix: each element is the conjugate of the one mirrored at the diagonal. So the imaginary
+/// parts on the diagonal are zero, or NaN, as products of infinities have them.
 pub static HERMITIAN: StyleDef = StyleDef {
     name: "hermitian",
     doc: "a square matrix whose elements are the conjugates of those on the other side of the diagonal",
@@ -38,7 +37,7 @@ pub static HERMITIAN: StyleDef = StyleDef {
 register_style!(SYMMETRIC);
 register_style!(HERMITIAN);
 
-/// The number without its imaginary part, unless that is no number.
+/// The number without its imaginary part, unless that part is NaN.
 fn own_conjugate(number: Scalar) -> Scalar {
     match number {
         Scalar::C64(z) if !z.im.is_nan() => Scalar::C64(z.re.into()),
@@ -65,12 +64,12 @@ register_interface!(style "hermitian", Stored, &Stored(|ty| Triangle::Upper(0).s
 
 register_join!("symmetric", "diagonal" => "symmetric");
 register_join!("symmetric", "sym_tridiagonal" => "symmetric");
-// Of complex numbers its own rule refuses them.
+// For complex dtypes, the rule of `hermitian` gives dense results before these joins are considered.
 register_join!("hermitian", "diagonal" => "hermitian");
 register_join!("hermitian", "sym_tridiagonal" => "hermitian");
 register_join!("hermitian", "symmetric" => "hermitian");
 
-/// An element above the diagonal or on it, or what `below` makes of the one on the other side.
+/// An element on or above the diagonal; below it, `below` of the mirrored element.
 fn mirrored(
     cell: &mut Cell<'_>,
     leaf: &Leaf,
@@ -91,12 +90,12 @@ fn mirrored(
     )
 }
 
-/// The ops that make of conjugates the conjugate of what they make.
+/// Ops that commute with conjugation.
 const CONJUGATE: [&str; 14] =
     ["neg", "pos", "abs", "conj", "real", "add", "sub", "mul", "div", "square", "reciprocal", "exp", "sin", "cos"];
 
-/// A matrix stays hermitian under functions of conjugates that are conjugates, if no operand has an
-/// imaginary part on both sides.
+/// The rule of `hermitian`: the result is Hermitian if the op commutes with conjugation, complex arrays are
+/// Hermitian, and constants are real.
 fn conjugates(applying: &Applying<'_>) -> Result<Answer, String> {
     let is_complex = |ty: &Type| ty.dtype().is_complex();
     let is_hermitian =
@@ -111,7 +110,8 @@ fn conjugates(applying: &Applying<'_>) -> Result<Answer, String> {
     })
 }
 
-/// Conjugates below the diagonal, and on it what is its own one.
+/// An element as an expression: conjugates below the diagonal, and no imaginary part on it unless that is
+/// NaN.
 fn hermitian(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, String> {
     let dtype = leaf.ty.dtype();
     if !dtype.is_complex() {

@@ -1,5 +1,5 @@
-//! Triangular matrices: `upper`, `lower`, and `unit_upper` and `unit_lower`, whose diagonals are ones. What
-//! the component `elements` holds outside of the triangle means nothing.
+//! Triangular matrices: `upper`, `lower`, and `unit_upper` and `unit_lower`, whose diagonals are ones.
+//! Elements of the component `elements` outside of the triangle are ignored.
 
 use super::square::{SQUARE, Triangle, element, one};
 use crate::element::{Element, Stored};
@@ -8,7 +8,7 @@ use crate::register_join;
 use rewright::ir::StyleDef;
 use rewright::{register_interface, register_style};
 
-/// Nothing below the diagonal.
+/// An upper triangular matrix: zero below the diagonal.
 pub static UPPER: StyleDef = StyleDef {
     name: "upper",
     doc: "a square matrix with nothing below its diagonal",
@@ -16,7 +16,7 @@ pub static UPPER: StyleDef = StyleDef {
     ..SQUARE
 };
 
-/// Nothing above the diagonal.
+/// A lower triangular matrix: zero above the diagonal.
 pub static LOWER: StyleDef = StyleDef {
     name: "lower",
     doc: "a square matrix with nothing above its diagonal",
@@ -24,7 +24,7 @@ pub static LOWER: StyleDef = StyleDef {
     ..SQUARE
 };
 
-/// Nothing below the diagonal, and ones on it.
+/// A unit upper triangular matrix: zero below the diagonal, and ones on it.
 pub static UNIT_UPPER: StyleDef = StyleDef {
     name: "unit_upper",
     doc: "a square matrix with nothing below its diagonal, and ones on it",
@@ -35,7 +35,7 @@ pub static UNIT_UPPER: StyleDef = StyleDef {
     ..SQUARE
 };
 
-/// Nothing above the diagonal, and ones on it.
+/// A unit lower triangular matrix: zero above the diagonal, and ones on it.
 pub static UNIT_LOWER: StyleDef = StyleDef {
     name: "unit_lower",
     doc: "a square matrix with nothing above its diagonal, and ones on it",

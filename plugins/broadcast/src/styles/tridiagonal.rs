@@ -1,5 +1,5 @@
-//! `f64[n, n; tridiagonal]`: `below` and `above` of n - 1 elements each, and `diag` of n between them;
-//! `f64[n, n; sym_tridiagonal]`: `diag`, and `above`, which is below it too.
+//! `f64[n, n; tridiagonal]`: `diag` has n elements, and `below` and `above` have one less. `f64[n, n;
+//! sym_tridiagonal]`: `diag` and `above`, which is mirrored below the diagonal.
 
 use super::banded::{self, Band};
 use crate::element::{Cell, Element, Leaf, Stored, minus, plus};

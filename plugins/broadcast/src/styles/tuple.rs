@@ -1,5 +1,5 @@
-//! `f64[3; tuple]`: a few elements, as many as the type says. Functions of tuples and scalars give tuples,
-//! and those of tuples and arrays arrays.
+//! `f64[3; tuple]`: a few elements, as many as the type says. Functions of tuples and scalars give tuples;
+//! functions of tuples and arrays give arrays.
 
 use crate::element::{Element, Places, Stored};
 use crate::lattice::{Answer, Broadcasting, Keeps};
