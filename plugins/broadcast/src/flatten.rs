@@ -1,13 +1,12 @@
-//! Flattens a nest: one function of scalars with a flat list of arguments, of a nest of `broadcasted` or of
-//! an `arrayexpr`.
+//! Flattens a nest of `broadcasted`, or an `arrayexpr`, to one function of scalars with a flat list of
+//! arguments.
 //!
-//! `broadcasted @flat(args...)` computes what the nest does. Arguments stand in the order in which functions
-//! read them, as often as they read them. A function that several others take is applied once, so its
-//! arguments stand there once. The function applies the ops of the nest, calls its functions of scalars, and
-//! has no control flow of its own.
+//! `broadcasted @flat(args...)` computes the same as the nest. Arguments are listed in the order in which
+//! functions read them, once for each read. A shared function is applied once, so its arguments are listed
+//! once. The flat function applies the nest's ops, calls its functions of scalars, and has no control flow
+//! of its own.
 //!
-//! An `arrayexpr` has a body already, which becomes the function, and index maps, which say where it reads
-//! each argument.
+//! The body of an `arrayexpr` becomes the function, and its index maps say where it reads each argument.
 
 use crate::absorption;
 use crate::element::zero;
@@ -32,7 +31,7 @@ pub struct FlatNest {
 pub enum FlatArg {
     /// An array or a scalar, which is broadcast.
     Value(Value),
-    /// A number that is written in the program.
+    /// A constant of the program.
     Constant(Scalar),
     /// An element of an array at an index map over the axes of an `arrayexpr`.
     Element(Value, Vec<Index>),
@@ -41,13 +40,13 @@ pub enum FlatArg {
 }
 
 impl FlatNest {
-    /// The flat form of the nest that a value is: a lazy array, the result of a `materialize` of one, or the
-    /// result of an `arrayexpr`. `name` is the function's, and no function of the module has it.
+    /// The flat form of a value: a lazy array, the result of a `materialize` of one, or the result of an
+    /// `arrayexpr`. The function is named `name`.
     ///
     /// # Errors
     ///
-    /// The value is no nest; the module has a function of that name; or an `arrayexpr` combines elements,
-    /// has several results, or has a guard, so that it is no function of one element of each argument.
+    /// The value is no nest; the module has a function of that name; or an `arrayexpr` has reductions,
+    /// several results, or a guard, so that it is no function of one element of each argument.
     pub fn of(module: &Module, func: &Function, value: Value, name: Name) -> Result<FlatNest, String> {
         if module.get(name).is_some() {
             return Err(format!("the module has a function `@{name}`: choose another name for the flat one"));
@@ -115,7 +114,7 @@ impl Nest {
             let value = match function {
                 Applied::Op(op) => {
                     let value = build.op_with(op.name, args.iter().copied(), broadcasted::attrs_of_op(attrs))?;
-                    // Scalars have no structure, and absorb nothing.
+                    // The attribute `finite` has no effect on scalars.
                     let is_array = func.ty(func.inst(*inst).results[0]).is_array();
                     match is_array && absorption::is_asked(*op, attrs, dtype) {
                         true => absorbed(build, &args, value, dtype)?,
@@ -132,7 +131,7 @@ impl Nest {
     }
 }
 
-/// A product that zeros absorb: zero where a factor is.
+/// Selects zero where a factor is zero, else the product.
 fn absorbed(build: &mut FuncBuilder<'_>, factors: &[Value], product: Value, dtype: DType) -> Result<Value, TypeError> {
     let mut is_zero: Option<Value> = None;
     for &factor in factors {
@@ -149,7 +148,7 @@ fn absorbed(build: &mut FuncBuilder<'_>, factors: &[Value], product: Value, dtyp
     }
 }
 
-/// A function with a parameter of each of these dtypes.
+/// Starts a function with one scalar parameter for each dtype.
 fn started<'m>(module: &'m Module, name: Name, dtypes: impl Iterator<Item = DType>, result: DType) -> FuncBuilder<'m> {
     let scalars: Vec<Type> = dtypes.map(Type::scalar).collect();
     let names: Vec<String> = (0..scalars.len()).map(|n| format!("a{n}")).collect();
@@ -174,7 +173,7 @@ fn of_expression(module: &Module, func: &Function, inst: Inst, value: Value, nam
     let absent = "the body of the `arrayexpr` takes a value that it has not";
     let result = data.results.iter().position(|&result| result == value).ok_or(absent)?;
     let (out, element) = (expr.outs.get(result).ok_or(absent)?, *expr.body.yields.get(result).ok_or(absent)?);
-    // Instructions that only other results need are left out.
+    // Leaves out instructions that only other results need.
     let mut is_needed = vec![false; expr.body.insts.len()];
     let need = |is_needed: &mut Vec<bool>, element: BodyRef| {
         if let BodyRef::Inst(n, _) = element

@@ -1,4 +1,4 @@
-//! A nest of `broadcasted`, in order: what `materialize` computes.
+//! A nest of `broadcasted` in topological order: the computation behind `materialize`.
 
 use crate::absorption;
 use crate::element::{Cell, zero};
@@ -9,12 +9,12 @@ use rewright::ir::expr::{Body, BodyRef, inline_function};
 use rewright::{DType, Function, Inst, Loc, MatchCx, Module, Name, Op, Scalar, Type, Value};
 use std::collections::HashMap;
 
-/// A part of a nest. Parts name others that come before them.
+/// A part of a nest. Its operands are numbers of earlier parts.
 #[derive(Clone, Debug)]
 pub enum Part {
-    /// A number that is written in the program.
+    /// A constant of the program.
     Constant(Scalar),
-    /// A scalar, or an array of whatever style.
+    /// A scalar, or an array of any style.
     Leaf(Value),
     /// A function of other parts.
     Applied {
@@ -47,25 +47,25 @@ pub enum Applied {
     Callee(Name),
 }
 
-/// A nest; the last part is what it computes.
+/// A nest; its last part is the result.
 #[derive(Clone, Debug)]
 pub struct Nest {
-    /// The parts, each after those that it names.
+    /// The parts, each after its operands.
     pub parts: Vec<Part>,
 }
 
-/// The most functions of one nest.
+/// The most parts of one nest.
 const MOST: usize = 1 << 14;
 
 impl Nest {
-    /// The nest that a value is; the error says why it can't be computed at `root`.
+    /// The nest of a value; the error says why it can't be computed at `root`.
     pub fn of(cx: &MatchCx<'_>, root: Inst, value: Value) -> Result<Nest, String> {
         let nest = Nest::parts_of(cx.func(), value)?;
         nest.unwritten(cx, root)?;
         Ok(nest)
     }
 
-    /// The nest that a value is, whatever is written to its operands afterwards.
+    /// The nest of a value, without a check for later writes to its operands.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Nest {
     pub fn parts_of(func: &Function, value: Value) -> Result<Nest, String> {
         let mut nest = Nest { parts: Vec::new() };
         let mut number: HashMap<Value, usize> = HashMap::new();
-        // Values whose operands are to be looked at first, and those whose turn has come.
+        // Post-order traversal with an explicit stack; the flag says that the operands are done.
         let mut stack = vec![(value, false)];
         while let Some((value, ready)) = stack.pop() {
             if number.contains_key(&value) {
@@ -108,7 +108,7 @@ impl Nest {
         Ok(nest)
     }
 
-    /// What the nest computes of one element of each leaf.
+    /// Appends the nest's computation of one element to `cell`; `leaf` gives the elements of leaves.
     pub fn element(
         &self,
         cell: &mut Cell<'_>,
@@ -144,7 +144,7 @@ impl Nest {
         elements.last().map(|(element, _)| *element).ok_or_else(|| "an empty nest".into())
     }
 
-    /// That all functions of scalars can be computed in an expression; else why not.
+    /// Checks that all functions of scalars can be inlined in an expression; the error says why not.
     pub fn inlines(&self, module: &Module) -> Result<(), String> {
         for part in &self.parts {
             let Part::Applied { function: Applied::Callee(name), args, .. } = part else { continue };
@@ -167,7 +167,7 @@ impl Nest {
         self.parts.iter().filter_map(|part| if let Part::Leaf(value) = part { Some(*value) } else { None })
     }
 
-    /// That at `root` all leaves hold what they held where functions were applied to them.
+    /// Checks that no leaf is written between the functions that read it and `root`.
     fn unwritten(&self, cx: &MatchCx<'_>, root: Inst) -> Result<(), String> {
         let func = cx.func();
         let written: Vec<Value> = self.leaves().filter(|&leaf| cx.is_written(leaf)).collect();
@@ -198,14 +198,14 @@ impl Nest {
     }
 }
 
-/// The instruction that makes a lazy array.
+/// The `broadcasted` that defines a value; none for leaves.
 fn broadcasted(func: &Function, value: Value) -> Option<Inst> {
     // A result that is not lazy is a leaf like any other array.
     let is_lazy = |ty: &Type| ty.is_scalar() || Lazy::is_lazy(ty);
     func.def_inst(value).filter(|&inst| func.inst(inst).op == BROADCASTED && is_lazy(func.ty(value)))
 }
 
-/// What the type of a lazy array says.
+/// The arguments of a lazy type; other types have no known structure.
 pub fn lazy_of(ty: &Type) -> Result<Lazy, String> {
     if Lazy::is_lazy(ty) { Lazy::of(ty) } else { Ok(Lazy::dense()) }
 }

@@ -1,4 +1,5 @@
-//! The rewrite `pack-bits`: bools become words by one op, which looks at none twice: any bools can be packed.
+//! The rewrite `pack-bits`: replaces `restyle` of bools to `bits` by the op `pack_bits`. Any bools can be
+//! packed, so no second pass checks the elements.
 
 use crate::element::assembled;
 use crate::ops::pack_bits::PACK_BITS;

@@ -1,5 +1,5 @@
-//! The rewrite `scalar-function`: a function of scalars is applied at once, for there is nothing to
-//! broadcast.
+//! The rewrite `scalar-function`: replaces `broadcasted` of scalars by the function itself, since there is
+//! nothing to broadcast.
 
 use crate::ops::broadcasted;
 use rewright::prelude::*;

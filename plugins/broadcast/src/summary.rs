@@ -1,9 +1,9 @@
-//! The functions, operands and constants of a whole nest, as a set, which is part of a lazy array's type.
+//! The set of functions, operands and constants of a whole nest, which is part of a lazy array's type.
 //!
-//! A type rule sees the types of operands only, so a style that decides by the whole nest needs a type that
-//! says what the nest is made of: `f64[n; lazy(diagonal, 0.0, nest(array f64 2 diagonal, number f64 3.0, op
-//! mul))]`. A set, and not a tree: it stays small, however large the nest is. Lazy arrays carry it in
-//! programs that link a style with the interface [`WholeNest`], and in no others.
+//! A type rule sees only the types of operands. So a style that decides by the whole nest needs a type that
+//! lists the contents of the nest: `f64[n; lazy(diagonal, 0.0, nest(array f64 2 diagonal, number f64 3.0,
+//! op mul))]`. The list is a set and no tree, so it stays small for large nests. Only programs that link a
+//! style with the interface [`WholeNest`] carry it.
 
 use crate::lazy::{self, Lazy};
 use crate::ops::broadcasted::attrs_of_op;
@@ -13,17 +13,17 @@ use rewright::{Attr, Attrs, DType, Name, Op, Scalar, Type, registry};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The most constants that a summary has; of more it says that there are some.
+/// The most constants that a summary lists; beyond it, a flag says that there are more.
 const MOST_CONSTANTS: usize = 64;
 
-/// True if some style of the process looks at whole nests.
+/// True if a registered style has the interface `WholeNest`.
 static IS_WANTED: LazyLock<bool> =
     LazyLock::new(|| registry().styles().any(|(style, _)| style.interface::<WholeNest>().is_some()));
 
 /// The functions, operands and constants of a nest.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Summary {
-    /// By their texts, so that the order is one of the summary alone.
+    /// Keyed by their texts, so that the order is deterministic.
     entries: BTreeMap<String, Entry>,
 }
 
@@ -33,7 +33,7 @@ enum Entry {
     Callee(String),
     Operand(OperandKind),
     Constant(Scalar),
-    /// There are constants that the summary does not have.
+    /// The nest has more constants than the summary lists.
     More,
 }
 
@@ -42,9 +42,9 @@ enum Entry {
 pub struct OperandKind {
     /// The dtype of the elements.
     pub dtype: DType,
-    /// The number of axes; nothing of scalars.
+    /// The number of axes; none for scalars.
     pub rank: Option<usize>,
-    /// How elements are kept.
+    /// The storage style.
     pub style: Style,
 }
 
@@ -54,8 +54,8 @@ impl Summary {
         self.ops().any(|name| name == op)
     }
 
-    /// The names of the elementwise ops that are applied. An op with several attributes, as casts to two
-    /// dtypes, is there once for each.
+    /// The names of the applied elementwise ops. An op with different attributes, such as casts to two
+    /// dtypes, is listed once for each.
     pub fn ops(&self) -> impl Iterator<Item = &str> {
         self.entries.values().filter_map(|entry| match entry {
             Entry::Op(text) => text.split(' ').next(),
@@ -63,31 +63,31 @@ impl Summary {
         })
     }
 
-    /// The names of the functions of scalars that are applied, without `@`; characters that types can't have
-    /// are `_`.
+    /// The names of the applied functions of scalars, without `@`. Characters that types can't have are
+    /// replaced by `_`.
     pub fn callees(&self) -> impl Iterator<Item = &str> {
         self.entries
             .values()
             .filter_map(|entry| if let Entry::Callee(name) = entry { Some(name.as_str()) } else { None })
     }
 
-    /// The kinds of operands, arrays and scalars that are not written in the program.
+    /// The kinds of operands: arrays, and scalars that are not constants of the program.
     pub fn operands(&self) -> impl Iterator<Item = OperandKind> + '_ {
         self.entries.values().filter_map(|entry| if let Entry::Operand(kind) = entry { Some(*kind) } else { None })
     }
 
-    /// The numbers that are written in the program, up to 64 different ones.
+    /// The constants of the program, up to 64 different ones.
     pub fn constants(&self) -> impl Iterator<Item = Scalar> + '_ {
         self.entries.values().filter_map(|entry| if let Entry::Constant(number) = entry { Some(*number) } else { None })
     }
 
-    /// True if there are more constants than [`constants`](Summary::constants) has.
+    /// True if the nest has more constants than [`constants`](Summary::constants) lists.
     pub fn has_more_constants(&self) -> bool {
         self.entries.values().any(|entry| *entry == Entry::More)
     }
 
-    /// The summary of a function and its operands. `op` is the elementwise op, `attrs` has the callee of
-    /// another one.
+    /// The summary of a function and its operands. `op` is the elementwise op; if there is none, `attrs`
+    /// has the callee.
     pub(crate) fn of(op: Option<Op>, attrs: &Attrs, args: &[Type], consts: &[Option<Scalar>]) -> Option<Summary> {
         if !*IS_WANTED {
             return None;
@@ -122,16 +122,16 @@ impl Summary {
         self.entries.insert(entry.text(), entry);
     }
 
-    /// As the argument of a lazy type, without the parentheses.
+    /// Formats the summary as the argument of a lazy type, without the parentheses.
     pub fn written(&self) -> String {
         self.entries.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
     }
 
-    /// The summary that a text says.
+    /// Parses a summary.
     ///
     /// # Errors
     ///
-    /// The text is none.
+    /// The text is no summary.
     pub fn read(text: &str) -> Result<Summary, String> {
         let mut all = Summary::default();
         for entry in lazy::arguments(text) {
@@ -176,7 +176,7 @@ impl Entry {
     }
 }
 
-/// An op and the attributes that `broadcasted` has for it: `cast to f32`.
+/// An op and the attributes that `broadcasted` passes to it: `cast to f32`.
 fn with_attrs(op: Op, attrs: &Attrs) -> String {
     let mut text = op.name.to_string();
     for (name, value) in attrs_of_op(attrs).iter() {
@@ -189,7 +189,7 @@ fn with_attrs(op: Op, attrs: &Attrs) -> String {
     text
 }
 
-/// A name with the characters that arguments of styles may have.
+/// The name, with `_` for characters that arguments of styles can't have.
 fn as_word(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || "_.+-".contains(c) { c } else { '_' }).collect()
 }

@@ -1,13 +1,13 @@
-//! Interface of storage styles that decide by the whole nest, and allocate by what they find in it.
+//! The interface of storage styles that decide by the whole nest, and allocate components by its contents.
 //!
 //! A style's rule ([`Broadcasting::rule`](crate::lattice::Broadcasting::rule)) sees one function at a time.
-//! [`WholeNest`] sees all of a nest where it is materialized. Its `decide` sees the functions, operands and
-//! constants ([`Summary`]), keeps the style or opts out, and is part of the type rule, so it depends on
-//! types and literals alone. Its `allocate` makes the components that hold no elements, such as a name or a
-//! unit. It runs with the program, and is given these components of the nest's operands.
+//! [`WholeNest`] sees all of a nest where it is materialized. Its `decide` keeps the style or opts out,
+//! given the functions, operands and constants ([`Summary`]). It is part of the type rule, so it depends
+//! only on types and literals. Its `allocate` makes the components that hold no elements, such as a name or
+//! a unit. It runs with the program, and receives these components of the nest's operands.
 //!
-//! Lazy arrays of the style carry these components of their operands, so the reference evaluator finds them
-//! where it materializes. Programs take them from the operands by the op
+//! Lazy arrays of the style carry these components of their operands, so that the reference evaluator has
+//! them at `materialize`. Compiled programs take them from the operands by the op
 //! [`allocate`](mod@crate::ops::allocate).
 
 use crate::lazy::Lazy;
@@ -16,39 +16,39 @@ use crate::summary::Summary;
 use rewright::ir::{Component, Style, Styled};
 use rewright::{Array, DType, Datum, Dim, Function, Scalar, Type, Value};
 
-/// What a style does with whole nests.
+/// Interface of a storage style: how it decides by whole nests, and allocates.
 pub struct WholeNest {
-    /// The style of the result of a nest that would be of this style. An error refuses the nest.
+    /// Decides the style of the result of a nest that would be of this style. An error rejects the nest.
     pub decide: fn(&Deciding<'_>) -> Result<Decision, String>,
     /// The names of the components that `allocate` makes. Their extents don't depend on those of the array.
     pub found: &'static [&'static str],
-    /// These components of the result, in the order of `found`.
+    /// Makes these components of the result, in the order of `found`.
     pub allocate: fn(&Allocating<'_>) -> Result<Vec<Array>, String>,
 }
 
-/// A nest that is materialized.
+/// The input of `decide`: a nest that is materialized.
 pub struct Deciding<'a> {
     /// The style that the result would have, with its arguments.
     pub style: Style,
     /// The type of the result, if it is dense.
     pub ty: &'a Type,
-    /// The number that the nest makes of the zeros of its structure, if it is known.
+    /// The value of the nest at structural zeros, if it is known.
     pub zero: Option<Scalar>,
     /// The functions, operands and constants.
     pub nest: &'a Summary,
 }
 
-/// The style that a result has.
+/// The decision on the style of a result.
 pub enum Decision {
-    /// The style itself.
+    /// The result keeps the style.
     Keep,
-    /// None; why. A remark says so.
+    /// The result is dense, for this reason, which a remark gives.
     Dense(String),
     /// Another style, which can have the elements of all such nests.
     Style(Style),
 }
 
-/// A result that is made.
+/// The input of `allocate`: a result to be made.
 pub struct Allocating<'a> {
     /// The style, with its arguments.
     pub style: Style,
@@ -56,17 +56,17 @@ pub struct Allocating<'a> {
     pub dtype: DType,
     /// The functions, operands and constants.
     pub nest: &'a Summary,
-    /// The found components of each operand of the style, in the order in which the nest reads them.
-    /// Operands that have equal ones are there once.
+    /// The found components of each operand of the style, in the order in which the nest reads them. Equal
+    /// lists are there once.
     pub operands: &'a [Vec<Array>],
 }
 
 impl WholeNest {
-    /// A style that decides, and whose components are elements.
+    /// A style that decides, and whose components all hold elements.
     pub const fn deciding(decide: fn(&Deciding<'_>) -> Result<Decision, String>) -> WholeNest {
         WholeNest { decide, found: &[], allocate: |_| Ok(Vec::new()) }
     }
-    /// A style that keeps all results, and allocates these components by what it finds.
+    /// A style that keeps all results, and allocates these components.
     pub const fn allocating(
         found: &'static [&'static str],
         allocate: fn(&Allocating<'_>) -> Result<Vec<Array>, String>,
@@ -80,7 +80,7 @@ pub fn of(style: Style) -> Option<&'static WholeNest> {
     style.def().interface::<WholeNest>()
 }
 
-/// True if some components of the style are found.
+/// True if the style finds components in nests.
 pub fn finds(style: Style) -> bool {
     of(style).is_some_and(|whole| !whole.found.is_empty())
 }
@@ -97,7 +97,7 @@ pub fn decide(lazy: &Lazy, ty: &Type) -> Result<(Style, Option<String>), String>
     })
 }
 
-/// The components of a style that are found.
+/// The components that a style finds in nests.
 pub fn found_components(style: Style, ty: &Type) -> Result<Vec<Component>, String> {
     let Some(whole) = of(style).filter(|whole| !whole.found.is_empty()) else { return Ok(Vec::new()) };
     let all = (style.def().components)(&ty.clone().with_style(Some(style.name())))?;
@@ -112,8 +112,8 @@ pub fn found_components(style: Style, ty: &Type) -> Result<Vec<Component>, Strin
     whole.found.iter().map(one).collect()
 }
 
-/// The found components of the operands of a style, each different list once: of arrays of the style, and
-/// those that lazy arrays carry.
+/// The different lists of found components among operands: those of arrays of the style, and those that
+/// lazy arrays carry.
 pub fn carried(style: Style, args: &[Datum]) -> Vec<Vec<Array>> {
     let Some(whole) = of(style) else { return Vec::new() };
     let mut all: Vec<Vec<Array>> = Vec::new();
@@ -140,7 +140,7 @@ fn is_same_style(a: Style, b: Style) -> bool {
     std::ptr::eq(a.def(), b.def())
 }
 
-/// Lists of components as one array for each component, along a first axis.
+/// Stacks lists of components: one array for each component, with the lists along a new first axis.
 pub fn stacked(components: &[Component], lists: &[Vec<Array>]) -> Result<Vec<Array>, String> {
     let one = |(n, component): (usize, &Component)| {
         let elements: Vec<Scalar> = lists.iter().flat_map(|list| list[n].iter()).collect();
@@ -154,7 +154,7 @@ pub fn stacked(components: &[Component], lists: &[Vec<Array>]) -> Result<Vec<Arr
     components.iter().enumerate().map(one).collect()
 }
 
-/// The lists that were stacked.
+/// The inverse of `stacked`.
 fn unstacked(stacks: &[Array]) -> Vec<Vec<Array>> {
     let count = stacks.first().map_or(0, |stack| stack.shape()[0]);
     let part = |stack: &Array, n: usize| {
@@ -166,7 +166,7 @@ fn unstacked(stacks: &[Array]) -> Vec<Vec<Array>> {
     (0..count).filter_map(|n| stacks.iter().map(|stack| part(stack, n)).collect()).collect()
 }
 
-/// The found components of a result; the error says that the style gives others than it says.
+/// Allocates the found components of a result. The error says that they are not of the declared types.
 pub fn allocate(style: Style, ty: &Type, nest: &Summary, operands: &[Vec<Array>]) -> Result<Vec<Array>, String> {
     let Some(whole) = of(style) else { return Ok(Vec::new()) };
     let made = (whole.allocate)(&Allocating { style, dtype: ty.dtype(), nest, operands })?;
@@ -185,8 +185,8 @@ pub fn allocate(style: Style, ty: &Type, nest: &Summary, operands: &[Vec<Array>]
     }
 }
 
-/// A dense array kept in a style, with these found components. The error names an element that the style
-/// can't have.
+/// Converts a dense array to a style, with these found components. The error names an element that the
+/// style can't have.
 pub fn keep(style: Style, array: &Array, found: Vec<Array>) -> Result<Styled, String> {
     let Some(whole) = of(style).filter(|whole| !whole.found.is_empty()) else { return Styled::keep(style, array) };
     let taken = Styled::of(style, array)?;
@@ -198,7 +198,7 @@ pub fn keep(style: Style, array: &Array, found: Vec<Array>) -> Result<Styled, St
         }
     }
     let kept = Styled::new(style, array.dtype(), array.shape(), components)?;
-    // The same check that `keep` makes, of the elements that the found components make.
+    // Checks the elements as `Styled::keep` does, but with the found components.
     let dense = kept.try_dense()?;
     let is_same = |(a, b): (Scalar, Scalar)| {
         let parts = |x: Scalar| [x.to_c128().re, x.to_c128().im];
@@ -211,7 +211,7 @@ pub fn keep(style: Style, array: &Array, found: Vec<Array>) -> Result<Styled, St
     }
 }
 
-/// The arrays of a style whose found components a nest's result is made of, in order.
+/// The arrays of a style on whose found components the result of a nest depends, in order.
 pub fn operands(nest: &Nest, func: &Function, style: Style) -> Vec<Value> {
     let of_style = |ty: &Type| Style::of(ty).is_ok_and(|own| is_same_style(own, style));
     let carries = |ty: &Type| Lazy::is_lazy(ty) && Lazy::of(ty).is_ok_and(|lazy| is_same_style(lazy.style, style));

@@ -1,4 +1,4 @@
-//! Programs as machine code, and those that are kept.
+//! Compiles programs to machine code, and caches them.
 
 use super::Error;
 use super::module::module;
@@ -9,14 +9,14 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// The most programs that are kept; the one that was not asked for the longest goes.
+/// The most programs in the cache, which evicts the least recently used one.
 const MOST: usize = 256;
-/// The memory that each keeps for its next call.
+/// The memory in bytes that each program keeps for its next call.
 const KEPT_BYTES: u64 = 1 << 24;
 
 static KEPT: LazyLock<Mutex<FxHashMap<Program, Kept>>> = LazyLock::new(Mutex::default);
 static COMPILED: AtomicU64 = AtomicU64::new(0);
-/// Counts calls, so that the oldest is known.
+/// Counts look-ups, to find the least recently used program.
 static CLOCK: AtomicU64 = AtomicU64::new(0);
 
 struct Kept {
@@ -24,8 +24,8 @@ struct Kept {
     asked: u64,
 }
 
-/// How many programs expressions were compiled to in this process. Expressions that differ in the values
-/// and their extents alone are one program.
+/// The number of programs that were compiled for expressions in this process. Expressions that differ only
+/// in the values and their extents share a program.
 pub fn compiled_programs() -> u64 {
     COMPILED.load(Ordering::Relaxed)
 }
@@ -34,14 +34,14 @@ pub fn compiled_programs() -> u64 {
 pub struct Compiled(Executable);
 
 impl Compiled {
-    /// The program, compiled unless that was done before.
+    /// The compiled program, from the cache if it has it.
     pub fn of(program: Program) -> Result<Arc<Compiled>, Error> {
         let now = CLOCK.fetch_add(1, Ordering::Relaxed);
         if let Some(kept) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&program) {
             kept.asked = now;
             return Ok(kept.compiled.clone());
         }
-        // Others need not wait until it is compiled.
+        // Compiles without the lock, so that other threads need not wait.
         let compiled = Arc::new(Compiled::new(&program)?);
         let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST
@@ -63,13 +63,13 @@ impl Compiled {
         Ok(Compiled(executable))
     }
 
-    /// The result.
+    /// Computes the result.
     pub fn value(&self, values: &[Given]) -> Result<Datum, Error> {
         let mut args: Vec<Arg<'_>> = Vec::with_capacity(values.len());
         for given in values {
             match given {
                 Given::Value(datum) => args.push(Arg::from(datum)),
-                // All parameters of an operand come one after the other.
+                // The parameters of a deferred operand are consecutive; the first one stands for all.
                 Given::Part(deferred, 0, _) => args.extend(deferred.values()?.into_iter().map(|passed| match passed {
                     Passed::Scalar(scalar) => Arg::Scalar(scalar),
                     Passed::Array(array) => Arg::Array(array),

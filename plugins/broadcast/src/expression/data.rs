@@ -1,4 +1,4 @@
-//! `serde` for expressions: a list of parts, each after those that it takes, and the arrays among them.
+//! Serializes expressions by `serde`, as a list of parts, each after its operands. Arrays are parts, too.
 //!
 //! ```text
 //! Expression(
@@ -10,9 +10,9 @@
 //! )
 //! ```
 //!
-//! The last part is the expression. Shared parts and shared arrays are written once, so the form has the
-//! size of the expression, and no depth. Numbers are written with all their bits, those of NaNs too.
-//! Operands that are deferred are written as arrays of their elements.
+//! The last part is the whole expression. Shared parts and shared arrays are written once, so the data is
+//! flat, and no larger than the expression. Numbers are written with all their bits, including those of
+//! NaNs. Deferred operands are written as arrays of their elements.
 
 use super::function::Function;
 use super::program::Place;
@@ -41,7 +41,7 @@ enum PartData {
     Array(Array),
     /// An array of a storage style: its type as in text, and its components with their names.
     Styled(String, Vec<(String, Array)>),
-    /// Literals, which are weak but for the last one.
+    /// Literals; all but the last one are weak.
     Bool(bool),
     Int(String),
     Float(Scalar),
@@ -74,14 +74,15 @@ impl<'de> Deserialize<'de> for Expr {
 struct Writer {
     functions: Vec<rewright::Function>,
     parts: Vec<PartData>,
-    /// The numbers of expressions, of arrays by where their elements are, and of functions by their texts.
+    /// The numbers of expressions, of arrays by the addresses of their elements, and of functions by their
+    /// texts.
     nodes: FxHashMap<*const Node, usize>,
     places: FxHashMap<Place, usize>,
     numbers: FxHashMap<String, usize>,
 }
 
 impl Writer {
-    /// Writes an expression after all that it takes. The stack is a list, for an expression may be of any
+    /// Writes an expression after its operands. The stack is explicit, since an expression may have any
     /// depth.
     fn write(&mut self, root: &Expr) -> Result<(), Error> {
         let mut stack = vec![(root, false)];
@@ -110,7 +111,7 @@ impl Writer {
             };
             self.nodes.insert(at, number);
         }
-        // The root may be a value that an earlier part is, too, but it is the only part then.
+        // The last part is the root: if that is a value, it is the only part.
         Ok(())
     }
 
@@ -166,7 +167,7 @@ fn literal_data(literal: Literal) -> PartData {
     }
 }
 
-/// The expression; the error names the part that is wrong.
+/// Reads an expression; the error names the part that is wrong.
 fn read(data: ExpressionData) -> Result<Expr, String> {
     let function = |(n, function): (usize, rewright::Function)| {
         ScalarFunction::new(function).map_err(|error| format!("function {n} of the expression: {error}"))
@@ -219,7 +220,7 @@ fn read_part(part: PartData, functions: &[ScalarFunction], before: &[Expr]) -> R
     }
 }
 
-/// A type that is written as in text; the error suggests a style where there is none of that name.
+/// Parses a type; the error suggests a style if none has the name in the text.
 fn read_type(text: &str) -> Result<Type, String> {
     let named = text.split_once(';').and_then(|(_, style)| style.trim().strip_suffix(']'));
     if let Some(style) = named {
@@ -228,7 +229,7 @@ fn read_type(text: &str) -> Result<Type, String> {
     Type::deserialize(de::value::StrDeserializer::<de::value::Error>::new(text)).map_err(|error| error.to_string())
 }
 
-/// The array of a style that has these components, which may be in any order.
+/// Assembles the array of a style from its components, in any order.
 fn styled(ty: &Type, mut components: Vec<(String, Array)>) -> Result<Styled, String> {
     let style = Style::of(ty)?;
     if style.is_dense() {

@@ -1,21 +1,21 @@
-//! `y.assign(expr)`: elements written to an array that is there already.
+//! `y.assign(expr)`: writes the elements of an expression to an existing array.
 
 use super::compiled::Compiled;
 use super::program::{Goal, Program};
 use super::{Error, Expr};
 use rewright::{Array, Datum, Scalar};
 
-/// Arrays that expressions can be written to, of storage styles too, which they keep.
+/// Arrays to which expressions can be assigned. An array with a storage style keeps the style.
 pub trait Assign {
     /// Writes the elements of an expression to this array, whose extents and dtype stay. Where the
-    /// expression reads it, it reads what was there before. Nothing is allocated if nobody but the
-    /// expression has a share in the buffer, and the expression reads elements only where it writes them.
+    /// expression reads this array, it reads the old elements. Nothing is allocated if only the expression
+    /// shares the buffer, and reads elements only where it writes them.
     ///
     /// # Errors
     ///
-    /// The shape does not broadcast to this one, the dtype is of a later kind than this one, the style
-    /// can't have the elements, and those of [`Expr::materialize`]. The array then holds what it held
-    /// before.
+    /// The shape does not broadcast to this one, the dtype is of a later kind than this one, or the style
+    /// can't have the elements; and the errors of [`Expr::materialize`]. The array then keeps its old
+    /// elements.
     fn assign(&mut self, expr: impl Into<Expr>) -> Result<(), Error>;
 }
 
@@ -24,7 +24,7 @@ impl Assign for Datum {
         let expr = expr.into();
         let (program, others) = Program::of_values(&expr, Goal::Destination(self))?;
         let compiled = Compiled::of(program)?;
-        // The expression's own share would keep the buffer from being written in place.
+        // The expression shares the buffer, which would prevent writing in place.
         drop(expr);
         let mut values = vec![std::mem::replace(self, Datum::Scalar(Scalar::Bool(false)))];
         values.extend(others);

@@ -1,4 +1,4 @@
-//! What can be wrong with an expression.
+//! The errors of expressions.
 
 use rewright::lowering::exec::LowerError;
 use rewright::rewrites::PipelineError;
@@ -12,9 +12,9 @@ pub enum Error {
     Shape {
         /// The function they are operands of.
         function: String,
-        /// The operand that others were broadcast to.
+        /// The earlier operand, or several of them with their common shape.
         left: String,
-        /// The one that does not fit.
+        /// The operand that does not fit.
         right: String,
     },
     /// A destination of another shape.
@@ -27,20 +27,20 @@ pub enum Error {
         /// The type of the assigned expression.
         given: String,
     },
-    /// A destination of an earlier kind of dtype.
+    /// A destination whose dtype is of an earlier kind.
     #[error("{from} can't be assigned to {to}, which is of an earlier kind: `cast` says that it may")]
     Kind {
         /// The expression's dtype.
         from: DType,
-        /// The destination's.
+        /// The destination's dtype.
         to: DType,
     },
-    /// A function that refuses its operands.
+    /// A function that rejects its operands.
     #[error("{}", said(function, error))]
     Type {
         /// The function.
         function: String,
-        /// What it says.
+        /// Its type error.
         error: TypeError,
     },
     /// An op of whole arrays.
@@ -49,13 +49,13 @@ pub enum Error {
         /// Its name.
         op: &'static str,
     },
-    /// An op that combines no elements.
+    /// An op that is no reduction.
     #[error("`{op}` is no reduction: `sum`, `prod`, `min`, `max`, `any`, `all`, `argmin` and `argmax` are")]
     NoReduction {
         /// Its name.
         op: &'static str,
     },
-    /// An index that is not inside.
+    /// An index out of bounds.
     #[error("there is no element at {index:?} of an expression of shape {shape:?}")]
     Index {
         /// The index.
@@ -69,16 +69,16 @@ pub enum Error {
         /// The name.
         name: Name,
     },
-    /// The rewrites of the default pipeline.
+    /// The default pipeline failed.
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
     /// A rewrite failed.
     #[error(transparent)]
     Rewrite(#[from] RewriteError),
-    /// There is no kernel.
+    /// Lowering failed.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// The computation.
+    /// The computation failed.
     #[error(transparent)]
     Eval(#[from] EvalError),
 }
@@ -89,7 +89,7 @@ impl Error {
     }
 }
 
-/// A function's refusal, with its name and what helps.
+/// Formats a type error with the function's name and the help.
 fn said(function: &str, error: &TypeError) -> String {
     let name = if error.message.contains(function) { String::new() } else { format!("{function}: ") };
     let help = error.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();

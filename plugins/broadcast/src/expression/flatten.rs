@@ -1,4 +1,4 @@
-//! An expression as one function of scalars and the list of its arguments.
+//! Flattens an expression to one function of scalars and the list of its arguments.
 
 use super::function::Function;
 use super::module::{callees, unused};
@@ -8,25 +8,26 @@ use super::{Error, Expr};
 use rewright::ir::builder::Arg;
 use rewright::{Attr, Attrs, DType, Datum, FuncBuilder, Module, Name, Type, TypeError, Value};
 
-/// The simple form of an expression: what `broadcasted @function(args...)` is of.
+/// The flat form of an expression: the function and the arguments of one `broadcasted @function(args...)`.
 pub struct Flat {
     /// The function, and those that it applies.
     pub module: Module,
-    /// Its name.
+    /// The name of the function.
     pub name: Name,
-    /// Values and numbers in the order in which they are read, as often as they are written.
+    /// Values and numbers in the order in which they are read, once for each read.
     pub args: Vec<Datum>,
 }
 
 impl Flat {
-    /// The function of as many scalars as there are arguments.
+    /// The function, with one scalar parameter for each argument.
     pub fn function(&self) -> Option<&rewright::Function> {
         self.module.get(self.name)
     }
 }
 
 impl Expr {
-    /// The whole expression as one function of scalars. What is computed once stays so, and is read once.
+    /// The whole expression as one function of scalars. A shared part is still computed once, and its
+    /// arguments are read once.
     ///
     /// # Errors
     ///
@@ -67,7 +68,7 @@ impl Expr {
     }
 }
 
-/// The function, with a parameter for each operand that is not computed.
+/// Builds the function, with a parameter for each operand that is not computed.
 fn body(mut build: FuncBuilder<'_>, program: &Program) -> Result<rewright::Function, TypeError> {
     let mut params = build.func().params().to_vec().into_iter();
     let mut made: Vec<Value> = Vec::new();

@@ -1,4 +1,4 @@
-//! What an expression applies.
+//! The functions that expressions apply.
 
 use super::Error;
 use rewright::{DType, Deferred, TypeError};
@@ -6,7 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A function of scalars as a value: two of the same text are the same one.
+/// A function of scalars as a value. Functions with the same text are equal.
 #[derive(Clone)]
 pub struct ScalarFunction(Arc<(rewright::Function, String)>);
 
@@ -45,7 +45,7 @@ impl Hash for ScalarFunction {
     }
 }
 
-/// The instructions that make a deferred operand: two of one structure are the same ones.
+/// The instructions that compute a deferred operand. Recipes with the same structure and dtype are equal.
 #[derive(Clone)]
 pub struct Recipe {
     structure: String,
@@ -56,7 +56,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// That of an operand.
+    /// The recipe of an operand.
     pub fn of(deferred: &Arc<dyn Deferred>, dtype: DType) -> Recipe {
         Recipe { structure: deferred.structure(), dtype, deferred: Some(deferred.clone()) }
     }
@@ -81,9 +81,9 @@ pub enum Function {
     Op(&'static str),
     /// A function of scalars.
     Scalars(ScalarFunction),
-    /// Elements at another dtype. The op says it by an attribute, so it is applied as a function of scalars.
+    /// A cast to another dtype, which is an attribute of the op.
     Cast(DType),
-    /// An operand that is made of its parameters.
+    /// A deferred operand, computed from its parameters.
     Made(Recipe),
 }
 

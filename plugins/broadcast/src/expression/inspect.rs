@@ -1,4 +1,4 @@
-//! What can be asked of an expression without computing all of it.
+//! Queries of expressions that do not materialize all elements: shape, dtype, single elements, reductions.
 
 use super::program::{self, Given, Goal, Program};
 use super::typed::typed;
@@ -9,7 +9,7 @@ use rewright::ir::ops::reduce::monoid;
 use rewright::{DType, Datum, EvalError, Limits, Scalar};
 
 impl Expr {
-    /// The extents; none of a scalar.
+    /// The extents; empty for a scalar.
     ///
     /// # Errors
     ///
@@ -33,11 +33,11 @@ impl Expr {
         })
     }
 
-    /// One element, computed alone by the ops' own meaning.
+    /// One element, computed by the reference evaluator.
     ///
     /// # Errors
     ///
-    /// The index is not inside, or those of [`materialize`](Expr::materialize).
+    /// The index is out of bounds, or an error of [`materialize`](Expr::materialize).
     pub fn get(&self, index: &[usize]) -> Result<Scalar, Error> {
         let shape = self.shape()?;
         if index.len() != shape.len() || index.iter().zip(&shape).any(|(at, extent)| at >= extent) {
@@ -61,8 +61,7 @@ impl Expr {
         Ok(found.ok_or_else(|| EvalError::value("a function of scalars gives one"))?)
     }
 
-    /// The elements combined by a reduction, `"sum"` or another one. They are computed in the kernel that
-    /// combines them.
+    /// Reduces the elements, by `"sum"` or another reduction, in the kernel that computes them.
     ///
     /// # Errors
     ///
@@ -72,11 +71,11 @@ impl Expr {
         self.reduced(op, None)
     }
 
-    /// The same along some axes, which are gone then.
+    /// Reduces along some axes, which the result does not have.
     ///
     /// # Errors
     ///
-    /// Those of [`reduce`](Expr::reduce), and axes that there are not.
+    /// Those of [`reduce`](Expr::reduce), or an axis that does not exist.
     pub fn reduce_along(&self, op: &str, axes: &[i64]) -> Result<Datum, Error> {
         self.reduced(op, Some(axes.to_vec()))
     }

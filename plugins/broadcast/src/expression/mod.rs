@@ -11,18 +11,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing is computed before [`Expr::materialize`] or [`Assign::assign`]; then the whole expression is one
-//! program, compiled when an expression of its kind is seen for the first time. A kind is the functions,
-//! how they hang together, the literals, and the types of the values: not their extents, but which of them
-//! are equal, and which are 1.
+//! Nothing is computed before [`Expr::materialize`] or [`Assign::assign`]. The whole expression is then one
+//! program, which is compiled once for all expressions of its kind. A kind is the functions and how they
+//! are connected, the literals, and the types of the values. It does not contain extents, but only which
+//! extents are equal, and which are 1.
 //!
-//! `&x + 1.0` can't be written, for Rust lets nobody but the crate that defines `Array` say what `+` makes
-//! of it and a number. One operand has to be an [`Expr`], which [`Broadcast::lazy`] makes; the other may
-//! then be an array or a number, on either side (numbers on the left are `f64`, `i64` or `bool`).
+//! `&x + 1.0` does not compile: Rust's orphan rule lets only the crate that defines `Array` implement `Add`
+//! for it. One operand has to be an [`Expr`], which [`Broadcast::lazy`] makes. The other may be an array or
+//! a number, on either side; numbers on the left are `f64`, `i64` or `bool`.
 //!
-//! Numbers are weak, as in NumPy 2: those of `f32` arrays and `2.0` are `f32`. They are part of the
-//! program. What differs from call to call should be a [`Scalar`](rewright::Scalar), which is a value like
-//! arrays, and has a dtype.
+//! Numbers are weak, as in NumPy 2: an `f32` array and `2.0` give `f32`. Numbers are part of the program.
+//! If a number differs from call to call, use a [`Scalar`](rewright::Scalar), which is a value like arrays,
+//! and has a dtype.
 
 mod compiled;
 mod data;
@@ -50,8 +50,8 @@ use rewright::{AnyArray, ArrayLike, DType, Datum, Deferred, Literal, Module, Nam
 use std::fmt;
 use std::sync::Arc;
 
-/// A function of arrays that is yet to be applied. Clones are the same expression: it is computed once,
-/// wherever it stands.
+/// A lazy function of arrays. Clones are the same expression, which is computed once however often it
+/// occurs.
 #[derive(Clone)]
 pub struct Expr(Arc<Node>);
 
@@ -63,7 +63,7 @@ enum Node {
 }
 
 impl Expr {
-    /// An elementwise op of any name, applied to values, numbers and other expressions.
+    /// Applies an elementwise op, given by its name, to values, numbers and other expressions.
     ///
     /// # Errors
     ///
@@ -76,23 +76,23 @@ impl Expr {
         Ok(Expr::applied(Function::Op(op.name), args.into_iter().map(Into::into).collect()))
     }
 
-    /// A function of scalars, applied to each element.
+    /// Applies a function of scalars to each element.
     pub fn call(function: &ScalarFunction, args: impl IntoIterator<Item = impl Into<Expr>>) -> Expr {
         Expr::applied(Function::Scalars(function.clone()), args.into_iter().map(Into::into).collect())
     }
 
-    /// Each element at another dtype, as the op `cast` has it.
+    /// Casts each element to another dtype, as the op `cast` does.
     pub fn cast(&self, to: DType) -> Expr {
         Expr::applied(Function::Cast(to), vec![self.clone()])
     }
 
-    /// Computes all elements, and keeps them in the style that is proved to be theirs. Of scalars it is a
-    /// scalar.
+    /// Computes all elements, and stores them in the style that type inference proves. If all operands are
+    /// scalars, the result is a scalar.
     ///
     /// # Errors
     ///
-    /// Shapes or dtypes don't fit, which is found before anything is computed; or the program fails, as
-    /// integers do by negative powers.
+    /// Shapes or dtypes don't fit, which is found before anything is computed; or the program fails, for
+    /// example by a negative power of an integer.
     pub fn materialize(&self) -> Result<Datum, Error> {
         self.compute(None)
     }
@@ -101,13 +101,12 @@ impl Expr {
     ///
     /// # Errors
     ///
-    /// Those of [`materialize`](Expr::materialize), and that the style can't have them.
+    /// Those of [`materialize`](Expr::materialize), or the style can't have the elements.
     pub fn materialize_as(&self, style: &str) -> Result<Datum, Error> {
         self.compute(Some(Name::new(style)))
     }
 
-    /// The program of [`materialize`](Expr::materialize) as it is before any rewrite. Its function is the
-    /// last one.
+    /// The program of [`materialize`](Expr::materialize) before any rewrite. Its function is the last one.
     ///
     /// # Errors
     ///
@@ -131,7 +130,7 @@ impl Expr {
     }
 }
 
-/// What an expression of a million functions holds is dropped one by one, not each inside of the other.
+/// Drops operands iteratively: recursion over a deep expression would overflow the stack.
 impl Drop for Node {
     fn drop(&mut self) {
         let Node::Applied { args, .. } = self else { return };
@@ -146,7 +145,7 @@ impl Drop for Node {
     }
 }
 
-/// The function on the outside, for an expression may be of any size.
+/// Shows only the outermost function, since an expression may have any size.
 impl fmt::Debug for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
@@ -158,7 +157,7 @@ impl fmt::Debug for Expr {
     }
 }
 
-/// What lazy expressions are made of.
+/// The values from which lazy expressions are built.
 pub trait Broadcast {
     /// The value as an expression. Arrays share their buffers.
     fn lazy(&self) -> Expr;

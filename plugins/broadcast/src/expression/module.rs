@@ -1,4 +1,4 @@
-//! The module of a program: its function, and those that it applies.
+//! Builds the module of a program: its function, and the functions of scalars that it applies.
 
 use super::Error;
 use super::function::Function;
@@ -85,7 +85,7 @@ fn entry(program: &Program, dtypes: &[Typed], name: Name, module: &Module) -> Re
     }
 }
 
-/// Appends a function that is applied.
+/// Appends the application of a function.
 fn apply(build: &mut FuncBuilder<'_>, step: &Step, dtypes: &Typed, made: &[Value]) -> Result<Value, TypeError> {
     let attrs = match &step.function {
         Function::Op(op) => Attrs::new().with("op", Attr::Str((*op).into())),
@@ -108,7 +108,7 @@ fn apply(build: &mut FuncBuilder<'_>, step: &Step, dtypes: &Typed, made: &[Value
     build.op_with("broadcasted", args, attrs)
 }
 
-/// The function with an op of the elements as its result.
+/// Finishes the function with an op on the elements as its result.
 fn returned(
     mut build: FuncBuilder<'_>,
     op: &str,
@@ -119,7 +119,7 @@ fn returned(
     build.ret([value])?;
     let ty = build.func().ty(value).clone();
     let mut function = build.finish();
-    // It is known only now.
+    // The type of the result is known only now.
     function.results = vec![ty];
     Ok(function)
 }

@@ -1,5 +1,5 @@
-//! Operators and functions by their names. Every operand may be whatever becomes an [`Expr`]: a value, a
-//! reference to one, or a number.
+//! Operators and named functions of expressions. An operand is anything that converts to an [`Expr`]: a
+//! value, a reference to one, or a number.
 
 use super::{Expr, Function};
 use rewright::ir::Styled;
@@ -13,14 +13,15 @@ impl Expr {
     fn binary(op: &'static str, x: impl Into<Expr>, y: impl Into<Expr>) -> Expr {
         Expr::applied(Function::Op(op), vec![x.into(), y.into()])
     }
-    /// Where elements of this expression are true those of one, elsewhere those of the other.
+    /// The elements of `then` where this expression is true, and elsewhere those of `otherwise`.
     pub fn where_(&self, then: impl Into<Expr>, otherwise: impl Into<Expr>) -> Expr {
         Expr::applied(Function::Op("where"), vec![self.clone(), then.into(), otherwise.into()])
     }
 }
 
-/// Others than expressions on the left of one. There is one type of integers and one of floats, so that it
-/// is known what `2.0 * x` is; numbers of other types go on the right.
+/// Implements an operator for other types on the left of an expression. There is one type of integers and
+/// one of floats, so that Rust infers the type of the literal in `2.0 * x`; numbers of other types go on
+/// the right.
 macro_rules! on_the_left {
     ($op:literal $trait:ident $method:ident: $($left:ty),*) => {$(
         impl ops::$trait<Expr> for $left {

@@ -1,4 +1,4 @@
-//! An expression without its values: the unit of compilation that all expressions of one kind share.
+//! An expression without its values: the unit of compilation, which all expressions of one kind share.
 
 use super::function::{Function, Recipe};
 use super::{Error, Expr, Node};
@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The functions of an expression in order, each after those that it takes.
+/// The functions of an expression in topological order.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Program {
     /// The types of the values, with a symbol for each extent that is not 1.
@@ -34,12 +34,12 @@ pub enum Operand {
     Step(usize),
 }
 
-/// What becomes of the elements.
+/// The use of the elements.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Goal<D> {
-    /// A value, in a style if one is asked for.
+    /// They are the result, in a style if one is requested.
     Value(Option<Name>),
-    /// They are combined by a reduction, along these axes, or all.
+    /// They are reduced along these axes, or along all.
     Reduced(&'static str, Option<Vec<i64>>),
     /// They are stored in an array, which is the first parameter.
     Destination(D),
@@ -62,7 +62,7 @@ impl Hash for Number {
     }
 }
 
-/// What a parameter is given.
+/// The argument of a parameter.
 #[derive(Clone)]
 pub enum Given {
     /// A value.
@@ -93,19 +93,19 @@ impl Given {
 }
 
 impl Program {
-    /// The program of an expression, and its values. That of a destination is not among them. Deferred
-    /// operands are made in the program.
+    /// The program of an expression, and its values without that of a destination. The program computes
+    /// deferred operands.
     pub fn of(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Given>), Error> {
         Program::in_order(expr, goal, Order::default())
     }
 
-    /// The same, where the elements of deferred operands are values.
+    /// The same, but the elements of deferred operands are passed as values.
     pub fn of_values(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Datum>), Error> {
         let (program, given) = Program::in_order(expr, goal, Order { forces: true, ..Order::default() })?;
         Ok((program, given.into_iter().map(Given::into_value).collect::<Result<_, _>>()?))
     }
 
-    /// The program without its deferred operands, to be kept.
+    /// The program without its deferred operands, as the cache keeps it.
     pub fn without_operands(mut self) -> Program {
         for step in &mut self.steps {
             if let Function::Made(recipe) = &mut step.function {
@@ -136,7 +136,7 @@ impl Program {
     }
 }
 
-/// The shape of an expression, whose extents are known; none of a scalar.
+/// The shape of an expression, with known extents; none for a scalar.
 pub fn shape(expr: &Expr) -> Result<Option<Vec<usize>>, Error> {
     let mut order = Order::default();
     let result = order.visit(expr)?;
@@ -144,7 +144,7 @@ pub fn shape(expr: &Expr) -> Result<Option<Vec<usize>>, Error> {
     Ok(order.shape(result).map(extents))
 }
 
-/// That elements of a shape can be written to an array.
+/// Checks that elements of a shape can be written to an array.
 fn fits(shape: &[Dim], ty: &Type) -> Result<(), Error> {
     let missing = ty.rank().checked_sub(shape.len());
     let fits = |skip: usize| shape.iter().zip(&ty.dims()[skip..]).all(|(dim, to)| dim == to || *dim == Dim::Const(1));
@@ -157,20 +157,20 @@ fn fits(shape: &[Dim], ty: &Type) -> Result<(), Error> {
     }
 }
 
-/// The parts of an expression, each once.
+/// Collects the parts of an expression, each once.
 #[derive(Default)]
 struct Order {
     steps: Vec<Step>,
-    /// The shapes of their results; none of scalars.
+    /// The shapes of the steps' results; none for scalars.
     shapes: Vec<Option<Vec<Dim>>>,
     values: Vec<Given>,
-    /// Whether deferred operands are values.
+    /// Whether deferred operands are passed as values.
     forces: bool,
     seen: FxHashMap<*const Node, Operand>,
     places: FxHashMap<Place, usize>,
 }
 
-/// What makes two values the same one.
+/// The identity of a value.
 #[derive(PartialEq, Eq, Hash)]
 pub enum Place {
     Array { elements: usize, strides: Vec<isize>, ty: Type },
@@ -178,7 +178,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// That of an array; scalars are never the same one.
+    /// The identity of an array; none for scalars, each of which is a value of its own.
     pub fn of(value: &Datum) -> Option<Place> {
         Some(match value {
             Datum::Scalar(_) => return None,
@@ -192,9 +192,9 @@ impl Place {
 }
 
 impl Order {
-    /// Numbers an expression after all that is inside of it.
+    /// Numbers an expression after its operands.
     fn visit(&mut self, root: &Expr) -> Result<Operand, Error> {
-        // Whose operands are to be looked at first, and whose turn has come.
+        // Post-order traversal with an explicit stack; the flag says that the operands are done.
         let mut stack = vec![(root, false)];
         while let Some((expr, ready)) = stack.pop() {
             let at = Arc::as_ptr(&expr.0);
@@ -258,7 +258,7 @@ impl Order {
         }
     }
 
-    /// The shape of what a function gives.
+    /// The shape of a function's result.
     fn broadcast(&self, function: &Function, args: &[Operand]) -> Result<Option<Vec<Dim>>, Error> {
         // The shape so far, and the operand that it comes from.
         let mut all: Option<(Vec<Dim>, usize)> = None;
@@ -284,7 +284,7 @@ impl Order {
         Ok(all.map(|(shape, _)| shape))
     }
 
-    /// An operand for people.
+    /// Describes an operand in a message.
     fn described(&self, number: usize, operand: Operand) -> String {
         match operand {
             Operand::Param(n) => format!("operand {number}, {}", self.values[n].ty()),
@@ -301,12 +301,12 @@ fn listed(shape: &[Dim]) -> String {
     format!("[{}]", shape.iter().map(Dim::to_string).collect::<Vec<_>>().join(", "))
 }
 
-/// The types that a program has for these values: a symbol for each extent, so that it serves those of
-/// other extents too.
+/// The types of a program's parameters for these values. Extents are symbols, so that the program serves
+/// other extents, too.
 fn types(values: &[Given]) -> Vec<Type> {
     let known: Vec<Type> = values.iter().map(Given::ty).collect();
     let extents = |ty: &Type| ty.dims().iter().filter_map(constant).collect::<Vec<_>>();
-    // Some styles want to know extents when they are compiled.
+    // Some styles need constant extents at compile time.
     let wants_constants = |ty: &&Type| {
         let general = general(ty, &FxHashSet::default(), &mut FxHashMap::default());
         ty.style().is_some() && Style::of(ty).is_ok_and(|style| (style.def().components)(&general).is_err())

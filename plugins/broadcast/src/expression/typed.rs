@@ -1,5 +1,5 @@
-//! The dtypes of a program. They are the same for scalars and arrays, so they are found before there is a
-//! function.
+//! Infers the dtypes of a program. They are the same for scalars and arrays, so they are inferred before
+//! the function is built.
 
 use super::Error;
 use super::function::Function;
@@ -10,9 +10,9 @@ use rewright::{Attrs, DType, Literal, Scalar, Type, TypeError};
 
 /// The dtypes of a step.
 pub struct Typed {
-    /// What each operand is where it is a number.
+    /// The value of each operand that is a number.
     pub numbers: Vec<Option<Scalar>>,
-    /// That of the result.
+    /// The dtype of the result.
     pub result: DType,
 }
 
@@ -64,7 +64,7 @@ fn step_of(program: &Program, step: &Step, before: &[Typed]) -> Result<Typed, Ty
     Ok(Typed { numbers, result })
 }
 
-/// A number as an operand of a function.
+/// The value of a literal as an operand of a function, in the dtype to which it is promoted.
 fn of_number(
     function: &Function,
     literal: Literal,

@@ -16,7 +16,7 @@ pub static PACK_BITS: OpDef =
         .traits(Traits::DIRECT);
 
 register_op!(PACK_BITS);
-// Comparisons that are packed at once are kernels that write words.
+// Lowering packs bools in the kernel that computes them, if nothing else reads them.
 register_interface!("pack_bits", PacksBools, &PacksBools);
 
 fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
