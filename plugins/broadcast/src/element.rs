@@ -1,9 +1,9 @@
 //! Interfaces by which kernels access arrays of a style: the element at an index as a scalar expression
 //! ([`Element`]), and the places of stored elements ([`Stored`]).
 //!
-//! Both use affine forms of the axes of an expression. So a condition that always holds or never holds (on
-//! the diagonal, below it) is decided when the kernel is built, and only other conditions are tested at run
-//! time.
+//! Both use affine forms of the axes of an expression. Some conditions hold at all points or at none, such
+//! as "on the diagonal" for a diagonal component. These are decided when the kernel is built; only the
+//! others are tested at run time.
 
 use crate::absorption;
 use crate::ops::broadcasted::attrs_of_op;

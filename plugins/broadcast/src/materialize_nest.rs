@@ -1,5 +1,5 @@
 //! The rewrite `materialize-nest`: replaces `materialize` of a nest by one `arrayexpr` for each component
-//! of the result. It runs before `array-expr`.
+//! of the result. It treats `restyle` to a dense array likewise, and runs before `array-expr`.
 //!
 //! If the result keeps its structure, only stored elements are computed. At the places of a component, the
 //! index of every operand is an affine form of the component's axes. So for most operands it is known

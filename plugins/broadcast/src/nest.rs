@@ -200,7 +200,7 @@ impl Nest {
 
 /// The `broadcasted` that defines a value; none for leaves.
 fn broadcasted(func: &Function, value: Value) -> Option<Inst> {
-    // A result that is not lazy is a leaf like any other array.
+    // Results that are computed at once are leaves, like other arrays.
     let is_lazy = |ty: &Type| ty.is_scalar() || Lazy::is_lazy(ty);
     func.def_inst(value).filter(|&inst| func.inst(inst).op == BROADCASTED && is_lazy(func.ty(value)))
 }

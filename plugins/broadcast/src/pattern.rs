@@ -31,8 +31,8 @@ pub type Positions = Vec<i64>;
 /// Interface of a storage style: the places of an array's possible nonzeros, in any order, each once.
 pub struct Nonzeros(pub fn(&Styled) -> Vec<Positions>);
 
-/// Interface of a sparse style: the style of an array of this type that is broadcast to these dims. That
-/// style has a pattern, too; none if there is no such style.
+/// Interface of a sparse style: the style of an array of this type after broadcasting to these dims, which
+/// has a pattern, too; none if there is no such style.
 pub struct Stretches(pub fn(&Type, &[Dim]) -> Option<&'static str>);
 
 /// Broadcasts a sparse array to a shape: each stored value is repeated along the broadcast axes.

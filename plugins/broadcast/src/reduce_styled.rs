@@ -55,7 +55,7 @@ pub enum Way {
     Values(Style),
     /// From the components of a style that is zero elsewhere.
     Stored(Nest, Style),
-    /// From all elements; with a reason, if a kernel over stored elements was considered.
+    /// From all elements; with a reason, if there is one to report.
     All(Option<String>),
 }
 

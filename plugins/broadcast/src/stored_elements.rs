@@ -36,7 +36,7 @@ register_rewrite!(STORED_ELEMENTS);
 
 /// The match of the rewrite.
 pub enum Found {
-    /// A sparse array that becomes dense.
+    /// A sparse array that becomes dense, by `spread`.
     Spread,
     /// A nest, its style with a pattern, and its result for zeros.
     Nest(Nest, Style, Scalar),

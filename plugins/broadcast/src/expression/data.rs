@@ -39,7 +39,7 @@ struct ExpressionData {
 enum PartData {
     Scalar(Scalar),
     Array(Array),
-    /// An array of a storage style: its type as in text, and its components with their names.
+    /// An array of a storage style: the text of its type, and its components with their names.
     Styled(String, Vec<(String, Array)>),
     /// Literals; all but the last one are weak.
     Bool(bool),
@@ -111,7 +111,7 @@ impl Writer {
             };
             self.nodes.insert(at, number);
         }
-        // The last part is the root: if that is a value, it is the only part.
+        // The root was written last: a root without operands is the only part.
         Ok(())
     }
 

@@ -43,7 +43,7 @@ pub enum Error {
         /// Its type error.
         error: TypeError,
     },
-    /// An op of whole arrays.
+    /// An op that is not elementwise.
     #[error("`{op}` is no elementwise op: compute it before, or apply a function of scalars")]
     NotElementwise {
         /// Its name.

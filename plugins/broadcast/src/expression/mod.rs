@@ -97,7 +97,7 @@ impl Expr {
         self.compute(None)
     }
 
-    /// The same in a given style, `"dense"` or another one that can have the elements.
+    /// Computes all elements in a given style, `"dense"` or another one that can have them.
     ///
     /// # Errors
     ///
@@ -178,8 +178,8 @@ impl From<&Expr> for Expr {
     }
 }
 
-/// Arrays, scalars and numbers, references to these, and operands of other crates. Numbers are literals; an
-/// `f32` has a dtype.
+/// Converts arrays, scalars and numbers, references to these, and operands of other crates. Numbers are
+/// literals; an `f32` has a dtype.
 impl<T: ArrayLike> From<T> for Expr {
     fn from(operand: T) -> Expr {
         Expr(Arc::new(match operand.to_any() {

@@ -292,8 +292,8 @@ impl<S: Sink> To<'_, S> {
     /// Adds the intersection of two columns.
     #[inline]
     fn both(&mut self, a: Column<'_>, b: Column<'_>) {
-        // A place that only one column has is written too, and then overwritten. The last one needs one
-        // more element.
+        // A place that only one column has is written too, and then overwritten. So there is room for one
+        // more.
         let most = a.rows.len().min(b.rows.len()) + 1;
         lengthen(&mut self.rows, self.count + most);
         let rows = &mut self.rows[self.count..][..most];

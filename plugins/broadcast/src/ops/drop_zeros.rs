@@ -1,4 +1,4 @@
-//! `drop_zeros %s`: a sparse array without stored zeros.
+//! `drop_zeros %s`: removes stored zeros from a sparse array.
 
 use super::refuse;
 use crate::pattern;

@@ -38,7 +38,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     cx.spend(bools.len() as u64)?;
     let mut words = reserved(len).map_err(EvalError::limit)?;
     words.resize(len, 0);
-    // Rows of no bools have no words.
+    // Empty rows have no words, and `chunks` needs a positive length.
     if in_row > 0 {
         for (row, words) in bools.chunks(in_row).zip(words.chunks_mut(in_row.div_ceil(WORD as usize))) {
             pack_bools(row, words);

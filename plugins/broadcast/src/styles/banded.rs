@@ -10,7 +10,7 @@ use rewright::{Array, Dim, Scalar, Type};
 /// A stored diagonal: the component's name, and the offset above the main diagonal.
 pub type Band = (&'static str, i64);
 
-/// The components of a matrix. Their extents are constants if the matrix's extent is one.
+/// The components of a matrix. Their extents are constants if the matrix's extent is a constant.
 pub fn components(ty: &Type, bands: &[Band]) -> Result<Vec<Component>, String> {
     let n = extent(ty.dims())?;
     let along = |&(name, above): &Band| {

@@ -12,7 +12,7 @@ use rewright::{register_interface, register_style};
 const UPPER: &[Band] = &[("diag", 0), ("above", 1)];
 const LOWER: &[Band] = &[("below", -1), ("diag", 0)];
 
-/// A square matrix of a diagonal and the one above it.
+/// An upper bidiagonal matrix: the main diagonal and the one above it.
 pub static UPPER_BIDIAGONAL: StyleDef = StyleDef {
     name: "upper_bidiagonal",
     doc: "a square matrix of a diagonal and the one above it",
@@ -22,7 +22,7 @@ pub static UPPER_BIDIAGONAL: StyleDef = StyleDef {
     take: |_, array| banded::take(array, UPPER),
 };
 
-/// A square matrix of a diagonal and the one below it.
+/// A lower bidiagonal matrix: the main diagonal and the one below it.
 pub static LOWER_BIDIAGONAL: StyleDef = StyleDef {
     name: "lower_bidiagonal",
     doc: "a square matrix of a diagonal and the one below it",

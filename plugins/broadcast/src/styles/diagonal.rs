@@ -9,7 +9,7 @@ use rewright::{register_interface, register_style};
 
 const BANDS: &[Band] = &[("diag", 0)];
 
-/// A square matrix with nothing beside its diagonal.
+/// A diagonal matrix: zero off the main diagonal.
 pub static DIAGONAL: StyleDef = StyleDef {
     name: "diagonal",
     doc: "a square matrix with nothing beside its diagonal",

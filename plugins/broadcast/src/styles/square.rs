@@ -48,7 +48,7 @@ pub enum Triangle {
 }
 
 impl Triangle {
-    /// The form that is not positive exactly where an element is stored.
+    /// An affine form that is not positive exactly where an element is stored.
     fn form(self, at: &[Affine]) -> Result<Affine, String> {
         match self {
             Triangle::Upper(below) => minus(&at[0], &plus(&at[1], below)?),

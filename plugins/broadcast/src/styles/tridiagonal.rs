@@ -13,7 +13,7 @@ use rewright::{register_interface, register_style};
 const BANDS: &[Band] = &[("below", -1), ("diag", 0), ("above", 1)];
 const SYMMETRIC: &[Band] = &[("diag", 0), ("above", 1)];
 
-/// A square matrix of a diagonal and the two beside it.
+/// A tridiagonal matrix: the main diagonal and the two beside it.
 pub static TRIDIAGONAL: StyleDef = StyleDef {
     name: "tridiagonal",
     doc: "a square matrix of a diagonal and the two beside it",
@@ -23,7 +23,7 @@ pub static TRIDIAGONAL: StyleDef = StyleDef {
     take: |_, array| banded::take(array, BANDS),
 };
 
-/// A symmetric matrix of a diagonal and the two beside it.
+/// A symmetric tridiagonal matrix: the main diagonal and the one above it, which is mirrored.
 pub static SYM_TRIDIAGONAL: StyleDef = StyleDef {
     name: "sym_tridiagonal",
     doc: "a symmetric matrix of a diagonal and the two beside it",

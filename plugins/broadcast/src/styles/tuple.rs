@@ -7,10 +7,10 @@ use rewright::ir::expr::{Affine, SymExpr};
 use rewright::ir::{Component, StyleDef};
 use rewright::{Dim, Scalar, Type, register_interface, register_style};
 
-/// The most elements of a tuple.
+/// The maximum number of elements.
 const MOST: u64 = 64;
 
-/// A few elements.
+/// A short vector of constant extent.
 pub static TUPLE: StyleDef = StyleDef {
     name: "tuple",
     doc: "a few elements, as many as the type says",
