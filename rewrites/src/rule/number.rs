@@ -82,7 +82,7 @@ fn bits(dtype: DType) -> u8 {
     8 * dtype.size() as u8
 }
 
-fn extreme(dtype: DType, greatest: bool) -> Option<Scalar> {
+pub(super) fn extreme(dtype: DType, greatest: bool) -> Option<Scalar> {
     let exponent = bits(dtype) - u8::from(!dtype.is_unsigned());
     match dtype {
         DType::Bool => Some(Scalar::Bool(greatest)),

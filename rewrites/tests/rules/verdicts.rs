@@ -187,3 +187,9 @@ fn conditions_that_exclude_all_values_leave_a_rule_untried() {
     let rare = ["(add ?x:i32 ?c:const) => (add ?c ?x) if [(eq (mul ?c ?c) 17), (gt ?c 1000)]"];
     assert_eq!(others(Verdict::Proved, &rare), Vec::<String>::new());
 }
+
+#[test]
+fn large_arrays_satisfy_conditions_on_several_variables() {
+    let held = ["(sum (maximum ?x:i64 ?y) axes=[0]) => (sum ?y axes=[0]) if [(le ?x ?y), same_shape(?x, ?y)]"];
+    assert_eq!(others(Verdict::Held, &held), Vec::<String>::new());
+}

@@ -258,30 +258,30 @@ pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
 pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterator<Item = Case> + 'a {
     let count = rule.vars.len();
     // The shapes of the variables, and the shape of attributes where there are no operands.
-    let mut all: Vec<(Vec<Vec<u64>>, &[u64])> = Vec::new();
+    let mut all: Vec<(Vec<Vec<u64>>, Vec<u64>)> = Vec::new();
     if !is_elementwise(rule) {
         let shape = |shape: &[u64]| shape.to_vec();
-        all.extend(LARGE.iter().map(|large| (vec![shape(large); count], *large)));
-        all.extend(extents_of_literals(rule).into_iter().map(|extent| (vec![vec![extent]; count], LARGE[0])));
+        all.extend(LARGE.iter().map(|large| (vec![shape(large); count], shape(large))));
+        all.extend(extents_of_literals(rule).into_iter().map(|extent| (vec![vec![extent]; count], vec![extent])));
         if count > 1 {
             for pair in LARGE.iter().filter(|large| large.len() == 2 && large[0] != large[1]) {
                 let turned: Vec<u64> = pair.iter().rev().copied().collect();
                 let by_turns = |first: usize| {
                     let of_var =
                         |var: usize| if (first + var).is_multiple_of(2) { shape(pair) } else { turned.clone() };
-                    ((0..count).map(of_var).collect(), *pair)
+                    ((0..count).map(of_var).collect(), shape(pair))
                 };
                 all.extend((0..2).map(by_turns));
             }
             let one = |array: usize| {
                 let of_var = |var: usize| if var == array { shape(LARGE[4]) } else { Vec::new() };
-                ((0..count).map(of_var).collect(), LARGE[4])
+                ((0..count).map(of_var).collect(), shape(LARGE[4]))
             };
             all.extend((0..count).map(one));
         }
     }
     let cases = all.into_iter().flat_map(move |(shapes, alone)| {
-        let mut choices = attrs_beside(rule, &shapes, alone);
+        let mut choices = attrs_beside(rule, &shapes, &alone);
         // A reduction without axes combines nothing, however large the array is.
         let is_none = |choice: &Option<Attr>| matches!(choice, Some(Attr::Ints(list)) if list.is_empty());
         choices.iter_mut().filter(|list| list.len() > 1).for_each(|list| list.retain(|choice| !is_none(choice)));

@@ -2,6 +2,7 @@
 //!
 //! Of floats the order is that of their bits: -0.0 is one before 0.0, and the infinities are the ends.
 
+use crate::rule::number::extreme;
 use rewright_ir::{DType, Scalar};
 
 /// The place of a number in the order of its dtype. `None` of NaN and of complex numbers.
@@ -42,13 +43,7 @@ fn sign_bit(dtype: DType) -> i128 {
 
 /// The least and the greatest integer, or bool, of a dtype.
 pub(super) fn ends(dtype: DType) -> Option<(i128, i128)> {
-    let bits = 8 * dtype.size();
-    match dtype {
-        DType::Bool => Some((0, 1)),
-        _ if dtype.is_unsigned() => Some((0, (1i128 << bits) - 1)),
-        _ if dtype.is_int() => Some((-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)),
-        _ => None,
-    }
+    Some((extreme(dtype, false)?.to_i128()?, extreme(dtype, true)?.to_i128()?))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::cases::known_in;
 use super::drawn::Drawing;
 use super::ordinal::stepped;
 use crate::check::special;
+use crate::rule::number::extreme;
 use crate::rule::related::{relates, solve};
 use crate::rule::typing::{Case, Operand};
 use crate::rule::{Condition, Rule};
@@ -38,14 +39,10 @@ pub(super) fn points<'a>(rule: &'a Rule, case: &'a Case, effort: Effort) -> impl
 /// large and irregular.
 fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
     let end = |greatest: bool| {
-        let value = |dtype: DType| match (dtype, greatest) {
-            (DType::Bool, _) => Scalar::Bool(greatest),
-            _ if dtype.is_unsigned() => Scalar::from_bits(dtype, (if greatest { u64::MAX } else { 0 }, 0)),
-            _ if dtype.is_int() => {
-                let least = 1u64 << (8 * dtype.size() - 1);
-                Scalar::from_bits(dtype, (if greatest { least - 1 } else { least }, 0))
-            }
-            _ => Scalar::F64(if greatest { 1.0 } else { -1.0 }).cast(dtype),
+        // Sums of infinities say little.
+        let value = |dtype: DType| match dtype.is_float() || dtype.is_complex() {
+            true => Scalar::F64(if greatest { 1.0 } else { -1.0 }).cast(dtype),
+            false => extreme(dtype, greatest).unwrap_or(Scalar::zero(dtype)),
         };
         let elements: Vec<Scalar> = case.vars.iter().map(|(ty, _)| value(ty.dtype())).collect();
         if !hold(rule, case, &elements) {
@@ -59,7 +56,10 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
     };
     let mut all: Vec<Vec<Datum>> = [true, false].into_iter().filter_map(end).collect();
     let is_array = |(ty, _): &Operand| ty.is_array();
-    if let Some(greatest) = all.first().filter(|_| case.vars.iter().any(is_array)) {
+    // Conditions on several variables would have to hold for each pair of elements that meet.
+    let is_alone = |condition: &Condition| condition.vars(rule).len() < 2;
+    let may_vary = case.vars.iter().any(is_array) && rule.conditions.iter().all(is_alone);
+    if let Some(greatest) = all.first().filter(|_| may_vary) {
         let shaped = |element: &dyn Fn(usize, Scalar, usize, usize) -> Scalar| {
             let value = |(var, value): (usize, &Datum)| match value {
                 Datum::Array(array) => {
