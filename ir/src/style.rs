@@ -261,13 +261,17 @@ impl Styled {
     /// Converts a dense array without loss. The error names an element that an array of the style can't
     /// have. Zeros may change their sign.
     pub fn keep(style: impl Into<Style>, array: &Array) -> Result<Styled, String> {
-        let style = style.into();
-        let styled = Styled::of(style, array)?;
-        let dense = styled.try_dense()?;
+        Styled::of(style, array)?.holding(array)
+    }
+
+    /// The array itself, if its elements are those of a dense array of the same shape. The error names an
+    /// element that differs.
+    pub fn holding(self, array: &Array) -> Result<Styled, String> {
+        let dense = self.try_dense()?;
         match array.iter().zip(dense.iter()).enumerate().find(|(_, pair)| !same(*pair)) {
-            None => Ok(styled),
+            None => Ok(self),
             Some((flat, (given, kept))) => {
-                let index = unravel(flat, array.shape());
+                let (style, index) = (self.style, unravel(flat, array.shape()));
                 Err(format!("`{style}` can't have {given} at {index:?}: the element there is {kept}"))
             }
         }

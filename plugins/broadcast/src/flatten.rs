@@ -39,6 +39,17 @@ pub enum FlatArg {
     Position(u32),
 }
 
+impl FlatArg {
+    /// The dtype of the argument in a function.
+    fn dtype(&self, func: &Function) -> DType {
+        match self {
+            FlatArg::Value(value) | FlatArg::Element(value, _) => func.ty(*value).dtype(),
+            FlatArg::Constant(scalar) => scalar.dtype(),
+            FlatArg::Position(_) => DType::I64,
+        }
+    }
+}
+
 impl FlatNest {
     /// The flat form of a value: a lazy array, the result of a `materialize` of one, or the result of an
     /// `arrayexpr`. The function is named `name`.
@@ -93,12 +104,7 @@ impl Nest {
         let Some(Part::Applied { inst: root, .. }) = self.parts.last() else {
             return Err("no function is applied: there is nothing to flatten".into());
         };
-        let dtypes = args.iter().map(|arg| match arg {
-            FlatArg::Value(value) | FlatArg::Element(value, _) => func.ty(*value).dtype(),
-            FlatArg::Constant(scalar) => scalar.dtype(),
-            FlatArg::Position(_) => DType::I64,
-        });
-        let mut build = started(module, name, dtypes, dtype_of(func, *root));
+        let mut build = started(module, func, name, &args, dtype_of(func, *root));
         self.body(&mut build, func).map_err(|error| error.message)?;
         Ok(FlatNest { function: build.finish(), args })
     }
@@ -148,9 +154,9 @@ fn absorbed(build: &mut FuncBuilder<'_>, factors: &[Value], product: Value, dtyp
     }
 }
 
-/// Starts a function with one scalar parameter for each dtype.
-fn started<'m>(module: &'m Module, name: Name, dtypes: impl Iterator<Item = DType>, result: DType) -> FuncBuilder<'m> {
-    let scalars: Vec<Type> = dtypes.map(Type::scalar).collect();
+/// Starts a function with one scalar parameter for each argument.
+fn started<'m>(module: &'m Module, func: &Function, name: Name, args: &[FlatArg], result: DType) -> FuncBuilder<'m> {
+    let scalars: Vec<Type> = args.iter().map(|arg| Type::scalar(arg.dtype(func))).collect();
     let names: Vec<String> = (0..scalars.len()).map(|n| format!("a{n}")).collect();
     let params: Vec<(&str, Type)> = names.iter().map(String::as_str).zip(scalars).collect();
     FuncBuilder::new(name.as_str(), &params, vec![Type::scalar(result)]).in_module(module)
@@ -221,12 +227,7 @@ fn of_expression(module: &Module, func: &Function, inst: Inst, value: Value, nam
     for taken in taken.chain([&element]) {
         read(*taken)?;
     }
-    let dtypes = args.iter().map(|arg| match arg {
-        FlatArg::Value(value) | FlatArg::Element(value, _) => func.ty(*value).dtype(),
-        FlatArg::Constant(scalar) => scalar.dtype(),
-        FlatArg::Position(_) => DType::I64,
-    });
-    let mut build = started(module, name, dtypes, out.dtype);
+    let mut build = started(module, func, name, &args, out.dtype);
     let params = build.func().params().to_vec();
     let mut made: Vec<Vec<Value>> = Vec::new();
     let made_of = |made: &[Vec<Value>], element: BodyRef| match element {

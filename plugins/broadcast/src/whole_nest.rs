@@ -136,7 +136,8 @@ pub fn carried(style: Style, args: &[Datum]) -> Vec<Vec<Array>> {
     all
 }
 
-fn is_same_style(a: Style, b: Style) -> bool {
+/// Whether two styles have one definition, whatever their arguments.
+pub fn is_same_style(a: Style, b: Style) -> bool {
     std::ptr::eq(a.def(), b.def())
 }
 
@@ -197,18 +198,7 @@ pub fn keep(style: Style, array: &Array, found: Vec<Array>) -> Result<Styled, St
             components[at] = component;
         }
     }
-    let kept = Styled::new(style, array.dtype(), array.shape(), components)?;
-    // Checks the elements as `Styled::keep` does, but with the found components.
-    let dense = kept.try_dense()?;
-    let is_same = |(a, b): (Scalar, Scalar)| {
-        let parts = |x: Scalar| [x.to_c128().re, x.to_c128().im];
-        let part = |(a, b): (f64, f64)| a == b || (a.is_nan() && b.is_nan());
-        a == b || (!a.dtype().is_int() && parts(a).into_iter().zip(parts(b)).all(part))
-    };
-    match array.iter().zip(dense.iter()).find(|&pair| !is_same(pair)) {
-        None => Ok(kept),
-        Some((given, found)) => Err(format!("`{style}` can't have {given}: with what it finds the element is {found}")),
-    }
+    Styled::new(style, array.dtype(), array.shape(), components)?.holding(array)
 }
 
 /// The arrays of a style on whose found components the result of a nest depends, in order.

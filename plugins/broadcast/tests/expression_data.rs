@@ -56,26 +56,10 @@ fn extremes(dtype: DType) -> Vec<Scalar> {
     }
 }
 
-const DTYPES: [DType; 13] = [
-    DType::Bool,
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::F32,
-    DType::F64,
-    DType::C64,
-    DType::C128,
-];
-
 /// Every dtype keeps its bits as an array, a scalar and an operand, with extents 0 and 1, too.
 #[test]
 fn all_dtypes_keep_their_bits() {
-    for dtype in DTYPES {
+    for dtype in DType::ALL {
         let numbers = extremes(dtype);
         let array = vector(&numbers);
         assert_same(&array.lazy());

@@ -5,22 +5,6 @@ use rewright::ir::{Style, Styled};
 use rewright::{Array, DType, Datum, Name, Scalar};
 use rewright_broadcast::expression::{Broadcast, Expr};
 
-const DTYPES: [DType; 13] = [
-    DType::Bool,
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::F32,
-    DType::F64,
-    DType::C64,
-    DType::C128,
-];
-
 /// Small numbers, two thirds of them zero.
 fn numbers(dtype: DType, shape: &[usize], salt: usize) -> Array {
     let number = |n: usize| if (n * 7 + salt).is_multiple_of(3) { (n + salt) % 4 + 1 } else { 0 };
@@ -51,7 +35,7 @@ fn assert_sparse(op: &str, args: [&Array; 2]) {
 
 #[test]
 fn all_dtypes_stay_sparse() {
-    for vector in DTYPES {
+    for vector in DType::ALL {
         for matrix in [vector, DType::F64, DType::I16] {
             let (u, s) = (numbers(vector, &[5], 1), numbers(matrix, &[3, 5], 2));
             for op in ["add", "mul", "ne", "maximum"] {

@@ -32,7 +32,7 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     if !whole_nest::finds(style) {
         return Err(refuse(cx, format!("`{style}` finds no components in nests")));
     }
-    let is_own = |ty: &Type| Style::of(ty).is_ok_and(|own| std::ptr::eq(own.def(), style.def()));
+    let is_own = |ty: &Type| Style::of(ty).is_ok_and(|own| whole_nest::is_same_style(own, style));
     if let Some(operand) = cx.args.iter().position(|ty| !is_own(ty)) {
         return Err(refuse(cx, format!("wants arrays of `{style}`, got {}", cx.args[operand])).operand(operand));
     }

@@ -3,6 +3,7 @@
 
 use super::refuse;
 use crate::pattern::{self, Stretches};
+use rewright::ir::eval::broadcast_shapes;
 use rewright::ir::op::{Eval, broadcast_types};
 use rewright::ir::{Arity, AttrDef, AttrKind, EvalCx, EvalError, InferCx, OpDef, Style, Traits, TypeError, Types};
 use rewright::{DType, Datum, Type, register_op};
@@ -39,17 +40,9 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
 fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let [Datum::Styled(array), ..] = args else { return Err(EvalError::value("wants a sparse array")) };
     let style = pattern::style(cx.attrs).map_err(EvalError::value)?;
-    let rank = args.iter().map(|arg| arg.shape().len()).max().unwrap_or(0);
-    let mut shape = vec![1; rank];
-    for arg in args {
-        let missing = rank - arg.shape().len();
-        for (to, &own) in shape[missing..].iter_mut().zip(arg.shape()) {
-            if own != 1 && *to != 1 && *to != own {
-                return Err(EvalError::shape(format!("can't broadcast extents of {own} and {to}")));
-            }
-            *to = if *to == 1 { own } else { *to };
-        }
-    }
+    let shape = broadcast_shapes(args.iter().map(Datum::shape))
+        .ok_or_else(|| EvalError::shape("the extents of the operands don't broadcast"))?;
+    let rank = shape.len();
     let stored = pattern::values(array).map_err(EvalError::value)?.len();
     let copies =
         |axis: usize| axis < rank - array.shape().len() || array.shape()[axis + array.shape().len() - rank] == 1;
