@@ -95,7 +95,7 @@ pub enum RewriteError {
         limit: u64,
     },
     /// The function has grown beyond its limit.
-    #[error("`@{function}` grew from {from} instructions to {to}, mostly by {}", list(.steps))]
+    #[error("`@{function}` grew from {from} instructions to {to}, mostly by {}: does it match its own result?", list(.steps))]
     Growth {
         /// The function.
         function: Name,

@@ -1,11 +1,11 @@
 //! One instruction as an array expression, so that code that no rewrite has fused runs on the same code generators.
 
 use rewright_ir::expr::{
-    Affine, Axis, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, Write, axes_along,
+    Affine, Axis, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, OperandNames, Out, Source, Write, axes_along,
     inline_function,
 };
 use rewright_ir::ops::{arithmetic, compare, create, effects};
-use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Function, InstData, Loc, Module, Name, Op, OpDef, Type, Value};
+use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Function, InstData, Loc, Module, Op, OpDef, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -48,6 +48,7 @@ struct Wrapper {
     dims: Vec<Dim>,
     axes: Vec<Axis>,
     operands: Vec<Operand>,
+    names: OperandNames,
     known: FxHashMap<Value, BodyRef>,
     body: Body,
 }
@@ -60,7 +61,9 @@ impl Wrapper {
             return Err("an extent is too great".to_string());
         }
         let dims = dims.to_vec();
-        Ok(Wrapper { dims, axes, operands: Vec::new(), known: FxHashMap::default(), body: Body::default() })
+        let mut names = OperandNames::of(&axes, &[]);
+        types.iter().for_each(|ty| names.reserve_symbols(ty.dims()));
+        Ok(Wrapper { dims, axes, operands: Vec::new(), names, known: FxHashMap::default(), body: Body::default() })
     }
 
     /// What an operand of the instruction is in the body.
@@ -85,7 +88,7 @@ impl Wrapper {
         };
         let index = ty.dims().iter().enumerate().map(index).collect();
         let source = if ty.rank() > 0 { Source::Array(arg) } else { Source::Scalar(arg) };
-        let name = Name::from(format!("x{}", self.operands.len()));
+        let name = self.names.for_value(func, value, "x");
         self.operands.push(Operand { name, source, dtype: ty.dtype(), index });
         let read = BodyRef::Operand(self.operands.len() as u32 - 1);
         self.known.insert(value, read);

@@ -8,12 +8,12 @@
 use crate::absorption;
 use crate::ops::broadcasted::attrs_of_op;
 use rewright::ir::expr::{
-    Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Test, Write,
-    prune,
+    Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, OperandNames, Out, Source,
+    SymExpr, Test, Write, prune,
 };
 use rewright::ir::{ArrayExpr, Loc, Traits};
 use rewright::prelude::*;
-use rewright::{Inst, Name, Op};
+use rewright::{Inst, Op};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -61,6 +61,7 @@ pub struct Cell<'f> {
     pub args: Vec<Value>,
     /// The scalar SSA body.
     pub body: Body,
+    names: OperandNames,
     known: HashMap<(Value, Vec<Index>), BodyRef>,
     /// The number of selections around the current code, in which indices may be out of bounds.
     doubts: usize,
@@ -69,6 +70,7 @@ pub struct Cell<'f> {
 impl<'f> Cell<'f> {
     /// Starts a computation from values of `func`, at the points of these axes that the guard admits.
     pub fn new(func: &'f Function, axes: Vec<Axis>, guard: Vec<Condition>) -> Cell<'f> {
+        let names = OperandNames::of(&axes, &[]);
         Cell {
             func,
             axes,
@@ -76,6 +78,7 @@ impl<'f> Cell<'f> {
             operands: Vec::new(),
             args: Vec::new(),
             body: Body::default(),
+            names,
             known: HashMap::new(),
             doubts: 0,
         }
@@ -125,7 +128,7 @@ impl<'f> Cell<'f> {
         let source = if ty.rank() > 0 { Source::Array(arg) } else { Source::Scalar(arg) };
         let element = BodyRef::Operand(self.operands.len() as u32);
         self.known.insert((value, index.clone()), element);
-        let name = Name::from(format!("x{}", self.operands.len()));
+        let name = self.names.for_value(self.func, value, "x");
         self.operands.push(Operand { name, source, dtype: ty.dtype(), index });
         element
     }

@@ -2,10 +2,10 @@
 
 use crate::prelude::*;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
+    Affine, Axis, AxisKind, Body, BodyRef, Condition, Index, IndexExpr, Mode, Operand, OperandNames, Out, Source,
+    SymExpr, Write,
 };
-use rewright_ir::{ArrayExpr, Attr, Dim, Function, Name, Scalar};
-use rustc_hash::FxHashSet;
+use rewright_ir::{ArrayExpr, Attr, Dim, Function, Scalar};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,14 +67,14 @@ pub(super) fn take_out(
     rw.set_point(Point::Before(root));
     rw.set_loc(data.loc);
     let mut args = data.args.to_vec();
-    let mut names = fresh_names(expr);
+    let mut names = OperandNames::of(&expr.axes, &expr.operands);
     let mut operands = Vec::new();
     for value in taken {
         let (own, own_args) = node_of(expr, &data.args, value)?;
         let array = rw.op_with("arrayexpr", own_args, Attrs::new().with("expr", Attr::Expr(Arc::new(own))))?;
         let at = |&axis: &u32| Index { expr: IndexExpr::Affine(Affine::axis(axis)), mode: Mode::Proved };
         let (source, index) = (Source::Array(args.len() as u32), value.along.iter().map(at).collect());
-        operands.push(Operand { name: names(), source, dtype: value.dtype, index });
+        operands.push(Operand { name: names.free("x"), source, dtype: value.dtype, index });
         args.push(array);
     }
     let mut rest = ArrayExpr::clone(expr);
@@ -147,17 +147,5 @@ fn dim_of(extent: &SymExpr) -> Dim {
         (&[], Ok(constant)) => Dim::Const(constant),
         (&[(symbol, 1)], Ok(0)) => Dim::Sym(symbol),
         _ => Dim::Any,
-    }
-}
-
-/// A generator of names that are unused in an expression.
-fn fresh_names(expr: &ArrayExpr) -> impl FnMut() -> Name {
-    let symbols = expr.axes.iter().filter_map(|axis| axis.hi.as_ref()).flat_map(|hi| hi.terms()).map(|term| term.0);
-    let own = expr.axes.iter().map(|axis| axis.name).chain(expr.operands.iter().map(|operand| operand.name));
-    let taken: FxHashSet<Name> = symbols.chain(own).collect();
-    let mut numbers = 0..;
-    move || {
-        let mut names = numbers.by_ref().map(|n| Name::from(format!("x{n}")));
-        names.find(|name| !taken.contains(name)).unwrap_or(Name::new("x"))
     }
 }

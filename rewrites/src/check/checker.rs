@@ -18,6 +18,10 @@ const MAX_STEPS: u64 = 1 << 18;
 /// terminating.
 const SLOWER: u64 = 16;
 
+/// The number of applications that may each take all steps of a check. The n-th later one takes the fraction
+/// `FIRST / n` of them. So a rewrite that never ends, and lets the function grow, reaches its limit soon.
+const FIRST: u64 = 32;
+
 /// Limits of every call: elements of arrays, bytes of values and call depth.
 const LIMITS: Limits = Limits { steps: 0, elements: 1 << 20, bytes: 1 << 28, depth: 64 };
 
@@ -35,6 +39,14 @@ pub struct Checker {
     trials: Vec<Trial>,
     allowed: Allowed,
     notes: Vec<String>,
+    /// The steps of a whole check.
+    steps: u64,
+    /// The number of checks so far.
+    checks: u64,
+    /// The input that the next check tries first, if it can't try all.
+    next: usize,
+    /// The number of inputs that checks left out.
+    left_out: u64,
 }
 
 impl Checker {
@@ -69,20 +81,34 @@ impl Checker {
             notes.push(format!("{large} of {all} inputs were not tried, for their arrays would be too large"));
         }
         let allowed = Allowed { ulp: options.ulp, liberties: options.liberties };
-        Checker { trials, allowed, notes }
+        Checker { trials, allowed, notes, steps: options.steps, checks: 0, next: 0, left_out: 0 }
     }
 
     /// Checks that another form of the function computes the same as the previous one. The forms are not in
-    /// the difference yet.
+    /// the difference yet. After many checks, inputs take turns; each is compared with the form for which it
+    /// was tried last.
     pub fn check(&mut self, func: &Function, module: &Module) -> Result<(), Box<Difference>> {
-        let mut later = Vec::with_capacity(self.trials.len());
-        for trial in &self.trials {
+        self.checks += 1;
+        let mut left = self.steps * FIRST / self.checks.max(FIRST);
+        let all = self.trials.len();
+        let mut later = Vec::with_capacity(all);
+        let (first, mut tried) = (self.next, 0);
+        for at in (first..all).chain(0..first) {
+            let trial = &self.trials[at];
+            if left == 0 {
+                break;
+            }
+            tried += 1;
             if trial.ended.as_ref().is_err_and(|e| e.kind == EvalErrorKind::Limit) {
-                later.push((trial.ended.clone(), trial.steps, trial.floats));
                 continue;
             }
-            let steps = SLOWER * trial.steps + MAX_STEPS;
-            let (ended, steps, floats) = call(func, module, trial.args.clone(), steps);
+            let most = SLOWER * trial.steps + MAX_STEPS;
+            let (ended, steps, floats) = call(func, module, trial.args.clone(), most.min(left));
+            left = left.saturating_sub(steps);
+            if left == 0 && ended.as_ref().is_err_and(|e| e.kind == EvalErrorKind::Limit) {
+                self.left_out += 1;
+                break;
+            }
             if self.is_compared(trial)
                 && let Some(what) = differs(&trial.ended, &ended, trial.floats, self.allowed)
             {
@@ -96,11 +122,14 @@ impl Checker {
                     forms: Default::default(),
                 }));
             }
-            later.push((ended, steps, floats));
+            later.push((at, ended, steps, floats));
         }
-        for (trial, (ended, steps, floats)) in self.trials.iter_mut().zip(later) {
+        for (at, ended, steps, floats) in later {
+            let trial = &mut self.trials[at];
             (trial.ended, trial.steps, trial.floats) = (ended, steps, floats);
         }
+        self.left_out += (all - tried) as u64;
+        self.next = if tried < all { (first + tried) % all } else { 0 };
         Ok(())
     }
 
@@ -151,6 +180,14 @@ impl Checker {
         if left_out > 0 {
             let liberties = self.allowed.liberties;
             notes.push(format!("{left_out} inputs meet NaN or infinities, which the liberties {liberties} leave out"));
+        }
+        if self.left_out > 0 {
+            let (checks, steps) = (self.checks, self.steps);
+            notes.push(format!(
+                "inputs took turns in {checks} checks, and were left out {} times: the first {FIRST} checks take at \
+                 most {steps} steps each, later ones less",
+                self.left_out
+            ));
         }
         let why = self.trials.iter().find(|t| !comparable(&t.ended)).and_then(|t| t.ended.as_ref().err());
         match why {

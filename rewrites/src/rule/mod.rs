@@ -38,6 +38,7 @@ pub(crate) mod extents;
 mod file;
 pub mod formula;
 pub mod number;
+mod own_result;
 mod parse_attr;
 mod parse_condition;
 mod parse_var;
@@ -171,7 +172,8 @@ impl DTypes {
     /// All dtypes.
     pub const ALL: DTypes = DTypes((1 << DType::ALL.len()) - 1);
     /// The names of classes, for messages.
-    pub const CLASSES: [&'static str; 7] = ["any", "bool", "int", "signed", "unsigned", "float", "complex"];
+    pub const CLASSES: [&'static str; 9] =
+        ["any", "bool", "int", "signed", "unsigned", "float", "complex", "real", "inexact"];
 
     /// The dtypes with a name: a dtype (`f64`), or a class: `any`, `bool`, `int`, `signed`, `unsigned`,
     /// `float`, `complex`, `real` (not complex), `inexact` (float or complex).
@@ -292,6 +294,18 @@ impl Rule {
             Node::Var(var) => vars.push(*var),
             Node::Literal(_) => {}
             Node::Op(term) | Node::Computed(term) => term.args.iter().for_each(|&arg| self.add_vars(arg, vars)),
+        }
+    }
+
+    /// A variable as text: `?x`, or `_`; of several `_` the n-th is `_#n`.
+    pub fn var(&self, var: usize) -> String {
+        if !self.vars[var].is_wildcard() {
+            return format!("?{}", self.vars[var].name);
+        }
+        let count = |vars: &[Var]| vars.iter().filter(|var| var.is_wildcard()).count();
+        match count(&self.vars) {
+            1 => Var::WILDCARD.to_string(),
+            _ => format!("{}#{}", Var::WILDCARD, count(&self.vars[..=var])),
         }
     }
 

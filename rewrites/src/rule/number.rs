@@ -66,7 +66,9 @@ impl Number {
             _ => {
                 let mut known = dtypes.iter().flatten().peekable();
                 if known.peek().is_none() {
-                    return Err(format!("`{self}` has no dtype: no other operand of `{op}` has one"));
+                    return Err(format!(
+                        "`{self}` has no dtype, as no other operand of `{op}` has one; a variable with a class, such as `?x:i16`, gives it one"
+                    ));
                 }
                 // An integer literal beside bools does not become a bool, but these numbers take the dtype
                 // of the other operands, bool included.

@@ -245,6 +245,11 @@ impl<'t> Parser<'t> {
                 let message = format!("`?{}` is `const` and `nonconst`, so it matches nothing", self.vars[var].name);
                 self.error(self.var_places[var], message);
             }
+            if self.vars[var].dtypes == DTypes::none() {
+                let message =
+                    format!("no dtype is of all classes of `?{}`, so it matches nothing", self.vars[var].name);
+                self.error(self.var_places[var], message);
+            }
             if !self.bound[var] {
                 let message =
                     format!("`?{}` is computed with, and stands nowhere else in the pattern", self.vars[var].name);
@@ -270,9 +275,16 @@ impl<'t> Parser<'t> {
 
     /// Parses the clauses after the template, in any order.
     fn clauses(&mut self, rule: &mut Rule) -> Option<()> {
+        let mut given: SmallVec<[&str; 4]> = SmallVec::new();
         loop {
             let at = self.space();
-            match self.word() {
+            let clause = self.word();
+            if !clause.is_empty() && given.contains(&clause) {
+                self.error(at, format!("the clause `{clause}` is given twice"));
+                return None;
+            }
+            given.push(clause);
+            match clause {
                 "if" => {
                     self.expect("[")?;
                     self.list("]", |p| {

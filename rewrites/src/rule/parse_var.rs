@@ -104,7 +104,7 @@ impl Parser<'_> {
             }
             (Some(var), Side::Template) => {
                 if constant || varies || dtypes != DTypes::ALL {
-                    self.error(at, "what a variable may be is said in the pattern");
+                    self.error(at, "classes of a variable belong into the pattern");
                 }
                 var
             }

@@ -58,9 +58,9 @@ pub enum Misfit {
 /// The types of a rule's terms, or why the rule does not cover the case.
 pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
     let mut typed = Typed { nodes: vec![None; rule.nodes.len()], results: SmallVec::new() };
-    for (var, (ty, _)) in rule.vars.iter().zip(&case.vars) {
-        if !var.dtypes.contains(ty.dtype()) {
-            return Err(Misfit::DTypes(format!("`?{}` is not to be {ty}", var.name)));
+    for (var, (ty, _)) in case.vars.iter().enumerate() {
+        if !rule.vars[var].dtypes.contains(ty.dtype()) {
+            return Err(Misfit::DTypes(format!("`{}` is not to be {ty}", rule.var(var))));
         }
     }
     let mut of_roots: SmallVec<[(NodeId, SmallVec<[Type; 1]>); 1]> = SmallVec::new();
@@ -113,7 +113,7 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
             return Err(Misfit::Sides(format!("the pattern is of type {result}, and the template of type {right}")));
         }
         if let Some(var) = extents::lost(rule, rhs, result, |var| &case.vars[var].0, |_, _| false) {
-            return Err(Misfit::Sides(format!("the template drops `?{}`", rule.vars[var].name)));
+            return Err(Misfit::Sides(format!("the template drops `{}`", rule.var(var))));
         }
     }
     Ok(typed)
@@ -147,14 +147,21 @@ pub fn check(rule: &Rule) -> Result<(), String> {
         let Err(misfit) = type_case(rule, &case) else { return Ok(()) };
         let is_far = |misfit: &Misfit| matches!(misfit, Misfit::DTypes(_));
         if nearest.as_ref().is_none_or(|(before, _)| is_far(before) && !is_far(&misfit)) {
-            let vars = rule.vars.iter().zip(&case.vars).map(|(var, (ty, _))| format!("?{}: {ty}", var.name));
-            nearest = Some((misfit, vars.collect::<Vec<_>>().join(", ")));
+            let vars = case.vars.iter().enumerate().map(|(var, (ty, _))| format!("{}: {ty}, ", rule.var(var)));
+            nearest = Some((misfit, vars.collect()));
         }
     }
     let why = nearest.map(|(misfit, vars)| match misfit {
-        Misfit::DTypes(why) | Misfit::Term(why) | Misfit::Sides(why) => format!(": with {vars}, {why}"),
+        Misfit::DTypes(why) | Misfit::Term(why) | Misfit::Sides(why) => {
+            format!(": {}{why}", if vars.is_empty() { vars } else { format!("with {vars}") })
+        }
     });
-    Err(format!("no dtypes and shapes were found for which both sides are of one type{}", why.unwrap_or_default()))
+    let why = why.unwrap_or_else(|| {
+        let of_var = |var| format!("`{}` is {}", rule.var(var), rule.vars[var].dtypes);
+        let vars: Vec<String> = (0..rule.vars.len()).map(of_var).collect();
+        format!(": an op of a rule computes at the dtypes of its operands, without casts, and {}", vars.join(", "))
+    });
+    Err(format!("no dtypes and shapes were found for which both sides are of one type{why}"))
 }
 
 /// True if all ops are elementwise.

@@ -52,6 +52,12 @@ wrong! {
         rw.replace_with(root, "add", [x, x], Attrs::new()).map(drop)
     };
     DROP "right-drop" "getitem" |root, rw| rw.erase(root);
+    GROWS "right-grows" "sub" |root, rw| {
+        let [x, y] = rw.func().inst(root).args[..] else { return Err(RewriteError::new("two operands")) };
+        let less = rw.op("sub", [x, y])?;
+        let zero = rw.constant(0i64);
+        rw.replace_with(root, "add", [less, zero], Attrs::new()).map(drop)
+    };
     RECIP "near-recip" "div" |root, rw| {
         let [x, y] = rw.func().inst(root).args[..] else { return Err(RewriteError::new("two operands")) };
         let one = rw.constant(1.0f64);
@@ -269,4 +275,14 @@ fn inputs_are_long_enough_for_counts_and_orders() {
     assert!(sums(count, short, "bool", "i64"), "a count beyond 16 bits");
     let flipped = "  %0 = flip %x\n  %1 = sum %0\n  ret %1\n";
     assert!(sums(count, flipped, "f64", "f64"), "the order of a sum");
+}
+
+#[test]
+fn a_rewrite_that_grows_without_end_is_stopped_soon() {
+    let text = one("%x: i64[n], %y: i64[n]", "i64[n]", "  %0 = sub %x, %y\n  ret %0");
+    let begin = std::time::Instant::now();
+    let options = Options { fuel: Some(400), ..checked() };
+    let error = run_with(&mut module(&text), "right-grows", &options).unwrap_err();
+    assert!(matches!(&error, RewriteError::Fuel { .. }), "{error}");
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
 }

@@ -34,7 +34,7 @@ fn what_says_nothing_that_can_be_applied() {
         ("(neg ?x) => ?x )", "expected `if`, `liberties`, `benefit`, `opt_in` or the end, found `)`"),
         ("(neg ?x) => ?x unless [f(?x)]", "found `unless`"),
         ("(neg ?x:folat) => ?x", "there is no dtype or class `folat`"),
-        ("(neg ?x:int.float) => ?x", "no dtypes and shapes were found for which both sides are of one type"),
+        ("(neg ?x:int.float) => ?x", "no dtype is of all classes of `?x`"),
         ("(lt ?x:float ?y) => ?x", "is of type"),
         ("(neg ?x) => ?x if [nonegg(?x)]", "there is no condition `nonegg`; did you mean `nonneg`?"),
         ("(neg ?x) => ?x if [nonneg(?x, ?x)]", "`nonneg` is about 1 variables, here it has 2"),
@@ -51,8 +51,11 @@ fn what_says_nothing_that_can_be_applied() {
         ("(divmod ?x ?y) => (floordiv ?x ?y)", "the pattern has 2 results, and the template 1"),
         ("(neg (divmod ?x ?y).2) => ?x", "`divmod` has 2 results, so none is number 2"),
         ("(mul ?x ?y) <=> ?x", "with `<=>` both sides are patterns"),
-        ("(add ?x:f32 2.5) => (neg ?x:f64)", "what a variable may be is said in the pattern"),
+        ("(add ?x:f32 2.5) => (neg ?x:f64)", "classes of a variable belong into the pattern"),
         ("(and ?x 2) => ?x", "no dtypes"),
+        ("(add ?x:int ?y:float) => ?x", "`?x` is i8, i16, i32, i64, u8, u16, u32, u64, `?y` is f32, f64"),
+        ("(sub least 1) => greatest", "a variable with a class, such as `?x:i16`, gives it one"),
+        ("(add ?x:int 0) => ?x benefit 1 benefit 2", "the clause `benefit` is given twice"),
     ];
     for (text, wanted) in refused {
         let message = message(text);

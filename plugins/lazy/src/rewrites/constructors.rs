@@ -3,11 +3,11 @@
 use super::chain::{is_inside, step};
 use super::edit::{drop_operand, in_finisher, is_plain, put};
 use super::elements::{At, Elements};
-use rewright::expr::{Affine, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Source};
+use rewright::expr::{Affine, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, OperandNames, Source};
 use rewright::ir::builder::find_op;
 use rewright::op::Traits;
 use rewright::prelude::*;
-use rewright::{ArrayExpr, Effects, Function, InstData, ValueDef, register_rewrite};
+use rewright::{ArrayExpr, Effects, InstData, ValueDef, register_rewrite};
 use std::sync::Arc;
 
 /// Rematerializes constructors in array expressions, which compute the elements instead of reading an
@@ -186,43 +186,24 @@ impl Reader<'_> {
             args.push(given);
             args.len() - 1
         });
-        let (name, dtype) = match given {
-            Given::Value(value) => (func.value_name(value), func.ty(value).dtype()),
-            Given::Extent(..) => (None, DType::I64),
+        let dtype = match given {
+            Given::Value(value) => func.ty(value).dtype(),
+            Given::Extent(..) => DType::I64,
         };
         let source = Source::Scalar(arg as u32);
         let known = expr.operands.iter().position(|o| o.source == source);
         let number = known.unwrap_or_else(|| {
-            let name = fresh_name(func, name, expr);
+            let mut names = OperandNames::of(&expr.axes, &expr.operands);
+            func.params().iter().for_each(|&param| names.reserve_symbols(func.ty(param).dims()));
+            let name = match given {
+                Given::Value(value) => names.for_value(func, value, "extent"),
+                Given::Extent(..) => names.free("extent"),
+            };
             expr.operands.push(Operand { name, source, dtype, index: Vec::new() });
             expr.operands.len() - 1
         });
         BodyRef::Operand(number as u32)
     }
-}
-
-/// A name that the expression does not use.
-fn fresh_name(func: &Function, own: Option<Name>, expr: &ArrayExpr) -> Name {
-    let symbols: Vec<&Dim> = func.params().iter().flat_map(|&p| func.ty(p).dims()).collect();
-    let is_taken = |name: Name| {
-        expr.operands.iter().any(|o| o.name == name)
-            || expr.axes.iter().any(|axis| axis.name == name)
-            || symbols.contains(&&Dim::Sym(name))
-    };
-    let base = own.filter(|name| can_name(name.as_str())).map_or("extent", |name| name.as_str());
-    let numbered = (1..).map(|n| Name::from(format!("{base}_{n}")));
-    std::iter::once(Name::new(base)).chain(numbered).find(|name| !is_taken(*name)).unwrap_or(Name::new(base))
-}
-
-/// True if a name is a valid identifier, and no keyword or temporary of a body.
-fn can_name(name: &str) -> bool {
-    const WORDS: [&str; 8] = ["yield", "reduce", "where", "inf", "NaN", "true", "false", "arrayexpr"];
-    let temporary = name.starts_with(['t', 'u']) && name[1..].bytes().all(|b| b.is_ascii_digit());
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(word)
-        && !temporary
-        && !WORDS.contains(&name)
 }
 
 /// Positions as values of a body; `None` if one depends on an extent that the body can't read.

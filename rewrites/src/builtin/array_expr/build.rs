@@ -6,8 +6,8 @@ use super::views::{AxisMap, is_exact, look_through};
 use crate::MatchCx;
 use crate::builtin::reduce_fusion::dtype_of;
 use rewright_ir::expr::{
-    Affine, Axis, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, Write, axes_along,
-    inline_function, prune,
+    Affine, Axis, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, OperandNames, Out, Source, Write,
+    axes_along, inline_function, prune,
 };
 use rewright_ir::{ArrayExpr, Dim, Function, Inst, Loc, Name, TypeError, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -38,13 +38,12 @@ pub fn build(cx: &MatchCx<'_>, group: &Group) -> Result<Built, TypeError> {
         arg_of: FxHashMap::default(),
         operands: Vec::new(),
         operand_of: FxHashMap::default(),
-        names: FxHashMap::default(),
+        names: OperandNames::default(),
         body: Body::default(),
         refs: FxHashMap::default(),
         locs: Vec::new(),
     };
-    let symbols = builder.axes.iter().filter_map(|a| a.hi.as_ref()?.terms().first().map(|t| t.0));
-    builder.names.extend(builder.axes.iter().map(|a| a.name).chain(symbols).map(|name| (name, 1)));
+    builder.names = OperandNames::of(&builder.axes, &[]);
     for member in &group.members {
         builder.member(member)?;
     }
@@ -122,7 +121,7 @@ struct Builder<'a> {
     /// The numbers of operands by source and index map; scalars have no indices.
     operand_of: FxHashMap<(Source, Vec<Index>), u32>,
     /// Names in use, with the next number to try after them.
-    names: FxHashMap<Name, u32>,
+    names: OperandNames,
     body: Body,
     /// The body reference of each value that a member computes.
     refs: FxHashMap<Value, BodyRef>,
@@ -201,25 +200,11 @@ impl Builder<'_> {
             return known;
         }
         let number = self.operands.len() as u32;
-        let name = self.name_for(value);
+        let name = self.names.for_value(self.func, value, "x");
         let dtype = self.func.ty(value).dtype();
         self.operand_of.insert((source.clone(), index.clone()), number);
         self.operands.push(Operand { name, source, dtype, index });
         number
-    }
-
-    /// A name for the element of a value: the value's own name if a body can use it.
-    fn name_for(&mut self, value: Value) -> Name {
-        let own = self.func.value_name(value).filter(|n| can_name(n));
-        let base = own.map_or("x", |n| n.as_str());
-        let mut name = Name::new(base);
-        while self.names.contains_key(&name) {
-            let next = self.names.entry(Name::new(base)).or_insert(1);
-            name = Name::from(format!("{base}_{next}"));
-            *next += 1;
-        }
-        self.names.insert(name, 1);
-        name
     }
 
     /// Inlines a scalar function.
@@ -309,14 +294,4 @@ impl Builder<'_> {
         };
         Built { expr, args: self.args, results }
     }
-}
-
-/// Whether a value's name can name its element: an identifier that is no keyword of bodies.
-fn can_name(name: &str) -> bool {
-    const WORDS: [&str; 8] = ["yield", "reduce", "where", "inf", "NaN", "true", "false", "arrayexpr"];
-    let mut chars = name.chars();
-    let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    let temporary =
-        ["t", "u"].iter().any(|p| name.strip_prefix(p).is_some_and(|d| d.bytes().all(|b| b.is_ascii_digit())));
-    first && !temporary && !WORDS.contains(&name) && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

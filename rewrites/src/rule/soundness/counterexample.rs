@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Counterexample {
     /// The op variables and their ops.
     pub ops: Vec<(String, String)>,
-    /// The variables and their values.
+    /// The variables as text (`?x`, `_`), and their values.
     pub vars: Vec<(String, Datum)>,
     /// The attribute variables and their values.
     pub attrs: Vec<(String, Option<Attr>)>,
@@ -25,7 +25,8 @@ impl fmt::Display for Counterexample {
             write!(f, "?{name} = {op}, ")?;
         }
         for (n, (name, value)) in self.vars.iter().enumerate() {
-            write!(f, "{}?{name} = {} of {}", if n > 0 { ", " } else { "" }, show(value), value.ty())?;
+            let comma = if n > 0 { ", " } else { "" };
+            write!(f, "{comma}{name} = {} of {}", show(value), value.ty())?;
         }
         for (name, attr) in &self.attrs {
             let value = attr.as_ref().map_or("not given".to_string(), Attr::to_string);

@@ -1,6 +1,7 @@
 //! A verdict in words, for output and for the cache.
 
 use super::{Verdict, check, missing_liberties};
+use crate::rule::own_result::matches_own_result;
 use crate::rule::{Liberties, Rule};
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +24,17 @@ pub fn judge(rule: &Rule) -> Judgement {
     let narrowed = found.narrowed.iter().map(|(var, dtypes)| {
         format!("both sides have one type at ?{var} of {dtypes} only: the rule is applied at no other dtype")
     });
+    let endless = rule.all().find(|rule| matches_own_result(rule)).map(|_| {
+        "the pattern matches in the rule's own result, so that the greedy driver would apply the rule without \
+         end: use `~>`, for equality saturation only, or add a condition"
+            .to_string()
+    });
     let verdict = found.verdict();
     let remedy = match verdict {
         Verdict::Unsound => missing_liberties(rule).map(|more| (more | rule.liberties).to_string()),
         _ => None,
     };
-    Judgement { verdict, summary: found.to_string(), notes: narrowed.collect(), remedy }
+    Judgement { verdict, summary: found.to_string(), notes: narrowed.chain(endless).collect(), remedy }
 }
 
 impl Judgement {

@@ -77,12 +77,12 @@ impl<'a> Trial<'a> {
     }
 
     fn counterexample(&self, pattern: &Datum, template: Result<Datum, String>) -> Counterexample {
-        let vars = self.rule.vars.iter().zip(self.point);
+        let vars = self.point.iter().enumerate();
         let attrs = self.rule.attr_vars.iter().zip(self.attrs);
         let ops = self.rule.chosen.iter();
         Counterexample {
             ops: ops.map(|(name, op)| (name.to_string(), op.to_string())).collect(),
-            vars: vars.map(|(var, value)| (var.name.to_string(), value.clone())).collect(),
+            vars: vars.map(|(var, value)| (self.rule.var(var), value.clone())).collect(),
             attrs: attrs.map(|(name, attr)| (name.to_string(), attr.clone())).collect(),
             pattern: pattern.clone(),
             template,
