@@ -74,10 +74,10 @@ pub struct Readme;
 
 /// The guide's op compiles and does what the guide says.
 #[cfg(doctest)]
-#[doc = include_str!("../docs/guide.md")]
+#[doc = include_str!("../docs/start.md")]
 pub struct Guide;
 
 /// The page's rewrite compiles and does what the page says.
 #[cfg(doctest)]
-#[doc = include_str!("../docs/rewrites.md")]
+#[doc = include_str!("../docs/write-a-rewrite.md")]
 pub struct RewritesGuide;

@@ -63,7 +63,7 @@ fn a_strangers_op_rewrite_rule_and_style_are_in_its_passdump() {
 #[test]
 fn the_page_of_styles_shows_the_strangers_style_as_it_is_tested() {
     let read = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("it is there");
-    let (page, file) = (read("docs/styles.md"), read("tests/stranger/src/toeplitz.rs"));
+    let (page, file) = (read("docs/write-a-style.md"), read("tests/stranger/src/toeplitz.rs"));
     let (_, code) = file.split_once("\n\n").expect("it begins with what it is");
     assert!(page.contains(&format!("```rust\n{code}```")), "the page has another text than the file");
     assert!(file.lines().count() < 150);

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-const GUIDE: &str = include_str!("../../docs/guide.md");
+const GUIDE: &str = include_str!("../../docs/start.md");
 const PASSDUMP: &str = include_str!("../../docs/passdump.md");
 
 /// The fenced blocks of a page: what stands behind the fence, and the text.

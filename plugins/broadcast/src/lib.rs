@@ -40,5 +40,5 @@ pub mod whole_nest;
 pub use rewright;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/styles.md")]
+#[doc = include_str!("../../../docs/write-a-style.md")]
 mod page {}

@@ -2,7 +2,7 @@
 //! pattern.
 //!
 //! A rule is one line of text, compiled in with [`rule!`](crate::rule!) or read from a file at run time.
-//! `docs/rules.md` has the grammar, and an example of each construct:
+//! `docs/write-a-rule.md` has the grammar, and an example of each construct:
 //!
 //! ```text
 //! (div ?x (sqrt ?x)) => (sqrt ?x)  if [nonneg(?x)] liberties [no_nan]

@@ -1,11 +1,11 @@
-//! The examples of docs/rules.md parse, and hold or do not hold as the page says.
+//! The examples of docs/write-a-rule.md parse, and hold or do not hold as the page says.
 
 use rewright_rewrites::rule::{parse_rule, soundness};
 
 #[test]
 fn the_examples_of_the_page_are_true() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/rules.md");
-    let page = std::fs::read_to_string(path).expect("docs/rules.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/write-a-rule.md");
+    let page = std::fs::read_to_string(path).expect("docs/write-a-rule.md");
     let (mut fence, mut count) = (None, [0, 0]);
     let mut wrong = Vec::new();
     for line in page.lines() {
