@@ -72,12 +72,22 @@ pub mod prelude {
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
-/// The guide's op compiles and does what the guide says.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/start.md")]
-pub struct Guide;
-
 /// The page's rewrite compiles and does what the page says.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/write-a-rewrite.md")]
-pub struct RewritesGuide;
+pub struct WriteARewrite;
+
+/// The page's rules are registered, applied and judged as the page says.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/write-a-rule.md")]
+pub struct WriteARule;
+
+/// The page's ops compile and do what the page says.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/write-an-op.md")]
+pub struct WriteAnOp;
+
+/// The page's programs compile and do what the page says.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/embed.md")]
+pub struct Embed;

@@ -1,10 +1,11 @@
-//! The programs and commands of the guide and of the tool's page: each `console` block is run, and its
-//! output compared.
+//! The programs and commands of pages: each `console` block is run, and its output compared. Programs and
+//! files are the blocks whose fence names a file, as "```ir level.ir".
 
 use std::path::Path;
 use std::process::Command;
 
-const GUIDE: &str = include_str!("../../docs/start.md");
+const START: &str = include_str!("../../docs/start.md");
+const DEBUG: &str = include_str!("../../docs/debug.md");
 const PASSDUMP: &str = include_str!("../../docs/passdump.md");
 
 /// The fenced blocks of a page: what stands behind the fence, and the text.
@@ -61,8 +62,13 @@ fn agree(wanted: &[&str], found: &[&str]) -> bool {
 }
 
 #[test]
-fn commands_print_what_the_guide_says() {
-    check(GUIDE, 7);
+fn commands_print_what_the_first_page_says() {
+    check(START, 5);
+}
+
+#[test]
+fn commands_print_what_the_page_of_debugging_says() {
+    check(DEBUG, 14);
 }
 
 #[test]

@@ -40,5 +40,9 @@ pub mod whole_nest;
 pub use rewright;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/write-a-style.md")]
+#[doc = include_str!("../../../docs/styles.md")]
 mod page {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/write-a-style.md")]
+mod page_of_own_styles {}
