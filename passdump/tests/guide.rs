@@ -1,5 +1,5 @@
-//! The programs and commands of pages: each `console` block is run, and its output compared. Programs and
-//! files are the blocks whose fence names a file, as "```ir level.ir".
+//! The programs and commands of pages: each `console` block is run, and its output compared. A block whose
+//! fence names a file, as `ir level.ir`, is the contents of that file.
 
 use std::path::Path;
 use std::process::Command;
