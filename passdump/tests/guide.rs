@@ -68,7 +68,7 @@ fn commands_print_what_the_first_page_says() {
 
 #[test]
 fn commands_print_what_the_page_of_debugging_says() {
-    check(DEBUG, 14);
+    check(DEBUG, 13);
 }
 
 #[test]
