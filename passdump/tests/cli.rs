@@ -618,7 +618,10 @@ fn shells_complete_subcommands_and_flags() {
 fn steps_can_be_suggested_and_made_one_by_one() {
     let text = "func @f(%x: f64) -> f64 {\nentry:\n  %a = neg %x\n  %b = neg %a\n  %c = exp %b\n  %d = exp %b\n  %e = add %c, %d\n  ret %e\n}\n";
     let shown = done(&feed(&["suggest", "-", "--pipeline", "fold, canonicalize, cse, dce"], text));
-    assert!(shown.contains("canonicalize of rewright-rewrites (rewrites/src/builtin/canonicalize/mod.rs:"), "{shown}");
+    assert!(
+        shown.contains("canonicalize of rewright-rewrites (rewrites/src/builtin/scalar/canonicalize/mod.rs:"),
+        "{shown}"
+    );
     assert!(shown.contains("-   %b = neg %a\n") && shown.contains("\ncse of rewright-rewrites ("), "{shown}");
     assert!(!shown.contains("dce of") && shown.ends_with("2 of 4 rewrites match `@f`\n"), "{shown}");
     let all = done(&feed(&["suggest", "-"], text));

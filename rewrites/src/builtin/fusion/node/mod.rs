@@ -1,0 +1,10 @@
+//! The fused node: its expression while instructions are added to it, the materialization of parts of it, and
+//! the clean-up after fusion.
+//!
+//! - [`node_results`]: removes unread and duplicate results of nodes.
+
+mod expression;
+pub(crate) mod materialize;
+pub mod node_results;
+
+pub(crate) use expression::{Node, append, dtype_of};
