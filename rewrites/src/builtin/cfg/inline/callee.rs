@@ -1,10 +1,12 @@
 //! Conditions on a function that is inlined.
 
-use super::SMALL;
 use crate::prelude::*;
 use rewright_ir::ArrayExpr;
 use rewright_ir::analysis::{CallGraph, Dominators, ModuleEffects};
 use rewright_ir::expr::{BodyInst, BodyOp};
+
+/// The most instructions of a small function.
+const SMALL: usize = 64;
 
 /// The number of a function's instructions, including those in bodies of expressions.
 fn weight(func: &Function) -> usize {

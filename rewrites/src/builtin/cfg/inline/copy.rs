@@ -1,6 +1,6 @@
 //! Copies the body of a function to a call of it.
 
-use super::{Found, Symbols, bound};
+use super::symbols::{Symbols, bound};
 use crate::prelude::*;
 use rewright_ir::analysis::Dominators;
 use rewright_ir::{Attr, Dim, InstData, Name, Target};
@@ -15,17 +15,17 @@ struct Copy<'c> {
 }
 
 /// Replaces a call by the body of its callee.
-pub(super) fn copy(rw: &mut Rewriter<'_>, found: &Found) -> Result<(), RewriteError> {
-    let Some(callee) = rw.module().get(found.callee) else {
-        return Err(RewriteError::new(format!("there is no function `@{}`", found.callee)));
+pub(super) fn copy(rw: &mut Rewriter<'_>, call: Inst, callee: Name, symbols: &Symbols) -> Result<(), RewriteError> {
+    let Some(callee) = rw.module().get(callee) else {
+        return Err(RewriteError::new(format!("there is no function `@{callee}`")));
     };
-    let args = rw.func().inst(found.call).args.clone();
+    let args = rw.func().inst(call).args.clone();
     let values = callee.params().iter().copied().zip(args).collect();
-    let mut copy = Copy { callee, symbols: &found.symbols, values, blocks: FxHashMap::default() };
+    let mut copy = Copy { callee, symbols, values, blocks: FxHashMap::default() };
     let dominators = Dominators::of(callee);
     match dominators.reverse_postorder() {
-        [entry] => copy.straight(rw, found.call, *entry),
-        blocks @ [_, ..] => copy.branching(rw, found.call, blocks),
+        [entry] => copy.straight(rw, call, *entry),
+        blocks @ [_, ..] => copy.branching(rw, call, blocks),
         [] => Err(RewriteError::new(format!("`@{}` has no blocks", callee.name))),
     }
 }

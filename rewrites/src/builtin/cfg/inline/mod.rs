@@ -2,11 +2,12 @@
 
 mod callee;
 mod copy;
+mod symbols;
 
 use crate::prelude::*;
 use callee::Callee;
-use rewright_ir::{Dim, Name, Type, Value};
-use std::collections::BTreeMap;
+use rewright_ir::Name;
+use symbols::{Symbols, symbols};
 
 /// Replaces a call of a small function by its body, including branches and loops. Rewrites of one function
 /// then see through the call: chains of array operations on both sides of it become one node.
@@ -28,12 +29,9 @@ static INLINE: RewriteDef =
         .before(&["fold", "canonicalize", "jump-threading"]);
 register_rewrite!(INLINE);
 
-/// The most instructions of a small function.
-const SMALL: usize = 64;
-
 /// The most instructions of a function in which calls are replaced: functions that call each other twice at
 /// each level grow exponentially. Instructions in bodies of expressions are not counted, because that would
-/// visit the whole function for each call; each inlined body has at most [`SMALL`].
+/// visit the whole function for each call; each inlined body is small.
 const LARGE: usize = 4096;
 
 /// A call that may be replaced.
@@ -42,9 +40,6 @@ pub struct Found {
     callee: Name,
     symbols: Symbols,
 }
-
-/// The caller's extents for the callee's symbols.
-type Symbols = BTreeMap<Name, Dim>;
 
 impl RootRewrite for Inline {
     type Match = Found;
@@ -73,7 +68,7 @@ impl RootRewrite for Inline {
 
     fn apply(&self, found: Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let loc = rw.func().inst(found.call).loc;
-        let done = copy::copy(rw, &found);
+        let done = copy::copy(rw, found.call, found.callee, &found.symbols);
         rw.remark(loc, format!("`@{}` is inlined", found.callee));
         // Types that are more precise than the callee's may reveal an error of a run, as may a symbol that
         // nothing binds.
@@ -84,38 +79,4 @@ impl RootRewrite for Inline {
             error => error,
         })
     }
-}
-
-/// The extents for the callee's symbols, if the arguments are certain to fit its parameters.
-fn symbols(func: &Function, args: &[Value], callee: &Function) -> Result<Symbols, NoMatch> {
-    let mut symbols = Symbols::new();
-    for (&arg, &param) in args.iter().zip(callee.params()) {
-        let (given, wanted) = (func.ty(arg), callee.ty(param));
-        let forms = |ty: &Type| (ty.dtype(), ty.is_array(), ty.rank(), ty.style());
-        if forms(given) != forms(wanted) {
-            return Err(NoMatch::quiet());
-        }
-        for (&given, &wanted) in given.dims().iter().zip(wanted.dims()) {
-            let certain = match wanted {
-                Dim::Any => true,
-                Dim::Const(_) => given == wanted,
-                Dim::Sym(name) => given != Dim::Any && *symbols.entry(name).or_insert(given) == given,
-            };
-            if !certain {
-                let message = format!("an extent is {given}, `@{}` wants {wanted}: the call checks that", callee.name);
-                return Err(NoMatch::because(message));
-            }
-        }
-    }
-    Ok(symbols)
-}
-
-/// A type of the callee, with the caller's extents.
-fn bound(ty: &Type, symbols: &Symbols) -> Type {
-    let dim = |dim: &Dim| match dim {
-        Dim::Sym(name) => symbols.get(name).copied().unwrap_or(Dim::Any),
-        other => *other,
-    };
-    let dims = ty.is_array().then(|| ty.dims().iter().map(dim).collect());
-    Type::from_parts(ty.dtype(), dims).with_style(ty.style())
 }

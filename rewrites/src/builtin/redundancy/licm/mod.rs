@@ -6,7 +6,6 @@ mod worth;
 use crate::prelude::*;
 use plan::Plan;
 use rewright_ir::analysis::LoopId;
-use rewright_ir::op::Effects;
 use rewright_ir::{Target, Type as ValueType, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -99,10 +98,4 @@ fn block_before(rw: &mut Rewriter<'_>, header: Block, from: &[Block]) -> Result<
         rw.set_targets(end, targets)?;
     }
     Ok(jump)
-}
-
-/// The `del`s of an instruction's results.
-fn dels(func: &Function, inst: Inst) -> impl Iterator<Item = Inst> + '_ {
-    let users = func.inst(inst).results.iter().flat_map(|&result| func.users(result));
-    users.filter(|&user| func.inst(user).op.effects.contains(Effects::FREES))
 }

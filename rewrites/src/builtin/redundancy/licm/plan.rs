@@ -1,10 +1,11 @@
 //! Decides which instructions are hoisted out of which loop.
 
-use super::{dels, worth};
+use super::worth;
 use crate::builtin::cannot_fail::cannot_fail;
 use crate::prelude::*;
 use rewright_ir::ValueDef;
 use rewright_ir::analysis::{LoopId, Loops, predecessors};
+use rewright_ir::op::Effects;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -212,4 +213,10 @@ impl<'a> Planner<'a> {
         }
         plan
     }
+}
+
+/// The `del`s of an instruction's results.
+fn dels(func: &Function, inst: Inst) -> impl Iterator<Item = Inst> + '_ {
+    let users = func.inst(inst).results.iter().flat_map(|&result| func.users(result));
+    users.filter(|&user| func.inst(user).op.effects.contains(Effects::FREES))
 }
