@@ -62,9 +62,11 @@ pub struct RewriteDef {
     pub stage: Stage,
     /// Among rewrites that may come next, the one of greatest benefit does; then the first by name.
     pub benefit: u16,
-    /// Rewrites that it runs before in the default pipeline.
+    /// Rewrites that it runs before in the default pipeline. Constraints are transitive through all
+    /// registered rewrites, opt-in ones included: a constraint that follows from others is not written. Names
+    /// that no linked crate registers have no effect.
     pub before: &'static [&'static str],
-    /// Rewrites that it runs after in the default pipeline.
+    /// Rewrites that it runs after in the default pipeline; transitive like `before`.
     pub after: &'static [&'static str],
     /// The greatest distance, in steps between users and operands, from the root to an instruction that the
     /// match depends on.

@@ -26,7 +26,6 @@ pub struct ReduceStyled {
 }
 
 const ROOTS: &[&str] = &["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"];
-const BEFORE: &[&str] = &["materialize-nest", "bits-on-words", "stored-elements", "array-expr"];
 
 static REDUCE_STYLED: RewriteDef = RewriteDef::root(
     "reduce-styled",
@@ -34,7 +33,7 @@ static REDUCE_STYLED: RewriteDef = RewriteDef::root(
     &ReduceStyled { reassociates: false },
 )
 .roots(ROOTS)
-.before(BEFORE)
+.before(&["bits-on-words", "stored-elements"])
 .benefit(20);
 static REASSOCIATE_STYLED: RewriteDef = RewriteDef::root(
     "reassociate-styled",

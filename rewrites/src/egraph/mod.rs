@@ -62,7 +62,7 @@ pub struct Saturate;
 static SATURATE: RewriteDef =
     RewriteDef::block("saturate", "the cheapest of all forms that rules make equal", &Saturate)
         .stage(Stage::AfterInference)
-        .after(&["fold", "canonicalize", "cse"])
+        .after(&["cse"])
         .before(&["array-expr"])
         .applies_rules()
         .opt_in();

@@ -47,6 +47,15 @@ fn then_constraints_then_benefit_then_name() {
 }
 
 #[test]
+fn constraints_hold_through_rewrites_that_are_opt_in() {
+    static A: RewriteDef = def("a").after(&["b"]);
+    static B: RewriteDef = def("b").after(&["c"]).opt_in();
+    static C: RewriteDef = def("c");
+    static D: RewriteDef = def("d").before(&["b"]);
+    assert_eq!(order(&[&A, &B, &C, &D]), "c, d, a");
+}
+
+#[test]
 fn constraints_that_no_order_meets() {
     static A: RewriteDef = def("a").before(&["b"]);
     static B: RewriteDef = def("b").before(&["c"]);
@@ -98,4 +107,31 @@ fn results_do_not_depend_on_who_registered_first() {
 fn the_rewrites_of_this_process_do_not_clash() {
     assert_eq!(rewright_rewrites::rewrites().errors(), []);
     Pipeline::parse("default").unwrap();
+}
+
+/// Constraints are transitive, so a rewrite names its neighbors in the order only.
+#[test]
+fn built_in_rewrites_name_at_most_two_others_in_their_constraints() {
+    for entry in rewright_rewrites::rewrites().iter() {
+        let RewriteDef { name, before, after, .. } = entry.def;
+        assert!(before.len() + after.len() <= 2, "`{name}` of {}: before {before:?}, after {after:?}", entry.origin);
+    }
+}
+
+/// The built-in rewrites of the default pipeline, in order.
+const ORDER: &str = "\
+    extents, dead-branches, components, inline, fold, canonicalize, block-args, \
+    jump-threading, merge-blocks, node-extents, operand-casts, cse, gvn, licm, dce, reduce-views, \
+    strength-reduction, flat-positions, operand-reads, repeated-values, sink, array-expr, \
+    reduce-fusion, reduce-finish, scalar-finish, reduce-siblings, expr-siblings, node-results";
+
+#[test]
+fn the_order_of_the_default_pipeline() {
+    let mut shown = Vec::new();
+    for entry in rewright_rewrites::rewrites().by_default() {
+        if entry.origin.krate == "rewright-rewrites" {
+            shown.push(entry.def.name);
+        }
+    }
+    assert_eq!(shown.join(", "), ORDER);
 }

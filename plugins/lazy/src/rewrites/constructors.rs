@@ -26,7 +26,7 @@ static LAZY_CONSTRUCTORS: RewriteDef = RewriteDef::root(
     &LazyConstructors,
 )
 .stage(Stage::BeforeLowering)
-.after(&["array-expr", "reduce-fusion", "expr-siblings"])
+.after(&["expr-siblings"])
 .reach(2);
 register_rewrite!(LAZY_CONSTRUCTORS);
 

@@ -26,8 +26,8 @@ pub struct BlockArgs;
 static BLOCK_ARGS: RewriteDef =
     RewriteDef::block("block-args", "replaces block parameters that always get the same value", &BlockArgs)
         .stage(Stage::AfterInference)
-        .after(&["fold", "canonicalize"])
-        .before(&["cse", "dce"]);
+        .after(&["canonicalize"])
+        .before(&["cse"]);
 register_rewrite!(BLOCK_ARGS);
 
 /// The deepest nesting of components that are examined again.

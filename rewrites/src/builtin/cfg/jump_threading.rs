@@ -25,7 +25,7 @@ static JUMP_THREADING: RewriteDef =
     RewriteDef::block("jump-threading", "lets branches go at once where they will end up", &JumpThreading)
         .roots(&["jump", "br_if", "switch"])
         .stage(Stage::AfterInference)
-        .after(&["fold", "canonicalize"])
+        .after(&["canonicalize"])
         .before(&["merge-blocks"]);
 register_rewrite!(JUMP_THREADING);
 

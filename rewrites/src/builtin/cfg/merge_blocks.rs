@@ -17,8 +17,8 @@ static MERGE_BLOCKS: RewriteDef =
     RewriteDef::block("merge-blocks", "makes one block of two where nothing comes between them", &MergeBlocks)
         .roots(&["jump"])
         .stage(Stage::AfterInference)
-        .after(&["fold", "canonicalize"])
-        .before(&["cse", "dce"]);
+        .after(&["canonicalize"])
+        .before(&["cse"]);
 register_rewrite!(MERGE_BLOCKS);
 
 /// Blocks, each with the chain of blocks that is merged into it.

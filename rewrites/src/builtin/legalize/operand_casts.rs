@@ -17,7 +17,7 @@ static OPERAND_CASTS: RewriteDef = RewriteDef::root(
 .roots(&["concat", "stack", "update"])
 .stage(Stage::AfterInference)
 .after(&["canonicalize"])
-.before(&["cse", "gvn"])
+.before(&["cse"])
 .reach(1);
 register_rewrite!(OPERAND_CASTS);
 

@@ -28,7 +28,7 @@ pub struct Cse;
 
 static CSE: RewriteDef = RewriteDef::block("cse", "computes once what is computed twice", &Cse)
     .stage(Stage::AfterInference)
-    .after(&["fold", "canonicalize"]);
+    .after(&["canonicalize"]);
 register_rewrite!(CSE);
 
 /// Instructions, each with an earlier one that computes the same, in an order in which they can be replaced

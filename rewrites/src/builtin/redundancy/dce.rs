@@ -25,7 +25,7 @@ pub struct Dce;
 static DCE: RewriteDef = RewriteDef::block("dce", "removes what nothing needs", &Dce)
     .stage(Stage::AfterInference)
     .holding(Holds::UNUSED.union(Holds::INNER))
-    .after(&["fold", "canonicalize", "cse"]);
+    .after(&["cse"]);
 register_rewrite!(DCE);
 
 /// A set of values.

@@ -22,7 +22,7 @@ static STRENGTH_REDUCTION: RewriteDef =
     RewriteDef::root("strength-reduction", "cheaper ops for constant operands", &StrengthReduction)
         .roots(&["power", "div", "floordiv", "mod", "divmod"])
         .stage(Stage::AfterInference)
-        .after(&["fold", "canonicalize"]);
+        .after(&["canonicalize"]);
 register_rewrite!(STRENGTH_REDUCTION);
 
 /// An op for each result, and its operands.

@@ -10,7 +10,7 @@ pub struct Components;
 static COMPONENTS: RewriteDef =
     RewriteDef::root("components", "a component of an assembled array is the operand of `assemble`", &Components)
         .roots(&["component"])
-        .before(&["cse", "array-expr", "dce"]);
+        .before(&["cse", "array-expr"]);
 register_rewrite!(COMPONENTS);
 
 impl RootRewrite for Components {

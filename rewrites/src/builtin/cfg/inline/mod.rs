@@ -26,7 +26,7 @@ static INLINE: RewriteDef =
     RewriteDef::root("inline", "puts the body of a small function in the place of a call", &Inline)
         .roots(&["call"])
         .stage(Stage::AfterInference)
-        .before(&["fold", "canonicalize", "jump-threading"]);
+        .before(&["fold"]);
 register_rewrite!(INLINE);
 
 /// The most instructions of a function in which calls are replaced: functions that call each other twice at

@@ -34,7 +34,7 @@ static EXPR_SIBLINGS: RewriteDef =
     RewriteDef::root("expr-siblings", "what is computed of one array is one pass over it", &ExprSiblings)
         .roots(&["arrayexpr"])
         .stage(Stage::BeforeLowering)
-        .after(&["array-expr", "reduce-fusion", "reduce-finish", "scalar-finish", "reduce-siblings"])
+        .after(&["reduce-siblings"])
         .reach(1);
 register_rewrite!(EXPR_SIBLINGS);
 

@@ -27,7 +27,7 @@ static REDUCE_SIBLINGS: RewriteDef =
     RewriteDef::root("reduce-siblings", "several reductions of one array are one pass over it", &ReduceSiblings)
         .roots(&["arrayexpr", "sum", "prod", "min", "max", "any", "all", "argmin", "argmax"])
         .stage(Stage::BeforeLowering)
-        .after(&["array-expr", "reduce-fusion", "reduce-finish", "scalar-finish"])
+        .after(&["scalar-finish"])
         .reach(1);
 register_rewrite!(REDUCE_SIBLINGS);
 

@@ -19,7 +19,7 @@ static NODE_RESULTS: RewriteDef =
     RewriteDef::root("node-results", "nodes give each result once, and none that nothing reads", &NodeResults)
         .roots(&["arrayexpr"])
         .stage(Stage::BeforeLowering)
-        .after(&["array-expr", "reduce-siblings", "expr-siblings"])
+        .after(&["expr-siblings"])
         .reach(1);
 register_rewrite!(NODE_RESULTS);
 

@@ -34,7 +34,7 @@ static REDUCE_FINISH: RewriteDef =
     RewriteDef::root("reduce-finish", "reductions take in what is computed of their results", &ReduceFinish)
         .roots(&["arrayexpr"])
         .stage(Stage::BeforeLowering)
-        .after(&["array-expr", "reduce-fusion"])
+        .after(&["reduce-fusion"])
         .reach(1);
 register_rewrite!(REDUCE_FINISH);
 

@@ -27,7 +27,7 @@ static SCALAR_FINISH: RewriteDef =
     RewriteDef::root("scalar-finish", "reductions to one number take in what is computed of it", &ScalarFinish)
         .roots(&["item", "sum", "prod", "max", "min"])
         .stage(Stage::BeforeLowering)
-        .after(&["array-expr", "reduce-fusion", "reduce-finish"])
+        .after(&["reduce-finish"])
         .reach(1);
 register_rewrite!(SCALAR_FINISH);
 

@@ -27,7 +27,7 @@ pub struct Gvn;
 static GVN: RewriteDef =
     RewriteDef::block("gvn", "computes once what is computed twice, whatever the paths between", &Gvn)
         .stage(Stage::AfterInference)
-        .after(&["fold", "canonicalize", "block-args", "merge-blocks", "cse"])
+        .after(&["cse"])
         .before(&["dce"]);
 register_rewrite!(GVN);
 

@@ -28,7 +28,7 @@ pub struct Licm;
 static LICM: RewriteDef =
     RewriteDef::block("licm", "computes once before a loop what is the same each time round", &Licm)
         .stage(Stage::AfterInference)
-        .after(&["fold", "canonicalize", "cse", "gvn"])
+        .after(&["gvn"])
         .before(&["dce"]);
 register_rewrite!(LICM);
 
