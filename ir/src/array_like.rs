@@ -4,13 +4,13 @@
 //! programs. Neither depends on the other: one implements [`Deferred`] and [`ArrayLike`], the other accepts
 //! all types that implement [`ArrayLike`].
 
-use crate::array::{Array, Datum, View};
 use crate::builder::FuncBuilder;
 use crate::error::{EvalError, TypeError};
 use crate::function::Value;
 use crate::scalar::{Literal, Scalar};
-use crate::style::Styled;
 use crate::types::Type;
+use crate::value::Styled;
+use crate::value::{Array, Datum, View};
 use num_complex::Complex64;
 use std::fmt;
 use std::sync::Arc;

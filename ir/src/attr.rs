@@ -1,11 +1,11 @@
 //! Attributes: the compile-time parameters of an instruction, and the schema that an op declares for them.
 
-use crate::array::Array;
 use crate::dtype::DType;
 use crate::expr::ArrayExpr;
 use crate::name::Name;
 use crate::scalar::Scalar;
 use crate::types::Dim;
+use crate::value::Array;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

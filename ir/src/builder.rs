@@ -8,11 +8,12 @@ use crate::dtype::DType;
 use crate::error::TypeError;
 use crate::function::{Block, Function, Inst, Target, Value};
 use crate::loc::Loc;
-use crate::module::{Module, Signature};
+use crate::module::Module;
 use crate::name::Name;
 use crate::op::{Arity, Eval, InferCx, LiteralCx, Op, Types};
 use crate::registry::{Registry, registry};
 use crate::scalar::{Literal, Scalar};
+use crate::types::Signature;
 use crate::types::Type;
 use smallvec::SmallVec;
 

@@ -101,7 +101,7 @@ impl EvalError {
     /// Adds op and location unless they are known. Names the op as written at the location, or `op` if the
     /// location has none.
     pub fn at(mut self, op: &'static str, loc: Loc) -> Self {
-        self.op.get_or_insert(loc.op.map_or(op, |written| written.0.name));
+        self.op.get_or_insert(loc.op.unwrap_or(op));
         if self.loc.is_none() {
             self.loc = loc;
         }

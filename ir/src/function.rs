@@ -13,10 +13,10 @@ pub use targets::Targets;
 
 use crate::attr::Attrs;
 use crate::loc::Loc;
-use crate::module::Signature;
 use crate::name::Name;
 use crate::op::Op;
 use crate::scalar::Scalar;
+use crate::types::Signature;
 use crate::types::Type;
 use indexmap::IndexMap;
 use journal::Undo;

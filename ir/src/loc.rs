@@ -1,6 +1,5 @@
 //! Source locations.
 
-use crate::op::Op;
 use std::fmt;
 
 /// A location in a source text. The default is "nowhere": created by a builder or a rewrite.
@@ -14,15 +13,16 @@ pub struct Loc {
     pub start: u32,
     /// Length, in bytes.
     pub len: u32,
-    /// The op that was written at an instruction's location. Replacements of the instruction inherit the
-    /// location, and with it this op: errors name the written op, independent of the op that computes the
-    /// value.
-    pub op: Option<Op>,
+    /// The name of the op that was written at an instruction's location. Replacements of the instruction
+    /// inherit the location, and with it this name: errors name the written op, independent of the op that
+    /// computes the value.
+    pub op: Option<&'static str>,
 }
 
 impl Loc {
-    /// The location as that of an instruction with op `op`; the op of a location that has one stays.
-    pub fn of(self, op: Op) -> Loc {
+    /// The location as that of an instruction with the op of this name; the op of a location that has one
+    /// stays.
+    pub fn of(self, op: &'static str) -> Loc {
         Loc { op: self.op.or(Some(op)), ..self }
     }
     /// True without a location.

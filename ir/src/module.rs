@@ -2,17 +2,8 @@
 
 use crate::function::Function;
 use crate::name::Name;
-use crate::types::Type;
+use crate::types::Signature;
 use indexmap::IndexMap;
-
-/// The types of a function's parameters and results.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signature {
-    /// Parameter types; their symbols are local to the function.
-    pub params: Vec<Type>,
-    /// Result types.
-    pub results: Vec<Type>,
-}
 
 /// Functions in the order of their insertion.
 #[derive(Clone, Debug, Default)]

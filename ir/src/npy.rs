@@ -10,8 +10,8 @@
 //! # Ok::<(), npy::NpyError>(())
 //! ```
 
-use crate::array::{Array, Element, checked_len};
 use crate::dtype::DType;
+use crate::value::{Array, Element, checked_len};
 use crate::with_dtype;
 use ndarray::{ArcArray, IxDyn};
 use num_complex::{Complex, Complex32, Complex64};

@@ -5,15 +5,26 @@
 //! and semantics. Other properties (lowering, cost, derivative) are *interfaces*, which any crate may submit
 //! for any op; see [`registry`](mod@crate::registry).
 
-use crate::array::Datum;
+mod callees;
+mod eval_cx;
+mod floats;
+mod limits;
+mod memory;
+
+pub use callees::{Callees, Outcome};
+pub use eval_cx::EvalCx;
+pub(crate) use floats::note;
+pub use floats::{Floats, Watch};
+pub use limits::Limits;
+pub use memory::{Memory, reserve};
+
 use crate::attr::{AttrDef, Attrs};
 use crate::dtype::DType;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
 use crate::loc::Loc;
-use crate::module::Signature;
 use crate::scalar::{Literal, Scalar, Scalars};
-use crate::types::{Dim, Type, broadcast_dims};
+use crate::types::{Dim, Signature, Type, broadcast_dims};
+use crate::value::Datum;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::fmt;

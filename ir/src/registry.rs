@@ -3,7 +3,7 @@
 
 use crate::name::Name;
 use crate::op::{Op, OpDef};
-use crate::style::{StyleDef, split};
+use crate::value::{StyleDef, split};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};

@@ -207,3 +207,12 @@ impl fmt::Debug for Type {
         fmt::Display::fmt(self, f)
     }
 }
+
+/// The types of a function's parameters and results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Parameter types; their symbols are local to the function.
+    pub params: Vec<Type>,
+    /// Result types.
+    pub results: Vec<Type>,
+}

@@ -1,11 +1,11 @@
 //! Binding of symbols to extents when a function is entered.
 
 use super::message::mismatch;
-use crate::array::Datum;
 use crate::error::EvalError;
 use crate::function::{Function, Value};
 use crate::name::Name;
 use crate::types::{Dim, Type};
+use crate::value::Datum;
 use rustc_hash::FxHashMap;
 
 /// The extents of a function's symbols, and the value that bound each.

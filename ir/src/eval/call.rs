@@ -2,11 +2,11 @@
 
 use super::elementwise::map_elements;
 use super::machine::{Frame, Machine};
-use crate::array::Datum;
 use crate::error::EvalError;
 use crate::function::{Function, InstData};
 use crate::op::Loop;
 use crate::types::Type;
+use crate::value::Datum;
 
 impl<'m> Machine<'m> {
     fn callee(&self, data: &InstData) -> Result<&'m Function, EvalError> {

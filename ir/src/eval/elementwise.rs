@@ -1,12 +1,12 @@
 //! Elementwise application, with NumPy's broadcasting.
 
-use super::EvalCx;
-use crate::array::{Array, Datum};
 use crate::dtype::DType;
-use crate::elements::Elements;
 use crate::error::EvalError;
+use crate::op::EvalCx;
 use crate::op::{Loop, ResolveLoop, ScalarFn};
 use crate::scalar::{Scalar, Scalars};
+use crate::value::Elements;
+use crate::value::{Array, Datum};
 use smallvec::SmallVec;
 
 /// NumPy's broadcast of shapes, aligned at the last axis. `None` if they don't broadcast.

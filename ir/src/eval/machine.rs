@@ -1,18 +1,17 @@
 //! The interpreter of functions: frames, blocks, and the ops that need the evaluator's state.
 
 use super::bind::Symbols;
-use super::message::with_operands;
-use super::watched::{Floats, Watch, note};
-use super::{EvalCx, Limits, MAX_DEPTH, Outcome, apply};
-use crate::array::Datum;
+use super::message::{value_label, with_operands};
+use super::{MAX_DEPTH, apply};
 use crate::error::{EvalError, EvalErrorKind};
 use crate::function::{Block, Function, Inst, InstData, Target, Value};
 use crate::module::Module;
-use crate::op::Eval;
+use crate::op::{Callees, Eval, EvalCx, Floats, Limits, Outcome, Watch, note};
 use crate::ops::{control, effects};
 use crate::scalar::Scalar;
 use crate::show::shown_len;
 use crate::types::Type;
+use crate::value::Datum;
 use rustc_hash::FxHashSet;
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
@@ -206,7 +205,7 @@ impl<'m> Machine<'m> {
             attrs: &data.attrs,
             results,
             symbols: &frame.symbols.extents,
-            module: self.module,
+            callees: self.module.map(|module| module as &dyn Callees),
             limits: self.limits,
             steps: &self.steps,
             watch: self.watch(),
@@ -419,27 +418,5 @@ fn byte_size(datum: &Datum) -> u64 {
         Datum::Scalar(_) => 0,
         Datum::Array(a) => a.len() as u64 * a.dtype().size() as u64,
         Datum::Styled(s) => s.bytes(),
-    }
-}
-
-/// A value's name in text: `%name`, or `%` and its number among the anonymous values in layout order; for a
-/// constant, the literal.
-pub fn value_label(func: &Function, value: Value) -> String {
-    if !func.has_value(value) {
-        return "%?".to_string();
-    }
-    if let Some(scalar) = func.as_const(value) {
-        return scalar.to_string();
-    }
-    if let Some(name) = func.value_name(value) {
-        return format!("%{name}");
-    }
-    let params_and_results = func.blocks().flat_map(|b| {
-        let results = func.insts(b).flat_map(|i| func.inst(i).results.iter().copied());
-        func.block_params(b).iter().copied().chain(results)
-    });
-    match params_and_results.filter(|&v| func.value_name(v).is_none()).position(|v| v == value) {
-        Some(n) => format!("%{n}"),
-        None => "%?".to_string(),
     }
 }

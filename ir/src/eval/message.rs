@@ -1,6 +1,5 @@
 //! Error messages that are the same for every way to run a function.
 
-use super::machine::value_label;
 use crate::error::{EvalError, EvalErrorKind};
 use crate::function::{Function, InstData, Value};
 use crate::name::Name;
@@ -54,4 +53,26 @@ pub fn with_operands(
     }
     let message = format!("{} (operands {})", error.message, told.join(", "));
     EvalError { message, ..error }.at(data.op.name, data.loc)
+}
+
+/// A value's name in text: `%name`, or `%` and its number among the anonymous values in layout order; for a
+/// constant, the literal.
+pub fn value_label(func: &Function, value: Value) -> String {
+    if !func.has_value(value) {
+        return "%?".to_string();
+    }
+    if let Some(scalar) = func.as_const(value) {
+        return scalar.to_string();
+    }
+    if let Some(name) = func.value_name(value) {
+        return format!("%{name}");
+    }
+    let params_and_results = func.blocks().flat_map(|b| {
+        let results = func.insts(b).flat_map(|i| func.inst(i).results.iter().copied());
+        func.block_params(b).iter().copied().chain(results)
+    });
+    match params_and_results.filter(|&v| func.value_name(v).is_none()).position(|v| v == value) {
+        Some(n) => format!("%{n}"),
+        None => "%?".to_string(),
+    }
 }

@@ -17,77 +17,28 @@
 
 mod bind;
 mod call;
+mod callees;
 mod elementwise;
 mod machine;
-mod memory;
 mod message;
-mod watched;
 
-use crate::array::{Array, Datum, checked_len};
 use crate::attr::Attrs;
-use crate::dtype::DType;
-use crate::elements::Elements;
 use crate::error::EvalError;
 use crate::function::Function;
 use crate::module::Module;
 use crate::name::Name;
 use crate::op::{Arity, Eval, Op};
-use crate::scalar::Scalar;
-use crate::types::{Dim, Type};
+use crate::types::Type;
+use crate::value::Datum;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 
+pub use crate::op::{Callees, EvalCx, Floats, Limits, Memory, Outcome, Watch, reserve};
 pub use elementwise::{broadcast_shapes, map_elements};
-pub use machine::value_label;
-pub use memory::{Memory, reserve};
-pub use message::{Bound, mismatch, with_operands};
-pub use watched::{Floats, Watch};
-
-/// The resource limits of an evaluation; they make every program terminate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Instructions executed, elements computed, and points of index spaces, over all calls; 2³² by default.
-    /// A product of two matrices of 1,000 rows and columns has 10⁹ points.
-    pub steps: u64,
-    /// Elements of one array; 2²⁸ by default.
-    pub elements: u64,
-    /// Bytes of all arrays that live values hold, with a shared buffer counted for each; 8 GiB by default.
-    pub bytes: u64,
-    /// Depth of calls, 128 by default and at most [`MAX_DEPTH`].
-    pub depth: u32,
-}
+pub use message::{Bound, mismatch, value_label, with_operands};
 
 /// The maximum depth of calls for any [`Limits::depth`]: calls use the native stack.
 pub const MAX_DEPTH: u32 = 256;
-
-impl Limits {
-    /// The number of elements of a shape; an error if it is over the limit.
-    pub fn len(&self, shape: &[usize]) -> Result<usize, EvalError> {
-        let error = match checked_len(shape) {
-            Some(len) if len as u64 <= self.elements => return Ok(len),
-            Some(_) => format!("an array of shape {shape:?} has more than {} elements", self.elements),
-            None => format!("no array has so large extents as {shape:?}"),
-        };
-        Err(EvalError::limit(error))
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { steps: 1 << 32, elements: 1 << 28, bytes: 1 << 33, depth: 128 }
-    }
-}
-
-/// The outcome of a program.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// The function's results.
-    pub results: Vec<Datum>,
-    /// The arguments, including the effects of stores to them.
-    pub args: Vec<Datum>,
-    /// One string for each executed `print`.
-    pub printed: Vec<String>,
-}
 
 /// Evaluates a function of a module.
 pub fn evaluate(
@@ -141,7 +92,7 @@ pub fn evaluate_op(
 ) -> Result<Vec<Datum>, EvalError> {
     let (symbols, steps) = (FxHashMap::default(), Cell::new(limits.steps));
     let cx =
-        EvalCx { attrs, results, symbols: &symbols, module: None, limits, steps: &steps, watch: None, memory: None };
+        EvalCx { attrs, results, symbols: &symbols, callees: None, limits, steps: &steps, watch: None, memory: None };
     apply(op, &cx, args).map_err(|e| e.at(op.name, Default::default()))
 }
 
@@ -158,92 +109,5 @@ pub fn apply(op: Op, cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, Eval
         Eval::Elementwise { resolve, scalar } => elementwise::apply(cx, resolve, scalar, args),
         Eval::Array(f) => f(cx, args),
         Eval::Control => Err(EvalError::unsupported("can only be evaluated in a function")),
-    }
-}
-
-/// The context of an op's array evaluation, besides its operands.
-pub struct EvalCx<'a> {
-    /// The attributes.
-    pub attrs: &'a Attrs,
-    /// The types that the results have in the IR.
-    pub results: &'a [Type],
-    /// The extents that the function's symbols are bound to.
-    pub symbols: &'a FxHashMap<Name, u64>,
-    /// The module around.
-    pub module: Option<&'a Module>,
-    /// The resource limits.
-    pub limits: Limits,
-    /// The remaining steps.
-    pub steps: &'a Cell<u64>,
-    /// The recorder of the expressions' floats.
-    pub watch: Watch<'a>,
-    /// The source of memory for results; the global allocator if there is none.
-    pub memory: Option<&'a dyn Memory>,
-}
-
-impl EvalCx<'_> {
-    /// Consumes steps; an error if none are left.
-    pub fn spend(&self, steps: u64) -> Result<(), EvalError> {
-        match self.steps.get().checked_sub(steps) {
-            Some(left) => {
-                self.steps.set(left);
-                Ok(())
-            }
-            None => Err(EvalError::limit(format!("more than {} steps", self.limits.steps))),
-        }
-    }
-
-    /// The number of elements of a shape; an error if it exceeds the limit. Call it before any allocation.
-    pub fn len(&self, shape: &[usize]) -> Result<usize, EvalError> {
-        self.limits.len(shape)
-    }
-
-    /// The number of elements of an array to allocate; an error if it exceeds the limits on elements or
-    /// bytes.
-    pub fn room(&self, dtype: DType, shape: &[usize]) -> Result<usize, EvalError> {
-        let len = self.len(shape)?;
-        match (len as u64).saturating_mul(dtype.size() as u64) <= self.limits.bytes {
-            true => Ok(len),
-            false => {
-                let limit = self.limits.bytes;
-                Err(EvalError::limit(format!("an array of {dtype} of shape {shape:?} has more than {limit} bytes")))
-            }
-        }
-    }
-
-    /// An array of `shape`, in row-major order, with the elements that `f` gives for each flat index.
-    pub fn build(
-        &self,
-        dtype: DType,
-        shape: &[usize],
-        mut f: impl FnMut(usize) -> Result<Scalar, EvalError>,
-    ) -> Result<Array, EvalError> {
-        let len = self.len(shape)?;
-        self.spend(len as u64)?;
-        let mut elements = Elements::with_capacity(dtype, len)?;
-        for i in 0..len {
-            elements.push(f(i)?)?;
-        }
-        elements.into_array(shape)
-    }
-
-    /// The extent of a dim.
-    pub fn extent(&self, dim: Dim) -> Result<u64, EvalError> {
-        match dim {
-            Dim::Const(n) => Ok(n),
-            Dim::Sym(name) => self.symbols.get(&name).copied().ok_or_else(|| {
-                EvalError::shape(format!("symbol `{name}` is bound by no parameter, so its extent is not known"))
-            }),
-            Dim::Any => Err(EvalError::shape("the extent of `?` is not known here")),
-        }
-    }
-
-    /// The extents of dims.
-    pub fn shape(&self, dims: &[Dim]) -> Result<Vec<usize>, EvalError> {
-        let extent = |&dim: &Dim| {
-            let n = self.extent(dim)?;
-            usize::try_from(n).map_err(|_| EvalError::limit(format!("extent {n} is more than memory can hold")))
-        };
-        dims.iter().map(extent).collect()
     }
 }

@@ -41,7 +41,7 @@ impl BodyOp {
     /// one written there.
     pub fn place(&self, loc: Loc) -> Loc {
         match self {
-            BodyOp::Op(op, _) => loc.of(*op),
+            BodyOp::Op(op, _) => loc.of(op.name),
             BodyOp::Nested(_) => loc,
         }
     }

@@ -7,7 +7,6 @@ use crate::attr::Attrs;
 use crate::loc::Loc;
 use crate::name::Name;
 use crate::op::{Op, Types};
-use crate::ops::arrayexpr::ARRAYEXPR;
 use crate::scalar::{Literal, Scalar};
 use crate::types::Type;
 use smallvec::SmallVec;
@@ -91,7 +90,7 @@ impl Function {
         loc: Loc,
     ) -> Inst {
         // An expression combines many ops, and no single one names it.
-        let loc = if op == ARRAYEXPR { Loc { op: Some(op), ..loc } } else { loc.of(op) };
+        let loc = if op.name == "arrayexpr" { Loc { op: Some(op.name), ..loc } } else { loc.of(op.name) };
         let data = InstData {
             op,
             args: args.into_iter().collect(),

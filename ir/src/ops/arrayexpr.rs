@@ -1,13 +1,13 @@
 //! `arrayexpr`: an index space, a scalar body, and operands read through index maps; see [`crate::expr`].
 
-use crate::array::Datum;
 use crate::attr::{AttrDef, AttrKind};
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
 use crate::expr::{evaluate, verify};
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
 use crate::types::Type;
+use crate::value::Datum;
 
 /// `arrayexpr [i: n] (x = %a[i]) { ... } : f64[n]`. Results are arrays, of rank 0 for a result without dims.
 /// The arrays of each call determine the schedule of its loops, unless the attribute sets it: `arrayexpr

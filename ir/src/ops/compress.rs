@@ -1,13 +1,13 @@
 //! `compress`: the elements where a mask is true.
 
 use super::rule::{self, array, equal, one, refuse};
-use crate::array::Datum;
-use crate::elements::Elements;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Types};
 use crate::register_op;
 use crate::types::{Dim, Type};
+use crate::value::Datum;
+use crate::value::Elements;
 
 /// `compress %x, %mask`: `x[mask]` in NumPy. Selects the parts of `x` at which the mask over its leading
 /// axes is true, in row-major order along a first axis. The extent of that axis is known only at run time.
@@ -53,10 +53,10 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
 mod tests {
     use super::super::rule::testing::{array, eval, infer, message, ty};
     use super::*;
-    use crate::array::Array;
     use crate::attr::Attrs;
     use crate::dtype::DType;
     use crate::scalar::Scalar;
+    use crate::value::Array;
 
     #[test]
     fn masks_choose_parts() {

@@ -1,13 +1,13 @@
 //! Concatenation: `concat` along an existing axis, `stack` along a new one.
 
 use super::rule::{self, array, axis, dense, equal, one, refuse};
-use crate::array::{Array, Datum, Element};
 use crate::attr::AttrDef;
 use crate::dtype::DType;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Types, promote_all};
 use crate::types::{Dim, Type};
+use crate::value::{Array, Datum, Element};
 use crate::{register_op, with_dtype};
 use ndarray::{ArrayViewD, Axis, concatenate};
 

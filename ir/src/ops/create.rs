@@ -2,15 +2,15 @@
 //! `constant`.
 
 use super::rule::{self, axis, dense, one, refuse};
-use crate::array::{Array, Datum};
 use crate::attr::{Attr, AttrDef, AttrKind, Attrs};
 use crate::dtype::DType;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
 use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
+use crate::value::{Array, Datum};
 use std::sync::Arc;
 
 const DIMS: AttrDef = AttrDef::required("dims", AttrKind::Dims, "the result's dims");

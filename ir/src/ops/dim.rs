@@ -1,15 +1,15 @@
 //! `dim`: the extent of an axis, as a number.
 
 use super::rule::{self, array, axis, one};
-use crate::array::Datum;
 use crate::attr::{AttrDef, AttrKind};
 use crate::dtype::DType;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Types};
 use crate::register_op;
 use crate::scalar::Scalar;
 use crate::types::Type;
+use crate::value::Datum;
 
 /// `dim %x, axis=0`: the extent of an axis, as an `i64`. Reads no element.
 pub static DIM: OpDef =

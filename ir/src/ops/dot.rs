@@ -1,16 +1,16 @@
 //! `dot_general`: sums of products along pairs of axes.
 
 use super::rule::{self, axes, dense, equal, one, refuse};
-use crate::array::Datum;
 use crate::attr::{AttrDef, AttrKind};
-use crate::elements::Elements;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
 use crate::expr::{Fold, Monoid, Order};
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Types};
 use crate::register_op;
 use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
+use crate::value::Datum;
+use crate::value::Elements;
 use smallvec::SmallVec;
 
 /// `dot_general %a, %b, lhs_contract=[2], rhs_contract=[1], lhs_batch=[0], rhs_batch=[0]`: multiplies

@@ -4,10 +4,10 @@ use super::control::no_results;
 use crate::attr::{AttrDef, AttrKind};
 use crate::dtype::DType;
 use crate::error::TypeError;
-use crate::module::Signature;
 use crate::name::Name;
 use crate::op::{Arity, Effects, Eval, InferCx, LiteralCx, OpDef, Traits, Types, broadcast_types};
 use crate::register_op;
+use crate::types::Signature;
 use crate::types::{Dim, Type};
 use indexmap::IndexMap;
 

@@ -1,14 +1,14 @@
 //! Reads at arrays of positions: `gather` along leading axes, `take` along one axis.
 
 use super::rule::{self, array, axis, dense, one, position, refuse};
-use crate::array::Datum;
 use crate::attr::{AttrDef, AttrKind};
-use crate::elements::Elements;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types, broadcast_types, index_literal};
 use crate::register_op;
 use crate::types::{Dim, Type};
+use crate::value::Datum;
+use crate::value::Elements;
 
 /// `gather %x, %i, %j`: `x[i, j]` in NumPy, where arrays of positions of the leading axes broadcast. The
 /// result has their dims, then the remaining dims of `x`. Negative positions count from the end; a position
@@ -129,10 +129,10 @@ fn finish(
 mod tests {
     use super::super::rule::testing::{array, eval, infer, int, message, ty};
     use super::*;
-    use crate::array::Array;
     use crate::attr::{Attr, Attrs};
     use crate::dtype::DType;
     use crate::scalar::Scalar;
+    use crate::value::Array;
 
     fn along(axis: i64) -> Attrs {
         Attrs::new().with("axis", Attr::Int(axis))

@@ -1,12 +1,12 @@
 //! `getitem`: the element or subarray at positions of the leading axes.
 
 use super::rule::{self, array, one, positions, refuse};
-use crate::array::{Array, Datum, map_array};
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types, index_literal};
 use crate::register_op;
 use crate::types::Type;
+use crate::value::{Array, Datum, map_array};
 use ndarray::Axis;
 
 /// `getitem %x, %i, %j`: `x[i, j]` in Python, with positions of the leading axes. A position for each axis

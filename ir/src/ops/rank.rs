@@ -1,14 +1,14 @@
 //! `rank`: the number of axes of an array.
 
 use super::rule::one;
-use crate::array::Datum;
 use crate::dtype::DType;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Types};
 use crate::register_op;
 use crate::scalar::Scalar;
 use crate::types::Type;
+use crate::value::Datum;
 
 /// `rank %x`: the number of axes, as an `i64`; 0 for a scalar. Reads no element.
 pub static RANK: OpDef =

@@ -10,17 +10,17 @@
 //! the errors have the same bound.
 
 use super::rule::{self, axes, of_any_style, one, refuse};
-use crate::array::Datum;
 use crate::attr::{AttrDef, AttrKind};
 use crate::dtype::DType;
-use crate::elements::Elements;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
 use crate::expr::{Fold, Monoid, Order};
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
 use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
+use crate::value::Datum;
+use crate::value::Elements;
 
 const ATTRS: &[AttrDef] = &[
     AttrDef::optional("axes", AttrKind::Ints, "the axes that are combined; all if absent"),

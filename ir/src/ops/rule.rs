@@ -3,13 +3,13 @@
 //! An op's evaluation runs its own type rule, with the operands' extents as dims, to check the operands and
 //! to compute the result's shape. So type rule and evaluation can't disagree.
 
-use crate::array::Datum;
 use crate::attr::{Attr, Attrs};
 use crate::error::{EvalError, EvalErrorKind, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{InferCx, Op, OpDef, Types};
 use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
+use crate::value::Datum;
 use smallvec::SmallVec;
 use std::fmt::Display;
 
@@ -162,7 +162,6 @@ pub(super) fn concrete<R>(
 /// Shorthands for the tests of array ops.
 #[cfg(test)]
 pub(super) mod testing {
-    use crate::array::{Array, Datum};
     use crate::attr::Attrs;
     use crate::builder::{find_op, infer_types};
     use crate::dtype::DType;
@@ -170,6 +169,7 @@ pub(super) mod testing {
     use crate::eval::{Limits, evaluate_op};
     use crate::scalar::Scalar;
     use crate::types::{Dim, Type};
+    use crate::value::{Array, Datum};
 
     /// A type from its text.
     pub fn ty(text: &str) -> Type {

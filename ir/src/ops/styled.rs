@@ -2,15 +2,15 @@
 //! between styles.
 
 use super::rule::{self, one, refuse};
-use crate::array::Datum;
 use crate::attr::{AttrDef, AttrKind};
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
 use crate::name::Name;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::register_op;
-use crate::style::{Component, Style, Styled};
 use crate::types::{Dim, Type};
+use crate::value::Datum;
+use crate::value::{Component, Style, Styled};
 
 /// `component %d, name="diag"`: a component of an array of a storage style.
 pub static COMPONENT: OpDef = OpDef::new(

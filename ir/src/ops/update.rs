@@ -3,13 +3,13 @@
 use super::effects::{can_cast_same_kind, store_literal};
 use super::rule::{self, array, dense, one, positions, refuse};
 use super::view::{along, sliced_dims};
-use crate::array::{Array, Datum, Element};
 use crate::attr::{AttrDef, AttrKind, SliceSpec};
 use crate::dtype::DType;
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, LiteralCx, OpDef, Traits, Types, index_literal};
 use crate::types::{Dim, Type};
+use crate::value::{Array, Datum, Element};
 use crate::{register_op, with_array};
 use ndarray::{ArcArray, Axis, IxDyn};
 

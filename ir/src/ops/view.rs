@@ -3,12 +3,12 @@
 //! convert between an array of one element and a scalar.
 
 use super::rule::{self, array, axes, axis, dense, one, refuse};
-use crate::array::{Array, Datum, map_array};
 use crate::attr::{AttrDef, AttrKind, SliceSpec};
 use crate::error::{EvalError, TypeError};
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Traits, Types};
 use crate::types::{Dim, Type};
+use crate::value::{Array, Datum, map_array};
 use crate::{register_op, with_array};
 use ndarray::{Axis, Slice};
 use smallvec::SmallVec;

@@ -1,6 +1,5 @@
 //! Serialization of leaves: types, numbers, data, ops and attributes, most of them as strings in text form.
 
-use crate::array::Array;
 use crate::attr::{Attr, Attrs};
 use crate::builder::find_op;
 use crate::name::Name;
@@ -8,6 +7,7 @@ use crate::op::Op;
 use crate::scalar::Scalar;
 use crate::text::{whole, write_array, write_scalar, write_type};
 use crate::types::Type;
+use crate::value::Array;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 use std::fmt;

@@ -4,8 +4,8 @@
 
 mod float;
 
-use crate::array::{Array, Datum};
 use crate::scalar::Scalar;
+use crate::value::{Array, Datum};
 use float::{Column, scalar_float};
 use std::fmt;
 

@@ -2,11 +2,11 @@
 
 use super::lexer::Kind;
 use super::parser::{Parsed, Parser, clip};
-use crate::array::{Array, checked_len};
 use crate::diag::Diagnostic;
 use crate::dtype::{DType, Kind as DKind};
 use crate::scalar::{Literal, Scalar};
 use crate::types::Dim;
+use crate::value::{Array, checked_len};
 use num_complex::{Complex32, Complex64};
 
 /// A real number before it has a dtype.

@@ -1,7 +1,7 @@
 //! Printing of numbers, which the parser reads back bit for bit.
 
-use crate::array::Array;
 use crate::scalar::{Literal, Scalar};
+use crate::value::Array;
 use std::fmt::Write;
 
 /// The bits of the NaN written `NaN`.

@@ -7,8 +7,9 @@ use crate::dtype::DType;
 use crate::loc::Loc;
 use crate::name::Name;
 use crate::registry::{Registry, registry};
-use crate::style::{Style, canonical};
+use crate::style::canonical;
 use crate::types::{Dim, Type};
+use crate::value::Style;
 
 /// The largest rank of a type.
 const MAX_RANK: usize = 64;

@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Def, DimCheck, Step};
 use super::value::{Held, Shape};
-use rewright_ir::{Components, Datum, EvalError, Mould, Style};
+use rewright_ir::{Components, Datum, EvalError, Style, StyledLayout};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Why the evaluator puts components together whose style needs the extents of the whole.
@@ -17,8 +17,8 @@ const UNKNOWN: Why =
 pub struct Assemble {
     /// The style.
     pub style: Style,
-    /// What the latest was cast in: a style may take long to say what components it wants, and extents seldom change.
-    latest: Mutex<Option<Arc<Mould>>>,
+    /// The latest layout: a style may take long to say what components it wants, and extents seldom change.
+    latest: Mutex<Option<Arc<StyledLayout>>>,
 }
 
 impl Assemble {
@@ -27,8 +27,9 @@ impl Assemble {
         Assemble { style, latest: Mutex::default() }
     }
 
-    /// What an array is cast in whose extents a frame's symbols say; `None` if they are not known, or there is no such array.
-    pub fn mould(&self, def: &Def, frame: &Frame) -> Option<Arc<Mould>> {
+    /// The layout of an array whose extents a frame's symbols say; `None` if they are not known, or if there is
+    /// no such array.
+    pub fn layout(&self, def: &Def, frame: &Frame) -> Option<Arc<StyledLayout>> {
         let extent = |check: &DimCheck| match *check {
             DimCheck::Any => None,
             DimCheck::Const(n) => usize::try_from(n).ok(),
@@ -36,12 +37,12 @@ impl Assemble {
         };
         let shape: Shape = def.dims.iter().map(extent).collect::<Option<_>>()?;
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mould) = latest.as_ref().filter(|mould| *mould.shape() == *shape) {
-            return Some(mould.clone());
+        if let Some(layout) = latest.as_ref().filter(|layout| *layout.shape() == *shape) {
+            return Some(layout.clone());
         }
-        let mould = Arc::new(Mould::new(self.style, def.ty.dtype(), &shape).ok()?);
-        *latest = Some(mould.clone());
-        Some(mould)
+        let layout = Arc::new(StyledLayout::new(self.style, def.ty.dtype(), &shape).ok()?);
+        *latest = Some(layout.clone());
+        Some(layout)
     }
 }
 
@@ -67,7 +68,7 @@ impl Machine<'_> {
         assemble: &Assemble,
     ) -> Result<(), EvalError> {
         let [def] = &step.defs[..] else { return Err(EvalError::shape("has one result")) };
-        let Some(mould) = assemble.mould(def, act.frame) else {
+        let Some(layout) = assemble.layout(def, act.frame) else {
             return self.array(act, step, ArrayEval::Op, UNKNOWN);
         };
         let held = |number| {
@@ -77,7 +78,7 @@ impl Machine<'_> {
         let components: Components = (0..step.args.len()).map(held).collect::<Result<_, _>>()?;
         // What components hold is looked at.
         components.iter().try_for_each(|component| self.spend(component.len() as u64))?;
-        match mould.cast(components) {
+        match layout.assemble(components) {
             Ok(whole) => self.put(act.frame, def.slot, Held::from(Datum::from(whole))),
             // Which says what is wrong.
             Err(_) => self.array(act, step, ArrayEval::Op, Why::WRONG),

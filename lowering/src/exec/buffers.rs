@@ -4,7 +4,7 @@ use super::huge;
 use super::kept::Kept;
 use super::stats::Stats;
 use ndarray::{ArcArray, IxDyn, s};
-use rewright_ir::array::checked_len;
+use rewright_ir::value::checked_len;
 use rewright_ir::{Array, DType, Element, EvalError, with_array, with_dtype};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;

@@ -194,7 +194,7 @@ impl Machine<'_> {
             attrs: &data.attrs,
             results: &types,
             symbols: &symbols,
-            module: Some(&self.exec.module),
+            callees: Some(&self.exec.module),
             limits: self.limits,
             steps: &self.steps,
             watch: None,

@@ -6,10 +6,10 @@ use super::parts::stretched;
 use super::plan::{ArrayEval, Step};
 use super::value::{Held, Place, Shape, Strides, copy_elements};
 use super::view::element;
-use rewright_ir::array::checked_len;
 use rewright_ir::eval::broadcast_shapes;
 use rewright_ir::ops::compress::COMPRESS;
 use rewright_ir::ops::gather::{GATHER, TAKE};
+use rewright_ir::value::checked_len;
 use rewright_ir::{Element, EvalError, InstData, with_dtype};
 use smallvec::SmallVec;
 

@@ -6,8 +6,8 @@ use super::launch::symbol;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
 use super::value::{Held, Place, Shape, Target, fill_elements};
-use rewright_ir::array::checked_len;
 use rewright_ir::expr::{Condition, IndexExpr, Mode, Source, SymExpr};
+use rewright_ir::value::checked_len;
 use rewright_ir::{ArrayExpr, EvalError, Name, Scalar};
 use smallvec::SmallVec;
 

@@ -56,7 +56,7 @@ impl Reshape {
         let shape = found.into_iter().collect::<Option<Shape>>()?;
         // Beside an extent of 0 any other would do, whatever the type says.
         let others = |open: usize| shape.iter().enumerate().any(|(axis, &extent)| axis != open && extent == 0);
-        let fits = rewright_ir::array::checked_len(&shape)? == len && !self.open.is_some_and(others);
+        let fits = rewright_ir::value::checked_len(&shape)? == len && !self.open.is_some_and(others);
         fits.then_some(shape)
     }
 }
@@ -197,7 +197,7 @@ impl ViewOp {
                 }
                 shape = wide.into_iter().collect::<Option<Shape>>()?;
                 strides = steps;
-                rewright_ir::array::checked_len(&shape)?;
+                rewright_ir::value::checked_len(&shape)?;
             }
             ViewOp::Reshape(reshape) => {
                 let new = reshape.shape(shape.iter().product(), dims, frame)?;

@@ -142,7 +142,7 @@ impl Lowered {
         let elsewhere =
             |axis: usize| !self.reduced[axis] && !map.axes.contains(&Some(axis as u32)) && space.extents[axis] > 1;
         let several = !map.last_wins && (0..space.extents.len()).any(elsewhere);
-        let len = rewright_ir::array::checked_len(&shape)?;
+        let len = rewright_ir::value::checked_len(&shape)?;
         whole &= space.points > 0 || len == 0;
         match map.fill {
             _ if several && space.points > 0 => None,

@@ -1,7 +1,7 @@
 //! Random arrays from a short description: `random:f64[1000, 3]:-1..1:7`.
 
 use super::{FitError, ValueError};
-use rewright::ir::array::checked_len;
+use rewright::ir::value::checked_len;
 use rewright::{Array, DType, Literal, Scalar};
 
 /// The limit on the bytes of a random array.

@@ -136,6 +136,6 @@ fn argument(ty: &Type, symbols: &mut BTreeMap<String, usize>, rng: &mut Rng) -> 
         Dim::Any => Some(rng.below(4)),
     };
     let shape = ty.dims().iter().map(&mut extent).collect::<Option<Vec<usize>>>()?;
-    rewright::ir::array::checked_len(&shape).filter(|&n| n <= 4096)?;
+    rewright::ir::value::checked_len(&shape).filter(|&n| n <= 4096)?;
     Array::from_fn(ty.dtype(), &shape, |i| values[i % values.len()]).map(Datum::Array)
 }

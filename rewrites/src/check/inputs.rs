@@ -5,7 +5,7 @@
 use super::near::near;
 use super::values::{Random, Spread, special};
 use indexmap::IndexMap;
-use rewright_ir::array::checked_len;
+use rewright_ir::value::checked_len;
 use rewright_ir::{Array, DType, Datum, Dim, Function, Literal, Name, Scalar, Style, Styled, Type};
 
 /// The number of sets of arguments of moderate size: see [`arguments`].

@@ -8,12 +8,12 @@ mod space;
 
 use super::verify::{plain_axis, verify};
 use super::{ArrayExpr, Out, Write};
-use crate::array::{Array, Datum};
-use crate::elements::Elements;
 use crate::error::EvalError;
-use crate::eval::EvalCx;
+use crate::op::EvalCx;
 use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
+use crate::value::Elements;
+use crate::value::{Array, Datum};
 use position::{Place, Position};
 use space::Space;
 

@@ -149,7 +149,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
                     let components = arg.places().map(|place| lend(place?)).collect::<Option<_>>()?;
                     let shape = Shape::from(styled.shape());
                     self.frame.admits(&def.dims, &shape, Some(def.value)).then_some(())?;
-                    self.wholes.insert(def.slot, Whole { shape, components, mould: None });
+                    self.wholes.insert(def.slot, Whole { shape, components, layout: None });
                     continue;
                 }
                 (_, Some(place)) => Held::Lent(lend(place)?),
@@ -257,13 +257,13 @@ impl<'p, 'a> Recorder<'p, 'a> {
         let strides = extent.strides(shape, dtype.size());
         if outs == 0 && stays && def.ty.is_array() {
             let at = Where { memory: args + outs + 1 + self.new.len(), offset: 0 };
-            let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
+            let bytes = rewright_ir::value::checked_len(shape)?.checked_mul(dtype.size())?;
             let (shape, order) = (Shape::from(&**shape), extent.order.clone());
             self.new.push(New { dtype, bytes, shape, strides: strides.clone(), order, within: None });
             return Some(Target { pointer: at.address()?, strides, used: true });
         }
         let at = Where { memory: args + outs, offset: isize::try_from(self.room).ok()? };
-        let bytes = rewright_ir::array::checked_len(shape)?.checked_mul(dtype.size())?;
+        let bytes = rewright_ir::value::checked_len(shape)?.checked_mul(dtype.size())?;
         self.rooms.push((at.offset, bytes));
         self.room = self.room.checked_add(bytes)?.checked_next_multiple_of(LINE)?;
         (self.room >> (APART - 1) == 0).then_some(())?;

@@ -7,7 +7,7 @@ use crate::exec::assemble::Assemble;
 use crate::exec::plan::{FuncPlan, Slot, Step, StepKind};
 use crate::exec::small;
 use crate::exec::value::{Held, Lent, Shape};
-use rewright_ir::{Array, Components, Mould, Styled};
+use rewright_ir::{Array, Components, Styled, StyledLayout};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use std::sync::Arc;
 pub(super) struct Whole {
     pub shape: Shape,
     pub components: SmallVec<[Lent; 2]>,
-    /// What it is cast in; none of an argument.
-    pub mould: Option<Arc<Mould>>,
+    /// Its layout; none of an argument.
+    pub layout: Option<Arc<StyledLayout>>,
 }
 
 /// A result of a storage style.
 #[derive(Debug)]
 pub(super) struct Made {
-    mould: Arc<Mould>,
+    layout: Arc<StyledLayout>,
     pub parts: SmallVec<[Part; 2]>,
     /// All components are small new arrays, so it may be made by writing over one like it that was dropped.
     pub all_new: bool,
@@ -45,7 +45,7 @@ impl Made {
             Part::New(nth) => small::is_like(component, new[nth].dtype, &new[nth].shape, &new[nth].strides),
             Part::Given { .. } => false,
         };
-        let is_like = |whole: &Styled| self.mould.fits(whole) && self.parts.iter().zip(whole.components()).all(same);
+        let is_like = |whole: &Styled| self.layout.fits(whole) && self.parts.iter().zip(whole.components()).all(same);
         if self.all_new { small::take_whole(is_like) } else { None }
     }
 
@@ -60,7 +60,7 @@ impl Made {
             },
         };
         let components: Components = self.parts.iter().map(part).collect::<Option<_>>()?;
-        self.mould.cast(components).ok()
+        self.layout.assemble(components).ok()
     }
 }
 
@@ -104,27 +104,27 @@ impl Recorder<'_, '_> {
     /// The components of what is put together stay where they are; that they are what the style wants, as far as types say it, is looked at once.
     pub(super) fn assemble(&mut self, step: &Step, assemble: &Assemble) -> Option<()> {
         let def = step.defs.first()?;
-        let mould = assemble.mould(def, &self.frame)?;
+        let layout = assemble.layout(def, &self.frame)?;
         let lent = |slot: &Slot| match &self.frame.slots[slot.0 as usize] {
             Held::Lent(lent) => Some(lent.clone()),
             _ => None,
         };
         let components: SmallVec<[Lent; 2]> = step.args.iter().map(lent).collect::<Option<_>>()?;
-        let admitted = |(number, part): (usize, &Lent)| mould.admits(number, part.dtype, &part.shape);
-        (components.len() == mould.count() && components.iter().enumerate().all(admitted)).then_some(())?;
+        let admitted = |(number, part): (usize, &Lent)| layout.admits(number, part.dtype, &part.shape);
+        (components.len() == layout.count() && components.iter().enumerate().all(admitted)).then_some(())?;
         self.frame.slots[def.slot.0 as usize] = Held::Empty;
-        let shape = Shape::from(mould.shape());
-        self.wholes.insert(def.slot, Whole { shape, components, mould: Some(mould) });
+        let shape = Shape::from(layout.shape());
+        self.wholes.insert(def.slot, Whole { shape, components, layout: Some(layout) });
         Some(())
     }
 
     /// How a result of a storage style is made.
     pub(super) fn made(&self, slot: Slot) -> Option<Made> {
         let whole = self.wholes.get(&slot)?;
-        let mould = whole.mould.clone()?;
+        let layout = whole.layout.clone()?;
         let parts: SmallVec<[Part; 2]> = whole.components.iter().map(|lent| self.part(lent)).collect::<Option<_>>()?;
         let all_new = parts.iter().all(|part| matches!(part, Part::New(_)));
-        Some(Made { mould, parts, all_new })
+        Some(Made { layout, parts, all_new })
     }
 
     /// Whose elements these are, if they are all of them in the same order.

@@ -15,9 +15,8 @@ use crate::lazy::Lazy;
 use crate::structure::{self, Function, Structure};
 use crate::summary::Summary;
 use crate::whole_nest;
-use rewright::ir::analysis::effects::ModuleEffects;
 use rewright::ir::attr::Presence;
-use rewright::ir::eval::{apply, evaluate_counted, map_elements};
+use rewright::ir::eval::{apply, map_elements};
 use rewright::ir::op::{Eval, broadcast_types, promote_literal};
 use rewright::ir::{
     Arity, Array, AttrDef, AttrKind, EvalCx, EvalError, InferCx, LiteralCx, Loop, OpDef, Scalars, Signature, Style,
@@ -278,15 +277,14 @@ fn dense(arg: &Datum) -> Datum {
 
 /// Evaluates a function of scalars for each element.
 fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
-    let module = cx.module.ok_or_else(|| EvalError::unsupported(format!("there is no module with `@{callee}`")))?;
+    let callees = cx.callees.ok_or_else(|| EvalError::unsupported(format!("there is no module with `@{callee}`")))?;
     let missing = || EvalError::unsupported(format!("there is no function `@{callee}` in the module"));
-    let func = module.get(callee).ok_or_else(missing)?;
-    if ModuleEffects::of(module).function(callee).is_some_and(|effects| effects.stores.contains(&true)) {
+    let signature = callees.signature(callee).ok_or_else(missing)?;
+    if callees.stores_to_params(callee) {
         let message =
             format!("`@{callee}` stores to its arguments, which functions that are applied to elements can't");
         return Err(EvalError::unsupported(message));
     }
-    let signature = func.signature();
     let whole = wholes(&signature);
     let ins = each(&signature.params, &whole).iter().map(Type::dtype).collect();
     let found = Loop { ins, outs: signature.results.iter().map(Type::dtype).collect() };
@@ -310,7 +308,7 @@ fn applied(cx: &EvalCx<'_>, callee: Name, args: &[Datum]) -> Result<Vec<Datum>, 
             false => elements.next().map(|&element| element.into()),
         });
         let given = given.collect::<Option<_>>().ok_or_else(|| EvalError::shape("got too few operands"))?;
-        let (outcome, steps) = evaluate_counted(func, Some(module), given, limits);
+        let (outcome, steps) = callees.evaluate(callee, given, limits);
         cx.spend(steps)?;
         let outcome = outcome?;
         if !outcome.printed.is_empty() {

@@ -1,7 +1,7 @@
 //! `components`: replaces a component of an assembled array by the operand that it was assembled from.
 
 use crate::prelude::*;
-use rewright_ir::style::Style;
+use rewright_ir::Style;
 
 /// Replaces `component` of `assemble` by the operand. Uses of the array itself still run the checks of
 /// `assemble`.

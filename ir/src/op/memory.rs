@@ -1,22 +1,14 @@
 //! Memory for the elements of results: an executable gives blocks that earlier calls have left.
 
-use super::EvalCx;
-use crate::array::{Array, Element};
 use crate::dtype::DType;
 use crate::error::EvalError;
+use crate::value::{Array, Element};
 use ndarray::{ArcArray, IxDyn};
 
 /// Gives memory for elements.
 pub trait Memory {
     /// A vector without elements, alone in a buffer that has room for `len`; an error if there is no memory.
     fn vector(&self, dtype: DType, len: usize) -> Result<Array, EvalError>;
-}
-
-impl EvalCx<'_> {
-    /// A list without elements that has room for `len`, in memory that is given.
-    pub fn reserve<T: Element>(&self, len: usize) -> Result<Vec<T>, EvalError> {
-        reserve(self.memory, len)
-    }
 }
 
 /// An empty list with room for `len` elements, in memory from `memory` or in new memory. The error says that

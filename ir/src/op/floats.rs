@@ -4,8 +4,8 @@
 //! infinite. So a comparison of two forms of a program must know about every value, including those inside
 //! `arrayexpr`.
 
-use crate::array::Datum;
 use crate::scalar::Scalar;
+use crate::value::Datum;
 use std::cell::Cell;
 
 /// The recorded floats, including the parts of complex numbers.

@@ -1,7 +1,7 @@
 //! Buffers of elements in row-major order with their dtype erased: evaluation reads from them, and builds
 //! arrays in them.
 
-use crate::array::{Array, Element};
+use super::array::{Array, Element};
 use crate::dtype::DType;
 use crate::error::EvalError;
 use crate::scalar::Scalar;

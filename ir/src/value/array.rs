@@ -1,15 +1,13 @@
-//! Run-time values: dynamic arrays over `ndarray`, and scalars.
+//! Dynamic arrays over `ndarray`.
 //!
 //! An [`Array`] shares its buffer: cloning, transposing and slicing copy no elements. Writing copies the
 //! buffer only if it is shared.
 
 use crate::dtype::DType;
 use crate::scalar::Scalar;
-use crate::style::Styled;
 use crate::types::{Dim, Type};
 use ndarray::{ArcArray, ArrayD, ArrayView, ArrayViewD, Dimension, IxDyn};
 use num_complex::{Complex32, Complex64};
-use std::sync::Arc;
 
 /// A Rust type of array elements, for one dtype.
 pub trait Element: Copy + Send + Sync + 'static {
@@ -294,89 +292,6 @@ pub fn checked_len(shape: &[usize]) -> Option<usize> {
     // A zero extent does not excuse an excessive one beside it: ndarray multiplies the non-zero extents.
     let nonzero = shape.iter().filter(|&&n| n != 0).try_fold(1usize, |len, &n| len.checked_mul(n))?;
     (nonzero <= isize::MAX as usize / 16).then(|| if shape.contains(&0) { 0 } else { nonzero })
-}
-
-/// A run-time value: an array or a scalar.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, reason = "the names are the documentation")]
-pub enum Datum {
-    Scalar(Scalar),
-    Array(Array),
-    /// An array of a storage style.
-    Styled(Arc<Styled>),
-}
-
-impl Datum {
-    /// The element type.
-    pub fn dtype(&self) -> DType {
-        match self {
-            Datum::Scalar(s) => s.dtype(),
-            Datum::Array(a) => a.dtype(),
-            Datum::Styled(s) => s.dtype(),
-        }
-    }
-    /// The extents; none for scalars.
-    pub fn shape(&self) -> &[usize] {
-        match self {
-            Datum::Scalar(_) => &[],
-            Datum::Array(a) => a.shape(),
-            Datum::Styled(s) => s.shape(),
-        }
-    }
-    /// The type, with constant dims.
-    pub fn ty(&self) -> Type {
-        match self {
-            Datum::Scalar(s) => Type::scalar(s.dtype()),
-            Datum::Array(a) => a.ty(),
-            Datum::Styled(s) => s.ty(),
-        }
-    }
-    /// The scalar, if it is one.
-    pub fn as_scalar(&self) -> Option<Scalar> {
-        if let Datum::Scalar(s) = self { Some(*s) } else { None }
-    }
-    /// The dense array, if it is one.
-    pub fn as_array(&self) -> Option<&Array> {
-        if let Datum::Array(a) = self { Some(a) } else { None }
-    }
-    /// The array of a storage style, if it is one.
-    pub fn as_styled(&self) -> Option<&Styled> {
-        if let Datum::Styled(s) = self { Some(s) } else { None }
-    }
-    /// The dense array of all elements. For a storage style there must be memory for them; a scalar becomes
-    /// an array of rank 0.
-    pub fn to_array(&self) -> Array {
-        match self {
-            Datum::Array(a) => a.clone(),
-            Datum::Styled(s) => s.dense(),
-            Datum::Scalar(s) => {
-                with_dtype!(s.dtype(), T => match T::from_scalar(*s) {
-                    Some(x) => T::wrap(ArcArray::from_elem(IxDyn(&[]), x)),
-                    None => unreachable!("the scalar has its own dtype"),
-                })
-            }
-        }
-    }
-}
-
-impl From<Scalar> for Datum {
-    fn from(s: Scalar) -> Self {
-        Datum::Scalar(s)
-    }
-}
-impl From<Styled> for Datum {
-    fn from(s: Styled) -> Self {
-        match (s.style().is_dense(), s.components()) {
-            // Types don't name the style `dense`.
-            (true, [elements]) => Datum::Array(elements.clone()),
-            _ => Datum::Styled(Arc::new(s)),
-        }
-    }
-}
-impl From<Array> for Datum {
-    fn from(a: Array) -> Self {
-        Datum::Array(a)
-    }
 }
 
 /// A borrowed strided view, with its dtype erased: how callers pass arrays without copying.
