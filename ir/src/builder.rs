@@ -10,11 +10,11 @@ use crate::function::{Block, Function, Inst, Target, Value};
 use crate::loc::Loc;
 use crate::module::Module;
 use crate::name::Name;
-use crate::op::{Arity, Eval, InferCx, LiteralCx, Op, Types};
+pub use crate::op::infer_types;
+use crate::op::{Eval, LiteralCx, Op, Types, check_arity, normalized};
 use crate::registry::{Registry, registry};
 use crate::scalar::{Literal, Scalar};
-use crate::types::Signature;
-use crate::types::Type;
+use crate::types::{Signature, Type};
 use smallvec::SmallVec;
 
 /// An operand before resolution: a value, or a literal without a dtype.
@@ -109,32 +109,6 @@ pub fn infer(
     let types: SmallVec<[Type; 4]> = args.iter().map(|&v| func.ty(v).clone()).collect();
     let consts: SmallVec<[Option<Scalar>; 4]> = args.iter().map(|&v| func.as_const(v)).collect();
     infer_types(op, &types, &consts, attrs, callee)
-}
-
-/// Infers result types like [`infer`], from operand types alone.
-pub fn infer_types(
-    op: Op,
-    args: &[Type],
-    consts: &[Option<Scalar>],
-    attrs: Attrs,
-    callee: Option<&Signature>,
-) -> Result<(Attrs, Types), TypeError> {
-    check_arity(op, args.len())?;
-    let attrs = normalized(op, attrs)?;
-    let types = (op.infer)(&InferCx { op, args, consts, attrs: &attrs, callee })?;
-    Ok((attrs, types))
-}
-
-fn check_arity(op: Op, given: usize) -> Result<(), TypeError> {
-    let (right, at_least, wants) = match op.arity {
-        Arity::Exactly(n) => (given == n, "", n),
-        Arity::AtLeast(n) => (given >= n, "at least ", n),
-    };
-    if right { Ok(()) } else { Err(TypeError::new(format!("`{op}` takes {at_least}{wants} operands, got {given}"))) }
-}
-
-fn normalized(op: Op, attrs: Attrs) -> Result<Attrs, TypeError> {
-    attrs.normalize(op.attrs).map_err(|all| TypeError::new(format!("`{op}`: {}", all.join("; "))))
 }
 
 /// The number of results of an instruction, independent of operand types.

@@ -4,123 +4,28 @@
 //! [`Function::begin`]. No observable result depends on keys: print, compare and iterate in layout order.
 
 mod edit;
+mod entity;
+mod inst_data;
 mod journal;
 mod layout;
+mod storage;
 mod targets;
 
+pub use entity::{Block, Inst, Value, ValueDef};
+pub use inst_data::InstData;
 pub use layout::Insts;
-pub use targets::Targets;
+pub use targets::{Target, Targets};
 
-use crate::attr::Attrs;
 use crate::loc::Loc;
 use crate::name::Name;
-use crate::op::Op;
 use crate::scalar::Scalar;
 use crate::types::Signature;
 use crate::types::Type;
 use indexmap::IndexMap;
-use journal::Undo;
-use layout::Node;
 use rustc_hash::{FxBuildHasher, FxHashMap};
-use slotmap::{SlotMap, new_key_type};
+use slotmap::SlotMap;
 use smallvec::SmallVec;
-
-new_key_type! {
-    /// A value: a block parameter, a result of an instruction, or a constant.
-    pub struct Value;
-    /// An instruction.
-    pub struct Inst;
-    /// A basic block.
-    pub struct Block;
-}
-
-/// The definition of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueDef {
-    /// The n-th parameter of a block.
-    Param(Block, u32),
-    /// The n-th result of an instruction.
-    Result(Inst, u32),
-    /// A constant of the function's pool: no instruction defines it, and it is usable everywhere.
-    Const(Scalar),
-}
-
-/// A [`ValueDef`] as it is stored: constants stay in the pool, since they need twice the space of the
-/// others.
-#[derive(Clone, Copy, Debug)]
-enum Def {
-    Param(Block, u32),
-    Result(Inst, u32),
-    Const(u32),
-}
-
-#[derive(Clone, Debug)]
-struct ValueData {
-    ty: Type,
-    def: Def,
-    name: Option<Name>,
-    /// The number of operand slots of linked instructions that hold the value.
-    uses: u32,
-    /// Instructions that hold the value or once did; see `Function::users`.
-    users: SmallVec<[Inst; 2]>,
-}
-
-/// A branch to a block with arguments for its parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// The block.
-    pub block: Block,
-    /// One argument for each parameter of the block.
-    pub args: SmallVec<[Value; 2]>,
-}
-
-/// An instruction: an op, operands, attributes, branch targets and results.
-#[derive(Clone, Debug)]
-pub struct InstData {
-    /// The op.
-    pub op: Op,
-    /// The operands.
-    pub args: SmallVec<[Value; 3]>,
-    /// The attributes.
-    pub attrs: Attrs,
-    /// Branch targets of a terminator.
-    pub targets: Targets,
-    /// The results.
-    pub results: SmallVec<[Value; 1]>,
-    /// Source location.
-    pub loc: Loc,
-}
-
-impl InstData {
-    /// Every value that the instruction uses: operands, then branch arguments.
-    #[inline]
-    pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
-        self.args.iter().copied().chain(self.targets.iter().flat_map(|t| t.args.iter().copied()))
-    }
-    /// Whether it has too many operands for a scan of all of them at each one.
-    #[inline]
-    fn is_wide(&self) -> bool {
-        self.args.len() > 16
-    }
-    fn uses_mut(&mut self) -> impl Iterator<Item = &mut Value> + '_ {
-        self.args.iter_mut().chain(self.targets.iter_mut().flat_map(|t| t.args.iter_mut()))
-    }
-}
-
-#[derive(Clone, Debug)]
-struct InstEntry {
-    data: InstData,
-    node: Node,
-}
-
-#[derive(Clone, Debug, Default)]
-struct BlockData {
-    name: Option<Name>,
-    params: Vec<Value>,
-    first: Option<Inst>,
-    last: Option<Inst>,
-    linked: bool,
-}
+use storage::{BlockData, Def, InstEntry, Undo, ValueData};
 
 /// A function: blocks of instructions in SSA form. The parameters are those of the first block.
 #[derive(Clone, Debug)]
@@ -214,11 +119,6 @@ impl Function {
     /// A block's name, if it was given one.
     pub fn block_name(&self, block: Block) -> Option<Name> {
         self.blocks[block].name
-    }
-    /// A block's instructions, in order.
-    #[inline]
-    pub fn insts(&self, block: Block) -> Insts<'_> {
-        Insts { func: self, next: self.blocks[block].first, back: self.blocks[block].last }
     }
     /// A block's first instruction.
     #[inline]

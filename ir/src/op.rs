@@ -8,6 +8,7 @@
 mod callees;
 mod eval_cx;
 mod floats;
+mod infer;
 mod limits;
 mod memory;
 
@@ -15,6 +16,8 @@ pub use callees::{Callees, Outcome};
 pub use eval_cx::EvalCx;
 pub(crate) use floats::note;
 pub use floats::{Floats, Watch};
+pub use infer::infer_types;
+pub(crate) use infer::{check_arity, normalized};
 pub use limits::Limits;
 pub use memory::{Memory, reserve};
 

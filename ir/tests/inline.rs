@@ -3,11 +3,10 @@
 
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
-    inline_function,
 };
 use rewright_ir::{
-    Array, ArrayExpr, Attr, Attrs, DType, Datum, Dim, Limits, Module, Scalar, evaluate, evaluate_op, parse_module,
-    registry,
+    Array, ArrayExpr, Attr, Attrs, DType, Datum, Dim, Limits, Module, Scalar, evaluate, evaluate_op, inline_function,
+    parse_module, registry,
 };
 use std::sync::Arc;
 

@@ -1,11 +1,10 @@
 //! The scalar SSA body of an expression: a DAG of instructions in topological order.
 
 use super::ArrayExpr;
-use crate::attr::{Attr, Attrs};
+use crate::attr::Attrs;
 use crate::dtype::DType;
 use crate::loc::Loc;
 use crate::op::Op;
-use crate::ops::convert;
 use crate::scalar::Scalar;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -92,17 +91,5 @@ impl Body {
         let results = (0..inst.dtypes.len()).map(|r| BodyRef::Inst(number, r as u8)).collect();
         self.insts.push(inst);
         results
-    }
-
-    /// Casts a value to another dtype: returns the value, another constant, or an appended `cast`.
-    pub fn cast(&mut self, value: BodyRef, from: DType, to: DType, loc: Loc) -> BodyRef {
-        match value {
-            _ if from == to => value,
-            BodyRef::Const(s) => BodyRef::Const(s.cast(to)),
-            _ => {
-                let op = BodyOp::Op(Op(&convert::CAST), Attrs::new().with("to", Attr::DType(to)));
-                self.push(op, [value], [to], loc)[0]
-            }
-        }
     }
 }

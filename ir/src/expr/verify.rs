@@ -7,10 +7,10 @@ use super::{
     Affine, ArrayExpr, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Index, IndexExpr, Init, Mode, Monoid,
     Operand, Out, Reduction, Source, SymExpr, Test, Write,
 };
-use crate::builder::infer_types;
 use crate::dtype::DType;
 use crate::loc::Loc;
 use crate::name::Name;
+use crate::op::infer_types;
 use crate::types::{Dim, Type};
 use smallvec::SmallVec;
 

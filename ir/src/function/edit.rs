@@ -1,8 +1,7 @@
 //! The primitive mutations of functions. Each one updates use lists and records its inverse in the journal.
 
-use super::journal::Undo;
-use super::layout::Node;
-use super::{Block, BlockData, Def, Function, Inst, InstData, InstEntry, Target, Targets, Value, ValueData};
+use super::storage::{BlockData, Def, InstEntry, Node, Undo, ValueData};
+use super::{Block, Function, Inst, InstData, Target, Targets, Value};
 use crate::attr::Attrs;
 use crate::loc::Loc;
 use crate::name::Name;

@@ -1,28 +1,7 @@
 //! Transactions: a journal that records the inverse of every primitive mutation, and the rollback.
 
-use super::{Block, Function, Inst, Targets, Value};
-use crate::attr::Attrs;
-use crate::name::Name;
-use crate::types::Type;
-
-/// The inverse of one primitive mutation.
-#[derive(Clone, Debug)]
-pub(super) enum Undo {
-    Created(Inst),
-    Linked(Inst),
-    Unlinked(Inst, Block, Option<Inst>),
-    Erased(Inst),
-    Operand(Inst, usize, Value),
-    Attrs(Inst, Attrs),
-    Targets(Inst, Targets),
-    Type(Value, Type),
-    Name(Value, Option<Name>),
-    BlockCreated(Block),
-    /// The blocks, and the previous order.
-    BlocksRemoved(Vec<Block>, Vec<Block>),
-    ParamAdded(Block),
-    ParamRemoved(Block, usize, Value),
-}
+use super::Function;
+use super::storage::Undo;
 
 impl Function {
     /// Starts recording changes, until [`commit`](Function::commit) or [`rollback`](Function::rollback).

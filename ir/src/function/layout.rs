@@ -1,22 +1,19 @@
 //! The order of instructions in blocks: a linked list with positions, which compare in constant time.
 
-use super::journal::Undo;
+use super::storage::{Node, Undo};
 use super::{Block, Function, Inst, Value};
 use smallvec::SmallVec;
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Node {
-    pub(super) block: Option<Block>,
-    pub(super) prev: Option<Inst>,
-    pub(super) next: Option<Inst>,
-    /// Increases along a block, with gaps.
-    pub(super) position: u64,
-}
 
 /// The distance between adjacent positions when a block is numbered.
 const GAP: u64 = 1 << 20;
 
 impl Function {
+    /// A block's instructions, in order.
+    #[inline]
+    pub fn insts(&self, block: Block) -> Insts<'_> {
+        Insts { func: self, next: self.blocks[block].first, back: self.blocks[block].last }
+    }
+
     pub(super) fn link(&mut self, inst: Inst, block: Block, next: Option<Inst>) {
         let prev = match next {
             Some(n) => self.insts[n].node.prev,
@@ -110,9 +107,9 @@ impl Function {
 /// The instructions of a block, in order.
 #[derive(Clone)]
 pub struct Insts<'a> {
-    pub(super) func: &'a Function,
-    pub(super) next: Option<Inst>,
-    pub(super) back: Option<Inst>,
+    func: &'a Function,
+    next: Option<Inst>,
+    back: Option<Inst>,
 }
 
 impl Iterator for Insts<'_> {

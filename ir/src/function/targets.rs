@@ -1,8 +1,17 @@
 //! The branch targets of an instruction.
 
-use super::Target;
+use super::entity::{Block, Value};
 use smallvec::SmallVec;
 use std::ops::{Deref, DerefMut};
+
+/// A branch to a block with arguments for its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The block.
+    pub block: Block,
+    /// One argument for each parameter of the block.
+    pub args: SmallVec<[Value; 2]>,
+}
 
 /// The branch targets of a terminator: a list of [`Target`]s. Other instructions have none, so this is a
 /// single pointer.

@@ -1,9 +1,13 @@
 //! Conversion between dtypes, and between complex numbers and their parts.
 
 use super::loops;
-use crate::attr::{AttrDef, AttrKind};
+use crate::attr::{Attr, AttrDef, AttrKind, Attrs};
+use crate::dtype::DType;
 use crate::error::EvalError;
+use crate::expr::{Body, BodyOp, BodyRef};
+use crate::loc::Loc;
 use crate::math::{double, single};
+use crate::op::Op;
 use num_complex::Complex;
 
 elementwise! {
@@ -41,5 +45,19 @@ elementwise! {
     /// The complex number of a real and an imaginary part.
     COMPLEX = "complex"(2), loops::floats_to_complex {
         float(re, im) => Complex::new(re, im);
+    }
+}
+
+impl Body {
+    /// Casts a value to another dtype: returns the value, another constant, or an appended `cast`.
+    pub fn cast(&mut self, value: BodyRef, from: DType, to: DType, loc: Loc) -> BodyRef {
+        match value {
+            _ if from == to => value,
+            BodyRef::Const(s) => BodyRef::Const(s.cast(to)),
+            _ => {
+                let op = BodyOp::Op(Op(&CAST), Attrs::new().with("to", Attr::DType(to)));
+                self.push(op, [value], [to], loc)[0]
+            }
+        }
     }
 }

@@ -39,6 +39,7 @@ mod print_expr;
 mod print_forms;
 mod print_order;
 mod printer;
+mod refused;
 mod resolve;
 mod resolve_expr;
 mod types;

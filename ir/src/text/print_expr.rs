@@ -6,7 +6,7 @@ use super::lexer::is_plain_name;
 use super::names::{Uniquifier, write_name};
 use super::numbers::{weak_literal, write_scalar, write_weak};
 use super::print_forms::{Terms, write_axis};
-use super::print_order::{Order, captures_are_counted};
+use super::print_order::{MAX_DEPTH, Order, captures_are_counted};
 use super::printer::{Printer, weakest, write_attr, write_list, write_type};
 use crate::dtype::DType;
 use crate::expr::{
@@ -19,9 +19,6 @@ use crate::scalar::{Literal, Scalar};
 use crate::types::Type;
 use smallvec::SmallVec;
 use std::fmt::Write;
-
-/// The maximum nesting that is printed; no verified expression nests deeper.
-pub(super) const MAX_DEPTH: usize = 32;
 
 impl Printer<'_> {
     /// Writes the text after `arrayexpr`.

@@ -1,9 +1,11 @@
 //! The order in which an expression's text names operands and captures. If it is the order of their numbers,
 //! the text needs no list.
 
-use super::print_expr::MAX_DEPTH;
 use crate::expr::{ArrayExpr, Body, BodyOp, BodyRef, Combine, IndexExpr, Init, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The maximum nesting that is printed; no verified expression nests deeper.
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// The order in which the instruction's operands, and the captures of one expression, first appear in the
 /// text.

@@ -7,6 +7,7 @@
 use super::ast::{PArg, PDef, PFunction, PInst, POperand, PParam};
 use super::names::Numbering;
 use super::parser::clip;
+use super::refused::Refused;
 use super::resolve_expr::resolve_expr;
 use crate::attr::Attr;
 use crate::builder::{Arg, infer, literal_at, resolve_literals, too_large};
@@ -17,8 +18,7 @@ use crate::module::Module;
 use crate::name::Name;
 use crate::op::{Op, Types};
 use crate::registry::Registry;
-use crate::types::Signature;
-use crate::types::Type;
+use crate::types::{Signature, Type};
 use crate::verify::verify_function;
 use indexmap::IndexMap;
 use smallvec::SmallVec;
@@ -128,17 +128,6 @@ pub(super) struct Resolver<'a, 'e> {
     blocks: Vec<Option<Block>>,
     made: Vec<Option<Inst>>,
     state: Vec<State>,
-}
-
-/// An instruction that can't be created: because of an error here, or of one reported before.
-pub(super) enum Refused {
-    Now(Box<Diagnostic>),
-    Before,
-}
-impl From<Diagnostic> for Refused {
-    fn from(error: Diagnostic) -> Self {
-        Refused::Now(Box::new(error))
-    }
 }
 
 impl Resolver<'_, '_> {

@@ -4,7 +4,7 @@ use super::expr::parallel_index;
 use super::expr_ast::{
     PBody, PBodyInst, PBodyOp, PCombine, PExpr, PInit, PMode, PNumber, POut, PRead, PReduction, PRef,
 };
-use super::resolve::Refused;
+use super::refused::Refused;
 use crate::attr::Attrs;
 use crate::builder::{infer_types, literal_at};
 use crate::diag::{Diagnostic, Diagnostics};

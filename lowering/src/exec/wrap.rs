@@ -1,11 +1,13 @@
 //! One instruction as an array expression, so that code that no rewrite has fused runs on the same code generators.
 
 use rewright_ir::expr::{
-    Affine, Axis, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, OperandNames, Out, Source, Write, axes_along,
-    inline_function,
+    Affine, Axis, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, Write, axes_along,
 };
 use rewright_ir::ops::{arithmetic, compare, create, effects};
-use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Function, InstData, Loc, Module, Op, OpDef, Type, Value};
+use rewright_ir::{
+    ArrayExpr, Attrs, DType, Dim, Function, InstData, Loc, Module, Op, OpDef, OperandNames, Type, Value,
+    inline_function,
+};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 

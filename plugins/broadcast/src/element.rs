@@ -8,12 +8,12 @@
 use crate::absorption;
 use crate::ops::broadcasted::attrs_of_op;
 use rewright::ir::expr::{
-    Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, OperandNames, Out, Source,
-    SymExpr, Test, Write, prune,
+    Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Test, Write,
+    prune,
 };
 use rewright::ir::{ArrayExpr, Loc, Traits};
 use rewright::prelude::*;
-use rewright::{Inst, Op};
+use rewright::{Inst, Op, OperandNames};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -5,7 +5,8 @@ use crate::element::{Cell, zero};
 use crate::lazy::Lazy;
 use crate::ops::broadcasted::{self, BROADCASTED};
 use rewright::ir::Effects;
-use rewright::ir::expr::{Body, BodyRef, inline_function};
+use rewright::ir::expr::{Body, BodyRef};
+use rewright::ir::inline_function;
 use rewright::{DType, Function, Inst, Loc, MatchCx, Module, Name, Op, Scalar, Type, Value};
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Bodies prepared for evaluation, with references resolved to slots.
 
 use super::super::{ArrayExpr, Body, BodyOp, BodyRef};
-use super::Env;
+use super::env::Env;
 use super::space::Space;
 use crate::attr::Attrs;
 use crate::dtype::DType;

@@ -2,7 +2,7 @@
 
 use super::super::verify::plain_axis;
 use super::super::{ArrayExpr, BodyOp, BodyRef, Mode, Source};
-use super::Env;
+use super::env::Env;
 use crate::error::{EvalError, EvalErrorKind};
 use crate::name::Name;
 use smallvec::SmallVec;

@@ -1,8 +1,8 @@
 //! Reductions prepared for evaluation.
 
 use super::super::{Combine, Fold, Init, Monoid, Reduction};
-use super::Env;
 use super::body::{BodyPlan, Layout};
+use super::env::Env;
 use crate::dtype::DType;
 use crate::error::EvalError;
 use crate::scalar::Scalar;

@@ -2,6 +2,7 @@
 
 mod body;
 mod clash;
+mod env;
 mod fold;
 mod position;
 mod space;
@@ -14,23 +15,9 @@ use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
 use crate::value::Elements;
 use crate::value::{Array, Datum};
+use env::Env;
 use position::{Place, Position};
 use space::Space;
-
-/// The environment of an evaluation.
-struct Env<'a> {
-    cx: &'a EvalCx<'a>,
-    args: &'a [Datum],
-    /// The elements of each operand of the instruction.
-    elements: Vec<Elements<'a>>,
-}
-
-impl Env<'_> {
-    /// The extents of an operand of the instruction.
-    fn shape(&self, arg: usize) -> &[usize] {
-        self.args.get(arg).map_or(&[], Datum::shape)
-    }
-}
 
 /// Evaluates an expression.
 pub(crate) fn evaluate(cx: &EvalCx<'_>, expr: &ArrayExpr, args: &[Datum]) -> Result<Vec<Array>, EvalError> {

@@ -1,7 +1,7 @@
 //! Positions and reads, with resolved symbols and extents.
 
 use super::super::{Affine, IndexExpr, Mode, Operand, Source, SymExpr};
-use super::Env;
+use super::env::Env;
 use crate::error::EvalError;
 use crate::name::Name;
 use crate::scalar::Scalar;

@@ -2,8 +2,8 @@
 
 use super::super::verify::{existing_out, extent_sources};
 use super::super::{ArrayExpr, AxisKind, Combine, Condition, Init, Test};
-use super::Env;
 use super::body::{BodyPlan, Layout, leading_dtypes};
+use super::env::Env;
 use super::fold::{Accs, ReductionPlan};
 use super::position::{Form, Place, Read, bound};
 use crate::dtype::DType;

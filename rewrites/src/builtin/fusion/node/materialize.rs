@@ -2,10 +2,9 @@
 
 use crate::prelude::*;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyRef, Condition, Index, IndexExpr, Mode, Operand, OperandNames, Out, Source,
-    SymExpr, Write,
+    Affine, Axis, AxisKind, Body, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Write,
 };
-use rewright_ir::{ArrayExpr, Attr, Dim, Function, Scalar};
+use rewright_ir::{ArrayExpr, Attr, Dim, Function, OperandNames, Scalar};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;

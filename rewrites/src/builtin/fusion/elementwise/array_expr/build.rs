@@ -6,10 +6,12 @@ use super::views::{AxisMap, is_exact, look_through};
 use crate::MatchCx;
 use crate::builtin::fusion::node::dtype_of;
 use rewright_ir::expr::{
-    Affine, Axis, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, OperandNames, Out, Source, Write,
-    axes_along, inline_function, prune,
+    Affine, Axis, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, Write, axes_along,
+    prune,
 };
-use rewright_ir::{ArrayExpr, Dim, Function, Inst, Loc, Name, TypeError, Value, ValueDef};
+use rewright_ir::{
+    ArrayExpr, Dim, Function, Inst, Loc, Name, OperandNames, TypeError, Value, ValueDef, inline_function,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 

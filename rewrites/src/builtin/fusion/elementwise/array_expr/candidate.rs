@@ -2,10 +2,8 @@
 
 use crate::MatchCx;
 use crate::builtin::fusion::legality::covers;
-use rewright_ir::expr::{
-    AxisKind, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Source, SymExpr, Write, inline_function,
-};
-use rewright_ir::{ArrayExpr, Dim, Effects, Function, Inst, Module, Name, Type, Value};
+use rewright_ir::expr::{AxisKind, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Source, SymExpr, Write};
+use rewright_ir::{ArrayExpr, Dim, Effects, Function, Inst, Module, Name, Type, Value, inline_function};
 
 /// How an instruction is inlined into a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

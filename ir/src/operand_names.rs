@@ -1,7 +1,7 @@
 //! Names for the operands of an expression: the names of the values that they read, so that text, remarks
 //! and errors of an expression say what the program says.
 
-use super::{Axis, Operand};
+use crate::expr::{Axis, Operand};
 use crate::function::{Function, Value};
 use crate::name::Name;
 use crate::op::Traits;

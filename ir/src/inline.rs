@@ -4,10 +4,10 @@
 //! block parameter selects the argument of the edge that is taken. This is correct as long as no instruction
 //! can fail where it would not have run. Loops can't be inlined.
 
-use super::{Body, BodyOp, BodyRef};
 use crate::analysis::Dominators;
 use crate::attr::Attrs;
 use crate::dtype::DType;
+use crate::expr::{Body, BodyOp, BodyRef};
 use crate::function::{Block, Function, Inst, InstData, Value, ValueDef};
 use crate::loc::Loc;
 use crate::module::Module;
