@@ -84,7 +84,7 @@ pub(crate) fn too_large(literal: Literal) -> TypeError {
 }
 
 /// The literal at a dtype, or an error with the reason.
-pub fn literal_at(literal: Literal, dtype: crate::DType) -> Result<Scalar, TypeError> {
+pub fn literal_at(literal: Literal, dtype: DType) -> Result<Scalar, TypeError> {
     literal.at(dtype).ok_or_else(|| {
         TypeError::new(format!("literal {literal} is no value of {dtype}"))
             .help(format!("write it with a dtype, as `{literal}:f64`, or cast the other operand"))

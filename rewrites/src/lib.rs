@@ -65,7 +65,6 @@ pub mod def;
 pub mod driver;
 pub mod egraph;
 pub mod error;
-pub mod facts;
 mod key_set;
 pub mod match_cx;
 pub mod observer;
@@ -79,6 +78,7 @@ pub mod rewriter;
 pub mod rule;
 mod run_state;
 pub mod target;
+pub mod value_facts;
 
 pub use analyses::Analyses;
 pub use change::Change;

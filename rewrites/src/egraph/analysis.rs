@@ -1,8 +1,8 @@
 //! E-class analysis: the type, the constant and the facts of each class, and detection of contradictions.
 
 use super::node::{Const, Head, Node};
-use crate::facts::Facts;
 use crate::rule::Liberties;
+use crate::value_facts::ValueFacts;
 use egg::{Analysis, DidMerge, EGraph, Id};
 use rewright_ir::builder::infer_types;
 use rewright_ir::{Attrs, DType, Name, Op, Scalar, Type, eval_scalar};
@@ -24,18 +24,18 @@ pub(crate) struct Known {
     /// The constant value of the class, if it has one.
     pub constant: Option<Scalar>,
     /// Facts about its elements.
-    pub facts: Facts,
+    pub facts: ValueFacts,
 }
 
 impl Known {
-    pub fn value(ty: Type, facts: Facts) -> Self {
+    pub fn value(ty: Type, facts: ValueFacts) -> Self {
         Known { ty: Some(ty), constant: None, facts }
     }
     fn attribute() -> Self {
-        Known { ty: None, constant: None, facts: Facts::empty() }
+        Known { ty: None, constant: None, facts: ValueFacts::empty() }
     }
     fn constant(scalar: Scalar) -> Self {
-        Known { ty: Some(Type::scalar(scalar.dtype())), constant: Some(scalar), facts: Facts::of_scalar(scalar) }
+        Known { ty: Some(Type::scalar(scalar.dtype())), constant: Some(scalar), facts: ValueFacts::of_scalar(scalar) }
     }
 }
 
@@ -153,10 +153,10 @@ pub(crate) fn computed(graph: &Graph, op: Op, node: &Node, ty: Option<Type>) -> 
         return Known::constant(scalar);
     }
     let dtypes: SmallVec<[DType; 3]> = args.iter().filter_map(|arg| arg.ty.as_ref().map(Type::dtype)).collect();
-    let facts: SmallVec<[Facts; 3]> = args.iter().map(|arg| arg.facts).collect();
+    let facts: SmallVec<[ValueFacts; 3]> = args.iter().map(|arg| arg.facts).collect();
     let operands = node.operands();
     let same = operands.iter().all(|&arg| graph.find(arg) == graph.find(operands[0]));
-    let facts = Facts::of_op(op, &dtypes, ty.dtype(), &facts, same);
+    let facts = ValueFacts::of_op(op, &dtypes, ty.dtype(), &facts, same);
     Known::value(ty, facts)
 }
 

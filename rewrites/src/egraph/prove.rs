@@ -13,11 +13,11 @@ use super::solved;
 use super::terms::{Knowns, Term, Terms};
 use super::verify::ProofError;
 use crate::analyses::Analyses;
-use crate::facts::Facts;
 use crate::match_cx::MatchCx;
 use crate::pipeline::Pipeline;
 use crate::registry::RewriteRegistry;
 use crate::rule::Liberties;
+use crate::value_facts::ValueFacts;
 use egg::Id;
 use rewright_ir::{Block, Function, Inst, Module, Name, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -245,11 +245,11 @@ fn supported(
     let mut steps = Vec::new();
     for &term in unsure {
         let Some(id) = found.iter().position(|&other| other == term).map(Id::from) else { continue };
-        let mut certain = proof.terms.known(term, &mut memo).map_or(Facts::empty(), |known| known.1);
+        let mut certain = proof.terms.known(term, &mut memo).map_or(ValueFacts::empty(), |known| known.1);
         let same = |at: &usize| graph.find(Id::from(*at)) == graph.find(id);
         let class: Vec<usize> = (0..found.len()).filter(same).collect();
         for (at, other) in class.into_iter().map(|at| (at, found[at])) {
-            let more = proof.terms.known(other, &mut memo).map_or(Facts::empty(), |known| known.1);
+            let more = proof.terms.known(other, &mut memo).map_or(ValueFacts::empty(), |known| known.1);
             if certain.contains(more) {
                 continue;
             }

@@ -7,9 +7,9 @@
 use super::analysis::{Graph, Knowledge, Known, add, attrs_of};
 use super::node::{Children, Head, Node, attr_heads};
 use crate::cost::{CostCx, cost};
-use crate::facts::Facts;
 use crate::match_cx::MatchCx;
 use crate::rule::Liberties;
+use crate::value_facts::ValueFacts;
 use egg::{Id, Language};
 use rewright_ir::attr::AttrKind;
 use rewright_ir::op::{Arity, Eval, Traits};
@@ -105,7 +105,7 @@ impl Region {
     }
 
     fn leaf(&mut self, cx: &MatchCx<'_>, value: Value) -> Id {
-        let facts = Facts::of_value(cx, value, FACTS_DEPTH);
+        let facts = ValueFacts::of_value(cx, value, FACTS_DEPTH);
         self.graph.analysis.leaves.push(Known::value(cx.func().ty(value).clone(), facts));
         let id = self.graph.add_uncanonical(Node::leaf(Head::Leaf(self.leaves.len() as u32)));
         self.leaves.push(value);

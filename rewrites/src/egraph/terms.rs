@@ -2,7 +2,7 @@
 
 use super::analysis::Known;
 use super::node::{AttrLeaf, Const, Head};
-use crate::facts::Facts;
+use crate::value_facts::ValueFacts;
 use rewright_ir::builder::infer_types;
 use rewright_ir::{Attrs, DType, Op, Scalar, Type};
 use rustc_hash::FxHashMap;
@@ -23,7 +23,7 @@ pub(crate) struct Terms {
 }
 
 /// The type and the facts of each term, from the first on.
-pub(crate) type Knowns = Vec<Option<(Type, Facts)>>;
+pub(crate) type Knowns = Vec<Option<(Type, ValueFacts)>>;
 
 /// The depth to which parts of terms are printed.
 const DEPTH: usize = 3;
@@ -112,7 +112,7 @@ impl Terms {
 
     /// The type and the facts of a term, derived from its parts alone. `memo` holds the results for each
     /// term from the first on.
-    pub fn known(&self, term: Term, memo: &mut Knowns) -> Option<(Type, Facts)> {
+    pub fn known(&self, term: Term, memo: &mut Knowns) -> Option<(Type, ValueFacts)> {
         for next in memo.len()..=term {
             let found = self.computed(next, memo);
             memo.push(found);
@@ -120,18 +120,18 @@ impl Terms {
         memo[term].clone()
     }
 
-    fn computed(&self, term: Term, memo: &Knowns) -> Option<(Type, Facts)> {
+    fn computed(&self, term: Term, memo: &Knowns) -> Option<(Type, ValueFacts)> {
         match self.head(term) {
             Head::Leaf(number) => {
                 let known = &self.leaves.get(*number as usize)?.1;
                 Some((known.ty.clone()?, known.facts))
             }
-            Head::Const(Const(scalar)) => Some((Type::scalar(scalar.dtype()), Facts::of_scalar(*scalar))),
+            Head::Const(Const(scalar)) => Some((Type::scalar(scalar.dtype()), ValueFacts::of_scalar(*scalar))),
             Head::Attr(_) => None,
             Head::Op(_) => {
                 let (op, operands, _) = self.op(term)?;
                 let mut types: SmallVec<[Type; 3]> = SmallVec::new();
-                let mut facts: SmallVec<[Facts; 3]> = SmallVec::new();
+                let mut facts: SmallVec<[ValueFacts; 3]> = SmallVec::new();
                 for &operand in operands {
                     let (ty, certain) = memo.get(operand)?.as_ref()?;
                     types.push(ty.clone());
@@ -142,7 +142,7 @@ impl Terms {
                 let ty = results.into_iter().next()?;
                 let dtypes: SmallVec<[DType; 3]> = types.iter().map(Type::dtype).collect();
                 let same = operands.iter().all(|&operand| operand == operands[0]);
-                let certain = Facts::of_op(op, &dtypes, ty.dtype(), &facts, same);
+                let certain = ValueFacts::of_op(op, &dtypes, ty.dtype(), &facts, same);
                 Some((ty, certain))
             }
         }

@@ -13,10 +13,10 @@ use super::polynomial;
 use super::proof::{Proof, ProofStep};
 use super::terms::{Knowns, Term, Terms};
 use crate::def::Form;
-use crate::facts::Facts;
 use crate::registry::RewriteRegistry;
 use crate::rule::template::{Part, Planner, Template, Typed, constant};
 use crate::rule::{AttrTerm, Liberties, Node, NodeId, Rule};
+use crate::value_facts::ValueFacts;
 use rewright_ir::op::{Eval, Traits};
 use rewright_ir::{Attr, DType, Scalar, Type, eval_scalar};
 use rustc_hash::FxHashMap;
@@ -196,7 +196,7 @@ impl Checker<'_> {
             .ok_or_else(|| format!("`{}` does not match `{}`", self.terms.text(from), rule.term(rule.lhs)))?;
         let want = self.ty(from)?;
         let mut vars: SmallVec<[Typed<Term>; 4]> = SmallVec::new();
-        let mut facts: SmallVec<[Facts; 4]> = SmallVec::new();
+        let mut facts: SmallVec<[ValueFacts; 4]> = SmallVec::new();
         for &term in &bound.vars {
             let term = term.ok_or("it binds not all variables")?;
             let typed = match self.terms.as_const(term) {
@@ -204,7 +204,7 @@ impl Checker<'_> {
                 None => (Part::Value(term), (self.ty(term)?, None)),
             };
             vars.push(typed);
-            facts.push(self.terms.known(term, &mut self.memo).map_or(Facts::empty(), |known| known.1));
+            facts.push(self.terms.known(term, &mut self.memo).map_or(ValueFacts::empty(), |known| known.1));
         }
         let attr = |leaf: Option<Option<AttrLeaf>>| leaf.flatten().map(|leaf| leaf.attr().clone());
         let attrs: Vec<Option<Attr>> = bound.attrs.into_iter().map(attr).collect();
@@ -216,7 +216,7 @@ impl Checker<'_> {
             let asked: Vec<(usize, Term)> = asked.filter_map(|var| Some((var, bound.vars[var]?))).collect();
             for &(var, term) in &asked {
                 for other in (0..first.len()).filter(|&other| first[other] == first[term]) {
-                    facts[var] |= self.terms.known(other, &mut self.memo).map_or(Facts::empty(), |known| known.1);
+                    facts[var] |= self.terms.known(other, &mut self.memo).map_or(ValueFacts::empty(), |known| known.1);
                 }
             }
             if !planner.conditions_hold(|var| facts[var]) {

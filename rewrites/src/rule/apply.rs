@@ -4,10 +4,10 @@ use super::template::{Part, Planner, Refused, Template, Typed, constant};
 use super::tree::Bindings;
 use super::{AttrTerm, Node, NodeId, OpTerm, Rule};
 use crate::error::RewriteError;
-use crate::facts::Facts;
 use crate::match_cx::MatchCx;
 use crate::rewrite::Found;
 use crate::rewriter::{Point, Rewriter};
+use crate::value_facts::ValueFacts;
 use rewright_ir::op::Eval;
 use rewright_ir::{Attr, DType, Inst, Scalar, Value};
 use smallvec::SmallVec;
@@ -56,8 +56,8 @@ pub(super) fn plan(cx: &MatchCx<'_>, rule: &'static Rule, bindings: &Bindings) -
     let attrs = place.attrs().ok_or(Refused::Types)?;
     let vars = place.vars().ok_or(Refused::Types)?;
     let facts = |var: usize| match vars[var] {
-        (_, Some(scalar)) => Facts::of_scalar(scalar),
-        (value, None) => Facts::of_value(cx, value, FACTS_DEPTH),
+        (_, Some(scalar)) => ValueFacts::of_scalar(scalar),
+        (value, None) => ValueFacts::of_value(cx, value, FACTS_DEPTH),
     };
     let typed = |&(value, scalar): &(Value, Option<Scalar>)| -> Typed<Value> {
         scalar.map_or_else(|| (Part::Value(value), (cx.func().ty(value).clone(), None)), constant)

@@ -6,7 +6,7 @@
 use super::proof::circuit::Circuit;
 use super::proof::word::{self, Word};
 use super::proof::{BitArg, Term, Terms};
-use crate::facts::Facts;
+use crate::value_facts::ValueFacts;
 use rewright_ir::{DType, Dim, Origin, Scalar, Type};
 use std::sync::LazyLock;
 
@@ -18,7 +18,7 @@ pub struct Known<'a> {
     /// The constant, if it is one.
     pub constant: Option<Scalar>,
     /// Facts about its elements.
-    pub facts: Facts,
+    pub facts: ValueFacts,
 }
 
 /// The definition of a condition.
@@ -96,8 +96,8 @@ const fn about_one(
 static NONNEG: ConditionDef = about_one(
     "nonneg",
     "no element is below zero; -0.0 and NaN are not",
-    |known| known[0].facts.contains(Facts::NONNEG),
-    |x| Facts::of_scalar(x[0]).contains(Facts::NONNEG),
+    |known| known[0].facts.contains(ValueFacts::NONNEG),
+    |x| ValueFacts::of_scalar(x[0]).contains(ValueFacts::NONNEG),
 )
 .in_bits(|t, x| {
     let zero = t.constant(0, t.width(x[0].1));
@@ -107,27 +107,27 @@ static NONNEG: ConditionDef = about_one(
 static NONZERO: ConditionDef = about_one(
     "nonzero",
     "no element is a zero",
-    |known| known[0].facts.contains(Facts::NONZERO),
-    |x| Facts::of_scalar(x[0]).contains(Facts::NONZERO),
+    |known| known[0].facts.contains(ValueFacts::NONZERO),
+    |x| ValueFacts::of_scalar(x[0]).contains(ValueFacts::NONZERO),
 )
 .in_bits(|t, x| Some(t.truth(x[0].1)));
 static FINITE: ConditionDef = about_one(
     "finite",
     "no element is NaN or an infinity",
-    |known| known[0].facts.contains(Facts::FINITE),
-    |x| Facts::of_scalar(x[0]).contains(Facts::FINITE),
+    |known| known[0].facts.contains(ValueFacts::FINITE),
+    |x| ValueFacts::of_scalar(x[0]).contains(ValueFacts::FINITE),
 );
 static NOT_NAN: ConditionDef = about_one(
     "not_nan",
     "no element is NaN",
-    |known| known[0].facts.contains(Facts::NOT_NAN),
-    |x| Facts::of_scalar(x[0]).contains(Facts::NOT_NAN),
+    |known| known[0].facts.contains(ValueFacts::NOT_NAN),
+    |x| ValueFacts::of_scalar(x[0]).contains(ValueFacts::NOT_NAN),
 );
 static NO_NEG_ZERO: ConditionDef = about_one(
     "no_neg_zero",
     "no element is -0.0",
-    |known| known[0].facts.contains(Facts::NO_NEG_ZERO),
-    |x| Facts::of_scalar(x[0]).contains(Facts::NO_NEG_ZERO),
+    |known| known[0].facts.contains(ValueFacts::NO_NEG_ZERO),
+    |x| ValueFacts::of_scalar(x[0]).contains(ValueFacts::NO_NEG_ZERO),
 );
 static POWER_OF_TWO: ConditionDef = about_one(
     "power_of_two",

@@ -6,7 +6,7 @@
 //! equal forms, and between a variable and zero.
 
 use super::{Known, Node, NodeId, Rule};
-use crate::facts::Facts;
+use crate::value_facts::ValueFacts;
 use rewright_ir::DType;
 use smallvec::SmallVec;
 
@@ -38,13 +38,13 @@ pub(super) fn comparison<'a>(
     let (factors, constant) = (&difference.factors, wrapped(difference.constant, dtype));
     let equal = match factors[..] {
         [] => Some(constant == 0),
-        [(var, 1 | -1)] if constant == 0 && known(var).facts.contains(Facts::NONZERO) => Some(false),
+        [(var, 1 | -1)] if constant == 0 && known(var).facts.contains(ValueFacts::NONZERO) => Some(false),
         _ => None,
     };
     // `?x` compared with zero, or zero with `?x`.
     let nonneg = match factors[..] {
         [(var, factor @ (1 | -1))] if constant == 0 && is_plain(rule, left, right) => {
-            known(var).facts.contains(Facts::NONNEG).then_some(factor == 1)
+            known(var).facts.contains(ValueFacts::NONNEG).then_some(factor == 1)
         }
         _ => None,
     };

@@ -5,7 +5,7 @@
 
 use super::typing::{Operand, call_types};
 use super::{Known, Node, NodeId, OpTerm, Rule, extents};
-use crate::facts::Facts;
+use crate::value_facts::ValueFacts;
 use rewright_ir::{Attr, Attrs, DType, Dim, Op, Scalar, Type, eval_scalar};
 use smallvec::SmallVec;
 
@@ -125,7 +125,7 @@ impl<'a, V: Copy + PartialEq> Planner<'a, V> {
     }
 
     /// True if the rule's conditions hold. `facts` gives the facts about a variable.
-    pub fn conditions_hold(&self, facts: impl Fn(usize) -> Facts) -> bool {
+    pub fn conditions_hold(&self, facts: impl Fn(usize) -> ValueFacts) -> bool {
         let known = |var: usize| {
             let (ty, constant) = &self.vars[var].1;
             Known { ty, constant: *constant, facts: facts(var) }

@@ -2,9 +2,9 @@
 
 use super::attrs::attr_choices;
 use super::dtypes::{alike, combinations};
-use crate::facts::Facts;
 use crate::rule::typing::{Case, Operand, is_elementwise, type_case};
 use crate::rule::{AttrTerm, Known, Node, Rule, extents};
+use crate::value_facts::ValueFacts;
 use rewright_ir::{Attr, DType, Dim, Scalar, Type};
 
 /// The limit on combinations whose types are inferred. Beyond it they are sampled evenly.
@@ -311,7 +311,7 @@ pub(super) fn may_hold(rule: &Rule, case: &Case) -> bool {
 /// A variable of a case: its type, with all facts certain.
 pub(super) fn known_in(case: &Case, var: usize) -> Known<'_> {
     let (ty, constant) = &case.vars[var];
-    Known { ty, constant: *constant, facts: Facts::all() }
+    Known { ty, constant: *constant, facts: ValueFacts::all() }
 }
 
 /// The case of these dtypes and shapes, with unknown extents if `open`. Constants are scalars.

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 bitflags::bitflags! {
     /// Facts about every element of a value; for complex numbers, about both parts.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-    pub struct Facts: u8 {
+    pub struct ValueFacts: u8 {
         /// Not NaN.
         const NOT_NAN = 1;
         /// Not an infinity.
@@ -28,46 +28,46 @@ bitflags::bitflags! {
 }
 
 /// Derives facts about an op's results.
-pub struct FactsRule(pub fn(&FactsCx<'_>) -> Facts);
+pub struct FactsRule(pub fn(&FactsCx<'_>) -> ValueFacts);
 
 /// The input of a [`FactsRule`]. All operands and the result have the same dtype, which is a float.
 pub struct FactsCx<'a> {
     /// The facts about each operand.
-    pub args: &'a [Facts],
+    pub args: &'a [ValueFacts],
     /// Whether all operands are one value.
     pub same: bool,
 }
 
-impl Facts {
+impl ValueFacts {
     /// The facts about all values of a dtype.
-    pub fn of_dtype(dtype: DType) -> Facts {
+    pub fn of_dtype(dtype: DType) -> ValueFacts {
         match dtype.kind() {
-            Kind::Int if !dtype.is_unsigned() => Facts::FINITE | Facts::NO_NEG_ZERO,
-            Kind::Bool | Kind::Int => Facts::FINITE | Facts::NO_NEG_ZERO | Facts::NONNEG,
-            Kind::Float | Kind::Complex => Facts::empty(),
+            Kind::Int if !dtype.is_unsigned() => ValueFacts::FINITE | ValueFacts::NO_NEG_ZERO,
+            Kind::Bool | Kind::Int => ValueFacts::FINITE | ValueFacts::NO_NEG_ZERO | ValueFacts::NONNEG,
+            Kind::Float | Kind::Complex => ValueFacts::empty(),
         }
     }
 
     /// The facts about a constant.
-    pub fn of_scalar(scalar: Scalar) -> Facts {
+    pub fn of_scalar(scalar: Scalar) -> ValueFacts {
         let z = scalar.to_c128();
         let parts: &[f64] = if scalar.dtype().is_complex() { &[z.re, z.im] } else { &[z.re] };
-        let all = |fact: Facts, test: fn(f64) -> bool| match parts.iter().all(|&x| test(x)) {
+        let all = |fact: ValueFacts, test: fn(f64) -> bool| match parts.iter().all(|&x| test(x)) {
             true => fact,
-            false => Facts::empty(),
+            false => ValueFacts::empty(),
         };
-        Facts::of_dtype(scalar.dtype())
-            | all(Facts::NOT_NAN, |x| !x.is_nan())
-            | all(Facts::NOT_INF, |x| !x.is_infinite())
+        ValueFacts::of_dtype(scalar.dtype())
+            | all(ValueFacts::NOT_NAN, |x| !x.is_nan())
+            | all(ValueFacts::NOT_INF, |x| !x.is_infinite())
             // NaN counts as not negative.
-            | all(Facts::NONNEG, |x| x.is_nan() || x >= 0.0)
-            | all(Facts::NONZERO, |x| x != 0.0)
-            | all(Facts::NO_NEG_ZERO, |x| x != 0.0 || x.is_sign_positive())
+            | all(ValueFacts::NONNEG, |x| x.is_nan() || x >= 0.0)
+            | all(ValueFacts::NONZERO, |x| x != 0.0)
+            | all(ValueFacts::NO_NEG_ZERO, |x| x != 0.0 || x.is_sign_positive())
     }
 
     /// The facts about an op's results.
-    pub fn of_op(op: Op, dtypes: &[DType], result: DType, args: &[Facts], same: bool) -> Facts {
-        let known = Facts::of_dtype(result);
+    pub fn of_op(op: Op, dtypes: &[DType], result: DType, args: &[ValueFacts], same: bool) -> ValueFacts {
+        let known = ValueFacts::of_dtype(result);
         if op.traits.contains(Traits::VIEW) {
             return known | args.first().copied().unwrap_or_default();
         }
@@ -80,65 +80,67 @@ impl Facts {
 
     /// The facts about a value, from at most `depth` definitions. The definition of a value that is stored
     /// to gives no facts.
-    pub fn of_value(cx: &MatchCx<'_>, value: Value, depth: u8) -> Facts {
+    pub fn of_value(cx: &MatchCx<'_>, value: Value, depth: u8) -> ValueFacts {
         let func = cx.func();
         let dtype = func.ty(value).dtype();
         if let Some(scalar) = func.as_const(value) {
-            return Facts::of_scalar(scalar);
+            return ValueFacts::of_scalar(scalar);
         }
         let Some(inst) = func.def_inst(value).filter(|_| depth > 0 && !cx.is_written(value)) else {
-            return Facts::of_dtype(dtype);
+            return ValueFacts::of_dtype(dtype);
         };
         let data = func.inst(inst);
         let dtypes: SmallVec<[DType; 3]> = data.args.iter().map(|&arg| func.ty(arg).dtype()).collect();
-        let args: SmallVec<[Facts; 3]> = data.args.iter().map(|&arg| Facts::of_value(cx, arg, depth - 1)).collect();
+        let args: SmallVec<[ValueFacts; 3]> =
+            data.args.iter().map(|&arg| ValueFacts::of_value(cx, arg, depth - 1)).collect();
         let same = data.args.iter().all(|arg| *arg == data.args[0]);
-        Facts::of_op(data.op, &dtypes, dtype, &args, same)
+        ValueFacts::of_op(data.op, &dtypes, dtype, &args, same)
     }
 }
 
 impl FactsCx<'_> {
-    fn all(&self) -> Facts {
-        self.args.iter().fold(Facts::all(), |all, &facts| all & facts)
+    fn all(&self) -> ValueFacts {
+        self.args.iter().fold(ValueFacts::all(), |all, &facts| all & facts)
     }
-    fn any(&self) -> Facts {
-        self.args.iter().fold(Facts::empty(), |any, &facts| any | facts)
+    fn any(&self) -> ValueFacts {
+        self.args.iter().fold(ValueFacts::empty(), |any, &facts| any | facts)
     }
 }
 
-fn keep(condition: bool, facts: Facts) -> Facts {
-    if condition { facts } else { Facts::empty() }
+fn keep(condition: bool, facts: ValueFacts) -> ValueFacts {
+    if condition { facts } else { ValueFacts::empty() }
 }
 
 const ABS: FactsRule = FactsRule(|cx| {
-    let kept = cx.all() & (Facts::FINITE | Facts::NONZERO);
-    kept | Facts::NONNEG | Facts::NO_NEG_ZERO
+    let kept = cx.all() & (ValueFacts::FINITE | ValueFacts::NONZERO);
+    kept | ValueFacts::NONNEG | ValueFacts::NO_NEG_ZERO
 });
 const SQRT: FactsRule = FactsRule(|cx| {
     let x = cx.all();
     // The root of -0.0 is -0.0; that of other negative numbers is NaN.
-    let kept = x & (Facts::NOT_INF | Facts::NONZERO | Facts::NO_NEG_ZERO);
-    kept | Facts::NONNEG | keep(x.contains(Facts::NONNEG), x & Facts::NOT_NAN)
+    let kept = x & (ValueFacts::NOT_INF | ValueFacts::NONZERO | ValueFacts::NO_NEG_ZERO);
+    kept | ValueFacts::NONNEG | keep(x.contains(ValueFacts::NONNEG), x & ValueFacts::NOT_NAN)
 });
-const EXP: FactsRule = FactsRule(|cx| cx.all() & Facts::NOT_NAN | Facts::NONNEG | Facts::NO_NEG_ZERO);
+const EXP: FactsRule = FactsRule(|cx| cx.all() & ValueFacts::NOT_NAN | ValueFacts::NONNEG | ValueFacts::NO_NEG_ZERO);
 const ADD: FactsRule = FactsRule(|cx| {
     let both = cx.all();
     // A sum is -0.0 only if both terms are.
-    let signs = both & Facts::NONNEG | cx.any() & Facts::NO_NEG_ZERO;
-    let one_sign = both.contains(Facts::NONNEG | Facts::NOT_NAN);
+    let signs = both & ValueFacts::NONNEG | cx.any() & ValueFacts::NO_NEG_ZERO;
+    let one_sign = both.contains(ValueFacts::NONNEG | ValueFacts::NOT_NAN);
     signs
-        | keep(both.contains(Facts::FINITE) || one_sign, Facts::NOT_NAN)
-        | keep(both.contains(Facts::NONNEG) && cx.any().contains(Facts::NONZERO), Facts::NONZERO)
+        | keep(both.contains(ValueFacts::FINITE) || one_sign, ValueFacts::NOT_NAN)
+        | keep(both.contains(ValueFacts::NONNEG) && cx.any().contains(ValueFacts::NONZERO), ValueFacts::NONZERO)
 });
 const MUL: FactsRule = FactsRule(|cx| {
     let both = cx.all();
-    let square = keep(cx.same, Facts::NONNEG | Facts::NO_NEG_ZERO | both & Facts::NOT_NAN);
-    let kept = both & Facts::NONNEG | keep(both.contains(Facts::NONNEG | Facts::NO_NEG_ZERO), Facts::NO_NEG_ZERO);
-    square | kept | keep(both.contains(Facts::FINITE), Facts::NOT_NAN)
+    let square = keep(cx.same, ValueFacts::NONNEG | ValueFacts::NO_NEG_ZERO | both & ValueFacts::NOT_NAN);
+    let kept = both & ValueFacts::NONNEG
+        | keep(both.contains(ValueFacts::NONNEG | ValueFacts::NO_NEG_ZERO), ValueFacts::NO_NEG_ZERO);
+    square | kept | keep(both.contains(ValueFacts::FINITE), ValueFacts::NOT_NAN)
 });
-const EXTREMUM: FactsRule = FactsRule(|cx| cx.all() & !Facts::NO_NEG_ZERO);
-const KEPT: FactsRule = FactsRule(|cx| cx.all() & (Facts::FINITE | Facts::NONZERO));
-const ROUNDED: FactsRule = FactsRule(|cx| cx.all() & (Facts::FINITE | Facts::NONNEG));
+const EXTREMUM: FactsRule = FactsRule(|cx| cx.all() & !ValueFacts::NO_NEG_ZERO);
+const KEPT: FactsRule = FactsRule(|cx| cx.all() & (ValueFacts::FINITE | ValueFacts::NONZERO));
+const ROUNDED: FactsRule = FactsRule(|cx| cx.all() & (ValueFacts::FINITE | ValueFacts::NONNEG));
 
 register_interface!("abs", FactsRule, &ABS);
 register_interface!("sqrt", FactsRule, &SQRT);
